@@ -1,0 +1,159 @@
+//===- CollectiveOps.td - Ops between devices --------------*- tablegen -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ops of the SPMD program (form 3) that know of other devices. Shapes are
+// local. A collective names its groups by the mesh axes along which their
+// members differ; member number = position along the axes, major to minor.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_IR_COLLECTIVEOPS_TD
+#define WEFT_IR_COLLECTIVEOPS_TD
+
+include "weft/IR/WeftOps.td"
+
+/// `cause` is a sentence for the user: the value, and the two shardings that
+/// disagreed.
+class Weft_CollectiveOp<string mnemonic, list<Trait> traits = []>
+    : Weft_Op<mnemonic, !listconcat([Pure], traits)> {
+  let hasVerifier = 1;
+}
+
+def Weft_AllGatherOp : Weft_CollectiveOp<"all_gather"> {
+  let summary = "Put the parts of a group together along a dimension";
+  let description = [{
+    Every device of a group gets the parts of all members, in member order,
+    along `dim`. The axes are the minor-most ones of the dimension.
+
+    ```mlir
+    %r = weft.all_gather %x dim = 0 over <@mesh, {"data"}>
+        : tensor<2x8xf32> -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins
+    Weft_Tensor:$operand, I64Attr:$dim, Weft_AxesAttr:$axes,
+    OptionalAttr<StrAttr>:$cause);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `dim` `=` custom<Dim>($dim) `over` $axes attr-dict
+    `:` type($operand) `->` type($result)
+  }];
+}
+
+def Weft_AllSliceOp : Weft_CollectiveOp<"all_slice"> {
+  let summary = "Keep the own part of a dimension";
+  let description = [{
+    The inverse of `weft.all_gather`; moves no data between devices.
+
+    ```mlir
+    %r = weft.all_slice %x dim = 0 over <@mesh, {"data"}>
+        : tensor<4x8xf32> -> tensor<2x8xf32>
+    ```
+  }];
+  let arguments = (ins
+    Weft_Tensor:$operand, I64Attr:$dim, Weft_AxesAttr:$axes,
+    OptionalAttr<StrAttr>:$cause);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `dim` `=` custom<Dim>($dim) `over` $axes attr-dict
+    `:` type($operand) `->` type($result)
+  }];
+}
+
+def Weft_ReduceScatterOp : Weft_CollectiveOp<"reduce_scatter"> {
+  let summary = "Combine the terms of a group and keep the own part";
+  let description = [{
+    ```mlir
+    %r = weft.reduce_scatter sum %x dim = 0 over <@mesh, {"data"}>
+        : tensor<4x8xf32> -> tensor<2x8xf32>
+    ```
+  }];
+  let arguments = (ins
+    Weft_ReductionAttr:$kind, Weft_Tensor:$operand, I64Attr:$dim,
+    Weft_AxesAttr:$axes, OptionalAttr<StrAttr>:$cause);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = [{
+    custom<Reduction>($kind) $operand `dim` `=` custom<Dim>($dim) `over` $axes
+    attr-dict `:` type($operand) `->` type($result)
+  }];
+}
+
+def Weft_AllReduceOp
+    : Weft_CollectiveOp<"all_reduce", [SameOperandsAndResultType]> {
+  let summary = "Combine the terms of a group on every member";
+  let description = [{
+    ```mlir
+    %r = weft.all_reduce sum %x over <@mesh, {"data"}> : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins
+    Weft_ReductionAttr:$kind, Weft_Tensor:$operand, Weft_AxesAttr:$axes,
+    OptionalAttr<StrAttr>:$cause);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = [{
+    custom<Reduction>($kind) $operand `over` $axes attr-dict `:` type($result)
+  }];
+}
+
+def Weft_AllToAllOp : Weft_CollectiveOp<"all_to_all"> {
+  let summary = "Move axes from one dimension to another";
+  let description = [{
+    Cuts dimension `split` into as many parts as the group has members, sends
+    part `i` to member `i`, and puts the parts received together along dimension
+    `concat`, in member order.
+
+    ```mlir
+    %r = weft.all_to_all %x split = 0 concat = 1 over <@mesh, {"data"}>
+        : tensor<4x8xf32> -> tensor<2x16xf32>
+    ```
+  }];
+  let arguments = (ins
+    Weft_Tensor:$operand, I64Attr:$split, I64Attr:$concat, Weft_AxesAttr:$axes,
+    OptionalAttr<StrAttr>:$cause);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `split` `=` custom<Dim>($split) `concat` `=` custom<Dim>($concat)
+    `over` $axes attr-dict `:` type($operand) `->` type($result)
+  }];
+}
+
+def Weft_PermuteOp
+    : Weft_CollectiveOp<"permute", [SameOperandsAndResultType]> {
+  let summary = "Exchange whole parts between devices";
+  let description = [{
+    A device at position `p` along `to` receives what a device at position `p`
+    along `from` held. Both lists have the same total size. It turns a dimension
+    split over `from` into one split over `to`.
+
+    ```mlir
+    %r = weft.permute %x from <@mesh, {"a"}> to <@mesh, {"b"}> : tensor<2x8xf32>
+    ```
+  }];
+  let arguments = (ins
+    Weft_Tensor:$operand, Weft_AxesAttr:$from, Weft_AxesAttr:$to,
+    OptionalAttr<StrAttr>:$cause);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat =
+    "$operand `from` $from `to` $to attr-dict `:` type($result)";
+}
+
+def Weft_PositionOp : Weft_CollectiveOp<"position"> {
+  let summary = "The own position along axes";
+  let description = [{
+    The mixed-radix number that the device's coordinates along the axes spell,
+    major to minor.
+
+    ```mlir
+    %r = weft.position over <@mesh, {"data"}> : tensor<i32>
+    ```
+  }];
+  let arguments = (ins Weft_AxesAttr:$axes);
+  let results = (outs 0DTensorOf<[I32]>:$result);
+  let assemblyFormat = "`over` $axes attr-dict `:` type($result)";
+}
+
+#endif // WEFT_IR_COLLECTIVEOPS_TD

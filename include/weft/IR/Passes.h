@@ -1,0 +1,21 @@
+//===- Passes.h - Passes over any form --------------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_IR_PASSES_H
+#define WEFT_IR_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace weft {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "weft/IR/Passes.h.inc"
+
+} // namespace weft
+
+#endif // WEFT_IR_PASSES_H

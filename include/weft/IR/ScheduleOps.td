@@ -1,0 +1,198 @@
+//===- ScheduleOps.td - Kernels, GEMMs and buffers ---------*- tablegen -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ops of the schedule (form 4). An entry is a list of these ops, executed in
+// order; what they compute with is a plan's instruction set, one op a plan
+// instruction. Values are still tensors: that each has a place in the arena is
+// said beside them, in the discardable attribute `weft.offsets`, so that no
+// pass before the memory planner needs to know of buffers.
+//
+// Two more ops may stand in a schedule: `weft.reshape`, a view of its operand's
+// buffer that costs nothing, and `arith.constant`, a buffer that is filled when
+// the plan is loaded.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_IR_SCHEDULEOPS_TD
+#define WEFT_IR_SCHEDULEOPS_TD
+
+include "mlir/IR/EnumAttr.td"
+include "weft/IR/WeftOps.td"
+
+//===----------------------------------------------------------------------===//
+// Attributes and types
+//===----------------------------------------------------------------------===//
+
+def Weft_CollectiveKind : I32EnumAttr<"CollectiveKind",
+    "What a collective does; see the op of the same name", [
+      I32EnumAttrCase<"AllReduce", 0, "all_reduce">,
+      I32EnumAttrCase<"AllGather", 1, "all_gather">,
+      I32EnumAttrCase<"ReduceScatter", 2, "reduce_scatter">,
+      I32EnumAttrCase<"AllToAll", 3, "all_to_all">,
+      I32EnumAttrCase<"Permute", 4, "permute">]> {
+  let cppNamespace = "::weft";
+}
+
+def Weft_AxesArray : TypedArrayAttrBase<Weft_AxesAttr, "list of axes">;
+
+def Weft_PendingType : TypeDef<Weft_Dialect, "Pending"> {
+  let mnemonic = "pending";
+  let summary = "A tensor that a collective is still writing";
+  let description = [{
+    Nothing but `weft.wait` takes a value of this type: that no op uses the
+    result of a collective before it is there needs no check.
+
+    Example: `!weft.pending<tensor<4x8xf32>>`
+  }];
+  let parameters = (ins "::mlir::RankedTensorType":$tensor);
+  let assemblyFormat = "`<` $tensor `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Computation
+//===----------------------------------------------------------------------===//
+
+def Weft_LaunchOp : Weft_Op<"launch",
+    [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Call a generated kernel";
+  let description = [{
+    Calls the private function `kernel`, marked `weft.kernel`, with the operands
+    and then, as `tensor<i32>`, the device's position along each element of
+    `positions`.
+
+    `in_place` says for each result the operand whose buffer it takes over, or
+    -1; set by the memory planner.
+
+    ```mlir
+    %r:2 = weft.launch @kernel(%a, %b) positions = [#weft.axes<@mesh, {"data"}>]
+        : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>)
+    ```
+  }];
+  let arguments = (ins
+    FlatSymbolRefAttr:$kernel, Variadic<Weft_Tensor>:$operands,
+    OptionalAttr<Weft_AxesArray>:$positions,
+    OptionalAttr<DenseI64ArrayAttr>:$in_place);
+  let results = (outs Variadic<Weft_Tensor>:$results);
+  let assemblyFormat = [{
+    $kernel `(` $operands `)` (`positions` `=` $positions^)?
+    (`in_place` `=` $in_place^)? attr-dict
+    `:` functional-type($operands, $results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The operand whose buffer result `index` takes over, or -1.
+    int64_t getInPlaceOperand(unsigned index) {
+      return getInPlace() ? (*getInPlace())[index] : -1;
+    }
+  }];
+}
+
+def Weft_GemmOp : Weft_Op<"gemm", [Pure]> {
+  let summary = "Batched matrix product over strides";
+  let description = [{
+    `out[b, m, n]` = sum over `k` of `lhs[b, m, k] * rhs[b, k, n]`, where an
+    index is translated to an element of the row-major operand by strides, given
+    as [batch, m, k], [batch, k, n] and [batch, m, n]. Transposed operands and
+    results are a choice of strides. Every element of the result is written
+    once; for each tensor one of the two matrix strides is 1.
+
+    ```mlir
+    // The right operand is used transposed.
+    %r = weft.gemm %a, %b batch = 1 m = 4 n = 8 k = 16
+        strides = [64, 16, 1] x [128, 1, 16] -> [32, 8, 1]
+        : (tensor<4x16xf32>, tensor<8x16xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins
+    Weft_Tensor:$lhs, Weft_Tensor:$rhs,
+    I64Attr:$batch, I64Attr:$m, I64Attr:$n, I64Attr:$k,
+    DenseI64ArrayAttr:$lhs_strides, DenseI64ArrayAttr:$rhs_strides,
+    DenseI64ArrayAttr:$out_strides);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `batch` `=` custom<Dim>($batch) `m` `=` custom<Dim>($m)
+    `n` `=` custom<Dim>($n) `k` `=` custom<Dim>($k)
+    `strides` `=` $lhs_strides `x` $rhs_strides `->` $out_strides attr-dict
+    `:` functional-type(operands, $result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Weft_CopyOp : Weft_Op<"copy", [SameOperandsAndResultType]> {
+  let summary = "Copy a tensor to another buffer";
+  let description = [{
+    Inserted by the memory planner where a result must end in a buffer that its
+    producer cannot write to.
+
+    ```mlir
+    %r = weft.copy %x : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Weft_Tensor:$operand);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
+//===----------------------------------------------------------------------===//
+// Communication
+//===----------------------------------------------------------------------===//
+
+def Weft_StartOp : Weft_Op<"start", [Pure]> {
+  let summary = "Start a collective";
+  let description = [{
+    The asynchronous half of the collective of form 3 that `kind` names: it runs
+    beside the ops that follow, until `weft.wait` takes its result. The operand
+    must not be overwritten before the wait. All devices start the same
+    collectives in the same order.
+
+    `in_place`, for `all_reduce` only: the result takes over the buffer of the
+    operand; set by the memory planner.
+
+    ```mlir
+    %p = weft.start all_reduce %x sum over <@mesh, {"data"}>
+        : tensor<4x8xf32> -> !weft.pending<tensor<4x8xf32>>
+    %q = weft.start all_gather %y dim = 0 over <@mesh, {"data"}>
+        {cause = "%y is split over \"data\", its user needs it whole"}
+        : tensor<2x8xf32> -> !weft.pending<tensor<4x8xf32>>
+    %s = weft.start all_to_all %z split = 0 concat = 1 over <@mesh, {"data"}>
+        : tensor<4x8xf32> -> !weft.pending<tensor<2x16xf32>>
+    %t = weft.start permute %u from <@mesh, {"a"}> to <@mesh, {"b"}>
+        : tensor<4x8xf32> -> !weft.pending<tensor<4x8xf32>>
+    ```
+  }];
+  let arguments = (ins
+    Weft_CollectiveKind:$kind, Weft_Tensor:$operand,
+    OptionalAttr<Weft_ReductionAttr>:$reduction,
+    OptionalAttr<I64Attr>:$dim, OptionalAttr<I64Attr>:$concat,
+    Weft_AxesAttr:$axes, OptionalAttr<Weft_AxesAttr>:$to,
+    UnitAttr:$in_place, OptionalAttr<StrAttr>:$cause);
+  let results = (outs Weft_PendingType:$pending);
+  let assemblyFormat = [{
+    custom<CollectiveKind>($kind) $operand
+    custom<CollectiveDetails>(ref($kind), $reduction, $dim, $concat, $axes, $to)
+    attr-dict `:` type($operand) `->` type($pending)
+  }];
+  let hasVerifier = 1;
+}
+
+def Weft_WaitOp : Weft_Op<"wait", [Pure,
+    TypesMatchWith<"result is the tensor that is pending", "pending", "result",
+                   "::llvm::cast<PendingType>($_self).getTensor()">]> {
+  let summary = "Wait for a collective";
+  let description = [{
+    Each `weft.start` has exactly one.
+
+    ```mlir
+    %r = weft.wait %p : !weft.pending<tensor<4x8xf32>>
+    ```
+  }];
+  let arguments = (ins Weft_PendingType:$pending);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "$pending attr-dict `:` type($pending)";
+}
+
+#endif // WEFT_IR_SCHEDULEOPS_TD

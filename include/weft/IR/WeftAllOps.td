@@ -1,0 +1,14 @@
+//===- WeftAllOps.td - Every op of the dialect -------------*- tablegen -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What tablegen reads to generate the op classes of the dialect.
+//
+//===----------------------------------------------------------------------===//
+
+include "weft/IR/WeftOps.td"
+include "weft/IR/CollectiveOps.td"
+include "weft/IR/ScheduleOps.td"

@@ -1,0 +1,172 @@
+//===- WeftAttrs.td - Mesh, sharding, axes, reduction ------*- tablegen -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_IR_WEFTATTRS_TD
+#define WEFT_IR_WEFTATTRS_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "weft/IR/WeftDialect.td"
+
+class Weft_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Weft_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+//===----------------------------------------------------------------------===//
+// Parts of the attributes below; never written on their own
+//===----------------------------------------------------------------------===//
+
+class Weft_AttrPart<string name, string label>
+    : AttrDef<Weft_Dialect, name> {
+  let attrName = "weft." # label;
+}
+
+def Weft_MeshAxisAttr : Weft_AttrPart<"MeshAxis", "mesh_axis"> {
+  let summary = "Name and size of an axis, a part of `#weft.mesh`";
+  let parameters = (ins StringRefParameter<"name">:$name, "int64_t":$size);
+}
+
+def Weft_AxisRefAttr : Weft_AttrPart<"AxisRef", "axis_ref"> {
+  let summary = "Mention of a mesh axis or a part of one, by name";
+  let description = [{
+    `"x"` is the full axis; `"x":(2)4` the part of size 4 that has a part of
+    size 2 on its major side. A full axis is stored with `pre = 1, size = 0`,
+    since its size is the mesh's to say.
+  }];
+  let parameters = (ins
+    StringRefParameter<"name">:$name, "int64_t":$pre, "int64_t":$size);
+  let builders = [
+    AttrBuilder<(ins "::llvm::StringRef":$name), [{
+      return $_get($_ctxt, name, 1, 0);
+    }]>
+  ];
+  let extraClassDeclaration = [{
+    /// Whether the spelling is that of a full axis.
+    bool isFullAxis() const { return getSize() == 0; }
+  }];
+}
+
+def Weft_DimShardingAttr : Weft_AttrPart<"DimSharding", "dim_sharding"> {
+  let summary = "Sharding of one dimension, a part of `#weft.sharding`";
+  let parameters = (ins
+    OptionalArrayRefParameter<"::weft::AxisRefAttr">:$axes,
+    "bool":$isClosed,
+    OptionalParameter<"std::optional<int64_t>">:$priority);
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+def Weft_MeshAttr : Weft_Attr<"Mesh", "mesh"> {
+  let summary = "Named axes of devices";
+  let description = [{
+    The axes of a grid of devices, major to minor; device number = row-major
+    position in the grid. Axis names are unique and sizes at least 1.
+
+    Example: `#weft.mesh<["data"=2, "model"=8]>`
+  }];
+  let parameters = (ins
+    OptionalArrayRefParameter<"::weft::MeshAxisAttr">:$axes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static MeshAttr get(::mlir::MLIRContext *context,
+                        const ::weft::sharding::Mesh &mesh);
+    ::weft::sharding::Mesh toMesh() const;
+  }];
+}
+
+def Weft_ShardingAttr : Weft_Attr<"Sharding", "sharding"> {
+  let summary = "How a tensor is laid out over a mesh";
+  let description = [{
+    For each dimension the axes that split it, major to minor; then the axes
+    that hold copies and may not be used by propagation (`replicated`), and
+    those that hold terms of a reduction not done yet (`unreduced`).
+
+    | spelling | meaning |
+    | --- | --- |
+    | `{}` | not split, closed: stays that way |
+    | `{?}` | not split, open: propagation may split it |
+    | `{"a", "b"}` | split over `a`, then over `b` |
+    | `{"a", ?}` | split over `a`, and open to more axes |
+    | `{"a"}p1` | as `{"a"}`, propagated after every dimension of priority 0 |
+    | `"a":(2)4` | the sub-axis of `a` of size 4, after a major part of size 2 |
+    | `unreduced={"a"}` | the devices along `a` hold the terms of a sum |
+    | `unreduced=max{"a"}` | as above, of a maximum (`min` likewise) |
+
+    Example:
+    `#weft.sharding<@mesh, [{"a", "b"}, {"c":(1)2, ?}p1], replicated={"d"}>`
+
+    Axes are checked against the mesh where the attribute is used (by the
+    verifiers of ops, arguments and results), since the mesh is a symbol.
+  }];
+  let parameters = (ins
+    "::mlir::FlatSymbolRefAttr":$mesh,
+    OptionalArrayRefParameter<"::weft::DimShardingAttr">:$dims,
+    OptionalArrayRefParameter<"::weft::AxisRefAttr">:$replicated,
+    OptionalArrayRefParameter<"::weft::AxisRefAttr">:$unreduced,
+    "::weft::sharding::Reduction":$unreducedKind);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    static ShardingAttr get(::mlir::MLIRContext *context,
+                            ::mlir::FlatSymbolRefAttr meshSymbol,
+                            const ::weft::sharding::Mesh &mesh,
+                            const ::weft::sharding::Sharding &sharding);
+    /// Every dimension open, or every dimension closed, and no axes.
+    static ShardingAttr getOpen(::mlir::FlatSymbolRefAttr mesh, size_t rank);
+    static ShardingAttr getClosed(::mlir::FlatSymbolRefAttr mesh, size_t rank);
+
+    size_t getRank() const { return getDims().size(); }
+    /// Resolves names to axes of `mesh`. Fails on an unknown axis only; whether
+    /// the sharding is legal is for sharding::checkSharding to say. `report`,
+    /// if given, is called with a sentence for each unknown axis.
+    ::llvm::FailureOr<::weft::sharding::Sharding>
+    toSharding(const ::weft::sharding::Mesh &mesh,
+               ::llvm::function_ref<void(const ::llvm::Twine &)> report = {})
+        const;
+  }];
+}
+
+def Weft_AxesAttr : Weft_Attr<"Axes", "axes"> {
+  let summary = "An ordered list of axes of one mesh";
+  let description = [{
+    The devices that differ only along the axes form a group; the axes, major to
+    minor, number its members. Collectives name their groups this way.
+
+    Example: `#weft.axes<@mesh, {"data", "model":(1)2}>`
+  }];
+  let parameters = (ins
+    "::mlir::FlatSymbolRefAttr":$mesh,
+    OptionalArrayRefParameter<"::weft::AxisRefAttr">:$axes);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    static AxesAttr get(::mlir::MLIRContext *context,
+                        ::mlir::FlatSymbolRefAttr meshSymbol,
+                        const ::weft::sharding::Mesh &mesh,
+                        ::llvm::ArrayRef<::weft::sharding::AxisRef> axes);
+    /// As ShardingAttr::toSharding.
+    ::llvm::FailureOr<::weft::sharding::AxisList>
+    toAxes(const ::weft::sharding::Mesh &mesh,
+           ::llvm::function_ref<void(const ::llvm::Twine &)> report = {}) const;
+  }];
+}
+
+def Weft_ReductionAttr : Weft_Attr<"Reduction", "reduction"> {
+  let summary = "How terms are combined: sum, max or min";
+  let description = [{
+    Example: `#weft.reduction<sum>`
+  }];
+  let parameters = (ins "::weft::sharding::Reduction":$value);
+  let hasCustomAssemblyFormat = 1;
+  let returnType = "::weft::sharding::Reduction";
+  let convertFromStorage = "$_self.getValue()";
+  let constBuilderCall = "::weft::ReductionAttr::get($_builder.getContext(), $0)";
+}
+
+#endif // WEFT_IR_WEFTATTRS_TD

@@ -1,0 +1,87 @@
+//===- WeftDialect.td - The weft dialect -------------------*- tablegen -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_IR_WEFTDIALECT_TD
+#define WEFT_IR_WEFTDIALECT_TD
+
+include "mlir/IR/DialectBase.td"
+
+def Weft_Dialect : Dialect {
+  let name = "weft";
+  let cppNamespace = "::weft";
+  let summary = "Tensor programs laid out over a mesh of devices";
+  let description = [{
+    What upstream MLIR lacks to say how a tensor program is spread over many
+    devices. Elementwise math is not here: `arith` and `math` ops on ranked
+    tensors are used as they are, and take part in sharding through external
+    models of `ShardingRuleOpInterface`.
+
+    A program moves through five forms; the dialect serves the first four.
+
+    1. **graph**: functions over static ranked tensors with global shapes;
+       `weft.sharding` on arguments and results, and `weft.constraint` ops,
+       where the user wrote them.
+    2. **sharded graph**: the same, with the sharding of every op result in the
+       discardable attribute `weft.shardings`.
+    3. **SPMD program**: local shapes; data moves between devices only through
+       the collectives (`weft.all_gather`, ...). Arguments and results carry
+       `weft.global_type` beside `weft.sharding`.
+    4. **schedule**: kernels, GEMMs and asynchronous collectives in one order.
+
+    `--weft-verify-form` checks what each form promises.
+
+    Discardable attributes of the dialect:
+
+    | attribute | on | holds |
+    | --- | --- | --- |
+    | `weft.sharding` | function argument, function result | `#weft.sharding` |
+    | `weft.shardings` | op | array with a `#weft.sharding` for each result |
+    | `weft.name` | function argument, function result | the name of the input, output or state |
+    | `weft.global_type` | function argument, function result | ranked tensor type before partitioning |
+    | `weft.kernel` | private function | unit: the function is the body of a kernel |
+
+    Example:
+
+    ```mlir
+    weft.mesh @mesh = <["data"=2, "model"=4]>
+    func.func @dense(
+        %x: tensor<8x16xf32> {weft.name = "x",
+            weft.sharding = #weft.sharding<@mesh, [{"data"}, {} ]>},
+        %w: tensor<16x32xf32> {weft.name = "w",
+            weft.sharding = #weft.sharding<@mesh, [{}, {"model"} ]>})
+        -> tensor<8x32xf32> {
+      %y = weft.dot_general %x, %w contracting = [1] x [0]
+          : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+      return %y : tensor<8x32xf32>
+    }
+    ```
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let extraClassDeclaration = [{
+    /// Names of the discardable attributes of the dialect.
+    static constexpr ::llvm::StringLiteral kShardingAttrName = "weft.sharding";
+    static constexpr ::llvm::StringLiteral kShardingsAttrName =
+        "weft.shardings";
+    static constexpr ::llvm::StringLiteral kNameAttrName = "weft.name";
+    static constexpr ::llvm::StringLiteral kGlobalTypeAttrName =
+        "weft.global_type";
+    static constexpr ::llvm::StringLiteral kKernelAttrName = "weft.kernel";
+
+  private:
+    void registerAttributes();
+    void registerTypes();
+    void registerOps();
+
+  public:
+  }];
+}
+
+#endif // WEFT_IR_WEFTDIALECT_TD

@@ -1,0 +1,227 @@
+//===- CollectiveOps.cpp - Verifiers of the collectives -------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ShapeChecks.h"
+#include "weft/IR/ValueSharding.h"
+#include "weft/IR/WeftOps.h"
+
+using namespace mlir;
+using namespace weft;
+using sharding::AxisList;
+using sharding::AxisRef;
+using sharding::Mesh;
+
+//===----------------------------------------------------------------------===//
+// Axes
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A legal list of axes of a collective.
+struct Group {
+  Mesh mesh;
+  AxisList axes;
+
+  int64_t size() const { return sharding::numShards(axes); }
+
+  /// `axis "x" size 4`, `axes "x", "y" size 8`.
+  std::string describe() const {
+    return (axes.size() == 1 ? "axis " : "axes ") + mesh.print(axes) +
+           " size " + std::to_string(size());
+  }
+};
+} // namespace
+
+/// What is wrong with one axis of a list, or an empty string.
+static std::string checkAxis(const Mesh &mesh, const AxisRef &ref,
+                             bool isSubAxis) {
+  std::string name = "sub-axis " + mesh.print(ref);
+  int64_t size = mesh.axisSize(ref.axis);
+  if (isSubAxis && mesh.isFull(ref))
+    return "sub-axis of axis \"" + mesh.axisName(ref.axis).str() +
+           "\" is the full axis of size " + std::to_string(size) +
+           "; write the axis alone";
+  if (size % ref.next() != 0)
+    return name + " does not factor its axis of size " + std::to_string(size);
+  if (isSubAxis && ref.size == 1)
+    return name + " has size 1; leave it out";
+  return {};
+}
+
+/// What is wrong with two axes of a list, or an empty string.
+static std::string checkPair(const Mesh &mesh, const AxisRef &major,
+                             const AxisRef &minor, bool neighbours) {
+  std::string both = mesh.print(major) + " and " + mesh.print(minor);
+  if (major == minor)
+    return "axis " + mesh.print(major) + " is named twice";
+  if (major.overlaps(minor))
+    return "axes " + both + " overlap";
+  if (!major.canCoexistWith(minor))
+    return "axes " + both + " do not factor one axis";
+  if (neighbours && major.canMergeWith(minor))
+    return "neighbours " + both + " are one axis, " +
+           mesh.print(major.mergedWith(minor));
+  return {};
+}
+
+/// Every broken rule of a list of axes.
+static std::vector<std::string> checkAxes(const Mesh &mesh, AxesAttr attr,
+                                          ArrayRef<AxisRef> axes) {
+  std::vector<std::string> problems;
+  for (auto [ref, spelling] : llvm::zip_equal(axes, attr.getAxes()))
+    problems.push_back(checkAxis(mesh, ref, !spelling.isFullAxis()));
+  for (size_t minor = 0; minor < axes.size(); ++minor)
+    for (size_t major = 0; major < minor; ++major)
+      problems.push_back(
+          checkPair(mesh, axes[major], axes[minor], major + 1 == minor));
+  llvm::erase_if(problems, [](const std::string &p) { return p.empty(); });
+  return problems;
+}
+
+/// The axes that `attr` names, or failure after an error on `op` for every
+/// broken rule.
+static FailureOr<Group> resolve(Operation *op, AxesAttr attr) {
+  MeshOp meshOp = findMesh(op, attr.getMesh());
+  if (!meshOp)
+    return op->emitOpError("unknown mesh @")
+           << attr.getMesh().getValue()
+           << "; declare it in the module with weft.mesh";
+  Group group{meshOp.getMesh().toMesh(), {}};
+  std::vector<std::string> problems;
+  FailureOr<AxisList> axes = attr.toAxes(
+      group.mesh, [&](const Twine &text) { problems.push_back(text.str()); });
+  if (succeeded(axes)) {
+    group.axes = *axes;
+    problems = checkAxes(group.mesh, attr, group.axes);
+  }
+  for (const std::string &problem : problems)
+    op->emitOpError(problem);
+  if (!problems.empty())
+    return failure();
+  return group;
+}
+
+/// As `resolve`, for ops that would do nothing over no axes.
+static FailureOr<Group> resolveNonEmpty(Operation *op, AxesAttr attr) {
+  if (attr.getAxes().empty())
+    return op->emitOpError("must be over at least one axis");
+  return resolve(op, attr);
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+static SmallVector<ExpectedDim> operandShape(RankedTensorType operand) {
+  return llvm::map_to_vector(operand.getShape(), [](int64_t size) {
+    return ExpectedDim{size, "as the operand's"};
+  });
+}
+
+/// Multiplies a dimension by the size of the group.
+static void expectGathered(SmallVectorImpl<ExpectedDim> &shape, int64_t dim,
+                           const Group &group) {
+  shape[dim].reason =
+      "local " + std::to_string(shape[dim].size) + " × " + group.describe();
+  shape[dim].size *= group.size();
+}
+
+/// Divides a dimension by the size of the group.
+static LogicalResult expectSplit(Operation *op,
+                                 SmallVectorImpl<ExpectedDim> &shape,
+                                 int64_t dim, const Group &group) {
+  int64_t size = shape[dim].size;
+  if (size % group.size() != 0)
+    return op->emitOpError("operand dim ")
+           << dim << " must be divisible by " << group.describe() << ", got "
+           << size;
+  shape[dim].size = size / group.size();
+  shape[dim].reason =
+      "local " + std::to_string(size) + " / " + group.describe();
+  return success();
+}
+
+/// Verifier of ops that split one dimension.
+static LogicalResult verifySplit(Operation *op, RankedTensorType operand,
+                                 RankedTensorType result, int64_t dim,
+                                 AxesAttr axes) {
+  if (failed(verifyDimsInRange(op, "dim", dim, operand.getRank())))
+    return failure();
+  FailureOr<Group> group = resolveNonEmpty(op, axes);
+  if (failed(group))
+    return failure();
+  SmallVector<ExpectedDim> shape = operandShape(operand);
+  if (failed(expectSplit(op, shape, dim, *group)))
+    return failure();
+  return verifyResultShape(op, result, shape);
+}
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllGatherOp::verify() {
+  RankedTensorType operand = getOperand().getType();
+  int64_t dim = getDim();
+  if (failed(verifyDimsInRange(*this, "dim", dim, operand.getRank())))
+    return failure();
+  FailureOr<Group> group = resolveNonEmpty(*this, getAxes());
+  if (failed(group))
+    return failure();
+  SmallVector<ExpectedDim> shape = operandShape(operand);
+  expectGathered(shape, dim, *group);
+  return verifyResultShape(*this, getType(), shape);
+}
+
+LogicalResult AllSliceOp::verify() {
+  return verifySplit(*this, getOperand().getType(), getType(), getDim(),
+                     getAxes());
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  return verifySplit(*this, getOperand().getType(), getType(), getDim(),
+                     getAxes());
+}
+
+LogicalResult AllReduceOp::verify() {
+  return resolveNonEmpty(*this, getAxes());
+}
+
+LogicalResult AllToAllOp::verify() {
+  RankedTensorType operand = getOperand().getType();
+  int64_t split = getSplit(), concat = getConcat();
+  if (failed(verifyDimsInRange(*this, "split", split, operand.getRank())) ||
+      failed(verifyDimsInRange(*this, "concat", concat, operand.getRank())))
+    return failure();
+  if (split == concat)
+    return emitOpError("split and concat must be different dims, both are ")
+           << split;
+  FailureOr<Group> group = resolveNonEmpty(*this, getAxes());
+  if (failed(group))
+    return failure();
+  SmallVector<ExpectedDim> shape = operandShape(operand);
+  if (failed(expectSplit(*this, shape, split, *group)))
+    return failure();
+  expectGathered(shape, concat, *group);
+  return verifyResultShape(*this, getType(), shape);
+}
+
+LogicalResult PermuteOp::verify() {
+  if (getFrom().getMesh() != getTo().getMesh())
+    return emitOpError("from and to must be of one mesh, got @")
+           << getFrom().getMesh().getValue() << " and @"
+           << getTo().getMesh().getValue();
+  FailureOr<Group> from = resolveNonEmpty(*this, getFrom());
+  FailureOr<Group> to = resolveNonEmpty(*this, getTo());
+  if (failed(from) || failed(to))
+    return failure();
+  if (from->size() != to->size())
+    return emitOpError("from and to must have one total size, got ")
+           << from->describe() << " and " << to->describe();
+  return success();
+}
+
+LogicalResult PositionOp::verify() { return resolve(*this, getAxes()); }

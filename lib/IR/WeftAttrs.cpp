@@ -1,0 +1,474 @@
+//===- WeftAttrs.cpp - Mesh, sharding, axes, reduction --------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Syntax of the attributes, and their conversions to and from the algebra.
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/IR/WeftAttrs.h"
+#include "weft/IR/WeftDialect.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace weft;
+using sharding::AxisList;
+using sharding::AxisRef;
+using sharding::DimSharding;
+using sharding::Mesh;
+using sharding::MeshAxis;
+using sharding::Reduction;
+using sharding::Sharding;
+
+#define GET_ATTRDEF_CLASSES
+#include "weft/IR/WeftAttrs.cpp.inc"
+
+void WeftDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "weft/IR/WeftAttrs.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Reduction
+//===----------------------------------------------------------------------===//
+
+StringRef weft::stringifyReduction(Reduction reduction) {
+  switch (reduction) {
+  case Reduction::Sum:
+    return "sum";
+  case Reduction::Max:
+    return "max";
+  case Reduction::Min:
+    return "min";
+  }
+  llvm_unreachable("all reductions are covered");
+}
+
+std::optional<Reduction> weft::symbolizeReduction(StringRef name) {
+  for (Reduction r : {Reduction::Sum, Reduction::Max, Reduction::Min})
+    if (name == stringifyReduction(r))
+      return r;
+  return std::nullopt;
+}
+
+ParseResult weft::parseReduction(AsmParser &parser, Reduction &reduction) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef keyword;
+  if (failed(parser.parseOptionalKeyword(&keyword)))
+    return parser.emitError(loc, "expected a reduction: sum, max or min");
+  std::optional<Reduction> found = symbolizeReduction(keyword);
+  if (!found)
+    return parser.emitError(loc)
+           << "expected a reduction: sum, max or min, got \"" << keyword
+           << "\"";
+  reduction = *found;
+  return success();
+}
+
+Attribute ReductionAttr::parse(AsmParser &parser, Type) {
+  Reduction value;
+  if (parser.parseLess() || parseReduction(parser, value) ||
+      parser.parseGreater())
+    return {};
+  return get(parser.getContext(), value);
+}
+
+void ReductionAttr::print(AsmPrinter &printer) const {
+  printer << "<" << stringifyReduction(getValue()) << ">";
+}
+
+//===----------------------------------------------------------------------===//
+// Mesh
+//===----------------------------------------------------------------------===//
+
+Attribute MeshAttr::parse(AsmParser &parser, Type) {
+  SmallVector<MeshAxisAttr> axes;
+  SMLoc loc = parser.getCurrentLocation();
+  auto parseAxis = [&]() -> ParseResult {
+    std::string name;
+    int64_t size;
+    if (parser.parseString(&name) || parser.parseEqual() ||
+        parser.parseInteger(size))
+      return failure();
+    axes.push_back(MeshAxisAttr::get(parser.getContext(), name, size));
+    return success();
+  };
+  if (parser.parseLess() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxis) ||
+      parser.parseGreater())
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    axes);
+}
+
+void MeshAttr::print(AsmPrinter &printer) const {
+  printer << "<[";
+  llvm::interleaveComma(getAxes(), printer, [&](MeshAxisAttr axis) {
+    printer.printString(axis.getName());
+    printer << "=" << axis.getSize();
+  });
+  printer << "]>";
+}
+
+LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<MeshAxisAttr> axes) {
+  bool legal = true;
+  llvm::StringSet<> names;
+  // The product of the sizes numbers the devices in 64 bits.
+  int64_t devices = 1;
+  for (MeshAxisAttr axis : axes) {
+    StringRef name = axis.getName();
+    int64_t size = axis.getSize();
+    if (name.empty()) {
+      emitError() << "an axis of a mesh has no name";
+      legal = false;
+    }
+    if (!names.insert(name).second) {
+      emitError() << "axis \"" << name << "\" of a mesh is declared twice";
+      legal = false;
+    }
+    if (size < 1) {
+      emitError() << "size of mesh axis \"" << name
+                  << "\" must be at least 1, got " << size;
+      legal = false;
+    } else if (llvm::MulOverflow(devices, size, devices)) {
+      emitError() << "mesh has more than 2^63 devices at axis \"" << name
+                  << "\" of size " << size;
+      return failure();
+    }
+  }
+  return success(legal);
+}
+
+MeshAttr MeshAttr::get(MLIRContext *context, const Mesh &mesh) {
+  SmallVector<MeshAxisAttr> axes;
+  for (const MeshAxis &axis : mesh.axes())
+    axes.push_back(MeshAxisAttr::get(context, axis.name, axis.size));
+  return get(context, axes);
+}
+
+Mesh MeshAttr::toMesh() const {
+  std::vector<MeshAxis> axes;
+  for (MeshAxisAttr axis : getAxes())
+    axes.push_back({axis.getName().str(), axis.getSize()});
+  return Mesh(std::move(axes));
+}
+
+//===----------------------------------------------------------------------===//
+// Lists of axes
+//===----------------------------------------------------------------------===//
+
+/// `"x"` or `"x":(2)4`.
+static ParseResult parseAxisRef(AsmParser &parser,
+                                SmallVectorImpl<AxisRefAttr> &axes) {
+  std::string name;
+  if (parser.parseString(&name))
+    return failure();
+  int64_t pre = 1, size = 0;
+  if (succeeded(parser.parseOptionalColon())) {
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseLParen() || parser.parseInteger(pre) ||
+        parser.parseRParen() || parser.parseInteger(size))
+      return failure();
+    if (pre < 1 || size < 1)
+      return parser.emitError(loc)
+             << "both numbers of a sub-axis must be at least 1, got (" << pre
+             << ")" << size;
+  }
+  axes.push_back(AxisRefAttr::get(parser.getContext(), name, pre, size));
+  return success();
+}
+
+static void printAxisRef(AsmPrinter &printer, AxisRefAttr axis) {
+  printer.printString(axis.getName());
+  if (!axis.isFullAxis())
+    printer << ":(" << axis.getPre() << ")" << axis.getSize();
+}
+
+/// `{"x", "y"}`.
+static ParseResult parseAxisList(AsmParser &parser,
+                                 SmallVectorImpl<AxisRefAttr> &axes) {
+  return parser.parseCommaSeparatedList(
+      AsmParser::Delimiter::Braces, [&] { return parseAxisRef(parser, axes); });
+}
+
+static void printAxisList(AsmPrinter &printer, ArrayRef<AxisRefAttr> axes) {
+  printer << "{";
+  llvm::interleaveComma(axes, printer,
+                        [&](AxisRefAttr axis) { printAxisRef(printer, axis); });
+  printer << "}";
+}
+
+static AxisRefAttr toAttr(MLIRContext *context, const Mesh &mesh,
+                          const AxisRef &ref) {
+  StringRef name = mesh.axisName(ref.axis);
+  if (mesh.isFull(ref))
+    return AxisRefAttr::get(context, name);
+  return AxisRefAttr::get(context, name, ref.pre, ref.size);
+}
+
+static SmallVector<AxisRefAttr> toAttrs(MLIRContext *context, const Mesh &mesh,
+                                        ArrayRef<AxisRef> axes) {
+  return llvm::map_to_vector(
+      axes, [&](const AxisRef &ref) { return toAttr(context, mesh, ref); });
+}
+
+/// The sentence about a name that the mesh lacks: its axes, and the one whose
+/// spelling is nearest if it is near.
+static std::string unknownAxis(const Mesh &mesh, StringRef name) {
+  std::string text = ("unknown axis \"" + name + "\"; ").str();
+  if (mesh.axes().empty())
+    return text + "the mesh has no axes";
+  text += "the mesh has ";
+  StringRef nearest;
+  unsigned distance = std::max<size_t>(2, name.size() / 2);
+  llvm::ListSeparator separator;
+  for (const MeshAxis &axis : mesh.axes()) {
+    text += (StringRef(separator) + "\"" + axis.name + "\"").str();
+    unsigned d = name.edit_distance(axis.name, true, distance);
+    if (d < distance) {
+      distance = d;
+      nearest = axis.name;
+    }
+  }
+  if (!nearest.empty())
+    text += ("; did you mean \"" + nearest + "\"?").str();
+  return text;
+}
+
+/// Resolves names; false if one is unknown.
+static bool resolveAxes(const Mesh &mesh, ArrayRef<AxisRefAttr> attrs,
+                        function_ref<void(const Twine &)> report,
+                        AxisList &axes) {
+  bool known = true;
+  for (AxisRefAttr attr : attrs) {
+    std::optional<int32_t> axis = mesh.find(attr.getName());
+    if (!axis) {
+      if (report)
+        report(unknownAxis(mesh, attr.getName()));
+      known = false;
+    } else if (attr.isFullAxis()) {
+      axes.push_back(mesh.fullAxis(*axis));
+    } else {
+      axes.push_back({*axis, attr.getPre(), attr.getSize()});
+    }
+  }
+  return known;
+}
+
+Attribute AxesAttr::parse(AsmParser &parser, Type) {
+  FlatSymbolRefAttr mesh;
+  SmallVector<AxisRefAttr> axes;
+  if (parser.parseLess() || parser.parseAttribute(mesh) ||
+      parser.parseComma() || parseAxisList(parser, axes) ||
+      parser.parseGreater())
+    return {};
+  return get(parser.getContext(), mesh, axes);
+}
+
+void AxesAttr::print(AsmPrinter &printer) const {
+  printer << "<" << getMesh() << ", ";
+  printAxisList(printer, getAxes());
+  printer << ">";
+}
+
+AxesAttr AxesAttr::get(MLIRContext *context, FlatSymbolRefAttr meshSymbol,
+                       const Mesh &mesh, ArrayRef<AxisRef> axes) {
+  return get(context, meshSymbol, toAttrs(context, mesh, axes));
+}
+
+FailureOr<AxisList>
+AxesAttr::toAxes(const Mesh &mesh,
+                 function_ref<void(const Twine &)> report) const {
+  AxisList axes;
+  if (!resolveAxes(mesh, getAxes(), report, axes))
+    return failure();
+  return axes;
+}
+
+//===----------------------------------------------------------------------===//
+// Sharding
+//===----------------------------------------------------------------------===//
+
+/// The `p1` after a dimension, if any.
+static ParseResult parsePriority(AsmParser &parser,
+                                 std::optional<int64_t> &priority) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef keyword;
+  if (failed(parser.parseOptionalKeyword(&keyword)))
+    return success();
+  int64_t value;
+  if (!keyword.consume_front("p") || keyword.getAsInteger(10, value))
+    return parser.emitError(loc, "expected a priority such as p1");
+  priority = value;
+  return success();
+}
+
+/// `{"a", "b", ?}p1`.
+static ParseResult parseDim(AsmParser &parser,
+                            SmallVectorImpl<DimShardingAttr> &dims) {
+  SmallVector<AxisRefAttr> axes;
+  bool closed = true;
+  auto parseElement = [&]() -> ParseResult {
+    if (!closed)
+      return parser.emitError(parser.getCurrentLocation(),
+                              "expected '?' to be last in its dimension");
+    if (succeeded(parser.parseOptionalQuestion())) {
+      closed = false;
+      return success();
+    }
+    return parseAxisRef(parser, axes);
+  };
+  std::optional<int64_t> priority;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces,
+                                     parseElement) ||
+      parsePriority(parser, priority))
+    return failure();
+  dims.push_back(
+      DimShardingAttr::get(parser.getContext(), axes, closed, priority));
+  return success();
+}
+
+static void printDim(AsmPrinter &printer, DimShardingAttr dim) {
+  printer << "{";
+  llvm::ListSeparator separator;
+  for (AxisRefAttr axis : dim.getAxes()) {
+    printer << StringRef(separator);
+    printAxisRef(printer, axis);
+  }
+  if (!dim.getIsClosed())
+    printer << StringRef(separator) << "?";
+  printer << "}";
+  if (dim.getPriority())
+    printer << "p" << *dim.getPriority();
+}
+
+/// `, replicated={...}, unreduced=max{...}`, both optional.
+static ParseResult parseClauses(AsmParser &parser,
+                                SmallVectorImpl<AxisRefAttr> &replicated,
+                                SmallVectorImpl<AxisRefAttr> &unreduced,
+                                Reduction &kind) {
+  bool hasReplicated = false, hasUnreduced = false;
+  while (succeeded(parser.parseOptionalComma())) {
+    SMLoc loc = parser.getCurrentLocation();
+    if (!hasReplicated && !hasUnreduced &&
+        succeeded(parser.parseOptionalKeyword("replicated"))) {
+      hasReplicated = true;
+      if (parser.parseEqual() || parseAxisList(parser, replicated))
+        return failure();
+    } else if (!hasUnreduced &&
+               succeeded(parser.parseOptionalKeyword("unreduced"))) {
+      hasUnreduced = true;
+      if (parser.parseEqual())
+        return failure();
+      StringRef keyword;
+      SMLoc kindLoc = parser.getCurrentLocation();
+      if (succeeded(parser.parseOptionalKeyword(&keyword))) {
+        std::optional<Reduction> found = symbolizeReduction(keyword);
+        if (!found)
+          return parser.emitError(kindLoc)
+                 << "expected a reduction: sum, max or min, got \"" << keyword
+                 << "\"";
+        kind = *found;
+      }
+      if (parseAxisList(parser, unreduced))
+        return failure();
+    } else {
+      return parser.emitError(
+          loc, "expected 'replicated', then 'unreduced', each at most once");
+    }
+  }
+  return success();
+}
+
+Attribute ShardingAttr::parse(AsmParser &parser, Type) {
+  FlatSymbolRefAttr mesh;
+  SmallVector<DimShardingAttr> dims;
+  SmallVector<AxisRefAttr> replicated, unreduced;
+  Reduction kind = Reduction::Sum;
+  if (parser.parseLess() || parser.parseAttribute(mesh) ||
+      parser.parseComma() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                     [&] { return parseDim(parser, dims); }) ||
+      parseClauses(parser, replicated, unreduced, kind) ||
+      parser.parseGreater())
+    return {};
+  return get(parser.getContext(), mesh, dims, replicated, unreduced, kind);
+}
+
+void ShardingAttr::print(AsmPrinter &printer) const {
+  printer << "<" << getMesh() << ", [";
+  llvm::interleaveComma(getDims(), printer,
+                        [&](DimShardingAttr dim) { printDim(printer, dim); });
+  printer << "]";
+  if (!getReplicated().empty()) {
+    printer << ", replicated=";
+    printAxisList(printer, getReplicated());
+  }
+  if (!getUnreduced().empty()) {
+    printer << ", unreduced=";
+    if (getUnreducedKind() != Reduction::Sum)
+      printer << stringifyReduction(getUnreducedKind());
+    printAxisList(printer, getUnreduced());
+  }
+  printer << ">";
+}
+
+ShardingAttr ShardingAttr::get(MLIRContext *context,
+                               FlatSymbolRefAttr meshSymbol, const Mesh &mesh,
+                               const Sharding &sharding) {
+  SmallVector<DimShardingAttr> dims;
+  for (const DimSharding &dim : sharding.dims)
+    dims.push_back(DimShardingAttr::get(
+        context, toAttrs(context, mesh, dim.axes), dim.closed, dim.priority));
+  return get(
+      context, meshSymbol, dims, toAttrs(context, mesh, sharding.replicated),
+      toAttrs(context, mesh, sharding.unreduced),
+      sharding.unreduced.empty() ? Reduction::Sum : sharding.unreducedKind);
+}
+
+static ShardingAttr getUnsplit(FlatSymbolRefAttr mesh, size_t rank,
+                               bool closed) {
+  MLIRContext *context = mesh.getContext();
+  SmallVector<DimShardingAttr> dims(
+      rank, DimShardingAttr::get(context, {}, closed, std::nullopt));
+  return ShardingAttr::get(context, mesh, dims, ArrayRef<AxisRefAttr>(),
+                           ArrayRef<AxisRefAttr>(), Reduction::Sum);
+}
+
+ShardingAttr ShardingAttr::getOpen(FlatSymbolRefAttr mesh, size_t rank) {
+  return getUnsplit(mesh, rank, /*closed=*/false);
+}
+
+ShardingAttr ShardingAttr::getClosed(FlatSymbolRefAttr mesh, size_t rank) {
+  return getUnsplit(mesh, rank, /*closed=*/true);
+}
+
+FailureOr<Sharding>
+ShardingAttr::toSharding(const Mesh &mesh,
+                         function_ref<void(const Twine &)> report) const {
+  Sharding sharding;
+  bool known = true;
+  for (DimShardingAttr attr : getDims()) {
+    DimSharding dim;
+    known &= resolveAxes(mesh, attr.getAxes(), report, dim.axes);
+    dim.closed = attr.getIsClosed();
+    dim.priority = attr.getPriority();
+    sharding.dims.push_back(std::move(dim));
+  }
+  known &= resolveAxes(mesh, getReplicated(), report, sharding.replicated);
+  known &= resolveAxes(mesh, getUnreduced(), report, sharding.unreduced);
+  sharding.unreducedKind = getUnreducedKind();
+  if (!known)
+    return failure();
+  return sharding;
+}

@@ -1,0 +1,24 @@
+//===- WeftDialect.cpp - The weft dialect ---------------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/IR/WeftDialect.h"
+#include "weft/IR/WeftOps.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace weft;
+
+#include "weft/IR/WeftDialect.cpp.inc"
+
+#include "weft/IR/ShardingRuleOpInterface.cpp.inc"
+
+void WeftDialect::initialize() {
+  registerAttributes();
+  registerTypes();
+  registerOps();
+}
