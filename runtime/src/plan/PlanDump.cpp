@@ -1,0 +1,272 @@
+//===- PlanDump.cpp - A plan as text ----------------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "plan/PlanDump.h"
+
+#include "plan/Mesh.h"
+#include "plan/Text.h"
+#include "weft/runtime/PlanFormat.h"
+
+#include <functional>
+#include <iterator>
+
+namespace weft::runtime {
+namespace {
+
+/// Appends the sections to a text.
+class Dumper {
+public:
+  Dumper(const plan::Plan &plan, uint64_t hash)
+      : plan(plan), mesh(plan), hash(hash) {}
+
+  void header();
+  void groups();
+  void states();
+  void kernels();
+  void dumpEntry(const plan::Entry &entry);
+
+  std::string text;
+
+private:
+  template <typename... Args>
+  void print(fmt::format_string<Args...> format, Args &&...args) {
+    fmt::format_to(std::back_inserter(text), format,
+                   std::forward<Args>(args)...);
+  }
+  std::string type(const plan::TensorType &type) const;
+  void
+  bindings(std::string_view role, const plan::Entry &entry,
+           const flatbuffers::Vector<flatbuffers::Offset<plan::Binding>> &list);
+  void buffer(uint32_t index, const plan::Buffer &buffer);
+  void instruction(uint32_t index, const plan::Instruction &instruction);
+  void gemm(const plan::Gemm &gemm);
+  void launch(const plan::Launch &launch);
+  void start(const plan::CollectiveStart &start);
+
+  const plan::Plan &plan;
+  Mesh mesh;
+  uint64_t hash;
+};
+
+} // namespace
+
+static std::string quoted(const flatbuffers::String *text) {
+  return fmt::format("\"{}\"", escaped(view(text)));
+}
+
+void Dumper::header() {
+  print("plan version {} hash {:016x} producer {}\n", planFormatVersion, hash,
+        quoted(plan.producer()));
+  print("target {} {} features [", escaped(view(plan.target()->kind())),
+        escaped(view(plan.target()->processor())));
+  if (const auto *features = plan.target()->features())
+    for (uint32_t i = 0; i < features->size(); ++i)
+      print("{}{}", i ? ", " : "", escaped(view(features->Get(i))));
+  print("]\nmesh <[");
+  for (uint32_t i = 0; i < plan.mesh()->size(); ++i)
+    print("{}{}={}", i ? ", " : "", quoted(plan.mesh()->Get(i)->name()),
+          plan.mesh()->Get(i)->size());
+  print("]> ranks {}\n", mesh.ranks());
+  print("arena {} bytes, constants {} bytes, object {} bytes\n",
+        plan.arena_bytes(),
+        plan.constant_data() ? plan.constant_data()->size() : 0,
+        plan.object() ? plan.object()->size() : 0);
+}
+
+void Dumper::groups() {
+  print("groups {}\n", plan.groups()->size());
+  for (uint32_t i = 0; i < plan.groups()->size(); ++i) {
+    const auto axes = axesOf(plan.groups()->Get(i));
+    print("  group {} {} size {}\n", i, mesh.toString(axes), groupSize(axes));
+  }
+}
+
+std::string Dumper::type(const plan::TensorType &type) const {
+  std::string axes;
+  for (const plan::AxisList *list : *type.dim_axes())
+    axes += (axes.empty() ? "" : ", ") + mesh.toString(axesOf(list));
+  const auto unreduced = axesOf(type.unreduced());
+  return fmt::format(
+      "{} local [{}] sharding [{}]{}",
+      typeName(dtypeOf(type.dtype()), *type.global_shape()),
+      extents(*type.local_shape()), axes,
+      unreduced.empty() ? "" : " unreduced " + mesh.toString(unreduced));
+}
+
+void Dumper::states() {
+  print("states {}\n", plan.states()->size());
+  for (const plan::State *state : *plan.states())
+    print("  state {} {} offset {} bytes {}\n", quoted(state->name()),
+          type(*state->type()), state->offset(), state->bytes());
+}
+
+void Dumper::kernels() {
+  print("kernels {}\n", plan.kernels()->size());
+  for (uint32_t i = 0; i < plan.kernels()->size(); ++i) {
+    const plan::Kernel &kernel = *plan.kernels()->Get(i);
+    print("  kernel {} @{} {}\n", i, escaped(view(kernel.symbol())),
+          quoted(kernel.summary()));
+  }
+}
+
+void Dumper::bindings(
+    std::string_view role, const plan::Entry &entry,
+    const flatbuffers::Vector<flatbuffers::Offset<plan::Binding>> &list) {
+  for (const plan::Binding *binding : list) {
+    const plan::Buffer &place = *entry.buffers()->Get(binding->buffer());
+    print("  {} {} {} %{}{}\n", role, quoted(binding->name()),
+          type(*binding->type()), binding->buffer(),
+          place.kind() == plan::BufferKind::State ? " state" : "");
+  }
+}
+
+void Dumper::buffer(uint32_t index, const plan::Buffer &buffer) {
+  print("    %{} {} {} offset {} bytes {} alive {}..{}", index,
+        bufferKindName(buffer.kind()),
+        typeName(dtypeOf(buffer.dtype()), *buffer.shape()), buffer.offset(),
+        buffer.bytes(), buffer.first(), buffer.last());
+  if (buffer.kind() == plan::BufferKind::Constant)
+    print(" data {}", buffer.data_offset());
+  if (!view(buffer.name()).empty())
+    print(" {}", quoted(buffer.name()));
+  print("\n");
+}
+
+void Dumper::gemm(const plan::Gemm &gemm) {
+  print("gemm %{} {} %{} * %{} batch {} m {} n {} k {} strides lhs [{}, {}, "
+        "{}] rhs [{}, {}, {}] out [{}, {}, {}]",
+        gemm.out(), gemm.accumulate() ? "+=" : "=", gemm.lhs(), gemm.rhs(),
+        gemm.batch(), gemm.m(), gemm.n(), gemm.k(), gemm.lhs_batch_stride(),
+        gemm.lhs_m_stride(), gemm.lhs_k_stride(), gemm.rhs_batch_stride(),
+        gemm.rhs_k_stride(), gemm.rhs_n_stride(), gemm.out_batch_stride(),
+        gemm.out_m_stride(), gemm.out_n_stride());
+}
+
+void Dumper::launch(const plan::Launch &launch) {
+  static constexpr std::string_view access[] = {"none", "read", "write",
+                                                "update"};
+  print("launch @{}(",
+        escaped(view(plan.kernels()->Get(launch.kernel())->symbol())));
+  for (uint32_t i = 0; i < launch.buffers()->size(); ++i)
+    print("{}{} %{}", i ? ", " : "", access[launch.access()->Get(i)],
+          launch.buffers()->Get(i));
+  print(")");
+  if (launch.positions() && launch.positions()->size() != 0) {
+    print(" positions [");
+    for (uint32_t i = 0; i < launch.positions()->size(); ++i)
+      print("{}{}", i ? ", " : "",
+            mesh.toString(axesOf(launch.positions()->Get(i))));
+    print("]");
+  }
+}
+
+void Dumper::start(const plan::CollectiveStart &start) {
+  print("start #{} {}", start.id(), collectiveName(start.kind()));
+  if (start.kind() == plan::CollectiveKind::AllReduce ||
+      start.kind() == plan::CollectiveKind::ReduceScatter)
+    print(" {}", name(static_cast<Reduction>(start.reduction())));
+  print(" %{} -> %{}", start.source(), start.destination());
+  if (start.kind() == plan::CollectiveKind::Permute)
+    print(" from {} to {}", mesh.toString(axesOf(start.permute_from())),
+          mesh.toString(axesOf(start.permute_to())));
+  print(" over group {} {}", start.group(),
+        mesh.toString(axesOf(plan.groups()->Get(start.group()))));
+  if (start.kind() == plan::CollectiveKind::AllToAll)
+    print(" split {} outer {} middle {} inner {}",
+          start.split_first() ? "first" : "last", start.outer(), start.middle(),
+          start.inner());
+  else
+    print(" outer {} inner {}", start.outer(), start.inner());
+  print(" wire {}", start.wire_bytes());
+}
+
+void Dumper::instruction(uint32_t index, const plan::Instruction &instruction) {
+  print("    {}: {} ", index, instruction.stream() ? "comm" : "compute");
+  switch (instruction.operation_type()) {
+  case plan::Operation::Gemm:
+    gemm(*instruction.operation_as_Gemm());
+    break;
+  case plan::Operation::Launch:
+    launch(*instruction.operation_as_Launch());
+    break;
+  case plan::Operation::CollectiveStart:
+    start(*instruction.operation_as_CollectiveStart());
+    break;
+  case plan::Operation::CollectiveWait:
+    print("wait #{}", instruction.operation_as_CollectiveWait()->id());
+    break;
+  case plan::Operation::Copy:
+    print("copy %{} -> %{}", instruction.operation_as_Copy()->source(),
+          instruction.operation_as_Copy()->destination());
+    break;
+  case plan::Operation::NONE:
+    break;
+  }
+  if (instruction.flops() != 0)
+    print(" flops {}", instruction.flops());
+  if (instruction.bytes() != 0)
+    print(" bytes {}", instruction.bytes());
+  if (!view(instruction.cause()).empty())
+    print(" cause {}", quoted(instruction.cause()));
+  if (!view(instruction.location()).empty())
+    print(" at {}", quoted(instruction.location()));
+  print("\n");
+}
+
+void Dumper::dumpEntry(const plan::Entry &entry) {
+  print("entry {} arena {} bytes, liveness {} bytes\n", quoted(entry.name()),
+        entry.arena_bytes(), entry.liveness_bytes());
+  bindings("input", entry, *entry.inputs());
+  bindings("output", entry, *entry.outputs());
+  print("  buffers {}\n", entry.buffers()->size());
+  for (uint32_t i = 0; i < entry.buffers()->size(); ++i)
+    buffer(i, *entry.buffers()->Get(i));
+  print("  instructions {}\n", entry.instructions()->size());
+  for (uint32_t i = 0; i < entry.instructions()->size(); ++i)
+    instruction(i, *entry.instructions()->Get(i));
+}
+
+std::string dumpPlan(const plan::Plan &plan, uint64_t hash) {
+  Dumper dumper(plan, hash);
+  dumper.header();
+  dumper.groups();
+  dumper.states();
+  dumper.kernels();
+  for (const plan::Entry *entry : *plan.entries())
+    dumper.dumpEntry(*entry);
+  return std::move(dumper.text);
+}
+
+Result<std::string> dumpSection(const plan::Plan &plan, uint64_t hash,
+                                std::string_view section) {
+  Dumper dumper(plan, hash);
+  std::string names = "header, groups, states, kernels";
+  if (section == "header")
+    dumper.header();
+  else if (section == "groups")
+    dumper.groups();
+  else if (section == "states")
+    dumper.states();
+  else if (section == "kernels")
+    dumper.kernels();
+  else {
+    bool found = false;
+    for (const plan::Entry *entry : *plan.entries()) {
+      names += fmt::format(", {}", escaped(view(entry->name())));
+      if (view(entry->name()) != section)
+        continue;
+      dumper.dumpEntry(*entry);
+      found = true;
+    }
+    if (!found)
+      return notFound(fmt::format("the plan has no section \"{}\"; it has {}",
+                                  escaped(section), names));
+  }
+  return std::move(dumper.text);
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,236 @@
+//===- PlanVerifier.cpp - The header of a plan is checked -------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "plan/PlanVerifier.h"
+
+#include "plan/ElfHeader.h"
+#include "plan/Text.h"
+#include "weft/runtime/PlanFormat.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <string_view>
+
+namespace weft::runtime {
+
+Result<int64_t> elementCount(const flatbuffers::Vector<int64_t> &shape,
+                             DType dtype) {
+  int64_t bytes = static_cast<int64_t>(byteSize(dtype));
+  for (int64_t extent : shape)
+    if (extent < 0 || __builtin_mul_overflow(bytes, extent, &bytes) ||
+        bytes >= (int64_t(1) << 62))
+      return invalidArgument(
+          fmt::format("shape [{}] has a negative extent or too many bytes",
+                      extents(shape)));
+  return bytes / static_cast<int64_t>(byteSize(dtype));
+}
+
+static Status verifyMesh(const plan::Plan &plan) {
+  std::set<std::string_view> names;
+  int64_t ranks = 1;
+  for (const plan::MeshAxis *axis : *plan.mesh()) {
+    if (axis->size() < 1)
+      return invalidArgument(
+          fmt::format("mesh axis \"{}\" has size {}, must be at least 1",
+                      escaped(view(axis->name())), axis->size()));
+    if (!names.insert(view(axis->name())).second)
+      return invalidArgument(fmt::format("the mesh has two axes named \"{}\"",
+                                         escaped(view(axis->name()))));
+    if (__builtin_mul_overflow(ranks, axis->size(), &ranks) ||
+        ranks > std::numeric_limits<int32_t>::max())
+      return invalidArgument(fmt::format("the mesh has more than {} devices",
+                                         std::numeric_limits<int32_t>::max()));
+  }
+  return {};
+}
+
+Status verifyType(const Mesh &mesh, const plan::TensorType &type) {
+  const DType dtype = dtypeOf(type.dtype());
+  if (!isValid(dtype))
+    return invalidArgument(
+        fmt::format("unknown element type {}", static_cast<int>(dtype)));
+  const auto &global = *type.global_shape();
+  const auto &local = *type.local_shape();
+  const auto &dims = *type.dim_axes();
+  if (local.size() != global.size() || dims.size() != global.size())
+    return invalidArgument(fmt::format(
+        "global shape [{}], local shape [{}] and {} lists of axes differ in "
+        "rank",
+        extents(global), extents(local), dims.size()));
+  WEFT_RETURN_IF_ERROR(elementCount(global, dtype).status());
+  std::vector<plan::AxisRef> all = axesOf(type.unreduced());
+  for (const plan::AxisList *axes : dims)
+    for (const plan::AxisRef &ref : axesOf(axes))
+      all.push_back(ref);
+  WEFT_RETURN_IF_ERROR(mesh.checkAxes(all, "sharding"));
+  for (uint32_t d = 0; d < global.size(); ++d) {
+    const int64_t parts = groupSize(axesOf(dims.Get(d)));
+    if (global.Get(d) % parts != 0 || local.Get(d) != global.Get(d) / parts)
+      return invalidArgument(fmt::format(
+          "dimension {}: local size {} is not global size {} / {} parts", d,
+          local.Get(d), global.Get(d), parts));
+  }
+  if (type.unreduced() && type.unreduced()->axes()->size() != 0 &&
+      dtype == DType::Pred)
+    return invalidArgument("a pred value cannot be a sum of terms");
+  return {};
+}
+
+/// Whether [offset, offset + bytes) is an aligned piece of the arena.
+static Status verifyRegion(uint64_t offset, uint64_t bytes, uint64_t arena) {
+  if (offset % bufferAlignment != 0)
+    return invalidArgument(fmt::format("offset {} is not a multiple of {}",
+                                       offset, bufferAlignment));
+  if (bytes > arena || offset > arena - bytes)
+    return invalidArgument(
+        fmt::format("bytes {}..{} lie outside the arena of {} bytes", offset,
+                    static_cast<unsigned __int128>(offset) + bytes, arena));
+  return {};
+}
+
+static Status verifyStates(const plan::Plan &plan, const Mesh &mesh) {
+  std::set<std::string_view> names;
+  for (const plan::State *state : *plan.states()) {
+    const std::string what =
+        fmt::format("state \"{}\"", escaped(view(state->name())));
+    if (!names.insert(view(state->name())).second)
+      return invalidArgument(what + " is listed twice");
+    WEFT_RETURN_IF_ERROR(verifyType(mesh, *state->type()).withContext(what));
+    const DType dtype = dtypeOf(state->type()->dtype());
+    WEFT_ASSIGN_OR_RETURN(const int64_t elements,
+                          elementCount(*state->type()->local_shape(), dtype));
+    if (state->bytes() < elements * byteSize(dtype))
+      return invalidArgument(
+          fmt::format("{} has {} bytes, its local shape needs {}", what,
+                      state->bytes(), elements * byteSize(dtype)));
+    WEFT_RETURN_IF_ERROR(
+        verifyRegion(state->offset(), state->bytes(), plan.arena_bytes())
+            .withContext(what));
+  }
+  return {};
+}
+
+static Status verifyKernels(const plan::Plan &plan) {
+  const size_t bytes = plan.object() ? plan.object()->size() : 0;
+  if (plan.kernels()->size() != 0 && bytes == 0)
+    return invalidArgument(fmt::format(
+        "the plan names {} kernels but has no object", plan.kernels()->size()));
+  for (uint32_t i = 0; i < plan.kernels()->size(); ++i)
+    if (view(plan.kernels()->Get(i)->symbol()).empty())
+      return invalidArgument(fmt::format("kernel {} has an empty symbol", i));
+  if (bytes == 0 || view(plan.target()->kind()) != "cpu")
+    return {};
+  return checkElfHeader({plan.object()->data(), bytes})
+      .withContext("kernel object");
+}
+
+static Status verifyGroups(const plan::Plan &plan, const Mesh &mesh) {
+  for (uint32_t i = 0; i < plan.groups()->size(); ++i)
+    WEFT_RETURN_IF_ERROR(mesh.checkAxes(axesOf(plan.groups()->Get(i)),
+                                        fmt::format("group {}", i)));
+  return {};
+}
+
+/// Buffers of all entries: their own fields, not yet what touches them.
+static Status verifyBuffers(const plan::Plan &plan, const plan::Entry &entry) {
+  const uint64_t data = plan.constant_data() ? plan.constant_data()->size() : 0;
+  for (uint32_t i = 0; i < entry.buffers()->size(); ++i) {
+    const plan::Buffer &buffer = *entry.buffers()->Get(i);
+    const std::string what = fmt::format("buffer {}", i);
+    const DType dtype = dtypeOf(buffer.dtype());
+    if (buffer.kind() > plan::BufferKind::MAX)
+      return invalidArgument(fmt::format("{} has unknown kind {}", what,
+                                         static_cast<int>(buffer.kind())));
+    if (!isValid(dtype))
+      return invalidArgument(fmt::format("{} has unknown element type {}", what,
+                                         static_cast<int>(dtype)));
+    Result<int64_t> elements = elementCount(*buffer.shape(), dtype);
+    if (!elements.ok())
+      return elements.status().withContext(what);
+    if (buffer.bytes() < *elements * byteSize(dtype))
+      return invalidArgument(fmt::format(
+          "{} has {} bytes, its shape {} needs {}", what, buffer.bytes(),
+          typeName(dtype, *buffer.shape()), *elements * byteSize(dtype)));
+    WEFT_RETURN_IF_ERROR(
+        verifyRegion(buffer.offset(), buffer.bytes(), plan.arena_bytes())
+            .withContext(what));
+    if (buffer.kind() == plan::BufferKind::Constant &&
+        (buffer.bytes() > data || buffer.data_offset() > data - buffer.bytes()))
+      return invalidArgument(fmt::format(
+          "{}: contents at {}..{} lie outside the {} bytes of constant data",
+          what, buffer.data_offset(),
+          static_cast<unsigned __int128>(buffer.data_offset()) + buffer.bytes(),
+          data));
+  }
+  return {};
+}
+
+static std::vector<FixedRegion> collectFixedRegions(const plan::Plan &plan) {
+  std::vector<FixedRegion> regions;
+  for (const plan::State *state : *plan.states())
+    regions.push_back(
+        {state->offset(), state->bytes(), UINT64_MAX,
+         fmt::format("state \"{}\"", escaped(view(state->name())))});
+  std::set<std::tuple<uint64_t, uint64_t, uint64_t>> seen;
+  for (const plan::Entry *entry : *plan.entries())
+    for (uint32_t i = 0; i < entry->buffers()->size(); ++i) {
+      const plan::Buffer &buffer = *entry->buffers()->Get(i);
+      if (buffer.kind() == plan::BufferKind::Constant &&
+          seen.emplace(buffer.offset(), buffer.bytes(), buffer.data_offset())
+              .second)
+        regions.push_back({buffer.offset(), buffer.bytes(),
+                           buffer.data_offset(),
+                           fmt::format("constant buffer {} of entry \"{}\"", i,
+                                       escaped(view(entry->name())))});
+    }
+  return regions;
+}
+
+static Status verifyFixedRegions(std::vector<FixedRegion> regions) {
+  std::erase_if(regions, [](const FixedRegion &r) { return r.bytes == 0; });
+  std::stable_sort(regions.begin(), regions.end(),
+                   [](const FixedRegion &a, const FixedRegion &b) {
+                     return a.offset < b.offset;
+                   });
+  for (size_t i = 1; i < regions.size(); ++i)
+    if (regions[i].offset < regions[i - 1].offset + regions[i - 1].bytes)
+      return invalidArgument(fmt::format(
+          "{} (bytes {}..{}) and {} (bytes {}..{}) overlap",
+          regions[i - 1].name, regions[i - 1].offset,
+          regions[i - 1].offset + regions[i - 1].bytes, regions[i].name,
+          regions[i].offset, regions[i].offset + regions[i].bytes));
+  return {};
+}
+
+Status verifyPlan(const plan::Plan &plan) {
+  WEFT_RETURN_IF_ERROR(verifyMesh(plan));
+  const Mesh mesh(plan);
+  WEFT_RETURN_IF_ERROR(verifyGroups(plan, mesh));
+  WEFT_RETURN_IF_ERROR(verifyStates(plan, mesh));
+  WEFT_RETURN_IF_ERROR(verifyKernels(plan));
+  std::set<std::string_view> names;
+  for (const plan::Entry *entry : *plan.entries()) {
+    if (!names.insert(view(entry->name())).second)
+      return invalidArgument(fmt::format("two entries are named \"{}\"",
+                                         escaped(view(entry->name()))));
+    WEFT_RETURN_IF_ERROR(
+        verifyBuffers(plan, *entry)
+            .withContext(
+                fmt::format("entry \"{}\"", escaped(view(entry->name())))));
+  }
+  const VerifiedHeader header{plan, mesh, collectFixedRegions(plan)};
+  WEFT_RETURN_IF_ERROR(verifyFixedRegions(header.fixed));
+  for (const plan::Entry *entry : *plan.entries())
+    WEFT_RETURN_IF_ERROR(
+        verifyEntry(header, *entry)
+            .withContext(
+                fmt::format("entry \"{}\"", escaped(view(entry->name())))));
+  return {};
+}
+
+} // namespace weft::runtime

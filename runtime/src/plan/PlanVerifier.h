@@ -1,0 +1,80 @@
+//===- PlanVerifier.h - The meaning of a plan is checked --------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The last gate of Plan.h: everything that the schema says in words. It shares
+// no code with the compiler's planner or scheduler; lifetimes are recomputed
+// from the instructions.
+//
+// A plan that passes cannot make the executor leave the arena, read a temporary
+// before it is written, race with a collective in flight, or wait for something
+// that was not started.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_SRC_PLAN_PLANVERIFIER_H
+#define WEFT_RUNTIME_SRC_PLAN_PLANVERIFIER_H
+
+#include "plan/Mesh.h"
+#include "weft/runtime/DType.h"
+#include "weft/runtime/Status.h"
+#include "weft/runtime/plan_generated.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::runtime {
+
+/// A piece of every rank's arena that belongs to something for the whole life
+/// of the plan: a state or a constant.
+struct FixedRegion {
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  /// Constants only: where its contents are. States: UINT64_MAX.
+  uint64_t dataOffset = UINT64_MAX;
+  /// For messages: `state "w1"`.
+  std::string name;
+};
+
+/// What an instruction does to a buffer of its entry.
+struct Touch {
+  uint32_t buffer = 0;
+  bool reads = false;
+  bool writes = false;
+};
+
+/// The plan under test and what was derived from its verified parts.
+struct VerifiedHeader {
+  const plan::Plan &plan;
+  const Mesh &mesh;
+  /// States, then the constants of all entries, each once.
+  std::vector<FixedRegion> fixed;
+};
+
+/// Checks the whole plan: header, then each entry.
+Status verifyPlan(const plan::Plan &plan);
+
+/// Checks one entry; messages start with `entry "name"`.
+Status verifyEntry(const VerifiedHeader &header, const plan::Entry &entry);
+
+/// Checks the fields of one instruction against its buffers, and appends what
+/// it touches. The buffers are verified already.
+Status verifyOperation(const VerifiedHeader &header, const plan::Entry &entry,
+                       const plan::Instruction &instruction,
+                       std::vector<Touch> &touches);
+
+/// Dtype, shapes and axes of a value: local = global / parts.
+Status verifyType(const Mesh &mesh, const plan::TensorType &type);
+
+/// The number of elements of a shape, if no extent is negative and the number
+/// of bytes fits 62 bits.
+Result<int64_t> elementCount(const flatbuffers::Vector<int64_t> &shape,
+                             DType dtype);
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_SRC_PLAN_PLANVERIFIER_H

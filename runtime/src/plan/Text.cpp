@@ -1,0 +1,108 @@
+//===- Text.cpp - Pieces of messages and dumps ------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "plan/Text.h"
+
+namespace weft::runtime {
+
+/// Bytes of the UTF-8 sequence at the start of `text`, or 0 when it is none.
+static size_t utf8Length(std::string_view text) {
+  const auto lead = static_cast<uint8_t>(text[0]);
+  const size_t length = lead < 0xc2   ? 0
+                        : lead < 0xe0 ? 2
+                        : lead < 0xf0 ? 3
+                        : lead < 0xf5 ? 4
+                                      : 0;
+  if (length == 0 || text.size() < length)
+    return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((static_cast<uint8_t>(text[i]) & 0xc0) != 0x80)
+      return 0;
+  return length;
+}
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (size_t i = 0; i < text.size();) {
+    const auto byte = static_cast<uint8_t>(text[i]);
+    if (byte >= 0x80) {
+      if (size_t length = utf8Length(text.substr(i))) {
+        result += text.substr(i, length);
+        i += length;
+        continue;
+      }
+    }
+    if (byte == '"' || byte == '\\')
+      result += {'\\', static_cast<char>(byte)};
+    else if (byte == '\n')
+      result += "\\n";
+    else if (byte == '\t')
+      result += "\\t";
+    else if (byte < 0x20 || byte >= 0x7f)
+      result += fmt::format("\\x{:02x}", byte);
+    else
+      result += static_cast<char>(byte);
+    ++i;
+  }
+  return result;
+}
+
+std::string_view collectiveName(plan::CollectiveKind kind) {
+  switch (kind) {
+  case plan::CollectiveKind::AllReduce:
+    return "all_reduce";
+  case plan::CollectiveKind::AllGather:
+    return "all_gather";
+  case plan::CollectiveKind::ReduceScatter:
+    return "reduce_scatter";
+  case plan::CollectiveKind::AllToAll:
+    return "all_to_all";
+  case plan::CollectiveKind::Permute:
+    return "permute";
+  }
+  return "unknown";
+}
+
+std::string_view operationName(const plan::Instruction &instruction) {
+  switch (instruction.operation_type()) {
+  case plan::Operation::Gemm:
+    return "gemm";
+  case plan::Operation::Launch:
+    return "launch";
+  case plan::Operation::CollectiveStart:
+    return collectiveName(instruction.operation_as_CollectiveStart()->kind());
+  case plan::Operation::CollectiveWait:
+    return "wait";
+  case plan::Operation::Copy:
+    return "copy";
+  case plan::Operation::NONE:
+    break;
+  }
+  return "unknown";
+}
+
+std::string_view bufferKindName(plan::BufferKind kind) {
+  switch (kind) {
+  case plan::BufferKind::Input:
+    return "input";
+  case plan::BufferKind::Output:
+    return "output";
+  case plan::BufferKind::State:
+    return "state";
+  case plan::BufferKind::Constant:
+    return "constant";
+  case plan::BufferKind::Temporary:
+    return "temporary";
+  }
+  return "unknown";
+}
+
+std::string stepName(size_t index, const plan::Instruction &instruction) {
+  return fmt::format("step {} {}", index, operationName(instruction));
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,370 @@
+//===- VerifyEntry.cpp - Bindings, lifetimes and races are checked -*- C++
+//-*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "plan/PlanVerifier.h"
+#include "plan/Text.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+
+namespace weft::runtime {
+namespace {
+
+/// What is known about a buffer while the instructions are walked in order.
+/// Times: instruction i happens at i; -1 is the call, the number of
+/// instructions is the return.
+struct BufferState {
+  bool holdsValue = false;
+  bool isOutput = false;
+  bool isBound = false;
+  std::optional<int64_t> firstTouch;
+  int64_t lastTouch = -1;
+  /// Collectives in flight that read it, and the one that writes it.
+  uint32_t readersInFlight = 0;
+  std::optional<uint32_t> writerInFlight;
+};
+
+/// A started collective.
+struct Flight {
+  uint32_t source = 0;
+  uint32_t destination = 0;
+  bool waited = false;
+};
+
+class EntryVerifier {
+public:
+  EntryVerifier(const VerifiedHeader &header, const plan::Entry &entry)
+      : header(header), entry(entry), states(entry.buffers()->size()) {}
+
+  Status verify();
+
+private:
+  Status verifyInputs();
+  Status verifyOutputs();
+  Status verifyBinding(const plan::Binding &binding);
+  Status verifyStateBuffers();
+  Status verifyInstruction(uint32_t index);
+  Status verifyWait(uint32_t index, uint32_t id);
+  Status touch(uint32_t index, const Touch &touch, bool starts);
+  Status verifyEnd();
+  Status verifyLifetimes();
+
+  const plan::Buffer &buffer(uint32_t index) const {
+    return *entry.buffers()->Get(index);
+  }
+  std::string bufferName(uint32_t index) const;
+
+  const VerifiedHeader &header;
+  const plan::Entry &entry;
+  std::vector<BufferState> states;
+  std::vector<Flight> flights;
+};
+
+/// A buffer or fixed region that is alive during [begin, end].
+struct Lifetime {
+  uint64_t offset;
+  uint64_t bytes;
+  int64_t begin;
+  int64_t end;
+  std::string name;
+};
+
+} // namespace
+
+std::string EntryVerifier::bufferName(uint32_t index) const {
+  const std::string_view name = view(buffer(index).name());
+  return fmt::format("buffer {} ({}{})", index,
+                     bufferKindName(buffer(index).kind()),
+                     name.empty() ? "" : fmt::format(" \"{}\"", escaped(name)));
+}
+
+static bool sameAxes(const plan::AxisList *a, const plan::AxisList *b) {
+  const auto x = axesOf(a), y = axesOf(b);
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                    [](const plan::AxisRef &l, const plan::AxisRef &r) {
+                      return l.axis() == r.axis() &&
+                             l.pre_size() == r.pre_size() &&
+                             l.size() == r.size();
+                    });
+}
+
+static bool equal(const plan::TensorType &a, const plan::TensorType &b) {
+  auto sameShape = [](const auto &x, const auto &y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end());
+  };
+  if (a.dtype() != b.dtype() ||
+      !sameShape(*a.global_shape(), *b.global_shape()) ||
+      !sameShape(*a.local_shape(), *b.local_shape()) ||
+      !sameAxes(a.unreduced(), b.unreduced()))
+    return false;
+  for (uint32_t d = 0; d < a.dim_axes()->size(); ++d)
+    if (!sameAxes(a.dim_axes()->Get(d), b.dim_axes()->Get(d)))
+      return false;
+  return true;
+}
+
+Status EntryVerifier::verifyBinding(const plan::Binding &binding) {
+  WEFT_RETURN_IF_ERROR(verifyType(header.mesh, *binding.type()));
+  if (binding.buffer() >= entry.buffers()->size())
+    return invalidArgument(fmt::format("is bound to buffer {}, but the entry "
+                                       "has {}",
+                                       binding.buffer(),
+                                       entry.buffers()->size()));
+  const plan::Buffer &place = buffer(binding.buffer());
+  const DType dtype = dtypeOf(binding.type()->dtype());
+  WEFT_ASSIGN_OR_RETURN(const int64_t elements,
+                        elementCount(*binding.type()->local_shape(), dtype));
+  WEFT_ASSIGN_OR_RETURN(const int64_t held,
+                        elementCount(*place.shape(), dtypeOf(place.dtype())));
+  if (dtype != dtypeOf(place.dtype()) || elements != held)
+    return invalidArgument(fmt::format(
+        "is {} on a rank, but buffer {} is {}",
+        typeName(dtype, *binding.type()->local_shape()), binding.buffer(),
+        typeName(dtypeOf(place.dtype()), *place.shape())));
+  const plan::State *state = nullptr;
+  for (const plan::State *candidate : *header.plan.states())
+    if (view(candidate->name()) == view(binding.name()))
+      state = candidate;
+  const bool inState = place.kind() == plan::BufferKind::State;
+  if (inState != (state != nullptr))
+    return invalidArgument(
+        fmt::format("{} a state of the plan, but buffer {} is of kind {}",
+                    state ? "is" : "is not", binding.buffer(),
+                    bufferKindName(place.kind())));
+  if (!state)
+    return {};
+  if (!equal(*binding.type(), *state->type()))
+    return invalidArgument("its type differs from that of the state");
+  if (place.offset() != state->offset() || place.bytes() > state->bytes())
+    return invalidArgument(fmt::format(
+        "buffer {} at {} ({} bytes) is not the state's place at {} ({} bytes)",
+        binding.buffer(), place.offset(), place.bytes(), state->offset(),
+        state->bytes()));
+  return {};
+}
+
+Status EntryVerifier::verifyInputs() {
+  std::set<std::string_view> names;
+  for (const plan::Binding *binding : *entry.inputs()) {
+    const std::string what =
+        fmt::format("input \"{}\"", escaped(view(binding->name())));
+    if (!names.insert(view(binding->name())).second)
+      return invalidArgument(what + " is listed twice");
+    WEFT_RETURN_IF_ERROR(verifyBinding(*binding).withContext(what));
+    BufferState &state = states[binding->buffer()];
+    const plan::BufferKind kind = buffer(binding->buffer()).kind();
+    if (kind != plan::BufferKind::Input && kind != plan::BufferKind::State)
+      return invalidArgument(fmt::format("{} is bound to {}", what,
+                                         bufferName(binding->buffer())));
+    if (state.isBound)
+      return invalidArgument(fmt::format("{}: {} has another input", what,
+                                         bufferName(binding->buffer())));
+    state.isBound = true;
+    state.holdsValue = true;
+  }
+  return {};
+}
+
+Status EntryVerifier::verifyOutputs() {
+  std::set<std::string_view> names;
+  for (const plan::Binding *binding : *entry.outputs()) {
+    const std::string what =
+        fmt::format("output \"{}\"", escaped(view(binding->name())));
+    if (!names.insert(view(binding->name())).second)
+      return invalidArgument(what + " is listed twice");
+    WEFT_RETURN_IF_ERROR(verifyBinding(*binding).withContext(what));
+    if (buffer(binding->buffer()).kind() == plan::BufferKind::Temporary)
+      return invalidArgument(fmt::format("{} is bound to {}", what,
+                                         bufferName(binding->buffer())));
+    states[binding->buffer()].isOutput = true;
+  }
+  return {};
+}
+
+/// Every state buffer belongs to a state, every input buffer to an input.
+Status EntryVerifier::verifyStateBuffers() {
+  for (uint32_t i = 0; i < states.size(); ++i) {
+    const plan::BufferKind kind = buffer(i).kind();
+    if ((kind == plan::BufferKind::Input && !states[i].isBound) ||
+        (kind == plan::BufferKind::State && !states[i].isBound &&
+         !states[i].isOutput))
+      return invalidArgument(
+          fmt::format("{} is bound to no name", bufferName(i)));
+    if (kind == plan::BufferKind::Constant)
+      states[i].holdsValue = true;
+  }
+  return {};
+}
+
+Status EntryVerifier::touch(uint32_t index, const Touch &touch, bool starts) {
+  BufferState &state = states[touch.buffer];
+  const std::string_view does = touch.writes ? "writes" : "reads";
+  if (touch.writes && buffer(touch.buffer).kind() == plan::BufferKind::Constant)
+    return invalidArgument(fmt::format("writes {}", bufferName(touch.buffer)));
+  if (state.writerInFlight)
+    return invalidArgument(fmt::format(
+        "{} {}, which collective {} in flight writes; its wait must come first",
+        does, bufferName(touch.buffer), *state.writerInFlight));
+  if (touch.writes && state.readersInFlight != 0)
+    return invalidArgument(
+        fmt::format("writes {}, which a collective in flight reads; its wait "
+                    "must come first",
+                    bufferName(touch.buffer)));
+  if (touch.reads && !state.holdsValue)
+    return invalidArgument(fmt::format("reads {} before anything is written "
+                                       "to it",
+                                       bufferName(touch.buffer)));
+  if (touch.writes && !starts)
+    state.holdsValue = true;
+  if (!state.firstTouch)
+    state.firstTouch = index;
+  state.lastTouch = index;
+  return {};
+}
+
+Status EntryVerifier::verifyWait(uint32_t index, uint32_t id) {
+  if (id >= flights.size())
+    return invalidArgument(
+        fmt::format("waits for collective {}, which is not started", id));
+  Flight &flight = flights[id];
+  if (flight.waited)
+    return invalidArgument(
+        fmt::format("waits for collective {} a second time", id));
+  flight.waited = true;
+  --states[flight.source].readersInFlight;
+  states[flight.destination].writerInFlight.reset();
+  states[flight.destination].holdsValue = true;
+  states[flight.source].lastTouch = index;
+  states[flight.destination].lastTouch = index;
+  return {};
+}
+
+Status EntryVerifier::verifyInstruction(uint32_t index) {
+  const plan::Instruction &instruction = *entry.instructions()->Get(index);
+  std::vector<Touch> touches;
+  WEFT_RETURN_IF_ERROR(verifyOperation(header, entry, instruction, touches));
+  const auto *start = instruction.operation_as_CollectiveStart();
+  for (const Touch &each : touches)
+    WEFT_RETURN_IF_ERROR(touch(index, each, start != nullptr));
+  if (start) {
+    if (start->id() != flights.size())
+      return invalidArgument(fmt::format("has id {}, but is collective {} of "
+                                         "the entry",
+                                         start->id(), flights.size()));
+    flights.push_back({start->source(), start->destination(), false});
+    ++states[start->source()].readersInFlight;
+    states[start->destination()].writerInFlight = start->id();
+  }
+  if (const auto *wait = instruction.operation_as_CollectiveWait())
+    return verifyWait(index, wait->id());
+  return {};
+}
+
+Status EntryVerifier::verifyEnd() {
+  for (size_t id = 0; id < flights.size(); ++id)
+    if (!flights[id].waited)
+      return invalidArgument(
+          fmt::format("collective {} is started but never waited for", id));
+  for (const plan::Binding *binding : *entry.outputs())
+    if (!states[binding->buffer()].holdsValue)
+      return invalidArgument(fmt::format("output \"{}\": {} is never written",
+                                         escaped(view(binding->name())),
+                                         bufferName(binding->buffer())));
+  return {};
+}
+
+/// Whether any two things that are alive at the same time share bytes: a sweep
+/// over time that keeps the live ones ordered by offset.
+static Status verifyDisjoint(const std::vector<Lifetime> &lifetimes) {
+  struct Event {
+    int64_t time;
+    bool isEnd;
+    size_t index;
+  };
+  std::vector<Event> events;
+  for (size_t i = 0; i < lifetimes.size(); ++i) {
+    events.push_back({lifetimes[i].begin, false, i});
+    events.push_back({lifetimes[i].end, true, i});
+  }
+  std::stable_sort(
+      events.begin(), events.end(), [](const Event &a, const Event &b) {
+        return std::pair(a.time, a.isEnd) < std::pair(b.time, b.isEnd);
+      });
+  std::map<uint64_t, size_t> live;
+  for (const Event &event : events) {
+    const Lifetime &added = lifetimes[event.index];
+    if (event.isEnd) {
+      live.erase(added.offset);
+      continue;
+    }
+    auto next = live.lower_bound(added.offset);
+    const Lifetime *clash = nullptr;
+    if (next != live.end() && next->first < added.offset + added.bytes)
+      clash = &lifetimes[next->second];
+    if (!clash && next != live.begin()) {
+      const Lifetime &before = lifetimes[std::prev(next)->second];
+      if (before.offset + before.bytes > added.offset)
+        clash = &before;
+    }
+    if (clash)
+      return invalidArgument(fmt::format(
+          "{} (bytes {}..{}, steps {}..{}) and {} (bytes {}..{}, steps {}..{}) "
+          "share bytes while both are alive",
+          clash->name, clash->offset, clash->offset + clash->bytes,
+          clash->begin, clash->end, added.name, added.offset,
+          added.offset + added.bytes, added.begin, added.end));
+    live.emplace(added.offset, event.index);
+  }
+  return {};
+}
+
+Status EntryVerifier::verifyLifetimes() {
+  const int64_t end = entry.instructions()->size();
+  std::vector<Lifetime> lifetimes;
+  for (const FixedRegion &region : header.fixed)
+    if (region.bytes != 0)
+      lifetimes.push_back({region.offset, region.bytes, -1, end, region.name});
+  for (uint32_t i = 0; i < states.size(); ++i) {
+    const plan::BufferKind kind = buffer(i).kind();
+    if (kind == plan::BufferKind::State || kind == plan::BufferKind::Constant ||
+        buffer(i).bytes() == 0)
+      continue;
+    const bool isInput = kind == plan::BufferKind::Input;
+    if (!isInput && !states[i].firstTouch)
+      continue;
+    const bool isRead = kind == plan::BufferKind::Output || states[i].isOutput;
+    lifetimes.push_back({buffer(i).offset(), buffer(i).bytes(),
+                         isInput ? -1 : *states[i].firstTouch,
+                         isRead ? end : states[i].lastTouch, bufferName(i)});
+  }
+  return verifyDisjoint(lifetimes);
+}
+
+Status EntryVerifier::verify() {
+  if (entry.arena_bytes() > header.plan.arena_bytes())
+    return invalidArgument(fmt::format("uses {} bytes of an arena of {}",
+                                       entry.arena_bytes(),
+                                       header.plan.arena_bytes()));
+  WEFT_RETURN_IF_ERROR(verifyInputs());
+  WEFT_RETURN_IF_ERROR(verifyOutputs());
+  WEFT_RETURN_IF_ERROR(verifyStateBuffers());
+  for (uint32_t i = 0; i < entry.instructions()->size(); ++i)
+    if (Status status = verifyInstruction(i); !status.ok())
+      return status.withContext(stepName(i, *entry.instructions()->Get(i)));
+  WEFT_RETURN_IF_ERROR(verifyEnd());
+  return verifyLifetimes();
+}
+
+Status verifyEntry(const VerifiedHeader &header, const plan::Entry &entry) {
+  return EntryVerifier(header, entry).verify();
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,344 @@
+//===- VerifyOperation.cpp - The fields of an instruction are checked -*- C++
+//-*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "plan/PlanVerifier.h"
+#include "plan/Text.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace weft::runtime {
+namespace {
+
+/// A buffer as operations see it.
+struct Operand {
+  uint32_t index;
+  DType dtype;
+  int64_t elements;
+};
+
+/// One dimension of a matrix in memory.
+struct Extent {
+  int64_t size;
+  int64_t stride;
+};
+
+/// Checks the operation of one instruction.
+class OperationVerifier {
+public:
+  OperationVerifier(const VerifiedHeader &header, const plan::Entry &entry,
+                    std::vector<Touch> &touches)
+      : header(header), entry(entry), touches(touches) {}
+
+  Status verify(const plan::Instruction &instruction);
+
+private:
+  Status verifyGemm(const plan::Gemm &gemm);
+  Status verifyLaunch(const plan::Launch &launch);
+  Status verifyStart(const plan::CollectiveStart &start);
+  Status verifyCopy(const plan::Copy &copy);
+
+  Status verifyCollectiveSizes(const plan::CollectiveStart &start,
+                               const Operand &source,
+                               const Operand &destination);
+  Status verifyPermutation(const plan::CollectiveStart &start);
+  Result<Operand> operand(uint32_t index, std::string_view role) const;
+
+  const VerifiedHeader &header;
+  const plan::Entry &entry;
+  std::vector<Touch> &touches;
+};
+
+} // namespace
+
+Result<Operand> OperationVerifier::operand(uint32_t index,
+                                           std::string_view role) const {
+  const auto &buffers = *entry.buffers();
+  if (index >= buffers.size())
+    return invalidArgument(fmt::format("{} is buffer {}, but the entry has {}",
+                                       role, index, buffers.size()));
+  const plan::Buffer &buffer = *buffers.Get(index);
+  const DType dtype = dtypeOf(buffer.dtype());
+  WEFT_ASSIGN_OR_RETURN(const int64_t elements,
+                        elementCount(*buffer.shape(), dtype));
+  return Operand{index, dtype, elements};
+}
+
+/// Whether a matrix stack stays inside its buffer, and whether libraries can
+/// read it: one of the matrix strides is 1.
+static Status verifyStrides(const Operand &operand, std::string_view role,
+                            Extent batch, Extent rows, Extent columns) {
+  int64_t last = 0;
+  for (const Extent &extent : {batch, rows, columns}) {
+    int64_t span;
+    if (extent.stride < 0)
+      return invalidArgument(
+          fmt::format("{} has the negative stride {}", role, extent.stride));
+    if (__builtin_mul_overflow(extent.size - 1, extent.stride, &span) ||
+        __builtin_add_overflow(last, span, &last))
+      return invalidArgument(fmt::format("{}: strides overflow", role));
+  }
+  if (last >= operand.elements)
+    return invalidArgument(
+        fmt::format("{} reaches element {} of buffer {}, which has {}", role,
+                    last, operand.index, operand.elements));
+  if (rows.size > 1 && columns.size > 1 && rows.stride != 1 &&
+      columns.stride != 1)
+    return invalidArgument(
+        fmt::format("{} has the matrix strides {} and {}, one must be 1", role,
+                    rows.stride, columns.stride));
+  return {};
+}
+
+/// Whether no two indices of a written matrix stack name the same element.
+static bool isInjective(std::array<Extent, 3> extents) {
+  std::sort(
+      extents.begin(), extents.end(),
+      [](const Extent &a, const Extent &b) { return a.stride < b.stride; });
+  int64_t reach = 0;
+  for (const Extent &extent : extents) {
+    if (extent.size == 1)
+      continue;
+    if (extent.stride <= reach)
+      return false;
+    reach += (extent.size - 1) * extent.stride;
+  }
+  return true;
+}
+
+static bool isGemmType(DType in, DType out) {
+  switch (in) {
+  case DType::F32:
+  case DType::F64:
+  case DType::I32:
+  case DType::I64:
+    return out == in;
+  case DType::BF16:
+  case DType::F16:
+    return out == in || out == DType::F32;
+  case DType::Pred:
+  case DType::I8:
+    return false;
+  }
+  return false;
+}
+
+Status OperationVerifier::verifyGemm(const plan::Gemm &gemm) {
+  WEFT_ASSIGN_OR_RETURN(const Operand lhs, operand(gemm.lhs(), "lhs"));
+  WEFT_ASSIGN_OR_RETURN(const Operand rhs, operand(gemm.rhs(), "rhs"));
+  WEFT_ASSIGN_OR_RETURN(const Operand out, operand(gemm.out(), "out"));
+  if (lhs.dtype != rhs.dtype || !isGemmType(lhs.dtype, out.dtype))
+    return invalidArgument(fmt::format("no product of {} and {} into {}",
+                                       name(lhs.dtype), name(rhs.dtype),
+                                       name(out.dtype)));
+  if (gemm.batch() < 1 || gemm.m() < 1 || gemm.n() < 1 || gemm.k() < 1)
+    return invalidArgument(
+        fmt::format("batch {}, m {}, n {} and k {} must be at least 1",
+                    gemm.batch(), gemm.m(), gemm.n(), gemm.k()));
+  if (out.index == lhs.index || out.index == rhs.index)
+    return invalidArgument(
+        fmt::format("out is buffer {}, which is also an operand", out.index));
+  WEFT_RETURN_IF_ERROR(verifyStrides(
+      lhs, "lhs", {gemm.batch(), gemm.lhs_batch_stride()},
+      {gemm.m(), gemm.lhs_m_stride()}, {gemm.k(), gemm.lhs_k_stride()}));
+  WEFT_RETURN_IF_ERROR(verifyStrides(
+      rhs, "rhs", {gemm.batch(), gemm.rhs_batch_stride()},
+      {gemm.k(), gemm.rhs_k_stride()}, {gemm.n(), gemm.rhs_n_stride()}));
+  const Extent batch{gemm.batch(), gemm.out_batch_stride()};
+  const Extent rows{gemm.m(), gemm.out_m_stride()};
+  const Extent columns{gemm.n(), gemm.out_n_stride()};
+  WEFT_RETURN_IF_ERROR(verifyStrides(out, "out", batch, rows, columns));
+  if (!isInjective({batch, rows, columns}))
+    return invalidArgument(fmt::format(
+        "out with strides {}, {}, {} has elements that share a place",
+        batch.stride, rows.stride, columns.stride));
+  touches.push_back({lhs.index, true, false});
+  touches.push_back({rhs.index, true, false});
+  touches.push_back({out.index, gemm.accumulate(), true});
+  return {};
+}
+
+Status OperationVerifier::verifyLaunch(const plan::Launch &launch) {
+  const auto &kernels = *header.plan.kernels();
+  if (launch.kernel() >= kernels.size())
+    return invalidArgument(fmt::format("kernel {} of {} does not exist",
+                                       launch.kernel(), kernels.size()));
+  const auto &buffers = *launch.buffers();
+  const auto &access = *launch.access();
+  if (buffers.size() != access.size())
+    return invalidArgument(fmt::format("{} buffers but {} kinds of access",
+                                       buffers.size(), access.size()));
+  std::vector<uint32_t> sorted(buffers.begin(), buffers.end());
+  std::sort(sorted.begin(), sorted.end());
+  if (auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+      twice != sorted.end())
+    return invalidArgument(fmt::format("buffer {} is listed twice", *twice));
+  for (uint32_t i = 0; i < buffers.size(); ++i) {
+    WEFT_RETURN_IF_ERROR(
+        operand(buffers.Get(i), fmt::format("operand {}", i)).status());
+    if (access.Get(i) < 1 || access.Get(i) > 3)
+      return invalidArgument(fmt::format(
+          "operand {} has access {}, must be 1, 2 or 3", i, access.Get(i)));
+    touches.push_back(
+        {buffers.Get(i), (access.Get(i) & 1) != 0, (access.Get(i) & 2) != 0});
+  }
+  if (launch.positions())
+    for (uint32_t i = 0; i < launch.positions()->size(); ++i)
+      WEFT_RETURN_IF_ERROR(header.mesh.checkAxes(
+          axesOf(launch.positions()->Get(i)), fmt::format("position {}", i)));
+  return {};
+}
+
+Status OperationVerifier::verifyCopy(const plan::Copy &copy) {
+  WEFT_ASSIGN_OR_RETURN(const Operand source, operand(copy.source(), "source"));
+  WEFT_ASSIGN_OR_RETURN(const Operand destination,
+                        operand(copy.destination(), "destination"));
+  const uint64_t from = source.elements * byteSize(source.dtype);
+  const uint64_t to = destination.elements * byteSize(destination.dtype);
+  if (from != to)
+    return invalidArgument(
+        fmt::format("source has {} bytes, destination {}", from, to));
+  if (source.index == destination.index)
+    return invalidArgument(
+        fmt::format("buffer {} is copied to itself", source.index));
+  touches.push_back({source.index, true, false});
+  touches.push_back({destination.index, false, true});
+  return {};
+}
+
+static std::optional<int64_t> product(std::initializer_list<int64_t> factors) {
+  int64_t result = 1;
+  for (int64_t factor : factors)
+    if (factor < 1 || __builtin_mul_overflow(result, factor, &result))
+      return std::nullopt;
+  return result;
+}
+
+Status
+OperationVerifier::verifyCollectiveSizes(const plan::CollectiveStart &start,
+                                         const Operand &source,
+                                         const Operand &destination) {
+  const int64_t group =
+      groupSize(axesOf(header.plan.groups()->Get(start.group())));
+  const int64_t outer = start.outer(), middle = start.middle(),
+                inner = start.inner();
+  std::optional<int64_t> from, to;
+  switch (start.kind()) {
+  case plan::CollectiveKind::AllReduce:
+    from = to = product({outer, inner});
+    break;
+  case plan::CollectiveKind::AllGather:
+    from = product({outer, inner});
+    to = product({outer, group, inner});
+    break;
+  case plan::CollectiveKind::ReduceScatter:
+    from = product({outer, group, inner});
+    to = product({outer, inner});
+    break;
+  case plan::CollectiveKind::AllToAll:
+    from = to = product({outer, group, middle, inner});
+    break;
+  case plan::CollectiveKind::Permute:
+    from = to = product({inner});
+    break;
+  }
+  if (from != source.elements || to != destination.elements)
+    return invalidArgument(fmt::format(
+        "outer {}, middle {}, inner {} over a group of {} take {} elements to "
+        "{}, but the buffers have {} and {}",
+        outer, middle, inner, group, from.value_or(-1), to.value_or(-1),
+        source.elements, destination.elements));
+  return {};
+}
+
+Status
+OperationVerifier::verifyPermutation(const plan::CollectiveStart &start) {
+  const auto from = axesOf(start.permute_from());
+  const auto to = axesOf(start.permute_to());
+  const auto group = axesOf(header.plan.groups()->Get(start.group()));
+  WEFT_RETURN_IF_ERROR(header.mesh.checkAxes(from, "permute_from"));
+  WEFT_RETURN_IF_ERROR(header.mesh.checkAxes(to, "permute_to"));
+  WEFT_RETURN_IF_ERROR(header.mesh.checkPermutation(from, to));
+  for (const auto &digits : {from, to})
+    for (const plan::AxisRef &ref : digits)
+      if (!header.mesh.covers(group, ref))
+        return invalidArgument(fmt::format(
+            "group {} {} does not contain {}", start.group(),
+            header.mesh.toString(group), header.mesh.toString({ref})));
+  return {};
+}
+
+Status OperationVerifier::verifyStart(const plan::CollectiveStart &start) {
+  if (start.kind() > plan::CollectiveKind::MAX)
+    return invalidArgument(fmt::format("unknown kind of collective {}",
+                                       static_cast<int>(start.kind())));
+  if (start.reduction() > plan::Reduction::MAX)
+    return invalidArgument(fmt::format("unknown reduction {}",
+                                       static_cast<int>(start.reduction())));
+  if (start.group() >= header.plan.groups()->size())
+    return invalidArgument(fmt::format("group {} of {} does not exist",
+                                       start.group(),
+                                       header.plan.groups()->size()));
+  WEFT_ASSIGN_OR_RETURN(const Operand source,
+                        operand(start.source(), "source"));
+  WEFT_ASSIGN_OR_RETURN(const Operand destination,
+                        operand(start.destination(), "destination"));
+  if (source.dtype != destination.dtype)
+    return invalidArgument(fmt::format("source is {}, destination {}",
+                                       name(source.dtype),
+                                       name(destination.dtype)));
+  const bool reduces = start.kind() == plan::CollectiveKind::AllReduce ||
+                       start.kind() == plan::CollectiveKind::ReduceScatter;
+  if (reduces && start.reduction() == plan::Reduction::Sum &&
+      source.dtype == DType::Pred)
+    return invalidArgument("pred values have no sum");
+  if (source.index == destination.index &&
+      start.kind() != plan::CollectiveKind::AllReduce)
+    return invalidArgument(fmt::format(
+        "source and destination are both buffer {}, only all_reduce may work "
+        "in place",
+        source.index));
+  if (start.kind() == plan::CollectiveKind::Permute)
+    WEFT_RETURN_IF_ERROR(verifyPermutation(start));
+  WEFT_RETURN_IF_ERROR(verifyCollectiveSizes(start, source, destination));
+  touches.push_back({source.index, true, false});
+  touches.push_back({destination.index, false, true});
+  return {};
+}
+
+Status OperationVerifier::verify(const plan::Instruction &instruction) {
+  if (instruction.stream() > 1)
+    return invalidArgument(fmt::format("stream {} is neither computation (0) "
+                                       "nor communication (1)",
+                                       instruction.stream()));
+  switch (instruction.operation_type()) {
+  case plan::Operation::Gemm:
+    return verifyGemm(*instruction.operation_as_Gemm());
+  case plan::Operation::Launch:
+    return verifyLaunch(*instruction.operation_as_Launch());
+  case plan::Operation::CollectiveStart:
+    return verifyStart(*instruction.operation_as_CollectiveStart());
+  case plan::Operation::CollectiveWait:
+    return {}; // paired with its start by the entry's verifier
+  case plan::Operation::Copy:
+    return verifyCopy(*instruction.operation_as_Copy());
+  case plan::Operation::NONE:
+    break;
+  }
+  return invalidArgument(fmt::format(
+      "unknown operation {}", static_cast<int>(instruction.operation_type())));
+}
+
+Status verifyOperation(const VerifiedHeader &header, const plan::Entry &entry,
+                       const plan::Instruction &instruction,
+                       std::vector<Touch> &touches) {
+  return OperationVerifier(header, entry, touches).verify(instruction);
+}
+
+} // namespace weft::runtime
