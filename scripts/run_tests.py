@@ -1,0 +1,114 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs every test runner on build/dev and sums up their results.
+
+    build/venv/bin/python scripts/run_tests.py [--sanitize]
+
+Runners report in JUnit XML; a plain check counts as one test. A runner that
+fails without naming a failed test, or that runs none, counts as one failure.
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build" / "dev"
+RESULTS = ROOT / "build" / "test-results"
+PYTHON = sys.executable
+
+
+def suites(sanitize):
+    """(name, command, environment) of each runner that writes <name>.xml."""
+    def ctest(folder, name):
+        return ["ctest", "--test-dir", str(folder), "-j", str(os.cpu_count()),
+                "--output-on-failure", "--no-tests=error", "--timeout", "600",
+                "--progress", "--output-junit", str(RESULTS / f"{name}.xml")]
+
+    def pytest(path, name):
+        return [PYTHON, "-m", "pytest", "-q", path,
+                f"--junitxml={RESULTS / name}.xml"]
+
+    yield "unit", ctest(BUILD, "unit"), {}
+    yield ("lit", ["ninja", "-C", str(BUILD), "check-weft"],
+           {"LIT_OPTS": f"--xunit-xml-output={RESULTS / 'lit.xml'}"})
+    yield "end-to-end", pytest("test/EndToEnd", "end-to-end"), {}
+    yield "docs", pytest("test/Docs", "docs"), {}
+    if sanitize:
+        for sanitizer in ("asan", "tsan"):
+            name = f"runtime-{sanitizer}"
+            yield name, ctest(ROOT / "build" / name, name), {}
+
+
+def checks():
+    """(name, command) of each check that is one test."""
+    yield "layers", [PYTHON, "scripts/check-layers.py"]
+    yield "messages", [PYTHON, "scripts/check-messages.py"]
+    yield "generated docs", ["scripts/generate-docs.sh", "--check"]
+    yield "format", ["scripts/format.sh", "--check"]
+
+
+def run(name, command, environment):
+    """Runs a command in the repository root; whether it succeeded."""
+    print(f"\n=== {name}", flush=True)
+    started = time.monotonic()
+    environment = {**os.environ, "WEFT_BIN": str(BUILD / "bin"), **environment}
+    try:
+        status = subprocess.run(command, cwd=ROOT, env=environment,
+                                stdin=subprocess.DEVNULL).returncode
+    except OSError as error:
+        print(f"error: {error}", flush=True)
+        status = 127
+    print(f"=== {name}: {'ok' if status == 0 else f'status {status}'}, "
+          f"{time.monotonic() - started:.0f} s", flush=True)
+    return status == 0
+
+
+def count(report):
+    """(passed, failed, skipped) of a JUnit file; zeros if there is none."""
+    if not report.exists():
+        return 0, 0, 0
+    passed = failed = skipped = 0
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        if case.find("failure") is not None or case.find("error") is not None:
+            failed += 1
+        elif case.find("skipped") is not None:
+            skipped += 1
+        else:
+            passed += 1
+    return passed, failed, skipped
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sanitize", action="store_true")
+    args = parser.parse_args()
+
+    shutil.rmtree(RESULTS, ignore_errors=True)
+    RESULTS.mkdir(parents=True)
+    rows = []
+    for name, command, environment in suites(args.sanitize):
+        succeeded = run(name, command, environment)
+        passed, failed, skipped = count(RESULTS / f"{name}.xml")
+        if failed == 0 and (passed == 0 or not succeeded):
+            failed = 1
+        rows.append((name, passed, failed, skipped))
+    for name, command in checks():
+        succeeded = run(name, command, {})
+        rows.append((name, int(succeeded), int(not succeeded), 0))
+
+    print(f"\n{'':16}{'passed':>8}{'failed':>8}{'skipped':>8}")
+    for name, *numbers in rows:
+        print(f"{name:16}" + "".join(f"{number:8}" for number in numbers))
+    passed, failed, _ = (sum(column) for column in list(zip(*rows))[1:])
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

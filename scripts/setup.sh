@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Installs what building and testing need: Debian packages (packages.txt) and a
+# Python environment in build/venv (requirements.txt). Says what it does; with
+# nothing missing it says nothing and takes a tenth of a second.
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+missing_packages() {
+  local wanted
+  mapfile -t wanted < <(grep -v -e '^#' -e '^$' scripts/packages.txt)
+  comm -23 \
+    <(printf '%s\n' "${wanted[@]}" | sort) \
+    <({ dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' "${wanted[@]}" \
+      2>/dev/null || true; } | awk '$1 == "ii" { print $2 }' | sort)
+}
+
+install_packages() {
+  local sudo=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      echo "error: installing needs root; as root, run: apt-get install $*" >&2
+      return 1
+    fi
+    sudo=(sudo)
+  fi
+  echo "Installing $*"
+  "${sudo[@]}" apt-get update -qq
+  if ! apt-cache show llvm-22-dev >/dev/null 2>&1; then
+    echo "error: no package source has llvm-22-dev; Debian 12 has it in" \
+      "bookworm-security, other systems in https://apt.llvm.org" >&2
+    return 1
+  fi
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+make_environment() {
+  local stamp=build/venv/requirements.txt
+  if cmp -s scripts/requirements.txt "$stamp"; then
+    return
+  fi
+  echo "Making build/venv"
+  python3 -m venv build/venv
+  build/venv/bin/pip install -q --disable-pip-version-check \
+    -r scripts/requirements.txt
+  cp scripts/requirements.txt "$stamp"
+}
+
+if command -v dpkg-query >/dev/null; then
+  mapfile -t packages < <(missing_packages)
+  if [ "${#packages[@]}" -gt 0 ]; then
+    install_packages "${packages[@]}"
+  fi
+else
+  echo "note: not a Debian system; scripts/packages.txt lists what is needed"
+fi
+make_environment
