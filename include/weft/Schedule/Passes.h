@@ -1,0 +1,21 @@
+//===- Passes.h - From SPMD program to schedule -----------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_SCHEDULE_PASSES_H
+#define WEFT_SCHEDULE_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace weft {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "weft/Schedule/Passes.h.inc"
+
+} // namespace weft
+
+#endif // WEFT_SCHEDULE_PASSES_H

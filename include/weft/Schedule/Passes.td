@@ -1,0 +1,93 @@
+//===- Passes.td - From SPMD program to schedule -----------*- tablegen -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_SCHEDULE_PASSES_TD
+#define WEFT_SCHEDULE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def LowerGemms : Pass<"weft-lower-gemms", "::mlir::ModuleOp"> {
+  let summary = "Turn dot_generals into GEMMs over strides";
+  let description = [{
+    **Needs** an SPMD program.
+
+    **Does** replace every `weft.dot_general` by a `weft.gemm`. Transposes and
+    reshapes of the operands, and of the result where it has no other use, are
+    folded into strides. Where the dimensions of one sort have no common order
+    in which they collapse to one loop, the tensors that cost the fewest bytes
+    get a `weft.transpose`.
+
+    **Leaves** GEMMs; no transpose or reshape whose only use was one.
+
+    **Example** `test/Schedule/lower-gemms.mlir`.
+  }];
+  let dependentDialects = ["::weft::WeftDialect"];
+  let statistics = [
+    Statistic<"copies", "copied-tensors",
+              "Operands and results that need a transpose in memory">
+  ];
+}
+
+def StartCollectives : Pass<"weft-start-collectives", "::mlir::ModuleOp"> {
+  let summary = "Order the ops so that communication runs beside computation";
+  let description = [{
+    **Needs** entries of kernel launches, GEMMs, views and collectives.
+
+    **Does** split every collective into `weft.start` and `weft.wait` and put
+    the ops of each entry in one order: a collective starts as soon as its
+    operand is there, and is waited for right before the first use of its
+    result. Ops that lead to a collective go first; otherwise the order is that
+    of the program. All devices run the same program, hence start the same
+    collectives in the same order.
+
+    **Leaves** no collective of form 3.
+
+    **Example** `test/Schedule/start-collectives.mlir`.
+  }];
+  let options = [
+    Option<"overlapCollectives", "overlap-collectives", "bool",
+           /*default=*/"true",
+           "Let collectives run beside computation; otherwise each is waited "
+           "for at once.">
+  ];
+  let dependentDialects = ["::weft::WeftDialect"];
+  let statistics = [
+    Statistic<"collectives", "collectives", "Collectives started">
+  ];
+}
+
+def PlanMemory : Pass<"weft-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "Give every value a place in the arena";
+  let description = [{
+    **Needs** ordered entries: launches, GEMMs, starts and waits, copies, views
+    and constants.
+
+    **Does** put the states at fixed offsets that all entries share, behind them
+    the constants, and then, for each entry on its own, everything else where it
+    shares bytes with values of disjoint lifetime. A kernel or an all-reduce
+    whose operand dies with it writes in place; so is a state updated where
+    possible. Elsewhere `weft.copy` ops at the end of the entry move results to
+    their buffers, in an order in which no copy overwrites what a later one
+    reads.
+
+    **Leaves** the attribute `weft.offsets` on every op with results (bytes,
+    one element a result), `weft.offset` on arguments, `weft.arena_bytes` and
+    `weft.liveness_bytes` on entries, `weft.arena_bytes` on the module.
+
+    **Example** `test/Schedule/plan-memory.mlir`.
+  }];
+  let dependentDialects = ["::weft::WeftDialect"];
+  let statistics = [
+    Statistic<"arenaBytes", "arena-bytes", "Bytes of the arena of a rank">,
+    Statistic<"livenessBytes", "liveness-bytes",
+              "Bytes that no layout can do without">,
+    Statistic<"copies", "copies", "Copies inserted for results">,
+    Statistic<"inPlace", "in-place", "Results that take over a buffer">
+  ];
+}
+
+#endif // WEFT_SCHEDULE_PASSES_TD

@@ -1,0 +1,224 @@
+//===- LowerGemms.cpp - Turn dot_generals into GEMMs over strides ---------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Schedule/GemmLayout.h"
+#include "weft/Schedule/Passes.h"
+
+#include "weft/IR/WeftOps.h"
+
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/IR/Builders.h"
+
+namespace weft {
+#define GEN_PASS_DEF_LOWERGEMMS
+#include "weft/Schedule/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+
+namespace {
+
+/// A tensor in memory and how an operand of the dot_general sees it.
+struct OperandView {
+  Value base;
+  StridedView view;
+};
+
+/// The transposes and reshapes behind a result, each the only user of the one
+/// before, and how the last one's memory looks to the dot_general.
+struct ResultView {
+  SmallVector<Operation *> chain;
+  StridedView view;
+};
+
+struct Choice {
+  GemmLayout layout;
+  ResultView result;
+  int64_t cost = 0;
+};
+
+} // namespace
+
+/// Looks through transposes and reshapes as long as strides can express them.
+static OperandView viewOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (auto transpose = value.getDefiningOp<TransposeOp>()) {
+    OperandView inner = viewOf(transpose.getOperand());
+    return {inner.base, transposedView(inner.view, transpose.getDims())};
+  }
+  if (auto reshape = value.getDefiningOp<ReshapeOp>()) {
+    OperandView inner = viewOf(reshape.getOperand());
+    if (auto view = reshapedView(inner.view, type.getShape()))
+      return {inner.base, *view};
+  }
+  return {value, rowMajorView(type.getShape())};
+}
+
+/// The view that the result of `op`, a transpose or reshape with the given
+/// view, gives of its operand.
+static std::optional<StridedView> viewOfOperand(Operation *op,
+                                                const StridedView &view) {
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    StridedView inner(view.size());
+    for (auto [i, dim] : llvm::enumerate(transpose.getDims()))
+      inner[dim] = view[i];
+    return inner;
+  }
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  return reshapedView(view, type.getShape());
+}
+
+/// Views of the result of `dot` through no, one, two, ... of the transposes
+/// and reshapes that follow it.
+static SmallVector<ResultView> resultViews(DotGeneralOp dot) {
+  SmallVector<ResultView> views;
+  SmallVector<Operation *> chain;
+  Value last = dot.getResult();
+  while (true) {
+    auto type = cast<RankedTensorType>(last.getType());
+    std::optional<StridedView> view = rowMajorView(type.getShape());
+    for (Operation *op : llvm::reverse(chain))
+      if (view)
+        view = viewOfOperand(op, *view);
+    if (view)
+      views.push_back({chain, *view});
+    if (!last.hasOneUse())
+      return views;
+    Operation *user = *last.user_begin();
+    if (!isa<TransposeOp, ReshapeOp>(user))
+      return views;
+    chain.push_back(user);
+    last = user->getResult(0);
+  }
+}
+
+static int64_t bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+}
+
+/// The loops of a dot_general. Dimensions of the result come in the order
+/// batching, free of lhs, free of rhs.
+static std::array<SmallVector<GemmIndex, 2>, 4> loopIndices(DotGeneralOp dot) {
+  std::array<SmallVector<GemmIndex, 2>, 4> indices;
+  int64_t out = 0;
+  for (auto [lhs, rhs] :
+       llvm::zip_equal(dot.getLhsBatching(), dot.getRhsBatching()))
+    indices[GemmBatch].push_back({lhs, rhs, out++});
+  for (int64_t lhs : dot.getLhsFree())
+    indices[GemmM].push_back({lhs, -1, out++});
+  for (int64_t rhs : dot.getRhsFree())
+    indices[GemmN].push_back({-1, rhs, out++});
+  for (auto [lhs, rhs] :
+       llvm::zip_equal(dot.getLhsContracting(), dot.getRhsContracting()))
+    indices[GemmK].push_back({lhs, rhs, -1});
+  return indices;
+}
+
+/// The layout and the part of the result's chain to fold that move the fewest
+/// bytes.
+static Choice chooseLayout(DotGeneralOp dot, const OperandView &lhs,
+                           const OperandView &rhs) {
+  GemmProblem problem;
+  problem.indices = loopIndices(dot);
+  problem.bytes = {bytesOf(lhs.base), bytesOf(rhs.base), bytesOf(dot)};
+  std::optional<Choice> best;
+  SmallVector<ResultView> results = resultViews(dot);
+  for (ResultView &result : llvm::reverse(results)) {
+    problem.views = {lhs.view, rhs.view, result.view};
+    Choice choice = {chooseGemmLayout(problem), result};
+    if (choice.layout.copied[GemmOut] && !result.chain.empty())
+      continue;
+    // A transpose that stays behind the GEMM moves the result once more.
+    bool left = llvm::any_of(
+        ArrayRef(results.back().chain).drop_front(result.chain.size()),
+        [](Operation *op) { return isa<TransposeOp>(op); });
+    choice.cost =
+        choice.layout.copiedBytes + (left ? problem.bytes[GemmOut] : 0);
+    if (!best || choice.cost < best->cost)
+      best = std::move(choice);
+  }
+  return *best;
+}
+
+/// Erases transposes and reshapes from `value` backwards that have no use left.
+static void eraseDeadViews(Value value) {
+  while (value.use_empty()) {
+    Operation *op = value.getDefiningOp();
+    if (!isa_and_present<TransposeOp, ReshapeOp>(op))
+      return;
+    value = op->getOperand(0);
+    op->erase();
+  }
+}
+
+/// Shape of a tensor after the transpose by `order`.
+static SmallVector<int64_t> permuted(ArrayRef<int64_t> shape,
+                                     ArrayRef<int64_t> order) {
+  return llvm::map_to_vector(order, [&](int64_t dim) { return shape[dim]; });
+}
+
+/// Replaces `dot`; returns how many tensors have to be moved for it.
+static int64_t lower(DotGeneralOp dot) {
+  OperandView views[] = {viewOf(dot.getLhs()), viewOf(dot.getRhs())};
+  Choice choice = chooseLayout(dot, views[0], views[1]);
+  const GemmLayout &layout = choice.layout;
+  OpBuilder builder(dot);
+
+  Value operands[2];
+  for (int i : {GemmLhs, GemmRhs})
+    operands[i] = layout.copied[i]
+                      ? TransposeOp::create(builder, dot.getLoc(),
+                                            dot.getOperand(i), layout.order[i])
+                      : views[i].base;
+  ArrayRef<Operation *> chain = choice.result.chain;
+  Value replaced = dot.getResult();
+  if (!chain.empty())
+    replaced = chain.back()->getResult(0);
+  auto type = cast<RankedTensorType>(replaced.getType());
+  if (layout.copied[GemmOut])
+    type = type.clone(permuted(type.getShape(), layout.order[GemmOut]));
+  Value result = GemmOp::create(
+      builder, dot.getLoc(), type, operands[0], operands[1],
+      layout.sizes[GemmBatch], layout.sizes[GemmM], layout.sizes[GemmN],
+      layout.sizes[GemmK], layout.strides[GemmLhs], layout.strides[GemmRhs],
+      layout.strides[GemmOut]);
+  if (layout.copied[GemmOut])
+    result = TransposeOp::create(
+        builder, dot.getLoc(), result,
+        invertPermutationVector(layout.order[GemmOut]));
+
+  replaced.replaceAllUsesWith(result);
+  for (Operation *op : llvm::reverse(chain))
+    op->erase();
+  Value dotOperands[] = {dot.getLhs(), dot.getRhs()};
+  dot.erase();
+  for (Value operand : dotOperands)
+    if (operand.use_empty())
+      eraseDeadViews(operand);
+  return llvm::count(layout.copied, true);
+}
+
+namespace {
+struct LowerGemms : weft::impl::LowerGemmsBase<LowerGemms> {
+  void runOnOperation() override {
+    SmallVector<DotGeneralOp> dots;
+    getOperation().walk([&](DotGeneralOp dot) { dots.push_back(dot); });
+    for (DotGeneralOp dot : dots) {
+      Type element = dot.getType().getElementType();
+      if (!element.isF32() && !element.isBF16()) {
+        dot.emitOpError("has no GEMM for results of ")
+            << element << "; compute it in f32 or bf16";
+        signalPassFailure();
+        continue;
+      }
+      copies += lower(dot);
+    }
+  }
+};
+} // namespace
