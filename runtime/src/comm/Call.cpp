@@ -1,0 +1,104 @@
+//===- Call.cpp - What a rank asks of its group ---------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Call.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace weft::runtime {
+
+std::string_view name(Operation operation) {
+  switch (operation) {
+  case Operation::AllReduce:
+    return "all_reduce";
+  case Operation::ReduceScatter:
+    return "reduce_scatter";
+  case Operation::AllGather:
+    return "all_gather";
+  case Operation::AllToAll:
+    return "all_to_all";
+  case Operation::Permute:
+    return "permute";
+  case Operation::Broadcast:
+    return "broadcast";
+  case Operation::Scatter:
+    return "scatter";
+  case Operation::Gather:
+    return "gather";
+  case Operation::Reduce:
+    return "reduce";
+  case Operation::Barrier:
+    return "barrier";
+  case Operation::Send:
+    return "send";
+  case Operation::Recv:
+    return "recv";
+  }
+  return "unknown";
+}
+
+static bool isReduction(Operation operation) {
+  return operation == Operation::AllReduce || operation == Operation::Reduce ||
+         operation == Operation::ReduceScatter;
+}
+
+static std::string describeExtent(const CallShape &shape) {
+  switch (shape.operation) {
+  case Operation::ReduceScatter:
+  case Operation::AllGather:
+    return fmt::format("[outer {}, inner {}]", shape.outer, shape.inner);
+  case Operation::AllToAll:
+    return fmt::format("[outer {}, middle {}, inner {}] split {}", shape.outer,
+                       shape.middle, shape.inner,
+                       shape.splitFirst ? "first" : "last");
+  default:
+    return fmt::format("[{}]", shape.inner);
+  }
+}
+
+std::string describe(const CallShape &shape) {
+  std::string text(name(shape.operation));
+  if (shape.operation == Operation::Barrier)
+    return text;
+  if (isReduction(shape.operation))
+    text += fmt::format(" {}", name(shape.reduction));
+  text += fmt::format(" of {}{}", name(shape.dtype), describeExtent(shape));
+  if (shape.root >= 0)
+    text += fmt::format(" with root {}", shape.root);
+  return text;
+}
+
+std::string describePlace(Operation operation, int64_t planStep,
+                          int worldRank) {
+  if (planStep < 0)
+    return fmt::format("{} on rank {}", name(operation), worldRank);
+  return fmt::format("step {} {} on rank {}", planStep, name(operation),
+                     worldRank);
+}
+
+std::string describeCause(std::string_view cause) {
+  return cause.empty() ? std::string() : fmt::format(" ({})", cause);
+}
+
+std::string describeRanks(std::span<const int> ranks) {
+  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s",
+                     fmt::join(ranks, ", "));
+}
+
+std::string describeDuration(std::chrono::nanoseconds duration) {
+  const int64_t count = duration.count();
+  if (count % 1000000000 == 0)
+    return fmt::format("{} s", count / 1000000000);
+  if (count % 1000000 == 0)
+    return fmt::format("{} ms", count / 1000000);
+  if (count % 1000 == 0)
+    return fmt::format("{} us", count / 1000);
+  return fmt::format("{} ns", count);
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,82 @@
+//===- InProcessCommunicator.h - A rank's end of a group of threads -*- C++
+//-*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_COMM_INPROCESSCOMMUNICATOR_H
+#define WEFT_RUNTIME_COMM_INPROCESSCOMMUNICATOR_H
+
+#include "InProcessGroup.h"
+
+namespace weft::runtime {
+
+class InProcessCommunicator final : public Communicator {
+public:
+  /// `group` outlives the communicator.
+  InProcessCommunicator(InProcessGroup &group, int rank);
+
+  Status allReduce(const void *source, void *destination, int64_t count,
+                   DType dtype, Reduction reduction,
+                   const CallContext &context) override;
+  Status reduceScatter(const void *source, void *destination, int64_t outer,
+                       int64_t inner, DType dtype, Reduction reduction,
+                       const CallContext &context) override;
+  Status allGather(const void *source, void *destination, int64_t outer,
+                   int64_t inner, DType dtype,
+                   const CallContext &context) override;
+  Status allToAll(const void *source, void *destination, int64_t outer,
+                  int64_t middle, int64_t inner, bool splitFirst, DType dtype,
+                  const CallContext &context) override;
+  Status permute(const void *source, void *destination, int64_t count,
+                 DType dtype, int receiveFrom,
+                 const CallContext &context) override;
+  Status broadcast(const void *source, void *destination, int64_t count,
+                   DType dtype, int root, const CallContext &context) override;
+  Status scatter(const void *source, void *destination, int64_t count,
+                 DType dtype, int root, const CallContext &context) override;
+  Status gather(const void *source, void *destination, int64_t count,
+                DType dtype, int root, const CallContext &context) override;
+  Status reduce(const void *source, void *destination, int64_t count,
+                DType dtype, Reduction reduction, int root,
+                const CallContext &context) override;
+  Status barrier(const CallContext &context) override;
+  Status send(const void *buffer, int64_t count, DType dtype, int peer,
+              const CallContext &context) override;
+  Status recv(void *buffer, int64_t count, DType dtype, int peer,
+              const CallContext &context) override;
+
+private:
+  /// What a call does at its two ends.
+  struct Ends {
+    bool readsSource = true;
+    bool writesDestination = true;
+    /// Group indices in the source and the destination.
+    int sourceParts = 1;
+    int destinationParts = 1;
+    bool mayBeInPlace = false;
+  };
+
+  Status checkArguments(const Call &call, const Ends &ends) const;
+  /// Passes success on; a wrong argument ends the group, so that the peers do
+  /// not wait for this rank.
+  Status reject(const Call &call, const Status &status);
+  /// Checks the arguments, meets the peers, runs `body` and leaves.
+  template <typename Body>
+  Status run(const Call &call, const Ends &ends, const CallContext &context,
+             Body &&body);
+  /// Reduces this rank's chunk of [count] into the destinations of all ranks,
+  /// or of `root` only when that is not negative.
+  void reduceChunk(const Call &call, int root);
+
+  InProcessGroup &group;
+  /// The pointers of the call in progress, sized once.
+  std::vector<const void *> sources;
+  std::vector<void *> destinations;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_COMM_INPROCESSCOMMUNICATOR_H

@@ -1,0 +1,109 @@
+//===- InProcessGroup.h - Where the ranks of one group meet -----*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The state that the communicators of one group share: a seat per rank, where
+// it publishes its call, one gate that counts arrivals, and a mailbox per
+// ordered pair of ranks.
+//
+// The gate is one 64-bit word: the number of arrivals since creation, and a
+// bit for "failed". A round of n ranks takes 2n arrivals: n to meet, n to
+// leave. Because failing and arriving change the same word, all ranks agree on
+// whether a meeting took place: once the failed bit is set, no further rank
+// can arrive to meet, and who has met completes the round as usual. Leaving
+// therefore needs neither deadline nor abort: every rank of the round is only
+// copying, and no one returns while a peer may still read its buffers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_COMM_INPROCESSGROUP_H
+#define WEFT_RUNTIME_COMM_INPROCESSGROUP_H
+
+#include "Call.h"
+#include "EventCount.h"
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace weft::runtime {
+
+class InProcessGroup {
+public:
+  InProcessGroup(std::vector<int> worldRanks, const SpinPolicy &spin);
+
+  int size() const { return static_cast<int>(members.size()); }
+  const std::vector<int> &worldRanks() const { return members; }
+
+  /// Publishes `call` of group rank `rank` and waits until every rank has
+  /// published one of equal shape. After success, and only then, the caller
+  /// may use `call(peer)` of all ranks and must `leave`.
+  Status meet(int rank, const Call &call, std::chrono::nanoseconds timeout);
+  const Call &call(int rank) const { return seats[rank].call; }
+  /// Waits until no rank uses another one's buffers any more.
+  void leave(int rank);
+
+  /// Moves `call.shape.inner` elements from `call.source` of `rank` to the
+  /// `recv` of `peer`, or from the `send` of `peer` to `call.destination`.
+  Status send(int rank, int peer, const Call &call,
+              std::chrono::nanoseconds timeout);
+  Status recv(int rank, int peer, const Call &call,
+              std::chrono::nanoseconds timeout);
+
+  /// Ends the group with `reason`, unless it failed before; wakes all waiters.
+  /// Returns the failure that counts.
+  Status fail(const Status &reason);
+
+private:
+  static constexpr uint64_t failedBit = uint64_t(1) << 63;
+  static constexpr size_t cacheLine = 64;
+
+  struct alignas(cacheLine) Seat {
+    Call call;
+    /// Rounds that this rank has entered; read by the others only to name who
+    /// is missing.
+    std::atomic<uint64_t> rounds{0};
+  };
+
+  /// A send waits in state Offered; the receiver takes it and says Done.
+  enum class Mail : uint32_t { Empty, Offered, Taken, Done };
+  struct alignas(cacheLine) Mailbox {
+    std::atomic<Mail> state{Mail::Empty};
+    EventCount event;
+    Call call;
+    bool accepted = false;
+  };
+
+  bool failed() const { return (gate.load() & failedBit) != 0; }
+  uint64_t arrivals() const { return gate.load() & ~failedBit; }
+  Status failure() const;
+  Mailbox &mailbox(int from, int to) {
+    return mailboxes[static_cast<size_t>(from) * members.size() + to];
+  }
+
+  bool tryArrive(uint64_t target);
+  bool failUnlessMet(uint64_t target, const Status &reason);
+  void setFailure(const Status &reason);
+  void wakeAll();
+  Status missing(int rank, const Call &call, uint64_t round,
+                 std::chrono::nanoseconds timeout);
+  Status checkAgreement(int rank) const;
+
+  const std::vector<int> members;
+  const SpinPolicy spin;
+  std::vector<Seat> seats;
+  std::vector<Mailbox> mailboxes;
+
+  alignas(cacheLine) std::atomic<uint64_t> gate{0};
+  alignas(cacheLine) EventCount gateEvent;
+
+  mutable std::mutex failureMutex;
+  Status firstFailure;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_COMM_INPROCESSGROUP_H

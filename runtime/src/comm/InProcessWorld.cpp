@@ -1,0 +1,105 @@
+//===- InProcessWorld.cpp - Ranks that are threads ------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/runtime/InProcessWorld.h"
+
+#include "InProcessCommunicator.h"
+
+#include <fmt/format.h>
+
+namespace weft::runtime {
+
+class InProcessWorld::Impl {
+public:
+  explicit Impl(int ranks) : ranks(ranks), spin(SpinPolicy::forRanks(ranks)) {}
+
+  void addGroup(const GroupRanks &lists);
+
+  const int ranks;
+  const SpinPolicy spin;
+  std::vector<std::unique_ptr<InProcessGroup>> groups;
+  /// [group][world rank]; null where the rank is in no list of the group.
+  std::vector<std::vector<std::unique_ptr<Communicator>>> communicators;
+
+  std::mutex abortMutex;
+  Status abortReason;
+};
+
+void InProcessWorld::Impl::addGroup(const GroupRanks &lists) {
+  auto &ofRank = communicators.emplace_back(ranks);
+  for (const std::vector<int> &members : lists) {
+    groups.push_back(std::make_unique<InProcessGroup>(members, spin));
+    for (size_t i = 0; i < members.size(); ++i)
+      ofRank[members[i]] = std::make_unique<InProcessCommunicator>(
+          *groups.back(), static_cast<int>(i));
+  }
+}
+
+static Status checkGroup(const GroupRanks &lists, int ranks) {
+  std::vector<bool> seen(ranks);
+  for (const std::vector<int> &members : lists) {
+    if (members.empty())
+      return invalidArgument("a list of ranks is empty");
+    for (int rank : members) {
+      if (rank < 0 || rank >= ranks)
+        return invalidArgument(fmt::format(
+            "rank {} is not one of the {} ranks of the world", rank, ranks));
+      if (seen[rank])
+        return invalidArgument(fmt::format("rank {} is listed twice", rank));
+      seen[rank] = true;
+    }
+  }
+  return {};
+}
+
+Result<std::unique_ptr<InProcessWorld>>
+InProcessWorld::create(int ranks, const std::vector<GroupRanks> &groups) {
+  if (ranks < 1)
+    return invalidArgument(
+        fmt::format("a world needs at least one rank, got {}", ranks));
+  auto impl = std::make_unique<Impl>(ranks);
+  for (size_t i = 0; i < groups.size(); ++i) {
+    WEFT_RETURN_IF_ERROR(
+        checkGroup(groups[i], ranks).withContext(fmt::format("group {}", i)));
+    impl->addGroup(groups[i]);
+  }
+  return std::unique_ptr<InProcessWorld>(new InProcessWorld(std::move(impl)));
+}
+
+InProcessWorld::InProcessWorld(std::unique_ptr<Impl> impl)
+    : impl(std::move(impl)) {}
+
+InProcessWorld::~InProcessWorld() = default;
+
+int InProcessWorld::size() const { return impl->ranks; }
+
+Communicator *InProcessWorld::communicator(int rank, size_t group) const {
+  if (group >= impl->communicators.size() || rank < 0 || rank >= impl->ranks)
+    return nullptr;
+  return impl->communicators[group][rank].get();
+}
+
+void InProcessWorld::abort(const Status &reason) {
+  Status first;
+  {
+    std::lock_guard<std::mutex> lock(impl->abortMutex);
+    if (impl->abortReason.ok())
+      impl->abortReason =
+          reason.ok() ? unavailable("the world was aborted without a reason")
+                      : reason;
+    first = impl->abortReason;
+  }
+  for (const auto &group : impl->groups)
+    (void)group->fail(first);
+}
+
+Status InProcessWorld::status() const {
+  std::lock_guard<std::mutex> lock(impl->abortMutex);
+  return impl->abortReason;
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,217 @@
+//===- Reduce.cpp - Values of several ranks become one --------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A region is worked through in blocks that stay in the first-level cache: one
+// pass per source adds into the block, then the block goes to every
+// destination. A type that accumulates in itself uses the first destination as
+// its block where it can; the 16-bit floats use an array of floats and are
+// rounded once.
+//
+// This file is compiled with -O3 -fno-trapping-math in every build (see
+// CMakeLists.txt): the inner loops are plain so that the compiler vectorises
+// them, and `ivdep` is true because a destination overlaps a source only where
+// both are the same element.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Reduce.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::runtime {
+namespace {
+
+/// Bytes of the accumulators of one block.
+constexpr int64_t blockBytes = 8192;
+
+/// Memory format and accumulator of an element type; by default the same.
+template <typename T> struct Element {
+  using Stored = T;
+  using Accumulator = T;
+  static T load(T value) { return value; }
+  static T store(T value) { return value; }
+};
+template <> struct Element<BFloat16> {
+  using Stored = BFloat16;
+  using Accumulator = float;
+  static float load(BFloat16 value) { return toFloat(value); }
+  static BFloat16 store(float value) { return toBFloat16(value); }
+};
+template <> struct Element<Float16> {
+  using Stored = Float16;
+  using Accumulator = float;
+  static float load(Float16 value) { return toFloat(value); }
+  static Float16 store(float value) { return toFloat16(value); }
+};
+
+struct Add {
+  template <typename T> static T apply(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+      using U = std::make_unsigned_t<T>;
+      return static_cast<T>(
+          static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
+    } else {
+      return a + b;
+    }
+  }
+};
+// `b != b`: a NaN in b wins; one in a stays because it compares false.
+struct Maximum {
+  template <typename T> static T apply(T a, T b) {
+    return (b > a) | (b != b) ? b : a;
+  }
+};
+struct Minimum {
+  template <typename T> static T apply(T a, T b) {
+    return (b < a) | (b != b) ? b : a;
+  }
+};
+
+/// block[i] = first[i] op second[i]
+template <typename E, typename Op>
+void combine(typename E::Accumulator *block, const typename E::Stored *first,
+             const typename E::Stored *second, int64_t count) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i)
+    block[i] = Op::apply(E::load(first[i]), E::load(second[i]));
+}
+
+/// block[i] = block[i] op source[i]
+template <typename E, typename Op>
+void accumulate(typename E::Accumulator *block,
+                const typename E::Stored *source, int64_t count) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i)
+    block[i] = Op::apply(block[i], E::load(source[i]));
+}
+
+/// destination[i] = block[i], rounded to the stored format.
+template <typename E>
+void roundTo(typename E::Stored *destination,
+             const typename E::Accumulator *block, int64_t count) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i)
+    destination[i] = E::store(block[i]);
+}
+
+/// Reduces `count` neighbouring elements of every source from element `at` of
+/// the source into `block`. There are at least two sources.
+template <typename E, typename Op>
+void reduceRow(const ReduceRegion &region, typename E::Accumulator *block,
+               int64_t at, int64_t count) {
+  const auto source = [&](size_t i) {
+    return static_cast<const typename E::Stored *>(region.sources[i]) + at;
+  };
+  combine<E, Op>(block, source(0), source(1), count);
+  for (size_t i = 2; i < region.sources.size(); ++i)
+    accumulate<E, Op>(block, source(i), count);
+}
+
+/// True when the first destination can hold the partial results: it is none of
+/// the sources that are read after the first pass.
+bool canAccumulateInPlace(const ReduceRegion &region) {
+  const auto later = region.sources.subspan(2);
+  return std::find(later.begin(), later.end(), region.destinations[0]) ==
+         later.end();
+}
+
+template <typename E, typename Op>
+void reduceBlock(const ReduceRegion &region, int64_t row, int64_t rows,
+                 int64_t column, int64_t columns) {
+  using Stored = typename E::Stored;
+  using Accumulator = typename E::Accumulator;
+  const int64_t at = row * region.columns + column;
+  const int64_t count = rows * columns;
+  Stored *result = static_cast<Stored *>(region.destinations[0]) + at;
+  alignas(64) Accumulator local[blockBytes / sizeof(Accumulator)];
+  Accumulator *block = local;
+  if constexpr (std::is_same_v<Stored, Accumulator>)
+    if (canAccumulateInPlace(region))
+      block = result;
+
+  for (int64_t i = 0; i < rows; ++i)
+    reduceRow<E, Op>(region, block + i * columns,
+                     (row + i) * region.sourceStride + column, columns);
+  if (static_cast<void *>(block) != result)
+    roundTo<E>(result, block, count);
+  for (void *destination : region.destinations.subspan(1))
+    std::memcpy(static_cast<Stored *>(destination) + at, result,
+                count * sizeof(Stored));
+}
+
+/// One source: its elements are the result.
+void copyRegion(const ReduceRegion &region, size_t elementBytes) {
+  const size_t rowBytes = region.columns * elementBytes;
+  for (void *destination : region.destinations)
+    for (int64_t row = 0; row < region.rows; ++row) {
+      auto *to = static_cast<char *>(destination) + row * rowBytes;
+      auto *from = static_cast<const char *>(region.sources[0]) +
+                   row * region.sourceStride * elementBytes;
+      if (to != from && rowBytes != 0)
+        std::memcpy(to, from, rowBytes);
+    }
+}
+
+template <typename E, typename Op>
+void reduceRegion(const ReduceRegion &region) {
+  constexpr int64_t blockElements =
+      blockBytes / sizeof(typename E::Accumulator);
+  if (region.sources.size() == 1)
+    return copyRegion(region, sizeof(typename E::Stored));
+  if (region.columns == 0)
+    return;
+  if (region.columns >= blockElements) {
+    for (int64_t row = 0; row < region.rows; ++row)
+      for (int64_t column = 0; column < region.columns; column += blockElements)
+        reduceBlock<E, Op>(region, row, 1, column,
+                           std::min(blockElements, region.columns - column));
+    return;
+  }
+  const int64_t blockRows = blockElements / region.columns;
+  for (int64_t row = 0; row < region.rows; row += blockRows)
+    reduceBlock<E, Op>(region, row, std::min(blockRows, region.rows - row), 0,
+                       region.columns);
+}
+
+template <typename T> ReduceFunction select(Reduction reduction) {
+  switch (reduction) {
+  case Reduction::Sum:
+    return reduceRegion<Element<T>, Add>;
+  case Reduction::Max:
+    return reduceRegion<Element<T>, Maximum>;
+  case Reduction::Min:
+    return reduceRegion<Element<T>, Minimum>;
+  }
+  return nullptr;
+}
+
+} // namespace
+
+ReduceFunction reduceFunction(DType dtype, Reduction reduction) {
+  switch (dtype) {
+  case DType::F32:
+    return select<float>(reduction);
+  case DType::F64:
+    return select<double>(reduction);
+  case DType::BF16:
+    return select<BFloat16>(reduction);
+  case DType::F16:
+    return select<Float16>(reduction);
+  case DType::I64:
+    return select<int64_t>(reduction);
+  case DType::I32:
+    return select<int32_t>(reduction);
+  case DType::I8:
+    return select<int8_t>(reduction);
+  case DType::Pred:
+    return reduction == Reduction::Sum ? nullptr : select<uint8_t>(reduction);
+  }
+  return nullptr;
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,81 @@
+//===- ConcurrencyTest.cpp - Several communicators and threads per rank ---===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RankThreads.h"
+
+using namespace weft::runtime;
+
+/// 2 x 4 ranks; rows, columns and everyone, each group with a thread of its
+/// own on every rank, all running at the same time.
+TEST(Concurrency, ThreadsOfARankUseDifferentCommunicators) {
+  constexpr int ranks = 8, rounds = 60;
+  auto created =
+      InProcessWorld::create(ranks, {{{0, 1, 2, 3}, {4, 5, 6, 7}},
+                                     {{0, 4}, {1, 5}, {2, 6}, {3, 7}},
+                                     {allRanks(ranks)}});
+  ASSERT_TRUE(created.ok());
+  InProcessWorld &world = **created;
+  constexpr size_t groups = 3;
+
+  const auto statuses = runRanks(ranks * groups, [&](int thread) -> Status {
+    const int rank = thread / static_cast<int>(groups);
+    Communicator &group = *world.communicator(rank, thread % groups);
+    for (int round = 0; round < rounds; ++round) {
+      std::vector<int32_t> x(100 + round, rank + round);
+      WEFT_RETURN_IF_ERROR(group.allReduce(x.data(), x.data(), x.size(),
+                                           DType::I32, Reduction::Sum, {}));
+      int32_t expected = 0;
+      for (int member : group.worldRanks())
+        expected += member + round;
+      EXPECT_EQ(x, std::vector<int32_t>(x.size(), expected));
+    }
+    return {};
+  });
+  for (const Status &status : statuses)
+    EXPECT_TRUE(status.ok()) << status.toString();
+}
+
+TEST(Concurrency, PointToPointBesideCollectives) {
+  constexpr int ranks = 4, rounds = 100;
+  const auto world = makeWorld(ranks);
+  // Threads 0..3 reduce; 4..7 send to the right; 8..11 receive from the left.
+  const auto statuses = runRanks(3 * ranks, [&](int thread) -> Status {
+    const int rank = thread % ranks;
+    Communicator &group = *world->communicator(rank, 0);
+    for (int64_t round = 0; round < rounds; ++round) {
+      int64_t x = rank + round;
+      if (thread < ranks) {
+        WEFT_RETURN_IF_ERROR(
+            group.allReduce(&x, &x, 1, DType::I64, Reduction::Sum, {}));
+        EXPECT_EQ(x, 6 + 4 * round);
+      } else if (thread < 2 * ranks) {
+        WEFT_RETURN_IF_ERROR(
+            group.send(&x, 1, DType::I64, (rank + 1) % ranks, {}));
+      } else {
+        const int left = (rank + ranks - 1) % ranks;
+        WEFT_RETURN_IF_ERROR(group.recv(&x, 1, DType::I64, left, {}));
+        EXPECT_EQ(x, left + round);
+      }
+    }
+    return {};
+  });
+  for (const Status &status : statuses)
+    EXPECT_TRUE(status.ok()) << status.toString();
+}
+
+TEST(Concurrency, ManyRanksOnFewCores) {
+  constexpr int ranks = 32;
+  runCollective(ranks, [](Communicator &group) -> Status {
+    for (int round = 0; round < 20; ++round) {
+      int32_t x = group.rank(), gathered[ranks];
+      WEFT_RETURN_IF_ERROR(group.allGather(&x, gathered, 1, 1, DType::I32, {}));
+      for (int rank = 0; rank < ranks; ++rank)
+        EXPECT_EQ(gathered[rank], rank);
+    }
+    return {};
+  });
+}
