@@ -1,0 +1,58 @@
+//===- Mesh.cpp - Coordinates of devices and names of axes ----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Sharding/Mesh.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+namespace weft::sharding {
+
+std::optional<int32_t> Mesh::find(llvm::StringRef name) const {
+  for (size_t axis = 0; axis < axes_.size(); ++axis)
+    if (axes_[axis].name == name)
+      return static_cast<int32_t>(axis);
+  return std::nullopt;
+}
+
+int64_t Mesh::numDevices() const {
+  int64_t devices = 1;
+  for (const MeshAxis &axis : axes_)
+    devices *= axis.size;
+  return devices;
+}
+
+int64_t Mesh::coordinate(int64_t device, const AxisRef &ref) const {
+  for (size_t axis = axes_.size(); axis-- > size_t(ref.axis) + 1;)
+    device /= axes_[axis].size;
+  int64_t alongAxis = device % axisSize(ref.axis);
+  int64_t minorDigits = axisSize(ref.axis) / ref.next();
+  return alongAxis / minorDigits % ref.size;
+}
+
+int64_t Mesh::position(int64_t device, llvm::ArrayRef<AxisRef> axes) const {
+  int64_t position = 0;
+  for (const AxisRef &ref : axes)
+    position = position * ref.size + coordinate(device, ref);
+  return position;
+}
+
+std::string Mesh::print(const AxisRef &ref) const {
+  std::string text = ("\"" + axisName(ref.axis) + "\"").str();
+  if (!isFull(ref))
+    text += ":(" + std::to_string(ref.pre) + ")" + std::to_string(ref.size);
+  return text;
+}
+
+std::string Mesh::print(llvm::ArrayRef<AxisRef> axes) const {
+  return "{" +
+         llvm::join(llvm::map_range(
+                        axes, [&](const AxisRef &ref) { return print(ref); }),
+                    ", ") +
+         "}";
+}
+
+} // namespace weft::sharding
