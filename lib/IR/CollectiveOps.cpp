@@ -35,22 +35,6 @@ struct Group {
 };
 } // namespace
 
-/// What is wrong with one axis of a list, or an empty string.
-static std::string checkAxis(const Mesh &mesh, const AxisRef &ref,
-                             bool isSubAxis) {
-  std::string name = "sub-axis " + mesh.print(ref);
-  int64_t size = mesh.axisSize(ref.axis);
-  if (isSubAxis && mesh.isFull(ref))
-    return "sub-axis of axis \"" + mesh.axisName(ref.axis).str() +
-           "\" is the full axis of size " + std::to_string(size) +
-           "; write the axis alone";
-  if (size % ref.next() != 0)
-    return name + " does not factor its axis of size " + std::to_string(size);
-  if (isSubAxis && ref.size == 1)
-    return name + " has size 1; leave it out";
-  return {};
-}
-
 /// What is wrong with two axes of a list, or an empty string.
 static std::string checkPair(const Mesh &mesh, const AxisRef &major,
                              const AxisRef &minor, bool neighbours) {
@@ -68,16 +52,21 @@ static std::string checkPair(const Mesh &mesh, const AxisRef &major,
 }
 
 /// Every broken rule of a list of axes.
-static std::vector<std::string> checkAxes(const Mesh &mesh, AxesAttr attr,
+static std::vector<std::string> checkAxes(const Mesh &mesh,
                                           ArrayRef<AxisRef> axes) {
   std::vector<std::string> problems;
-  for (auto [ref, spelling] : llvm::zip_equal(axes, attr.getAxes()))
-    problems.push_back(checkAxis(mesh, ref, !spelling.isFullAxis()));
+  for (const AxisRef &ref : axes)
+    if (mesh.axisSize(ref.axis) % ref.next() != 0)
+      problems.push_back("sub-axis " + mesh.print(ref) +
+                         " does not factor its axis of size " +
+                         std::to_string(mesh.axisSize(ref.axis)));
   for (size_t minor = 0; minor < axes.size(); ++minor)
-    for (size_t major = 0; major < minor; ++major)
-      problems.push_back(
-          checkPair(mesh, axes[major], axes[minor], major + 1 == minor));
-  llvm::erase_if(problems, [](const std::string &p) { return p.empty(); });
+    for (size_t major = 0; major < minor; ++major) {
+      std::string problem = checkPair(mesh, axes[major], axes[minor],
+                                      /*neighbours=*/major + 1 == minor);
+      if (!problem.empty())
+        problems.push_back(std::move(problem));
+    }
   return problems;
 }
 
@@ -95,7 +84,7 @@ static FailureOr<Group> resolve(Operation *op, AxesAttr attr) {
       group.mesh, [&](const Twine &text) { problems.push_back(text.str()); });
   if (succeeded(axes)) {
     group.axes = *axes;
-    problems = checkAxes(group.mesh, attr, group.axes);
+    problems = checkAxes(group.mesh, group.axes);
   }
   for (const std::string &problem : problems)
     op->emitOpError(problem);

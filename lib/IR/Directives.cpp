@@ -55,7 +55,7 @@ static ParseResult parseDimPair(OpAsmParser &parser, DenseI64ArrayAttr &lhs,
 
 static void printDimPair(OpAsmPrinter &printer, StringRef keyword,
                          DenseI64ArrayAttr lhs, DenseI64ArrayAttr rhs) {
-  printer << " " << keyword << " = [";
+  printer << keyword << " = [";
   llvm::interleaveComma(lhs.asArrayRef(), printer);
   printer << "] x [";
   llvm::interleaveComma(rhs.asArrayRef(), printer);
@@ -80,7 +80,9 @@ void weft::printDotDims(OpAsmPrinter &printer, Operation *,
                         DenseI64ArrayAttr rhsBatching,
                         DenseI64ArrayAttr lhsContracting,
                         DenseI64ArrayAttr rhsContracting) {
-  if (!lhsBatching.empty() || !rhsBatching.empty())
+  if (!lhsBatching.empty() || !rhsBatching.empty()) {
     printDimPair(printer, "batching", lhsBatching, rhsBatching);
+    printer << " ";
+  }
   printDimPair(printer, "contracting", lhsContracting, rhsContracting);
 }

@@ -30,7 +30,8 @@ static StringRef nameOf(Linearity linearity) {
 }
 
 namespace {
-struct PrintShardingRules : weft::impl::PrintShardingRulesBase<PrintShardingRules> {
+struct PrintShardingRules
+    : weft::impl::PrintShardingRulesBase<PrintShardingRules> {
   void runOnOperation() override {
     getOperation()->walk([](ShardingRuleOpInterface op) {
       op->emitRemark() << sharding::print(op.getShardingRule()) << ", "

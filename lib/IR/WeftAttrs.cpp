@@ -245,24 +245,30 @@ static std::string unknownAxis(const Mesh &mesh, StringRef name) {
   return text;
 }
 
-/// Resolves names; false if one is unknown.
+/// Resolves names; false if one is unknown or spells a full axis as a part.
 static bool resolveAxes(const Mesh &mesh, ArrayRef<AxisRefAttr> attrs,
                         function_ref<void(const Twine &)> report,
                         AxisList &axes) {
-  bool known = true;
+  bool legal = true;
   for (AxisRefAttr attr : attrs) {
     std::optional<int32_t> axis = mesh.find(attr.getName());
     if (!axis) {
       if (report)
         report(unknownAxis(mesh, attr.getName()));
-      known = false;
+      legal = false;
     } else if (attr.isFullAxis()) {
       axes.push_back(mesh.fullAxis(*axis));
+    } else if (attr.getSize() == mesh.axisSize(*axis)) {
+      if (report)
+        report("sub-axis of axis \"" + attr.getName() +
+               "\" has the size of the axis, " + Twine(attr.getSize()) +
+               "; write the axis alone");
+      legal = false;
     } else {
       axes.push_back({*axis, attr.getPre(), attr.getSize()});
     }
   }
-  return known;
+  return legal;
 }
 
 Attribute AxesAttr::parse(AsmParser &parser, Type) {

@@ -123,9 +123,10 @@ def Weft_ShardingAttr : Weft_Attr<"Sharding", "sharding"> {
     static ShardingAttr getClosed(::mlir::FlatSymbolRefAttr mesh, size_t rank);
 
     size_t getRank() const { return getDims().size(); }
-    /// Resolves names to axes of `mesh`. Fails on an unknown axis only; whether
-    /// the sharding is legal is for sharding::checkSharding to say. `report`,
-    /// if given, is called with a sentence for each unknown axis.
+    /// Resolves names to axes of `mesh`. Fails on an unknown axis and
+    /// on a sub-axis as large as its axis; all else that makes a sharding legal
+    /// is for sharding::checkSharding to say. `report`, if given, is called
+    /// with a sentence for each such axis.
     ::llvm::FailureOr<::weft::sharding::Sharding>
     toSharding(const ::weft::sharding::Mesh &mesh,
                ::llvm::function_ref<void(const ::llvm::Twine &)> report = {})

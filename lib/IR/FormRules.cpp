@@ -1,0 +1,183 @@
+//===- FormRules.cpp - Rules of several forms -----------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FormRules.h"
+#include "weft/IR/ValueSharding.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace weft;
+
+SmallVector<func::FuncOp> weft::findPrograms(ModuleOp module) {
+  SmallVector<func::FuncOp> programs;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal() &&
+        !function->hasAttr(WeftDialect::kKernelAttrName))
+      programs.push_back(function);
+  return programs;
+}
+
+//===----------------------------------------------------------------------===//
+// Every form
+//===----------------------------------------------------------------------===//
+
+void weft::checkOneMesh(ModuleOp module, FormCheck &check) {
+  MeshOp first = findMesh(module);
+  for (auto mesh : module.getOps<MeshOp>())
+    if (mesh != first)
+      check.error(mesh.getLoc())
+          << "a program has one mesh, but @" << mesh.getSymName()
+          << " is declared beside @" << first.getSymName();
+}
+
+void weft::checkModuleOps(ModuleOp module, FormCheck &check) {
+  for (Operation &op : *module.getBody()) {
+    if (isa<MeshOp>(op))
+      continue;
+    auto function = dyn_cast<func::FuncOp>(op);
+    if (!function)
+      check.error(op.getLoc())
+          << "a module holds weft.mesh and func.func, got " << op.getName();
+    else if (function.isExternal())
+      check.error(op.getLoc())
+          << "function @" << function.getSymName() << " has no body";
+  }
+}
+
+namespace {
+/// Where a name was seen first: what it names, and with which type.
+struct Named {
+  std::string what;
+  Type type;
+};
+} // namespace
+
+/// Names are unique among the arguments and among the results of a function;
+/// a state has one type wherever it occurs.
+void weft::checkNames(ModuleOp module, FormCheck &check) {
+  llvm::StringMap<Named> inputs, outputs;
+  for (func::FuncOp function : findPrograms(module)) {
+    llvm::StringMap<unsigned> ofFunction;
+    auto add = [&](llvm::StringMap<Named> &names, Location loc, StringRef kind,
+                   std::string name, unsigned index, Type type) {
+      auto [previous, isNew] = ofFunction.try_emplace(name, index);
+      if (!isNew)
+        check.error(loc) << kind << " " << index << " of @"
+                         << function.getSymName() << " is named \"" << name
+                         << "\" as " << kind << " " << previous->second
+                         << " is";
+      names.try_emplace(name, Named{(kind + " " + Twine(index) + " of @" +
+                                     function.getSymName())
+                                        .str(),
+                                    type});
+    };
+    for (BlockArgument argument : function.getArguments())
+      add(inputs, argument.getLoc(), "argument",
+          getArgumentName(function, argument.getArgNumber()),
+          argument.getArgNumber(), argument.getType());
+    ofFunction.clear();
+    for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+      add(outputs, function.getLoc(), "result", getResultName(function, index),
+          index, type);
+  }
+
+  for (func::FuncOp function : findPrograms(module)) {
+    auto verifyState = [&](Location loc, const Twine &what, StringRef name,
+                           Type type) {
+      auto input = inputs.find(name);
+      if (input == inputs.end() || !outputs.count(name) ||
+          input->second.type == type)
+        return;
+      check.error(loc) << "state \"" << name << "\" must have one type, got "
+                       << type << " as " << what << " of @"
+                       << function.getSymName() << " and " << input->second.type
+                       << " as " << input->second.what;
+    };
+    for (BlockArgument argument : function.getArguments())
+      verifyState(argument.getLoc(),
+                  "argument " + Twine(argument.getArgNumber()),
+                  getArgumentName(function, argument.getArgNumber()),
+                  argument.getType());
+    for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+      verifyState(function.getLoc(), "result " + Twine(index),
+                  getResultName(function, index), type);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Forms 1 to 3
+//===----------------------------------------------------------------------===//
+
+static bool isProgramTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape() || tensor.getNumElements() == 0 ||
+      tensor.getEncoding())
+    return false;
+  Type element = tensor.getElementType();
+  return element.isF32() || element.isBF16() || element.isF64() ||
+         element.isInteger(1) || element.isInteger(8) ||
+         element.isInteger(32) || element.isInteger(64);
+}
+
+void weft::checkTensorTypes(ModuleOp module, FormCheck &check) {
+  auto verify = [&](Location loc, const Twine &what, Type type) {
+    if (!isProgramTensor(type))
+      check.error(loc)
+          << what
+          << " must be a ranked tensor with static, positive sizes and "
+             "elements of f32, bf16, f64, i64, i32, i8 or i1, got "
+          << type;
+  };
+  for (func::FuncOp function : findPrograms(module)) {
+    StringRef name = function.getSymName();
+    for (BlockArgument argument : function.getArguments())
+      verify(argument.getLoc(),
+             "argument " + Twine(argument.getArgNumber()) + " of @" + name,
+             argument.getType());
+    for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+      verify(function.getLoc(), "result " + Twine(index) + " of @" + name,
+             type);
+    function.walk([&](Operation *op) {
+      if (op == function)
+        return;
+      for (OpResult result : op->getResults())
+        verify(op->getLoc(),
+               "result " + Twine(result.getResultNumber()) + " of " +
+                   op->getName().getStringRef(),
+               result.getType());
+    });
+  }
+}
+
+/// Whether `op` is one of the dialects that compute in forms 1 to 3.
+static bool isOfProgramDialect(Operation *op) {
+  return isa_and_nonnull<arith::ArithDialect, math::MathDialect, WeftDialect>(
+      op->getDialect());
+}
+
+void weft::checkGraphOps(ModuleOp module, FormCheck &check) {
+  for (func::FuncOp function : findPrograms(module))
+    for (Operation &op : function.getBody().getOps()) {
+      if (isa<func::ReturnOp>(op))
+        continue;
+      if (isa<func::CallOp>(op))
+        check.error(op.getLoc())
+            << "a graph holds no calls; run --inline before";
+      else if (!isOfProgramDialect(&op))
+        check.error(op.getLoc())
+            << "a graph holds ops of arith, math and weft, got "
+            << op.getName();
+      else if (!isa<ShardingRuleOpInterface>(op))
+        check.error(op.getLoc())
+            << op.getName()
+            << " is no op of a graph: it states no sharding rule; implement "
+               "ShardingRuleOpInterface for it or write it with other ops";
+    }
+}

@@ -1,0 +1,71 @@
+//===- FormRules.h - What a form promises -----------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A form is checked by a table of rules. A rule is a function that looks at the
+// whole module and reports what breaks it; the tables are in VerifyForm.cpp,
+// the rules in FormRules.cpp (several forms) and in the file of their subject.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_LIB_IR_FORMRULES_H
+#define WEFT_LIB_IR_FORMRULES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+
+namespace weft {
+
+/// Collects the errors of the rules of one form.
+class FormCheck {
+public:
+  /// `phase` is the phase that promises the form, for the messages.
+  explicit FormCheck(llvm::StringRef phase) : phase(phase) {}
+
+  /// Starts an error: `after <phase>: `.
+  mlir::InFlightDiagnostic error(mlir::Location loc) {
+    passed = false;
+    return mlir::emitError(loc) << "after " << phase << ": ";
+  }
+  bool hasPassed() const { return passed; }
+
+private:
+  llvm::StringRef phase;
+  bool passed = true;
+};
+
+using FormRule = void (*)(mlir::ModuleOp, FormCheck &);
+
+// Rules of every form.
+void checkOneMesh(mlir::ModuleOp module, FormCheck &check);
+void checkModuleOps(mlir::ModuleOp module, FormCheck &check);
+void checkNames(mlir::ModuleOp module, FormCheck &check);
+
+// Rules of forms 1 to 3.
+void checkTensorTypes(mlir::ModuleOp module, FormCheck &check);
+/// Ops of arith, math and weft that state a sharding rule.
+void checkGraphOps(mlir::ModuleOp module, FormCheck &check);
+
+// Rules of form 2.
+void checkEveryValueHasSharding(mlir::ModuleOp module, FormCheck &check);
+void checkStateShardings(mlir::ModuleOp module, FormCheck &check);
+void checkUnreduced(mlir::ModuleOp module, FormCheck &check);
+
+// Rules of form 3.
+void checkLocalOps(mlir::ModuleOp module, FormCheck &check);
+void checkLocalTypes(mlir::ModuleOp module, FormCheck &check);
+
+// Rules of form 4.
+void checkScheduleOps(mlir::ModuleOp module, FormCheck &check);
+void checkWaits(mlir::ModuleOp module, FormCheck &check);
+
+/// The functions with a body that are no kernels.
+llvm::SmallVector<mlir::func::FuncOp> findPrograms(mlir::ModuleOp module);
+
+} // namespace weft
+
+#endif // WEFT_LIB_IR_FORMRULES_H

@@ -1,0 +1,127 @@
+//===- ProgramRules.cpp - Rules of forms 3 and 4 --------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rules of the SPMD program (form 3) and of the schedule (form 4).
+//
+//===----------------------------------------------------------------------===//
+
+#include "FormRules.h"
+#include "weft/IR/ValueSharding.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace weft;
+
+//===----------------------------------------------------------------------===//
+// SPMD program
+//===----------------------------------------------------------------------===//
+
+static bool isScheduleOp(Operation *op) {
+  return isa<LaunchOp, GemmOp, StartOp, WaitOp, CopyOp>(op);
+}
+
+void weft::checkLocalOps(ModuleOp module, FormCheck &check) {
+  for (func::FuncOp function : findPrograms(module))
+    function.walk([&](Operation *op) {
+      if (op == function || isa<func::ReturnOp>(op))
+        return;
+      if (op->hasAttr(WeftDialect::kShardingsAttrName))
+        check.error(op->getLoc()) << op->getName()
+                                  << " still has weft.shardings, but its type "
+                                     "is that of a part";
+      else if (isa<ConstraintOp, ReshardOp>(op))
+        check.error(op->getLoc())
+            << op->getName() << " is left; collectives say how data moves";
+      else if (isScheduleOp(op) ||
+               !isa_and_nonnull<arith::ArithDialect, math::MathDialect,
+                                WeftDialect>(op->getDialect()))
+        check.error(op->getLoc())
+            << "an SPMD program holds ops of arith and math, tensor ops and "
+               "collectives of weft, got "
+            << op->getName();
+    });
+}
+
+/// Checks the local type of an argument or result against its global type and
+/// sharding.
+static void verifyLocalType(Location loc, const Twine &what, Type local,
+                            RankedTensorType global, ShardingAttr attr,
+                            MeshOp meshOp, FormCheck &check) {
+  sharding::Mesh mesh = meshOp.getMesh().toMesh();
+  FailureOr<sharding::Sharding> sharding = attr.toSharding(mesh);
+  if (failed(sharding))
+    return;
+  std::optional<sharding::Shape> shape =
+      sharding::localShape(global.getShape(), *sharding);
+  if (!shape)
+    check.error(loc) << what << ": the axes of " << attr << " do not divide "
+                     << global;
+  else if (Type expected = global.clone(*shape); local != expected)
+    check.error(loc) << what << " must have type " << expected
+                     << ", the part of " << global << " under " << attr
+                     << ", got " << local;
+}
+
+void weft::checkLocalTypes(ModuleOp module, FormCheck &check) {
+  for (func::FuncOp function : findPrograms(module)) {
+    auto verify = [&](Location loc, const Twine &what, Type local,
+                      TypeAttr globalAttr, ShardingAttr sharding) {
+      auto global = globalAttr
+                        ? dyn_cast<RankedTensorType>(globalAttr.getValue())
+                        : RankedTensorType();
+      MeshOp mesh = findMesh(module);
+      if (!sharding || !mesh)
+        check.error(loc) << what << " has no weft.sharding";
+      else if (!global)
+        check.error(loc) << what << " has no weft.global_type";
+      else
+        verifyLocalType(loc, what, local, global, sharding, mesh, check);
+    };
+    StringRef global = WeftDialect::kGlobalTypeAttrName;
+    std::string of = (" of @" + function.getSymName()).str();
+    for (BlockArgument argument : function.getArguments())
+      verify(
+          argument.getLoc(), "argument " + Twine(argument.getArgNumber()) + of,
+          argument.getType(),
+          function.getArgAttrOfType<TypeAttr>(argument.getArgNumber(), global),
+          getSharding(argument));
+    for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+      verify(function.getLoc(), "result " + Twine(index) + of, type,
+             function.getResultAttrOfType<TypeAttr>(index, global),
+             getResultSharding(function, index));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+/// Beside the ops of the schedule: a reshape is a view, a constant a buffer
+/// filled when the plan is loaded.
+void weft::checkScheduleOps(ModuleOp module, FormCheck &check) {
+  for (func::FuncOp function : findPrograms(module))
+    for (Operation &op : function.getBody().getOps())
+      if (!isScheduleOp(&op) &&
+          !isa<ReshapeOp, arith::ConstantOp, func::ReturnOp>(op))
+        check.error(op.getLoc())
+            << "a schedule holds launch, gemm, start, wait, copy, reshape and "
+               "constant ops, got "
+            << op.getName();
+}
+
+void weft::checkWaits(ModuleOp module, FormCheck &check) {
+  for (func::FuncOp function : findPrograms(module))
+    function.walk([&](StartOp start) {
+      auto waits = llvm::count_if(
+          start->getUsers(), [](Operation *op) { return isa<WaitOp>(op); });
+      if (waits != 1)
+        check.error(start.getLoc())
+            << "a weft.start needs exactly one weft.wait, got " << waits;
+    });
+}

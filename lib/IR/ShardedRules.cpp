@@ -1,0 +1,211 @@
+//===- ShardedRules.cpp - Rules of the sharded graph ----------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every value has a sharding, states have one, and terms of a sum go only
+// through ops that commute with the sum.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FormRules.h"
+#include "weft/IR/ValueSharding.h"
+
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace weft;
+using sharding::AxisRef;
+using sharding::FactorKind;
+using sharding::Linearity;
+using sharding::Mesh;
+using sharding::OpCategory;
+using sharding::Reduction;
+using sharding::Sharding;
+using sharding::ShardingRule;
+
+void weft::checkEveryValueHasSharding(ModuleOp module, FormCheck &check) {
+  for (func::FuncOp function : findPrograms(module)) {
+    for (BlockArgument argument : function.getArguments())
+      if (!getSharding(argument))
+        check.error(argument.getLoc())
+            << "argument " << argument.getArgNumber() << " of @"
+            << function.getSymName() << " has no weft.sharding";
+    for (unsigned index = 0; index < function.getNumResults(); ++index)
+      if (!getResultSharding(function, index))
+        check.error(function.getLoc())
+            << "result " << index << " of @" << function.getSymName()
+            << " has no weft.sharding";
+    function.walk([&](Operation *op) {
+      if (op != function && op->getNumResults() != 0 &&
+          !op->hasAttr(WeftDialect::kShardingsAttrName))
+        check.error(op->getLoc())
+            << "results of " << op->getName() << " have no weft.shardings";
+    });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Occurrence {
+  Location loc;
+  std::string what;
+  ShardingAttr sharding;
+};
+} // namespace
+
+static bool agree(const Mesh &mesh, ShardingAttr a, ShardingAttr b) {
+  if (a == b)
+    return true;
+  FailureOr<Sharding> first = a.toSharding(mesh), second = b.toSharding(mesh);
+  return succeeded(first) && succeeded(second) &&
+         first->isEquivalentTo(*second);
+}
+
+void weft::checkStateShardings(ModuleOp module, FormCheck &check) {
+  MeshOp meshOp = findMesh(module);
+  if (!meshOp)
+    return;
+  Mesh mesh = meshOp.getMesh().toMesh();
+
+  llvm::StringMap<Occurrence> inputs;
+  std::vector<std::pair<std::string, Occurrence>> others;
+  for (func::FuncOp function : findPrograms(module)) {
+    std::string of = (" of @" + function.getSymName()).str();
+    for (BlockArgument argument : function.getArguments()) {
+      unsigned index = argument.getArgNumber();
+      std::string name = getArgumentName(function, index);
+      Occurrence here{argument.getLoc(),
+                      "argument " + std::to_string(index) + of,
+                      getSharding(argument)};
+      if (here.sharding && !inputs.try_emplace(name, here).second)
+        others.emplace_back(name, here);
+    }
+    for (unsigned index = 0; index < function.getNumResults(); ++index)
+      if (ShardingAttr sharding = getResultSharding(function, index))
+        others.emplace_back(getResultName(function, index),
+                            Occurrence{function.getLoc(),
+                                       "result " + std::to_string(index) + of,
+                                       sharding});
+  }
+
+  for (auto &[name, other] : others) {
+    auto input = inputs.find(name);
+    if (input == inputs.end() ||
+        agree(mesh, input->second.sharding, other.sharding))
+      continue;
+    InFlightDiagnostic error = check.error(other.loc)
+                               << "state \"" << name
+                               << "\" must have one sharding, got "
+                               << other.sharding << " as " << other.what;
+    error.attachNote(input->second.loc)
+        << input->second.sharding << " as " << input->second.what;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Unreduced values
+//===----------------------------------------------------------------------===//
+
+/// The sharding of a value, or one with no axes if it has none.
+static Sharding shardingOf(const Mesh &mesh, Value value) {
+  if (ShardingAttr attr = getSharding(value))
+    if (FailureOr<Sharding> sharding = attr.toSharding(mesh);
+        succeeded(sharding))
+      return *sharding;
+  return {};
+}
+
+static bool anyOverlaps(ArrayRef<AxisRef> axes, const AxisRef &axis) {
+  return llvm::any_of(
+      axes, [&](const AxisRef &other) { return other.overlaps(axis); });
+}
+
+/// Whether a split of a reduction factor over `axis` leaves terms.
+static bool makesTerms(const ShardingRule &rule, ArrayRef<Sharding> operands,
+                       const AxisRef &axis, Reduction kind) {
+  if (rule.reduction != kind)
+    return false;
+  for (auto [sharding, tensor] : llvm::zip(operands, rule.operands))
+    for (auto [dim, factors] : llvm::zip(sharding.dims, tensor))
+      if (anyOverlaps(dim.axes, axis) && llvm::any_of(factors, [&](int32_t f) {
+            return rule.factors[f].kind == FactorKind::Reduction;
+          }))
+        return true;
+  return false;
+}
+
+/// Why `op` may not pass terms along `axis` from its operands to its result;
+/// empty if it may.
+static std::string whyNotPassedOn(ShardingRuleOpInterface op,
+                                  const ShardingRule &rule,
+                                  ArrayRef<Sharding> operands,
+                                  const AxisRef &axis, Reduction kind) {
+  SmallVector<unsigned> with, without;
+  for (auto [index, sharding] : llvm::enumerate(operands)) {
+    bool holdsTerms =
+        anyOverlaps(sharding.unreduced, axis) && sharding.unreducedKind == kind;
+    (holdsTerms ? with : without).push_back(index);
+  }
+  if (with.empty())
+    return "no operand is, and no reduction of the op is split over it";
+  std::string asOperand = "operand " + std::to_string(with.front()) + " is";
+  bool movesData = rule.category == OpCategory::DataFlow ||
+                   rule.category == OpCategory::Broadcast;
+  if (kind != Reduction::Sum && !movesData)
+    return asOperand + ", but only ops that move data pass on the terms of a "
+                       "maximum or minimum";
+  switch (op.getLinearity()) {
+  case Linearity::NotLinear:
+    return asOperand + ", but the op is not linear";
+  case Linearity::Linear:
+    if (!without.empty())
+      return asOperand + ", but operand " + std::to_string(without.front()) +
+             " is not";
+    return {};
+  case Linearity::LinearInOne:
+    if (with.size() > 1)
+      return asOperand + ", but operand " + std::to_string(with[1]) + " is too";
+    return {};
+  }
+  llvm_unreachable("all linearities are covered");
+}
+
+void weft::checkUnreduced(ModuleOp module, FormCheck &check) {
+  MeshOp meshOp = findMesh(module);
+  if (!meshOp)
+    return;
+  Mesh mesh = meshOp.getMesh().toMesh();
+  module.walk([&](ShardingRuleOpInterface op) {
+    // A constraint states a layout; the partitioner brings the value to it.
+    if (isa<ConstraintOp, ReshardOp>(op))
+      return;
+    for (OpResult result : op->getResults()) {
+      Sharding sharding = shardingOf(mesh, result);
+      if (sharding.unreduced.empty())
+        continue;
+      ShardingRule rule = op.getShardingRule();
+      std::vector<Sharding> operands;
+      for (Value operand : op->getOperands())
+        operands.push_back(shardingOf(mesh, operand));
+      for (const AxisRef &axis : sharding.unreduced) {
+        if (makesTerms(rule, operands, axis, sharding.unreducedKind))
+          continue;
+        std::string why =
+            whyNotPassedOn(op, rule, operands, axis, sharding.unreducedKind);
+        if (!why.empty())
+          check.error(op->getLoc())
+              << "result " << result.getResultNumber() << " of "
+              << op->getName() << " is unreduced over " << mesh.print(axis)
+              << ": " << why
+              << "; constrain the operand or the result to a sharding that is "
+                 "not unreduced";
+      }
+    }
+  });
+}
