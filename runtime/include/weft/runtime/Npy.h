@@ -1,0 +1,74 @@
+//===- Npy.h - Tensors in .npy files ----------------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads and writes NumPy's format for one array: versions 1, 2 and 3, little
+// endian, C order, of the types f32, f64, f16, i32, i64, i8 and bool (pred).
+// NumPy has no bf16; bf16 goes to .safetensors files.
+//
+//   WEFT_ASSIGN_OR_RETURN(Array x, readNpy("x.npy"));
+//
+//   WEFT_ASSIGN_OR_RETURN(NpyReader tokens, NpyReader::open("tokens.npy"));
+//   for (int64_t step = 0; step < tokens.shape()[0]; ++step) {
+//     WEFT_ASSIGN_OR_RETURN(Array batch, tokens.readSlice(step));
+//     ...
+//   }
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_NPY_H
+#define WEFT_RUNTIME_NPY_H
+
+#include "weft/runtime/Array.h"
+#include "weft/runtime/Status.h"
+
+#include <memory>
+#include <string>
+
+namespace weft::runtime {
+
+class InputFile;
+
+/// An open .npy file, of which the whole or parts can be read. Reading is safe
+/// from several threads.
+class NpyReader {
+public:
+  /// Checks the header and that the file is as long as the header says.
+  static Result<NpyReader> open(const std::string &path);
+
+  NpyReader(NpyReader &&) noexcept;
+  NpyReader &operator=(NpyReader &&) noexcept;
+  ~NpyReader();
+
+  DType dtype() const { return elementType; }
+  const std::vector<int64_t> &shape() const { return extents; }
+
+  /// The whole array.
+  Result<Array> read() const;
+  /// The part with first index `index`, whose shape is `shape()` without the
+  /// first dimension; reads no other part of the file.
+  Result<Array> readSlice(int64_t index) const;
+
+private:
+  NpyReader(std::unique_ptr<InputFile> file, DType dtype,
+            std::vector<int64_t> shape, uint64_t dataOffset);
+
+  std::unique_ptr<InputFile> file;
+  DType elementType;
+  std::vector<int64_t> extents;
+  uint64_t dataOffset;
+};
+
+/// Reads the whole array.
+Result<Array> readNpy(const std::string &path);
+
+/// Writes `array` with the header that NumPy writes. The file appears under
+/// its name complete or not at all.
+Status writeNpy(const std::string &path, const ArrayView &array);
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_NPY_H

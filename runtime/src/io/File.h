@@ -1,0 +1,84 @@
+//===- File.h - Files read by position and written whole --------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_IO_FILE_H
+#define WEFT_RUNTIME_IO_FILE_H
+
+#include "weft/runtime/Array.h"
+#include "weft/runtime/Status.h"
+
+#include <memory>
+#include <span>
+#include <string>
+
+namespace weft::runtime {
+
+/// A regular file open for reading. `read` instead of a mapping: a file that
+/// another process truncates is an error here, and would be a signal there.
+class InputFile {
+public:
+  static Result<std::unique_ptr<InputFile>> open(const std::string &path);
+  ~InputFile();
+  InputFile(const InputFile &) = delete;
+  InputFile &operator=(const InputFile &) = delete;
+
+  const std::string &path() const { return name; }
+  /// Bytes in the file when it was opened.
+  uint64_t size() const { return bytes; }
+
+  /// Fills `memory` from the bytes at `offset`; fails when they do not exist.
+  Status readAt(uint64_t offset, std::span<std::byte> memory) const;
+
+private:
+  InputFile(std::string name, int descriptor, uint64_t bytes)
+      : name(std::move(name)), descriptor(descriptor), bytes(bytes) {}
+
+  std::string name;
+  int descriptor;
+  uint64_t bytes;
+};
+
+/// A file that appears under its name only when `commit` succeeds: it is
+/// written under another name in the same directory, and removed on failure.
+class OutputFile {
+public:
+  static Result<std::unique_ptr<OutputFile>> create(const std::string &path);
+  ~OutputFile();
+  OutputFile(const OutputFile &) = delete;
+  OutputFile &operator=(const OutputFile &) = delete;
+
+  Status append(std::span<const std::byte> memory);
+  Status append(std::string_view text) {
+    return append(std::as_bytes(std::span(text)));
+  }
+  /// Forces the contents to disk and gives the file its name.
+  Status commit();
+
+private:
+  OutputFile(std::string path, std::string temporary, int descriptor)
+      : path(std::move(path)), temporary(std::move(temporary)),
+        descriptor(descriptor) {}
+
+  std::string path;
+  /// Empty once the file has its name.
+  std::string temporary;
+  int descriptor;
+};
+
+/// Bytes of a tensor; fails for negative extents and for more than 2^63 bytes.
+Result<uint64_t> tensorBytes(DType dtype, std::span<const int64_t> shape);
+
+/// Reads a tensor at `offset` of `file`; booleans other than 0 and 1 are
+/// refused, because kernels rely on them. `shape` must have been checked.
+Status readTensor(const InputFile &file, uint64_t offset, DType dtype,
+                  std::span<std::byte> memory);
+Result<Array> readTensor(const InputFile &file, uint64_t offset, DType dtype,
+                         std::vector<int64_t> shape);
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_IO_FILE_H

@@ -1,0 +1,131 @@
+//===- Npy.cpp - Tensors in .npy files ------------------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/runtime/Npy.h"
+
+#include "File.h"
+#include "NpyHeader.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace weft::runtime {
+namespace {
+
+/// Magic, version and the first two bytes of the length.
+constexpr size_t prefixBytes = 10;
+/// More than any array needs, and little enough to read without thought.
+constexpr uint64_t maxHeaderBytes = uint64_t(1) << 20;
+
+struct Location {
+  uint64_t offset;
+  uint64_t bytes;
+};
+
+/// Where the dictionary is.
+Result<Location> locateDictionary(const InputFile &file) {
+  unsigned char prefix[prefixBytes + 2] = {};
+  if (file.size() < prefixBytes)
+    return invalidArgument(fmt::format(
+        "the file has {} bytes, too few for an .npy file", file.size()));
+  WEFT_RETURN_IF_ERROR(
+      file.readAt(0, std::as_writable_bytes(std::span(prefix).first(
+                         std::min<uint64_t>(sizeof(prefix), file.size())))));
+  if (std::string_view(reinterpret_cast<char *>(prefix), 6) != "\x93NUMPY")
+    return invalidArgument("the file does not start as an .npy file does");
+  const int version = prefix[6];
+  if (version < 1 || version > 3)
+    return invalidArgument(
+        fmt::format("the file has .npy version {}.{}, known are 1 to 3",
+                    version, prefix[7]));
+  Location location{prefixBytes, prefix[8] | uint64_t(prefix[9]) << 8};
+  if (version > 1)
+    location = {prefixBytes + 2, location.bytes | uint64_t(prefix[10]) << 16 |
+                                     uint64_t(prefix[11]) << 24};
+  if (location.bytes > maxHeaderBytes ||
+      location.offset + location.bytes > file.size())
+    return invalidArgument(fmt::format(
+        "the header has {} bytes, but the file has {} and the limit is {}",
+        location.bytes, file.size(), maxHeaderBytes));
+  return location;
+}
+
+struct Contents {
+  NpyHeader header;
+  uint64_t dataOffset;
+};
+
+Result<Contents> readContents(const InputFile &file) {
+  WEFT_ASSIGN_OR_RETURN(const Location location, locateDictionary(file));
+  std::string dictionary(location.bytes, '\0');
+  WEFT_RETURN_IF_ERROR(file.readAt(
+      location.offset, std::as_writable_bytes(std::span(dictionary))));
+  WEFT_ASSIGN_OR_RETURN(NpyHeader header, parseNpyHeader(dictionary));
+  WEFT_ASSIGN_OR_RETURN(const uint64_t bytes,
+                        tensorBytes(header.dtype, header.shape));
+  const uint64_t dataOffset = location.offset + location.bytes;
+  if (file.size() - dataOffset != bytes)
+    return invalidArgument(
+        fmt::format("the header promises {} bytes of data, the file has {}",
+                    bytes, file.size() - dataOffset));
+  return Contents{std::move(header), dataOffset};
+}
+
+} // namespace
+
+NpyReader::NpyReader(std::unique_ptr<InputFile> file, DType dtype,
+                     std::vector<int64_t> shape, uint64_t dataOffset)
+    : file(std::move(file)), elementType(dtype), extents(std::move(shape)),
+      dataOffset(dataOffset) {}
+NpyReader::NpyReader(NpyReader &&) noexcept = default;
+NpyReader &NpyReader::operator=(NpyReader &&) noexcept = default;
+NpyReader::~NpyReader() = default;
+
+Result<NpyReader> NpyReader::open(const std::string &path) {
+  WEFT_ASSIGN_OR_RETURN(std::unique_ptr<InputFile> file, InputFile::open(path));
+  Result<Contents> contents = readContents(*file);
+  if (!contents.ok())
+    return contents.status().withContext(path);
+  return NpyReader(std::move(file), contents->header.dtype,
+                   std::move(contents->header.shape), contents->dataOffset);
+}
+
+Result<Array> NpyReader::read() const {
+  return readTensor(*file, dataOffset, elementType, extents);
+}
+
+Result<Array> NpyReader::readSlice(int64_t index) const {
+  if (extents.empty())
+    return invalidArgument(file->path() + ": a scalar has no slices");
+  if (index < 0 || index >= extents[0])
+    return invalidArgument(
+        fmt::format("{}: the slice must be one of 0 to {}, got {}",
+                    file->path(), extents[0] - 1, index));
+  std::vector<int64_t> shape(extents.begin() + 1, extents.end());
+  WEFT_ASSIGN_OR_RETURN(const uint64_t bytes, tensorBytes(elementType, shape));
+  return readTensor(*file, dataOffset + static_cast<uint64_t>(index) * bytes,
+                    elementType, std::move(shape));
+}
+
+Result<Array> readNpy(const std::string &path) {
+  WEFT_ASSIGN_OR_RETURN(const NpyReader reader, NpyReader::open(path));
+  return reader.read();
+}
+
+Status writeNpy(const std::string &path, const ArrayView &array) {
+  Result<std::string> header =
+      formatNpyHeader({array.dtype, {array.shape.begin(), array.shape.end()}});
+  if (!header.ok())
+    return header.status().withContext(path);
+  WEFT_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file,
+                        OutputFile::create(path));
+  WEFT_RETURN_IF_ERROR(file->append(*header));
+  WEFT_RETURN_IF_ERROR(file->append(std::span(array.data, array.bytes())));
+  return file->commit();
+}
+
+} // namespace weft::runtime
