@@ -27,10 +27,11 @@ struct Group {
 
   int64_t size() const { return sharding::numShards(axes); }
 
-  /// `axis "x" size 4`, `axes "x", "y" size 8`.
+  /// `axis "x" size 4`, `axes {"x", "y"} size 8`.
   std::string describe() const {
-    return (axes.size() == 1 ? "axis " : "axes ") + mesh.print(axes) +
-           " size " + std::to_string(size());
+    std::string names = axes.size() == 1 ? "axis " + mesh.print(axes.front())
+                                         : "axes " + mesh.print(axes);
+    return names + " size " + std::to_string(size());
   }
 };
 } // namespace

@@ -33,11 +33,13 @@ LogicalResult LaunchOp::verify() {
     if (!taken.insert(operand).second)
       return emitOpError("in_place gives the buffer of operand ")
              << operand << " to two results";
-    if (getOperand(operand).getType() != getResult(index).getType())
+    auto from = cast<RankedTensorType>(getOperands()[operand].getType());
+    auto to = cast<RankedTensorType>(getResult(index).getType());
+    if (from.getElementType() != to.getElementType() ||
+        from.getNumElements() != to.getNumElements())
       return emitOpError("in_place of result ")
-             << index << " needs an operand of type "
-             << getResult(index).getType() << ", operand " << operand
-             << " has type " << getOperand(operand).getType();
+             << index << " needs an operand with the elements of " << to
+             << ", operand " << operand << " has type " << from;
   }
   return success();
 }

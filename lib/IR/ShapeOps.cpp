@@ -189,8 +189,6 @@ void ConcatOp::build(OpBuilder &builder, OperationState &state,
 }
 
 LogicalResult ConcatOp::verify() {
-  if (getOperands().empty())
-    return emitOpError("must have at least one operand");
   auto first = cast<RankedTensorType>(getOperands().front().getType());
   int64_t concatDim = getDim();
   if (failed(verifyDimsInRange(*this, "dim", concatDim, first.getRank())))

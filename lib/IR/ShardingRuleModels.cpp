@@ -66,20 +66,21 @@ struct ConstantModel
 
 } // namespace
 
-static void attachElementwise(MLIRContext *context, StringRef dialect) {
-  for (RegisteredOperationName name :
-       context->getRegisteredOperationsByDialect(dialect))
-    if (name.hasTrait<OpTrait::Elementwise>() &&
+template <typename Dialect>
+static void attachElementwise(MLIRContext *context) {
+  for (RegisteredOperationName name : context->getRegisteredOperations())
+    if (isa<Dialect>(name.getDialect()) &&
+        name.hasTrait<OpTrait::Elementwise>() &&
         name.hasTrait<OpTrait::Tensorizable>())
       name.attachInterface<ElementwiseModel>();
 }
 
 void weft::registerShardingRuleModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
-    attachElementwise(context, "arith");
+    attachElementwise<arith::ArithDialect>(context);
     arith::ConstantOp::attachInterface<ConstantModel>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
-    attachElementwise(context, "math");
+    attachElementwise<math::MathDialect>(context);
   });
 }

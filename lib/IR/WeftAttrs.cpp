@@ -230,7 +230,7 @@ static std::string unknownAxis(const Mesh &mesh, StringRef name) {
     return text + "the mesh has no axes";
   text += "the mesh has ";
   StringRef nearest;
-  unsigned distance = std::max<size_t>(2, name.size() / 2);
+  unsigned distance = name.size() / 2 + 1;
   llvm::ListSeparator separator;
   for (const MeshAxis &axis : mesh.axes()) {
     text += (StringRef(separator) + "\"" + axis.name + "\"").str();

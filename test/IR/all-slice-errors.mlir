@@ -1,0 +1,38 @@
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: shard-opt %s --split-input-file --verify-diagnostics
+
+weft.mesh @mesh = <["x"=4, "y"=2]>
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'weft.all_slice' op dim has dim -1 but the tensor has rank 2}}
+  %r = weft.all_slice %x dim = -1 over <@mesh, {"x"}> : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["x"=4, "y"=2]>
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'weft.all_slice' op result dim 1 must be 2 (local 8 / axis "x" size 4), got 4}}
+  %r = weft.all_slice %x dim = 1 over <@mesh, {"x"}> : tensor<4x8xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["x"=4, "y"=2]>
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'weft.all_slice' op operand dim 0 must be divisible by axes {"x", "y"} size 8, got 4}}
+  %r = weft.all_slice %x dim = 0 over <@mesh, {"x", "y"}> : tensor<4x8xf32> -> tensor<1x8xf32>
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["x"=4, "y"=2]>
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'weft.all_slice' op must be over at least one axis}}
+  %r = weft.all_slice %x dim = 0 over <@mesh, {}> : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}

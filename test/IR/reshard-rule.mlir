@@ -1,0 +1,11 @@
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: shard-opt %s --weft-print-sharding-rules --verify-diagnostics -o /dev/null
+
+weft.mesh @mesh = <["x"=4, "y"=2]>
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-remark @below {{([i, j])->([i, j]) {i=4, j=8}, linear}}
+  %0 = weft.reshard %x <@mesh, [{"x"}, {}]> : tensor<4x8xf32>
+  return
+}

@@ -1,0 +1,11 @@
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: shard-opt %s --weft-print-sharding-rules --verify-diagnostics -o /dev/null
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // Only the dimension taken whole is shared.
+  // expected-remark @below {{([i, k])->([i, j]) {i=4, j=6, k=8} permutation={j, k}, linear}}
+  %0 = weft.slice %x starts = [0, 2] limits = [4, 8] strides = [1, 1] : tensor<4x8xf32> -> tensor<4x6xf32>
+  return
+}

@@ -1,0 +1,49 @@
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: shard-opt %s --split-input-file --weft-verify-form=form=spmd --verify-diagnostics -o /dev/null
+
+weft.mesh @mesh = <["x"=4, "y"=2]>
+func.func @step(%x: tensor<4xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) {
+  // expected-error @below {{after partition: arith.negf still has weft.shardings, but its type is that of a part}}
+  %a = arith.negf %x {weft.shardings = [#weft.sharding<@mesh, [{}]>]} : tensor<4xf32>
+  // expected-error @below {{after partition: weft.constraint is left; collectives say how data moves}}
+  %b = weft.constraint %x <@mesh, [{}]> : tensor<4xf32>
+  // expected-error @below {{after partition: weft.reshard is left; collectives say how data moves}}
+  %c = weft.reshard %x <@mesh, [{}]> : tensor<4xf32>
+  // expected-error @below {{after partition: an SPMD program holds ops of arith and math, tensor ops and collectives of weft, got weft.copy}}
+  %d = weft.copy %x : tensor<4xf32>
+  // expected-error @below {{after partition: an SPMD program holds ops of arith and math, tensor ops and collectives of weft, got tensor.empty}}
+  %e = tensor.empty() : tensor<4xf32>
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["x"=4, "y"=2]>
+func.func @step(
+    // expected-error @below {{after partition: argument 0 of @step has no weft.sharding}}
+    %x: tensor<4xf32>,
+    // expected-error @below {{after partition: argument 1 of @step has no weft.global_type}}
+    %y: tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{}]>}) {
+  return
+}
+
+// -----
+
+// expected-error @+2 {{after partition: result 0 of @step has no weft.sharding}}
+weft.mesh @mesh = <["x"=4, "y"=2]>
+func.func @step(%x: tensor<4xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["x"=4, "y"=2]>
+func.func @step(
+    // expected-error @below {{after partition: argument 0 of @step must have type 'tensor<2xf32>', the part of 'tensor<8xf32>' under #weft.sharding<@mesh, [{"x"}]>, got 'tensor<8xf32>'}}
+    %x: tensor<8xf32> {weft.global_type = tensor<8xf32>, weft.sharding = #weft.sharding<@mesh, [{"x"}]>},
+    // expected-error @below {{after partition: argument 1 of @step: the axes of #weft.sharding<@mesh, [{"x"}]> do not divide 'tensor<6xf32>'}}
+    %y: tensor<2xf32> {weft.global_type = tensor<6xf32>, weft.sharding = #weft.sharding<@mesh, [{"x"}]>}) {
+  return
+}
