@@ -1,0 +1,179 @@
+//===- ReshardPermutes.cpp - Permutes that lead to a target ---------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A permute may put any digits anywhere as long as the number of shards of each
+// dimension stays; trying them all explodes beyond five digits. A device
+// exchanges its whole part in any case, so a permute may as well put in place
+// all that sizes allow: each dimension takes the longest prefix of its target
+// that fits its number of shards. Only what is left of the number of shards is
+// filled by choice, with digits that have to leave later.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReshardMoves.h"
+
+#include "llvm/ADT/bit.h"
+
+using namespace weft;
+using namespace weft::sharding;
+
+namespace {
+
+/// Up to this many digits to choose from, every choice is tried.
+constexpr int maxFreeChoice = 4;
+/// Permutes tried out of one state.
+constexpr int maxPermutes = 96;
+
+class PermuteGenerator {
+public:
+  PermuteGenerator(const DigitProblem &problem, const DigitLayout &layout,
+                   llvm::function_ref<void(DigitMove &&)> visit)
+      : problem(problem), layout(layout), visit(visit) {}
+
+  void run();
+
+private:
+  void placeTargets();
+  /// Fills dimension `dim` (past the last: the unreduced digits) and those
+  /// after it.
+  void fill(size_t dim);
+  void fillUnreduced(uint8_t firstDigit);
+  uint32_t choices(size_t dim) const;
+  void emit();
+
+  const DigitProblem &problem;
+  const DigitLayout &layout;
+  llvm::function_ref<void(DigitMove &&)> visit;
+  DigitLayout result;
+  /// What is still to be filled of each dimension's number of shards.
+  llvm::SmallVector<int64_t, 4> missing;
+  int64_t missingUnreduced = 1;
+  uint32_t free = 0;
+  int emitted = 0;
+};
+
+} // namespace
+
+void PermuteGenerator::placeTargets() {
+  free = (uint64_t(1) << problem.digits.size()) - 1;
+  for (size_t d = 0; d < layout.dims.size(); ++d) {
+    int64_t rest = problem.product(layout.dims[d]);
+    DigitList &list = result.dims.emplace_back();
+    for (uint8_t digit : problem.to.dims[d]) {
+      if (rest % problem.size(digit) != 0)
+        break;
+      rest /= problem.size(digit);
+      list.push_back(digit);
+      free &= ~(1u << digit);
+    }
+    missing.push_back(rest);
+  }
+  missingUnreduced = problem.product(layout.unreduced);
+  for (uint8_t digit : digitsOf(problem.to.unreduced)) {
+    if (missingUnreduced % problem.size(digit) != 0)
+      continue;
+    missingUnreduced /= problem.size(digit);
+    result.unreduced |= 1u << digit;
+    free &= ~(1u << digit);
+  }
+}
+
+/// Digits to try next at the end of `dim`.
+uint32_t PermuteGenerator::choices(size_t dim) const {
+  if (llvm::popcount(free) <= maxFreeChoice)
+    return free;
+  uint32_t set = 0;
+  // The digit that is there now.
+  size_t place = result.dims[dim].size();
+  if (place < layout.dims[dim].size())
+    set |= 1u << layout.dims[dim][place];
+  // Digits that a dimension wants next: an all-to-all may take them there.
+  for (const DigitList &wanted : problem.to.dims)
+    for (uint8_t digit : wanted)
+      if (free >> digit & 1) {
+        set |= 1u << digit;
+        break;
+      }
+  // One digit of each size that the target wants nowhere.
+  uint32_t unwanted = free & ~problem.splitting(problem.to);
+  llvm::SmallVector<int64_t, 4> sizes;
+  for (uint8_t digit : digitsOf(unwanted))
+    if (!llvm::is_contained(sizes, problem.size(digit))) {
+      sizes.push_back(problem.size(digit));
+      set |= 1u << digit;
+    }
+  return set & free;
+}
+
+void PermuteGenerator::fill(size_t dim) {
+  if (emitted >= maxPermutes)
+    return;
+  if (dim == missing.size())
+    return fillUnreduced(0);
+  if (missing[dim] == 1)
+    return fill(dim + 1);
+  for (uint8_t digit : digitsOf(choices(dim))) {
+    int64_t size = problem.size(digit);
+    if (missing[dim] % size != 0)
+      continue;
+    missing[dim] /= size;
+    free &= ~(1u << digit);
+    result.dims[dim].push_back(digit);
+    fill(dim);
+    result.dims[dim].pop_back();
+    free |= 1u << digit;
+    missing[dim] *= size;
+  }
+}
+
+void PermuteGenerator::fillUnreduced(uint8_t firstDigit) {
+  if (missingUnreduced == 1)
+    return emit();
+  for (uint8_t digit = firstDigit; digit < problem.digits.size(); ++digit) {
+    int64_t size = problem.size(digit);
+    if (!(free >> digit & 1) || missingUnreduced % size != 0)
+      continue;
+    missingUnreduced /= size;
+    free &= ~(1u << digit);
+    result.unreduced |= 1u << digit;
+    fillUnreduced(digit + 1);
+    result.unreduced &= ~(1u << digit);
+    free |= 1u << digit;
+    missingUnreduced *= size;
+  }
+}
+
+void PermuteGenerator::emit() {
+  if (result == layout || emitted >= maxPermutes)
+    return;
+  ++emitted;
+  DigitMove move{ReshardKind::Permute};
+  for (size_t d = 0; d < layout.dims.size(); ++d) {
+    const DigitList &before = layout.dims[d], &after = result.dims[d];
+    size_t common = 0;
+    while (common < before.size() && common < after.size() &&
+           before[common] == after[common])
+      ++common;
+    move.digits.append(before.begin() + common, before.end());
+    move.toDigits.append(after.begin() + common, after.end());
+  }
+  move.digits.append(digitsOf(layout.unreduced & ~result.unreduced));
+  move.toDigits.append(digitsOf(result.unreduced & ~layout.unreduced));
+  move.result = result;
+  visit(std::move(move));
+}
+
+void PermuteGenerator::run() {
+  placeTargets();
+  fill(0);
+}
+
+void sharding::forEachPermute(const DigitProblem &problem,
+                              const DigitLayout &layout,
+                              llvm::function_ref<void(DigitMove &&)> visit) {
+  PermuteGenerator(problem, layout, visit).run();
+}

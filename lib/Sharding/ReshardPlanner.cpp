@@ -1,0 +1,233 @@
+//===- ReshardPlanner.cpp - Cheapest way between two shardings ------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Sharding/ReshardPlanner.h"
+
+#include "ReshardSearch.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace weft;
+using namespace weft::sharding;
+
+using Moves = llvm::SmallVector<DigitMove, 4>;
+
+/// Digits up to which axes are cut into primes; beyond, only where the sizes of
+/// the two shardings meet.
+static constexpr size_t maxPrimes = 6;
+
+int64_t ReshardPlan::wireBytes() const {
+  int64_t total = 0;
+  for (const ReshardStep &step : steps)
+    total += step.wireBytes;
+  return total;
+}
+
+double ReshardPlan::seconds() const {
+  double total = 0;
+  for (const ReshardStep &step : steps)
+    total += step.seconds;
+  return total;
+}
+
+size_t ReshardPlan::numCollectives() const {
+  return llvm::count_if(
+      steps, [](const ReshardStep &step) { return !step.isLocal(); });
+}
+
+//===----------------------------------------------------------------------===//
+// Moves to steps
+//===----------------------------------------------------------------------===//
+
+/// Joins slices of one dimension, and masks, that follow each other. Slices of
+/// different dimensions commute, so they are first ordered by dimension.
+static Moves joinLocalMoves(const DigitProblem &problem, Moves moves) {
+  auto isSlice = [](const DigitMove &move) {
+    return move.kind == ReshardKind::AllSlice;
+  };
+  for (auto it = moves.begin(); it != moves.end();) {
+    auto end = std::find_if_not(it, moves.end(), isSlice);
+    std::stable_sort(it, end, [](const DigitMove &a, const DigitMove &b) {
+      return a.dim < b.dim;
+    });
+    it = end == moves.end() ? end : std::next(end);
+  }
+  Moves joined;
+  DigitLayout layout = problem.from;
+  for (DigitMove &move : moves) {
+    if (isSlice(move))
+      layout.dims[move.dim].append(move.digits);
+    else
+      layout = move.result;
+    move.result = layout;
+    bool isLocal = isSlice(move) || move.kind == ReshardKind::MaskToUnreduced;
+    if (isLocal && !joined.empty() && joined.back().kind == move.kind &&
+        joined.back().dim == move.dim) {
+      joined.back().digits.append(move.digits);
+      joined.back().result = move.result;
+    } else {
+      joined.push_back(move);
+    }
+  }
+  return joined;
+}
+
+static ReshardPlan toPlan(const DigitProblem &problem, const Moves &moves,
+                          Reduction reduction, const Sharding &to) {
+  ReshardPlan plan;
+  const DigitLayout *layout = &problem.from;
+  for (const DigitMove &move : moves) {
+    ReshardStep &step = plan.steps.emplace_back();
+    step.kind = move.kind;
+    step.dim = move.dim;
+    step.concatDim = move.concatDim;
+    step.axes = problem.axes(move.kind == ReshardKind::AllReduce ||
+                                     move.kind == ReshardKind::MaskToUnreduced
+                                 ? digitsOf(setOf(move.digits))
+                                 : move.digits);
+    step.toAxes = problem.axes(move.toDigits);
+    step.wireBytes = wireBytes(problem, *layout, move);
+    if (!step.isLocal()) {
+      AxisList axes = step.axes;
+      axes.append(step.toAxes);
+      step.seconds = problem.cost->seconds(step.wireBytes, axes);
+    }
+    step.result = problem.toSharding(move.result, reduction);
+    layout = &move.result;
+  }
+  // The target's own spelling, which may mention axes of size 1.
+  if (!plan.steps.empty())
+    plan.steps.back().result = to;
+  return plan;
+}
+
+//===----------------------------------------------------------------------===//
+// Searching
+//===----------------------------------------------------------------------===//
+
+/// Whether nothing finer can beat the moves: no collective, or one and nothing
+/// else.
+static bool isMinimal(const Moves &moves) {
+  return moves.size() <= 1 || llvm::all_of(moves, [](const DigitMove &move) {
+           return move.kind == ReshardKind::AllSlice ||
+                  move.kind == ReshardKind::MaskToUnreduced;
+         });
+}
+
+namespace {
+
+struct Solution {
+  DigitProblem problem;
+  Moves moves;
+};
+
+} // namespace
+
+static Solution solve(DigitProblem problem) {
+  Moves plain = makePlainMoves(problem);
+  if (auto found = searchMoves(problem, costOf(problem, plain)))
+    plain = std::move(*found);
+  Moves joined = joinLocalMoves(problem, std::move(plain));
+  return {std::move(problem), std::move(joined)};
+}
+
+/// Plans where no axis is cut in clashing ways and at most one kind of
+/// reduction is involved.
+static std::optional<ReshardPlan>
+planPlainly(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
+            const Sharding &from, const Sharding &to,
+            const cost::CollectiveCost &cost) {
+  auto make = [&](DigitCut cut) {
+    return makeDigitProblem(shape, elementBytes, from, to, cost, cut);
+  };
+  std::optional<DigitProblem> coarse = make(DigitCut::Coarse);
+  if (!coarse)
+    return std::nullopt;
+  Solution best = solve(std::move(*coarse));
+  size_t primes = countPrimes(best.problem);
+  if (!isMinimal(best.moves) && primes > best.problem.digits.size()) {
+    DigitCut cut = primes <= maxPrimes ? DigitCut::Primes : DigitCut::Aligned;
+    PathCost bound = costOf(best.problem, best.moves);
+    if (std::optional<DigitProblem> finer = make(cut))
+      if (auto found = searchMoves(*finer, bound)) {
+        Moves joined = joinLocalMoves(*finer, std::move(*found));
+        best = {std::move(*finer), std::move(joined)};
+      }
+  }
+  Reduction reduction =
+      from.unreduced.empty() ? to.unreducedKind : from.unreducedKind;
+  return toPlan(best.problem, best.moves, reduction, to);
+}
+
+/// `to` as far as it is free of `axes`: each dimension up to the first of them.
+static Sharding withoutAxes(const Sharding &to, llvm::ArrayRef<int32_t> axes) {
+  Sharding result = to;
+  auto isBanned = [&](const AxisRef &ref) {
+    return llvm::is_contained(axes, ref.axis);
+  };
+  for (DimSharding &dim : result.dims)
+    dim.axes.erase(llvm::find_if(dim.axes, isBanned), dim.axes.end());
+  llvm::erase_if(result.unreduced, isBanned);
+  return result;
+}
+
+static bool fits(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
+                 const Sharding &sharding) {
+  return sharding.dims.size() == shape.size() &&
+         checkSharding(mesh, sharding, shape.size()).empty() &&
+         localShape(shape, sharding).has_value();
+}
+
+std::optional<ReshardPlan>
+sharding::planReshard(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
+                      int64_t elementBytes, const Sharding &from,
+                      const Sharding &to, const cost::CollectiveCost &cost) {
+  if (!fits(mesh, shape, from) || !fits(mesh, shape, to))
+    return std::nullopt;
+  // A meeting point from which the rest of the way is local.
+  Sharding middle = withoutAxes(to, findClashingAxes(from, to));
+  if (!from.unreduced.empty() && !to.unreduced.empty() &&
+      from.unreducedKind != to.unreducedKind)
+    middle.unreduced.clear();
+  std::optional<ReshardPlan> plan =
+      planPlainly(shape, elementBytes, from, middle, cost);
+  if (!plan || middle == to)
+    return plan;
+  std::optional<ReshardPlan> rest =
+      planPlainly(shape, elementBytes, middle, to, cost);
+  if (!rest)
+    return std::nullopt;
+  plan->steps.append(rest->steps);
+  return plan;
+}
+
+//===----------------------------------------------------------------------===//
+// Printing
+//===----------------------------------------------------------------------===//
+
+std::string sharding::print(const Mesh &mesh, const ReshardStep &step) {
+  auto axes = [&](const AxisList &list) { return mesh.print(list); };
+  std::string dim = " dim " + std::to_string(step.dim);
+  switch (step.kind) {
+  case ReshardKind::AllSlice:
+    return "all_slice" + dim + " over " + axes(step.axes);
+  case ReshardKind::AllGather:
+    return "all_gather" + dim + " over " + axes(step.axes);
+  case ReshardKind::AllToAll:
+    return "all_to_all split " + std::to_string(step.dim) + " concat " +
+           std::to_string(step.concatDim) + " over " + axes(step.axes);
+  case ReshardKind::Permute:
+    return "permute from " + axes(step.axes) + " to " + axes(step.toAxes);
+  case ReshardKind::ReduceScatter:
+    return "reduce_scatter" + dim + " over " + axes(step.axes);
+  case ReshardKind::AllReduce:
+    return "all_reduce over " + axes(step.axes);
+  case ReshardKind::MaskToUnreduced:
+    return "mask_to_unreduced over " + axes(step.axes);
+  }
+  return {};
+}
