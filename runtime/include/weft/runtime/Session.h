@@ -1,0 +1,104 @@
+//===- Session.h - Runs a plan in this process ------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The embedding interface. A session holds the ranks of a plan as threads of
+// this process, with their memory; it is created once and stepped many times.
+//
+//   WEFT_ASSIGN_OR_RETURN(Plan plan, Plan::load("mlp.plan"));
+//   WEFT_ASSIGN_OR_RETURN(auto session, Session::create(plan));
+//   WEFT_RETURN_IF_ERROR(session->run("init"));
+//   for (int step = 0; step < 100; ++step) {
+//     WEFT_RETURN_IF_ERROR(session->setInput("train_step", "x", batch(step)));
+//     WEFT_RETURN_IF_ERROR(session->run("train_step"));
+//   }
+//   WEFT_ASSIGN_OR_RETURN(Array loss, session->getOutput("loss"));
+//
+// All tensors are whole tensors: the session cuts inputs into the parts of the
+// ranks and puts outputs together.
+//
+// Three phases: *prepare* (CPU features, memory, world), *initialize* (every
+// rank in its thread: arena, constants, products, communicators), both in
+// `create`, and *execute*, in `run`, which allocates and looks up nothing.
+//
+// A failure of a rank stops all ranks and is final: every later run returns it.
+// A session is used by one thread at a time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_SESSION_H
+#define WEFT_RUNTIME_SESSION_H
+
+#include "weft/runtime/Array.h"
+#include "weft/runtime/Plan.h"
+#include "weft/runtime/Status.h"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::runtime {
+
+struct SessionOptions {
+  /// Threads of each rank for matrix products.
+  int gemmThreads = 1;
+  /// Longest wait of a rank for the others in one collective.
+  std::chrono::nanoseconds deadline = std::chrono::seconds(30);
+  /// Bytes that the arenas of all ranks may take together; 0 = the memory of
+  /// this machine.
+  uint64_t memoryLimit = 0;
+  /// How many runs, from the first, the trace records.
+  int traceRuns = 0;
+};
+
+class Session {
+public:
+  static Result<std::unique_ptr<Session>> create(Plan plan,
+                                                 SessionOptions options = {});
+  ~Session();
+  Session(const Session &) = delete;
+  Session &operator=(const Session &) = delete;
+
+  const Plan &plan() const;
+
+  /// Sets an input of an entry for this and all later runs, until it is set
+  /// again. States are set by `setState`.
+  Status setInput(std::string_view entry, std::string_view name,
+                  const ArrayView &value);
+
+  /// Sets or reads a state.
+  Status setState(std::string_view name, const ArrayView &value);
+  Result<Array> getState(std::string_view name) const;
+
+  /// Inputs, and states among them, that `entry` reads and nobody has set. A
+  /// state counts as set when an entry that updates it has run.
+  std::vector<std::string> unsetInputs(std::string_view entry) const;
+
+  /// Runs an entry once on all ranks.
+  Status run(std::string_view entry);
+
+  /// An output of the entry that ran last. Ranks that hold copies give that of
+  /// the first; terms of a sum are added.
+  Result<Array> getOutput(std::string_view name) const;
+
+  /// The part of one rank of an output of the last run, or of a state.
+  Result<Array> getShard(std::string_view name, int64_t rank) const;
+
+  /// Writes the recorded runs as JSON for Perfetto.
+  Status writeTrace(const std::string &path) const;
+
+private:
+  class Impl;
+  explicit Session(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_SESSION_H

@@ -1,0 +1,36 @@
+//===- Gemm.cpp - Matrix products on a CPU ----------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cpu/Gemm.h"
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+namespace weft::runtime {
+
+Result<std::unique_ptr<BoundGemm>> bindGemm(const GemmProblem &problem,
+                                            const GemmOperands &operands) {
+  if (std::unique_ptr<BoundGemm> gemm = bindOneDnnGemm(problem, operands))
+    return gemm;
+  return bindReferenceGemm(problem, operands);
+}
+
+#if !WEFT_HAS_ONEDNN
+std::unique_ptr<BoundGemm> bindOneDnnGemm(const GemmProblem &,
+                                          const GemmOperands &) {
+  return nullptr;
+}
+#endif
+
+void setGemmThreads([[maybe_unused]] int threads) {
+#if defined(_OPENMP)
+  omp_set_num_threads(threads);
+#endif
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,84 @@
+//===- Gemm.h - Matrix products on a CPU ------------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One matrix product of a plan, bound to the memory it works on. Binding does
+// everything that allocates; running allocates nothing. Two implementations:
+// oneDNN (when built with it, for the types it has on this machine) and plain
+// C++ (everything else, and what tests compare with).
+//
+// Threads: bind and run in the thread of the rank. All products of a rank use
+// one scratchpad, which they do not share with other ranks: oneDNN's default
+// scratchpad is silently wrong when ranks are threads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_SRC_CPU_GEMM_H
+#define WEFT_RUNTIME_SRC_CPU_GEMM_H
+
+#include "weft/runtime/DType.h"
+#include "weft/runtime/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace weft::runtime {
+
+/// A stack of matrices in memory, in elements.
+struct MatrixStrides {
+  int64_t batch = 0;
+  int64_t row = 0;
+  int64_t column = 0;
+};
+
+/// out[b,m,n] = sum over k of lhs[b,m,k] * rhs[b,k,n], plus the old out if
+/// `accumulate`. 16-bit inputs are summed in fp32 and rounded once.
+struct GemmProblem {
+  DType in = DType::F32;
+  DType out = DType::F32;
+  int64_t batch = 1, m = 1, n = 1, k = 1;
+  MatrixStrides lhs;
+  MatrixStrides rhs;
+  MatrixStrides result;
+  bool accumulate = false;
+};
+
+struct GemmOperands {
+  const void *lhs = nullptr;
+  const void *rhs = nullptr;
+  void *out = nullptr;
+};
+
+class BoundGemm {
+public:
+  virtual ~BoundGemm() = default;
+  /// Bytes of working memory that `run` needs, aligned to 64.
+  virtual size_t scratchpadBytes() const { return 0; }
+  /// Gives it that memory, once, before the first run.
+  virtual Status bindScratchpad(void *) { return {}; }
+  virtual Status run() = 0;
+};
+
+/// The best implementation for the problem in this build, on this machine.
+Result<std::unique_ptr<BoundGemm>> bindGemm(const GemmProblem &problem,
+                                            const GemmOperands &operands);
+
+/// Plain C++ for every type a verified plan may have.
+Result<std::unique_ptr<BoundGemm>>
+bindReferenceGemm(const GemmProblem &problem, const GemmOperands &operands);
+
+/// oneDNN, or null when it has no fast implementation of the problem here or
+/// this build is without it.
+std::unique_ptr<BoundGemm> bindOneDnnGemm(const GemmProblem &problem,
+                                          const GemmOperands &operands);
+
+/// How many threads the products of the calling thread may use.
+void setGemmThreads(int threads);
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_SRC_CPU_GEMM_H

@@ -1,0 +1,162 @@
+//===- Program.cpp - An entry bound to the memory of a rank -----*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "executor/Program.h"
+
+#include "plan/Text.h"
+
+namespace weft::runtime {
+namespace {
+
+/// Turns instructions into steps.
+class Binder {
+public:
+  Binder(const plan::Entry &entry, const BindingContext &context)
+      : entry(entry), context(context) {
+    program.entry = &entry;
+  }
+
+  Result<Program> bind();
+
+private:
+  Status bindGemm(const plan::Gemm &gemm);
+  void bindLaunch(const plan::Launch &launch);
+  bool bindStart(const plan::CollectiveStart &start, uint32_t index);
+  void bindCopy(const plan::Copy &copy);
+  void bindInputs();
+
+  const plan::Buffer &buffer(uint32_t index) const {
+    return *entry.buffers()->Get(index);
+  }
+  std::byte *address(uint32_t index) const {
+    return context.arena + buffer(index).offset();
+  }
+  size_t usedBytes(uint32_t index) const {
+    return elementCountOf(buffer(index)) *
+           byteSize(dtypeOf(buffer(index).dtype()));
+  }
+  static int64_t elementCountOf(const plan::Buffer &buffer) {
+    int64_t count = 1;
+    for (int64_t extent : *buffer.shape())
+      count *= extent;
+    return count;
+  }
+  void add(uint32_t index, decltype(Step::operation) operation) {
+    program.steps.push_back({operation, index});
+  }
+
+  const plan::Entry &entry;
+  const BindingContext &context;
+  Program program;
+  uint32_t current = 0;
+  uint32_t inFlight = 0;
+};
+
+} // namespace
+
+Status Binder::bindGemm(const plan::Gemm &gemm) {
+  GemmProblem problem;
+  problem.in = dtypeOf(buffer(gemm.lhs()).dtype());
+  problem.out = dtypeOf(buffer(gemm.out()).dtype());
+  problem.batch = gemm.batch();
+  problem.m = gemm.m();
+  problem.n = gemm.n();
+  problem.k = gemm.k();
+  problem.lhs = {gemm.lhs_batch_stride(), gemm.lhs_m_stride(),
+                 gemm.lhs_k_stride()};
+  problem.rhs = {gemm.rhs_batch_stride(), gemm.rhs_k_stride(),
+                 gemm.rhs_n_stride()};
+  problem.result = {gemm.out_batch_stride(), gemm.out_m_stride(),
+                    gemm.out_n_stride()};
+  problem.accumulate = gemm.accumulate();
+  WEFT_ASSIGN_OR_RETURN(
+      std::unique_ptr<BoundGemm> bound,
+      runtime::bindGemm(problem, {address(gemm.lhs()), address(gemm.rhs()),
+                                  address(gemm.out())}));
+  program.gemms.push_back(std::move(bound));
+  add(current, GemmStep{program.gemms.back().get()});
+  return {};
+}
+
+void Binder::bindLaunch(const plan::Launch &launch) {
+  std::vector<void *> &buffers = program.kernelBuffers.emplace_back();
+  for (uint32_t index : *launch.buffers())
+    buffers.push_back(address(index));
+  std::vector<int64_t> &positions = program.kernelPositions.emplace_back();
+  if (launch.positions())
+    for (const plan::AxisList *axes : *launch.positions())
+      positions.push_back(context.mesh.position(context.rank, axesOf(axes)));
+  add(current, LaunchStep{context.kernels.kernel(launch.kernel()),
+                          buffers.data(), positions.data()});
+}
+
+/// Returns whether the collective's wait is done with it.
+bool Binder::bindStart(const plan::CollectiveStart &start, uint32_t index) {
+  const plan::Instruction &instruction = *entry.instructions()->Get(index);
+  program.collectives.emplace_back(
+      start, context.mesh,
+      *context.world.communicator(context.rank, start.group()),
+      address(start.source()), address(start.destination()),
+      dtypeOf(buffer(start.source()).dtype()),
+      CallContext{.planStep = index,
+                  .cause = view(instruction.cause()),
+                  .timeout = context.deadline});
+  const BoundCollective *collective = &program.collectives.back();
+  const plan::CollectiveWait *next =
+      index + 1 < entry.instructions()->size()
+          ? entry.instructions()->Get(index + 1)->operation_as_CollectiveWait()
+          : nullptr;
+  if (inFlight == 0 && next && next->id() == start.id()) {
+    add(index, CollectiveStep{collective});
+    return true;
+  }
+  ++inFlight;
+  add(index, StartStep{collective, start.id()});
+  return false;
+}
+
+void Binder::bindCopy(const plan::Copy &copy) {
+  add(current, CopyStep{address(copy.destination()), address(copy.source()),
+                        usedBytes(copy.source())});
+}
+
+void Binder::bindInputs() {
+  for (const plan::Binding *input : *entry.inputs())
+    if (buffer(input->buffer()).kind() == plan::BufferKind::Input)
+      program.inputs.push_back(
+          {std::vector<std::byte>(usedBytes(input->buffer())),
+           address(input->buffer())});
+}
+
+Result<Program> Binder::bind() {
+  bindInputs();
+  for (current = 0; current < entry.instructions()->size(); ++current) {
+    const plan::Instruction &instruction = *entry.instructions()->Get(current);
+    if (const auto *gemm = instruction.operation_as_Gemm()) {
+      if (Status status = bindGemm(*gemm); !status.ok())
+        return status.withContext(stepName(current, instruction));
+    } else if (const auto *launch = instruction.operation_as_Launch()) {
+      bindLaunch(*launch);
+    } else if (const auto *start = instruction.operation_as_CollectiveStart()) {
+      if (bindStart(*start, current))
+        ++current; // its wait
+    } else if (const auto *wait = instruction.operation_as_CollectiveWait()) {
+      --inFlight;
+      add(current, WaitStep{wait->id()});
+    } else if (const auto *copy = instruction.operation_as_Copy()) {
+      bindCopy(*copy);
+    }
+  }
+  return std::move(program);
+}
+
+Result<Program> bindProgram(const plan::Entry &entry,
+                            const BindingContext &context) {
+  return Binder(entry, context).bind();
+}
+
+} // namespace weft::runtime

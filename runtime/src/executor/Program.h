@@ -1,0 +1,109 @@
+//===- Program.h - An entry bound to the memory of a rank -------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a rank walks in a step: a flat list of steps with addresses, bound
+// products, kernels and collectives. Binding happens once, after loading; a
+// step looks nothing up and allocates nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_SRC_EXECUTOR_PROGRAM_H
+#define WEFT_RUNTIME_SRC_EXECUTOR_PROGRAM_H
+
+#include "cpu/Gemm.h"
+#include "executor/Collective.h"
+#include "executor/KernelLibrary.h"
+#include "plan/Mesh.h"
+#include "weft/runtime/Communicator.h"
+#include "weft/runtime/plan_generated.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <variant>
+#include <vector>
+
+namespace weft::runtime {
+
+struct GemmStep {
+  BoundGemm *gemm;
+};
+struct LaunchStep {
+  KernelFunction function;
+  void *const *buffers;
+  const int64_t *positions;
+};
+/// A collective that nothing runs beside: done in the thread of the rank.
+struct CollectiveStep {
+  const BoundCollective *collective;
+};
+/// A collective that is handed to the communication thread, and its wait.
+struct StartStep {
+  const BoundCollective *collective;
+  uint32_t id;
+};
+struct WaitStep {
+  uint32_t id;
+};
+struct CopyStep {
+  void *destination;
+  const void *source;
+  size_t bytes;
+};
+
+struct Step {
+  std::variant<GemmStep, LaunchStep, CollectiveStep, StartStep, WaitStep,
+               CopyStep>
+      operation;
+  /// Index of the instruction in the entry.
+  uint32_t instruction;
+};
+
+/// Host memory that the rank copies into its arena before the first step.
+struct StagedInput {
+  std::vector<std::byte> staging;
+  std::byte *place;
+};
+
+/// One entry of one rank.
+struct Program {
+  Program() = default;
+  Program(const Program &) = delete;
+  Program(Program &&) = default;
+
+  const plan::Entry *entry = nullptr;
+  std::vector<Step> steps;
+  std::vector<StagedInput> inputs;
+
+  // What the steps point to.
+  std::vector<std::unique_ptr<BoundGemm>> gemms;
+  std::deque<BoundCollective> collectives;
+  std::deque<std::vector<void *>> kernelBuffers;
+  std::deque<std::vector<int64_t>> kernelPositions;
+};
+
+/// What a program is bound to.
+struct BindingContext {
+  const Mesh &mesh;
+  const World &world;
+  const KernelLibrary &kernels;
+  int rank;
+  std::byte *arena;
+  /// Longest wait of a collective for other ranks.
+  std::chrono::nanoseconds deadline;
+};
+
+/// Binds an entry of a verified plan; call it in the thread of the rank. The
+/// products still need their scratchpad.
+Result<Program> bindProgram(const plan::Entry &entry,
+                            const BindingContext &context);
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_SRC_EXECUTOR_PROGRAM_H

@@ -1,0 +1,123 @@
+//===- Rank.cpp - One rank of a session -------------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "executor/Rank.h"
+
+#include "plan/Text.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::runtime {
+
+void Rank::fillConstants() {
+  const plan::Plan &plan = setup.plan.contents();
+  for (const plan::Entry *entry : *plan.entries())
+    for (const plan::Buffer *buffer : *entry->buffers())
+      if (buffer->kind() == plan::BufferKind::Constant && buffer->bytes() != 0)
+        std::memcpy(memory.data() + buffer->offset(),
+                    plan.constant_data()->data() + buffer->data_offset(),
+                    buffer->bytes());
+}
+
+Status Rank::bindScratchpad() {
+  size_t bytes = 0;
+  for (const Program &program : programs)
+    for (const auto &gemm : program.gemms)
+      bytes = std::max(bytes, gemm->scratchpadBytes());
+  WEFT_ASSIGN_OR_RETURN(scratchpad, Arena::allocate(bytes));
+  for (const Program &program : programs)
+    for (const auto &gemm : program.gemms)
+      WEFT_RETURN_IF_ERROR(gemm->bindScratchpad(scratchpad.data()));
+  return {};
+}
+
+Status Rank::initialize() {
+  setGemmThreads(setup.gemmThreads);
+  const plan::Plan &plan = setup.plan.contents();
+  WEFT_ASSIGN_OR_RETURN(memory, Arena::allocate(plan.arena_bytes()));
+  fillConstants();
+  const BindingContext context{setup.mesh, setup.world,   setup.kernels,
+                               number,     memory.data(), setup.deadline};
+  size_t collectives = 0;
+  bool isAsynchronous = false;
+  for (const plan::Entry *entry : *plan.entries()) {
+    Result<Program> program = bindProgram(*entry, context);
+    if (!program.ok())
+      return program.status().withContext(
+          fmt::format("entry \"{}\"", escaped(view(entry->name()))));
+    collectives = std::max(collectives, program->collectives.size());
+    for (const Step &step : program->steps)
+      isAsynchronous |= std::holds_alternative<StartStep>(step.operation);
+    programs.push_back(*std::move(program));
+  }
+  WEFT_RETURN_IF_ERROR(bindScratchpad());
+  tickets.resize(collectives);
+  if (isAsynchronous)
+    communication = std::make_unique<CommunicationThread>(
+        collectives, SpinPolicy::forRanks(2 * setup.world.size()),
+        tracks.communication, setup.onFailure);
+  return {};
+}
+
+Status Rank::execute(const Step &step, uint32_t entry) {
+  if (const auto *launch = std::get_if<LaunchStep>(&step.operation)) {
+    launch->function(launch->buffers, launch->positions);
+    return {};
+  }
+  if (const auto *gemm = std::get_if<GemmStep>(&step.operation))
+    return gemm->gemm->run();
+  if (const auto *collective = std::get_if<CollectiveStep>(&step.operation))
+    return collective->collective->run();
+  if (const auto *start = std::get_if<StartStep>(&step.operation)) {
+    tickets[start->id] = communication->submit(*start->collective, entry);
+    return {};
+  }
+  if (const auto *wait = std::get_if<WaitStep>(&step.operation))
+    return communication->wait(tickets[wait->id]);
+  const auto &copy = std::get<CopyStep>(step.operation);
+  if (copy.bytes != 0)
+    std::memcpy(copy.destination, copy.source, copy.bytes);
+  return {};
+}
+
+/// A failed collective names its step and rank itself.
+static Status located(Status status, const Step &step, const plan::Entry &entry,
+                      int rank) {
+  if (!std::holds_alternative<GemmStep>(step.operation))
+    return status;
+  return status.withContext(fmt::format(
+      "{} on rank {}",
+      stepName(step.instruction, *entry.instructions()->Get(step.instruction)),
+      rank));
+}
+
+template <bool isRecording> Status Rank::walk(uint32_t entry) {
+  const Program &program = programs[entry];
+  for (const Step &step : program.steps) {
+    instruction.store(step.instruction, std::memory_order_relaxed);
+    std::chrono::steady_clock::time_point begin;
+    if constexpr (isRecording)
+      begin = std::chrono::steady_clock::now();
+    Status status = execute(step, entry);
+    if constexpr (isRecording)
+      tracks.compute.events.push_back(
+          {entry, step.instruction, begin, std::chrono::steady_clock::now()});
+    if (!status.ok())
+      return located(std::move(status), step, *program.entry, number);
+  }
+  return {};
+}
+
+Status Rank::run(uint32_t entry) {
+  for (const StagedInput &input : programs[entry].inputs)
+    if (!input.staging.empty())
+      std::memcpy(input.place, input.staging.data(), input.staging.size());
+  return tracks.compute.recording ? walk<true>(entry) : walk<false>(entry);
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,243 @@
+//===- Session.cpp - Runs a plan in this process ----------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/runtime/Session.h"
+
+#include "executor/SessionCore.h"
+#include "executor/ShardCopy.h"
+#include "plan/Text.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace weft::runtime {
+
+class Session::Impl {
+public:
+  explicit Impl(std::shared_ptr<SessionCore> core);
+  ~Impl() { core->shutDown(); }
+
+  const plan::Plan &contents() const { return core->plan().contents(); }
+  std::optional<uint32_t> entryIndex(std::string_view name) const;
+  std::optional<uint32_t> stateIndex(std::string_view name) const;
+  Status noEntry(std::string_view name) const;
+  std::vector<std::string> unset(uint32_t entry) const;
+
+  /// A value in the arenas: its type and where it begins.
+  struct Place {
+    const plan::TensorType *type;
+    uint64_t offset;
+  };
+  Result<Place> find(std::string_view name) const;
+
+  std::shared_ptr<SessionCore> core;
+  /// [state], and [entry][input among those that are no states].
+  std::vector<bool> stateIsSet;
+  std::vector<std::vector<bool>> inputIsSet;
+  /// The entry that ran last.
+  std::optional<uint32_t> last;
+};
+
+static bool isState(const plan::Entry &entry, const plan::Binding &binding) {
+  return entry.buffers()->Get(binding.buffer())->kind() ==
+         plan::BufferKind::State;
+}
+
+Session::Impl::Impl(std::shared_ptr<SessionCore> core)
+    : core(std::move(core)), stateIsSet(contents().states()->size()) {
+  for (const plan::Entry *entry : *contents().entries())
+    inputIsSet.emplace_back(entry->inputs()->size());
+}
+
+std::optional<uint32_t> Session::Impl::entryIndex(std::string_view name) const {
+  for (uint32_t i = 0; i < contents().entries()->size(); ++i)
+    if (view(contents().entries()->Get(i)->name()) == name)
+      return i;
+  return std::nullopt;
+}
+
+std::optional<uint32_t> Session::Impl::stateIndex(std::string_view name) const {
+  for (uint32_t i = 0; i < contents().states()->size(); ++i)
+    if (view(contents().states()->Get(i)->name()) == name)
+      return i;
+  return std::nullopt;
+}
+
+Status Session::Impl::noEntry(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const EntrySpec &entry : core->plan().entries())
+    names.push_back(escaped(entry.name));
+  return notFound(fmt::format("the plan has no entry \"{}\"; it has: {}",
+                              escaped(name), fmt::join(names, ", ")));
+}
+
+static Status checkValue(const plan::TensorType &type, const ArrayView &value,
+                         const std::string &what) {
+  const auto &shape = *type.global_shape();
+  if (value.dtype == dtypeOf(type.dtype()) &&
+      std::equal(shape.begin(), shape.end(), value.shape.begin(),
+                 value.shape.end()))
+    return {};
+  return invalidArgument(fmt::format("{} must be {}, got {}", what,
+                                     typeName(dtypeOf(type.dtype()), shape),
+                                     typeName(value.dtype, value.shape)));
+}
+
+std::vector<std::string> Session::Impl::unset(uint32_t index) const {
+  std::vector<std::string> names;
+  const plan::Entry &entry = *contents().entries()->Get(index);
+  for (uint32_t i = 0; i < entry.inputs()->size(); ++i) {
+    const plan::Binding &input = *entry.inputs()->Get(i);
+    const bool isSet = isState(entry, input)
+                           ? stateIsSet[*stateIndex(view(input.name()))]
+                           : inputIsSet[index][i];
+    if (!isSet)
+      names.push_back(input.name()->str());
+  }
+  return names;
+}
+
+Result<Session::Impl::Place> Session::Impl::find(std::string_view name) const {
+  if (last) {
+    const plan::Entry &entry = *contents().entries()->Get(*last);
+    for (const plan::Binding *output : *entry.outputs())
+      if (view(output->name()) == name)
+        return Place{output->type(),
+                     entry.buffers()->Get(output->buffer())->offset()};
+  }
+  if (const auto state = stateIndex(name)) {
+    const plan::State &found = *contents().states()->Get(*state);
+    return Place{found.type(), found.offset()};
+  }
+  return notFound(fmt::format(
+      "\"{}\" is neither a state of the plan nor an output of {}",
+      escaped(name),
+      last
+          ? fmt::format("entry \"{}\", which ran last",
+                        escaped(view(contents().entries()->Get(*last)->name())))
+          : std::string("an entry that has run")));
+}
+
+Session::Session(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::create(Plan plan,
+                                                 SessionOptions options) {
+  WEFT_ASSIGN_OR_RETURN(std::shared_ptr<SessionCore> core,
+                        SessionCore::create(std::move(plan), options));
+  return std::unique_ptr<Session>(
+      new Session(std::make_unique<Impl>(std::move(core))));
+}
+
+const Plan &Session::plan() const { return impl->core->plan(); }
+
+Status Session::setInput(std::string_view entryName, std::string_view name,
+                         const ArrayView &value) {
+  const auto index = impl->entryIndex(entryName);
+  if (!index)
+    return impl->noEntry(entryName);
+  const plan::Entry &entry = *impl->contents().entries()->Get(*index);
+  size_t staged = 0;
+  for (uint32_t i = 0; i < entry.inputs()->size(); ++i) {
+    const plan::Binding &input = *entry.inputs()->Get(i);
+    if (isState(entry, input)) {
+      if (view(input.name()) == name)
+        return setState(name, value);
+      continue;
+    }
+    if (view(input.name()) != name) {
+      ++staged;
+      continue;
+    }
+    WEFT_RETURN_IF_ERROR(checkValue(
+        *input.type(), value, fmt::format("input \"{}\"", escaped(name))));
+    for (int64_t r = 0; r < impl->core->mesh().ranks(); ++r)
+      extractShard(
+          *input.type(), impl->core->mesh(), r, value.data,
+          impl->core->rank(r).program(*index).inputs[staged].staging.data());
+    impl->inputIsSet[*index][i] = true;
+    return {};
+  }
+  return notFound(fmt::format("entry \"{}\" has no input \"{}\"",
+                              escaped(entryName), escaped(name)));
+}
+
+Status Session::setState(std::string_view name, const ArrayView &value) {
+  const auto index = impl->stateIndex(name);
+  if (!index)
+    return notFound(fmt::format("the plan has no state \"{}\"", escaped(name)));
+  const plan::State &state = *impl->contents().states()->Get(*index);
+  WEFT_RETURN_IF_ERROR(checkValue(*state.type(), value,
+                                  fmt::format("state \"{}\"", escaped(name))));
+  for (int64_t r = 0; r < impl->core->mesh().ranks(); ++r)
+    extractShard(*state.type(), impl->core->mesh(), r, value.data,
+                 impl->core->rank(r).arena() + state.offset());
+  impl->stateIsSet[*index] = true;
+  return {};
+}
+
+Result<Array> Session::getState(std::string_view name) const {
+  const auto index = impl->stateIndex(name);
+  if (!index)
+    return notFound(fmt::format("the plan has no state \"{}\"", escaped(name)));
+  const plan::State &state = *impl->contents().states()->Get(*index);
+  return assembleShards(*state.type(), impl->core->mesh(), [&](int64_t rank) {
+    return impl->core->rank(rank).arena() + state.offset();
+  });
+}
+
+std::vector<std::string> Session::unsetInputs(std::string_view entry) const {
+  const auto index = impl->entryIndex(entry);
+  return index ? impl->unset(*index) : std::vector<std::string>();
+}
+
+Status Session::run(std::string_view name) {
+  const auto index = impl->entryIndex(name);
+  if (!index)
+    return impl->noEntry(name);
+  if (const auto unset = impl->unset(*index); !unset.empty())
+    return failedPrecondition(fmt::format(
+        "entry \"{}\" reads inputs that are not set: {}", escaped(name),
+        escaped(fmt::format("{}", fmt::join(unset, ", ")))));
+  WEFT_RETURN_IF_ERROR(impl->core->run(*index));
+  const plan::Entry &entry = *impl->contents().entries()->Get(*index);
+  for (const plan::Binding *output : *entry.outputs())
+    if (isState(entry, *output))
+      impl->stateIsSet[*impl->stateIndex(view(output->name()))] = true;
+  impl->last = index;
+  return {};
+}
+
+Result<Array> Session::getOutput(std::string_view name) const {
+  WEFT_ASSIGN_OR_RETURN(const Impl::Place place, impl->find(name));
+  return assembleShards(*place.type, impl->core->mesh(), [&](int64_t rank) {
+    return impl->core->rank(rank).arena() + place.offset;
+  });
+}
+
+Result<Array> Session::getShard(std::string_view name, int64_t rank) const {
+  WEFT_ASSIGN_OR_RETURN(const Impl::Place place, impl->find(name));
+  if (rank < 0 || rank >= impl->core->mesh().ranks())
+    return invalidArgument(fmt::format("rank {} is not one of the {} ranks",
+                                       rank, impl->core->mesh().ranks()));
+  Array part(dtypeOf(place.type->dtype()), {place.type->local_shape()->begin(),
+                                            place.type->local_shape()->end()});
+  const std::byte *memory = impl->core->rank(rank).arena() + place.offset;
+  std::copy_n(memory, part.bytes(), part.data.data());
+  return part;
+}
+
+Status Session::writeTrace(const std::string &path) const {
+  std::vector<const RankTrace *> tracks;
+  for (int64_t r = 0; r < impl->core->mesh().ranks(); ++r)
+    tracks.push_back(&impl->core->rank(r).trace());
+  return writeTraceFile(path, plan(), tracks);
+}
+
+} // namespace weft::runtime

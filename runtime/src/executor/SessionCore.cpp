@@ -1,0 +1,220 @@
+//===- SessionCore.cpp - The ranks of a session and their threads -*- C++
+//-*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "executor/SessionCore.h"
+
+#include "cpu/CpuFeatures.h"
+#include "plan/Text.h"
+
+#include <algorithm>
+#include <system_error>
+
+namespace weft::runtime {
+
+/// Threads of one process beyond this number are a mistake.
+static constexpr int64_t maxRanks = 1024;
+
+static Status checkMachine(const Plan &plan, const SessionOptions &options) {
+  const plan::Target &target = *plan.contents().target();
+  if (view(target.kind()) != "cpu")
+    return failedPrecondition(fmt::format(
+        "the plan is for target \"{}\", this runtime executes \"cpu\"",
+        escaped(view(target.kind()))));
+  std::vector<std::string> features;
+  if (target.features())
+    for (const flatbuffers::String *feature : *target.features())
+      features.push_back(escaped(view(feature)));
+  WEFT_RETURN_IF_ERROR(
+      checkFeatures(features, escaped(view(target.processor()))));
+  if (plan.ranks() > maxRanks)
+    return failedPrecondition(
+        fmt::format("the plan is for {} ranks, one process runs at most {}",
+                    plan.ranks(), maxRanks));
+  if (options.gemmThreads < 1)
+    return invalidArgument(
+        fmt::format("{} threads for matrix products, need at least 1",
+                    options.gemmThreads));
+  const uint64_t limit =
+      options.memoryLimit ? options.memoryLimit : physicalMemory();
+  const uint64_t arena = plan.contents().arena_bytes();
+  const auto needed = static_cast<unsigned __int128>(arena) * plan.ranks();
+  if (limit != 0 && needed > limit)
+    return resourceExhausted(fmt::format(
+        "{} ranks need arenas of {} bytes each, together {} bytes, but {} are "
+        "available; compile for a larger mesh and run on more hosts, or shrink "
+        "the batch",
+        plan.ranks(), arena, needed, limit));
+  return {};
+}
+
+SessionCore::SessionCore(Plan plan, SessionOptions options,
+                         KernelLibrary kernels,
+                         std::unique_ptr<InProcessWorld> world)
+    : thePlan(std::move(plan)), theMesh(thePlan.contents()), options(options),
+      kernels(std::move(kernels)), world(std::move(world)),
+      setup{thePlan,
+            theMesh,
+            *this->world,
+            this->kernels,
+            options.deadline,
+            options.gemmThreads,
+            [this](const Status &status) { fail(status); }},
+      spin(SpinPolicy::forRanks(static_cast<int>(theMesh.ranks()) + 1)),
+      finished(new std::atomic<uint32_t>[theMesh.ranks()]()) {
+  for (int64_t r = 0; r < theMesh.ranks(); ++r)
+    ranks.push_back(std::make_unique<Rank>(setup, static_cast<int>(r)));
+}
+
+Result<std::shared_ptr<SessionCore>>
+SessionCore::create(Plan plan, SessionOptions options) {
+  WEFT_RETURN_IF_ERROR(checkMachine(plan, options));
+  WEFT_ASSIGN_OR_RETURN(KernelLibrary kernels,
+                        KernelLibrary::load(plan.contents()));
+  const Mesh mesh(plan.contents());
+  std::vector<GroupRanks> groups;
+  for (const plan::AxisList *axes : *plan.contents().groups())
+    groups.push_back(mesh.groups(axesOf(axes)));
+  WEFT_ASSIGN_OR_RETURN(
+      std::unique_ptr<InProcessWorld> world,
+      InProcessWorld::create(static_cast<int>(mesh.ranks()), groups));
+  std::shared_ptr<SessionCore> core(new SessionCore(
+      std::move(plan), options, std::move(kernels), std::move(world)));
+  try {
+    core->startThreads();
+  } catch (const std::system_error &error) {
+    core->shutDown();
+    return resourceExhausted(fmt::format("cannot start {} rank threads: {}",
+                                         core->ranks.size(), error.what()));
+  }
+  if (Status status = core->dispatch(initializeJob); !status.ok()) {
+    core->shutDown();
+    return status;
+  }
+  return core;
+}
+
+void SessionCore::startThreads() {
+  for (size_t r = 0; r < ranks.size(); ++r)
+    threads.emplace_back([core = shared_from_this(), r] {
+      core->rankMain(static_cast<int>(r));
+    });
+}
+
+void SessionCore::rankMain(int number) {
+  Rank &rank = *ranks[number];
+  for (uint32_t seen = 0;;) {
+    waitUntil(jobPosted, spin, Clock::time_point::max(),
+              [&] { return generation.load() != seen; });
+    seen = generation.load();
+    const int64_t current = job.load();
+    Status status;
+    if (current == initializeJob)
+      status = rank.initialize();
+    else if (current != stopJob)
+      status = rank.run(static_cast<uint32_t>(current));
+    if (!status.ok())
+      fail(status);
+    finished[number].store(seen);
+    // The last word to the session: once `running` is 0 the next job may come.
+    running.fetch_sub(1);
+    rankFinished.notifyAll();
+    if (current == stopJob)
+      return;
+  }
+}
+
+Status SessionCore::dispatch(int64_t newJob) {
+  if (failed.load())
+    return firstFailure();
+  job.store(newJob);
+  running.store(static_cast<int>(threads.size()));
+  generation.fetch_add(1);
+  jobPosted.notifyAll();
+  const auto allDone = [&] { return running.load() == 0; };
+  waitUntil(rankFinished, spin, Clock::time_point::max(),
+            [&] { return allDone() || failed.load(); });
+  if (!failed.load())
+    return {};
+  // The others learn of the failure at their next collective at the latest.
+  waitUntil(rankFinished, spin, deadlineAfter(options.deadline), allDone);
+  return firstFailure();
+}
+
+Status SessionCore::run(uint32_t entry) {
+  const bool isRecorded = recordedRuns < options.traceRuns;
+  recordedRuns += isRecorded;
+  const size_t instructions =
+      thePlan.contents().entries()->Get(entry)->instructions()->size();
+  if (running.load() == 0)
+    for (const auto &rank : ranks)
+      for (TraceTrack *track :
+           {&rank->trace().compute, &rank->trace().communication}) {
+        track->recording = isRecorded;
+        if (isRecorded)
+          track->events.reserve(track->events.size() + instructions);
+      }
+  return dispatch(entry);
+}
+
+std::string SessionCore::describeStuckRanks() {
+  std::string text;
+  const int64_t current = job.load();
+  if (current < 0)
+    return text;
+  const plan::Entry &entry =
+      *thePlan.contents().entries()->Get(static_cast<uint32_t>(current));
+  constexpr int limit = 8;
+  int listed = 0;
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    if (finished[r].load() == generation.load())
+      continue;
+    if (++listed > limit)
+      return text + ", ...";
+    const uint32_t index = ranks[r]->currentInstruction();
+    text += fmt::format("{} rank {} is in {}", text.empty() ? ";" : ",", r,
+                        stepName(index, *entry.instructions()->Get(index)));
+  }
+  return text;
+}
+
+void SessionCore::fail(const Status &status) {
+  {
+    std::lock_guard<std::mutex> lock(failureMutex);
+    if (!failure.ok())
+      return;
+    failure =
+        status.code() == StatusCode::DeadlineExceeded
+            ? Status(status.code(), status.message() + describeStuckRanks())
+            : status;
+    failed.store(true);
+  }
+  world->abort(status);
+  rankFinished.notifyAll();
+}
+
+Status SessionCore::firstFailure() {
+  std::lock_guard<std::mutex> lock(failureMutex);
+  return failure;
+}
+
+void SessionCore::shutDown() {
+  waitUntil(rankFinished, spin, deadlineAfter(options.deadline),
+            [&] { return running.load() == 0; });
+  const uint32_t last = generation.load();
+  std::vector<bool> isIdle;
+  for (size_t r = 0; r < threads.size(); ++r)
+    isIdle.push_back(finished[r].load() == last);
+  job.store(stopJob);
+  generation.fetch_add(1);
+  jobPosted.notifyAll();
+  for (size_t r = 0; r < threads.size(); ++r)
+    isIdle[r] ? threads[r].join() : threads[r].detach();
+  threads.clear();
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,161 @@
+//===- ShardCopy.cpp - Parts of a tensor and the whole ----------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "executor/ShardCopy.h"
+
+#include "plan/Text.h"
+
+#include <cstring>
+#include <vector>
+
+namespace weft::runtime {
+namespace {
+
+/// The box of a rank's part inside the whole tensor.
+struct Box {
+  std::vector<int64_t> whole;
+  std::vector<int64_t> start;
+  std::vector<int64_t> part;
+  size_t elementBytes = 0;
+};
+
+} // namespace
+
+static Box boxOf(const plan::TensorType &type, const Mesh &mesh, int64_t rank) {
+  Box box;
+  box.elementBytes = byteSize(dtypeOf(type.dtype()));
+  for (uint32_t d = 0; d < type.global_shape()->size(); ++d) {
+    const int64_t part = type.local_shape()->Get(d);
+    box.whole.push_back(type.global_shape()->Get(d));
+    box.part.push_back(part);
+    box.start.push_back(part *
+                        mesh.position(rank, axesOf(type.dim_axes()->Get(d))));
+  }
+  return box;
+}
+
+/// Calls `copy(byte offset in the whole, byte offset in the part, bytes)` for
+/// each contiguous run of the box.
+template <typename Copy> static void forEachRun(const Box &box, Copy &&copy) {
+  const size_t rank = box.part.size();
+  // Trailing dimensions that are not split join the run.
+  size_t inner = rank;
+  size_t run = box.elementBytes;
+  while (inner > 0) {
+    --inner;
+    run *= box.part[inner];
+    if (box.part[inner] != box.whole[inner])
+      break;
+  }
+  size_t runs = 1;
+  for (size_t d = 0; d < inner; ++d)
+    runs *= box.part[d];
+  if (run == 0)
+    return;
+  std::vector<int64_t> index(inner, 0);
+  for (size_t r = 0; r < runs; ++r) {
+    size_t offset = 0;
+    for (size_t d = 0; d < rank; ++d)
+      offset =
+          offset * box.whole[d] + box.start[d] + (d < inner ? index[d] : 0);
+    copy(offset * box.elementBytes, r * run, run);
+    for (size_t d = inner; d-- > 0;) {
+      if (++index[d] < box.part[d])
+        break;
+      index[d] = 0;
+    }
+  }
+}
+
+void extractShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
+                  const std::byte *whole, std::byte *part) {
+  forEachRun(boxOf(type, mesh, rank),
+             [&](size_t from, size_t to, size_t bytes) {
+               std::memcpy(part + to, whole + from, bytes);
+             });
+}
+
+static void insertShard(const plan::TensorType &type, const Mesh &mesh,
+                        int64_t rank, const std::byte *part, std::byte *whole) {
+  forEachRun(boxOf(type, mesh, rank),
+             [&](size_t to, size_t from, size_t bytes) {
+               std::memcpy(whole + to, part + from, bytes);
+             });
+}
+
+/// Adds tensors element by element: `load` to a type for sums, `store` back.
+template <typename T, typename Load, typename Store>
+static Array addAll(const std::vector<Array> &terms, Load load, Store store) {
+  Array total(terms[0].dtype, terms[0].shape);
+  for (int64_t i = 0; i < total.size(); ++i) {
+    auto sum = load(terms[0].as<T>()[i]);
+    for (size_t t = 1; t < terms.size(); ++t)
+      sum += load(terms[t].as<T>()[i]);
+    total.as<T>()[i] = store(sum);
+  }
+  return total;
+}
+
+/// Integers are added as unsigned ones: their sums wrap around.
+template <typename T, typename Unsigned>
+static Array addIntegers(const std::vector<Array> &terms) {
+  return addAll<T>(
+      terms, [](T value) { return static_cast<Unsigned>(value); },
+      [](auto sum) { return static_cast<T>(sum); });
+}
+
+static Array addTerms(const std::vector<Array> &terms) {
+  const auto same = [](auto value) { return value; };
+  switch (terms[0].dtype) {
+  case DType::F32:
+    return addAll<float>(terms, same, same);
+  case DType::F64:
+    return addAll<double>(terms, same, same);
+  case DType::BF16:
+    return addAll<BFloat16>(
+        terms, [](BFloat16 value) { return toFloat(value); },
+        [](float sum) { return toBFloat16(sum); });
+  case DType::F16:
+    return addAll<Float16>(
+        terms, [](Float16 value) { return toFloat(value); },
+        [](float sum) { return toFloat16(sum); });
+  case DType::I32:
+    return addIntegers<int32_t, uint32_t>(terms);
+  case DType::I64:
+    return addIntegers<int64_t, uint64_t>(terms);
+  case DType::I8:
+    return addIntegers<int8_t, uint32_t>(terms);
+  case DType::Pred: // refused by the verifier
+    break;
+  }
+  return terms[0];
+}
+
+Array assembleShards(const plan::TensorType &type, const Mesh &mesh,
+                     const std::function<const std::byte *(int64_t)> &partOf) {
+  const std::vector<int64_t> shape(type.global_shape()->begin(),
+                                   type.global_shape()->end());
+  const auto unreduced = axesOf(type.unreduced());
+  std::vector<plan::AxisRef> distinguishing = unreduced;
+  for (const plan::AxisList *axes : *type.dim_axes())
+    for (const plan::AxisRef &ref : axesOf(axes))
+      distinguishing.push_back(ref);
+
+  std::vector<Array> terms(groupSize(unreduced),
+                           Array(dtypeOf(type.dtype()), shape));
+  for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
+    // Of the ranks that hold copies the first has coordinate 0 elsewhere.
+    const int64_t first =
+        mesh.rankAt(0, distinguishing, mesh.position(rank, distinguishing));
+    if (rank == first)
+      insertShard(type, mesh, rank, partOf(rank),
+                  terms[mesh.position(rank, unreduced)].data.data());
+  }
+  return terms.size() == 1 ? std::move(terms[0]) : addTerms(terms);
+}
+
+} // namespace weft::runtime

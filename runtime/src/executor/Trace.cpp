@@ -1,0 +1,106 @@
+//===- Trace.cpp - When each instruction ran --------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "executor/Trace.h"
+
+#include "io/File.h"
+#include "plan/Text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <memory>
+
+namespace weft::runtime {
+
+using Json = nlohmann::ordered_json;
+using Time = std::chrono::steady_clock::time_point;
+
+static std::string text(const flatbuffers::String *string) {
+  return escaped(view(string));
+}
+
+/// The name that a reader of the timeline sees on a slice.
+static std::string sliceName(const plan::Plan &plan,
+                             const plan::Instruction &instruction) {
+  const auto *launch = instruction.operation_as_Launch();
+  if (!launch)
+    return std::string(operationName(instruction));
+  const plan::Kernel &kernel = *plan.kernels()->Get(launch->kernel());
+  return view(kernel.summary()).empty() ? text(kernel.symbol())
+                                        : text(kernel.summary());
+}
+
+static Json eventJson(const plan::Plan &plan, const TraceEvent &event, int rank,
+                      int stream, Time origin) {
+  const plan::Entry &entry = *plan.entries()->Get(event.entry);
+  const plan::Instruction &instruction =
+      *entry.instructions()->Get(event.instruction);
+  const auto micros = [](auto duration) {
+    return std::chrono::duration<double, std::micro>(duration).count();
+  };
+  Json args = {{"entry", text(entry.name())}, {"step", event.instruction}};
+  if (!view(instruction.cause()).empty())
+    args["cause"] = text(instruction.cause());
+  if (!view(instruction.location()).empty())
+    args["location"] = text(instruction.location());
+  if (instruction.flops() != 0)
+    args["flops"] = instruction.flops();
+  if (instruction.bytes() != 0)
+    args["bytes"] = instruction.bytes();
+  if (const auto *start = instruction.operation_as_CollectiveStart())
+    args["wire_bytes"] = start->wire_bytes();
+  return {{"name", sliceName(plan, instruction)},
+          {"ph", "X"},
+          {"ts", micros(event.begin - origin)},
+          {"dur", micros(event.end - event.begin)},
+          {"pid", rank},
+          {"tid", stream},
+          {"args", std::move(args)}};
+}
+
+static Json metadata(std::string_view key, int rank, int stream,
+                     const std::string &name) {
+  return {{"name", key},
+          {"ph", "M"},
+          {"pid", rank},
+          {"tid", stream},
+          {"args", {{"name", name}}}};
+}
+
+static Json traceJson(const plan::Plan &plan,
+                      const std::vector<const RankTrace *> &ranks) {
+  Time origin = Time::max();
+  for (const RankTrace *rank : ranks)
+    for (const TraceTrack *track : {&rank->compute, &rank->communication})
+      for (const TraceEvent &event : track->events)
+        origin = std::min(origin, event.begin);
+  Json events = Json::array();
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    const int rank = static_cast<int>(r);
+    events.push_back(
+        metadata("process_name", rank, 0, fmt::format("rank {}", rank)));
+    events.push_back(metadata("thread_name", rank, 0, "compute"));
+    events.push_back(metadata("thread_name", rank, 1, "communication"));
+    for (const TraceEvent &event : ranks[r]->compute.events)
+      events.push_back(eventJson(plan, event, rank, 0, origin));
+    for (const TraceEvent &event : ranks[r]->communication.events)
+      events.push_back(eventJson(plan, event, rank, 1, origin));
+  }
+  return {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
+}
+
+Status writeTraceFile(const std::string &path, const Plan &plan,
+                      const std::vector<const RankTrace *> &ranks) {
+  const std::string json = traceJson(plan.contents(), ranks).dump();
+  WEFT_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file,
+                        OutputFile::create(path));
+  WEFT_RETURN_IF_ERROR(file->append(json));
+  return file->commit();
+}
+
+} // namespace weft::runtime

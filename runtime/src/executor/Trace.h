@@ -1,0 +1,54 @@
+//===- Trace.h - When each instruction ran ----------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each thread of a rank appends to a track of its own; the session turns the
+// tracks into the JSON that Perfetto and chrome://tracing read.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_SRC_EXECUTOR_TRACE_H
+#define WEFT_RUNTIME_SRC_EXECUTOR_TRACE_H
+
+#include "weft/runtime/Plan.h"
+#include "weft/runtime/Status.h"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::runtime {
+
+/// One executed instruction.
+struct TraceEvent {
+  uint32_t entry = 0;
+  uint32_t instruction = 0;
+  std::chrono::steady_clock::time_point begin;
+  std::chrono::steady_clock::time_point end;
+};
+
+/// What one thread of one rank did.
+struct TraceTrack {
+  /// Whether the current run is recorded.
+  bool recording = false;
+  /// Has room for the current run before it starts.
+  std::vector<TraceEvent> events;
+};
+
+/// The two tracks of a rank.
+struct RankTrace {
+  TraceTrack compute;
+  TraceTrack communication;
+};
+
+/// Writes the tracks of all ranks; one process a rank, one thread a stream.
+Status writeTraceFile(const std::string &path, const Plan &plan,
+                      const std::vector<const RankTrace *> &ranks);
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_SRC_EXECUTOR_TRACE_H

@@ -1,0 +1,95 @@
+//===- Arguments.cpp - The command line of shard-run ------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Arguments.h"
+
+#include <CLI/CLI.hpp>
+
+namespace weft::tools {
+
+/// Splits NAME=FILE; CLI11 shows the message when there is no "=".
+static std::vector<NamedFile> split(const std::vector<std::string> &pairs,
+                                    const char *option) {
+  std::vector<NamedFile> files;
+  for (const std::string &pair : pairs) {
+    const size_t equals = pair.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == pair.size())
+      throw CLI::ValidationError(option,
+                                 "must be NAME=FILE, got '" + pair + "'");
+    files.push_back({pair.substr(0, equals), pair.substr(equals + 1)});
+  }
+  return files;
+}
+
+std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
+  CLI::App app("Runs a plan with all its ranks as threads of this process.\n"
+               "Exit status: 0 success, 1 the run failed, 2 bad input.");
+  std::vector<std::string> inputs, outputs;
+  std::string dump;
+  app.add_option("plan", arguments.plan, "Plan file")->required();
+  app.add_option("--entry", arguments.entry,
+                 "Entry to step; default: train_step, or the only entry that "
+                 "is not --init");
+  app.add_option("--steps", arguments.steps, "How many times to run the entry")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--init", arguments.init,
+                 "Entry to run once first; its results set states");
+  app.add_option("--input", inputs,
+                 "NAME=FILE.npy, an input or state. A file with one dimension "
+                 "more than the input is a stack: step s uses slice s modulo "
+                 "its length")
+      ->allow_extra_args(false);
+  app.add_option("--output", outputs,
+                 "NAME=FILE.npy, where to write an output of the last step")
+      ->allow_extra_args(false);
+  app.add_option("--load", arguments.load,
+                 "Safetensors file with all states, read after --init");
+  app.add_option("--save", arguments.save,
+                 "Safetensors file that all states are written to at the end");
+  app.add_option("--metrics", arguments.metrics,
+                 "CSV file for the scalar outputs of every step");
+  app.add_option("--trace", arguments.trace,
+                 "JSON timeline for Perfetto of the first steps");
+  app.add_option("--trace-steps", arguments.traceSteps,
+                 "How many steps the timeline holds")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--threads", arguments.threads,
+                 "Threads of each rank for matrix products")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--deadline", arguments.deadlineSeconds,
+                 "Longest wait of a rank for the others, in seconds")
+      ->check(CLI::Range(0.001, 1e9))
+      ->capture_default_str();
+  app.add_flag("--quiet", arguments.quiet, "Print errors only");
+  CLI::Option *dumpOption =
+      app.add_option("--dump", dump,
+                     "Print the plan, or one section of it (header, groups, "
+                     "states, kernels or an entry), instead of running it")
+          ->expected(0, 1);
+  try {
+    // In reverse order, as CLI11 wants it. "--dump" alone takes no value even
+    // when the plan follows it.
+    std::vector<std::string> words;
+    for (int i = argc - 1; i > 0; --i)
+      words.push_back(std::string_view(argv[i]) == "--dump" ? "--dump="
+                                                            : argv[i]);
+    app.name(argc > 0 ? argv[0] : "shard-run");
+    app.parse(words);
+    arguments.inputs = split(inputs, "--input");
+    arguments.outputs = split(outputs, "--output");
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? exitSuccess : exitBadInput;
+  }
+  if (dumpOption->count() != 0)
+    arguments.dump = dump;
+  return std::nullopt;
+}
+
+} // namespace weft::tools

@@ -1,0 +1,58 @@
+//===- Arguments.h - The command line of shard-run --------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_TOOLS_SHARD_RUN_ARGUMENTS_H
+#define WEFT_TOOLS_SHARD_RUN_ARGUMENTS_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft::tools {
+
+/// Exit codes of the tool.
+enum ExitCode : int {
+  exitSuccess = 0,
+  /// The run failed: machine, memory, deadline, files that cannot be written.
+  exitRunFailed = 1,
+  /// Arguments, plan or input files are wrong; nothing was run or written.
+  exitBadInput = 2,
+};
+
+/// NAME=FILE.
+struct NamedFile {
+  std::string name;
+  std::string path;
+};
+
+struct Arguments {
+  std::string plan;
+  std::string entry;
+  std::string init;
+  int64_t steps = 1;
+  std::vector<NamedFile> inputs;
+  std::vector<NamedFile> outputs;
+  std::string load;
+  std::string save;
+  std::string metrics;
+  std::string trace;
+  int traceSteps = 10;
+  int threads = 1;
+  double deadlineSeconds = 30;
+  bool quiet = false;
+  /// Set when the plan is printed instead of run; empty = all sections.
+  std::optional<std::string> dump;
+};
+
+/// Fills `arguments`, or returns the exit code with which the tool ends now
+/// (after --help and after a message about a wrong command line).
+std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments);
+
+} // namespace weft::tools
+
+#endif // WEFT_TOOLS_SHARD_RUN_ARGUMENTS_H

@@ -1,0 +1,232 @@
+//===- Inputs.cpp - Input files of shard-run --------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Inputs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace weft::tools {
+
+using namespace weft::runtime;
+
+std::string typeName(DType dtype, const std::vector<int64_t> &shape) {
+  return fmt::format("{}[{}]", name(dtype), fmt::join(shape, "x"));
+}
+
+static std::string entryNames(const Plan &plan) {
+  std::vector<std::string> names;
+  for (const EntrySpec &entry : plan.entries())
+    names.push_back(entry.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void Inputs::chooseEntries(const Arguments &arguments, const Plan &plan,
+                           Problems &problems) {
+  const auto find = [&](const std::string &name, const char *option) {
+    const EntrySpec *entry = plan.entry(name);
+    if (!entry)
+      problems.push_back(
+          fmt::format("{}: the plan has no entry \"{}\"; it has: {}", option,
+                      name, entryNames(plan)));
+    return entry;
+  };
+  if (!arguments.init.empty())
+    init = find(arguments.init, "--init");
+  if (!arguments.entry.empty()) {
+    stepped = find(arguments.entry, "--entry");
+    return;
+  }
+  stepped = plan.entry("train_step");
+  size_t candidates = 0;
+  if (!stepped)
+    for (const EntrySpec &entry : plan.entries())
+      if (entry.name != arguments.init && ++candidates)
+        stepped = &entry;
+  if (candidates > 1)
+    stepped = nullptr;
+  if (!stepped)
+    problems.push_back(fmt::format(
+        "choose an entry with --entry; the plan has: {}", entryNames(plan)));
+}
+
+const ValueSpec *Inputs::valueNamed(const std::string &name) const {
+  for (const EntrySpec *entry : {stepped, init})
+    if (entry)
+      if (const ValueSpec *value = entry->input(name))
+        return value;
+  return nullptr;
+}
+
+static bool isSameType(const NpyReader &reader, const ValueSpec &value) {
+  return reader.dtype() == value.dtype && reader.shape() == value.globalShape;
+}
+
+static bool isStackOf(const NpyReader &reader, const ValueSpec &value) {
+  const auto &shape = reader.shape();
+  return !value.isState && reader.dtype() == value.dtype &&
+         shape.size() == value.globalShape.size() + 1 && shape[0] > 0 &&
+         std::equal(shape.begin() + 1, shape.end(), value.globalShape.begin());
+}
+
+void Inputs::openFiles(const Arguments &arguments, const Plan &plan,
+                       Problems &problems) {
+  std::vector<std::string> seen;
+  for (const NamedFile &file : arguments.inputs) {
+    const ValueSpec *value = valueNamed(file.name);
+    if (!value)
+      value = plan.state(file.name);
+    if (!value) {
+      problems.push_back(fmt::format(
+          "--input {}: neither a state nor an input of the entries that run",
+          file.name));
+      continue;
+    }
+    if (std::find(seen.begin(), seen.end(), file.name) != seen.end())
+      problems.push_back(fmt::format("--input {}: given twice", file.name));
+    seen.push_back(file.name);
+    Result<NpyReader> reader = NpyReader::open(file.path);
+    if (!reader.ok()) {
+      problems.push_back(
+          fmt::format("--input {}: {}", file.name, reader.status().message()));
+      continue;
+    }
+    const bool isStack = isStackOf(*reader, *value);
+    if (!isStack && !isSameType(*reader, *value)) {
+      problems.push_back(
+          fmt::format("--input {}: {} holds {}, the plan wants {}{}", file.name,
+                      file.path, typeName(reader->dtype(), reader->shape()),
+                      typeName(value->dtype, value->globalShape),
+                      value->isState ? "" : " or a stack of them"));
+      continue;
+    }
+    files.push_back({value, *std::move(reader), isStack});
+  }
+}
+
+void Inputs::openCheckpoint(const std::string &path, const Plan &plan,
+                            Problems &problems) {
+  Result<SafetensorsFile> file = SafetensorsFile::open(path);
+  if (!file.ok()) {
+    problems.push_back(fmt::format("--load: {}", file.status().message()));
+    return;
+  }
+  for (const ValueSpec &state : plan.states()) {
+    const TensorInfo *tensor = file->find(state.name);
+    if (!tensor)
+      problems.push_back(
+          fmt::format("--load: {} has no state \"{}\"", path, state.name));
+    else if (tensor->dtype != state.dtype || tensor->shape != state.globalShape)
+      problems.push_back(
+          fmt::format("--load: {} has \"{}\" as {}, the plan wants {}", path,
+                      state.name, typeName(tensor->dtype, tensor->shape),
+                      typeName(state.dtype, state.globalShape)));
+  }
+  for (const TensorInfo &tensor : file->tensors())
+    if (!plan.state(tensor.name))
+      problems.push_back(
+          fmt::format("--load: {} has \"{}\", which is no state of the plan",
+                      path, tensor.name));
+  checkpoint = *std::move(file);
+}
+
+bool Inputs::isGiven(const std::string &name) const {
+  return std::any_of(files.begin(), files.end(), [&](const InputFileOf &file) {
+    return file.value->name == name;
+  });
+}
+
+/// What the entries read and nothing sets, in the order in which they run.
+void Inputs::findMissing(const Arguments &arguments, Problems &problems) const {
+  const auto isProvided = [&](const std::string &name) {
+    return std::any_of(
+        arguments.inputs.begin(), arguments.inputs.end(),
+        [&](const NamedFile &file) { return file.name == name; });
+  };
+  const bool loads = !arguments.load.empty();
+  for (const EntrySpec *entry : {init, stepped}) {
+    if (!entry || (entry == stepped && arguments.steps == 0))
+      continue;
+    for (const ValueSpec &value : entry->inputs) {
+      if (isProvided(value.name))
+        continue;
+      if (!value.isState)
+        problems.push_back(fmt::format(
+            "input \"{}\" ({}) of entry \"{}\" is missing: give it with "
+            "--input {}=FILE.npy",
+            value.name, typeName(value.dtype, value.globalShape), entry->name,
+            value.name));
+      else if (!(loads && entry == stepped) &&
+               !(init && entry == stepped && init->output(value.name)))
+        problems.push_back(fmt::format(
+            "state \"{}\" ({}) of entry \"{}\" is never set: use --init, "
+            "--load or --input",
+            value.name, typeName(value.dtype, value.globalShape), entry->name));
+    }
+  }
+}
+
+Inputs Inputs::open(const Arguments &arguments, const Plan &plan,
+                    Problems &problems) {
+  Inputs inputs;
+  inputs.chooseEntries(arguments, plan, problems);
+  if (!problems.empty())
+    return inputs;
+  inputs.openFiles(arguments, plan, problems);
+  if (!arguments.load.empty())
+    inputs.openCheckpoint(arguments.load, plan, problems);
+  inputs.findMissing(arguments, problems);
+  for (const NamedFile &file : arguments.outputs)
+    if (!inputs.stepped->output(file.name))
+      problems.push_back(fmt::format("--output {}: entry \"{}\" has no such "
+                                     "output",
+                                     file.name, inputs.stepped->name));
+  return inputs;
+}
+
+/// Sets the states or the other inputs of `entry` from their files.
+Status Inputs::setFrom(Session &session, const EntrySpec &entry, int64_t step,
+                       bool states) const {
+  for (const InputFileOf &file : files) {
+    const ValueSpec &value = *file.value;
+    if (value.isState != states || (!states && !entry.input(value.name)))
+      continue;
+    // What is the same in every step was set in the first one.
+    if (!states && !file.isStack && step > 0)
+      continue;
+    WEFT_ASSIGN_OR_RETURN(
+        const Array array,
+        file.isStack ? file.reader.readSlice(step % file.reader.shape()[0])
+                     : file.reader.read());
+    WEFT_RETURN_IF_ERROR(states
+                             ? session.setState(value.name, array)
+                             : session.setInput(entry.name, value.name, array));
+  }
+  return {};
+}
+
+Status Inputs::setStates(Session &session) const {
+  if (init) {
+    WEFT_RETURN_IF_ERROR(setFrom(session, *init, 0, /*states=*/true));
+    WEFT_RETURN_IF_ERROR(setFrom(session, *init, 0, /*states=*/false));
+    WEFT_RETURN_IF_ERROR(session.run(init->name));
+  }
+  if (checkpoint)
+    for (const ValueSpec &state : session.plan().states()) {
+      WEFT_ASSIGN_OR_RETURN(const Array array, checkpoint->read(state.name));
+      WEFT_RETURN_IF_ERROR(session.setState(state.name, array));
+    }
+  return setFrom(session, *stepped, 0, /*states=*/true);
+}
+
+Status Inputs::setInputs(Session &session, int64_t step) const {
+  return setFrom(session, *stepped, step, /*states=*/false);
+}
+
+} // namespace weft::tools

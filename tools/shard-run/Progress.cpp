@@ -1,0 +1,135 @@
+//===- Progress.cpp - What shard-run prints while it runs -------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Progress.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace weft::tools {
+
+using namespace weft::runtime;
+using Clock = std::chrono::steady_clock;
+
+Scalars::Scalars(const EntrySpec &entry) {
+  for (const ValueSpec &output : entry.outputs)
+    if (!output.isState && output.globalShape.empty())
+      outputs.push_back(output.name);
+}
+
+static std::string digits(const Array &scalar) {
+  switch (scalar.dtype) {
+  case DType::F32:
+    return fmt::format("{:.9g}", scalar.as<float>()[0]);
+  case DType::F64:
+    return fmt::format("{:.17g}", scalar.as<double>()[0]);
+  case DType::BF16:
+    return fmt::format("{:.9g}", toFloat(scalar.as<BFloat16>()[0]));
+  case DType::F16:
+    return fmt::format("{:.9g}", toFloat(scalar.as<Float16>()[0]));
+  case DType::I32:
+    return fmt::format("{}", scalar.as<int32_t>()[0]);
+  case DType::I64:
+    return fmt::format("{}", scalar.as<int64_t>()[0]);
+  case DType::I8:
+  case DType::Pred:
+    return fmt::format("{}", static_cast<int>(scalar.as<int8_t>()[0]));
+  }
+  return "";
+}
+
+Result<std::vector<std::string>> Scalars::read(const Session &session) const {
+  std::vector<std::string> values;
+  for (const std::string &name : outputs) {
+    WEFT_ASSIGN_OR_RETURN(const Array value, session.getOutput(name));
+    values.push_back(digits(value));
+  }
+  return values;
+}
+
+static Status writeError(const std::string &path) {
+  return unavailable(
+      fmt::format("{}: cannot write: {}", path, std::strerror(errno)));
+}
+
+Status MetricsFile::open(const std::string &name, const Scalars &scalars) {
+  path = name;
+  file.reset(std::fopen(path.c_str(), "wb"));
+  if (!file)
+    return writeError(path);
+  std::string header = "step";
+  for (const std::string &output : scalars.names())
+    header += "," + output;
+  return std::fprintf(file.get(), "%s\n", header.c_str()) < 0 ? writeError(path)
+                                                              : Status();
+}
+
+Status MetricsFile::write(int64_t step,
+                          const std::vector<std::string> &values) {
+  const std::string line = fmt::format(
+      "{}{}{}\n", step, values.empty() ? "" : ",", fmt::join(values, ","));
+  const bool isWritten =
+      std::fwrite(line.data(), 1, line.size(), file.get()) == line.size() &&
+      std::fflush(file.get()) == 0;
+  return isWritten ? Status() : writeError(path);
+}
+
+Status MetricsFile::close() {
+  return std::fclose(file.release()) == 0 ? Status() : writeError(path);
+}
+
+Progress::Progress(int64_t steps, bool quiet, const Scalars &scalars)
+    : steps(steps), quiet(quiet), isTerminal(isatty(STDOUT_FILENO) == 1),
+      scalars(scalars), begin(Clock::now()) {}
+
+double Progress::seconds() const {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+bool Progress::wants(int64_t step) const {
+  if (quiet)
+    return false;
+  if (step == 0 || step + 1 == steps)
+    return true;
+  if (isTerminal)
+    return Clock::now() - lastDrawn > std::chrono::milliseconds(100);
+  return (step + 1) % std::max<int64_t>(1, steps / 20) == 0;
+}
+
+void Progress::show(int64_t step, const std::vector<std::string> &values) {
+  std::string line = fmt::format("step {}/{}", step + 1, steps);
+  for (size_t i = 0; i < values.size(); ++i)
+    line += fmt::format(" {} {}", scalars.names()[i], values[i]);
+  if (!isTerminal) {
+    fmt::print("{}\n", line);
+    std::fflush(stdout);
+    return;
+  }
+  const double rate = (step + 1) / std::max(seconds(), 1e-9);
+  const auto left =
+      std::chrono::seconds(static_cast<int64_t>((steps - step - 1) / rate));
+  fmt::print("\r\x1b[K{}  {:.1f} steps/s  {:%H:%M:%S} left", line, rate, left);
+  std::fflush(stdout);
+  lastDrawn = Clock::now();
+}
+
+void Progress::finish() {
+  if (quiet || steps == 0)
+    return;
+  const double elapsed = seconds();
+  fmt::print("{}{} steps in {:.3f} s ({:.1f} steps/s)\n",
+             isTerminal ? "\n" : "", steps, elapsed,
+             steps / std::max(elapsed, 1e-9));
+}
+
+} // namespace weft::tools

@@ -1,0 +1,78 @@
+//===- Progress.h - What shard-run prints while it runs ---------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_TOOLS_SHARD_RUN_PROGRESS_H
+#define WEFT_TOOLS_SHARD_RUN_PROGRESS_H
+
+#include "weft/runtime/Session.h"
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weft::tools {
+
+/// The scalar outputs of a step: those that are no states and have no
+/// dimensions.
+class Scalars {
+public:
+  explicit Scalars(const runtime::EntrySpec &entry);
+
+  const std::vector<std::string> &names() const { return outputs; }
+  /// The values of the last run with as many digits as their type has.
+  runtime::Result<std::vector<std::string>>
+  read(const runtime::Session &session) const;
+
+private:
+  std::vector<std::string> outputs;
+};
+
+/// The CSV file of --metrics: "step,loss", then a line a step.
+class MetricsFile {
+public:
+  runtime::Status open(const std::string &path, const Scalars &scalars);
+  bool isOpen() const { return file != nullptr; }
+  runtime::Status write(int64_t step, const std::vector<std::string> &values);
+  runtime::Status close();
+
+private:
+  struct Closer {
+    void operator()(std::FILE *file) const { std::fclose(file); }
+  };
+  std::string path;
+  std::unique_ptr<std::FILE, Closer> file;
+};
+
+/// On a terminal one line that is drawn again ten times a second; otherwise
+/// about twenty lines a run.
+class Progress {
+public:
+  Progress(int64_t steps, bool quiet, const Scalars &scalars);
+
+  /// Whether step `step`, from 0, is shown, so that its values must be read.
+  bool wants(int64_t step) const;
+  void show(int64_t step, const std::vector<std::string> &values);
+  /// The line after the last step.
+  void finish();
+
+private:
+  double seconds() const;
+
+  const int64_t steps;
+  const bool quiet;
+  const bool isTerminal;
+  const Scalars &scalars;
+  const std::chrono::steady_clock::time_point begin;
+  std::chrono::steady_clock::time_point lastDrawn;
+};
+
+} // namespace weft::tools
+
+#endif // WEFT_TOOLS_SHARD_RUN_PROGRESS_H

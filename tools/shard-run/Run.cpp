@@ -1,0 +1,118 @@
+//===- Run.cpp - The run of shard-run ---------------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Run.h"
+
+#include "Inputs.h"
+#include "Progress.h"
+
+#include <fmt/format.h>
+
+namespace weft::tools {
+
+using namespace weft::runtime;
+
+static int report(ExitCode code, const std::string &message) {
+  fmt::print(stderr, "shard-run: error: {}\n", message);
+  return code;
+}
+
+static int dump(const Plan &plan, const std::string &section) {
+  if (section.empty()) {
+    fmt::print("{}", plan.dump());
+    return exitSuccess;
+  }
+  const Result<std::string> text = plan.dump(section);
+  if (!text.ok())
+    return report(exitBadInput, text.status().message());
+  fmt::print("{}", *text);
+  return exitSuccess;
+}
+
+static Status stepAll(Session &session, const Inputs &inputs,
+                      const Arguments &arguments) {
+  const Scalars scalars(inputs.entry());
+  MetricsFile metrics;
+  if (!arguments.metrics.empty())
+    WEFT_RETURN_IF_ERROR(metrics.open(arguments.metrics, scalars));
+  Progress progress(arguments.steps, arguments.quiet, scalars);
+  for (int64_t step = 0; step < arguments.steps; ++step) {
+    WEFT_RETURN_IF_ERROR(inputs.setInputs(session, step));
+    WEFT_RETURN_IF_ERROR(session.run(inputs.entry().name));
+    const bool isShown = progress.wants(step);
+    if (!isShown && !metrics.isOpen())
+      continue;
+    WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> values,
+                          scalars.read(session));
+    if (metrics.isOpen())
+      WEFT_RETURN_IF_ERROR(metrics.write(step, values));
+    if (isShown)
+      progress.show(step, values);
+  }
+  progress.finish();
+  return metrics.isOpen() ? metrics.close() : Status();
+}
+
+static Status saveStates(const Session &session, const std::string &path) {
+  std::vector<Array> arrays;
+  for (const ValueSpec &state : session.plan().states()) {
+    WEFT_ASSIGN_OR_RETURN(Array array, session.getState(state.name));
+    arrays.push_back(std::move(array));
+  }
+  std::vector<NamedTensor> tensors;
+  for (size_t i = 0; i < arrays.size(); ++i)
+    tensors.push_back({session.plan().states()[i].name, arrays[i]});
+  return writeSafetensors(
+      path, tensors,
+      {{"weft.plan", fmt::format("{:016x}", session.plan().hash())}});
+}
+
+static Status runAndWrite(Session &session, const Inputs &inputs,
+                          const Arguments &arguments) {
+  WEFT_RETURN_IF_ERROR(inputs.setStates(session));
+  WEFT_RETURN_IF_ERROR(stepAll(session, inputs, arguments));
+  if (arguments.steps > 0)
+    for (const NamedFile &file : arguments.outputs) {
+      WEFT_ASSIGN_OR_RETURN(const Array array, session.getOutput(file.name));
+      WEFT_RETURN_IF_ERROR(writeNpy(file.path, array));
+    }
+  if (!arguments.save.empty())
+    WEFT_RETURN_IF_ERROR(saveStates(session, arguments.save));
+  if (!arguments.trace.empty())
+    WEFT_RETURN_IF_ERROR(session.writeTrace(arguments.trace));
+  return {};
+}
+
+int run(const Arguments &arguments) {
+  const Result<Plan> plan = Plan::load(arguments.plan);
+  if (!plan.ok())
+    return report(exitBadInput, plan.status().message());
+  if (arguments.dump)
+    return dump(*plan, *arguments.dump);
+
+  Problems problems;
+  const Inputs inputs = Inputs::open(arguments, *plan, problems);
+  for (const std::string &problem : problems)
+    report(exitBadInput, problem);
+  if (!problems.empty())
+    return exitBadInput;
+
+  SessionOptions options;
+  options.gemmThreads = arguments.threads;
+  options.deadline = std::chrono::nanoseconds(
+      static_cast<int64_t>(arguments.deadlineSeconds * 1e9));
+  options.traceRuns = arguments.trace.empty() ? 0 : arguments.traceSteps;
+  const Result<std::unique_ptr<Session>> session =
+      Session::create(*plan, options);
+  if (!session.ok())
+    return report(exitRunFailed, session.status().message());
+  if (Status status = runAndWrite(**session, inputs, arguments); !status.ok())
+    return report(exitRunFailed, status.message());
+  return exitSuccess;
+}
+
+} // namespace weft::tools
