@@ -1,0 +1,109 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The example compiled and trained once a mesh, for all tests of the session."""
+
+import dataclasses
+import functools
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "mlp_lm"
+sys.path.insert(0, str(EXAMPLE))
+
+import batches  # noqa: E402
+import compare  # noqa: E402
+import reference  # noqa: E402
+
+STEPS = 200
+
+# Layout -> (source, mesh).
+LAYOUTS = {
+    "one-device": ("mlp_lm.mlir", "data=1,model=1"),
+    "data": ("mlp_lm.mlir", "data=4"),
+    "model": ("mlp_lm.mlir", "model=4"),
+    "data-model": ("mlp_lm.mlir", "data=2,model=2"),
+    "fsdp": ("mlp_lm_fsdp.mlir", "data=4"),
+}
+
+
+def binaries():
+    """The folder with the tools: $WEFT_BIN, or the newest build."""
+    if "WEFT_BIN" in os.environ:
+        return pathlib.Path(os.environ["WEFT_BIN"])
+    built = [tool for preset in ("release", "dev")
+             if (tool := ROOT / "build" / preset / "bin" / "shard-compile").exists()]
+    if not built:
+        pytest.exit("no build of shard-compile; run scripts/test.sh", returncode=1)
+    return max(built, key=lambda tool: tool.stat().st_mtime).parent
+
+
+def tool(name, *arguments):
+    """Runs a tool to its end; a failure keeps its output for the test."""
+    return subprocess.run([binaries() / name, *map(str, arguments)], cwd=ROOT,
+                          capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                          timeout=300)
+
+
+def succeed(name, *arguments):
+    run = tool(name, *arguments)
+    assert run.returncode == 0, f"{name} {arguments}\n{run.stdout}{run.stderr}"
+    return run
+
+
+@dataclasses.dataclass
+class Training:
+    """What a run leaves behind."""
+    losses: np.ndarray
+    states: dict
+
+
+class Workshop:
+    """Makes plans and runs in one folder, each once."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        text = batches.load_text(batches.DEFAULT_TEXT)
+        self.x, self.y = batches.cut_batches(text, STEPS, seed=0)
+        np.save(folder / "x.npy", self.x)
+        np.save(folder / "y.npy", self.y)
+
+    @functools.cache
+    def plan(self, layout, copy=0):
+        """Path of a plan and what shard-compile printed."""
+        source, mesh = LAYOUTS[layout]
+        path = self.folder / f"{layout}-{copy}.plan"
+        run = succeed("shard-compile", EXAMPLE / source, "--mesh", mesh, "-o", path)
+        return path, run.stdout
+
+    @functools.cache
+    def training(self, layout, copy=0, steps=STEPS):
+        metrics = self.folder / f"{layout}-{copy}.csv"
+        states = self.folder / f"{layout}-{copy}.safetensors"
+        succeed("shard-run", self.plan(layout)[0], "--init", "init",
+                "--entry", "train_step", "--steps", steps,
+                "--input", f"x={self.folder / 'x.npy'}",
+                "--input", f"y={self.folder / 'y.npy'}",
+                "--metrics", metrics, "--save", states)
+        return Training(compare.read_losses(metrics), load_file(states))
+
+    @functools.cache
+    def reference(self):
+        losses, states = reference.train(self.x, self.y, STEPS)
+        return Training(np.array(losses, np.float64), states)
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory):
+    return Workshop(tmp_path_factory.mktemp("mlp_lm"))
+
+
+@pytest.fixture(params=LAYOUTS)
+def layout(request):
+    return request.param

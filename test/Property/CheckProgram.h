@@ -1,0 +1,40 @@
+//===- CheckProgram.h - Sharded against one device --------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The property: a program compiled for its mesh and run on that many ranks
+// gives what it gives compiled without shardings for one device.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_TEST_PROPERTY_CHECKPROGRAM_H
+#define WEFT_TEST_PROPERTY_CHECKPROGRAM_H
+
+#include "Program.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace weft::test {
+
+struct Failure {
+  enum Kind { Compile, Run, Difference };
+  Kind kind = Compile;
+  /// What went wrong; for a difference the result, the place and both values.
+  std::string message;
+};
+
+/// Inputs are drawn from `seed` and the number of the argument.
+std::optional<Failure> checkProgram(const Program &program, uint64_t seed);
+
+/// A smaller program that fails in the same way: fewer results, annotations and
+/// steps.
+Program shrinkFailure(Program program, uint64_t seed, Failure::Kind kind);
+
+} // namespace weft::test
+
+#endif // WEFT_TEST_PROPERTY_CHECKPROGRAM_H

@@ -1,0 +1,182 @@
+//===- Generator.cpp - Random graphs with random shardings ----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramGenerator.h"
+
+using namespace weft;
+using namespace weft::sharding;
+using namespace weft::test;
+
+static constexpr int64_t maxElements = 4096;
+static constexpr double maxMagnitude = 1e4;
+static constexpr double maxError = 0.05;
+
+static int64_t product(llvm::ArrayRef<int64_t> sizes) {
+  int64_t result = 1;
+  for (int64_t size : sizes)
+    result *= size;
+  return result;
+}
+
+double weft::test::rounding(Element element, double magnitude) {
+  switch (element) {
+  case Element::F32:
+    return magnitude * 0x1p-23;
+  case Element::BF16:
+    return magnitude * 0x1p-7;
+  case Element::F64:
+    return magnitude * 0x1p-52;
+  default:
+    return 0;
+  }
+}
+
+std::string weft::test::list(llvm::ArrayRef<int64_t> numbers) {
+  std::string result = "[";
+  for (int64_t number : numbers)
+    result += (result.size() > 1 ? ", " : "") + std::to_string(number);
+  return result + "]";
+}
+
+Shape ProgramGenerator::randomShape() {
+  Shape result;
+  const int64_t rank = random.between(1, 3);
+  for (int64_t i = 0; i < rank; ++i)
+    result.push_back(random.oneIn(8)   ? random.between(1, 5)
+                     : random.oneIn(3) ? unit
+                                       : unit * random.between(1, 3));
+  while (product(result) > maxElements)
+    result.pop_back();
+  return result;
+}
+
+Sharding ProgramGenerator::shardingOf(llvm::ArrayRef<int64_t> shape,
+                                      llvm::ArrayRef<AxisRef> unreduced) {
+  return randomSharding(random, program.mesh, shape, unreduced);
+}
+
+int ProgramGenerator::newArgument(Shape shape, Element element) {
+  const int number = static_cast<int>(program.values.size());
+  Port port{number, {}};
+  if (!random.oneIn(3))
+    port.sharding = shardingOf(shape);
+  program.values.push_back({std::move(shape), element, 1, 0});
+  program.arguments.push_back(std::move(port));
+  return number;
+}
+
+int ProgramGenerator::add(Step step, Value result) {
+  if (product(result.shape) > maxElements ||
+      (isFloat(result.element) &&
+       !(result.magnitude <= maxMagnitude && result.error <= maxError)))
+    return -1;
+  step.result = static_cast<int>(program.values.size());
+  program.values.push_back(std::move(result));
+  program.steps.push_back(std::move(step));
+  return program.steps.back().result;
+}
+
+int ProgramGenerator::partner(int number) {
+  std::vector<int> same;
+  for (size_t i = 0; i < program.values.size(); ++i)
+    if (value(i).shape == value(number).shape &&
+        value(i).element == value(number).element)
+      same.push_back(static_cast<int>(i));
+  const Element element = value(number).element;
+  if (same.size() == 1 && program.arguments.size() < 6 &&
+      element != Element::I1 && random.oneIn(2))
+    return newArgument(value(number).shape, element);
+  return random.pick(same);
+}
+
+int ProgramGenerator::constant(Element element, const std::string &text,
+                               double magnitude) {
+  return add({.op = "arith.constant", .attributes = "dense<" + text + ">"},
+             {{}, element, magnitude, 0});
+}
+
+int ProgramGenerator::broadcastTo(int scalar, llvm::ArrayRef<int64_t> shape) {
+  Value result = value(scalar);
+  result.shape = Shape(shape.begin(), shape.end());
+  return add({.op = "weft.broadcast",
+              .operands = {scalar},
+              .attributes = "dims = []",
+              .style = TypeStyle::OperandToResult},
+             std::move(result));
+}
+
+Program ProgramGenerator::generate() {
+  program.mesh = randomMesh(random);
+  unit = program.mesh.numDevices();
+  newArgument(randomShape(), Element::F32);
+  if (random.oneIn(2))
+    newArgument(randomShape(), random.oneIn(2) ? Element::I32 : Element::F32);
+  const size_t count = static_cast<size_t>(random.between(3, 12));
+  for (int tries = 0; program.steps.size() < count && tries < 200; ++tries)
+    addSomething();
+  addResults();
+  program.removeUnused();
+  return std::move(program);
+}
+void ProgramGenerator::addSomething() {
+  const int x = anyValue();
+  switch (random.below(22)) {
+  case 0:
+  case 1:
+  case 2:
+    return addDotGeneral(x);
+  case 3:
+  case 4:
+    return addReduce(x);
+  case 5:
+    return addTranspose(x);
+  case 6:
+  case 7:
+    return addReshape(x);
+  case 8:
+    return addBroadcast(x);
+  case 9:
+    return addSlice(x);
+  case 10:
+    return addConcat(x);
+  case 11:
+    return addIota();
+  case 12:
+  case 13:
+  case 14:
+    return addConstraint(x);
+  case 15:
+    return addUnreduced();
+  case 16:
+    return addFunction(x);
+  case 17:
+    return random.oneIn(2) ? addConversion(x) : addIntegerToFloat(x);
+  case 18:
+    return random.oneIn(2) ? addShift(x) : addComparison(x);
+  default:
+    return addElementwise(x);
+  }
+}
+
+void ProgramGenerator::addResults() {
+  std::vector<bool> used(program.values.size());
+  for (const Step &step : program.steps)
+    for (int operand : step.operands)
+      used[operand] = true;
+  for (const Step &step : program.steps) {
+    if (used[step.result] && !random.oneIn(6))
+      continue;
+    Port port{step.result, {}};
+    if (random.oneIn(2))
+      port.sharding = shardingOf(shape(step.result));
+    program.results.push_back(std::move(port));
+  }
+}
+
+Program weft::test::generateProgram(Random &random) {
+  return ProgramGenerator(random).generate();
+}

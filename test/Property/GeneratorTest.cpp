@@ -1,0 +1,93 @@
+//===- GeneratorTest.cpp - What the random programs cover -----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generator.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <map>
+#include <set>
+
+using namespace weft;
+using namespace weft::test;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+static constexpr uint64_t numPrograms = 500;
+
+static Program programOf(uint64_t seed) {
+  Random random(seed);
+  return generateProgram(random);
+}
+
+/// Every sharding of the program with the shape of its value.
+static std::vector<std::pair<sharding::Sharding, sharding::Shape>>
+shardingsOf(const Program &program) {
+  std::vector<std::pair<sharding::Sharding, sharding::Shape>> result;
+  for (const auto *ports : {&program.arguments, &program.results})
+    for (const Port &port : *ports)
+      if (port.sharding)
+        result.push_back({*port.sharding, program.values[port.value].shape});
+  for (const Step &step : program.steps)
+    if (step.constraint)
+      result.push_back({*step.constraint, program.values[step.result].shape});
+  return result;
+}
+
+TEST(Generator, GivesTheSameProgramForTheSameSeed) {
+  EXPECT_EQ(programOf(17).print(), programOf(17).print());
+  EXPECT_NE(programOf(17).print(), programOf(18).print());
+}
+
+TEST(Generator, DrawsLegalShardingsThatDivide) {
+  for (uint64_t seed = 1; seed <= numPrograms; ++seed) {
+    const Program program = programOf(seed);
+    for (const auto &[sharding, shape] : shardingsOf(program)) {
+      EXPECT_THAT(checkSharding(program.mesh, sharding, shape.size()),
+                  IsEmpty())
+          << "seed " << seed;
+      EXPECT_TRUE(localShape(shape, sharding)) << "seed " << seed;
+    }
+  }
+}
+
+TEST(Generator, CoversOpsMeshesAndKindsOfShardings) {
+  std::map<std::string, int> ops;
+  std::set<int64_t> devices;
+  std::set<size_t> meshRanks;
+  int subAxes = 0, replicated = 0, unreduced = 0, open = 0, closed = 0;
+  for (uint64_t seed = 1; seed <= numPrograms; ++seed) {
+    const Program program = programOf(seed);
+    devices.insert(program.mesh.numDevices());
+    meshRanks.insert(program.mesh.axes().size());
+    for (const Step &step : program.steps)
+      ++ops[step.op.substr(0, step.op.find(' '))];
+    for (const auto &[sharding, shape] : shardingsOf(program)) {
+      replicated += !sharding.replicated.empty();
+      unreduced += !sharding.unreduced.empty();
+      for (const sharding::DimSharding &dim : sharding.dims) {
+        ++(dim.closed ? closed : open);
+        for (const sharding::AxisRef &axis : dim.axes)
+          subAxes += !program.mesh.isFull(axis);
+      }
+    }
+  }
+  EXPECT_THAT(devices, ElementsAre(2, 3, 4, 5, 6, 7, 8));
+  EXPECT_THAT(meshRanks, ElementsAre(1, 2, 3));
+  for (const char *op :
+       {"weft.dot_general", "weft.reduce",  "weft.transpose", "weft.reshape",
+        "weft.broadcast",   "weft.slice",   "weft.concat",    "weft.iota",
+        "weft.constraint",  "arith.addf",   "arith.mulf",     "arith.maximumf",
+        "arith.select",     "arith.cmpi",   "arith.cmpf",     "arith.xori",
+        "arith.shrui",      "arith.truncf", "arith.extf",     "arith.extui",
+        "arith.sitofp",     "arith.divf",   "math.tanh",      "math.exp",
+        "math.log"})
+    EXPECT_GE(ops[op], 5) << op;
+  for (int count : {subAxes, replicated, unreduced, open, closed})
+    EXPECT_GE(count, 30);
+}
