@@ -1,0 +1,64 @@
+//===- BufferSharing.cpp - Which buffers may be one -----------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmitKernel.h"
+#include "KernelBody.h"
+
+#include "weft/Codegen/CompileKernels.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <tuple>
+
+using namespace mlir;
+using namespace weft;
+
+/// Whether a read can come before, or together with, the write of its element.
+static bool isBefore(const KernelAccess &read, const AccessPlace &write) {
+  if (read.place.nest != write.nest)
+    return read.place.nest < write.nest;
+  return read.ownElement && read.place.columns == write.columns &&
+         read.place.pass <= write.pass;
+}
+
+FailureOr<BufferSharing> BufferSharing::analyze(func::FuncOp kernel) {
+  kernel.getContext()
+      ->loadDialect<LLVM::LLVMDialect, scf::SCFDialect, vector::VectorDialect,
+                    math::MathDialect, arith::ArithDialect>();
+  // What is emitted here is thrown away; the accesses are what counts.
+  OwningOpRef<ModuleOp> scratch = ModuleOp::create(kernel.getLoc());
+  SmallVector<int64_t> separate(kernel.getNumResults(), -1);
+  auto accesses = emitKernel(*scratch, kernel, separate, "scratch");
+  if (failed(accesses))
+    return failure();
+
+  BufferSharing sharing;
+  for (unsigned operand = 0; operand < countBufferArguments(kernel);
+       ++operand) {
+    auto &row = sharing.allowed.emplace_back(kernel.getNumResults());
+    for (unsigned result = 0; result < kernel.getNumResults(); ++result) {
+      auto from = cast<RankedTensorType>(kernel.getArgumentTypes()[operand]);
+      auto to = cast<RankedTensorType>(kernel.getResultTypes()[result]);
+      const std::optional<AccessPlace> &write = accesses->writes[result];
+      row[result] =
+          write && from.getElementType() == to.getElementType() &&
+          from.getNumElements() == to.getNumElements() &&
+          llvm::all_of(accesses->reads[operand], [&](const KernelAccess &read) {
+            return isBefore(read, *write);
+          });
+    }
+  }
+  return sharing;
+}
+
+bool weft::mayShareBuffer(func::FuncOp kernel, unsigned operand,
+                          unsigned result) {
+  auto sharing = BufferSharing::analyze(kernel);
+  return succeeded(sharing) && sharing->mayShare(operand, result);
+}

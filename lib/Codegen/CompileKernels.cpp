@@ -1,0 +1,86 @@
+//===- CompileKernels.cpp - Kernels to machine code -----------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Codegen/CompileKernels.h"
+#include "EmitKernel.h"
+#include "KernelBody.h"
+#include "LinkObject.h"
+#include "TranslateModule.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace weft;
+
+/// Completes and checks the list of results in place.
+static FailureOr<std::vector<int64_t>>
+checkInPlace(const KernelRequest &request) {
+  func::FuncOp kernel = request.kernel;
+  std::vector<int64_t> inPlace = request.inPlace;
+  if (inPlace.empty())
+    inPlace.assign(kernel.getNumResults(), -1);
+  if (inPlace.size() != kernel.getNumResults())
+    return kernel.emitOpError("has ")
+           << kernel.getNumResults() << " results, but in_place lists "
+           << inPlace.size();
+  if (llvm::all_of(inPlace, [](int64_t operand) { return operand == -1; }))
+    return inPlace;
+  auto sharing = BufferSharing::analyze(kernel);
+  if (failed(sharing))
+    return failure();
+  int64_t operands = countBufferArguments(kernel);
+  llvm::SmallDenseSet<int64_t> taken;
+  for (auto [result, operand] : llvm::enumerate(inPlace)) {
+    if (operand == -1)
+      continue;
+    if (operand < -1 || operand >= operands ||
+        !sharing->mayShare(operand, result))
+      return kernel.emitOpError("result ")
+             << result << " cannot take the buffer of operand " << operand;
+    if (!taken.insert(operand).second)
+      return kernel.emitOpError("operand ")
+             << operand << " gives its buffer to two results";
+  }
+  return inPlace;
+}
+
+static FailureOr<KernelObject> fail(func::FuncOp kernel, llvm::Error error) {
+  return kernel.emitError(llvm::toString(std::move(error)));
+}
+
+FailureOr<KernelObject> weft::compileKernels(ArrayRef<KernelRequest> kernels,
+                                             const TargetOptions &options) {
+  if (kernels.empty())
+    return KernelObject();
+  func::FuncOp first = kernels.front().kernel;
+  llvm::Expected<CpuTarget> target = resolveTarget(options);
+  if (!target)
+    return fail(first, target.takeError());
+
+  first.getContext()
+      ->loadDialect<LLVM::LLVMDialect, scf::SCFDialect, vector::VectorDialect,
+                    math::MathDialect, arith::ArithDialect>();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(first.getLoc());
+  bool valid = true;
+  for (const KernelRequest &request : kernels) {
+    auto inPlace = checkInPlace(request);
+    valid &=
+        succeeded(inPlace) && succeeded(emitKernel(*module, request.kernel,
+                                                   *inPlace, request.symbol));
+  }
+  if (!valid)
+    return failure();
+  llvm::Expected<std::string> object = translateModule(*module, *target);
+  if (!object)
+    return fail(first, object.takeError());
+  llvm::Expected<std::string> elf = linkSharedObject(*object);
+  if (!elf)
+    return fail(first, elf.takeError());
+  return KernelObject{std::move(*elf), target->cpu, target->features};
+}

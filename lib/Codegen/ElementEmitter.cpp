@@ -1,0 +1,349 @@
+//===- ElementEmitter.cpp - Elements on demand ----------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementEmitter.h"
+#include "KernelBody.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace weft;
+
+static RankedTensorType tensorType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+ElementEmitter::ElementEmitter(OpBuilder &builder, func::FuncOp kernel,
+                               LLVM::LLVMFuncOp target,
+                               ArrayRef<Value> arguments)
+    : b(builder), loc(kernel.getLoc()), ops(builder, kernel.getLoc()),
+      indices(builder, ops, &target.getBody().front()),
+      reads(kernel.getNumArguments()), kernel(kernel), target(target),
+      arguments(arguments), values(1) {}
+
+Value ElementEmitter::remember(Value tensor, Index index, Value value) {
+  values.back()[tensor].push_back({index.vec(), value});
+  return value;
+}
+
+bool ElementEmitter::isOwnElement(Value tensor, Index index) {
+  ArrayRef<int64_t> shape = tensorType(tensor).getShape();
+  return splitShape(shape, nest->rows, place.columns) &&
+         indices.linearise(index, shape) == ownElement;
+}
+
+Value ElementEmitter::emit(Value tensor, Index index) {
+  for (auto &scope : values)
+    if (auto it = scope.find(tensor); it != scope.end())
+      for (const Known &known : it->second)
+        if (index == ArrayRef<LaneIndex>(known.index))
+          return known.value;
+  return remember(tensor, index, compute(tensor, index));
+}
+
+Value ElementEmitter::compute(Value tensor, Index index) {
+  if (auto argument = dyn_cast<BlockArgument>(tensor))
+    return emitArgument(
+        argument, indices.linearise(index, tensorType(tensor).getShape()));
+  Operation *op = tensor.getDefiningOp();
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+    return emitReshape(op, index);
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return emitConstant(constant, index);
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return emitSlice(slice, index);
+  if (auto concat = dyn_cast<tensor::ConcatOp>(op))
+    return emitConcat(concat, index);
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    return emitScalar(fill.getInputs().front());
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    return generic.getNumReductionLoops() == 0
+               ? emitGeneric(cast<OpResult>(tensor), index)
+               : emitReduction(cast<OpResult>(tensor), index);
+  // The contents of tensor.empty are never looked at.
+  return ops.constant(b.getZeroAttr(tensorType(tensor).getElementType()));
+}
+
+Value ElementEmitter::emitArgument(BlockArgument argument, LaneIndex offset) {
+  unsigned number = argument.getArgNumber();
+  if (number >= countBufferArguments(kernel))
+    return arith::TruncIOp::create(b, loc, b.getI32Type(), arguments[number]);
+  reads[number].push_back({place, offset == ownElement});
+  return load(arguments[number], tensorType(argument).getElementType(), offset);
+}
+
+/// A number of a tensor of no dimensions or of the function's scalars.
+Value ElementEmitter::emitScalar(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    SmallVector<LaneIndex> index;
+    for (Value at : extract.getIndices())
+      index.push_back(indices.uniform(emitScalar(at)));
+    return emit(extract.getTensor(), index);
+  }
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(emitScalar(operand));
+  return ops.apply(op, operands, mask);
+}
+
+static Attribute toStorage(Attribute value, OpBuilder &b) {
+  if (auto number = dyn_cast<FloatAttr>(value);
+      number && number.getType().isBF16())
+    return b.getI16IntegerAttr(
+        number.getValue().bitcastToAPInt().getSExtValue());
+  if (auto number = dyn_cast<IntegerAttr>(value);
+      number && number.getType().isInteger(1))
+    return b.getI8IntegerAttr(number.getValue().getZExtValue());
+  return value;
+}
+
+Value ElementEmitter::emitConstant(arith::ConstantOp op, Index index) {
+  auto elements = cast<DenseElementsAttr>(op.getValue());
+  if (elements.isSplat())
+    return ops.constant(cast<TypedAttr>(elements.getSplatValue<Attribute>()));
+  Type element = elements.getElementType();
+  LLVM::GlobalOp &table = tables[op];
+  if (!table) {
+    SmallVector<Attribute> stored;
+    for (Attribute value : elements.getValues<Attribute>())
+      stored.push_back(toStorage(value, b));
+    Type storage = getStorageType(element);
+    int64_t count = elements.getNumElements();
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(target);
+    table = LLVM::GlobalOp::create(
+        b, loc, LLVM::LLVMArrayType::get(storage, count), /*isConstant=*/true,
+        LLVM::Linkage::Internal,
+        (target.getName() + "_table" + Twine(tables.size())).str(),
+        DenseElementsAttr::get(RankedTensorType::get({count}, storage),
+                               stored));
+  }
+  Value address = LLVM::AddressOfOp::create(b, loc, table);
+  return load(address, element,
+              indices.linearise(index, elements.getType().getShape()));
+}
+
+Value ElementEmitter::emitReshape(Operation *op, Index index) {
+  Value result = op->getResult(0), source = op->getOperand(0);
+  Value origin = source;
+  while (Operation *producer = origin.getDefiningOp()) {
+    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(producer))
+      break;
+    origin = producer->getOperand(0);
+  }
+  if (auto argument = dyn_cast<BlockArgument>(origin))
+    return emitArgument(
+        argument, indices.linearise(index, tensorType(result).getShape()));
+
+  // A value that is kept under this name has its elements in the same order.
+  auto expand = dyn_cast<tensor::ExpandShapeOp>(op);
+  auto groups =
+      expand ? expand.getReassociationIndices()
+             : cast<tensor::CollapseShapeOp>(op).getReassociationIndices();
+  ArrayRef<int64_t> wide = tensorType(expand ? result : source).getShape();
+  SmallVector<LaneIndex> at;
+  if (groups.empty()) // to or from a tensor of no dimensions
+    at.assign(tensorType(source).getRank(), indices.constant(0));
+  for (auto [dim, group] : llvm::enumerate(groups)) {
+    SmallVector<int64_t> shape;
+    SmallVector<LaneIndex> part;
+    for (int64_t d : group) {
+      shape.push_back(wide[d]);
+      if (expand)
+        part.push_back(index[d]);
+    }
+    if (expand)
+      at.push_back(indices.linearise(part, shape));
+    else
+      llvm::append_range(at, indices.delinearise(index[dim], shape));
+  }
+  return emit(source, at);
+}
+
+SmallVector<Value> ElementEmitter::emitRegion(linalg::GenericOp generic,
+                                              Index point,
+                                              ValueRange accumulators) {
+  Block *body = generic.getBody();
+  IRMapping known;
+  for (auto [number, operand] : llvm::enumerate(generic.getDpsInputs())) {
+    BlockArgument argument = body->getArgument(number);
+    if (argument.use_empty())
+      continue;
+    AffineMap map = generic.getIndexingMapsArray()[number];
+    SmallVector<LaneIndex> at;
+    for (AffineExpr expr : map.getResults())
+      at.push_back(indices.evaluate(expr, point));
+    known.map(argument, isa<RankedTensorType>(operand.getType())
+                            ? emit(operand, at)
+                            : emitScalar(operand));
+  }
+  for (auto [argument, value] :
+       llvm::zip(generic.getRegionOutputArgs(), accumulators))
+    known.map(argument, value);
+  auto valueOf = [&](Value value) {
+    if (!known.contains(value))
+      known.map(value, emitScalar(value)); // defined outside of the region
+    return known.lookup(value);
+  };
+  for (Operation &op : body->without_terminator()) {
+    if (auto number = dyn_cast<linalg::IndexOp>(op)) {
+      known.map(number.getResult(),
+                indices.materialise(point[number.getDim()]));
+      continue;
+    }
+    SmallVector<Value> operands =
+        llvm::map_to_vector(op.getOperands(), valueOf);
+    known.map(op.getResult(0), ops.apply(&op, operands, mask));
+  }
+  return llvm::map_to_vector(body->getTerminator()->getOperands(), valueOf);
+}
+
+/// The point of the iteration space at which an element of a result is written;
+/// reduced dimensions are left unset.
+static SmallVector<LaneIndex> pointOf(OpResult result,
+                                      ArrayRef<LaneIndex> index) {
+  auto generic = cast<linalg::GenericOp>(result.getOwner());
+  SmallVector<LaneIndex> point(generic.getNumLoops());
+  AffineMap map = generic.getIndexingMapMatchingResult(result);
+  for (auto [expr, x] : llvm::zip_equal(map.getResults(), index))
+    point[cast<AffineDimExpr>(expr).getPosition()] = x;
+  return point;
+}
+
+Value ElementEmitter::emitGeneric(OpResult result, Index index) {
+  auto generic = cast<linalg::GenericOp>(result.getOwner());
+  auto buffer = keptBuffers.find(result);
+  bool own = buffer != keptBuffers.end() && isOwnElement(result, index);
+  Type element = tensorType(result).getElementType();
+  if (own && filled.contains(result))
+    return load(buffer->second, element, column);
+
+  SmallVector<Value> outputs;
+  for (auto [argument, init] :
+       llvm::zip(generic.getRegionOutputArgs(), generic.getDpsInits()))
+    outputs.push_back(argument.use_empty() ? Value() : emit(init, index));
+  auto results = emitRegion(generic, pointOf(result, index), outputs);
+  for (auto [other, value] : llvm::zip_equal(generic->getResults(), results))
+    if (other != result && generic.getIndexingMapMatchingResult(other) ==
+                               generic.getIndexingMapMatchingResult(result))
+      remember(other, index, value);
+  Value value = results[result.getResultNumber()];
+  if (own && depth() == bodyDepth && place.columns != 1) {
+    store(value, buffer->second, column);
+    filling.insert(result);
+  }
+  return value;
+}
+
+Value ElementEmitter::emitReduction(OpResult result, Index index) {
+  auto generic = cast<linalg::GenericOp>(result.getOwner());
+  ArrayRef<int64_t> shape = tensorType(result).getShape();
+  if (auto known = rowValues.find(generic);
+      known != rowValues.end() && indices.linearise(index, shape) == row)
+    return known->second;
+
+  // Any other reduction is a loop of its own.
+  bool lanes = !llvm::all_of(index, [](LaneIndex x) { return x.isUniform(); });
+  SmallVector<Value> inits;
+  for (Value init : generic.getDpsInits()) {
+    Value value = emit(init, index);
+    inits.push_back(lanes ? ops.spread(value) : value);
+  }
+  SmallVector<int64_t> sizes;
+  SmallVector<unsigned> dims;
+  generic.getReductionDims(dims);
+  for (unsigned dim : dims)
+    sizes.push_back(generic.getStaticLoopRanges()[dim]);
+  auto loop = scf::ForOp::create(
+      b, loc, ops.i64(0), ops.i64(countElements(sizes)), ops.i64(1), inits,
+      [&](OpBuilder &, Location, Value step, ValueRange sums) {
+        enterScope();
+        SmallVector<LaneIndex> point = pointOf(result, index);
+        auto reduced = indices.delinearise(indices.uniform(step), sizes);
+        for (auto [dim, x] : llvm::zip_equal(dims, reduced))
+          point[dim] = x;
+        auto next = emitRegion(generic, point, sums);
+        if (lanes)
+          for (Value &value : next)
+            value = ops.spread(value);
+        scf::YieldOp::create(b, loc, next);
+        leaveScope();
+      });
+  return loop.getResult(result.getResultNumber());
+}
+
+Value ElementEmitter::emitSlice(tensor::ExtractSliceOp op, Index index) {
+  SmallVector<LaneIndex> at;
+  for (auto [x, offset, stride] :
+       llvm::zip_equal(index, op.getMixedOffsets(), op.getStaticStrides())) {
+    auto number = getConstantIntValue(offset);
+    LaneIndex start = number ? indices.constant(*number)
+                             : indices.uniform(emitScalar(cast<Value>(offset)));
+    at.push_back(indices.add(start, indices.multiply(x, stride)));
+  }
+  return emit(op.getSource(), at);
+}
+
+Value ElementEmitter::emitConcat(tensor::ConcatOp op, Index index) {
+  int64_t dim = op.getDim();
+  if (index[dim].isUniform())
+    return emitPieceAtNumber(op, index, 0, 0);
+  Value number = indices.materialise(index[dim]), result, outer = mask;
+  int64_t start = 0;
+  for (Value piece : op.getInputs()) {
+    int64_t limit = start + tensorType(piece).getDimSize(dim);
+    auto compare = [&](arith::CmpIPredicate predicate, int64_t bound) {
+      Value bounds = ops.constant(b.getI64IntegerAttr(bound), /*lanes=*/true);
+      return arith::CmpIOp::create(b, loc, predicate, number, bounds);
+    };
+    Value inside =
+        arith::AndIOp::create(b, loc, compare(arith::CmpIPredicate::sge, start),
+                              compare(arith::CmpIPredicate::slt, limit));
+    mask = outer ? arith::AndIOp::create(b, loc, outer, inside) : inside;
+    enterScope();
+    SmallVector<LaneIndex> at(index);
+    at[dim] = indices.add(index[dim], indices.constant(-start));
+    Value value = emit(piece, at);
+    leaveScope();
+    result = result ? ops.select(inside, value, result) : value;
+    start = limit;
+  }
+  mask = outer;
+  return result;
+}
+
+Value ElementEmitter::emitPieceAtNumber(tensor::ConcatOp op, Index index,
+                                        unsigned piece, int64_t start) {
+  int64_t dim = op.getDim();
+  Value source = op.getInputs()[piece];
+  int64_t limit = start + tensorType(source).getDimSize(dim);
+  bool lanes = !llvm::all_of(index, [](LaneIndex x) { return x.isUniform(); });
+  auto emitPiece = [&] {
+    SmallVector<LaneIndex> at(index);
+    at[dim] = indices.add(index[dim], indices.constant(-start));
+    Value value = emit(source, at);
+    return lanes ? ops.spread(value) : value;
+  };
+  if (piece + 1 == op.getInputs().size())
+    return emitPiece();
+  Value inside =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index[dim].base,
+                            indices.constant(limit).base);
+  auto branch = [&](llvm::function_ref<Value()> emitValue) {
+    return [&, emitValue](OpBuilder &, Location) {
+      enterScope();
+      scf::YieldOp::create(b, loc, emitValue());
+      leaveScope();
+    };
+  };
+  auto rest = [&] { return emitPieceAtNumber(op, index, piece + 1, limit); };
+  return scf::IfOp::create(b, loc, inside, branch(emitPiece), branch(rest))
+      .getResult(0);
+}

@@ -1,0 +1,356 @@
+//===- EmitKernel.cpp - Kernels as loops over pointers --------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmitKernel.h"
+#include "KernelBody.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace weft;
+
+/// Rows that a blocked nest takes at a time: a transposed read touches a cache
+/// line for each lane, and this many rows use it up.
+static constexpr int64_t blockedRows = 16;
+
+namespace {
+
+class NestEmitter {
+public:
+  NestEmitter(ElementEmitter &e, ArrayRef<Value> results,
+              KernelAccesses &accesses)
+      : e(e), b(e.b), loc(e.loc), results(results), accesses(accesses) {}
+
+  void emit(const KernelNest &nest, unsigned number);
+
+private:
+  using Body = llvm::function_ref<void()>;
+  using Sums = SmallVector<Value>;
+  void clearAccumulated(const ColumnLoop &loop);
+  void emitRows(int64_t begin, Value limit, Value start, Body body);
+  void emitRow(const KernelNest &nest);
+  void emitBlocks(const KernelNest &nest);
+  void emitColumnLoop(const KernelNest &nest, const ColumnLoop &loop);
+  void overColumns(int64_t columns, Sums &sums,
+                   llvm::function_ref<void(Sums &)> body);
+  void emitBody(const KernelNest &nest, const ColumnLoop &loop, Sums &sums);
+  void setColumn(LaneIndex column, const KernelNest &nest);
+  SmallVector<LaneIndex> pointAt(linalg::GenericOp op, int64_t major);
+
+  ElementEmitter &e;
+  OpBuilder &b;
+  Location loc;
+  ArrayRef<Value> results;
+  KernelAccesses &accesses;
+};
+
+} // namespace
+
+static SmallVector<LaneIndex> operator+(SmallVector<LaneIndex> x,
+                                        ArrayRef<LaneIndex> y) {
+  x.append(y.begin(), y.end());
+  return x;
+}
+
+/// The point of row and column in an iteration space whose leading dimensions
+/// have `major` elements.
+SmallVector<LaneIndex> NestEmitter::pointAt(linalg::GenericOp op,
+                                            int64_t major) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  unsigned split = *splitShape(sizes, major, e.place.columns);
+  return e.indices.delinearise(e.row, ArrayRef(sizes).take_front(split)) +
+         e.indices.delinearise(e.column, ArrayRef(sizes).drop_front(split));
+}
+
+void NestEmitter::setColumn(LaneIndex column, const KernelNest &nest) {
+  e.column = column;
+  e.ownElement =
+      e.indices.linearise({e.row, column}, {nest.rows, e.place.columns});
+}
+
+/// Emits `body` for all columns: whole vectors, then the lanes that are left.
+/// `sums` go from vector to vector.
+void NestEmitter::overColumns(int64_t columns, Sums &sums,
+                              llvm::function_ref<void(Sums &)> body) {
+  int64_t whole = columns - columns % laneCount;
+  if (whole > 0) {
+    auto loop = scf::ForOp::create(
+        b, loc, e.ops.i64(0), e.ops.i64(whole), e.ops.i64(laneCount), sums,
+        [&](OpBuilder &, Location, Value at, ValueRange arguments) {
+          e.enterScope();
+          e.column = {at, 1, {}, laneCount};
+          Sums next(arguments);
+          body(next);
+          scf::YieldOp::create(b, loc, next);
+          e.leaveScope();
+        });
+    llvm::copy(loop.getResults(), sums.begin());
+  }
+  if (whole == columns)
+    return;
+  e.enterScope();
+  SmallVector<bool> on(laneCount);
+  std::fill_n(on.begin(), columns - whole, true);
+  e.mask = arith::ConstantOp::create(
+      b, loc,
+      DenseElementsAttr::get(VectorType::get({laneCount}, b.getI1Type()), on));
+  e.column = e.indices.constant(whole);
+  e.column.stride = 1;
+  Sums next(sums);
+  body(next);
+  for (auto [sum, value] : llvm::zip_equal(sums, next))
+    sum = e.ops.select(e.mask, value, sum);
+  e.mask = Value();
+  e.leaveScope();
+}
+
+/// Everything is computed before anything is stored, so that a result may take
+/// the buffer of an operand that another result reads at the same element.
+void NestEmitter::emitBody(const KernelNest &nest, const ColumnLoop &loop,
+                           Sums &sums) {
+  setColumn(e.column, nest);
+  e.bodyDepth = e.depth();
+  for (auto [reduction, sum] : llvm::zip_equal(loop.reductions, sums)) {
+    Value next =
+        e.emitRegion(reduction, pointAt(reduction, nest.rows), {sum})[0];
+    sum = LaneOps::isLanes(sum) ? e.ops.spread(next) : next;
+  }
+  std::vector<std::tuple<Value, Value, LaneIndex>> stores;
+  for (const KernelRoot &root : loop.writes) {
+    auto shape = cast<RankedTensorType>(root.value.getType()).getShape();
+    unsigned split = *splitShape(shape, nest.rows, loop.columns);
+    auto index = e.indices.delinearise(e.row, shape.take_front(split)) +
+                 e.indices.delinearise(e.column, shape.drop_front(split));
+    stores.push_back(
+        {e.emit(root.value, index), results[root.result], e.ownElement});
+    accesses.writes[root.result] = e.place;
+  }
+  for (const KernelRoot &root : loop.accumulations) {
+    auto op = root.value.getDefiningOp<linalg::GenericOp>();
+    Type element = getElementTypeOrSelf(root.value.getType());
+    Value sum = e.load(results[root.result], element, e.column);
+    Value next = e.emitRegion(op, pointAt(op, nest.rows), {sum})[0];
+    stores.push_back({next, results[root.result], e.column});
+  }
+  for (auto &[value, pointer, offset] : stores)
+    e.store(value, pointer, offset);
+}
+
+void NestEmitter::emitColumnLoop(const KernelNest &nest,
+                                 const ColumnLoop &loop) {
+  e.enterScope();
+  e.place.columns = loop.columns;
+  e.ownElement = {};
+  SmallVector<Value> inits;
+  for (linalg::GenericOp reduction : loop.reductions) {
+    auto shape =
+        cast<RankedTensorType>(reduction->getResult(0).getType()).getShape();
+    inits.push_back(e.emit(reduction.getDpsInits().front(),
+                           e.indices.delinearise(e.row, shape)));
+  }
+  if (loop.columns == 1) {
+    e.column = e.indices.constant(0);
+    emitBody(nest, loop, inits);
+  } else {
+    Sums sums;
+    for (linalg::GenericOp reduction : loop.reductions)
+      sums.push_back(e.ops.constant(
+          *arith::getNeutralElement(getCombiner(reduction)), /*lanes=*/true));
+    overColumns(loop.columns, sums,
+                [&](Sums &next) { emitBody(nest, loop, next); });
+    for (auto [init, sum, reduction] :
+         llvm::zip_equal(inits, sums, loop.reductions)) {
+      Operation *combiner = getCombiner(reduction);
+      Value row = e.ops.reduceLanes(combiner, sum);
+      init = e.ops.apply(combiner, {init, row}, Value());
+    }
+  }
+  e.leaveScope();
+  for (auto [reduction, value] : llvm::zip_equal(loop.reductions, inits))
+    e.rowValues[reduction] = value;
+}
+
+void NestEmitter::emitRow(const KernelNest &nest) {
+  for (auto [number, pass] : llvm::enumerate(nest.passes)) {
+    e.place.pass = number;
+    for (const ColumnLoop &loop : pass)
+      emitColumnLoop(nest, loop);
+    e.filled.insert(e.filling.begin(), e.filling.end());
+    e.filling.clear();
+  }
+}
+
+void NestEmitter::emitBlocks(const KernelNest &nest) {
+  auto rowLoop = [&](Value begin, Value end, int64_t step,
+                     llvm::function_ref<void(Value)> body) {
+    scf::ForOp::create(b, loc, begin, end, e.ops.i64(step), ValueRange(),
+                       [&](OpBuilder &, Location, Value at, ValueRange) {
+                         e.enterScope();
+                         body(at);
+                         scf::YieldOp::create(b, loc);
+                         e.leaveScope();
+                       });
+  };
+  rowLoop(e.ops.i64(0), e.ops.i64(nest.rows), blockedRows, [&](Value first) {
+    Value end = arith::AddIOp::create(b, loc, first, e.ops.i64(blockedRows));
+    end = arith::MinSIOp::create(b, loc, end, e.ops.i64(nest.rows));
+    for (const ColumnLoop &loop : nest.passes.front()) {
+      e.place.columns = loop.columns;
+      Sums none;
+      auto body = [&](Sums &) {
+        LaneIndex column = e.column;
+        rowLoop(first, end, 1, [&](Value row) {
+          e.row = e.indices.uniform(row);
+          e.column = column;
+          emitBody(nest, loop, none);
+        });
+      };
+      if (loop.columns == 1) {
+        e.column = e.indices.constant(0);
+        body(none);
+      } else {
+        overColumns(loop.columns, none, body);
+      }
+    }
+  });
+}
+
+void NestEmitter::clearAccumulated(const ColumnLoop &loop) {
+  for (const KernelRoot &root : loop.accumulations) {
+    auto op = root.value.getDefiningOp<linalg::GenericOp>();
+    auto shape = cast<RankedTensorType>(root.value.getType()).getShape();
+    auto body = [&](Sums &) {
+      Value init = e.emit(op.getDpsInits().front(),
+                          e.indices.delinearise(e.column, shape));
+      e.store(init, results[root.result], e.column);
+    };
+    Sums none;
+    if (loop.columns > 1) {
+      overColumns(loop.columns, none, body);
+      continue;
+    }
+    e.column = e.indices.constant(0);
+    body(none);
+  }
+}
+
+void NestEmitter::emit(const KernelNest &nest, unsigned number) {
+  e.enterScope();
+  e.nest = &nest;
+  e.place = {number, 0, 0};
+  for (auto [value, count] : nest.kept) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(
+        &b.getInsertionBlock()->getParentOp()->getRegion(0).front());
+    Type type = getStorageType(getElementTypeOrSelf(value.getType()));
+    e.keptBuffers[value] = LLVM::AllocaOp::create(
+        b, loc, LLVM::LLVMPointerType::get(b.getContext()), type,
+        e.ops.i64(count), /*alignment=*/64);
+  }
+  e.ownElement = {};
+  for (auto &pass : nest.passes)
+    for (const ColumnLoop &loop : pass)
+      clearAccumulated(loop);
+  if (nest.blocked && nest.rows > 1) {
+    emitBlocks(nest);
+  } else if (nest.rows == 1) {
+    e.row = e.indices.constant(0);
+    emitRow(nest);
+  } else {
+    scf::ForOp::create(b, loc, e.ops.i64(0), e.ops.i64(nest.rows), e.ops.i64(1),
+                       ValueRange(),
+                       [&](OpBuilder &, Location, Value row, ValueRange) {
+                         e.enterScope();
+                         e.row = e.indices.uniform(row);
+                         emitRow(nest);
+                         scf::YieldOp::create(b, loc);
+                         e.leaveScope();
+                       });
+  }
+  e.keptBuffers.clear();
+  e.filled.clear();
+  e.rowValues.clear();
+  e.leaveScope();
+}
+
+/// The function that computes: one `noalias` pointer for each buffer, then the
+/// positions.
+static LLVM::LLVMFuncOp createBody(OpBuilder &b, func::FuncOp kernel,
+                                   StringRef symbol, unsigned buffers,
+                                   unsigned positions) {
+  auto *context = b.getContext();
+  SmallVector<Type> types(buffers, LLVM::LLVMPointerType::get(context));
+  types.append(positions, b.getI64Type());
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
+  auto body =
+      LLVM::LLVMFuncOp::create(b, kernel.getLoc(), (symbol + "_body").str(),
+                               type, LLVM::Linkage::Internal);
+  for (unsigned i = 0; i < buffers; ++i)
+    body.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                    b.getUnitAttr());
+  // Inlined, it would lose what `noalias` says.
+  body.setNoInline(true);
+  body.addEntryBlock(b);
+  return body;
+}
+
+static void createEntry(OpBuilder &b, LLVM::LLVMFuncOp body, StringRef symbol,
+                        unsigned buffers) {
+  OpBuilder::InsertionGuard guard(b);
+  Location loc = body.getLoc();
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  auto type = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(b.getContext()), {pointer, pointer});
+  auto entry = LLVM::LLVMFuncOp::create(b, loc, symbol, type);
+  Block *block = entry.addEntryBlock(b);
+  b.setInsertionPointToStart(block);
+  SmallVector<Value> arguments;
+  for (auto [number, type] : llvm::enumerate(body.getArgumentTypes())) {
+    bool isBuffer = number < buffers;
+    int32_t at = isBuffer ? number : number - buffers;
+    Value address = LLVM::GEPOp::create(b, loc, pointer, type,
+                                        block->getArgument(!isBuffer),
+                                        ArrayRef<LLVM::GEPArg>{at});
+    arguments.push_back(LLVM::LoadOp::create(b, loc, type, address));
+  }
+  LLVM::CallOp::create(b, loc, body, arguments);
+  LLVM::ReturnOp::create(b, loc, ValueRange());
+}
+
+FailureOr<KernelAccesses> weft::emitKernel(ModuleOp module, func::FuncOp kernel,
+                                           ArrayRef<int64_t> inPlace,
+                                           StringRef symbol) {
+  FailureOr<KernelPlan> plan = planKernel(kernel);
+  if (failed(plan))
+    return failure();
+  unsigned operands = countBufferArguments(kernel);
+  unsigned positions = kernel.getNumArguments() - operands;
+  unsigned buffers = operands + llvm::count(inPlace, -1);
+
+  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+  auto body = createBody(b, kernel, symbol, buffers, positions);
+  createEntry(b, body, symbol, buffers);
+  b.setInsertionPointToStart(&body.getBody().front());
+
+  SmallVector<Value> all(body.getArguments()), arguments(all), results;
+  arguments.erase(arguments.begin() + operands, arguments.begin() + buffers);
+  unsigned next = operands;
+  for (int64_t operand : inPlace)
+    results.push_back(operand < 0 ? all[next++] : all[operand]);
+
+  KernelAccesses accesses;
+  accesses.writes.resize(results.size());
+  ElementEmitter elements(b, kernel, body, arguments);
+  NestEmitter nests(elements, results, accesses);
+  for (auto [number, nest] : llvm::enumerate(plan->nests))
+    nests.emit(nest, number);
+  LLVM::ReturnOp::create(b, kernel.getLoc(), ValueRange());
+  accesses.reads = std::move(elements.reads);
+  return accesses;
+}

@@ -1,0 +1,393 @@
+//===- KernelPlan.cpp - The loops of a kernel -----------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelPlan.h"
+#include "ExpandMath.h"
+#include "KernelBody.h"
+#include "LaneOps.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include <functional>
+#include <numeric>
+
+using namespace mlir;
+using namespace weft;
+
+/// Bytes of stack that the kept values of one kernel may use.
+static constexpr int64_t keptBytesLimit = 64 * 1024;
+
+int64_t weft::countElements(ArrayRef<int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1),
+                         std::multiplies<>());
+}
+
+std::optional<unsigned> weft::splitShape(ArrayRef<int64_t> shape, int64_t rows,
+                                         int64_t columns) {
+  for (unsigned split = 0; split <= shape.size(); ++split)
+    if (countElements(shape.take_front(split)) == rows &&
+        countElements(shape.drop_front(split)) == columns)
+      return split;
+  return std::nullopt;
+}
+
+Operation *weft::getCombiner(linalg::GenericOp reduction) {
+  // A sum in bf16 rounds at every step; it is left to the general loop.
+  if (reduction.getNumResults() != 1 ||
+      getElementTypeOrSelf(reduction->getResult(0)).isBF16())
+    return nullptr;
+  SmallVector<Operation *> combiners;
+  if (!matchReduction(reduction.getRegionOutputArgs(), 0, combiners) ||
+      combiners.size() != 1 || combiners.front()->getNumOperands() != 2 ||
+      !arith::getNeutralElement(combiners.front()))
+    return nullptr;
+  return combiners.front();
+}
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+namespace {
+
+/// A reduction whose reduced dimensions are all at the end, or all at the
+/// start, of its iteration space.
+struct ReductionShape {
+  bool trailing, leading;
+  int64_t keptElements, reducedElements;
+};
+
+class Planner {
+public:
+  explicit Planner(func::FuncOp kernel) : kernel(kernel) {}
+  KernelPlan plan();
+
+private:
+  void collectRoots();
+  void collectProducers(Value value, SetVector<Operation *> &producers);
+  SetVector<Operation *> producersOf(Value value);
+  int64_t rowsOf(const KernelRoot &root);
+  int64_t flatRows(Value value);
+  bool isAccumulation(const KernelRoot &root, int64_t rows);
+  bool joins(const KernelRoot &root, int64_t rows);
+  KernelNest makeNest(int64_t rows, ArrayRef<KernelRoot> roots);
+  unsigned passOf(Operation *op, const KernelNest &nest,
+                  DenseMap<Operation *, unsigned> &known);
+  void keepCostlyValues(KernelNest &nest);
+
+  func::FuncOp kernel;
+  SmallVector<KernelRoot> roots;
+  int64_t keptBytes = 0;
+};
+
+} // namespace
+
+static std::optional<ReductionShape> getReductionShape(Operation *op) {
+  auto generic = dyn_cast_or_null<linalg::GenericOp>(op);
+  if (!generic || generic.getNumReductionLoops() == 0 || !getCombiner(generic))
+    return std::nullopt;
+  auto sizes = generic.getStaticLoopRanges();
+  ReductionShape shape{true, true, 1, 1};
+  bool seenReduced = false, seenKept = false;
+  SmallVector<unsigned> keptDims;
+  for (auto [dim, iterator] :
+       llvm::enumerate(generic.getIteratorTypesArray())) {
+    bool reduced = iterator == utils::IteratorType::reduction;
+    (reduced ? shape.reducedElements : shape.keptElements) *= sizes[dim];
+    if (reduced)
+      shape.leading &= !seenKept;
+    else {
+      shape.trailing &= !seenReduced;
+      keptDims.push_back(dim);
+    }
+    (reduced ? seenReduced : seenKept) = true;
+  }
+  // The result must list the kept dimensions in order.
+  AffineMap map = generic.getIndexingMapMatchingResult(generic->getResult(0));
+  if (map != AffineMap::getMultiDimMapWithTargets(map.getNumDims(), keptDims,
+                                                  map.getContext()))
+    return std::nullopt;
+  return shape;
+}
+
+void Planner::collectRoots() {
+  auto terminator = kernel.getBody().front().getTerminator();
+  for (auto [number, value] : llvm::enumerate(terminator->getOperands())) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+        break;
+      value = op->getOperand(0);
+    }
+    roots.push_back({unsigned(number), value});
+  }
+}
+
+void Planner::collectProducers(Value value, SetVector<Operation *> &producers) {
+  Operation *op = value.getDefiningOp();
+  if (!op || producers.contains(op))
+    return;
+  for (Value operand : op->getOperands())
+    collectProducers(operand, producers);
+  producers.insert(op);
+}
+
+SetVector<Operation *> Planner::producersOf(Value value) {
+  SetVector<Operation *> producers;
+  collectProducers(value, producers);
+  return producers;
+}
+
+/// The rows of the row reductions that a root needs, or 0 if it needs none and
+/// accumulates over no rows.
+int64_t Planner::rowsOf(const KernelRoot &root) {
+  int64_t inner = 0;
+  for (Operation *op : producersOf(root.value))
+    if (auto shape = getReductionShape(op))
+      if (shape->trailing && op != root.value.getDefiningOp())
+        inner = std::max(inner, shape->keptElements);
+  auto own = getReductionShape(root.value.getDefiningOp());
+  if (!own)
+    return inner;
+  // A reduction of everything is a row of its own, unless it sums up the rows
+  // of reductions before it.
+  if (own->trailing && !(own->leading && inner > 1))
+    return own->keptElements;
+  return own->leading ? own->reducedElements : inner;
+}
+
+/// Dimensions that every operand reads together, from the last one on, are the
+/// columns of an element-wise nest.
+int64_t Planner::flatRows(Value value) {
+  ArrayRef<int64_t> shape = shapeOf(value);
+  unsigned rank = shape.size();
+  auto together = [&](unsigned dim) { // dim and dim + 1
+    if (shape[dim] == 1 || shape[dim + 1] == 1)
+      return true;
+    for (Operation *op : producersOf(value)) {
+      if (isa<tensor::EmptyOp, arith::ConstantOp>(op))
+        continue;
+      auto generic = dyn_cast<linalg::GenericOp>(op);
+      if (!generic ||
+          generic.getStaticLoopRanges() != SmallVector<int64_t>(shape))
+        return false;
+      for (AffineMap map : generic.getIndexingMapsArray()) {
+        auto at =
+            map.getResultPosition(getAffineDimExpr(dim, op->getContext()));
+        auto next =
+            map.getResultPosition(getAffineDimExpr(dim + 1, op->getContext()));
+        if (at.has_value() != next.has_value() || (at && *next != *at + 1))
+          return false;
+      }
+    }
+    return true;
+  };
+  unsigned split = rank;
+  while (split > 0 && (split == rank || together(split - 1)))
+    --split;
+  return countElements(shape.take_front(split));
+}
+
+bool Planner::isAccumulation(const KernelRoot &root, int64_t rows) {
+  auto shape = getReductionShape(root.value.getDefiningOp());
+  return shape && shape->leading && shape->reducedElements == rows &&
+         rows > 1 && !(shape->trailing && shape->keptElements == rows);
+}
+
+/// Whether the root can be written, or added to, row by row.
+bool Planner::joins(const KernelRoot &root, int64_t rows) {
+  if (isAccumulation(root, rows))
+    return true;
+  int64_t elements = countElements(shapeOf(root.value));
+  return rows != 0 && elements % rows == 0 &&
+         splitShape(shapeOf(root.value), rows, elements / rows);
+}
+
+/// The first pass in which the value of `op` can be computed.
+unsigned Planner::passOf(Operation *op, const KernelNest &nest,
+                         DenseMap<Operation *, unsigned> &known) {
+  if (!op)
+    return 0;
+  if (auto it = known.find(op); it != known.end())
+    return it->second;
+  unsigned pass = 0;
+  for (Value operand : op->getOperands()) {
+    Operation *producer = operand.getDefiningOp();
+    unsigned ready = passOf(producer, nest, known);
+    if (producer && nest.reductions.contains(producer))
+      ++ready;
+    pass = std::max(pass, ready);
+  }
+  return known[op] = pass;
+}
+
+static ColumnLoop &loopAt(KernelNest &nest, unsigned pass, int64_t columns) {
+  if (nest.passes.size() <= pass)
+    nest.passes.resize(pass + 1);
+  for (ColumnLoop &loop : nest.passes[pass])
+    if (loop.columns == columns)
+      return loop;
+  return nest.passes[pass].emplace_back(ColumnLoop{columns, {}, {}, {}});
+}
+
+/// Whether some element-wise producer is read along another dimension than its
+/// last one while the last dimension of the result varies.
+static bool readsAcrossRows(ArrayRef<Operation *> producers) {
+  for (Operation *op : producers) {
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    if (!generic || generic.getNumLoops() < 2)
+      continue;
+    AffineExpr last =
+        getAffineDimExpr(generic.getNumLoops() - 1, op->getContext());
+    for (OpOperand *input : generic.getDpsInputOperands()) {
+      AffineMap map = generic.getMatchingIndexingMap(input);
+      auto position = map.getResultPosition(last);
+      if (position && *position + 1 != map.getNumResults())
+        return true;
+    }
+  }
+  return false;
+}
+
+KernelNest Planner::makeNest(int64_t rows, ArrayRef<KernelRoot> members) {
+  KernelNest nest;
+  nest.rows = rows;
+  SetVector<Operation *> producers;
+  for (const KernelRoot &root : members)
+    collectProducers(root.value, producers);
+  for (Operation *op : producers) {
+    auto shape = getReductionShape(op);
+    if (!shape || !shape->trailing || shape->keptElements != rows)
+      continue;
+    bool accumulates = llvm::any_of(members, [&](const KernelRoot &root) {
+      return root.value.getDefiningOp() == op && isAccumulation(root, rows);
+    });
+    if (!accumulates)
+      nest.reductions.insert(op);
+  }
+
+  DenseMap<Operation *, unsigned> known;
+  for (Operation *op : nest.reductions)
+    loopAt(nest, passOf(op, nest, known),
+           getReductionShape(op)->reducedElements)
+        .reductions.push_back(cast<linalg::GenericOp>(op));
+  for (const KernelRoot &root : members) {
+    Operation *op = root.value.getDefiningOp();
+    unsigned pass = passOf(op, nest, known);
+    if (isAccumulation(root, rows)) {
+      loopAt(nest, pass, getReductionShape(op)->keptElements)
+          .accumulations.push_back(root);
+      continue;
+    }
+    if (op && nest.reductions.contains(op))
+      ++pass;
+    loopAt(nest, pass, countElements(shapeOf(root.value)) / rows)
+        .writes.push_back(root);
+  }
+  keepCostlyValues(nest);
+  nest.blocked = nest.reductions.empty() && nest.passes.size() == 1 &&
+                 readsAcrossRows(producers.getArrayRef());
+  return nest;
+}
+
+static bool isCostly(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  return generic && generic.getNumReductionLoops() == 0 &&
+         llvm::any_of(generic.getBody()->without_terminator(),
+                      [](Operation &inner) {
+                        return needsMathExpansion(&inner) ||
+                               isa<arith::DivFOp, math::SqrtOp>(inner);
+                      });
+}
+
+void Planner::keepCostlyValues(KernelNest &nest) {
+  // For each value the passes that need it, not counting those that only need
+  // it for a value which an earlier pass has kept.
+  llvm::MapVector<Value, std::pair<unsigned, int64_t>> seen;
+  std::function<void(Value, unsigned, int64_t, DenseSet<Operation *> &)> visit =
+      [&](Value value, unsigned pass, int64_t columns,
+          DenseSet<Operation *> &visited) {
+        Operation *op = value.getDefiningOp();
+        if (!op || nest.reductions.contains(op))
+          return;
+        if (isCostly(op) && splitShape(shapeOf(value), nest.rows, columns)) {
+          auto [it, isNew] = seen.insert({value, {pass, columns}});
+          if (!isNew && it->second.first < pass &&
+              it->second.second == columns) {
+            Type element = getElementTypeOrSelf(value.getType());
+            int64_t padded = llvm::alignTo(columns, laneCount);
+            int64_t bytes =
+                padded * llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+            if (nest.kept.contains(value))
+              return;
+            if (keptBytes + bytes <= keptBytesLimit) {
+              keptBytes += bytes;
+              nest.kept.insert({value, padded});
+              return;
+            }
+          }
+        }
+        if (!visited.insert(op).second)
+          return;
+        for (Value operand : op->getOperands())
+          visit(operand, pass, columns, visited);
+      };
+  for (auto [pass, loops] : llvm::enumerate(nest.passes))
+    for (ColumnLoop &loop : loops) {
+      DenseSet<Operation *> visited;
+      for (linalg::GenericOp reduction : loop.reductions)
+        for (Value input : reduction.getDpsInputs())
+          visit(input, pass, loop.columns, visited);
+      for (const KernelRoot &root : loop.writes)
+        visit(root.value, pass, loop.columns, visited);
+      for (const KernelRoot &root : loop.accumulations)
+        for (Value input :
+             root.value.getDefiningOp<linalg::GenericOp>().getDpsInputs())
+          visit(input, pass, loop.columns, visited);
+    }
+}
+
+KernelPlan Planner::plan() {
+  collectRoots();
+  // Roots that reduce decide the rows of a nest; the others join one if they
+  // can, so that what they share is read once.
+  llvm::MapVector<std::pair<int64_t, int64_t>, std::vector<KernelRoot>> nests;
+  auto order = roots;
+  std::stable_partition(
+      order.begin(), order.end(),
+      [&](const KernelRoot &root) { return rowsOf(root) != 0; });
+  for (const KernelRoot &root : order) {
+    int64_t elements = countElements(shapeOf(root.value));
+    if (elements == 0)
+      continue;
+    if (int64_t rows = rowsOf(root); joins(root, rows)) {
+      nests[{rows, 0}].push_back(root);
+      continue;
+    }
+    auto host = llvm::find_if(nests, [&](auto &nest) {
+      return nest.first.second == 0 && nest.first.first > 1 &&
+             rowsOf(root) == 0 && joins(root, nest.first.first) &&
+             !readsAcrossRows(producersOf(root.value).getArrayRef());
+    });
+    if (host != nests.end())
+      host->second.push_back(root);
+    else
+      nests[{flatRows(root.value), elements}].push_back(root);
+  }
+  KernelPlan plan;
+  for (auto &[key, members] : nests)
+    plan.nests.push_back(makeNest(key.first, members));
+  return plan;
+}
+
+FailureOr<KernelPlan> weft::planKernel(func::FuncOp kernel) {
+  if (failed(checkKernelBody(kernel)))
+    return failure();
+  return Planner(kernel).plan();
+}

@@ -1,0 +1,85 @@
+//===- KernelPlan.h - The loops of a kernel ---------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The loops of a kernel, decided before one instruction is emitted.
+//
+// A kernel is a list of nests. A nest walks rows; for each row it makes passes
+// over the columns. A reduction over trailing dimensions becomes one number a
+// row and is known to later passes; a reduction over leading dimensions adds
+// each row to its result. Everything else is computed where it is needed.
+//
+// Example: softmax of tensor<4x8xf32> is one nest of 4 rows and 8 columns with
+// three passes: the maximum; the sum of the exponentials, which are kept in a
+// buffer of 8 numbers; the quotients.
+
+#ifndef WEFT_LIB_CODEGEN_KERNELPLAN_H
+#define WEFT_LIB_CODEGEN_KERNELPLAN_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace weft {
+
+/// A result of the kernel. `value` is the returned value without the reshapes
+/// that only rename its elements.
+struct KernelRoot {
+  unsigned result;
+  mlir::Value value;
+};
+
+/// One loop over `columns` columns of a row.
+struct ColumnLoop {
+  int64_t columns;
+  /// Reductions over the columns that become numbers of the row.
+  std::vector<mlir::linalg::GenericOp> reductions;
+  /// Results of which this loop writes the row.
+  std::vector<KernelRoot> writes;
+  /// Results to which this loop adds the row.
+  std::vector<KernelRoot> accumulations;
+};
+
+struct KernelNest {
+  int64_t rows;
+  /// In order; loops of one pass are independent.
+  std::vector<std::vector<ColumnLoop>> passes;
+  /// The row reductions of all passes.
+  llvm::SetVector<mlir::Operation *> reductions;
+  /// Costly values that several passes need: computed by the first and kept, a
+  /// row of them, in a buffer of the given number of elements.
+  llvm::MapVector<mlir::Value, int64_t> kept;
+  /// Rows are taken in blocks, a few columns at a time, because some operand is
+  /// read across its rows (a transpose).
+  bool blocked = false;
+};
+
+struct KernelPlan {
+  std::vector<KernelNest> nests;
+};
+
+/// Checks that the body of `kernel` is one that can be emitted (diagnostics
+/// otherwise) and decides its loops.
+mlir::FailureOr<KernelPlan> planKernel(mlir::func::FuncOp kernel);
+
+/// The operation of a reduction's region that combines a new element with the
+/// result so far, or null if the region is not of this form or has no neutral
+/// element.
+mlir::Operation *getCombiner(mlir::linalg::GenericOp reduction);
+
+/// Elements of a static shape.
+int64_t countElements(llvm::ArrayRef<int64_t> shape);
+
+/// The number of leading dimensions that make up `rows` rows of `columns`
+/// columns, or nothing if no split of the shape does.
+std::optional<unsigned> splitShape(llvm::ArrayRef<int64_t> shape, int64_t rows,
+                                   int64_t columns);
+
+} // namespace weft
+
+#endif // WEFT_LIB_CODEGEN_KERNELPLAN_H

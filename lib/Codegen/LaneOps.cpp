@@ -1,0 +1,215 @@
+//===- LaneOps.cpp - Scalar operations on lanes ---------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LaneOps.h"
+#include "ExpandMath.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace weft;
+
+static bool isBf16(Value value) {
+  return getElementTypeOrSelf(value.getType()).isBF16();
+}
+
+static bool isSupportedType(Type type) {
+  return type.isF32() || type.isF64() || type.isBF16() || type.isIndex() ||
+         type.isInteger(1) || type.isInteger(8) || type.isInteger(16) ||
+         type.isInteger(32) || type.isInteger(64);
+}
+
+LogicalResult LaneOps::check(Operation *op) {
+  for (Type type :
+       llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
+    if (!isSupportedType(getElementTypeOrSelf(type)))
+      return op->emitOpError("has the type ")
+             << type
+             << ", but kernels compute in f32, f64, bf16, i1, i8, i16, i32 and "
+                "i64 only";
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
+      !isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
+          op->getDialect()))
+    return op->emitOpError("is not an element-wise operation that kernels can "
+                           "contain; expected one of arith or math");
+  if (isa<arith::RemFOp>(op) ||
+      (needsMathExpansion(op) && !hasMathExpansion(op)))
+    return op->emitOpError(
+               "has no expansion into machine instructions at type ")
+           << op->getResult(0).getType();
+  return success();
+}
+
+Value LaneOps::spread(Value value) {
+  if (isLanes(value))
+    return value;
+  return vector::BroadcastOp::create(b, loc, shaped(value.getType(), true),
+                                     value);
+}
+
+Value LaneOps::constant(TypedAttr value, bool lanes) {
+  if (value.getType().isIndex())
+    value = b.getI64IntegerAttr(cast<IntegerAttr>(value).getInt());
+  if (lanes)
+    value = DenseElementsAttr::get(
+        cast<ShapedType>(shaped(value.getType(), true)), Attribute(value));
+  return arith::ConstantOp::create(b, loc, value);
+}
+
+Value LaneOps::i64(int64_t value) {
+  return constant(b.getI64IntegerAttr(value));
+}
+
+Value LaneOps::laneNumbers() {
+  auto numbers = llvm::to_vector(llvm::seq<int64_t>(0, laneCount));
+  return arith::ConstantOp::create(b, loc, b.getI64VectorAttr(numbers));
+}
+
+Value LaneOps::select(Value mask, Value x, Value y) {
+  if (!mask)
+    return x;
+  if (isLanes(mask) || isLanes(x) || isLanes(y)) {
+    mask = spread(mask);
+    x = spread(x);
+    y = spread(y);
+  }
+  return arith::SelectOp::create(b, loc, mask, x, y);
+}
+
+/// The high half of an f32 is the bf16.
+Value LaneOps::extendBf16(Value value) {
+  bool lanes = isLanes(value);
+  Value bits =
+      arith::BitcastOp::create(b, loc, shaped(b.getI16Type(), lanes), value);
+  Value wide =
+      arith::ExtUIOp::create(b, loc, shaped(b.getI32Type(), lanes), bits);
+  Value shift = constant(b.getI32IntegerAttr(16), lanes);
+  wide = arith::ShLIOp::create(b, loc, wide, shift);
+  return arith::BitcastOp::create(b, loc, shaped(b.getF32Type(), lanes), wide);
+}
+
+/// Rounds to nearest, ties to even; a NaN becomes the quiet NaN 0x7fc0 with its
+/// sign.
+Value LaneOps::truncateToBf16(Value value) {
+  bool lanes = isLanes(value);
+  auto number = [&](int64_t n) {
+    return constant(b.getI32IntegerAttr(n), lanes);
+  };
+  Value bits =
+      arith::BitcastOp::create(b, loc, shaped(b.getI32Type(), lanes), value);
+  Value shifted = arith::ShRUIOp::create(b, loc, bits, number(16));
+  Value odd = arith::AndIOp::create(b, loc, shifted, number(1));
+  Value bump = arith::AddIOp::create(b, loc, odd, number(0x7fff));
+  Value sum = arith::AddIOp::create(b, loc, bits, bump);
+  Value rounded = arith::ShRUIOp::create(b, loc, sum, number(16));
+  Value sign = arith::AndIOp::create(b, loc, shifted, number(0x8000));
+  Value nan = arith::OrIOp::create(b, loc, sign, number(0x7fc0));
+  Value isNan =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, value, value);
+  Value chosen = arith::SelectOp::create(b, loc, isNan, nan, rounded);
+  Value narrow =
+      arith::TruncIOp::create(b, loc, shaped(b.getI16Type(), lanes), chosen);
+  return arith::BitcastOp::create(b, loc, shaped(b.getBF16Type(), lanes),
+                                  narrow);
+}
+
+Value LaneOps::castInteger(Value value, Type element, bool isSigned) {
+  unsigned from = getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
+  unsigned to = element.getIntOrFloatBitWidth();
+  Type type = shaped(element, isLanes(value));
+  if (from == to)
+    return value;
+  if (to < from)
+    return arith::TruncIOp::create(b, loc, type, value);
+  if (isSigned)
+    return arith::ExtSIOp::create(b, loc, type, value);
+  return arith::ExtUIOp::create(b, loc, type, value);
+}
+
+/// A copy of `op` on these operands whose result has this element type.
+/// Fast-math flags would let the bits depend on the optimiser; they are
+/// dropped.
+Value LaneOps::cloneAt(Operation *op, ValueRange operands, Type element) {
+  if (needsMathExpansion(op))
+    return expandMath(b, op, operands);
+  bool lanes = llvm::any_of(operands, isLanes);
+  Operation *copy = op->clone();
+  copy->setOperands(operands);
+  copy->setLoc(loc);
+  copy->getResult(0).setType(shaped(element, lanes));
+  if (isa<arith::ArithFastMathInterface>(copy))
+    copy->setAttr("fastmath", arith::FastMathFlagsAttr::get(
+                                  b.getContext(), arith::FastMathFlags::none));
+  return b.insert(copy)->getResult(0);
+}
+
+Value LaneOps::apply(Operation *op, ValueRange given, Value mask) {
+  if (auto constantOp = dyn_cast<arith::ConstantOp>(op))
+    return constant(cast<TypedAttr>(constantOp.getValue()));
+
+  SmallVector<Value> operands(given);
+  if (llvm::any_of(operands, isLanes))
+    for (Value &operand : operands)
+      operand = spread(operand);
+
+  Type element = getElementTypeOrSelf(op->getResult(0).getType());
+  if (element.isIndex())
+    element = b.getI64Type();
+  if (isa<arith::IndexCastOp>(op))
+    return castInteger(operands[0], element, /*isSigned=*/true);
+  if (isa<arith::IndexCastUIOp>(op))
+    return castInteger(operands[0], element, /*isSigned=*/false);
+
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+          arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op) &&
+      mask && isLanes(operands[1]))
+    operands[1] =
+        select(mask, operands[1], constant(b.getIntegerAttr(element, 1)));
+
+  // These move bits; everything else on bf16 is computed in f32.
+  bool movesBits = isa<arith::SelectOp, arith::BitcastOp>(op);
+  if (!movesBits && llvm::any_of(operands, isBf16))
+    for (Value &operand : operands)
+      if (isBf16(operand))
+        operand = extendBf16(operand);
+  if (element.isBF16() && !movesBits) {
+    Value result = isa<arith::TruncFOp>(op) &&
+                           getElementTypeOrSelf(operands[0].getType()).isF32()
+                       ? operands[0]
+                       : cloneAt(op, operands, b.getF32Type());
+    return truncateToBf16(result);
+  }
+  if (isa<arith::ExtFOp>(op) &&
+      getElementTypeOrSelf(operands[0].getType()) == element)
+    return operands[0];
+  return cloneAt(op, operands, element);
+}
+
+Value LaneOps::reduceLanes(Operation *combiner, Value lanes) {
+  for (int64_t half = laneCount / 2; half >= 1; half /= 2) {
+    auto low = llvm::to_vector(llvm::seq<int64_t>(0, half));
+    auto high = llvm::to_vector(llvm::seq<int64_t>(half, 2 * half));
+    Value x = vector::ShuffleOp::create(b, loc, lanes, lanes, low);
+    Value y = vector::ShuffleOp::create(b, loc, lanes, lanes, high);
+    if (half == 1) {
+      x = vector::ExtractOp::create(b, loc, x, 0);
+      y = vector::ExtractOp::create(b, loc, y, 0);
+      return apply(combiner, {x, y}, Value());
+    }
+    Operation *copy = combiner->clone();
+    copy->setOperands({x, y});
+    copy->getResult(0).setType(x.getType());
+    lanes = b.insert(copy)->getResult(0);
+  }
+  return lanes;
+}

@@ -1,0 +1,77 @@
+//===- LaneOps.h - Scalar operations on lanes -------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Scalar operations of a linalg region, applied to lanes.
+//
+// A value in an emitted kernel is either one number (the same for all lanes) or
+// a vector of `laneCount` numbers. LaneOps clones an operation at the width of
+// its operands, spreads numbers where it meets vectors, computes bf16 in f32,
+// carries `index` as i64, and expands transcendental functions.
+
+#ifndef WEFT_LIB_CODEGEN_LANEOPS_H
+#define WEFT_LIB_CODEGEN_LANEOPS_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+
+namespace weft {
+
+/// Numbers a vector holds. Fixed for every target, because the order in which a
+/// row is summed depends on it.
+inline constexpr int64_t laneCount = 16;
+
+class LaneOps {
+public:
+  LaneOps(mlir::OpBuilder &builder, mlir::Location loc)
+      : b(builder), loc(loc) {}
+
+  /// Fails with a diagnostic if kernels cannot contain `op`.
+  static mlir::LogicalResult check(mlir::Operation *op);
+
+  /// The value of `op` for these operands. Integer divisions skip the lanes
+  /// that are off in `mask` (null: all are on).
+  mlir::Value apply(mlir::Operation *op, mlir::ValueRange operands,
+                    mlir::Value mask);
+
+  /// `value` in every lane, if it is not a vector already.
+  mlir::Value spread(mlir::Value value);
+
+  /// A constant of the given number (or, if `lanes`, vector) type.
+  mlir::Value constant(mlir::TypedAttr value, bool lanes = false);
+  mlir::Value i64(int64_t value);
+  /// The vector 0, 1, 2, ... of i64.
+  mlir::Value laneNumbers();
+
+  /// mask ? x : y, spread as needed; x if mask is null.
+  mlir::Value select(mlir::Value mask, mlir::Value x, mlir::Value y);
+
+  /// Reduces the lanes to one number by halving: lane i is combined with lane
+  /// i + 8, then with i + 4, and so on.
+  mlir::Value reduceLanes(mlir::Operation *combiner, mlir::Value lanes);
+
+  static bool isLanes(mlir::Value value) {
+    return llvm::isa<mlir::VectorType>(value.getType());
+  }
+
+private:
+  mlir::Value extendBf16(mlir::Value value);
+  mlir::Value truncateToBf16(mlir::Value value);
+  mlir::Value cloneAt(mlir::Operation *op, mlir::ValueRange operands,
+                      mlir::Type element);
+  mlir::Value castInteger(mlir::Value value, mlir::Type element, bool isSigned);
+  mlir::Type shaped(mlir::Type element, bool lanes) {
+    return lanes ? mlir::VectorType::get({laneCount}, element) : element;
+  }
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+};
+
+} // namespace weft
+
+#endif // WEFT_LIB_CODEGEN_LANEOPS_H

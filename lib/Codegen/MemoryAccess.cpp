@@ -1,0 +1,86 @@
+//===- MemoryAccess.cpp - Loads and stores --------------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Loads and stores of the element emitter.
+
+#include "ElementEmitter.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace weft;
+
+Type weft::getStorageType(Type element) {
+  if (element.isInteger(1))
+    return IntegerType::get(element.getContext(), 8);
+  if (element.isBF16())
+    return IntegerType::get(element.getContext(), 16);
+  return element;
+}
+
+static unsigned alignmentOf(Type storage) {
+  return storage.getIntOrFloatBitWidth() / 8;
+}
+
+Value ElementEmitter::elementPointer(Value pointer, Type storage,
+                                     LaneIndex offset) {
+  Value at = offset.stride == 1 ? offset.base : indices.materialise(offset);
+  Type type = pointer.getType();
+  if (isa<VectorType>(at.getType()))
+    type = VectorType::get({laneCount}, type);
+  return LLVM::GEPOp::create(b, loc, type, storage, pointer, ValueRange{at},
+                             LLVM::GEPNoWrapFlags::inbounds);
+}
+
+static Type atWidth(Type element, bool lanes) {
+  return lanes ? VectorType::get({laneCount}, element) : element;
+}
+
+Value ElementEmitter::load(Value pointer, Type element, LaneIndex offset) {
+  Type storage = getStorageType(element);
+  unsigned alignment = alignmentOf(storage);
+  Value address = elementPointer(pointer, storage, offset), value;
+  bool lanes = !offset.isUniform();
+  Type type = atWidth(storage, lanes);
+  bool contiguous = !offset.lanes && offset.stride == 1;
+  if (!lanes || (contiguous && !mask)) {
+    value = LLVM::LoadOp::create(b, loc, type, address, alignment);
+  } else {
+    Value none = ops.constant(b.getZeroAttr(storage), /*lanes=*/true);
+    Value on = mask ? mask : ops.constant(b.getBoolAttr(true), /*lanes=*/true);
+    value = contiguous ? LLVM::MaskedLoadOp::create(b, loc, type, address, on,
+                                                    none, alignment)
+                             .getResult()
+                       : LLVM::masked_gather::create(b, loc, type, address, on,
+                                                     none, alignment)
+                             .getResult();
+  }
+  if (element.isInteger(1))
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value,
+                                 ops.constant(b.getZeroAttr(storage), lanes));
+  if (storage != element)
+    return arith::BitcastOp::create(b, loc, atWidth(element, lanes), value);
+  return value;
+}
+
+void ElementEmitter::store(Value value, Value pointer, LaneIndex offset) {
+  bool lanes = !offset.isUniform();
+  if (lanes)
+    value = ops.spread(value);
+  Type element = getElementTypeOrSelf(value.getType());
+  Type storage = getStorageType(element);
+  if (element.isInteger(1))
+    value = arith::ExtUIOp::create(b, loc, atWidth(storage, lanes), value);
+  else if (storage != element)
+    value = arith::BitcastOp::create(b, loc, atWidth(storage, lanes), value);
+  Value address = elementPointer(pointer, storage, offset);
+  if (lanes && mask)
+    LLVM::MaskedStoreOp::create(b, loc, value, address, mask,
+                                alignmentOf(storage));
+  else
+    LLVM::StoreOp::create(b, loc, value, address, alignmentOf(storage));
+}

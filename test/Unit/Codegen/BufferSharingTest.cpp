@@ -1,0 +1,113 @@
+//===- BufferSharingTest.cpp - Which results may be in place --------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelText.h"
+
+#include <gtest/gtest.h>
+
+using namespace weft;
+using namespace weft::test;
+
+namespace {
+
+const std::string matrix = "tensor<8x32xf32>", column = "tensor<8xf32>",
+                  row = "tensor<32xf32>";
+
+bool mayShare(const std::string &text, unsigned operand, unsigned result) {
+  KernelRunner kernels(text);
+  EXPECT_TRUE(kernels.compiled()) << kernels.messages();
+  return mayShareBuffer(kernels.function("f"), operand, result);
+}
+
+TEST(BufferSharing, ElementwiseSharesWithEveryOperandOfItsType) {
+  std::string text = function(
+      "f", {matrix, matrix, row}, {matrix},
+      broadcast("%b", "%2", row, matrix, "(i, j) -> (j)") +
+          elementwise("%y", {"%0", "%1", "%b"}, matrix, "arith.addf %a0, %a1"),
+      {"%y"});
+  EXPECT_TRUE(mayShare(text, 0, 0));
+  EXPECT_TRUE(mayShare(text, 1, 0));
+  EXPECT_FALSE(mayShare(text, 2, 0)) << "another type";
+}
+
+TEST(BufferSharing, BroadcastOperandIsReadByLaterRows) {
+  std::string square = "tensor<8x8xf32>";
+  std::string text = function(
+      "f", {square, column}, {square, column},
+      broadcast("%b", "%1", column, square, "(i, j) -> (j)") +
+          elementwise("%y", {"%0", "%b"}, square, "arith.addf %a0, %a1") +
+          elementwise("%z", {"%1"}, column, "arith.negf %a0"),
+      {"%y", "%z"});
+  KernelRunner kernels(text);
+  auto sharing = BufferSharing::analyze(kernels.function("f"));
+  ASSERT_TRUE(mlir::succeeded(sharing));
+  EXPECT_TRUE(sharing->mayShare(0, 0));
+  // %z is written by loops of its own, after %1 has been read for %y.
+  EXPECT_TRUE(sharing->mayShare(1, 1));
+}
+
+TEST(BufferSharing, TransposeMayNotBeInPlace) {
+  std::string square = "tensor<8x8xf32>";
+  std::string text = function(
+      "f", {square}, {square},
+      broadcast("%t", "%0", square, square, "(i, j) -> (j, i)"), {"%t"});
+  EXPECT_FALSE(mayShare(text, 0, 0));
+}
+
+/// y = x - max of the row is written in the second pass, after the last read of
+/// x. x + 1, written in the first, would destroy what the second one reads.
+TEST(BufferSharing, PassesOverARow) {
+  std::string text = function(
+      "f", {matrix}, {matrix, matrix},
+      reduce("%m", "%0", matrix, column, "(i, j) -> (i)",
+             {"parallel", "reduction"}, "arith.maximumf", "0xFF800000") +
+          broadcast("%ms", "%m", column, matrix, "(i, j) -> (i)") +
+          elementwise("%y", {"%0", "%ms"}, matrix, "arith.subf %a0, %a1") +
+          elementwise("%z", {"%0"}, matrix, "arith.addf %a0, %a0"),
+      {"%y", "%z"});
+  EXPECT_TRUE(mayShare(text, 0, 0));
+  EXPECT_FALSE(mayShare(text, 0, 1));
+}
+
+TEST(BufferSharing, SumsOverRowsAreNotInPlace) {
+  std::string text =
+      function("f", {matrix, row}, {row},
+               reduce("%s", "%0", matrix, row, "(i, j) -> (j)",
+                      {"reduction", "parallel"}, "arith.addf", "0.0") +
+                   elementwise("%n", {"%1"}, row, "arith.negf %a0"),
+               {"%s"});
+  EXPECT_FALSE(mayShare(text, 1, 0));
+}
+
+TEST(BufferSharing, ShiftedReadIsNotInPlace) {
+  std::string text = function(
+      "f", {row}, {row},
+      "%s = tensor.extract_slice %0[1] [31] [1] : tensor<32xf32> to "
+      "tensor<31xf32>\n"
+      "%h = tensor.extract_slice %0[0] [1] [1] : tensor<32xf32> to "
+      "tensor<1xf32>\n"
+      "%y = tensor.concat dim(0) %s, %h : (tensor<31xf32>, tensor<1xf32>) -> "
+      "tensor<32xf32>\n",
+      {"%y"});
+  EXPECT_FALSE(mayShare(text, 0, 0));
+}
+
+TEST(BufferSharing, WrongRequestIsAnError) {
+  std::string square = "tensor<8x8xf32>";
+  std::string text = function(
+      "f", {square}, {square},
+      broadcast("%t", "%0", square, square, "(i, j) -> (j, i)"), {"%t"});
+  KernelRunner kernels(text, "host", {{"f", {0}}});
+  EXPECT_FALSE(kernels.compiled());
+  EXPECT_EQ(kernels.messages(),
+            "'func.func' op result 0 cannot take the buffer of operand 0\n");
+  KernelRunner list(text, "host", {{"f", {0, 0}}});
+  EXPECT_EQ(list.messages(),
+            "'func.func' op has 1 results, but in_place lists 2\n");
+}
+
+} // namespace
