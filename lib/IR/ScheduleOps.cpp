@@ -130,14 +130,16 @@ LogicalResult GemmOp::verify() {
 
   Type element = getLhs().getType().getElementType();
   Type out = getType().getElementType();
-  if (!element.isF32() && !element.isBF16())
-    return emitOpError("operands must be of f32 or bf16, got ") << element;
+  if (!element.isBF16() && !element.isF32() && !element.isF64() &&
+      !element.isInteger(32) && !element.isInteger(64))
+    return emitOpError("operands must be of bf16, f32, f64, i32 or i64, got ")
+           << element;
   if (getRhs().getType().getElementType() != element)
     return emitOpError("operands must have one element type, got ")
            << element << " and " << getRhs().getType().getElementType();
-  if (out != element && !out.isF32())
+  if (out != element && !(element.isBF16() && out.isF32()))
     return emitOpError("result must be of ")
-           << element << " or f32, got " << out;
+           << element << (element.isBF16() ? " or f32" : "") << ", got " << out;
   return success();
 }
 
