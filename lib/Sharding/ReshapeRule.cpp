@@ -7,9 +7,8 @@
 //
 // Both shapes are read major to minor. While the products of the factors read
 // so far agree, the greatest common divisor of the current dimensions is a
-// factor of both. Where they have none, or the products disagree, the side
-// that is behind takes a factor of its own, leaving the common divisor of the
-// two current dimensions for later. Example:
+// factor of both. Where they have none, each takes a factor of its own, and
+// until the products agree again, the side that is behind takes more. Example:
 //
 //   4x6 -> 6x4     ([ij, ln])->([ik, mn]) {i=2, j=2, k=3, l=3, m=2, n=2}
 //
@@ -69,12 +68,33 @@ static TensorFactors unrelatedFactors(ShardingRule &rule,
   return factors;
 }
 
-/// The factor that the side which is behind takes alone.
-static void takeAlone(ShardingRule &rule, Side &side, int64_t common) {
-  int64_t size = side.remaining / common;
+/// Gives the side that is behind, `side`, a factor of its own: what brings its
+/// product to that of `other` if possible, else what its dimension does not
+/// have in common with the other's.
+static void catchUp(ShardingRule &rule, Side &side, const Side &other) {
+  int64_t size = other.product / side.product;
+  if (other.product % side.product != 0 || side.remaining % size != 0)
+    size = side.remaining / std::gcd(side.remaining, other.remaining);
   if (size == 1)
     size = side.remaining;
   side.take(rule.addFactor(size, FactorKind::NeedReplication), size);
+}
+
+/// One step while both shapes have dimensions larger than 1 to read.
+static void takeNext(ShardingRule &rule, Side &operand, Side &result) {
+  if (operand.product < result.product)
+    return catchUp(rule, operand, result);
+  if (operand.product > result.product)
+    return catchUp(rule, result, operand);
+  int64_t common = std::gcd(operand.remaining, result.remaining);
+  if (common > 1) {
+    int32_t factor = rule.addFactor(common);
+    operand.take(factor, common);
+    return result.take(factor, common);
+  }
+  for (Side *side : {&operand, &result})
+    side->take(rule.addFactor(side->remaining, FactorKind::NeedReplication),
+               side->remaining);
 }
 
 ShardingRule reshapeRule(llvm::ArrayRef<int64_t> operandShape,
@@ -92,20 +112,12 @@ ShardingRule reshapeRule(llvm::ArrayRef<int64_t> operandShape,
 
   Side operand(operandShape), result(resultShape);
   while (!operand.atEnd() || !result.atEnd()) {
-    int64_t common = std::gcd(operand.remaining, result.remaining);
     if (operand.atUnitDim())
       operand.take(rule.addFactor(1), 1);
     else if (result.atUnitDim())
       result.take(rule.addFactor(1), 1);
-    else if (operand.product == result.product && common > 1) {
-      int32_t factor = rule.addFactor(common);
-      operand.take(factor, common);
-      result.take(factor, common);
-    } else if (result.atEnd() ||
-               (!operand.atEnd() && operand.product <= result.product))
-      takeAlone(rule, operand, common);
     else
-      takeAlone(rule, result, common);
+      takeNext(rule, operand, result);
   }
   rule.operands.push_back(std::move(operand.factors));
   rule.results.push_back(std::move(result.factors));
