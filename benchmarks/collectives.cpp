@@ -72,15 +72,16 @@ void measure(benchmark::State &state, DType dtype, const Operation &operation) {
 
 void allReduce(benchmark::State &state, DType dtype) {
   measure(state, dtype, [&](const Rank &rank) {
-    return rank.group.allReduce(rank.source, rank.source, rank.count, dtype,
-                                Reduction::Max, CallContext());
+    return rank.group.allReduce(rank.source, rank.destination, rank.count,
+                                dtype, Reduction::Sum, CallContext());
   });
 }
 
-void allReduceSum(benchmark::State &state, DType dtype) {
+/// Max, because sums in place would grow to infinity.
+void allReduceInPlace(benchmark::State &state, DType dtype) {
   measure(state, dtype, [&](const Rank &rank) {
-    return rank.group.allReduce(rank.source, rank.destination, rank.count,
-                                dtype, Reduction::Sum, CallContext());
+    return rank.group.allReduce(rank.source, rank.source, rank.count, dtype,
+                                Reduction::Max, CallContext());
   });
 }
 
@@ -115,10 +116,10 @@ void sizes(benchmark::internal::Benchmark *benchmark) {
       ->Unit(benchmark::kMicrosecond);
 }
 
-BENCHMARK_CAPTURE(allReduceSum, f32, DType::F32)->Apply(sizes);
-BENCHMARK_CAPTURE(allReduceSum, bf16, DType::BF16)->Apply(sizes);
-BENCHMARK_CAPTURE(allReduceSum, f16, DType::F16)->Apply(sizes);
-BENCHMARK_CAPTURE(allReduce, f32_max_in_place, DType::F32)->Apply(sizes);
+BENCHMARK_CAPTURE(allReduce, f32, DType::F32)->Apply(sizes);
+BENCHMARK_CAPTURE(allReduce, bf16, DType::BF16)->Apply(sizes);
+BENCHMARK_CAPTURE(allReduce, f16, DType::F16)->Apply(sizes);
+BENCHMARK_CAPTURE(allReduceInPlace, f32, DType::F32)->Apply(sizes);
 BENCHMARK_CAPTURE(reduceScatter, f32, DType::F32)->Apply(sizes);
 BENCHMARK_CAPTURE(allGather, f32, DType::F32)->Apply(sizes);
 BENCHMARK_CAPTURE(allToAll, f32, DType::F32)->Apply(sizes);

@@ -48,7 +48,7 @@ void EventCount::wakeSleepers() {
 SpinPolicy SpinPolicy::forRanks(int ranks) {
   const unsigned cores = std::thread::hardware_concurrency();
   if (static_cast<unsigned>(ranks) <= cores)
-    return {.looks = 2000, .limit = std::chrono::microseconds(40)};
+    return {.looks = 1000, .limit = std::chrono::microseconds(10)};
   return {.looks = 50, .limit = std::chrono::microseconds(2)};
 }
 

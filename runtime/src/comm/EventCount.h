@@ -59,7 +59,7 @@ struct SpinPolicy {
   int looks = 0;
   std::chrono::nanoseconds limit{0};
 
-  /// Long enough for the usual skew between ranks when every rank has a core
+  /// About as long as it takes to sleep and be woken when every rank has a core
   /// of its own; hardly at all when a spinning rank would keep another one
   /// from running.
   static SpinPolicy forRanks(int ranks);

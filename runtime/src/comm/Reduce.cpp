@@ -23,6 +23,17 @@
 #include <algorithm>
 #include <cstring>
 
+// Versions of a loop for three kinds of processor, chosen when the program
+// starts. The bits are the same: the loops only add, compare and convert. The
+// sanitizers start after the choice is made and do not bear it.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&         \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define WEFT_VECTOR_VERSIONS                                                   \
+  __attribute__((target_clones("default", "avx2", "arch=x86-64-v4")))
+#else
+#define WEFT_VECTOR_VERSIONS
+#endif
+
 namespace weft::runtime {
 namespace {
 
@@ -74,8 +85,9 @@ struct Minimum {
 
 /// block[i] = first[i] op second[i]
 template <typename E, typename Op>
-void combine(typename E::Accumulator *block, const typename E::Stored *first,
-             const typename E::Stored *second, int64_t count) {
+WEFT_VECTOR_VERSIONS void
+combine(typename E::Accumulator *block, const typename E::Stored *first,
+        const typename E::Stored *second, int64_t count) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < count; ++i)
     block[i] = Op::apply(E::load(first[i]), E::load(second[i]));
@@ -83,8 +95,9 @@ void combine(typename E::Accumulator *block, const typename E::Stored *first,
 
 /// block[i] = block[i] op source[i]
 template <typename E, typename Op>
-void accumulate(typename E::Accumulator *block,
-                const typename E::Stored *source, int64_t count) {
+WEFT_VECTOR_VERSIONS void accumulate(typename E::Accumulator *block,
+                                     const typename E::Stored *source,
+                                     int64_t count) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < count; ++i)
     block[i] = Op::apply(block[i], E::load(source[i]));
@@ -92,8 +105,9 @@ void accumulate(typename E::Accumulator *block,
 
 /// destination[i] = block[i], rounded to the stored format.
 template <typename E>
-void roundTo(typename E::Stored *destination,
-             const typename E::Accumulator *block, int64_t count) {
+WEFT_VECTOR_VERSIONS void roundTo(typename E::Stored *destination,
+                                  const typename E::Accumulator *block,
+                                  int64_t count) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < count; ++i)
     destination[i] = E::store(block[i]);

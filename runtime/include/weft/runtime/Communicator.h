@@ -33,6 +33,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace weft::runtime {
@@ -76,8 +77,9 @@ struct CallContext {
 /// so may one `send` and one `recv` per peer beside a collective.
 ///
 /// Buffers: source and destination must not overlap, except that they may be
-/// equal for allReduce, broadcast and reduce. When a call returns, also with a
-/// failure, no peer touches this rank's buffers any more.
+/// equal for allReduce, broadcast and reduce; both are aligned to their
+/// elements, and may be null when they have none. When a call returns, also
+/// with a failure, no peer touches this rank's buffers any more.
 ///
 /// Failures: they are final for the group, because its ranks are no longer in
 /// step; each later call on it returns the first failure again.
@@ -199,7 +201,8 @@ public:
   virtual Communicator *communicator(int rank, size_t group) const = 0;
 
   /// Ends all communication: every waiting and every later call of every rank
-  /// returns `reason`. The first reason stays. Safe from any thread.
+  /// returns `reason`, except on groups that failed before. The first reason
+  /// stays. Safe from any thread.
   virtual void abort(const Status &reason) = 0;
 
   /// Success, or the reason of the first abort.
