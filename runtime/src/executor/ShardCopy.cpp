@@ -73,9 +73,13 @@ template <typename Copy> static void forEachRun(const Box &box, Copy &&copy) {
 
 void extractShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
                   const std::byte *whole, std::byte *part) {
+  const bool holdsTerm = mesh.position(rank, axesOf(type.unreduced())) == 0;
   forEachRun(boxOf(type, mesh, rank),
              [&](size_t from, size_t to, size_t bytes) {
-               std::memcpy(part + to, whole + from, bytes);
+               if (holdsTerm)
+                 std::memcpy(part + to, whole + from, bytes);
+               else
+                 std::memset(part + to, 0, bytes);
              });
 }
 

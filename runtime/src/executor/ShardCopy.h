@@ -24,7 +24,8 @@
 
 namespace weft::runtime {
 
-/// Copies the part of `rank` out of the whole tensor into `part`.
+/// Copies the part of `rank` out of the whole tensor into `part`. Where ranks
+/// hold terms of a sum, the first takes the value and the others take zero.
 void extractShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
                   const std::byte *whole, std::byte *part);
 
