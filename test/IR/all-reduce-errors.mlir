@@ -72,3 +72,12 @@ func.func @f(%x: tensor<4x8xf32>) {
   %r = weft.all_reduce sum %x over <@mesh, {"x":(1)2, "x":(2)2}> : tensor<4x8xf32>
   return
 }
+
+// -----
+
+weft.mesh @six = <["z"=6]>
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'weft.all_reduce' op axes "z":(3)2 and "z":(1)2 do not factor one axis}}
+  %r = weft.all_reduce sum %x over <@six, {"z":(3)2, "z":(1)2}> : tensor<4x8xf32>
+  return
+}

@@ -24,8 +24,10 @@ include "weft/IR/WeftDialect.td"
 class Weft_Op<string mnemonic, list<Trait> traits = []>
     : Op<Weft_Dialect, mnemonic, traits>;
 
-def Weft_Tensor
-    : StaticShapeTensorOf<[F32, BF16, F64, I64, I32, I8, I1]>;
+def Weft_Tensor : Type<
+    StaticShapeTensorOf<[F32, BF16, F64, I64, I32, I8, I1]>.predicate,
+    "static ranked tensor of f32, bf16, f64, i64, i32, i8 or i1",
+    "::mlir::RankedTensorType">;
 
 /// An op on tensors without side effects that states its sharding rule.
 class Weft_TensorOp<string mnemonic, list<Trait> traits = []>

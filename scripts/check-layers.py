@@ -1,0 +1,100 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks that includes follow the arrows between the parts.
+
+    python3 scripts/check-layers.py
+
+    Sharding, Cost <- IR <- phases <- Plan <- Phases <- tools
+    runtime: its own headers and no mlir/, no llvm/
+
+A phase includes no other phase; Sharding and Cost include of LLVM the data
+structures only; compiler and runtime share the plan schema only. Prints every
+include against an arrow and fails if there is one.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+ALGEBRA = {"Sharding", "Cost"}
+PHASES = {"Import", "Autodiff", "Propagate", "Partition", "Pipelining", "Schedule", "Codegen"}
+PLAN = ALGEBRA | {"IR", "Plan"} | PHASES
+EVERYTHING = PLAN | {"Phases", "Simulate"}
+
+# What the headers and sources of a part may include of `weft/<part>`.
+MAY_INCLUDE = {
+    **{part: ALGEBRA for part in ALGEBRA},
+    "IR": ALGEBRA | {"IR"},
+    **{phase: ALGEBRA | {"IR", phase} for phase in PHASES},
+    "Plan": PLAN,
+    "Simulate": ALGEBRA | {"Plan", "Simulate"},
+    "Phases": EVERYTHING,
+    "tools": EVERYTHING,
+}
+# What the compiler knows of the runtime: the plan schema, and its version.
+SCHEMA = {"weft/runtime/plan_generated.h", "weft/runtime/PlanFormat.h"}
+# What Sharding and Cost, plain C++, may include of LLVM.
+PLAIN = re.compile(r"llvm/(ADT|Support)/")
+
+INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^>"]+)[>"]')
+
+
+def part_of(path):
+    """The part that a source file belongs to, or none."""
+    parts = path.parts
+    if parts[0] in ("runtime", "tools"):
+        # shard-run is a tool of the runtime and is built with it.
+        return "runtime" if parts[:2] == ("tools", "shard-run") else parts[0]
+    inside = parts[2:] if parts[0] == "include" else parts[1:]
+    return inside[0] if len(inside) > 1 else pathlib.Path(inside[0]).stem
+
+
+def problem(part, header):
+    """Why `part` may not include `header`, or none."""
+    top, *rest = header.split("/")
+    if part == "runtime":
+        if top in ("mlir", "llvm", "llvm-c", "mlir-c"):
+            return "the runtime is built where there is no LLVM"
+        if top == "weft" and rest[0] != "runtime":
+            return "the runtime knows the plan schema, not the compiler"
+        return None
+    if part not in MAY_INCLUDE:
+        return f"{part} is no part that scripts/check-layers.py knows"
+    if top == "..":
+        return "a private header is for its own folder"
+    if top == "weft":
+        if rest[0] == "runtime":
+            if header in SCHEMA and part in ("Plan", "Simulate", "tools"):
+                return None
+            return f"of the runtime, Plan knows {' and '.join(sorted(SCHEMA))}"
+        target = rest[0].removesuffix(".h")
+        if target not in MAY_INCLUDE[part]:
+            return f"{part} may include {', '.join(sorted(MAY_INCLUDE[part]))}"
+    if part in ALGEBRA and (top == "mlir" or top == "llvm" and not PLAIN.match(header)):
+        return f"{part} is plain C++ with llvm/ADT and llvm/Support"
+    return None
+
+
+def main():
+    checked, failures = 0, []
+    for folder in ("include", "lib", "runtime", "tools"):
+        for source in sorted((ROOT / folder).rglob("*")):
+            if source.suffix not in (".h", ".cpp", ".cu", ".inc"):
+                continue
+            path = source.relative_to(ROOT)
+            for number, line in enumerate(source.read_text().splitlines(), 1):
+                include = INCLUDE.match(line)
+                if not include:
+                    continue
+                checked += 1
+                why = problem(part_of(path), include.group(1))
+                if why:
+                    failures.append(f"{path}:{number}: includes {include.group(1)}; {why}")
+    print("\n".join([*failures, f"{checked} includes checked, {len(failures)} against the arrows"]))
+    return 1 if failures or not checked else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

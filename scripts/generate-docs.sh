@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Writes docs/generated/ from the .td files: the page of the dialect, that of
+# its interface, and one page of passes for each phase.
+#
+#   scripts/generate-docs.sh           rewrites the pages
+#   scripts/generate-docs.sh --check   prints what would change and fails
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+if [ $# -gt 1 ] || { [ $# -eq 1 ] && [ "$1" != --check ]; }; then
+  echo "usage: scripts/generate-docs.sh [--check]" >&2
+  exit 2
+fi
+
+PATH="$PATH:/usr/lib/llvm-22/bin"
+tblgen=$(command -v mlir-tblgen-22 || command -v mlir-tblgen) || {
+  echo "error: mlir-tblgen of LLVM 22 not found; run scripts/setup.sh" >&2
+  exit 2
+}
+mlir_include=$(dirname "$(dirname "$(readlink -f "$tblgen")")")/include
+
+fresh=$(mktemp -d)
+trap 'rm -rf "$fresh"' EXIT
+
+page() { # <page> <title> <td file> <generator options>
+  local page=$1 title=$2 td=$3
+  shift 3
+  {
+    echo "<!-- Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions."
+    echo "     SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception -->"
+    [ -z "$title" ] || printf '\n# %s\n\n' "$title"
+    # Hugo's table of contents means nothing to other readers of Markdown.
+    "$tblgen" "$@" -I include -I "$mlir_include" "$td" | sed '/^\[TOC\]$/d'
+  } >"$fresh/$page"
+}
+
+page Dialect.md "" include/weft/IR/WeftAllOps.td -gen-dialect-doc -dialect=weft
+page ShardingRuleOpInterface.md "" \
+  include/weft/IR/ShardingRuleOpInterface.td -gen-op-interface-docs
+for td in include/weft/*/Passes.td; do
+  phase=$(basename "$(dirname "$td")")
+  page "${phase}Passes.md" "Passes of $phase" "$td" -gen-pass-doc
+done
+
+if [ "${1:-}" = --check ]; then
+  if ! diff -ruN docs/generated "$fresh"; then
+    echo "error: docs/generated differs from the .td files; run scripts/generate-docs.sh" >&2
+    exit 1
+  fi
+else
+  mkdir -p docs/generated
+  rm -f docs/generated/*.md
+  cp "$fresh"/*.md docs/generated/
+fi
