@@ -101,8 +101,7 @@ void ProgramGenerator::addDotGeneral(int lhs) {
 }
 
 void ProgramGenerator::addUnreduced() {
-  const AxisRef axis = program.mesh.fullAxis(
-      static_cast<int32_t>(random.below(program.mesh.axes().size())));
+  const AxisRef axis = anyAxis();
   if (program.arguments.size() > 4)
     return;
   Sharding split = Sharding::closed(2);
@@ -126,8 +125,9 @@ void ProgramGenerator::addUnreduced() {
 }
 
 int ProgramGenerator::addPartial(int sum, AxisRef axis) {
-  return add({.op = "weft.constraint",
-              .operands = {sum},
-              .constraint = shardingOf(shape(sum), axis)},
-             value(sum));
+  return add(
+      {.op = "weft.constraint",
+       .operands = {sum},
+       .constraint = randomSharding(random, program.mesh, shape(sum), axis)},
+      value(sum));
 }

@@ -55,15 +55,23 @@ Shape ProgramGenerator::randomShape() {
 }
 
 Sharding ProgramGenerator::shardingOf(llvm::ArrayRef<int64_t> shape,
-                                      llvm::ArrayRef<AxisRef> unreduced) {
+                                      Element element) {
+  AxisList unreduced;
+  if (element != Element::I1 && random.oneIn(10))
+    unreduced.push_back(anyAxis());
   return randomSharding(random, program.mesh, shape, unreduced);
+}
+
+AxisRef ProgramGenerator::anyAxis() {
+  return program.mesh.fullAxis(static_cast<int32_t>(
+      random.below(static_cast<int64_t>(program.mesh.axes().size()))));
 }
 
 int ProgramGenerator::newArgument(Shape shape, Element element) {
   const int number = static_cast<int>(program.values.size());
   Port port{number, {}};
   if (!random.oneIn(3))
-    port.sharding = shardingOf(shape);
+    port.sharding = shardingOf(shape, element);
   program.values.push_back({std::move(shape), element, 1, 0});
   program.arguments.push_back(std::move(port));
   return number;
@@ -113,7 +121,7 @@ Program ProgramGenerator::generate() {
   program.mesh = randomMesh(random);
   unit = program.mesh.numDevices();
   newArgument(randomShape(), Element::F32);
-  if (random.oneIn(2))
+  if (!random.oneIn(3))
     newArgument(randomShape(), random.oneIn(2) ? Element::I32 : Element::F32);
   const size_t count = static_cast<size_t>(random.between(3, 12));
   for (int tries = 0; program.steps.size() < count && tries < 200; ++tries)
@@ -172,7 +180,8 @@ void ProgramGenerator::addResults() {
       continue;
     Port port{step.result, {}};
     if (random.oneIn(2))
-      port.sharding = shardingOf(shape(step.result));
+      port.sharding =
+          shardingOf(shape(step.result), value(step.result).element);
     program.results.push_back(std::move(port));
   }
 }

@@ -36,9 +36,10 @@ private:
         random.below(static_cast<int64_t>(program.values.size())));
   }
   sharding::Shape randomShape();
-  sharding::Sharding
-  shardingOf(llvm::ArrayRef<int64_t> shape,
-             llvm::ArrayRef<sharding::AxisRef> unreduced = {});
+  /// Legal for values of that shape and element; sometimes with an unreduced
+  /// axis.
+  sharding::Sharding shardingOf(llvm::ArrayRef<int64_t> shape, Element element);
+  sharding::AxisRef anyAxis();
   int newArgument(sharding::Shape shape, Element element);
   /// Adds a step unless its value is too large or too inexact to compare.
   int add(Step step, Value result);
