@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace weft;
@@ -115,11 +116,18 @@ void weft::checkNames(ModuleOp module, FormCheck &check) {
 // Forms 1 to 3
 //===----------------------------------------------------------------------===//
 
+/// Sizes in bytes are computed with 64 bits.
+static constexpr int64_t kMaxElements = int64_t(1) << 59;
+
 static bool isProgramTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || !tensor.hasStaticShape() || tensor.getNumElements() == 0 ||
-      tensor.getEncoding())
+  if (!tensor || !tensor.hasStaticShape() || tensor.getEncoding())
     return false;
+  int64_t elements = 1;
+  for (int64_t size : tensor.getShape())
+    if (size == 0 || llvm::MulOverflow(elements, size, elements) ||
+        elements > kMaxElements)
+      return false;
   Type element = tensor.getElementType();
   return element.isF32() || element.isBF16() || element.isF64() ||
          element.isInteger(1) || element.isInteger(8) ||
@@ -131,8 +139,8 @@ void weft::checkTensorTypes(ModuleOp module, FormCheck &check) {
     if (!isProgramTensor(type))
       check.error(loc)
           << what
-          << " must be a ranked tensor with static, positive sizes and "
-             "elements of f32, bf16, f64, i64, i32, i8 or i1, got "
+          << " must be a ranked tensor with static, positive sizes, at most "
+             "2^59 elements, of f32, bf16, f64, i64, i32, i8 or i1, got "
           << type;
   };
   for (func::FuncOp function : findPrograms(module)) {

@@ -245,7 +245,7 @@ static std::string unknownAxis(const Mesh &mesh, StringRef name) {
   return text;
 }
 
-/// Resolves names; false if one is unknown or spells a full axis as a part.
+/// Resolves names; false if one is unknown or no part of its axis.
 static bool resolveAxes(const Mesh &mesh, ArrayRef<AxisRefAttr> attrs,
                         function_ref<void(const Twine &)> report,
                         AxisList &axes) {
@@ -263,6 +263,13 @@ static bool resolveAxes(const Mesh &mesh, ArrayRef<AxisRefAttr> attrs,
         report("sub-axis of axis \"" + attr.getName() +
                "\" has the size of the axis, " + Twine(attr.getSize()) +
                "; write the axis alone");
+      legal = false;
+    } else if (attr.getPre() > mesh.axisSize(*axis) / attr.getSize()) {
+      // Also keeps the product of the two within 64 bits.
+      if (report)
+        report("sub-axis \"" + attr.getName() + "\":(" + Twine(attr.getPre()) +
+               ")" + Twine(attr.getSize()) + " goes beyond its axis of size " +
+               Twine(mesh.axisSize(*axis)));
       legal = false;
     } else {
       axes.push_back({*axis, attr.getPre(), attr.getSize()});

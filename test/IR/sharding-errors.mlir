@@ -42,6 +42,13 @@ func.func private @f(tensor<8x8xf32> {weft.sharding = #weft.sharding<@mesh, [{"d
 // -----
 
 weft.mesh @mesh = <["data"=2, "model"=8]>
+// expected-error @below {{sharding of argument 0: sub-axis of axis "data" has the size of the axis, 2; write the axis alone}}
+// expected-error @below {{sharding of argument 0: sub-axis "model":(4611686018427387904)4 goes beyond its axis of size 8}}
+func.func private @f(tensor<8x8xf32> {weft.sharding = #weft.sharding<@mesh, [{"model":(4611686018427387904)4}, {"data":(2)2}]>})
+
+// -----
+
+weft.mesh @mesh = <["data"=2, "model"=8]>
 // expected-error @below {{sharding of argument 0: sub-axis "model":(2)3 of dim 0 does not factor axis "model" of size 8}}
 // expected-error @below {{sharding of argument 0: sub-axis "model":(1)5 of dim 1 does not factor axis "model" of size 8}}
 func.func private @f(tensor<8x8xf32> {weft.sharding = #weft.sharding<@mesh, [{"model":(2)3}, {"model":(1)5}]>})

@@ -53,14 +53,16 @@ func.func @evaluate(%w: tensor<8xf32> {weft.name = "w"}, %x: tensor<3xf32> {weft
 // -----
 
 func.func @step(
-    // expected-error @below {{after import: argument 0 of @step must be a ranked tensor with static, positive sizes and elements of f32, bf16, f64, i64, i32, i8 or i1, got 'tensor<?xf32>'}}
+    // expected-error @below {{after import: argument 0 of @step must be a ranked tensor with static, positive sizes, at most 2^59 elements, of f32, bf16, f64, i64, i32, i8 or i1, got 'tensor<?xf32>'}}
     %a: tensor<?xf32>,
     // expected-error @below {{after import: argument 1 of @step must be a ranked tensor}}
     %b: tensor<0xf32>,
     // expected-error @below {{after import: argument 2 of @step must be a ranked tensor}}
     %c: tensor<4xf16>,
     // expected-error @below {{after import: argument 3 of @step must be a ranked tensor}}
-    %d: f32) {
+    %d: f32,
+    // expected-error @below {{after import: argument 4 of @step must be a ranked tensor}}
+    %big: tensor<4294967296x4294967296xf32>) {
   // expected-error @below {{after import: result 0 of arith.negf must be a ranked tensor with static}}
   %e = arith.negf %d : f32
   return

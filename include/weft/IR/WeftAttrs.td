@@ -124,9 +124,9 @@ def Weft_ShardingAttr : Weft_Attr<"Sharding", "sharding"> {
 
     size_t getRank() const { return getDims().size(); }
     /// Resolves names to axes of `mesh`. Fails on an unknown axis and
-    /// on a sub-axis as large as its axis; all else that makes a sharding legal
-    /// is for sharding::checkSharding to say. `report`, if given, is called
-    /// with a sentence for each such axis.
+    /// on a sub-axis as large as its axis or beyond it; all else that makes a
+    /// sharding legal is for sharding::checkSharding to say. `report`, if
+    /// given, is called with a sentence for each such axis.
     ::llvm::FailureOr<::weft::sharding::Sharding>
     toSharding(const ::weft::sharding::Mesh &mesh,
                ::llvm::function_ref<void(const ::llvm::Twine &)> report = {})
