@@ -1,0 +1,57 @@
+//===- Explain.cpp - Where shardings came from, as remarks ----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramGraph.h"
+
+using namespace mlir;
+
+namespace weft::propagation {
+
+std::string ProgramGraph::describe(const Place &place) const {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (auto result = dyn_cast_or_null<OpResult>(place.value)) {
+    out << "result ";
+    if (result.getOwner()->getNumResults() > 1)
+      out << result.getResultNumber() << " ";
+    out << "of " << result.getOwner()->getName();
+    return text;
+  }
+  func::FuncOp function = place.function;
+  if (auto argument = dyn_cast_or_null<BlockArgument>(place.value))
+    out << "argument " << argument.getArgNumber() << " \""
+        << getArgumentName(function, argument.getArgNumber()) << "\"";
+  else
+    out << "result " << place.result << " \""
+        << getResultName(function, place.result) << "\"";
+  out << " of @" << function.getSymName();
+  return text;
+}
+
+void ProgramGraph::explain() {
+  for (ValueId id = 0; id < ValueId(graph.values.size()); ++id)
+    for (const AxisOrigin &origin : graph.values[id].origins)
+      explain(id, origin);
+}
+
+void ProgramGraph::explain(ValueId id, const AxisOrigin &origin) {
+  InFlightDiagnostic remark = emitRemark(places[id].loc)
+                              << describe(places[id]) << ": dim " << origin.dim
+                              << " over " << mesh.print(origin.axis);
+  if (origin.node == -1) {
+    remark << ", annotated here";
+    return;
+  }
+  const Place &source = places[origin.annotation];
+  Operation *op = ops[origin.node];
+  remark << ", from " << describe(source) << ", last through "
+         << (op ? op->getName().getStringRef() : "return") << " (round "
+         << int(origin.round) << ", priority " << origin.priority << ")";
+  remark.attachNote(source.loc) << "annotated here";
+}
+
+} // namespace weft::propagation

@@ -1,0 +1,220 @@
+//===- ProgramGraph.cpp - The propagation graph of a module ---------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramGraph.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace weft::propagation {
+
+ProgramGraph::ProgramGraph(ModuleOp module, MeshOp mesh)
+    : mesh(mesh.getMesh().toMesh()), module(module), meshOp(mesh) {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal())
+      functions.push_back(function);
+}
+
+/// The sharding that the user gave an op result.
+static ShardingAttr findAnnotation(OpResult result) {
+  if (auto constraint = dyn_cast<ConstraintOp>(result.getOwner()))
+    return constraint.getSharding();
+  if (auto reshard = dyn_cast<ReshardOp>(result.getOwner()))
+    return reshard.getSharding();
+  return getSharding(result);
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+LogicalResult ProgramGraph::read() {
+  findStates();
+  bool failed = false;
+  for (func::FuncOp function : functions)
+    failed |= mlir::failed(readValues(function));
+  if (failed)
+    return failure();
+  for (auto [function, results] : llvm::zip(functions, resultIds))
+    addTies(function, results);
+  for (func::FuncOp function : functions)
+    for (Operation &op : function.getBody().front().without_terminator())
+      addNode(op);
+  return success();
+}
+
+/// A state is a name that is both an argument and a result of some entries.
+void ProgramGraph::findStates() {
+  llvm::StringSet<> arguments;
+  for (func::FuncOp function : functions)
+    for (unsigned index = 0; index < function.getNumArguments(); ++index)
+      arguments.insert(getArgumentName(function, index));
+  for (func::FuncOp function : functions)
+    for (unsigned index = 0; index < function.getNumResults(); ++index)
+      if (std::string name = getResultName(function, index);
+          arguments.contains(name))
+        states.try_emplace(name, -1);
+}
+
+FailureOr<std::optional<sharding::Sharding>>
+ProgramGraph::resolve(ShardingAttr annotation, const Place &place) {
+  if (!annotation)
+    return std::optional<sharding::Sharding>();
+  if (annotation.getMesh().getValue() != meshOp.getSymName())
+    return emitError(place.loc)
+           << "sharding of " << describe(place) << " names mesh "
+           << annotation.getMesh() << " but the mesh of the program is @"
+           << meshOp.getSymName() << "; a program has one mesh";
+  FailureOr<sharding::Sharding> sharding = annotation.toSharding(mesh);
+  if (failed(sharding))
+    return emitError(place.loc)
+           << "sharding of " << describe(place) << " names an axis that @"
+           << meshOp.getSymName() << " lacks";
+  return std::optional(std::move(*sharding));
+}
+
+FailureOr<ValueId> ProgramGraph::addValue(Type type, ShardingAttr annotation,
+                                          const Place &place, StringRef name) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape())
+    return emitError(place.loc)
+           << describe(place) << " must be a tensor of static shape, got "
+           << type;
+  auto sharding = resolve(annotation, place);
+  if (failed(sharding))
+    return failure();
+  if (states.contains(name))
+    return addState(name, tensor, std::move(*sharding), place);
+  places.push_back(place);
+  return graph.addValue(tensor.getShape(), std::move(*sharding));
+}
+
+FailureOr<ValueId>
+ProgramGraph::addState(StringRef name, RankedTensorType type,
+                       std::optional<sharding::Sharding> sharding,
+                       const Place &place) {
+  ValueId &id = states[name];
+  if (id == -1) {
+    places.push_back(place);
+    return id = graph.addValue(type.getShape(), std::move(sharding));
+  }
+  Value &known = graph.values[id];
+  if (known.shape != sharding::Shape(type.getShape()))
+    return emitError(place.loc)
+           << "state \"" << name << "\" has type " << type << " as "
+           << describe(place) << " but another shape as "
+           << describe(places[id]);
+  if (!sharding)
+    return id;
+  if (known.sharding && *known.sharding != *sharding) {
+    InFlightDiagnostic error =
+        emitError(place.loc)
+        << "state \"" << name << "\" has sharding " << print(mesh, *sharding)
+        << " as " << describe(place) << " but " << print(mesh, *known.sharding)
+        << " as " << describe(places[id])
+        << "; write it once, or the same everywhere";
+    error.attachNote(places[id].loc) << "the other is here";
+    return failure();
+  }
+  if (!known.sharding) {
+    known.sharding = std::move(sharding);
+    places[id] = place;
+  }
+  return id;
+}
+
+LogicalResult ProgramGraph::readValues(func::FuncOp function) {
+  bool failed = false;
+  auto add = [&](Type type, ShardingAttr annotation, const Place &place,
+                 StringRef name = {}) -> ValueId {
+    FailureOr<ValueId> id = addValue(type, annotation, place, name);
+    failed |= mlir::failed(id);
+    return id.value_or(-1);
+  };
+  SmallVector<ValueId> &results = resultIds.emplace_back();
+  for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+    results.push_back(add(type, getResultSharding(function, index),
+                          {function.getLoc(), {}, function, unsigned(index)},
+                          getResultName(function, index)));
+  for (BlockArgument argument : function.getArguments())
+    ids[argument] = add(argument.getType(), getSharding(argument),
+                        {argument.getLoc(), argument, function},
+                        getArgumentName(function, argument.getArgNumber()));
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    if (!isa<ShardingRuleOpInterface>(op)) {
+      failed = true;
+      op.emitOpError("has no sharding rule; lower it to ops of arith, math and "
+                     "weft, or implement ShardingRuleOpInterface");
+      continue;
+    }
+    for (OpResult result : op.getResults())
+      ids[result] = add(result.getType(), findAnnotation(result),
+                        {op.getLoc(), result, {}});
+  }
+  return failure(failed);
+}
+
+/// What is returned is tied to the result, unless the two are one state.
+void ProgramGraph::addTies(func::FuncOp function, ArrayRef<ValueId> results) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (auto [returned, result] :
+       llvm::zip_equal(terminator->getOperands(), results)) {
+    ValueId id = ids.lookup(returned);
+    if (id == result)
+      continue;
+    graph.addTie(id, result);
+    ops.push_back(nullptr);
+  }
+}
+
+void ProgramGraph::addNode(Operation &op) {
+  auto toId = [&](mlir::Value value) { return ids.lookup(value); };
+  bool singleUse = llvm::all_of(op.getOperands(), [](mlir::Value operand) {
+    return cast<RankedTensorType>(operand.getType()).getRank() == 0 ||
+           operand.hasOneUse();
+  });
+  graph.addNode(
+      graph.addRule(cast<ShardingRuleOpInterface>(op).getShardingRule()),
+      llvm::map_to_vector(op.getOperands(), toId),
+      llvm::map_to_vector(op.getResults(), toId), singleUse);
+  ops.push_back(&op);
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+ShardingAttr ProgramGraph::toAttr(ValueId id) {
+  return ShardingAttr::get(module.getContext(),
+                           FlatSymbolRefAttr::get(meshOp.getSymNameAttr()),
+                           mesh, closedSharding(graph.values[id]));
+}
+
+void ProgramGraph::write() {
+  for (auto [function, results] : llvm::zip(functions, resultIds)) {
+    for (BlockArgument argument : function.getArguments())
+      setSharding(argument, toAttr(ids.lookup(argument)));
+    for (auto [index, id] : llvm::enumerate(results))
+      setResultSharding(function, index, toAttr(id));
+  }
+  for (auto [op, node] : llvm::zip_equal(ops, graph.nodes)) {
+    if (!op || node.results.empty())
+      continue;
+    SmallVector<Attribute, 1> shardings;
+    for (ValueId id : node.results)
+      shardings.push_back(toAttr(id));
+    if (auto constraint = dyn_cast<ConstraintOp>(op))
+      constraint.setShardingAttr(cast<ShardingAttr>(shardings.front()));
+    if (auto reshard = dyn_cast<ReshardOp>(op))
+      reshard.setShardingAttr(cast<ShardingAttr>(shardings.front()));
+    op->setAttr(WeftDialect::kShardingsAttrName,
+                ArrayAttr::get(module.getContext(), shardings));
+  }
+}
+
+} // namespace weft::propagation

@@ -1,0 +1,259 @@
+//===- PropagationDriver.cpp - Rounds and visits until nothing changes ----===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FactorPropagation.h"
+#include "OpPriority.h"
+#include "PendingNodes.h"
+#include "Provenance.h"
+#include "UserPriority.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace weft::propagation {
+
+using namespace sharding;
+
+namespace {
+
+/// For each value the nodes that have it as operand or result, flat.
+class NodesOfValues {
+public:
+  explicit NodesOfValues(const Graph &graph)
+      : begin(graph.values.size() + 1, 0) {
+    for (const Node &node : graph.nodes)
+      for (ValueId id :
+           llvm::concat<const ValueId>(node.operands, node.results))
+        ++begin[id + 1];
+    for (size_t id = 1; id < begin.size(); ++id)
+      begin[id] += begin[id - 1];
+    nodes.resize(begin.back());
+    std::vector<int32_t> next(begin.begin(), begin.end() - 1);
+    for (auto [number, node] : llvm::enumerate(graph.nodes))
+      for (ValueId id :
+           llvm::concat<const ValueId>(node.operands, node.results))
+        nodes[next[id]++] = static_cast<NodeId>(number);
+  }
+
+  llvm::ArrayRef<NodeId> of(ValueId id) const {
+    return llvm::ArrayRef(nodes).slice(begin[id], begin[id + 1] - begin[id]);
+  }
+
+private:
+  std::vector<int32_t> begin;
+  std::vector<NodeId> nodes;
+};
+
+class Driver {
+public:
+  Driver(Graph &graph, const PropagationOptions &options)
+      : graph(graph), options(options), neighbours(graph),
+        pending(graph.nodes.size()) {
+    for (std::vector<int8_t> &each : cleanUpTo)
+      each.assign(graph.nodes.size(), -1);
+    for (const ShardingRule &rule : graph.rules)
+      for (bool singleUse : {false, true})
+        directions.emplace_back(rule, singleUse);
+  }
+
+  PropagationStatistics run() {
+    UserPriorities priorities(graph);
+    for (ValueId id = 0; id < ValueId(graph.values.size()); ++id)
+      if (graph.values[id].sharding)
+        recordAnnotation(graph, id, 0);
+    for (int64_t each : priorities.all()) {
+      priority = each;
+      for (ValueId id : priorities.restore(graph, priority)) {
+        recordAnnotation(graph, id, priority);
+        markDirty(id);
+      }
+      runRounds();
+    }
+    return statistics;
+  }
+
+private:
+  using Run = void (*)(NodeProjection &, llvm::ArrayRef<Direction>,
+                       const PropagationOptions &);
+
+  void runRounds() {
+    for (round = 0; round < numRounds; ++round) {
+      if (options.strategy != Strategy::Aggressive)
+        runToEnd(propagateBasic, 0);
+      if (options.strategy != Strategy::Basic)
+        runToEnd(propagateAggressive, 1);
+    }
+  }
+
+  void runToEnd(Run run, size_t number) {
+    strategy = number;
+    for (NodeId node = 0; node < NodeId(graph.nodes.size()); ++node)
+      if (cleanUpTo[strategy][node] < directionsOf(node).lastGain(round))
+        pending.insert(node);
+    while (!pending.empty())
+      visit(static_cast<NodeId>(pending.takeFirst()), run);
+  }
+
+  const RoundDirections &directionsOf(NodeId node) const {
+    return directions[2 * graph.nodes[node].rule + graph.nodes[node].singleUse];
+  }
+
+  void visit(NodeId id, Run run) {
+    bool useful = mayChange(id);
+    cleanUpTo[strategy][id] = round;
+    if (!useful)
+      return;
+    ++statistics.visits;
+    NodeProjection projection = projectNode(graph.nodes[id]);
+    run(projection, directionsOf(id).inRound(round), options);
+    if (llvm::is_contained(projection.changed, true))
+      update(id, projection);
+  }
+
+  /// Whether a dimension has axes that may move along a factor, and could not
+  /// when the node was visited last.
+  bool mayChange(NodeId id) const {
+    const Node &node = graph.nodes[id];
+    const ShardingRule &rule = graph.rules[node.rule];
+    llvm::ArrayRef<Direction> now = directionsOf(id).inRound(round), before;
+    if (int8_t clean = cleanUpTo[strategy][id]; clean >= 0)
+      before = directionsOf(id).inRound(clean);
+    auto gains = [&](int32_t factor) {
+      return before.empty() ? now[factor] != Direction::None
+                            : now[factor] != before[factor];
+    };
+    auto tensorGains = [&](ValueId value, const TensorFactors &tensor) {
+      const std::optional<Sharding> &sharding = graph.values[value].sharding;
+      return sharding &&
+             llvm::any_of(llvm::zip(tensor, sharding->dims), [&](auto each) {
+               auto &[factors, dim] = each;
+               return !dim.axes.empty() && llvm::any_of(factors, gains);
+             });
+    };
+    for (auto [value, tensor] : llvm::zip(node.operands, rule.operands))
+      if (tensorGains(value, tensor))
+        return true;
+    for (auto [value, tensor] : llvm::zip(node.results, rule.results))
+      if (tensorGains(value, tensor))
+        return true;
+    return false;
+  }
+
+  /// NodeProjection::rooms of one tensor.
+  static llvm::SmallVector<int64_t, 4>
+  roomsOf(const TensorProjection &projected, const TensorFactors &tensor,
+          const Value &value, const ShardingRule &rule) {
+    llvm::SmallVector<int64_t, 4> rooms;
+    for (auto [dim, factors] : llvm::enumerate(tensor))
+      for (int32_t factor : factors)
+        if (rooms.size() < projected.factors.size() &&
+            projected.factors[rooms.size()].factor == factor)
+          rooms.push_back(factors.size() == 1 ? value.shape[dim]
+                                              : rule.factors[factor].size);
+    return rooms;
+  }
+
+  NodeProjection projectNode(const Node &node) const {
+    NodeProjection projection{graph.rules[node.rule], {}, {}, {}};
+    auto add = [&](ValueId id, const TensorFactors &tensor) {
+      const Value &value = graph.values[id];
+      projection.tensors.push_back(
+          project(tensor, projection.rule.factors,
+                  value.sharding ? &*value.sharding : nullptr));
+      projection.rooms.push_back(
+          roomsOf(projection.tensors.back(), tensor, value, projection.rule));
+    };
+    for (auto [id, tensor] : llvm::zip(node.operands, projection.rule.operands))
+      add(id, tensor);
+    for (auto [id, tensor] : llvm::zip(node.results, projection.rule.results))
+      add(id, tensor);
+    projection.changed.assign(projection.tensors.size(), false);
+    return projection;
+  }
+
+  /// Writes the changed tensors back. A value that the node has twice is
+  /// written once; the node is then visited again.
+  void update(NodeId id, const NodeProjection &projection) {
+    const Node &node = graph.nodes[id];
+    const ShardingRule &rule = projection.rule;
+    struct Change {
+      ValueId value;
+      Sharding sharding;
+    };
+    llvm::SmallVector<Change, 4> changes;
+    bool again = false;
+    for (size_t tensor = 0; tensor < projection.tensors.size(); ++tensor) {
+      if (!projection.changed[tensor])
+        continue;
+      bool isOperand = tensor < rule.operands.size();
+      size_t index = isOperand ? tensor : tensor - rule.operands.size();
+      ValueId value = isOperand ? node.operands[index] : node.results[index];
+      const TensorFactors &factors =
+          isOperand ? rule.operands[index] : rule.results[index];
+      auto isSame = [&](const Change &each) { return each.value == value; };
+      if (llvm::any_of(changes, isSame)) {
+        again = true;
+        continue;
+      }
+      Sharding after =
+          unproject(factors, rule.factors, projection.tensors[tensor]);
+      if (!differs(graph.values[value], after))
+        continue;
+      // A part of a dimension may be cut off again where it would be strided;
+      // what is left may then move further.
+      again |= llvm::any_of(
+          factors, [](const DimFactors &dim) { return dim.size() > 1; });
+      recordStep(graph, {id, round, priority}, tensor, after);
+      changes.push_back({value, std::move(after)});
+    }
+    for (Change &change : changes) {
+      graph.values[change.value].sharding = std::move(change.sharding);
+      ++statistics.updates;
+      markDirty(change.value, again ? -1 : id);
+    }
+  }
+
+  static bool differs(const Value &value, const Sharding &after) {
+    return value.sharding ? *value.sharding != after
+                          : !after.isFullyReplicated();
+  }
+
+  /// The nodes of `value` have to look at it again, apart from `except`.
+  void markDirty(ValueId value, NodeId except = -1) {
+    for (NodeId node : neighbours.of(value)) {
+      cleanUpTo[1 - strategy][node] = -1;
+      if (node == except)
+        continue;
+      cleanUpTo[strategy][node] = -1;
+      if (directionsOf(node).anyInRound(round))
+        pending.insert(node);
+    }
+  }
+
+  Graph &graph;
+  const PropagationOptions &options;
+  NodesOfValues neighbours;
+  PendingNodes pending;
+  /// For each strategy and node the round whose directions the node has been
+  /// visited with since its values changed; -1 if it has not.
+  std::array<std::vector<int8_t>, 2> cleanUpTo;
+  /// The one that runs: 0 basic, 1 aggressive.
+  size_t strategy = 0;
+  /// By rule, for nodes with several uses and with single uses.
+  std::vector<RoundDirections> directions;
+  int8_t round = 0;
+  int64_t priority = 0;
+  PropagationStatistics statistics;
+};
+
+} // namespace
+
+PropagationStatistics propagate(Graph &graph,
+                                const PropagationOptions &options) {
+  return Driver(graph, options).run();
+}
+
+} // namespace weft::propagation
