@@ -1,0 +1,82 @@
+//===- KernelFusion.h - Which ops share a kernel ----------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Groups the ops of a program into kernels.
+//
+// Ops are numbered in program order. Barriers (GEMMs, collectives, the end) are
+// never grouped. Every other op gets a level: the number of barriers that come
+// before it. An op that is cheap to delay and is needed late only (the momentum
+// term of an update) gets the level of its use. Groups are made of one level,
+// so no group can wait for a barrier that waits for the group.
+//
+// Within a level an op joins the groups of its operands, in order, where
+//  - no path leaves the joined group and comes back to it;
+//  - the ops agree on the rows of the reductions among them, see `FusionOp`;
+//  - a value that a collective waits for is not held up by its other users.
+// At last, groups of one level that read the same large value are joined, so
+// that it is read once.
+//
+// Example, rows 64: %m = max(x), %d = x - broadcast(%m), %e = exp(%d),
+// %s = sum(%e), %y = %e / broadcast(%s) is one group. A sum of %y over its
+// leading dimension may end the group; nothing in it may use that sum.
+
+#ifndef WEFT_SCHEDULE_KERNELFUSION_H
+#define WEFT_SCHEDULE_KERNELFUSION_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace weft {
+
+enum class FusionKind {
+  /// Not part of any kernel.
+  Barrier,
+  /// Not part of any kernel, and at the end of the program.
+  End,
+  Elementwise,
+  /// Repeats its operand along trailing dimensions only: the operand is one
+  /// number a row.
+  RowBroadcast,
+  /// Reads its operand at other places: other broadcasts, slices, concats.
+  Movement,
+  /// Movement that exchanges the last dimension (a transpose).
+  Transpose,
+  /// The same elements in another shape.
+  Reshape,
+  /// Sum, maximum or minimum.
+  Reduction,
+};
+
+struct FusionOp {
+  FusionKind kind = FusionKind::Elementwise;
+  /// Operations that produce the operands; arguments of the program are left
+  /// out, constants too.
+  std::vector<unsigned> operands;
+  /// Shape and bytes of the result.
+  llvm::SmallVector<int64_t> shape;
+  int64_t bytes = 0;
+  /// A barrier that other devices wait for.
+  bool isCollective = false;
+  /// Reductions: shape of the operand, and the dimensions reduced.
+  llvm::SmallVector<int64_t> operandShape;
+  llvm::SmallVector<int64_t> reducedDims;
+};
+
+/// The group of each op: numbered from 0 in the order of their last ops, -1 for
+/// barriers.
+std::vector<int> groupIntoKernels(llvm::ArrayRef<FusionOp> ops);
+
+/// The level of each op (barriers: the number of barriers on the longest path
+/// to it).
+std::vector<unsigned> computeFusionLevels(llvm::ArrayRef<FusionOp> ops);
+
+} // namespace weft
+
+#endif // WEFT_SCHEDULE_KERNELFUSION_H

@@ -1,0 +1,185 @@
+//===- FuseKernels.cpp - Ops to kernels -----------------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OutlineKernel.h"
+
+#include "weft/Schedule/KernelFusion.h"
+#include "weft/Schedule/Passes.h"
+
+#include "weft/IR/WeftOps.h"
+
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace weft {
+#define GEN_PASS_DEF_FUSEKERNELS
+#include "weft/Schedule/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static int64_t bytesOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return 0;
+  return type.getNumElements() *
+         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+/// Ops that each kernel computes for itself instead of reading a buffer.
+static bool isRematerialized(Operation *op) {
+  return op && isa<arith::ConstantOp, PositionOp>(op);
+}
+
+/// Broadcasts along trailing dimensions read one number a row.
+static FusionKind kindOf(BroadcastOp op) {
+  auto from = typeOf(op.getOperand()), to = typeOf(op.getResult());
+  for (auto [dim, target] : llvm::enumerate(op.getDims()))
+    if (int64_t(dim) != target || from.getDimSize(dim) != to.getDimSize(target))
+      return FusionKind::Movement;
+  return FusionKind::RowBroadcast;
+}
+
+static FusionKind kindOf(TransposeOp op) {
+  int64_t rank = op.getDims().size();
+  return rank > 0 && op.getDims().back() != rank - 1 ? FusionKind::Transpose
+                                                     : FusionKind::Movement;
+}
+
+/// Transposes that only a dot_general needs are strides of that product.
+static bool belongsToProduct(Operation *op) {
+  return isa<TransposeOp, ReshapeOp>(op) && !op->use_empty() &&
+         llvm::all_of(op->getUsers(), [](Operation *user) {
+           return isa<DotGeneralOp>(user) || belongsToProduct(user);
+         });
+}
+
+static FusionKind kindOf(Operation *op) {
+  if (op->hasTrait<OpTrait::IsTerminator>())
+    return FusionKind::End;
+  if (belongsToProduct(op))
+    return FusionKind::Barrier;
+  return llvm::TypeSwitch<Operation *, FusionKind>(op)
+      .Case([](BroadcastOp op) { return kindOf(op); })
+      .Case([](TransposeOp op) { return kindOf(op); })
+      .Case([](ReduceOp) { return FusionKind::Reduction; })
+      .Case([](ReshapeOp) { return FusionKind::Reshape; })
+      .Case<SliceOp, ConcatOp, AllSliceOp>(
+          [](Operation *) { return FusionKind::Movement; })
+      .Case([](IotaOp) { return FusionKind::Elementwise; })
+      .Default([](Operation *op) {
+        return isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
+                       OpTrait::hasElementwiseMappableTraits(op)
+                   ? FusionKind::Elementwise
+                   : FusionKind::Barrier;
+      });
+}
+
+static bool isCollective(Operation *op) {
+  return isa<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp, PermuteOp>(
+      op);
+}
+
+static FusionOp describe(Operation *op,
+                         const DenseMap<Operation *, unsigned> &numbers) {
+  FusionOp result;
+  result.kind = kindOf(op);
+  result.isCollective = isCollective(op);
+  for (Value operand : op->getOperands())
+    if (Operation *producer = operand.getDefiningOp();
+        producer && numbers.contains(producer))
+      result.operands.push_back(numbers.lookup(producer));
+  if (op->getNumResults() == 1 &&
+      isa<RankedTensorType>(op->getResult(0).getType()))
+    result.shape.assign(typeOf(op->getResult(0)).getShape());
+  for (Value value : op->getResults())
+    result.bytes += bytesOf(value);
+  if (isa<ReduceOp, ReshapeOp>(op))
+    result.operandShape.assign(typeOf(op->getOperand(0)).getShape());
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    llvm::append_range(result.reducedDims, reduce.getDims());
+  return result;
+}
+
+/// Broadcasts of buffers and counters cost nothing in a kernel and a lot in
+/// memory: each use gets its own.
+static void duplicateCheapOps(Block &body) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body))) {
+    if (!isa<BroadcastOp, IotaOp>(op))
+      continue;
+    OpBuilder b(&op);
+    auto uses = llvm::to_vector(llvm::make_pointer_range(op.getUses()));
+    llvm::SmallMapVector<Operation *, Operation *, 4> copies;
+    for (OpOperand *use : llvm::reverse(uses)) {
+      if (use->getOwner()->hasTrait<OpTrait::IsTerminator>())
+        continue;
+      Operation *&copy = copies[use->getOwner()];
+      if (!copy)
+        copy = copies.size() == 1 ? &op : b.clone(op);
+      use->set(copy->getResult(0));
+    }
+    if (op.use_empty())
+      op.erase();
+  }
+}
+
+namespace {
+
+struct FuseKernels : weft::impl::FuseKernelsBase<FuseKernels> {
+  using FuseKernelsBase::FuseKernelsBase;
+
+  void runOnOperation() override {
+    KernelLibrary library(getOperation());
+    for (auto entry : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
+      if (!entry->hasAttr("weft.kernel") && !entry.isExternal())
+        fuse(entry, library);
+    kernels += library.size();
+  }
+
+  void fuse(func::FuncOp entry, KernelLibrary &library) {
+    Block &body = entry.getBody().front();
+    duplicateCheapOps(body);
+    SmallVector<Operation *> ops;
+    DenseMap<Operation *, unsigned> numbers;
+    std::vector<FusionOp> graph;
+    for (Operation &op : body) {
+      if (isRematerialized(&op))
+        continue;
+      graph.push_back(describe(&op, numbers));
+      numbers[&op] = ops.size();
+      ops.push_back(&op);
+    }
+    std::vector<int> group = groupIntoKernels(graph);
+    int count = group.empty() ? 0 : *llvm::max_element(group) + 1;
+    std::vector<SmallVector<Operation *>> members(count);
+    for (auto [op, number] : llvm::zip_equal(ops, group))
+      if (number != -1)
+        members[number].push_back(op);
+    for (ArrayRef<Operation *> kernel : members) {
+      fusedOps += kernel.size();
+      ++launches;
+      outlineKernel(kernel, library);
+    }
+    // A launch stands where its last op stood; ops that were between its ops
+    // may use its results.
+    sortTopologically(&body);
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (isRematerialized(&op) && op.use_empty())
+        op.erase();
+  }
+};
+
+} // namespace

@@ -1,0 +1,394 @@
+//===- KernelFusion.cpp - Which ops share a kernel ------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Schedule/KernelFusion.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+using namespace llvm;
+using namespace weft;
+
+static int64_t countElements(ArrayRef<int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1),
+                         std::multiplies<>());
+}
+
+static bool isBarrier(const FusionOp &op) {
+  return op.kind == FusionKind::Barrier || op.kind == FusionKind::End;
+}
+
+static std::vector<std::vector<unsigned>> collectUsers(ArrayRef<FusionOp> ops) {
+  std::vector<std::vector<unsigned>> users(ops.size());
+  for (auto [number, op] : enumerate(ops))
+    for (unsigned operand : op.operands)
+      if (users[operand].empty() || users[operand].back() != number)
+        users[operand].push_back(number);
+  return users;
+}
+
+//===----------------------------------------------------------------------===//
+// Levels
+//===----------------------------------------------------------------------===//
+
+/// Whether waiting until `level` keeps no more bytes alive than the result has.
+static bool isCheapToDelay(ArrayRef<FusionOp> ops, unsigned number,
+                           unsigned level, ArrayRef<unsigned> levels,
+                           ArrayRef<std::vector<unsigned>> users) {
+  int64_t kept = 0;
+  for (unsigned operand : ops[number].operands) {
+    bool neededAnyway = any_of(users[operand], [&](unsigned user) {
+      return user != number && levels[user] >= level;
+    });
+    if (!neededAnyway)
+      kept += ops[operand].bytes;
+  }
+  return kept <= ops[number].bytes;
+}
+
+std::vector<unsigned> weft::computeFusionLevels(ArrayRef<FusionOp> ops) {
+  auto users = collectUsers(ops);
+  std::vector<unsigned> levels(ops.size());
+  for (auto [number, op] : enumerate(ops))
+    for (unsigned operand : op.operands)
+      levels[number] =
+          std::max(levels[number], levels[operand] + isBarrier(ops[operand]));
+  for (unsigned number = ops.size(); number-- > 0;) {
+    if (isBarrier(ops[number]))
+      continue;
+    unsigned latest = std::numeric_limits<unsigned>::max();
+    for (unsigned user : users[number])
+      latest =
+          std::min(latest, ops[user].kind == FusionKind::End ? levels[number]
+                                                             : levels[user]);
+    if (!users[number].empty() && latest > levels[number] &&
+        isCheapToDelay(ops, number, latest, levels, users))
+      levels[number] = latest;
+  }
+  return levels;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+enum class ReductionForm { Trailing, Leading, Full, Other };
+
+class Grouping {
+public:
+  explicit Grouping(ArrayRef<FusionOp> ops)
+      : ops(ops), users(collectUsers(ops)), levels(computeFusionLevels(ops)),
+        leader(ops.size()), members(ops.size()) {
+    for (unsigned number = 0; number < ops.size(); ++number) {
+      leader[number] = number;
+      members[number] = {number};
+    }
+  }
+
+  void joinProducers();
+  void joinReadersOfOneValue();
+  std::vector<int> result();
+
+private:
+  bool tryJoin(unsigned x, unsigned y);
+  bool isLegal(ArrayRef<unsigned> group) const;
+  std::optional<int64_t> findRows(ArrayRef<unsigned> group, bool &legal) const;
+  bool isLegalEdge(unsigned producer, unsigned user, bool hasReduction,
+                   std::optional<int64_t> rows) const;
+  bool endsGroup(unsigned number, std::optional<int64_t> rows) const;
+  bool holdsUpCollective(unsigned from, unsigned with) const;
+  bool hasDetour(unsigned from, unsigned to) const;
+  bool isFusible(unsigned number) const;
+  bool inGroup(unsigned number, ArrayRef<unsigned> group) const {
+    return std::binary_search(group.begin(), group.end(), number);
+  }
+  void releaseReshapes(std::vector<int> &group) const;
+
+  ArrayRef<FusionOp> ops;
+  std::vector<std::vector<unsigned>> users;
+  std::vector<unsigned> levels;
+  /// The first op of the group of each op, and, for it, the group, sorted.
+  std::vector<unsigned> leader;
+  std::vector<std::vector<unsigned>> members;
+};
+
+} // namespace
+
+static ReductionForm formOf(const FusionOp &op) {
+  int64_t rank = op.operandShape.size(), reduced = op.reducedDims.size();
+  if (reduced == rank)
+    return ReductionForm::Full;
+  auto isRun = [&](int64_t first) {
+    for (auto [i, dim] : enumerate(op.reducedDims))
+      if (dim != first + int64_t(i))
+        return false;
+    return true;
+  };
+  if (isRun(rank - reduced))
+    return ReductionForm::Trailing;
+  return isRun(0) ? ReductionForm::Leading : ReductionForm::Other;
+}
+
+static int64_t lastDimension(ArrayRef<int64_t> shape) {
+  auto it = find_if(reverse(shape), [](int64_t size) { return size != 1; });
+  return it == shape.rend() ? 1 : *it;
+}
+
+/// Whether the leading dimensions of a shape make up `rows` rows.
+static bool hasRows(ArrayRef<int64_t> shape, int64_t rows) {
+  for (size_t split = 0; split <= shape.size(); ++split)
+    if (countElements(shape.take_front(split)) == rows)
+      return true;
+  return false;
+}
+
+/// A reshape within a kernel must leave the last dimension alone; any other is
+/// free only between kernels.
+bool Grouping::isFusible(unsigned number) const {
+  const FusionOp &op = ops[number];
+  if (isBarrier(op))
+    return false;
+  return op.kind != FusionKind::Reshape ||
+         lastDimension(op.shape) == lastDimension(op.operandShape);
+}
+
+/// The rows on which the reductions of a group agree; nothing if it has none.
+std::optional<int64_t> Grouping::findRows(ArrayRef<unsigned> group,
+                                          bool &legal) const {
+  std::optional<int64_t> rows;
+  SmallVector<unsigned> full;
+  auto agree = [&](int64_t own) {
+    legal &= !rows || *rows == own;
+    rows = own;
+  };
+  for (unsigned number : group) {
+    const FusionOp &op = ops[number];
+    if (op.kind != FusionKind::Reduction)
+      continue;
+    int64_t kept = countElements(op.shape);
+    switch (formOf(op)) {
+    case ReductionForm::Trailing:
+      agree(kept);
+      break;
+    case ReductionForm::Leading:
+      agree(kept == 0 ? 0 : countElements(op.operandShape) / kept);
+      break;
+    case ReductionForm::Full:
+      full.push_back(number);
+      break;
+    case ReductionForm::Other:
+      break;
+    }
+  }
+  // A reduction of everything sums up the rows of others, or is one row.
+  for (unsigned number : full)
+    if (!rows || *rows != countElements(ops[number].operandShape))
+      agree(1);
+  return rows;
+}
+
+/// Reductions whose result is complete only when all rows have been walked.
+bool Grouping::endsGroup(unsigned number, std::optional<int64_t> rows) const {
+  const FusionOp &op = ops[number];
+  if (op.kind != FusionKind::Reduction)
+    return false;
+  switch (formOf(op)) {
+  case ReductionForm::Trailing:
+    return false;
+  case ReductionForm::Full:
+    return rows != 1;
+  default:
+    return true;
+  }
+}
+
+/// Whether the kernel can compute `user` from an element of `producer` at the
+/// point where it needs it, at no cost beyond computing it once.
+bool Grouping::isLegalEdge(unsigned producer, unsigned user, bool hasReduction,
+                           std::optional<int64_t> rows) const {
+  if (endsGroup(producer, rows))
+    return false;
+  if (ops[producer].operands.empty())
+    return true; // a counter or a constant, computed anywhere
+  switch (ops[user].kind) {
+  case FusionKind::RowBroadcast: {
+    int64_t elements = countElements(ops[producer].shape);
+    return rows ? elements == *rows : elements > 1;
+  }
+  case FusionKind::Movement:
+  case FusionKind::Transpose:
+    return !hasReduction && users[producer].size() == 1;
+  default:
+    return true;
+  }
+}
+
+bool Grouping::isLegal(ArrayRef<unsigned> group) const {
+  bool legal = true;
+  std::optional<int64_t> rows = findRows(group, legal);
+  bool hasReduction = false, hasOther = false, hasTranspose = false;
+  unsigned reductions = 0;
+  for (unsigned number : group) {
+    const FusionOp &op = ops[number];
+    hasTranspose |= op.kind == FusionKind::Transpose;
+    if (op.kind == FusionKind::Reduction) {
+      hasReduction = true;
+      ++reductions;
+      hasOther |= formOf(op) == ReductionForm::Other;
+      legal &= !rows || hasRows(op.operandShape, *rows);
+    } else if (rows) {
+      legal &= hasRows(op.shape, *rows);
+    }
+  }
+  if (!legal || (hasTranspose && hasReduction) || (hasOther && reductions > 1))
+    return false;
+  for (unsigned user : group)
+    for (unsigned producer : ops[user].operands)
+      if (inGroup(producer, group) &&
+          !isLegalEdge(producer, user, hasReduction, rows))
+        return false;
+  return true;
+}
+
+/// Whether a collective would wait for ops of `with` that it does not need,
+/// for the sake of a value that is no larger than what it sends.
+bool Grouping::holdsUpCollective(unsigned from, unsigned with) const {
+  for (unsigned number : members[from]) {
+    bool feeds = any_of(users[number],
+                        [&](unsigned user) { return ops[user].isCollective; });
+    if (feeds && any_of(members[with], [&](unsigned other) {
+          return ops[other].bytes <= ops[number].bytes;
+        }))
+      return true;
+  }
+  return false;
+}
+
+/// Whether a path between two groups passes through a third.
+bool Grouping::hasDetour(unsigned from, unsigned to) const {
+  std::vector<unsigned> pending{from};
+  std::vector<unsigned> seen{from};
+  while (!pending.empty()) {
+    unsigned group = pending.back();
+    pending.pop_back();
+    for (unsigned number : members[group])
+      for (unsigned user : users[number]) {
+        unsigned next = leader[user];
+        if (next == to && group != from)
+          return true;
+        if (isBarrier(ops[user]) || levels[user] != levels[from] ||
+            next == to || is_contained(seen, next))
+          continue;
+        seen.push_back(next);
+        pending.push_back(next);
+      }
+  }
+  return false;
+}
+
+/// Joins the groups led by `x`, the earlier one, and `y`.
+bool Grouping::tryJoin(unsigned x, unsigned y) {
+  if (x == y || levels[x] != levels[y])
+    return false;
+  std::vector<unsigned> joined;
+  std::merge(members[x].begin(), members[x].end(), members[y].begin(),
+             members[y].end(), std::back_inserter(joined));
+  if (!isLegal(joined) || holdsUpCollective(x, y) || hasDetour(x, y) ||
+      hasDetour(y, x))
+    return false;
+  unsigned first = joined.front(), other = first == x ? y : x;
+  for (unsigned number : members[other])
+    leader[number] = first;
+  members[other].clear();
+  members[first] = std::move(joined);
+  return true;
+}
+
+void Grouping::joinProducers() {
+  for (unsigned number = 0; number < ops.size(); ++number) {
+    if (!isFusible(number))
+      continue;
+    for (unsigned operand : ops[number].operands)
+      if (isFusible(operand))
+        tryJoin(leader[operand], leader[number]);
+  }
+}
+
+void Grouping::joinReadersOfOneValue() {
+  auto readsOwnElement = [&](unsigned user, unsigned value) {
+    const FusionOp &op = ops[user];
+    return isFusible(user) &&
+           (op.kind == FusionKind::Elementwise ||
+            op.kind == FusionKind::Reduction) &&
+           countElements(ops[value].shape) > 1;
+  };
+  for (unsigned value = 0; value < ops.size(); ++value) {
+    std::optional<unsigned> first;
+    for (unsigned user : users[value]) {
+      if (!readsOwnElement(user, value))
+        continue;
+      if (!first)
+        first = user;
+      else if (!holdsUpCollective(leader[user], leader[*first]))
+        tryJoin(leader[*first], leader[user]);
+    }
+  }
+}
+
+/// Reshapes at the border of a group are free outside of it.
+void Grouping::releaseReshapes(std::vector<int> &group) const {
+  auto outside = [&](unsigned number, ArrayRef<unsigned> others) {
+    return none_of(
+        others, [&](unsigned other) { return group[other] == group[number]; });
+  };
+  auto release = [&](unsigned number) {
+    if (ops[number].kind == FusionKind::Reshape && group[number] != -1 &&
+        (outside(number, ops[number].operands) ||
+         outside(number, users[number])))
+      group[number] = -1;
+  };
+  for (unsigned number = 0; number < ops.size(); ++number)
+    release(number);
+  for (unsigned number = ops.size(); number-- > 0;)
+    release(number);
+}
+
+std::vector<int> Grouping::result() {
+  std::vector<int> group(ops.size(), -1);
+  for (unsigned number = 0; number < ops.size(); ++number)
+    if (!isBarrier(ops[number]))
+      group[number] = leader[number];
+  releaseReshapes(group);
+  // Number the groups in the order of their last ops.
+  std::vector<int> names(ops.size(), -1);
+  int next = 0;
+  std::vector<unsigned> lasts;
+  for (unsigned number = ops.size(); number-- > 0;)
+    if (group[number] != -1 && names[group[number]] == -1) {
+      names[group[number]] = 0;
+      lasts.push_back(number);
+    }
+  for (unsigned number : reverse(lasts))
+    names[group[number]] = next++;
+  for (int &name : group)
+    name = name == -1 ? -1 : names[name];
+  return group;
+}
+
+std::vector<int> weft::groupIntoKernels(ArrayRef<FusionOp> ops) {
+  Grouping grouping(ops);
+  grouping.joinProducers();
+  grouping.joinReadersOfOneValue();
+  return grouping.result();
+}

@@ -1,0 +1,355 @@
+//===- LowerKernels.cpp - Bodies of kernels to linalg ---------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Schedule/Passes.h"
+
+#include "weft/IR/WeftOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace weft {
+#define GEN_PASS_DEF_LOWERKERNELS
+#include "weft/Schedule/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+
+namespace {
+
+using BodyBuilder =
+    llvm::function_ref<Value(OpBuilder &, Location, ValueRange)>;
+
+/// Replaces one op after the other by linalg on tensors.
+class BodyLowering {
+public:
+  explicit BodyLowering(MLIRContext *context) : b(context) {}
+  LogicalResult lower(Operation *op);
+
+private:
+  Value elementwise(Operation *op);
+  Value broadcast(BroadcastOp op);
+  Value transpose(TransposeOp op);
+  Value reduce(ReduceOp op);
+  Value reshape(ReshapeOp op);
+  Value slice(SliceOp op);
+  Value concat(ConcatOp op);
+  Value iota(IotaOp op);
+
+  Value parallel(RankedTensorType type, ValueRange inputs,
+                 ArrayRef<AffineMap> maps, BodyBuilder body);
+  Value readThrough(Value operand, AffineMap map, Type result);
+  Value convert(Value tensor, Type element);
+
+  OpBuilder b;
+  Location loc = b.getUnknownLoc();
+};
+
+} // namespace
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// A linalg.generic that computes each element of `type` on its own.
+Value BodyLowering::parallel(RankedTensorType type, ValueRange inputs,
+                             ArrayRef<AffineMap> maps, BodyBuilder body) {
+  Value init =
+      tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
+  SmallVector<AffineMap> all(maps);
+  all.push_back(b.getMultiDimIdentityMap(type.getRank()));
+  SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                             utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, loc, type, inputs, init, all, iterators,
+             [&](OpBuilder &builder, Location at, ValueRange arguments) {
+               Value value = body(builder, at, arguments);
+               linalg::YieldOp::create(builder, at, value);
+             })
+      .getResult(0);
+}
+
+Value BodyLowering::elementwise(Operation *op) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  SmallVector<AffineMap> maps(op->getNumOperands(),
+                              b.getMultiDimIdentityMap(type.getRank()));
+  return parallel(
+      type, op->getOperands(), maps,
+      [&](OpBuilder &builder, Location, ValueRange arguments) {
+        IRMapping mapping;
+        mapping.map(op->getOperands(), arguments.take_front(maps.size()));
+        // An operand that is used twice has two arguments; any will do.
+        Operation *scalar = builder.clone(*op, mapping);
+        scalar->setDiscardableAttrs(DictionaryAttr::get(op->getContext()));
+        scalar->getResult(0).setType(type.getElementType());
+        return scalar->getResult(0);
+      });
+}
+
+Value BodyLowering::readThrough(Value operand, AffineMap map, Type result) {
+  return parallel(cast<RankedTensorType>(result), operand, map,
+                  [](OpBuilder &, Location, ValueRange arguments) {
+                    return arguments.front();
+                  });
+}
+
+Value BodyLowering::broadcast(BroadcastOp op) {
+  RankedTensorType from = typeOf(op.getOperand()), to = typeOf(op.getResult());
+  SmallVector<AffineExpr> position;
+  for (auto [dim, target] : llvm::enumerate(op.getDims()))
+    position.push_back(from.getDimSize(dim) == to.getDimSize(target)
+                           ? b.getAffineDimExpr(target)
+                           : b.getAffineConstantExpr(0));
+  return readThrough(op.getOperand(),
+                     AffineMap::get(to.getRank(), 0, position, b.getContext()),
+                     to);
+}
+
+Value BodyLowering::transpose(TransposeOp op) {
+  auto type = typeOf(op.getResult());
+  SmallVector<AffineExpr> position(type.getRank());
+  for (auto [dim, source] : llvm::enumerate(op.getDims()))
+    position[source] = b.getAffineDimExpr(dim);
+  return readThrough(
+      op.getOperand(),
+      AffineMap::get(type.getRank(), 0, position, b.getContext()), type);
+}
+
+/// The combination of two elements. Sums of predicates wrap around, as sums of
+/// other integers do.
+static Value combine(OpBuilder &b, Location loc, sharding::Reduction kind,
+                     Value x, Value y) {
+  bool isFloat = isa<FloatType>(x.getType()), isBool = x.getType().isInteger(1);
+  switch (kind) {
+  case sharding::Reduction::Sum:
+    if (isFloat)
+      return arith::AddFOp::create(b, loc, x, y);
+    return arith::AddIOp::create(b, loc, x, y);
+  case sharding::Reduction::Max:
+    if (isFloat)
+      return arith::MaximumFOp::create(b, loc, x, y);
+    if (isBool)
+      return arith::OrIOp::create(b, loc, x, y);
+    return arith::MaxSIOp::create(b, loc, x, y);
+  case sharding::Reduction::Min:
+    if (isFloat)
+      return arith::MinimumFOp::create(b, loc, x, y);
+    if (isBool)
+      return arith::AndIOp::create(b, loc, x, y);
+    return arith::MinSIOp::create(b, loc, x, y);
+  }
+  llvm_unreachable("three kinds of reduction");
+}
+
+static TypedAttr neutralElement(OpBuilder &b, sharding::Reduction kind,
+                                Type type) {
+  bool isMax = kind == sharding::Reduction::Max;
+  if (kind == sharding::Reduction::Sum)
+    return b.getZeroAttr(type);
+  if (auto real = dyn_cast<FloatType>(type))
+    return b.getFloatAttr(
+        type, APFloat::getInf(real.getFloatSemantics(), /*Negative=*/isMax));
+  unsigned width = type.getIntOrFloatBitWidth();
+  if (width == 1)
+    return b.getBoolAttr(!isMax);
+  return b.getIntegerAttr(type, isMax ? APInt::getSignedMinValue(width)
+                                      : APInt::getSignedMaxValue(width));
+}
+
+/// Sums of bf16 are formed in f32 and rounded once.
+Value BodyLowering::reduce(ReduceOp op) {
+  RankedTensorType from = typeOf(op.getOperand()), to = typeOf(op.getResult());
+  Type element = to.getElementType();
+  bool widen = element.isBF16() && op.getKind() == sharding::Reduction::Sum;
+  Type sumType = widen ? b.getF32Type() : element;
+  SmallVector<utils::IteratorType> iterators(from.getRank(),
+                                             utils::IteratorType::parallel);
+  for (int64_t dim : op.getDims())
+    iterators[dim] = utils::IteratorType::reduction;
+  SmallVector<AffineExpr> kept;
+  for (auto [dim, iterator] : llvm::enumerate(iterators))
+    if (iterator == utils::IteratorType::parallel)
+      kept.push_back(b.getAffineDimExpr(dim));
+  Value init = arith::ConstantOp::create(
+      b, loc,
+      DenseElementsAttr::get(
+          to.clone(sumType),
+          Attribute(neutralElement(b, op.getKind(), sumType))));
+  AffineMap maps[] = {b.getMultiDimIdentityMap(from.getRank()),
+                      AffineMap::get(from.getRank(), 0, kept, b.getContext())};
+  auto body = [&](OpBuilder &builder, Location at, ValueRange arguments) {
+    Value x = arguments[0];
+    if (widen)
+      x = arith::ExtFOp::create(builder, at, sumType, x);
+    linalg::YieldOp::create(
+        builder, at, combine(builder, at, op.getKind(), x, arguments[1]));
+  };
+  Value sum = linalg::GenericOp::create(b, loc, init.getType(), op.getOperand(),
+                                        init, maps, iterators, body)
+                  .getResult(0);
+  return widen ? convert(sum, element) : sum;
+}
+
+/// f32 to a narrower float.
+Value BodyLowering::convert(Value tensor, Type element) {
+  auto type = typeOf(tensor).clone(element);
+  return parallel(type, tensor, b.getMultiDimIdentityMap(type.getRank()),
+                  [&](OpBuilder &builder, Location at, ValueRange arguments) {
+                    return arith::TruncFOp::create(builder, at, element,
+                                                   arguments[0])
+                        .getResult();
+                  });
+}
+
+/// Dimensions of both shapes, grouped so that groups have as many elements:
+/// [6, 2, 4] and [3, 2, 8] give {6} {2, 4} and {3, 2} {8}.
+static void groupDimensions(ArrayRef<int64_t> from, ArrayRef<int64_t> to,
+                            SmallVector<ReassociationIndices> &fromGroups,
+                            SmallVector<ReassociationIndices> &toGroups) {
+  size_t i = 0, j = 0;
+  while (i < from.size() && j < to.size()) {
+    ReassociationIndices left{int64_t(i)}, right{int64_t(j)};
+    int64_t leftSize = from[i++], rightSize = to[j++];
+    while (leftSize != rightSize) {
+      if (leftSize < rightSize && i < from.size()) {
+        left.push_back(i);
+        leftSize *= from[i++];
+      } else {
+        right.push_back(j);
+        rightSize *= to[j++];
+      }
+    }
+    fromGroups.push_back(left);
+    toGroups.push_back(right);
+  }
+  // What is left has size 1.
+  for (; i < from.size() && !fromGroups.empty(); ++i)
+    fromGroups.back().push_back(i);
+  for (; j < to.size() && !toGroups.empty(); ++j)
+    toGroups.back().push_back(j);
+}
+
+Value BodyLowering::reshape(ReshapeOp op) {
+  RankedTensorType from = typeOf(op.getOperand()), to = typeOf(op.getResult());
+  if (from.getNumElements() == 0)
+    return tensor::EmptyOp::create(b, loc, to.getShape(), to.getElementType());
+  SmallVector<ReassociationIndices> fromGroups, toGroups;
+  groupDimensions(from.getShape(), to.getShape(), fromGroups, toGroups);
+  Value value = op.getOperand();
+  if (fromGroups.size() != size_t(from.getRank()))
+    value = tensor::CollapseShapeOp::create(b, loc, value, fromGroups);
+  if (toGroups.size() != size_t(to.getRank()))
+    value = tensor::ExpandShapeOp::create(b, loc, to, value, toGroups);
+  return value;
+}
+
+Value BodyLowering::slice(SliceOp op) {
+  auto type = typeOf(op.getResult());
+  auto attributes = [&](ArrayRef<int64_t> numbers) {
+    return getAsIndexOpFoldResult(b.getContext(), numbers);
+  };
+  return tensor::ExtractSliceOp::create(
+      b, loc, type, op.getOperand(), attributes(op.getStarts()),
+      attributes(type.getShape()), attributes(op.getStrides()));
+}
+
+Value BodyLowering::concat(ConcatOp op) {
+  return tensor::ConcatOp::create(b, loc, op.getResult().getType(), op.getDim(),
+                                  op.getOperands());
+}
+
+Value BodyLowering::iota(IotaOp op) {
+  auto type = typeOf(op.getResult());
+  Type element = type.getElementType();
+  return parallel(
+      type, {}, {}, [&](OpBuilder &builder, Location at, ValueRange) -> Value {
+        Value index = linalg::IndexOp::create(builder, at, op.getDim());
+        Type integer = isa<FloatType>(element) ? builder.getI64Type() : element;
+        index = arith::IndexCastOp::create(builder, at, integer, index);
+        if (integer == element)
+          return index;
+        return arith::SIToFPOp::create(builder, at, element, index);
+      });
+}
+
+LogicalResult BodyLowering::lower(Operation *op) {
+  b.setInsertionPoint(op);
+  loc = op->getLoc();
+  Value value = llvm::TypeSwitch<Operation *, Value>(op)
+                    .Case([&](BroadcastOp op) { return broadcast(op); })
+                    .Case([&](TransposeOp op) { return transpose(op); })
+                    .Case([&](ReduceOp op) { return reduce(op); })
+                    .Case([&](ReshapeOp op) { return reshape(op); })
+                    .Case([&](SliceOp op) { return slice(op); })
+                    .Case([&](ConcatOp op) { return concat(op); })
+                    .Case([&](IotaOp op) { return iota(op); })
+                    .Default([&](Operation *op) {
+                      return OpTrait::hasElementwiseMappableTraits(op)
+                                 ? elementwise(op)
+                                 : Value();
+                    });
+  if (!value)
+    return op->emitOpError("has no lowering to linalg; expected an "
+                           "element-wise op or a tensor op of the dialect");
+  op->getResult(0).replaceAllUsesWith(value);
+  op->erase();
+  return success();
+}
+
+/// What is in a kernel body and stays.
+static bool isLowered(Operation *op) {
+  return isa<arith::ConstantOp, func::ReturnOp>(op) ||
+         isa<tensor::TensorDialect, linalg::LinalgDialect>(op->getDialect()) ||
+         llvm::none_of(op->getResultTypes(),
+                       [](Type type) { return isa<ShapedType>(type); });
+}
+
+namespace {
+
+struct LowerKernels : weft::impl::LowerKernelsBase<LowerKernels> {
+  using LowerKernelsBase::LowerKernelsBase;
+
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    // A producer is computed inside of its consumer if no one else needs it.
+    linalg::populateElementwiseOpsFusionPatterns(
+        patterns, [](OpOperand *operand) {
+          return operand->get().hasOneUse() &&
+                 isa<linalg::GenericOp>(operand->get().getDefiningOp());
+        });
+    linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+    FrozenRewritePatternSet fusion(std::move(patterns));
+    for (auto kernel : getOperation().getOps<func::FuncOp>()) {
+      if (!kernel->hasAttr("weft.kernel"))
+        continue;
+      if (failed(lowerBody(kernel)) ||
+          failed(applyPatternsGreedily(kernel, fusion)))
+        return signalPassFailure();
+      kernel.walk([&](linalg::GenericOp) { ++loops; });
+    }
+  }
+
+  LogicalResult lowerBody(func::FuncOp kernel) {
+    BodyLowering lowering(&getContext());
+    for (Operation &op : llvm::make_early_inc_range(kernel.getBody().getOps()))
+      if (!isLowered(&op) && failed(lowering.lower(&op)))
+        return failure();
+    return success();
+  }
+};
+
+} // namespace

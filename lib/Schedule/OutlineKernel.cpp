@@ -1,0 +1,188 @@
+//===- OutlineKernel.cpp - A group of ops as a function -------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OutlineKernel.h"
+
+#include "weft/IR/WeftOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace weft;
+
+func::FuncOp KernelLibrary::insert(func::FuncOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  kernel.print(stream, OpPrintingFlags().useLocalScope());
+  auto [it, isNew] = byText.insert({text, kernel});
+  if (!isNew) {
+    kernel.erase();
+    return it->second;
+  }
+  std::string name;
+  do
+    name = "kernel_" + std::to_string(next++);
+  while (module.lookupSymbol(name));
+  kernel.setName(name);
+  module.push_back(kernel);
+  return kernel;
+}
+
+namespace {
+
+/// What a group needs from outside and gives to it.
+struct Interface {
+  llvm::SetVector<Value> operands, results;
+  /// Axes whose position it needs, numbered.
+  llvm::MapVector<Attribute, unsigned> positions;
+};
+
+/// Builds the body of one kernel.
+class Outliner {
+public:
+  Outliner(func::FuncOp kernel, const Interface &interface)
+      : b(OpBuilder::atBlockBegin(kernel.addEntryBlock())), kernel(kernel),
+        interface(interface) {
+    for (auto [number, operand] : llvm::enumerate(interface.operands))
+      mapping.map(operand, kernel.getArgument(number));
+  }
+
+  void copy(Operation *op);
+  void finish();
+
+private:
+  Value positionAlong(Attribute axes) {
+    return kernel.getArgument(interface.operands.size() +
+                              interface.positions.lookup(axes));
+  }
+  void copyAllSlice(AllSliceOp op);
+
+  OpBuilder b;
+  func::FuncOp kernel;
+  const Interface &interface;
+  IRMapping mapping;
+};
+
+} // namespace
+
+static Interface findInterface(ArrayRef<Operation *> ops) {
+  Interface interface;
+  DenseSet<Operation *> inside(ops.begin(), ops.end());
+  auto needsPosition = [&](Attribute axes) {
+    interface.positions.insert({axes, interface.positions.size()});
+  };
+  for (Operation *op : ops) {
+    if (auto slice = dyn_cast<AllSliceOp>(op))
+      needsPosition(slice.getAxesAttr());
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (auto position = dyn_cast_or_null<PositionOp>(producer))
+        needsPosition(position.getAxesAttr());
+      else if (!producer || (!inside.contains(producer) &&
+                             !isa<arith::ConstantOp>(producer)))
+        interface.operands.insert(operand);
+    }
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(),
+                       [&](Operation *user) { return !inside.contains(user); }))
+        interface.results.insert(result);
+  }
+  return interface;
+}
+
+/// The own part of a dimension is a slice at a multiple of its size.
+void Outliner::copyAllSlice(AllSliceOp op) {
+  Location loc = op.getLoc();
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  Value position = tensor::ExtractOp::create(
+      b, loc, positionAlong(op.getAxesAttr()), ValueRange());
+  position = arith::IndexCastOp::create(b, loc, b.getIndexType(), position);
+  Value size =
+      arith::ConstantIndexOp::create(b, loc, type.getDimSize(op.getDim()));
+  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0));
+  offsets[op.getDim()] =
+      arith::MulIOp::create(b, loc, position, size).getResult();
+  SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
+  Value slice = tensor::ExtractSliceOp::create(
+      b, loc, type, mapping.lookup(op.getOperand()), offsets,
+      getAsIndexOpFoldResult(b.getContext(), type.getShape()), strides);
+  mapping.map(op.getResult(), slice);
+}
+
+void Outliner::copy(Operation *op) {
+  for (Value operand : op->getOperands()) {
+    if (mapping.contains(operand))
+      continue;
+    if (auto position = operand.getDefiningOp<PositionOp>())
+      mapping.map(operand, positionAlong(position.getAxesAttr()));
+    else
+      copy(operand.getDefiningOp()); // a constant
+  }
+  if (auto slice = dyn_cast<AllSliceOp>(op))
+    return copyAllSlice(slice);
+  Operation *copied = b.clone(*op, mapping);
+  copied->setDiscardableAttrs(DictionaryAttr::get(b.getContext()));
+}
+
+void Outliner::finish() {
+  SmallVector<Value> returned;
+  for (Value result : interface.results)
+    returned.push_back(mapping.lookup(result));
+  func::ReturnOp::create(b, kernel.getLoc(), returned);
+}
+
+static func::FuncOp createFunction(OpBuilder &b, Location loc,
+                                   const Interface &interface) {
+  SmallVector<Type> inputs, results;
+  for (Value operand : interface.operands)
+    inputs.push_back(operand.getType());
+  inputs.append(interface.positions.size(),
+                RankedTensorType::get({}, b.getI32Type()));
+  for (Value result : interface.results)
+    results.push_back(result.getType());
+  auto kernel =
+      func::FuncOp::create(loc, "kernel", b.getFunctionType(inputs, results));
+  kernel.setPrivate();
+  kernel->setAttr("weft.kernel", b.getUnitAttr());
+  for (unsigned i = interface.operands.size(); i < inputs.size(); ++i)
+    kernel.setArgAttr(i, "weft.position", b.getUnitAttr());
+  return kernel;
+}
+
+void weft::outlineKernel(ArrayRef<Operation *> ops, KernelLibrary &library) {
+  Interface interface = findInterface(ops);
+  OpBuilder b(ops.back());
+  SmallVector<Location> locations;
+  for (Operation *op : ops)
+    locations.push_back(op->getLoc());
+  Location loc = b.getFusedLoc(locations);
+
+  func::FuncOp kernel = createFunction(b, loc, interface);
+  Outliner outliner(kernel, interface);
+  for (Operation *op : ops)
+    outliner.copy(op);
+  outliner.finish();
+  kernel = library.insert(kernel);
+
+  SmallVector<Attribute> positions;
+  for (const auto &position : interface.positions)
+    positions.push_back(position.first);
+  auto launch = LaunchOp::create(
+      b, loc, kernel.getResultTypes(), kernel.getName(),
+      interface.operands.getArrayRef(),
+      positions.empty() ? ArrayAttr() : b.getArrayAttr(positions),
+      DenseI64ArrayAttr());
+  for (auto [old, result] :
+       llvm::zip_equal(interface.results, launch.getResults()))
+    Value(old).replaceAllUsesWith(result);
+  for (Operation *op : llvm::reverse(ops))
+    op->erase();
+}

@@ -1,0 +1,145 @@
+// RUN: shard-opt %s --weft-fuse-kernels --split-input-file | FileCheck %s
+
+// A softmax is one kernel, and equal kernels are one function.
+
+// CHECK-LABEL: func.func @softmax_twice
+// CHECK-SAME:      (%[[X:.*]]: tensor<4x8xf32>, %[[Y:.*]]: tensor<4x8xf32>)
+// CHECK:         %[[A:.*]] = weft.launch @kernel_0(%[[X]]) :
+// CHECK:         %[[B:.*]] = weft.launch @kernel_0(%[[Y]]) :
+// CHECK:         return %[[A]], %[[B]]
+// CHECK-LABEL: func.func private @kernel_0
+// CHECK-SAME:      attributes {weft.kernel}
+// CHECK:         weft.reduce max
+// CHECK:         arith.divf
+// CHECK-NOT:   @kernel_1
+func.func @softmax_twice(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>)
+    -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %m = weft.reduce max %x dims = [1] : tensor<4x8xf32> -> tensor<4xf32>
+  %ms = weft.broadcast %m dims = [0] : tensor<4xf32> -> tensor<4x8xf32>
+  %d = arith.subf %x, %ms : tensor<4x8xf32>
+  %e = math.exp %d : tensor<4x8xf32>
+  %s = weft.reduce sum %e dims = [1] : tensor<4x8xf32> -> tensor<4xf32>
+  %ss = weft.broadcast %s dims = [0] : tensor<4xf32> -> tensor<4x8xf32>
+  %p = arith.divf %e, %ss : tensor<4x8xf32>
+
+  %m1 = weft.reduce max %y dims = [1] : tensor<4x8xf32> -> tensor<4xf32>
+  %ms1 = weft.broadcast %m1 dims = [0] : tensor<4xf32> -> tensor<4x8xf32>
+  %d1 = arith.subf %y, %ms1 : tensor<4x8xf32>
+  %e1 = math.exp %d1 : tensor<4x8xf32>
+  %s1 = weft.reduce sum %e1 dims = [1] : tensor<4x8xf32> -> tensor<4xf32>
+  %ss1 = weft.broadcast %s1 dims = [0] : tensor<4xf32> -> tensor<4x8xf32>
+  %p1 = arith.divf %e1, %ss1 : tensor<4x8xf32>
+  return %p, %p1 : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// -----
+
+// The backward of tanh and the bias gradient share a kernel; the update of the
+// bias needs the finished sum and does not.
+
+// CHECK-LABEL: func.func @tanh_backward
+// CHECK:         %[[K:.*]]:2 = weft.launch @kernel_0(
+// CHECK-DAG:     weft.gemm %[[K]]#0
+// CHECK-DAG:     weft.launch @kernel_1(%{{.*}}, %[[K]]#1)
+// CHECK-LABEL: func.func private @kernel_0
+// CHECK:         arith.mulf
+// CHECK:         weft.reduce sum
+// CHECK-LABEL: func.func private @kernel_1
+// CHECK:         arith.subf
+func.func @tanh_backward(%h: tensor<4x8xf32>, %g: tensor<4x8xf32>,
+                         %w: tensor<8x8xf32>, %bias: tensor<8xf32>)
+    -> (tensor<4x8xf32>, tensor<8xf32>) {
+  %one = arith.constant dense<1.0> : tensor<4x8xf32>
+  %hh = arith.mulf %h, %h : tensor<4x8xf32>
+  %t = arith.subf %one, %hh : tensor<4x8xf32>
+  %dz = arith.mulf %g, %t : tensor<4x8xf32>
+  %dx = weft.gemm %dz, %w batch = 1 m = 4 n = 8 k = 8
+      strides = [32, 8, 1] x [64, 1, 8] -> [32, 8, 1]
+      : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %db = weft.reduce sum %dz dims = [0] : tensor<4x8xf32> -> tensor<8xf32>
+  %b = arith.subf %bias, %db : tensor<8xf32>
+  return %dx, %b : tensor<4x8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// The momentum term could be computed before the product, but only its result's
+// user needs it: one kernel after the product.
+
+// CHECK-LABEL: func.func @momentum
+// CHECK-NOT:     weft.launch
+// CHECK:         %[[G:.*]] = weft.gemm
+// CHECK:         weft.launch @kernel_0(
+// CHECK-NOT:     weft.launch
+func.func @momentum(%p: tensor<8x8xf32>, %m: tensor<8x8xf32>,
+                    %x: tensor<8x8xf32>)
+    -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %mu = arith.constant dense<0.9> : tensor<8x8xf32>
+  %mm = arith.mulf %m, %mu : tensor<8x8xf32>
+  %g = weft.gemm %x, %x batch = 1 m = 8 n = 8 k = 8
+      strides = [64, 8, 1] x [64, 8, 1] -> [64, 8, 1]
+      : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %m1 = arith.addf %mm, %g : tensor<8x8xf32>
+  %p1 = arith.subf %p, %m1 : tensor<8x8xf32>
+  return %p1, %m1 : tensor<8x8xf32>, tensor<8x8xf32>
+}
+
+// -----
+
+// What a collective waits for is not held up: the doubling comes after.
+
+weft.mesh @mesh = <["data"=2]>
+// CHECK-LABEL: func.func @collective
+// CHECK:         %[[S:.*]] = weft.launch @kernel_0(
+// CHECK-DAG:     weft.all_reduce sum %[[S]]
+// CHECK-DAG:     weft.launch @kernel_1(%[[S]])
+func.func @collective(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %s = math.tanh %x : tensor<4x8xf32>
+  %r = weft.all_reduce sum %s over <@mesh, {"data"}> : tensor<4x8xf32>
+  %d = arith.addf %s, %s : tensor<4x8xf32>
+  return %r, %d : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// -----
+
+// The own part of a tensor and the position itself come in as positions.
+
+weft.mesh @mesh = <["data"=2, "model"=2]>
+// CHECK-LABEL: func.func @own_part
+// CHECK-NEXT:    weft.launch @kernel_0(%arg0)
+// CHECK-SAME:      positions = [#weft.axes<@mesh, {"data"}>, #weft.axes<@mesh, {"model"}>]
+// CHECK-NEXT:    return
+// CHECK-LABEL: func.func private @kernel_0
+// CHECK-SAME:      %[[D:[a-z0-9]+]]: tensor<i32> {weft.position}, %[[M:[a-z0-9]+]]: tensor<i32> {weft.position})
+// CHECK:         %[[N:.*]] = tensor.extract %[[D]][]
+// CHECK:         %[[I:.*]] = arith.index_cast %[[N]]
+// CHECK:         %[[O:.*]] = arith.muli %[[I]], %c2
+// CHECK:         tensor.extract_slice %{{.*}}[%[[O]], 0] [2, 8] [1, 1]
+// CHECK:         weft.broadcast %[[M]]
+func.func @own_part(%x: tensor<4x8xi32>) -> tensor<2x8xi32> {
+  %s = weft.all_slice %x dim = 0 over <@mesh, {"data"}>
+      : tensor<4x8xi32> -> tensor<2x8xi32>
+  %p = weft.position over <@mesh, {"model"}> : tensor<i32>
+  %b = weft.broadcast %p dims = [] : tensor<i32> -> tensor<2x8xi32>
+  %y = arith.addi %s, %b : tensor<2x8xi32>
+  return %y : tensor<2x8xi32>
+}
+
+// -----
+
+// Reshapes between kernels and products cost nothing and stay; constants that
+// are needed in memory do, too.
+
+// CHECK-LABEL: func.func @views
+// CHECK-DAG:     %[[C:.*]] = arith.constant dense<2.000000e+00>
+// CHECK-DAG:     %[[R:.*]] = weft.reshape %arg0
+// CHECK:         weft.gemm %[[R]], %[[C]]
+// CHECK-NOT:     weft.launch
+func.func @views(%x: tensor<2x2x8xf32>) -> tensor<4x8xf32> {
+  %c = arith.constant dense<2.0> : tensor<8x8xf32>
+  %r = weft.reshape %x : tensor<2x2x8xf32> -> tensor<4x8xf32>
+  %y = weft.gemm %r, %c batch = 1 m = 4 n = 8 k = 8
+      strides = [32, 8, 1] x [64, 8, 1] -> [32, 8, 1]
+      : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}

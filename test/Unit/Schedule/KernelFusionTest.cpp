@@ -1,0 +1,223 @@
+//===- KernelFusionTest.cpp - Which ops share a kernel --------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Schedule/KernelFusion.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <numeric>
+#include <random>
+
+using namespace weft;
+using ::testing::ElementsAre;
+
+namespace {
+
+using Shape = llvm::SmallVector<int64_t>;
+
+/// Builds a program op by op; each function returns the number of the op.
+class Program {
+public:
+  unsigned add(FusionKind kind, std::vector<unsigned> operands, Shape shape) {
+    FusionOp op;
+    op.kind = kind;
+    op.operands = std::move(operands);
+    op.bytes = 4 * std::accumulate(shape.begin(), shape.end(), int64_t(1),
+                                   std::multiplies<>());
+    op.shape = std::move(shape);
+    ops.push_back(op);
+    return ops.size() - 1;
+  }
+  unsigned elementwise(std::vector<unsigned> operands, Shape shape) {
+    return add(FusionKind::Elementwise, std::move(operands), std::move(shape));
+  }
+  unsigned barrier(std::vector<unsigned> operands, Shape shape) {
+    return add(FusionKind::Barrier, std::move(operands), std::move(shape));
+  }
+  unsigned collective(std::vector<unsigned> operands, Shape shape) {
+    unsigned op = barrier(std::move(operands), std::move(shape));
+    ops[op].isCollective = true;
+    return op;
+  }
+  unsigned reduce(unsigned operand, Shape from, Shape dims, Shape shape) {
+    unsigned op = add(FusionKind::Reduction, {operand}, std::move(shape));
+    ops[op].operandShape = std::move(from);
+    ops[op].reducedDims = std::move(dims);
+    return op;
+  }
+  std::vector<int> groups() const { return groupIntoKernels(ops); }
+
+  std::vector<FusionOp> ops;
+};
+
+TEST(KernelFusion, ChainIsOneKernel) {
+  Program p;
+  unsigned a = p.elementwise({}, {4, 8});
+  unsigned b = p.elementwise({a}, {4, 8});
+  p.elementwise({a, b}, {4, 8});
+  EXPECT_THAT(p.groups(), ElementsAre(0, 0, 0));
+}
+
+TEST(KernelFusion, NothingCrossesABarrier) {
+  Program p;
+  unsigned a = p.elementwise({}, {4, 8});
+  unsigned gemm = p.barrier({a}, {4, 8});
+  p.elementwise({a, gemm}, {4, 8});
+  EXPECT_THAT(p.groups(), ElementsAre(0, -1, 1));
+}
+
+TEST(KernelFusion, RowsOfReductionsMustAgree) {
+  Program p;
+  unsigned x = p.elementwise({}, {4, 8, 16});
+  unsigned rows = p.reduce(x, {4, 8, 16}, {2}, {4, 8});
+  unsigned other = p.reduce(x, {4, 8, 16}, {1, 2}, {4});
+  auto group = p.groups();
+  EXPECT_EQ(group[x], group[rows]);
+  EXPECT_NE(group[rows], group[other]);
+}
+
+TEST(KernelFusion, SumOverRowsEndsAKernel) {
+  Program p;
+  unsigned x = p.elementwise({}, {4, 8});
+  unsigned sum = p.reduce(x, {4, 8}, {0}, {8});
+  unsigned update = p.elementwise({sum}, {8});
+  auto group = p.groups();
+  EXPECT_EQ(group[x], group[sum]);
+  EXPECT_NE(group[sum], group[update]);
+}
+
+TEST(KernelFusion, LossOverRowsJoinsTheSoftmax) {
+  Program p;
+  unsigned x = p.barrier({}, {4, 8});
+  unsigned e = p.elementwise({x}, {4, 8});
+  unsigned s = p.reduce(e, {4, 8}, {1}, {4});
+  unsigned l = p.elementwise({s}, {4});
+  unsigned loss = p.reduce(l, {4}, {0}, {});
+  unsigned b = p.add(FusionKind::RowBroadcast, {s}, {4, 8});
+  unsigned y = p.elementwise({e, b}, {4, 8});
+  auto group = p.groups();
+  for (unsigned op : {s, l, loss, b, y})
+    EXPECT_EQ(group[e], group[op]) << op;
+}
+
+/// a -> b -> c with b in a kernel of its own: joining a and c would make each
+/// wait for the other.
+TEST(KernelFusion, NoDetour) {
+  Program p;
+  unsigned a = p.elementwise({}, {4, 8});
+  unsigned b = p.reduce(a, {4, 8}, {0}, {8});
+  unsigned back = p.add(FusionKind::Movement, {b}, {4, 8});
+  unsigned c = p.elementwise({a, back}, {4, 8});
+  auto group = p.groups();
+  EXPECT_EQ(group[a], group[b]);
+  EXPECT_EQ(group[back], group[c]);
+  EXPECT_NE(group[a], group[c]);
+}
+
+TEST(KernelFusion, LateUseOfAnArgumentIsDelayed) {
+  Program p;
+  unsigned early = p.elementwise({}, {8, 8});
+  unsigned gemm = p.barrier({}, {8, 8});
+  unsigned use = p.elementwise({early, gemm}, {8, 8});
+  auto group = p.groups();
+  EXPECT_EQ(group[early], group[use]);
+}
+
+/// Delaying the reduction would keep its large operand alive.
+TEST(KernelFusion, ReductionIsNotDelayed) {
+  Program p;
+  unsigned x = p.barrier({}, {64, 8});
+  unsigned sum = p.reduce(x, {64, 8}, {0}, {8});
+  unsigned gemm = p.barrier({x}, {8});
+  unsigned use = p.elementwise({sum, gemm}, {8});
+  auto levels = computeFusionLevels(p.ops);
+  EXPECT_LT(levels[sum], levels[use]);
+}
+
+TEST(KernelFusion, CollectiveIsNotHeldUp) {
+  Program p;
+  unsigned x = p.elementwise({}, {4, 8});
+  p.collective({x}, {4, 8});
+  unsigned other = p.elementwise({x}, {4, 8});
+  auto group = p.groups();
+  EXPECT_NE(group[x], group[other]);
+}
+
+TEST(KernelFusion, ReadersOfOneValueShareIt) {
+  Program p;
+  unsigned x = p.barrier({}, {4, 8});
+  unsigned y = p.elementwise({x}, {4, 8});
+  unsigned sum = p.reduce(x, {4, 8}, {0}, {8});
+  auto group = p.groups();
+  EXPECT_EQ(group[y], group[sum]);
+}
+
+TEST(KernelFusion, ReshapesAtTheBorderAreFree) {
+  Program p;
+  unsigned a = p.elementwise({}, {2, 3, 8});
+  unsigned inner = p.add(FusionKind::Reshape, {a}, {6, 8});
+  p.ops[inner].operandShape = {2, 3, 8};
+  unsigned b = p.elementwise({inner}, {6, 8});
+  unsigned outer = p.add(FusionKind::Reshape, {b}, {48});
+  p.ops[outer].operandShape = {6, 8};
+  EXPECT_THAT(p.groups(), ElementsAre(0, 0, 0, -1));
+}
+
+/// Groups and barriers, taken as single steps, must have an order.
+TEST(KernelFusion, RandomProgramsStayAcyclic) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    Program p;
+    for (unsigned op = 0; op < 60; ++op) {
+      std::vector<unsigned> operands;
+      for (int i = 0; i < 2 && op > 0; ++i)
+        operands.push_back(op - 1 - random() % std::min(op, 12u));
+      switch (random() % 6) {
+      case 0:
+        p.barrier(operands, {4, 8});
+        break;
+      case 1:
+        p.reduce(operands.empty() ? p.elementwise({}, {4, 8}) : operands[0],
+                 {4, 8}, {int64_t(random() % 2)}, {4});
+        break;
+      case 2:
+        p.add(FusionKind::Transpose, operands, {4, 8});
+        break;
+      default:
+        p.elementwise(operands, {4, 8});
+      }
+    }
+    auto group = p.groups();
+    // Steps: groups, then every op of none.
+    std::vector<unsigned> step(p.ops.size());
+    unsigned steps = *std::max_element(group.begin(), group.end()) + 1;
+    for (unsigned op = 0; op < p.ops.size(); ++op)
+      step[op] = group[op] == -1 ? steps++ : group[op];
+    std::vector<std::vector<unsigned>> before(steps);
+    for (unsigned op = 0; op < p.ops.size(); ++op)
+      for (unsigned operand : p.ops[op].operands)
+        if (step[operand] != step[op])
+          before[step[op]].push_back(step[operand]);
+    std::vector<int> state(steps);
+    std::function<bool(unsigned)> isAcyclic = [&](unsigned at) {
+      if (state[at] != 0)
+        return state[at] == 2;
+      state[at] = 1;
+      for (unsigned other : before[at])
+        if (!isAcyclic(other))
+          return false;
+      state[at] = 2;
+      return true;
+    };
+    for (unsigned at = 0; at < steps; ++at)
+      ASSERT_TRUE(isAcyclic(at)) << "seed " << seed;
+  }
+}
+
+} // namespace
