@@ -163,6 +163,16 @@ static SmallVector<int64_t> permuted(ArrayRef<int64_t> shape,
   return llvm::map_to_vector(order, [&](int64_t dim) { return shape[dim]; });
 }
 
+/// Whether the runtime multiplies matrices of these types.
+static bool hasGemm(DotGeneralOp dot) {
+  Type in = dot.getLhs().getType().getElementType();
+  Type out = dot.getType().getElementType();
+  if (in.isBF16() && out.isF32())
+    return true;
+  return in == out && (in.isBF16() || in.isF32() || in.isF64() ||
+                       in.isInteger(32) || in.isInteger(64));
+}
+
 /// Replaces `dot`; returns how many tensors have to be moved for it.
 static int64_t lower(DotGeneralOp dot) {
   OperandView views[] = {viewOf(dot.getLhs()), viewOf(dot.getRhs())};
@@ -210,10 +220,11 @@ struct LowerGemms : weft::impl::LowerGemmsBase<LowerGemms> {
     SmallVector<DotGeneralOp> dots;
     getOperation().walk([&](DotGeneralOp dot) { dots.push_back(dot); });
     for (DotGeneralOp dot : dots) {
-      Type element = dot.getType().getElementType();
-      if (!element.isF32() && !element.isBF16()) {
-        dot.emitOpError("has no GEMM for results of ")
-            << element << "; compute it in f32 or bf16";
+      if (!hasGemm(dot)) {
+        dot.emitOpError("has no GEMM from ")
+            << dot.getLhs().getType().getElementType() << " to "
+            << dot.getType().getElementType()
+            << "; compute it in bf16, f32, f64, i32 or i64";
         signalPassFailure();
         continue;
       }

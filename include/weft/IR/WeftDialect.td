@@ -43,6 +43,10 @@ def Weft_Dialect : Dialect {
     | `weft.name` | function argument, function result | the name of the input, output or state |
     | `weft.global_type` | function argument, function result | ranked tensor type before partitioning |
     | `weft.kernel` | private function | unit: the function is the body of a kernel |
+    | `weft.in_place` | kernel | pairs of an operand and a result that may share a buffer, one after the other |
+    | `weft.offset` | argument of an entry | place in the arena, in bytes |
+    | `weft.offsets` | op of a schedule | places of the results |
+    | `weft.arena_bytes`, `weft.liveness_bytes` | entry | bytes of the arena used, and the least any layout needs |
 
     Example:
 
@@ -74,6 +78,7 @@ def Weft_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kGlobalTypeAttrName =
         "weft.global_type";
     static constexpr ::llvm::StringLiteral kKernelAttrName = "weft.kernel";
+    static constexpr ::llvm::StringLiteral kInPlaceAttrName = "weft.in_place";
 
   private:
     void registerAttributes();

@@ -32,6 +32,58 @@ def LowerGemms : Pass<"weft-lower-gemms", "::mlir::ModuleOp"> {
   ];
 }
 
+def FuseKernels : Pass<"weft-fuse-kernels", "::mlir::ModuleOp"> {
+  let summary = "Group element-wise work, broadcasts and reductions into kernels";
+  let description = [{
+    **Needs** entries whose matrix products are GEMMs.
+
+    **Does** move every op that is neither a GEMM nor a collective into a
+    private function marked `weft.kernel`, together with the ops that it can be
+    computed with in one walk over memory, and call it with `weft.launch`.
+    Reductions over trailing dimensions stay inside of a kernel (a softmax is
+    one); those over leading dimensions end it. What feeds a collective is not
+    held up by work that does not. Constants, counters and positions are
+    computed anew in each kernel. Equal kernels become one function.
+
+    **Leaves** launches, GEMMs, collectives, and, free of cost, reshapes between
+    them and constants that are needed in memory.
+
+    **Example** `test/Schedule/fuse-kernels.mlir`.
+  }];
+  let dependentDialects = [
+    "::weft::WeftDialect", "::mlir::func::FuncDialect",
+    "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"launches", "launches", "Kernels called">,
+    Statistic<"kernels", "kernels", "Distinct kernels">,
+    Statistic<"fusedOps", "fused-ops", "Ops that moved into kernels">
+  ];
+}
+
+def LowerKernels : Pass<"weft-lower-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turn the bodies of kernels into linalg";
+  let description = [{
+    **Needs** kernel functions of element-wise ops and tensor ops.
+
+    **Does** write each op as a `linalg.generic`, a slice or a reshape of the
+    tensor dialect, and compute element-wise ops inside of their only consumer.
+    Sums of bf16 are formed in f32.
+
+    **Leaves** kernels that `compileKernels` takes; other functions untouched.
+
+    **Example** `test/Schedule/lower-kernels.mlir`.
+  }];
+  let dependentDialects = [
+    "::weft::WeftDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect"
+  ];
+  let statistics = [
+    Statistic<"loops", "loops", "linalg.generic ops left">
+  ];
+}
+
 def StartCollectives : Pass<"weft-start-collectives", "::mlir::ModuleOp"> {
   let summary = "Order the ops so that communication runs beside computation";
   let description = [{
@@ -64,7 +116,8 @@ def PlanMemory : Pass<"weft-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Give every value a place in the arena";
   let description = [{
     **Needs** ordered entries: launches, GEMMs, starts and waits, copies, views
-    and constants.
+    and constants; on kernels, `weft.in_place` with what
+    `--weft-find-in-place` finds.
 
     **Does** put the states at fixed offsets that all entries share, behind them
     the constants, and then, for each entry on its own, everything else where it

@@ -1,0 +1,65 @@
+//===- Compile.h - The compiler as a library --------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What shard-compile does, for programs that embed the compiler. Problems are
+// diagnostics of the context.
+//
+// Example:
+//
+//   DialectRegistry registry;
+//   registerAllWeftDialects(registry);
+//   MLIRContext context(registry);
+//   CompileOptions options;
+//   options.mesh = "data=4";
+//   FailureOr<std::string> plan = compileText(text, "model.mlir", context,
+//                                             options);
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_COMPILE_H
+#define WEFT_COMPILE_H
+
+#include "weft/Codegen/CpuTarget.h"
+#include "weft/Phases.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <string>
+
+namespace weft {
+
+struct CompileOptions {
+  PipelineOptions pipeline;
+  /// Sizes of mesh axes that replace those of the module:
+  /// "data=2,model=4". Axes that are not named keep theirs.
+  std::string mesh;
+  TargetOptions target;
+};
+
+/// Replaces the sizes of axes of the module's mesh. Reports text that is no
+/// list of sizes, axes that the mesh does not have, and sizes below 1.
+mlir::LogicalResult overrideMesh(mlir::ModuleOp module, llvm::StringRef sizes);
+
+/// Brings a graph to the given form, in place. For Form::Plan: to a schedule.
+mlir::LogicalResult lowerModule(mlir::ModuleOp module, Form form,
+                                const CompileOptions &options);
+
+/// The bytes of the plan of a graph. The module is used up: it becomes the
+/// schedule that the plan holds.
+mlir::FailureOr<std::string> compileModule(mlir::ModuleOp module,
+                                           const CompileOptions &options);
+
+/// As above, for a module as text; `name` is its file name in messages.
+mlir::FailureOr<std::string> compileText(llvm::StringRef text,
+                                         llvm::StringRef name,
+                                         mlir::MLIRContext &context,
+                                         const CompileOptions &options);
+
+} // namespace weft
+
+#endif // WEFT_COMPILE_H

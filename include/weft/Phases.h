@@ -1,0 +1,65 @@
+//===- Phases.h - The pipeline of the compiler ------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The phases that lead from form to form, as readable lists of passes
+// (lib/Phases.cpp); each ends with the check of the form that it promises.
+//
+// Example: everything up to the SPMD program
+//
+//   PassManager pm(module.getContext());
+//   buildPipeline(pm, PipelineOptions(), Form::Spmd);
+//   if (failed(pm.run(module))) ...
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_PHASES_H
+#define WEFT_PHASES_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
+
+namespace mlir {
+class DialectRegistry;
+class OpPassManager;
+} // namespace mlir
+
+namespace weft {
+
+/// The forms of a program, in order. The last one, the plan, is no module:
+/// compileModule (Compile.h) makes it.
+enum class Form { Graph, Sharded, Spmd, Schedule, Plan };
+
+/// `graph`, `sharded`, `spmd`, `schedule`, `plan`.
+llvm::StringRef stringifyForm(Form form);
+std::optional<Form> symbolizeForm(llvm::StringRef name);
+
+struct PipelineOptions {
+  /// Let collectives run beside computation.
+  bool overlapCollectives = true;
+};
+
+/// The phases up to a form. A plan needs the passes of the schedule.
+void buildPipeline(mlir::OpPassManager &pm, const PipelineOptions &options,
+                   Form stopAfter);
+
+// One phase each; buildPipeline is made of them.
+void buildPropagatePipeline(mlir::OpPassManager &pm);
+void buildPartitionPipeline(mlir::OpPassManager &pm);
+void buildSchedulePipeline(mlir::OpPassManager &pm,
+                           const PipelineOptions &options);
+
+/// The dialects of all forms, with the interfaces attached to upstream ops.
+void registerAllWeftDialects(mlir::DialectRegistry &registry);
+/// All passes of this project, and the pipelines
+///   weft-propagate-pipeline, weft-partition-pipeline, weft-schedule-pipeline,
+///   weft-pipeline{stop-after=<form> overlap-collectives=<bool>}.
+void registerAllWeftPasses();
+
+} // namespace weft
+
+#endif // WEFT_PHASES_H

@@ -1,0 +1,110 @@
+//===- EntryBuffers.h - The buffers behind the values of an entry -*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Several values of a schedule share one buffer: a view and its operand, a
+// pending tensor and what the wait for it gives, a result that a kernel writes
+// in place, a state and its next value. This analysis finds the buffers of an
+// entry, what each is for, and when it is alive. The memory planner lays them
+// out; the plan writer lists them.
+//
+// Time is counted in instructions: launches, GEMMs, starts, waits and copies,
+// from 0. A collective touches its operand and its result until its wait.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_SCHEDULE_ENTRYBUFFERS_H
+#define WEFT_SCHEDULE_ENTRYBUFFERS_H
+
+#include "weft/Schedule/ProgramStates.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace weft {
+
+/// What a buffer is for: `BufferKind` of the plan.
+enum class BufferRole : uint8_t { Input, Output, State, Constant, Temporary };
+
+struct EntryBuffer {
+  BufferRole role = BufferRole::Temporary;
+  /// In the order of the program. Empty if merged into another buffer.
+  llvm::SmallVector<mlir::Value, 2> values;
+  int64_t bytes = 0;
+  /// Instructions of the first write and the last use; the number of
+  /// instructions for what outlives the entry.
+  int64_t first = 0, last = 0;
+  /// State only: index in the ProgramStates.
+  int32_t state = -1;
+};
+
+/// Whether the results of the entry are in the buffers they must end in.
+enum class ResultBinding {
+  /// A result is a value like others, kept to the end.
+  Loose,
+  /// A result that is a state is in the state's buffer, others are outputs.
+  Bound,
+};
+
+class EntryBuffers {
+public:
+  EntryBuffers(mlir::func::FuncOp entry, const ProgramStates &states,
+               ResultBinding binding);
+
+  llvm::ArrayRef<mlir::Operation *> instructions() const {
+    return instructions_;
+  }
+  /// Position of an op among the instructions; their number for the return.
+  int64_t timeOf(mlir::Operation *op) const { return times_.lookup(op); }
+  /// When an op is over: at the wait for a start.
+  int64_t endOf(mlir::Operation *op) const;
+
+  int32_t bufferOf(mlir::Value value) const { return bufferOfValue_.at(value); }
+  const EntryBuffer &buffer(int32_t index) const { return buffers_[index]; }
+  const EntryBuffer &bufferFor(mlir::Value value) const {
+    return buffers_[bufferOf(value)];
+  }
+  /// All buffers, in the order of their first value; merged ones are empty.
+  llvm::ArrayRef<EntryBuffer> buffers() const { return buffers_; }
+  /// The buffer of a state that the entry mentions, or -1.
+  int32_t bufferOfState(int32_t state) const;
+  /// Time of the last instruction that reads or writes a buffer, leaving out
+  /// `except`; -1 if there is none. The return of the entry counts.
+  int64_t lastUse(int32_t buffer, mlir::Operation *except = nullptr) const;
+
+  /// Puts a buffer into the place of a state.
+  void assignState(int32_t buffer, int32_t state);
+  /// Puts the values of two buffers into one: that of the more lasting role,
+  /// of the earlier one if they are equal.
+  void merge(int32_t a, int32_t b);
+
+private:
+  void addValue(mlir::Value value, BufferRole role, int64_t time);
+  void addAliases(mlir::Operation *op);
+  void bindResults(const ProgramStates &states);
+
+  mlir::func::FuncOp entry_;
+  llvm::SmallVector<mlir::Operation *> instructions_;
+  llvm::DenseMap<mlir::Operation *, int64_t> times_;
+  llvm::DenseMap<mlir::Value, int32_t> bufferOfValue_;
+  std::vector<EntryBuffer> buffers_;
+  llvm::DenseMap<int32_t, int32_t> bufferOfState_;
+};
+
+/// Names of the attributes that hold the offsets. `weft.offsets` is on ops, an
+/// element a result; the others are on arguments, entries, and the module.
+inline constexpr llvm::StringLiteral offsetsAttrName = "weft.offsets";
+inline constexpr llvm::StringLiteral offsetAttrName = "weft.offset";
+inline constexpr llvm::StringLiteral arenaBytesAttrName = "weft.arena_bytes";
+inline constexpr llvm::StringLiteral livenessBytesAttrName =
+    "weft.liveness_bytes";
+
+/// The offset that the memory planner gave a value, or -1.
+int64_t getOffset(mlir::Value value);
+void setOffset(mlir::Value value, int64_t offset);
+
+} // namespace weft
+
+#endif // WEFT_SCHEDULE_ENTRYBUFFERS_H

@@ -1,0 +1,83 @@
+//===- OverlapOrder.h - One order of computation and communication -*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A rank has two streams, one that computes and one that communicates, each in
+// order. A program is a list of steps with their data dependences; a schedule
+// is one order of actions: computing steps, starts of collectives, and waits
+// for them. The scheduler simulates both streams with estimated times and
+//
+// - starts a collective as soon as its operand is there;
+// - computes first what leads to a collective that others wait for soon, and
+//   computes other steps while such a collective is under way;
+// - waits for a collective right before the first use of its result;
+// - keeps near the order of the program, which is what keeps memory small: no
+//   step is passed by one that is more than a window later, and of the
+//   collectives that enlarge their operand (all-gathers of parameters) only a
+//   few are under way at a time.
+//
+// Its answer depends on nothing but its input, so all ranks, which share one
+// program, start the same collectives in the same order.
+//
+// Example: dw = gemm(dy, x); dx = gemm(dy, w); r = all_reduce(dx); use(r)
+//   dx, start all_reduce, dw, wait, use
+//
+// `checkOrder` is the specification: it shares no code with the scheduler.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_SCHEDULE_OVERLAPORDER_H
+#define WEFT_SCHEDULE_OVERLAPORDER_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+struct Step {
+  /// Steps whose results this one uses; all come earlier in the program.
+  llvm::SmallVector<int32_t, 4> operands;
+  bool isCollective = false;
+  /// Whether its result is larger than its operand (collectives only).
+  bool enlarges = false;
+  /// Estimated duration.
+  double seconds = 0;
+};
+
+/// An element of a schedule: a step, or the wait for a collective.
+struct Action {
+  int32_t step;
+  bool isWait = false;
+
+  bool operator==(const Action &other) const = default;
+};
+
+struct OverlapOptions {
+  /// How far a step may be moved ahead of an earlier one, in steps.
+  int32_t window = 16;
+  /// How many collectives that enlarge their operand may be under way.
+  int32_t enlargingInFlight = 2;
+};
+
+/// The schedule that overlaps.
+std::vector<Action> overlapOrder(llvm::ArrayRef<Step> steps,
+                                 const OverlapOptions &options = {});
+/// The order of the program, each collective followed by its wait.
+std::vector<Action> programOrder(llvm::ArrayRef<Step> steps);
+
+/// Everything that is wrong with a schedule, in words; empty if it is right:
+/// a step that is missing or done twice, a collective without exactly one wait
+/// behind its start, a step before its operands are there.
+std::vector<std::string> checkOrder(llvm::ArrayRef<Step> steps,
+                                    llvm::ArrayRef<Action> actions);
+
+} // namespace weft
+
+#endif // WEFT_SCHEDULE_OVERLAPORDER_H

@@ -1,0 +1,64 @@
+//===- ProgramStates.h - Values that live between calls ---------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A name that is a result of some entry and an argument of some entry is a
+// state: a parameter, a momentum, a step counter. It has one place in the
+// arena, the same for all entries.
+//
+// Example: init() -> w and step(w, x) -> (w, loss): w is a state, x an input,
+// loss an output.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_SCHEDULE_PROGRAMSTATES_H
+#define WEFT_SCHEDULE_PROGRAMSTATES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace weft {
+
+/// The entries of a program: its public functions, in order.
+llvm::SmallVector<mlir::func::FuncOp> findEntries(mlir::ModuleOp module);
+
+struct ProgramState {
+  std::string name;
+  /// Local type.
+  mlir::RankedTensorType type;
+  /// Byte offset in the arena.
+  int64_t offset = 0;
+  /// Where it is first mentioned: argument or result `index` of `entry`.
+  mlir::func::FuncOp entry;
+  bool isArgument = false;
+  unsigned index = 0;
+};
+
+class ProgramStates {
+public:
+  /// Collects the states of a module, in the order of their first mention, and
+  /// puts them one after the other at the start of the arena. Reports a state
+  /// whose occurrences differ in type.
+  static mlir::FailureOr<ProgramStates> collect(mlir::ModuleOp module);
+
+  llvm::ArrayRef<ProgramState> states() const { return states_; }
+  /// Index of a state, or -1.
+  int32_t find(llvm::StringRef name) const;
+  int32_t ofArgument(mlir::func::FuncOp entry, unsigned index) const;
+  int32_t ofResult(mlir::func::FuncOp entry, unsigned index) const;
+  /// Bytes of all states; what follows them in the arena starts here.
+  int64_t bytes() const { return bytes_; }
+
+private:
+  std::vector<ProgramState> states_;
+  llvm::StringMap<int32_t> indices_;
+  int64_t bytes_ = 0;
+};
+
+} // namespace weft
+
+#endif // WEFT_SCHEDULE_PROGRAMSTATES_H

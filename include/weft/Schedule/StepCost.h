@@ -1,0 +1,36 @@
+//===- StepCost.h - Work of one step of a schedule --------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How much an op of form 3 or 4 computes, moves and sends on one rank. The
+// scheduler compares times with it, and the plan carries the numbers for tools.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_SCHEDULE_STEPCOST_H
+#define WEFT_SCHEDULE_STEPCOST_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+
+namespace weft {
+
+/// Bytes of a tensor in memory; an i1 takes a byte.
+int64_t byteSize(mlir::ShapedType type);
+
+/// Floating-point operations. A launch does those of its kernel.
+int64_t countFlops(mlir::Operation *op);
+/// Bytes of all operands and results, which is what an op reads and writes.
+int64_t countBytes(mlir::Operation *op);
+/// Bytes that a rank sends: 0 for what is neither a collective nor its start.
+int64_t countWireBytes(mlir::Operation *op);
+
+/// Time on a machine of the speed that the cost model assumes by default.
+double estimateSeconds(mlir::Operation *op);
+
+} // namespace weft
+
+#endif // WEFT_SCHEDULE_STEPCOST_H

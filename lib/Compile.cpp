@@ -1,0 +1,101 @@
+//===- Compile.cpp - The compiler as a library ----------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Compile.h"
+
+#include "weft/IR/ValueSharding.h"
+#include "weft/Plan/PlanWriter.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+namespace weft {
+
+/// Sets the size of one axis from `name=size`.
+static LogicalResult overrideAxis(MeshOp meshOp,
+                                  std::vector<sharding::MeshAxis> &axes,
+                                  StringRef item) {
+  auto [name, number] = item.split('=');
+  int64_t size = 0;
+  if (name.trim().empty() || number.trim().getAsInteger(10, size))
+    return meshOp.emitError("expected name=size in the mesh given, got \"")
+           << item << "\"";
+  auto axis = llvm::find_if(axes, [&](const sharding::MeshAxis &candidate) {
+    return candidate.name == name.trim();
+  });
+  if (axis == axes.end()) {
+    std::string known;
+    for (const sharding::MeshAxis &candidate : axes)
+      known += (known.empty() ? "\"" : ", \"") + candidate.name + "\"";
+    return meshOp.emitError("mesh @")
+           << meshOp.getSymName() << " has no axis \"" << name.trim()
+           << "\"; its axes are " << known;
+  }
+  if (size < 1)
+    return meshOp.emitError("size of axis \"")
+           << name.trim() << "\" must be at least 1, got " << size;
+  axis->size = size;
+  return success();
+}
+
+LogicalResult overrideMesh(ModuleOp module, StringRef sizes) {
+  if (sizes.trim().empty())
+    return success();
+  MeshOp meshOp = findMesh(module);
+  if (!meshOp)
+    return module.emitError("sizes of mesh axes are given (\"")
+           << sizes << "\") but the module declares no mesh";
+  sharding::Mesh mesh = meshOp.getMesh().toMesh();
+  std::vector<sharding::MeshAxis> axes(mesh.axes());
+  SmallVector<StringRef> items;
+  sizes.split(items, ',');
+  for (StringRef item : items)
+    if (failed(overrideAxis(meshOp, axes, item)))
+      return failure();
+  meshOp.setMeshAttr(
+      MeshAttr::get(module.getContext(), sharding::Mesh(std::move(axes))));
+  // What the module says of axes may not fit their new sizes.
+  return verify(module);
+}
+
+LogicalResult lowerModule(ModuleOp module, Form form,
+                          const CompileOptions &options) {
+  if (failed(overrideMesh(module, options.mesh)))
+    return failure();
+  PassManager pm(module.getContext());
+  if (failed(applyPassManagerCLOptions(pm)))
+    return failure();
+  applyDefaultTimingPassManagerCLOptions(pm);
+  buildPipeline(pm, options.pipeline, form);
+  return pm.run(module);
+}
+
+FailureOr<std::string> compileModule(ModuleOp module,
+                                     const CompileOptions &options) {
+  if (failed(lowerModule(module, Form::Plan, options)))
+    return failure();
+  return writePlan(module, options.target);
+}
+
+FailureOr<std::string> compileText(StringRef text, StringRef name,
+                                   MLIRContext &context,
+                                   const CompileOptions &options) {
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, name),
+                             llvm::SMLoc());
+  OwningOpRef<ModuleOp> module =
+      parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  if (!module)
+    return failure();
+  return compileModule(*module, options);
+}
+
+} // namespace weft

@@ -1,0 +1,168 @@
+//===- Phases.cpp - The pipeline of the compiler --------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Phases.h"
+
+#include "weft/Codegen/Passes.h"
+#include "weft/IR/Passes.h"
+#include "weft/IR/ShardingRuleModels.h"
+#include "weft/IR/WeftDialect.h"
+#include "weft/Partition/Passes.h"
+#include "weft/Propagate/Passes.h"
+#include "weft/Schedule/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace weft {
+
+llvm::StringRef stringifyForm(Form form) {
+  static constexpr llvm::StringLiteral names[] = {"graph", "sharded", "spmd",
+                                                  "schedule", "plan"};
+  return names[static_cast<int>(form)];
+}
+
+std::optional<Form> symbolizeForm(llvm::StringRef name) {
+  return llvm::StringSwitch<std::optional<Form>>(name)
+      .Case("graph", Form::Graph)
+      .Case("sharded", Form::Sharded)
+      .Case("spmd", Form::Spmd)
+      .Case("schedule", Form::Schedule)
+      .Case("plan", Form::Plan)
+      .Default(std::nullopt);
+}
+
+static void verifyForm(OpPassManager &pm, Form form) {
+  pm.addPass(createVerifyForm({stringifyForm(form).str()}));
+}
+
+//===----------------------------------------------------------------------===//
+// Propagate: graph -> sharded graph
+//===----------------------------------------------------------------------===//
+
+void buildPropagatePipeline(OpPassManager &pm) {
+  // So that the sharding of one use of a constant does not reach another.
+  pm.addNestedPass<func::FuncOp>(createSplitConstants());
+  pm.addPass(createPropagate());
+  verifyForm(pm, Form::Sharded);
+}
+
+//===----------------------------------------------------------------------===//
+// Partition: sharded graph -> SPMD program
+//===----------------------------------------------------------------------===//
+
+void buildPartitionPipeline(OpPassManager &pm) {
+  // Decides what moves, while shapes are still global.
+  pm.addPass(createInsertReshards());
+  pm.addPass(createLocalize());
+  // Joins the copies of constants, and equal collectives.
+  pm.addPass(createCSEPass());
+  verifyForm(pm, Form::Spmd);
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule: SPMD program -> schedule
+//===----------------------------------------------------------------------===//
+
+void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
+  // First, so that transposes become strides instead of kernels.
+  pm.addPass(createLowerGemms());
+  // Joins transposes that several GEMMs need.
+  pm.addPass(createCSEPass());
+  pm.addPass(createFuseKernels());
+  pm.addPass(createStartCollectives({options.overlapCollectives}));
+  pm.addPass(createLowerKernels());
+  // Before memory: what kernels may write over.
+  pm.addPass(createFindInPlace());
+  // Last: lifetimes are those of the final order.
+  pm.addPass(createPlanMemory());
+  verifyForm(pm, Form::Schedule);
+}
+
+void buildPipeline(OpPassManager &pm, const PipelineOptions &options,
+                   Form stopAfter) {
+  verifyForm(pm, Form::Graph);
+  if (stopAfter >= Form::Sharded)
+    buildPropagatePipeline(pm);
+  if (stopAfter >= Form::Spmd)
+    buildPartitionPipeline(pm);
+  if (stopAfter >= Form::Schedule)
+    buildSchedulePipeline(pm, options);
+}
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+void registerAllWeftDialects(DialectRegistry &registry) {
+  registry.insert<WeftDialect, arith::ArithDialect, func::FuncDialect,
+                  math::MathDialect>();
+  registerShardingRuleModels(registry);
+}
+
+namespace {
+
+struct ScheduleFlags : PassPipelineOptions<ScheduleFlags> {
+  Option<bool> overlapCollectives{
+      *this, "overlap-collectives",
+      llvm::cl::desc("Let collectives run beside computation."),
+      llvm::cl::init(true)};
+
+  PipelineOptions toOptions() const { return {overlapCollectives}; }
+};
+
+struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
+  Option<Form> stopAfter{
+      *this, "stop-after", llvm::cl::desc("The last form to reach."),
+      llvm::cl::init(Form::Schedule),
+      llvm::cl::values(clEnumValN(Form::Graph, "graph", "global shapes"),
+                       clEnumValN(Form::Sharded, "sharded", "shardings"),
+                       clEnumValN(Form::Spmd, "spmd", "local shapes"),
+                       clEnumValN(Form::Schedule, "schedule", "kernels"))};
+  Option<bool> overlapCollectives{
+      *this, "overlap-collectives",
+      llvm::cl::desc("Let collectives run beside computation."),
+      llvm::cl::init(true)};
+
+  PipelineOptions toOptions() const { return {overlapCollectives}; }
+};
+
+} // namespace
+
+void registerAllWeftPasses() {
+  registerIRPasses();
+  registerPropagatePasses();
+  registerPartitionPasses();
+  registerSchedulePasses();
+  registerCodegenPasses();
+  PassPipelineRegistration<>("weft-propagate-pipeline",
+                             "From graph to sharded graph",
+                             buildPropagatePipeline);
+  PassPipelineRegistration<>("weft-partition-pipeline",
+                             "From sharded graph to SPMD program",
+                             buildPartitionPipeline);
+  PassPipelineRegistration<ScheduleFlags>(
+      "weft-schedule-pipeline", "From SPMD program to schedule",
+      [](OpPassManager &pm, const ScheduleFlags &flags) {
+        buildSchedulePipeline(pm, flags.toOptions());
+      });
+  PassPipelineRegistration<PipelineFlags>(
+      "weft-pipeline", "From graph to the form given",
+      [](OpPassManager &pm, const PipelineFlags &flags) {
+        buildPipeline(pm, flags.toOptions(), flags.stopAfter);
+      });
+}
+
+} // namespace weft

@@ -1,0 +1,342 @@
+//===- EntryWriter.cpp - One entry of a plan ------------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "EntryWriter.h"
+#include "PlanTypes.h"
+
+#include "weft/IR/ValueSharding.h"
+#include "weft/Schedule/ArenaPlanner.h"
+#include "weft/Schedule/StepCost.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace weft {
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+uint32_t PlanTables::groupOf(const sharding::AxisList &axes) {
+  auto it = llvm::find(groups, axes);
+  if (it == groups.end())
+    it = groups.insert(groups.end(), axes);
+  return it - groups.begin();
+}
+
+uint32_t PlanTables::kernelOf(LaunchOp launch) {
+  std::vector<int64_t> inPlace(launch.getNumResults(), -1);
+  if (launch.getInPlace())
+    inPlace.assign(launch.getInPlace()->begin(), launch.getInPlace()->end());
+  Attribute choice = DenseI64ArrayAttr::get(launch.getContext(), inPlace);
+  auto [it, isNew] = kernelIndices.try_emplace(
+      std::pair(Attribute(launch.getKernelAttr()), choice), kernels.size());
+  if (isNew)
+    kernels.push_back(
+        {symbols.lookup<func::FuncOp>(launch.getKernel()), std::move(inPlace)});
+  return it->second;
+}
+
+uint64_t PlanTables::contentsOf(ElementsAttr elements) {
+  auto [it, isNew] =
+      contentOffsets.try_emplace(elements, constantData.size());
+  if (isNew) {
+    std::vector<uint8_t> bytes = toBytes(elements);
+    constantData.insert(constantData.end(), bytes.begin(), bytes.end());
+    constantData.resize(alignedBytes(constantData.size()));
+  }
+  return it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class EntryWriter {
+public:
+  EntryWriter(func::FuncOp entry, const ProgramStates &states,
+              PlanTables &tables)
+      : entry(entry), states(states), tables(tables),
+        buffers(entry, states, ResultBinding::Bound) {}
+
+  FailureOr<std::unique_ptr<plan::EntryT>> write();
+
+private:
+  LogicalResult writeBuffers();
+  void writeBindings();
+  uint32_t indexOf(Value value) const {
+    return indices.lookup(buffers.bufferOf(value));
+  }
+
+  void write(plan::OperationUnion &operation, GemmOp gemm);
+  void write(plan::OperationUnion &operation, LaunchOp launch);
+  void write(plan::OperationUnion &operation, StartOp start);
+  void write(plan::OperationUnion &operation, WaitOp wait);
+  void write(plan::OperationUnion &operation, CopyOp copy);
+
+  func::FuncOp entry;
+  const ProgramStates &states;
+  PlanTables &tables;
+  EntryBuffers buffers;
+  /// From the buffers of the analysis to those of the plan.
+  llvm::DenseMap<int32_t, uint32_t> indices;
+  llvm::DenseMap<Operation *, uint32_t> startIds;
+  std::unique_ptr<plan::EntryT> result = std::make_unique<plan::EntryT>();
+};
+
+} // namespace
+
+void EntryWriter::write(plan::OperationUnion &operation, GemmOp gemm) {
+  plan::GemmT step;
+  step.lhs = indexOf(gemm.getLhs());
+  step.rhs = indexOf(gemm.getRhs());
+  step.out = indexOf(gemm.getResult());
+  step.batch = gemm.getBatch();
+  step.m = gemm.getM();
+  step.n = gemm.getN();
+  step.k = gemm.getK();
+  ArrayRef<int64_t> lhs = gemm.getLhsStrides(), rhs = gemm.getRhsStrides(),
+                    out = gemm.getOutStrides();
+  step.lhs_batch_stride = lhs[0];
+  step.lhs_m_stride = lhs[1];
+  step.lhs_k_stride = lhs[2];
+  step.rhs_batch_stride = rhs[0];
+  step.rhs_k_stride = rhs[1];
+  step.rhs_n_stride = rhs[2];
+  step.out_batch_stride = out[0];
+  step.out_m_stride = out[1];
+  step.out_n_stride = out[2];
+  operation.Set(std::move(step));
+}
+
+void EntryWriter::write(plan::OperationUnion &operation, LaunchOp launch) {
+  constexpr uint8_t reads = 1, writes = 2;
+  plan::LaunchT step;
+  step.kernel = tables.kernelOf(launch);
+  for (Value operand : launch.getOperands()) {
+    step.buffers.push_back(indexOf(operand));
+    step.access.push_back(reads);
+  }
+  for (unsigned i = 0; i < launch.getNumResults(); ++i) {
+    if (int64_t operand = launch.getInPlaceOperand(i); operand >= 0) {
+      step.access[operand] |= writes;
+      continue;
+    }
+    step.buffers.push_back(indexOf(launch.getResult(i)));
+    step.access.push_back(writes);
+  }
+  if (launch.getPositions())
+    for (auto axes : launch.getPositions()->getAsRange<AxesAttr>())
+      step.positions.push_back(std::make_unique<plan::AxisListT>(
+          toAxisList(tables.mesh, axes)));
+  operation.Set(std::move(step));
+}
+
+/// Elements of dimensions [begin, end).
+static int64_t elements(ArrayRef<int64_t> shape, int64_t begin, int64_t end) {
+  int64_t product = 1;
+  for (int64_t size : shape.slice(begin, end - begin))
+    product *= size;
+  return product;
+}
+
+/// How the data of a collective lies in its buffers; see plan.fbs.
+static void setShape(plan::CollectiveStartT &step, StartOp start) {
+  ArrayRef<int64_t> from = start.getOperand().getType().getShape();
+  ArrayRef<int64_t> to = start.getPending().getType().getTensor().getShape();
+  int64_t rank = from.size(), dim = start.getDim().value_or(0);
+  switch (start.getKind()) {
+  case CollectiveKind::AllReduce:
+  case CollectiveKind::Permute:
+    step.inner = elements(from, 0, rank);
+    return;
+  case CollectiveKind::AllGather:
+    step.outer = elements(from, 0, dim);
+    step.inner = elements(from, dim, rank);
+    return;
+  case CollectiveKind::ReduceScatter:
+    step.outer = elements(to, 0, dim);
+    step.inner = elements(to, dim, rank);
+    return;
+  case CollectiveKind::AllToAll: {
+    int64_t concat = *start.getConcat();
+    step.split_first = dim < concat;
+    step.outer = elements(from, 0, std::min(dim, concat));
+    // The split dimension counts with the part that stays.
+    step.middle = step.split_first ? elements(to, dim, concat)
+                                   : elements(from, concat, dim);
+    step.inner = step.split_first ? elements(from, concat, rank)
+                                  : elements(to, dim, rank);
+    return;
+  }
+  }
+}
+
+/// The whole axes that a permutation touches, in mesh order.
+static sharding::AxisList axesOfPermutation(const sharding::Mesh &mesh,
+                                            sharding::AxisList axes,
+                                            const sharding::AxisList &to) {
+  axes.append(to);
+  for (sharding::AxisRef &ref : axes)
+    ref = mesh.fullAxis(ref.axis);
+  llvm::sort(axes);
+  axes.erase(llvm::unique(axes), axes.end());
+  return axes;
+}
+
+void EntryWriter::write(plan::OperationUnion &operation, StartOp start) {
+  plan::CollectiveStartT step;
+  step.id = startIds.size();
+  startIds[start] = step.id;
+  // The two enumerations list the kinds in one order.
+  step.kind = static_cast<plan::CollectiveKind>(start.getKind());
+  sharding::AxisList axes =
+      start.getAxes().toAxes(tables.mesh).value_or(sharding::AxisList());
+  if (start.getTo()) {
+    sharding::AxisList to =
+        start.getTo()->toAxes(tables.mesh).value_or(sharding::AxisList());
+    step.permute_from = std::make_unique<plan::AxisListT>(toAxisList(axes));
+    step.permute_to = std::make_unique<plan::AxisListT>(toAxisList(to));
+    axes = axesOfPermutation(tables.mesh, axes, to);
+  }
+  step.group = tables.groupOf(axes);
+  if (start.getReduction())
+    step.reduction = static_cast<plan::Reduction>(*start.getReduction());
+  step.source = indexOf(start.getOperand());
+  step.destination = indexOf(start.getPending());
+  setShape(step, start);
+  step.wire_bytes = countWireBytes(start);
+  operation.Set(std::move(step));
+}
+
+void EntryWriter::write(plan::OperationUnion &operation, WaitOp wait) {
+  plan::CollectiveWaitT step;
+  step.id = startIds.lookup(wait.getPending().getDefiningOp());
+  operation.Set(std::move(step));
+}
+
+void EntryWriter::write(plan::OperationUnion &operation, CopyOp copy) {
+  plan::CopyT step;
+  step.source = indexOf(copy.getOperand());
+  step.destination = indexOf(copy.getResult());
+  operation.Set(std::move(step));
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers and bindings
+//===----------------------------------------------------------------------===//
+
+static plan::BufferKind toKind(BufferRole role) {
+  switch (role) {
+  case BufferRole::Input:
+    return plan::BufferKind::Input;
+  case BufferRole::Output:
+    return plan::BufferKind::Output;
+  case BufferRole::State:
+    return plan::BufferKind::State;
+  case BufferRole::Constant:
+    return plan::BufferKind::Constant;
+  case BufferRole::Temporary:
+    break;
+  }
+  return plan::BufferKind::Temporary;
+}
+
+static RankedTensorType tensorType(Value value) {
+  if (auto pending = dyn_cast<PendingType>(value.getType()))
+    return pending.getTensor();
+  return cast<RankedTensorType>(value.getType());
+}
+
+LogicalResult EntryWriter::writeBuffers() {
+  for (auto [index, buffer] : llvm::enumerate(buffers.buffers())) {
+    if (buffer.values.empty())
+      continue;
+    Value value = buffer.values.front();
+    int64_t offset = getOffset(value);
+    if (offset < 0)
+      return mlir::emitError(value.getLoc())
+             << "value has no place in the arena; run --weft-plan-memory";
+    indices[index] = result->buffers.size();
+    auto out = std::make_unique<plan::BufferT>();
+    out->kind = toKind(buffer.role);
+    out->dtype = toDType(tensorType(value).getElementType());
+    out->shape = tensorType(value).getShape();
+    out->offset = offset;
+    out->bytes = buffer.bytes;
+    out->first = buffer.first;
+    out->last = buffer.last;
+    if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+      out->data_offset =
+          tables.contentsOf(cast<ElementsAttr>(constant.getValue()));
+    if (buffer.state >= 0)
+      out->name = states.states()[buffer.state].name;
+    result->buffers.push_back(std::move(out));
+  }
+  return success();
+}
+
+void EntryWriter::writeBindings() {
+  auto bind = [&](std::string name, std::unique_ptr<plan::TensorTypeT> type,
+                  Value value) {
+    auto binding = std::make_unique<plan::BindingT>();
+    binding->name = std::move(name);
+    binding->type = std::move(type);
+    binding->buffer = indexOf(value);
+    plan::BufferT &buffer = *result->buffers[binding->buffer];
+    if (buffer.name.empty())
+      buffer.name = binding->name;
+    return binding;
+  };
+  for (auto [i, argument] : llvm::enumerate(entry.getArguments()))
+    result->inputs.push_back(bind(getArgumentName(entry, i),
+                                  argumentType(tables.mesh, entry, i),
+                                  argument));
+  Operation *terminator = entry.front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
+    result->outputs.push_back(bind(getResultName(entry, i),
+                                   resultType(tables.mesh, entry, i), value));
+}
+
+FailureOr<std::unique_ptr<plan::EntryT>> EntryWriter::write() {
+  result->name = entry.getName();
+  if (failed(writeBuffers()))
+    return failure();
+  writeBindings();
+  for (Operation *op : buffers.instructions()) {
+    auto instruction = std::make_unique<plan::InstructionT>();
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<GemmOp, LaunchOp, StartOp, WaitOp, CopyOp>(
+            [&](auto op) { write(instruction->operation, op); });
+    instruction->stream = isa<StartOp>(op);
+    if (auto cause = op->getAttrOfType<StringAttr>("cause"))
+      instruction->cause = cause.str();
+    instruction->location = toSourcePosition(op->getLoc());
+    instruction->flops = countFlops(op);
+    instruction->bytes = countBytes(op);
+    result->instructions.push_back(std::move(instruction));
+  }
+  auto bytes = [&](StringRef name) {
+    auto attr = entry->getAttrOfType<IntegerAttr>(name);
+    return attr ? attr.getInt() : 0;
+  };
+  result->arena_bytes = bytes(arenaBytesAttrName);
+  result->liveness_bytes = bytes(livenessBytesAttrName);
+  return std::move(result);
+}
+
+FailureOr<std::unique_ptr<plan::EntryT>>
+writeEntry(func::FuncOp entry, const ProgramStates &states,
+           PlanTables &tables) {
+  return EntryWriter(entry, states, tables).write();
+}
+
+} // namespace weft

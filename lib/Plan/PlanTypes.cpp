@@ -1,0 +1,116 @@
+//===- PlanTypes.cpp - Types, axes and places in the schema ---------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanTypes.h"
+
+#include "weft/IR/ValueSharding.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace weft {
+
+plan::DType toDType(Type type) {
+  if (type.isF32())
+    return plan::DType::F32;
+  if (type.isBF16())
+    return plan::DType::BF16;
+  if (type.isF64())
+    return plan::DType::F64;
+  if (type.isInteger(64))
+    return plan::DType::I64;
+  if (type.isInteger(8))
+    return plan::DType::I8;
+  if (type.isInteger(1))
+    return plan::DType::Pred;
+  return plan::DType::I32;
+}
+
+plan::AxisListT toAxisList(ArrayRef<sharding::AxisRef> axes) {
+  plan::AxisListT list;
+  for (const sharding::AxisRef &ref : axes)
+    list.axes.emplace_back(ref.axis, ref.pre, ref.size);
+  return list;
+}
+
+plan::AxisListT toAxisList(const sharding::Mesh &mesh, AxesAttr axes) {
+  return toAxisList(axes.toAxes(mesh).value_or(sharding::AxisList()));
+}
+
+std::unique_ptr<plan::TensorTypeT> toTensorType(const sharding::Mesh &mesh,
+                                                RankedTensorType local,
+                                                RankedTensorType global,
+                                                ShardingAttr sharding) {
+  auto type = std::make_unique<plan::TensorTypeT>();
+  type->dtype = toDType(local.getElementType());
+  type->local_shape = local.getShape();
+  type->global_shape = global.getShape();
+  sharding::Sharding layout = sharding::Sharding::closed(local.getRank());
+  if (sharding)
+    layout = sharding.toSharding(mesh).value_or(layout);
+  for (const sharding::DimSharding &dim : layout.dims)
+    type->dim_axes.push_back(
+        std::make_unique<plan::AxisListT>(toAxisList(dim.axes)));
+  if (!layout.unreduced.empty())
+    type->unreduced =
+        std::make_unique<plan::AxisListT>(toAxisList(layout.unreduced));
+  return type;
+}
+
+std::unique_ptr<plan::TensorTypeT>
+argumentType(const sharding::Mesh &mesh, func::FuncOp entry, unsigned index) {
+  return toTensorType(mesh,
+                      cast<RankedTensorType>(entry.getArgumentTypes()[index]),
+                      getGlobalArgumentType(entry, index),
+                      getSharding(entry.getArgument(index)));
+}
+
+std::unique_ptr<plan::TensorTypeT>
+resultType(const sharding::Mesh &mesh, func::FuncOp entry, unsigned index) {
+  return toTensorType(mesh,
+                      cast<RankedTensorType>(entry.getResultTypes()[index]),
+                      getGlobalResultType(entry, index),
+                      getResultSharding(entry, index));
+}
+
+std::string toSourcePosition(Location location) {
+  std::string text;
+  location->walk([&](Location inner) {
+    auto file = dyn_cast<FileLineColLoc>(inner);
+    if (!file)
+      return WalkResult::advance();
+    text = (llvm::sys::path::filename(file.getFilename()) + ":" +
+            Twine(file.getLine()))
+               .str();
+    return WalkResult::interrupt();
+  });
+  return text;
+}
+
+std::vector<uint8_t> toBytes(ElementsAttr elements) {
+  std::vector<uint8_t> bytes;
+  if (elements.getElementType().isInteger(1)) {
+    for (bool value : elements.getValues<bool>())
+      bytes.push_back(value);
+    return bytes;
+  }
+  if (auto dense = dyn_cast<DenseElementsAttr>(elements)) {
+    ArrayRef<char> raw = dense.getRawData();
+    int64_t copies = dense.isSplat() ? dense.getNumElements() : 1;
+    for (int64_t i = 0; i < copies; ++i)
+      bytes.insert(bytes.end(), raw.begin(), raw.end());
+    return bytes;
+  }
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(elements))
+    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
+      bytes.assign(blob->getData().begin(), blob->getData().end());
+  return bytes;
+}
+
+} // namespace weft

@@ -1,0 +1,201 @@
+//===- EntryBuffers.cpp - The buffers behind the values of an entry -------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Schedule/EntryBuffers.h"
+
+#include "weft/IR/WeftOps.h"
+#include "weft/Schedule/StepCost.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace weft {
+
+static int64_t bytesOf(Value value) {
+  Type type = value.getType();
+  if (auto pending = dyn_cast<PendingType>(type))
+    type = pending.getTensor();
+  return byteSize(cast<RankedTensorType>(type));
+}
+
+EntryBuffers::EntryBuffers(func::FuncOp entry, const ProgramStates &states,
+                           ResultBinding binding)
+    : entry_(entry) {
+  Block &block = entry.front();
+  for (Operation &op : block) {
+    times_[&op] = instructions_.size();
+    if (isa<LaunchOp, GemmOp, StartOp, WaitOp, CopyOp>(op))
+      instructions_.push_back(&op);
+  }
+  for (BlockArgument argument : block.getArguments()) {
+    int32_t state = states.ofArgument(entry, argument.getArgNumber());
+    addValue(argument, state < 0 ? BufferRole::Input : BufferRole::State, 0);
+    if (state < 0)
+      continue;
+    buffers_.back().state = state;
+    bufferOfState_[state] = bufferOf(argument);
+  }
+  for (Operation &op : block.without_terminator()) {
+    bool isConstant = isa<arith::ConstantOp>(op);
+    for (Value result : op.getResults())
+      addValue(result,
+               isConstant ? BufferRole::Constant : BufferRole::Temporary,
+               isConstant ? 0 : timeOf(&op));
+    addAliases(&op);
+  }
+  for (EntryBuffer &buffer : buffers_)
+    if (!buffer.values.empty() && buffer.last < buffer.first)
+      buffer.last = buffer.first;
+  if (binding == ResultBinding::Bound)
+    bindResults(states);
+}
+
+int64_t EntryBuffers::endOf(Operation *op) const {
+  int64_t end = timeOf(op);
+  if (isa<StartOp>(op))
+    for (Operation *wait : op->getUsers())
+      end = std::max(end, timeOf(wait));
+  return end;
+}
+
+/// The last instruction that reads a value itself.
+static int64_t lastReader(const EntryBuffers &buffers, Value value,
+                          Operation *except) {
+  int64_t last = -1;
+  for (Operation *user : value.getUsers())
+    if (user != except && !isa<ReshapeOp>(user))
+      last = std::max(last, buffers.endOf(user));
+  return last;
+}
+
+int64_t EntryBuffers::lastUse(int32_t buffer, Operation *except) const {
+  int64_t last = -1;
+  for (Value value : buffers_[buffer].values) {
+    last = std::max(last, lastReader(*this, value, except));
+    Operation *definer = value.getDefiningOp();
+    if (definer && definer != except &&
+        !isa<ReshapeOp, arith::ConstantOp>(definer))
+      last = std::max(last, timeOf(definer));
+  }
+  return last;
+}
+
+void EntryBuffers::addValue(Value value, BufferRole role, int64_t time) {
+  bool outlives = role == BufferRole::State || role == BufferRole::Constant;
+  int64_t last = outlives ? int64_t(instructions_.size())
+                          : lastReader(*this, value, nullptr);
+  bufferOfValue_[value] = buffers_.size();
+  buffers_.push_back({role, {value}, bytesOf(value), time, last});
+}
+
+void EntryBuffers::addAliases(Operation *op) {
+  auto alias = [&](Value a, Value b) { merge(bufferOf(a), bufferOf(b)); };
+  if (isa<ReshapeOp, WaitOp>(op))
+    return alias(op->getOperand(0), op->getResult(0));
+  if (auto start = dyn_cast<StartOp>(op); start && start.getInPlace())
+    return alias(start.getOperand(), start.getPending());
+  if (auto launch = dyn_cast<LaunchOp>(op))
+    for (unsigned i = 0; i < launch.getNumResults(); ++i)
+      if (int64_t operand = launch.getInPlaceOperand(i); operand >= 0)
+        alias(launch.getOperand(operand), launch.getResult(i));
+}
+
+/// The more lasting a role, the greater.
+static int lastingness(BufferRole role) {
+  switch (role) {
+  case BufferRole::Temporary:
+    return 0;
+  case BufferRole::Output:
+    return 1;
+  case BufferRole::Input:
+    return 2;
+  case BufferRole::Constant:
+    return 3;
+  case BufferRole::State:
+    return 4;
+  }
+  return 0;
+}
+
+void EntryBuffers::merge(int32_t a, int32_t b) {
+  if (a == b)
+    return;
+  if (std::pair(lastingness(buffers_[a].role), -a) <
+      std::pair(lastingness(buffers_[b].role), -b))
+    std::swap(a, b);
+  EntryBuffer &kept = buffers_[a], &merged = buffers_[b];
+  for (Value value : merged.values)
+    bufferOfValue_[value] = a;
+  kept.values.append(merged.values);
+  kept.first = std::min(kept.first, merged.first);
+  kept.last = std::max(kept.last, merged.last);
+  merged.values.clear();
+}
+
+void EntryBuffers::assignState(int32_t buffer, int32_t state) {
+  int32_t home = bufferOfState(state);
+  if (home >= 0)
+    return merge(home, buffer);
+  buffers_[buffer].role = BufferRole::State;
+  buffers_[buffer].state = state;
+  buffers_[buffer].last = instructions_.size();
+  bufferOfState_[state] = buffer;
+}
+
+void EntryBuffers::bindResults(const ProgramStates &states) {
+  Operation *terminator = entry_.front().getTerminator();
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    int32_t index = bufferOf(operand.get());
+    int32_t state = states.ofResult(entry_, operand.getOperandNumber());
+    if (state >= 0)
+      assignState(index, state);
+    else if (buffers_[index].role == BufferRole::Temporary)
+      buffers_[index].role = BufferRole::Output;
+  }
+}
+
+int32_t EntryBuffers::bufferOfState(int32_t state) const {
+  auto it = bufferOfState_.find(state);
+  return it == bufferOfState_.end() ? -1 : it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Offsets
+//===----------------------------------------------------------------------===//
+
+int64_t getOffset(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto entry = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto offset = entry.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                      offsetAttrName);
+    return offset ? offset.getInt() : -1;
+  }
+  auto result = cast<OpResult>(value);
+  auto offsets =
+      result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(offsetsAttrName);
+  return offsets ? offsets[result.getResultNumber()] : -1;
+}
+
+void setOffset(Value value, int64_t offset) {
+  Builder builder(value.getContext());
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto entry = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    entry.setArgAttr(argument.getArgNumber(), offsetAttrName,
+                     builder.getI64IntegerAttr(offset));
+    return;
+  }
+  auto result = cast<OpResult>(value);
+  Operation *op = result.getOwner();
+  SmallVector<int64_t> offsets(op->getNumResults(), -1);
+  if (auto old = op->getAttrOfType<DenseI64ArrayAttr>(offsetsAttrName))
+    offsets.assign(old.asArrayRef().begin(), old.asArrayRef().end());
+  offsets[result.getResultNumber()] = offset;
+  op->setAttr(offsetsAttrName, builder.getDenseI64ArrayAttr(offsets));
+}
+
+} // namespace weft

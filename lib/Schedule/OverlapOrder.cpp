@@ -1,0 +1,226 @@
+//===- OverlapOrder.cpp - One order of computation and communication ------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Schedule/OverlapOrder.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <set>
+
+namespace weft {
+
+namespace {
+
+class Scheduler {
+public:
+  Scheduler(llvm::ArrayRef<Step> steps, const OverlapOptions &options);
+  std::vector<Action> run();
+
+private:
+  /// Steps by urgency, the program's order among equals.
+  using Queue = std::set<std::pair<int64_t, int32_t>>;
+
+  void computeUrgency();
+  /// A step all of whose operands are issued: computed or started.
+  void enqueue(int32_t step);
+  /// Starts what is free to start.
+  void startCollectives();
+  /// The next step to issue besides; removes it from its queue.
+  int32_t pick();
+  int32_t take(Queue &queue, int32_t step);
+
+  void wait(int32_t collective);
+  void issue(int32_t step);
+  bool isHeld(int32_t step) const {
+    return steps[step].enlarges && enlarging >= options.enlargingInFlight;
+  }
+  /// When the collectives that `step` needs are over.
+  double operandsFinish(int32_t step) const;
+
+  llvm::ArrayRef<Step> steps;
+  OverlapOptions options;
+  std::vector<std::vector<int32_t>> users;
+  std::vector<int64_t> urgency;
+
+  /// For each step: operands not issued yet, collectives among its operands
+  /// that are under way.
+  std::vector<int32_t> missing, underWay;
+  std::vector<double> finish;
+  std::vector<bool> issued, waited;
+
+  /// Issuable steps: free ones, by sort, and those that must wait first.
+  Queue freeSteps, freeCollectives, blocked;
+  /// Collectives under way in order of their start.
+  std::vector<int32_t> started;
+  int32_t enlarging = 0;
+  /// The first computing step of the program that is not issued.
+  int32_t cursor = 0;
+  double computeClock = 0, communicationClock = 0;
+  std::vector<Action> actions;
+};
+
+} // namespace
+
+Scheduler::Scheduler(llvm::ArrayRef<Step> steps, const OverlapOptions &options)
+    : steps(steps), options(options), users(steps.size()),
+      missing(steps.size()), underWay(steps.size()), finish(steps.size()),
+      issued(steps.size()), waited(steps.size()) {
+  for (auto [index, step] : llvm::enumerate(steps)) {
+    llvm::SmallVector<int32_t, 4> operands(step.operands);
+    llvm::sort(operands);
+    operands.erase(llvm::unique(operands), operands.end());
+    for (int32_t operand : operands)
+      users[operand].push_back(index);
+    missing[index] = operands.size();
+  }
+  computeUrgency();
+}
+
+/// A step is as urgent as its place in the program or as the most urgent step
+/// that needs it. What a collective delivers is wanted a window earlier, so
+/// that the way to a collective goes before steps that nobody waits for, and
+/// the more collectives lie on the way, the more so.
+void Scheduler::computeUrgency() {
+  urgency.resize(steps.size());
+  for (int32_t i = steps.size(); i-- > 0;) {
+    int64_t wanted = steps.size();
+    for (int32_t user : users[i])
+      wanted = std::min(wanted, urgency[user]);
+    if (steps[i].isCollective)
+      urgency[i] = wanted - options.window;
+    else
+      urgency[i] = std::min<int64_t>(i, wanted);
+  }
+}
+
+void Scheduler::enqueue(int32_t step) {
+  for (int32_t operand : std::set<int32_t>(steps[step].operands.begin(),
+                                           steps[step].operands.end()))
+    underWay[step] += steps[operand].isCollective && !waited[operand];
+  Queue &queue = underWay[step]             ? blocked
+                 : steps[step].isCollective ? freeCollectives
+                                            : freeSteps;
+  queue.emplace(urgency[step], step);
+}
+
+int32_t Scheduler::take(Queue &queue, int32_t step) {
+  queue.erase({urgency[step], step});
+  return step;
+}
+
+void Scheduler::wait(int32_t collective) {
+  actions.push_back({collective, /*isWait=*/true});
+  waited[collective] = true;
+  enlarging -= steps[collective].enlarges;
+  computeClock = std::max(computeClock, finish[collective]);
+  llvm::erase(started, collective);
+  for (int32_t user : users[collective]) {
+    if (missing[user] || issued[user] || --underWay[user])
+      continue;
+    take(blocked, user);
+    (steps[user].isCollective ? freeCollectives : freeSteps)
+        .emplace(urgency[user], user);
+  }
+}
+
+void Scheduler::issue(int32_t step) {
+  issued[step] = true;
+  for (int32_t collective : std::vector<int32_t>(started))
+    if (llvm::is_contained(steps[step].operands, collective))
+      wait(collective);
+  actions.push_back({step});
+  if (steps[step].isCollective) {
+    communicationClock =
+        std::max(communicationClock, computeClock) + steps[step].seconds;
+    finish[step] = communicationClock;
+    started.push_back(step);
+    enlarging += steps[step].enlarges;
+  } else {
+    computeClock += steps[step].seconds;
+  }
+  for (int32_t user : users[step])
+    if (--missing[user] == 0)
+      enqueue(user);
+  while (size_t(cursor) < steps.size() &&
+         (issued[cursor] || steps[cursor].isCollective))
+    ++cursor;
+}
+
+void Scheduler::startCollectives() {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto [urgent, step] : freeCollectives)
+      if (!isHeld(step)) {
+        issue(take(freeCollectives, step));
+        changed = true;
+        break;
+      }
+  }
+}
+
+double Scheduler::operandsFinish(int32_t step) const {
+  double last = 0;
+  for (int32_t operand : steps[step].operands)
+    if (steps[operand].isCollective && !waited[operand])
+      last = std::max(last, finish[operand]);
+  return last;
+}
+
+int32_t Scheduler::pick() {
+  // Nobody may run away from the first step that is left.
+  std::pair<int64_t, int32_t> first = {
+      size_t(cursor) < steps.size() ? urgency[cursor] : 0, cursor};
+  bool farAhead = !freeSteps.empty() &&
+                  freeSteps.begin()->second > cursor + options.window;
+  if (farAhead && freeSteps.count(first))
+    return take(freeSteps, cursor);
+  if (farAhead && blocked.count(first))
+    return take(blocked, cursor);
+
+  if (!blocked.empty()) {
+    auto [urgent, step] = *blocked.begin();
+    bool isOver = operandsFinish(step) <= computeClock;
+    if (freeSteps.empty() || farAhead ||
+        (isOver && *blocked.begin() < *freeSteps.begin()))
+      return take(blocked, step);
+  }
+  Queue &queue = freeSteps.empty() ? freeCollectives : freeSteps;
+  return take(queue, queue.begin()->second);
+}
+
+std::vector<Action> Scheduler::run() {
+  for (size_t i = 0; i < steps.size(); ++i)
+    if (missing[i] == 0)
+      enqueue(i);
+  while (true) {
+    startCollectives();
+    if (freeSteps.empty() && blocked.empty() && freeCollectives.empty())
+      break;
+    issue(pick());
+  }
+  while (!started.empty())
+    wait(started.front());
+  return std::move(actions);
+}
+
+std::vector<Action> overlapOrder(llvm::ArrayRef<Step> steps,
+                                 const OverlapOptions &options) {
+  return Scheduler(steps, options).run();
+}
+
+std::vector<Action> programOrder(llvm::ArrayRef<Step> steps) {
+  std::vector<Action> actions;
+  for (int32_t i = 0; size_t(i) < steps.size(); ++i) {
+    actions.push_back({i});
+    if (steps[i].isCollective)
+      actions.push_back({i, /*isWait=*/true});
+  }
+  return actions;
+}
+
+} // namespace weft

@@ -1,0 +1,140 @@
+//===- PlanMemory.cpp - Give every value a place in the arena -------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ResultPlacement.h"
+
+#include "weft/Schedule/ArenaPlanner.h"
+#include "weft/Schedule/Passes.h"
+#include "weft/Schedule/StepCost.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace weft {
+#define GEN_PASS_DEF_PLANMEMORY
+#include "weft/Schedule/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+
+namespace {
+
+/// What the kernels say of themselves: which operands a result may overwrite.
+class InPlacePairs {
+public:
+  explicit InPlacePairs(ModuleOp module) : symbols(module) {}
+
+  bool contain(LaunchOp launch, int64_t operand, int64_t result) const {
+    auto kernel = symbols.lookup<func::FuncOp>(launch.getKernel());
+    auto pairs = kernel->getAttrOfType<DenseI64ArrayAttr>(
+        WeftDialect::kInPlaceAttrName);
+    if (!pairs)
+      return false;
+    for (int64_t i = 0; i + 1 < pairs.size(); i += 2)
+      if (pairs[i] == operand && pairs[i + 1] == result)
+        return true;
+    return false;
+  }
+
+private:
+  SymbolTable symbols;
+};
+
+struct PlanMemory : weft::impl::PlanMemoryBase<PlanMemory> {
+  void runOnOperation() override;
+
+private:
+  void placeConstants(func::FuncOp entry);
+  void layOut(func::FuncOp entry, const EntryBuffers &buffers,
+              const ProgramStates &states);
+  int64_t countInPlace(func::FuncOp entry);
+
+  /// Where the constants are. Equal ones share a place.
+  llvm::MapVector<Attribute, int64_t> constants;
+  /// End of the states and constants.
+  int64_t base = 0;
+  int64_t highest = 0, highestBound = 0;
+};
+
+} // namespace
+
+void PlanMemory::placeConstants(func::FuncOp entry) {
+  for (auto constant : entry.getOps<arith::ConstantOp>()) {
+    auto type = cast<ShapedType>(constant.getType());
+    if (constants.try_emplace(constant.getValue(), base).second)
+      base += alignedBytes(byteSize(type));
+  }
+}
+
+void PlanMemory::layOut(func::FuncOp entry, const EntryBuffers &buffers,
+                        const ProgramStates &states) {
+  std::vector<ArenaBuffer> shared;
+  for (const EntryBuffer &buffer : buffers.buffers()) {
+    bool moves = !buffer.values.empty() && buffer.role != BufferRole::State &&
+                 buffer.role != BufferRole::Constant;
+    shared.push_back({buffer.first, buffer.last, moves ? buffer.bytes : 0});
+  }
+  ArenaLayout layout = planArena(shared);
+  for (auto [index, buffer] : llvm::enumerate(buffers.buffers()))
+    for (Value value : buffer.values) {
+      int64_t offset = base + layout.offsets[index];
+      if (buffer.role == BufferRole::State)
+        offset = states.states()[buffer.state].offset;
+      else if (buffer.role == BufferRole::Constant)
+        offset = constants.lookup(
+            value.getDefiningOp<arith::ConstantOp>().getValue());
+      setOffset(value, offset);
+    }
+
+  Builder builder(entry.getContext());
+  int64_t arena = base + layout.bytes, bound = base + livenessBound(shared);
+  entry->setAttr(arenaBytesAttrName, builder.getI64IntegerAttr(arena));
+  entry->setAttr(livenessBytesAttrName, builder.getI64IntegerAttr(bound));
+  highest = std::max(highest, arena);
+  highestBound = std::max(highestBound, bound);
+}
+
+int64_t PlanMemory::countInPlace(func::FuncOp entry) {
+  int64_t count = 0;
+  for (auto launch : entry.getOps<LaunchOp>())
+    for (unsigned i = 0; i < launch.getNumResults(); ++i)
+      count += launch.getInPlaceOperand(i) >= 0;
+  for (auto start : entry.getOps<StartOp>())
+    count += start.getInPlace();
+  return count;
+}
+
+void PlanMemory::runOnOperation() {
+  ModuleOp module = getOperation();
+  FailureOr<ProgramStates> states = ProgramStates::collect(module);
+  if (failed(states))
+    return signalPassFailure();
+  SmallVector<func::FuncOp> entries = findEntries(module);
+  base = states->bytes();
+  for (func::FuncOp entry : entries)
+    placeConstants(entry);
+  highest = highestBound = base;
+
+  InPlacePairs pairs(module);
+  auto mayShare = [&](LaunchOp launch, unsigned operand, unsigned result) {
+    return pairs.contain(launch, operand, result);
+  };
+  for (func::FuncOp entry : entries) {
+    copies += separateOperands(entry, *states);
+    copies += placeResults(entry, *states, mayShare);
+    EntryBuffers buffers(entry, *states, ResultBinding::Bound);
+    shareTemporaries(buffers, mayShare);
+    layOut(entry, buffers, *states);
+    inPlace += countInPlace(entry);
+  }
+  module->setAttr(arenaBytesAttrName,
+                  Builder(module.getContext()).getI64IntegerAttr(highest));
+  arenaBytes = highest;
+  livenessBytes = highestBound;
+}

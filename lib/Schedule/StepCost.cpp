@@ -1,0 +1,173 @@
+//===- StepCost.cpp - Work of one step of a schedule ----------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Schedule/StepCost.h"
+
+#include "weft/Cost/CollectiveCost.h"
+#include "weft/IR/ValueSharding.h"
+#include "weft/IR/WeftOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace weft {
+
+/// Sustained rates of the device that the default link of the cost model
+/// connects. Only their ratio to the link matters here.
+static constexpr double flopsPerSecond = 1e14, bytesPerSecond = 2e12;
+
+int64_t byteSize(ShapedType type) {
+  return type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
+}
+
+//===----------------------------------------------------------------------===//
+// Computation
+//===----------------------------------------------------------------------===//
+
+/// Operations that one element of a result takes.
+static int64_t flopsPerElement(Operation *op) {
+  if (!isa_and_present<arith::ArithDialect, math::MathDialect>(
+          op->getDialect()) ||
+      op->getNumResults() != 1 || op->getNumOperands() == 0 ||
+      isa<arith::ConstantOp, arith::SelectOp, arith::ExtFOp, arith::TruncFOp>(
+          op))
+    return 0;
+  return isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType()));
+}
+
+/// Operations of a kernel's body: an op on tensors counts once an element, a
+/// loop nest its body once an iteration.
+static int64_t countKernelFlops(func::FuncOp kernel) {
+  int64_t flops = 0;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto nest = dyn_cast<linalg::LinalgOp>(op)) {
+      int64_t iterations = 1, body = 0;
+      for (int64_t range : nest.getStaticLoopRanges())
+        iterations *= std::max<int64_t>(range, 1);
+      for (Operation &inner : *nest.getBlock())
+        body += flopsPerElement(&inner);
+      flops += iterations * body;
+      return WalkResult::skip();
+    }
+    if (auto reduce = dyn_cast<ReduceOp>(op))
+      flops += reduce.getOperand().getType().getNumElements();
+    if (op->getNumResults() == 1)
+      if (auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType()))
+        flops += flopsPerElement(op) * type.getNumElements();
+    return WalkResult::advance();
+  });
+  return flops;
+}
+
+int64_t countFlops(Operation *op) {
+  if (auto gemm = dyn_cast<GemmOp>(op))
+    return 2 * gemm.getBatch() * gemm.getM() * gemm.getN() * gemm.getK();
+  if (auto launch = dyn_cast<LaunchOp>(op)) {
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        op, launch.getKernelAttr());
+    return kernel ? countKernelFlops(kernel) : 0;
+  }
+  return 0;
+}
+
+static int64_t tensorBytes(Type type) {
+  if (auto pending = dyn_cast<PendingType>(type))
+    type = pending.getTensor();
+  auto shaped = dyn_cast<ShapedType>(type);
+  return shaped ? byteSize(shaped) : 0;
+}
+
+int64_t countBytes(Operation *op) {
+  if (isa<ReshapeOp, WaitOp, arith::ConstantOp>(op))
+    return 0;
+  int64_t bytes = 0;
+  for (Type type : op->getOperandTypes())
+    bytes += tensorBytes(type);
+  for (Type type : op->getResultTypes())
+    bytes += tensorBytes(type);
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Communication
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Communication {
+  cost::CollectiveKind kind;
+  AxesAttr axes;
+};
+} // namespace
+
+static std::optional<Communication> communicationOf(Operation *op) {
+  using cost::CollectiveKind;
+  return llvm::TypeSwitch<Operation *, std::optional<Communication>>(op)
+      .Case([](AllGatherOp op) {
+        return Communication{CollectiveKind::AllGather, op.getAxes()};
+      })
+      .Case([](AllReduceOp op) {
+        return Communication{CollectiveKind::AllReduce, op.getAxes()};
+      })
+      .Case([](ReduceScatterOp op) {
+        return Communication{CollectiveKind::ReduceScatter, op.getAxes()};
+      })
+      .Case([](AllToAllOp op) {
+        return Communication{CollectiveKind::AllToAll, op.getAxes()};
+      })
+      .Case([](PermuteOp op) {
+        return Communication{CollectiveKind::Permute, op.getFrom()};
+      })
+      .Case([](StartOp op) {
+        switch (op.getKind()) {
+        case weft::CollectiveKind::AllReduce:
+          return Communication{CollectiveKind::AllReduce, op.getAxes()};
+        case weft::CollectiveKind::AllGather:
+          return Communication{CollectiveKind::AllGather, op.getAxes()};
+        case weft::CollectiveKind::ReduceScatter:
+          return Communication{CollectiveKind::ReduceScatter, op.getAxes()};
+        case weft::CollectiveKind::AllToAll:
+          return Communication{CollectiveKind::AllToAll, op.getAxes()};
+        case weft::CollectiveKind::Permute:
+          break;
+        }
+        return Communication{CollectiveKind::Permute, op.getAxes()};
+      })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// The axes of a collective. Verified ops have a mesh that knows them.
+static sharding::AxisList axesOf(Operation *op, AxesAttr attr) {
+  MeshOp mesh = findMesh(op, attr.getMesh());
+  return mesh ? attr.toAxes(mesh.getMesh().toMesh()).value_or(
+                    sharding::AxisList())
+              : sharding::AxisList();
+}
+
+int64_t countWireBytes(Operation *op) {
+  std::optional<Communication> communication = communicationOf(op);
+  if (!communication)
+    return 0;
+  int64_t local = std::max(tensorBytes(op->getOperand(0).getType()),
+                           tensorBytes(op->getResult(0).getType()));
+  return cost::wireBytes(communication->kind, local,
+                         numShards(axesOf(op, communication->axes)));
+}
+
+double estimateSeconds(Operation *op) {
+  if (std::optional<Communication> communication = communicationOf(op))
+    return cost::CollectiveCost().seconds(countWireBytes(op),
+                                          axesOf(op, communication->axes));
+  return std::max(countFlops(op) / flopsPerSecond,
+                  countBytes(op) / bytesPerSecond);
+}
+
+} // namespace weft
