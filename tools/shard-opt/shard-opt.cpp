@@ -11,9 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "weft/IR/Passes.h"
-#include "weft/IR/ShardingRuleModels.h"
-#include "weft/IR/WeftDialect.h"
+#include "weft/Phases.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -24,11 +22,10 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  registry.insert<weft::WeftDialect>();
-  weft::registerShardingRuleModels(registry);
+  weft::registerAllWeftDialects(registry);
 
   mlir::registerAllPasses();
-  weft::registerIRPasses();
+  weft::registerAllWeftPasses();
 
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "Weft: passes over sharded tensor programs\n", registry));
