@@ -135,8 +135,10 @@ static std::unique_ptr<BoundGemm> create(GemmProblem problem,
   if (!in || !out)
     return nullptr;
   problem = withMergedBatch(problem);
-  if (problem.result.column != 1 && problem.n > 1) {
-    // oneDNN writes rows: out^T = rhs^T * lhs^T.
+  const bool writesColumns = problem.result.column != 1 && problem.n > 1;
+  const bool isColumn = problem.n == 1 && problem.m > 1;
+  if (problem.result.row == 1 && (writesColumns || isColumn)) {
+    // oneDNN is fast when it writes rows: out^T = rhs^T * lhs^T.
     std::swap(problem.m, problem.n);
     std::swap(operands.lhs, operands.rhs);
     const MatrixStrides lhs = problem.lhs;

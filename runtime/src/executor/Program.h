@@ -7,7 +7,8 @@
 //
 // What a rank walks in a step: a flat list of steps with addresses, bound
 // products, kernels and collectives. Binding happens once, after loading; a
-// step looks nothing up and allocates nothing.
+// step looks nothing up and allocates nothing (oneDNN builds a small table of
+// its own in each product).
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,0 +1,311 @@
+//===- PlanBuilder.cpp - Plans built by hand --------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanBuilder.h"
+
+#include "weft/runtime/PlanFormat.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace weft::runtime {
+
+static std::vector<uint8_t> testKernels() {
+  std::ifstream file(WEFT_TEST_KERNELS, std::ios::binary);
+  EXPECT_TRUE(file.good()) << WEFT_TEST_KERNELS;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+PlanBuilder::PlanBuilder(std::vector<std::pair<std::string, int64_t>> mesh) {
+  table.producer = "weft test";
+  table.target = std::make_unique<plan::TargetT>();
+  table.target->kind = "cpu";
+  table.target->processor = "x86-64";
+  for (auto &[name, size] : mesh) {
+    auto axis = std::make_unique<plan::MeshAxisT>();
+    axis->name = name;
+    axis->size = size;
+    table.mesh.push_back(std::move(axis));
+  }
+}
+
+plan::AxisRef PlanBuilder::axis(const std::string &text) const {
+  const size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  for (uint32_t i = 0; i < table.mesh.size(); ++i) {
+    if (table.mesh[i]->name != name)
+      continue;
+    if (colon == std::string::npos)
+      return plan::AxisRef(i, 1, table.mesh[i]->size);
+    const size_t close = text.find(')');
+    return plan::AxisRef(i, std::stoll(text.substr(colon + 2)),
+                         std::stoll(text.substr(close + 1)));
+  }
+  ADD_FAILURE() << "no axis " << text;
+  return {};
+}
+
+std::unique_ptr<plan::AxisListT>
+PlanBuilder::axes(const std::vector<std::string> &names) const {
+  auto list = std::make_unique<plan::AxisListT>();
+  for (const std::string &name : names)
+    list->axes.push_back(axis(name));
+  return list;
+}
+
+plan::TensorTypeT PlanBuilder::type(DType dtype, std::vector<int64_t> global,
+                                    std::vector<std::vector<std::string>> dims,
+                                    std::vector<std::string> unreduced) const {
+  plan::TensorTypeT type;
+  dims.resize(global.size());
+  type.dtype = static_cast<plan::DType>(dtype);
+  type.global_shape = global;
+  for (size_t d = 0; d < global.size(); ++d) {
+    int64_t parts = 1;
+    type.dim_axes.push_back(axes(dims[d]));
+    for (const plan::AxisRef &ref : type.dim_axes.back()->axes)
+      parts *= ref.size();
+    type.local_shape.push_back(global[d] / parts);
+  }
+  if (!unreduced.empty())
+    type.unreduced = axes(unreduced);
+  return type;
+}
+
+uint32_t PlanBuilder::group(const std::vector<std::string> &names) {
+  table.groups.push_back(axes(names));
+  return static_cast<uint32_t>(table.groups.size() - 1);
+}
+
+static uint64_t bytesOf(DType dtype, const std::vector<int64_t> &shape) {
+  return elementCountOf(shape) * byteSize(dtype);
+}
+
+void PlanBuilder::state(std::string name, const plan::TensorTypeT &type) {
+  auto state = std::make_unique<plan::StateT>();
+  state->name = std::move(name);
+  state->type = std::make_unique<plan::TensorTypeT>(type);
+  state->bytes = bytesOf(static_cast<DType>(type.dtype), type.local_shape);
+  state->offset = allocate(state->bytes);
+  table.states.push_back(std::move(state));
+}
+
+EntryBuilder PlanBuilder::entry(std::string name) {
+  table.entries.push_back(std::make_unique<plan::EntryT>());
+  table.entries.back()->name = std::move(name);
+  return {*this, table.entries.size() - 1};
+}
+
+uint32_t PlanBuilder::kernel(const std::string &symbol) {
+  if (table.object.empty())
+    table.object = testKernels();
+  for (uint32_t i = 0; i < table.kernels.size(); ++i)
+    if (table.kernels[i]->symbol == symbol)
+      return i;
+  table.kernels.push_back(std::make_unique<plan::KernelT>());
+  table.kernels.back()->symbol = symbol;
+  table.kernels.back()->summary = symbol + " of 16";
+  return static_cast<uint32_t>(table.kernels.size() - 1);
+}
+
+uint64_t PlanBuilder::allocate(uint64_t bytes) {
+  const uint64_t offset = table.arena_bytes;
+  const uint64_t rounded =
+      (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+  table.arena_bytes += rounded;
+  return offset;
+}
+
+std::vector<uint8_t> PlanBuilder::payload() const {
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(plan::Plan::Pack(builder, &table));
+  return {builder.GetBufferPointer(),
+          builder.GetBufferPointer() + builder.GetSize()};
+}
+
+std::vector<std::byte> PlanBuilder::wrap(const std::vector<uint8_t> &payload) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto contents = builder.CreateVector(payload);
+  builder.Finish(plan::CreateContainer(
+                     builder, planFormatVersion,
+                     XXH3_64bits(payload.data(), payload.size()), contents),
+                 plan::ContainerIdentifier());
+  const auto *data =
+      reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
+  return {data, data + builder.GetSize()};
+}
+
+Plan PlanBuilder::build() const {
+  Result<Plan> plan = Plan::parse(bytes());
+  EXPECT_TRUE(plan.ok()) << plan.status().message();
+  return *std::move(plan);
+}
+
+plan::EntryT &EntryBuilder::table() { return *builder.table.entries[index]; }
+
+uint32_t EntryBuilder::buffer(plan::BufferKind kind, DType dtype,
+                              std::vector<int64_t> shape, std::string name) {
+  auto buffer = std::make_unique<plan::BufferT>();
+  buffer->kind = kind;
+  buffer->dtype = static_cast<plan::DType>(dtype);
+  buffer->bytes = bytesOf(dtype, shape);
+  buffer->shape = std::move(shape);
+  buffer->name = std::move(name);
+  if (kind != plan::BufferKind::State)
+    buffer->offset = builder.allocate(buffer->bytes);
+  table().buffers.push_back(std::move(buffer));
+  return static_cast<uint32_t>(table().buffers.size() - 1);
+}
+
+static std::unique_ptr<plan::BindingT>
+makeBinding(std::string name, const plan::TensorTypeT &type, uint32_t buffer) {
+  auto binding = std::make_unique<plan::BindingT>();
+  binding->name = std::move(name);
+  binding->type = std::make_unique<plan::TensorTypeT>(type);
+  binding->buffer = buffer;
+  return binding;
+}
+
+uint32_t EntryBuilder::input(std::string name, const plan::TensorTypeT &type) {
+  const uint32_t place =
+      buffer(plan::BufferKind::Input, static_cast<DType>(type.dtype),
+             type.local_shape, name);
+  table().inputs.push_back(makeBinding(std::move(name), type, place));
+  return place;
+}
+
+uint32_t EntryBuilder::output(std::string name, const plan::TensorTypeT &type) {
+  const uint32_t place =
+      buffer(plan::BufferKind::Output, static_cast<DType>(type.dtype),
+             type.local_shape, name);
+  outputAt(std::move(name), type, place);
+  return place;
+}
+
+void EntryBuilder::outputAt(std::string name, const plan::TensorTypeT &type,
+                            uint32_t buffer) {
+  table().outputs.push_back(makeBinding(std::move(name), type, buffer));
+}
+
+uint32_t EntryBuilder::state(const std::string &name, bool isInput,
+                             bool isOutput) {
+  for (const auto &state : builder.table.states) {
+    if (state->name != name)
+      continue;
+    const uint32_t place =
+        buffer(plan::BufferKind::State, static_cast<DType>(state->type->dtype),
+               state->type->local_shape, name);
+    table().buffers[place]->offset = state->offset;
+    if (isInput)
+      table().inputs.push_back(makeBinding(name, *state->type, place));
+    if (isOutput)
+      table().outputs.push_back(makeBinding(name, *state->type, place));
+    return place;
+  }
+  ADD_FAILURE() << "no state " << name;
+  return 0;
+}
+
+uint32_t EntryBuilder::constant(const Array &value) {
+  const uint32_t place =
+      buffer(plan::BufferKind::Constant, value.dtype, value.shape);
+  auto &data = builder.table.constant_data;
+  table().buffers[place]->data_offset = data.size();
+  const auto *begin = reinterpret_cast<const uint8_t *>(value.data.data());
+  data.insert(data.end(), begin, begin + value.data.size());
+  return place;
+}
+
+template <typename T> T &EntryBuilder::add(T operation, uint8_t stream) {
+  auto instruction = std::make_unique<plan::InstructionT>();
+  instruction->stream = stream;
+  instruction->operation.Set(std::move(operation));
+  table().instructions.push_back(std::move(instruction));
+  return *static_cast<T *>(table().instructions.back()->operation.value);
+}
+
+plan::GemmT &EntryBuilder::gemm(uint32_t lhs, uint32_t rhs, uint32_t out,
+                                int64_t m, int64_t n, int64_t k) {
+  plan::GemmT gemm;
+  gemm.lhs = lhs;
+  gemm.rhs = rhs;
+  gemm.out = out;
+  gemm.batch = 1;
+  gemm.m = m;
+  gemm.n = n;
+  gemm.k = k;
+  gemm.lhs_m_stride = k;
+  gemm.lhs_k_stride = 1;
+  gemm.rhs_k_stride = n;
+  gemm.rhs_n_stride = 1;
+  gemm.out_m_stride = n;
+  gemm.out_n_stride = 1;
+  return add(std::move(gemm), 0);
+}
+
+plan::LaunchT &
+EntryBuilder::launch(std::string symbol,
+                     std::vector<std::pair<uint32_t, uint8_t>> buffers,
+                     std::vector<std::vector<std::string>> positions) {
+  plan::LaunchT launch;
+  launch.kernel = builder.kernel(symbol);
+  for (auto [place, access] : buffers) {
+    launch.buffers.push_back(place);
+    launch.access.push_back(access);
+  }
+  for (const auto &names : positions)
+    launch.positions.push_back(builder.axes(names));
+  return add(std::move(launch), 0);
+}
+
+plan::CollectiveStartT &EntryBuilder::start(plan::CollectiveKind kind,
+                                            uint32_t group, uint32_t source,
+                                            uint32_t destination, int64_t outer,
+                                            int64_t inner) {
+  plan::CollectiveStartT start;
+  start.id = collectives++;
+  start.kind = kind;
+  start.group = group;
+  start.source = source;
+  start.destination = destination;
+  start.outer = outer;
+  start.inner = inner;
+  return add(std::move(start), 1);
+}
+
+void EntryBuilder::wait(uint32_t id) {
+  plan::CollectiveWaitT wait;
+  wait.id = id;
+  add(std::move(wait), 1);
+}
+
+void EntryBuilder::copy(uint32_t source, uint32_t destination) {
+  plan::CopyT copy;
+  copy.source = source;
+  copy.destination = destination;
+  add(std::move(copy), 0);
+}
+
+Array countingArray(std::vector<int64_t> shape, float factor) {
+  Array array(DType::F32, std::move(shape));
+  for (int64_t i = 0; i < array.size(); ++i)
+    array.as<float>()[i] = static_cast<float>(i) * factor;
+  return array;
+}
+
+std::vector<float> floats(const Array &array) {
+  const auto values = array.as<float>();
+  return {values.begin(), values.end()};
+}
+
+} // namespace weft::runtime

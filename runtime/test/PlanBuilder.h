@@ -1,0 +1,121 @@
+//===- PlanBuilder.h - Plans built by hand ----------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Writes plans without the compiler: what tests of the runtime start from. The
+// tables are open to change, so that a test can break one field and see what
+// the verifier says.
+//
+//   PlanBuilder builder({{"data", 2}});
+//   EntryBuilder entry = builder.entry("step");
+//   uint32_t x = entry.input("x", builder.type(DType::F32, {32}, {{"data"}}));
+//   uint32_t y = entry.output("y", builder.type(DType::F32, {32}, {{"data"}}));
+//   entry.launch("add", {{x, read}, {x, read}, {y, write}});
+//   Plan plan = builder.build();
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_TEST_PLANBUILDER_H
+#define WEFT_RUNTIME_TEST_PLANBUILDER_H
+
+#include "weft/runtime/Array.h"
+#include "weft/runtime/Plan.h"
+#include "weft/runtime/plan_generated.h"
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft::runtime {
+
+/// How gtest prints a status.
+inline void PrintTo(const Status &status, std::ostream *stream) {
+  *stream << status.toString();
+}
+
+inline constexpr uint8_t read = 1, write = 2, update = 3;
+
+class PlanBuilder;
+
+/// Appends to one entry of a plan. Buffers get places of their own.
+class EntryBuilder {
+public:
+  EntryBuilder(PlanBuilder &builder, size_t index)
+      : builder(builder), index(index) {}
+
+  plan::EntryT &table();
+  uint32_t buffer(plan::BufferKind kind, DType dtype,
+                  std::vector<int64_t> shape, std::string name = "");
+  uint32_t temporary(DType dtype, std::vector<int64_t> shape) {
+    return buffer(plan::BufferKind::Temporary, dtype, std::move(shape));
+  }
+  uint32_t input(std::string name, const plan::TensorTypeT &type);
+  uint32_t output(std::string name, const plan::TensorTypeT &type);
+  /// Binds an output to a buffer that exists.
+  void outputAt(std::string name, const plan::TensorTypeT &type,
+                uint32_t buffer);
+  /// A state as input, as output, or both.
+  uint32_t state(const std::string &name, bool isInput, bool isOutput);
+  uint32_t constant(const Array &value);
+
+  /// out[m, n] = lhs[m, k] * rhs[k, n], all row-major.
+  plan::GemmT &gemm(uint32_t lhs, uint32_t rhs, uint32_t out, int64_t m,
+                    int64_t n, int64_t k);
+  plan::LaunchT &launch(std::string symbol,
+                        std::vector<std::pair<uint32_t, uint8_t>> buffers,
+                        std::vector<std::vector<std::string>> positions = {});
+  plan::CollectiveStartT &start(plan::CollectiveKind kind, uint32_t group,
+                                uint32_t source, uint32_t destination,
+                                int64_t outer, int64_t inner);
+  void wait(uint32_t id);
+  void copy(uint32_t source, uint32_t destination);
+
+private:
+  template <typename T> T &add(T operation, uint8_t stream);
+
+  PlanBuilder &builder;
+  size_t index;
+  uint32_t collectives = 0;
+};
+
+class PlanBuilder {
+public:
+  explicit PlanBuilder(std::vector<std::pair<std::string, int64_t>> mesh);
+
+  /// "data", or "model:(1)2" for a part of an axis.
+  plan::AxisRef axis(const std::string &name) const;
+  std::unique_ptr<plan::AxisListT>
+  axes(const std::vector<std::string> &names) const;
+  /// A value split over `dims`; local sizes follow.
+  plan::TensorTypeT type(DType dtype, std::vector<int64_t> global,
+                         std::vector<std::vector<std::string>> dims = {},
+                         std::vector<std::string> unreduced = {}) const;
+  uint32_t group(const std::vector<std::string> &names);
+  void state(std::string name, const plan::TensorTypeT &type);
+  EntryBuilder entry(std::string name);
+  uint32_t kernel(const std::string &symbol);
+  /// `bytes` of the arena at the next aligned offset.
+  uint64_t allocate(uint64_t bytes);
+
+  /// The finished payload, and the plan file around a payload.
+  std::vector<uint8_t> payload() const;
+  static std::vector<std::byte> wrap(const std::vector<uint8_t> &payload);
+  std::vector<std::byte> bytes() const { return wrap(payload()); }
+  /// The plan; fails the test when it is refused.
+  Plan build() const;
+
+  plan::PlanT table;
+};
+
+/// A tensor of floats 0, 1, 2, ... times `factor`.
+Array countingArray(std::vector<int64_t> shape, float factor = 1);
+std::vector<float> floats(const Array &array);
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_TEST_PLANBUILDER_H

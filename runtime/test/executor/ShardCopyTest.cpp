@@ -1,0 +1,136 @@
+//===- ShardCopyTest.cpp - Parts of a tensor and the whole ------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "executor/ShardCopy.h"
+
+#include "PlanBuilder.h"
+
+#include <gmock/gmock.h>
+
+#include <optional>
+#include <random>
+
+namespace weft::runtime {
+namespace {
+
+using testing::ElementsAre;
+
+/// A type of the schema and the mesh that it is on.
+struct Sharded {
+  Sharded(PlanBuilder &builder, const plan::TensorTypeT &type) {
+    EntryBuilder entry = builder.entry("e");
+    entry.input("x", type);
+    plan.emplace(builder.build());
+    mesh.emplace(plan->contents());
+  }
+  const plan::TensorType &type() const {
+    return *plan->contents().entries()->Get(0)->inputs()->Get(0)->type();
+  }
+  std::vector<std::vector<std::byte>> extract(const Array &whole) const {
+    std::vector<std::vector<std::byte>> parts;
+    int64_t bytes = byteSize(whole.dtype);
+    for (int64_t extent : *type().local_shape())
+      bytes *= extent;
+    for (int64_t rank = 0; rank < mesh->ranks(); ++rank) {
+      parts.emplace_back(bytes);
+      extractShard(type(), *mesh, rank, whole.data.data(), parts.back().data());
+    }
+    return parts;
+  }
+  Array assemble(const std::vector<std::vector<std::byte>> &parts) const {
+    return assembleShards(type(), *mesh,
+                          [&](int64_t rank) { return parts[rank].data(); });
+  }
+  std::optional<Plan> plan;
+  std::optional<Mesh> mesh;
+};
+
+TEST(ShardCopy, Columns) {
+  PlanBuilder builder({{"a", 2}});
+  const Sharded sharded(builder, builder.type(DType::F32, {2, 4}, {{}, {"a"}}));
+  const auto parts = sharded.extract(countingArray({2, 4}));
+  const auto *rank1 = reinterpret_cast<const float *>(parts[1].data());
+  EXPECT_THAT(std::vector<float>(rank1, rank1 + 4), ElementsAre(2, 3, 6, 7));
+}
+
+TEST(ShardCopy, AssembleInvertsExtract) {
+  const std::vector<std::vector<std::vector<std::string>>> shardings = {
+      {{}, {}, {}},
+      {{"a"}, {}, {}},
+      {{}, {}, {"b"}},
+      {{"b"}, {"a"}, {}},
+      {{"a", "b"}, {}, {}},
+      {{"b", "a"}, {}, {}},
+      {{"b:(2)2"}, {"b:(1)2"}, {"a"}},
+      {{}, {"b", "a"}, {}}};
+  for (const auto &dims : shardings)
+    for (DType dtype : {DType::F32, DType::BF16, DType::I64, DType::Pred}) {
+      PlanBuilder builder({{"a", 2}, {"b", 4}});
+      const Sharded sharded(builder, builder.type(dtype, {8, 8, 8}, dims));
+      Array whole(dtype, {8, 8, 8});
+      std::mt19937 random(5);
+      for (std::byte &byte : whole.data)
+        byte = static_cast<std::byte>(random());
+      EXPECT_EQ(sharded.assemble(sharded.extract(whole)).data, whole.data);
+    }
+}
+
+TEST(ShardCopy, Scalar) {
+  PlanBuilder builder({{"a", 2}});
+  const Sharded sharded(builder, builder.type(DType::F32, {}));
+  EXPECT_EQ(floats(sharded.assemble(sharded.extract(countingArray({})))),
+            std::vector<float>{0});
+}
+
+TEST(ShardCopy, EmptyTensor) {
+  PlanBuilder builder({{"a", 2}});
+  const Sharded sharded(builder, builder.type(DType::F32, {0, 4}, {{}, {"a"}}));
+  EXPECT_EQ(sharded.assemble(sharded.extract(countingArray({0, 4}))).size(), 0);
+}
+
+template <typename T>
+std::vector<std::vector<std::byte>> bytesOf(const std::vector<T> &values) {
+  std::vector<std::vector<std::byte>> parts;
+  for (const T &value : values) {
+    const auto *begin = reinterpret_cast<const std::byte *>(&value);
+    parts.emplace_back(begin, begin + sizeof(T));
+  }
+  return parts;
+}
+
+/// Terms along "b" are added, copies along "a" are taken once.
+template <typename T> T total(DType dtype, const std::vector<T> &ofRanks) {
+  PlanBuilder builder({{"a", 2}, {"b", 2}});
+  const Sharded sharded(builder, builder.type(dtype, {}, {}, {"b"}));
+  Array sum = sharded.assemble(bytesOf(ofRanks));
+  return sum.as<T>()[0];
+}
+
+TEST(ShardCopy, TermsAreAdded) {
+  EXPECT_EQ(total<float>(DType::F32, {1.5f, 2, 100, 100}), 3.5f);
+  EXPECT_EQ(total<double>(DType::F64, {1.5, 2, 100, 100}), 3.5);
+  EXPECT_EQ(total<int32_t>(DType::I32, {INT32_MAX, 1, 0, 0}), INT32_MIN);
+  EXPECT_EQ(total<int64_t>(DType::I64, {-7, 3, 0, 0}), -4);
+  EXPECT_EQ(total<int8_t>(DType::I8, {127, 1, 0, 0}), -128);
+  EXPECT_EQ(toFloat(total<BFloat16>(DType::BF16,
+                                    {toBFloat16(1), toBFloat16(2), {}, {}})),
+            3);
+  EXPECT_EQ(
+      toFloat(total<Float16>(DType::F16, {toFloat16(1), toFloat16(2), {}, {}})),
+      3);
+}
+
+TEST(ShardCopy, SixteenBitTermsAreRoundedOnce) {
+  PlanBuilder builder({{"b", 4}});
+  const Sharded sharded(builder, builder.type(DType::BF16, {}, {}, {"b"}));
+  const Array sum = sharded.assemble(bytesOf<BFloat16>(
+      {toBFloat16(256), toBFloat16(1), toBFloat16(1), toBFloat16(1)}));
+  EXPECT_EQ(toFloat(sum.as<BFloat16>()[0]), 260);
+}
+
+} // namespace
+} // namespace weft::runtime

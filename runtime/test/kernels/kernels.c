@@ -1,0 +1,67 @@
+/*===- kernels.c - Kernels of hand-written plans ----------------------------===
+ *
+ * Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===------------------------------------------------------------------------===
+ *
+ * All buffers are f32[16] unless a comment says so.
+ */
+
+#include <stdint.h>
+
+enum { n = 16 };
+
+/* buffers: a, b, out. out = a + b */
+void add(void *const *buffers, const int64_t *positions) {
+  const float *a = buffers[0], *b = buffers[1];
+  float *out = buffers[2];
+  (void)positions;
+  for (int i = 0; i < n; ++i)
+    out[i] = a[i] + b[i];
+}
+
+/* buffers: x. x = 2 x, in place */
+void twice(void *const *buffers, const int64_t *positions) {
+  float *x = buffers[0];
+  (void)positions;
+  for (int i = 0; i < n; ++i)
+    x[i] *= 2;
+}
+
+/* buffers: out. out[i] = i + 100 positions[0] + 1000 positions[1] */
+void fill(void *const *buffers, const int64_t *positions) {
+  float *out = buffers[0];
+  for (int i = 0; i < n; ++i)
+    out[i] = (float)(i + 100 * positions[0] + 1000 * positions[1]);
+}
+
+/* buffers: x, f32[] out. out = sum of x */
+void total(void *const *buffers, const int64_t *positions) {
+  const float *x = buffers[0];
+  float sum = 0;
+  (void)positions;
+  for (int i = 0; i < n; ++i)
+    sum += x[i];
+  *(float *)buffers[1] = sum;
+}
+
+/* buffers: x. Leaves x as it is; sleeps for a second where positions[0] is 1. */
+void sleepOnOne(void *const *buffers, const int64_t *positions) {
+  (void)buffers;
+  if (positions[0] != 1)
+    return;
+#if defined(__x86_64__)
+  const int64_t second[2] = {1, 0};
+  register const int64_t *request __asm__("rdi") = second;
+  register void *rest __asm__("rsi") = 0;
+  int64_t result = 35; /* nanosleep */
+  __asm__ volatile("syscall"
+                   : "+a"(result)
+                   : "r"(request), "r"(rest)
+                   : "rcx", "r11", "memory");
+#else
+  for (volatile int64_t i = 0; i < 1000000000; ++i) {
+  }
+#endif
+}

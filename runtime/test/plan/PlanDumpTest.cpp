@@ -1,0 +1,131 @@
+//===- PlanDumpTest.cpp - A plan as text ------------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SamplePlan.h"
+#include "plan/Text.h"
+
+#include <gmock/gmock.h>
+
+namespace weft::runtime {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(PlanDump, Entry) {
+  const Result<std::string> text = SamplePlan(2).build().dump("train_step");
+  ASSERT_TRUE(text.ok());
+  EXPECT_EQ(*text,
+            R"(entry "train_step" arena 384 bytes, liveness 384 bytes
+  input "w" f32[16] local [16] sharding [{}] %0 state
+  input "x" f32[32] local [16] sharding [{"data"}] %1
+  output "w" f32[16] local [16] sharding [{}] %0 state
+  output "loss" f32[] local [] sharding [] unreduced {"data"} %5
+  buffers 6
+    %0 state f32[16] offset 0 bytes 64 alive 0..0 "w"
+    %1 input f32[16] offset 64 bytes 64 alive 0..0 "x"
+    %2 temporary f32[16] offset 128 bytes 64 alive 0..0
+    %3 temporary f32[16] offset 192 bytes 64 alive 0..0
+    %4 temporary f32[16] offset 256 bytes 64 alive 0..0
+    %5 output f32[] offset 320 bytes 4 alive 0..0 "loss"
+  instructions 6
+    0: compute launch @add(read %1, read %0, write %2)
+    1: comm start #0 all_reduce sum %2 -> %3 over group 0 {"data"} outer 1 inner 16 wire 0 bytes 128 cause "gradient of w, summed over data" at "model.py:12"
+    2: compute launch @total(read %2, write %5)
+    3: comm wait #0
+    4: compute launch @add(read %0, read %3, write %4)
+    5: compute copy %4 -> %0
+)");
+}
+
+TEST(PlanDump, OtherSections) {
+  SamplePlan sample(2);
+  sample.table.target->features = {"avx2", "fma"};
+  const Plan plan = sample.build();
+  EXPECT_THAT(*plan.dump("header"),
+              HasSubstr("target cpu x86-64 features [avx2, fma]\n"
+                        "mesh <[\"data\"=2]> ranks 2\n"
+                        "arena 384 bytes, constants 0 bytes, object "));
+  EXPECT_EQ(*plan.dump("groups"), "groups 1\n  group 0 {\"data\"} size 2\n");
+  EXPECT_EQ(*plan.dump("states"),
+            "states 1\n  state \"w\" f32[16] local [16] sharding [{}] offset 0 "
+            "bytes 64\n");
+  EXPECT_EQ(*plan.dump("kernels"),
+            "kernels 3\n  kernel 0 @fill \"fill of 16\"\n"
+            "  kernel 1 @add \"add of 16\"\n"
+            "  kernel 2 @total \"total of 16\"\n");
+  EXPECT_EQ(plan.dump(), *plan.dump("header") + *plan.dump("groups") +
+                             *plan.dump("states") + *plan.dump("kernels") +
+                             *plan.dump("init") + *plan.dump("train_step"));
+  EXPECT_THAT(plan.dump("nothing").status().message(),
+              HasSubstr("the plan has no section \"nothing\"; it has header, "
+                        "groups, states, kernels, init, train_step"));
+}
+
+TEST(PlanDump, GemmAndAllKindsOfCollectives) {
+  PlanBuilder builder({{"a", 2}, {"b", 2}});
+  const uint32_t both = builder.group({"a", "b"});
+  EntryBuilder entry = builder.entry("e");
+  const uint32_t x = entry.input("x", builder.type(DType::BF16, {2, 4}));
+  const uint32_t y = entry.input("y", builder.type(DType::BF16, {4, 2}));
+  const uint32_t z = entry.output("z", builder.type(DType::F32, {2, 2}));
+  const uint32_t t = entry.temporary(DType::F32, {4});
+  const uint32_t g = entry.temporary(DType::F32, {16});
+  entry.gemm(x, y, z, 2, 2, 4);
+  entry.gemm(x, y, z, 2, 2, 4).accumulate = true;
+  auto &permute = entry.start(plan::CollectiveKind::Permute, both, z, t, 1, 4);
+  permute.permute_from = builder.axes({"a"});
+  permute.permute_to = builder.axes({"b"});
+  entry.wait(0);
+  entry.start(plan::CollectiveKind::AllGather, both, t, g, 1, 4);
+  entry.wait(1);
+  entry.start(plan::CollectiveKind::ReduceScatter, both, g, t, 1, 4).reduction =
+      plan::Reduction::Max;
+  entry.wait(2);
+  auto &exchange =
+      entry.start(plan::CollectiveKind::AllToAll, both, t, z, 1, 1);
+  exchange.split_first = true;
+  entry.wait(3);
+  const std::string text = *builder.build().dump("e");
+  EXPECT_THAT(text, HasSubstr("0: compute gemm %2 = %0 * %1 batch 1 m 2 n 2 k "
+                              "4 strides lhs [0, 4, 1] rhs [0, 2, 1] out [0, "
+                              "2, 1]\n"));
+  EXPECT_THAT(text, HasSubstr("1: compute gemm %2 += %0"));
+  EXPECT_THAT(text,
+              HasSubstr("start #0 permute %2 -> %3 from {\"a\"} to {\"b\"} "
+                        "over group 0 {\"a\", \"b\"} outer 1 inner 4"));
+  EXPECT_THAT(text, HasSubstr("start #1 all_gather %3 -> %4"));
+  EXPECT_THAT(text, HasSubstr("start #2 reduce_scatter max %4 -> %3"));
+  EXPECT_THAT(text, HasSubstr("start #3 all_to_all %3 -> %2 over group 0 "
+                              "{\"a\", \"b\"} split first outer 1 middle 1 "
+                              "inner 1"));
+}
+
+TEST(PlanDump, NamesStayOnTheirLine) {
+  EXPECT_EQ(escaped("a\"b\\c\nd\te\x01"), "a\\\"b\\\\c\\nd\\te\\x01");
+  EXPECT_EQ(escaped("\xc3\xa9t\xc3\xa9"), "\xc3\xa9t\xc3\xa9");
+  EXPECT_EQ(escaped("\xc3"), "\\xc3");
+  EXPECT_EQ(escaped("\xff\x80x"), "\\xff\\x80x");
+}
+
+TEST(PlanDump, Specs) {
+  const Plan plan = SamplePlan(4).build();
+  ASSERT_EQ(plan.entries().size(), 2u);
+  const EntrySpec *step = plan.entry("train_step");
+  ASSERT_NE(step, nullptr);
+  EXPECT_EQ(step->input("x")->globalShape, std::vector<int64_t>{64});
+  EXPECT_EQ(step->input("x")->localShape, std::vector<int64_t>{16});
+  EXPECT_TRUE(step->input("w")->isState);
+  EXPECT_TRUE(step->output("w")->isState);
+  EXPECT_FALSE(step->output("loss")->isState);
+  EXPECT_EQ(step->output("x"), nullptr);
+  EXPECT_EQ(plan.entry("none"), nullptr);
+  EXPECT_NE(plan.state("w"), nullptr);
+  EXPECT_NE(plan.hash(), SamplePlan(2).build().hash());
+}
+
+} // namespace
+} // namespace weft::runtime

@@ -1,0 +1,266 @@
+//===- VerifyEntryTest.cpp - Broken bindings, lifetimes and races -*- C++
+//-*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verify.h"
+
+namespace weft::runtime {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(VerifyEntry, SampleIsAccepted) {
+  for (int64_t ranks : {1, 2, 3, 8})
+    EXPECT_EQ(verdict(SamplePlan(ranks)), "");
+}
+
+TEST(VerifyEntry, Bindings) {
+  expectVerdicts({
+      {[](SamplePlan &p) { p.step().inputs[1]->buffer = 60; },
+       "entry \"train_step\": input \"x\": is bound to buffer 60, but the "
+       "entry has 6"},
+      {[](SamplePlan &p) { p.step().inputs[1]->name = "w"; },
+       "input \"w\" is listed twice"},
+      {[](SamplePlan &p) { p.step().outputs[1]->name = "w"; },
+       "output \"w\" is listed twice"},
+      {[](SamplePlan &p) {
+         *p.step().inputs[1]->type = p.type(DType::I32, {32}, {{"data"}});
+       },
+       "input \"x\": is i32[16] on a rank, but buffer 1 is f32[16]"},
+      {[](SamplePlan &p) {
+         *p.step().inputs[1]->type = p.type(DType::F32, {16}, {{"data"}});
+       },
+       "input \"x\": is f32[8] on a rank, but buffer 1 is f32[16]"},
+      {[](SamplePlan &p) { p.step().inputs[1]->buffer = p.t; },
+       "input \"x\" is bound to buffer 2 (temporary)"},
+      {[](SamplePlan &p) { p.step().outputs[1]->buffer = p.t; },
+       "output \"loss\": is f32[] on a rank, but buffer 2 is f32[16]"},
+      {[](SamplePlan &p) {
+         p.step().buffers[p.loss]->kind = plan::BufferKind::Temporary;
+       },
+       "output \"loss\" is bound to buffer 5 (temporary \"loss\")"},
+      {[](SamplePlan &p) { p.step().inputs[0]->name = "v"; },
+       "input \"v\": is not a state of the plan, but buffer 0 is of kind "
+       "state"},
+      {[](SamplePlan &p) {
+         p.step().buffers[p.w]->kind = plan::BufferKind::Input;
+       },
+       "input \"w\": is a state of the plan, but buffer 0 is of kind input"},
+      {[](SamplePlan &p) {
+         p.table.mesh[0]->size = 2;
+         *p.step().inputs[0]->type = p.type(DType::F32, {32}, {{"data"}});
+       },
+       "input \"w\": its type differs from that of the state"},
+      {[](SamplePlan &p) { p.step().buffers[p.w]->offset = 64; },
+       "input \"w\": buffer 0 at 64 (64 bytes) is not the state's place at 0 "
+       "(64 bytes)"},
+      {[](SamplePlan &p) {
+         p.step().inputs.erase(p.step().inputs.begin() + 1);
+       },
+       "buffer 1 (input \"x\") is bound to no name"},
+      {[](SamplePlan &p) {
+         auto second = std::make_unique<plan::BindingT>(*p.step().inputs[1]);
+         second->name = "y";
+         p.step().inputs.push_back(std::move(second));
+       },
+       "input \"y\": buffer 1 (input \"x\") has another input"},
+      {[](SamplePlan &p) { p.step().arena_bytes = 1 << 20; },
+       "uses 1048576 bytes of an arena of 384"},
+  });
+}
+
+TEST(VerifyEntry, ReadsAndWrites) {
+  expectVerdicts({
+      {[](SamplePlan &p) {
+         auto &first = *p.instruction(0).operation.AsLaunch();
+         first.buffers[0] = p.u;
+       },
+       "step 0 launch: reads buffer 4 (temporary) before anything is written "
+       "to it"},
+      {[](SamplePlan &p) {
+         p.step().instructions.erase(p.step().instructions.begin() + 2);
+       },
+       "output \"loss\": buffer 5 (output \"loss\") is never written"},
+      {[](SamplePlan &p) { p.table.entries[0]->instructions.clear(); },
+       "entry \"init\": output \"w\": buffer 0 (state \"w\") is never written"},
+  });
+}
+
+TEST(VerifyEntry, StatesAreReadOnlyWhenTheyAreInputs) {
+  PlanBuilder builder({{"data", 1}});
+  builder.state("w", builder.type(DType::F32, {16}));
+  EntryBuilder entry = builder.entry("e");
+  entry.launch("twice", {{entry.state("w", false, true), update}});
+  EXPECT_THAT(verdict(builder),
+              HasSubstr("step 0 launch: reads buffer 0 (state \"w\") before "
+                        "anything is written to it"));
+}
+
+TEST(VerifyEntry, ConstantsAreNotWritten) {
+  PlanBuilder builder({{"data", 1}});
+  EntryBuilder entry = builder.entry("e");
+  entry.launch("twice", {{entry.constant(countingArray({16})), update}});
+  EXPECT_THAT(verdict(builder),
+              HasSubstr("step 0 launch: writes buffer 0 (constant)"));
+}
+
+TEST(VerifyEntry, Pairing) {
+  expectVerdicts({
+      {[](SamplePlan &p) {
+         p.instruction(3).operation.AsCollectiveWait()->id = 5;
+       },
+       "step 3 wait: waits for collective 5, which is not started"},
+      {[](SamplePlan &p) {
+         auto &copy = p.instruction(5);
+         plan::CollectiveWaitT again;
+         copy.operation.Set(std::move(again));
+       },
+       "step 5 wait: waits for collective 0 a second time"},
+      {[](SamplePlan &p) {
+         p.instruction(1).operation.AsCollectiveStart()->id = 1;
+       },
+       "step 1 all_reduce: has id 1, but is collective 0 of the entry"},
+  });
+}
+
+TEST(VerifyEntry, EveryStartHasItsWait) {
+  PlanBuilder builder({{"data", 2}});
+  const uint32_t group = builder.group({"data"});
+  EntryBuilder entry = builder.entry("e");
+  const uint32_t x = entry.input("x", builder.type(DType::F32, {4}));
+  entry.start(plan::CollectiveKind::AllReduce, group, x, x, 1, 4);
+  EXPECT_THAT(verdict(builder), HasSubstr("collective 0 is started but never "
+                                          "waited for"));
+}
+
+TEST(VerifyEntry, Races) {
+  expectVerdicts({
+      {[](SamplePlan &p) {
+         p.instruction(2).operation.AsLaunch()->buffers[0] = p.s;
+       },
+       "step 2 launch: reads buffer 3 (temporary), which collective 0 in "
+       "flight writes; its wait must come first"},
+      {[](SamplePlan &p) {
+         auto &launch = *p.instruction(2).operation.AsLaunch();
+         launch.kernel = p.kernel("twice");
+         launch.buffers = {p.t};
+         launch.access = {update};
+       },
+       "step 2 launch: writes buffer 2 (temporary), which a collective in "
+       "flight reads; its wait must come first"},
+      {[](SamplePlan &p) {
+         auto &launch = *p.instruction(2).operation.AsLaunch();
+         launch.kernel = p.kernel("fill");
+         launch.buffers = {p.s};
+         launch.access = {write};
+       },
+       "step 2 launch: writes buffer 3 (temporary), which collective 0 in "
+       "flight writes"},
+  });
+}
+
+TEST(VerifyEntry, TwoCollectivesMayReadOneBuffer) {
+  PlanBuilder builder({{"data", 2}});
+  const uint32_t group = builder.group({"data"});
+  EntryBuilder entry = builder.entry("e");
+  const auto type = builder.type(DType::F32, {16});
+  const uint32_t x = entry.input("x", type);
+  const uint32_t y = entry.output("y", type), z = entry.output("z", type);
+  entry.start(plan::CollectiveKind::AllReduce, group, x, y, 1, 16);
+  entry.start(plan::CollectiveKind::AllReduce, group, x, z, 1, 16);
+  entry.wait(1);
+  entry.wait(0);
+  EXPECT_EQ(verdict(builder), "");
+}
+
+TEST(VerifyEntry, SharedBytes) {
+  expectVerdicts({
+      // t is read by the all_reduce until its wait; u is written after it.
+      {[](SamplePlan &p) {
+         p.step().buffers[p.u]->offset = p.step().buffers[p.t]->offset;
+       },
+       ""},
+      // s is read by the instruction that writes u.
+      {[](SamplePlan &p) {
+         p.step().buffers[p.u]->offset = p.step().buffers[p.s]->offset;
+       },
+       "buffer 3 (temporary) (bytes 192..256, steps 1..4) and buffer 4 "
+       "(temporary) (bytes 192..256, steps 4..5) share bytes while both are "
+       "alive"},
+      // The collective writes s from its start on, while t is read.
+      {[](SamplePlan &p) {
+         p.step().buffers[p.s]->offset = p.step().buffers[p.t]->offset;
+       },
+       "share bytes while both are alive"},
+      // x has its last reader at step 0, where t is written.
+      {[](SamplePlan &p) {
+         p.step().buffers[p.t]->offset = p.step().buffers[p.x]->offset;
+       },
+       "buffer 1 (input \"x\") (bytes 64..128, steps -1..0)"},
+      {[](SamplePlan &p) {
+         p.step().buffers[p.s]->offset = p.step().buffers[p.x]->offset;
+       },
+       ""},
+      // The loss must last to the end.
+      {[](SamplePlan &p) {
+         p.step().buffers[p.u]->offset = p.step().buffers[p.loss]->offset;
+         p.table.arena_bytes += 64;
+       },
+       "(output \"loss\") (bytes 320..324, steps 2..6)"},
+      // A state is never shared.
+      {[](SamplePlan &p) { p.step().buffers[p.u]->offset = 0; },
+       "state \"w\" (bytes 0..64, steps -1..6) and buffer 4"},
+  });
+}
+
+TEST(VerifyEntry, PartlySharedBytes) {
+  PlanBuilder builder({{"data", 1}});
+  EntryBuilder entry = builder.entry("e");
+  const auto type = builder.type(DType::F32, {64});
+  const uint32_t x = entry.input("x", type), y = entry.output("y", type);
+  entry.copy(x, y);
+  builder.table.arena_bytes = 1024;
+  auto &buffers = entry.table().buffers;
+  for (uint64_t offset : {64, 128, 192}) {
+    buffers[y]->offset = offset;
+    EXPECT_THAT(verdict(builder), HasSubstr("share bytes")) << offset;
+  }
+  buffers[y]->offset = 256;
+  EXPECT_EQ(verdict(builder), "");
+  buffers[x]->offset = 320;
+  EXPECT_THAT(verdict(builder), HasSubstr("share bytes"));
+}
+
+/// States and constants of other entries are in the arena too.
+TEST(VerifyEntry, EntriesRespectEachOther) {
+  SamplePlan sample(2);
+  EntryBuilder other = sample.entry("other");
+  const uint32_t c = other.constant(countingArray({16}));
+  const uint32_t y = other.output("y", sample.type(DType::F32, {16}));
+  other.copy(c, y);
+  ASSERT_EQ(verdict(sample), "");
+  sample.step().buffers[sample.u]->offset = other.table().buffers[c]->offset;
+  EXPECT_THAT(verdict(sample),
+              HasSubstr("entry \"train_step\": constant buffer 0 of entry "
+                        "\"other\""));
+}
+
+TEST(VerifyEntry, OutputMayBeAnInput) {
+  PlanBuilder builder({{"data", 1}});
+  EntryBuilder entry = builder.entry("e");
+  const auto type = builder.type(DType::F32, {16});
+  const uint32_t x = entry.input("x", type);
+  entry.outputAt("y", type, x);
+  const uint32_t z = entry.output("z", type);
+  entry.copy(x, z);
+  EXPECT_EQ(verdict(builder), "");
+  entry.table().buffers[z]->offset = entry.table().buffers[x]->offset;
+  EXPECT_THAT(verdict(builder), HasSubstr("share bytes"));
+}
+
+} // namespace
+} // namespace weft::runtime

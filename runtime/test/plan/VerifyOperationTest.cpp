@@ -1,0 +1,230 @@
+//===- VerifyOperationTest.cpp - Broken instructions ------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verify.h"
+
+namespace weft::runtime {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(VerifyOperation, Instructions) {
+  expectVerdicts({
+      {[](SamplePlan &p) { p.instruction(0).stream = 2; },
+       "entry \"train_step\": step 0 launch: stream 2 is neither computation "
+       "(0) nor communication (1)"},
+  });
+}
+
+TEST(VerifyOperation, UnknownOperation) {
+  // The object API cannot write one: change the type byte of a copy.
+  std::vector<uint8_t> payload;
+  PlanBuilder builder({{"data", 1}});
+  EntryBuilder entry = builder.entry("e");
+  const auto type = builder.type(DType::F32, {4});
+  entry.copy(entry.input("x", type), entry.output("y", type));
+  payload = builder.payload();
+  const auto *instruction = flatbuffers::GetRoot<plan::Plan>(payload.data())
+                                ->entries()
+                                ->Get(0)
+                                ->instructions()
+                                ->Get(0);
+  const auto *tag = reinterpret_cast<const flatbuffers::Table *>(instruction)
+                        ->GetAddressOf(plan::Instruction::VT_OPERATION_TYPE);
+  payload[tag - payload.data()] = 77;
+  const Result<Plan> plan = Plan::parse(PlanBuilder::wrap(payload));
+  ASSERT_FALSE(plan.ok());
+  EXPECT_THAT(plan.status().message(),
+              HasSubstr("step 0 unknown: unknown operation 77"));
+}
+
+TEST(VerifyOperation, Launch) {
+  const auto launch = [](SamplePlan &p) -> plan::LaunchT & {
+    return *p.instruction(0).operation.AsLaunch();
+  };
+  expectVerdicts({
+      {[&](SamplePlan &p) { launch(p).kernel = 9; },
+       "step 0 launch: kernel 9 of 3 does not exist"},
+      {[&](SamplePlan &p) { launch(p).access.pop_back(); },
+       "3 buffers but 2 kinds of access"},
+      {[&](SamplePlan &p) { launch(p).buffers[1] = p.x; },
+       "buffer 1 is listed twice"},
+      {[&](SamplePlan &p) { launch(p).buffers[1] = 99; },
+       "operand 1 is buffer 99, but the entry has 6"},
+      {[&](SamplePlan &p) { launch(p).access[2] = 4; },
+       "operand 2 has access 4, must be 1, 2 or 3"},
+      {[&](SamplePlan &p) {
+         launch(p).positions.push_back(std::make_unique<plan::AxisListT>());
+         launch(p).positions[0]->axes = {plan::AxisRef(4, 1, 2)};
+       },
+       "position 0 names mesh axis 4"},
+  });
+}
+
+TEST(VerifyOperation, Copy) {
+  const auto copy = [](SamplePlan &p) -> plan::CopyT & {
+    return *p.instruction(5).operation.AsCopy();
+  };
+  expectVerdicts({
+      {[&](SamplePlan &p) { copy(p).source = 99; },
+       "step 5 copy: source is buffer 99, but the entry has 6"},
+      {[&](SamplePlan &p) { copy(p).destination = 99; },
+       "destination is buffer 99"},
+      {[&](SamplePlan &p) { copy(p).source = p.loss; },
+       "source has 4 bytes, destination 64"},
+      {[&](SamplePlan &p) { copy(p).source = copy(p).destination; },
+       "buffer 0 is copied to itself"},
+  });
+}
+
+TEST(VerifyOperation, Collectives) {
+  const auto start = [](SamplePlan &p) -> plan::CollectiveStartT & {
+    return *p.instruction(1).operation.AsCollectiveStart();
+  };
+  const std::string sizes = "elements to ";
+  expectVerdicts({
+      {[&](SamplePlan &p) {
+         start(p).kind = static_cast<plan::CollectiveKind>(50);
+       },
+       "unknown kind of collective 50"},
+      {[&](SamplePlan &p) {
+         start(p).reduction = static_cast<plan::Reduction>(50);
+       },
+       "unknown reduction 50"},
+      {[&](SamplePlan &p) { start(p).group = 8; },
+       "step 1 all_reduce: group 8 of 1 does not exist"},
+      {[&](SamplePlan &p) { start(p).source = 99; },
+       "source is buffer 99, but the entry has 6"},
+      {[&](SamplePlan &p) { start(p).destination = 99; },
+       "destination is buffer 99, but the entry has 6"},
+      {[&](SamplePlan &p) { p.step().buffers[p.s]->dtype = plan::DType::I32; },
+       "source is f32, destination i32"},
+      {[&](SamplePlan &p) { start(p).inner = 15; },
+       "outer 1, middle 1, inner 15 over a group of 2 take 15 elements to 15, "
+       "but the buffers have 16 and 16"},
+      {[&](SamplePlan &p) { start(p).inner = int64_t(1) << 62; }, sizes},
+      {[&](SamplePlan &p) { start(p).inner = -16, start(p).outer = -1; },
+       sizes},
+      {[&](SamplePlan &p) { start(p).kind = plan::CollectiveKind::AllGather; },
+       "take 16 elements to 32"},
+      {[&](SamplePlan &p) {
+         start(p).kind = plan::CollectiveKind::ReduceScatter;
+       },
+       "take 32 elements to 16"},
+      {[&](SamplePlan &p) { start(p).kind = plan::CollectiveKind::AllToAll; },
+       "take 32 elements to 32"},
+      {[&](SamplePlan &p) {
+         start(p).kind = plan::CollectiveKind::AllToAll;
+         start(p).inner = 8;
+         start(p).destination = p.t;
+       },
+       "source and destination are both buffer 2, only all_reduce may work in "
+       "place"},
+      {[&](SamplePlan &p) {
+         start(p).kind = plan::CollectiveKind::Permute;
+         start(p).permute_from = p.axes({"data"});
+         start(p).permute_to = p.axes({});
+       },
+       "permutation from {\"data\"} to {}: sizes 2 and 1 differ"},
+      {[&](SamplePlan &p) {
+         start(p).kind = plan::CollectiveKind::Permute;
+         start(p).permute_from = p.axes({"data"});
+         start(p).permute_to = p.axes({"data"});
+         p.table.groups[0]->axes.clear();
+       },
+       "group 0 {} does not contain {\"data\"}"},
+      {[&](SamplePlan &p) {
+         start(p).kind = plan::CollectiveKind::Permute;
+         start(p).permute_from = p.axes({});
+         start(p).permute_from->axes = {plan::AxisRef(2, 1, 2)};
+       },
+       "permute_from names mesh axis 2"},
+  });
+}
+
+TEST(VerifyOperation, PredHasNoSum) {
+  PlanBuilder builder({{"data", 2}});
+  const uint32_t group = builder.group({"data"});
+  EntryBuilder entry = builder.entry("e");
+  const uint32_t x = entry.input("x", builder.type(DType::Pred, {4}));
+  auto &start = entry.start(plan::CollectiveKind::AllReduce, group, x, x, 1, 4);
+  entry.wait(0);
+  EXPECT_THAT(verdict(builder), HasSubstr("pred values have no sum"));
+  start.reduction = plan::Reduction::Max;
+  EXPECT_EQ(verdict(builder), "");
+}
+
+struct VerifyGemm : testing::Test {
+  VerifyGemm() {
+    lhs = entry.input("lhs", builder.type(DType::F32, {4, 8}));
+    rhs = entry.input("rhs", builder.type(DType::F32, {8, 2}));
+    out = entry.output("out", builder.type(DType::F32, {4, 2}));
+    gemm = &entry.gemm(lhs, rhs, out, 4, 2, 8);
+  }
+  PlanBuilder builder{{{"data", 1}}};
+  EntryBuilder entry = builder.entry("e");
+  uint32_t lhs, rhs, out;
+  plan::GemmT *gemm;
+};
+
+TEST_F(VerifyGemm, Accepted) { EXPECT_EQ(verdict(builder), ""); }
+
+TEST_F(VerifyGemm, Operands) {
+  gemm->rhs = 17;
+  EXPECT_THAT(verdict(builder),
+              HasSubstr("step 0 gemm: rhs is buffer 17, but the entry has 3"));
+  gemm->rhs = out;
+  EXPECT_THAT(verdict(builder),
+              HasSubstr("out is buffer 2, which is also an operand"));
+}
+
+TEST_F(VerifyGemm, Types) {
+  *entry.table().inputs[1]->type = builder.type(DType::I32, {8, 2});
+  entry.table().buffers[rhs]->dtype = plan::DType::I32;
+  EXPECT_THAT(verdict(builder),
+              HasSubstr("no product of f32 and i32 into f32"));
+}
+
+TEST_F(VerifyGemm, Sizes) {
+  gemm->k = 0;
+  EXPECT_THAT(verdict(builder),
+              HasSubstr("batch 1, m 4, n 2 and k 0 must be at least 1"));
+}
+
+TEST_F(VerifyGemm, Strides) {
+  gemm->lhs_m_stride = 9;
+  EXPECT_THAT(verdict(builder),
+              HasSubstr("lhs reaches element 34 of buffer 0, which has 32"));
+  gemm->lhs_m_stride = -8;
+  EXPECT_THAT(verdict(builder), HasSubstr("lhs has the negative stride -8"));
+  gemm->lhs_m_stride = int64_t(1) << 62;
+  EXPECT_THAT(verdict(builder), HasSubstr("lhs: strides overflow"));
+}
+
+TEST_F(VerifyGemm, OneMatrixStrideIsOne) {
+  gemm->k = 2;
+  gemm->lhs_k_stride = 2;
+  gemm->lhs_m_stride = 4;
+  EXPECT_THAT(verdict(builder),
+              HasSubstr("lhs has the matrix strides 4 and 2, one must be 1"));
+}
+
+TEST_F(VerifyGemm, OutHasAPlaceForEveryElement) {
+  gemm->out_m_stride = 1;
+  EXPECT_THAT(verdict(builder), HasSubstr("out with strides 0, 1, 1 has "
+                                          "elements that share a place"));
+}
+
+TEST_F(VerifyGemm, AccumulationReadsOut) {
+  gemm->accumulate = true;
+  EXPECT_THAT(verdict(builder),
+              HasSubstr("step 0 gemm: reads buffer 2 (output \"out\") before "
+                        "anything is written to it"));
+}
+
+} // namespace
+} // namespace weft::runtime

@@ -1,0 +1,324 @@
+//===- ShardRunTest.cpp - The command line tool -----------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs the binary on plans built by hand and looks at what it prints, writes
+// and returns.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SamplePlan.h"
+#include "weft/runtime/Npy.h"
+#include "weft/runtime/Safetensors.h"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace weft::runtime {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+struct Outcome {
+  int status = -1;
+  /// Standard output and standard error.
+  std::string text;
+};
+
+struct ShardRun : testing::Test {
+  void SetUp() override {
+    std::string name = testing::TempDir() + "/shard-run-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    directory = name;
+    plan = writePlan("sample.plan", SamplePlan(2));
+  }
+  void TearDown() override { std::filesystem::remove_all(directory); }
+
+  std::string path(const std::string &name) const {
+    return directory + "/" + name;
+  }
+  std::string writePlan(const std::string &name, const PlanBuilder &builder) {
+    const auto bytes = builder.bytes();
+    std::ofstream(path(name), std::ios::binary)
+        .write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+    return path(name);
+  }
+  std::string writeArray(const std::string &name, const Array &array) {
+    EXPECT_TRUE(writeNpy(path(name), array).ok());
+    return path(name);
+  }
+  static std::string contents(const std::string &file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  std::vector<std::string> filesIn() const {
+    std::vector<std::string> names;
+    for (const auto &file : std::filesystem::directory_iterator(directory))
+      names.push_back(file.path().filename());
+    return names;
+  }
+
+  static Outcome run(const std::string &arguments) {
+    const std::string command = WEFT_SHARD_RUN " " + arguments + " 2>&1";
+    Outcome outcome;
+    std::FILE *pipe = popen(command.c_str(), "r");
+    for (int c; (c = std::fgetc(pipe)) != EOF;)
+      outcome.text.push_back(static_cast<char>(c));
+    const int status = pclose(pipe);
+    outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return outcome;
+  }
+
+  std::string directory;
+  std::string plan;
+};
+
+TEST_F(ShardRun, Help) {
+  const Outcome outcome = run("--help");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.text, HasSubstr("--metrics"));
+}
+
+TEST_F(ShardRun, BadCommandLines) {
+  EXPECT_EQ(run("").status, 2);
+  EXPECT_EQ(run(plan + " --no-such-option").status, 2);
+  EXPECT_EQ(run(plan + " --steps=-1").status, 2);
+  EXPECT_EQ(run(plan + " --threads 0").status, 2);
+  const Outcome outcome = run(plan + " --input x");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.text, HasSubstr("must be NAME=FILE, got 'x'"));
+}
+
+TEST_F(ShardRun, BadPlans) {
+  Outcome outcome = run(path("none.plan"));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.text, HasSubstr("shard-run: error: " + path("none.plan") +
+                                      ": cannot open: No such file"));
+  std::ofstream(path("text.plan")) << "a text file";
+  outcome = run(path("text.plan") + " --dump");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.text, HasSubstr("is no plan: 11 bytes"));
+}
+
+TEST_F(ShardRun, Dump) {
+  const std::string whole = SamplePlan(2).build().dump();
+  EXPECT_EQ(run(plan + " --dump").text, whole);
+  EXPECT_EQ(run("--dump " + plan).text, whole);
+  const Outcome section = run("--dump=groups " + plan);
+  EXPECT_EQ(section.status, 0);
+  EXPECT_EQ(section.text, "groups 1\n  group 0 {\"data\"} size 2\n");
+  const Outcome none = run("--dump=nothing " + plan);
+  EXPECT_EQ(none.status, 2);
+  EXPECT_THAT(none.text, HasSubstr("the plan has no section \"nothing\""));
+}
+
+TEST_F(ShardRun, StepsAndMetrics) {
+  const std::string x = writeArray("x.npy", countingArray({32}, 0));
+  const Outcome outcome =
+      run(plan + " --init init --steps 3 --input x=" + x + " --metrics " +
+          path("m.csv") + " --save " + path("end.safetensors") +
+          " --output loss=" + path("loss.npy"));
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  // w triples in each step; loss = 2 * sum of w before it.
+  EXPECT_THAT(outcome.text, HasSubstr("step 1/3 loss 240\nstep 2/3 loss "
+                                      "720\nstep 3/3 loss 2160\n3 steps in "));
+  EXPECT_EQ(contents(path("m.csv")), "step,loss\n0,240\n1,720\n2,2160\n");
+  const auto saved = SafetensorsFile::open(path("end.safetensors"));
+  ASSERT_TRUE(saved.ok()) << saved.status().message();
+  ASSERT_EQ(saved->tensors().size(), 1u);
+  EXPECT_EQ(floats(*saved->read("w")), floats(countingArray({16}, 27)));
+  EXPECT_EQ(saved->metadata().count("weft.plan"), 1u);
+  EXPECT_EQ(floats(*readNpy(path("loss.npy"))), std::vector<float>{2160});
+}
+
+TEST_F(ShardRun, MetricsHaveAllDigits) {
+  const std::string x = writeArray("x.npy", countingArray({32}, 0.1f));
+  const Outcome outcome = run(plan + " --init init --quiet --input x=" + x +
+                              " --metrics " + path("m.csv"));
+  EXPECT_EQ(outcome.text, "");
+  float loss = 0;
+  ASSERT_EQ(
+      std::sscanf(contents(path("m.csv")).c_str(), "step,loss\n0,%f", &loss),
+      1);
+  EXPECT_NEAR(loss, 240 + 49.6f, 1e-3);
+  EXPECT_GE(contents(path("m.csv")).size(), 20u);
+}
+
+TEST_F(ShardRun, StackOfInputs) {
+  Array stack(DType::F32, {2, 32});
+  for (int i = 32; i < 64; ++i)
+    stack.as<float>()[i] = 1;
+  Array w(DType::F32, {16});
+  const Outcome outcome = run(
+      plan + " --steps 3 --input x=" + writeArray("x.npy", stack) +
+      " --input w=" + writeArray("w.npy", w) + " --metrics " + path("m.csv"));
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  // Slices 0, 1, 0: after step 1 w is 2 everywhere.
+  EXPECT_EQ(contents(path("m.csv")), "step,loss\n0,0\n1,32\n2,64\n");
+}
+
+TEST_F(ShardRun, SavedStatesContinueExactly) {
+  const std::string x =
+      " --input x=" + writeArray("x.npy", countingArray({32}, 0.01f));
+  ASSERT_EQ(run(plan + " --init init --steps 4 --save " + path("a") + x).status,
+            0);
+  ASSERT_EQ(run(plan + " --init init --steps 2 --save " + path("b") + x).status,
+            0);
+  ASSERT_EQ(
+      run(plan + " --steps 2 --load " + path("b") + " --save " + path("c") + x)
+          .status,
+      0);
+  EXPECT_EQ(contents(path("a")), contents(path("c")));
+  // The same states on another mesh.
+  const std::string other = writePlan("other.plan", SamplePlan(1));
+  EXPECT_EQ(
+      run(other + " --steps 0 --load " + path("a") + " --save " + path("d"))
+          .status,
+      0);
+  EXPECT_EQ(floats(*SafetensorsFile::open(path("d"))->read("w")),
+            floats(*SafetensorsFile::open(path("a"))->read("w")));
+}
+
+TEST_F(ShardRun, AllProblemsAtOnce) {
+  const std::vector<std::string> before = filesIn();
+  Outcome outcome = run(plan + " --metrics " + path("m.csv") + " --save " +
+                        path("s.safetensors") + " --trace " + path("t.json"));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(
+      outcome.text,
+      AllOf(HasSubstr("input \"x\" (f32[32]) of entry \"train_step\" is "
+                      "missing: give it with --input x=FILE.npy"),
+            HasSubstr("state \"w\" (f32[16]) of entry \"train_step\" is never "
+                      "set: use --init, --load or --input")));
+  EXPECT_EQ(filesIn(), before);
+
+  const std::string wrong = writeArray("wrong.npy", countingArray({7}));
+  outcome = run(plan + " --init init --input x=" + wrong +
+                " --input y=" + wrong + " --input w=" + path("none.npy") +
+                " --output z=" + path("z.npy") + " --metrics " + path("m.csv"));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(
+      outcome.text,
+      AllOf(HasSubstr("--input x: " + wrong +
+                      " holds f32[7], the plan wants "
+                      "f32[32] or a stack of them"),
+            HasSubstr("--input y: neither a state nor an input of the entries "
+                      "that run"),
+            HasSubstr("--input w: " + path("none.npy")),
+            HasSubstr("--output z: entry \"train_step\" has no such output")));
+  EXPECT_FALSE(std::filesystem::exists(path("m.csv")));
+
+  outcome = run(plan + " --init init --input x=" +
+                writeArray("int.npy", Array(DType::I32, {32})) +
+                " --input x=" + wrong);
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.text, AllOf(HasSubstr("holds i32[32], the plan wants "
+                                            "f32[32]"),
+                                  HasSubstr("--input x: given twice")));
+}
+
+TEST_F(ShardRun, WrongEntries) {
+  Outcome outcome = run(plan + " --init start --entry step");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.text,
+              AllOf(HasSubstr("--init: the plan has no entry \"start\"; it "
+                              "has: init, train_step"),
+                    HasSubstr("--entry: the plan has no entry \"step\"")));
+  SamplePlan renamed(2);
+  renamed.step().name = "advance";
+  const std::string other = writePlan("renamed.plan", renamed);
+  outcome = run(other);
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.text, HasSubstr("choose an entry with --entry; the plan "
+                                      "has: init, advance"));
+  // The only entry that is not --init needs no name.
+  outcome = run(other + " --init init");
+  EXPECT_THAT(outcome.text, AllOf(HasSubstr("of entry \"advance\" is missing"),
+                                  Not(HasSubstr("choose an entry"))));
+}
+
+TEST_F(ShardRun, CheckpointsThatDoNotFit) {
+  SamplePlan sample(2);
+  sample.state("v", sample.type(DType::F32, {4}));
+  sample.state("u", sample.type(DType::F32, {4}));
+  const std::string other = writePlan("other.plan", sample);
+  const Array w = countingArray({8}), v = countingArray({4});
+  const std::vector<NamedTensor> tensors = {{"w", w}, {"v", v}, {"extra", v}};
+  ASSERT_TRUE(writeSafetensors(path("bad"), tensors).ok());
+  const Outcome outcome = run(other + " --load " + path("bad") + " --input x=" +
+                              writeArray("x.npy", countingArray({32})));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.text,
+              AllOf(HasSubstr("has \"w\" as f32[8], the plan wants f32[16]"),
+                    HasSubstr("has no state \"u\""),
+                    HasSubstr("has \"extra\", which is no state of the plan"),
+                    Not(HasSubstr("\"v\""))));
+  EXPECT_EQ(run(plan + " --load " + path("none")).status, 2);
+}
+
+TEST_F(ShardRun, FailedRuns) {
+  SamplePlan sample(2);
+  sample.table.target->features = {"levitation"};
+  const std::string other = writePlan("other.plan", sample);
+  const std::string x =
+      " --init init --input x=" + writeArray("x.npy", countingArray({32}));
+  Outcome outcome = run(other + x);
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text, HasSubstr("levitation"));
+  outcome = run(plan + x + " --save /nonexistent/s.safetensors");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text, HasSubstr("/nonexistent/s.safetensors"));
+  outcome = run(plan + x + " --metrics /nonexistent/m.csv");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text, HasSubstr("/nonexistent/m.csv: cannot write"));
+}
+
+TEST_F(ShardRun, Deadline) {
+  SamplePlan sample(2);
+  plan::LaunchT &launch = *sample.instruction(0).operation.AsLaunch();
+  launch.kernel = sample.kernel("sleepOnOne");
+  launch.buffers = {sample.t};
+  launch.access = {write};
+  launch.positions.push_back(sample.axes({"data"}));
+  const Outcome outcome =
+      run(writePlan("slow.plan", sample) + " --deadline 0.1 --init init" +
+          " --input x=" + writeArray("x.npy", countingArray({32})));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text,
+              HasSubstr("step 1 all_reduce on rank 0: rank 1 did not arrive"));
+}
+
+TEST_F(ShardRun, Trace) {
+  const Outcome outcome =
+      run(plan + " --init init --steps 5 --trace-steps 2 --trace " +
+          path("t.json") +
+          " --input x=" + writeArray("x.npy", countingArray({32})));
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(contents(path("t.json")),
+              AllOf(HasSubstr("\"gradient of w, summed over data\""),
+                    HasSubstr("\"rank 1\"")));
+}
+
+TEST_F(ShardRun, LongRunsPrintFewLines) {
+  const Outcome outcome = run(plan + " --init init --steps 1000 --input x=" +
+                              writeArray("x.npy", countingArray({32}, 0)));
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_LE(std::count(outcome.text.begin(), outcome.text.end(), '\n'), 23);
+  EXPECT_THAT(outcome.text,
+              AllOf(HasSubstr("step 1/1000 "), HasSubstr("step 1000/1000 ")));
+}
+
+} // namespace
+} // namespace weft::runtime
