@@ -1,0 +1,89 @@
+//===- Passes.td - From sharded graph to SPMD program ------*- tablegen -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_PARTITION_PASSES_TD
+#define WEFT_PARTITION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def InsertReshards : Pass<"weft-insert-reshards", "::mlir::ModuleOp"> {
+  let summary = "Make every op computable on the parts that devices hold";
+  let description = [{
+    **Needs** a sharded graph. A value without a sharding counts as replicated.
+
+    **Does** choose, for every op, the axes that split each of its factors, and
+    inserts a `weft.reshard` where an operand is not held that way:
+
+    - A factor that all tensors of the op split alike stays as it is; so does a
+      contracted or reduced factor that all operands split alike. For the others
+      the cheapest choice among what the tensors have is taken: the time of the
+      reshards of operands and results, plus that of computing. Ties go to the
+      result's choice, then to the first operand's.
+    - A split of a contracted or reduced factor leaves the result unreduced. The
+      reduction is placed where a user wants the value, in the sharding that it
+      wants: as a reduce-scatter if it wants it split.
+    - Ops that commute with the sum run on the terms, where that costs no more
+      bytes and the terms have no other use.
+    - A value resharded to one sharding is resharded once; a further sharding is
+      made from whichever version is nearest.
+
+    Dimensions that their axes do not divide are errors, all of them reported
+    at once.
+
+    **Leaves** a sharded graph in which every op has the operands it needs and
+    every result is marked with the sharding in which the op leaves it. No
+    `weft.constraint`; no op without use.
+
+    **Example** `test/Partition/insert-reshards.mlir`.
+  }];
+  let options = [
+    Option<"largeTensorBytes", "large-tensor-bytes", "int64_t",
+           /*default=*/"268435456",
+           "Warn of tensors of at least this size that are gathered whole "
+           "without a constraint that asks for it, or replicated although "
+           "there are axes that divide them. 0 turns the warnings off.">
+  ];
+  let dependentDialects = ["::weft::WeftDialect"];
+  let statistics = [
+    Statistic<"reshards", "reshards", "Reshards inserted">,
+    Statistic<"deferred", "deferred-reductions",
+              "Ops that run on terms, before the reduction">,
+    Statistic<"planned", "planned-reshards",
+              "Different reshards that were planned">
+  ];
+}
+
+def Localize : Pass<"weft-localize", "::mlir::ModuleOp"> {
+  let summary = "Turn global shapes into local ones and reshards into collectives";
+  let description = [{
+    **Needs** a sharded graph after `--weft-insert-reshards`.
+
+    **Does** give every value the type of the part that a device holds, and
+    lower each `weft.reshard` to the cheapest sequence of collectives. A
+    collective carries its cause: the value, the two shardings, and who wanted
+    the second. A value that becomes unreduced is kept by position 0 and
+    replaced by the neutral element elsewhere. `weft.iota` along a split
+    dimension starts at the device's offset.
+
+    **Leaves** an SPMD program: local types everywhere; arguments and results of
+    functions keep `weft.sharding` and get `weft.global_type`.
+
+    **Example** `test/Partition/localize.mlir`.
+  }];
+  let dependentDialects = ["::weft::WeftDialect", "::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"allGathers", "all-gathers", "All-gathers">,
+    Statistic<"reduceScatters", "reduce-scatters", "Reduce-scatters">,
+    Statistic<"allReduces", "all-reduces", "All-reduces">,
+    Statistic<"allToAlls", "all-to-alls", "All-to-alls">,
+    Statistic<"permutes", "permutes", "Permutes">,
+    Statistic<"wireBytes", "wire-bytes",
+              "Bytes that a device sends in all entries, each run once">
+  ];
+}
+
+#endif // WEFT_PARTITION_PASSES_TD

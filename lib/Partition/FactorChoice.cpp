@@ -1,0 +1,445 @@
+//===- FactorChoice.cpp - Axes for the factors of an op -------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FactorChoice.h"
+
+#include "weft/Sharding/Projection.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::sharding;
+
+using Id = ReshardPrices::Id;
+
+/// Choices for all factors together that are priced one by one; with more, one
+/// factor after the other is improved.
+static constexpr size_t maxCombinations = 128;
+static constexpr int maxRounds = 4;
+
+/// Rough time of one point of an op's iteration space on one device: it makes
+/// the choice that computes on parts win where communication is equal.
+static constexpr double secondsPerProduct = 4e-15;
+static constexpr double secondsPerElement = 4e-12;
+
+//===----------------------------------------------------------------------===//
+// Questions as keys
+//===----------------------------------------------------------------------===//
+
+static void addFactors(std::vector<int64_t> &key,
+                       ArrayRef<TensorFactors> tensors) {
+  for (const TensorFactors &tensor : tensors) {
+    for (const DimFactors &dim : tensor) {
+      key.insert(key.end(), dim.begin(), dim.end());
+      key.push_back(-1);
+    }
+    key.push_back(-2);
+  }
+}
+
+std::vector<int64_t> OpQuestion::key() const {
+  std::vector<int64_t> key = {static_cast<int64_t>(linearity),
+                              static_cast<int64_t>(rule.category),
+                              static_cast<int64_t>(rule.reduction)};
+  for (const Factor &factor : rule.factors)
+    key.insert(key.end(), {factor.size, static_cast<int64_t>(factor.kind)});
+  addFactors(key, rule.operands);
+  addFactors(key, rule.results);
+  for (const Operand &operand : operands) {
+    key.insert(key.end(), {elementBytes(operand.type), operand.declared,
+                           operand.isOnlyUse});
+    key.insert(key.end(), operand.versions.begin(), operand.versions.end());
+    key.push_back(-3);
+  }
+  for (const Result &result : results)
+    key.insert(key.end(), {elementBytes(result.type), result.declared});
+  return key;
+}
+
+//===----------------------------------------------------------------------===//
+// Lists of axes
+//===----------------------------------------------------------------------===//
+
+static bool overlaps(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
+  return llvm::any_of(a, [&](const AxisRef &ref) {
+    return llvm::any_of(
+        b, [&](const AxisRef &other) { return ref.overlaps(other); });
+  });
+}
+
+static AxisList common(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
+  AxisList result;
+  for (const AxisRef &ref : a)
+    if (llvm::is_contained(b, ref))
+      result.push_back(ref);
+  return result;
+}
+
+namespace {
+
+/// What is being chosen: axes for each factor, and the axes along which terms
+/// pass through the op.
+struct Choice {
+  SmallVector<AxisList, 4> factors;
+  AxisList terms;
+  Reduction termsKind = Reduction::Sum;
+  double seconds = std::numeric_limits<double>::infinity();
+};
+
+class Chooser {
+public:
+  Chooser(const OpQuestion &question, ReshardPrices &prices);
+  OpAnswer run();
+
+private:
+  void findOptions();
+  void addOption(int32_t factor, const AxisList &axes);
+  void addOptions(const TensorFactors &tensor, Id id);
+  bool isAgreed(int32_t factor, AxisList &axes) const;
+  AxisList findTerms(Reduction &kind) const;
+
+  Choice chooseWith(const AxisList &terms, Reduction kind);
+  /// `keepAgreed`: factors on which all tensors agree are not up for choice.
+  Choice chooseWith(const AxisList &terms, Reduction kind, bool keepAgreed);
+  void tryAll(ArrayRef<int32_t> open, Choice &trial, Choice &best);
+  void improve(ArrayRef<int32_t> open, Choice &best);
+  bool collides(const Choice &choice, int32_t factor,
+                const AxisList &axes) const;
+
+  double price(const Choice &choice);
+  double secondsToCompute(const Choice &choice) const;
+  bool isSpelledBy(const TensorFactors &tensor, const Choice &choice) const;
+  Sharding shardingOf(const TensorFactors &tensor, const Choice &choice) const;
+  Id operandNeed(size_t index, const Choice &choice);
+  Id resultLeft(size_t index, const Choice &choice);
+
+  const OpQuestion &question;
+  const ShardingRule &rule;
+  ReshardPrices &prices;
+  /// Axes of each factor as the declared sharding of a tensor has them.
+  SmallVector<TensorProjection, 3> operands, results;
+  /// By factor, in order of preference; without the empty list.
+  SmallVector<SmallVector<AxisList, 3>, 4> options;
+};
+
+} // namespace
+
+Chooser::Chooser(const OpQuestion &question, ReshardPrices &prices)
+    : question(question), rule(question.rule), prices(prices) {
+  auto projectOne = [&](const TensorFactors &tensor, Id id) {
+    return project(tensor, rule.factors, &prices.get(id));
+  };
+  for (auto [tensor, operand] :
+       llvm::zip_equal(rule.operands, question.operands))
+    operands.push_back(projectOne(tensor, operand.declared));
+  for (auto [tensor, result] : llvm::zip_equal(rule.results, question.results))
+    results.push_back(projectOne(tensor, result.declared));
+  findOptions();
+}
+
+//===----------------------------------------------------------------------===//
+// What there is to choose from
+//===----------------------------------------------------------------------===//
+
+static bool mayBeSplit(const Factor &factor) {
+  return factor.kind == FactorKind::PassThrough ||
+         factor.kind == FactorKind::Reduction;
+}
+
+void Chooser::addOption(int32_t factor, const AxisList &axes) {
+  if (axes.empty() || rule.factors[factor].size % numShards(axes) != 0 ||
+      llvm::is_contained(options[factor], axes))
+    return;
+  options[factor].push_back(axes);
+}
+
+void Chooser::addOptions(const TensorFactors &tensor, Id id) {
+  TensorProjection projection = project(tensor, rule.factors, &prices.get(id));
+  for (const FactorSharding &part : projection.factors) {
+    if (!mayBeSplit(rule.factors[part.factor]))
+      continue;
+    AxisList axes = part.axes;
+    for (; !axes.empty(); axes.pop_back())
+      addOption(part.factor, axes);
+  }
+}
+
+void Chooser::findOptions() {
+  options.resize(rule.factors.size());
+  for (auto [tensor, result] : llvm::zip_equal(rule.results, question.results))
+    addOptions(tensor, result.declared);
+  for (auto [tensor, operand] :
+       llvm::zip_equal(rule.operands, question.operands)) {
+    addOptions(tensor, operand.declared);
+    for (Id version : operand.versions)
+      addOptions(tensor, version);
+  }
+}
+
+/// Whether all tensors that have the factor split it alike. A reduction factor
+/// only operands have.
+bool Chooser::isAgreed(int32_t factor, AxisList &axes) const {
+  if (!mayBeSplit(rule.factors[factor]))
+    return false;
+  bool first = true;
+  for (ArrayRef<TensorProjection> tensors :
+       {ArrayRef(operands), ArrayRef(results)})
+    for (const TensorProjection &tensor : tensors)
+      if (const FactorSharding *part = tensor.find(factor)) {
+        if (!first && part->axes != axes)
+          return false;
+        axes = part->axes;
+        first = false;
+      }
+  return !axes.empty() && llvm::is_contained(options[factor], axes);
+}
+
+/// The axes along which terms may pass through the op: nobody else uses them,
+/// and the op commutes with their combination.
+AxisList Chooser::findTerms(Reduction &kind) const {
+  AxisList terms;
+  bool any = false;
+  size_t held = 0;
+  for (const OpQuestion::Operand &operand : question.operands) {
+    const Sharding &made = prices.get(operand.versions.front());
+    if (made.unreduced.empty() || operand.versions.size() > 1 ||
+        !operand.isOnlyUse)
+      continue;
+    ++held;
+    if (any && made.unreducedKind != kind)
+      return {};
+    kind = made.unreducedKind;
+    terms = any ? common(terms, made.unreduced) : made.unreduced;
+    any = true;
+  }
+  bool movesData = rule.category == OpCategory::DataFlow ||
+                   rule.category == OpCategory::Broadcast;
+  if (kind != Reduction::Sum && !movesData)
+    return {};
+  bool allowed =
+      question.linearity == Linearity::Linear
+          ? held == question.operands.size()
+          : question.linearity == Linearity::LinearInOne && held == 1;
+  return allowed ? terms : AxisList();
+}
+
+//===----------------------------------------------------------------------===//
+// Pricing a choice
+//===----------------------------------------------------------------------===//
+
+Sharding Chooser::shardingOf(const TensorFactors &tensor,
+                             const Choice &choice) const {
+  TensorProjection projection;
+  for (const DimFactors &dim : tensor)
+    for (int32_t factor : dim) {
+      FactorSharding &part = projection.factors.emplace_back();
+      part.factor = factor;
+      part.axes = choice.factors[factor];
+      part.closed = true;
+    }
+  return unproject(tensor, rule.factors, projection);
+}
+
+/// Adds `axes` to the unreduced ones, which are in mesh order.
+static void addUnreduced(Sharding &sharding, ArrayRef<AxisRef> axes,
+                         Reduction kind) {
+  if (axes.empty())
+    return;
+  SmallVector<AxisRef, 4> all(sharding.unreduced.begin(),
+                              sharding.unreduced.end());
+  all.append(axes.begin(), axes.end());
+  llvm::sort(all);
+  sharding.unreduced.clear();
+  for (const AxisRef &ref : all)
+    appendMerging(sharding.unreduced, ref);
+  sharding.unreducedKind = kind;
+}
+
+Id Chooser::operandNeed(size_t index, const Choice &choice) {
+  Sharding need = shardingOf(rule.operands[index], choice);
+  const OpQuestion::Operand &operand = question.operands[index];
+  bool holdsTerms = !prices.get(operand.versions.front()).unreduced.empty();
+  if (question.linearity == Linearity::Linear || holdsTerms)
+    addUnreduced(need, choice.terms, choice.termsKind);
+  return prices.intern(need);
+}
+
+Id Chooser::resultLeft(size_t index, const Choice &choice) {
+  Sharding left = shardingOf(rule.results[index], choice);
+  addUnreduced(left, choice.terms, choice.termsKind);
+  for (auto [factor, axes] : llvm::zip_equal(rule.factors, choice.factors))
+    if (factor.kind == FactorKind::Reduction)
+      addUnreduced(left, axes, rule.reduction);
+  return prices.intern(left);
+}
+
+double Chooser::secondsToCompute(const Choice &choice) const {
+  double points = 1;
+  bool isProduct = false;
+  for (auto [factor, axes] : llvm::zip_equal(rule.factors, choice.factors)) {
+    points *= static_cast<double>(factor.size) / numShards(axes);
+    isProduct |= factor.kind == FactorKind::Reduction;
+  }
+  isProduct &= question.operands.size() > 1;
+  return points * (isProduct ? secondsPerProduct : secondsPerElement);
+}
+
+/// Whether the tensor can be split as chosen. A dimension of factors f and g,
+/// major to minor, is not split along g unless f is split completely.
+bool Chooser::isSpelledBy(const TensorFactors &tensor,
+                          const Choice &choice) const {
+  Sharding sharding = shardingOf(tensor, choice);
+  for (auto [dim, split] : llvm::zip_equal(tensor, sharding.dims)) {
+    int64_t shards = 1;
+    for (int32_t factor : dim)
+      shards *= numShards(choice.factors[factor]);
+    if (shards != numShards(split.axes))
+      return false;
+  }
+  return true;
+}
+
+double Chooser::price(const Choice &choice) {
+  for (ArrayRef<TensorFactors> tensors :
+       {ArrayRef(rule.operands), ArrayRef(rule.results)})
+    for (const TensorFactors &tensor : tensors)
+      if (!isSpelledBy(tensor, choice))
+        return std::numeric_limits<double>::infinity();
+  double total = secondsToCompute(choice);
+  for (auto [index, operand] : llvm::enumerate(question.operands)) {
+    Id need = operandNeed(index, choice);
+    double least = std::numeric_limits<double>::infinity();
+    for (Id version : operand.versions)
+      least = std::min(least, prices.seconds(version, need, operand.type));
+    total += least;
+  }
+  for (auto [index, result] : llvm::enumerate(question.results))
+    total +=
+        prices.seconds(resultLeft(index, choice), result.declared, result.type);
+  return total;
+}
+
+//===----------------------------------------------------------------------===//
+// Choosing
+//===----------------------------------------------------------------------===//
+
+bool Chooser::collides(const Choice &choice, int32_t factor,
+                       const AxisList &axes) const {
+  if (overlaps(axes, choice.terms))
+    return true;
+  for (auto [other, taken] : llvm::enumerate(choice.factors))
+    if (static_cast<int32_t>(other) != factor && overlaps(axes, taken))
+      return true;
+  return false;
+}
+
+/// Prices every combination of options of the open factors.
+void Chooser::tryAll(ArrayRef<int32_t> open, Choice &trial, Choice &best) {
+  if (open.empty()) {
+    trial.seconds = price(trial);
+    if (trial.seconds < best.seconds)
+      best = trial;
+    return;
+  }
+  int32_t factor = open.front();
+  for (const AxisList &axes : options[factor])
+    if (!collides(trial, factor, axes)) {
+      trial.factors[factor] = axes;
+      tryAll(open.drop_front(), trial, best);
+    }
+  trial.factors[factor].clear();
+  tryAll(open.drop_front(), trial, best);
+}
+
+/// Starts from the result's wishes and improves one factor at a time.
+void Chooser::improve(ArrayRef<int32_t> open, Choice &best) {
+  for (int32_t factor : open)
+    if (!options[factor].empty() &&
+        !collides(best, factor, options[factor].front()))
+      best.factors[factor] = options[factor].front();
+  best.seconds = price(best);
+  if (std::isinf(best.seconds)) {
+    for (int32_t factor : open)
+      best.factors[factor].clear();
+    best.seconds = price(best);
+  }
+  for (int round = 0; round < maxRounds; ++round) {
+    double before = best.seconds;
+    for (int32_t factor : open) {
+      Choice trial = best;
+      trial.factors[factor].clear();
+      tryAll({factor}, trial, best);
+    }
+    if (!(best.seconds < before))
+      return;
+  }
+}
+
+Choice Chooser::chooseWith(const AxisList &terms, Reduction kind) {
+  Choice choice = chooseWith(terms, kind, /*keepAgreed=*/true);
+  if (std::isinf(choice.seconds))
+    choice = chooseWith(terms, kind, /*keepAgreed=*/false);
+  return choice;
+}
+
+Choice Chooser::chooseWith(const AxisList &terms, Reduction kind,
+                           bool keepAgreed) {
+  Choice choice;
+  choice.factors.resize(rule.factors.size());
+  choice.terms = terms;
+  choice.termsKind = kind;
+  SmallVector<int32_t, 4> open;
+  size_t combinations = 1;
+  for (FactorKind pass : {FactorKind::Reduction, FactorKind::PassThrough})
+    for (int32_t factor = 0; factor < static_cast<int32_t>(options.size());
+         ++factor) {
+      if (rule.factors[factor].kind != pass || options[factor].empty())
+        continue;
+      AxisList axes;
+      if (keepAgreed && isAgreed(factor, axes) &&
+          !collides(choice, factor, axes)) {
+        choice.factors[factor] = axes;
+      } else {
+        open.push_back(factor);
+        combinations *= options[factor].size() + 1;
+        combinations = std::min(combinations, maxCombinations + 1);
+      }
+    }
+  llvm::sort(open);
+  if (combinations > maxCombinations) {
+    improve(open, choice);
+    return choice;
+  }
+  Choice best = choice;
+  tryAll(open, choice, best);
+  return best;
+}
+
+OpAnswer Chooser::run() {
+  Reduction kind = Reduction::Sum;
+  AxisList terms = findTerms(kind);
+  Choice best = chooseWith({}, kind);
+  if (!terms.empty()) {
+    Choice onTerms = chooseWith(terms, kind);
+    if (onTerms.seconds <= best.seconds)
+      best = onTerms;
+  }
+  OpAnswer answer;
+  answer.onTerms = !best.terms.empty();
+  for (size_t i = 0; i < question.operands.size(); ++i)
+    answer.operands.push_back(operandNeed(i, best));
+  for (size_t i = 0; i < question.results.size(); ++i)
+    answer.results.push_back(resultLeft(i, best));
+  return answer;
+}
+
+OpAnswer weft::chooseFactors(const OpQuestion &question,
+                             ReshardPrices &prices) {
+  return Chooser(question, prices).run();
+}

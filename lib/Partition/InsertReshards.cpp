@@ -1,0 +1,336 @@
+//===- InsertReshards.cpp - Make every op computable on parts -------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One pass over each function in program order. For every value it keeps the
+// versions there are: the one its op made, and those resharded for users seen
+// so far. The choice for an op is in FactorChoice; here it is asked for and
+// carried out.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DivisibilityCheck.h"
+#include "FactorChoice.h"
+#include "LargeTensors.h"
+#include "ValueName.h"
+
+#include "weft/IR/ValueSharding.h"
+#include "weft/Partition/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace weft {
+#define GEN_PASS_DEF_INSERTRESHARDS
+#include "weft/Partition/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+using sharding::Mesh;
+
+using Id = ReshardPrices::Id;
+
+namespace {
+
+/// A value in all shardings in which it is there. A constraint's result shares
+/// it with the operand.
+struct Versions {
+  struct Version {
+    Id sharding;
+    Value value;
+  };
+  SmallVector<Version, 2> all;
+  /// Uses in the input, those of constraints counted through.
+  int64_t numUses = 0;
+};
+
+class Inserter {
+public:
+  Inserter(func::FuncOp function, ReshardPrices &prices,
+           std::map<std::vector<int64_t>, OpAnswer> &answers,
+           LargeTensorWarnings &warnings)
+      : function(function), prices(prices), answers(answers),
+        warnings(warnings), builder(function.getContext()) {}
+
+  LogicalResult run();
+
+  int64_t numReshards = 0;
+  int64_t numOnTerms = 0;
+
+private:
+  void define(Value value, Id made);
+  Id declaredOf(Value value);
+  LogicalResult visit(Operation *op);
+  void visitConstraint(Operation *op);
+  void visitConstant(arith::ConstantOp op);
+  void visitReturn(func::ReturnOp op);
+  OpQuestion askAbout(ShardingRuleOpInterface op);
+  const OpAnswer &answer(const OpQuestion &question);
+  void provide(OpOperand &use, Id need);
+  Value reshard(OpOperand &use, const Versions &group, size_t nearest, Id need);
+  void eraseDeadOps();
+
+  func::FuncOp function;
+  ReshardPrices &prices;
+  std::map<std::vector<int64_t>, OpAnswer> &answers;
+  LargeTensorWarnings &warnings;
+  OpBuilder builder;
+  /// Indices into `versions`.
+  DenseMap<Value, size_t> versionsOf;
+  std::vector<Versions> versions;
+};
+
+} // namespace
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static bool isMarker(Operation *op) { return isa<ConstraintOp, ReshardOp>(op); }
+
+static int64_t countUses(Value value) {
+  int64_t uses = 0;
+  for (Operation *user : value.getUsers())
+    uses += isMarker(user) ? countUses(user->getResult(0)) : 1;
+  return uses;
+}
+
+//===----------------------------------------------------------------------===//
+// Values and their versions
+//===----------------------------------------------------------------------===//
+
+void Inserter::define(Value value, Id made) {
+  versionsOf[value] = versions.size();
+  versions.push_back({{{made, value}}, countUses(value)});
+}
+
+Id Inserter::declaredOf(Value value) {
+  return prices.intern(getSharding(value), typeOf(value).getRank());
+}
+
+/// A sentence that says why data has to move.
+static std::string causeOf(OpOperand &use, Value source, Id from, Id need,
+                           ReshardPrices &prices) {
+  const sharding::Sharding &held = prices.get(from), &wanted = prices.get(need);
+  const Mesh &mesh = prices.getMesh();
+  std::string cause;
+  if (!held.unreduced.empty() && held.unreduced != wanted.unreduced)
+    cause = "partial results over " + mesh.print(held.unreduced) + " of " +
+            nameOf(source);
+  else
+    cause = nameOf(source) + " held as " + print(mesh, held);
+  return cause + ", wanted as " + print(mesh, wanted) + " by " + nameOf(use);
+}
+
+Value Inserter::reshard(OpOperand &use, const Versions &group, size_t nearest,
+                        Id need) {
+  const Versions::Version &source = group.all[nearest];
+  ++numReshards;
+  warnings.check(use, group.all.front().value, prices.get(source.sharding),
+                 prices.get(need));
+  bool reduces = !prices.get(source.sharding).unreduced.empty() &&
+                 source.value.getDefiningOp();
+  Location loc = reduces ? source.value.getLoc() : use.getOwner()->getLoc();
+  builder.setInsertionPoint(use.getOwner());
+  auto op = ReshardOp::create(builder, loc, source.value.getType(),
+                              source.value, prices.getAttr(need));
+  op->setAttr("cause",
+              builder.getStringAttr(causeOf(use, group.all.front().value,
+                                            source.sharding, need, prices)));
+  setSharding(op.getResult(), prices.getAttr(need));
+  return op.getResult();
+}
+
+/// Makes the operand a version in the sharding `need`.
+void Inserter::provide(OpOperand &use, Id need) {
+  Versions &group = versions[versionsOf.at(use.get())];
+  RankedTensorType type = typeOf(use.get());
+  size_t nearest = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (auto [index, version] : llvm::enumerate(group.all)) {
+    if (version.sharding == need) {
+      use.set(version.value);
+      return;
+    }
+    double price = prices.seconds(version.sharding, need, type);
+    if (price < least) {
+      least = price;
+      nearest = index;
+    }
+  }
+  Value value = reshard(use, group, nearest, need);
+  group.all.push_back({need, value});
+  use.set(value);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+OpQuestion Inserter::askAbout(ShardingRuleOpInterface op) {
+  OpQuestion question;
+  question.rule = op.getShardingRule();
+  question.linearity = op.getLinearity();
+  for (Value value : op->getOperands()) {
+    const Versions &group = versions[versionsOf.at(value)];
+    OpQuestion::Operand &operand = question.operands.emplace_back();
+    operand.type = typeOf(value);
+    operand.declared = declaredOf(value);
+    operand.isOnlyUse = group.numUses == 1;
+    for (const Versions::Version &version : group.all)
+      operand.versions.push_back(version.sharding);
+  }
+  for (Value value : op->getResults())
+    question.results.push_back({typeOf(value), declaredOf(value)});
+  return question;
+}
+
+const OpAnswer &Inserter::answer(const OpQuestion &question) {
+  auto [entry, isNew] = answers.try_emplace(question.key());
+  if (isNew)
+    entry->second = chooseFactors(question, prices);
+  return entry->second;
+}
+
+/// The result is the operand; users reshard it as they need.
+void Inserter::visitConstraint(Operation *op) {
+  versionsOf[op->getResult(0)] = versionsOf.at(op->getOperand(0));
+}
+
+/// A constant of different elements is there whole; its users take slices.
+void Inserter::visitConstant(arith::ConstantOp op) {
+  Value value = op.getResult();
+  bool isUniform = isa<SplatElementsAttr>(op.getValue());
+  Id made =
+      isUniform
+          ? declaredOf(value)
+          : prices.intern(sharding::Sharding::closed(typeOf(value).getRank()));
+  define(value, made);
+  setSharding(value, prices.getAttr(made));
+}
+
+void Inserter::visitReturn(func::ReturnOp op) {
+  for (OpOperand &use : op->getOpOperands()) {
+    unsigned index = use.getOperandNumber();
+    ShardingAttr wanted = getResultSharding(function, index);
+    Id need = prices.intern(wanted, typeOf(use.get()).getRank());
+    if (!wanted)
+      setResultSharding(function, index, prices.getAttr(need));
+    provide(use, need);
+  }
+}
+
+LogicalResult Inserter::visit(Operation *op) {
+  if (isMarker(op)) {
+    visitConstraint(op);
+    return success();
+  }
+  if (auto ret = dyn_cast<func::ReturnOp>(op)) {
+    visitReturn(ret);
+    return success();
+  }
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    visitConstant(constant);
+    return success();
+  }
+  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!ruled)
+    return op->emitError()
+           << "cannot be partitioned: " << op->getName()
+           << " states no sharding rule; implement ShardingRuleOpInterface "
+              "for it or write it with other ops";
+  const OpAnswer &chosen = answer(askAbout(ruled));
+  numOnTerms += chosen.onTerms;
+  for (OpOperand &use : op->getOpOperands())
+    provide(use, chosen.operands[use.getOperandNumber()]);
+  SmallVector<Attribute> shardings;
+  for (auto [value, made] : llvm::zip_equal(op->getResults(), chosen.results)) {
+    warnings.checkResult(value, prices.get(declaredOf(value)));
+    define(value, made);
+    shardings.push_back(prices.getAttr(made));
+  }
+  op->setAttr(WeftDialect::kShardingsAttrName, builder.getArrayAttr(shardings));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+void Inserter::eraseDeadOps() {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+LogicalResult Inserter::run() {
+  if (!function.getBody().hasOneBlock())
+    return function.emitError()
+           << "cannot be partitioned: function @" << function.getSymName()
+           << " has control flow; a program is one block";
+  Block &block = function.getBody().front();
+  for (BlockArgument argument : block.getArguments()) {
+    Id held = declaredOf(argument);
+    if (!getSharding(argument))
+      setSharding(argument, prices.getAttr(held));
+    define(argument, held);
+  }
+  bool failedAny = false;
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (failed(visit(&op))) {
+      failedAny = true;
+      for (Value result : op.getResults())
+        define(result, declaredOf(result));
+    }
+  if (failedAny)
+    return failure();
+  eraseDeadOps();
+  return success();
+}
+
+namespace {
+
+struct InsertReshards : weft::impl::InsertReshardsBase<InsertReshards> {
+  using InsertReshardsBase::InsertReshardsBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    MeshOp meshOp = findMesh(module);
+    if (!meshOp)
+      return reportWithoutMesh(module);
+    Mesh mesh = meshOp.getMesh().toMesh();
+    if (failed(checkDivisibility(module, mesh)))
+      return signalPassFailure();
+    auto symbol = FlatSymbolRefAttr::get(meshOp.getSymNameAttr());
+    ReshardPrices prices(symbol, mesh, cost::CollectiveCost());
+    std::map<std::vector<int64_t>, OpAnswer> answers;
+    LargeTensorWarnings warnings(mesh, largeTensorBytes);
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      Inserter inserter(function, prices, answers, warnings);
+      if (failed(inserter.run()))
+        signalPassFailure();
+      reshards += inserter.numReshards;
+      deferred += inserter.numOnTerms;
+    }
+    planned += prices.numPlanned();
+  }
+
+  /// Shardings name a mesh, and the SPMD program has a sharding for each
+  /// argument and result.
+  void reportWithoutMesh(ModuleOp module) {
+    if (module.getOps<func::FuncOp>().empty())
+      return;
+    module.emitError() << "cannot partition without a mesh; declare one, for "
+                          "example weft.mesh @mesh = <[\"data\"=1]>";
+    signalPassFailure();
+  }
+};
+
+} // namespace

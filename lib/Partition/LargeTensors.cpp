@@ -1,0 +1,61 @@
+//===- LargeTensors.cpp - Warnings of costly shardings --------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LargeTensors.h"
+#include "ReshardPrices.h"
+#include "ValueName.h"
+
+#include "weft/IR/WeftOps.h"
+
+using namespace mlir;
+using namespace weft;
+using sharding::Sharding;
+
+static int64_t bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getNumElements() * elementBytes(type);
+}
+
+static bool isWhole(const Sharding &sharding) {
+  return llvm::all_of(sharding.dims, [](const sharding::DimSharding &dim) {
+    return dim.axes.empty();
+  });
+}
+
+bool LargeTensorWarnings::isLarge(Value value) const {
+  return bytes > 0 && bytesOf(value) >= bytes;
+}
+
+void LargeTensorWarnings::check(OpOperand &use, Value source,
+                                const Sharding &from, const Sharding &to) {
+  // `use` still holds the value as the program names it.
+  if (!isLarge(source) || isWhole(from) || !isWhole(to) ||
+      use.get().getDefiningOp<ConstraintOp>())
+    return;
+  mlir::emitWarning(use.getOwner()->getLoc())
+      << nameOf(source) << " of " << bytesOf(source)
+      << " bytes is gathered whole on every device, from " << print(mesh, from)
+      << "; state it with a weft.constraint if that is "
+      << "meant, else shard " << nameOf(use) << " alike";
+}
+
+void LargeTensorWarnings::checkResult(Value value, const Sharding &sharding) {
+  if (!isLarge(value) || !isWhole(sharding) || !sharding.unreduced.empty())
+    return;
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  for (auto [dim, size] : llvm::enumerate(shape))
+    for (const sharding::MeshAxis &axis : mesh.axes()) {
+      if (axis.size == 1 || size % axis.size != 0)
+        continue;
+      mlir::emitWarning(value.getLoc())
+          << nameOf(value) << " of " << bytesOf(value)
+          << " bytes is held whole by every device, although \"" << axis.name
+          << "\" divides its dim " << dim
+          << "; annotate it, or a value that it is computed from or used with";
+      return;
+    }
+}

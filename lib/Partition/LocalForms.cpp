@@ -1,0 +1,78 @@
+//===- LocalForms.cpp - Ops whose local form differs ----------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LocalForms.h"
+
+using namespace mlir;
+using namespace weft;
+using sharding::AxisRef;
+
+LogicalResult weft::localizeConstant(arith::ConstantOp op,
+                                     RankedTensorType local) {
+  if (op.getType() == local)
+    return success();
+  auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
+  if (!splat)
+    return op.emitError() << "a constant of different elements must be "
+                             "replicated here, got a part of type "
+                          << local << "; run --weft-insert-reshards before";
+  op.setValueAttr(splat.resizeSplat(local));
+  op.getResult().setType(local);
+  return success();
+}
+
+void weft::localizeSlice(SliceOp op, RankedTensorType local) {
+  SmallVector<int64_t> limits(op.getLimits());
+  for (auto [dim, limit] : llvm::enumerate(limits))
+    if (local.getDimSize(dim) != op.getType().getDimSize(dim))
+      limit = op.getOperand().getType().getDimSize(dim);
+  op.setLimits(limits);
+  op.getResult().setType(local);
+}
+
+/// A constant of rank 0.
+static Value createScalar(OpBuilder &builder, Location loc, Type element,
+                          int64_t value) {
+  auto type = RankedTensorType::get({}, element);
+  return arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(type, builder.getIntegerAttr(element, value)));
+}
+
+/// Counts of a split float dimension are formed in i32: the sum of two rounded
+/// numbers need not be the rounded sum.
+Value weft::localizeIota(IotaOp op, RankedTensorType local,
+                         ArrayRef<AxisRef> axes, const MeshContext &context) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Type element = local.getElementType();
+  bool isFloat = isa<FloatType>(element);
+  Type counter = isFloat ? builder.getI32Type() : element;
+  auto counterType = local.clone(counter);
+
+  Value count = IotaOp::create(builder, loc, counterType, op.getDim());
+  Value offset = PositionOp::create(
+      builder, loc, RankedTensorType::get({}, builder.getI32Type()),
+      context.axes(axes));
+  offset =
+      arith::MulIOp::create(builder, loc, offset,
+                            createScalar(builder, loc, builder.getI32Type(),
+                                         local.getDimSize(op.getDim())));
+  auto scalar = RankedTensorType::get({}, counter);
+  if (counter.getIntOrFloatBitWidth() > 32)
+    offset = arith::ExtSIOp::create(builder, loc, scalar, offset);
+  else if (counter.getIntOrFloatBitWidth() < 32)
+    offset = arith::TruncIOp::create(builder, loc, scalar, offset);
+  Value offsets = BroadcastOp::create(builder, loc, counterType, offset,
+                                      ArrayRef<int64_t>());
+  Value result = arith::AddIOp::create(builder, loc, count, offsets);
+  if (isFloat)
+    result = arith::SIToFPOp::create(builder, loc, local, result);
+  op.getResult().replaceAllUsesWith(result);
+  op.erase();
+  return result;
+}

@@ -1,0 +1,271 @@
+//===- Localize.cpp - Local shapes and collectives ------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LocalForms.h"
+#include "ReshardPrices.h"
+#include "ValueName.h"
+
+#include "weft/IR/ValueSharding.h"
+#include "weft/Partition/Passes.h"
+
+namespace weft {
+#define GEN_PASS_DEF_LOCALIZE
+#include "weft/Partition/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+using sharding::ReshardKind;
+using sharding::ReshardPlan;
+using sharding::ReshardStep;
+using sharding::Sharding;
+
+namespace {
+
+/// Plans, remembered: equal layers ask for equal reshards.
+class Plans {
+public:
+  explicit Plans(const sharding::Mesh &mesh) : mesh(mesh) {}
+
+  const std::optional<ReshardPlan> &get(ShardingAttr from, ShardingAttr to,
+                                        RankedTensorType type) {
+    auto [entry, isNew] = plans.try_emplace({from, to, type});
+    if (isNew) {
+      FailureOr<Sharding> source = from.toSharding(mesh),
+                          target = to.toSharding(mesh);
+      if (succeeded(source) && succeeded(target))
+        entry->second = planReshard(mesh, type.getShape(), elementBytes(type),
+                                    *source, *target, cost);
+    }
+    return entry->second;
+  }
+
+private:
+  const sharding::Mesh &mesh;
+  cost::CollectiveCost cost;
+  DenseMap<std::tuple<ShardingAttr, ShardingAttr, Type>,
+           std::optional<ReshardPlan>>
+      plans;
+};
+
+/// Collectives emitted, and bytes that a device sends in them.
+struct Traffic {
+  int64_t allGathers = 0, reduceScatters = 0, allReduces = 0, allToAlls = 0,
+          permutes = 0, wireBytes = 0;
+
+  void add(const ReshardPlan &plan);
+};
+
+class Localizer {
+public:
+  explicit Localizer(MeshContext meshContext)
+      : context(std::move(meshContext)), plans(context.mesh) {}
+  Localizer(const Localizer &) = delete;
+
+  LogicalResult localizeFunction(func::FuncOp function);
+  const Traffic &getTraffic() const { return traffic; }
+
+private:
+  LogicalResult localizeOp(Operation *op);
+  LogicalResult localizeReshard(ReshardOp op);
+  void localizeSignature(func::FuncOp function);
+  /// Local type of a value under a sharding; null, after an error, if the axes
+  /// do not divide it.
+  RankedTensorType localType(Location loc, RankedTensorType global,
+                             ShardingAttr sharding);
+  ShardingAttr shardingOf(Value value);
+
+  MeshContext context;
+  Plans plans;
+  Traffic traffic;
+  /// What is forgotten when a value gets its local type.
+  DenseMap<Value, RankedTensorType> globalTypes;
+  DenseMap<Value, ShardingAttr> shardings;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+ShardingAttr Localizer::shardingOf(Value value) {
+  if (ShardingAttr sharding = getSharding(value))
+    return sharding;
+  return ShardingAttr::getClosed(
+      context.symbol, cast<RankedTensorType>(value.getType()).getRank());
+}
+
+RankedTensorType Localizer::localType(Location loc, RankedTensorType global,
+                                      ShardingAttr attr) {
+  FailureOr<Sharding> sharding = attr.toSharding(context.mesh);
+  std::optional<sharding::Shape> shape;
+  if (succeeded(sharding))
+    shape = sharding::localShape(global.getShape(), *sharding);
+  if (!shape) {
+    emitError(loc) << "the axes of " << attr << " do not divide " << global
+                   << "; run --weft-insert-reshards before";
+    return {};
+  }
+  return global.clone(*shape);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+void Traffic::add(const ReshardPlan &plan) {
+  wireBytes += plan.wireBytes();
+  for (const ReshardStep &step : plan.steps) {
+    allGathers += step.kind == ReshardKind::AllGather;
+    reduceScatters += step.kind == ReshardKind::ReduceScatter;
+    allReduces += step.kind == ReshardKind::AllReduce;
+    allToAlls += step.kind == ReshardKind::AllToAll;
+    permutes += step.kind == ReshardKind::Permute;
+  }
+}
+
+LogicalResult Localizer::localizeReshard(ReshardOp op) {
+  RankedTensorType global = globalTypes.at(op.getOperand());
+  ShardingAttr from = shardings.at(op.getOperand()), to = op.getSharding();
+  const std::optional<ReshardPlan> &plan = plans.get(from, to, global);
+  if (!plan)
+    return op.emitError() << "there is no way from " << from << " to " << to
+                          << " for " << global;
+  traffic.add(*plan);
+  auto cause = op->getAttrOfType<StringAttr>("cause");
+  OpBuilder builder(op);
+  Value value =
+      lowerReshard(builder, op.getLoc(), context, *plan, op.getOperand(),
+                   global, from.getUnreducedKind(), cause);
+  globalTypes[value] = global;
+  shardings[value] = to;
+  op.getResult().replaceAllUsesWith(value);
+  op.erase();
+  return success();
+}
+
+LogicalResult Localizer::localizeOp(Operation *op) {
+  if (op->hasTrait<OpTrait::IsTerminator>())
+    return success();
+  if (isa<ConstraintOp>(op))
+    return op->emitError()
+           << "a constraint is left; run --weft-insert-reshards before";
+  if (auto reshard = dyn_cast<ReshardOp>(op))
+    return localizeReshard(reshard);
+  if (op->getNumResults() != 1)
+    return op->emitError() << "cannot be partitioned: " << op->getName()
+                           << " has " << op->getNumResults()
+                           << " results, not one";
+
+  Value result = op->getResult(0);
+  auto global = cast<RankedTensorType>(result.getType());
+  ShardingAttr sharding = shardingOf(result);
+  RankedTensorType local = localType(op->getLoc(), global, sharding);
+  if (!local)
+    return failure();
+  removeShardings(op);
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    if (failed(localizeConstant(constant, local)))
+      return failure();
+  } else if (auto slice = dyn_cast<SliceOp>(op)) {
+    localizeSlice(slice, local);
+  } else if (auto iota = dyn_cast<IotaOp>(op)) {
+    FailureOr<Sharding> resolved = sharding.toSharding(context.mesh);
+    const sharding::AxisList &axes = resolved->dims[iota.getDim()].axes;
+    if (numShards(axes) > 1)
+      result = localizeIota(iota, local, axes, context);
+    else
+      result.setType(local);
+  } else {
+    result.setType(local);
+  }
+  globalTypes[result] = global;
+  shardings[result] = sharding;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// Rewrites the function's type after its arguments and returned values.
+void Localizer::localizeSignature(func::FuncOp function) {
+  Block &block = function.getBody().front();
+  Operation *ret = block.getTerminator();
+  StringRef name = WeftDialect::kGlobalTypeAttrName;
+  for (BlockArgument argument : block.getArguments())
+    function.setArgAttr(argument.getArgNumber(), name,
+                        TypeAttr::get(globalTypes.at(argument)));
+  for (OpOperand &use : ret->getOpOperands()) {
+    unsigned index = use.getOperandNumber();
+    if (!getResultSharding(function, index))
+      setResultSharding(function, index, shardings.at(use.get()));
+    function.setResultAttr(index, name,
+                           TypeAttr::get(globalTypes.at(use.get())));
+  }
+  function.setType(FunctionType::get(
+      function.getContext(), block.getArgumentTypes(), ret->getOperandTypes()));
+}
+
+LogicalResult Localizer::localizeFunction(func::FuncOp function) {
+  globalTypes.clear();
+  shardings.clear();
+  Block &block = function.getBody().front();
+  for (BlockArgument argument : block.getArguments()) {
+    auto global = cast<RankedTensorType>(argument.getType());
+    ShardingAttr sharding = shardingOf(argument);
+    RankedTensorType local = localType(argument.getLoc(), global, sharding);
+    if (!local)
+      return failure();
+    setSharding(argument, sharding);
+    argument.setType(local);
+    globalTypes[argument] = global;
+    shardings[argument] = sharding;
+  }
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (failed(localizeOp(&op)))
+      return failure();
+  localizeSignature(function);
+  return success();
+}
+
+namespace {
+
+struct Localize : weft::impl::LocalizeBase<Localize> {
+  using LocalizeBase::LocalizeBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (module.getOps<func::FuncOp>().empty())
+      return;
+    MeshOp mesh = findMesh(module);
+    if (!mesh) {
+      module.emitError() << "cannot partition without a mesh; declare one, "
+                            "for example weft.mesh @mesh = <[\"data\"=1]>";
+      return signalPassFailure();
+    }
+    Localizer localizer({FlatSymbolRefAttr::get(mesh.getSymNameAttr()),
+                         mesh.getMesh().toMesh()});
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isExternal() &&
+          failed(localizer.localizeFunction(function)))
+        return signalPassFailure();
+    report(localizer.getTraffic());
+  }
+
+  void report(const Traffic &traffic) {
+    allGathers += traffic.allGathers;
+    reduceScatters += traffic.reduceScatters;
+    allReduces += traffic.allReduces;
+    allToAlls += traffic.allToAlls;
+    permutes += traffic.permutes;
+    wireBytes += traffic.wireBytes;
+  }
+};
+
+} // namespace

@@ -1,0 +1,39 @@
+//===- LowerReshard.h - Reshards as collectives -----------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_LIB_PARTITION_LOWERRESHARD_H
+#define WEFT_LIB_PARTITION_LOWERRESHARD_H
+
+#include "weft/IR/WeftOps.h"
+#include "weft/Sharding/ReshardPlanner.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace weft {
+
+/// What a lowering needs to know of the program.
+struct MeshContext {
+  mlir::FlatSymbolRefAttr symbol;
+  sharding::Mesh mesh;
+
+  AxesAttr axes(llvm::ArrayRef<sharding::AxisRef> axes) const {
+    return AxesAttr::get(symbol.getContext(), symbol, mesh, axes);
+  }
+};
+
+/// Emits the collectives of `plan` on the local part `value` of a tensor of
+/// type `global`, and returns the local part after it. The terms of the source,
+/// if it holds some, are combined by `reduction`.
+mlir::Value lowerReshard(mlir::OpBuilder &builder, mlir::Location loc,
+                         const MeshContext &context,
+                         const sharding::ReshardPlan &plan, mlir::Value value,
+                         mlir::RankedTensorType global,
+                         sharding::Reduction reduction, mlir::StringAttr cause);
+
+} // namespace weft
+
+#endif // WEFT_LIB_PARTITION_LOWERRESHARD_H

@@ -1,0 +1,66 @@
+//===- ReshardPrices.h - Remembered prices of reshards ----------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Equal layers ask for equal reshards. Shardings are numbered, so that a
+// question asked before is answered by one look into a table.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_LIB_PARTITION_RESHARDPRICES_H
+#define WEFT_LIB_PARTITION_RESHARDPRICES_H
+
+#include "weft/IR/WeftAttrs.h"
+#include "weft/Sharding/ReshardPlanner.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <map>
+
+namespace weft {
+
+/// Size of an element in memory.
+int64_t elementBytes(mlir::RankedTensorType type);
+
+class ReshardPrices {
+public:
+  /// Number of a sharding. Two shardings that place data alike on the mesh have
+  /// one number: axes of size 1, openness and names of replicated axes do not
+  /// count.
+  using Id = int32_t;
+
+  ReshardPrices(mlir::FlatSymbolRefAttr symbol, sharding::Mesh mesh,
+                cost::CollectiveCost cost)
+      : symbol(symbol), mesh(std::move(mesh)), cost(std::move(cost)) {}
+
+  const sharding::Mesh &getMesh() const { return mesh; }
+
+  Id intern(const sharding::Sharding &sharding);
+  /// The number of an attribute; of the replicated sharding if there is none.
+  Id intern(ShardingAttr attr, size_t rank);
+  const sharding::Sharding &get(Id id) const { return shardings[id]; }
+  ShardingAttr getAttr(Id id);
+
+  /// Time of the cheapest reshard of a tensor of a global type; infinite if one
+  /// of the two does not divide the type.
+  double seconds(Id from, Id to, mlir::RankedTensorType type);
+  size_t numPlanned() const { return prices.size(); }
+
+private:
+  mlir::FlatSymbolRefAttr symbol;
+  sharding::Mesh mesh;
+  cost::CollectiveCost cost;
+  std::vector<sharding::Sharding> shardings;
+  std::vector<ShardingAttr> attrs;
+  std::map<std::vector<int64_t>, Id> ids;
+  llvm::DenseMap<ShardingAttr, Id> attrIds;
+  llvm::DenseMap<std::tuple<Id, Id, mlir::Type>, double> prices;
+};
+
+} // namespace weft
+
+#endif // WEFT_LIB_PARTITION_RESHARDPRICES_H

@@ -1,0 +1,63 @@
+//===- ValueName.cpp - What users call a value ----------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ValueName.h"
+
+#include "weft/IR/ValueSharding.h"
+
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace weft;
+
+/// `mlp.mlir:42`, or the name that the location gives; empty if it is unknown.
+static std::string placeOf(Location loc) {
+  if (auto file = dyn_cast<FileLineColLoc>(loc))
+    return (llvm::sys::path::filename(file.getFilename()) + ":" +
+            Twine(file.getLine()))
+        .str();
+  if (auto name = dyn_cast<NameLoc>(loc)) {
+    std::string place = placeOf(name.getChildLoc());
+    return place.empty() ? name.getName().str()
+                         : name.getName().str() + ", " + place;
+  }
+  if (auto call = dyn_cast<CallSiteLoc>(loc))
+    return placeOf(call.getCallee());
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location part : fused.getLocations())
+      if (std::string place = placeOf(part); !place.empty())
+        return place;
+  return {};
+}
+
+std::string weft::nameOf(Operation *op) {
+  std::string name = op->getName().getStringRef().str();
+  std::string place = placeOf(op->getLoc());
+  return place.empty() ? name : name + " (" + place + ")";
+}
+
+std::string weft::nameOf(Value value) {
+  if (Operation *op = value.getDefiningOp())
+    return nameOf(op);
+  auto argument = cast<BlockArgument>(value);
+  auto function =
+      dyn_cast_or_null<func::FuncOp>(argument.getOwner()->getParentOp());
+  if (!function)
+    return "argument " + std::to_string(argument.getArgNumber());
+  return "\"" + getArgumentName(function, argument.getArgNumber()) + "\"";
+}
+
+std::string weft::nameOfResult(func::FuncOp function, unsigned index) {
+  return "result \"" + getResultName(function, index) + "\"";
+}
+
+std::string weft::nameOf(OpOperand &use) {
+  if (auto ret = dyn_cast<func::ReturnOp>(use.getOwner()))
+    return nameOfResult(ret->getParentOfType<func::FuncOp>(),
+                        use.getOperandNumber());
+  return nameOf(use.getOwner());
+}

@@ -1,0 +1,162 @@
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: shard-opt %s --weft-insert-reshards --split-input-file | FileCheck %s
+
+// Ops that commute with a sum run on its terms, where that saves a reduction
+// or costs nothing.
+
+weft.mesh @mesh = <["data"=2]>
+
+// CHECK-LABEL: func.func @accumulated_gradients
+// CHECK:         %[[A:.*]] = weft.reduce sum
+// CHECK-NEXT:    %[[B:.*]] = weft.reduce sum
+// CHECK-NEXT:    %[[SUM:.*]] = arith.addf %[[A]], %[[B]]
+// CHECK-SAME:      weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"data"}>]
+// CHECK-NEXT:    %[[SCALED:.*]] = arith.mulf %[[SUM]], {{.*}}unreduced={"data"}
+// CHECK-NEXT:    %[[G:.*]] = weft.reshard %[[SCALED]] <@mesh, [{}]>
+// CHECK-NEXT:    math.sqrt %[[G]]
+func.func @accumulated_gradients(
+    %x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
+    %y: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
+    %scale: tensor<4xf32>) -> tensor<4xf32> {
+  %a = weft.reduce sum %x dims = [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %b = weft.reduce sum %y dims = [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %sum = arith.addf %a, %b : tensor<4xf32>
+  %scaled = arith.mulf %sum, %scale : tensor<4xf32>
+  %r = math.sqrt %scaled : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["data"=2]>
+
+// Also where the sum is wanted split: one reduction, not two.
+// CHECK-LABEL: func.func @sum_wanted_split
+// CHECK:         %[[SUM:.*]] = arith.addf
+// CHECK-SAME:      unreduced={"data"}
+// CHECK-NEXT:    weft.reshard %[[SUM]] <@mesh, [{"data"}]>
+// CHECK-NEXT:    return
+func.func @sum_wanted_split(
+    %x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
+    %y: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>})
+    -> (tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}]>}) {
+  %a = weft.reduce sum %x dims = [0] {weft.shardings = [#weft.sharding<@mesh, [{"data"}]>]} : tensor<8x4xf32> -> tensor<4xf32>
+  %b = weft.reduce sum %y dims = [0] {weft.shardings = [#weft.sharding<@mesh, [{"data"}]>]} : tensor<8x4xf32> -> tensor<4xf32>
+  %sum = arith.addf %a, %b {weft.shardings = [#weft.sharding<@mesh, [{"data"}]>]} : tensor<4xf32>
+  return %sum : tensor<4xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["data"=2]>
+
+// Data moves as terms. A slice makes less to reduce.
+// CHECK-LABEL: func.func @moves
+// CHECK:         weft.reduce sum
+// CHECK-NOT:     weft.reshard
+// CHECK:         weft.transpose
+// CHECK-SAME:      unreduced={"data"}
+// CHECK-NEXT:    weft.reshape
+// CHECK-SAME:      unreduced={"data"}
+// CHECK-NEXT:    %[[SLICE:.*]] = weft.slice
+// CHECK-SAME:      unreduced={"data"}
+// CHECK-NEXT:    weft.reshard %[[SLICE]] <@mesh, [{}]>
+func.func @moves(%x: tensor<8x4x2xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}, {}]>}) -> tensor<4xf32> {
+  %a = weft.reduce sum %x dims = [0] : tensor<8x4x2xf32> -> tensor<4x2xf32>
+  %b = weft.transpose %a dims = [1, 0] : tensor<4x2xf32> -> tensor<2x4xf32>
+  %c = weft.reshape %b : tensor<2x4xf32> -> tensor<8xf32>
+  %d = weft.slice %c starts = [0] limits = [4] strides = [1] : tensor<8xf32> -> tensor<4xf32>
+  return %d : tensor<4xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["data"=2]>
+
+// A broadcast makes more to reduce: it comes after the reduction.
+// CHECK-LABEL: func.func @broadcast_grows
+// CHECK:         %[[A:.*]] = weft.reshard
+// CHECK-NEXT:    weft.broadcast %[[A]]
+func.func @broadcast_grows(%x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>}) -> tensor<4x64xf32> {
+  %a = weft.reduce sum %x dims = [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %b = weft.broadcast %a dims = [0] : tensor<4xf32> -> tensor<4x64xf32>
+  return %b : tensor<4x64xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["data"=2]>
+
+// exp is not linear, nor is a sum of which one operand is whole.
+// CHECK-LABEL: func.func @not_linear
+// CHECK:         %[[TERMS:.*]] = weft.reduce sum
+// CHECK-NEXT:    %[[A:.*]] = weft.reshard %[[TERMS]] <@mesh, [{}]>
+// CHECK-NEXT:    math.exp %[[A]]
+// CHECK:         %[[OTHER:.*]] = weft.reduce sum
+// CHECK-NEXT:    %[[B:.*]] = weft.reshard %[[OTHER]] <@mesh, [{}]>
+// CHECK-NEXT:    arith.addf %[[B]], %{{.*}}
+func.func @not_linear(
+    %x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
+    %whole: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %a = weft.reduce sum %x dims = [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %e = math.exp %a : tensor<4xf32>
+  %b = weft.reduce sum %x dims = [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %s = arith.addf %b, %whole : tensor<4xf32>
+  return %e, %s : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["data"=2]>
+
+// Terms with two uses are reduced for both, not after each.
+// CHECK-LABEL: func.func @two_uses
+// CHECK:         %[[TERMS:.*]] = weft.reduce sum
+// CHECK-NEXT:    %[[A:.*]] = weft.reshard %[[TERMS]] <@mesh, [{}]>
+// CHECK-NEXT:    arith.negf %[[A]]
+// CHECK-NEXT:    arith.negf %[[A]]
+// CHECK-NOT:     weft.reshard
+func.func @two_uses(%x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>}) -> (tensor<4xf32>, tensor<4xf32>) {
+  %a = weft.reduce sum %x dims = [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %b = arith.negf %a : tensor<4xf32>
+  %c = arith.negf %a : tensor<4xf32>
+  return %b, %c : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["data"=2]>
+
+// Terms of a maximum move, but are not negated.
+// CHECK-LABEL: func.func @maximum
+// CHECK:         weft.reduce max
+// CHECK-SAME:      unreduced=max{"data"}
+// CHECK-NEXT:    %[[T:.*]] = weft.transpose
+// CHECK-SAME:      unreduced=max{"data"}
+// CHECK-NEXT:    %[[M:.*]] = weft.reshard %[[T]] <@mesh, [{}, {}]>
+// CHECK-NEXT:    arith.negf %[[M]]
+func.func @maximum(%x: tensor<8x4x2xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}, {}]>}) -> tensor<2x4xf32> {
+  %a = weft.reduce max %x dims = [0] : tensor<8x4x2xf32> -> tensor<4x2xf32>
+  %b = weft.transpose %a dims = [1, 0] : tensor<4x2xf32> -> tensor<2x4xf32>
+  %c = arith.negf %b : tensor<2x4xf32>
+  return %c : tensor<2x4xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["data"=2]>
+
+// Arguments and results may be unreduced where they are declared so.
+// CHECK-LABEL: func.func @unreduced_signature
+// CHECK-NEXT:    %[[S:.*]] = arith.addf
+// CHECK-SAME:      unreduced={"data"}
+// CHECK-NEXT:    return %[[S]]
+func.func @unreduced_signature(
+    %x: tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{}], unreduced={"data"}>},
+    %y: tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{}], unreduced={"data"}>})
+    -> (tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{}], unreduced={"data"}>}) {
+  %s = arith.addf %x, %y : tensor<4xf32>
+  return %s : tensor<4xf32>
+}
