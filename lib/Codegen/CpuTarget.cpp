@@ -63,8 +63,9 @@ std::string CpuTarget::featureString() const {
         (Twine(text.empty() ? "" : ",") + (has(feature) ? "+" : "-") + feature)
             .str();
   // Matrix tiles, half precision and the like would add requirements.
+  StringMap<bool> all = featuresOf(cpu);
   SmallVector<StringRef> others;
-  for (const auto &entry : featuresOf(cpu))
+  for (const auto &entry : all)
     if (entry.getKey().starts_with("avx") &&
         !is_contained(usableFeatures, entry.getKey()))
       others.push_back(entry.getKey());
