@@ -91,7 +91,13 @@ func.func @train_step(
       : tensor<256x16xi32> -> tensor<256x16x256xi32>
   %x_bytes = weft.iota dim = 2 : tensor<256x16x256xi32>
   %x_hit = arith.cmpi eq, %x_wide, %x_bytes : tensor<256x16x256xi32>
-  %x_hot = arith.uitofp %x_hit : tensor<256x16x256xi1> to tensor<256x16x256xf32>
+  %x_any = arith.uitofp %x_hit : tensor<256x16x256xi1> to tensor<256x16x256xf32>
+
+  // The batch is what computation is split by. Without this line it would
+  // compete for "data" with the shards of the weights, which reach the
+  // activations through the gradients.
+  %x_hot = weft.constraint %x_any <@mesh, [{"data"}, {}, {}]>
+      : tensor<256x16x256xf32>
   %lookup = weft.dot_general %x_hot, %embedding_whole contracting = [2] x [0]
       : (tensor<256x16x256xf32>, tensor<256x64xf32>) -> tensor<256x16x64xf32>
   %features = weft.reshape %lookup
