@@ -40,19 +40,34 @@ static std::vector<std::vector<unsigned>> collectUsers(ArrayRef<FusionOp> ops) {
 // Levels
 //===----------------------------------------------------------------------===//
 
-/// Whether waiting until `level` keeps no more bytes alive than the result has.
-static bool isCheapToDelay(ArrayRef<FusionOp> ops, unsigned number,
+/// How far the cost of delaying an op is looked for behind its operands.
+static constexpr unsigned delayDepth = 8;
+
+/// The bytes that stay alive until `level` if `number` is computed only then
+/// and, where that is cheaper, what it alone is computed from.
+static int64_t costOfDelay(ArrayRef<FusionOp> ops, unsigned number,
                            unsigned level, ArrayRef<unsigned> levels,
-                           ArrayRef<std::vector<unsigned>> users) {
-  int64_t kept = 0;
-  for (unsigned operand : ops[number].operands) {
+                           ArrayRef<std::vector<unsigned>> users,
+                           unsigned depth = 0) {
+  int64_t cost = 0;
+  SmallVector<unsigned> distinct(ArrayRef<unsigned>(ops[number].operands));
+  sort(distinct);
+  distinct.erase(llvm::unique(distinct), distinct.end());
+  for (unsigned operand : distinct) {
+    auto isOther = [&](unsigned user) { return user != number; };
     bool neededAnyway = any_of(users[operand], [&](unsigned user) {
-      return user != number && levels[user] >= level;
+      return isOther(user) && levels[user] >= level;
     });
-    if (!neededAnyway)
-      kept += ops[operand].bytes;
+    if (neededAnyway)
+      continue;
+    int64_t alive = ops[operand].bytes;
+    if (!isBarrier(ops[operand]) && depth < delayDepth &&
+        none_of(users[operand], isOther))
+      alive = std::min(
+          alive, costOfDelay(ops, operand, level, levels, users, depth + 1));
+    cost += alive;
   }
-  return kept <= ops[number].bytes;
+  return cost;
 }
 
 std::vector<unsigned> weft::computeFusionLevels(ArrayRef<FusionOp> ops) {
@@ -71,7 +86,7 @@ std::vector<unsigned> weft::computeFusionLevels(ArrayRef<FusionOp> ops) {
           std::min(latest, ops[user].kind == FusionKind::End ? levels[number]
                                                              : levels[user]);
     if (!users[number].empty() && latest > levels[number] &&
-        isCheapToDelay(ops, number, latest, levels, users))
+        costOfDelay(ops, number, latest, levels, users) <= ops[number].bytes)
       levels[number] = latest;
   }
   return levels;
