@@ -36,8 +36,9 @@ static cl::opt<std::string> input(cl::Positional, cl::desc("<model.mlir>"),
 static cl::opt<std::string> output("o", cl::desc("Output file"),
                                    cl::value_desc("file"), cl::cat(category));
 static cl::opt<std::string>
-    target("target", cl::desc("Machine to compile for: cpu, the one that "
-                              "compiles, or cpu:<processor>"),
+    target("target",
+           cl::desc("Machine to compile for: cpu, the one that "
+                    "compiles, or cpu:<processor>"),
            cl::value_desc("cpu[:x86-64-v3|...]"), cl::init("cpu"),
            cl::cat(category));
 static cl::opt<std::string>
@@ -51,10 +52,9 @@ static cl::opt<Form> emit(
                clEnumValN(Form::Schedule, "schedule", "kernels in order"),
                clEnumValN(Form::Plan, "plan", "a plan and its report")),
     cl::cat(category));
-static cl::opt<bool>
-    overlap("overlap-collectives",
-            cl::desc("Let collectives run beside computation"), cl::init(true),
-            cl::cat(category));
+static cl::opt<bool> overlap("overlap-collectives",
+                             cl::desc("Let collectives run beside computation"),
+                             cl::init(true), cl::cat(category));
 
 static int fail(const llvm::Twine &message) {
   llvm::WithColor::error(llvm::errs(), "shard-compile") << message << '\n';
@@ -85,7 +85,8 @@ int main(int argc, char **argv) {
   options.mesh = mesh;
   auto [kind, processor] = llvm::StringRef(target).split(':');
   if (kind != "cpu")
-    return fail("unknown target \"" + target + "\"; expected cpu or "
+    return fail("unknown target \"" + target +
+                "\"; expected cpu or "
                 "cpu:<processor>");
   if (!processor.empty())
     options.target.cpu = processor.str();
@@ -111,7 +112,8 @@ int main(int argc, char **argv) {
       return 1;
     std::string text;
     llvm::raw_string_ostream(text) << *module << '\n';
-    return write(output.empty() ? "-" : output, text);
+    return write(
+        output.empty() ? llvm::StringRef("-") : llvm::StringRef(output), text);
   }
   FailureOr<std::string> plan = compileModule(*module, options);
   if (failed(plan) || write(output, *plan))
