@@ -17,62 +17,117 @@
 using namespace mlir;
 using namespace weft;
 
-/// Reports every problem of `attr` as the sharding of a value of `type`.
-static LogicalResult verifySharding(Operation *op, const Twine &what,
-                                    Attribute attr, Type type) {
+namespace {
+
+/// An argument or result, as messages speak of it.
+struct Subject {
+  Operation *op;
+  std::string what;
+  Location loc;
+  Type type;
+
+  InFlightDiagnostic error() const { return emitError(loc); }
+};
+
+} // namespace
+
+static std::string quotedName(DictionaryAttr attrs) {
+  auto name = attrs ? attrs.getAs<StringAttr>(WeftDialect::kNameAttrName)
+                    : StringAttr();
+  return name ? " \"" + name.str() + "\"" : "";
+}
+
+static Subject argumentOf(FunctionOpInterface function, unsigned index) {
+  Location loc = function.isExternal() ? function.getLoc()
+                                       : function.getArgument(index).getLoc();
+  return {function,
+          "argument " + std::to_string(index) +
+              quotedName(function.getArgAttrDict(index)),
+          loc, function.getArgumentTypes()[index]};
+}
+
+static Subject resultOf(FunctionOpInterface function, unsigned index) {
+  return {function,
+          "result " + std::to_string(index) +
+              quotedName(function.getResultAttrDict(index)),
+          function.getLoc(), function.getResultTypes()[index]};
+}
+
+/// Reports every problem of `attr` as the sharding of the subject.
+static LogicalResult verifySharding(const Subject &subject, Attribute attr) {
   auto sharding = dyn_cast<ShardingAttr>(attr);
   if (!sharding)
-    return op->emitError() << "sharding of " << what
+    return subject.error() << "sharding of " << subject.what
                            << " must be a #weft.sharding, got " << attr;
-  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto tensor = dyn_cast<RankedTensorType>(subject.type);
   if (!tensor)
-    return op->emitError() << what << " has a sharding but its type " << type
-                           << " is not a ranked tensor";
+    return subject.error() << subject.what << " has a sharding but its type "
+                           << subject.type << " is not a ranked tensor";
   std::vector<std::string> problems =
-      checkShardingAttr(op, sharding, tensor.getRank());
+      checkShardingAttr(subject.op, sharding, tensor.getRank());
   for (const std::string &problem : problems)
-    op->emitError() << "sharding of " << what << ": " << problem;
+    subject.error() << "sharding of " << subject.what << ": " << problem;
   return success(problems.empty());
 }
 
-/// `local` is the type of the argument or result itself.
-static LogicalResult verifyGlobalType(Operation *op, const Twine &what,
-                                      Attribute attr, Type local) {
+/// The subject's own type is the local one.
+static LogicalResult verifyGlobalType(const Subject &subject, Attribute attr) {
   auto typeAttr = dyn_cast<TypeAttr>(attr);
   auto global = typeAttr ? dyn_cast<RankedTensorType>(typeAttr.getValue())
                          : RankedTensorType();
   if (!global || !global.hasStaticShape())
-    return op->emitError() << WeftDialect::kGlobalTypeAttrName << " of " << what
+    return subject.error() << WeftDialect::kGlobalTypeAttrName << " of "
+                           << subject.what
                            << " must be a static ranked tensor type, got "
                            << attr;
-  auto tensor = dyn_cast<RankedTensorType>(local);
+  auto tensor = dyn_cast<RankedTensorType>(subject.type);
   if (!tensor || tensor.getRank() != global.getRank() ||
       tensor.getElementType() != global.getElementType())
-    return op->emitError() << WeftDialect::kGlobalTypeAttrName << " of " << what
+    return subject.error() << WeftDialect::kGlobalTypeAttrName << " of "
+                           << subject.what
                            << " must have the rank and element type of "
-                           << local << ", got " << global;
+                           << subject.type << ", got " << global;
   return success();
 }
 
 /// Attributes that arguments and results have in common.
-static LogicalResult verifyValueAttribute(Operation *op, const Twine &what,
-                                          NamedAttribute attr, Type type) {
+static LogicalResult verifyValueAttribute(const Subject &subject,
+                                          NamedAttribute attr) {
   StringRef name = attr.getName();
   if (name == WeftDialect::kShardingAttrName)
-    return verifySharding(op, what, attr.getValue(), type);
+    return verifySharding(subject, attr.getValue());
   if (name == WeftDialect::kGlobalTypeAttrName)
-    return verifyGlobalType(op, what, attr.getValue(), type);
+    return verifyGlobalType(subject, attr.getValue());
   if (name == WeftDialect::kNameAttrName) {
     auto text = dyn_cast<StringAttr>(attr.getValue());
     if (!text || text.empty())
-      return op->emitError() << name << " of " << what
+      return subject.error() << name << " of " << subject.what
                              << " must be a string with at least one character";
     return success();
   }
   if (name == WeftDialect::kShardingsAttrName)
-    return op->emitError() << name << " is for ops; " << what
+    return subject.error() << name << " is for ops; " << subject.what
                            << " takes weft.sharding";
   return success();
+}
+
+static void verifyValueAttributes(const Subject &subject,
+                                  DictionaryAttr attrs) {
+  if (attrs)
+    for (NamedAttribute attr : attrs)
+      (void)verifyValueAttribute(subject, attr);
+}
+
+// The verifier stops at the first attribute of a function that fails. So that a
+// user sees all problems of a signature at once, that attribute reports those
+// of the arguments and results behind it, too.
+
+static void verifySignatureFrom(FunctionOpInterface function,
+                                unsigned firstArgument, unsigned firstResult) {
+  for (unsigned i = firstArgument; i < function.getNumArguments(); ++i)
+    verifyValueAttributes(argumentOf(function, i), function.getArgAttrDict(i));
+  for (unsigned i = firstResult; i < function.getNumResults(); ++i)
+    verifyValueAttributes(resultOf(function, i), function.getResultAttrDict(i));
 }
 
 LogicalResult WeftDialect::verifyRegionArgAttribute(Operation *op, unsigned,
@@ -81,8 +136,11 @@ LogicalResult WeftDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return success();
-  return verifyValueAttribute(op, "argument " + Twine(index), attr,
-                              function.getArgumentTypes()[index]);
+  LogicalResult verified =
+      verifyValueAttribute(argumentOf(function, index), attr);
+  if (failed(verified))
+    verifySignatureFrom(function, index + 1, 0);
+  return verified;
 }
 
 LogicalResult WeftDialect::verifyRegionResultAttribute(Operation *op, unsigned,
@@ -91,8 +149,11 @@ LogicalResult WeftDialect::verifyRegionResultAttribute(Operation *op, unsigned,
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return success();
-  return verifyValueAttribute(op, "result " + Twine(index), attr,
-                              function.getResultTypes()[index]);
+  LogicalResult verified =
+      verifyValueAttribute(resultOf(function, index), attr);
+  if (failed(verified))
+    verifySignatureFrom(function, function.getNumArguments(), index + 1);
+  return verified;
 }
 
 /// One sharding for each result of the op.
@@ -109,8 +170,10 @@ static LogicalResult verifyShardings(Operation *op, Attribute attr) {
                            << shardings.size();
   bool legal = true;
   for (auto [index, sharding] : llvm::enumerate(shardings))
-    legal &= succeeded(verifySharding(op, "result " + Twine(index), sharding,
-                                      op->getResult(index).getType()));
+    legal &=
+        succeeded(verifySharding({op, "result " + std::to_string(index),
+                                  op->getLoc(), op->getResult(index).getType()},
+                                 sharding));
   return success(legal);
 }
 

@@ -176,36 +176,70 @@ static std::string whyNotPassedOn(ShardingRuleOpInterface op,
   llvm_unreachable("all linearities are covered");
 }
 
+/// Reports the axes of `terms` over which `result` cannot hold terms. With
+/// `onlyPassed`, axes along which no operand does are not looked at.
+static void checkTerms(OpResult result, const Sharding &terms, Location loc,
+                       StringRef what, bool onlyPassed, const Mesh &mesh,
+                       FormCheck &check) {
+  auto op = dyn_cast<ShardingRuleOpInterface>(result.getOwner());
+  if (!op)
+    return;
+  ShardingRule rule = op.getShardingRule();
+  std::vector<Sharding> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(shardingOf(mesh, operand));
+  for (const AxisRef &axis : terms.unreduced) {
+    bool isPassed = llvm::any_of(operands, [&](const Sharding &operand) {
+      return anyOverlaps(operand.unreduced, axis);
+    });
+    if (makesTerms(rule, operands, axis, terms.unreducedKind) ||
+        (onlyPassed && !isPassed))
+      continue;
+    std::string why =
+        whyNotPassedOn(op, rule, operands, axis, terms.unreducedKind);
+    if (!why.empty())
+      check.error(loc) << what << result.getResultNumber() << " of "
+                       << op->getName() << " is unreduced over "
+                       << mesh.print(axis) << ": " << why
+                       << "; constrain the operand or the result to a sharding "
+                          "that is not unreduced";
+  }
+}
+
+/// A use that asks for terms of a value that an op made from terms: the op must
+/// be one that passes them on.
+static void checkWantedTerms(OpOperand &use, const Sharding &wanted,
+                             const Mesh &mesh, FormCheck &check) {
+  if (auto made = dyn_cast<OpResult>(use.get());
+      made && !isa<ConstraintOp, ReshardOp>(made.getOwner()))
+    checkTerms(made, wanted, use.getOwner()->getLoc(), "wanted result ",
+               /*onlyPassed=*/true, mesh, check);
+}
+
 void weft::checkUnreduced(ModuleOp module, FormCheck &check) {
   MeshOp meshOp = findMesh(module);
   if (!meshOp)
     return;
   Mesh mesh = meshOp.getMesh().toMesh();
-  module.walk([&](ShardingRuleOpInterface op) {
+  module.walk([&](Operation *op) {
     // A constraint states a layout; the partitioner brings the value to it.
-    if (isa<ConstraintOp, ReshardOp>(op))
+    if (isa<ConstraintOp, ReshardOp>(op)) {
+      checkWantedTerms(op->getOpOperand(0), shardingOf(mesh, op->getResult(0)),
+                       mesh, check);
       return;
-    for (OpResult result : op->getResults()) {
-      Sharding sharding = shardingOf(mesh, result);
-      if (sharding.unreduced.empty())
-        continue;
-      ShardingRule rule = op.getShardingRule();
-      std::vector<Sharding> operands;
-      for (Value operand : op->getOperands())
-        operands.push_back(shardingOf(mesh, operand));
-      for (const AxisRef &axis : sharding.unreduced) {
-        if (makesTerms(rule, operands, axis, sharding.unreducedKind))
-          continue;
-        std::string why =
-            whyNotPassedOn(op, rule, operands, axis, sharding.unreducedKind);
-        if (!why.empty())
-          check.error(op->getLoc())
-              << "result " << result.getResultNumber() << " of "
-              << op->getName() << " is unreduced over " << mesh.print(axis)
-              << ": " << why
-              << "; constrain the operand or the result to a sharding that is "
-                 "not unreduced";
-      }
     }
+    if (auto returned = dyn_cast<func::ReturnOp>(op)) {
+      auto function = returned->getParentOfType<func::FuncOp>();
+      for (OpOperand &use : returned->getOpOperands())
+        if (ShardingAttr attr =
+                getResultSharding(function, use.getOperandNumber()))
+          if (FailureOr<Sharding> wanted = attr.toSharding(mesh);
+              succeeded(wanted))
+            checkWantedTerms(use, *wanted, mesh, check);
+      return;
+    }
+    for (OpResult result : op->getResults())
+      checkTerms(result, shardingOf(mesh, result), op->getLoc(), "result ",
+                 /*onlyPassed=*/false, mesh, check);
   });
 }

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Syntax of the attributes, and their conversions to and from the algebra.
+// Verifiers of the attributes, and their conversions to and from the algebra.
+// Their syntax is in AttributeSyntax.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,86 +39,8 @@ void WeftDialect::registerAttributes() {
 }
 
 //===----------------------------------------------------------------------===//
-// Reduction
-//===----------------------------------------------------------------------===//
-
-StringRef weft::stringifyReduction(Reduction reduction) {
-  switch (reduction) {
-  case Reduction::Sum:
-    return "sum";
-  case Reduction::Max:
-    return "max";
-  case Reduction::Min:
-    return "min";
-  }
-  llvm_unreachable("all reductions are covered");
-}
-
-std::optional<Reduction> weft::symbolizeReduction(StringRef name) {
-  for (Reduction r : {Reduction::Sum, Reduction::Max, Reduction::Min})
-    if (name == stringifyReduction(r))
-      return r;
-  return std::nullopt;
-}
-
-ParseResult weft::parseReduction(AsmParser &parser, Reduction &reduction) {
-  SMLoc loc = parser.getCurrentLocation();
-  StringRef keyword;
-  if (failed(parser.parseOptionalKeyword(&keyword)))
-    return parser.emitError(loc, "expected a reduction: sum, max or min");
-  std::optional<Reduction> found = symbolizeReduction(keyword);
-  if (!found)
-    return parser.emitError(loc)
-           << "expected a reduction: sum, max or min, got \"" << keyword
-           << "\"";
-  reduction = *found;
-  return success();
-}
-
-Attribute ReductionAttr::parse(AsmParser &parser, Type) {
-  Reduction value;
-  if (parser.parseLess() || parseReduction(parser, value) ||
-      parser.parseGreater())
-    return {};
-  return get(parser.getContext(), value);
-}
-
-void ReductionAttr::print(AsmPrinter &printer) const {
-  printer << "<" << stringifyReduction(getValue()) << ">";
-}
-
-//===----------------------------------------------------------------------===//
 // Mesh
 //===----------------------------------------------------------------------===//
-
-Attribute MeshAttr::parse(AsmParser &parser, Type) {
-  SmallVector<MeshAxisAttr> axes;
-  SMLoc loc = parser.getCurrentLocation();
-  auto parseAxis = [&]() -> ParseResult {
-    std::string name;
-    int64_t size;
-    if (parser.parseString(&name) || parser.parseEqual() ||
-        parser.parseInteger(size))
-      return failure();
-    axes.push_back(MeshAxisAttr::get(parser.getContext(), name, size));
-    return success();
-  };
-  if (parser.parseLess() ||
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxis) ||
-      parser.parseGreater())
-    return {};
-  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
-                    axes);
-}
-
-void MeshAttr::print(AsmPrinter &printer) const {
-  printer << "<[";
-  llvm::interleaveComma(getAxes(), printer, [&](MeshAxisAttr axis) {
-    printer.printString(axis.getName());
-    printer << "=" << axis.getSize();
-  });
-  printer << "]>";
-}
 
 LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<MeshAxisAttr> axes) {
@@ -166,47 +89,6 @@ Mesh MeshAttr::toMesh() const {
 //===----------------------------------------------------------------------===//
 // Lists of axes
 //===----------------------------------------------------------------------===//
-
-/// `"x"` or `"x":(2)4`.
-static ParseResult parseAxisRef(AsmParser &parser,
-                                SmallVectorImpl<AxisRefAttr> &axes) {
-  std::string name;
-  if (parser.parseString(&name))
-    return failure();
-  int64_t pre = 1, size = 0;
-  if (succeeded(parser.parseOptionalColon())) {
-    SMLoc loc = parser.getCurrentLocation();
-    if (parser.parseLParen() || parser.parseInteger(pre) ||
-        parser.parseRParen() || parser.parseInteger(size))
-      return failure();
-    if (pre < 1 || size < 1)
-      return parser.emitError(loc)
-             << "both numbers of a sub-axis must be at least 1, got (" << pre
-             << ")" << size;
-  }
-  axes.push_back(AxisRefAttr::get(parser.getContext(), name, pre, size));
-  return success();
-}
-
-static void printAxisRef(AsmPrinter &printer, AxisRefAttr axis) {
-  printer.printString(axis.getName());
-  if (!axis.isFullAxis())
-    printer << ":(" << axis.getPre() << ")" << axis.getSize();
-}
-
-/// `{"x", "y"}`.
-static ParseResult parseAxisList(AsmParser &parser,
-                                 SmallVectorImpl<AxisRefAttr> &axes) {
-  return parser.parseCommaSeparatedList(
-      AsmParser::Delimiter::Braces, [&] { return parseAxisRef(parser, axes); });
-}
-
-static void printAxisList(AsmPrinter &printer, ArrayRef<AxisRefAttr> axes) {
-  printer << "{";
-  llvm::interleaveComma(axes, printer,
-                        [&](AxisRefAttr axis) { printAxisRef(printer, axis); });
-  printer << "}";
-}
 
 static AxisRefAttr toAttr(MLIRContext *context, const Mesh &mesh,
                           const AxisRef &ref) {
@@ -278,22 +160,6 @@ static bool resolveAxes(const Mesh &mesh, ArrayRef<AxisRefAttr> attrs,
   return legal;
 }
 
-Attribute AxesAttr::parse(AsmParser &parser, Type) {
-  FlatSymbolRefAttr mesh;
-  SmallVector<AxisRefAttr> axes;
-  if (parser.parseLess() || parser.parseAttribute(mesh) ||
-      parser.parseComma() || parseAxisList(parser, axes) ||
-      parser.parseGreater())
-    return {};
-  return get(parser.getContext(), mesh, axes);
-}
-
-void AxesAttr::print(AsmPrinter &printer) const {
-  printer << "<" << getMesh() << ", ";
-  printAxisList(printer, getAxes());
-  printer << ">";
-}
-
 AxesAttr AxesAttr::get(MLIRContext *context, FlatSymbolRefAttr meshSymbol,
                        const Mesh &mesh, ArrayRef<AxisRef> axes) {
   return get(context, meshSymbol, toAttrs(context, mesh, axes));
@@ -311,130 +177,6 @@ AxesAttr::toAxes(const Mesh &mesh,
 //===----------------------------------------------------------------------===//
 // Sharding
 //===----------------------------------------------------------------------===//
-
-/// The `p1` after a dimension, if any.
-static ParseResult parsePriority(AsmParser &parser,
-                                 std::optional<int64_t> &priority) {
-  SMLoc loc = parser.getCurrentLocation();
-  StringRef keyword;
-  if (failed(parser.parseOptionalKeyword(&keyword)))
-    return success();
-  int64_t value;
-  if (!keyword.consume_front("p") || keyword.getAsInteger(10, value))
-    return parser.emitError(loc, "expected a priority such as p1");
-  priority = value;
-  return success();
-}
-
-/// `{"a", "b", ?}p1`.
-static ParseResult parseDim(AsmParser &parser,
-                            SmallVectorImpl<DimShardingAttr> &dims) {
-  SmallVector<AxisRefAttr> axes;
-  bool closed = true;
-  auto parseElement = [&]() -> ParseResult {
-    if (!closed)
-      return parser.emitError(parser.getCurrentLocation(),
-                              "expected '?' to be last in its dimension");
-    if (succeeded(parser.parseOptionalQuestion())) {
-      closed = false;
-      return success();
-    }
-    return parseAxisRef(parser, axes);
-  };
-  std::optional<int64_t> priority;
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces,
-                                     parseElement) ||
-      parsePriority(parser, priority))
-    return failure();
-  dims.push_back(
-      DimShardingAttr::get(parser.getContext(), axes, closed, priority));
-  return success();
-}
-
-static void printDim(AsmPrinter &printer, DimShardingAttr dim) {
-  printer << "{";
-  llvm::ListSeparator separator;
-  for (AxisRefAttr axis : dim.getAxes()) {
-    printer << StringRef(separator);
-    printAxisRef(printer, axis);
-  }
-  if (!dim.getIsClosed())
-    printer << StringRef(separator) << "?";
-  printer << "}";
-  if (dim.getPriority())
-    printer << "p" << *dim.getPriority();
-}
-
-/// `, replicated={...}, unreduced=max{...}`, both optional.
-static ParseResult parseClauses(AsmParser &parser,
-                                SmallVectorImpl<AxisRefAttr> &replicated,
-                                SmallVectorImpl<AxisRefAttr> &unreduced,
-                                Reduction &kind) {
-  bool hasReplicated = false, hasUnreduced = false;
-  while (succeeded(parser.parseOptionalComma())) {
-    SMLoc loc = parser.getCurrentLocation();
-    if (!hasReplicated && !hasUnreduced &&
-        succeeded(parser.parseOptionalKeyword("replicated"))) {
-      hasReplicated = true;
-      if (parser.parseEqual() || parseAxisList(parser, replicated))
-        return failure();
-    } else if (!hasUnreduced &&
-               succeeded(parser.parseOptionalKeyword("unreduced"))) {
-      hasUnreduced = true;
-      if (parser.parseEqual())
-        return failure();
-      StringRef keyword;
-      SMLoc kindLoc = parser.getCurrentLocation();
-      if (succeeded(parser.parseOptionalKeyword(&keyword))) {
-        std::optional<Reduction> found = symbolizeReduction(keyword);
-        if (!found)
-          return parser.emitError(kindLoc)
-                 << "expected a reduction: sum, max or min, got \"" << keyword
-                 << "\"";
-        kind = *found;
-      }
-      if (parseAxisList(parser, unreduced))
-        return failure();
-    } else {
-      return parser.emitError(
-          loc, "expected 'replicated', then 'unreduced', each at most once");
-    }
-  }
-  return success();
-}
-
-Attribute ShardingAttr::parse(AsmParser &parser, Type) {
-  FlatSymbolRefAttr mesh;
-  SmallVector<DimShardingAttr> dims;
-  SmallVector<AxisRefAttr> replicated, unreduced;
-  Reduction kind = Reduction::Sum;
-  if (parser.parseLess() || parser.parseAttribute(mesh) ||
-      parser.parseComma() ||
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
-                                     [&] { return parseDim(parser, dims); }) ||
-      parseClauses(parser, replicated, unreduced, kind) ||
-      parser.parseGreater())
-    return {};
-  return get(parser.getContext(), mesh, dims, replicated, unreduced, kind);
-}
-
-void ShardingAttr::print(AsmPrinter &printer) const {
-  printer << "<" << getMesh() << ", [";
-  llvm::interleaveComma(getDims(), printer,
-                        [&](DimShardingAttr dim) { printDim(printer, dim); });
-  printer << "]";
-  if (!getReplicated().empty()) {
-    printer << ", replicated=";
-    printAxisList(printer, getReplicated());
-  }
-  if (!getUnreduced().empty()) {
-    printer << ", unreduced=";
-    if (getUnreducedKind() != Reduction::Sum)
-      printer << stringifyReduction(getUnreducedKind());
-    printAxisList(printer, getUnreduced());
-  }
-  printer << ">";
-}
 
 ShardingAttr ShardingAttr::get(MLIRContext *context,
                                FlatSymbolRefAttr meshSymbol, const Mesh &mesh,
