@@ -127,8 +127,8 @@ void Progress::finish() {
   if (quiet || steps == 0)
     return;
   const double elapsed = seconds();
-  fmt::print("{}{} steps in {:.3f} s ({:.1f} steps/s)\n",
-             isTerminal ? "\n" : "", steps, elapsed,
+  fmt::print("{}{} {} in {:.3f} s ({:.1f} steps/s)\n", isTerminal ? "\n" : "",
+             steps, steps == 1 ? "step" : "steps", elapsed,
              steps / std::max(elapsed, 1e-9));
 }
 

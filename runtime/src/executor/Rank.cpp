@@ -96,6 +96,19 @@ static Status located(Status status, const Step &step, const plan::Entry &entry,
       rank));
 }
 
+/// A collective is shown in the track of communication, whichever thread
+/// carries it; what the rank does meanwhile is its wait.
+void Rank::record(const Step &step, uint32_t entry,
+                  std::chrono::steady_clock::time_point begin) {
+  if (std::holds_alternative<StartStep>(step.operation))
+    return;
+  const auto end = std::chrono::steady_clock::now();
+  uint32_t index = step.instruction;
+  if (std::holds_alternative<CollectiveStep>(step.operation))
+    tracks.communication.events.push_back({entry, index++, begin, end});
+  tracks.compute.events.push_back({entry, index, begin, end});
+}
+
 template <bool isRecording> Status Rank::walk(uint32_t entry) {
   const Program &program = programs[entry];
   for (const Step &step : program.steps) {
@@ -105,8 +118,7 @@ template <bool isRecording> Status Rank::walk(uint32_t entry) {
       begin = std::chrono::steady_clock::now();
     Status status = execute(step, entry);
     if constexpr (isRecording)
-      tracks.compute.events.push_back(
-          {entry, step.instruction, begin, std::chrono::steady_clock::now()});
+      record(step, entry, begin);
     if (!status.ok())
       return located(std::move(status), step, *program.entry, number);
   }

@@ -63,6 +63,8 @@ private:
   Status bindScratchpad();
   template <bool isRecording> Status walk(uint32_t entry);
   Status execute(const Step &step, uint32_t entry);
+  void record(const Step &step, uint32_t entry,
+              std::chrono::steady_clock::time_point begin);
 
   const RankSetup &setup;
   const int number;

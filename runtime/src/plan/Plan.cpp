@@ -15,6 +15,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -110,8 +111,8 @@ openContainer(std::span<const std::byte> bytes) {
 Result<Plan> Plan::parse(std::span<const std::byte> bytes) {
   // The container's scalars need aligned memory too.
   std::vector<uint64_t> words((bytes.size() + 7) / 8);
-  if (!bytes.empty())
-    std::memcpy(words.data(), bytes.data(), bytes.size());
+  std::copy_n(bytes.data(), bytes.size(),
+              reinterpret_cast<std::byte *>(words.data()));
   WEFT_ASSIGN_OR_RETURN(
       const plan::Container *container,
       openContainer(
@@ -125,7 +126,8 @@ Result<Plan> Plan::parse(std::span<const std::byte> bytes) {
         "is damaged; copy or compile it again",
         image->hash, container->payload_hash()));
   image->words.resize((payload.size() + 7) / 8);
-  std::memcpy(image->words.data(), payload.data(), payload.size());
+  std::copy_n(payload.data(), payload.size(),
+              reinterpret_cast<uint8_t *>(image->words.data()));
   const auto *data = reinterpret_cast<const uint8_t *>(image->words.data());
   if (payload.size() < 8 ||
       !isWellFormed<plan::Plan>(data, payload.size(), nullptr))

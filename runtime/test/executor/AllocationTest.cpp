@@ -22,16 +22,24 @@
 static std::atomic<bool> isCounting{false};
 static std::atomic<int> allocations{0};
 
-static void *countedAllocation(size_t size) {
+static void *countedAllocation(size_t size) noexcept {
   if (isCounting.load(std::memory_order_relaxed))
     allocations.fetch_add(1);
-  if (void *memory = std::malloc(size ? size : 1))
-    return memory;
-  throw std::bad_alloc();
+  return std::malloc(size ? size : 1);
 }
 
-void *operator new(size_t size) { return countedAllocation(size); }
-void *operator new[](size_t size) { return countedAllocation(size); }
+static void *required(void *memory) {
+  return memory ? memory : throw std::bad_alloc();
+}
+
+void *operator new(size_t size) { return required(countedAllocation(size)); }
+void *operator new[](size_t size) { return required(countedAllocation(size)); }
+void *operator new(size_t size, const std::nothrow_t &) noexcept {
+  return countedAllocation(size);
+}
+void *operator new[](size_t size, const std::nothrow_t &) noexcept {
+  return countedAllocation(size);
+}
 void operator delete(void *memory) noexcept { std::free(memory); }
 void operator delete[](void *memory) noexcept { std::free(memory); }
 void operator delete(void *memory, size_t) noexcept { std::free(memory); }

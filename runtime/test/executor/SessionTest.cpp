@@ -269,11 +269,36 @@ TEST(Session, Trace) {
     }
     EXPECT_GE(event.at("dur").get<double>(), 0);
   }
-  // Runs 1 (init: 1 step) and 2 (train_step: 6 steps and a collective).
-  EXPECT_EQ(slices, 2 * (1 + 6 + 1));
+  // Runs 1 (init: 1 step) and 2 (train_step: 5 steps and a collective).
+  EXPECT_EQ(slices, 2 * (1 + 5 + 1));
   EXPECT_EQ(reductions, 2);
   EXPECT_THAT(session->writeTrace("/nonexistent/t.json").message(),
               HasSubstr("/nonexistent/t.json"));
+}
+
+/// A collective that nothing runs beside is in the track of communication too.
+TEST(Session, TraceOfInlineCollectives) {
+  PlanBuilder builder({{"data", 2}});
+  const uint32_t group = builder.group({"data"});
+  EntryBuilder entry = builder.entry("e");
+  const uint32_t x = entry.input("x", builder.type(DType::F32, {16}));
+  entry.start(plan::CollectiveKind::AllReduce, group, x, x, 1, 16);
+  entry.wait(0);
+  SessionOptions options;
+  options.traceRuns = 1;
+  const auto session = makeSession(builder, options);
+  ASSERT_TRUE(session->setInput("e", "x", countingArray({16})).ok());
+  ASSERT_TRUE(session->run("e").ok());
+  const std::string path = testing::TempDir() + "/session-inline-trace.json";
+  ASSERT_TRUE(session->writeTrace(path).ok());
+  const auto json = nlohmann::json::parse(std::ifstream(path));
+  std::remove(path.c_str());
+  std::vector<std::string> slices;
+  for (const auto &event : json.at("traceEvents"))
+    if (event.at("ph") == "X" && event.at("pid") == 0)
+      slices.push_back(event.at("name").get<std::string>() + " " +
+                       event.at("tid").dump());
+  EXPECT_THAT(slices, ElementsAre("wait 0", "all_reduce 1"));
 }
 
 } // namespace
