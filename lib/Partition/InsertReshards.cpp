@@ -214,14 +214,10 @@ void Inserter::visitConstant(arith::ConstantOp op) {
 }
 
 void Inserter::visitReturn(func::ReturnOp op) {
-  for (OpOperand &use : op->getOpOperands()) {
-    unsigned index = use.getOperandNumber();
-    ShardingAttr wanted = getResultSharding(function, index);
-    Id need = prices.intern(wanted, typeOf(use.get()).getRank());
-    if (!wanted)
-      setResultSharding(function, index, prices.getAttr(need));
-    provide(use, need);
-  }
+  for (OpOperand &use : op->getOpOperands())
+    provide(use,
+            prices.intern(getResultSharding(function, use.getOperandNumber()),
+                          typeOf(use.get()).getRank()));
 }
 
 LogicalResult Inserter::visit(Operation *op) {
@@ -274,12 +270,8 @@ LogicalResult Inserter::run() {
            << "cannot be partitioned: function @" << function.getSymName()
            << " has control flow; a program is one block";
   Block &block = function.getBody().front();
-  for (BlockArgument argument : block.getArguments()) {
-    Id held = declaredOf(argument);
-    if (!getSharding(argument))
-      setSharding(argument, prices.getAttr(held));
-    define(argument, held);
-  }
+  for (BlockArgument argument : block.getArguments())
+    define(argument, declaredOf(argument));
   bool failedAny = false;
   for (Operation &op : llvm::make_early_inc_range(block))
     if (failed(visit(&op))) {

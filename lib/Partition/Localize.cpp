@@ -193,23 +193,36 @@ LogicalResult Localizer::localizeOp(Operation *op) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// Rewrites the function's type after its arguments and returned values.
+/// The attributes of an argument or result with its sharding and global type.
+static DictionaryAttr annotate(DictionaryAttr attrs, ShardingAttr sharding,
+                               RankedTensorType global) {
+  NamedAttrList list(attrs);
+  list.set(WeftDialect::kShardingAttrName, sharding);
+  list.set(WeftDialect::kGlobalTypeAttrName, TypeAttr::get(global));
+  return list.getDictionary(sharding.getContext());
+}
+
+/// Rewrites the function's type after its arguments and returned values. All
+/// attributes are set at once: one by one would be quadratic.
 void Localizer::localizeSignature(func::FuncOp function) {
   Block &block = function.getBody().front();
   Operation *ret = block.getTerminator();
-  StringRef name = WeftDialect::kGlobalTypeAttrName;
+  SmallVector<DictionaryAttr> arguments, results;
   for (BlockArgument argument : block.getArguments())
-    function.setArgAttr(argument.getArgNumber(), name,
-                        TypeAttr::get(globalTypes.at(argument)));
+    arguments.push_back(
+        annotate(function.getArgAttrDict(argument.getArgNumber()),
+                 shardings.at(argument), globalTypes.at(argument)));
   for (OpOperand &use : ret->getOpOperands()) {
     unsigned index = use.getOperandNumber();
-    if (!getResultSharding(function, index))
-      setResultSharding(function, index, shardings.at(use.get()));
-    function.setResultAttr(index, name,
-                           TypeAttr::get(globalTypes.at(use.get())));
+    ShardingAttr declared = getResultSharding(function, index);
+    results.push_back(annotate(function.getResultAttrDict(index),
+                               declared ? declared : shardings.at(use.get()),
+                               globalTypes.at(use.get())));
   }
   function.setType(FunctionType::get(
       function.getContext(), block.getArgumentTypes(), ret->getOperandTypes()));
+  function.setAllArgAttrs(arguments);
+  function.setAllResultAttrs(results);
 }
 
 LogicalResult Localizer::localizeFunction(func::FuncOp function) {
@@ -222,7 +235,6 @@ LogicalResult Localizer::localizeFunction(func::FuncOp function) {
     RankedTensorType local = localType(argument.getLoc(), global, sharding);
     if (!local)
       return failure();
-    setSharding(argument, sharding);
     argument.setType(local);
     globalTypes[argument] = global;
     shardings[argument] = sharding;
