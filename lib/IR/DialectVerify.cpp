@@ -34,7 +34,7 @@ struct Subject {
 static std::string quotedName(DictionaryAttr attrs) {
   auto name = attrs ? attrs.getAs<StringAttr>(WeftDialect::kNameAttrName)
                     : StringAttr();
-  return name ? " \"" + name.str() + "\"" : "";
+  return name && !name.empty() ? " \"" + name.str() + "\"" : "";
 }
 
 static Subject argumentOf(FunctionOpInterface function, unsigned index) {

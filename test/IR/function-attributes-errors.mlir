@@ -86,3 +86,18 @@ func.func @f(%x: tensor<8xf32>) {
   %y = arith.negf %x {weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]} : tensor<8xf32>
   return
 }
+
+// -----
+
+// All problems of a signature at once, with the names of arguments and results.
+weft.mesh @mesh = <["x"=2, "y"=4]>
+// expected-error @below {{sharding of result 0 "d": unknown axis "w"; the mesh has "x", "y"}}
+func.func @step(
+    // expected-error @below {{sharding of argument 0 "a": unknown axis "z"; the mesh has "x", "y"}}
+    %a: tensor<8xf32> {weft.name = "a", weft.sharding = #weft.sharding<@mesh, [{"z"}]>},
+    %b: tensor<8xf32> {weft.name = "b", weft.sharding = #weft.sharding<@mesh, [{"x"}]>},
+    // expected-error @below {{sharding of argument 2: sharding has 2 dimensions but the tensor has rank 1}}
+    %c: tensor<8xf32> {weft.sharding = #weft.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<8xf32> {weft.name = "d", weft.sharding = #weft.sharding<@mesh, [{"w"}]>}) {
+  return %a : tensor<8xf32>
+}

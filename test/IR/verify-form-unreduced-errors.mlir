@@ -53,3 +53,15 @@ func.func @step(%x: tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{}], u
   %d = weft.constraint %y <@mesh, [{}], unreduced={"x"}> {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"x"}>]} : tensor<4xf32>
   return
 }
+
+// -----
+
+// Nobody may ask for the terms of what an op that is not linear made from terms.
+weft.mesh @mesh = <["x"=4, "y"=2]>
+func.func @step(%x: tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{}], unreduced={"x"}>}) -> (tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{}], unreduced={"x"}>}) {
+  %a = math.exp %x {weft.shardings = [#weft.sharding<@mesh, [{}]>]} : tensor<4xf32>
+  // expected-error @below {{after propagate: wanted result 0 of math.exp is unreduced over "x": operand 0 is, but the op is not linear; constrain the operand or the result to a sharding that is not unreduced}}
+  %b = weft.constraint %a <@mesh, [{}], unreduced={"x"}> {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"x"}>]} : tensor<4xf32>
+  // expected-error @below {{after propagate: wanted result 0 of math.exp is unreduced over "x"}}
+  return %a : tensor<4xf32>
+}
