@@ -9,10 +9,12 @@
 
 #include "weft/IR/ValueSharding.h"
 #include "weft/Plan/PlanWriter.h"
+#include "weft/Schedule/ProgramStates.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -57,9 +59,14 @@ LogicalResult overrideMesh(ModuleOp module, StringRef sizes) {
   std::vector<sharding::MeshAxis> axes(mesh.axes());
   SmallVector<StringRef> items;
   sizes.split(items, ',');
-  for (StringRef item : items)
+  llvm::StringSet<> named;
+  for (StringRef item : items) {
     if (failed(overrideAxis(meshOp, axes, item)))
       return failure();
+    StringRef name = item.split('=').first.trim();
+    if (!named.insert(name).second)
+      return meshOp.emitError("size of axis \"") << name << "\" is given twice";
+  }
   meshOp.setMeshAttr(
       MeshAttr::get(module.getContext(), sharding::Mesh(std::move(axes))));
   // What the module says of axes may not fit their new sizes.
@@ -68,12 +75,14 @@ LogicalResult overrideMesh(ModuleOp module, StringRef sizes) {
 
 LogicalResult lowerModule(ModuleOp module, Form form,
                           const CompileOptions &options) {
+  if (findEntries(module).empty())
+    return module.emitError("nothing to compile: the module has no public "
+                            "func.func with a body");
   if (failed(overrideMesh(module, options.mesh)))
     return failure();
   PassManager pm(module.getContext());
-  if (failed(applyPassManagerCLOptions(pm)))
+  if (options.configurePasses && failed(options.configurePasses(pm)))
     return failure();
-  applyDefaultTimingPassManagerCLOptions(pm);
   buildPipeline(pm, options.pipeline, form);
   return pm.run(module);
 }

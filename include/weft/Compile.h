@@ -29,7 +29,12 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <functional>
 #include <string>
+
+namespace mlir {
+class PassManager;
+} // namespace mlir
 
 namespace weft {
 
@@ -39,6 +44,8 @@ struct CompileOptions {
   /// "data=2,model=4". Axes that are not named keep theirs.
   std::string mesh;
   TargetOptions target;
+  /// Called before passes run, to add timing or printing say; may be null.
+  std::function<mlir::LogicalResult(mlir::PassManager &)> configurePasses;
 };
 
 /// Replaces the sizes of axes of the module's mesh. Reports text that is no

@@ -83,6 +83,10 @@ int main(int argc, char **argv) {
   CompileOptions options;
   options.pipeline.overlapCollectives = overlap;
   options.mesh = mesh;
+  options.configurePasses = [](PassManager &pm) {
+    applyDefaultTimingPassManagerCLOptions(pm);
+    return applyPassManagerCLOptions(pm);
+  };
   auto [kind, processor] = llvm::StringRef(target).split(':');
   if (kind != "cpu")
     return fail("unknown target \"" + target +
@@ -100,6 +104,7 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   registerAllWeftDialects(registry);
   MLIRContext context(registry);
+  context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context);
@@ -112,8 +117,7 @@ int main(int argc, char **argv) {
       return 1;
     std::string text;
     llvm::raw_string_ostream(text) << *module << '\n';
-    return write(
-        output.empty() ? llvm::StringRef("-") : llvm::StringRef(output), text);
+    return write(output.empty() ? std::string("-") : output.getValue(), text);
   }
   FailureOr<std::string> plan = compileModule(*module, options);
   if (failed(plan) || write(output, *plan))
