@@ -32,19 +32,27 @@ TOKEN = re.compile(
       | (?P<other>.)""",
     re.VERBOSE | re.DOTALL | re.MULTILINE)
 ESCAPES = {"n": "\n", "t": "\t", "0": "\0"}
-# Calls whose text is for developers.
-NOT_MESSAGES = {"llvm_unreachable", "assert", "static_assert"}
+# Calls whose text is for developers, or is the help of a flag.
+NOT_MESSAGES = {"llvm_unreachable", "assert", "static_assert", "desc", "clEnumValN",
+                "PassPipelineRegistration"}
 
 
 def unescape(text):
     return re.sub(r"\\(.)", lambda match: ESCAPES.get(match[1], match[1]), text, flags=re.DOTALL)
 
 
+def callee(before):
+    """The name of the call that an opening parenthesis after `before` starts."""
+    if before and before[-1] == ">" and "<" in before:
+        before = before[:len(before) - 1 - before[::-1].index("<")]
+    return before[-1] if before else ""
+
+
 def literals(source):
     """Yields (first line, last line, text) of the string literals of a C++
-    source; neighbours are one."""
+    source that may be messages; neighbours are one."""
     begin = end = text = None
-    words = ["", ""]  # The last two tokens, to know the call a literal is in.
+    before, calls = [], []
     for token in TOKEN.finditer(source):
         kind = token.lastgroup
         if kind in ("space", "comment"):
@@ -53,14 +61,17 @@ def literals(source):
             piece = token["raw"] if token["raw"] is not None else unescape(token["text"])
             if text is None:
                 begin, text = token.start(), ""
-                wanted = not (words[1] == "(" and words[0] in NOT_MESSAGES)
             text, end = text + piece, token.end()
             continue
         if text is not None:
-            if wanted:
+            if NOT_MESSAGES.isdisjoint(calls):
                 yield source.count("\n", 0, begin) + 1, source.count("\n", 0, end) + 1, text
             text = None
-        words = [words[1], token.group()]
+        if token.group() == "(":
+            calls.append(callee(before))
+        elif token.group() == ")" and calls:
+            calls.pop()
+        before = [*before[-20:], token.group()]
 
 
 def normalized(text):
