@@ -72,6 +72,9 @@ public:
 private:
   LogicalResult localizeOp(Operation *op);
   LogicalResult localizeReshard(ReshardOp op);
+  /// Gives `result` its local type; the value that stands for it from now on.
+  FailureOr<Value> localizeResult(Value result, RankedTensorType local,
+                                  ShardingAttr attr);
   void localizeSignature(func::FuncOp function);
   /// Local type of a value under a sharding; null, after an error, if the axes
   /// do not divide it.
@@ -157,36 +160,45 @@ LogicalResult Localizer::localizeOp(Operation *op) {
            << "a constraint is left; run --weft-insert-reshards before";
   if (auto reshard = dyn_cast<ReshardOp>(op))
     return localizeReshard(reshard);
-  if (op->getNumResults() != 1)
-    return op->emitError() << "cannot be partitioned: " << op->getName()
-                           << " has " << op->getNumResults()
-                           << " results, not one";
-
-  Value result = op->getResult(0);
-  auto global = cast<RankedTensorType>(result.getType());
-  ShardingAttr sharding = shardingOf(result);
-  RankedTensorType local = localType(op->getLoc(), global, sharding);
-  if (!local)
-    return failure();
+  SmallVector<ShardingAttr, 1> made = llvm::map_to_vector<1>(
+      op->getResults(), [&](Value result) { return shardingOf(result); });
   removeShardings(op);
+  // A rewrite of an op with one result may put another value in its place.
+  SmallVector<Value, 1> results(op->getResults());
+  for (auto [result, sharding] : llvm::zip_equal(results, made)) {
+    auto global = cast<RankedTensorType>(result.getType());
+    RankedTensorType local = localType(op->getLoc(), global, sharding);
+    if (!local)
+      return failure();
+    FailureOr<Value> localized = localizeResult(result, local, sharding);
+    if (failed(localized))
+      return failure();
+    globalTypes[*localized] = global;
+    shardings[*localized] = sharding;
+  }
+  return success();
+}
+
+FailureOr<Value> Localizer::localizeResult(Value result, RankedTensorType local,
+                                           ShardingAttr attr) {
+  Operation *op = result.getDefiningOp();
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     if (failed(localizeConstant(constant, local)))
       return failure();
-  } else if (auto slice = dyn_cast<SliceOp>(op)) {
-    localizeSlice(slice, local);
-  } else if (auto iota = dyn_cast<IotaOp>(op)) {
-    FailureOr<Sharding> resolved = sharding.toSharding(context.mesh);
-    const sharding::AxisList &axes = resolved->dims[iota.getDim()].axes;
-    if (numShards(axes) > 1)
-      result = localizeIota(iota, local, axes, context);
-    else
-      result.setType(local);
-  } else {
-    result.setType(local);
+    return result;
   }
-  globalTypes[result] = global;
-  shardings[result] = sharding;
-  return success();
+  if (auto slice = dyn_cast<SliceOp>(op)) {
+    localizeSlice(slice, local);
+    return result;
+  }
+  if (auto iota = dyn_cast<IotaOp>(op)) {
+    FailureOr<Sharding> sharding = attr.toSharding(context.mesh);
+    const sharding::AxisList &axes = sharding->dims[iota.getDim()].axes;
+    if (numShards(axes) > 1)
+      return localizeIota(iota, local, axes, context);
+  }
+  result.setType(local);
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

@@ -181,3 +181,16 @@ func.func @one_device(%x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh,
   %s = weft.reduce sum %x dims = [0] : tensor<8x4xf32> -> tensor<4xf32>
   return %s : tensor<4xf32>
 }
+
+// -----
+
+weft.mesh @mesh = <["a"=2]>
+
+// CHECK-LABEL: func.func @two_results
+// CHECK:         %{{.*}}, %{{.*}} = arith.mului_extended %{{.*}}, %{{.*}} : tensor<2xi32>
+func.func @two_results(%x: tensor<4xi32> {weft.sharding = #weft.sharding<@mesh, [{"a"}]>})
+    -> (tensor<4xi32> {weft.sharding = #weft.sharding<@mesh, [{"a"}]>},
+        tensor<4xi32> {weft.sharding = #weft.sharding<@mesh, [{"a"}]>}) {
+  %low, %high = arith.mului_extended %x, %x {weft.shardings = [#weft.sharding<@mesh, [{"a"}]>, #weft.sharding<@mesh, [{"a"}]>]} : tensor<4xi32>
+  return %low, %high : tensor<4xi32>, tensor<4xi32>
+}
