@@ -85,6 +85,9 @@ static LogicalResult checkOperation(Operation *op) {
           tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ExtractOp>(
           op))
     return success();
+  if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<ShapedType>))
+    return op->emitOpError("is not lowered to linalg; run "
+                           "--weft-lower-kernels on the kernel first");
   return LaneOps::check(op);
 }
 
