@@ -49,7 +49,7 @@ EntryBuffers::EntryBuffers(func::FuncOp entry, const ProgramStates &states,
     addAliases(&op);
   }
   for (EntryBuffer &buffer : buffers_)
-    if (!buffer.values.empty() && buffer.last < buffer.first)
+    if (buffer.last < buffer.first)
       buffer.last = buffer.first;
   if (binding == ResultBinding::Bound)
     bindResults(states);
