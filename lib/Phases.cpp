@@ -81,6 +81,8 @@ void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createLowerGemms());
   // Joins transposes that several GEMMs need.
   pm.addPass(createCSEPass());
+  // So that no plan stores a tensor of zeros.
+  pm.addPass(createFillConstants());
   pm.addPass(createFuseKernels());
   pm.addPass(createStartCollectives({options.overlapCollectives}));
   pm.addPass(createLowerKernels());

@@ -44,8 +44,7 @@ uint32_t PlanTables::kernelOf(LaunchOp launch) {
 }
 
 uint64_t PlanTables::contentsOf(ElementsAttr elements) {
-  auto [it, isNew] =
-      contentOffsets.try_emplace(elements, constantData.size());
+  auto [it, isNew] = contentOffsets.try_emplace(elements, constantData.size());
   if (isNew) {
     std::vector<uint8_t> bytes = toBytes(elements);
     constantData.insert(constantData.end(), bytes.begin(), bytes.end());
@@ -135,8 +134,8 @@ void EntryWriter::write(plan::OperationUnion &operation, LaunchOp launch) {
   }
   if (launch.getPositions())
     for (auto axes : launch.getPositions()->getAsRange<AxesAttr>())
-      step.positions.push_back(std::make_unique<plan::AxisListT>(
-          toAxisList(tables.mesh, axes)));
+      step.positions.push_back(
+          std::make_unique<plan::AxisListT>(toAxisList(tables.mesh, axes)));
   operation.Set(std::move(step));
 }
 
@@ -333,9 +332,9 @@ FailureOr<std::unique_ptr<plan::EntryT>> EntryWriter::write() {
   return std::move(result);
 }
 
-FailureOr<std::unique_ptr<plan::EntryT>>
-writeEntry(func::FuncOp entry, const ProgramStates &states,
-           PlanTables &tables) {
+FailureOr<std::unique_ptr<plan::EntryT>> writeEntry(func::FuncOp entry,
+                                                    const ProgramStates &states,
+                                                    PlanTables &tables) {
   return EntryWriter(entry, states, tables).write();
 }
 

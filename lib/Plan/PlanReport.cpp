@@ -117,8 +117,7 @@ static void printCollectives(llvm::raw_ostream &os, const plan::Plan &plan,
     axesWidth = std::max<unsigned>(axesWidth, row.axes.size());
   }
   os << "  " << llvm::left_justify("collective", kindWidth) << "  "
-     << llvm::left_justify("axes", axesWidth)
-     << "  bytes sent  count  cause\n";
+     << llvm::left_justify("axes", axesWidth) << "  bytes sent  count  cause\n";
   uint64_t total = 0;
   for (const Row &row : rows) {
     total += row.wireBytes * row.count;
@@ -162,8 +161,7 @@ static void printMemory(llvm::raw_ostream &os, const plan::Plan &plan) {
     states += state->bytes();
     fixed = std::max(fixed, state->offset() + state->bytes());
   }
-  uint64_t constants =
-      plan.constant_data() ? plan.constant_data()->size() : 0;
+  uint64_t constants = plan.constant_data() ? plan.constant_data()->size() : 0;
   fixed = (fixed + 63) / 64 * 64 + constants;
   os << "memory of a rank\n"
      << "  states       " << printBytes(states) << "\n";
@@ -188,8 +186,7 @@ void printPlanReport(llvm::raw_ostream &os, llvm::StringRef bytes) {
   const plan::Plan &plan =
       *flatbuffers::GetRoot<plan::Plan>(container.payload()->data());
   for (const plan::Entry *entry : *plan.entries()) {
-    os << "entry " << entry->name()->str() << ": " << summarize(*entry)
-       << "\n";
+    os << "entry " << entry->name()->str() << ": " << summarize(*entry) << "\n";
     printCollectives(os, plan, *entry);
   }
   printMemory(os, plan);

@@ -73,10 +73,9 @@ argumentType(const sharding::Mesh &mesh, func::FuncOp entry, unsigned index) {
 
 std::unique_ptr<plan::TensorTypeT>
 resultType(const sharding::Mesh &mesh, func::FuncOp entry, unsigned index) {
-  return toTensorType(mesh,
-                      cast<RankedTensorType>(entry.getResultTypes()[index]),
-                      getGlobalResultType(entry, index),
-                      getResultSharding(entry, index));
+  return toTensorType(
+      mesh, cast<RankedTensorType>(entry.getResultTypes()[index]),
+      getGlobalResultType(entry, index), getResultSharding(entry, index));
 }
 
 std::string toSourcePosition(Location location) {

@@ -28,9 +28,8 @@ static std::unique_ptr<plan::StateT> toState(const sharding::Mesh &mesh,
                                              const ProgramState &state) {
   auto result = std::make_unique<plan::StateT>();
   result->name = state.name;
-  result->type = state.isArgument
-                     ? argumentType(mesh, state.entry, state.index)
-                     : resultType(mesh, state.entry, state.index);
+  result->type = state.isArgument ? argumentType(mesh, state.entry, state.index)
+                                  : resultType(mesh, state.entry, state.index);
   result->offset = state.offset;
   result->bytes = state.type.getNumElements() *
                   ((state.type.getElementTypeBitWidth() + 7) / 8);
@@ -53,8 +52,12 @@ static std::string summarize(func::FuncOp kernel) {
 }
 
 /// Compiles the kernels that the entries launch.
-static LogicalResult writeKernels(plan::PlanT &plan, const PlanTables &tables,
+static LogicalResult writeKernels(plan::PlanT &plan, ModuleOp module,
+                                  const PlanTables &tables,
                                   const TargetOptions &target) {
+  llvm::Expected<CpuTarget> processor = resolveTarget(target);
+  if (!processor)
+    return module.emitError(toString(processor.takeError()));
   std::vector<KernelRequest> requests;
   for (const PlanTables::Kernel &kernel : tables.kernels) {
     auto out = std::make_unique<plan::KernelT>();
@@ -69,7 +72,7 @@ static LogicalResult writeKernels(plan::PlanT &plan, const PlanTables &tables,
   plan.object.assign(object->elf.begin(), object->elf.end());
   plan.target = std::make_unique<plan::TargetT>();
   plan.target->kind = "cpu";
-  plan.target->processor = object->cpu;
+  plan.target->processor = processor->cpu;
   plan.target->features = object->cpuFeatures;
   return success();
 }
@@ -85,8 +88,8 @@ static std::string serialize(const plan::PlanT &plan) {
   outer.ForceVectorAlignment(inner.GetSize(), 1, 16);
   auto payload = outer.CreateVector(inner.GetBufferPointer(), inner.GetSize());
   plan::FinishContainerBuffer(
-      outer, plan::CreateContainer(outer, runtime::planFormatVersion, hash,
-                                   payload));
+      outer,
+      plan::CreateContainer(outer, runtime::planFormatVersion, hash, payload));
   return std::string(reinterpret_cast<const char *>(outer.GetBufferPointer()),
                      outer.GetSize());
 }
@@ -119,7 +122,7 @@ FailureOr<std::string> writePlan(ModuleOp module, const TargetOptions &target) {
   for (const sharding::AxisList &group : tables.groups)
     plan.groups.push_back(std::make_unique<plan::AxisListT>(toAxisList(group)));
   plan.constant_data = std::move(tables.constantData);
-  if (failed(writeKernels(plan, tables, target)))
+  if (failed(writeKernels(plan, module, tables, target)))
     return failure();
   return serialize(plan);
 }

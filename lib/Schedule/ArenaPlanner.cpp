@@ -117,7 +117,8 @@ bool Placer::place(const Order &order, Fit fit, int64_t limit) {
     auto position = std::upper_bound(
         placed.begin(), placed.end(), offset,
         [](int64_t offset, const Placed &p) { return offset < p.offset; });
-    placed.insert(position, {offset, offset + bytes, buffer.first, buffer.last});
+    placed.insert(position,
+                  {offset, offset + bytes, buffer.first, buffer.last});
   }
   return true;
 }
@@ -164,9 +165,8 @@ Order sortedBy(llvm::ArrayRef<ArenaBuffer> buffers,
     keys[i] = key(i);
   Order order(buffers.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-    return keys[a] > keys[b];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int32_t a, int32_t b) { return keys[a] > keys[b]; });
   return order;
 }
 
@@ -205,8 +205,8 @@ std::vector<int64_t> contention(llvm::ArrayRef<ArenaBuffer> buffers) {
     size_t level = 0;
     while ((size_t(2) << level) <= end - begin)
       ++level;
-    result.push_back(std::max(rows[level][begin],
-                              rows[level][end - (size_t(1) << level)]));
+    result.push_back(
+        std::max(rows[level][begin], rows[level][end - (size_t(1) << level)]));
   }
   return result;
 }
@@ -223,7 +223,8 @@ std::vector<Order> candidateOrders(llvm::ArrayRef<ArenaBuffer> buffers) {
   }));
   orders.push_back(
       sortedBy(buffers, [&](size_t i) { return -buffers[i].first; }));
-  orders.push_back(sortedBy(buffers, [&](size_t i) { return buffers[i].last; }));
+  orders.push_back(
+      sortedBy(buffers, [&](size_t i) { return buffers[i].last; }));
   // Contested times first; within one level of contention the large buffers.
   Order bySize = orders.front();
   std::stable_sort(bySize.begin(), bySize.end(), [&](int32_t a, int32_t b) {

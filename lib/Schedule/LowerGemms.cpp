@@ -199,9 +199,9 @@ static int64_t lower(DotGeneralOp dot) {
       layout.sizes[GemmK], layout.strides[GemmLhs], layout.strides[GemmRhs],
       layout.strides[GemmOut]);
   if (layout.copied[GemmOut])
-    result = TransposeOp::create(
-        builder, dot.getLoc(), result,
-        invertPermutationVector(layout.order[GemmOut]));
+    result =
+        TransposeOp::create(builder, dot.getLoc(), result,
+                            invertPermutationVector(layout.order[GemmOut]));
 
   replaced.replaceAllUsesWith(result);
   for (Operation *op : llvm::reverse(chain))

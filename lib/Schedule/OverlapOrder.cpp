@@ -175,8 +175,8 @@ int32_t Scheduler::pick() {
   // Nobody may run away from the first step that is left.
   std::pair<int64_t, int32_t> first = {
       size_t(cursor) < steps.size() ? urgency[cursor] : 0, cursor};
-  bool farAhead = !freeSteps.empty() &&
-                  freeSteps.begin()->second > cursor + options.window;
+  bool farAhead =
+      !freeSteps.empty() && freeSteps.begin()->second > cursor + options.window;
   if (farAhead && freeSteps.count(first))
     return take(freeSteps, cursor);
   if (farAhead && blocked.count(first))

@@ -32,8 +32,8 @@ public:
 
   bool contain(LaunchOp launch, int64_t operand, int64_t result) const {
     auto kernel = symbols.lookup<func::FuncOp>(launch.getKernel());
-    auto pairs = kernel->getAttrOfType<DenseI64ArrayAttr>(
-        WeftDialect::kInPlaceAttrName);
+    auto pairs =
+        kernel->getAttrOfType<DenseI64ArrayAttr>(WeftDialect::kInPlaceAttrName);
     if (!pairs)
       return false;
     for (int64_t i = 0; i + 1 < pairs.size(); i += 2)
@@ -87,8 +87,9 @@ void PlanMemory::layOut(func::FuncOp entry, const EntryBuffers &buffers,
       if (buffer.role == BufferRole::State)
         offset = states.states()[buffer.state].offset;
       else if (buffer.role == BufferRole::Constant)
-        offset = constants.lookup(
-            value.getDefiningOp<arith::ConstantOp>().getValue());
+        offset = constants.lookup(buffer.values.front()
+                                      .getDefiningOp<arith::ConstantOp>()
+                                      .getValue());
       setOffset(value, offset);
     }
 

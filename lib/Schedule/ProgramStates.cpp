@@ -62,10 +62,10 @@ FailureOr<ProgramStates> ProgramStates::collect(ModuleOp module) {
       if (state.type == tensor)
         return;
       failed = true;
-      InFlightDiagnostic diagnostic =
-          entry.emitError() << "state \"" << name << "\" has type " << tensor
-                            << " here and " << state.type << " in @"
-                            << state.entry.getName();
+      InFlightDiagnostic diagnostic = entry.emitError()
+                                      << "state \"" << name << "\" has type "
+                                      << tensor << " here and " << state.type
+                                      << " in @" << state.entry.getName();
       diagnostic.attachNote(state.entry.getLoc()) << "see the other entry";
       return;
     }

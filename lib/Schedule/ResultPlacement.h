@@ -27,13 +27,12 @@
 namespace weft {
 
 /// Whether a launch may write a result over an operand.
-using MayShare =
-    llvm::function_ref<bool(LaunchOp launch, unsigned operand, unsigned result)>;
+using MayShare = llvm::function_ref<bool(LaunchOp launch, unsigned operand,
+                                         unsigned result)>;
 
 /// A kernel's operands are different buffers; where a launch is given two views
 /// of one, the second becomes a copy. Returns the number of copies inserted.
-int64_t separateOperands(mlir::func::FuncOp entry,
-                         const ProgramStates &states);
+int64_t separateOperands(mlir::func::FuncOp entry, const ProgramStates &states);
 
 /// Returns the number of copies inserted.
 int64_t placeResults(mlir::func::FuncOp entry, const ProgramStates &states,

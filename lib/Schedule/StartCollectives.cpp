@@ -66,11 +66,10 @@ static StartOp createStart(OpBuilder &builder, Operation *op) {
                    IntegerAttr dim, IntegerAttr concat, AxesAttr axes,
                    AxesAttr to) {
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    return StartOp::create(builder, op->getLoc(),
-                           PendingType::get(op->getContext(), type), kind,
-                           op->getOperand(0), reduction, dim, concat, axes, to,
-                           /*in_place=*/false,
-                           op->getAttrOfType<StringAttr>("cause"));
+    return StartOp::create(
+        builder, op->getLoc(), PendingType::get(op->getContext(), type), kind,
+        op->getOperand(0), reduction, dim, concat, axes, to,
+        /*in_place=*/false, op->getAttrOfType<StringAttr>("cause"));
   };
   return llvm::TypeSwitch<Operation *, StartOp>(op)
       .Case([&](AllReduceOp op) {

@@ -147,8 +147,8 @@ static std::optional<Communication> communicationOf(Operation *op) {
 /// The axes of a collective. Verified ops have a mesh that knows them.
 static sharding::AxisList axesOf(Operation *op, AxesAttr attr) {
   MeshOp mesh = findMesh(op, attr.getMesh());
-  return mesh ? attr.toAxes(mesh.getMesh().toMesh()).value_or(
-                    sharding::AxisList())
+  return mesh ? attr.toAxes(mesh.getMesh().toMesh())
+                    .value_or(sharding::AxisList())
               : sharding::AxisList();
 }
 

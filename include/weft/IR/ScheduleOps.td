@@ -174,7 +174,7 @@ def Weft_StartOp : Weft_Op<"start", [Pure]> {
   let assemblyFormat = [{
     custom<CollectiveKind>($kind) $operand
     custom<CollectiveDetails>(ref($kind), $reduction, $dim, $concat, $axes, $to)
-    attr-dict `:` type($operand) `->` type($pending)
+    attr-dict `:` type($operand) `->` qualified(type($pending))
   }];
   let hasVerifier = 1;
 }
@@ -192,7 +192,7 @@ def Weft_WaitOp : Weft_Op<"wait", [Pure,
   }];
   let arguments = (ins Weft_PendingType:$pending);
   let results = (outs Weft_Tensor:$result);
-  let assemblyFormat = "$pending attr-dict `:` type($pending)";
+  let assemblyFormat = "$pending attr-dict `:` qualified(type($pending))";
 }
 
 #endif // WEFT_IR_SCHEDULEOPS_TD

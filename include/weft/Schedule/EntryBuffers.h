@@ -1,4 +1,5 @@
-//===- EntryBuffers.h - The buffers behind the values of an entry -*- C++ -*-===//
+//===- EntryBuffers.h - The buffers behind the values of an entry -*- C++
+//-*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

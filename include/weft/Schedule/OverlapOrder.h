@@ -1,4 +1,5 @@
-//===- OverlapOrder.h - One order of computation and communication -*- C++ -*-===//
+//===- OverlapOrder.h - One order of computation and communication -*- C++
+//-*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -32,6 +32,28 @@ def LowerGemms : Pass<"weft-lower-gemms", "::mlir::ModuleOp"> {
   ];
 }
 
+def FillConstants : Pass<"weft-fill-constants", "::mlir::ModuleOp"> {
+  let summary = "Let kernels write constants of one value";
+  let description = [{
+    **Needs** an SPMD program.
+
+    **Does** replace a constant tensor of one value, where it is returned,
+    multiplied as a matrix or sent, by a broadcast of the value, which becomes a
+    kernel: zeros for a momentum are written at run time instead of being stored
+    in the plan. Each result of an entry gets a broadcast of its own, which can
+    write to the place where the result must end.
+
+    **Leaves** constants of one value to elementwise ops only.
+
+    **Example** `test/Schedule/fill-constants.mlir`.
+  }];
+  let dependentDialects = ["::weft::WeftDialect",
+                           "::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"filled", "filled-constants", "Constants written by kernels">
+  ];
+}
+
 def FuseKernels : Pass<"weft-fuse-kernels", "::mlir::ModuleOp"> {
   let summary = "Group element-wise work, broadcasts and reductions into kernels";
   let description = [{

@@ -33,8 +33,7 @@ TEST(StridedViews, ReshapeMergesAndSplits) {
             view({{2, 16 / 4}, {4, 1}, {4, 8}}));
   // Rows and columns of a transposed matrix are not one run.
   EXPECT_EQ(reshapedView(transposed, {32}), std::nullopt);
-  EXPECT_EQ(reshapedView(rowMajorView({6, 4}), {4, 6}),
-            view({{4, 6}, {6, 1}}));
+  EXPECT_EQ(reshapedView(rowMajorView({6, 4}), {4, 6}), view({{4, 6}, {6, 1}}));
 }
 
 /// dot_general of contiguous tensors; `bytes` are elements.

@@ -35,16 +35,16 @@ TEST(OverlapOrder, WeightGradientRunsBesideTheAllReduceOfTheInputGradient) {
                              collective(2), compute({3})};
   EXPECT_THAT(overlapOrder(steps),
               ElementsAre(run(0), run(2), run(3), run(1), wait(3), run(4)));
-  EXPECT_THAT(programOrder(steps), ElementsAre(run(0), run(1), run(2), run(3),
-                                               wait(3), run(4)));
+  EXPECT_THAT(programOrder(steps),
+              ElementsAre(run(0), run(1), run(2), run(3), wait(3), run(4)));
 }
 
 TEST(OverlapOrder, WaitsAtTheFirstUseOnly) {
   // A gradient that is used by the update at the end.
   std::vector<Step> steps = {compute({}), collective(0, 10), compute({0}),
                              compute({2}), compute({1, 3})};
-  EXPECT_THAT(overlapOrder(steps), ElementsAre(run(0), run(1), run(2), run(3),
-                                               wait(1), run(4)));
+  EXPECT_THAT(overlapOrder(steps),
+              ElementsAre(run(0), run(1), run(2), run(3), wait(1), run(4)));
 }
 
 TEST(OverlapOrder, ResultsOfTheProgramAreWaitedForAtTheEnd) {
@@ -82,8 +82,8 @@ TEST(OverlapOrder, NoStepRunsAwayFromTheFirstOneLeft) {
     steps.push_back(compute({}));
   std::vector<Action> actions = overlapOrder(steps, {/*window=*/8});
   ASSERT_THAT(checkOrder(steps, actions), IsEmpty());
-  int64_t place = std::find(actions.begin(), actions.end(), run(2)) -
-                  actions.begin();
+  int64_t place =
+      std::find(actions.begin(), actions.end(), run(2)) - actions.begin();
   EXPECT_EQ(place, 2 + 8 + 1);
 }
 

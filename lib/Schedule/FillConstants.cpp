@@ -1,0 +1,72 @@
+//===- FillConstants.cpp - Let kernels write constants of one value -------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Schedule/Passes.h"
+
+#include "weft/IR/WeftOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+
+namespace weft {
+#define GEN_PASS_DEF_FILLCONSTANTS
+#include "weft/Schedule/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+
+/// Ops that take their operands from memory.
+static bool readsMemory(Operation *op) {
+  return op->hasTrait<OpTrait::IsTerminator>() ||
+         isa<GemmOp, AllGatherOp, AllReduceOp, ReduceScatterOp, AllToAllOp,
+             PermuteOp>(op);
+}
+
+/// The value that all elements of `tensor` have, if it is constant: null for
+/// scalars, which are cheaper as they are.
+static DenseElementsAttr splatOf(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  Value source = tensor;
+  if (auto broadcast = tensor.getDefiningOp<BroadcastOp>())
+    source = broadcast.getOperand();
+  auto constant = source.getDefiningOp<arith::ConstantOp>();
+  auto value = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
+                        : DenseElementsAttr();
+  if (!value || !value.isSplat() || type.getRank() == 0)
+    return {};
+  return value.resizeSplat(RankedTensorType::get({}, type.getElementType()));
+}
+
+/// Gives a use of a constant tensor a broadcast of its own.
+static bool fill(OpOperand &use) {
+  Value old = use.get();
+  DenseElementsAttr splat = splatOf(old);
+  if (!splat || (old.hasOneUse() && old.getDefiningOp<BroadcastOp>()))
+    return false;
+  OpBuilder builder(use.getOwner());
+  Value scalar = arith::ConstantOp::create(builder, old.getLoc(), splat);
+  use.set(BroadcastOp::create(builder, old.getLoc(), old.getType(), scalar,
+                              ArrayRef<int64_t>()));
+  if (old.use_empty())
+    old.getDefiningOp()->erase();
+  return true;
+}
+
+namespace {
+struct FillConstants : weft::impl::FillConstantsBase<FillConstants> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (Block &block : function.getBody())
+        for (Operation &op : llvm::make_early_inc_range(block))
+          if (readsMemory(&op))
+            for (OpOperand &use : op.getOpOperands())
+              filled += fill(use);
+  }
+};
+} // namespace
