@@ -74,6 +74,7 @@ void weft::checkStateShardings(ModuleOp module, FormCheck &check) {
   Mesh mesh = meshOp.getMesh().toMesh();
 
   llvm::StringMap<Occurrence> inputs;
+  llvm::StringMap<bool> isResult;
   std::vector<std::pair<std::string, Occurrence>> others;
   for (func::FuncOp function : findPrograms(module)) {
     std::string of = (" of @" + function.getSymName()).str();
@@ -87,6 +88,8 @@ void weft::checkStateShardings(ModuleOp module, FormCheck &check) {
         others.emplace_back(name, here);
     }
     for (unsigned index = 0; index < function.getNumResults(); ++index)
+      isResult[getResultName(function, index)] = true;
+    for (unsigned index = 0; index < function.getNumResults(); ++index)
       if (ShardingAttr sharding = getResultSharding(function, index))
         others.emplace_back(getResultName(function, index),
                             Occurrence{function.getLoc(),
@@ -96,7 +99,8 @@ void weft::checkStateShardings(ModuleOp module, FormCheck &check) {
 
   for (auto &[name, other] : others) {
     auto input = inputs.find(name);
-    if (input == inputs.end() ||
+    // An input of two entries that no entry returns is not a state.
+    if (input == inputs.end() || !isResult.contains(name) ||
         agree(mesh, input->second.sharding, other.sharding))
       continue;
     InFlightDiagnostic error = check.error(other.loc)

@@ -36,7 +36,8 @@ struct Candidate {
 class Aggressive {
 public:
   Aggressive(NodeProjection &node, const PropagationOptions &options)
-      : node(node), options(options) {}
+      : node(node), options(options),
+        fullAxesOf(options.conservative ? &node.mesh : nullptr) {}
 
   void propagate(llvm::ArrayRef<Direction> directions) {
     for (int32_t factor = 0; factor < int32_t(directions.size()); ++factor) {
@@ -92,13 +93,13 @@ private:
     AxisList axes = candidate.axes;
     if (node.isElementwise() && tensor < node.numOperands())
       limitToResult(axes, candidate.factor);
-    truncateAxes(axes, options.conservative, [&](AxisRef axis, int64_t before) {
+    truncateAxes(axes, fullAxesOf, [&](AxisRef axis, int64_t before) {
       return prefixWithinFactor(axis, before, node, tensor,
                                 own - projection.factors.begin(), options);
     });
     if (!isStrictPrefix(own->axes, axes))
       return;
-    truncateAxes(axes, options.conservative, [&](AxisRef axis, int64_t) {
+    truncateAxes(axes, fullAxesOf, [&](AxisRef axis, int64_t) {
       return prefixAcrossFactors(axis, projection, candidate.factor);
     });
     if (!isStrictPrefix(own->axes, axes))
@@ -119,6 +120,7 @@ private:
 
   NodeProjection &node;
   const PropagationOptions &options;
+  const Mesh *fullAxesOf;
   llvm::SmallVector<Candidate, 4> candidates;
 };
 

@@ -31,9 +31,10 @@ static std::optional<AxisRef> prefixForAll(AxisRef axis, int64_t before,
 
 void propagateBasic(NodeProjection &node, llvm::ArrayRef<Direction> directions,
                     const PropagationOptions &options) {
+  const Mesh *fullAxesOf = options.conservative ? &node.mesh : nullptr;
   for (int32_t factor = 0; factor < int32_t(directions.size()); ++factor) {
     AxisList axes = compatibleAxes(node, factor, directions[factor]);
-    truncateAxes(axes, options.conservative, [&](AxisRef axis, int64_t before) {
+    truncateAxes(axes, fullAxesOf, [&](AxisRef axis, int64_t before) {
       return prefixForAll(axis, before, node, factor, options);
     });
     if (axes.empty())

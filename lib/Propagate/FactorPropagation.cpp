@@ -83,12 +83,12 @@ AxisList compatibleAxes(const NodeProjection &node, int32_t factor,
 }
 
 void truncateAxes(
-    AxisList &axes, bool conservative,
+    AxisList &axes, const Mesh *fullAxesOf,
     llvm::function_ref<std::optional<AxisRef>(AxisRef, int64_t)> filter) {
   int64_t before = 1;
   for (size_t i = 0; i < axes.size(); ++i) {
     std::optional<AxisRef> kept = filter(axes[i], before);
-    if (!kept || (conservative && *kept != axes[i]))
+    if (!kept || (fullAxesOf && !fullAxesOf->isFull(*kept)))
       return axes.truncate(i);
     if (*kept != axes[i]) {
       axes[i] = *kept;

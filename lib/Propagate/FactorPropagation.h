@@ -34,6 +34,7 @@ inline Direction operator|(Direction a, Direction b) {
 
 /// Operands, then results, of a node along its factors.
 struct NodeProjection {
+  const sharding::Mesh &mesh;
   const sharding::ShardingRule &rule;
   llvm::SmallVector<sharding::TensorProjection, 4> tensors;
   /// For each tensor and each of its projected factors, the size that axes have
@@ -55,8 +56,9 @@ sharding::AxisList compatibleAxes(const NodeProjection &node, int32_t factor,
 
 /// Shortens a candidate to a prefix that can be taken. `filter` is given each
 /// axis with the product of the sizes before it and returns the axis, a prefix
-/// of it, or nothing.
-void truncateAxes(sharding::AxisList &axes, bool conservative,
+/// of it, or nothing. A non-null `fullAxesOf` is the mesh of which only full
+/// axes are taken.
+void truncateAxes(sharding::AxisList &axes, const sharding::Mesh *fullAxesOf,
                   llvm::function_ref<std::optional<sharding::AxisRef>(
                       sharding::AxisRef, int64_t before)>
                       filter);

@@ -37,7 +37,7 @@ struct Propagate : weft::impl::PropagateBase<Propagate> {
     if (failed(program.read()))
       return signalPassFailure();
     propagation::PropagationStatistics statistics = propagation::propagate(
-        program.graph, {strategy, conservative, allowUneven});
+        program.mesh, program.graph, {strategy, conservative, allowUneven});
     numVisits += statistics.visits;
     numUpdates += statistics.updates;
     if (explain)

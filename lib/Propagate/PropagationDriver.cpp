@@ -49,8 +49,8 @@ private:
 
 class Driver {
 public:
-  Driver(Graph &graph, const PropagationOptions &options)
-      : graph(graph), options(options), neighbours(graph),
+  Driver(const Mesh &mesh, Graph &graph, const PropagationOptions &options)
+      : mesh(mesh), graph(graph), options(options), neighbours(graph),
         pending(graph.nodes.size()) {
     for (std::vector<int8_t> &each : cleanUpTo)
       each.assign(graph.nodes.size(), -1);
@@ -66,6 +66,7 @@ public:
         recordAnnotation(graph, id, 0);
     for (int64_t each : priorities.all()) {
       priority = each;
+      round = 0;
       for (ValueId id : priorities.restore(graph, priority)) {
         recordAnnotation(graph, id, priority);
         markDirty(id);
@@ -108,7 +109,9 @@ private:
       return;
     ++statistics.visits;
     NodeProjection projection = projectNode(graph.nodes[id]);
-    run(projection, directionsOf(id).inRound(round), options);
+    PropagationOptions nodeOptions = options;
+    nodeOptions.conservative &= !graph.nodes[id].isTie;
+    run(projection, directionsOf(id).inRound(round), nodeOptions);
     if (llvm::is_contained(projection.changed, true))
       update(id, projection);
   }
@@ -125,20 +128,15 @@ private:
       return before.empty() ? now[factor] != Direction::None
                             : now[factor] != before[factor];
     };
-    auto tensorGains = [&](ValueId value, const TensorFactors &tensor) {
-      const std::optional<Sharding> &sharding = graph.values[value].sharding;
-      return sharding &&
-             llvm::any_of(llvm::zip(tensor, sharding->dims), [&](auto each) {
-               auto &[factors, dim] = each;
-               return !dim.axes.empty() && llvm::any_of(factors, gains);
-             });
-    };
-    for (auto [value, tensor] : llvm::zip(node.operands, rule.operands))
-      if (tensorGains(value, tensor))
-        return true;
-    for (auto [value, tensor] : llvm::zip(node.results, rule.results))
-      if (tensorGains(value, tensor))
-        return true;
+    for (size_t tensor = 0; tensor < numTensors(node); ++tensor) {
+      const Value &value = graph.values[tensorValue(node, tensor)];
+      if (!value.sharding)
+        continue;
+      for (auto [factors, dim] :
+           llvm::zip(tensorFactors(rule, tensor), value.sharding->dims))
+        if (!dim.axes.empty() && llvm::any_of(factors, gains))
+          return true;
+    }
     return false;
   }
 
@@ -157,47 +155,38 @@ private:
   }
 
   NodeProjection projectNode(const Node &node) const {
-    NodeProjection projection{graph.rules[node.rule], {}, {}, {}};
-    auto add = [&](ValueId id, const TensorFactors &tensor) {
-      const Value &value = graph.values[id];
-      projection.tensors.push_back(
-          project(tensor, projection.rule.factors,
-                  value.sharding ? &*value.sharding : nullptr));
+    const ShardingRule &rule = graph.rules[node.rule];
+    NodeProjection projection{mesh, rule, {}, {}, {}};
+    for (size_t tensor = 0; tensor < numTensors(node); ++tensor) {
+      const Value &value = graph.values[tensorValue(node, tensor)];
+      const TensorFactors &factors = tensorFactors(rule, tensor);
+      projection.tensors.push_back(project(
+          factors, rule.factors, value.sharding ? &*value.sharding : nullptr));
       projection.rooms.push_back(
-          roomsOf(projection.tensors.back(), tensor, value, projection.rule));
-    };
-    for (auto [id, tensor] : llvm::zip(node.operands, projection.rule.operands))
-      add(id, tensor);
-    for (auto [id, tensor] : llvm::zip(node.results, projection.rule.results))
-      add(id, tensor);
+          roomsOf(projection.tensors.back(), factors, value, rule));
+    }
     projection.changed.assign(projection.tensors.size(), false);
     return projection;
   }
 
-  /// Writes the changed tensors back. A value that the node has twice is
-  /// written once; the node is then visited again.
+  struct Change {
+    ValueId value;
+    size_t tensor;
+    Sharding sharding;
+  };
+
+  /// Writes the changed tensors back. If the node has a value twice, the last
+  /// occurrence counts, and the node is visited again.
   void update(NodeId id, const NodeProjection &projection) {
     const Node &node = graph.nodes[id];
     const ShardingRule &rule = projection.rule;
-    struct Change {
-      ValueId value;
-      Sharding sharding;
-    };
     llvm::SmallVector<Change, 4> changes;
     bool again = false;
     for (size_t tensor = 0; tensor < projection.tensors.size(); ++tensor) {
       if (!projection.changed[tensor])
         continue;
-      bool isOperand = tensor < rule.operands.size();
-      size_t index = isOperand ? tensor : tensor - rule.operands.size();
-      ValueId value = isOperand ? node.operands[index] : node.results[index];
-      const TensorFactors &factors =
-          isOperand ? rule.operands[index] : rule.results[index];
-      auto isSame = [&](const Change &each) { return each.value == value; };
-      if (llvm::any_of(changes, isSame)) {
-        again = true;
-        continue;
-      }
+      ValueId value = tensorValue(node, tensor);
+      const TensorFactors &factors = tensorFactors(rule, tensor);
       Sharding after =
           unproject(factors, rule.factors, projection.tensors[tensor]);
       if (!differs(graph.values[value], after))
@@ -206,9 +195,16 @@ private:
       // what is left may then move further.
       again |= llvm::any_of(
           factors, [](const DimFactors &dim) { return dim.size() > 1; });
-      recordStep(graph, {id, round, priority}, tensor, after);
-      changes.push_back({value, std::move(after)});
+      Change *same = llvm::find_if(
+          changes, [&](const Change &each) { return each.value == value; });
+      again |= same != changes.end();
+      if (same != changes.end())
+        *same = {value, tensor, std::move(after)};
+      else
+        changes.push_back({value, tensor, std::move(after)});
     }
+    for (const Change &change : changes)
+      recordStep(graph, {id, round, priority}, change.tensor, change.sharding);
     for (Change &change : changes) {
       graph.values[change.value].sharding = std::move(change.sharding);
       ++statistics.updates;
@@ -232,7 +228,7 @@ private:
         pending.insert(node);
     }
   }
-
+  const Mesh &mesh;
   Graph &graph;
   const PropagationOptions &options;
   NodesOfValues neighbours;
@@ -251,9 +247,9 @@ private:
 
 } // namespace
 
-PropagationStatistics propagate(Graph &graph,
+PropagationStatistics propagate(const Mesh &mesh, Graph &graph,
                                 const PropagationOptions &options) {
-  return Driver(graph, options).run();
+  return Driver(mesh, graph, options).run();
 }
 
 } // namespace weft::propagation

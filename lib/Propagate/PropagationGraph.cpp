@@ -63,7 +63,10 @@ NodeId Graph::addTie(ValueId from, ValueId to) {
   const Shape &shape = values[from].shape;
   ShardingRule rule = elementwiseRule(shape, {shape.size()}, 1);
   rule.category = OpCategory::DataFlow;
-  return addNode(addRule(std::move(rule)), {from}, {to}, /*singleUse=*/true);
+  NodeId tie =
+      addNode(addRule(std::move(rule)), {from}, {to}, /*singleUse=*/true);
+  nodes[tie].isTie = true;
+  return tie;
 }
 
 Sharding closedSharding(const Value &value) {

@@ -40,19 +40,6 @@ void recordAnnotation(Graph &graph, ValueId id, int64_t priority) {
   }
 }
 
-static const TensorFactors &tensorFactors(const ShardingRule &rule,
-                                          size_t tensor) {
-  size_t operands = rule.operands.size();
-  return tensor < operands ? rule.operands[tensor]
-                           : rule.results[tensor - operands];
-}
-
-static ValueId tensorValue(const Node &node, size_t tensor) {
-  size_t operands = node.operands.size();
-  return tensor < operands ? node.operands[tensor]
-                           : node.results[tensor - operands];
-}
-
 static bool shareFactor(const DimFactors &a, const DimFactors &b) {
   return llvm::any_of(
       a, [&](int32_t factor) { return llvm::is_contained(b, factor); });
@@ -63,8 +50,7 @@ static bool shareFactor(const DimFactors &a, const DimFactors &b) {
 static void findSource(const Graph &graph, const Node &node, size_t target,
                        const DimFactors &factors, AxisOrigin &origin) {
   const ShardingRule &rule = graph.rules[node.rule];
-  size_t tensors = node.operands.size() + node.results.size();
-  for (size_t tensor = 0; tensor < tensors; ++tensor) {
+  for (size_t tensor = 0; tensor < numTensors(node); ++tensor) {
     if (tensor == target)
       continue;
     ValueId id = tensorValue(node, tensor);

@@ -61,7 +61,7 @@ def Propagate : Pass<"weft-propagate", "::mlir::ModuleOp"> {
                         "basic-then-aggressive",
                         "Each round runs basic, then aggressive"))}]>,
     Option<"conservative", "conservative", "bool", "false",
-           "Never cut an axis into sub-axes.">,
+           "Spread full axes only, never sub-axes.">,
     Option<"allowUneven", "allow-uneven", "bool", "false",
            "Let axes spread to dimensions that they do not divide.">,
     Option<"explain", "explain", "bool", "false",

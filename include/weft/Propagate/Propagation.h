@@ -30,7 +30,7 @@
 //   ValueId w = graph.addValue({16, 32}, wSharding);
 //   ValueId y = graph.addValue({8, 32});
 //   graph.addNode(graph.addRule(dotRule), {x, w}, {y}, /*singleUse=*/true);
-//   propagate(graph);
+//   propagate(mesh, graph);
 //   graph.values[y].sharding  // [{"data", ?}, {"model", ?}]
 //
 //===----------------------------------------------------------------------===//
@@ -78,7 +78,25 @@ struct Node {
   llvm::SmallVector<ValueId, 1> results;
   /// Whether all operands that are not scalars are used by this node alone.
   bool singleUse = false;
+  /// Whether this is a data-flow edge: it carries sub-axes in any case.
+  bool isTie = false;
 };
+
+/// The tensors of a node, numbered through operands, then results.
+inline size_t numTensors(const Node &node) {
+  return node.operands.size() + node.results.size();
+}
+inline ValueId tensorValue(const Node &node, size_t tensor) {
+  size_t operands = node.operands.size();
+  return tensor < operands ? node.operands[tensor]
+                           : node.results[tensor - operands];
+}
+inline const sharding::TensorFactors &
+tensorFactors(const sharding::ShardingRule &rule, size_t tensor) {
+  size_t operands = rule.operands.size();
+  return tensor < operands ? rule.operands[tensor]
+                           : rule.results[tensor - operands];
+}
 
 class Graph {
 public:
@@ -113,8 +131,8 @@ enum class Strategy : uint8_t {
 };
 
 struct PropagationOptions {
-  Strategy strategy = Strategy::Aggressive;
-  /// Never cut an axis into sub-axes.
+  Strategy strategy =
+      Strategy::Aggressive; /// Spread full axes only, never sub-axes.
   bool conservative = false;
   /// Let axes spread to dimensions that they do not divide, as Shardy does.
   /// Dimensions that the user split unevenly stay so in either case.
@@ -128,9 +146,9 @@ struct PropagationStatistics {
   int64_t updates = 0;
 };
 
-/// Completes the shardings of `graph.values`. Annotations are over one mesh,
+/// Completes the shardings of `graph.values`. Annotations are over `mesh`,
 /// legal (sharding::checkSharding) and have the rank of their values.
-PropagationStatistics propagate(Graph &graph,
+PropagationStatistics propagate(const sharding::Mesh &mesh, Graph &graph,
                                 const PropagationOptions &options = {});
 
 /// Ends the propagation of `value`: every dimension closed, no axis named as
