@@ -7,6 +7,7 @@
 
 #include "weft/runtime/Plan.h"
 
+#include "plan/Alignment.h"
 #include "plan/PlanDump.h"
 #include "plan/PlanVerifier.h"
 #include "plan/Text.h"
@@ -130,7 +131,8 @@ Result<Plan> Plan::parse(std::span<const std::byte> bytes) {
               reinterpret_cast<uint8_t *>(image->words.data()));
   const auto *data = reinterpret_cast<const uint8_t *>(image->words.data());
   if (payload.size() < 8 ||
-      !isWellFormed<plan::Plan>(data, payload.size(), nullptr))
+      !isWellFormed<plan::Plan>(data, payload.size(), nullptr) ||
+      !hasAlignedVectors(*flatbuffers::GetRoot<plan::Plan>(data)))
     return invalidArgument("its payload is no FlatBuffer of the plan schema; "
                            "the writer is broken");
   image->root = flatbuffers::GetRoot<plan::Plan>(data);

@@ -167,9 +167,8 @@ TEST_P(Collective, ReduceScatterThenAllGatherIsAllReduce) {
         ranks.allGather(part.data(), gathered.data(), 1, count(), dtype(), {}));
     WEFT_RETURN_IF_ERROR(ranks.allReduce(x.data(), direct.data(), whole,
                                          dtype(), reduction, {}));
-    EXPECT_EQ(
-        std::memcmp(gathered.data(), direct.data(), whole * byteSize(dtype())),
-        0);
+    EXPECT_TRUE(whole == 0 || std::memcmp(gathered.data(), direct.data(),
+                                          whole * byteSize(dtype())) == 0);
     return Status();
   });
 }
