@@ -35,7 +35,7 @@ PAGES = sorted(
 def binaries() -> pathlib.Path:
     """The folder with the tools: $WEFT_BIN, or the newest build."""
     if "WEFT_BIN" in os.environ:
-        return pathlib.Path(os.environ["WEFT_BIN"])
+        return pathlib.Path(os.environ["WEFT_BIN"]).resolve()
     builds = [ROOT / "build" / preset / "bin" for preset in ("release", "dev")]
     built = [b for b in builds if (b / "shard-compile").exists()]
     return max(built, key=lambda b: (b / "shard-compile").stat().st_mtime)
