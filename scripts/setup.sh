@@ -30,8 +30,8 @@ install_packages() {
   echo "Installing $*"
   "${sudo[@]}" apt-get update -qq
   if ! apt-cache show llvm-22-dev >/dev/null 2>&1; then
-    echo "error: no package source has llvm-22-dev; Debian 12 has it in" \
-      "bookworm-security, other systems in https://apt.llvm.org" >&2
+    echo "error: no package source of this system has llvm-22-dev; add one" \
+      "that has LLVM 22 (Debian 12 and its updates do)" >&2
     return 1
   fi
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
