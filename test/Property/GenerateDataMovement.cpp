@@ -135,6 +135,6 @@ void ProgramGenerator::addIota() {
 void ProgramGenerator::addConstraint(int x) {
   add({.op = "weft.constraint",
        .operands = {x},
-       .constraint = shardingOf(shape(x), value(x).element)},
+       .constraint = shardingOf(value(x))},
       value(x));
 }

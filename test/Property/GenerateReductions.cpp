@@ -112,6 +112,7 @@ void ProgramGenerator::addUnreduced() {
   x = add({.op = "weft.constraint", .operands = {x}, .constraint = split},
           value(x));
   const int y = newArgument({length, unit}, Element::F32);
+  program.arguments.back().sharding.reset();
   int sum = addDot(x, y, {}, {}, 1, 0);
   if (sum < 0)
     return;

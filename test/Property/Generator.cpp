@@ -7,6 +7,8 @@
 
 #include "ProgramGenerator.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace weft;
 using namespace weft::sharding;
 using namespace weft::test;
@@ -54,12 +56,11 @@ Shape ProgramGenerator::randomShape() {
   return result;
 }
 
-Sharding ProgramGenerator::shardingOf(llvm::ArrayRef<int64_t> shape,
-                                      Element element) {
+Sharding ProgramGenerator::shardingOf(const Value &value) {
   AxisList unreduced;
-  if (element != Element::I1 && random.oneIn(10))
+  if (value.element != Element::I1 && !value.fromTerms && random.oneIn(10))
     unreduced.push_back(anyAxis());
-  return randomSharding(random, program.mesh, shape, unreduced);
+  return randomSharding(random, program.mesh, value.shape, unreduced);
 }
 
 AxisRef ProgramGenerator::anyAxis() {
@@ -68,13 +69,15 @@ AxisRef ProgramGenerator::anyAxis() {
 }
 
 int ProgramGenerator::newArgument(Shape shape, Element element) {
-  const int number = static_cast<int>(program.values.size());
-  Port port{number, {}};
-  if (!random.oneIn(3))
-    port.sharding = shardingOf(shape, element);
-  program.values.push_back({std::move(shape), element, 1, 0});
-  program.arguments.push_back(std::move(port));
-  return number;
+  Port port{static_cast<int>(program.values.size()), {}};
+  Value argument{std::move(shape), element};
+  if (!random.oneIn(3)) {
+    port.sharding = shardingOf(argument);
+    argument.fromTerms = !port.sharding->unreduced.empty();
+  }
+  program.values.push_back(std::move(argument));
+  program.arguments.push_back(port);
+  return port.value;
 }
 
 int ProgramGenerator::add(Step step, Value result) {
@@ -82,6 +85,10 @@ int ProgramGenerator::add(Step step, Value result) {
       (isFloat(result.element) &&
        !(result.magnitude <= maxMagnitude && result.error <= maxError)))
     return -1;
+  result.fromTerms = step.constraint ? !step.constraint->unreduced.empty()
+                                     : llvm::any_of(step.operands, [&](int x) {
+                                         return value(x).fromTerms;
+                                       });
   step.result = static_cast<int>(program.values.size());
   program.values.push_back(std::move(result));
   program.steps.push_back(std::move(step));
@@ -180,8 +187,7 @@ void ProgramGenerator::addResults() {
       continue;
     Port port{step.result, {}};
     if (random.oneIn(2))
-      port.sharding =
-          shardingOf(shape(step.result), value(step.result).element);
+      port.sharding = shardingOf(value(step.result));
     program.results.push_back(std::move(port));
   }
 }

@@ -36,6 +36,9 @@ struct Value {
   /// different ways. An error of 0 asks for equal values.
   double magnitude = 1;
   double error = 0;
+  /// Whether it is computed from a value that was asked to be unreduced. Then
+  /// it may be asked to be unreduced too only if the ops between are linear.
+  bool fromTerms = false;
 
   bool isExact() const { return error == 0; }
 };

@@ -36,9 +36,8 @@ private:
         random.below(static_cast<int64_t>(program.values.size())));
   }
   sharding::Shape randomShape();
-  /// Legal for values of that shape and element; sometimes with an unreduced
-  /// axis.
-  sharding::Sharding shardingOf(llvm::ArrayRef<int64_t> shape, Element element);
+  /// Legal for the value; sometimes with an unreduced axis.
+  sharding::Sharding shardingOf(const Value &value);
   sharding::AxisRef anyAxis();
   int newArgument(sharding::Shape shape, Element element);
   /// Adds a step unless its value is too large or too inexact to compare.
