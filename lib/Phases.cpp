@@ -84,6 +84,8 @@ void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
   // So that no plan stores a tensor of zeros.
   pm.addPass(createFillConstants());
   pm.addPass(createFuseKernels());
+  // Before the order is made: it keeps near the one it is given.
+  pm.addPass(createHoistReleases());
   pm.addPass(createStartCollectives({options.overlapCollectives}));
   pm.addPass(createLowerKernels());
   // Before memory: what kernels may write over.

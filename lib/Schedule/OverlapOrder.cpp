@@ -172,11 +172,13 @@ double Scheduler::operandsFinish(int32_t step) const {
 }
 
 int32_t Scheduler::pick() {
-  // Nobody may run away from the first step that is left.
+  // Nobody may run away from the first step that is left; a step that waits
+  // for a collective has more patience, since nothing is gained by a stall.
   std::pair<int64_t, int32_t> first = {
       size_t(cursor) < steps.size() ? urgency[cursor] : 0, cursor};
-  bool farAhead =
-      !freeSteps.empty() && freeSteps.begin()->second > cursor + options.window;
+  int32_t patience = blocked.count(first) ? 4 : 1;
+  bool farAhead = !freeSteps.empty() && freeSteps.begin()->second >
+                                            cursor + patience * options.window;
   if (farAhead && freeSteps.count(first))
     return take(freeSteps, cursor);
   if (farAhead && blocked.count(first))

@@ -61,7 +61,8 @@ struct Action {
 };
 
 struct OverlapOptions {
-  /// How far a step may be moved ahead of an earlier one, in steps.
+  /// How far a step may be moved ahead of an earlier one, in steps; four times
+  /// as far if the earlier one would have to wait for a collective.
   int32_t window = 16;
   /// How many collectives that enlarge their operand may be under way.
   int32_t enlargingInFlight = 2;

@@ -106,6 +106,27 @@ def LowerKernels : Pass<"weft-lower-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def HoistReleases : Pass<"weft-hoist-releases", "::mlir::ModuleOp"> {
+  let summary = "Run ops that free memory as soon as they can";
+  let description = [{
+    **Needs** entries of kernel launches, GEMMs, views and collectives.
+
+    **Does** move a launch, GEMM or collective up to right behind its last
+    operand and the last other user of the buffers that it is the last to read,
+    if those buffers have at least as many bytes as its results. Programs tend to list the
+    updates of all parameters at the end; so each runs when its gradient is
+    there, which frees the gradient and lets its reduction start during the
+    backward pass.
+
+    **Leaves** the same ops in another order.
+
+    **Example** `test/Schedule/hoist-releases.mlir`.
+  }];
+  let statistics = [
+    Statistic<"hoisted", "hoisted-ops", "Ops moved up">
+  ];
+}
+
 def StartCollectives : Pass<"weft-start-collectives", "::mlir::ModuleOp"> {
   let summary = "Order the ops so that communication runs beside computation";
   let description = [{

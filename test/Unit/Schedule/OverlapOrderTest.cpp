@@ -78,13 +78,26 @@ TEST(OverlapOrder, GathersOfParametersRunTwoAhead) {
 TEST(OverlapOrder, NoStepRunsAwayFromTheFirstOneLeft) {
   // A slow collective whose user comes next, and many steps after it.
   std::vector<Step> steps = {compute({}), collective(0, 1000), compute({1})};
-  for (int i = 0; i < 40; ++i)
+  for (int i = 0; i < 100; ++i)
     steps.push_back(compute({}));
   std::vector<Action> actions = overlapOrder(steps, {/*window=*/8});
   ASSERT_THAT(checkOrder(steps, actions), IsEmpty());
   int64_t place =
       std::find(actions.begin(), actions.end(), run(2)) - actions.begin();
-  EXPECT_EQ(place, 2 + 8 + 1);
+  EXPECT_EQ(place, 2 + 4 * 8 + 1);
+
+  // Steps that lead to collectives, which makes them urgent, and an early one
+  // that does not.
+  steps = {compute({})};
+  for (int i = 0; i < 100; ++i) {
+    steps.push_back(compute({}));
+    steps.push_back(collective(steps.size() - 1, 0));
+    steps.push_back(compute({int32_t(steps.size()) - 1}));
+  }
+  actions = overlapOrder(steps, {/*window=*/8});
+  ASSERT_THAT(checkOrder(steps, actions), IsEmpty());
+  EXPECT_LE(std::find(actions.begin(), actions.end(), run(0)) - actions.begin(),
+            2 * 8);
 }
 
 TEST(OverlapOrder, RandomProgramsGiveRightSchedules) {
