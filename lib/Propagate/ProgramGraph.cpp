@@ -195,13 +195,34 @@ ShardingAttr ProgramGraph::toAttr(ValueId id) {
                            mesh, closedSharding(graph.values[id]));
 }
 
+/// `attributes` with the sharding `sharding`.
+static DictionaryAttr withSharding(DictionaryAttr attributes,
+                                   ShardingAttr sharding) {
+  NamedAttrList list(attributes);
+  list.set(WeftDialect::kShardingAttrName, sharding);
+  return list.getDictionary(sharding.getContext());
+}
+
+/// Sets the attributes of all arguments at once: setting them one by one takes
+/// time quadratic in their number.
+void ProgramGraph::writeSignature(func::FuncOp function,
+                                  ArrayRef<ValueId> results) {
+  SmallVector<DictionaryAttr> attributes;
+  for (BlockArgument argument : function.getArguments())
+    attributes.push_back(
+        withSharding(function.getArgAttrDict(argument.getArgNumber()),
+                     toAttr(ids.lookup(argument))));
+  function.setAllArgAttrs(attributes);
+  attributes.clear();
+  for (auto [index, id] : llvm::enumerate(results))
+    attributes.push_back(
+        withSharding(function.getResultAttrDict(index), toAttr(id)));
+  function.setAllResultAttrs(attributes);
+}
+
 void ProgramGraph::write() {
-  for (auto [function, results] : llvm::zip(functions, resultIds)) {
-    for (BlockArgument argument : function.getArguments())
-      setSharding(argument, toAttr(ids.lookup(argument)));
-    for (auto [index, id] : llvm::enumerate(results))
-      setResultSharding(function, index, toAttr(id));
-  }
+  for (auto [function, results] : llvm::zip(functions, resultIds))
+    writeSignature(function, results);
   for (auto [op, node] : llvm::zip_equal(ops, graph.nodes)) {
     if (!op || node.results.empty())
       continue;

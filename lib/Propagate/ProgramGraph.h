@@ -66,6 +66,8 @@ private:
   void addTies(mlir::func::FuncOp function, llvm::ArrayRef<ValueId> results);
   void addNode(mlir::Operation &op);
   ShardingAttr toAttr(ValueId id);
+  void writeSignature(mlir::func::FuncOp function,
+                      llvm::ArrayRef<ValueId> results);
   std::string describe(const Place &place) const;
   void explain(ValueId id, const AxisOrigin &origin);
 
