@@ -70,12 +70,8 @@ ProgramGraph::resolve(ShardingAttr annotation, const Place &place) {
            << "sharding of " << describe(place) << " names mesh "
            << annotation.getMesh() << " but the mesh of the program is @"
            << meshOp.getSymName() << "; a program has one mesh";
-  FailureOr<sharding::Sharding> sharding = annotation.toSharding(mesh);
-  if (failed(sharding))
-    return emitError(place.loc)
-           << "sharding of " << describe(place) << " names an axis that @"
-           << meshOp.getSymName() << " lacks";
-  return std::optional(std::move(*sharding));
+  // The verifiers have checked every axis against the mesh.
+  return std::optional(*annotation.toSharding(mesh));
 }
 
 FailureOr<ValueId> ProgramGraph::addValue(Type type, ShardingAttr annotation,
