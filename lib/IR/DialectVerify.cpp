@@ -13,6 +13,7 @@
 #include "weft/IR/ValueSharding.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace weft;
@@ -90,6 +91,22 @@ static LogicalResult verifyGlobalType(const Subject &subject, Attribute attr) {
   return success();
 }
 
+/// Names are keys: of tensors in files, and before the "=" of command lines.
+static LogicalResult verifyName(const Subject &subject, StringRef name) {
+  if (name == "__metadata__")
+    return subject.error()
+           << "weft.name of an argument or result must not be "
+              "\"__metadata__\", which files of tensors reserve";
+  for (unsigned char c : name)
+    if (c < 0x20 || c == 0x7f || c == '=')
+      return subject.error()
+             << "weft.name of an argument or result must hold no \"=\" and no "
+                "control characters, got 0x"
+             << llvm::utohexstr(c) << " in "
+             << StringAttr::get(subject.op->getContext(), name);
+  return success();
+}
+
 /// Attributes that arguments and results have in common.
 static LogicalResult verifyValueAttribute(const Subject &subject,
                                           NamedAttribute attr) {
@@ -103,7 +120,7 @@ static LogicalResult verifyValueAttribute(const Subject &subject,
     if (!text || text.empty())
       return subject.error() << name << " of " << subject.what
                              << " must be a string with at least one character";
-    return success();
+    return verifyName(subject, text.getValue());
   }
   if (name == WeftDialect::kShardingsAttrName)
     return subject.error() << name << " is for ops; " << subject.what

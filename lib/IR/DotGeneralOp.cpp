@@ -107,6 +107,9 @@ static LogicalResult verifyElementTypes(DotGeneralOp op) {
   if (lhs != rhs)
     return op.emitOpError() << "operands must have one element type, got "
                             << lhs << " and " << rhs;
+  if (lhs.isInteger(1))
+    return op.emitOpError(
+        "cannot sum products of type i1; convert the operands to i32 first");
   if (!isSameOrWider(result, lhs))
     return op.emitOpError() << "result element type must be " << lhs
                             << " or a wider one of its sort, got " << result;

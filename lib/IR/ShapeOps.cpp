@@ -122,6 +122,10 @@ LogicalResult ReduceOp::verify() {
   RankedTensorType operand = getOperand().getType();
   if (failed(verifyIncreasingDims(*this, "dims", getDims(), operand.getRank())))
     return failure();
+  if (getKind() == sharding::Reduction::Sum &&
+      operand.getElementType().isInteger(1))
+    return emitOpError("cannot sum elements of type i1; convert them to i32 "
+                       "first, or use max for \"any\" and min for \"all\"");
   SmallVector<ExpectedDim> expected;
   for (int64_t dim = 0; dim < operand.getRank(); ++dim)
     if (!llvm::is_contained(getDims(), dim))

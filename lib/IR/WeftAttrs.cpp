@@ -46,7 +46,8 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<MeshAxisAttr> axes) {
   bool legal = true;
   llvm::StringSet<> names;
-  // The product of the sizes numbers the devices in 64 bits.
+  // Plans and the runtime number devices with 32 bits.
+  constexpr int64_t maxDevices = std::numeric_limits<int32_t>::max();
   int64_t devices = 1;
   for (MeshAxisAttr axis : axes) {
     StringRef name = axis.getName();
@@ -63,10 +64,12 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       emitError() << "size of mesh axis \"" << name
                   << "\" must be at least 1, got " << size;
       legal = false;
-    } else if (llvm::MulOverflow(devices, size, devices)) {
-      emitError() << "mesh has more than 2^63 devices at axis \"" << name
-                  << "\" of size " << size;
+    } else if (size > maxDevices / devices) {
+      emitError() << "mesh has more than " << maxDevices
+                  << " devices at axis \"" << name << "\" of size " << size;
       return failure();
+    } else {
+      devices *= size;
     }
   }
   return success(legal);

@@ -88,3 +88,11 @@ func.func @f(%a: tensor<?x8xf32>, %b: tensor<8x16xf32>) {
   %r = weft.dot_general %a, %b contracting = [1] x [0] : (tensor<?x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   return
 }
+
+// -----
+
+func.func @f(%a: tensor<4x8xi1>, %b: tensor<8x16xi1>) {
+  // expected-error @below {{'weft.dot_general' op cannot sum products of type i1; convert the operands to i32 first}}
+  %r = weft.dot_general %a, %b contracting = [1] x [0] : (tensor<4x8xi1>, tensor<8x16xi1>) -> tensor<4x16xi32>
+  return
+}

@@ -41,6 +41,21 @@ func.func private @f(tensor<8xf32> {weft.name = ""})
 
 // -----
 
+// Every bad name is reported.
+// expected-error @below {{weft.name of an argument or result must hold no "=" and no control characters, got 0x3D in "lr=2"}}
+// expected-error @below {{got 0x0 in "a\00b"}}
+// expected-error @below {{got 0x7F in "\7F"}}
+// expected-error @below {{weft.name of an argument or result must not be "__metadata__", which files of tensors reserve}}
+func.func private @f(tensor<8xf32> {weft.name = "lr=2"}, tensor<8xf32> {weft.name = "a\00b"}, tensor<8xf32> {weft.name = "\7F"})
+    -> (tensor<8xf32> {weft.name = "__metadata__"})
+
+// -----
+
+// Any other text is a name.
+func.func private @f(tensor<8xf32> {weft.name = "h.0/W [é]"})
+
+// -----
+
 // expected-error @below {{weft.shardings is for ops; result 0 takes weft.sharding}}
 func.func private @f() -> (tensor<8xf32> {weft.shardings = []})
 

@@ -15,8 +15,17 @@ weft.mesh @mesh = <[""=2]>
 
 // -----
 
-// expected-error @below {{mesh has more than 2^63 devices at axis "z" of size 2}}
-weft.mesh @mesh = <["x"=4294967296, "y"=2147483647, "z"=2]>
+// expected-error @below {{mesh has more than 2147483647 devices at axis "z" of size 2}}
+weft.mesh @mesh = <["x"=32768, "y"=32768, "z"=2]>
+
+// -----
+
+weft.mesh @mesh = <["x"=2147483647]>
+
+// -----
+
+// expected-error @below {{mesh has more than 2147483647 devices at axis "x" of size 4294967296}}
+weft.mesh @mesh = <["x"=4294967296]>
 
 // -----
 

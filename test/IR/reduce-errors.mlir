@@ -40,3 +40,12 @@ func.func @f(%x: tensor<4x8xf32>) {
   %r = weft.reduce sum %x dims = [0] : tensor<4x8xf32> -> tensor<8xf64>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4x8xi1>) {
+  %any = weft.reduce max %x dims = [0] : tensor<4x8xi1> -> tensor<8xi1>
+  // expected-error @below {{'weft.reduce' op cannot sum elements of type i1; convert them to i32 first, or use max for "any" and min for "all"}}
+  %r = weft.reduce sum %x dims = [0] : tensor<4x8xi1> -> tensor<8xi1>
+  return
+}
