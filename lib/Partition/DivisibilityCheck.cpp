@@ -69,7 +69,11 @@ void Checker::check(Location loc, StringRef what, Type type,
       nearest += (nearest.empty() ? "" : ", ") + mesh.print(axes);
     emitError(loc) << "dim " << number << " of " << what << " has size " << size
                    << ", not divisible by " << shards << " shards of "
-                   << mesh.print(dim.axes) << "; nearest legal: " << nearest;
+                   << mesh.print(dim.axes) << "; nearest legal: " << nearest
+                   << (dim.axes.size() == 1
+                           ? "; or an axis size that divides "
+                           : "; or axis sizes whose product divides ")
+                   << size;
   }
 }
 
