@@ -21,6 +21,10 @@ using namespace mlir;
 
 namespace weft {
 
+static InFlightDiagnostic meshError(Operation *op) {
+  return op->emitError("--mesh: ");
+}
+
 /// Sets the size of one axis from `name=size`.
 static LogicalResult overrideAxis(MeshOp meshOp,
                                   std::vector<sharding::MeshAxis> &axes,
@@ -28,8 +32,7 @@ static LogicalResult overrideAxis(MeshOp meshOp,
   auto [name, number] = item.split('=');
   int64_t size = 0;
   if (name.trim().empty() || number.trim().getAsInteger(10, size))
-    return meshOp.emitError("expected name=size in the mesh given, got \"")
-           << item << "\"";
+    return meshError(meshOp) << "expected name=size, got \"" << item << "\"";
   auto axis = llvm::find_if(axes, [&](const sharding::MeshAxis &candidate) {
     return candidate.name == name.trim();
   });
@@ -37,13 +40,10 @@ static LogicalResult overrideAxis(MeshOp meshOp,
     std::string known;
     for (const sharding::MeshAxis &candidate : axes)
       known += (known.empty() ? "\"" : ", \"") + candidate.name + "\"";
-    return meshOp.emitError("mesh @")
-           << meshOp.getSymName() << " has no axis \"" << name.trim()
-           << "\"; its axes are " << known;
+    return meshError(meshOp)
+           << "mesh @" << meshOp.getSymName() << " has no axis \""
+           << name.trim() << "\"; its axes are " << known;
   }
-  if (size < 1)
-    return meshOp.emitError("size of axis \"")
-           << name.trim() << "\" must be at least 1, got " << size;
   axis->size = size;
   return success();
 }
@@ -53,22 +53,36 @@ LogicalResult overrideMesh(ModuleOp module, StringRef sizes) {
     return success();
   MeshOp meshOp = findMesh(module);
   if (!meshOp)
-    return module.emitError("sizes of mesh axes are given (\"")
-           << sizes << "\") but the module declares no mesh";
+    return meshError(module)
+           << "sizes are given (\"" << sizes
+           << "\") but the module declares no mesh; declare one with weft.mesh";
   sharding::Mesh mesh = meshOp.getMesh().toMesh();
   std::vector<sharding::MeshAxis> axes(mesh.axes());
   SmallVector<StringRef> items;
   sizes.split(items, ',');
+  bool legal = true;
   llvm::StringSet<> named;
   for (StringRef item : items) {
-    if (failed(overrideAxis(meshOp, axes, item)))
-      return failure();
+    legal &= succeeded(overrideAxis(meshOp, axes, item));
     StringRef name = item.split('=').first.trim();
-    if (!named.insert(name).second)
-      return meshOp.emitError("size of axis \"") << name << "\" is given twice";
+    if (!named.insert(name).second) {
+      meshError(meshOp) << "size of axis \"" << name << "\" is given twice";
+      legal = false;
+    }
   }
-  meshOp.setMeshAttr(
-      MeshAttr::get(module.getContext(), sharding::Mesh(std::move(axes))));
+  if (!legal)
+    return failure();
+  SmallVector<MeshAxisAttr> attrs;
+  for (const sharding::MeshAxis &axis : axes)
+    attrs.push_back(
+        MeshAxisAttr::get(module.getContext(), axis.name, axis.size));
+  auto report = [&] { return meshError(meshOp); };
+  llvm::function_ref<InFlightDiagnostic()> emitError = report;
+  auto attr = MeshAttr::getChecked(emitError, module.getContext(),
+                                   ArrayRef<MeshAxisAttr>(attrs));
+  if (!attr)
+    return failure();
+  meshOp.setMeshAttr(attr);
   // What the module says of axes may not fit their new sizes.
   return verify(module);
 }

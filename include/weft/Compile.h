@@ -48,8 +48,9 @@ struct CompileOptions {
   std::function<mlir::LogicalResult(mlir::PassManager &)> configurePasses;
 };
 
-/// Replaces the sizes of axes of the module's mesh. Reports text that is no
-/// list of sizes, axes that the mesh does not have, and sizes below 1.
+/// Replaces the sizes of axes of the module's mesh. Reports all problems: text
+/// that is no list of sizes, axes that the mesh does not have, sizes below 1
+/// and meshes of too many devices.
 mlir::LogicalResult overrideMesh(mlir::ModuleOp module, llvm::StringRef sizes);
 
 /// Brings a graph to the given form, in place. For Form::Plan: to a schedule.

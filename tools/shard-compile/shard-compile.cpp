@@ -10,6 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "OutputFile.h"
+
 #include "weft/Compile.h"
 #include "weft/Plan/PlanReport.h"
 #include "weft/Plan/PlanWriter.h"
@@ -61,15 +63,29 @@ static int fail(const llvm::Twine &message) {
   return 1;
 }
 
-/// Writes a whole file or nothing.
-static int write(llvm::StringRef path, llvm::StringRef text) {
-  if (llvm::Error error =
-          llvm::writeToOutput(path, [&](llvm::raw_ostream &os) -> llvm::Error {
-            os << text;
-            return llvm::Error::success();
-          }))
-    return fail("cannot write " + path + ": " + toString(std::move(error)));
-  return 0;
+static int fail(llvm::Error error) { return fail(toString(std::move(error))); }
+
+/// Reads the flags into `options`.
+static llvm::Error readOptions(CompileOptions &options) {
+  options.pipeline.overlapCollectives = overlap;
+  options.configurePasses = [](PassManager &pm) {
+    applyDefaultTimingPassManagerCLOptions(pm);
+    return applyPassManagerCLOptions(pm);
+  };
+  options.mesh = mesh;
+  if (mesh.getNumOccurrences() && llvm::StringRef(mesh).trim().empty())
+    return llvm::createStringError("--mesh: expected name=size, got \"\"");
+  auto [kind, processor] = llvm::StringRef(target).split(':');
+  if (kind != "cpu" || target == "cpu:")
+    return llvm::createStringError(
+        "--target: expected cpu or cpu:<processor>, got \"" + target + "\"");
+  if (!processor.empty())
+    options.target.cpu = processor.str();
+  if (auto known = resolveTarget(options.target); !known)
+    return llvm::createStringError("--target: " + toString(known.takeError()));
+  if (emit == Form::Plan && output.empty())
+    return llvm::createStringError("a plan needs an output file: -o <file>");
+  return llvm::Error::success();
 }
 
 int main(int argc, char **argv) {
@@ -81,21 +97,11 @@ int main(int argc, char **argv) {
   auto start = std::chrono::steady_clock::now();
 
   CompileOptions options;
-  options.pipeline.overlapCollectives = overlap;
-  options.mesh = mesh;
-  options.configurePasses = [](PassManager &pm) {
-    applyDefaultTimingPassManagerCLOptions(pm);
-    return applyPassManagerCLOptions(pm);
-  };
-  auto [kind, processor] = llvm::StringRef(target).split(':');
-  if (kind != "cpu")
-    return fail("unknown target \"" + target +
-                "\"; expected cpu or "
-                "cpu:<processor>");
-  if (!processor.empty())
-    options.target.cpu = processor.str();
-  if (emit == Form::Plan && output.empty())
-    return fail("a plan needs an output file: -o <file>");
+  if (llvm::Error error = readOptions(options))
+    return fail(std::move(error));
+  auto path = resolveOutput(output.empty() ? "-" : output.getValue(), input);
+  if (!path)
+    return fail("-o: " + toString(path.takeError()));
 
   std::string error;
   auto file = openInputFile(input, &error);
@@ -105,6 +111,9 @@ int main(int argc, char **argv) {
   registerAllWeftDialects(registry);
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
+  // What is no part of a graph is then named by the rules of the form, all at
+  // once.
+  context.allowUnregisteredDialects();
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context);
@@ -117,14 +126,20 @@ int main(int argc, char **argv) {
       return 1;
     std::string text;
     llvm::raw_string_ostream(text) << *module << '\n';
-    return write(output.empty() ? std::string("-") : output.getValue(), text);
+    if (llvm::Error error = writeOutput(*path, text))
+      return fail(std::move(error));
+    return 0;
   }
   FailureOr<std::string> plan = compileModule(*module, options);
-  if (failed(plan) || write(output, *plan))
+  if (failed(plan))
     return 1;
+  if (llvm::Error error = writeOutput(*path, *plan))
+    return fail(std::move(error));
   printPlanReport(llvm::outs(), *plan);
   std::chrono::duration<double> seconds =
       std::chrono::steady_clock::now() - start;
   llvm::outs() << llvm::format("compiled in %.2f s\n", seconds.count());
+  if (llvm::Error error = flushStandardOutput())
+    return fail(std::move(error));
   return 0;
 }

@@ -1,0 +1,57 @@
+//===- OutputFile.cpp - Where a result goes -------------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OutputFile.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+Expected<std::string> weft::resolveOutput(StringRef path, StringRef input) {
+  sys::fs::file_status status;
+  if (path == "-" || sys::fs::status(path, status)) {
+    if (sys::fs::is_symlink_file(path))
+      return createStringError(path + " is a symbolic link to no file");
+    return path.str();
+  }
+  if (!sys::fs::is_regular_file(status))
+    return createStringError(path + " exists and is not a regular file");
+  if (input != "-" && sys::fs::equivalent(path, input))
+    return createStringError(path + " is the input; name another file");
+  SmallString<128> real;
+  if (std::error_code error = sys::fs::real_path(path, real))
+    return createStringError(error, path + ": " + error.message());
+  return std::string(real);
+}
+
+Error weft::writeOutput(StringRef path, StringRef text) {
+  if (path == "-") {
+    outs() << text;
+    return flushStandardOutput();
+  }
+  Error error = writeToOutput(path, [&](raw_ostream &os) -> Error {
+    os << text;
+    return Error::success();
+  });
+  if (!error)
+    return error;
+  return createStringError("cannot write " + path + ": " +
+                           toString(std::move(error)));
+}
+
+Error weft::flushStandardOutput() {
+  outs().flush();
+  if (!outs().has_error())
+    return Error::success();
+  std::error_code error = outs().error();
+  outs().clear_error();
+  return createStringError("cannot write to the standard output: " +
+                           error.message());
+}
