@@ -60,6 +60,7 @@ std::unique_ptr<plan::TensorTypeT> toTensorType(const sharding::Mesh &mesh,
   if (!layout.unreduced.empty())
     type->unreduced =
         std::make_unique<plan::AxisListT>(toAxisList(layout.unreduced));
+  type->unreduced_kind = static_cast<plan::Reduction>(layout.unreducedKind);
   return type;
 }
 

@@ -7,6 +7,7 @@
 
 #include "executor/ShardCopy.h"
 
+#include "comm/Reduce.h"
 #include "plan/Text.h"
 
 #include <cstring>
@@ -73,7 +74,9 @@ template <typename Copy> static void forEachRun(const Box &box, Copy &&copy) {
 
 void extractShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
                   const std::byte *whole, std::byte *part) {
-  const bool holdsTerm = mesh.position(rank, axesOf(type.unreduced())) == 0;
+  // A maximum or minimum may take the value any number of times, a sum once.
+  const bool holdsTerm = type.unreduced_kind() != plan::Reduction::Sum ||
+                         mesh.position(rank, axesOf(type.unreduced())) == 0;
   forEachRun(boxOf(type, mesh, rank),
              [&](size_t from, size_t to, size_t bytes) {
                if (holdsTerm)
@@ -91,52 +94,22 @@ static void insertShard(const plan::TensorType &type, const Mesh &mesh,
              });
 }
 
-/// Adds tensors element by element: `load` to a type for sums, `store` back.
-template <typename T, typename Load, typename Store>
-static Array addAll(const std::vector<Array> &terms, Load load, Store store) {
-  Array total(terms[0].dtype, terms[0].shape);
-  for (int64_t i = 0; i < total.size(); ++i) {
-    auto sum = load(terms[0].as<T>()[i]);
-    for (size_t t = 1; t < terms.size(); ++t)
-      sum += load(terms[t].as<T>()[i]);
-    total.as<T>()[i] = store(sum);
-  }
-  return total;
-}
-
-/// Integers are added as unsigned ones: their sums wrap around.
-template <typename T, typename Unsigned>
-static Array addIntegers(const std::vector<Array> &terms) {
-  return addAll<T>(
-      terms, [](T value) { return static_cast<Unsigned>(value); },
-      [](auto sum) { return static_cast<T>(sum); });
-}
-
-static Array addTerms(const std::vector<Array> &terms) {
-  const auto same = [](auto value) { return value; };
-  switch (terms[0].dtype) {
-  case DType::F32:
-    return addAll<float>(terms, same, same);
-  case DType::F64:
-    return addAll<double>(terms, same, same);
-  case DType::BF16:
-    return addAll<BFloat16>(
-        terms, [](BFloat16 value) { return toFloat(value); },
-        [](float sum) { return toBFloat16(sum); });
-  case DType::F16:
-    return addAll<Float16>(
-        terms, [](Float16 value) { return toFloat(value); },
-        [](float sum) { return toFloat16(sum); });
-  case DType::I32:
-    return addIntegers<int32_t, uint32_t>(terms);
-  case DType::I64:
-    return addIntegers<int64_t, uint64_t>(terms);
-  case DType::I8:
-    return addIntegers<int8_t, uint32_t>(terms);
-  case DType::Pred: // refused by the verifier
-    break;
-  }
-  return terms[0];
+/// Combines tensors element by element, in order, into the first.
+static Array combine(std::vector<Array> terms, plan::Reduction kind) {
+  std::vector<const void *> sources;
+  for (const Array &term : terms)
+    sources.push_back(term.data.data());
+  void *const total = terms[0].data.data();
+  ReduceRegion region;
+  region.sources = sources;
+  region.destinations = {&total, 1};
+  region.columns = terms[0].size();
+  region.sourceStride = terms[0].size();
+  // The verifier refuses what has no function: the sum of pred.
+  if (ReduceFunction reduce =
+          reduceFunction(terms[0].dtype, static_cast<Reduction>(kind)))
+    reduce(region);
+  return std::move(terms[0]);
 }
 
 Array assembleShards(const plan::TensorType &type, const Mesh &mesh,
@@ -159,7 +132,8 @@ Array assembleShards(const plan::TensorType &type, const Mesh &mesh,
       insertShard(type, mesh, rank, partOf(rank),
                   terms[mesh.position(rank, unreduced)].data.data());
   }
-  return terms.size() == 1 ? std::move(terms[0]) : addTerms(terms);
+  return terms.size() == 1 ? std::move(terms[0])
+                           : combine(std::move(terms), type.unreduced_kind());
 }
 
 } // namespace weft::runtime

@@ -25,14 +25,15 @@
 namespace weft::runtime {
 
 /// Copies the part of `rank` out of the whole tensor into `part`. Where ranks
-/// hold terms of a sum, the first takes the value and the others take zero.
+/// hold terms of a sum, the first takes the value and the others take zero;
+/// where they hold terms of a maximum or minimum, all take the value.
 void extractShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
                   const std::byte *whole, std::byte *part);
 
 /// Puts the whole tensor together. `partOf` gives the memory of a rank's part.
 /// Where ranks hold copies, that of the first rank is taken; where they hold
-/// terms of a sum, the terms are added in the order of the ranks, 16-bit floats
-/// in fp32.
+/// terms, the terms are combined in the order of the ranks, sums of 16-bit
+/// floats in fp32.
 Array assembleShards(const plan::TensorType &type, const Mesh &mesh,
                      const std::function<const std::byte *(int64_t)> &partOf);
 

@@ -90,11 +90,14 @@ std::string Dumper::type(const plan::TensorType &type) const {
   for (const plan::AxisList *list : *type.dim_axes())
     axes += (axes.empty() ? "" : ", ") + mesh.toString(axesOf(list));
   const auto unreduced = axesOf(type.unreduced());
-  return fmt::format(
-      "{} local [{}] sharding [{}]{}",
-      typeName(dtypeOf(type.dtype()), *type.global_shape()),
-      extents(*type.local_shape()), axes,
-      unreduced.empty() ? "" : " unreduced " + mesh.toString(unreduced));
+  const char *kinds[] = {" unreduced ", " unreduced=max", " unreduced=min"};
+  return fmt::format("{} local [{}] sharding [{}]{}",
+                     typeName(dtypeOf(type.dtype()), *type.global_shape()),
+                     extents(*type.local_shape()), axes,
+                     unreduced.empty()
+                         ? ""
+                         : kinds[static_cast<int>(type.unreduced_kind())] +
+                               mesh.toString(unreduced));
 }
 
 void Dumper::states() {

@@ -75,8 +75,12 @@ Status verifyType(const Mesh &mesh, const plan::TensorType &type) {
           "dimension {}: local size {} is not global size {} / {} parts", d,
           local.Get(d), global.Get(d), parts));
   }
+  if (type.unreduced_kind() > plan::Reduction::MAX)
+    return invalidArgument(
+        fmt::format("unreduced_kind {} is no reduction",
+                    static_cast<int>(type.unreduced_kind())));
   if (type.unreduced() && type.unreduced()->axes()->size() != 0 &&
-      dtype == DType::Pred)
+      type.unreduced_kind() == plan::Reduction::Sum && dtype == DType::Pred)
     return invalidArgument("a pred value cannot be a sum of terms");
   return {};
 }

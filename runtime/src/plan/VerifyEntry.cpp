@@ -103,7 +103,8 @@ static bool equal(const plan::TensorType &a, const plan::TensorType &b) {
   if (a.dtype() != b.dtype() ||
       !sameShape(*a.global_shape(), *b.global_shape()) ||
       !sameShape(*a.local_shape(), *b.local_shape()) ||
-      !sameAxes(a.unreduced(), b.unreduced()))
+      !sameAxes(a.unreduced(), b.unreduced()) ||
+      a.unreduced_kind() != b.unreduced_kind())
     return false;
   for (uint32_t d = 0; d < a.dim_axes()->size(); ++d)
     if (!sameAxes(a.dim_axes()->Get(d), b.dim_axes()->Get(d)))

@@ -102,6 +102,20 @@ std::vector<std::vector<std::byte>> bytesOf(const std::vector<T> &values) {
   return parts;
 }
 
+TEST(ShardCopy, TermsOfAMaximum) {
+  PlanBuilder builder({{"a", 2}});
+  plan::TensorTypeT type = builder.type(DType::F32, {}, {}, {"a"});
+  type.unreduced_kind = plan::Reduction::Max;
+  const Sharded sharded(builder, type);
+  EXPECT_EQ(floats(sharded.assemble(bytesOf<float>({-3, -2}))),
+            std::vector<float>{-2});
+  Array whole(DType::F32, {});
+  whole.as<float>()[0] = -5;
+  const auto parts = sharded.extract(whole);
+  EXPECT_EQ(parts[0], parts[1]);
+  EXPECT_EQ(floats(sharded.assemble(parts)), std::vector<float>{-5});
+}
+
 /// Terms along "b" are added, copies along "a" are taken once.
 template <typename T> T total(DType dtype, const std::vector<T> &ofRanks) {
   PlanBuilder builder({{"a", 2}, {"b", 2}});
