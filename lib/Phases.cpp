@@ -64,6 +64,8 @@ void buildPropagatePipeline(OpPassManager &pm) {
 //===----------------------------------------------------------------------===//
 
 void buildPartitionPipeline(OpPassManager &pm) {
+  // So that what is computed twice is moved once.
+  pm.addPass(createCSEPass());
   // Decides what moves, while shapes are still global.
   pm.addPass(createInsertReshards());
   pm.addPass(createLocalize());

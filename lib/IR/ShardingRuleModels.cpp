@@ -18,10 +18,11 @@ using sharding::Linearity;
 using sharding::ShardingRule;
 
 /// Upstream ops that commute with a sum over devices; all others do not.
-/// A conversion to a narrower type is left out: it would round every term.
+/// A conversion to a narrower type is left out: it would round every term; so
+/// is that of an integer to a wider one: terms may have wrapped around.
 static Linearity linearityOf(Operation *op) {
   if (isa<arith::AddFOp, arith::AddIOp, arith::SubFOp, arith::SubIOp,
-          arith::NegFOp, arith::ExtFOp, arith::ExtSIOp>(op))
+          arith::NegFOp, arith::ExtFOp>(op))
     return Linearity::Linear;
   if (isa<arith::MulFOp, arith::MulIOp>(op))
     return Linearity::LinearInOne;

@@ -173,6 +173,29 @@ static bool hasGemm(DotGeneralOp dot) {
                        in.isInteger(32) || in.isInteger(64));
 }
 
+/// The type in which GEMMs of these operands form their sums.
+static Type accumulationOf(DotGeneralOp dot) {
+  Type in = dot.getLhs().getType().getElementType();
+  return in.isBF16() ? Float32Type::get(dot.getContext()) : in;
+}
+
+/// Reports a product that no GEMM computes as it is asked for.
+static LogicalResult checkGemm(DotGeneralOp dot) {
+  if (!hasGemm(dot))
+    return dot.emitOpError("has no GEMM from ")
+           << dot.getLhs().getType().getElementType() << " to "
+           << dot.getType().getElementType()
+           << "; compute it in bf16, f32, f64, i32 or i64";
+  std::optional<Type> asked = dot.getAccumulationType();
+  if (asked && *asked != accumulationOf(dot))
+    return dot.emitOpError("has accumulation_type ")
+           << *asked << ", but GEMMs of "
+           << dot.getLhs().getType().getElementType() << " accumulate in "
+           << accumulationOf(dot) << "; convert the operands to " << *asked
+           << " first";
+  return success();
+}
+
 /// Replaces `dot`; returns how many tensors have to be moved for it.
 static int64_t lower(DotGeneralOp dot) {
   OperandView views[] = {viewOf(dot.getLhs()), viewOf(dot.getRhs())};
@@ -220,11 +243,7 @@ struct LowerGemms : weft::impl::LowerGemmsBase<LowerGemms> {
     SmallVector<DotGeneralOp> dots;
     getOperation().walk([&](DotGeneralOp dot) { dots.push_back(dot); });
     for (DotGeneralOp dot : dots) {
-      if (!hasGemm(dot)) {
-        dot.emitOpError("has no GEMM from ")
-            << dot.getLhs().getType().getElementType() << " to "
-            << dot.getType().getElementType()
-            << "; compute it in bf16, f32, f64, i32 or i64";
+      if (failed(checkGemm(dot))) {
         signalPassFailure();
         continue;
       }
