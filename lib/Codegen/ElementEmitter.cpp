@@ -90,7 +90,7 @@ Value ElementEmitter::emitScalar(Value value) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(emitScalar(operand));
-  return ops.apply(op, operands, mask);
+  return ops.apply(op, operands);
 }
 
 static Attribute toStorage(Attribute value, OpBuilder &b) {
@@ -200,7 +200,7 @@ SmallVector<Value> ElementEmitter::emitRegion(linalg::GenericOp generic,
     }
     SmallVector<Value> operands =
         llvm::map_to_vector(op.getOperands(), valueOf);
-    known.map(op.getResult(0), ops.apply(&op, operands, mask));
+    known.map(op.getResult(0), ops.apply(&op, operands));
   }
   return llvm::map_to_vector(body->getTerminator()->getOperands(), valueOf);
 }

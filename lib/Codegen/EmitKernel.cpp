@@ -167,7 +167,7 @@ void NestEmitter::emitColumnLoop(const KernelNest &nest,
          llvm::zip_equal(inits, sums, loop.reductions)) {
       Operation *combiner = getCombiner(reduction);
       Value row = e.ops.reduceLanes(combiner, sum);
-      init = e.ops.apply(combiner, {init, row}, Value());
+      init = e.ops.apply(combiner, {init, row});
     }
   }
   e.leaveScope();

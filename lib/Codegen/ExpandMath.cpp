@@ -152,6 +152,16 @@ static Value expandExp(Lanes &l, Value x) {
   return l.mul(scaled, l.pow2(rest));
 }
 
+/// exp(x) - 1, which cancels where x is small.
+static Value expandExpm1(Lanes &l, Value x) {
+  Value isLarge = l.less(l.f(10), l.abs(x));
+  Reduced reduced = reduceExp(l, l.clamp(x, -10, 10));
+  Value scale = l.pow2(reduced.n);
+  Value small = l.fma(scale, reduced.expm1, l.sub(scale, l.f(1)));
+  Value large = l.sub(expandExp(l, x), l.f(1));
+  return l.copySign(l.select(isLarge, large, small), x);
+}
+
 /// tanh |x| = t / (t + 2) with t = exp(2 |x|) - 1, which cancels nowhere.
 static Value expandTanh(Lanes &l, Value x) {
   double saturation = l.wide() ? 20 : 10;
@@ -248,8 +258,8 @@ bool weft::needsMathExpansion(Operation *op) {
 }
 
 bool weft::hasMathExpansion(Operation *op) {
-  if (isa<math::ExpOp, math::LogOp, math::Log1pOp, math::TanhOp, math::RsqrtOp>(
-          op))
+  if (isa<math::ExpOp, math::ExpM1Op, math::LogOp, math::Log1pOp, math::TanhOp,
+          math::RsqrtOp>(op))
     return true;
   return isa<math::ErfOp>(op) &&
          !getElementTypeOrSelf(op->getResult(0).getType()).isF64();
@@ -260,6 +270,7 @@ Value weft::expandMath(OpBuilder &builder, Operation *op, ValueRange operands) {
   Lanes l(builder, op->getLoc(), x.getType());
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](math::ExpOp) { return expandExp(l, x); })
+      .Case([&](math::ExpM1Op) { return expandExpm1(l, x); })
       .Case([&](math::LogOp) { return expandLog(l, x); })
       .Case([&](math::Log1pOp) { return expandLog1p(l, x); })
       .Case([&](math::TanhOp) { return expandTanh(l, x); })

@@ -10,9 +10,9 @@
 // neither on the library nor on the vector width of the machine.
 //
 // Largest errors found by test/Unit/Codegen/MathTest.cpp against a more precise
-// library, in units in the last place (f32, f64): exp 2, log 2, log1p 3,
-// tanh 3, erf 3 (f32 only), rsqrt 2. Infinities, NaNs, signed zeros and
-// denormals come out as C99 Annex F demands.
+// library, in units in the last place (f32, f64): exp 2, expm1 3, log 2,
+// log1p 3, tanh 3, erf 3 (f32 only), rsqrt 2. Infinities, NaNs, signed zeros
+// and denormals come out as C99 Annex F demands.
 
 #ifndef WEFT_LIB_CODEGEN_EXPANDMATH_H
 #define WEFT_LIB_CODEGEN_EXPANDMATH_H

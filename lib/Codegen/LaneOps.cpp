@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LaneOps.h"
+#include "ExpandInteger.h"
 #include "ExpandMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,6 +30,12 @@ static bool isSupportedType(Type type) {
          type.isInteger(32) || type.isInteger(64);
 }
 
+/// What has machine instructions or an expansion; see ExpandMath.
+static constexpr StringLiteral supportedOps =
+    "all of arith but remf, and of math: absf, absi, ceil, copysign, ctlz, "
+    "ctpop, cttz, erf (f32, bf16), exp, expm1, floor, fma, log, log1p, "
+    "roundeven, rsqrt, sqrt, tanh, trunc";
+
 LogicalResult LaneOps::check(Operation *op) {
   for (Type type :
        llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
@@ -46,7 +53,8 @@ LogicalResult LaneOps::check(Operation *op) {
       (needsMathExpansion(op) && !hasMathExpansion(op)))
     return op->emitOpError(
                "has no expansion into machine instructions at type ")
-           << op->getResult(0).getType();
+           << op->getResult(0).getType() << "; kernels contain "
+           << supportedOps;
   return success();
 }
 
@@ -142,6 +150,8 @@ Value LaneOps::castInteger(Value value, Type element, bool isSigned) {
 Value LaneOps::cloneAt(Operation *op, ValueRange operands, Type element) {
   if (needsMathExpansion(op))
     return expandMath(b, op, operands);
+  if (needsIntegerExpansion(op))
+    return expandInteger(b, op, operands[0], operands[1]);
   bool lanes = llvm::any_of(operands, isLanes);
   Operation *copy = op->clone();
   copy->setOperands(operands);
@@ -153,7 +163,7 @@ Value LaneOps::cloneAt(Operation *op, ValueRange operands, Type element) {
   return b.insert(copy)->getResult(0);
 }
 
-Value LaneOps::apply(Operation *op, ValueRange given, Value mask) {
+Value LaneOps::apply(Operation *op, ValueRange given) {
   if (auto constantOp = dyn_cast<arith::ConstantOp>(op))
     return constant(cast<TypedAttr>(constantOp.getValue()));
 
@@ -169,12 +179,6 @@ Value LaneOps::apply(Operation *op, ValueRange given, Value mask) {
     return castInteger(operands[0], element, /*isSigned=*/true);
   if (isa<arith::IndexCastUIOp>(op))
     return castInteger(operands[0], element, /*isSigned=*/false);
-
-  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
-          arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op) &&
-      mask && isLanes(operands[1]))
-    operands[1] =
-        select(mask, operands[1], constant(b.getIntegerAttr(element, 1)));
 
   // These move bits; everything else on bf16 is computed in f32.
   bool movesBits = isa<arith::SelectOp, arith::BitcastOp>(op);
@@ -204,7 +208,7 @@ Value LaneOps::reduceLanes(Operation *combiner, Value lanes) {
     if (half == 1) {
       x = vector::ExtractOp::create(b, loc, x, 0);
       y = vector::ExtractOp::create(b, loc, y, 0);
-      return apply(combiner, {x, y}, Value());
+      return apply(combiner, {x, y});
     }
     Operation *copy = combiner->clone();
     copy->setOperands({x, y});

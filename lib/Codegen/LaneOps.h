@@ -10,7 +10,8 @@
 // A value in an emitted kernel is either one number (the same for all lanes) or
 // a vector of `laneCount` numbers. LaneOps clones an operation at the width of
 // its operands, spreads numbers where it meets vectors, computes bf16 in f32,
-// carries `index` as i64, and expands transcendental functions.
+// carries `index` as i64, expands transcendental functions and makes integer
+// operations total.
 
 #ifndef WEFT_LIB_CODEGEN_LANEOPS_H
 #define WEFT_LIB_CODEGEN_LANEOPS_H
@@ -33,10 +34,9 @@ public:
   /// Fails with a diagnostic if kernels cannot contain `op`.
   static mlir::LogicalResult check(mlir::Operation *op);
 
-  /// The value of `op` for these operands. Integer divisions skip the lanes
-  /// that are off in `mask` (null: all are on).
-  mlir::Value apply(mlir::Operation *op, mlir::ValueRange operands,
-                    mlir::Value mask);
+  /// The value of `op` for these operands. Defined for all of them, and so in
+  /// lanes that are off, too.
+  mlir::Value apply(mlir::Operation *op, mlir::ValueRange operands);
 
   /// `value` in every lane, if it is not a vector already.
   mlir::Value spread(mlir::Value value);

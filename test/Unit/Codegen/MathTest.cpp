@@ -132,6 +132,10 @@ TEST(Math, Exp) {
   sweep<float>("math.exp", expl, 2);
   sweep<double>("math.exp", expl, 2);
 }
+TEST(Math, Expm1) {
+  sweep<float>("math.expm1", expm1l, 3);
+  sweep<double>("math.expm1", expm1l, 3);
+}
 TEST(Math, Log) {
   sweep<float>("math.log", logl, 2);
   sweep<double>("math.log", logl, 2);
@@ -158,7 +162,12 @@ TEST(Math, UnsupportedFunctionIsAnError) {
   KernelRunner kernels(unary("math.erf", "f64", 4));
   EXPECT_FALSE(kernels.compiled());
   EXPECT_EQ(kernels.messages(), "'math.erf' op has no expansion into machine "
-                                "instructions at type 'f64'\n");
+                                "instructions at type 'f64'; kernels contain "
+                                "all of arith but remf, and of math: absf, "
+                                "absi, ceil, copysign, ctlz, ctpop, cttz, erf "
+                                "(f32, bf16), exp, expm1, floor, fma, log, "
+                                "log1p, roundeven, rsqrt, sqrt, tanh, "
+                                "trunc\n");
 }
 
 } // namespace
