@@ -22,6 +22,7 @@ createFile(StringRef suffix) {
   SmallString<128> path;
   if (std::error_code error =
           sys::fs::createTemporaryFile("weft-kernels", suffix, path))
+    // no test: the folder of temporary files would have to be read-only
     return createStringError(error, "cannot create a temporary file: " +
                                         error.message());
   return std::make_pair(path, FileRemover(path));
@@ -38,6 +39,7 @@ static Expected<std::string> findLinker() {
   for (StringRef name : {"ld.lld-22", "ld.lld"})
     if (auto path = sys::findProgramByName(name))
       return *path;
+  // no test: the machine that builds Weft has a linker
   return createStringError("cannot find the linker ld.lld, which compiling "
                            "kernels needs; install lld 22");
 }
@@ -81,6 +83,7 @@ Expected<std::string> weft::linkSharedObject(StringRef object) {
       sys::ExecuteAndWait(*linker, arguments, std::nullopt, redirects,
                           /*SecondsToWait=*/0, /*MemoryLimit=*/0, &problem);
   if (status != 0)
+    // no test: the linker would have to refuse what LLVM emitted
     return createStringError("linking kernels failed: " + problem +
                              readFile(log->first));
   return readFile(output->first);

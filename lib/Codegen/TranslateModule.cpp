@@ -88,6 +88,7 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
 llvm::Expected<std::string> weft::translateModule(ModuleOp module,
                                                   const CpuTarget &target) {
   if (failed(lowerToLlvmDialect(module)))
+    // no test: what passes LaneOps::check can be lowered
     return createStringError("lowering to the LLVM dialect failed");
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
@@ -97,6 +98,7 @@ llvm::Expected<std::string> weft::translateModule(ModuleOp module,
   std::unique_ptr<llvm::Module> translated =
       translateModuleToLLVMIR(module, context, "kernels");
   if (!translated)
+    // no test: as above
     return createStringError("translation to LLVM IR failed");
 
   auto machine = createMachine(target);
@@ -114,6 +116,7 @@ llvm::Expected<std::string> weft::translateModule(ModuleOp module,
   llvm::legacy::PassManager emission;
   if ((*machine)->addPassesToEmitFile(emission, stream, nullptr,
                                       llvm::CodeGenFileType::ObjectFile))
+    // no test: the x86 backend can
     return createStringError("LLVM cannot emit object files for " + target.cpu);
   emission.run(*translated);
   return std::string(bytes.begin(), bytes.end());

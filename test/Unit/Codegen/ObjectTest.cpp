@@ -102,6 +102,17 @@ TEST(Body, RemainderOfFloatsIsRejected) {
   EXPECT_THAT(kernels.messages(), HasSubstr("has no expansion"));
 }
 
+TEST(Body, ABufferIsGivenOnce) {
+  KernelRunner kernels(
+      function("f", {matrix}, {matrix, matrix},
+               elementwise("%y", {"%0"}, matrix, "arith.negf %a0") +
+                   elementwise("%z", {"%0"}, matrix, "math.exp %a0"),
+               {"%y", "%z"}),
+      "host", {{"f", {0, 0}}});
+  EXPECT_THAT(kernels.messages(),
+              HasSubstr("operand 0 gives its buffer to two results"));
+}
+
 TEST(Body, ArgumentReturnedIsCopied) {
   auto x = randomFloats(900);
   std::vector<float> y(900);
