@@ -85,7 +85,7 @@ static std::string serialize(const plan::PlanT &plan) {
 
   flatbuffers::FlatBufferBuilder outer;
   // The payload has 64-bit numbers of its own.
-  outer.ForceVectorAlignment(inner.GetSize(), 1, 16);
+  outer.ForceVectorAlignment(inner.GetSize(), 1, runtime::payloadAlignment);
   auto payload = outer.CreateVector(inner.GetBufferPointer(), inner.GetSize());
   plan::FinishContainerBuffer(
       outer,

@@ -135,6 +135,7 @@ std::vector<uint8_t> PlanBuilder::payload() const {
 
 std::vector<std::byte> PlanBuilder::wrap(const std::vector<uint8_t> &payload) {
   flatbuffers::FlatBufferBuilder builder;
+  builder.ForceVectorAlignment(payload.size(), 1, payloadAlignment);
   const auto contents = builder.CreateVector(payload);
   builder.Finish(plan::CreateContainer(
                      builder, planFormatVersion,

@@ -109,16 +109,32 @@ openContainer(std::span<const std::byte> bytes) {
   return container;
 }
 
+/// Whether the file ends where its payload does, up to the zeros that fill it
+/// to a multiple of its alignment.
+static bool endsWithPayload(std::span<const std::byte> bytes,
+                            const flatbuffers::Vector<uint8_t> &payload) {
+  const size_t end = payload.data() + payload.size() -
+                     reinterpret_cast<const uint8_t *>(bytes.data());
+  const size_t rounded =
+      (end + payloadAlignment - 1) / payloadAlignment * payloadAlignment;
+  return bytes.size() == rounded &&
+         std::all_of(bytes.begin() + end, bytes.end(),
+                     [](std::byte byte) { return byte == std::byte(0); });
+}
+
 Result<Plan> Plan::parse(std::span<const std::byte> bytes) {
   // The container's scalars need aligned memory too.
   std::vector<uint64_t> words((bytes.size() + 7) / 8);
   std::copy_n(bytes.data(), bytes.size(),
               reinterpret_cast<std::byte *>(words.data()));
-  WEFT_ASSIGN_OR_RETURN(
-      const plan::Container *container,
-      openContainer(
-          {reinterpret_cast<const std::byte *>(words.data()), bytes.size()}));
+  bytes = {reinterpret_cast<const std::byte *>(words.data()), bytes.size()};
+  WEFT_ASSIGN_OR_RETURN(const plan::Container *container, openContainer(bytes));
   const auto &payload = *container->payload();
+  if (!endsWithPayload(bytes, payload))
+    return invalidArgument(fmt::format(
+        "its {} bytes do not end with its payload of {} bytes: the "
+        "file was cut short or appended to; copy or compile it again",
+        bytes.size(), payload.size()));
   auto image = std::make_shared<Image>();
   image->hash = XXH3_64bits(payload.data(), payload.size());
   if (image->hash != container->payload_hash())

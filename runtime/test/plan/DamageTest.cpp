@@ -83,6 +83,31 @@ TEST(Damage, EveryTruncationIsAnError) {
   }
 }
 
+TEST(Damage, FileThatDoesNotEndWithItsPayload) {
+  // All remainders of the payload's size; what follows it is no part of it.
+  for (int more = 0; more < 16; ++more) {
+    std::vector<uint8_t> payload = SamplePlan(2).payload();
+    payload.resize(payload.size() + more);
+    std::vector<std::byte> bytes = PlanBuilder::wrap(payload);
+    EXPECT_EQ(messageOf(bytes), "") << more;
+    std::vector<std::byte> cut(bytes.begin(), bytes.end() - 1);
+    EXPECT_NE(messageOf(cut), "") << more;
+    for (size_t junk : {1, 8, 16, 1000}) {
+      std::vector<std::byte> longer = bytes;
+      longer.resize(bytes.size() + junk);
+      EXPECT_THAT(messageOf(longer), HasSubstr("the file was cut short or "
+                                               "appended to; copy or compile"))
+          << more << " " << junk;
+    }
+  }
+  // The zeros at the end are part of the file too.
+  std::vector<uint8_t> payload = SamplePlan(2).payload();
+  payload.resize(payload.size() / 16 * 16 + 17);
+  std::vector<std::byte> bytes = PlanBuilder::wrap(payload);
+  bytes.back() = std::byte(1);
+  EXPECT_THAT(messageOf(bytes), HasSubstr("do not end with its payload"));
+}
+
 TEST(Damage, EveryFlipIsAnErrorOrChangesNothing) {
   const std::vector<std::byte> whole = smallPlan();
   const Result<Plan> original = Plan::parse(whole);

@@ -11,7 +11,9 @@
 //   1. finish a FlatBuffer with root weft.plan.Plan: the payload;
 //   2. wrap it in a weft.plan.Container with `format_version` =
 //      planFormatVersion and `payload_hash` = XXH3 64-bit of the payload (seed
-//      0), finished with the file identifier "WEFT".
+//      0), finished with the file identifier "WEFT". The payload comes last: it
+//      begins at a multiple of payloadAlignment, and zeros fill the file to the
+//      next multiple, so that a reader sees a file that was cut or appended to.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +27,9 @@ namespace weft::runtime {
 /// Version of the layout of `weft.plan.Plan`. Goes up with every change of the
 /// schema or of the meaning of a field; a reader refuses every other version.
 inline constexpr uint32_t planFormatVersion = 1;
+
+/// Alignment of the payload in the file, for the 64-bit numbers in it.
+inline constexpr uint64_t payloadAlignment = 16;
 
 /// Alignment of every buffer in the arena.
 inline constexpr uint64_t bufferAlignment = 64;
