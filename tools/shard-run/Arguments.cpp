@@ -8,8 +8,46 @@
 #include "Arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
 
 namespace weft::tools {
+
+/// Accepts decimal integers from `least` to `most` only. CLI11 alone clamps
+/// what is too large.
+template <typename Integer>
+static CLI::Validator
+integer(Integer least, Integer most = std::numeric_limits<Integer>::max()) {
+  return {[=](std::string &text) -> std::string {
+            Integer value = 0;
+            const char *end = text.data() + text.size();
+            const auto [stop, error] = std::from_chars(text.data(), end, value);
+            const bool isInteger =
+                stop == end && error != std::errc::invalid_argument;
+            const bool isTooLarge =
+                isInteger && text[0] != '-' &&
+                (error == std::errc::result_out_of_range || value > most);
+            if (isTooLarge)
+              return fmt::format("must be an integer of at most {}, got \"{}\"",
+                                 most, text);
+            if (!isInteger || error != std::errc() || value < least)
+              return fmt::format(
+                  "must be an integer of at least {}, got \"{}\"", least, text);
+            // CLI11 would read a leading zero as octal.
+            text = fmt::format("{}", value);
+            return "";
+          },
+          ""};
+}
+
+static std::string checkSeconds(const std::string &text) {
+  double value = 0;
+  if (CLI::detail::lexical_cast(text, value) && value >= 0.001 && value <= 1e9)
+    return "";
+  return fmt::format("must be from 0.001 to 1e9 seconds, got \"{}\"", text);
+}
 
 /// Splits NAME=FILE; CLI11 shows the message when there is no "=".
 static std::vector<NamedFile> split(const std::vector<std::string> &pairs,
@@ -35,7 +73,7 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
                  "Entry to step; default: train_step, or the only entry that "
                  "is not --init");
   app.add_option("--steps", arguments.steps, "How many times to run the entry")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(integer<int64_t>(0))
       ->capture_default_str();
   app.add_option("--init", arguments.init,
                  "Entry to run once first; its results set states");
@@ -57,15 +95,15 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
                  "JSON timeline for Perfetto of the first steps");
   app.add_option("--trace-steps", arguments.traceSteps,
                  "How many steps the timeline holds")
-      ->check(CLI::PositiveNumber)
+      ->transform(integer(1))
       ->capture_default_str();
   app.add_option("--threads", arguments.threads,
                  "Threads of each rank for matrix products")
-      ->check(CLI::PositiveNumber)
+      ->transform(integer(1, 1024))
       ->capture_default_str();
   app.add_option("--deadline", arguments.deadlineSeconds,
                  "Longest wait of a rank for the others, in seconds")
-      ->check(CLI::Range(0.001, 1e9))
+      ->check(checkSeconds)
       ->capture_default_str();
   app.add_flag("--quiet", arguments.quiet, "Print errors only");
   CLI::Option *dumpOption =

@@ -18,11 +18,14 @@ namespace weft::tools {
 /// Exit codes of the tool.
 enum ExitCode : int {
   exitSuccess = 0,
-  /// The run failed: machine, memory, deadline, files that cannot be written.
+  /// The run failed: machine, memory, deadline, a full disk.
   exitRunFailed = 1,
   /// Arguments, plan or input files are wrong; nothing was run or written.
   exitBadInput = 2,
 };
+
+/// All that is wrong with the files and names of a run, to be shown at once.
+using Problems = std::vector<std::string>;
 
 /// NAME=FILE.
 struct NamedFile {

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 namespace weft::tools {
 
@@ -136,39 +137,62 @@ void Inputs::openCheckpoint(const std::string &path, const Plan &plan,
   checkpoint = *std::move(file);
 }
 
-bool Inputs::isGiven(const std::string &name) const {
-  return std::any_of(files.begin(), files.end(), [&](const InputFileOf &file) {
-    return file.value->name == name;
-  });
+/// How the states `unset` can be set. What --load gives comes too late for the
+/// entry of --init.
+static std::string remedy(const Arguments &arguments, const Plan &plan,
+                          const std::vector<std::string> &unset, bool isInit) {
+  std::vector<std::string> ways;
+  for (const EntrySpec &other : plan.entries()) {
+    const auto sets = [&](const std::string &name) {
+      return other.output(name) && !other.input(name);
+    };
+    if (other.name != arguments.init &&
+        std::all_of(unset.begin(), unset.end(), sets))
+      ways.push_back("--init " + other.name);
+  }
+  if (!isInit)
+    ways.push_back("--load");
+  std::string text = fmt::format("{}", fmt::join(ways, ", "));
+  return text + (ways.empty() ? "--input" : " or --input");
 }
 
 /// What the entries read and nothing sets, in the order in which they run.
-void Inputs::findMissing(const Arguments &arguments, Problems &problems) const {
-  const auto isProvided = [&](const std::string &name) {
-    return std::any_of(
-        arguments.inputs.begin(), arguments.inputs.end(),
-        [&](const NamedFile &file) { return file.name == name; });
-  };
-  const bool loads = !arguments.load.empty();
-  for (const EntrySpec *entry : {init, stepped}) {
-    if (!entry || (entry == stepped && arguments.steps == 0))
+void Inputs::findMissing(const Arguments &arguments, const Plan &plan,
+                         Problems &problems) const {
+  std::set<std::string> isSet;
+  for (const NamedFile &file : arguments.inputs)
+    isSet.insert(file.name);
+  for (const bool isInit : {true, false}) {
+    const EntrySpec *entry = isInit ? init : stepped;
+    if (!entry || (!isInit && arguments.steps == 0))
       continue;
+    if (!isInit && init)
+      for (const ValueSpec &value : init->outputs)
+        isSet.insert(value.name);
+    if (!isInit && !arguments.load.empty())
+      for (const ValueSpec &state : plan.states())
+        isSet.insert(state.name);
+    std::vector<std::string> unset;
     for (const ValueSpec &value : entry->inputs) {
-      if (isProvided(value.name))
+      // Named once when both entries want it.
+      if (!isSet.insert(value.name).second)
         continue;
-      if (!value.isState)
+      if (value.isState)
+        unset.push_back(value.name);
+      else
         problems.push_back(fmt::format(
             "input \"{}\" ({}) of entry \"{}\" is missing: give it with "
             "--input {}=FILE.npy",
             value.name, typeName(value.dtype, value.globalShape), entry->name,
             value.name));
-      else if (!(loads && entry == stepped) &&
-               !(init && entry == stepped && init->output(value.name)))
-        problems.push_back(fmt::format(
-            "state \"{}\" ({}) of entry \"{}\" is never set: use --init, "
-            "--load or --input",
-            value.name, typeName(value.dtype, value.globalShape), entry->name));
     }
+    if (!unset.empty())
+      problems.push_back(fmt::format(
+          "{} \"{}\" of entry \"{}\" {} never set{}: use {}",
+          unset.size() == 1 ? "state" : "states", fmt::join(unset, "\", \""),
+          entry->name, unset.size() == 1 ? "is" : "are",
+          isInit ? " before --init" : "",
+          remedy(arguments, plan, unset, isInit)));
   }
 }
 
@@ -181,7 +205,7 @@ Inputs Inputs::open(const Arguments &arguments, const Plan &plan,
   inputs.openFiles(arguments, plan, problems);
   if (!arguments.load.empty())
     inputs.openCheckpoint(arguments.load, plan, problems);
-  inputs.findMissing(arguments, problems);
+  inputs.findMissing(arguments, plan, problems);
   for (const NamedFile &file : arguments.outputs)
     if (!inputs.stepped->output(file.name))
       problems.push_back(fmt::format("--output {}: entry \"{}\" has no such "

@@ -19,9 +19,6 @@
 
 namespace weft::tools {
 
-/// All that is wrong with the files and names of a run, to be shown at once.
-using Problems = std::vector<std::string>;
-
 /// An opened --input file.
 struct InputFileOf {
   const runtime::ValueSpec *value = nullptr;
@@ -54,9 +51,9 @@ private:
                  Problems &problems);
   void openCheckpoint(const std::string &path, const runtime::Plan &plan,
                       Problems &problems);
-  void findMissing(const Arguments &arguments, Problems &problems) const;
+  void findMissing(const Arguments &arguments, const runtime::Plan &plan,
+                   Problems &problems) const;
   const runtime::ValueSpec *valueNamed(const std::string &name) const;
-  bool isGiven(const std::string &name) const;
   runtime::Status setFrom(runtime::Session &session,
                           const runtime::EntrySpec &entry, int64_t step,
                           bool states) const;

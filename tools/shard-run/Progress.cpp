@@ -7,6 +7,8 @@
 
 #include "Progress.h"
 
+#include "Printable.h"
+
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -62,6 +64,16 @@ static Status writeError(const std::string &path) {
       fmt::format("{}: cannot write: {}", path, std::strerror(errno)));
 }
 
+/// A field of a CSV file as RFC 4180 has it.
+static std::string csvField(const std::string &text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos)
+    return text;
+  std::string field = "\"";
+  for (const char c : text)
+    field += c == '"' ? "\"\"" : std::string(1, c);
+  return field + '"';
+}
+
 Status MetricsFile::open(const std::string &name, const Scalars &scalars) {
   path = name;
   file.reset(std::fopen(path.c_str(), "wb"));
@@ -69,7 +81,7 @@ Status MetricsFile::open(const std::string &name, const Scalars &scalars) {
     return writeError(path);
   std::string header = "step";
   for (const std::string &output : scalars.names())
-    header += "," + output;
+    header += "," + csvField(output);
   return std::fprintf(file.get(), "%s\n", header.c_str()) < 0 ? writeError(path)
                                                               : Status();
 }
@@ -92,6 +104,12 @@ Progress::Progress(int64_t steps, bool quiet, const Scalars &scalars)
     : steps(steps), quiet(quiet), isTerminal(isatty(STDOUT_FILENO) == 1),
       scalars(scalars), begin(Clock::now()) {}
 
+/// A failure shows in the state of the stream, which main() looks at.
+static void print(const std::string &text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
 double Progress::seconds() const {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
@@ -109,17 +127,16 @@ bool Progress::wants(int64_t step) const {
 void Progress::show(int64_t step, const std::vector<std::string> &values) {
   std::string line = fmt::format("step {}/{}", step + 1, steps);
   for (size_t i = 0; i < values.size(); ++i)
-    line += fmt::format(" {} {}", scalars.names()[i], values[i]);
+    line += fmt::format(" {} {}", printable(scalars.names()[i]), values[i]);
   if (!isTerminal) {
-    fmt::print("{}\n", line);
-    std::fflush(stdout);
+    print(line + "\n");
     return;
   }
   const double rate = (step + 1) / std::max(seconds(), 1e-9);
   const auto left =
       std::chrono::seconds(static_cast<int64_t>((steps - step - 1) / rate));
-  fmt::print("\r\x1b[K{}  {:.1f} steps/s  {:%H:%M:%S} left", line, rate, left);
-  std::fflush(stdout);
+  print(fmt::format("\r\x1b[K{}  {:.1f} steps/s  {:%H:%M:%S} left", line, rate,
+                    left));
   lastDrawn = Clock::now();
 }
 
@@ -127,9 +144,9 @@ void Progress::finish() {
   if (quiet || steps == 0)
     return;
   const double elapsed = seconds();
-  fmt::print("{}{} {} in {:.3f} s ({:.1f} steps/s)\n", isTerminal ? "\n" : "",
-             steps, steps == 1 ? "step" : "steps", elapsed,
-             steps / std::max(elapsed, 1e-9));
+  print(fmt::format(
+      "{}{} {} in {:.3f} s ({:.1f} steps/s)\n", isTerminal ? "\n" : "", steps,
+      steps == 1 ? "step" : "steps", elapsed, steps / std::max(elapsed, 1e-9)));
 }
 
 } // namespace weft::tools

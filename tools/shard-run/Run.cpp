@@ -8,6 +8,8 @@
 #include "Run.h"
 
 #include "Inputs.h"
+#include "Outputs.h"
+#include "Printable.h"
 #include "Progress.h"
 
 #include <fmt/format.h>
@@ -17,19 +19,18 @@ namespace weft::tools {
 using namespace weft::runtime;
 
 static int report(ExitCode code, const std::string &message) {
-  fmt::print(stderr, "shard-run: error: {}\n", message);
+  const std::string line =
+      fmt::format("shard-run: error: {}\n", printable(message));
+  std::fputs(line.c_str(), stderr);
   return code;
 }
 
 static int dump(const Plan &plan, const std::string &section) {
-  if (section.empty()) {
-    fmt::print("{}", plan.dump());
-    return exitSuccess;
-  }
-  const Result<std::string> text = plan.dump(section);
+  const Result<std::string> text =
+      section.empty() ? plan.dump() : plan.dump(section);
   if (!text.ok())
     return report(exitBadInput, text.status().message());
-  fmt::print("{}", *text);
+  std::fwrite(text->data(), 1, text->size(), stdout);
   return exitSuccess;
 }
 
@@ -96,6 +97,7 @@ int run(const Arguments &arguments) {
 
   Problems problems;
   const Inputs inputs = Inputs::open(arguments, *plan, problems);
+  checkOutputs(arguments, problems);
   for (const std::string &problem : problems)
     report(exitBadInput, problem);
   if (!problems.empty())
@@ -113,6 +115,13 @@ int run(const Arguments &arguments) {
   if (Status status = runAndWrite(**session, inputs, arguments); !status.ok())
     return report(exitRunFailed, status.message());
   return exitSuccess;
+}
+
+int finish(int code) {
+  const bool isWritten = std::fflush(stdout) == 0 && !std::ferror(stdout);
+  if (isWritten || code != exitSuccess)
+    return code;
+  return report(exitRunFailed, "cannot write to standard output");
 }
 
 } // namespace weft::tools

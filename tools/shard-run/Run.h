@@ -16,6 +16,9 @@ namespace weft::tools {
 /// standard error.
 int run(const Arguments &arguments);
 
+/// The exit code after `code`: a failure when standard output lost something.
+int finish(int code);
+
 } // namespace weft::tools
 
 #endif // WEFT_TOOLS_SHARD_RUN_RUN_H

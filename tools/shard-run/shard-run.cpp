@@ -15,6 +15,6 @@
 int main(int argc, char **argv) {
   weft::tools::Arguments arguments;
   if (auto code = weft::tools::parseArguments(argc, argv, arguments))
-    return *code;
-  return weft::tools::run(arguments);
+    return weft::tools::finish(*code);
+  return weft::tools::finish(weft::tools::run(arguments));
 }

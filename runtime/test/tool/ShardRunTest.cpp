@@ -15,6 +15,7 @@
 #include "weft/runtime/Safetensors.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -94,11 +95,40 @@ TEST_F(ShardRun, Help) {
 TEST_F(ShardRun, BadCommandLines) {
   EXPECT_EQ(run("").status, 2);
   EXPECT_EQ(run(plan + " --no-such-option").status, 2);
-  EXPECT_EQ(run(plan + " --steps=-1").status, 2);
-  EXPECT_EQ(run(plan + " --threads 0").status, 2);
   const Outcome outcome = run(plan + " --input x");
   EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.text, HasSubstr("must be NAME=FILE, got 'x'"));
+}
+
+TEST_F(ShardRun, BadNumbers) {
+  const auto expectError = [&](const std::string &option,
+                               const std::string &message) {
+    const Outcome outcome = run(plan + " " + option);
+    EXPECT_EQ(outcome.status, 2) << option;
+    EXPECT_THAT(outcome.text, HasSubstr(message + "\n"));
+  };
+  const std::string least = ": must be an integer of at least ";
+  expectError("--steps=-1", "--steps" + least + "0, got \"-1\"");
+  expectError("--steps abc", "--steps" + least + "0, got \"abc\"");
+  expectError("--steps 1.5", "--steps" + least + "0, got \"1.5\"");
+  expectError("--steps 99999999999999999999",
+              "--steps: must be an integer of at most 9223372036854775807, got "
+              "\"99999999999999999999\"");
+  expectError("--threads 0", "--threads" + least + "1, got \"0\"");
+  expectError("--threads=-99999999999",
+              "--threads" + least + "1, got \"-99999999999\"");
+  expectError("--threads 1000000", "--threads: must be an integer of at most "
+                                   "1024, got \"1000000\"");
+  expectError("--trace-steps 0", "--trace-steps" + least + "1, got \"0\"");
+  for (const char *seconds : {"0", "nan", "soon"})
+    expectError(std::string("--deadline ") + seconds,
+                std::string("--deadline: must be from 0.001 to 1e9 seconds, "
+                            "got \"") +
+                    seconds + "\"");
+  EXPECT_THAT(run(plan + " --init init --steps 010 --input x=" +
+                  writeArray("x.npy", countingArray({32})))
+                  .text,
+              HasSubstr("step 10/10 "));
 }
 
 TEST_F(ShardRun, BadPlans) {
@@ -122,6 +152,19 @@ TEST_F(ShardRun, Dump) {
   const Outcome none = run("--dump=nothing " + plan);
   EXPECT_EQ(none.status, 2);
   EXPECT_THAT(none.text, HasSubstr("the plan has no section \"nothing\""));
+}
+
+TEST_F(ShardRun, LostStandardOutputIsAFailure) {
+  const std::string x = writeArray("x.npy", countingArray({32}));
+  for (const std::string &arguments :
+       {std::string("--dump"), "--init init --input x=" + x}) {
+    // The comment sign hides the redirection that run() appends.
+    const Outcome outcome =
+        run(plan + " " + arguments + " 3>&1 >/dev/full 2>&3 #");
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(outcome.text,
+                HasSubstr("error: cannot write to standard output"));
+  }
 }
 
 TEST_F(ShardRun, StepsAndMetrics) {
@@ -200,8 +243,8 @@ TEST_F(ShardRun, AllProblemsAtOnce) {
       outcome.text,
       AllOf(HasSubstr("input \"x\" (f32[32]) of entry \"train_step\" is "
                       "missing: give it with --input x=FILE.npy"),
-            HasSubstr("state \"w\" (f32[16]) of entry \"train_step\" is never "
-                      "set: use --init, --load or --input")));
+            HasSubstr("state \"w\" of entry \"train_step\" is never set: use "
+                      "--init init, --load or --input\n")));
   EXPECT_EQ(filesIn(), before);
 
   const std::string wrong = writeArray("wrong.npy", countingArray({7}));
@@ -268,21 +311,123 @@ TEST_F(ShardRun, CheckpointsThatDoNotFit) {
   EXPECT_EQ(run(plan + " --load " + path("none")).status, 2);
 }
 
+TEST_F(ShardRun, UnwritableOutputsAreFoundFirst) {
+  const std::string x =
+      " --init init --input x=" + writeArray("x.npy", countingArray({32}));
+  const std::vector<std::string> before = filesIn();
+  const Outcome outcome =
+      run(plan + x + " --save " + path("none/s") + " --metrics " + directory +
+          " --output loss=" + path("none/l.npy") + " --trace " + plan + "/t");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.text, "shard-run: error: --save: cannot write " +
+                              path("none/s") + ": folder " + path("none") +
+                              ": No such file or directory\n" +
+                              "shard-run: error: --metrics: cannot write " +
+                              directory + ": it is a folder\n" +
+                              "shard-run: error: --trace: cannot write " +
+                              plan + "/t: Not a directory\n" +
+                              "shard-run: error: --output loss: cannot write " +
+                              path("none/l.npy") + ": folder " + path("none") +
+                              ": No such file or directory\n");
+  EXPECT_EQ(filesIn(), before);
+  ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
+  EXPECT_THAT(run(plan + x + " --trace " + path("fifo")).text,
+              HasSubstr("it exists and is not a regular file"));
+}
+
+TEST_F(ShardRun, EveryOutputHasItsOwnFile) {
+  const std::string file = writeArray("x.npy", countingArray({32}));
+  const std::string x = " --init init --input x=" + file;
+  const std::string bytes = contents(file);
+  Outcome outcome =
+      run(plan + x + " --save " + path("a") + " --trace " + directory +
+          "/./a --metrics " + path("b") + " --output loss=" + path("b"));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.text,
+              AllOf(HasSubstr("--trace: " + directory +
+                              "/./a is also written "
+                              "for --save; give each its own file"),
+                    HasSubstr("--output loss: " + path("b") +
+                              " is also written for --metrics")));
+  EXPECT_FALSE(std::filesystem::exists(path("a")));
+  EXPECT_FALSE(std::filesystem::exists(path("b")));
+
+  std::filesystem::create_symlink(file, path("link"));
+  outcome = run(plan + x + " --metrics " + path("link") + " --save " + plan +
+                " --output loss=" + file);
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(
+      outcome.text,
+      AllOf(HasSubstr("--metrics: " + path("link") +
+                      " is also read (--input x) and would be overwritten; "
+                      "give another file"),
+            HasSubstr("--save: " + plan + " is also read (the plan)"),
+            HasSubstr("--output loss: " + file + " is also ")));
+  EXPECT_EQ(contents(file), bytes);
+
+  // Resuming in place is no accident.
+  ASSERT_EQ(run(plan + x + " --save " + path("s")).status, 0);
+  const std::string load = plan + " --input x=" + file + " --load " + path("s");
+  EXPECT_EQ(run(load + " --save " + path("s")).status, 0);
+  EXPECT_EQ(run(load + " --trace " + path("s")).status, 2);
+}
+
+TEST_F(ShardRun, NamesAreQuotedAndEscaped) {
+  SamplePlan sample(2);
+  sample.step().outputs.back()->name = "a,\"b\"\n\x1b[2J";
+  const Outcome outcome =
+      run(writePlan("names.plan", sample) + " --init init --metrics " +
+          path("m.csv") +
+          " --input x=" + writeArray("x.npy", countingArray({32}, 0)));
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("step 1/1 a,\"b\"\\x0a\\x1b[2J 240\n"));
+  EXPECT_EQ(contents(path("m.csv")), "step,\"a,\"\"b\"\"\n\x1b[2J\"\n0,240\n");
+}
+
+TEST_F(ShardRun, UnsetStatesAreOneProblem) {
+  SamplePlan sample(2);
+  EntryBuilder readsAll = sample.entry("evaluate");
+  readsAll.state("w", true, false);
+  for (const char *name : {"v", "u"}) {
+    sample.state(name, sample.type(DType::F32, {4}));
+    readsAll.state(name, true, false);
+  }
+  const std::string other = writePlan("other.plan", sample);
+  // No entry sets all three.
+  Outcome outcome = run(other + " --entry evaluate");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.text,
+            "shard-run: error: states \"w\", \"v\", \"u\" of entry "
+            "\"evaluate\" are never set: use --load or --input\n");
+  outcome = run(other + " --entry evaluate --init init");
+  EXPECT_THAT(outcome.text, HasSubstr("states \"v\", \"u\" of entry"));
+}
+
+TEST_F(ShardRun, InitThatNeedsWhatNothingSets) {
+  ASSERT_EQ(run(plan + " --init init --steps 0 --save " + path("s")).status, 0);
+  const Outcome outcome = run(plan + " --init train_step --load " + path("s"));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.text,
+            "shard-run: error: input \"x\" (f32[32]) of entry \"train_step\" "
+            "is missing: give it with --input x=FILE.npy\n"
+            "shard-run: error: state \"w\" of entry \"train_step\" is never "
+            "set before --init: use --init init or --input\n");
+  EXPECT_EQ(run(plan + " --init train_step --input x=" +
+                writeArray("x.npy", countingArray({32})) +
+                " --input w=" + writeArray("w.npy", countingArray({16})))
+                .status,
+            0);
+}
+
 TEST_F(ShardRun, FailedRuns) {
   SamplePlan sample(2);
   sample.table.target->features = {"levitation"};
   const std::string other = writePlan("other.plan", sample);
   const std::string x =
       " --init init --input x=" + writeArray("x.npy", countingArray({32}));
-  Outcome outcome = run(other + x);
+  const Outcome outcome = run(other + x);
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.text, HasSubstr("levitation"));
-  outcome = run(plan + x + " --save /nonexistent/s.safetensors");
-  EXPECT_EQ(outcome.status, 1);
-  EXPECT_THAT(outcome.text, HasSubstr("/nonexistent/s.safetensors"));
-  outcome = run(plan + x + " --metrics /nonexistent/m.csv");
-  EXPECT_EQ(outcome.status, 1);
-  EXPECT_THAT(outcome.text, HasSubstr("/nonexistent/m.csv: cannot write"));
 }
 
 TEST_F(ShardRun, Deadline) {
