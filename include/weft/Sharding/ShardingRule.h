@@ -1,4 +1,4 @@
-//===- ShardingRule.h - Which dimensions of an op belong together -*- C++ -*-===//
+//===- ShardingRule.h - Which dimensions of an op go together ---*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
