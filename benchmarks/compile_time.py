@@ -19,8 +19,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 MESH = 'weft.mesh @mesh = <["data"=4, "model"=8]>'
 PASSES = {
-    "propagate": ["weft-propagate"],
-    "partition": ["weft-insert-reshards", "weft-lower-reshards", "weft-localize"],
+    "propagate": ["weft-split-constants", "weft-propagate"],
+    "partition": ["weft-insert-reshards", "weft-localize"],
 }
 
 
