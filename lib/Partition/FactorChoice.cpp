@@ -102,6 +102,7 @@ private:
   void addOption(int32_t factor, const AxisList &axes);
   void addOptions(const TensorFactors &tensor, Id id);
   bool isAgreed(int32_t factor, AxisList &axes) const;
+  bool mayPassTerms(const OpQuestion::Operand &operand) const;
   AxisList findTerms(Reduction &kind) const;
 
   Choice chooseWith(const AxisList &terms, Reduction kind);
@@ -200,6 +201,12 @@ bool Chooser::isAgreed(int32_t factor, AxisList &axes) const {
   return !axes.empty() && llvm::is_contained(options[factor], axes);
 }
 
+/// Whether the operand holds terms that nobody else uses.
+bool Chooser::mayPassTerms(const OpQuestion::Operand &operand) const {
+  return operand.versions.size() == 1 && operand.isOnlyUse &&
+         !prices.get(operand.versions.front()).unreduced.empty();
+}
+
 /// The axes along which terms may pass through the op: nobody else uses them,
 /// and the op commutes with their combination.
 AxisList Chooser::findTerms(Reduction &kind) const {
@@ -207,10 +214,9 @@ AxisList Chooser::findTerms(Reduction &kind) const {
   bool any = false;
   size_t held = 0;
   for (const OpQuestion::Operand &operand : question.operands) {
-    const Sharding &made = prices.get(operand.versions.front());
-    if (made.unreduced.empty() || operand.versions.size() > 1 ||
-        !operand.isOnlyUse)
+    if (!mayPassTerms(operand))
       continue;
+    const Sharding &made = prices.get(operand.versions.front());
     ++held;
     if (any && made.unreducedKind != kind)
       return {};
@@ -263,9 +269,7 @@ static void addUnreduced(Sharding &sharding, ArrayRef<AxisRef> axes,
 
 Id Chooser::operandNeed(size_t index, const Choice &choice) {
   Sharding need = shardingOf(rule.operands[index], choice);
-  const OpQuestion::Operand &operand = question.operands[index];
-  bool holdsTerms = !prices.get(operand.versions.front()).unreduced.empty();
-  if (question.linearity == Linearity::Linear || holdsTerms)
+  if (mayPassTerms(question.operands[index]))
     addUnreduced(need, choice.terms, choice.termsKind);
   return prices.intern(need);
 }

@@ -160,3 +160,25 @@ func.func @unreduced_signature(
   %s = arith.addf %x, %y : tensor<4xf32>
   return %s : tensor<4xf32>
 }
+
+// -----
+
+weft.mesh @mesh = <["data"=2]>
+
+// A product passes on the terms of one operand: the other one, which is used
+// again and so holds terms no longer than needed, is reduced first.
+// CHECK-LABEL: func.func @product_of_terms
+// CHECK:         %[[SUM:.*]] = weft.dot_general %arg0, %arg1
+// CHECK:         %[[WHOLE:.*]] = weft.reshard %[[SUM]] <@mesh, [{}, {}]>
+// CHECK:         weft.dot_general %[[WHOLE]],
+func.func @product_of_terms(
+    %x: tensor<4x8xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"data"}]>},
+    %w: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
+    %terms: tensor<4x4xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}], unreduced={"data"}>})
+    -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %sum = weft.dot_general %x, %w contracting = [1] x [0]
+      : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  %r = weft.dot_general %sum, %terms contracting = [1] x [0]
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %sum, %r : tensor<4x4xf32>, tensor<4x4xf32>
+}
