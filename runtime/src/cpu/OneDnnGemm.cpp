@@ -16,6 +16,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -181,6 +182,9 @@ static std::unique_ptr<BoundGemm> create(GemmProblem problem,
 
 std::unique_ptr<BoundGemm> bindOneDnnGemm(const GemmProblem &problem,
                                           const GemmOperands &operands) {
+  // Ranks bind at once, and the primitive cache of oneDNN is shared by them.
+  static std::mutex creation;
+  const std::lock_guard lock(creation);
   try {
     return create(problem, operands);
   } catch (const dnnl::error &) {
