@@ -192,7 +192,8 @@ def nearest(
             split = math.prod(axis.size_in(mesh) for axes in dims for axis in axes)
             ranked.append((changes, -split, order, candidate))
     ranked.sort(key=lambda entry: entry[:3])
-    return list(dict.fromkeys(entry[3] for entry in ranked))[:limit]
+    fewest = [entry[3] for entry in ranked if entry[0] == ranked[0][0]]
+    return list(dict.fromkeys(fewest))[:limit]
 
 
 def _legal_sets(spec: PartitionSpec, mesh: AbstractMesh) -> dict[str, frozenset[str]]:

@@ -250,7 +250,7 @@ def _device_grid(devices: Any) -> np.ndarray:
     numbers = [getattr(device, "id", device) for device in grid.flat]
     if not all(isinstance(n, (int, np.integer)) for n in numbers):
         wrong = next(n for n in numbers if not isinstance(n, (int, np.integer)))
-        raise TypeError(f"the devices of a Mesh must be device numbers, got {wrong!r}")
+        raise TypeError(f"the devices of a Mesh must be device numbers, got {str(wrong)!r}")
     return np.array([int(n) for n in numbers]).reshape(grid.shape)
 
 

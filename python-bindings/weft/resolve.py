@@ -60,8 +60,9 @@ def resolve_shardings(
     of the tree, or the names of its elements if it is a tuple of arguments.
     """
     arrays = _named_leaves(tree, root)
+    name = root if isinstance(root, str) else ""
     given = trees.broadcast_prefix_with_keys(
-        shardings, tree, lambda node: node is None, name=what
+        shardings, tree, lambda node: node is None, name=what, root=name
     )
     _check_types(what, given)
     leaves = [Leaf(path, array, sharding) for (path, array), (_, sharding) in zip(arrays, given)]

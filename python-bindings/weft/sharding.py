@@ -181,9 +181,12 @@ def remedy(
     *,
     closed: bool = False,
 ) -> str:
-    """The legal specs nearest to an illegal one, with the bytes a device holds under each."""
+    """The legal specs nearest to an illegal one, with the bytes a device holds under each.
+    Nothing if the spec is legal and what is wrong is not the spec."""
     texts = []
     for candidate in nearest(spec, mesh, shape, closed=closed):
+        if candidate == spec:
+            return ""
         texts.append(str(candidate))
         if shape is not None and itemsize is not None:
             local = math.prod(shard_shape(candidate, mesh, shape)) * itemsize
