@@ -62,27 +62,39 @@ static void printDimPair(OpAsmPrinter &printer, StringRef keyword,
   printer << "]";
 }
 
+ParseResult weft::parseBatching(OpAsmParser &parser,
+                                DenseI64ArrayAttr &operandDims,
+                                DenseI64ArrayAttr &indicesDims) {
+  operandDims = indicesDims = parser.getBuilder().getDenseI64ArrayAttr({});
+  if (failed(parser.parseOptionalKeyword("batching")))
+    return success();
+  return parseDimPair(parser, operandDims, indicesDims);
+}
+
+void weft::printBatching(OpAsmPrinter &printer, Operation *,
+                         DenseI64ArrayAttr operandDims,
+                         DenseI64ArrayAttr indicesDims) {
+  if (!operandDims.empty() || !indicesDims.empty())
+    printDimPair(printer, "batching", operandDims, indicesDims);
+}
+
 ParseResult weft::parseDotDims(OpAsmParser &parser,
                                DenseI64ArrayAttr &lhsBatching,
                                DenseI64ArrayAttr &rhsBatching,
                                DenseI64ArrayAttr &lhsContracting,
                                DenseI64ArrayAttr &rhsContracting) {
-  lhsBatching = rhsBatching = parser.getBuilder().getDenseI64ArrayAttr({});
-  if (succeeded(parser.parseOptionalKeyword("batching")))
-    if (parseDimPair(parser, lhsBatching, rhsBatching))
-      return failure();
-  return failure(parser.parseKeyword("contracting") ||
+  return failure(parseBatching(parser, lhsBatching, rhsBatching) ||
+                 parser.parseKeyword("contracting") ||
                  parseDimPair(parser, lhsContracting, rhsContracting));
 }
 
-void weft::printDotDims(OpAsmPrinter &printer, Operation *,
+void weft::printDotDims(OpAsmPrinter &printer, Operation *op,
                         DenseI64ArrayAttr lhsBatching,
                         DenseI64ArrayAttr rhsBatching,
                         DenseI64ArrayAttr lhsContracting,
                         DenseI64ArrayAttr rhsContracting) {
-  if (!lhsBatching.empty() || !rhsBatching.empty()) {
-    printDimPair(printer, "batching", lhsBatching, rhsBatching);
+  printBatching(printer, op, lhsBatching, rhsBatching);
+  if (!lhsBatching.empty() || !rhsBatching.empty())
     printer << " ";
-  }
   printDimPair(printer, "contracting", lhsContracting, rhsContracting);
 }

@@ -28,6 +28,14 @@ mlir::ParseResult parseDim(mlir::OpAsmParser &parser, mlir::IntegerAttr &dim);
 void printDim(mlir::OpAsmPrinter &printer, mlir::Operation *op,
               mlir::IntegerAttr dim);
 
+/// Batching: `batching = [0] x [0]`; absent when empty.
+mlir::ParseResult parseBatching(mlir::OpAsmParser &parser,
+                                mlir::DenseI64ArrayAttr &operandDims,
+                                mlir::DenseI64ArrayAttr &indicesDims);
+void printBatching(mlir::OpAsmPrinter &printer, mlir::Operation *op,
+                   mlir::DenseI64ArrayAttr operandDims,
+                   mlir::DenseI64ArrayAttr indicesDims);
+
 /// DotDims: `batching = [0] x [0] contracting = [2] x [1]`; the batching clause
 /// is absent when empty.
 mlir::ParseResult parseDotDims(mlir::OpAsmParser &parser,

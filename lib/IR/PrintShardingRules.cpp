@@ -25,6 +25,8 @@ static StringRef nameOf(Linearity linearity) {
     return "linear";
   case Linearity::LinearInOne:
     return "linear in one";
+  case Linearity::LinearInFirst:
+    return "linear in first";
   }
   llvm_unreachable("all linearities are covered");
 }

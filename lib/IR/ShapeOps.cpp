@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Builders, verifiers and folds of the ops that move or combine elements along
-// dimensions: broadcast, reshape, transpose, reduce, slice, concat, iota.
+// dimensions: broadcast, reshape, transpose, reduce, slice, pad, concat,
+// iota.
 //
 //===----------------------------------------------------------------------===//
 
@@ -177,6 +178,59 @@ LogicalResult SliceOp::verify() {
          llvm::formatv("{0} to {1} by {2}", start, limit, stride).str()});
   }
   return verifyResultShape(*this, getType(), expected);
+}
+
+//===----------------------------------------------------------------------===//
+// Pad
+//===----------------------------------------------------------------------===//
+
+static int64_t paddedSize(int64_t size, int64_t low, int64_t high,
+                          int64_t interior) {
+  return low + size + std::max<int64_t>(size - 1, 0) * interior + high;
+}
+
+void PadOp::build(OpBuilder &builder, OperationState &state, Value operand,
+                  ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+                  ArrayRef<int64_t> interior, TypedAttr value) {
+  auto type = cast<RankedTensorType>(operand.getType());
+  SmallVector<int64_t> shape;
+  for (auto [size, before, after, between] :
+       llvm::zip_equal(type.getShape(), low, high, interior))
+    shape.push_back(paddedSize(size, before, after, between));
+  build(builder, state, type.clone(shape), operand, low, high, interior, value);
+}
+
+LogicalResult PadOp::verify() {
+  RankedTensorType operand = getOperand().getType();
+  std::pair<StringRef, ArrayRef<int64_t>> lists[] = {
+      {"low", getLow()}, {"high", getHigh()}, {"interior", getInterior()}};
+  for (auto [name, amounts] : lists) {
+    if (static_cast<int64_t>(amounts.size()) != operand.getRank())
+      return emitOpError() << name << " must have a number for each of the "
+                           << operand.getRank() << " operand dims, got "
+                           << amounts.size();
+    for (auto [dim, amount] : llvm::enumerate(amounts))
+      if (amount < 0)
+        return emitOpError()
+               << name << " of dim " << dim << " must be at least 0, got "
+               << amount << "; remove elements with weft.slice";
+  }
+  if (getValue().getType() != operand.getElementType())
+    return emitOpError("value must have the element type ")
+           << operand.getElementType() << ", got " << getValue().getType();
+  SmallVector<ExpectedDim> expected;
+  for (auto [size, low, high, interior] :
+       llvm::zip_equal(operand.getShape(), getLow(), getHigh(), getInterior()))
+    expected.push_back(
+        {paddedSize(size, low, high, interior),
+         llvm::formatv("{0} with {1} before, {2} after, {3} between", size, low,
+                       high, interior)
+             .str()});
+  return verifyResultShape(*this, getType(), expected);
+}
+
+OpFoldResult PadOp::fold(FoldAdaptor) {
+  return getOperand().getType() == getType() ? getOperand() : Value();
 }
 
 //===----------------------------------------------------------------------===//

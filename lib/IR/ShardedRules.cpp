@@ -176,6 +176,11 @@ static std::string whyNotPassedOn(ShardingRuleOpInterface op,
     if (with.size() > 1)
       return asOperand + ", but operand " + std::to_string(with[1]) + " is too";
     return {};
+  case Linearity::LinearInFirst:
+    if (with.back() != 0)
+      return "operand " + std::to_string(with.back()) +
+             " is, but the op is linear in operand 0 only";
+    return {};
   }
   llvm_unreachable("all linearities are covered");
 }

@@ -11,8 +11,11 @@
 
 #include "weft/IR/WeftOps.h"
 
+#include "mlir/IR/Matchers.h"
+
 using namespace mlir;
 using namespace weft;
+using sharding::DimFactors;
 using sharding::FactorKind;
 using sharding::Linearity;
 using sharding::OpCategory;
@@ -126,19 +129,20 @@ Linearity ReduceOp::getLinearity() {
 }
 
 //===----------------------------------------------------------------------===//
-// slice, concat
+// slice, pad, concat
 //===----------------------------------------------------------------------===//
 
-/// A dimension that is not taken whole has a factor on each side, since the
-/// sizes differ: shards of the result do not lie in the same shards of the
-/// operand.
-ShardingRule SliceOp::getShardingRule() {
-  ShardingRule rule = startFromResult(*this, OpCategory::Other);
-  RankedTensorType operand = getOperand().getType();
+/// Rule of an op that changes the size of some dimensions and keeps the others.
+/// A dimension that changes has a factor on each side: shards of the result do
+/// not lie in the same shards of the operand.
+static ShardingRule resizeRule(Operation *op) {
+  ShardingRule rule = startFromResult(op, OpCategory::Other);
+  auto operand = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
   for (int64_t dim = 0; dim < operand.getRank(); ++dim) {
     int64_t size = operand.getDimSize(dim);
     int32_t factor = dim;
-    if (size != getType().getDimSize(dim)) {
+    if (size != result.getDimSize(dim)) {
       rule.factors[factor].kind = FactorKind::Permutation;
       factor = rule.addFactor(size, FactorKind::Permutation);
     }
@@ -147,7 +151,19 @@ ShardingRule SliceOp::getShardingRule() {
   return rule;
 }
 
+ShardingRule SliceOp::getShardingRule() { return resizeRule(*this); }
+
 Linearity SliceOp::getLinearity() { return Linearity::Linear; }
+
+ShardingRule PadOp::getShardingRule() { return resizeRule(*this); }
+
+/// A sum over devices would have the value as often as there are devices.
+Linearity PadOp::getLinearity() {
+  return matchPattern(getValue(), m_AnyZeroFloat()) ||
+                 matchPattern(getValue(), m_Zero())
+             ? Linearity::Linear
+             : Linearity::NotLinear;
+}
 
 /// Along the concatenated dimension every operand and the result have a factor
 /// of their own.
@@ -168,6 +184,62 @@ ShardingRule ConcatOp::getShardingRule() {
 }
 
 Linearity ConcatOp::getLinearity() { return Linearity::Linear; }
+
+//===----------------------------------------------------------------------===//
+// gather, scatter_add
+//===----------------------------------------------------------------------===//
+
+/// Gives the dimensions of the indices the factors that what is taken has at
+/// their place.
+static TensorFactors factorsOfIndices(const GatherDims &dims,
+                                      const TensorFactors &taken) {
+  TensorFactors indices;
+  for (int64_t takenDim : dims.getTakenDimsOfIndices())
+    indices.push_back(taken[takenDim]);
+  return indices;
+}
+
+/// A device that holds a part of the indexed dimension has zeros to offer for
+/// indices outside of it: the dimension is a reduction factor. Elements of type
+/// i1 have no sum.
+ShardingRule GatherOp::getShardingRule() {
+  ShardingRule rule = startFromResult(*this, OpCategory::Other);
+  GatherDims dims = getGatherDims();
+  RankedTensorType table = getOperand().getType();
+  FactorKind indexed = table.getElementType().isInteger(1)
+                           ? FactorKind::NeedReplication
+                           : FactorKind::Reduction;
+  for (int64_t dim = 0; dim < table.getRank(); ++dim)
+    rule.operands[0][dim] =
+        dim == dims.dim
+            ? DimFactors{rule.addFactor(table.getDimSize(dim), indexed)}
+            : rule.results[0][dims.getTakenDim(dim)];
+  rule.operands[1] = factorsOfIndices(dims, rule.results[0]);
+  return rule;
+}
+
+Linearity GatherOp::getLinearity() { return Linearity::LinearInFirst; }
+
+/// Of the result's dimensions only `dim` is none of the updates: a device that
+/// holds a part of it leaves out what falls outside. The updates' dimensions
+/// that are none of the result's are summed over.
+ShardingRule ScatterAddOp::getShardingRule() {
+  ShardingRule rule = startFromResult(*this, OpCategory::Other);
+  GatherDims dims = getGatherDims();
+  RankedTensorType updates = getUpdates().getType();
+  TensorFactors &taken = rule.operands[0];
+  for (int64_t dim = 0; dim < dims.tableRank; ++dim)
+    if (dim != dims.dim)
+      taken[dims.getTakenDim(dim)] = rule.results[0][dim];
+  for (auto [dim, factors] : llvm::enumerate(taken))
+    if (factors.empty())
+      factors = {
+          rule.addFactor(updates.getDimSize(dim), FactorKind::Reduction)};
+  rule.operands[1] = factorsOfIndices(dims, taken);
+  return rule;
+}
+
+Linearity ScatterAddOp::getLinearity() { return Linearity::LinearInFirst; }
 
 //===----------------------------------------------------------------------===//
 // iota, constraint, reshard

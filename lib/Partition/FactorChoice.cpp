@@ -103,6 +103,7 @@ private:
   void addOptions(const TensorFactors &tensor, Id id);
   bool isAgreed(int32_t factor, AxisList &axes) const;
   bool mayPassTerms(const OpQuestion::Operand &operand) const;
+  bool mayRunOnTerms(size_t held) const;
   AxisList findTerms(Reduction &kind) const;
 
   Choice chooseWith(const AxisList &terms, Reduction kind);
@@ -207,6 +208,21 @@ bool Chooser::mayPassTerms(const OpQuestion::Operand &operand) const {
          !prices.get(operand.versions.front()).unreduced.empty();
 }
 
+/// Whether the op may run on the terms of the `held` operands that hold some.
+bool Chooser::mayRunOnTerms(size_t held) const {
+  switch (question.linearity) {
+  case Linearity::NotLinear:
+    return false;
+  case Linearity::Linear:
+    return held == question.operands.size();
+  case Linearity::LinearInOne:
+    return held == 1;
+  case Linearity::LinearInFirst:
+    return held == 1 && mayPassTerms(question.operands.front());
+  }
+  llvm_unreachable("all linearities are covered");
+}
+
 /// The axes along which terms may pass through the op: nobody else uses them,
 /// and the op commutes with their combination.
 AxisList Chooser::findTerms(Reduction &kind) const {
@@ -228,11 +244,7 @@ AxisList Chooser::findTerms(Reduction &kind) const {
                    rule.category == OpCategory::Broadcast;
   if (kind != Reduction::Sum && !movesData)
     return {};
-  bool allowed =
-      question.linearity == Linearity::Linear
-          ? held == question.operands.size()
-          : question.linearity == Linearity::LinearInOne && held == 1;
-  return allowed ? terms : AxisList();
+  return mayRunOnTerms(held) ? terms : AxisList();
 }
 
 //===----------------------------------------------------------------------===//

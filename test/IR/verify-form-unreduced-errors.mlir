@@ -44,6 +44,17 @@ func.func @step(%x: tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{"x"}]
 
 // -----
 
+// An index is not a term of a sum.
+weft.mesh @mesh = <["x"=4, "y"=2]>
+func.func @step(%t: tensor<8xf32> {weft.sharding = #weft.sharding<@mesh, [{}], unreduced={"x"}>}, %i: tensor<4xi32> {weft.sharding = #weft.sharding<@mesh, [{}], unreduced={"x"}>}, %j: tensor<4xi32> {weft.sharding = #weft.sharding<@mesh, [{}]>}) {
+  %a = weft.gather %t, %j dim = 0 {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"x"}>]} : (tensor<8xf32>, tensor<4xi32>) -> tensor<4xf32>
+  // expected-error @below {{after propagate: result 0 of weft.gather is unreduced over "x": operand 1 is, but the op is linear in operand 0 only; constrain the operand or the result to a sharding that is not unreduced}}
+  %b = weft.gather %t, %i dim = 0 {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"x"}>]} : (tensor<8xf32>, tensor<4xi32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
 // What is legal: linear ops, and a constraint from any layout to any.
 weft.mesh @mesh = <["x"=4, "y"=2]>
 func.func @step(%x: tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{}], unreduced={"x"}>}, %y: tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{}]>}) {

@@ -29,6 +29,10 @@ def Weft_Tensor : Type<
     "static ranked tensor of f32, bf16, f64, i64, i32, i8 or i1",
     "::mlir::RankedTensorType">;
 
+def Weft_Indices : Type<
+    StaticShapeTensorOf<[I64, I32]>.predicate,
+    "static ranked tensor of i64 or i32", "::mlir::RankedTensorType">;
+
 /// An op on tensors without side effects that states its sharding rule.
 class Weft_TensorOp<string mnemonic, list<Trait> traits = []>
     : Weft_Op<mnemonic, !listconcat([Pure,
@@ -209,6 +213,43 @@ def Weft_SliceOp : Weft_ShapeOp<"slice"> {
   ];
 }
 
+def Weft_PadOp : Weft_ShapeOp<"pad"> {
+  let summary = "Put a value around and between the elements of a tensor";
+  let description = [{
+    Along dimension `i` the result has `low[i]` elements of `value`, the
+    operand's elements with `interior[i]` elements of `value` between any two
+    neighbours, and `high[i]` elements of `value`. No amount is negative:
+    elements are removed by `weft.slice`.
+
+    ```mlir
+    %r = weft.pad %x low = [0, 1] high = [0, 2] interior = [0, 0]
+        value = 0.0 : f32 : tensor<4x8xf32> -> tensor<4x11xf32>
+    ```
+  }];
+  let arguments = (ins
+    Weft_Tensor:$operand, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
+    DenseI64ArrayAttr:$interior, TypedAttrInterface:$value);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `low` `=` $low `high` `=` $high `interior` `=` $interior
+    `value` `=` $value attr-dict `:` type($operand) `->` type($result)
+  }];
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$operand, "::llvm::ArrayRef<int64_t>":$low,
+                   "::llvm::ArrayRef<int64_t>":$high,
+                   "::llvm::ArrayRef<int64_t>":$interior,
+                   "::mlir::TypedAttr":$value)>
+  ];
+  let extraClassDeclaration = [{
+    /// Whether the result has other elements than the operand's along `dim`.
+    bool isPadded(int64_t dim) {
+      return getLow()[dim] != 0 || getHigh()[dim] != 0 ||
+             getInterior()[dim] != 0;
+    }
+  }];
+  let hasFolder = 1;
+}
+
 def Weft_ConcatOp : Weft_ShapeOp<"concat"> {
   let summary = "Put tensors one after the other along a dimension";
   let description = [{
@@ -226,6 +267,74 @@ def Weft_ConcatOp : Weft_ShapeOp<"concat"> {
   let builders = [
     OpBuilder<(ins "::mlir::ValueRange":$operands, "int64_t":$dim)>
   ];
+}
+
+def Weft_GatherOp : Weft_TensorOp<"gather"> {
+  let summary = "Take elements along a dimension at given indices";
+  let description = [{
+    The result has the operand's dimensions, with `dim` replaced by those of
+    `indices`: along them it holds the operand's elements at these indices, each
+    clamped to the operand's range. `batching` pairs dimensions of the operand
+    with dimensions of `indices` that are walked together; these stay where the
+    operand has them and do not take the place of `dim`.
+
+    ```mlir
+    // Rows of a table, as numpy.take(x, i, axis=0).
+    %r = weft.gather %x, %i dim = 0
+        : (tensor<50x8xf32>, tensor<4x3xi32>) -> tensor<4x3x8xf32>
+    // r[b, j, k] = y[b, i[b, j], k]
+    %s = weft.gather %y, %i dim = 1 batching = [0] x [0]
+        : (tensor<4x50x8xf32>, tensor<4x3xi32>) -> tensor<4x3x8xf32>
+    ```
+  }];
+  let arguments = (ins
+    Weft_Tensor:$operand, Weft_Indices:$indices, I64Attr:$dim,
+    DenseI64ArrayAttr:$operand_batching, DenseI64ArrayAttr:$indices_batching);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `,` $indices `dim` `=` custom<Dim>($dim)
+    custom<Batching>($operand_batching, $indices_batching)
+    attr-dict `:` functional-type(operands, $result)
+  }];
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$operand, "::mlir::Value":$indices,
+                   "int64_t":$dim,
+                   CArg<"::llvm::ArrayRef<int64_t>", "{}">:$operandBatching,
+                   CArg<"::llvm::ArrayRef<int64_t>", "{}">:$indicesBatching)>
+  ];
+  let extraClassDeclaration = [{
+    /// How the dimensions of operand, indices and result belong together.
+    GatherDims getGatherDims();
+  }];
+}
+
+def Weft_ScatterAddOp : Weft_TensorOp<"scatter_add"> {
+  let summary = "Add elements up at given indices along a dimension";
+  let description = [{
+    The transpose of `weft.gather`: `updates` has the shape that a gather from
+    the result would have, and `dim` and `batching` are those of this gather.
+    The result holds zeros, to which every element of `updates` is added at its
+    index. An index outside of the result's range drops its elements. Sums are
+    formed in the row-major order of the indices.
+
+    ```mlir
+    %r = weft.scatter_add %u, %i dim = 1 batching = [0] x [0]
+        : (tensor<4x3x8xf32>, tensor<4x3xi32>) -> tensor<4x50x8xf32>
+    ```
+  }];
+  let arguments = (ins
+    Weft_Tensor:$updates, Weft_Indices:$indices, I64Attr:$dim,
+    DenseI64ArrayAttr:$operand_batching, DenseI64ArrayAttr:$indices_batching);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = [{
+    $updates `,` $indices `dim` `=` custom<Dim>($dim)
+    custom<Batching>($operand_batching, $indices_batching)
+    attr-dict `:` functional-type(operands, $result)
+  }];
+  let extraClassDeclaration = [{
+    /// How the dimensions of result, indices and updates belong together.
+    GatherDims getGatherDims();
+  }];
 }
 
 def Weft_IotaOp : Weft_TensorOp<"iota"> {

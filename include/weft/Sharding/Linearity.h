@@ -26,6 +26,9 @@ enum class Linearity : uint8_t {
   /// Linear in each operand while the others are fixed: multiplication and
   /// dot_general. At most one operand is unreduced.
   LinearInOne,
+  /// Linear in the first operand while the others are fixed; they are never
+  /// unreduced: gather and scatter_add, whose other operand is an index.
+  LinearInFirst,
 };
 
 } // namespace weft::sharding
