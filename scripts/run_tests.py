@@ -21,6 +21,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "dev"
 RESULTS = ROOT / "build" / "test-results"
 PYTHON = sys.executable
+JAX = ROOT / "build" / "venv-jax"
+JAX_PYTHON = str(JAX / "bin" / "python")
 
 
 def suites(sanitize):
@@ -30,8 +32,8 @@ def suites(sanitize):
                 "--output-on-failure", "--no-tests=error", "--timeout", "600",
                 "--progress", "--output-junit", str(RESULTS / f"{name}.xml")]
 
-    def pytest(path, name):
-        return [PYTHON, "-m", "pytest", "-q", path,
+    def pytest(path, name, python=PYTHON):
+        return [python, "-m", "pytest", "-q", path,
                 f"--junitxml={RESULTS / name}.xml"]
 
     yield "unit", ctest(BUILD, "unit"), {}
@@ -39,6 +41,8 @@ def suites(sanitize):
            {"LIT_OPTS": f"--xunit-xml-output={RESULTS / 'lit.xml'}"})
     yield "end-to-end", pytest("test/EndToEnd", "end-to-end"), {}
     yield "docs", pytest("test/Docs", "docs"), {}
+    yield ("jax", pytest("python-bindings/test/test_against_jax.py", "jax", JAX_PYTHON),
+           {"PYTHONPATH": str(ROOT / "python-bindings")})
     if sanitize:
         for sanitizer in ("asan", "tsan"):
             name = f"runtime-{sanitizer}"
@@ -93,6 +97,11 @@ def main():
     RESULTS.mkdir(parents=True)
     rows = []
     for name, command, environment in suites(args.sanitize):
+        if command[0] == JAX_PYTHON and not (JAX / "requirements.txt").exists():
+            print(f"\n=== {name}: skipped, there is no build/venv-jax; "
+                  "scripts/setup.sh makes it", flush=True)
+            rows.append((name, 0, 0, 1))
+            continue
         succeeded = run(name, command, environment)
         passed, failed, skipped = count(RESULTS / f"{name}.xml")
         if failed == 0 and (passed == 0 or not succeeded):

@@ -2,9 +2,10 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Installs what building and testing need: Debian packages (packages.txt) and a
-# Python environment in build/venv (requirements.txt). Says what it does; with
-# nothing missing it says nothing and takes a tenth of a second.
+# Installs what building and testing need: Debian packages (packages.txt), a
+# Python environment in build/venv (requirements.txt) and, for the tests that
+# compare with JAX, one in build/venv-jax (requirements-jax.txt). Says what it
+# does; with nothing missing it says nothing and takes a tenth of a second.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -38,16 +39,15 @@ install_packages() {
     apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
-make_environment() {
-  local stamp=build/venv/requirements.txt
-  if cmp -s scripts/requirements.txt "$stamp"; then
+make_environment() { # <folder> <requirements>
+  local stamp=$1/requirements.txt
+  if cmp -s "$2" "$stamp"; then
     return
   fi
-  echo "Making build/venv"
-  python3 -m venv build/venv
-  build/venv/bin/pip install -q --disable-pip-version-check \
-    -r scripts/requirements.txt
-  cp scripts/requirements.txt "$stamp"
+  echo "Making $1"
+  python3 -m venv "$1" &&
+    "$1/bin/pip" install -q --disable-pip-version-check -r "$2" &&
+    cp "$2" "$stamp"
 }
 
 if command -v dpkg-query >/dev/null; then
@@ -58,4 +58,6 @@ if command -v dpkg-query >/dev/null; then
 else
   echo "note: not a Debian system; scripts/packages.txt lists what is needed"
 fi
-make_environment
+make_environment build/venv scripts/requirements.txt
+make_environment build/venv-jax scripts/requirements-jax.txt ||
+  echo "note: build/venv-jax could not be made; tests that want JAX are skipped"
