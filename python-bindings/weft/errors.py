@@ -26,6 +26,11 @@ class IndivisibleError(SpecError):
     """A dimension that its axes do not divide."""
 
 
+# Where users import them from, and what their tracebacks say.
+for _error in (SpecError, DuplicateSpecError, IndivisibleError):
+    _error.__module__ = "weft"
+
+
 @dataclasses.dataclass(frozen=True)
 class Violation:
     """One thing wrong with one spec; `kind` is the class of error it is alone."""

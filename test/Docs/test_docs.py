@@ -10,11 +10,16 @@ linked into it:
     $ shard-opt --weft-propagate matmul.mlir
     what the command prints; a line `...` stands for any number of lines
     ```
+    ```python
+    >>> weft.P("data")
+    what Python prints; all blocks of a page are one session
+    ```
 
 `python3 test/Docs/test_docs.py --update` rewrites the output under every
 command by what the tools print now; lines `...` are kept where they still match.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -56,18 +61,34 @@ def blocks(lines):
         at += 1
 
 
-def commands(lines):
-    """Yields (command, expected lines) of a console block."""
+def commands(lines, prompt, continuation=None):
+    """Yields (command, expected lines) of a block. Lines right after a prompt
+    that begin with `continuation` belong to its command."""
     command, expected = None, []
     for line in lines:
-        if line.startswith("$ "):
+        if line.startswith(prompt):
             if command is not None:
                 yield command, expected
-            command, expected = line[2:], []
+            command, expected = line[len(prompt):], []
+        elif continuation and not expected and line.startswith(continuation):
+            command += "\n" + line[len(continuation) + 1:]
         else:
             expected.append(line)
     if command is not None:
         yield command, expected
+
+
+def examples(lines):
+    """Yields (first line, end line, language, [(command, expected lines)], file) of
+    the blocks of a page."""
+    for first, end, language, name in blocks(lines):
+        if language == "console":
+            found = commands(lines[first:end], "$ ")
+        elif language == "python" and not name:
+            found = commands(lines[first:end], ">>> ", "...")
+        else:
+            found = []
+        yield first, end, language, list(found), name
 
 
 def run(command, folder):
@@ -83,7 +104,51 @@ def run(command, folder):
         text=True,
         timeout=600,
     )
-    return [line.rstrip() for line in done.stdout.rstrip("\n").split("\n")] if done.stdout else []
+    return lines_of(done.stdout)
+
+
+def lines_of(output):
+    return [line.rstrip() for line in output.rstrip("\n").split("\n")] if output else []
+
+
+class PythonSession:
+    """A Python that runs the examples of one page, one after the other."""
+
+    def __init__(self, folder):
+        environment = dict(os.environ)
+        package = str(ROOT / "python-bindings")
+        environment["PYTHONPATH"] = os.pathsep.join(
+            filter(None, [package, environment.get("PYTHONPATH")])
+        )
+        self.process = subprocess.Popen(
+            [sys.executable, str(pathlib.Path(__file__).with_name("python_session.py"))],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, source):
+        self.process.stdin.write(json.dumps(source) + "\n")
+        self.process.stdin.flush()
+        return lines_of(json.loads(self.process.stdout.readline()))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait(timeout=60)
+
+
+def shown(language, command):
+    """A command as the page shows it."""
+    if language == "console":
+        return ["$ " + command]
+    first, *rest = command.split("\n")
+    return [">>> " + first] + [("... " + line).rstrip() for line in rest]
 
 
 def matches(expected, actual):
@@ -97,43 +162,51 @@ def prepare(folder):
     os.symlink(ROOT / "examples", pathlib.Path(folder) / "examples")
 
 
-def check(page):
-    """Runs one page; returns the differences as text, and how many commands ran."""
+def outcomes(page, folder):
+    """Runs one page; yields (first line, end line, [(language, command, expected,
+    actual lines)]) of each of its blocks."""
+    prepare(folder)
     lines = page.read_text().splitlines()
-    problems, count = [], 0
-    with tempfile.TemporaryDirectory() as folder:
-        prepare(folder)
-        for first, end, language, name in blocks(lines):
+    with PythonSession(folder) as session:
+        for first, end, language, found, name in examples(lines):
             if name:
                 (pathlib.Path(folder) / name).write_text("\n".join(lines[first:end]) + "\n")
-            if language != "console":
-                continue
-            for command, expected in commands(lines[first:end]):
-                actual = run(command, folder)
-                count += 1
+            yield first, end, [
+                (
+                    language,
+                    command,
+                    expected,
+                    run(command, folder) if language == "console" else session.run(command),
+                )
+                for command, expected in found
+            ]
+
+
+def check(page):
+    """Runs one page; returns the differences as text."""
+    problems = []
+    with tempfile.TemporaryDirectory() as folder:
+        for first, _, found in outcomes(page, folder):
+            for language, command, expected, actual in found:
                 if not matches(expected, actual):
                     problems.append(
-                        f"{page.relative_to(ROOT)}:{first}: $ {command}\n"
+                        f"{page.relative_to(ROOT)}:{first}: {shown(language, command)[0]}\n"
                         + "the page says:\n  " + "\n  ".join(expected)
-                        + "\nthe tool printed:\n  " + "\n  ".join(actual)
+                        + "\nit printed:\n  " + "\n  ".join(actual)
                     )
-    return problems, count
+    return problems
 
 
 def update(page):
     lines = page.read_text().splitlines()
     with tempfile.TemporaryDirectory() as folder:
-        prepare(folder)
         output, at = [], 0
-        for first, end, language, name in blocks(lines):
-            if name:
-                (pathlib.Path(folder) / name).write_text("\n".join(lines[first:end]) + "\n")
-            if language != "console":
+        for first, end, found in outcomes(page, folder):
+            if not found:
                 continue
             output += lines[at:first]
-            for command, expected in commands(lines[first:end]):
-                actual = run(command, folder)
-                output.append("$ " + command)
+            for language, command, expected, actual in found:
+                output += shown(language, command)
                 output += expected if matches(expected, actual) else actual
             at = end
         output += lines[at:]
@@ -145,7 +218,7 @@ def pytest_generate_tests(metafunc):
 
 
 def test_examples_print_what_the_page_says(page):
-    problems, _ = check(page)
+    problems = check(page)
     assert not problems, "\n\n".join(problems)
 
 
