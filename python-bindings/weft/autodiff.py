@@ -1,0 +1,128 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Gradients. Nothing is differentiated here: the function becomes a function of the
+module, and `weft.value_and_grad` asks the compiler for its derivative."""
+
+import functools
+from typing import Any, Callable, Sequence
+
+from . import tree as trees
+from .tracing import ops
+from .tracing.graph import Graph, as_tracer, current_graph, type_text
+from .tracing.locations import user_line
+from .tracing.program import symbol_of
+from .tracing.tracer import Tracer
+
+
+def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0,
+                   has_aux: bool = False) -> Callable:
+    """A function that returns what `fun` returns, and the gradient of it by the
+    arguments that `argnums` counts, in trees of their structure.
+
+    `fun` returns a scalar; with `has_aux` a pair of a scalar and anything, which is
+    passed on: `(value, aux), gradient`.
+    """
+    def differentiated(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        return _call(fun, argnums, has_aux, args, kwargs)
+
+    return functools.wraps(fun)(differentiated)
+
+
+def grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable:
+    """As value_and_grad, the gradient alone; with `has_aux`, `gradient, aux`."""
+    def differentiated(*args: Any, **kwargs: Any) -> Any:
+        value, gradient = _call(fun, argnums, has_aux, args, kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return functools.wraps(fun)(differentiated)
+
+
+def stop_gradient(x: Any) -> Any:
+    """x, or a tree of tensors, as a constant where gradients are taken."""
+    return trees.map(_stop, x)
+
+
+def _stop(x: Any) -> Tracer:
+    x = as_tracer(x)
+    if x.element.kind != "f" or x.splat is not None:
+        return x
+    return ops.unary("weft.stop_gradient", x)
+
+
+def _positions(argnums: int | Sequence[int], count: int) -> list[int]:
+    numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+    for number in numbers:
+        if not -count <= number < count:
+            raise ValueError(f"{user_line()}: argnums names argument {number} of a call with "
+                             f"{count} positional arguments")
+    return [number % count for number in numbers]
+
+
+def _call(fun: Callable, argnums: int | Sequence[int], has_aux: bool, args: tuple,
+          kwargs: dict) -> tuple[Any, Any]:
+    outer = current_graph()
+    positions = _positions(argnums, len(args))
+    leaves, treedef = trees.flatten([args[i] for i in positions])
+    operands = [_variable(leaf) for leaf in leaves]
+
+    with Graph(outer.module, outer) as inner:
+        variables = [inner.argument(v.shape, v.element, v.weak) for v in operands]
+        inside = list(args)
+        for position, arg in zip(positions, treedef.unflatten(variables)):
+            inside[position] = arg
+        loss, aux = _split(fun(*inside, **kwargs), has_aux)
+        extra, aux_tree = trees.flatten(aux)
+        # What is no tensor of the function passes by it.
+        passed = [leaf for leaf in extra if isinstance(leaf, Tracer) and leaf.splat is None]
+        symbol = outer.module.symbol(symbol_of(fun, "loss"))
+        location = outer.module.locations.here()
+        text = inner.finish(symbol, [loss, *passed], location)
+    outer.module.functions.append(text)
+
+    results = outer.add_multiple(
+        _op(outer, symbol, operands + inner.captured, len(operands), [loss, *passed, *operands]),
+        [loss, *passed, *operands])
+    rest = iter(results[1:])
+    aux = aux_tree.unflatten([next(rest) if any(leaf is p for p in passed) else leaf
+                              for leaf in extra])
+    gradients = treedef.unflatten(list(rest))
+    value = (results[0], aux) if has_aux else results[0]
+    return value, gradients[0] if isinstance(argnums, int) else tuple(gradients)
+
+
+def _variable(leaf: Any) -> Tracer:
+    value = as_tracer(leaf)
+    if value.element.kind != "f":
+        raise TypeError(
+            f"{user_line()}: grad takes floats to differentiate by, got {value!r}; choose other "
+            "arguments with argnums, or convert with .astype(float)")
+    return value
+
+
+def _split(result: Any, has_aux: bool) -> tuple[Tracer, Any]:
+    """The loss and the rest of what a function returned."""
+    if has_aux and not (isinstance(result, tuple) and len(result) == 2):
+        raise TypeError(f"{user_line()}: with has_aux the function must return a pair (loss, aux), "
+                        f"got {type(result).__name__}")
+    loss, aux = result if has_aux else (result, None)
+    try:
+        loss = as_tracer(loss)
+    except TypeError:
+        raise TypeError(f"{user_line()}: a function to be differentiated must return a scalar, got "
+                        f"{type(loss).__name__}" + (
+                            "; with has_aux=True it may return a pair (loss, aux)"
+                            if isinstance(loss, tuple) else "")) from None
+    if loss.shape or loss.element.kind != "f":
+        raise TypeError(
+            f"{user_line()}: a function to be differentiated must return a scalar of floats, got "
+            f"{loss!r}; reduce it with .sum() or .mean()")
+    return loss, aux
+
+
+def _op(graph: Graph, symbol: str, operands: list[Tracer], count: int,
+        results: list[Tracer]) -> str:
+    names = ", ".join(graph.use(value) for value in operands)
+    types = ", ".join(type_text(value.shape, value.element) for value in operands)
+    wrt = ", ".join(map(str, range(count)))
+    out = ", ".join(type_text(value.shape, value.element) for value in results)
+    return f"weft.value_and_grad @{symbol}({names}) wrt = [{wrt}] : ({types}) -> ({out})"

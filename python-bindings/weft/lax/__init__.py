@@ -1,0 +1,24 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The functions of jax.lax that models written for JAX call.
+
+Loops are unrolled: the body is traced anew for each step, and the graph grows with
+the number of steps.
+"""
+
+from ..autodiff import stop_gradient
+from ..constraint import with_sharding_constraint
+from ..numpy.elementwise import (
+    abs, add, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, ceil, cos, divide as div,
+    equal as eq, erf, exp, expm1, floor, greater as gt, greater_equal as ge,
+    isfinite as is_finite, less as lt, less_equal as le, log, log1p, maximum as max,
+    minimum as min, multiply as mul, negative as neg, not_equal as ne, power as pow, reciprocal,
+    remainder as rem, round, rsqrt, sign, sin, sqrt, square, subtract as sub, tan, tanh)
+from ..numpy.products import dot, dot_general
+from ..numpy.shapes import expand_dims, reshape, squeeze, transpose
+from .loops import fori_loop, map, scan
+from .ops import (
+    broadcast, broadcast_in_dim, clamp, concatenate, convert_element_type, cumprod, cumsum,
+    dynamic_index_in_dim, dynamic_slice, dynamic_slice_in_dim, erf_inv, full, full_like,
+    integer_pow, iota, logistic, pad, reduce_max, reduce_min, reduce_sum, select, slice,
+    slice_in_dim)

@@ -1,0 +1,52 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loops with a number of steps that is known: Python loops over the body."""
+
+from typing import Any, Callable
+
+from .. import tree as trees
+from ..numpy import shapes
+from ..tracing.graph import as_tracer
+from ..tracing.locations import user_line
+
+
+def _length(leaves: list[Any], length: int | None) -> int:
+    sizes = {as_tracer(leaf).shape[:1] for leaf in leaves}
+    if () in sizes or len(sizes) > 1:
+        raise ValueError(f"{user_line()}: scan: the tensors to scan over must have first dimensions "
+                         f"of one size, got {sorted(size[0] if size else 'none' for size in sizes)}")
+    found = sizes.pop()[0] if sizes else length
+    if found is None or length not in (None, found):
+        raise ValueError(f"{user_line()}: scan: length is {length}, but the tensors to scan over have "
+                         f"{found} slices; give either")
+    return found
+
+
+def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False,
+         unroll: int | bool = 1) -> tuple[Any, Any]:
+    """carry, y = f(carry, x) for each slice x of xs; returns the last carry and the ys
+    stacked. Always unrolled, whatever `unroll` says."""
+    leaves, treedef = trees.flatten(xs)
+    count = _length(leaves, length)
+    slices = [shapes.unstack(leaf) for leaf in leaves]
+    carry, ys = init, []
+    for i in reversed(range(count)) if reverse else range(count):
+        carry, y = f(carry, treedef.unflatten([parts[i] for parts in slices]))
+        ys.append(y)
+    if reverse:
+        ys.reverse()
+    return carry, trees.map(lambda *parts: shapes.stack(parts), *ys)
+
+
+def map(f: Callable, xs: Any) -> Any:  # noqa: A001
+    """f of each slice of xs, stacked."""
+    return scan(lambda carry, x: (carry, f(x)), None, xs)[1]
+
+
+def fori_loop(lower: int, upper: int, body_fun: Callable, init_val: Any,
+              unroll: int | bool | None = None) -> Any:
+    """x = body_fun(i, x) for i from lower to upper - 1, Python integers; unrolled."""
+    value = init_val
+    for i in range(lower, upper):
+        value = body_fun(i, value)
+    return value

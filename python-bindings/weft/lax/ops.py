@@ -1,0 +1,171 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions of jax.lax that weft.numpy has under another name or not at all."""
+
+import builtins
+import math
+from typing import Any, Sequence
+
+from ..numpy import creation, elementwise as el, indexing, reductions, shapes as sh
+from ..tracing import elements, ops
+from ..tracing.errors import ShapeError
+from ..tracing.graph import as_tracer
+from ..tracing.locations import user_line
+from ..tracing.tracer import Tracer
+
+
+def logistic(x: Any) -> Tracer:
+    """1 / (1 + exp(-x))."""
+    x = el.inexact(x)
+    return el.divide(1, el.add(1, el.exp(el.negative(x))))
+
+
+def integer_pow(x: Any, y: int) -> Tracer:
+    return el.integer_power(as_tracer(x), y)
+
+
+def convert_element_type(x: Any, new_dtype: Any) -> Tracer:
+    return creation.astype(x, new_dtype)
+
+
+def select(pred: Any, on_true: Any, on_false: Any) -> Tracer:
+    """Elements of on_true where pred, of one shape or a scalar, holds."""
+    pred, on_true, on_false = (as_tracer(x) for x in (pred, on_true, on_false))
+    if on_true.shape != on_false.shape or pred.shape not in ((), on_true.shape):
+        raise ShapeError(f"{user_line()}: select: shapes {pred.shape}, {on_true.shape} and "
+                         f"{on_false.shape} must be equal; weft.numpy.where broadcasts")
+    return el.where(pred, on_true, on_false)
+
+
+def clamp(min: Any, x: Any, max: Any) -> Tracer:  # noqa: A002
+    return el.minimum(el.maximum(x, min), max)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tracer:
+    return creation.full(shape, fill_value, dtype)
+
+
+def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Tracer:
+    return creation.full_like(x, fill_value, dtype, shape)
+
+
+def iota(dtype: Any, size: int) -> Tracer:
+    return creation.arange(size, dtype=dtype)
+
+
+def broadcast(operand: Any, sizes: Sequence[int]) -> Tracer:
+    """New dimensions in front."""
+    return sh.broadcast_to(operand, (*sizes, *sh.shape(operand)))
+
+
+def broadcast_in_dim(operand: Any, shape: Sequence[int],
+                     broadcast_dimensions: Sequence[int]) -> Tracer:
+    """Dimension i of the operand becomes broadcast_dimensions[i] of the result."""
+    x, shape = as_tracer(operand), sh.shape_of(shape)
+    dims = list(broadcast_dimensions)
+    if len(dims) != len(x.shape) or any(
+            n not in (1, shape[dim]) for n, dim in zip(x.shape, dims)):
+        raise ShapeError(f"{user_line()}: broadcast_in_dim: shape {x.shape} does not become dimensions "
+                         f"{tuple(dims)} of {shape}")
+    return ops.broadcast_in_dim(x, shape, dims)
+
+
+def concatenate(operands: Sequence[Any], dimension: int) -> Tracer:
+    return sh.concatenate(operands, dimension)
+
+
+def slice(operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int],  # noqa: A001
+          strides: Sequence[int] | None = None) -> Tracer:
+    x = as_tracer(operand)
+    steps = strides or [1] * len(x.shape)
+    return x[tuple(map(builtins.slice, start_indices, limit_indices, steps))]
+
+
+def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1,
+                 axis: int = 0) -> Tracer:
+    x = as_tracer(operand)
+    dim = sh.axis_of(axis, len(x.shape), "slice_in_dim")
+    return x[(builtins.slice(None),) * dim + (builtins.slice(start_index, limit_index, stride),)]
+
+
+def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Tracer:
+    """`slice_size` elements from a traced place on, which is moved so that they fit."""
+    x = as_tracer(operand)
+    dim = sh.axis_of(axis, len(x.shape), "dynamic_slice")
+    n = x.shape[dim]
+    start = as_tracer(start_index)
+    if start.splat is not None:
+        first = max(0, min(start.splat + n * (start.splat < 0), n - slice_size))
+        return sh.slice_dim(x, dim, first, first + slice_size)
+    start = el.clip(el.where(el.less(start, 0), el.add(start, n), start), 0, n - slice_size)
+    places = el.add(start, creation.arange(slice_size, dtype=start.dtype))
+    return indexing.take(x, places, dim, mode="clip")
+
+
+def dynamic_slice(operand: Any, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> Tracer:
+    x = as_tracer(operand)
+    for dim, (start, size) in enumerate(zip(start_indices, slice_sizes)):
+        x = dynamic_slice_in_dim(x, start, size, dim)
+    return x
+
+
+def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> Tracer:
+    x = dynamic_slice_in_dim(operand, index, 1, axis)
+    return x if keepdims else sh.squeeze(x, axis)
+
+
+def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Tracer:
+    """Low, high and interior padding of each dimension; negative amounts remove."""
+    x = as_tracer(operand)
+    value = ops.convert(as_tracer(padding_value), x.element)
+    if value.splat is None:
+        raise TypeError(f"{user_line()}: pad takes a number as padding_value, got {value!r}")
+    low, high, interior = zip(*padding_config) if padding_config else ((), (), ())
+    x = ops.pad(x, value.splat, [max(n, 0) for n in low], [max(n, 0) for n in high], interior)
+    return ops.slice_in_dims(x, [max(-n, 0) for n in low],
+                             [size + min(n, 0) for size, n in zip(x.shape, high)],
+                             [1] * len(x.shape))
+
+
+def reduce_sum(operand: Any, axes: Any) -> Tracer:
+    return reductions.sum(operand, axes)
+
+
+def reduce_max(operand: Any, axes: Any) -> Tracer:
+    return reductions.max(operand, axes)
+
+
+def reduce_min(operand: Any, axes: Any) -> Tracer:
+    return reductions.min(operand, axes)
+
+
+def cumsum(operand: Any, axis: int = 0) -> Tracer:
+    return reductions.cumsum(operand, axis)
+
+
+def cumprod(operand: Any, axis: int = 0) -> Tracer:
+    return reductions.cumprod(operand, axis)
+
+
+# Giles, Approximating the erfinv function (2010): polynomials in w - 2.5 and sqrt(w) - 3,
+# highest power first, for w = -log(1 - x^2) below and above 5.
+_ERF_INV_NEAR = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+                 -0.00125372503, -0.00417768164, 0.246640727, 1.50140941)
+_ERF_INV_FAR = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
+                -0.0076224613, 0.00943887047, 1.00167406, 2.83297682)
+
+
+def erf_inv(x: Any) -> Tracer:
+    """The inverse of the error function, computed in float32."""
+    x = el.inexact(x)
+    wide = ops.convert(x, elements.FLOAT32)
+    w = el.negative(el.log1p(el.negative(el.square(wide))))
+    near = el.less(w, 5.0)
+    t = el.where(near, el.subtract(w, 2.5), el.subtract(el.sqrt(w), 3.0))
+    result = None
+    for a, b in zip(_ERF_INV_NEAR, _ERF_INV_FAR):
+        c = el.where(near, ops.full(a, t), ops.full(b, t))
+        result = c if result is None else el.add(c, el.multiply(result, t))
+    at_end = el.equal(el.abs(wide), 1.0)
+    result = el.where(at_end, el.multiply(wide, math.inf), el.multiply(result, wide))
+    return ops.convert(result, x.element)

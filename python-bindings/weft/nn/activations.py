@@ -1,0 +1,129 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Activation functions."""
+
+import math
+from typing import Any
+
+from ..numpy import elementwise as el
+from ..numpy import shapes as sh
+from ..tracing import ops
+from ..tracing.graph import as_tracer
+from ..tracing.tracer import Tracer
+
+
+def identity(x: Any) -> Tracer:
+    return as_tracer(x)
+
+
+def relu(x: Any) -> Tracer:
+    """max(x, 0), whose derivative at 0 is 0."""
+    x = as_tracer(x)
+    return el.where(el.less_equal(x, 0), ops.zeros_like(x), x)
+
+
+def relu6(x: Any) -> Tracer:
+    """x limited to 0 and 6."""
+    return el.minimum(el.maximum(x, 0), 6.0)
+
+
+def sigmoid(x: Any) -> Tracer:
+    """1 / (1 + exp(-x))."""
+    x = el.inexact(x)
+    return el.divide(1, el.add(1, el.exp(el.negative(x))))
+
+
+def silu(x: Any) -> Tracer:
+    """x * sigmoid(x)."""
+    x = el.inexact(x)
+    return el.multiply(x, sigmoid(x))
+
+
+swish = silu
+
+
+def softplus(x: Any) -> Tracer:
+    """log(1 + exp(x))."""
+    return el.logaddexp(x, 0.0)
+
+
+def log_sigmoid(x: Any) -> Tracer:
+    return el.negative(softplus(el.negative(el.inexact(x))))
+
+
+def soft_sign(x: Any) -> Tracer:
+    x = el.inexact(x)
+    return el.divide(x, el.add(el.abs(x), 1))
+
+
+def squareplus(x: Any, b: Any = 4) -> Tracer:
+    """(x + sqrt(x * x + b)) / 2."""
+    x = el.inexact(x)
+    return el.divide(el.add(x, el.sqrt(el.add(el.square(x), b))), 2)
+
+
+def mish(x: Any) -> Tracer:
+    x = el.inexact(x)
+    return el.multiply(x, el.tanh(softplus(x)))
+
+
+def _where_positive(x: Tracer, positive: Tracer, other: Any) -> Tracer:
+    return el.where(el.greater(x, 0), positive, other)
+
+
+def _below(x: Tracer) -> Tracer:
+    """x where it is not positive, and 0 elsewhere, so that exp does not overflow."""
+    return _where_positive(x, ops.zeros_like(x), x)
+
+
+def elu(x: Any, alpha: Any = 1.0) -> Tracer:
+    x = el.inexact(x)
+    return _where_positive(x, x, el.multiply(alpha, el.expm1(_below(x))))
+
+
+def celu(x: Any, alpha: Any = 1.0) -> Tracer:
+    x = el.inexact(x)
+    return _where_positive(x, x, el.multiply(alpha, el.expm1(el.divide(_below(x), alpha))))
+
+
+def selu(x: Any) -> Tracer:
+    return el.multiply(1.0507009873554804934193349852946, elu(x, 1.6732632423543772848170429916717))
+
+
+def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Tracer:
+    x = el.inexact(x)
+    return el.where(el.greater_equal(x, 0), x, el.multiply(negative_slope, x))
+
+
+def hard_tanh(x: Any) -> Tracer:
+    x = as_tracer(x)
+    return el.where(el.greater(x, 1), 1, el.where(el.less(x, -1), -1, x))
+
+
+def hard_sigmoid(x: Any) -> Tracer:
+    return el.divide(relu6(el.add(x, 3.0)), 6.0)
+
+
+def hard_silu(x: Any) -> Tracer:
+    x = el.inexact(x)
+    return el.multiply(x, hard_sigmoid(x))
+
+
+hard_swish = hard_silu
+
+
+def gelu(x: Any, approximate: bool = True) -> Tracer:
+    """x times the normal distribution's integral up to x: by tanh, or exact by erf."""
+    x = el.inexact(x)
+    if approximate:
+        cube = el.multiply(x, el.square(x))
+        inner = el.multiply(math.sqrt(2 / math.pi), el.add(x, el.multiply(0.044715, cube)))
+        return el.multiply(x, el.multiply(0.5, el.add(1.0, el.tanh(inner))))
+    half = el.multiply(0.5, x)
+    return el.multiply(half, el.add(1.0, el.erf(el.multiply(x, math.sqrt(0.5)))))
+
+
+def glu(x: Any, axis: int = -1) -> Tracer:
+    """One half times the sigmoid of the other."""
+    first, second = sh.split(x, 2, axis)
+    return el.multiply(first, sigmoid(second))

@@ -1,0 +1,267 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions that combine elements along dimensions.
+
+Sums of bfloat16 are formed in float32, as in JAX; sums of bools and int8 in int32.
+"""
+
+import builtins
+import math
+from typing import Any, Callable
+
+from ..tracing import elements, ops
+from ..tracing.elements import ElementType
+from ..tracing.graph import as_tracer
+from ..tracing.locations import user_line
+from ..tracing.tracer import Tracer
+from . import elementwise as el
+from . import shapes as sh
+
+
+def _keep(result: Tracer, x: Tracer, dims: tuple[int, ...], keepdims: bool) -> Tracer:
+    """`result` with the reduced dimensions of x as dimensions of size 1."""
+    if not keepdims:
+        return result
+    return ops.reshape(result, tuple(1 if d in dims else n for d, n in enumerate(x.shape)))
+
+
+def _masked(x: Tracer, where: Any, neutral: Any) -> Tracer:
+    return x if where is None else el.where(where, x, ops.full(neutral, x))
+
+
+def _sum_type(x: Tracer, dtype: Any) -> tuple[ElementType, ElementType]:
+    """The types of a sum and of its result."""
+    result = x.element if dtype is None else elements.element_type(dtype)
+    if dtype is None and result in (elements.BOOL, elements.INT8):
+        result = elements.INT32
+    return elements.FLOAT32 if result is elements.BFLOAT16 else result, result
+
+
+def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,  # noqa: A001
+        initial: Any = None, where: Any = None) -> Tracer:
+    x = as_tracer(x)
+    dims = sh.axes_of(axis, len(x.shape), "sum")
+    computed, result = _sum_type(x, dtype)
+    terms = _masked(ops.convert(x, computed), where, 0)
+    total = _keep(ops.reduce("sum", terms, dims), terms, dims, keepdims)
+    if initial is not None:
+        total = el.add(total, initial)
+    return ops.convert(total, result)
+
+
+def _count(x: Tracer, dims: tuple[int, ...], where: Any, keepdims: bool) -> Any:
+    """How many elements a mean is over: a number, or a tensor under a mask."""
+    if where is None:
+        return math.prod(x.shape[dim] for dim in dims)
+    mask = el.broadcast_tracer(el.to_bool(where), x.shape)
+    return sum(mask, dims, elements.FLOAT32, keepdims)
+
+
+def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,
+         where: Any = None) -> Tracer:
+    x = as_tracer(x)
+    dims = sh.axes_of(axis, len(x.shape), "mean")
+    result = elements.to_inexact(x.element) if dtype is None else elements.element_type(dtype)
+    computed = elements.FLOAT32 if result is elements.BFLOAT16 else result
+    total = sum(x, dims, computed, keepdims, where=where)
+    return ops.convert(el.divide(total, _count(x, dims, where, keepdims)), result)
+
+
+def average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Tracer:
+    """The mean, weighted if weights of the shape of x are given."""
+    if weights is None:
+        return mean(x, axis, keepdims=keepdims)
+    x, weights = el.together("average", x, weights, inexact=True)
+    return el.divide(sum(el.multiply(x, weights), axis, keepdims=keepdims),
+                     sum(weights, axis, keepdims=keepdims))
+
+
+def var(x: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False,
+        where: Any = None, mean: Any = None, correction: Any = None) -> Tracer:
+    """The mean of squared distances from the mean; `ddof` is taken from the count."""
+    x = as_tracer(x)
+    dims = sh.axes_of(axis, len(x.shape), "var")
+    result = elements.to_inexact(x.element) if dtype is None else elements.element_type(dtype)
+    computed = elements.FLOAT32 if result is elements.BFLOAT16 else result
+    x = ops.convert(x, computed)
+    if mean is None:
+        mean = _mean(x, dims, keepdims=True, where=where)
+    squares = el.square(el.subtract(x, mean))
+    count = el.subtract(_count(x, dims, where, keepdims), ddof if correction is None else correction)
+    total = sum(squares, dims, keepdims=keepdims, where=where)
+    return ops.convert(el.divide(total, count), result)
+
+
+_mean = mean
+
+
+def std(x: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False,
+        where: Any = None, mean: Any = None, correction: Any = None) -> Tracer:
+    return el.sqrt(var(x, axis, dtype, ddof, keepdims, where, mean, correction))
+
+
+def _limits(element: ElementType) -> tuple[Any, Any]:
+    if element.kind == "f":
+        return -math.inf, math.inf
+    if element.kind == "b":
+        return False, True
+    limit = 1 << (element.bits - 1)
+    return -limit, limit - 1
+
+
+def _extreme(kind: str, combine: Callable, x: Any, axis: Any, keepdims: bool, initial: Any,
+             where: Any) -> Tracer:
+    x = as_tracer(x)
+    dims = sh.axes_of(axis, len(x.shape), kind)
+    if where is not None and initial is None:
+        raise ValueError(f"{user_line()}: {kind} with `where` needs `initial`, the result where "
+                         "nothing is selected")
+    terms = _masked(x, where, _limits(x.element)[kind == "min"])
+    result = _keep(ops.reduce(kind, terms, dims), terms, dims, keepdims)
+    if initial is None:
+        return ops.convert(result, x.element)
+    return combine(result, ops.convert(as_tracer(initial), x.element))
+
+
+def max(x: Any, axis: Any = None, keepdims: bool = False, initial: Any = None,  # noqa: A001
+        where: Any = None) -> Tracer:
+    return _extreme("max", el.maximum, x, axis, keepdims, initial, where)
+
+
+def min(x: Any, axis: Any = None, keepdims: bool = False, initial: Any = None,  # noqa: A001
+        where: Any = None) -> Tracer:
+    return _extreme("min", el.minimum, x, axis, keepdims, initial, where)
+
+
+amax, amin = max, min
+
+
+def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Tracer:
+    """The distance from the smallest element to the largest."""
+    return el.subtract(max(x, axis, keepdims), min(x, axis, keepdims))
+
+
+def any(x: Any, axis: Any = None, keepdims: bool = False) -> Tracer:  # noqa: A001
+    return max(el.to_bool(x), axis, keepdims)
+
+
+def all(x: Any, axis: Any = None, keepdims: bool = False) -> Tracer:  # noqa: A001
+    return min(el.to_bool(x), axis, keepdims)
+
+
+def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Tracer:
+    return sum(el.to_bool(x), axis, keepdims=keepdims)
+
+
+def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tracer:
+    """The product, half with half until one element is left: a tensor that is split
+    over devices along the dimension is moved."""
+    x = as_tracer(x)
+    dims = sh.axes_of(axis, len(x.shape), "prod")
+    computed, result = _sum_type(x, dtype)
+    terms = ops.convert(x, computed)
+    for dim in dims:
+        while (n := terms.shape[dim]) > 1:
+            half = n // 2
+            halves = el.multiply(sh.slice_dim(terms, dim, 0, half),
+                                 sh.slice_dim(terms, dim, half, 2 * half))
+            rest = [sh.slice_dim(terms, dim, 2 * half, n)] if n % 2 else []
+            terms = ops.concatenate([halves, *rest], dim)
+    kept = tuple(n for d, n in enumerate(terms.shape) if keepdims or d not in dims)
+    return ops.convert(ops.reshape(terms, kept), result)
+
+
+def _running(combine: Callable, neutral: int, x: Any, axis: Any, dtype: Any) -> Tracer:
+    """Combines every element with those before it, in a number of steps that is the
+    logarithm of the size."""
+    x = as_tracer(x)
+    if axis is None:
+        x, axis = sh.ravel(x), 0
+    dim = sh.axis_of(axis, len(x.shape), "cumsum")
+    computed, result = _sum_type(x, x.element if dtype is None and x.element.kind == "i" else dtype)
+    terms, distance = ops.convert(x, computed), 1
+    while distance < (n := terms.shape[dim]):
+        front = terms.shape[:dim] + (distance,) + terms.shape[dim + 1:]
+        shifted = ops.concatenate(
+            [Tracer(None, None, front, terms.element, False, neutral),
+             sh.slice_dim(terms, dim, 0, n - distance)], dim)
+        terms, distance = combine(terms, shifted), 2 * distance
+    return ops.convert(terms, result)
+
+
+def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Tracer:
+    """Sums of the elements up to each place."""
+    return _running(el.add, 0, x, axis, dtype)
+
+
+def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> Tracer:
+    """Products of the elements up to each place."""
+    return _running(el.multiply, 1, x, axis, dtype)
+
+
+def _argument(extreme: Callable, x: Any, axis: Any, keepdims: bool) -> Tracer:
+    """The smallest index at which the extreme, or else a NaN, is."""
+    x = as_tracer(x)
+    shape = (1,) * len(x.shape) if axis is None else None
+    if axis is None:
+        x, axis = sh.ravel(x), 0
+    dim = sh.axis_of(axis, len(x.shape), "argmax")
+    here = el.equal(x, extreme(x, dim, True))
+    if x.element.kind == "f":
+        here = el.logical_or(here, el.isnan(x))
+    n = x.shape[dim]
+    index = el.where(here, ops.iota(x.shape, elements.INT32, dim), n)
+    result = min(index, dim, keepdims)
+    return ops.reshape(result, shape) if shape and keepdims else result
+
+
+def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Tracer:
+    """The index of the largest element, the first one of several."""
+    return _argument(max, x, axis, keepdims)
+
+
+def argmin(x: Any, axis: int | None = None, keepdims: bool = False) -> Tracer:
+    """The index of the smallest element, the first one of several."""
+    return _argument(min, x, axis, keepdims)
+
+
+def logsumexp(x: Any, axis: Any = None, keepdims: bool = False, where: Any = None) -> Tracer:
+    """log(sum(exp(x))), which does not overflow."""
+    from ..autodiff import stop_gradient
+    x = el.inexact(x)
+    dims = sh.axes_of(axis, len(x.shape), "logsumexp")
+    largest = max(x, dims, True, initial=-math.inf, where=where)
+    largest = stop_gradient(el.where(el.isfinite(largest), largest, ops.zeros_like(largest)))
+    total = sum(el.exp(el.subtract(x, largest)), dims, keepdims=True, where=where)
+    result = el.add(el.log(total), largest)
+    if keepdims:
+        return result
+    return ops.reshape(result, tuple(n for d, n in enumerate(x.shape) if d not in dims))
+
+
+def trace(x: Any) -> Tracer:
+    """The sum of the diagonal of the first two dimensions."""
+    return sum(diagonal(x), -1)
+
+
+def diagonal(x: Any) -> Tracer:
+    """The diagonal of the first two dimensions, as the last dimension."""
+    x = as_tracer(x)
+    if len(x.shape) < 2:
+        raise ValueError(f"{user_line()}: diagonal takes a tensor of rank 2 or more, got {x!r}")
+    n = builtins.min(x.shape[:2])
+    x = sh.slice_dim(sh.slice_dim(x, 0, 0, n), 1, 0, n)
+    on = ops.compare("eq", ops.iota(x.shape, elements.INT32, 0), ops.iota(x.shape, elements.INT32, 1))
+    return sh.moveaxis(sum(el.where(on, x, ops.zeros_like(x)), 1), 0, -1)
+
+
+def diag(x: Any) -> Tracer:
+    """The diagonal of a matrix, or the matrix with a vector as its diagonal."""
+    x = as_tracer(x)
+    if len(x.shape) == 2:
+        return diagonal(x)
+    if len(x.shape) != 1:
+        raise ValueError(f"{user_line()}: diag takes a tensor of rank 1 or 2, got {x!r}")
+    shape = (x.size, x.size)
+    on = ops.compare("eq", ops.iota(shape, elements.INT32, 0), ops.iota(shape, elements.INT32, 1))
+    return el.where(on, x, ops.zeros_like(x))

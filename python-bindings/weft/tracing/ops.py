@@ -1,0 +1,267 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The ops of a graph, one function each, on tensors whose shapes and types fit.
+
+What broadcasting, promotion and defaults mean is for weft.numpy to say. The only
+cleverness here is to emit nothing for an op that does nothing, and to make a
+literal of an op that moves the elements of one.
+"""
+
+import math
+from typing import Any, Sequence
+
+from . import elements
+from .elements import ElementType
+from .graph import check_shape, current_graph, literal, type_text
+from .tracer import Tracer
+
+Shape = tuple[int, ...]
+
+
+def _type(x: Tracer) -> str:
+    return type_text(x.shape, x.element)
+
+
+def _list(numbers: Sequence[int]) -> str:
+    return "[" + ", ".join(map(str, numbers)) + "]"
+
+
+# ===----------------------------------------------------------------------===
+# Elementwise
+# ===----------------------------------------------------------------------===
+
+
+def unary(op: str, x: Tracer) -> Tracer:
+    graph = current_graph()
+    return graph.add(f"{op} {graph.use(x)} : {_type(x)}", x.shape, x.element, x.weak)
+
+
+def binary(op: str, x: Tracer, y: Tracer, weak: bool = False) -> Tracer:
+    graph = current_graph()
+    return graph.add(f"{op} {graph.use(x)}, {graph.use(y)} : {_type(x)}", x.shape, x.element, weak)
+
+
+def compare(predicate: str, x: Tracer, y: Tracer) -> Tracer:
+    """`predicate` is one of arith.cmpf or arith.cmpi."""
+    graph = current_graph()
+    op = "arith.cmpf" if x.element.kind == "f" else "arith.cmpi"
+    return graph.add(f"{op} {predicate}, {graph.use(x)}, {graph.use(y)} : {_type(x)}",
+                     x.shape, elements.BOOL)
+
+
+def select(condition: Tracer, x: Tracer, y: Tracer, weak: bool = False) -> Tracer:
+    graph = current_graph()
+    return graph.add(
+        f"arith.select {graph.use(condition)}, {graph.use(x)}, {graph.use(y)} : "
+        f"{_type(condition)}, {_type(x)}", x.shape, x.element, weak)
+
+
+def _cast(op: str, x: Tracer, element: ElementType) -> Tracer:
+    graph = current_graph()
+    result = type_text(x.shape, element)
+    return graph.add(f"{op} {graph.use(x)} : {_type(x)} to {result}", x.shape, element)
+
+
+def bitcast(x: Tracer, element: ElementType) -> Tracer:
+    return _cast("arith.bitcast", x, element)
+
+
+def convert(x: Tracer, element: ElementType, weak: bool = False) -> Tracer:
+    """The numbers of x in another type; anything but zero is true."""
+    source = x.element
+    if source is element:
+        if x.weak == weak:
+            return x
+        return Tracer(x.graph, x.name, x.shape, element, weak, x.splat)
+    if x.splat is not None:
+        # A Python number must fit; one that the user converts wraps around.
+        fits = x.weak and source.kind == "i" and element.kind == "i"
+        number = x.splat if fits else _convert_number(x.splat, element)
+        return literal(number, x.shape, element, weak)
+    if element.kind == "b":
+        result = compare("une" if source.kind == "f" else "ne", x, zeros_like(x))
+    elif source.kind == "f" and element.kind == "f":
+        result = _convert_float(x, element)
+    elif source.kind == "f":
+        result = _cast("arith.fptosi", x, element)
+    elif element.kind == "f":
+        result = _cast("arith.uitofp" if source.kind == "b" else "arith.sitofp", x, element)
+    elif source.kind == "b":
+        result = _cast("arith.extui", x, element)
+    else:
+        result = _cast("arith.extsi" if source.bits < element.bits else "arith.trunci", x, element)
+    result.weak = weak
+    return result
+
+
+def _convert_float(x: Tracer, element: ElementType) -> Tracer:
+    return _cast("arith.extf" if x.element.bits < element.bits else "arith.truncf", x, element)
+
+
+def _convert_number(value: Any, element: ElementType) -> Any:
+    """`value` in another type; integers wrap around as in a conversion of a tensor."""
+    if element.kind == "b":
+        return bool(value)
+    if element.kind == "f":
+        return float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        value = 0 if value != value else math.copysign(2**63, value)
+    if isinstance(value, float):  # saturates
+        limit = 1 << (element.bits - 1)
+        return min(max(int(value), -limit), limit - 1)
+    half = 1 << (element.bits - 1)
+    return (int(value) + half) % (2 * half) - half
+
+
+# ===----------------------------------------------------------------------===
+# Creation
+# ===----------------------------------------------------------------------===
+
+
+def full(value: Any, like: Tracer) -> Tracer:
+    """A literal of the shape and type of another value."""
+    return literal(value, like.shape, like.element)
+
+
+def zeros_like(x: Tracer) -> Tracer:
+    return full(0, x)
+
+
+def iota(shape: Shape, element: ElementType, dim: int) -> Tracer:
+    check_shape(shape)
+    if shape[dim] == 1:
+        return literal(0, shape, element)
+    return current_graph().add(f"weft.iota dim = {dim} : {type_text(shape, element)}",
+                               shape, element)
+
+
+# ===----------------------------------------------------------------------===
+# Shapes
+# ===----------------------------------------------------------------------===
+
+
+def _reshaped(x: Tracer, shape: Shape, op: str, attributes: str = "") -> Tracer:
+    if x.splat is not None:
+        return Tracer(None, None, shape, x.element, x.weak, x.splat)
+    graph = current_graph()
+    return graph.add(f"{op} {graph.use(x)}{attributes} : {_type(x)} -> "
+                     f"{type_text(shape, x.element)}", shape, x.element, x.weak)
+
+
+def reshape(x: Tracer, shape: Shape) -> Tracer:
+    if shape == x.shape:
+        return x
+    return _reshaped(x, shape, "weft.reshape")
+
+
+def broadcast_in_dim(x: Tracer, shape: Shape, dims: Sequence[int]) -> Tracer:
+    """Dimension i of x becomes dims[i] of the result; one of size 1 is repeated."""
+    if shape == x.shape:
+        return x
+    check_shape(shape)
+    return _reshaped(x, shape, "weft.broadcast", f" dims = {_list(dims)}")
+
+
+def transpose(x: Tracer, permutation: Sequence[int]) -> Tracer:
+    if list(permutation) == list(range(len(x.shape))):
+        return x
+    shape = tuple(x.shape[dim] for dim in permutation)
+    return _reshaped(x, shape, "weft.transpose", f" dims = {_list(permutation)}")
+
+
+def slice_in_dims(x: Tracer, starts: Sequence[int], limits: Sequence[int],
+                  strides: Sequence[int]) -> Tracer:
+    shape = tuple(-((start - limit) // stride)
+                  for start, limit, stride in zip(starts, limits, strides))
+    if shape == x.shape:
+        return x
+    check_shape(shape)
+    return _reshaped(x, shape, "weft.slice", f" starts = {_list(starts)} limits = {_list(limits)} "
+                                             f"strides = {_list(strides)}")
+
+
+def concatenate(parts: Sequence[Tracer], dim: int) -> Tracer:
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    size = sum(part.shape[dim] for part in parts)
+    shape = first.shape[:dim] + (size,) + first.shape[dim + 1:]
+    graph = current_graph()
+    operands = ", ".join(graph.use(part) for part in parts)
+    types = ", ".join(_type(part) for part in parts)
+    return graph.add(f"weft.concat {operands} dim = {dim} : ({types}) -> "
+                     f"{type_text(shape, first.element)}", shape, first.element)
+
+
+def pad(x: Tracer, value: Any, low: Sequence[int], high: Sequence[int],
+        interior: Sequence[int]) -> Tracer:
+    """Puts `value` around the elements and between them; amounts are not negative."""
+    from .graph import number_text
+    shape = tuple(a + size + (size - 1) * i + b
+                  for size, a, b, i in zip(x.shape, low, high, interior))
+    if shape == x.shape:
+        return x
+    graph = current_graph()
+    number = number_text(value, x.element)
+    typed = number if x.element.kind == "b" else f"{number} : {x.element.mlir}"
+    return graph.add(
+        f"weft.pad {graph.use(x)} low = {_list(low)} high = {_list(high)} "
+        f"interior = {_list(interior)} value = {typed} : {_type(x)} -> "
+        f"{type_text(shape, x.element)}", shape, x.element, x.weak)
+
+
+# ===----------------------------------------------------------------------===
+# Reductions, products, gathers
+# ===----------------------------------------------------------------------===
+
+
+def reduce(kind: str, x: Tracer, dims: Sequence[int]) -> Tracer:
+    """`kind` is sum, max or min."""
+    if not dims:
+        return x
+    shape = tuple(size for dim, size in enumerate(x.shape) if dim not in dims)
+    graph = current_graph()
+    return graph.add(
+        f"weft.reduce {kind} {graph.use(x)} dims = {_list(sorted(dims))} : {_type(x)} -> "
+        f"{type_text(shape, x.element)}", shape, x.element, x.weak)
+
+
+def _pairs(name: str, lhs: Sequence[int], rhs: Sequence[int]) -> str:
+    return f" {name} = {_list(lhs)} x {_list(rhs)}" if lhs else ""
+
+
+def dot_general(x: Tracer, y: Tracer, contracting: tuple, batching: tuple,
+                element: ElementType) -> Tracer:
+    """`contracting` and `batching` are pairs of lists of dimensions."""
+    taken_x = set(contracting[0]) | set(batching[0])
+    taken_y = set(contracting[1]) | set(batching[1])
+    shape = (tuple(x.shape[dim] for dim in batching[0])
+             + tuple(size for dim, size in enumerate(x.shape) if dim not in taken_x)
+             + tuple(size for dim, size in enumerate(y.shape) if dim not in taken_y))
+    graph = current_graph()
+    return graph.add(
+        f"weft.dot_general {graph.use(x)}, {graph.use(y)}{_pairs('batching', *batching)}"
+        f"{_pairs('contracting', *contracting)} : ({_type(x)}, {_type(y)}) -> "
+        f"{type_text(shape, element)}", shape, element, x.weak and y.weak)
+
+
+def gather(x: Tracer, indices: Tracer, dim: int, batching: tuple = ((), ())) -> Tracer:
+    """Elements of x along `dim`; indices outside are clamped. The dimensions of the
+    indices that are not batching take the place of `dim`."""
+    rest = tuple(size for i, size in enumerate(indices.shape) if i not in batching[1])
+    shape = x.shape[:dim] + rest + x.shape[dim + 1:]
+    graph = current_graph()
+    return graph.add(
+        f"weft.gather {graph.use(x)}, {graph.use(indices)} dim = {dim}"
+        f"{_pairs('batching', *batching)} : ({_type(x)}, {_type(indices)}) -> "
+        f"{type_text(shape, x.element)}", shape, x.element, x.weak)
+
+
+def scatter_add(updates: Tracer, indices: Tracer, dim: int, shape: Shape,
+                batching: tuple = ((), ())) -> Tracer:
+    """Zeros of this shape plus each update at its index: the transpose of gather."""
+    graph = current_graph()
+    return graph.add(
+        f"weft.scatter_add {graph.use(updates)}, {graph.use(indices)} dim = {dim}"
+        f"{_pairs('batching', *batching)} : ({_type(updates)}, {_type(indices)}) -> "
+        f"{type_text(shape, updates.element)}", shape, updates.element)

@@ -1,0 +1,154 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`trace`: from a function and the shapes of its arguments to a module of form 1."""
+
+import dataclasses
+import functools
+import re
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from .. import tree as trees
+from ..resolve import resolve_shardings
+from ..shape import ShapeDtypeStruct
+from ..sharding import mesh_to_mlir, to_mlir
+from .donation import match_donations
+from .elements import element_type
+from .graph import Graph, Module, as_tracer, check_shape
+from .locations import quote, user_line
+from .tracer import Tracer
+
+MESH_SYMBOL = "mesh"
+
+
+@dataclasses.dataclass(frozen=True)
+class TracedProgram:
+    """The module, and what its arguments and results are called."""
+
+    text: str
+    inputs: list[tuple[str, ShapeDtypeStruct]]
+    outputs: list[tuple[str, ShapeDtypeStruct]]
+    in_tree: Any
+    out_tree: Any
+
+
+def trace(fn: Callable, args: Sequence[Any], *, mesh: Any = None,
+          arg_names: Sequence[str] | None = None, in_shardings: Any = None,
+          out_shardings: Any = None, donate: Sequence[int] = ()) -> TracedProgram:
+    """Calls fn with tensors of the shapes and types of the leaves of `args`: NumPy
+    arrays, numbers or ShapeDtypeStructs.
+
+    `in_shardings` and `out_shardings` are prefix trees of the arguments and of the
+    result. A result that takes the place of an argument of which `donate` has the
+    number carries its name: it is the argument's next value.
+    """
+    args = tuple(args)
+    names = list(arg_names) if arg_names is not None else [f"arg{i}" for i in range(len(args))]
+    inputs = [leaf for name, arg in zip(names, args, strict=True)
+              for leaf in trees.flatten_with_paths(arg, name)[0]]
+    shardings = resolve_shardings("in_shardings", args, in_shardings, mesh, root=names)
+    mesh = mesh or next((s.mesh for s in shardings if s is not None), None)
+
+    module = Module(mesh)
+    symbol = module.symbol(symbol_of(fn, "main"))
+    location = _location_of(fn, module)
+    with Graph(module) as graph:
+        arguments = [_argument(graph, path, leaf) for path, leaf in inputs]
+        leaves, in_tree = trees.flatten(args)
+        result = fn(*in_tree.unflatten(arguments))
+        root = _result_root(names)
+        results, out_tree = trees.flatten_with_paths(result, root)
+        values = [_result(graph, path, leaf) for path, leaf in results]
+    outputs = [(path, _struct(value)) for (path, _), value in zip(results, values)]
+    out_specs = resolve_shardings("out_shardings", out_tree.unflatten([s for _, s in outputs]),
+                                  out_shardings, mesh, root=root)
+    module.mesh = mesh = mesh or next((s.mesh for s in out_specs if s is not None), module.mesh)
+
+    donated = [path for i in sorted(set(donate))
+               for path, _ in trees.flatten_with_paths(args[i], names[i])[0]]
+    types = {path: (value.shape, value.element) for (path, _), value in zip(inputs, arguments)}
+    renamed = match_donations([(path, types[path]) for path in donated],
+                              [(path, (v.shape, v.element)) for (path, _), v in zip(results, values)])
+    outputs = [(renamed.get(i, path), _struct(values[i], s and s.spec and s))
+               for i, ((path, _), s) in enumerate(zip(outputs, out_specs))]
+
+    def argument_text(i: int) -> str:
+        path = inputs[i][0]
+        attributes = _attributes(path, shardings[i], arguments[i])
+        return f" {attributes} loc({quote(path)}({location}))"
+
+    def result_text(i: int) -> str:
+        return " " + _attributes(outputs[i][0], out_specs[i], values[i])
+
+    main = graph.finish(symbol, values, location, argument_text, result_text, private=False)
+    structs = [(path, _struct(value, s)) for (path, _), value, s in
+               zip(inputs, arguments, shardings)]
+    return TracedProgram(_assemble(module, symbol, main), structs, outputs, in_tree, out_tree)
+
+
+def _assemble(module: Module, symbol: str, main: str) -> str:
+    mesh = mesh_to_mlir(MESH_SYMBOL, module.mesh) + "\n" if module.mesh is not None else ""
+    return ("\n".join(module.locations.definitions) + f"\nmodule @{symbol} {{\n" + mesh + main
+            + "".join(module.functions) + "}\n")
+
+
+def symbol_of(fn: Callable, otherwise: str) -> str:
+    """The name of a function, as far as MLIR takes it; `otherwise` for a lambda."""
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    name = re.sub(r"\W", "_", getattr(fn, "__name__", type(fn).__name__), flags=re.ASCII)
+    return otherwise if name.startswith("_lambda") else name
+
+
+def _location_of(fn: Callable, module: Module) -> str:
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    code = getattr(fn, "__code__", None) or getattr(getattr(fn, "__wrapped__", None), "__code__", None)
+    return module.locations.of_code(code) if code is not None else module.locations.here()
+
+
+def _result_root(names: Sequence[str]) -> str:
+    """What the result is called: "out", unless an argument is."""
+    root = "out"
+    while root in names:
+        root += "_"
+    return root
+
+
+def _argument(graph: Graph, path: str, leaf: Any) -> Tracer:
+    if isinstance(leaf, (bool, int, float)):
+        literal = as_tracer(leaf)
+        return graph.argument((), literal.element, literal.weak)
+    if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
+        raise TypeError(f"argument {path} must be an array, a number or a ShapeDtypeStruct, got "
+                        f"{type(leaf).__name__}; pass it as a static argument (static_argnums), or "
+                        "close over it")
+    try:
+        element = element_type(leaf.dtype)
+        check_shape(leaf.shape)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"argument {path}: {error}") from None
+    return graph.argument(tuple(leaf.shape), element, getattr(leaf, "weak_type", False))
+
+
+def _result(graph: Graph, path: str, leaf: Any) -> Tracer:
+    if not isinstance(leaf, (Tracer, bool, int, float, np.ndarray, np.generic)):
+        raise TypeError(
+            f"{user_line()}: {path} of the traced function must be a tensor or a number, got "
+            f"{leaf!r} of type {type(leaf).__name__}")
+    value = as_tracer(leaf)
+    graph.use(value)  # a tensor of another function is reported here
+    return value
+
+
+def _struct(value: Tracer, sharding: Any = None) -> ShapeDtypeStruct:
+    return ShapeDtypeStruct(value.shape, value.dtype, sharding=sharding)
+
+
+def _attributes(name: str, sharding: Any, value: Tracer) -> str:
+    text = f"weft.name = {quote(name)}"
+    if sharding is not None:
+        attribute = to_mlir(MESH_SYMBOL, sharding.mesh, sharding.spec, len(value.shape))
+        text += f", weft.sharding = #weft.sharding{attribute}"
+    return "{" + text + "}"

@@ -1,0 +1,99 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The value that stands for a tensor while a function is traced.
+
+Operators and methods are attached by weft/numpy/methods.py, since they are the
+functions of weft.numpy.
+"""
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .elements import ElementType
+from .errors import ConcretizationTypeError
+from .locations import user_line
+
+
+class Tracer:
+    """A tensor of a graph: its shape and type are known, its numbers are not.
+
+    A literal, every element of which is the number `splat`, belongs to no graph and
+    has no `name`; it is written where it is used.
+    """
+
+    __slots__ = ("graph", "name", "shape", "element", "weak", "splat")
+    __array_priority__ = 1000  # NumPy's operators leave the work to these
+    __array_ufunc__ = None
+
+    def __init__(self, graph, name: str | None, shape: tuple[int, ...], element: ElementType,
+                 weak: bool = False, splat: Any = None):
+        self.graph, self.name, self.shape = graph, name, shape
+        self.element, self.weak, self.splat = element, weak, splat
+
+    @property
+    def dtype(self):
+        return self.element.numpy
+
+    @property
+    def weak_type(self) -> bool:
+        return self.weak
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        size = 1
+        for dim in self.shape:
+            size *= dim
+        return size
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * max(self.element.bits // 8, 1)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a tensor without dimensions")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak else ""
+        return f"Tracer({self.element.name}[{','.join(map(str, self.shape))}]{weak})"
+
+    __hash__ = None  # == compares elements
+
+    # What only a tensor with numbers could answer.
+
+    def _refuse(self, what: str, remedy: str) -> NoReturn:
+        raise ConcretizationTypeError(
+            f"{user_line()}: {what} of a traced tensor, {self!r}, is not known while the "
+            f"function is traced; {remedy}")
+
+    def __bool__(self) -> bool:
+        self._refuse(
+            "the truth value",
+            "choose with weft.numpy.where(condition, x, y), or decide by a Python value: a shape, "
+            "a closed-over constant or an argument that is not traced")
+
+    def __int__(self) -> int:
+        self._refuse("the number", "use .astype(int) for a tensor of integers")
+
+    def __float__(self) -> float:
+        self._refuse("the number", "use .astype(float) for a tensor of floats")
+
+    def __index__(self) -> int:
+        self._refuse(
+            "the number",
+            "index tensors by tensors (x[i], weft.numpy.take), and pass sizes as Python integers")
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        self._refuse("the array", "use the function of weft.numpy instead of the one of numpy")
+
+    def item(self) -> Any:
+        self._refuse("the number", "return it from the function and look at the result")
+
+    def tolist(self) -> Any:
+        self._refuse("the list", "return the tensor from the function and look at the result")
