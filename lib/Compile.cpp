@@ -8,7 +8,6 @@
 #include "weft/Compile.h"
 
 #include "weft/IR/ValueSharding.h"
-#include "weft/Plan/PlanWriter.h"
 #include "weft/Schedule/ProgramStates.h"
 
 #include "mlir/IR/Verifier.h"
@@ -105,7 +104,7 @@ FailureOr<std::string> compileModule(ModuleOp module,
                                      const CompileOptions &options) {
   if (failed(lowerModule(module, Form::Plan, options)))
     return failure();
-  return writePlan(module, options.target);
+  return writePlan(module, options.target, options.metadata);
 }
 
 FailureOr<std::string> compileText(StringRef text, StringRef name,

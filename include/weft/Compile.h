@@ -25,6 +25,7 @@
 
 #include "weft/Codegen/CpuTarget.h"
 #include "weft/Phases.h"
+#include "weft/Plan/PlanWriter.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -44,6 +45,8 @@ struct CompileOptions {
   /// "data=2,model=4". Axes that are not named keep theirs.
   std::string mesh;
   TargetOptions target;
+  /// Stored in the plan for whoever reads it.
+  PlanMetadata metadata;
   /// Called before passes run, to add timing or printing say; may be null.
   std::function<mlir::LogicalResult(mlir::PassManager &)> configurePasses;
 };

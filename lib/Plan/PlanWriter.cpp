@@ -55,9 +55,6 @@ static std::string summarize(func::FuncOp kernel) {
 static LogicalResult writeKernels(plan::PlanT &plan, ModuleOp module,
                                   const PlanTables &tables,
                                   const TargetOptions &target) {
-  llvm::Expected<CpuTarget> processor = resolveTarget(target);
-  if (!processor)
-    return module.emitError(toString(processor.takeError()));
   std::vector<KernelRequest> requests;
   for (const PlanTables::Kernel &kernel : tables.kernels) {
     auto out = std::make_unique<plan::KernelT>();
@@ -66,11 +63,18 @@ static LogicalResult writeKernels(plan::PlanT &plan, ModuleOp module,
     requests.push_back({kernel.function, kernel.inPlace, out->symbol});
     plan.kernels.push_back(std::move(out));
   }
+  plan.target = std::make_unique<plan::TargetT>();
+  if (!target.machineCode) {
+    plan.target->kind = "none";
+    return success();
+  }
+  llvm::Expected<CpuTarget> processor = resolveTarget(target);
+  if (!processor)
+    return module.emitError(toString(processor.takeError()));
   FailureOr<KernelObject> object = compileKernels(requests, target);
   if (failed(object))
     return failure();
   plan.object.assign(object->elf.begin(), object->elf.end());
-  plan.target = std::make_unique<plan::TargetT>();
   plan.target->kind = "cpu";
   plan.target->processor = processor->cpu;
   plan.target->features = object->cpuFeatures;
@@ -94,7 +98,8 @@ static std::string serialize(const plan::PlanT &plan) {
                      outer.GetSize());
 }
 
-FailureOr<std::string> writePlan(ModuleOp module, const TargetOptions &target) {
+FailureOr<std::string> writePlan(ModuleOp module, const TargetOptions &target,
+                                 const PlanMetadata &metadata) {
   FailureOr<ProgramStates> states = ProgramStates::collect(module);
   if (failed(states))
     return failure();
@@ -122,6 +127,12 @@ FailureOr<std::string> writePlan(ModuleOp module, const TargetOptions &target) {
   for (const sharding::AxisList &group : tables.groups)
     plan.groups.push_back(std::make_unique<plan::AxisListT>(toAxisList(group)));
   plan.constant_data = std::move(tables.constantData);
+  for (const auto &[key, value] : metadata) {
+    auto out = std::make_unique<plan::MetadataT>();
+    out->key = key;
+    out->value = value;
+    plan.metadata.push_back(std::move(out));
+  }
   if (failed(writeKernels(plan, module, tables, target)))
     return failure();
   return serialize(plan);

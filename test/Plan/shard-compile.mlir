@@ -8,6 +8,14 @@
 // RUN: shard-compile %s -o %t.again.plan
 // RUN: cmp %t.plan %t.again.plan
 
+// Without machine code it is the same but for the kernels, and nothing runs it.
+// RUN: shard-compile %s -o %t.none.plan --target=none | FileCheck %s --check-prefix=REPORT
+// RUN: shard-run %t.none.plan --dump=header | FileCheck %s --check-prefix=NONE
+// RUN: not shard-run %t.none.plan --entry init 2>&1 | FileCheck %s --check-prefix=REFUSED
+// NONE: target none
+// NONE: object 0 bytes
+// REFUSED: the plan has no machine code
+
 weft.mesh @mesh = <["data"=2, "model"=2]>
 
 func.func @init() -> (tensor<8x8xf32> {weft.name = "w", weft.sharding = #weft.sharding<@mesh, [{}, {"model"}]>}) {

@@ -40,8 +40,9 @@ static cl::opt<std::string> output("o", cl::desc("Output file"),
 static cl::opt<std::string>
     target("target",
            cl::desc("Machine to compile for: cpu, the one that "
-                    "compiles, or cpu:<processor>"),
-           cl::value_desc("cpu[:x86-64-v3|...]"), cl::init("cpu"),
+                    "compiles, cpu:<processor>, or none: a plan without "
+                    "machine code, to look at"),
+           cl::value_desc("cpu[:x86-64-v3|...]|none"), cl::init("cpu"),
            cl::cat(category));
 static cl::opt<std::string>
     mesh("mesh", cl::desc("Sizes of mesh axes that replace those of the model"),
@@ -75,14 +76,10 @@ static llvm::Error readOptions(CompileOptions &options) {
   options.mesh = mesh;
   if (mesh.getNumOccurrences() && llvm::StringRef(mesh).trim().empty())
     return llvm::createStringError("--mesh: expected name=size, got \"\"");
-  auto [kind, processor] = llvm::StringRef(target).split(':');
-  if (kind != "cpu" || target == "cpu:")
-    return llvm::createStringError(
-        "--target: expected cpu or cpu:<processor>, got \"" + target + "\"");
-  if (!processor.empty())
-    options.target.cpu = processor.str();
-  if (auto known = resolveTarget(options.target); !known)
-    return llvm::createStringError("--target: " + toString(known.takeError()));
+  auto parsed = parseTarget(target);
+  if (!parsed)
+    return llvm::createStringError("--target: " + toString(parsed.takeError()));
+  options.target = *parsed;
   if (emit == Form::Plan && output.empty())
     return llvm::createStringError("a plan needs an output file: -o <file>");
   return llvm::Error::success();
@@ -135,7 +132,7 @@ int main(int argc, char **argv) {
     return 1;
   if (llvm::Error error = writeOutput(*path, *plan))
     return fail(std::move(error));
-  printPlanReport(llvm::outs(), *plan);
+  llvm::outs() << printPlanReport(makePlanReport(*plan));
   std::chrono::duration<double> seconds =
       std::chrono::steady_clock::now() - start;
   llvm::outs() << llvm::format("compiled in %.2f s\n", seconds.count());

@@ -1,26 +1,78 @@
-//===- PlanReport.h - What a plan sends and stores --------------*- C++ -*-===//
+//===- PlanReport.h - What a plan sends, stores and computes ----*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The tables that shard-compile prints: for each entry its collectives with
-// axes, bytes on the wire, count and cause (equal ones in one row), and its
-// memory.
+// The facts of a plan that people look at, read from the plan alone: for each
+// entry its collectives with axes, bytes on the wire, count and cause, its work
+// and its memory. shard-compile prints them (printPlanReport), the Python
+// package hands them out as records.
+//
+// Plain C++ on the plan schema: what only reads plans needs no LLVM for it.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef WEFT_PLAN_PLANREPORT_H
 #define WEFT_PLAN_PLANREPORT_H
 
-#include "llvm/ADT/StringRef.h"
-#include "llvm/Support/raw_ostream.h"
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::plan {
+struct Plan; // the generated FlatBuffers table
+} // namespace weft::plan
 
 namespace weft {
 
-/// `plan` holds the bytes of a plan that writePlan has made.
-void printPlanReport(llvm::raw_ostream &os, llvm::StringRef plan);
+/// Collectives of one entry that are alike in everything but their number.
+struct CollectiveRecord {
+  /// "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute".
+  std::string kind;
+  /// The axes of the group, major to minor: "data", "model:(2)4".
+  std::vector<std::string> axes;
+  /// "sum", "max" or "min"; empty for what only moves data.
+  std::string reduction;
+  /// Bytes that one rank sends, in each of them.
+  uint64_t bytes = 0;
+  int64_t count = 0;
+  /// Why it is there, in words; may be empty.
+  std::string cause;
+  /// The place in the model that it serves; empty and 0 if unknown.
+  std::string file;
+  int64_t line = 0;
+};
+
+struct EntryReport {
+  std::string name;
+  /// In the order of their first start.
+  std::vector<CollectiveRecord> collectives;
+  /// Instructions of each sort.
+  int64_t gemms = 0, launches = 0, copies = 0;
+  /// Estimates for one rank and one call: floating-point operations, bytes that
+  /// instructions read and write in memory, bytes sent.
+  uint64_t flops = 0, memoryTraffic = 0, wireBytes = 0;
+  /// Bytes that live within a call, and the largest sum of those alive at one
+  /// instruction: no layout takes less.
+  uint64_t activationBytes = 0, livenessBytes = 0;
+};
+
+/// Sizes are those of one rank.
+struct PlanReport {
+  std::vector<EntryReport> entries;
+  uint64_t stateBytes = 0, constantBytes = 0, arenaBytes = 0;
+};
+
+PlanReport makePlanReport(const plan::Plan &plan);
+
+/// `bytes` are those of a plan that writePlan has made.
+PlanReport makePlanReport(std::string_view bytes);
+
+/// The tables that shard-compile prints.
+std::string printPlanReport(const PlanReport &report);
 
 } // namespace weft
 

@@ -18,14 +18,20 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <map>
 #include <string>
 
 namespace weft {
 
+/// What a caller stores with a plan, by key. The compiler and the runtime pass
+/// it on unread; keys are `<who>.<what>`, as in "python.signature".
+using PlanMetadata = std::map<std::string, std::string>;
+
 /// Fails, with diagnostics, if a kernel cannot be compiled or the module is no
 /// schedule with planned memory.
 mlir::FailureOr<std::string> writePlan(mlir::ModuleOp module,
-                                       const TargetOptions &target);
+                                       const TargetOptions &target,
+                                       const PlanMetadata &metadata = {});
 
 } // namespace weft
 

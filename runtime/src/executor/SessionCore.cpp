@@ -21,6 +21,10 @@ static constexpr int64_t maxRanks = 1024;
 
 static Status checkMachine(const Plan &plan, const SessionOptions &options) {
   const plan::Target &target = *plan.contents().target();
+  if (view(target.kind()) == "none")
+    return failedPrecondition(
+        "the plan has no machine code: it was compiled for target \"none\", to "
+        "be looked at; compile it for a processor to run it");
   if (view(target.kind()) != "cpu")
     return failedPrecondition(fmt::format(
         "the plan is for target \"{}\", this runtime executes \"cpu\"",

@@ -75,6 +75,10 @@ void Dumper::header() {
         plan.arena_bytes(),
         plan.constant_data() ? plan.constant_data()->size() : 0,
         plan.object() ? plan.object()->size() : 0);
+  if (const auto *metadata = plan.metadata())
+    for (const plan::Metadata *item : *metadata)
+      print("metadata {} {} bytes\n", quoted(item->key()),
+            item->value()->size());
 }
 
 void Dumper::groups() {

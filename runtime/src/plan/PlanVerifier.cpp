@@ -121,7 +121,8 @@ static Status verifyStates(const plan::Plan &plan, const Mesh &mesh) {
 
 static Status verifyKernels(const plan::Plan &plan) {
   const size_t bytes = plan.object() ? plan.object()->size() : 0;
-  if (plan.kernels()->size() != 0 && bytes == 0)
+  const bool isExecutable = view(plan.target()->kind()) != "none";
+  if (isExecutable && plan.kernels()->size() != 0 && bytes == 0)
     return invalidArgument(fmt::format(
         "the plan names {} kernels but has no object", plan.kernels()->size()));
   for (uint32_t i = 0; i < plan.kernels()->size(); ++i)

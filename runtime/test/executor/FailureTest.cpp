@@ -33,6 +33,18 @@ TEST(Failure, OtherTarget) {
                                           "this runtime executes \"cpu\""));
 }
 
+TEST(Failure, NoMachineCode) {
+  SamplePlan sample(2);
+  sample.table.target->kind = "none";
+  sample.table.object.clear();
+  const Status status = creationStatus(sample);
+  EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
+  EXPECT_THAT(status.message(),
+              HasSubstr("the plan has no machine code: it was compiled for "
+                        "target \"none\", to be looked at; compile it for a "
+                        "processor to run it"));
+}
+
 TEST(Failure, MissingFeatures) {
   SamplePlan sample(2);
   sample.table.target->processor = "future";

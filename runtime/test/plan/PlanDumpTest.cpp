@@ -44,11 +44,16 @@ TEST(PlanDump, Entry) {
 TEST(PlanDump, OtherSections) {
   SamplePlan sample(2);
   sample.table.target->features = {"avx2", "fma"};
+  sample.table.metadata.push_back(std::make_unique<plan::MetadataT>());
+  sample.table.metadata[0]->key = "python.signature";
+  sample.table.metadata[0]->value = "{}";
   const Plan plan = sample.build();
   EXPECT_THAT(*plan.dump("header"),
               HasSubstr("target cpu x86-64 features [avx2, fma]\n"
                         "mesh <[\"data\"=2]> ranks 2\n"
                         "arena 384 bytes, constants 0 bytes, object "));
+  EXPECT_THAT(*plan.dump("header"),
+              HasSubstr("metadata \"python.signature\" 2 bytes\n"));
   EXPECT_EQ(*plan.dump("groups"), "groups 1\n  group 0 {\"data\"} size 2\n");
   EXPECT_EQ(*plan.dump("states"),
             "states 1\n  state \"w\" f32[16] local [16] sharding [{}] offset 0 "

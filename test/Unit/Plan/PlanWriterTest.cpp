@@ -268,6 +268,23 @@ TEST_F(PlanWriterTest, CompileTextIsDeterministicAndKnowsWhere) {
   EXPECT_EQ(*first, *second);
 }
 
+TEST_F(PlanWriterTest, MetadataIsStoredUnread) {
+  CompileOptions options;
+  options.target.machineCode = false;
+  options.metadata = {{"b.what", "second"}, {"a.what", "first"}};
+  FailureOr<std::string> bytes =
+      compileText(model, "model.mlir", context, options);
+  ASSERT_TRUE(succeeded(bytes)) << messages;
+  auto plan = unpack(*bytes);
+  ASSERT_EQ(plan->metadata.size(), 2u);
+  EXPECT_EQ(plan->metadata[0]->key, "a.what");
+  EXPECT_EQ(plan->metadata[0]->value, "first");
+  EXPECT_EQ(plan->metadata[1]->value, "second");
+  EXPECT_EQ(plan->target->kind, "none");
+  EXPECT_FALSE(plan->kernels.empty());
+  EXPECT_TRUE(plan->object.empty());
+}
+
 TEST_F(PlanWriterTest, CompileTextReportsErrors) {
   EXPECT_TRUE(failed(compileText("func.func @f(", "model.mlir", context, {})));
   EXPECT_THAT(messages, HasSubstr("expected"));

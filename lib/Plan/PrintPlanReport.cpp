@@ -1,0 +1,116 @@
+//===- PrintPlanReport.cpp - The report of a plan as tables ---------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Plan/PlanReport.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+
+namespace weft {
+
+template <typename... Args>
+static std::string format(const char *pattern, Args... args) {
+  char text[64];
+  std::snprintf(text, sizeof(text), pattern, args...);
+  return text;
+}
+
+static std::string leftJustified(std::string text, size_t width) {
+  text.resize(std::max(text.size(), width), ' ');
+  return text;
+}
+
+/// `data, model:(2)4`
+static std::string join(const std::vector<std::string> &names) {
+  std::string text;
+  for (const std::string &name : names)
+    text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+/// `1.50 MiB`, with three significant digits or all of a small number.
+static std::string printBytes(uint64_t bytes) {
+  static constexpr const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = bytes;
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(units); ++unit)
+    value /= 1024;
+  if (unit == 0)
+    return std::to_string(bytes) + " B";
+  return format(value < 10    ? "%.2f "
+                : value < 100 ? "%.1f "
+                              : "%.0f ",
+                value) +
+         units[unit];
+}
+
+static std::string printCollectives(const EntryReport &entry) {
+  if (entry.collectives.empty())
+    return {};
+  size_t kindWidth = 10, axesWidth = 4;
+  for (const CollectiveRecord &record : entry.collectives) {
+    kindWidth = std::max(kindWidth, record.kind.size());
+    axesWidth = std::max(axesWidth, join(record.axes).size());
+  }
+  std::string text = "  " + leftJustified("collective", kindWidth) + "  " +
+                     leftJustified("axes", axesWidth) +
+                     "  bytes sent  count  cause\n";
+  for (const CollectiveRecord &record : entry.collectives)
+    text += "  " + leftJustified(record.kind, kindWidth) + "  " +
+            leftJustified(join(record.axes), axesWidth) + "  " +
+            format("%10llu  %5lld", (unsigned long long)record.bytes,
+                   (long long)record.count) +
+            "  " + (record.cause.empty() ? "-" : record.cause) + '\n';
+  return text + "  " + std::to_string(entry.wireBytes) +
+         " bytes sent by a rank in one call\n";
+}
+
+/// Counts the instructions of each sort.
+static std::string summarize(const EntryReport &entry) {
+  int64_t collectives = 0;
+  for (const CollectiveRecord &record : entry.collectives)
+    collectives += record.count;
+  std::string text;
+  auto add = [&](int64_t count, const char *one, const char *many) {
+    if (count)
+      text += (text.empty() ? "" : ", ") + std::to_string(count) + " " +
+              (count == 1 ? one : many);
+  };
+  add(entry.gemms, "GEMM", "GEMMs");
+  add(entry.launches, "kernel launch", "kernel launches");
+  add(collectives, "collective", "collectives");
+  add(entry.copies, "copy", "copies");
+  return text.empty() ? "no instructions" : text;
+}
+
+static std::string printMemory(const PlanReport &report) {
+  std::string text = "memory of a rank\n  states       " +
+                     printBytes(report.stateBytes) + "\n";
+  if (report.constantBytes)
+    text += "  constants    " + printBytes(report.constantBytes) + "\n";
+  for (const EntryReport &entry : report.entries) {
+    text += "  activations  " + printBytes(entry.activationBytes) + " in " +
+            entry.name;
+    if (entry.livenessBytes)
+      text +=
+          format(", %.3f times the liveness bound",
+                 double(entry.activationBytes) / double(entry.livenessBytes));
+    text += "\n";
+  }
+  return text + "  arena        " + printBytes(report.arenaBytes) + "\n";
+}
+
+std::string printPlanReport(const PlanReport &report) {
+  std::string text;
+  for (const EntryReport &entry : report.entries)
+    text += "entry " + entry.name + ": " + summarize(entry) + "\n" +
+            printCollectives(entry);
+  return text + printMemory(report);
+}
+
+} // namespace weft

@@ -1,0 +1,160 @@
+//===- PlanReportTest.cpp - The facts of a plan ---------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Plan/PlanReport.h"
+
+#include "weft/runtime/plan_generated.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace weft;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+namespace {
+
+/// A plan with one entry on a mesh <["data"=2, "model"=8]>.
+class PlanReportTest : public testing::Test {
+protected:
+  PlanReportTest() {
+    table.producer = "test";
+    table.target = std::make_unique<plan::TargetT>();
+    for (auto [name, size] : {std::pair("data", 2), std::pair("model", 8)}) {
+      table.mesh.push_back(std::make_unique<plan::MeshAxisT>());
+      table.mesh.back()->name = name;
+      table.mesh.back()->size = size;
+    }
+    addGroup({plan::AxisRef(0, 1, 2)});
+    addGroup({plan::AxisRef(0, 1, 2), plan::AxisRef(1, 2, 4)});
+    table.entries.push_back(std::make_unique<plan::EntryT>());
+    entry().name = "step";
+  }
+
+  plan::EntryT &entry() { return *table.entries[0]; }
+
+  void addGroup(std::vector<plan::AxisRef> axes) {
+    table.groups.push_back(std::make_unique<plan::AxisListT>());
+    table.groups.back()->axes = std::move(axes);
+  }
+
+  template <typename T> plan::InstructionT &add(T operation) {
+    entry().instructions.push_back(std::make_unique<plan::InstructionT>());
+    entry().instructions.back()->operation.Set(std::move(operation));
+    return *entry().instructions.back();
+  }
+
+  void addCollective(plan::CollectiveKind kind, uint32_t group, uint64_t bytes,
+                     std::string cause, std::string location) {
+    plan::CollectiveStartT start;
+    start.kind = kind;
+    start.group = group;
+    start.wire_bytes = bytes;
+    start.reduction = plan::Reduction::Max;
+    plan::InstructionT &instruction = add(std::move(start));
+    instruction.cause = std::move(cause);
+    instruction.location = std::move(location);
+  }
+
+  PlanReport report() const {
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(plan::Plan::Pack(builder, &table));
+    return makePlanReport(
+        *flatbuffers::GetRoot<plan::Plan>(builder.GetBufferPointer()));
+  }
+
+  plan::PlanT table;
+};
+
+TEST_F(PlanReportTest, AnEmptyEntry) {
+  PlanReport empty = report();
+  ASSERT_EQ(empty.entries.size(), 1u);
+  EXPECT_EQ(empty.entries[0].name, "step");
+  EXPECT_THAT(empty.entries[0].collectives, IsEmpty());
+  EXPECT_THAT(printPlanReport(empty),
+              HasSubstr("entry step: no instructions\nmemory of a rank\n"));
+}
+
+TEST_F(PlanReportTest, AlikeCollectivesAreCounted) {
+  using plan::CollectiveKind;
+  addCollective(CollectiveKind::AllReduce, 0, 100, "sum of g", "m.py:7");
+  addCollective(CollectiveKind::AllGather, 1, 60, "w is split", "a:b.py:12");
+  addCollective(CollectiveKind::AllReduce, 0, 100, "sum of g", "m.py:7");
+  addCollective(CollectiveKind::AllReduce, 0, 100, "sum of g", "m.py:8");
+  addCollective(CollectiveKind::AllReduce, 0, 40, "sum of g", "m.py:7");
+  addCollective(CollectiveKind::Permute, 0, 1, "", "");
+  EntryReport step = report().entries[0];
+  ASSERT_EQ(step.collectives.size(), 5u);
+  const CollectiveRecord &reduce = step.collectives[0];
+  EXPECT_EQ(reduce.kind, "all_reduce");
+  EXPECT_THAT(reduce.axes, ElementsAre("data"));
+  EXPECT_EQ(reduce.reduction, "max");
+  EXPECT_EQ(reduce.bytes, 100u);
+  EXPECT_EQ(reduce.count, 2);
+  EXPECT_EQ(reduce.cause, "sum of g");
+  EXPECT_EQ(reduce.file, "m.py");
+  EXPECT_EQ(reduce.line, 7);
+  const CollectiveRecord &gather = step.collectives[1];
+  EXPECT_THAT(gather.axes, ElementsAre("data", "model:(2)4"));
+  EXPECT_EQ(gather.reduction, "");
+  EXPECT_EQ(gather.file, "a:b.py");
+  EXPECT_EQ(gather.line, 12);
+  const CollectiveRecord &permute = step.collectives[4];
+  EXPECT_EQ(permute.kind, "permute");
+  EXPECT_EQ(permute.file, "");
+  EXPECT_EQ(permute.line, 0);
+  EXPECT_EQ(step.wireBytes, 100u * 3 + 60 + 40 + 1);
+  EXPECT_THAT(
+      printPlanReport(report()),
+      HasSubstr("entry step: 6 collectives\n"
+                "  collective  axes              bytes sent  count  cause\n"
+                "  all_reduce  data                     100      2  sum of g\n"
+                "  all_gather  data, model:(2)4          60      1  w is split"
+                "\n"));
+}
+
+TEST_F(PlanReportTest, WorkAndMemory) {
+  plan::InstructionT &gemm = add(plan::GemmT());
+  gemm.flops = 1000;
+  gemm.bytes = 300;
+  plan::InstructionT &launch = add(plan::LaunchT());
+  launch.flops = 10;
+  launch.bytes = 80;
+  add(plan::LaunchT());
+  add(plan::CopyT()).bytes = 8;
+  table.states.push_back(std::make_unique<plan::StateT>());
+  table.states[0]->name = "w";
+  table.states[0]->type = std::make_unique<plan::TensorTypeT>();
+  table.states[0]->bytes = 70;
+  table.constant_data.resize(64);
+  table.arena_bytes = 2048;
+  // 128 for the state, 64 for the constant, the rest for activations.
+  entry().arena_bytes = 128 + 64 + 1500;
+  entry().liveness_bytes = 128 + 64 + 1000;
+  PlanReport report = this->report();
+  const EntryReport &step = report.entries[0];
+  EXPECT_EQ(step.gemms, 1);
+  EXPECT_EQ(step.launches, 2);
+  EXPECT_EQ(step.copies, 1);
+  EXPECT_EQ(step.flops, 1010u);
+  EXPECT_EQ(step.memoryTraffic, 388u);
+  EXPECT_EQ(step.activationBytes, 1500u);
+  EXPECT_EQ(step.livenessBytes, 1000u);
+  EXPECT_EQ(report.stateBytes, 70u);
+  EXPECT_EQ(report.constantBytes, 64u);
+  EXPECT_EQ(report.arenaBytes, 2048u);
+  EXPECT_EQ(printPlanReport(report),
+            "entry step: 1 GEMM, 2 kernel launches, 1 copy\n"
+            "memory of a rank\n"
+            "  states       70 B\n"
+            "  constants    64 B\n"
+            "  activations  1.46 KiB in step, 1.500 times the liveness bound\n"
+            "  arena        2.00 KiB\n");
+}
+
+} // namespace
