@@ -36,6 +36,20 @@ public:
   };
   Result<Place> find(std::string_view name) const;
 
+  /// An input or a state, where the host writes it.
+  struct Destination {
+    const plan::TensorType *type;
+    /// How messages call it.
+    std::string what;
+    /// Of each rank, in the order of the ranks.
+    std::vector<std::byte *> memory;
+    std::vector<bool>::reference isSet;
+  };
+  Result<Destination> stateDestination(std::string_view name);
+  Result<Destination> inputDestination(std::string_view entry,
+                                       std::string_view name);
+  Status setWhole(Result<Destination> destination, const ArrayView &value);
+
   std::shared_ptr<SessionCore> core;
   /// [state], and [entry][input among those that are no states].
   std::vector<bool> stateIsSet;
@@ -77,9 +91,9 @@ Status Session::Impl::noEntry(std::string_view name) const {
                               escaped(name), fmt::join(names, ", ")));
 }
 
-static Status checkValue(const plan::TensorType &type, const ArrayView &value,
-                         const std::string &what) {
-  const auto &shape = *type.global_shape();
+static Status checkValue(const plan::TensorType &type,
+                         const flatbuffers::Vector<int64_t> &shape,
+                         const ArrayView &value, const std::string &what) {
   if (value.dtype == dtypeOf(type.dtype()) &&
       std::equal(shape.begin(), shape.end(), value.shape.begin(),
                  value.shape.end()))
@@ -124,6 +138,50 @@ Result<Session::Impl::Place> Session::Impl::find(std::string_view name) const {
           : std::string("an entry that has run")));
 }
 
+Result<Session::Impl::Destination>
+Session::Impl::stateDestination(std::string_view name) {
+  const auto index = stateIndex(name);
+  if (!index)
+    return notFound(fmt::format("the plan has no state \"{}\"", escaped(name)));
+  const plan::State &state = *contents().states()->Get(*index);
+  std::vector<std::byte *> memory;
+  for (int64_t r = 0; r < core->mesh().ranks(); ++r)
+    memory.push_back(core->rank(r).arena() + state.offset());
+  return Destination{state.type(), fmt::format("state \"{}\"", escaped(name)),
+                     std::move(memory), stateIsSet[*index]};
+}
+
+Result<Session::Impl::Destination>
+Session::Impl::inputDestination(std::string_view entryName,
+                                std::string_view name) {
+  const auto index = entryIndex(entryName);
+  if (!index)
+    return noEntry(entryName);
+  const plan::Entry &entry = *contents().entries()->Get(*index);
+  size_t staged = 0;
+  for (uint32_t i = 0; i < entry.inputs()->size(); ++i) {
+    const plan::Binding &input = *entry.inputs()->Get(i);
+    const bool isWanted = view(input.name()) == name;
+    if (isState(entry, input)) {
+      if (isWanted)
+        return stateDestination(name);
+      continue;
+    }
+    if (!isWanted) {
+      ++staged;
+      continue;
+    }
+    std::vector<std::byte *> memory;
+    for (int64_t r = 0; r < core->mesh().ranks(); ++r)
+      memory.push_back(
+          core->rank(r).program(*index).inputs[staged].staging.data());
+    return Destination{input.type(), fmt::format("input \"{}\"", escaped(name)),
+                       std::move(memory), inputIsSet[*index][i]};
+  }
+  return notFound(fmt::format("entry \"{}\" has no input \"{}\"",
+                              escaped(entryName), escaped(name)));
+}
+
 Session::Session(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 Session::~Session() = default;
 
@@ -137,48 +195,44 @@ Result<std::unique_ptr<Session>> Session::create(Plan plan,
 
 const Plan &Session::plan() const { return impl->core->plan(); }
 
-Status Session::setInput(std::string_view entryName, std::string_view name,
+Status Session::Impl::setWhole(Result<Destination> destination,
+                               const ArrayView &value) {
+  if (!destination.ok())
+    return destination.status();
+  const plan::TensorType &type = *destination->type;
+  WEFT_RETURN_IF_ERROR(
+      checkValue(type, *type.global_shape(), value, destination->what));
+  for (int64_t r = 0; r < core->mesh().ranks(); ++r)
+    extractShard(type, core->mesh(), r, value.data, destination->memory[r]);
+  destination->isSet = true;
+  return {};
+}
+
+Status Session::setInput(std::string_view entry, std::string_view name,
                          const ArrayView &value) {
-  const auto index = impl->entryIndex(entryName);
-  if (!index)
-    return impl->noEntry(entryName);
-  const plan::Entry &entry = *impl->contents().entries()->Get(*index);
-  size_t staged = 0;
-  for (uint32_t i = 0; i < entry.inputs()->size(); ++i) {
-    const plan::Binding &input = *entry.inputs()->Get(i);
-    if (isState(entry, input)) {
-      if (view(input.name()) == name)
-        return setState(name, value);
-      continue;
-    }
-    if (view(input.name()) != name) {
-      ++staged;
-      continue;
-    }
-    WEFT_RETURN_IF_ERROR(checkValue(
-        *input.type(), value, fmt::format("input \"{}\"", escaped(name))));
-    for (int64_t r = 0; r < impl->core->mesh().ranks(); ++r)
-      extractShard(
-          *input.type(), impl->core->mesh(), r, value.data,
-          impl->core->rank(r).program(*index).inputs[staged].staging.data());
-    impl->inputIsSet[*index][i] = true;
-    return {};
-  }
-  return notFound(fmt::format("entry \"{}\" has no input \"{}\"",
-                              escaped(entryName), escaped(name)));
+  return impl->setWhole(impl->inputDestination(entry, name), value);
 }
 
 Status Session::setState(std::string_view name, const ArrayView &value) {
-  const auto index = impl->stateIndex(name);
-  if (!index)
-    return notFound(fmt::format("the plan has no state \"{}\"", escaped(name)));
-  const plan::State &state = *impl->contents().states()->Get(*index);
-  WEFT_RETURN_IF_ERROR(checkValue(*state.type(), value,
-                                  fmt::format("state \"{}\"", escaped(name))));
-  for (int64_t r = 0; r < impl->core->mesh().ranks(); ++r)
-    extractShard(*state.type(), impl->core->mesh(), r, value.data,
-                 impl->core->rank(r).arena() + state.offset());
-  impl->stateIsSet[*index] = true;
+  return impl->setWhole(impl->stateDestination(name), value);
+}
+
+Status Session::setInputShards(std::string_view entry, std::string_view name,
+                               std::span<const ArrayView> parts) {
+  WEFT_ASSIGN_OR_RETURN(Impl::Destination destination,
+                        impl->inputDestination(entry, name));
+  const int64_t ranks = impl->core->mesh().ranks();
+  if (static_cast<int64_t>(parts.size()) != ranks)
+    return invalidArgument(
+        fmt::format("{} needs a part for each of the {} ranks, got {}",
+                    destination.what, ranks, parts.size()));
+  for (int64_t r = 0; r < ranks; ++r)
+    WEFT_RETURN_IF_ERROR(checkValue(
+        *destination.type, *destination.type->local_shape(), parts[r],
+        fmt::format("the part of rank {} of {}", r, destination.what)));
+  for (int64_t r = 0; r < ranks; ++r)
+    std::copy_n(parts[r].data, parts[r].bytes(), destination.memory[r]);
+  destination.isSet = true;
   return {};
 }
 

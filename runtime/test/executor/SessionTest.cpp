@@ -231,6 +231,38 @@ TEST(Session, UnsetAndWrongValues) {
   EXPECT_THAT(session->unsetInputs("train_step"), ElementsAre("x"));
 }
 
+TEST(Session, PartsOfTheRanks) {
+  const auto session = makeSession(SamplePlan(2));
+  const Array w = countingArray({16}, 2), whole = countingArray({32});
+  // A state that every rank holds whole, and an input that is split.
+  ASSERT_TRUE(
+      session->setInputShards("train_step", "w", std::vector<ArrayView>{w, w})
+          .ok());
+  EXPECT_EQ(floats(*session->getState("w")), floats(w));
+  const ArrayView first{whole.dtype, w.shape, whole.data.data()};
+  const ArrayView second{whole.dtype, w.shape, whole.data.data() + w.bytes()};
+  ASSERT_TRUE(session
+                  ->setInputShards("train_step", "x",
+                                   std::vector<ArrayView>{first, second})
+                  .ok());
+  EXPECT_TRUE(session->unsetInputs("train_step").empty());
+  ASSERT_TRUE(session->run("train_step").ok());
+  std::vector<float> expected = floats(w);
+  EXPECT_EQ(floats(*session->getOutput("loss")),
+            std::vector<float>{expectedStep(expected, floats(whole))});
+
+  EXPECT_THAT(
+      session->setInputShards("train_step", "x", std::vector<ArrayView>{first})
+          .message(),
+      HasSubstr("input \"x\" needs a part for each of the 2 ranks, got 1"));
+  EXPECT_THAT(session
+                  ->setInputShards("train_step", "x",
+                                   std::vector<ArrayView>{first, whole})
+                  .message(),
+              HasSubstr("the part of rank 1 of input \"x\" must be f32[16], "
+                        "got f32[32]"));
+}
+
 TEST(Session, TwoSessionsAtOnce) {
   const auto a = makeSession(SamplePlan(2)), b = makeSession(SamplePlan(2));
   for (Session *session : {a.get(), b.get()}) {

@@ -17,8 +17,9 @@
 //   }
 //   WEFT_ASSIGN_OR_RETURN(Array loss, session->getOutput("loss"));
 //
-// All tensors are whole tensors: the session cuts inputs into the parts of the
-// ranks and puts outputs together.
+// Tensors are whole tensors: the session cuts inputs into the parts of the
+// ranks and puts outputs together. Callers that have the parts give and take
+// those with setInputShards and getShard.
 //
 // Three phases: *prepare* (CPU features, memory, world), *initialize* (every
 // rank in its thread: arena, constants, products, communicators), both in
@@ -39,6 +40,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +73,10 @@ public:
   /// again. States are set by `setState`.
   Status setInput(std::string_view entry, std::string_view name,
                   const ArrayView &value);
+
+  /// The same from the parts that the ranks hold, one for each rank.
+  Status setInputShards(std::string_view entry, std::string_view name,
+                        std::span<const ArrayView> parts);
 
   /// Sets or reads a state.
   Status setState(std::string_view name, const ArrayView &value);
