@@ -6,6 +6,8 @@
 
     Sharding, Cost <- IR <- phases <- Plan <- Phases, Compile <- tools
     runtime: its own headers and no mlir/, no llvm/
+    python-bindings: src/compiler is a tool, src/runtime is of the runtime and
+    knows the report of a plan as well
 
 A phase includes no other phase; Sharding and Cost include of LLVM the data
 structures only; compiler and runtime share the plan schema only. Prints every
@@ -33,9 +35,13 @@ MAY_INCLUDE = {
     "Phases": EVERYTHING,
     "Compile": EVERYTHING,
     "tools": EVERYTHING,
+    "python-bindings/src/compiler": EVERYTHING,
 }
 # What the compiler knows of the runtime: the plan schema, and its version.
 SCHEMA = {"weft/runtime/plan_generated.h", "weft/runtime/PlanFormat.h"}
+# Plain C++ on the schema, for readers of plans without LLVM.
+PLAN_REPORT = "weft/Plan/PlanReport.h"
+PYTHON_RUNTIME = "python-bindings/src/runtime"
 # What Sharding and Cost, plain C++, may include of LLVM.
 PLAIN = re.compile(r"llvm/(ADT|Support)/")
 
@@ -46,6 +52,8 @@ def part_of(path):
     """The part that a source file belongs to; files beside the folders of the
     parts lead through all phases."""
     parts = path.parts
+    if parts[0] == "python-bindings":
+        return "/".join(parts[:3])
     if parts[0] in ("runtime", "tools"):
         # shard-run is a tool of the runtime and is built with it.
         return "runtime" if parts[:2] == ("tools", "shard-run") else parts[0]
@@ -56,7 +64,9 @@ def part_of(path):
 def problem(part, header):
     """Why `part` may not include `header`, or none."""
     top, *rest = header.split("/")
-    if part == "runtime":
+    if part in ("runtime", PYTHON_RUNTIME):
+        if part == PYTHON_RUNTIME and header == PLAN_REPORT:
+            return None
         if top in ("mlir", "llvm", "llvm-c", "mlir-c"):
             return "the runtime is built where there is no LLVM"
         if top == "weft" and rest[0] != "runtime":
@@ -81,7 +91,7 @@ def problem(part, header):
 
 def main():
     checked, failures = 0, []
-    for folder in ("include", "lib", "runtime", "tools"):
+    for folder in ("include", "lib", "runtime", "tools", "python-bindings"):
         for source in sorted((ROOT / folder).rglob("*")):
             if source.suffix not in (".h", ".cpp", ".cu", ".inc"):
                 continue

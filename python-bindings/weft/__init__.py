@@ -4,10 +4,16 @@
 
 from . import tree
 from .autodiff import grad, stop_gradient, value_and_grad
+from .compiled import Compiled, load
 from .constraint import with_sharding_constraint
+from .diagnostics import CompileError, Diagnostic, ExecutionError
 from .errors import DuplicateSpecError, IndivisibleError, SpecError
+from .jit import jit
+from .lowered import CompilerWarning, Lowered
 from .mesh import AbstractMesh, AxisType, Mesh, make_mesh
+from .report import Collective, Cost, Memory
 from .rules import Rules, rules
+from .session import Plan, Session, Shards
 from .shape import ShapeDtypeStruct
 from .sharding import NamedSharding
 from .spec import P, PartitionSpec
@@ -19,21 +25,35 @@ from . import lax, nn, numpy, random
 __all__ = [
     "AbstractMesh",
     "AxisType",
+    "Collective",
+    "CompileError",
+    "Compiled",
+    "CompilerWarning",
     "ConcretizationTypeError",
+    "Cost",
+    "Diagnostic",
     "DuplicateSpecError",
+    "ExecutionError",
     "IndivisibleError",
+    "Lowered",
+    "Memory",
     "Mesh",
     "NamedSharding",
     "NoTraceError",
     "P",
     "PartitionSpec",
+    "Plan",
     "Rules",
+    "Session",
     "ShapeDtypeStruct",
     "ShapeError",
+    "Shards",
     "SpecError",
     "UnexpectedTracerError",
     "grad",
+    "jit",
     "lax",
+    "load",
     "make_mesh",
     "nn",
     "numpy",

@@ -1,0 +1,23 @@
+//===- Module.cpp - weft._runtime -----------------------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The runtime for Python: plans are read and run. Element types and NumPy's
+// meet in weft/session.py; here a tensor is its type's name, its shape and its
+// bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Bindings.h"
+
+using namespace weft::runtime;
+
+NB_MODULE(_runtime, m) {
+  m.doc() = "The runtime: reads and runs plans. Use weft.load instead.";
+  bindReport(m);
+  bindPlan(m);
+  bindSession(m);
+}

@@ -1,0 +1,145 @@
+//===- SessionBinding.cpp - Plans are run ---------------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A tensor crosses the border as the name of its element type, its shape and
+// its bytes in row-major order, so that element types NumPy does not know need
+// no care here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Bindings.h"
+#include "StatusError.h"
+
+#include "weft/runtime/Session.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+
+namespace weft::runtime {
+
+using Bytes =
+    nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+namespace {
+
+/// A tensor that a caller hands in; the bytes stay the caller's.
+struct Tensor {
+  DType dtype;
+  std::vector<int64_t> shape;
+  Bytes bytes;
+
+  ArrayView view() const {
+    return {dtype, shape, reinterpret_cast<const std::byte *>(bytes.data())};
+  }
+};
+
+} // namespace
+
+static DType dtypeNamed(const std::string &text) {
+  for (int number = 0; number < dtypeCount; ++number)
+    if (name(static_cast<DType>(number)) == text)
+      return static_cast<DType>(number);
+  throw nb::value_error(("no element type is named " + text).c_str());
+}
+
+static Tensor makeTensor(const std::string &dtype, std::vector<int64_t> shape,
+                         Bytes bytes) {
+  Tensor tensor{dtypeNamed(dtype), std::move(shape), std::move(bytes)};
+  if (tensor.bytes.size() != tensor.view().bytes())
+    throw nb::value_error("the bytes do not fit the shape");
+  return tensor;
+}
+
+/// The bytes as an array of NumPy that owns them.
+static nb::object toNumpy(Array array) {
+  auto *owned = new std::vector<std::byte>(std::move(array.data));
+  nb::capsule owner(owned, [](void *pointer) noexcept {
+    delete static_cast<std::vector<std::byte> *>(pointer);
+  });
+  return nb::cast(nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>(
+                      owned->data(), {owned->size()}, owner),
+                  nb::rv_policy::reference);
+}
+
+static std::unique_ptr<Session> createSession(const Plan &plan, int gemmThreads,
+                                              double deadlineSeconds,
+                                              uint64_t memoryLimit) {
+  SessionOptions options;
+  options.gemmThreads = gemmThreads;
+  options.deadline = std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::duration<double>(deadlineSeconds));
+  options.memoryLimit = memoryLimit;
+  Result<std::unique_ptr<Session>> session = [&] {
+    nb::gil_scoped_release unlocked;
+    return Session::create(plan, options);
+  }();
+  return valueOrRaise(std::move(session));
+}
+
+/// Calls without the lock of the interpreter; raises its failure.
+template <typename Call> static void runUnlocked(Call &&call) {
+  Status status = [&] {
+    nb::gil_scoped_release unlocked;
+    return call();
+  }();
+  raiseIfFailed(status);
+}
+
+static void setInput(Session &session, const std::string &entry,
+                     const std::string &name, const Tensor &value) {
+  runUnlocked([&] { return session.setInput(entry, name, value.view()); });
+}
+
+static void setInputShards(Session &session, const std::string &entry,
+                           const std::string &name,
+                           const std::vector<Tensor> &parts) {
+  std::vector<ArrayView> views;
+  for (const Tensor &part : parts)
+    views.push_back(part.view());
+  runUnlocked([&] { return session.setInputShards(entry, name, views); });
+}
+
+void bindSession(nb::module_ &m) {
+  nb::class_<Tensor>(m, "Tensor").def_static("of", &makeTensor);
+  nb::class_<Session>(m, "Session")
+      .def_static("create", &createSession, nb::arg("plan"), nb::kw_only(),
+                  nb::arg("gemm_threads") = 1,
+                  nb::arg("deadline_seconds") = 30.0,
+                  nb::arg("memory_limit") = 0)
+      .def("set_input", &setInput)
+      .def("set_input_shards", &setInputShards)
+      .def("set_state",
+           [](Session &session, const std::string &name, const Tensor &value) {
+             runUnlocked([&] { return session.setState(name, value.view()); });
+           })
+      .def("unset_inputs",
+           [](const Session &session, const std::string &entry) {
+             return session.unsetInputs(entry);
+           })
+      .def("run",
+           [](Session &session, const std::string &entry) {
+             runUnlocked([&] { return session.run(entry); });
+           })
+      .def("state",
+           [](const Session &session, const std::string &name) {
+             return toNumpy(valueOrRaise(session.getState(name)));
+           })
+      .def("output",
+           [](const Session &session, const std::string &name) {
+             return toNumpy(valueOrRaise(session.getOutput(name)));
+           })
+      .def("shard",
+           [](const Session &session, const std::string &name, int64_t rank) {
+             return toNumpy(valueOrRaise(session.getShard(name, rank)));
+           });
+}
+
+} // namespace weft::runtime

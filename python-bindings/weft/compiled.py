@@ -1,0 +1,217 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A compiled function: called like the function, and asked what it sends, stores and costs."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import signature as signatures
+from .lowered import FORMS, Source
+from .report import Collective, Cost, Memory, Report
+from .session import EntryInfo, Plan, Session, Shards, ValueInfo, type_text
+from .sharding import NamedSharding
+from .signature import Signature
+
+
+class Compiled:
+    """One entry of a plan with the trees of its arguments and results.
+
+    Calling it takes whole NumPy arrays (or `Shards`) and returns whole NumPy arrays, and runs
+    the ranks as threads of this process. Arguments are copied to the ranks: unlike in JAX, an
+    array whose argument is donated stays valid. Donation means that its memory on the ranks
+    is that of the result which replaces it.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        signature: Signature | None = None,
+        entry: str | None = None,
+        *,
+        source: Source | None = None,
+        options: dict | None = None,
+    ):
+        self.plan = plan
+        self.entry = _find_entry(plan, entry)
+        self.signature = signature or _stored_signature(plan, self.entry)
+        self._inputs = _bind_inputs(self.entry, self.signature)
+        self._source = source
+        self._options = options or {}
+        self._lock = threading.Lock()
+        self._session: Session | None = None
+
+    # Running
+
+    def __call__(self, *args: Any) -> Any:
+        """The function of whole arrays."""
+        return self._call(args, Session.output)
+
+    def call_sharded(self, *args: Any) -> Any:
+        """The same, with every result as `Shards`: the parts that the ranks hold."""
+        return self._call(args, Session.shards)
+
+    def _call(self, args: tuple, take) -> Any:
+        values = self._checked(self.signature.leaves(args))
+        with self._lock:
+            if self._session is None:
+                self._session = self.session()
+            for info, value in zip(self.entry.inputs, values):
+                self._session.set_input(self.entry.name, info.name, value)
+            self._session.run(self.entry.name)
+            leaves = [take(self._session, info.name) for info in self.entry.outputs]
+        return self.signature.unflatten(leaves)
+
+    def session(self, **options: Any) -> Session:
+        """A session of its own, to keep states on the ranks between runs."""
+        return Session(self.plan, **options)
+
+    def _checked(self, leaves: Sequence[Any]) -> list[Any]:
+        """The value of every input; all that do not fit are named in one error."""
+        values, problems = [], []
+        for info, place in zip(self.entry.inputs, self._inputs):
+            value, problem = _fit(leaves[place], info, self.plan.ranks)
+            values.append(value)
+            if problem:
+                problems.append(f"  {info.name}: {problem}")
+        if problems:
+            raise TypeError(
+                f"{len(problems)} of {len(values)} arguments do not fit what was compiled:\n"
+                + "\n".join(problems)
+            )
+        return values
+
+    # Looking at it
+
+    def as_text(self, form: str = "plan") -> str:
+        """The program in a form: "graph", "sharded", "spmd", "schedule" or "plan"."""
+        if form not in FORMS:
+            raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
+        if form == "plan":
+            return self.plan.as_text()
+        if self._source is None:
+            raise ValueError(f"a plan that was loaded has the form plan only, got {form!r}")
+        return self._source.lower(form, **self._options)
+
+    def _report(self) -> Report:
+        return Report.of(self.plan.handle.report(), self.entry.name)
+
+    def collectives(self) -> list[Collective]:
+        """What the ranks exchange and why, in program order; equal ones are counted."""
+        return list(self._report().collectives)
+
+    def memory(self) -> Memory:
+        return self._report().memory
+
+    def cost(self) -> Cost:
+        return self._report().cost
+
+    def report(self) -> str:
+        """The tables that shard-compile prints."""
+        return str(self.plan.handle.report())
+
+    @property
+    def input_shardings(self) -> dict[str, NamedSharding]:
+        """By the path of the argument: ``params['w1']``."""
+        return {info.name: info.sharding for info in self.entry.inputs}
+
+    @property
+    def output_shardings(self) -> Any:
+        """A tree like the result."""
+        return self.signature.unflatten([info.sharding for info in self.entry.outputs])
+
+    @property
+    def donated(self) -> tuple[str, ...]:
+        """Paths of the arguments whose memory is that of a result."""
+        return tuple(info.name for info in self.entry.inputs if info.is_state)
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes the plan file; `weft.load` and shard-run read it."""
+        self.plan.save(path)
+
+    def __repr__(self) -> str:
+        return f"Compiled({self.entry.name}, {self.plan.ranks} ranks)"
+
+
+def load(path: str | os.PathLike, *, entry: str | None = None) -> Compiled:
+    """A plan file as a callable; `entry` says which of its entries, if there are several.
+
+    A plan that `Compiled.save` wrote is called as its function was; dataclasses and named
+    tuples of its results come back as named tuples of the same fields. One that shard-compile
+    wrote takes and returns a dict of arrays by name.
+    """
+    return Compiled(Plan.load(path), entry=entry)
+
+
+def _find_entry(plan: Plan, name: str | None) -> EntryInfo:
+    entries = {entry.name: entry for entry in plan.entries}
+    if name is None and len(entries) == 1:
+        return next(iter(entries.values()))
+    if name not in entries:
+        problem = f"has no entry {name!r}" if name else "has several entries"
+        raise ValueError(f"the plan {problem}; name one of {', '.join(entries)} as entry=")
+    return entries[name]
+
+
+def _stored_signature(plan: Plan, entry: EntryInfo) -> Signature:
+    stored = plan.metadata.get(signatures.METADATA_KEY)
+    if stored:
+        return signatures.read(stored)
+    names = [[info.name for info in infos] for infos in (entry.inputs, entry.outputs)]
+    return signatures.of_names(*names)
+
+
+def _bind_inputs(entry: EntryInfo, signature: Signature) -> list[int]:
+    """For each input of the entry the leaf that it takes. They have the same names; a leaf that
+    the program does not use may have no input."""
+    positions = {path: i for i, path in enumerate(signature.in_paths)}
+    missing = [info.name for info in entry.inputs if info.name not in positions]
+    if missing:
+        raise ValueError(
+            f"inputs of the plan are no arguments of its signature: {', '.join(missing)}"
+        )
+    return [positions[info.name] for info in entry.inputs]
+
+
+def _fit(leaf: Any, info: ValueInfo, ranks: int) -> tuple[Any, str]:
+    """The leaf as the input takes it, or what is wrong with it."""
+    if isinstance(leaf, Shards):
+        if len(leaf) != ranks:
+            return None, f"expected {ranks} parts, one a rank, got {len(leaf)}"
+        parts = [_as_input(part, info.dtype) for part in leaf]
+        wrong = [p for p in parts if p.shape != info.local_shape or p.dtype != info.dtype]
+        if wrong:
+            got, expected = wrong[0], type_text(info.dtype, info.local_shape)
+            return None, f"expected parts of {expected}, got {type_text(got.dtype, got.shape)}"
+        return Shards(parts), ""
+    try:
+        array = _as_input(leaf, info.dtype)
+    except (TypeError, ValueError):
+        return None, f"expected {info.type}, got a value of type {type(leaf).__name__}"
+    if array.shape != info.shape or array.dtype != info.dtype:
+        return None, f"expected {info.type}, got {type_text(array.dtype, array.shape)}"
+    return array, ""
+
+
+# What NumPy makes of Python's numbers and JAX of NumPy's 64-bit arrays.
+_NARROWED = {"int64": "int32", "float64": "float32"}
+
+
+def _as_input(leaf: Any, dtype: np.dtype) -> np.ndarray:
+    """The leaf as an array: numbers take the dtype that is asked for, 64-bit arrays become
+    32-bit ones as in JAX, and unsigned integers are passed as the signed ones of their bits."""
+    if isinstance(leaf, (bool, int, float)) and not isinstance(leaf, np.generic):
+        return np.asarray(leaf, dtype)
+    array = np.asarray(leaf)
+    if _NARROWED.get(array.dtype.name) == dtype.name:
+        return array.astype(dtype)
+    if array.dtype.kind == "u" and dtype.kind == "i" and array.itemsize == dtype.itemsize:
+        return np.ascontiguousarray(array).view(dtype).reshape(array.shape)
+    if array.dtype == object:
+        raise TypeError("no array of numbers")
+    return array

@@ -1,0 +1,93 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the compiler and the runtime say, and the exceptions for what they refuse."""
+
+from __future__ import annotations
+
+import dataclasses
+import linecache
+from collections.abc import Iterable, Sequence
+
+
+@dataclasses.dataclass(frozen=True)
+class Diagnostic:
+    """One message with its place; `line` is 0 where there is none."""
+
+    severity: str  # "error", "warning", "remark" or "note"
+    message: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    notes: tuple[Diagnostic, ...] = ()
+
+    @staticmethod
+    def of(record: Sequence) -> Diagnostic:
+        """From the tuple that the compiler's module returns."""
+        return Diagnostic(*record[:5], tuple(Diagnostic.of(note) for note in record[5]))
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines({}))
+
+    def _lines(self, sources: dict[str, str]) -> list[str]:
+        place = f"{self.file}:{self.line}:{self.column}: " if self.line else ""
+        lines = [f"{place}{self.severity}: {self.message}"]
+        lines += self._excerpt(sources)
+        for note in self.notes:
+            lines += [f"  {line}" for line in note._lines(sources)]
+        return lines
+
+    def _excerpt(self, sources: dict[str, str]) -> list[str]:
+        """The line of the source, if it can be had."""
+        if not self.line:
+            return []
+        if self.file in sources:
+            source = sources[self.file].splitlines()
+            text = source[self.line - 1] if self.line <= len(source) else ""
+        else:
+            text = linecache.getline(self.file, self.line)
+        text = _shortened(text.rstrip(), self.column - 1).strip()
+        return [f"    {text}"] if text else []
+
+
+def _shortened(line: str, at: int, width: int = 160) -> str:
+    """The part of a long line around a column: generated text has lines of a megabyte."""
+    if len(line) <= width:
+        return line
+    begin = max(0, min(at - width // 2, len(line) - width))
+    dots = ("..." if begin else "", "..." if begin + width < len(line) else "")
+    return dots[0] + line[begin : begin + width] + dots[1]
+
+
+class CompileError(Exception):
+    """The compiler refused a program; `diagnostics` says why, all problems at once."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic], sources: dict[str, str] | None = None):
+        self.diagnostics = tuple(diagnostics)
+        self._sources = sources or {}
+        super().__init__(self._text())
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        return tuple(d for d in self.diagnostics if d.severity == "error")
+
+    def _text(self) -> str:
+        lines = [line for d in self.diagnostics for line in d._lines(self._sources)]
+        number = len(self.errors)
+        if number > 1:
+            lines.insert(0, f"{number} errors")
+        return "\n".join(lines)
+
+
+class ExecutionError(RuntimeError):
+    """A plan cannot be read or run. `code` is the kind of failure: "invalid_argument",
+    "not_found", "failed_precondition", "resource_exhausted", "unavailable", "deadline_exceeded",
+    "unimplemented" or "internal"."""
+
+    def __init__(self, message: str, code: str):
+        super().__init__(message)
+        self.code = code
+
+
+# Tracebacks name them as users do.
+for _public in (Diagnostic, CompileError, ExecutionError):
+    _public.__module__ = "weft"

@@ -1,0 +1,91 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A program before compilation, and the call of the compiler."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from typing import TYPE_CHECKING
+
+from .diagnostics import CompileError, Diagnostic
+from .signature import METADATA_KEY, Signature
+
+if TYPE_CHECKING:
+    from .compiled import Compiled
+
+FORMS = ("graph", "sharded", "spmd", "schedule", "plan")
+
+
+class CompilerWarning(UserWarning):
+    """Something the compiler noticed in a program that it compiles all the same."""
+
+    __module__ = "weft"
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A program as text: a graph, or StableHLO in generic form. `name` is its file in messages."""
+
+    text: str
+    name: str
+
+    def lower(self, form: str, **options) -> str:
+        """The text of a form up to "schedule"."""
+        from . import _compiler
+
+        return self._checked(_compiler.lower(self.text, self.name, form=form, **options))
+
+    def compile(self, target: str, **options) -> bytes:
+        """The bytes of a plan."""
+        from . import _compiler
+
+        return self._checked(_compiler.compile(self.text, self.name, target=target, **options))
+
+    def _checked(self, outcome: tuple):
+        result, records = outcome
+        diagnostics = [Diagnostic.of(record) for record in records]
+        if result is None:
+            raise CompileError(diagnostics, {self.name: self.text})
+        for diagnostic in diagnostics:
+            if diagnostic.severity == "warning":
+                warnings.warn(str(diagnostic), CompilerWarning, stacklevel=5)
+        return result
+
+
+class Lowered:
+    """A traced or imported program: text, with the trees of its arguments and results.
+
+    `compile` makes a plan of it. Nothing here needs a device, nor a machine like the one that
+    will run the plan.
+    """
+
+    def __init__(self, source: Source, signature: Signature):
+        self.source = source
+        self.signature = signature
+
+    def as_text(self, form: str | None = None, *, locations: bool = False) -> str:
+        """The program as it was lowered, or in a form: "graph", "sharded", "spmd",
+        "schedule"; `locations` adds the place in the source of every op."""
+        if form is None:
+            return self.source.text
+        if form not in FORMS or form == "plan":
+            raise ValueError(f"form must be one of {', '.join(FORMS[:-1])}, got {form!r}")
+        return self.source.lower(form, locations=locations)
+
+    def compile(
+        self,
+        target: str | None = "cpu",
+        *,
+        overlap_collectives: bool = True,
+        entry: str | None = None,
+    ) -> Compiled:
+        """The plan, for "cpu" (this machine's), "cpu:<processor>" as LLVM names it, or None:
+        without machine code, which is what planning needs and takes the least time."""
+        from .compiled import Compiled
+        from .session import Plan
+
+        options = {"overlap_collectives": overlap_collectives}
+        metadata = {METADATA_KEY: self.signature.text} if self.signature.text else {}
+        contents = self.source.compile(target or "none", metadata=metadata, **options)
+        return Compiled(Plan(contents), self.signature, entry, source=self.source, options=options)

@@ -1,0 +1,270 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Plans in memory and their execution: N ranks as threads of this process.
+
+Most programs need only what `weft.jit` and `weft.load` return. A `Session` is for
+programs that keep states on the ranks between calls, or that run several entries:
+
+    session = weft.Session(weft.Plan.load("mlp.plan"))
+    session.run("init")
+    session.set_input("train_step", "x", x)
+    session.run("train_step")
+    loss = session.output("loss")
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import threading
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from .mesh import AbstractMesh
+from .shape import as_dtype
+from .sharding import NamedSharding
+from .spec import PartitionSpec
+
+_DTYPES = {
+    "f32": "float32",
+    "bf16": "bfloat16",
+    "i32": "int32",
+    "i64": "int64",
+    "pred": "bool",
+    "f64": "float64",
+    "f16": "float16",
+    "i8": "int8",
+}
+_NAMES = {numpy: ours for ours, numpy in _DTYPES.items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class ValueInfo:
+    """An input or output of a plan."""
+
+    name: str
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    """Of the whole array, and of the part of one rank."""
+    local_shape: tuple[int, ...]
+    sharding: NamedSharding
+    is_state: bool
+    """Whether it lives from call to call: a donated argument and the result that replaces it."""
+
+    @staticmethod
+    def _of(record: tuple, mesh: AbstractMesh) -> ValueInfo:
+        name, dtype, shape, local, dims, unreduced, _, is_state = record
+        spec = PartitionSpec(*_trimmed(dims), unreduced=set(unreduced))
+        dtype = as_dtype(_DTYPES[dtype])
+        return ValueInfo(name, dtype, shape, local, NamedSharding(mesh, spec), is_state)
+
+    @property
+    def type(self) -> str:
+        """``float32[8, 4]``"""
+        return type_text(self.dtype, self.shape)
+
+
+@dataclasses.dataclass(frozen=True)
+class EntryInfo:
+    """A function that a plan offers."""
+
+    name: str
+    inputs: tuple[ValueInfo, ...]
+    outputs: tuple[ValueInfo, ...]
+
+
+def _trimmed(dims: Sequence[tuple[str, ...]]) -> list:
+    """Axes of each dimension as a spec has them."""
+    entries = [None if not axes else axes[0] if len(axes) == 1 else axes for axes in dims]
+    while entries and entries[-1] is None:
+        entries.pop()
+    return entries
+
+
+def type_text(dtype: np.dtype, shape: Sequence[int]) -> str:
+    return f"{np.dtype(dtype).name}[{', '.join(map(str, shape))}]"
+
+
+class Shards:
+    """An array as the parts that the ranks hold, in the order of the ranks: what may be
+    passed instead of a whole array, and what `Compiled.call_sharded` returns."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: Iterable[np.ndarray]):
+        self.parts = tuple(parts)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __getitem__(self, rank: int) -> np.ndarray:
+        return self.parts[rank]
+
+    def __iter__(self):
+        return iter(self.parts)
+
+    def __repr__(self) -> str:
+        first = self.parts[0] if self.parts else None
+        each = "" if first is None else f" of {type_text(first.dtype, first.shape)}"
+        return f"Shards({len(self.parts)} parts{each})"
+
+
+class Plan:
+    """A plan that was read and verified."""
+
+    def __init__(self, contents: bytes):
+        from . import _runtime
+
+        self.contents = contents
+        self.handle = _runtime.Plan.parse(contents)
+        names, sizes = zip(*self.handle.mesh) if self.handle.mesh else ((), ())
+        self.mesh = AbstractMesh(sizes, names)
+
+    @staticmethod
+    def load(path: str | os.PathLike) -> Plan:
+        from . import _runtime
+
+        _runtime.Plan.load(os.fspath(path))  # whose messages name the path
+        with open(path, "rb") as file:
+            return Plan(file.read())
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes the plan file, whole or not at all."""
+        temporary = f"{os.fspath(path)}.{os.getpid()}.tmp"
+        try:
+            with open(temporary, "wb") as file:
+                file.write(self.contents)
+            os.replace(temporary, path)
+        finally:
+            if os.path.exists(temporary):
+                os.remove(temporary)
+
+    @property
+    def ranks(self) -> int:
+        return self.handle.ranks
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What the caller of the compiler stored with the plan."""
+        return self.handle.metadata
+
+    @property
+    def has_machine_code(self) -> bool:
+        return self.handle.target != "none"
+
+    @property
+    def entries(self) -> tuple[EntryInfo, ...]:
+        return tuple(
+            EntryInfo(
+                name,
+                tuple(ValueInfo._of(record, self.mesh) for record in inputs),
+                tuple(ValueInfo._of(record, self.mesh) for record in outputs),
+            )
+            for name, inputs, outputs in self.handle.entries
+        )
+
+    def as_text(self, section: str | None = None) -> str:
+        """All of it, or "header", "groups", "states", "kernels" or an entry."""
+        return self.handle.dump(section)
+
+    def __repr__(self) -> str:
+        names = ", ".join(name for name, _, _ in self.handle.entries)
+        return f"Plan({self.handle.hash:016x}: {names}; {self.ranks} ranks)"
+
+
+class Session:
+    """The ranks of a plan with their memory, alive until the object goes.
+
+    `deadline` is how many seconds a rank waits for the others in one collective;
+    `memory_limit` the bytes that all ranks may take together (0: those of the machine). Calls
+    from several threads take turns; other threads of Python run while a call does.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        gemm_threads: int = 1,
+        deadline: float = 30.0,
+        memory_limit: int = 0,
+    ):
+        from . import _runtime
+
+        self.plan = plan
+        self._handle = _runtime.Session.create(
+            plan.handle,
+            gemm_threads=gemm_threads,
+            deadline_seconds=deadline,
+            memory_limit=memory_limit,
+        )
+        self._lock = threading.RLock()
+        self._infos: dict[str, ValueInfo] = {}
+        self._entries = {entry.name: entry for entry in plan.entries}
+        for entry in self._entries.values():
+            for info in (*entry.inputs, *entry.outputs):
+                if info.is_state:
+                    self._infos[info.name] = info
+
+    def set_input(self, entry: str, name: str, value: np.ndarray | Shards) -> None:
+        """An input for this and later runs of the entry; a state for all entries."""
+        with self._lock:
+            if isinstance(value, Shards):
+                parts = [_tensor(part) for part in value]
+                self._handle.set_input_shards(entry, name, parts)
+            else:
+                self._handle.set_input(entry, name, _tensor(value))
+
+    def set_state(self, name: str, value: np.ndarray) -> None:
+        with self._lock:
+            self._handle.set_state(name, _tensor(value))
+
+    def unset_inputs(self, entry: str) -> list[str]:
+        """Inputs of the entry, states among them, that nobody has set."""
+        with self._lock:
+            return self._handle.unset_inputs(entry)
+
+    def run(self, entry: str) -> None:
+        """Runs the entry once on all ranks."""
+        with self._lock:
+            self._handle.run(entry)
+            for info in self._entries[entry].outputs:
+                self._infos[info.name] = info
+
+    def state(self, name: str) -> np.ndarray:
+        """A state as a whole array; a copy."""
+        with self._lock:
+            return self._array(name, self._handle.state(name))
+
+    def output(self, name: str) -> np.ndarray:
+        """An output of the entry that ran last as a whole array; a copy."""
+        with self._lock:
+            return self._array(name, self._handle.output(name))
+
+    def shards(self, name: str) -> Shards:
+        """An output of the entry that ran last, or a state, as the ranks hold it."""
+        with self._lock:
+            return Shards(
+                self._array(name, self._handle.shard(name, rank), local=True)
+                for rank in range(self.plan.ranks)
+            )
+
+    def _array(self, name: str, data: np.ndarray, local: bool = False) -> np.ndarray:
+        info = self._infos[name]
+        return data.view(info.dtype).reshape(info.local_shape if local else info.shape)
+
+
+def _tensor(value: np.ndarray):
+    """The array as the runtime takes it: no copy where the layout is its own."""
+    from . import _runtime
+
+    array = np.asarray(value)
+    name = _NAMES.get(array.dtype.name)
+    if name is None:
+        raise TypeError(f"plans have no arrays of dtype {array.dtype}; they have {_known_dtypes()}")
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return _runtime.Tensor.of(name, array.shape, data)
+
+
+def _known_dtypes() -> str:
+    return ", ".join(_NAMES)
