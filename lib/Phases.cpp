@@ -7,9 +7,11 @@
 
 #include "weft/Phases.h"
 
+#include "weft/Autodiff/Passes.h"
 #include "weft/Codegen/Passes.h"
 #include "weft/IR/Passes.h"
 #include "weft/IR/ShardingRuleModels.h"
+#include "weft/IR/VjpModels.h"
 #include "weft/IR/WeftDialect.h"
 #include "weft/Partition/Passes.h"
 #include "weft/Propagate/Passes.h"
@@ -46,6 +48,21 @@ std::optional<Form> symbolizeForm(llvm::StringRef name) {
 
 static void verifyForm(OpPassManager &pm, Form form) {
   pm.addPass(createVerifyForm({stringifyForm(form).str()}));
+}
+
+//===----------------------------------------------------------------------===//
+// Graph: calls and gradients -> graph
+//===----------------------------------------------------------------------===//
+
+void buildGraphPipeline(OpPassManager &pm) {
+  // First: a derivative is asked of ops, and a call is none that has one.
+  pm.addPass(createInlineCalls());
+  pm.addPass(createAutodiff());
+  // Joins what the forward and the backward pass both compute.
+  pm.addPass(createCSEPass());
+  // All private functions are copied to where they are needed.
+  pm.addPass(createSymbolDCEPass());
+  verifyForm(pm, Form::Graph);
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,7 +116,7 @@ void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
 
 void buildPipeline(OpPassManager &pm, const PipelineOptions &options,
                    Form stopAfter) {
-  verifyForm(pm, Form::Graph);
+  buildGraphPipeline(pm);
   if (stopAfter >= Form::Sharded)
     buildPropagatePipeline(pm);
   if (stopAfter >= Form::Spmd)
@@ -116,6 +133,7 @@ void registerAllWeftDialects(DialectRegistry &registry) {
   registry.insert<WeftDialect, arith::ArithDialect, func::FuncDialect,
                   math::MathDialect>();
   registerShardingRuleModels(registry);
+  registerVjpModels(registry);
 }
 
 namespace {
@@ -149,10 +167,14 @@ struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
 
 void registerAllWeftPasses() {
   registerIRPasses();
+  registerAutodiffPasses();
   registerPropagatePasses();
   registerPartitionPasses();
   registerSchedulePasses();
   registerCodegenPasses();
+  PassPipelineRegistration<>("weft-graph-pipeline",
+                             "From calls and gradients to graph",
+                             buildGraphPipeline);
   PassPipelineRegistration<>("weft-propagate-pipeline",
                              "From graph to sharded graph",
                              buildPropagatePipeline);

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Writes docs/generated/ from the .td files: the page of the dialect, that of
-# its interface, and one page of passes for each phase.
+# its interfaces, and one page of passes for each phase.
 #
 #   scripts/generate-docs.sh           rewrites the pages
 #   scripts/generate-docs.sh --check   prints what would change and fails
@@ -39,8 +39,9 @@ page() { # <page> <title> <td file> <generator options>
 }
 
 page Dialect.md "" include/weft/IR/WeftAllOps.td -gen-dialect-doc -dialect=weft
-page ShardingRuleOpInterface.md "" \
-  include/weft/IR/ShardingRuleOpInterface.td -gen-op-interface-docs
+for td in include/weft/IR/*OpInterface.td; do
+  page "$(basename "$td" .td).md" "" "$td" -gen-op-interface-docs
+done
 for td in include/weft/*/Passes.td; do
   phase=$(basename "$(dirname "$td")")
   page "${phase}Passes.md" "Passes of $phase" "$td" -gen-pass-doc

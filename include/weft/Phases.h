@@ -48,6 +48,7 @@ void buildPipeline(mlir::OpPassManager &pm, const PipelineOptions &options,
                    Form stopAfter);
 
 // One phase each; buildPipeline is made of them.
+void buildGraphPipeline(mlir::OpPassManager &pm);
 void buildPropagatePipeline(mlir::OpPassManager &pm);
 void buildPartitionPipeline(mlir::OpPassManager &pm);
 void buildSchedulePipeline(mlir::OpPassManager &pm,
@@ -56,7 +57,8 @@ void buildSchedulePipeline(mlir::OpPassManager &pm,
 /// The dialects of all forms, with the interfaces attached to upstream ops.
 void registerAllWeftDialects(mlir::DialectRegistry &registry);
 /// All passes of this project, and the pipelines
-///   weft-propagate-pipeline, weft-partition-pipeline, weft-schedule-pipeline,
+///   weft-graph-pipeline, weft-propagate-pipeline, weft-partition-pipeline,
+///   weft-schedule-pipeline,
 ///   weft-pipeline{stop-after=<form> overlap-collectives=<bool>}.
 void registerAllWeftPasses();
 

@@ -177,7 +177,10 @@ void weft::checkGraphOps(ModuleOp module, FormCheck &check) {
         continue;
       if (isa<func::CallOp>(op))
         check.error(op.getLoc())
-            << "a graph holds no calls; run --inline before";
+            << "a graph holds no calls; run --weft-inline-calls before";
+      else if (isa<ValueAndGradOp, StopGradientOp>(op))
+        check.error(op.getLoc()) << "a graph holds no " << op.getName()
+                                 << "; run --weft-autodiff before";
       else if (!isOfProgramDialect(&op))
         check.error(op.getLoc())
             << "a graph holds ops of arith, math and weft, got "

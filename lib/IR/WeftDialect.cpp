@@ -16,6 +16,7 @@ using namespace weft;
 #include "weft/IR/WeftDialect.cpp.inc"
 
 #include "weft/IR/ShardingRuleOpInterface.cpp.inc"
+#include "weft/IR/VjpOpInterface.cpp.inc"
 
 void WeftDialect::initialize() {
   registerAttributes();

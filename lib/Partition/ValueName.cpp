@@ -7,32 +7,11 @@
 
 #include "ValueName.h"
 
+#include "weft/IR/SourcePlace.h"
 #include "weft/IR/ValueSharding.h"
-
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace weft;
-
-/// `mlp.mlir:42`, or the name that the location gives; empty if it is unknown.
-static std::string placeOf(Location loc) {
-  if (auto file = dyn_cast<FileLineColLoc>(loc))
-    return (llvm::sys::path::filename(file.getFilename()) + ":" +
-            Twine(file.getLine()))
-        .str();
-  if (auto name = dyn_cast<NameLoc>(loc)) {
-    std::string place = placeOf(name.getChildLoc());
-    return place.empty() ? name.getName().str()
-                         : name.getName().str() + ", " + place;
-  }
-  if (auto call = dyn_cast<CallSiteLoc>(loc))
-    return placeOf(call.getCallee());
-  if (auto fused = dyn_cast<FusedLoc>(loc))
-    for (Location part : fused.getLocations())
-      if (std::string place = placeOf(part); !place.empty())
-        return place;
-  return {};
-}
 
 std::string weft::nameOf(Operation *op) {
   std::string name = op->getName().getStringRef().str();

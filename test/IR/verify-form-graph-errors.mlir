@@ -84,8 +84,10 @@ func.func @f(%x: tensor<4xf32>) {
   return
 }
 func.func @step(%x: tensor<4xf32>) {
-  // expected-error @below {{after import: a graph holds no calls; run --inline before}}
+  // expected-error @below {{after import: a graph holds no calls; run --weft-inline-calls before}}
   call @f(%x) : (tensor<4xf32>) -> ()
+  // expected-error @below {{after import: a graph holds no weft.stop_gradient; run --weft-autodiff before}}
+  %g = weft.stop_gradient %x : tensor<4xf32>
   // expected-error @below {{after import: a graph holds ops of arith, math and weft, got tensor.empty}}
   %s = tensor.empty() : tensor<4xf32>
   // expected-error @below {{after import: weft.all_reduce is no op of a graph: it states no sharding rule; implement ShardingRuleOpInterface for it or write it with other ops}}

@@ -37,6 +37,28 @@ def VerifyForm : Pass<"weft-verify-form", "::mlir::ModuleOp"> {
   ];
 }
 
+def InlineCalls : Pass<"weft-inline-calls", "::mlir::ModuleOp"> {
+  let summary = "Put the bodies of functions in the place of their calls";
+  let description = [{
+    **Needs** a graph (form 1) in which functions may call private functions.
+
+    **Does** replace every `func.call` by a copy of the body of the function
+    called. The copies' locations name both places. A sharding of an argument or
+    result of a private function becomes a `weft.constraint` in its body. A
+    function that calls itself, directly or through others, is an error, as is a
+    call of a public function.
+
+    **Leaves** a graph without calls; private functions stay for other ops to
+    name (`weft.value_and_grad`) and for `--symbol-dce` to remove.
+
+    **Example** `test/IR/inline-calls.mlir`.
+  }];
+  let statistics = [
+    Statistic<"numInlined", "inlined", "Number of calls replaced">
+  ];
+  let dependentDialects = ["::weft::WeftDialect"];
+}
+
 def PrintShardingRules : Pass<"weft-print-sharding-rules"> {
   let summary = "Report the sharding rule of every op as a remark";
   let description = [{

@@ -12,3 +12,4 @@
 include "weft/IR/WeftOps.td"
 include "weft/IR/CollectiveOps.td"
 include "weft/IR/ScheduleOps.td"
+include "weft/IR/TrainingOps.td"

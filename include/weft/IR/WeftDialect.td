@@ -24,7 +24,8 @@ def Weft_Dialect : Dialect {
 
     1. **graph**: functions over static ranked tensors with global shapes;
        `weft.sharding` on arguments and results, and `weft.constraint` ops,
-       where the user wrote them.
+       where the user wrote them. As it is read it may call private functions
+       and take gradients of them; both are resolved first.
     2. **sharded graph**: the same, with the sharding of every op result in the
        discardable attribute `weft.shardings`.
     3. **SPMD program**: local shapes; data moves between devices only through

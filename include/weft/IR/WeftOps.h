@@ -11,6 +11,7 @@
 #include "weft/IR/GatherDims.h"
 #include "weft/IR/ScheduleTypes.h"
 #include "weft/IR/ShardingRuleOpInterface.h"
+#include "weft/IR/VjpOpInterface.h"
 #include "weft/IR/WeftAttrs.h"
 #include "weft/IR/WeftDialect.h"
 

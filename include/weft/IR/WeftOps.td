@@ -18,6 +18,7 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "weft/IR/ShardingRuleOpInterface.td"
+include "weft/IR/VjpOpInterface.td"
 include "weft/IR/WeftAttrs.td"
 include "weft/IR/WeftDialect.td"
 
@@ -40,9 +41,13 @@ class Weft_TensorOp<string mnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 
+/// The op states its derivative.
+def Weft_Differentiable : DeclareOpInterfaceMethods<VjpOpInterface>;
+
 /// One that keeps the element type.
-class Weft_ShapeOp<string mnemonic>
-    : Weft_TensorOp<mnemonic, [SameOperandsAndResultElementType]>;
+class Weft_ShapeOp<string mnemonic, list<Trait> traits = []>
+    : Weft_TensorOp<mnemonic,
+        !listconcat([SameOperandsAndResultElementType], traits)>;
 
 //===----------------------------------------------------------------------===//
 // Mesh
@@ -65,7 +70,7 @@ def Weft_MeshOp : Weft_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
 // Tensor ops
 //===----------------------------------------------------------------------===//
 
-def Weft_DotGeneralOp : Weft_TensorOp<"dot_general"> {
+def Weft_DotGeneralOp : Weft_TensorOp<"dot_general", [Weft_Differentiable]> {
   let summary = "Batched matrix product over any dimensions";
   let description = [{
     Multiplies the operands element by element along the batching dimensions and
@@ -108,7 +113,7 @@ def Weft_DotGeneralOp : Weft_TensorOp<"dot_general"> {
   }];
 }
 
-def Weft_BroadcastOp : Weft_ShapeOp<"broadcast"> {
+def Weft_BroadcastOp : Weft_ShapeOp<"broadcast", [Weft_Differentiable]> {
   let summary = "Repeat a tensor along new or size-1 dimensions";
   let description = [{
     Operand dimension `i` becomes result dimension `dims[i]`; `dims` is strictly
@@ -129,7 +134,7 @@ def Weft_BroadcastOp : Weft_ShapeOp<"broadcast"> {
   let hasFolder = 1;
 }
 
-def Weft_ReshapeOp : Weft_ShapeOp<"reshape"> {
+def Weft_ReshapeOp : Weft_ShapeOp<"reshape", [Weft_Differentiable]> {
   let summary = "Give the same elements, in row-major order, another shape";
   let description = [{
     ```mlir
@@ -143,7 +148,7 @@ def Weft_ReshapeOp : Weft_ShapeOp<"reshape"> {
   let hasFolder = 1;
 }
 
-def Weft_TransposeOp : Weft_ShapeOp<"transpose"> {
+def Weft_TransposeOp : Weft_ShapeOp<"transpose", [Weft_Differentiable]> {
   let summary = "Permute the dimensions of a tensor";
   let description = [{
     Result dimension `i` is operand dimension `dims[i]`.
@@ -164,7 +169,7 @@ def Weft_TransposeOp : Weft_ShapeOp<"transpose"> {
   let hasFolder = 1;
 }
 
-def Weft_ReduceOp : Weft_ShapeOp<"reduce"> {
+def Weft_ReduceOp : Weft_ShapeOp<"reduce", [Weft_Differentiable]> {
   let summary = "Sum, maximum or minimum along dimensions";
   let description = [{
     Removes `dims` (strictly increasing), combining the elements along them.
@@ -186,7 +191,7 @@ def Weft_ReduceOp : Weft_ShapeOp<"reduce"> {
   ];
 }
 
-def Weft_SliceOp : Weft_ShapeOp<"slice"> {
+def Weft_SliceOp : Weft_ShapeOp<"slice", [Weft_Differentiable]> {
   let summary = "Take a strided box out of a tensor";
   let description = [{
     Along dimension `i` the elements `starts[i]`, `starts[i] + strides[i]`, ...
@@ -213,7 +218,7 @@ def Weft_SliceOp : Weft_ShapeOp<"slice"> {
   ];
 }
 
-def Weft_PadOp : Weft_ShapeOp<"pad"> {
+def Weft_PadOp : Weft_ShapeOp<"pad", [Weft_Differentiable]> {
   let summary = "Put a value around and between the elements of a tensor";
   let description = [{
     Along dimension `i` the result has `low[i]` elements of `value`, the
@@ -250,7 +255,7 @@ def Weft_PadOp : Weft_ShapeOp<"pad"> {
   let hasFolder = 1;
 }
 
-def Weft_ConcatOp : Weft_ShapeOp<"concat"> {
+def Weft_ConcatOp : Weft_ShapeOp<"concat", [Weft_Differentiable]> {
   let summary = "Put tensors one after the other along a dimension";
   let description = [{
     ```mlir
@@ -269,7 +274,7 @@ def Weft_ConcatOp : Weft_ShapeOp<"concat"> {
   ];
 }
 
-def Weft_GatherOp : Weft_TensorOp<"gather"> {
+def Weft_GatherOp : Weft_TensorOp<"gather", [Weft_Differentiable]> {
   let summary = "Take elements along a dimension at given indices";
   let description = [{
     The result has the operand's dimensions, with `dim` replaced by those of
@@ -308,7 +313,7 @@ def Weft_GatherOp : Weft_TensorOp<"gather"> {
   }];
 }
 
-def Weft_ScatterAddOp : Weft_TensorOp<"scatter_add"> {
+def Weft_ScatterAddOp : Weft_TensorOp<"scatter_add", [Weft_Differentiable]> {
   let summary = "Add elements up at given indices along a dimension";
   let description = [{
     The transpose of `weft.gather`: `updates` has the shape that a gather from
@@ -357,7 +362,8 @@ def Weft_IotaOp : Weft_TensorOp<"iota"> {
 //===----------------------------------------------------------------------===//
 
 def Weft_ConstraintOp
-    : Weft_TensorOp<"constraint", [SameOperandsAndResultType]> {
+    : Weft_TensorOp<"constraint",
+        [SameOperandsAndResultType, Weft_Differentiable]> {
   let summary = "State the sharding of a value";
   let description = [{
     The result is the operand with the sharding given. Propagation starts from

@@ -1,0 +1,39 @@
+//===- Passes.td - Gradients in a graph --------------------*- tablegen -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_AUTODIFF_PASSES_TD
+#define WEFT_AUTODIFF_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def Autodiff : Pass<"weft-autodiff", "::mlir::ModuleOp"> {
+  let summary = "Resolve gradients into forward and backward ops";
+  let description = [{
+    **Needs** a graph (form 1) without calls (`--weft-inline-calls`).
+
+    **Does** replace every `weft.value_and_grad` by the ops of its function and,
+    behind them, the ops of the derivative in reverse order, each asked for
+    through `VjpOpInterface`. Values that do not depend on a differentiated
+    argument, or do not reach the loss, get no cotangent. The location of a
+    backward op is that of its forward op as `transpose of <file:line>`. A
+    function that takes a gradient may be differentiated itself. Ops on the way
+    that have no derivative are reported in one error. See docs/Autodiff.md.
+
+    **Leaves** a graph without `weft.value_and_grad` and `weft.stop_gradient`.
+
+    **Example** `test/Autodiff/autodiff.mlir`.
+  }];
+  let statistics = [
+    Statistic<"numGradients", "gradients", "Number of ops resolved">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::weft::WeftDialect"
+  ];
+}
+
+#endif // WEFT_AUTODIFF_PASSES_TD

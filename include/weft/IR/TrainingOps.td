@@ -1,0 +1,59 @@
+//===- TrainingOps.td - Ops that speak of gradients --------*- tablegen -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ops of a graph as users write it; `--weft-autodiff` resolves them, so no
+// later phase knows them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_IR_TRAININGOPS_TD
+#define WEFT_IR_TRAININGOPS_TD
+
+include "weft/IR/WeftOps.td"
+
+def Weft_ValueAndGradOp : Weft_Op<"value_and_grad",
+    [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Call a function and differentiate its first result";
+  let description = [{
+    The results are those of the private function `callee`, whose first is the
+    loss, a floating-point scalar; then, for each argument that `wrt` lists, the
+    derivative of the loss by it, in the type of the argument. Other results of
+    the function are passed on and not differentiated.
+
+    ```mlir
+    %loss, %hits, %da, %dc = weft.value_and_grad @loss(%a, %b, %c) wrt = [0, 2]
+        : (tensor<8x4xf32>, tensor<8xi32>, tensor<4xf32>)
+       -> (tensor<f32>, tensor<i32>, tensor<8x4xf32>, tensor<4xf32>)
+    ```
+  }];
+  let arguments = (ins
+    FlatSymbolRefAttr:$callee, Variadic<Weft_Tensor>:$operands,
+    DenseI64ArrayAttr:$wrt);
+  let results = (outs Variadic<Weft_Tensor>:$results);
+  let assemblyFormat = [{
+    $callee `(` $operands `)` `wrt` `=` $wrt attr-dict
+    `:` functional-type($operands, $results)
+  }];
+}
+
+def Weft_StopGradientOp : Weft_Op<"stop_gradient",
+    [Pure, SameOperandsAndResultType,
+     DeclareOpInterfaceMethods<VjpOpInterface, ["isFlatIn"]>]> {
+  let summary = "A value that counts as a constant when differentiated";
+  let description = [{
+    The result is the operand; no derivative goes through.
+
+    ```mlir
+    %r = weft.stop_gradient %x : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Weft_Tensor:$operand);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
+#endif // WEFT_IR_TRAININGOPS_TD

@@ -1,0 +1,186 @@
+//===- Autodiff.cpp - Gradients in a graph --------------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Functions are visited callees first: a gradient within a function that is
+// differentiated is then made of ops like any other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tape.h"
+
+#include "weft/Autodiff/Passes.h"
+#include "weft/IR/SourcePlace.h"
+#include "weft/IR/ValueSharding.h"
+#include "weft/IR/VjpBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace weft {
+#define GEN_PASS_DEF_AUTODIFF
+#include "weft/Autodiff/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+
+//===----------------------------------------------------------------------===//
+// One gradient
+//===----------------------------------------------------------------------===//
+
+/// One error for all ops that cannot be differentiated.
+static LogicalResult checkDifferentiable(ValueAndGradOp op,
+                                         const Activity &activity) {
+  SmallVector<Operation *> missing = activity.findOpsWithoutVjp();
+  if (missing.empty())
+    return success();
+  auto error = op.emitOpError() << "cannot differentiate " << op.getCalleeAttr()
+                                << ": no derivative is known of ";
+  llvm::interleaveComma(missing, error, [&](Operation *each) {
+    error << each->getName();
+    if (std::string place = placeOf(each->getLoc()); !place.empty())
+      error << " (" << place << ")";
+  });
+  return error << "; implement VjpOpInterface, or keep the derivative from "
+                  "these ops with weft.stop_gradient";
+}
+
+/// What users call the argument; empty if they gave it no name.
+static std::string nameOfArgument(func::FuncOp callee, unsigned index,
+                                  Value operand) {
+  StringRef attr = WeftDialect::kNameAttrName;
+  if (auto name = callee.getArgAttrOfType<StringAttr>(index, attr))
+    return name.str();
+  auto argument = dyn_cast<BlockArgument>(operand);
+  if (!argument)
+    return {};
+  auto caller = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  auto name =
+      caller.getArgAttrOfType<StringAttr>(argument.getArgNumber(), attr);
+  return name ? name.str() : std::string();
+}
+
+/// Says in the location of the op that makes the gradient whose it is.
+static void nameGradient(Value gradient, StringRef argument) {
+  Operation *op = gradient.getDefiningOp();
+  if (argument.empty() || !op || !isDerived(op->getLoc(), kTransposeOf))
+    return;
+  auto name = StringAttr::get(op->getContext(), "gradient of " + argument);
+  op->setLoc(NameLoc::get(name, op->getLoc()));
+}
+
+static LogicalResult resolve(ValueAndGradOp op, func::FuncOp callee) {
+  llvm::SmallBitVector arguments(callee.getNumArguments());
+  for (int64_t index : op.getWrt())
+    arguments.set(index);
+  llvm::SmallBitVector results(callee.getNumResults());
+  results.set(0);
+  Activity activity(callee, arguments, results);
+  if (failed(checkDifferentiable(op, activity)))
+    return failure();
+
+  OpBuilder builder(op);
+  Tape tape(callee, op.getOperands(), builder, op.getLoc());
+  SmallVector<Value> values = tape.getResults();
+  VjpBuilder constants(builder, op.getLoc(), {}, arguments);
+  SmallVector<Value> cotangents(values.size());
+  cotangents[0] = constants.constant(1, values[0]);
+  SmallVector<Value> gradients = tape.pullBack(activity, cotangents, builder);
+  for (int64_t index : op.getWrt()) {
+    Value operand = op.getOperands()[index], gradient = gradients[index];
+    if (gradient)
+      nameGradient(gradient, nameOfArgument(callee, index, operand));
+    else
+      gradient = constants.constant(0, operand);
+    values.push_back(gradient);
+  }
+  op.replaceAllUsesWith(values);
+  op.erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+static void eraseDeadOps(func::FuncOp function) {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+namespace {
+
+class Resolver {
+public:
+  /// Resolves the gradients that a function takes; whether all could be.
+  bool visit(func::FuncOp function);
+
+  int64_t numGradients = 0;
+
+private:
+  enum State { Unseen, Open, Done, Broken };
+
+  LogicalResult visitGradient(ValueAndGradOp op);
+
+  llvm::DenseMap<Operation *, State> states;
+  SymbolTableCollection symbols;
+};
+
+} // namespace
+
+bool Resolver::visit(func::FuncOp function) {
+  if (State state = states.lookup(function); state == Done || state == Broken)
+    return state == Done;
+  states[function] = Open;
+  SmallVector<ValueAndGradOp> gradients;
+  function.walk([&](ValueAndGradOp op) { gradients.push_back(op); });
+  bool legal = true;
+  for (ValueAndGradOp op : gradients)
+    legal &= succeeded(visitGradient(op));
+  if (legal && !gradients.empty())
+    eraseDeadOps(function);
+  states[function] = legal ? Done : Broken;
+  return legal;
+}
+
+LogicalResult Resolver::visitGradient(ValueAndGradOp op) {
+  FlatSymbolRefAttr name = op.getCalleeAttr();
+  auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(op, name);
+  if (!callee.getBody().hasOneBlock())
+    return op.emitOpError() << "cannot differentiate " << name
+                            << ": it has control flow; a program is one block";
+  if (states.lookup(callee) == Open)
+    return op.emitOpError() << "cannot differentiate " << name
+                            << ": it takes the gradient of itself";
+  // What is wrong with the function was reported there.
+  if (!visit(callee))
+    return failure();
+  ++numGradients;
+  return resolve(op, callee);
+}
+
+namespace {
+struct Autodiff : weft::impl::AutodiffBase<Autodiff> {
+  void runOnOperation() override {
+    Resolver resolver;
+    bool legal = true;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      legal &= resolver.visit(function);
+    numGradients += resolver.numGradients;
+    if (!legal)
+      return signalPassFailure();
+    // Only now: a function that is differentiated has to keep them.
+    getOperation().walk([](StopGradientOp op) {
+      op.replaceAllUsesWith(op.getOperand());
+      op.erase();
+    });
+  }
+};
+} // namespace

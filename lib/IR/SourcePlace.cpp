@@ -1,0 +1,48 @@
+//===- SourcePlace.cpp - Where an op comes from ---------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/IR/SourcePlace.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+Location weft::derivedFrom(Location loc, StringRef phrase) {
+  MLIRContext *context = loc.getContext();
+  return FusedLoc::get({loc}, StringAttr::get(context, phrase), context);
+}
+
+/// The phrase of a derived location, else null.
+static StringAttr phraseOf(FusedLoc loc) {
+  return dyn_cast_or_null<StringAttr>(loc.getMetadata());
+}
+
+bool weft::isDerived(Location loc, StringRef phrase) {
+  auto fused = dyn_cast<FusedLoc>(loc);
+  StringAttr found = fused ? phraseOf(fused) : StringAttr();
+  return found && found == phrase;
+}
+
+std::string weft::placeOf(Location loc) {
+  if (auto file = dyn_cast<FileLineColLoc>(loc))
+    return (llvm::sys::path::filename(file.getFilename()) + ":" +
+            Twine(file.getLine()))
+        .str();
+  if (auto name = dyn_cast<NameLoc>(loc)) {
+    std::string place = placeOf(name.getChildLoc());
+    return place.empty() ? name.getName().str()
+                         : name.getName().str() + ", " + place;
+  }
+  if (auto call = dyn_cast<CallSiteLoc>(loc))
+    return placeOf(call.getCallee());
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location part : fused.getLocations())
+      if (std::string place = placeOf(part); !place.empty())
+        return phraseOf(fused) ? phraseOf(fused).str() + " " + place : place;
+  return {};
+}

@@ -1,0 +1,99 @@
+//===- VjpGather.cpp - Derivatives of gather, scatter_add, pad ------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// gather and scatter_add are transposes of each other but for indices outside
+// of the table: gather clamps them, scatter_add drops what comes with them.
+// The same holds for slice and pad.
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/IR/VjpBuilder.h"
+#include "weft/IR/WeftOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace weft;
+
+using Dims = SmallVector<int64_t>;
+
+//===----------------------------------------------------------------------===//
+// Gather and scatter_add
+//===----------------------------------------------------------------------===//
+
+/// `number` in every element of a tensor with the type of `like`.
+static Value indexConstant(VjpBuilder &b, int64_t number, Value like) {
+  auto type = cast<RankedTensorType>(like.getType());
+  auto element = IntegerAttr::get(type.getElementType(), number);
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(type, Attribute(element)));
+}
+
+void GatherOp::buildVjp(VjpBuilder &b) {
+  RankedTensorType table = getOperand().getType();
+  Value zero = indexConstant(b, 0, getIndices());
+  Value last =
+      indexConstant(b, table.getDimSize(getDim()) - 1, getIndices());
+  Value clamped = arith::MaxSIOp::create(b, getIndices(), zero);
+  clamped = arith::MinSIOp::create(b, clamped, last);
+  b.addCotangent(0, ScatterAddOp::create(
+                        b, table, b.getCotangent(), clamped, getDim(),
+                        getOperandBatching(), getIndicesBatching()));
+}
+
+/// Updates that were dropped have no part in the sum.
+void ScatterAddOp::buildVjp(VjpBuilder &b) {
+  RankedTensorType updates = getUpdates().getType();
+  Value taken = GatherOp::create(b, updates, b.getCotangent(), getIndices(),
+                                 getDim(), getOperandBatching(),
+                                 getIndicesBatching());
+  Value zero = indexConstant(b, 0, getIndices());
+  Value size = indexConstant(b, getType().getDimSize(getDim()), getIndices());
+  auto compare = [&](arith::CmpIPredicate predicate, Value bound) {
+    return arith::CmpIOp::create(b, predicate, getIndices(), bound);
+  };
+  Value isKept =
+      arith::AndIOp::create(b, compare(arith::CmpIPredicate::sge, zero),
+                            compare(arith::CmpIPredicate::slt, size));
+  // The dimensions of the indices keep their order in the updates.
+  Value isKeptUpdate = b.createOrFold<BroadcastOp>(
+      updates.clone(b.getI1Type()), isKept,
+      getGatherDims().getTakenDimsOfIndices());
+  b.addCotangent(0, b.keepWhere(isKeptUpdate, taken));
+}
+
+//===----------------------------------------------------------------------===//
+// Slice and pad
+//===----------------------------------------------------------------------===//
+
+/// Puts g back to where its elements were taken from.
+void SliceOp::buildVjp(VjpBuilder &b) {
+  RankedTensorType operand = getOperand().getType();
+  Dims low(getStarts()), high, interior;
+  for (int64_t dim = 0; dim < operand.getRank(); ++dim) {
+    int64_t stride = getStrides()[dim];
+    int64_t last = low[dim] + (getType().getDimSize(dim) - 1) * stride;
+    high.push_back(operand.getDimSize(dim) - 1 - last);
+    interior.push_back(stride - 1);
+  }
+  auto zero = FloatAttr::get(operand.getElementType(), 0);
+  b.addCotangent(
+      0, PadOp::create(b, b.getCotangent(), low, high, interior, zero));
+}
+
+/// Takes the operand's elements out of g.
+void PadOp::buildVjp(VjpBuilder &b) {
+  RankedTensorType operand = getOperand().getType();
+  Dims starts(getLow()), limits, strides;
+  for (int64_t dim = 0; dim < operand.getRank(); ++dim) {
+    strides.push_back(getInterior()[dim] + 1);
+    limits.push_back(starts[dim] +
+                     (operand.getDimSize(dim) - 1) * strides[dim] + 1);
+  }
+  b.addCotangent(
+      0, SliceOp::create(b, b.getCotangent(), starts, limits, strides));
+}

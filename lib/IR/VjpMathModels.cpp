@@ -1,0 +1,280 @@
+//===- VjpMathModels.cpp - Derivatives of the ops of math -----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// g is the cotangent of the result r = f(x). Derivatives use r where it is
+// cheaper than x, which also lets x be forgotten.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttachVjp.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace weft;
+
+static Value square(VjpBuilder &b, Value x) { return b.mul(x, x); }
+
+/// 1 + x, 1 - x.
+static Value onePlus(VjpBuilder &b, Value x) {
+  return b.add(x, b.constant(1, x));
+}
+static Value oneMinus(VjpBuilder &b, Value x) {
+  return b.sub(b.constant(1, x), x);
+}
+
+//===----------------------------------------------------------------------===//
+// Exponentials and powers
+//===----------------------------------------------------------------------===//
+
+static Value expVjp(VjpBuilder &b, Value g, Value, Value r) {
+  return b.mul(g, r);
+}
+
+static Value exp2Vjp(VjpBuilder &b, Value g, Value, Value r) {
+  return b.mul(g, b.scale(r, llvm::numbers::ln2));
+}
+
+static Value expm1Vjp(VjpBuilder &b, Value g, Value, Value r) {
+  return b.mul(g, onePlus(b, r));
+}
+
+static Value logVjp(VjpBuilder &b, Value g, Value x, Value) {
+  return b.div(g, x);
+}
+
+static Value log2Vjp(VjpBuilder &b, Value g, Value x, Value) {
+  return b.div(b.scale(g, llvm::numbers::log2e), x);
+}
+
+static Value log10Vjp(VjpBuilder &b, Value g, Value x, Value) {
+  return b.div(b.scale(g, llvm::numbers::log10e), x);
+}
+
+static Value log1pVjp(VjpBuilder &b, Value g, Value x, Value) {
+  return b.div(g, onePlus(b, x));
+}
+
+static Value sqrtVjp(VjpBuilder &b, Value g, Value, Value r) {
+  return b.div(b.scale(g, 0.5), r);
+}
+
+/// r' = -r^3 / 2.
+static Value rsqrtVjp(VjpBuilder &b, Value g, Value, Value r) {
+  return b.mul(g, b.mul(b.scale(r, -0.5), square(b, r)));
+}
+
+/// r' = 1 / (3 r^2).
+static Value cbrtVjp(VjpBuilder &b, Value g, Value, Value r) {
+  return b.div(g, b.scale(square(b, r), 3));
+}
+
+/// x^y by x is y x^(y - 1), and 0 where y is 0, whatever x; by y it is
+/// r log x, and 0 where x is 0.
+static void powVjp(math::PowFOp op, VjpBuilder &b) {
+  Value g = b.getCotangent(), x = op.getLhs(), y = op.getRhs();
+  if (b.wants(0)) {
+    Value one = b.constant(1, y);
+    Value isFlat = b.equal(y, b.constant(0, y));
+    Value exponent = b.select(isFlat, one, b.sub(y, one));
+    Value power = b.createOrFold<math::PowFOp>(x, exponent);
+    b.addCotangent(0, b.mul(g, b.mul(y, power)));
+  }
+  if (b.wants(1)) {
+    Value isZero = b.equal(x, b.constant(0, x));
+    Value base = b.select(isZero, b.constant(1, x), x);
+    Value log = b.createOrFold<math::LogOp>(base);
+    b.addCotangent(1, b.mul(g, b.mul(op.getResult(), log)));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Trigonometric and hyperbolic functions
+//===----------------------------------------------------------------------===//
+
+static Value sinVjp(VjpBuilder &b, Value g, Value x, Value) {
+  return b.mul(g, math::CosOp::create(b, x));
+}
+
+static Value cosVjp(VjpBuilder &b, Value g, Value x, Value) {
+  return b.neg(b.mul(g, math::SinOp::create(b, x)));
+}
+
+static Value tanVjp(VjpBuilder &b, Value g, Value, Value r) {
+  return b.mul(g, onePlus(b, square(b, r)));
+}
+
+static Value sinhVjp(VjpBuilder &b, Value g, Value x, Value) {
+  return b.mul(g, math::CoshOp::create(b, x));
+}
+
+static Value coshVjp(VjpBuilder &b, Value g, Value x, Value) {
+  return b.mul(g, math::SinhOp::create(b, x));
+}
+
+static Value tanhVjp(VjpBuilder &b, Value g, Value, Value r) {
+  return b.mul(g, oneMinus(b, square(b, r)));
+}
+
+static Value asinVjp(VjpBuilder &b, Value g, Value x, Value) {
+  return b.mul(g, math::RsqrtOp::create(b, oneMinus(b, square(b, x))));
+}
+
+static Value acosVjp(VjpBuilder &b, Value g, Value x, Value r) {
+  return b.neg(asinVjp(b, g, x, r));
+}
+
+static Value atanVjp(VjpBuilder &b, Value g, Value x, Value) {
+  return b.div(g, onePlus(b, square(b, x)));
+}
+
+static Value asinhVjp(VjpBuilder &b, Value g, Value x, Value) {
+  return b.mul(g, math::RsqrtOp::create(b, onePlus(b, square(b, x))));
+}
+
+/// 1 / sqrt((x - 1) (x + 1)): x^2 - 1 would cancel near 1.
+static Value acoshVjp(VjpBuilder &b, Value g, Value x, Value) {
+  Value below = b.sub(x, b.constant(1, x));
+  return b.mul(g, math::RsqrtOp::create(b, b.mul(below, onePlus(b, x))));
+}
+
+static Value atanhVjp(VjpBuilder &b, Value g, Value x, Value) {
+  return b.div(g, b.mul(oneMinus(b, x), onePlus(b, x)));
+}
+
+/// The angle of the point (x, y) by y is x / (x^2 + y^2), by x -y / (...).
+static void atan2Vjp(math::Atan2Op op, VjpBuilder &b) {
+  Value y = op.getLhs(), x = op.getRhs();
+  Value distance = b.add(square(b, x), square(b, y));
+  Value quotient = b.div(b.getCotangent(), distance);
+  if (b.wants(0))
+    b.addCotangent(0, b.mul(quotient, x));
+  if (b.wants(1))
+    b.addCotangent(1, b.neg(b.mul(quotient, y)));
+}
+
+static void sincosVjp(math::SincosOp op, VjpBuilder &b) {
+  if (Value g = b.getCotangent(0))
+    b.addCotangent(0, b.mul(g, op.getCos()));
+  if (Value g = b.getCotangent(1))
+    b.addCotangent(0, b.neg(b.mul(g, op.getSin())));
+}
+
+//===----------------------------------------------------------------------===//
+// The error function
+//===----------------------------------------------------------------------===//
+
+/// 2 / sqrt(pi) exp(-x^2).
+static Value erfVjp(VjpBuilder &b, Value g, Value x, Value) {
+  Value bell = math::ExpOp::create(b, b.neg(square(b, x)));
+  return b.mul(g, b.scale(bell, 2 * llvm::numbers::inv_sqrtpi));
+}
+
+static Value erfcVjp(VjpBuilder &b, Value g, Value x, Value r) {
+  return b.neg(erfVjp(b, g, x, r));
+}
+
+//===----------------------------------------------------------------------===//
+// Signs and bounds
+//===----------------------------------------------------------------------===//
+
+/// 0 at 0.
+static Value absVjp(VjpBuilder &b, Value g, Value x, Value) {
+  Value zero = b.constant(0, x);
+  Value falling = b.select(b.less(x, zero), b.neg(g), zero);
+  return b.select(b.less(zero, x), g, falling);
+}
+
+/// |x| with the sign of s: g where x and s have one sign, else -g. Flat in s.
+static void copySignVjp(math::CopySignOp op, VjpBuilder &b) {
+  if (!b.wants(0))
+    return;
+  Value one = b.constant(1, op.getLhs());
+  Value ofX = math::CopySignOp::create(b, one, op.getLhs());
+  Value ofS = math::CopySignOp::create(b, one, op.getRhs());
+  b.addCotangent(0, b.mul(b.getCotangent(), b.mul(ofX, ofS)));
+}
+
+namespace {
+struct CopySignModel
+    : VjpOpInterface::ExternalModel<CopySignModel, math::CopySignOp> {
+  void buildVjp(Operation *op, VjpBuilder &b) const {
+    copySignVjp(cast<math::CopySignOp>(op), b);
+  }
+  bool isFlatIn(Operation *, unsigned operand) const { return operand == 1; }
+};
+} // namespace
+
+static void fmaVjp(math::FmaOp op, VjpBuilder &b) {
+  Value g = b.getCotangent();
+  if (b.wants(0))
+    b.addCotangent(0, b.mul(g, op.getB()));
+  if (b.wants(1))
+    b.addCotangent(1, b.mul(g, op.getA()));
+  b.addCotangent(2, g);
+}
+
+/// The cotangent goes to the operand that the result is, and nowhere if the
+/// value is on a bound.
+static void clampVjp(math::ClampFOp op, VjpBuilder &b) {
+  Value g = b.getCotangent();
+  Value x = op.getValue(), min = op.getMin(), max = op.getMax();
+  if (b.wants(0)) {
+    Value isInside =
+        b.createOrFold<arith::AndIOp>(b.less(min, x), b.less(x, max));
+    b.addCotangent(0, b.keepWhere(isInside, g));
+  }
+  if (b.wants(1))
+    b.addCotangent(1, b.keepWhere(b.less(x, min), g));
+  if (b.wants(2))
+    b.addCotangent(2, b.keepWhere(b.less(max, x), g));
+}
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+void weft::attachMathVjps(MLIRContext *context) {
+  attachUnary<math::ExpOp, expVjp>(context);
+  attachUnary<math::Exp2Op, exp2Vjp>(context);
+  attachUnary<math::ExpM1Op, expm1Vjp>(context);
+  attachUnary<math::LogOp, logVjp>(context);
+  attachUnary<math::Log2Op, log2Vjp>(context);
+  attachUnary<math::Log10Op, log10Vjp>(context);
+  attachUnary<math::Log1pOp, log1pVjp>(context);
+  attachUnary<math::SqrtOp, sqrtVjp>(context);
+  attachUnary<math::RsqrtOp, rsqrtVjp>(context);
+  attachUnary<math::CbrtOp, cbrtVjp>(context);
+  attachVjp<math::PowFOp, powVjp>(context);
+
+  attachUnary<math::SinOp, sinVjp>(context);
+  attachUnary<math::CosOp, cosVjp>(context);
+  attachUnary<math::TanOp, tanVjp>(context);
+  attachUnary<math::SinhOp, sinhVjp>(context);
+  attachUnary<math::CoshOp, coshVjp>(context);
+  attachUnary<math::TanhOp, tanhVjp>(context);
+  attachUnary<math::AsinOp, asinVjp>(context);
+  attachUnary<math::AcosOp, acosVjp>(context);
+  attachUnary<math::AtanOp, atanVjp>(context);
+  attachUnary<math::AsinhOp, asinhVjp>(context);
+  attachUnary<math::AcoshOp, acoshVjp>(context);
+  attachUnary<math::AtanhOp, atanhVjp>(context);
+  attachVjp<math::Atan2Op, atan2Vjp>(context);
+  attachVjp<math::SincosOp, sincosVjp>(context);
+
+  attachUnary<math::ErfOp, erfVjp>(context);
+  attachUnary<math::ErfcOp, erfcVjp>(context);
+
+  attachUnary<math::AbsFOp, absVjp>(context);
+  math::CopySignOp::attachInterface<CopySignModel>(*context);
+  attachVjp<math::FmaOp, fmaVjp>(context);
+  attachVjp<math::ClampFOp, clampVjp>(context);
+  attachFlat<math::FloorOp, math::CeilOp, math::RoundOp, math::RoundEvenOp,
+             math::TruncOp>(context);
+}

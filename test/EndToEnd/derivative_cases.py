@@ -1,0 +1,144 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every op with a derivative, in programs small enough for finite differences.
+
+A case computes %r from its operands %x0, %x1, ... in f64. Operands are drawn
+where the op is smooth; what happens elsewhere is tested by its own values.
+"""
+
+import dataclasses
+
+import numpy as np
+
+
+def tensor(shape, element="f64"):
+    return "tensor<" + "".join(f"{size}x" for size in shape) + element + ">"
+
+
+def dense(values):
+    """The literal of an array."""
+    def text(part):
+        return "[" + ", ".join(map(text, part)) + "]" if isinstance(part, list) else repr(part)
+    return f"dense<{text(values.tolist())}>"
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    shapes: list  # of the operands
+    result: tuple  # shape of %r
+    body: str
+    low: float = -2.0
+    high: float = 2.0
+
+    def operands(self):
+        random = np.random.default_rng(list(self.name.encode()))
+        return [np.asarray(random.uniform(self.low, self.high, shape)) for shape in self.shapes]
+
+    def function(self):
+        """The private function @<name>: the sum of %r, each element weighted."""
+        weights = np.random.default_rng(0).uniform(0.5, 1.5, self.result)
+        result = tensor(self.result)
+        arguments = ", ".join(f"%x{i}: {tensor(s)}" for i, s in enumerate(self.shapes))
+        return f"""
+func.func private @{self.name}({arguments}) -> tensor<f64> {{
+  {self.body}
+  %weights = arith.constant {dense(weights)} : {result}
+  %weighted = arith.mulf %r, %weights : {result}
+  %loss = weft.reduce sum %weighted dims = {list(range(len(self.result)))} : {result} -> tensor<f64>
+  return %loss : tensor<f64>
+}}"""
+
+
+def unary(op, low=-2.0, high=2.0):
+    dialect, _, mnemonic = op.partition(".")
+    return Case(f"{dialect}_{mnemonic}", [(3, 4)], (3, 4),
+                f"%r = {op} %x0 : tensor<3x4xf64>", low, high)
+
+
+def binary(op, low=-2.0, high=2.0):
+    dialect, _, mnemonic = op.partition(".")
+    return Case(f"{dialect}_{mnemonic}", [(3, 4), (3, 4)], (3, 4),
+                f"%r = {op} %x0, %x1 : tensor<3x4xf64>", low, high)
+
+
+ELEMENTWISE = [
+    unary("arith.negf"),
+    binary("arith.addf"),
+    binary("arith.subf"),
+    binary("arith.mulf"),
+    binary("arith.divf", 0.5, 2),
+    binary("arith.maximumf"),
+    binary("arith.minimumf"),
+    binary("arith.maxnumf"),
+    binary("arith.minnumf"),
+    Case("arith_select", [(3, 4), (3, 4)], (3, 4), """
+  %zero = arith.constant dense<0.0> : tensor<3x4xf64>
+  %c = arith.cmpf olt, %x0, %zero : tensor<3x4xf64>
+  %r = arith.select %c, %x0, %x1 : tensor<3x4xi1>, tensor<3x4xf64>"""),
+    unary("math.absf"),
+    unary("math.exp"),
+    unary("math.expm1"),
+    unary("math.log", 0.2, 3),
+    unary("math.log1p", -0.8, 3),
+    unary("math.sqrt", 0.2, 3),
+    unary("math.rsqrt", 0.2, 3),
+    unary("math.tanh"),
+    unary("math.floor"),
+    unary("math.ceil"),
+    unary("math.roundeven"),
+    unary("math.trunc"),
+    binary("math.copysign"),
+    Case("math_fma", [(3, 4)] * 3, (3, 4), "%r = math.fma %x0, %x1, %x2 : tensor<3x4xf64>"),
+]
+
+
+def dot(name, lhs, rhs, result, batching="", contracting="[] x []"):
+    batching = f"batching = {batching} " if batching else ""
+    return Case(f"dot_{name}", [lhs, rhs], result,
+                f"%r = weft.dot_general %x0, %x1 {batching}contracting = {contracting}"
+                f" : ({tensor(lhs)}, {tensor(rhs)}) -> {tensor(result)}")
+
+
+DOT_GENERAL = [
+    dot("matrix", (3, 4), (4, 5), (3, 5), contracting="[1] x [0]"),
+    dot("lhs_transposed", (4, 3), (4, 5), (3, 5), contracting="[0] x [0]"),
+    dot("rhs_transposed", (3, 4), (5, 4), (3, 5), contracting="[1] x [1]"),
+    dot("both_transposed", (4, 3), (5, 4), (3, 5), contracting="[0] x [1]"),
+    dot("vectors", (6,), (6,), (), contracting="[0] x [0]"),
+    dot("outer", (3,), (2, 2), (3, 2, 2)),
+    dot("matrix_vector", (3, 4), (4,), (3,), contracting="[1] x [0]"),
+    dot("batched", (2, 3, 4), (2, 4, 5), (2, 3, 5), "[0] x [0]", "[2] x [1]"),
+    dot("batch_inside", (3, 2, 4), (4, 5, 2), (2, 3, 5), "[1] x [2]", "[2] x [0]"),
+    dot("two_batches", (2, 3, 2, 4), (4, 3, 2), (2, 3, 2), "[0, 1] x [2, 1]", "[3] x [0]"),
+    dot("crossed_batches", (2, 3, 4), (3, 2, 4), (3, 2), "[1, 0] x [0, 1]", "[2] x [2]"),
+    dot("two_contracted", (3, 2, 4), (4, 2, 5), (3, 5), contracting="[1, 2] x [1, 0]"),
+    dot("contracted_apart", (2, 3, 4), (5, 4, 2), (3, 5), contracting="[2, 0] x [1, 2]"),
+    dot("free_around", (2, 4, 3), (2, 4, 2), (2, 3, 2, 2), contracting="[1] x [1]"),
+]
+
+
+def move(name, operand, result, op):
+    return Case(name, [operand], result,
+                f"%r = weft.{op} : {tensor(operand)} -> {tensor(result)}")
+
+
+SHAPE = [
+    move("broadcast_scalar", (), (2, 3), "broadcast %x0 dims = []"),
+    move("broadcast_rows", (3,), (2, 3), "broadcast %x0 dims = [1]"),
+    move("broadcast_columns", (2,), (2, 3), "broadcast %x0 dims = [0]"),
+    move("broadcast_size_1", (2, 1), (2, 3), "broadcast %x0 dims = [0, 1]"),
+    move("broadcast_size_1_inside", (1, 3, 1), (2, 2, 3, 1), "broadcast %x0 dims = [0, 2, 3]"),
+    move("reshape", (2, 6), (3, 4), "reshape %x0"),
+    move("transpose", (2, 3, 4), (4, 2, 3), "transpose %x0 dims = [2, 0, 1]"),
+    move("reduce_sum", (2, 3, 4), (3,), "reduce sum %x0 dims = [0, 2]"),
+    move("reduce_max", (2, 3, 4), (2, 4), "reduce max %x0 dims = [1]"),
+    move("reduce_min", (2, 3, 4), (), "reduce min %x0 dims = [0, 1, 2]"),
+    Case("concat", [(2, 3), (2, 1), (2, 2)], (2, 6),
+         "%r = weft.concat %x0, %x1, %x2 dim = 1"
+         " : (tensor<2x3xf64>, tensor<2x1xf64>, tensor<2x2xf64>) -> tensor<2x6xf64>"),
+    Case("constraint", [(4, 3)], (4, 3),
+         '%r = weft.constraint %x0 <@mesh, [{"x"}, {}]> : tensor<4x3xf64>'),
+]
+
+CASES = ELEMENTWISE + DOT_GENERAL + SHAPE
