@@ -72,8 +72,3 @@ Activity::Activity(func::FuncOp function, const llvm::SmallBitVector &arguments,
 bool Activity::isActive(OpOperand &use) const {
   return active.contains(use.get()) && isSteep(use);
 }
-
-SmallVector<Operation *> Activity::findOpsWithoutVjp() const {
-  return llvm::filter_to_vector(
-      ops, [](Operation *op) { return !isa<VjpOpInterface>(op); });
-}

@@ -27,12 +27,11 @@ public:
   Activity(mlir::func::FuncOp function, const llvm::SmallBitVector &arguments,
            const llvm::SmallBitVector &results);
 
+  bool isActive(mlir::Value value) const { return active.contains(value); }
   /// Whether the used value is active and its user passes cotangents to it.
   bool isActive(mlir::OpOperand &use) const;
   /// The ops with an active operand and an active result, in program order.
   llvm::ArrayRef<mlir::Operation *> getOps() const { return ops; }
-  /// Those of them without a VjpOpInterface.
-  llvm::SmallVector<mlir::Operation *> findOpsWithoutVjp() const;
 
 private:
   llvm::DenseSet<mlir::Value> active;

@@ -33,10 +33,33 @@ using namespace weft;
 // One gradient
 //===----------------------------------------------------------------------===//
 
+/// Finds the ops of `activity` that have no derivative, those that its
+/// checkpoints call among them.
+static void findOpsWithoutVjp(const Activity &activity,
+                              SmallVectorImpl<Operation *> &missing) {
+  for (Operation *op : activity.getOps()) {
+    auto checkpoint = dyn_cast<CheckpointOp>(op);
+    if (!checkpoint) {
+      if (!isa<VjpOpInterface>(op))
+        missing.push_back(op);
+      continue;
+    }
+    llvm::SmallBitVector arguments(op->getNumOperands());
+    for (OpOperand &use : op->getOpOperands())
+      arguments[use.getOperandNumber()] = activity.isActive(use);
+    llvm::SmallBitVector results(op->getNumResults());
+    for (OpResult result : op->getResults())
+      results[result.getResultNumber()] = activity.isActive(result);
+    findOpsWithoutVjp(Activity(calleeOf(checkpoint), arguments, results),
+                      missing);
+  }
+}
+
 /// One error for all ops that cannot be differentiated.
 static LogicalResult checkDifferentiable(ValueAndGradOp op,
                                          const Activity &activity) {
-  SmallVector<Operation *> missing = activity.findOpsWithoutVjp();
+  SmallVector<Operation *> missing;
+  findOpsWithoutVjp(activity, missing);
   if (missing.empty())
     return success();
   auto error = op.emitOpError() << "cannot differentiate " << op.getCalleeAttr()
@@ -127,7 +150,7 @@ public:
 private:
   enum State { Unseen, Open, Done, Broken };
 
-  LogicalResult visitGradient(ValueAndGradOp op);
+  LogicalResult visitCall(Operation *op, FlatSymbolRefAttr name);
 
   llvm::DenseMap<Operation *, State> states;
   SymbolTableCollection symbols;
@@ -139,31 +162,56 @@ bool Resolver::visit(func::FuncOp function) {
   if (State state = states.lookup(function); state == Done || state == Broken)
     return state == Done;
   states[function] = Open;
-  SmallVector<ValueAndGradOp> gradients;
-  function.walk([&](ValueAndGradOp op) { gradients.push_back(op); });
+  SmallVector<std::pair<Operation *, FlatSymbolRefAttr>> calls;
+  function.walk([&](Operation *op) {
+    if (auto gradient = dyn_cast<ValueAndGradOp>(op))
+      calls.push_back({op, gradient.getCalleeAttr()});
+    if (auto checkpoint = dyn_cast<CheckpointOp>(op))
+      calls.push_back({op, checkpoint.getCalleeAttr()});
+  });
   bool legal = true;
-  for (ValueAndGradOp op : gradients)
-    legal &= succeeded(visitGradient(op));
-  if (legal && !gradients.empty())
+  for (auto [op, name] : calls)
+    legal &= succeeded(visitCall(op, name));
+  if (legal && !calls.empty())
     eraseDeadOps(function);
   states[function] = legal ? Done : Broken;
   return legal;
 }
 
-LogicalResult Resolver::visitGradient(ValueAndGradOp op) {
-  FlatSymbolRefAttr name = op.getCalleeAttr();
+LogicalResult Resolver::visitCall(Operation *op, FlatSymbolRefAttr name) {
   auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(op, name);
   if (!callee.getBody().hasOneBlock())
-    return op.emitOpError() << "cannot differentiate " << name
-                            << ": it has control flow; a program is one block";
+    return op->emitOpError() << "cannot call " << name
+                             << ": it has control flow; a program is one block";
   if (states.lookup(callee) == Open)
-    return op.emitOpError() << "cannot differentiate " << name
-                            << ": it takes the gradient of itself";
+    return op->emitOpError() << "cannot call " << name << ": it calls itself";
   // What is wrong with the function was reported there.
   if (!visit(callee))
     return failure();
+  auto gradient = dyn_cast<ValueAndGradOp>(op);
+  if (!gradient)
+    return success();
   ++numGradients;
-  return resolve(op, callee);
+  return resolve(gradient, callee);
+}
+
+/// What is left of them stands where nothing is differentiated.
+static void inlineCheckpoints(ModuleOp module) {
+  SmallVector<CheckpointOp> ops;
+  module.walk([&](CheckpointOp op) { ops.push_back(op); });
+  for (CheckpointOp op : ops) {
+    OpBuilder builder(op);
+    Tape tape(calleeOf(op), op.getOperands(), builder, op.getLoc());
+    op.replaceAllUsesWith(tape.getResults());
+    op.erase();
+  }
+}
+
+static void eraseStops(ModuleOp module) {
+  module.walk([](StopGradientOp op) {
+    op.replaceAllUsesWith(op.getOperand());
+    op.erase();
+  });
 }
 
 namespace {
@@ -177,10 +225,8 @@ struct Autodiff : weft::impl::AutodiffBase<Autodiff> {
     if (!legal)
       return signalPassFailure();
     // Only now: a function that is differentiated has to keep them.
-    getOperation().walk([](StopGradientOp op) {
-      op.replaceAllUsesWith(op.getOperand());
-      op.erase();
-    });
+    inlineCheckpoints(getOperation());
+    eraseStops(getOperation());
   }
 };
 } // namespace

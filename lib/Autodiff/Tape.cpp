@@ -9,7 +9,6 @@
 
 #include "weft/IR/SourcePlace.h"
 #include "weft/IR/VjpBuilder.h"
-#include "weft/IR/VjpOpInterface.h"
 
 using namespace mlir;
 using namespace weft;
@@ -20,7 +19,10 @@ namespace {
 /// copy, in which two arguments may be one value.
 class Cotangents {
 public:
-  Value lookup(Value value) const { return sums.lookup(value); }
+  SmallVector<Value> lookup(ValueRange values) const {
+    return llvm::map_to_vector(values,
+                               [&](Value value) { return sums.lookup(value); });
+  }
 
   void add(Value value, Value cotangent, OpBuilder &builder, Location loc) {
     if (!cotangent)
@@ -30,9 +32,8 @@ public:
       sum = cotangent;
       return;
     }
-    Value terms[] = {sum, cotangent};
     llvm::SmallBitVector none;
-    sum = VjpBuilder(builder, loc, {}, none).add(terms[0], terms[1]);
+    sum = VjpBuilder(builder, loc, {}, none).add(sum, cotangent);
   }
 
 private:
@@ -41,14 +42,34 @@ private:
 
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
+
+func::FuncOp weft::calleeOf(CheckpointOp op) {
+  return SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op,
+                                                            op.getCalleeAttr());
+}
+
+void Tape::copy(Operation &op, OpBuilder &builder, Location loc) {
+  auto checkpoint = dyn_cast<CheckpointOp>(op);
+  if (!checkpoint) {
+    builder.clone(op, copies)->setLoc(loc);
+    return;
+  }
+  auto operands = llvm::map_to_vector(
+      op.getOperands(), [&](Value value) { return copies.lookup(value); });
+  auto &inner = checkpoints[&op] =
+      std::make_unique<Tape>(calleeOf(checkpoint), operands, builder, loc);
+  copies.map(op.getResults(), inner->getResults());
+}
+
 Tape::Tape(func::FuncOp function, ValueRange operands, OpBuilder &builder,
            Location call)
     : body(function.getBody().front()) {
   copies.map(body.getArguments(), operands);
-  for (Operation &op : body.without_terminator()) {
-    Operation *copy = builder.clone(op, copies);
-    copy->setLoc(CallSiteLoc::get(op.getLoc(), call));
-  }
+  for (Operation &op : body.without_terminator())
+    copy(op, builder, CallSiteLoc::get(op.getLoc(), call));
 }
 
 SmallVector<Value> Tape::getResults() const {
@@ -56,36 +77,83 @@ SmallVector<Value> Tape::getResults() const {
                              [&](Value value) { return copies.lookup(value); });
 }
 
-/// Emits what `op`, an op of the function, adds to the cotangents of its
-/// operands.
-static void pullBackOp(Operation *op, Operation *copy, const Activity &activity,
-                       Cotangents &cotangents, OpBuilder &builder) {
-  auto ofResults = llvm::map_to_vector(op->getResults(), [&](Value result) {
-    return cotangents.lookup(result);
-  });
-  if (llvm::none_of(ofResults, [](Value value) { return bool(value); }))
-    return;
-  llvm::SmallBitVector wanted(op->getNumOperands());
-  for (OpOperand &use : op->getOpOperands())
-    wanted[use.getOperandNumber()] = activity.isActive(use);
-  VjpBuilder vjp(builder, derivedFrom(copy->getLoc(), kTransposeOf), ofResults,
+std::unique_ptr<Tape> Tape::replay(StringRef policy, ArrayRef<Value> cotangents,
+                                   OpBuilder &builder) const {
+  std::unique_ptr<Tape> again(new Tape(body));
+  auto after = llvm::filter_to_vector(cotangents,
+                                      [](Value value) { return bool(value); });
+  auto takeOver = [&](Value value) {
+    Value held = copies.lookup(value);
+    Value later = BarrierOp::create(builder, held.getLoc(), held, after);
+    again->copies.map(value, later);
+  };
+  for (BlockArgument argument : body.getArguments())
+    takeOver(argument);
+  for (Operation &op : body.without_terminator()) {
+    again->copy(op, builder, derivedFrom(op.getLoc(), kRecomputationOf));
+    // The product itself is copied as well: its derivative has to find its
+    // operands as they are computed again. Without uses it is erased.
+    if (policy == "dots" && isa<DotGeneralOp>(op))
+      takeOver(op.getResult(0));
+  }
+  return again;
+}
+
+//===----------------------------------------------------------------------===//
+// Backward
+//===----------------------------------------------------------------------===//
+
+static llvm::SmallBitVector findNonZero(ArrayRef<Value> cotangents) {
+  llvm::SmallBitVector found(cotangents.size());
+  for (auto [index, cotangent] : llvm::enumerate(cotangents))
+    found[index] = bool(cotangent);
+  return found;
+}
+
+SmallVector<Value> Tape::pullBackCheckpoint(CheckpointOp op,
+                                            const llvm::SmallBitVector &wanted,
+                                            ArrayRef<Value> cotangents,
+                                            OpBuilder &builder) const {
+  Activity activity(calleeOf(op), wanted, findNonZero(cotangents));
+  const Tape &forward = *checkpoints.at(op);
+  if (op.getPolicy() == "everything")
+    return forward.pullBack(activity, cotangents, builder);
+  return forward.replay(op.getPolicy(), cotangents, builder)
+      ->pullBack(activity, cotangents, builder);
+}
+
+static SmallVector<Value> pullBackOp(Operation *copy,
+                                     const llvm::SmallBitVector &wanted,
+                                     ArrayRef<Value> cotangents,
+                                     OpBuilder &builder) {
+  VjpBuilder vjp(builder, derivedFrom(copy->getLoc(), kTransposeOf), cotangents,
                  wanted);
   cast<VjpOpInterface>(copy).buildVjp(vjp);
-  for (unsigned index : wanted.set_bits())
-    cotangents.add(op->getOperand(index), vjp.getOperandCotangents()[index],
-                   builder, vjp.getLoc());
+  return SmallVector<Value>(vjp.getOperandCotangents());
 }
 
 SmallVector<Value> Tape::pullBack(const Activity &activity,
                                   ArrayRef<Value> ofResults,
                                   OpBuilder &builder) const {
   Cotangents cotangents;
+  Operation *ret = body.getTerminator();
   for (auto [result, cotangent] :
-       llvm::zip_equal(body.getTerminator()->getOperands(), ofResults))
-    cotangents.add(result, cotangent, builder, body.getTerminator()->getLoc());
-  for (Operation *op : llvm::reverse(activity.getOps()))
-    pullBackOp(op, copies.lookup(op), activity, cotangents, builder);
-  return llvm::map_to_vector(body.getArguments(), [&](Value argument) {
-    return cotangents.lookup(argument);
-  });
+       llvm::zip_equal(ret->getOperands(), ofResults))
+    cotangents.add(result, cotangent, builder, ret->getLoc());
+  for (Operation *op : llvm::reverse(activity.getOps())) {
+    auto given = cotangents.lookup(op->getResults());
+    if (findNonZero(given).none())
+      continue;
+    llvm::SmallBitVector wanted(op->getNumOperands());
+    for (OpOperand &use : op->getOpOperands())
+      wanted[use.getOperandNumber()] = activity.isActive(use);
+    auto checkpoint = dyn_cast<CheckpointOp>(op);
+    SmallVector<Value> found =
+        checkpoint ? pullBackCheckpoint(checkpoint, wanted, given, builder)
+                   : pullBackOp(copies.lookup(op), wanted, given, builder);
+    Location loc = derivedFrom(op->getLoc(), kTransposeOf);
+    for (unsigned index : wanted.set_bits())
+      cotangents.add(op->getOperand(index), found[index], builder, loc);
+  }
+  return cotangents.lookup(body.getArguments());
 }

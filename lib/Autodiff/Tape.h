@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A copy of a function's body in another function, and what it takes to emit
-// its derivative there.
+// its derivative there. A weft.checkpoint in the body is copied as the body of
+// its function; its derivative goes through a second copy, the replay, whose
+// arguments are behind a barrier.
 //
 // Example: df/dx of a function f(x) with a scalar result
 //
@@ -20,12 +22,19 @@
 
 #include "Activity.h"
 
+#include "weft/IR/WeftOps.h"
+
 #include "mlir/IR/IRMapping.h"
+
+#include <map>
+#include <memory>
 
 namespace weft {
 
-/// What precedes the place of a forward op in that of a backward op.
+/// What precedes the place of a forward op in those of its derivative and of
+/// its replay.
 inline constexpr llvm::StringLiteral kTransposeOf = "transpose of";
+inline constexpr llvm::StringLiteral kRecomputationOf = "recomputation of";
 
 class Tape {
 public:
@@ -38,16 +47,35 @@ public:
   llvm::SmallVector<mlir::Value> getResults() const;
 
   /// Emits the cotangents of the arguments, given those of the results. Null
-  /// stands for zero in both. Every op of `activity` has a VjpOpInterface.
+  /// stands for zero in both. Every op of `activity` has a VjpOpInterface or is
+  /// a checkpoint.
   llvm::SmallVector<mlir::Value>
   pullBack(const Activity &activity, llvm::ArrayRef<mlir::Value> cotangents,
            mlir::OpBuilder &builder) const;
 
 private:
+  explicit Tape(mlir::Block &body) : body(body) {}
+  /// A copy that computes again what `policy` does not keep of this one, once
+  /// the cotangents are there.
+  std::unique_ptr<Tape> replay(llvm::StringRef policy,
+                               llvm::ArrayRef<mlir::Value> cotangents,
+                               mlir::OpBuilder &builder) const;
+  /// Copies one op of the body; where it is a checkpoint, what it calls.
+  void copy(mlir::Operation &op, mlir::OpBuilder &builder, mlir::Location loc);
+  llvm::SmallVector<mlir::Value>
+  pullBackCheckpoint(CheckpointOp op, const llvm::SmallBitVector &wanted,
+                     llvm::ArrayRef<mlir::Value> cotangents,
+                     mlir::OpBuilder &builder) const;
+
   mlir::Block &body;
   /// From the function's values and ops to those of the copy.
   mlir::IRMapping copies;
+  /// The copies of what the checkpoints of the body call.
+  std::map<mlir::Operation *, std::unique_ptr<Tape>> checkpoints;
 };
+
+/// The function that a checkpoint calls.
+mlir::func::FuncOp calleeOf(CheckpointOp op);
 
 } // namespace weft
 

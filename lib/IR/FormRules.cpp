@@ -178,7 +178,7 @@ void weft::checkGraphOps(ModuleOp module, FormCheck &check) {
       if (isa<func::CallOp>(op))
         check.error(op.getLoc())
             << "a graph holds no calls; run --weft-inline-calls before";
-      else if (isa<ValueAndGradOp, StopGradientOp>(op))
+      else if (isa<CheckpointOp, StopGradientOp, ValueAndGradOp>(op))
         check.error(op.getLoc()) << "a graph holds no " << op.getName()
                                  << "; run --weft-autodiff before";
       else if (!isOfProgramDialect(&op))

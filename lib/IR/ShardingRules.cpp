@@ -242,7 +242,7 @@ ShardingRule ScatterAddOp::getShardingRule() {
 Linearity ScatterAddOp::getLinearity() { return Linearity::LinearInFirst; }
 
 //===----------------------------------------------------------------------===//
-// iota, constraint, reshard
+// iota, constraint, barrier, reshard
 //===----------------------------------------------------------------------===//
 
 ShardingRule IotaOp::getShardingRule() {
@@ -254,6 +254,19 @@ Linearity IotaOp::getLinearity() { return Linearity::NotLinear; }
 ShardingRule ConstraintOp::getShardingRule() { return identityRule(getType()); }
 
 Linearity ConstraintOp::getLinearity() { return Linearity::Linear; }
+
+/// The values that it waits for have nothing to do with the result.
+ShardingRule BarrierOp::getShardingRule() {
+  ShardingRule rule = identityRule(getType());
+  for (Value value : getAfter()) {
+    TensorFactors &factors = rule.operands.emplace_back();
+    for (int64_t size : cast<RankedTensorType>(value.getType()).getShape())
+      factors.push_back({rule.addFactor(size)});
+  }
+  return rule;
+}
+
+Linearity BarrierOp::getLinearity() { return Linearity::Linear; }
 
 ShardingRule ReshardOp::getShardingRule() { return identityRule(getType()); }
 

@@ -92,6 +92,33 @@ LogicalResult ValueAndGradOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 //===----------------------------------------------------------------------===//
+// checkpoint
+//===----------------------------------------------------------------------===//
+
+LogicalResult CheckpointOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<func::FuncOp> callee = findCallee(*this, getCalleeAttr(), symbols);
+  if (failed(callee))
+    return failure();
+  if (!llvm::is_contained({"nothing", "dots", "everything"}, getPolicy()))
+    return emitOpError() << "policy must be \"nothing\", \"dots\" or "
+                            "\"everything\", got "
+                         << getPolicyAttr();
+  FunctionType type = callee->getFunctionType();
+  if (failed(
+          verifyTypes(*this, "operand", getOperandTypes(), type.getInputs())))
+    return failure();
+  return verifyTypes(*this, "result", getResultTypes(), type.getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// barrier
+//===----------------------------------------------------------------------===//
+
+void BarrierOp::buildVjp(VjpBuilder &b) { b.addCotangent(0, b.getCotangent()); }
+
+bool BarrierOp::isFlatIn(unsigned operand) { return operand != 0; }
+
+//===----------------------------------------------------------------------===//
 // stop_gradient
 //===----------------------------------------------------------------------===//
 

@@ -36,21 +36,20 @@ static Value indexConstant(VjpBuilder &b, int64_t number, Value like) {
 void GatherOp::buildVjp(VjpBuilder &b) {
   RankedTensorType table = getOperand().getType();
   Value zero = indexConstant(b, 0, getIndices());
-  Value last =
-      indexConstant(b, table.getDimSize(getDim()) - 1, getIndices());
+  Value last = indexConstant(b, table.getDimSize(getDim()) - 1, getIndices());
   Value clamped = arith::MaxSIOp::create(b, getIndices(), zero);
   clamped = arith::MinSIOp::create(b, clamped, last);
-  b.addCotangent(0, ScatterAddOp::create(
-                        b, table, b.getCotangent(), clamped, getDim(),
-                        getOperandBatching(), getIndicesBatching()));
+  b.addCotangent(0, ScatterAddOp::create(b, table, b.getCotangent(), clamped,
+                                         getDim(), getOperandBatching(),
+                                         getIndicesBatching()));
 }
 
 /// Updates that were dropped have no part in the sum.
 void ScatterAddOp::buildVjp(VjpBuilder &b) {
   RankedTensorType updates = getUpdates().getType();
-  Value taken = GatherOp::create(b, updates, b.getCotangent(), getIndices(),
-                                 getDim(), getOperandBatching(),
-                                 getIndicesBatching());
+  Value taken =
+      GatherOp::create(b, updates, b.getCotangent(), getIndices(), getDim(),
+                       getOperandBatching(), getIndicesBatching());
   Value zero = indexConstant(b, 0, getIndices());
   Value size = indexConstant(b, getType().getDimSize(getDim()), getIndices());
   auto compare = [&](arith::CmpIPredicate predicate, Value bound) {
@@ -60,9 +59,9 @@ void ScatterAddOp::buildVjp(VjpBuilder &b) {
       arith::AndIOp::create(b, compare(arith::CmpIPredicate::sge, zero),
                             compare(arith::CmpIPredicate::slt, size));
   // The dimensions of the indices keep their order in the updates.
-  Value isKeptUpdate = b.createOrFold<BroadcastOp>(
-      updates.clone(b.getI1Type()), isKept,
-      getGatherDims().getTakenDimsOfIndices());
+  Value isKeptUpdate =
+      b.createOrFold<BroadcastOp>(updates.clone(b.getI1Type()), isKept,
+                                  getGatherDims().getTakenDimsOfIndices());
   b.addCotangent(0, b.keepWhere(isKeptUpdate, taken));
 }
 
@@ -81,8 +80,8 @@ void SliceOp::buildVjp(VjpBuilder &b) {
     interior.push_back(stride - 1);
   }
   auto zero = FloatAttr::get(operand.getElementType(), 0);
-  b.addCotangent(
-      0, PadOp::create(b, b.getCotangent(), low, high, interior, zero));
+  b.addCotangent(0,
+                 PadOp::create(b, b.getCotangent(), low, high, interior, zero));
 }
 
 /// Takes the operand's elements out of g.
@@ -94,6 +93,6 @@ void PadOp::buildVjp(VjpBuilder &b) {
     limits.push_back(starts[dim] +
                      (operand.getDimSize(dim) - 1) * strides[dim] + 1);
   }
-  b.addCotangent(
-      0, SliceOp::create(b, b.getCotangent(), starts, limits, strides));
+  b.addCotangent(0,
+                 SliceOp::create(b, b.getCotangent(), starts, limits, strides));
 }

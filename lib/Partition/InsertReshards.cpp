@@ -66,6 +66,7 @@ private:
   Id declaredOf(Value value);
   LogicalResult visit(Operation *op);
   void visitConstraint(Operation *op);
+  void visitBarrier(BarrierOp op);
   void visitConstant(arith::ConstantOp op);
   void visitReturn(func::ReturnOp op);
   OpQuestion askAbout(ShardingRuleOpInterface op);
@@ -201,6 +202,15 @@ void Inserter::visitConstraint(Operation *op) {
   versionsOf[op->getResult(0)] = versionsOf.at(op->getOperand(0));
 }
 
+/// Moves nothing: every operand is taken as it is, partial results too.
+void Inserter::visitBarrier(BarrierOp op) {
+  for (OpOperand &use : op->getOpOperands())
+    use.set(versions[versionsOf.at(use.get())].all.front().value);
+  Id held = versions[versionsOf.at(op.getOperand())].all.front().sharding;
+  define(op.getResult(), held);
+  setSharding(op.getResult(), prices.getAttr(held));
+}
+
 /// A constant of different elements is there whole; its users take slices.
 void Inserter::visitConstant(arith::ConstantOp op) {
   Value value = op.getResult();
@@ -223,6 +233,10 @@ void Inserter::visitReturn(func::ReturnOp op) {
 LogicalResult Inserter::visit(Operation *op) {
   if (isMarker(op)) {
     visitConstraint(op);
+    return success();
+  }
+  if (auto barrier = dyn_cast<BarrierOp>(op)) {
+    visitBarrier(barrier);
     return success();
   }
   if (auto ret = dyn_cast<func::ReturnOp>(op)) {

@@ -19,10 +19,15 @@ namespace weft {
 using namespace mlir;
 using namespace weft;
 
+/// Whether the op's result shows the buffer of its first operand.
+static bool isView(Operation *op) {
+  return isa_and_present<BarrierOp, ReshapeOp>(op);
+}
+
 /// The value whose buffer a view shows.
 static Value bufferOf(Value value) {
-  while (auto view = value.getDefiningOp<ReshapeOp>())
-    value = view.getOperand();
+  while (isView(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
   return value;
 }
 
@@ -34,9 +39,12 @@ static Operation *lastOtherReader(Value value, Operation *except) {
     if (op && op != except && (!last || last->isBeforeInBlock(op)))
       last = op;
   };
-  for (Operation *user : value.getUsers())
-    visit(isa<ReshapeOp>(user) ? lastOtherReader(user->getResult(0), except)
-                               : user);
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    visit(isView(user) && use.getOperandNumber() == 0
+              ? lastOtherReader(user->getResult(0), except)
+              : user);
+  }
   return last;
 }
 

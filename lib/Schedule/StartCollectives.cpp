@@ -32,13 +32,21 @@ static bool isCollective(Operation *op) {
 /// a use of a collective's result.
 static void sinkViews(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (!isa<ReshapeOp>(op) || op.use_empty())
+    if (!isa<BarrierOp, ReshapeOp>(op) || op.use_empty())
       continue;
     Operation *first = *op.user_begin();
     for (Operation *user : op.getUsers())
       if (user->isBeforeInBlock(first))
         first = user;
     op.moveBefore(first);
+  }
+}
+
+/// From here on the order is that of the ops.
+static void eraseBarriers(Block &block) {
+  for (auto barrier : llvm::make_early_inc_range(block.getOps<BarrierOp>())) {
+    barrier.replaceAllUsesWith(barrier.getOperand());
+    barrier.erase();
   }
 }
 
@@ -133,6 +141,7 @@ struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
       std::vector<Action> actions =
           overlapCollectives ? overlapOrder(steps) : programOrder(steps);
       collectives += reorder(block, ops, actions);
+      eraseBarriers(block);
     }
   }
 };

@@ -87,7 +87,7 @@ static int64_t tensorBytes(Type type) {
 }
 
 int64_t countBytes(Operation *op) {
-  if (isa<ReshapeOp, WaitOp, arith::ConstantOp>(op))
+  if (isa<BarrierOp, ReshapeOp, WaitOp, arith::ConstantOp>(op))
     return 0;
   int64_t bytes = 0;
   for (Type type : op->getOperandTypes())

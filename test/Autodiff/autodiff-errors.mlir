@@ -25,7 +25,7 @@ func.func private @loss(%x: tensor<4xf32>) -> tensor<f32> {
 // -----
 
 func.func private @loss(%x: tensor<f32>) -> tensor<f32> {
-  // expected-error @below {{cannot differentiate @loss: it takes the gradient of itself}}
+  // expected-error @below {{cannot call @loss: it calls itself}}
   %r:2 = weft.value_and_grad @loss(%x) wrt = [0] : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
   return %r#0 : tensor<f32>
 }
@@ -33,7 +33,7 @@ func.func private @loss(%x: tensor<f32>) -> tensor<f32> {
 // -----
 
 func.func @step(%x: tensor<f32>) -> tensor<f32> {
-  // expected-error @below {{cannot differentiate @loss: it has control flow; a program is one block}}
+  // expected-error @below {{cannot call @loss: it has control flow; a program is one block}}
   %r:2 = weft.value_and_grad @loss(%x) wrt = [0] : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
   return %r#0 : tensor<f32>
 }

@@ -21,9 +21,12 @@ def Autodiff : Pass<"weft-autodiff", "::mlir::ModuleOp"> {
     argument, or do not reach the loss, get no cotangent. The location of a
     backward op is that of its forward op as `transpose of <file:line>`. A
     function that takes a gradient may be differentiated itself. Ops on the way
-    that have no derivative are reported in one error. See docs/Autodiff.md.
+    that have no derivative are reported in one error. Where the derivative
+    goes through a `weft.checkpoint`, what its policy does not keep is computed
+    again behind a `weft.barrier`. See docs/Autodiff.md.
 
-    **Leaves** a graph without `weft.value_and_grad` and `weft.stop_gradient`.
+    **Leaves** a graph without `weft.value_and_grad`, `weft.checkpoint` and
+    `weft.stop_gradient`.
 
     **Example** `test/Autodiff/autodiff.mlir`.
   }];

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Ops of a graph as users write it; `--weft-autodiff` resolves them, so no
-// later phase knows them.
+// later phase knows them. It leaves weft.barrier alone, which the schedule
+// resolves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +43,7 @@ def Weft_ValueAndGradOp : Weft_Op<"value_and_grad",
 
 def Weft_StopGradientOp : Weft_Op<"stop_gradient",
     [Pure, SameOperandsAndResultType,
-     DeclareOpInterfaceMethods<VjpOpInterface, ["isFlatIn"]>]> {
+     Weft_DifferentiableInSome]> {
   let summary = "A value that counts as a constant when differentiated";
   let description = [{
     The result is the operand; no derivative goes through.
@@ -54,6 +55,55 @@ def Weft_StopGradientOp : Weft_Op<"stop_gradient",
   let arguments = (ins Weft_Tensor:$operand);
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
+def Weft_CheckpointOp : Weft_Op<"checkpoint",
+    [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Call a function whose values are not kept for its derivative";
+  let description = [{
+    The results are those of the private function `callee`. Where a derivative
+    goes through, the backward pass computes the function's values again from
+    its operands instead of keeping them since the forward pass. `policy` says
+    what is kept all the same: `"nothing"`, the results of matrix products
+    (`"dots"`), or `"everything"`, which makes the op a plain call. No result
+    changes.
+
+    ```mlir
+    %y = weft.checkpoint @layer(%x, %w) policy = "nothing"
+        : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+    ```
+  }];
+  let arguments = (ins
+    FlatSymbolRefAttr:$callee, Variadic<Weft_Tensor>:$operands,
+    StrAttr:$policy);
+  let results = (outs Variadic<Weft_Tensor>:$results);
+  let assemblyFormat = [{
+    $callee `(` $operands `)` `policy` `=` $policy attr-dict
+    `:` functional-type($operands, $results)
+  }];
+}
+
+def Weft_BarrierOp : Weft_TensorOp<"barrier",
+    [AllTypesMatch<["operand", "result"]>, Weft_DifferentiableInSome]> {
+  let summary = "A value that is there only after others are";
+  let description = [{
+    The result is `operand`, and is not to be used before the values of `after`
+    are computed. It keeps values that the backward pass computes again from
+    being merged with those of the forward pass, or computed long before they
+    are needed. It is gone when the order of the schedule is made, and costs
+    nothing.
+
+    ```mlir
+    %r = weft.barrier %x after %g : tensor<4x8xf32> after tensor<4x2xf32>
+    ```
+  }];
+  let arguments = (ins Weft_Tensor:$operand, Variadic<Weft_Tensor>:$after);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `after` $after attr-dict
+    `:` type($operand) `after` type($after)
+  }];
+  let hasVerifier = 0;
 }
 
 #endif // WEFT_IR_TRAININGOPS_TD

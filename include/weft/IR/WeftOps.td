@@ -43,6 +43,9 @@ class Weft_TensorOp<string mnemonic, list<Trait> traits = []>
 
 /// The op states its derivative.
 def Weft_Differentiable : DeclareOpInterfaceMethods<VjpOpInterface>;
+/// As above, and in which operands it is flat.
+def Weft_DifferentiableInSome
+    : DeclareOpInterfaceMethods<VjpOpInterface, ["isFlatIn"]>;
 
 /// One that keeps the element type.
 class Weft_ShapeOp<string mnemonic, list<Trait> traits = []>

@@ -1,0 +1,120 @@
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: shard-opt %s --weft-autodiff --split-input-file | FileCheck %s
+// RUN: shard-opt %s --weft-graph-pipeline --split-input-file | FileCheck %s --check-prefix=MERGED
+
+// The exponential is computed again once the cotangent is there, and CSE does
+// not merge the two.
+
+// CHECK-LABEL: func.func @nothing(
+// CHECK-SAME: %[[X:.*]]: tensor<4xf32>)
+func.func @nothing(%x: tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>) {
+  // CHECK-NEXT: %[[S:.*]] = math.sin %[[X]]
+  // CHECK-NEXT: %[[E:.*]] = math.exp %[[S]]
+  // CHECK-NEXT: %[[SQUARE:.*]] = arith.mulf %[[E]], %[[E]]
+  // CHECK-NEXT: %[[LOSS:.*]] = weft.reduce sum %[[SQUARE]]
+  // CHECK: %[[DE:.*]] = arith.addf %[[E]], %[[E]]
+  // CHECK-NEXT: %[[LATER:.*]] = weft.barrier %[[X]] after %[[DE]] : tensor<4xf32> after tensor<4xf32>
+  // CHECK-NEXT: %[[S2:.*]] = math.sin %[[LATER]]
+  // CHECK-NEXT: %[[E2:.*]] = math.exp %[[S2]]
+  // CHECK-NEXT: %[[DS:.*]] = arith.mulf %[[DE]], %[[E2]]
+  // CHECK-NEXT: %[[COS:.*]] = math.cos %[[LATER]]
+  // CHECK-NEXT: %[[DX:.*]] = arith.mulf %[[DS]], %[[COS]]
+  // CHECK-NEXT: return %[[LOSS]], %[[DX]]
+  // MERGED-LABEL: func.func @nothing(
+  // MERGED-COUNT-2: math.exp
+  %r:2 = weft.value_and_grad @loss(%x) wrt = [0] : (tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>)
+  return %r#0, %r#1 : tensor<f32>, tensor<4xf32>
+}
+func.func private @loss(%x: tensor<4xf32>) -> tensor<f32> {
+  %e = weft.checkpoint @layer(%x) policy = "nothing" : (tensor<4xf32>) -> tensor<4xf32>
+  %p = arith.mulf %e, %e : tensor<4xf32>
+  %l = weft.reduce sum %p dims = [0] : tensor<4xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}
+func.func private @layer(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %s = math.sin %x : tensor<4xf32>
+  %e = math.exp %s : tensor<4xf32>
+  return %e : tensor<4xf32>
+}
+
+// -----
+
+// "dots" keeps the product and computes what follows from it again.
+
+// CHECK-LABEL: func.func @dots(
+// CHECK-SAME: %[[X:.*]]: tensor<4x4xf32>)
+// CHECK: %[[S:.*]] = weft.dot_general
+// CHECK-NEXT: %[[T:.*]] = math.tanh %[[S]]
+// CHECK-NEXT: math.exp %[[T]]
+// CHECK-NOT: weft.dot_general
+// CHECK: %[[LATER:.*]] = weft.barrier %[[S]] after
+// CHECK-NEXT: %[[T2:.*]] = math.tanh %[[LATER]]
+// CHECK-NEXT: math.exp %[[T2]]
+func.func @dots(%x: tensor<4x4xf32>) -> (tensor<f32>, tensor<4x4xf32>) {
+  %r:2 = weft.value_and_grad @loss(%x) wrt = [0] : (tensor<4x4xf32>) -> (tensor<f32>, tensor<4x4xf32>)
+  return %r#0, %r#1 : tensor<f32>, tensor<4x4xf32>
+}
+func.func private @loss(%x: tensor<4x4xf32>) -> tensor<f32> {
+  %e = weft.checkpoint @layer(%x) policy = "dots" : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %p = arith.mulf %e, %e : tensor<4x4xf32>
+  %l = weft.reduce sum %p dims = [0, 1] : tensor<4x4xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}
+func.func private @layer(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %s = weft.dot_general %x, %x contracting = [1] x [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %t = math.tanh %s : tensor<4x4xf32>
+  %e = math.exp %t : tensor<4x4xf32>
+  return %e : tensor<4x4xf32>
+}
+
+// -----
+
+// "everything" is a call; so is a checkpoint that nothing is differentiated
+// through.
+
+// CHECK-LABEL: func.func @calls(
+// CHECK-COUNT-2: math.exp
+// CHECK-NOT: {{math.exp|weft.barrier|weft.checkpoint}}
+// CHECK: func.func private
+func.func @calls(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  %y = weft.checkpoint @exp(%x) policy = "nothing" : (tensor<f32>) -> tensor<f32>
+  %r:2 = weft.value_and_grad @loss(%y) wrt = [0] : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  return %r#0, %r#1 : tensor<f32>, tensor<f32>
+}
+func.func private @loss(%x: tensor<f32>) -> tensor<f32> {
+  %e = weft.checkpoint @exp(%x) policy = "everything" : (tensor<f32>) -> tensor<f32>
+  return %e : tensor<f32>
+}
+func.func private @exp(%x: tensor<f32>) -> tensor<f32> {
+  %e = math.exp %x : tensor<f32>
+  return %e : tensor<f32>
+}
+
+// -----
+
+// A checkpoint within one is replayed with it, and once more for its own
+// derivative.
+
+// CHECK-LABEL: func.func @nested(
+// CHECK-COUNT-3: math.exp
+// CHECK-NOT: math.exp
+// CHECK: return
+func.func @nested(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  %r:2 = weft.value_and_grad @outer(%x) wrt = [0] : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  return %r#0, %r#1 : tensor<f32>, tensor<f32>
+}
+func.func private @outer(%x: tensor<f32>) -> tensor<f32> {
+  %y = weft.checkpoint @inner(%x) policy = "nothing" : (tensor<f32>) -> tensor<f32>
+  return %y : tensor<f32>
+}
+func.func private @inner(%x: tensor<f32>) -> tensor<f32> {
+  %y = weft.checkpoint @square(%x) policy = "nothing" : (tensor<f32>) -> tensor<f32>
+  %z = arith.mulf %y, %y : tensor<f32>
+  return %z : tensor<f32>
+}
+func.func private @square(%x: tensor<f32>) -> tensor<f32> {
+  %e = math.exp %x : tensor<f32>
+  return %e : tensor<f32>
+}

@@ -1,0 +1,14 @@
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: shard-opt %s --verify-roundtrip | FileCheck %s
+
+func.func private @layer(%x: tensor<4xf32>, %i: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xf32>) {
+  return %i, %x : tensor<4xi32>, tensor<4xf32>
+}
+
+func.func @f(%x: tensor<4xf32>, %i: tensor<4xi32>) {
+  // CHECK: weft.checkpoint @layer(%{{.*}}, %{{.*}}) policy = "dots" : (tensor<4xf32>, tensor<4xi32>) -> (tensor<4xi32>, tensor<4xf32>)
+  %r:2 = weft.checkpoint @layer(%x, %i) policy = "dots" : (tensor<4xf32>, tensor<4xi32>) -> (tensor<4xi32>, tensor<4xf32>)
+  return
+}
