@@ -207,10 +207,12 @@ static void inlineCheckpoints(ModuleOp module) {
   }
 }
 
-static void eraseStops(ModuleOp module) {
-  module.walk([](StopGradientOp op) {
-    op.replaceAllUsesWith(op.getOperand());
-    op.erase();
+static void eraseMarkers(ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (!isa<CheckpointNameOp, StopGradientOp>(op))
+      return;
+    op->replaceAllUsesWith(op->getOperands());
+    op->erase();
   });
 }
 
@@ -226,7 +228,7 @@ struct Autodiff : weft::impl::AutodiffBase<Autodiff> {
       return signalPassFailure();
     // Only now: a function that is differentiated has to keep them.
     inlineCheckpoints(getOperation());
-    eraseStops(getOperation());
+    eraseMarkers(getOperation());
   }
 };
 } // namespace

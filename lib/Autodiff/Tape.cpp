@@ -77,7 +77,17 @@ SmallVector<Value> Tape::getResults() const {
                              [&](Value value) { return copies.lookup(value); });
 }
 
-std::unique_ptr<Tape> Tape::replay(StringRef policy, ArrayRef<Value> cotangents,
+/// Whether the policy of the checkpoint keeps the result of an op in it.
+static bool isKept(Operation &op, CheckpointOp checkpoint) {
+  if (checkpoint.getPolicy() == "dots")
+    return isa<DotGeneralOp>(op);
+  auto named = dyn_cast<CheckpointNameOp>(op);
+  return named && checkpoint.getNames() &&
+         llvm::is_contained(*checkpoint.getNames(), named.getNameAttr());
+}
+
+std::unique_ptr<Tape> Tape::replay(CheckpointOp checkpoint,
+                                   ArrayRef<Value> cotangents,
                                    OpBuilder &builder) const {
   std::unique_ptr<Tape> again(new Tape(body));
   auto after = llvm::filter_to_vector(cotangents,
@@ -91,9 +101,9 @@ std::unique_ptr<Tape> Tape::replay(StringRef policy, ArrayRef<Value> cotangents,
     takeOver(argument);
   for (Operation &op : body.without_terminator()) {
     again->copy(op, builder, derivedFrom(op.getLoc(), kRecomputationOf));
-    // The product itself is copied as well: its derivative has to find its
-    // operands as they are computed again. Without uses it is erased.
-    if (policy == "dots" && isa<DotGeneralOp>(op))
+    // What is kept is copied as well: its derivative has to find its operands
+    // as they are computed again. Without uses the copy is erased.
+    if (isKept(op, checkpoint))
       takeOver(op.getResult(0));
   }
   return again;
@@ -118,7 +128,7 @@ SmallVector<Value> Tape::pullBackCheckpoint(CheckpointOp op,
   const Tape &forward = *checkpoints.at(op);
   if (op.getPolicy() == "everything")
     return forward.pullBack(activity, cotangents, builder);
-  return forward.replay(op.getPolicy(), cotangents, builder)
+  return forward.replay(op, cotangents, builder)
       ->pullBack(activity, cotangents, builder);
 }
 

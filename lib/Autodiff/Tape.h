@@ -55,9 +55,9 @@ public:
 
 private:
   explicit Tape(mlir::Block &body) : body(body) {}
-  /// A copy that computes again what `policy` does not keep of this one, once
-  /// the cotangents are there.
-  std::unique_ptr<Tape> replay(llvm::StringRef policy,
+  /// A copy that computes again what `checkpoint` does not keep of this one,
+  /// once the cotangents are there.
+  std::unique_ptr<Tape> replay(CheckpointOp checkpoint,
                                llvm::ArrayRef<mlir::Value> cotangents,
                                mlir::OpBuilder &builder) const;
   /// Copies one op of the body; where it is a checkpoint, what it calls.

@@ -178,7 +178,8 @@ void weft::checkGraphOps(ModuleOp module, FormCheck &check) {
       if (isa<func::CallOp>(op))
         check.error(op.getLoc())
             << "a graph holds no calls; run --weft-inline-calls before";
-      else if (isa<CheckpointOp, StopGradientOp, ValueAndGradOp>(op))
+      else if (isa<CheckpointNameOp, CheckpointOp, StopGradientOp,
+                   ValueAndGradOp>(op))
         check.error(op.getLoc()) << "a graph holds no " << op.getName()
                                  << "; run --weft-autodiff before";
       else if (!isOfProgramDialect(&op))

@@ -95,19 +95,33 @@ LogicalResult ValueAndGradOp::verifySymbolUses(SymbolTableCollection &symbols) {
 // checkpoint
 //===----------------------------------------------------------------------===//
 
+static LogicalResult verifyPolicy(CheckpointOp op) {
+  StringRef policy = op.getPolicy();
+  if (policy != "nothing" && policy != "dots" && policy != "names" &&
+      policy != "everything")
+    return op.emitOpError()
+           << "policy must be \"nothing\", \"dots\", \"names\" or "
+              "\"everything\", got "
+           << op.getPolicyAttr();
+  if ((policy == "names") != bool(op.getNamesAttr()))
+    return op.emitOpError() << "needs a list of names with the policy "
+                               "\"names\" and with no other";
+  return success();
+}
+
 LogicalResult CheckpointOp::verifySymbolUses(SymbolTableCollection &symbols) {
   FailureOr<func::FuncOp> callee = findCallee(*this, getCalleeAttr(), symbols);
-  if (failed(callee))
+  if (failed(callee) || failed(verifyPolicy(*this)))
     return failure();
-  if (!llvm::is_contained({"nothing", "dots", "everything"}, getPolicy()))
-    return emitOpError() << "policy must be \"nothing\", \"dots\" or "
-                            "\"everything\", got "
-                         << getPolicyAttr();
   FunctionType type = callee->getFunctionType();
   if (failed(
           verifyTypes(*this, "operand", getOperandTypes(), type.getInputs())))
     return failure();
   return verifyTypes(*this, "result", getResultTypes(), type.getResults());
+}
+
+void CheckpointNameOp::buildVjp(VjpBuilder &b) {
+  b.addCotangent(0, b.getCotangent());
 }
 
 //===----------------------------------------------------------------------===//

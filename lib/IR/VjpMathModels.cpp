@@ -184,11 +184,9 @@ static Value erfcVjp(VjpBuilder &b, Value g, Value x, Value r) {
 // Signs and bounds
 //===----------------------------------------------------------------------===//
 
-/// 0 at 0.
+/// 1 at 0.
 static Value absVjp(VjpBuilder &b, Value g, Value x, Value) {
-  Value zero = b.constant(0, x);
-  Value falling = b.select(b.less(x, zero), b.neg(g), zero);
-  return b.select(b.less(zero, x), g, falling);
+  return b.select(b.less(x, b.constant(0, x)), b.neg(g), g);
 }
 
 /// |x| with the sign of s: g where x and s have one sign, else -g. Flat in s.

@@ -8,7 +8,6 @@
 #include "EntryWriter.h"
 #include "PlanTypes.h"
 
-#include "weft/IR/SourcePlace.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Schedule/ArenaPlanner.h"
 #include "weft/Schedule/StepCost.h"
@@ -319,7 +318,7 @@ FailureOr<std::unique_ptr<plan::EntryT>> EntryWriter::write() {
     instruction->stream = isa<StartOp>(op);
     if (auto cause = op->getAttrOfType<StringAttr>("cause"))
       instruction->cause = cause.str();
-    instruction->location = placeOf(op->getLoc());
+    instruction->location = toSourcePosition(op->getLoc());
     instruction->flops = countFlops(op);
     instruction->bytes = countBytes(op);
     result->instructions.push_back(std::move(instruction));

@@ -10,6 +10,7 @@
 #include "weft/IR/ValueSharding.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
@@ -76,6 +77,20 @@ resultType(const sharding::Mesh &mesh, func::FuncOp entry, unsigned index) {
   return toTensorType(
       mesh, cast<RankedTensorType>(entry.getResultTypes()[index]),
       getGlobalResultType(entry, index), getResultSharding(entry, index));
+}
+
+std::string toSourcePosition(Location location) {
+  std::string text;
+  location->walk([&](Location inner) {
+    auto file = dyn_cast<FileLineColLoc>(inner);
+    if (!file)
+      return WalkResult::advance();
+    text = (llvm::sys::path::filename(file.getFilename()) + ":" +
+            Twine(file.getLine()))
+               .str();
+    return WalkResult::interrupt();
+  });
+  return text;
 }
 
 std::vector<uint8_t> toBytes(ElementsAttr elements) {

@@ -39,6 +39,11 @@ std::unique_ptr<plan::TensorTypeT> resultType(const sharding::Mesh &mesh,
                                               mlir::func::FuncOp entry,
                                               unsigned index);
 
+/// `file:line` of the first source position in `location`, without the folder
+/// of the file, so that plans do not depend on where they are compiled; empty
+/// if there is none.
+std::string toSourcePosition(mlir::Location location);
+
 /// The elements as the runtime lays them out: row-major, a predicate a byte.
 std::vector<uint8_t> toBytes(mlir::ElementsAttr elements);
 

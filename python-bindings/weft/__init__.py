@@ -11,6 +11,7 @@ from .errors import DuplicateSpecError, IndivisibleError, SpecError
 from .jit import jit
 from .lowered import CompilerWarning, Lowered
 from .mesh import AbstractMesh, AxisType, Mesh, make_mesh
+from .recomputation import checkpoint, checkpoint_name, checkpoint_policies
 from .report import Collective, Cost, Memory
 from .rules import Rules, rules
 from .session import Plan, Session, Shards
@@ -50,6 +51,9 @@ __all__ = [
     "Shards",
     "SpecError",
     "UnexpectedTracerError",
+    "checkpoint",
+    "checkpoint_name",
+    "checkpoint_policies",
     "grad",
     "jit",
     "lax",

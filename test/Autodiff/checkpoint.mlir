@@ -71,6 +71,39 @@ func.func private @layer(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
+// "names" keeps what has one of the names.
+
+// CHECK-LABEL: func.func @names(
+// CHECK-SAME: %[[X:.*]]: tensor<4xf32>)
+// CHECK-NEXT: %[[S:.*]] = math.sin %[[X]]
+// CHECK-NEXT: %[[T:.*]] = math.tanh %[[S]]
+// CHECK-NEXT: math.exp %[[T]]
+// CHECK: %[[LATER:.*]] = weft.barrier %[[T]] after
+// CHECK-NEXT: math.exp %[[LATER]]
+// CHECK-NOT: {{math.exp|weft.checkpoint_name}}
+// CHECK: math.cos
+// CHECK: return
+func.func @names(%x: tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>) {
+  %r:2 = weft.value_and_grad @loss(%x) wrt = [0] : (tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>)
+  return %r#0, %r#1 : tensor<f32>, tensor<4xf32>
+}
+func.func private @loss(%x: tensor<4xf32>) -> tensor<f32> {
+  %e = weft.checkpoint @layer(%x) policy = "names" ["hidden"] : (tensor<4xf32>) -> tensor<4xf32>
+  %p = arith.mulf %e, %e : tensor<4xf32>
+  %l = weft.reduce sum %p dims = [0] : tensor<4xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}
+func.func private @layer(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %s = math.sin %x : tensor<4xf32>
+  %a = weft.checkpoint_name %s "inner" : tensor<4xf32>
+  %t = math.tanh %a : tensor<4xf32>
+  %h = weft.checkpoint_name %t "hidden" : tensor<4xf32>
+  %e = math.exp %h : tensor<4xf32>
+  return %e : tensor<4xf32>
+}
+
+// -----
+
 // "everything" is a call; so is a checkpoint that nothing is differentiated
 // through.
 

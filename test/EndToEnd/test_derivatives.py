@@ -113,7 +113,7 @@ def derivatives(tmp_path_factory):
 KINKS = {
     "maximumf": ("arith.maximumf %x, %y", [1, 2, 2], [1, 1, 3], [0.5, 1, 0], [0.5, 0, 1]),
     "minimumf": ("arith.minimumf %x, %y", [1, 2, 2], [1, 1, 3], [0.5, 0, 1], [0.5, 1, 0]),
-    "absf": ("math.absf %x", [-1, 0, 2], [0, 0, 0], [-1, 0, 1], [0, 0, 0]),
+    "absf": ("math.absf %x", [-1, 0, 2], [0, 0, 0], [-1, 1, 1], [0, 0, 0]),
 }
 
 

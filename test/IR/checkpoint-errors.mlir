@@ -15,8 +15,19 @@ func.func private @layer(%x: tensor<f32>) -> tensor<f32> {
   return %x : tensor<f32>
 }
 func.func @f(%x: tensor<f32>) {
-  // expected-error @below {{policy must be "nothing", "dots" or "everything", got "some"}}
+  // expected-error @below {{policy must be "nothing", "dots", "names" or "everything", got "some"}}
   %r = weft.checkpoint @layer(%x) policy = "some" : (tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func private @layer(%x: tensor<f32>) -> tensor<f32> {
+  return %x : tensor<f32>
+}
+func.func @f(%x: tensor<f32>) {
+  // expected-error @below {{needs a list of names with the policy "names" and with no other}}
+  %r = weft.checkpoint @layer(%x) policy = "dots" ["a"] : (tensor<f32>) -> tensor<f32>
   return
 }
 

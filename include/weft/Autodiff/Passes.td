@@ -25,8 +25,8 @@ def Autodiff : Pass<"weft-autodiff", "::mlir::ModuleOp"> {
     goes through a `weft.checkpoint`, what its policy does not keep is computed
     again behind a `weft.barrier`. See docs/Autodiff.md.
 
-    **Leaves** a graph without `weft.value_and_grad`, `weft.checkpoint` and
-    `weft.stop_gradient`.
+    **Leaves** a graph without `weft.value_and_grad`, `weft.checkpoint`,
+    `weft.checkpoint_name` and `weft.stop_gradient`.
 
     **Example** `test/Autodiff/autodiff.mlir`.
   }];

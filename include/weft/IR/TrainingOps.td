@@ -65,22 +65,41 @@ def Weft_CheckpointOp : Weft_Op<"checkpoint",
     goes through, the backward pass computes the function's values again from
     its operands instead of keeping them since the forward pass. `policy` says
     what is kept all the same: `"nothing"`, the results of matrix products
-    (`"dots"`), or `"everything"`, which makes the op a plain call. No result
-    changes.
+    (`"dots"`), values that `weft.checkpoint_name` gives one of the names that
+    follow (`"names"`), or `"everything"`, which makes the op a plain call. No
+    result changes.
 
     ```mlir
     %y = weft.checkpoint @layer(%x, %w) policy = "nothing"
+        : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+    %z = weft.checkpoint @layer(%y, %v) policy = "names" ["hidden"]
         : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
     ```
   }];
   let arguments = (ins
     FlatSymbolRefAttr:$callee, Variadic<Weft_Tensor>:$operands,
-    StrAttr:$policy);
+    StrAttr:$policy, OptionalAttr<StrArrayAttr>:$names);
   let results = (outs Variadic<Weft_Tensor>:$results);
   let assemblyFormat = [{
-    $callee `(` $operands `)` `policy` `=` $policy attr-dict
+    $callee `(` $operands `)` `policy` `=` $policy ($names^)? attr-dict
     `:` functional-type($operands, $results)
   }];
+}
+
+def Weft_CheckpointNameOp : Weft_Op<"checkpoint_name",
+    [Pure, SameOperandsAndResultType, Weft_Differentiable]> {
+  let summary = "Name a value for the policies of checkpoints";
+  let description = [{
+    The result is the operand. A `weft.checkpoint` around it whose policy lists
+    the name keeps the value.
+
+    ```mlir
+    %r = weft.checkpoint_name %x "hidden" : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Weft_Tensor:$operand, StrAttr:$name);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "$operand $name attr-dict `:` type($result)";
 }
 
 def Weft_BarrierOp : Weft_TensorOp<"barrier",

@@ -7,7 +7,7 @@
 //
 // Gives the floating-point ops of `arith` and `math` a VjpOpInterface. Where a
 // function has no derivative, the rules agree with JAX: equal arguments of a
-// maximum share its cotangent, the slope of |x| at 0 is 0.
+// maximum share its cotangent, the slope of |x| at 0 is 1.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,0 +1,103 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`weft.checkpoint`: functions whose values a gradient computes again.
+
+The function becomes one of the module, which the compiler calls once in the
+forward pass and, as far as the policy keeps nothing, again in the backward pass.
+"""
+
+import dataclasses
+import functools
+from typing import Any, Callable
+
+from . import tree as trees
+from .tracing.graph import Graph, as_tracer, current_graph, type_text
+from .tracing.program import symbol_of
+from .tracing.tracer import Tracer
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """Which values of a function are kept for its gradient; see `checkpoint_policies`."""
+    kind: str
+    names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        names = ", ".join(f'"{name}"' for name in self.names)
+        return f'"{self.kind}"' + (f" [{names}]" if names else "")
+
+
+class checkpoint_policies:  # noqa: N801, the name is JAX's
+    """What `checkpoint` may keep, by JAX's names."""
+    nothing_saveable = Policy("nothing")
+    everything_saveable = Policy("everything")
+    dots_saveable = checkpoint_dots = Policy("dots")
+
+    @staticmethod
+    def save_only_these_names(*names: str) -> Policy:
+        """Keeps what `checkpoint_name` gives one of the names."""
+        if not names:
+            return checkpoint_policies.nothing_saveable
+        return Policy("names", tuple(map(_checked, names)))
+
+
+def _checked(name: str) -> str:
+    if not isinstance(name, str) or not name.isprintable() or '"' in name or "\\" in name:
+        raise ValueError(f"a checkpoint name is text without quotes and backslashes, got {name!r}")
+    return name
+
+
+def checkpoint(fun: Callable, *, policy: Policy | None = None) -> Callable:
+    """`fun`, computed again in the backward pass as far as `policy` does not keep its
+    values; by default it keeps none. Results and gradients do not change."""
+    if policy is not None and not isinstance(policy, Policy):
+        raise TypeError(f"policy must be one of weft.checkpoint_policies, got {policy!r}")
+
+    @functools.wraps(fun)
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        return _call(fun, policy or checkpoint_policies.nothing_saveable, args, kwargs)
+
+    return checkpointed
+
+
+def checkpoint_name(x: Any, name: str) -> Any:
+    """x, a tensor or a tree of them, under a name that policies can list."""
+    _checked(name)
+
+    def mark(leaf: Any) -> Tracer:
+        graph, value = current_graph(), as_tracer(leaf)
+        if value.splat is not None:
+            return value
+        return graph.add(f'weft.checkpoint_name {graph.use(value)} "{name}" : '
+                         f"{type_text(value.shape, value.element)}",
+                         value.shape, value.element, value.weak)
+
+    return trees.map(mark, x)
+
+
+def _is_tensor(leaf: Any) -> bool:
+    return isinstance(leaf, Tracer) and leaf.splat is None
+
+
+def _call(fun: Callable, policy: Policy, args: tuple, kwargs: dict) -> Any:
+    outer = current_graph()
+    leaves, treedef = trees.flatten((args, kwargs))
+    operands = [leaf for leaf in leaves if _is_tensor(leaf)]
+    with Graph(outer.module, outer) as inner:
+        inside = [inner.argument(leaf.shape, leaf.element, leaf.weak) if _is_tensor(leaf) else leaf
+                  for leaf in leaves]
+        args, kwargs = treedef.unflatten(inside)
+        # What is no tensor of the function passes by it.
+        outputs, out_tree = trees.flatten(fun(*args, **kwargs))
+        results = [leaf for leaf in outputs if _is_tensor(leaf)]
+        symbol = outer.module.symbol(symbol_of(fun, "checkpoint"))
+        text = inner.finish(symbol, results, outer.module.locations.here())
+    outer.module.functions.append(text)
+
+    operands += inner.captured
+    names = ", ".join(outer.use(value) for value in operands)
+    types, out = (", ".join(type_text(value.shape, value.element) for value in values)
+                  for values in (operands, results))
+    made = iter(outer.add_multiple(
+        f"weft.checkpoint @{symbol}({names}) policy = {policy} : ({types}) -> ({out})", results))
+    return out_tree.unflatten([next(made) if _is_tensor(leaf) else leaf for leaf in outputs])
