@@ -55,9 +55,9 @@ void ScatterAddOp::buildVjp(VjpBuilder &b) {
   auto compare = [&](arith::CmpIPredicate predicate, Value bound) {
     return arith::CmpIOp::create(b, predicate, getIndices(), bound);
   };
-  Value isKept =
-      arith::AndIOp::create(b, compare(arith::CmpIPredicate::sge, zero),
-                            compare(arith::CmpIPredicate::slt, size));
+  Value isNotBefore = compare(arith::CmpIPredicate::sge, zero);
+  Value isNotBehind = compare(arith::CmpIPredicate::slt, size);
+  Value isKept = arith::AndIOp::create(b, isNotBefore, isNotBehind);
   // The dimensions of the indices keep their order in the updates.
   Value isKeptUpdate =
       b.createOrFold<BroadcastOp>(updates.clone(b.getI1Type()), isKept,

@@ -67,7 +67,8 @@ static Value sqrtVjp(VjpBuilder &b, Value g, Value, Value r) {
 
 /// r' = -r^3 / 2.
 static Value rsqrtVjp(VjpBuilder &b, Value g, Value, Value r) {
-  return b.mul(g, b.mul(b.scale(r, -0.5), square(b, r)));
+  Value cube = b.mul(square(b, r), r);
+  return b.mul(g, b.scale(cube, -0.5));
 }
 
 /// r' = 1 / (3 r^2).
@@ -145,13 +146,15 @@ static Value acoshVjp(VjpBuilder &b, Value g, Value x, Value) {
 }
 
 static Value atanhVjp(VjpBuilder &b, Value g, Value x, Value) {
-  return b.div(g, b.mul(oneMinus(b, x), onePlus(b, x)));
+  Value below = oneMinus(b, x);
+  return b.div(g, b.mul(below, onePlus(b, x)));
 }
 
 /// The angle of the point (x, y) by y is x / (x^2 + y^2), by x -y / (...).
 static void atan2Vjp(math::Atan2Op op, VjpBuilder &b) {
   Value y = op.getLhs(), x = op.getRhs();
-  Value distance = b.add(square(b, x), square(b, y));
+  Value xSquare = square(b, x);
+  Value distance = b.add(xSquare, square(b, y));
   Value quotient = b.div(b.getCotangent(), distance);
   if (b.wants(0))
     b.addCotangent(0, b.mul(quotient, x));
@@ -186,7 +189,8 @@ static Value erfcVjp(VjpBuilder &b, Value g, Value x, Value r) {
 
 /// 1 at 0.
 static Value absVjp(VjpBuilder &b, Value g, Value x, Value) {
-  return b.select(b.less(x, b.constant(0, x)), b.neg(g), g);
+  Value isNegative = b.less(x, b.constant(0, x));
+  return b.select(isNegative, b.neg(g), g);
 }
 
 /// |x| with the sign of s: g where x and s have one sign, else -g. Flat in s.
@@ -224,8 +228,8 @@ static void clampVjp(math::ClampFOp op, VjpBuilder &b) {
   Value g = b.getCotangent();
   Value x = op.getValue(), min = op.getMin(), max = op.getMax();
   if (b.wants(0)) {
-    Value isInside =
-        b.createOrFold<arith::AndIOp>(b.less(min, x), b.less(x, max));
+    Value isAbove = b.less(min, x);
+    Value isInside = b.createOrFold<arith::AndIOp>(isAbove, b.less(x, max));
     b.addCotangent(0, b.keepWhere(isInside, g));
   }
   if (b.wants(1))

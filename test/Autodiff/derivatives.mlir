@@ -103,3 +103,77 @@ func.func private @loss(%x: tensor<4xf64>, %w: tensor<4xf32>) -> tensor<f32> {
   %l = weft.reduce sum %p dims = [0] : tensor<4xf32> -> tensor<f32>
   return %l : tensor<f32>
 }
+
+// -----
+
+// What is gathered is added back at the clamped indices.
+
+// CHECK-LABEL: func.func @gathered(
+// CHECK-SAME: %[[X:.*]]: tensor<8x4xf32>, %[[I:.*]]: tensor<3xi32>)
+// CHECK: %[[LOW:.*]] = arith.maxsi %[[I]], %{{.*}} : tensor<3xi32>
+// CHECK: %[[CLAMPED:.*]] = arith.minsi %[[LOW]], %{{.*}} : tensor<3xi32>
+// CHECK: %[[DX:.*]] = weft.scatter_add %{{.*}}, %[[CLAMPED]] dim = 0 : (tensor<3x4xf32>, tensor<3xi32>) -> tensor<8x4xf32>
+// CHECK: return %[[DX]]
+func.func @gathered(%x: tensor<8x4xf32>, %i: tensor<3xi32>) -> tensor<8x4xf32> {
+  %r:2 = weft.value_and_grad @loss(%x, %i) wrt = [0] : (tensor<8x4xf32>, tensor<3xi32>) -> (tensor<f32>, tensor<8x4xf32>)
+  return %r#1 : tensor<8x4xf32>
+}
+func.func private @loss(%x: tensor<8x4xf32>, %i: tensor<3xi32>) -> tensor<f32> {
+  %g = weft.gather %x, %i dim = 0 : (tensor<8x4xf32>, tensor<3xi32>) -> tensor<3x4xf32>
+  %h = math.tanh %g : tensor<3x4xf32>
+  %l = weft.reduce sum %h dims = [0, 1] : tensor<3x4xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+// Updates that were dropped get nothing.
+
+// CHECK-LABEL: func.func @scattered(
+// CHECK-SAME: %[[U:.*]]: tensor<3x4xf32>, %[[I:.*]]: tensor<3xi32>)
+// CHECK: %[[TAKEN:.*]] = weft.gather %{{.*}}, %[[I]] dim = 0
+// CHECK: %[[LOW:.*]] = arith.cmpi sge, %[[I]]
+// CHECK: %[[HIGH:.*]] = arith.cmpi slt, %[[I]]
+// CHECK: %[[KEPT:.*]] = arith.andi %[[LOW]], %[[HIGH]]
+// CHECK: %[[ROWS:.*]] = weft.broadcast %[[KEPT]] dims = [0] : tensor<3xi1> -> tensor<3x4xi1>
+// CHECK: %[[DU:.*]] = arith.select %[[ROWS]], %[[TAKEN]], %{{.*}}
+// CHECK: return %[[DU]]
+func.func @scattered(%u: tensor<3x4xf32>, %i: tensor<3xi32>) -> tensor<3x4xf32> {
+  %r:2 = weft.value_and_grad @loss(%u, %i) wrt = [0] : (tensor<3x4xf32>, tensor<3xi32>) -> (tensor<f32>, tensor<3x4xf32>)
+  return %r#1 : tensor<3x4xf32>
+}
+func.func private @loss(%u: tensor<3x4xf32>, %i: tensor<3xi32>) -> tensor<f32> {
+  %s = weft.scatter_add %u, %i dim = 0 : (tensor<3x4xf32>, tensor<3xi32>) -> tensor<8x4xf32>
+  %h = math.tanh %s : tensor<8x4xf32>
+  %l = weft.reduce sum %h dims = [0, 1] : tensor<8x4xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+// A slice is padded back to its place, and the other way round.
+
+// CHECK-LABEL: func.func @sliced(
+// CHECK: weft.pad %{{.*}} low = [1, 0] high = [2, 0] interior = [1, 0] value = 0.000000e+00 : f32 : tensor<3x4xf32> -> tensor<8x4xf32>
+// CHECK-LABEL: func.func @padded(
+// CHECK: weft.slice %{{.*}} starts = [1, 0] limits = [6, 4] strides = [2, 1] : tensor<8x4xf32> -> tensor<3x4xf32>
+func.func @sliced(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %r:2 = weft.value_and_grad @slice(%x) wrt = [0] : (tensor<8x4xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+  return %r#1 : tensor<8x4xf32>
+}
+func.func private @slice(%x: tensor<8x4xf32>) -> tensor<f32> {
+  %s = weft.slice %x starts = [1, 0] limits = [6, 4] strides = [2, 1] : tensor<8x4xf32> -> tensor<3x4xf32>
+  %h = math.tanh %s : tensor<3x4xf32>
+  %l = weft.reduce sum %h dims = [0, 1] : tensor<3x4xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}
+func.func @padded(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  %r:2 = weft.value_and_grad @pad(%x) wrt = [0] : (tensor<3x4xf32>) -> (tensor<f32>, tensor<3x4xf32>)
+  return %r#1 : tensor<3x4xf32>
+}
+func.func private @pad(%x: tensor<3x4xf32>) -> tensor<f32> {
+  %s = weft.pad %x low = [1, 0] high = [2, 0] interior = [1, 0] value = 0.0 : f32 : tensor<3x4xf32> -> tensor<8x4xf32>
+  %h = math.tanh %s : tensor<8x4xf32>
+  %l = weft.reduce sum %h dims = [0, 1] : tensor<8x4xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}

@@ -141,4 +141,31 @@ SHAPE = [
          '%r = weft.constraint %x0 <@mesh, [{"x"}, {}]> : tensor<4x3xf64>'),
 ]
 
+
+
+def indexed(name, op, operand, indices, result, attributes):
+    """`indices` may lie outside of the range: gather clamps them, scatter_add drops
+    what comes with them."""
+    indices = np.array(indices)
+    kind = tensor(indices.shape, "i32")
+    return Case(name, [operand], result, f"""%i = arith.constant {dense(indices)} : {kind}
+  %r = weft.{op} %x0, %i {attributes} : ({tensor(operand)}, {kind}) -> {tensor(result)}""")
+
+
+INDEXED = [
+    move("slice", (4, 5), (2, 3), "slice %x0 starts = [1, 2] limits = [3, 5] strides = [1, 1]"),
+    move("slice_strided", (6, 7), (3, 2), "slice %x0 starts = [0, 1] limits = [6, 7] strides = [2, 4]"),
+    move("pad", (2, 3), (4, 5), "pad %x0 low = [1, 0] high = [0, 2] interior = [1, 0] value = 1.5 : f64"),
+    indexed("gather_rows", "gather", (5, 3), [[0, 4, 1], [4, 9, -1]], (2, 3, 3), "dim = 0"),
+    indexed("gather_columns", "gather", (3, 5), [4, 4], (3, 2), "dim = 1"),
+    indexed("gather_batched", "gather", (2, 5, 3), [[0, 4, 4], [2, 2, 7]], (2, 3, 3),
+            "dim = 1 batching = [0] x [0]"),
+    indexed("gather_along", "gather", (3, 5), [[0, 1], [4, 4], [2, 0]], (3, 2),
+            "dim = 1 batching = [0] x [0]"),
+    indexed("scatter_add_rows", "scatter_add", (2, 3, 3), [[0, 4, 1], [4, 9, -1]], (5, 3), "dim = 0"),
+    indexed("scatter_add_columns", "scatter_add", (3, 2), [4, 4], (3, 5), "dim = 1"),
+    indexed("scatter_add_batched", "scatter_add", (2, 3, 3), [[0, 4, 4], [2, 2, 7]], (2, 5, 3),
+            "dim = 1 batching = [0] x [0]"),
+]
+
 CASES = ELEMENTWISE + DOT_GENERAL + SHAPE
