@@ -15,6 +15,7 @@ programs that keep states on the ranks between calls, or that run several entrie
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import threading
 from collections.abc import Iterable, Sequence
@@ -51,13 +52,6 @@ class ValueInfo:
     sharding: NamedSharding
     is_state: bool
     """Whether it lives from call to call: a donated argument and the result that replaces it."""
-
-    @staticmethod
-    def _of(record: tuple, mesh: AbstractMesh) -> ValueInfo:
-        name, dtype, shape, local, dims, unreduced, _, is_state = record
-        spec = PartitionSpec(*_trimmed(dims), unreduced=set(unreduced))
-        dtype = as_dtype(_DTYPES[dtype])
-        return ValueInfo(name, dtype, shape, local, NamedSharding(mesh, spec), is_state)
 
     @property
     def type(self) -> str:
@@ -120,6 +114,7 @@ class Plan:
         self.handle = _runtime.Plan.parse(contents)
         names, sizes = zip(*self.handle.mesh) if self.handle.mesh else ((), ())
         self.mesh = AbstractMesh(sizes, names)
+        self._shardings: dict[tuple, NamedSharding] = {}
 
     @staticmethod
     def load(path: str | os.PathLike) -> Plan:
@@ -153,16 +148,25 @@ class Plan:
     def has_machine_code(self) -> bool:
         return self.handle.target != "none"
 
-    @property
+    @functools.cached_property
     def entries(self) -> tuple[EntryInfo, ...]:
         return tuple(
-            EntryInfo(
-                name,
-                tuple(ValueInfo._of(record, self.mesh) for record in inputs),
-                tuple(ValueInfo._of(record, self.mesh) for record in outputs),
-            )
+            EntryInfo(name, tuple(map(self._info, inputs)), tuple(map(self._info, outputs)))
             for name, inputs, outputs in self.handle.entries
         )
+
+    def _info(self, record: tuple) -> ValueInfo:
+        name, dtype, shape, local, dims, unreduced, _, is_state = record
+        sharding = self._sharding(dims, unreduced)
+        return ValueInfo(name, as_dtype(_DTYPES[dtype]), shape, local, sharding, is_state)
+
+    def _sharding(self, dims: tuple, unreduced: tuple) -> NamedSharding:
+        """A plan has few of them, for many values."""
+        known = self._shardings.get((dims, unreduced))
+        if known is None:
+            spec = PartitionSpec(*_trimmed(dims), unreduced=set(unreduced))
+            known = self._shardings[dims, unreduced] = NamedSharding(self.mesh, spec)
+        return known
 
     def as_text(self, section: str | None = None) -> str:
         """All of it, or "header", "groups", "states", "kernels" or an entry."""
