@@ -165,8 +165,10 @@ def test_scalars_and_arrays_as_arguments():
 
     program = trace(f, (2, np.float32(1), np.ones((2, 3), np.int64)), arg_names=["a", "b", "c"])
     assert [(s.shape, s.dtype.name) for _, s in program.inputs] == [
-        ((), "int32"), ((), "float32"), ((2, 3), "int64")]
+        ((), "int32"), ((), "float32"), ((2, 3), "int32")]
     assert program.outputs[0][1].dtype == np.float32
+    wide = ShapeDtypeStruct((2,), "float64")
+    assert trace(lambda x: x + 1, (wide,)).outputs[0][1].dtype == np.float64
 
 
 # ===----------------------------------------------------------------------===

@@ -8,9 +8,9 @@ from typing import Any, Callable, Sequence
 
 from . import tree as trees
 from .tracing import ops
-from .tracing.graph import Graph, as_tracer, current_graph, type_text
+from .tracing.graph import as_tracer, in_graph
 from .tracing.locations import user_line
-from .tracing.program import symbol_of
+from .tracing.outline import outline
 from .tracing.tracer import Tracer
 
 
@@ -60,33 +60,22 @@ def _positions(argnums: int | Sequence[int], count: int) -> list[int]:
 
 def _call(fun: Callable, argnums: int | Sequence[int], has_aux: bool, args: tuple,
           kwargs: dict) -> tuple[Any, Any]:
-    outer = current_graph()
     positions = _positions(argnums, len(args))
     leaves, treedef = trees.flatten([args[i] for i in positions])
     operands = [_variable(leaf) for leaf in leaves]
 
-    with Graph(outer.module, outer) as inner:
-        variables = [inner.argument(v.shape, v.element, v.weak) for v in operands]
+    def of_variables(variables: list[Tracer]) -> tuple[Tracer, Any]:
         inside = list(args)
         for position, arg in zip(positions, treedef.unflatten(variables)):
             inside[position] = arg
-        loss, aux = _split(fun(*inside, **kwargs), has_aux)
-        extra, aux_tree = trees.flatten(aux)
-        # What is no tensor of the function passes by it.
-        passed = [leaf for leaf in extra if isinstance(leaf, Tracer) and leaf.splat is None]
-        symbol = outer.module.symbol(symbol_of(fun, "loss"))
-        location = outer.module.locations.here()
-        text = inner.finish(symbol, [loss, *passed], location)
-    outer.module.functions.append(text)
+        return _split(fun(*inside, **kwargs), has_aux)
 
-    results = outer.add_multiple(
-        _op(outer, symbol, operands + inner.captured, len(operands), [loss, *passed, *operands]),
-        [loss, *passed, *operands])
-    rest = iter(results[1:])
-    aux = aux_tree.unflatten([next(rest) if any(leaf is p for p in passed) else leaf
-                              for leaf in extra])
-    gradients = treedef.unflatten(list(rest))
-    value = (results[0], aux) if has_aux else results[0]
+    outlined = outline(fun, "loss", of_variables, operands)
+    wrt = ", ".join(map(str, range(len(operands))))
+    (loss, aux), gradients = outlined.call("weft.value_and_grad", f" wrt = [{wrt}]", operands,
+                                              more=operands)
+    gradients = treedef.unflatten(gradients)
+    value = (loss, aux) if has_aux else loss
     return value, gradients[0] if isinstance(argnums, int) else tuple(gradients)
 
 
@@ -116,13 +105,4 @@ def _split(result: Any, has_aux: bool) -> tuple[Tracer, Any]:
         raise TypeError(
             f"{user_line()}: a function to be differentiated must return a scalar of floats, got "
             f"{loss!r}; reduce it with .sum() or .mean()")
-    return loss, aux
-
-
-def _op(graph: Graph, symbol: str, operands: list[Tracer], count: int,
-        results: list[Tracer]) -> str:
-    names = ", ".join(graph.use(value) for value in operands)
-    types = ", ".join(type_text(value.shape, value.element) for value in operands)
-    wrt = ", ".join(map(str, range(count)))
-    out = ", ".join(type_text(value.shape, value.element) for value in results)
-    return f"weft.value_and_grad @{symbol}({names}) wrt = [{wrt}] : ({types}) -> ({out})"
+    return in_graph(loss), aux

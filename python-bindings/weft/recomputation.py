@@ -11,8 +11,8 @@ import functools
 from typing import Any, Callable
 
 from . import tree as trees
-from .tracing.graph import Graph, as_tracer, current_graph, type_text
-from .tracing.program import symbol_of
+from .tracing.graph import as_tracer, current_graph, type_text
+from .tracing.outline import outline
 from .tracing.tracer import Tracer
 
 
@@ -80,24 +80,14 @@ def _is_tensor(leaf: Any) -> bool:
 
 
 def _call(fun: Callable, policy: Policy, args: tuple, kwargs: dict) -> Any:
-    outer = current_graph()
     leaves, treedef = trees.flatten((args, kwargs))
     operands = [leaf for leaf in leaves if _is_tensor(leaf)]
-    with Graph(outer.module, outer) as inner:
-        inside = [inner.argument(leaf.shape, leaf.element, leaf.weak) if _is_tensor(leaf) else leaf
-                  for leaf in leaves]
-        args, kwargs = treedef.unflatten(inside)
-        # What is no tensor of the function passes by it.
-        outputs, out_tree = trees.flatten(fun(*args, **kwargs))
-        results = [leaf for leaf in outputs if _is_tensor(leaf)]
-        symbol = outer.module.symbol(symbol_of(fun, "checkpoint"))
-        text = inner.finish(symbol, results, outer.module.locations.here())
-    outer.module.functions.append(text)
 
-    operands += inner.captured
-    names = ", ".join(outer.use(value) for value in operands)
-    types, out = (", ".join(type_text(value.shape, value.element) for value in values)
-                  for values in (operands, results))
-    made = iter(outer.add_multiple(
-        f"weft.checkpoint @{symbol}({names}) policy = {policy} : ({types}) -> ({out})", results))
-    return out_tree.unflatten([next(made) if _is_tensor(leaf) else leaf for leaf in outputs])
+    def of_tensors(arguments: list[Tracer]) -> Any:
+        rest = iter(arguments)
+        args, kwargs = treedef.unflatten([next(rest) if _is_tensor(leaf) else leaf
+                                          for leaf in leaves])
+        return fun(*args, **kwargs)
+
+    outlined = outline(fun, "checkpoint", of_tensors, operands)
+    return outlined.call("weft.checkpoint", f" policy = {policy}", operands)[0]

@@ -20,6 +20,20 @@ def logistic(x: Any) -> Tracer:
     return el.divide(1, el.add(1, el.exp(el.negative(x))))
 
 
+def div(x: Any, y: Any) -> Tracer:
+    """The quotient; of integers, rounded towards zero."""
+    x, y = el.together("div", x, y)
+    return ops.binary("arith.divf" if x.element.kind == "f" else "arith.divsi", x, y, x.weak)
+
+
+def rem(x: Any, y: Any) -> Tracer:
+    """The remainder of div, which has the sign of x."""
+    x, y = el.together("rem", x, y)
+    if x.element.kind == "f":
+        return el.subtract(x, el.multiply(el.trunc(div(x, y)), y))
+    return ops.binary("arith.remsi", x, y, x.weak)
+
+
 def integer_pow(x: Any, y: int) -> Tracer:
     return el.integer_power(as_tracer(x), y)
 
@@ -159,13 +173,16 @@ def erf_inv(x: Any) -> Tracer:
     """The inverse of the error function, computed in float32."""
     x = el.inexact(x)
     wide = ops.convert(x, elements.FLOAT32)
-    w = el.negative(el.log1p(el.negative(el.square(wide))))
+    # What a branch is not chosen for is replaced, so that no derivative is infinite.
+    at_end = el.equal(el.abs(wide), 1.0)
+    inner = el.where(at_end, ops.zeros_like(wide), wide)
+    w = el.negative(el.log1p(el.negative(el.square(inner))))
     near = el.less(w, 5.0)
-    t = el.where(near, el.subtract(w, 2.5), el.subtract(el.sqrt(w), 3.0))
+    far = el.subtract(el.sqrt(el.where(near, ops.full(5.0, w), w)), 3.0)
+    t = el.where(near, el.subtract(w, 2.5), far)
     result = None
     for a, b in zip(_ERF_INV_NEAR, _ERF_INV_FAR):
         c = el.where(near, ops.full(a, t), ops.full(b, t))
         result = c if result is None else el.add(c, el.multiply(result, t))
-    at_end = el.equal(el.abs(wide), 1.0)
-    result = el.where(at_end, el.multiply(wide, math.inf), el.multiply(result, wide))
-    return ops.convert(result, x.element)
+    ends = el.where(el.greater(wide, 0), ops.full(math.inf, t), ops.full(-math.inf, t))
+    return ops.convert(el.where(at_end, ends, el.multiply(result, inner)), x.element)

@@ -23,8 +23,9 @@ def relu(x: Any) -> Tracer:
 
 
 def relu6(x: Any) -> Tracer:
-    """x limited to 0 and 6."""
-    return el.minimum(el.maximum(x, 0), 6.0)
+    """x limited to 0 and 6, where the derivative is 0."""
+    x = as_tracer(x)
+    return el.where(el.greater_equal(x, 6), 6, relu(x))
 
 
 def sigmoid(x: Any) -> Tracer:

@@ -72,8 +72,8 @@ class Graph:
         self.module, self.parent = module, parent
         self.lines: list[str] = []
         self.arguments: list[Tracer] = []
-        self.captured: list[Tracer] = []  # of the parent; arguments after the own ones
-        self._captures: dict[int, tuple[Tracer, Tracer]] = {}
+        self.captured: list[Tracer] = []  # of outer graphs; arguments after the own ones
+        self._captures: dict[tuple, Tracer] = {}
         self._constants: dict[tuple, str] = {}
         self._count = 0
 
@@ -127,17 +127,18 @@ class Graph:
         return name
 
     def _capture(self, value: Tracer) -> Tracer:
-        known = self._captures.get(id(value))
+        key = (value.graph, value.name)
+        known = self._captures.get(key)
         if known is None:
             if not self._is_inside(value.graph):
                 raise UnexpectedTracerError(
                     f"{user_line()}: {value!r} was made in a function whose tracing is over, or in "
                     "another one; return it from that function, and pass it to this one as an "
                     "argument")
-            inner = Tracer(self, self.new_name(), value.shape, value.element, value.weak)
+            known = Tracer(self, self.new_name(), value.shape, value.element, value.weak)
             self.captured.append(value)
-            known = self._captures[id(value)] = (value, inner)
-        return known[1]
+            self._captures[key] = known
+        return known
 
     def _is_inside(self, other: "Graph | None") -> bool:
         graph = self.parent
@@ -147,7 +148,7 @@ class Graph:
 
     def parameters(self) -> list[Tracer]:
         """All arguments, in order."""
-        return self.arguments + [inner for _, inner in self._captures.values()]
+        return self.arguments + list(self._captures.values())
 
     def finish(self, symbol: str, results: Sequence[Tracer], location: str,
                argument_text=None, result_text=None, private: bool = True) -> str:
@@ -196,6 +197,14 @@ def literal(value: Any, shape: tuple[int, ...], element: ElementType, weak: bool
                 f"{user_line()}: {value} is out of bounds for {element.name}, which holds "
                 f"{-limit} to {limit - 1}")
     return Tracer(None, None, shape, element, weak, value)
+
+
+def in_graph(value: Tracer) -> Tracer:
+    """The value, written down if it is a literal."""
+    if value.splat is None:
+        return value
+    graph = current_graph()
+    return Tracer(graph, graph.use(value), value.shape, value.element, value.weak)
 
 
 def as_tracer(value: Any) -> Tracer:

@@ -4,7 +4,6 @@
 
 import dataclasses
 import functools
-import re
 from typing import Any, Callable, Sequence
 
 import numpy as np
@@ -14,9 +13,10 @@ from ..resolve import resolve_shardings
 from ..shape import ShapeDtypeStruct
 from ..sharding import mesh_to_mlir, to_mlir
 from .donation import match_donations
-from .elements import element_type
+from .elements import element_type, of_constant
 from .graph import Graph, Module, as_tracer, check_shape
 from .locations import quote, user_line
+from .outline import symbol_of
 from .tracer import Tracer
 
 MESH_SYMBOL = "mesh"
@@ -93,14 +93,6 @@ def _assemble(module: Module, symbol: str, main: str) -> str:
             + "".join(module.functions) + "}\n")
 
 
-def symbol_of(fn: Callable, otherwise: str) -> str:
-    """The name of a function, as far as MLIR takes it; `otherwise` for a lambda."""
-    while isinstance(fn, functools.partial):
-        fn = fn.func
-    name = re.sub(r"\W", "_", getattr(fn, "__name__", type(fn).__name__), flags=re.ASCII)
-    return otherwise if name.startswith("_lambda") else name
-
-
 def _location_of(fn: Callable, module: Module) -> str:
     while isinstance(fn, functools.partial):
         fn = fn.func
@@ -125,7 +117,9 @@ def _argument(graph: Graph, path: str, leaf: Any) -> Tracer:
                         f"{type(leaf).__name__}; pass it as a static argument (static_argnums), or "
                         "close over it")
     try:
-        element = element_type(leaf.dtype)
+        # As in JAX, arrays of 64 bits become ones of 32; a description is taken at its word.
+        is_array = isinstance(leaf, (np.ndarray, np.generic))
+        element = (of_constant if is_array else element_type)(leaf.dtype)
         check_shape(leaf.shape)
     except (TypeError, ValueError) as error:
         raise type(error)(f"argument {path}: {error}") from None

@@ -1,0 +1,40 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""docs/Python.md lists every function of weft.numpy, weft.nn, weft.lax and weft.random."""
+
+import pathlib
+import re
+import types
+
+import pytest
+
+import weft
+
+PAGE = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "Python.md").read_text()
+
+
+def public(module):
+    """Names that users may call; submodules are no such names."""
+    return {name for name, value in vars(module).items()
+            if not name.startswith("_") and not isinstance(value, types.ModuleType)
+            and getattr(value, "__module__", module.__name__) not in ("typing",)}
+
+
+@pytest.mark.parametrize("name", ["numpy", "nn", "lax"])
+def test_functions_are_listed(name):
+    section = PAGE[PAGE.index(f"### weft.{name}\n"):].split("\n##")[0]
+    listed = {word for code in re.findall(r"`([^`]*)`", section) for word in re.findall(r"\w+", code)}
+    assert public(getattr(weft, name)) - listed == set()
+    for function in re.findall(r"`(\w+)`", section):
+        assert hasattr(getattr(weft, name), function) or function in ("add", "set", "get", *DTYPES, *WORDS)
+
+
+def test_random_functions_are_listed():
+    section = PAGE[PAGE.index("### weft.random\n"):].split("\n##")[0]
+    own = {name for name in public(weft.random)
+           if getattr(getattr(weft.random, name), "__module__", "") == "weft.random"}
+    assert own - set(re.findall(r"`(\w+)`", section)) == set()
+
+
+DTYPES = ("float32", "float64", "bfloat16", "int8", "int32", "int64", "uint32")
+WORDS = ("precision", "preferred_element_type", "None")
