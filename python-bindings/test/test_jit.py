@@ -193,3 +193,15 @@ def test_bfloat16():
     result = weft.jit(lambda x: x * 2, mesh=MESH, in_shardings=(P("data"),))(x)
     assert result.dtype == dtype
     np.testing.assert_array_equal(result, x * 2)
+
+
+def test_a_jitted_function_is_part_of_one_that_calls_it():
+    @weft.jit
+    def double(x):
+        return x * 2
+
+    outer = weft.jit(lambda x, n: double(x) + double(n))
+    np.testing.assert_array_equal(outer(np.ones(3, np.float32), 4), np.full(3, 10))
+    sharded = weft.jit(lambda x: x, mesh=MESH, in_shardings=P("data"))
+    with pytest.raises(NotImplementedError, match="use with_sharding_constraint instead"):
+        weft.jit(lambda x: sharded(x))(np.ones(4, np.float32))

@@ -131,10 +131,28 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args = self._parameters.bind(args, kwargs)
+        if self._is_traced(args):
+            return self._inlined(args)
         key = self._key(args)
         if key not in self._cache:
             self._cache[key] = self._lower(args).compile()
         return self._cache[key](*(args[i] for i in self._dynamic(args)))
+
+    def _is_traced(self, args: tuple) -> bool:
+        """Whether the call is part of a function that is being traced."""
+        from .tracing import Tracer
+
+        dynamic = [args[i] for i in self._dynamic(args)]
+        return any(isinstance(leaf, Tracer) for leaf in trees.leaves(dynamic))
+
+    def _inlined(self, args: tuple) -> Any:
+        """The call as a part of the caller, which decides mesh and boundaries."""
+        if self._in_shardings is not None or self._out_shardings is not None:
+            raise NotImplementedError(
+                f"{self._parameters.function_name}, jitted with in_shardings or out_shardings, is "
+                "called by a function that is being traced; use with_sharding_constraint instead"
+            )
+        return self._f(*args)
 
     def clear_cache(self) -> None:
         """Forgets what was compiled, with the memory of its ranks."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .lax.ops import erf_inv
-from .numpy import creation, elementwise as el, reductions as red, shapes as sh
+from .numpy import elementwise as el, reductions as red, shapes as sh
 from .tracing import elements, ops
 from .tracing.errors import ShapeError
 from .tracing.graph import as_tracer

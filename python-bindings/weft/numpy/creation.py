@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..tracing import elements, ops
-from ..tracing.graph import as_tracer, check_shape, literal
+from ..tracing.graph import as_tracer, check_shape
 from ..tracing.locations import user_line
 from ..tracing.tracer import Tracer
 from . import elementwise as el

@@ -9,68 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..tracing import elements, ops
-from ..tracing.errors import ShapeError
 from ..tracing.graph import as_tracer, literal
 from ..tracing.locations import user_line
 from ..tracing.tracer import Tracer
-
-# ===----------------------------------------------------------------------===
-# Broadcasting and promotion
-# ===----------------------------------------------------------------------===
-
-
-def broadcast_shapes(*shapes: tuple[int, ...], function: str = "broadcast_shapes") -> tuple[int, ...]:
-    """The shape that tensors of these shapes have in common."""
-    first = shapes[0]
-    if all(shape == first for shape in shapes):
-        return tuple(first)
-    rank = max(map(len, shapes))
-    padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
-    result = []
-    for dim, sizes in enumerate(zip(*padded)):
-        wanted = {size for size in sizes if size != 1}
-        if len(wanted) > 1:
-            raise ShapeError(
-                f"{user_line()}: {function}: shapes {' and '.join(map(str, map(tuple, shapes)))} do "
-                f"not broadcast: dimension {dim - rank} is {' and '.join(map(str, sizes))}; sizes "
-                "must be equal or 1")
-        result.append(wanted.pop() if wanted else 1)
-    return tuple(result)
-
-
-def broadcast_tracer(x: Tracer, shape: tuple[int, ...]) -> Tracer:
-    """x with this shape, to which it broadcasts."""
-    if x.shape == shape:
-        return x
-    new = len(shape) - len(x.shape)
-    return ops.broadcast_in_dim(x, shape, range(new, len(shape)))
-
-
-def promoted(*xs: Any, inexact: bool = False) -> list[Tracer]:
-    """The arguments as tensors of one type, each with its own shape."""
-    values = [as_tracer(x) for x in xs]
-    element, weak = elements.promote(*values)
-    if inexact:
-        element = elements.to_inexact(element)
-    return [ops.convert(value, element, weak) for value in values]
-
-
-def together(function: str, *xs: Any, inexact: bool = False) -> list[Tracer]:
-    """The arguments as tensors of one type and shape."""
-    values = promoted(*xs, inexact=inexact)
-    shape = broadcast_shapes(*(value.shape for value in values), function=function)
-    return [broadcast_tracer(value, shape) for value in values]
-
-
-def inexact(x: Any) -> Tracer:
-    """x as a tensor of floats."""
-    x = as_tracer(x)
-    return ops.convert(x, elements.to_inexact(x.element), x.weak)
-
-
-def _refuse(function: str, x: Tracer, wanted: str) -> None:
-    raise TypeError(f"{user_line()}: {function} takes {wanted}, got {x!r}; convert with .astype")
-
+from .promotion import broadcast_shapes, broadcast_tracer, inexact, promoted, refuse, together
 
 # ===----------------------------------------------------------------------===
 # Arithmetic
@@ -81,7 +23,7 @@ def _binary(function: str, x: Any, y: Any, by_kind: dict[str, str]) -> Tracer:
     x, y = together(function, x, y)
     op = by_kind.get(x.element.kind)
     if op is None:
-        _refuse(function, x, "numbers")
+        refuse(function, x, "numbers")
     return ops.binary(op, x, y, x.weak)
 
 
@@ -138,7 +80,7 @@ def divmod(x: Any, y: Any) -> tuple[Tracer, Tracer]:  # noqa: A001
 def negative(x: Any) -> Tracer:
     x = as_tracer(x)
     if x.element.kind == "b":
-        _refuse("negative", x, "numbers")
+        refuse("negative", x, "numbers")
     if x.splat is not None:
         return Tracer(None, None, x.shape, x.element, x.weak, -x.splat)
     if x.element.kind == "f":
@@ -186,7 +128,7 @@ def sign(x: Any) -> Tracer:
     """-1, 0 or 1; NaN and zeros stay as they are."""
     x = as_tracer(x)
     if x.element.kind == "b":
-        _refuse("sign", x, "numbers")
+        refuse("sign", x, "numbers")
     zero, one, minus = (ops.full(n, x) for n in (0, 1, -1))
     below = ops.select(less(x, zero), minus, x, x.weak)
     return ops.select(greater(x, zero), one, below, x.weak)
@@ -420,7 +362,7 @@ def bitwise_xor(x: Any, y: Any) -> Tracer:
 def bitwise_not(x: Any) -> Tracer:
     x = as_tracer(x)
     if x.element.kind == "f":
-        _refuse("bitwise_not", x, "integers or bools")
+        refuse("bitwise_not", x, "integers or bools")
     ones = True if x.element.kind == "b" else -1
     return ops.binary("arith.xori", x, ops.full(ones, x), x.weak)
 
