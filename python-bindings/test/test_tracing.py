@@ -4,8 +4,10 @@
 
 import functools
 import inspect
+import os
 import re
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -410,6 +412,8 @@ def test_shapes_that_do_not_fit(f, message):
     (TypeError, lambda x: weft.random.normal(weft.random.key(0), (2,), int), "normal makes floats"),
     (AttributeError, lambda x: wnp.argsort(x), "weft.numpy has no argsort; docs/Python.md lists"),
     (AttributeError, lambda x: wnp.no_such, "has no attribute 'no_such'"),
+    (AttributeError, lambda x: weft.lax.while_loop, "weft.lax has no while_loop; a number of steps"),
+    (AttributeError, lambda x: nn.initializers, "weft.nn has no initializers; docs/Python.md lists"),
 ])
 def test_what_is_refused(kind, f, message):
     text = fails(kind, message, f)
@@ -473,3 +477,19 @@ def test_specs_that_do_not_fit():
         trace(lambda x: x[:3], (X,), mesh=MESH, out_shardings=P("data"))
     with pytest.raises(weft.SpecError, match="with_sharding_constraint"):
         trace(lambda x: weft.with_sharding_constraint(x[:3], P("data")), (X,), mesh=MESH)
+
+
+def test_numpy_is_all_that_is_needed():
+    """bfloat16 too: only arrays of it want ml_dtypes."""
+    program = """
+import sys
+for name in ("ml_dtypes", "jax", "weft._compiler", "weft._runtime"):
+    sys.modules[name] = None
+import numpy as np, weft, weft.numpy as wnp
+from weft.tracing import trace
+x = weft.ShapeDtypeStruct((4,), "float32")
+text = trace(lambda x: (x.astype(wnp.bfloat16) * wnp.finfo("bfloat16").max).sum().astype(float), (x,)).text
+assert "tensor<4xbf16>" in text and "arith.truncf" in text
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)

@@ -16,9 +16,21 @@ from ..numpy.elementwise import (
     round, rsqrt, sign, sin, sqrt, square, subtract as sub, tan, tanh)
 from ..numpy.products import dot, dot_general
 from ..numpy.shapes import expand_dims, reshape, squeeze, transpose
-from .loops import fori_loop, map, scan
+from .loops import cond, fori_loop, map, scan
 from .ops import (
     broadcast, broadcast_in_dim, clamp, concatenate, convert_element_type, cumprod, cumsum, div,
     dynamic_index_in_dim, dynamic_slice, dynamic_slice_in_dim, erf_inv, full, full_like,
     integer_pow, iota, logistic, pad, reduce_max, reduce_min, reduce_sum, rem, select, slice,
     slice_in_dim)
+
+
+def __getattr__(name: str):
+    remedies = {
+        "while_loop": "a number of steps that depends on numbers cannot be unrolled; use fori_loop "
+                      "or scan, with weft.numpy.where for steps that are not to count",
+        "switch": "use cond, or weft.numpy.where",
+        "dynamic_update_slice": "use x.at[...].set with Python numbers, or weft.numpy.where over "
+                                "weft.numpy.arange",
+    }
+    remedy = remedies.get(name, "docs/Python.md lists the functions that there are")
+    raise AttributeError(f"weft.lax has no {name}; {remedy}")

@@ -1,13 +1,15 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops with a number of steps that is known: Python loops over the body."""
+"""Control flow without branches in the graph: loops with a number of steps that is known
+are Python loops over the body, and of two functions both are computed."""
 
 from typing import Any, Callable
 
 from .. import tree as trees
-from ..numpy import shapes
+from ..numpy import elementwise, shapes
 from ..tracing.graph import as_tracer
 from ..tracing.locations import user_line
+from ..tracing.tracer import Tracer
 
 
 def _length(leaves: list[Any], length: int | None) -> int:
@@ -50,3 +52,12 @@ def fori_loop(lower: int, upper: int, body_fun: Callable, init_val: Any,
     for i in range(lower, upper):
         value = body_fun(i, value)
     return value
+
+
+def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> Any:
+    """true_fun(*operands) where pred holds, else false_fun(*operands). Of a traced pred both
+    are computed and one is chosen, of a Python bool only one is."""
+    if not isinstance(pred, Tracer):
+        return (true_fun if pred else false_fun)(*operands)
+    return trees.map(lambda x, y: elementwise.where(pred, x, y),
+                     true_fun(*operands), false_fun(*operands))

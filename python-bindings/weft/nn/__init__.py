@@ -16,3 +16,7 @@ from .attention import dot_product_attention
 from .losses import softmax_cross_entropy_with_integer_labels
 from .norms import layer_norm, log_softmax, rms_norm, softmax, standardize
 from .rotary import rotary_angles, rotary_embedding
+
+
+def __getattr__(name: str):
+    raise AttributeError(f"weft.nn has no {name}; docs/Python.md lists the functions that there are")

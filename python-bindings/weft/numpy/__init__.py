@@ -9,6 +9,7 @@ They are named and behave as in jax.numpy; docs/Python.md lists where they diffe
 """
 
 import math as _math
+import types as _types
 from typing import Any as _Any
 
 import numpy as _np
@@ -74,13 +75,16 @@ def issubdtype(value: _Any, kind: _Any) -> bool:
     return _np.issubdtype(element.numpy, kind)
 
 
+_LARGEST = 3.3895313892515355e38
+_BFLOAT16 = _types.SimpleNamespace(
+    bits=16, nmant=7, nexp=8, eps=2.0**-7, max=_LARGEST, min=-_LARGEST, tiny=2.0**-126,
+    smallest_normal=2.0**-126, dtype=_element_type("bfloat16").numpy)
+
+
 def finfo(value: _Any):
     """Limits of a type of floats, as numpy.finfo."""
     element = _element_type(value)
-    if element.name == "bfloat16":
-        from ml_dtypes import finfo as of_bfloat16
-        return of_bfloat16(element.numpy)
-    return _np.finfo(element.numpy)
+    return _BFLOAT16 if element.name == "bfloat16" else _np.finfo(element.numpy)
 
 
 def iinfo(value: _Any):
