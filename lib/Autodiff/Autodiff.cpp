@@ -88,13 +88,19 @@ static std::string nameOfArgument(func::FuncOp callee, unsigned index,
   return name ? name.str() : std::string();
 }
 
-/// Says in the location of the op that makes the gradient whose it is.
+/// Says in the location of the op that makes the gradient whose it is, and in
+/// those of the ops before that only move or convert the gradient.
 static void nameGradient(Value gradient, StringRef argument) {
-  Operation *op = gradient.getDefiningOp();
-  if (argument.empty() || !op || !isDerived(op->getLoc(), kTransposeOf))
+  if (argument.empty())
     return;
-  auto name = StringAttr::get(op->getContext(), "gradient of " + argument);
-  op->setLoc(NameLoc::get(name, op->getLoc()));
+  auto name = StringAttr::get(gradient.getContext(), "gradient of " + argument);
+  Operation *op = gradient.getDefiningOp();
+  while (op && isDerived(op->getLoc(), kTransposeOf)) {
+    op->setLoc(NameLoc::get(name, op->getLoc()));
+    if (op->getNumOperands() != 1 || !op->getOperand(0).hasOneUse())
+      return;
+    op = op->getOperand(0).getDefiningOp();
+  }
 }
 
 static LogicalResult resolve(ValueAndGradOp op, func::FuncOp callee) {

@@ -88,13 +88,14 @@ static bool isKept(Operation &op, CheckpointOp checkpoint) {
 
 std::unique_ptr<Tape> Tape::replay(CheckpointOp checkpoint,
                                    ArrayRef<Value> cotangents,
+                                   ArrayRef<Value> earlier,
                                    OpBuilder &builder) const {
   std::unique_ptr<Tape> again(new Tape(body));
-  auto after = llvm::filter_to_vector(cotangents,
-                                      [](Value value) { return bool(value); });
   auto takeOver = [&](Value value) {
     Value held = copies.lookup(value);
-    Value later = BarrierOp::create(builder, held.getLoc(), held, after);
+    Value later =
+        BarrierOp::create(builder, held.getLoc(), held,
+                          isa<BlockArgument>(held) ? earlier : cotangents);
     again->copies.map(value, later);
   };
   for (BlockArgument argument : body.getArguments())
@@ -123,21 +124,32 @@ static llvm::SmallBitVector findNonZero(ArrayRef<Value> cotangents) {
 SmallVector<Value> Tape::pullBackCheckpoint(CheckpointOp op,
                                             const llvm::SmallBitVector &wanted,
                                             ArrayRef<Value> cotangents,
+                                            ArrayRef<Value> earlier,
                                             OpBuilder &builder) const {
-  Activity activity(calleeOf(op), wanted, findNonZero(cotangents));
+  llvm::SmallBitVector given = findNonZero(cotangents);
+  Activity activity(calleeOf(op), wanted, given);
   const Tape &forward = *checkpoints.at(op);
   if (op.getPolicy() == "everything")
     return forward.pullBack(activity, cotangents, builder);
-  return forward.replay(op, cotangents, builder)
+  auto present = llvm::map_to_vector(
+      given.set_bits(), [&](unsigned index) { return cotangents[index]; });
+  return forward
+      .replay(op, present, earlier.empty() ? present : earlier, builder)
       ->pullBack(activity, cotangents, builder);
 }
 
-static SmallVector<Value> pullBackOp(Operation *copy,
+/// What is computed again is the transpose of the same line.
+static Location locationOfTranspose(Operation *op, Operation *copy) {
+  bool isAgain = isDerived(copy->getLoc(), kRecomputationOf);
+  return derivedFrom(isAgain ? op->getLoc() : copy->getLoc(), kTransposeOf);
+}
+
+/// `copy` is that of `op`, an op of the function.
+static SmallVector<Value> pullBackOp(Operation *op, Operation *copy,
                                      const llvm::SmallBitVector &wanted,
                                      ArrayRef<Value> cotangents,
                                      OpBuilder &builder) {
-  VjpBuilder vjp(builder, derivedFrom(copy->getLoc(), kTransposeOf), cotangents,
-                 wanted);
+  VjpBuilder vjp(builder, locationOfTranspose(op, copy), cotangents, wanted);
   cast<VjpOpInterface>(copy).buildVjp(vjp);
   return SmallVector<Value>(vjp.getOperandCotangents());
 }
@@ -146,6 +158,9 @@ SmallVector<Value> Tape::pullBack(const Activity &activity,
                                   ArrayRef<Value> ofResults,
                                   OpBuilder &builder) const {
   Cotangents cotangents;
+  // Those that the last checkpoint met started from. The parameters of the next
+  // one may be fetched while its derivative is computed.
+  SmallVector<Value> earlier;
   Operation *ret = body.getTerminator();
   for (auto [result, cotangent] :
        llvm::zip_equal(ret->getOperands(), ofResults))
@@ -157,10 +172,14 @@ SmallVector<Value> Tape::pullBack(const Activity &activity,
     llvm::SmallBitVector wanted(op->getNumOperands());
     for (OpOperand &use : op->getOpOperands())
       wanted[use.getOperandNumber()] = activity.isActive(use);
-    auto checkpoint = dyn_cast<CheckpointOp>(op);
-    SmallVector<Value> found =
-        checkpoint ? pullBackCheckpoint(checkpoint, wanted, given, builder)
-                   : pullBackOp(copies.lookup(op), wanted, given, builder);
+    SmallVector<Value> found;
+    if (auto checkpoint = dyn_cast<CheckpointOp>(op)) {
+      found = pullBackCheckpoint(checkpoint, wanted, given, earlier, builder);
+      earlier = llvm::filter_to_vector(given,
+                                       [](Value value) { return bool(value); });
+    } else {
+      found = pullBackOp(op, copies.lookup(op), wanted, given, builder);
+    }
     Location loc = derivedFrom(op->getLoc(), kTransposeOf);
     for (unsigned index : wanted.set_bits())
       cotangents.add(op->getOperand(index), found[index], builder, loc);

@@ -56,15 +56,18 @@ public:
 private:
   explicit Tape(mlir::Block &body) : body(body) {}
   /// A copy that computes again what `checkpoint` does not keep of this one,
-  /// once the cotangents are there.
+  /// once the cotangents are there; what starts from parameters of the program
+  /// only has to wait for `earlier`.
   std::unique_ptr<Tape> replay(CheckpointOp checkpoint,
                                llvm::ArrayRef<mlir::Value> cotangents,
+                               llvm::ArrayRef<mlir::Value> earlier,
                                mlir::OpBuilder &builder) const;
   /// Copies one op of the body; where it is a checkpoint, what it calls.
   void copy(mlir::Operation &op, mlir::OpBuilder &builder, mlir::Location loc);
   llvm::SmallVector<mlir::Value>
   pullBackCheckpoint(CheckpointOp op, const llvm::SmallBitVector &wanted,
                      llvm::ArrayRef<mlir::Value> cotangents,
+                     llvm::ArrayRef<mlir::Value> earlier,
                      mlir::OpBuilder &builder) const;
 
   mlir::Block &body;

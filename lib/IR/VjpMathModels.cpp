@@ -95,6 +95,24 @@ static void powVjp(math::PowFOp op, VjpBuilder &b) {
   }
 }
 
+/// As above for integer exponents.
+static void integerPowVjp(math::FPowIOp op, VjpBuilder &b) {
+  Value x = op.getLhs(), n = op.getRhs();
+  auto type = cast<RankedTensorType>(n.getType());
+  auto constant = [&](int64_t number) {
+    auto element = IntegerAttr::get(type.getElementType(), number);
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(type, Attribute(element)));
+  };
+  Value one = constant(1);
+  Value isFlat =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, n, constant(0));
+  Value below = b.createOrFold<arith::SubIOp>(n, one);
+  Value power = math::FPowIOp::create(b, x, b.select(isFlat, one, below));
+  Value factor = arith::SIToFPOp::create(b, x.getType(), n);
+  b.addCotangent(0, b.mul(b.getCotangent(), b.mul(factor, power)));
+}
+
 //===----------------------------------------------------------------------===//
 // Trigonometric and hyperbolic functions
 //===----------------------------------------------------------------------===//
@@ -160,13 +178,6 @@ static void atan2Vjp(math::Atan2Op op, VjpBuilder &b) {
     b.addCotangent(0, b.mul(quotient, x));
   if (b.wants(1))
     b.addCotangent(1, b.neg(b.mul(quotient, y)));
-}
-
-static void sincosVjp(math::SincosOp op, VjpBuilder &b) {
-  if (Value g = b.getCotangent(0))
-    b.addCotangent(0, b.mul(g, op.getCos()));
-  if (Value g = b.getCotangent(1))
-    b.addCotangent(0, b.neg(b.mul(g, op.getSin())));
 }
 
 //===----------------------------------------------------------------------===//
@@ -254,6 +265,7 @@ void weft::attachMathVjps(MLIRContext *context) {
   attachUnary<math::RsqrtOp, rsqrtVjp>(context);
   attachUnary<math::CbrtOp, cbrtVjp>(context);
   attachVjp<math::PowFOp, powVjp>(context);
+  attachVjp<math::FPowIOp, integerPowVjp>(context);
 
   attachUnary<math::SinOp, sinVjp>(context);
   attachUnary<math::CosOp, cosVjp>(context);
@@ -268,7 +280,6 @@ void weft::attachMathVjps(MLIRContext *context) {
   attachUnary<math::AcoshOp, acoshVjp>(context);
   attachUnary<math::AtanhOp, atanhVjp>(context);
   attachVjp<math::Atan2Op, atan2Vjp>(context);
-  attachVjp<math::SincosOp, sincosVjp>(context);
 
   attachUnary<math::ErfOp, erfVjp>(context);
   attachUnary<math::ErfcOp, erfcVjp>(context);

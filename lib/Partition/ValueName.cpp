@@ -20,6 +20,8 @@ std::string weft::nameOf(Operation *op) {
 }
 
 std::string weft::nameOf(Value value) {
+  if (auto barrier = value.getDefiningOp<BarrierOp>())
+    return nameOf(barrier.getOperand());
   if (Operation *op = value.getDefiningOp())
     return nameOf(op);
   auto argument = cast<BlockArgument>(value);

@@ -3,9 +3,12 @@
 
 // Parameters at rest in shards, gathered by each layer. With its values computed
 // again a layer gathers its weight once forward and once backward and holds it
-// in neither; the gradient goes back to the shards by one reduce-scatter.
+// in neither; the gradient goes back to the shards by one reduce-scatter. The
+// weight of the first layer may come while the derivative of the second is
+// computed.
 
 // RUN: shard-compile %s --emit=spmd | FileCheck %s
+// RUN: shard-compile %s --emit=spmd | FileCheck %s --check-prefix=CAUSE
 // RUN: sed 's/"nothing"/"everything"/' %s | shard-compile - --emit=spmd | FileCheck %s --check-prefix=HELD
 
 weft.mesh @mesh = <["data"=4]>
@@ -13,6 +16,10 @@ weft.mesh @mesh = <["data"=4]>
 func.func private @layer(
     %x: tensor<32x16xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
     %w: tensor<16x16xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) -> tensor<32x16xf32> {
+  // CAUSE: weft.all_gather {{.*}} wanted as [{}, {}] by weft.dot_general (checkpoint-fsdp.mlir:[[#@LINE+4]])
+  // CAUSE: weft.all_gather {{.*}} wanted as [{}, {}] by weft.dot_general (checkpoint-fsdp.mlir:[[#@LINE+3]])
+  // CAUSE: weft.all_gather {{.*}}cause = "\22w2\22 held as {{.*}} wanted as [{}, {}] by weft.dot_general (recomputation of checkpoint-fsdp.mlir:[[#@LINE+2]])
+  // CAUSE: weft.reduce_scatter {{.*}} of weft.dot_general (gradient of w1, transpose of checkpoint-fsdp.mlir:[[#@LINE+1]])
   %s = weft.dot_general %x, %w contracting = [1] x [0] : (tensor<32x16xf32>, tensor<16x16xf32>) -> tensor<32x16xf32>
   %h = math.tanh %s : tensor<32x16xf32>
   return %h : tensor<32x16xf32>
@@ -30,9 +37,9 @@ func.func private @loss(%x: tensor<32x16xf32>, %w1: tensor<16x16xf32>, %w2: tens
 // CHECK-SAME: %[[X:.*]]: tensor<8x16xf32>{{.*}}, %[[W1:.*]]: tensor<4x16xf32>{{.*}}, %[[W2:.*]]: tensor<4x16xf32>
 // CHECK: weft.all_gather %[[W1]]
 // CHECK: weft.all_gather %[[W2]]
-// CHECK: %[[LATER2:.*]] = weft.barrier %[[W2]] after
+// CHECK: %[[LATER2:.*]] = weft.barrier %[[W2]] after %[[G:[^ ]*]] :
 // CHECK: weft.all_gather %[[LATER2]]
-// CHECK: %[[LATER1:.*]] = weft.barrier %[[W1]] after
+// CHECK: %[[LATER1:.*]] = weft.barrier %[[W1]] after %[[G]] :
 // CHECK: weft.all_gather %[[LATER1]]
 // CHECK-COUNT-2: weft.reduce_scatter
 // CHECK-NOT: {{weft.all_gather|weft.reduce_scatter}}

@@ -1,0 +1,70 @@
+//===- SourcePlaceTest.cpp - Where an op comes from -----------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/IR/SourcePlace.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/MLIRContext.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace weft;
+
+namespace {
+
+class SourcePlaceTest : public ::testing::Test {
+protected:
+  MLIRContext context;
+  Location unknown = UnknownLoc::get(&context);
+
+  Location line(unsigned number) {
+    return FileLineColLoc::get(&context, "/home/ada/mlp.py", number, 1);
+  }
+  Location named(llvm::StringRef name, Location loc) {
+    return NameLoc::get(StringAttr::get(&context, name), loc);
+  }
+};
+
+} // namespace
+
+TEST_F(SourcePlaceTest, FileWithoutFolder) {
+  EXPECT_EQ(placeOf(line(7)), "mlp.py:7");
+}
+
+TEST_F(SourcePlaceTest, NamesComeFirst) {
+  EXPECT_EQ(placeOf(named("params['w1']", line(7))), "params['w1'], mlp.py:7");
+  EXPECT_EQ(placeOf(named("params['w1']", unknown)), "params['w1']");
+}
+
+TEST_F(SourcePlaceTest, InlinedOpsAreWhereTheyWereWritten) {
+  EXPECT_EQ(placeOf(CallSiteLoc::get(line(3), line(20))), "mlp.py:3");
+}
+
+TEST_F(SourcePlaceTest, FusedOpsAreAtTheFirstKnownPlace) {
+  EXPECT_EQ(placeOf(FusedLoc::get(&context, {unknown, line(4), line(5)})),
+            "mlp.py:4");
+}
+
+TEST_F(SourcePlaceTest, NothingIsKnown) {
+  EXPECT_EQ(placeOf(unknown), "");
+  EXPECT_EQ(placeOf(derivedFrom(unknown, "transpose of")), "");
+}
+
+TEST_F(SourcePlaceTest, DerivedOpsSayHow) {
+  Location backward = derivedFrom(line(7), "transpose of");
+  EXPECT_EQ(placeOf(backward), "transpose of mlp.py:7");
+  EXPECT_TRUE(isDerived(backward, "transpose of"));
+  EXPECT_FALSE(isDerived(backward, "recomputation of"));
+  EXPECT_FALSE(isDerived(line(7), "transpose of"));
+
+  Location again = derivedFrom(line(7), "recomputation of");
+  EXPECT_EQ(placeOf(derivedFrom(again, "transpose of")),
+            "transpose of recomputation of mlp.py:7");
+  EXPECT_EQ(placeOf(named("gradient of w1", backward)),
+            "gradient of w1, transpose of mlp.py:7");
+}
