@@ -47,7 +47,7 @@ def suites(sanitize):
     for path in sorted((ROOT / "python-bindings" / "test").glob("test_*.py")):
         (jax if "jax" in path.stem else python).append(str(path.relative_to(ROOT)))
     yield "python", pytest(python, "python"), package
-    yield "jax", pytest(jax, "jax", JAX_PYTHON), package
+    yield "jax", pytest([*jax, "test/Conformance"], "jax", JAX_PYTHON), package
     if sanitize:
         for sanitizer in ("asan", "tsan"):
             name = f"runtime-{sanitizer}"

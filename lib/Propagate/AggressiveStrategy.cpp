@@ -91,8 +91,6 @@ private:
     if (!own)
       return;
     AxisList axes = candidate.axes;
-    if (node.isElementwise() && tensor < node.numOperands())
-      limitToResult(axes, candidate.factor);
     truncateAxes(axes, fullAxesOf, [&](AxisRef axis, int64_t before) {
       return prefixWithinFactor(axis, before, node, tensor,
                                 own - projection.factors.begin(), options);
@@ -102,6 +100,8 @@ private:
     truncateAxes(axes, fullAxesOf, [&](AxisRef axis, int64_t) {
       return prefixAcrossFactors(axis, projection, candidate.factor);
     });
+    if (node.isElementwise() && tensor < node.numOperands())
+      limitToResult(axes, candidate.factor);
     if (!isStrictPrefix(own->axes, axes))
       return;
     own->axes = std::move(axes);

@@ -69,7 +69,8 @@ public:
       round = 0;
       for (ValueId id : priorities.restore(graph, priority)) {
         recordAnnotation(graph, id, priority);
-        markDirty(id);
+        for (NodeId node : neighbours.of(id))
+          cleanUpTo[0][node] = cleanUpTo[1][node] = -1;
       }
       runRounds();
     }
@@ -89,13 +90,17 @@ private:
     }
   }
 
+  /// Sweeps until nothing is left to visit. A second sweep is for the nodes
+  /// that have to look at their own change.
   void runToEnd(Run run, size_t number) {
     strategy = number;
-    for (NodeId node = 0; node < NodeId(graph.nodes.size()); ++node)
-      if (cleanUpTo[strategy][node] < directionsOf(node).lastGain(round))
-        pending.insert(node);
-    while (!pending.empty())
-      visit(static_cast<NodeId>(pending.takeFirst()), run);
+    do {
+      for (NodeId node = graph.nodes.size(); node-- > 0;)
+        pending.push(node);
+      anotherSweep = false;
+      while (!pending.empty())
+        visit(static_cast<NodeId>(pending.pop()), run);
+    } while (anotherSweep);
   }
 
   const RoundDirections &directionsOf(NodeId node) const {
@@ -103,6 +108,8 @@ private:
   }
 
   void visit(NodeId id, Run run) {
+    if (cleanUpTo[strategy][id] >= directionsOf(id).lastGain(round))
+      return;
     bool useful = mayChange(id);
     cleanUpTo[strategy][id] = round;
     if (!useful)
@@ -176,7 +183,7 @@ private:
   };
 
   /// Writes the changed tensors back. If the node has a value twice, the last
-  /// occurrence counts, and the node is visited again.
+  /// occurrence counts, and the node is visited again in another sweep.
   void update(NodeId id, const NodeProjection &projection) {
     const Node &node = graph.nodes[id];
     const ShardingRule &rule = projection.rule;
@@ -208,7 +215,11 @@ private:
     for (Change &change : changes) {
       graph.values[change.value].sharding = std::move(change.sharding);
       ++statistics.updates;
-      markDirty(change.value, again ? -1 : id);
+      markDirty(change.value, id);
+    }
+    if (again) {
+      cleanUpTo[strategy][id] = -1;
+      anotherSweep = true;
     }
   }
 
@@ -217,22 +228,38 @@ private:
                           : !after.isFullyReplicated();
   }
 
-  /// The nodes of `value` have to look at it again, apart from `except`.
-  void markDirty(ValueId value, NodeId except = -1) {
-    for (NodeId node : neighbours.of(value)) {
-      cleanUpTo[1 - strategy][node] = -1;
-      if (node == except)
-        continue;
-      cleanUpTo[strategy][node] = -1;
-      if (directionsOf(node).anyInRound(round))
-        pending.insert(node);
-    }
+  /// The nodes of `value` have to look at it again, apart from `except`. Pushes
+  /// the one that makes it, then its users from the last to the first: the
+  /// first user is next.
+  void markDirty(ValueId value, NodeId except) {
+    llvm::ArrayRef<NodeId> nodes = neighbours.of(value);
+    auto makes = [&](NodeId node) {
+      return llvm::is_contained(graph.nodes[node].results, value) &&
+             !graph.nodes[node].isTie;
+    };
+    for (NodeId node : nodes)
+      if (makes(node))
+        markDirtyNode(node, except);
+    for (NodeId node : llvm::reverse(nodes))
+      if (!makes(node))
+        markDirtyNode(node, except);
   }
+
+  void markDirtyNode(NodeId node, NodeId except) {
+    cleanUpTo[1 - strategy][node] = -1;
+    if (node == except)
+      return;
+    cleanUpTo[strategy][node] = -1;
+    pending.push(node);
+  }
+
   const Mesh &mesh;
   Graph &graph;
   const PropagationOptions &options;
   NodesOfValues neighbours;
   PendingNodes pending;
+  /// Whether a node is to be visited again after all that are pending.
+  bool anotherSweep = false;
   /// For each strategy and node the round whose directions the node has been
   /// visited with since its values changed; -1 if it has not.
   std::array<std::vector<int8_t>, 2> cleanUpTo;

@@ -15,10 +15,14 @@
 // ever more (elementwise ops of single uses first, broadcasts forward last);
 // within a round nodes are visited until none can change a value.
 //
-// Order. Nodes are visited in the order they were added to the graph. A change
-// of a value makes its other nodes pending again, and the pending node with the
-// lowest number is always next: what became pending behind the sweep runs
-// before the sweep goes on. Hence the outcome depends on the graph alone.
+// Order. A sweep visits nodes in the order they were added to the graph. A
+// change of a value makes its other nodes pending again; those behind the sweep
+// run at once, the first user first and the node that makes the value last, and
+// what these change runs before the rest of them. A node that has to look at
+// its own change (it has a value twice, or cut a part of a dimension off) is
+// for another sweep. Hence the outcome depends on the graph alone; it is the
+// order of Shardy, so that where the first to claim an axis wins, the same one
+// wins.
 //
 // Cost. A node is visited when one of its values changed since its last visit,
 // or when a round allows it more and one of its dimensions could use that. A
