@@ -122,7 +122,7 @@ def test_memory_and_cost(step):
 
 
 def test_shardings(step):
-    mesh = weft.AbstractMesh((2, 2), ("data", "model"))
+    mesh = weft.AbstractMesh((2, 2), ("data", "model"), (weft.AxisType.Explicit,) * 2)
     columns, rows = weft.P(None, "model"), weft.P("data")
     assert step.input_shardings == {
         "params['w']": weft.NamedSharding(mesh, columns),

@@ -184,7 +184,7 @@ def test_a_constraint_on_explicit_axes():
         "the spec passed to with_sharding_constraint can only refer to Auto axes of a mesh that has "
         "some:\n"
         "  P('x', 'y') names 'y'\n"
-        "  use weft.reshard for Explicit axes"
+        "  leave these axes out, or make all of the mesh Explicit"
     )
     assert resolve_constraints(array(8, 8), P("x"), mesh)
 

@@ -29,7 +29,7 @@ def test_a_plan_says_what_it_takes(step):
     w, x = entry.inputs
     assert (w.name, w.type, w.local_shape, w.is_state) == ("params['w']", "float32[8, 8]", (8, 4), True)
     assert (x.name, x.type, x.local_shape, x.is_state) == ("x", "float32[16, 8]", (8, 8), False)
-    mesh = weft.AbstractMesh((2, 2), ("data", "model"))
+    mesh = weft.AbstractMesh((2, 2), ("data", "model"), (weft.AxisType.Explicit,) * 2)
     assert w.sharding == weft.NamedSharding(mesh, weft.P(None, "model"))
     assert x.sharding == weft.NamedSharding(mesh, weft.P("data"))
     assert [output.name for output in entry.outputs] == ["params['w']", "loss"]

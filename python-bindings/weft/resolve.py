@@ -231,5 +231,5 @@ def _check_explicit(given: list[tuple[trees.Path, Any]], mesh: AbstractMesh | No
     if found:
         raise SpecError(
             "the spec passed to with_sharding_constraint can only refer to Auto axes of a mesh that "
-            "has some:\n  " + "\n  ".join(found.values()) + "\n  use weft.reshard for Explicit axes"
+            "has some:\n  " + "\n  ".join(found.values()) + "\n  leave these axes out, or make all of the mesh Explicit"
         )

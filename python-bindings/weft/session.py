@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from .mesh import AbstractMesh
+from .mesh import AbstractMesh, AxisType
 from .shape import as_dtype
 from .sharding import NamedSharding
 from .spec import PartitionSpec
@@ -113,7 +113,8 @@ class Plan:
         self.contents = contents
         self.handle = _runtime.Plan.parse(contents)
         names, sizes = zip(*self.handle.mesh) if self.handle.mesh else ((), ())
-        self.mesh = AbstractMesh(sizes, names)
+        # What a plan says of an axis is final, also where values hold terms of a sum.
+        self.mesh = AbstractMesh(sizes, names, (AxisType.Explicit,) * len(names))
         self._shardings: dict[tuple, NamedSharding] = {}
 
     @staticmethod
