@@ -5,6 +5,7 @@
 import numpy as np
 import pytest
 
+import weft
 from weft import (
     AxisType,
     DuplicateSpecError,
@@ -187,6 +188,15 @@ def test_a_constraint_on_explicit_axes():
         "  leave these axes out, or make all of the mesh Explicit"
     )
     assert resolve_constraints(array(8, 8), P("x"), mesh)
+
+
+def test_rules_stand_for_what_is_below_them():
+    rules = weft.rules([("blocks/.*/w1", P(None, "model")), (".*", P())])
+    found = resolve_shardings("in_shardings", (PARAMS, array(8)), (rules, P("data")), MESH)
+    specs = [sharding.spec for sharding in found]
+    assert specs == [P(None, "model"), P()] * 4 + [P(), P("data")]
+    text = message(SpecError, resolve, PARAMS, weft.rules([("blocks/.*", P())]))
+    assert "no rule matches wte: float32[50257, 768]" in text
 
 
 def test_numpy_arrays_have_shapes():

@@ -4,44 +4,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from . import tree as trees
-from .errors import Offender, SpecError, Violation, count, spec_error
+from .errors import SpecError, Violation
 from .legality import violations
 from .mesh import AbstractMesh
-from .path_groups import group_paths
-from .sharding import NamedSharding, remedy
+from .offenders import Leaf, as_array, report
+from .rules import Rules
+from .sharding import NamedSharding
 from .spec import PartitionSpec
-
-Sharding = NamedSharding | PartitionSpec | None
-
-
-@dataclasses.dataclass(frozen=True)
-class Leaf:
-    """An array that a spec was given for: its path in the tree, shape and item size."""
-
-    path: str
-    array: Any
-    sharding: Sharding
-
-    @property
-    def spec(self) -> PartitionSpec:
-        return self.sharding.spec if isinstance(self.sharding, NamedSharding) else self.sharding
-
-
-def as_array(leaf: Any) -> Any:
-    """A leaf itself if it has a shape and a dtype, else the NumPy array that it makes."""
-    return leaf if hasattr(leaf, "shape") and hasattr(leaf, "dtype") else np.asarray(leaf)
-
-
-def array_text(array: Any) -> str:
-    """``float32[8, 4]``."""
-    return f"{array.dtype.name}[{', '.join(map(str, array.shape))}]"
 
 
 def resolve_shardings(
@@ -55,15 +28,13 @@ def resolve_shardings(
 ) -> list[NamedSharding | None]:
     """The sharding of every leaf of `tree`, an array or `ShapeDtypeStruct`, in order.
 
-    `shardings` is a prefix tree of specs, named shardings and ``None`` (not specified: the
-    leaf's own sharding, or none). `what` is the argument they were passed as and `root` the name
+    `shardings` is a prefix tree of specs, named shardings, `Rules` for what is below their place
+    and ``None`` (not specified: the leaf's own sharding, or none). `what` is the argument they were passed as and `root` the name
     of the tree, or the names of its elements if it is a tuple of arguments.
     """
     arrays = _named_leaves(tree, root)
     name = root if isinstance(root, str) else ""
-    given = trees.broadcast_prefix_with_keys(
-        shardings, tree, lambda node: node is None, name=what, root=name
-    )
+    given = _given(shardings, tree, what, name)
     _check_types(what, given)
     leaves = [Leaf(path, array, sharding) for (path, array), (_, sharding) in zip(arrays, given)]
 
@@ -74,35 +45,15 @@ def resolve_shardings(
     return [_on_mesh(leaf, mesh) for leaf in leaves]
 
 
-def report(
-    what: str,
-    leaves: Sequence[Leaf],
-    problems: Callable[[Leaf], list[Violation]],
-    mesh: AbstractMesh | None,
-    *,
-    closed: bool = False,
-) -> None:
-    """Raises one error for all leaves that have problems."""
-    wrong = {
-        leaf.path: (array_text(leaf.array), leaf.spec, tuple(found), _remedy(leaf, mesh, closed))
-        for leaf in leaves
-        if leaf.sharding is not None and (found := problems(leaf))
-    }
-    if not wrong:
-        return
-    offenders = []
-    for group in group_paths(wrong, wrong.get):
-        array, spec, found, legal = wrong[group.paths[0]]
-        offenders.append(Offender(f"{str(group) or 'the array'}: {array}, {spec}", found, legal))
-    number = f"{len(wrong)} of {count(len(leaves), 'array')}"
-    raise spec_error(f"{what}: {number} cannot be sharded as written", offenders)
+def _given(shardings: Any, tree: Any, what: str, root: str = "") -> list[tuple[trees.Path, Any]]:
+    """What was given for each leaf of `tree`, with its path in `shardings`."""
 
+    def spread(leaf: Any, subtree: Any) -> list[Any] | None:
+        return [rule.spec for rule in leaf.match(subtree)] if isinstance(leaf, Rules) else None
 
-def _remedy(leaf: Leaf, mesh: AbstractMesh | None, closed: bool) -> str:
-    mesh = leaf.sharding.mesh if isinstance(leaf.sharding, NamedSharding) else mesh
-    if mesh is None:
-        return ""
-    return remedy(leaf.spec, mesh, leaf.array.shape, leaf.array.dtype.itemsize, closed=closed)
+    return trees.broadcast_prefix_with_keys(
+        shardings, tree, lambda node: node is None, name=what, root=root, spread=spread
+    )
 
 
 def _named_leaves(tree: Any, root: str | Sequence[str]) -> list[tuple[str, Any]]:
@@ -204,9 +155,7 @@ def resolve_constraints(
     in silence.
     """
     what = "with_sharding_constraint"
-    given = trees.broadcast_prefix_with_keys(
-        shardings, tree, lambda node: node is None, name=f"{what} shardings"
-    )
+    given = _given(shardings, tree, f"{what} shardings")
     missing = [trees.keystr(path) or "the value" for path, leaf in given if leaf is None]
     if missing:
         raise SpecError(

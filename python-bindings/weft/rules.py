@@ -22,8 +22,8 @@ from . import tree as trees
 from .errors import SpecError, count, listing
 from .legality import violations
 from .mesh import AbstractMesh
+from .offenders import Leaf, array_text, as_array, report
 from .path_groups import group_paths
-from .resolve import Leaf, array_text, as_array, report
 from .spec import PartitionSpec
 
 
@@ -48,7 +48,8 @@ class Rules:
 
     Calling it with a tree of arrays or `ShapeDtypeStruct`s gives the tree of their specs. A
     parameter that no rule matches is an error, and so is a rule that gives no parameter
-    its spec. With a mesh, specs are also checked against the shapes.
+    its spec. With a mesh, specs are also checked against the shapes. Rules may also stand in a
+    prefix tree of specs, for what is below their place.
     """
 
     def __init__(self, rules: Sequence[tuple[str, PartitionSpec]]):

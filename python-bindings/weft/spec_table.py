@@ -14,8 +14,8 @@ from . import tree as trees
 from .errors import count, size_text
 from .legality import nearest, shard_shape, violations
 from .mesh import AbstractMesh
+from .offenders import as_array
 from .path_groups import group_paths
-from .resolve import as_array
 from .rules import Rules
 from .sharding import NamedSharding
 from .spec import PartitionSpec

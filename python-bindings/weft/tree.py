@@ -257,16 +257,26 @@ def broadcast_prefix(
 
 
 def broadcast_prefix_with_keys(
-    prefix: Tree, tree: Tree, is_leaf: IsLeaf = None, *, name: str = "prefix", root: str = ""
+    prefix: Tree,
+    tree: Tree,
+    is_leaf: IsLeaf = None,
+    *,
+    name: str = "prefix",
+    root: str = "",
+    spread: Callable[[Any, Tree], list[Any] | None] = lambda leaf, subtree: None,
 ) -> list[tuple[Path, Any]]:
-    """As `broadcast_prefix`, each leaf with its path in `prefix`."""
+    """As `broadcast_prefix`, each leaf with its path in `prefix`. `spread` may give a leaf of
+    the prefix other values for the leaves of its subtree than copies of itself."""
     result: list[tuple[Path, Any]] = []
     problems: list[str] = []
 
-    def spread(path: Path, leaf: Any, subtree: Tree) -> None:
-        result.extend([(path, leaf)] * structure(subtree).num_leaves)
+    def at_leaf(path: Path, leaf: Any, subtree: Tree) -> None:
+        values = spread(leaf, subtree)
+        if values is None:
+            values = [leaf] * structure(subtree).num_leaves
+        result.extend((path, value) for value in values)
 
-    _match(prefix, tree, (), is_leaf, spread, problems)
+    _match(prefix, tree, (), is_leaf, at_leaf, problems)
     if problems:
         raise ValueError(
             f"{name} is not a prefix of the tree{' ' + root if root else ''}:\n  "
