@@ -170,6 +170,12 @@ def test_constraints_are_checked_like_boundaries():
     )
 
 
+def test_a_constraint_may_change_the_sharding():
+    value = [array(8, 8, sharding=NamedSharding(MESH, P("data")))]
+    assert resolve_constraints(value, P("model"), MESH)[0].spec == P("model")
+    assert "the array has the sharding P('data',)" in message(SpecError, resolve, value, P("model"))
+
+
 def test_a_constraint_that_says_nothing():
     text = message(SpecError, resolve_constraints, [array(8), array(8)], [None, P()], MESH)
     assert text == (

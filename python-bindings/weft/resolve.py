@@ -91,7 +91,8 @@ def _leaf_violations(
         return [Violation(f"it is on {on!s}, but the program is on {mesh!s}: use one mesh")]
     found = violations(leaf.spec, on, leaf.array.shape)
     found += _forbidden(leaf.spec, on, what, allow_unconstrained)
-    return found or _disagreement(leaf, on)
+    # In the middle of a program, another sharding than the value has is a reshard.
+    return found if found or allow_unconstrained else _disagreement(leaf, on)
 
 
 def _forbidden(
@@ -121,7 +122,7 @@ def _forbidden(
 def _disagreement(leaf: Leaf, mesh: AbstractMesh) -> list[Violation]:
     """The array has a sharding of its own and it is another one."""
     own = getattr(leaf.array, "sharding", None)
-    if not isinstance(own, NamedSharding) or not leaf.path:
+    if not isinstance(own, NamedSharding):
         return []
     given = NamedSharding(mesh, leaf.spec)
     ndim = len(leaf.array.shape)
