@@ -122,6 +122,12 @@ def test_an_array_with_another_sharding():
     )
 
 
+def test_the_sharding_of_an_array_is_checked_too():
+    own = NamedSharding(MESH, P("model"))
+    text = message(IndivisibleError, resolve, [array(8), array(6, sharding=own)], None)
+    assert "1 of 2 arrays" in text and "params[1]: float32[6], P('model',)" in text
+
+
 def test_manual_axes():
     mesh = Mesh((2, 2), ("x", "y"), (AxisType.Manual, AxisType.Auto))
     text = message(SpecError, resolve, array(4), P("x"), mesh)

@@ -36,7 +36,10 @@ def resolve_shardings(
     name = root if isinstance(root, str) else ""
     given = _given(shardings, tree, what, name)
     _check_types(what, given)
-    leaves = [Leaf(path, array, sharding) for (path, array), (_, sharding) in zip(arrays, given)]
+    leaves = [
+        Leaf(path, array, _own(array) if sharding is None else sharding)
+        for (path, array), (_, sharding) in zip(arrays, given)
+    ]
 
     def problems(leaf: Leaf) -> list[Violation]:
         return _leaf_violations(leaf, mesh, what, allow_unconstrained)
@@ -121,14 +124,11 @@ def _forbidden(
 
 def _disagreement(leaf: Leaf, mesh: AbstractMesh) -> list[Violation]:
     """The array has a sharding of its own and it is another one."""
-    own = getattr(leaf.array, "sharding", None)
+    own, ndim = _own(leaf.array), len(leaf.array.shape)
     if not isinstance(own, NamedSharding):
         return []
-    given = NamedSharding(mesh, leaf.spec)
-    ndim = len(leaf.array.shape)
-    if own.mesh.shape_tuple == mesh.shape_tuple and NamedSharding(
-        mesh, own.spec
-    ).is_equivalent_to(given, ndim):
+    same_mesh = own.mesh.shape_tuple == mesh.shape_tuple
+    if same_mesh and own.layout(ndim) == NamedSharding(mesh, leaf.spec).layout(ndim):
         return []
     return [
         Violation(
@@ -138,13 +138,16 @@ def _disagreement(leaf: Leaf, mesh: AbstractMesh) -> list[Violation]:
     ]
 
 
+def _own(array: Any) -> NamedSharding | PartitionSpec | None:
+    """The sharding that an array brings."""
+    sharding = getattr(array, "sharding", None)
+    return sharding if isinstance(sharding, (NamedSharding, PartitionSpec)) else None
+
+
 def _on_mesh(leaf: Leaf, mesh: AbstractMesh | None) -> NamedSharding | None:
-    if leaf.sharding is None:
-        own = getattr(leaf.array, "sharding", None)
-        if isinstance(own, PartitionSpec) and mesh is not None:
-            return NamedSharding(mesh, own)
-        return own if isinstance(own, NamedSharding) else None
-    return leaf.sharding if isinstance(leaf.sharding, NamedSharding) else NamedSharding(mesh, leaf.sharding)
+    if leaf.sharding is None or isinstance(leaf.sharding, NamedSharding):
+        return leaf.sharding
+    return NamedSharding(mesh, leaf.sharding)
 
 
 def resolve_constraints(

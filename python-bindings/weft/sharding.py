@@ -110,12 +110,12 @@ class NamedSharding:
         both_concrete = isinstance(self.mesh, Mesh) or isinstance(other.mesh, Mesh)
         if both_concrete and self._devices() != other._devices():
             return False
-        return self._layout(ndim) == other._layout(ndim)
+        return self.layout(ndim) == other.layout(ndim)
 
     def _devices(self) -> tuple[int, ...] | None:
         return tuple(self.mesh.devices.flat) if isinstance(self.mesh, Mesh) else None
 
-    def _layout(self, ndim: int) -> tuple:
+    def layout(self, ndim: int) -> tuple:
         """Which digits of a device's position choose its part, whatever the axes are called."""
         check_rank(self, (1,) * ndim)
         dims = self.spec.dim_axes() + [()] * (ndim - len(self.spec))
