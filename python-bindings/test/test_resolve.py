@@ -156,6 +156,13 @@ def test_leaves_that_are_no_shardings():
     )
 
 
+def test_shardings_of_jax():
+    of_jax = type("PartitionSpec", (), {"__module__": "jax", "__repr__": lambda self: "P()"})()
+    assert message(TypeError, resolve, array(8), of_jax).endswith(
+        "in_shardings is P() of type PartitionSpec; it is JAX's, use that of weft"
+    )
+
+
 def test_trees_that_are_no_prefix():
     assert message(ValueError, resolve, PARAMS, {"blocks": [P()], "wte": P()}) == (
         "in_shardings is not a prefix of the tree params:\n"

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Named shardings: shards, equivalence, MLIR text, and what is not legal."""
 
+import collections
 import itertools
 import pickle
+import random
 
 import numpy as np
 import pytest
@@ -270,8 +272,31 @@ def test_legal_is_what_brute_force_finds():
                 assert found[0] == spec
 
 
+def test_random_specs_are_legal_or_an_error_with_a_legal_spec():
+    draw = random.Random(0)
+    axes = ["data", "model", "data", "model", "modl", "x", "model:(2)2", "data:(2)2"]
+    outcomes = collections.Counter()
+    for _ in range(2000):
+        entries = [
+            draw.choice([None, P.UNCONSTRAINED, tuple(draw.choices(axes, k=draw.randint(1, 2)))])
+            for _ in range(draw.randint(0, 3))
+        ]
+        shape = draw.choices([2, 3, 4, 6, 8, 12, 16], k=draw.randint(0, 3))
+        try:
+            NamedSharding(MESH, P(*entries)).shard_shape(shape)
+            outcomes["legal"] += 1
+        except SpecError as error:
+            assert "nearest legal: P(" in str(error)
+            outcomes[type(error).__name__] += 1
+        (first, *_) = nearest(P(*entries), MESH, shape)
+        assert not violations(first, MESH, shape)
+    assert min(outcomes.values()) > 20 and len(outcomes) == 4, outcomes
+
+
 def test_the_search_for_a_legal_spec_is_bounded():
     mesh = Mesh((2,) * 10, tuple("abcdefghij"))
     spec = P(tuple("abcde"), tuple("fghij"), None, None, None)
     found = nearest(spec, mesh, (16, 32, 64, 64, 64))
-    assert found == [P(tuple("abcd"), *spec[1:]), P(tuple("abce"), *spec[1:])]
+    moved = P(tuple("abcd"), tuple("fghij"), "e", None, None)
+    assert found == [moved, P(tuple("abcd"), tuple("fghij"), None, "e", None)]
+    assert nearest(spec, mesh, (1, 1, 1, 1, 1)) == [P(None, None, None, None, None)]

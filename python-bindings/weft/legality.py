@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import heapq
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -13,8 +15,8 @@ from .errors import DuplicateSpecError, IndivisibleError, Violation, count, list
 from .mesh import AbstractMesh, AxisType
 from .spec import UNCONSTRAINED, Axis, PartitionSpec
 
-# Beyond this many combinations, the search for a legal spec only drops axes.
-_SEARCH_LIMIT = 20_000
+# After this many combinations, the search for a legal spec drops all axes.
+_SEARCH_LIMIT = 3000
 
 
 def violations(
@@ -171,6 +173,28 @@ def shard_shape(
     )
 
 
+@functools.lru_cache(maxsize=1024)
+def _nearest(
+    spec: PartitionSpec, mesh: AbstractMesh, shape: tuple[int, ...] | None, closed: bool
+) -> tuple[PartitionSpec, ...]:
+    """All legal specs with the fewest changes, those that leave a device less first."""
+    rank = len(spec) if shape is None else len(shape)
+    sets = _legal_sets(spec, mesh)
+    fewest, found = math.inf, []
+    for order, (changes, dims) in enumerate(_edits(spec, mesh, rank)):
+        if changes > fewest:
+            break
+        if not _fits(dims, mesh, shape):
+            continue
+        candidate = _rebuilt(spec, dims, sets, closed or not mesh.auto_axes)
+        if not violations(candidate, mesh, shape):
+            fewest = changes
+            split = math.prod(axis.size_in(mesh) for axes in dims for axis in axes)
+            found.append((-split, order, candidate))
+    found.sort(key=lambda entry: entry[:2])
+    return tuple(dict.fromkeys(candidate for *_, candidate in found))
+
+
 def nearest(
     spec: PartitionSpec,
     mesh: AbstractMesh,
@@ -182,18 +206,8 @@ def nearest(
     """The legal specs that the fewest changes make of an illegal one, those that leave a
     device less first. A change corrects an axis's name, moves an axis to another
     dimension or drops it; `closed` specs have no unconstrained dimensions."""
-    rank = len(spec) if shape is None else len(shape)
-    closed = closed or not mesh.auto_axes
-    sets = _legal_sets(spec, mesh)
-    ranked = []
-    for order, (changes, dims) in enumerate(_edits(spec, mesh, rank)):
-        candidate = _rebuilt(spec, dims, sets, closed)
-        if not violations(candidate, mesh, shape):
-            split = math.prod(axis.size_in(mesh) for axes in dims for axis in axes)
-            ranked.append((changes, -split, order, candidate))
-    ranked.sort(key=lambda entry: entry[:3])
-    fewest = [entry[3] for entry in ranked if entry[0] == ranked[0][0]]
-    return list(dict.fromkeys(fewest))[:limit]
+    shape = None if shape is None else tuple(shape)
+    return list(_nearest(spec, mesh, shape, closed)[:limit])
 
 
 def _legal_sets(spec: PartitionSpec, mesh: AbstractMesh) -> dict[str, frozenset[str]]:
@@ -226,18 +240,50 @@ def _choices(use: tuple[int, Axis], mesh: AbstractMesh, rank: int) -> list[tuple
 def _edits(
     spec: PartitionSpec, mesh: AbstractMesh, rank: int
 ) -> Iterator[tuple[float, list[list[Axis]]]]:
-    """(number of changes, axes of each dimension) of specs that can be made of `spec`."""
+    """(number of changes, axes of each dimension) of specs that can be made of `spec`, in
+    ascending number of changes."""
     uses = [(dim, axis) for dim, axes in enumerate(spec.dim_axes()) for axis in axes]
-    choices = [_choices(use, mesh, rank) for use in uses]
-    if math.prod(map(len, choices)) > _SEARCH_LIMIT:
-        choices = [[c for c in options if not c[3]] for options in choices]
-    for combination in itertools.islice(itertools.product(*choices), _SEARCH_LIMIT):
-        dims: list[list[Axis]] = [[] for _ in range(rank)]
-        for wants_moved in (False, True):
-            for _, dim, axis, moved in combination:
-                if dim is not None and moved == wants_moved:
-                    dims[dim].append(axis)
-        yield sum(choice[0] for choice in combination), dims
+    choices = [sorted(_choices(use, mesh, rank), key=lambda c: c[0]) for use in uses]
+
+    def changes(picks: tuple[int, ...]) -> float:
+        return sum(options[pick][0] for options, pick in zip(choices, picks))
+
+    first = (0,) * len(uses)
+    waiting, seen = [(changes(first), first)], {first}
+    for _ in range(_SEARCH_LIMIT):
+        if not waiting:
+            return
+        cost, picks = heapq.heappop(waiting)
+        yield cost, _placed([options[pick] for options, pick in zip(choices, picks)], rank)
+        for at, options in enumerate(choices):
+            following = (*picks[:at], picks[at] + 1, *picks[at + 1 :])
+            if following[at] < len(options) and following not in seen:
+                seen.add(following)
+                heapq.heappush(waiting, (changes(following), following))
+    yield math.inf, [[] for _ in range(rank)]
+
+
+def _fits(
+    dims: list[list[Axis]], mesh: AbstractMesh, shape: tuple[int, ...] | None
+) -> bool:
+    """Whether axes do not overlap and divide their dimensions; quick, as most do not."""
+    axes = [axis for split in dims for axis in split]
+    if any(a.overlaps(b) for a, b in itertools.combinations(axes, 2)):
+        return False
+    return shape is None or all(
+        size % math.prod(axis.size_in(mesh) for axis in split) == 0
+        for size, split in zip(shape, dims)
+    )
+
+
+def _placed(chosen: Sequence[tuple], rank: int) -> list[list[Axis]]:
+    """The axes of each dimension: those that stay, then those that were moved to it."""
+    dims: list[list[Axis]] = [[] for _ in range(rank)]
+    for wants_moved in (False, True):
+        for _, dim, axis, moved in chosen:
+            if dim is not None and moved == wants_moved:
+                dims[dim].append(axis)
+    return dims
 
 
 def _rebuilt(

@@ -75,7 +75,9 @@ def _check_types(what: str, given: list[tuple[trees.Path, Any]]) -> None:
     wrong: dict[str, str] = {}
     for path, leaf in given:
         if leaf is not None and not isinstance(leaf, (NamedSharding, PartitionSpec)):
+            of_jax = type(leaf).__module__.split(".")[0] == "jax"
             hint = f"; write P({leaf!r})" if isinstance(leaf, str) else ""
+            hint = "; it is JAX's, use that of weft" if of_jax else hint
             wrong[trees.keystr(path)] = f"{leaf!r} of type {type(leaf).__name__}{hint}"
     if wrong:
         lines = [f"\n  {what}{path} is {text}" for path, text in wrong.items()]
