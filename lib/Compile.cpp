@@ -8,6 +8,8 @@
 #include "weft/Compile.h"
 
 #include "weft/IR/ValueSharding.h"
+#include "weft/Import/Passes.h"
+#include "weft/Import/Stablehlo.h"
 #include "weft/Schedule/ProgramStates.h"
 
 #include "mlir/IR/Verifier.h"
@@ -86,18 +88,47 @@ LogicalResult overrideMesh(ModuleOp module, StringRef sizes) {
   return verify(module);
 }
 
+OwningOpRef<ModuleOp> parseModel(const llvm::SourceMgr &sources,
+                                 MLIRContext &context) {
+  // What is no part of a graph is then named by the import, or by the rules of
+  // the form, all at once.
+  context.allowUnregisteredDialects();
+  OwningOpRef<ModuleOp> module =
+      parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  StringRef text =
+      sources.getMemoryBuffer(sources.getMainFileID())->getBuffer();
+  if (!module)
+    if (std::optional<std::string> hint = explainStablehloText(text))
+      emitRemark(UnknownLoc::get(&context)) << *hint;
+  return module;
+}
+
+/// Runs the passes that `build` adds.
+static LogicalResult runPasses(ModuleOp module, const CompileOptions &options,
+                               llvm::function_ref<void(PassManager &)> build) {
+  PassManager pm(module.getContext());
+  if (options.configurePasses && failed(options.configurePasses(pm)))
+    return failure();
+  build(pm);
+  return pm.run(module);
+}
+
 LogicalResult lowerModule(ModuleOp module, Form form,
                           const CompileOptions &options) {
+  // On its own: what follows looks at the mesh and the functions of the graph.
+  if (isStablehlo(module) &&
+      failed(runPasses(module, options, [](PassManager &pm) {
+        pm.addPass(createImportStablehlo());
+      })))
+    return failure();
   if (findEntries(module).empty())
     return module.emitError("nothing to compile: the module has no public "
                             "func.func with a body");
   if (failed(overrideMesh(module, options.mesh)))
     return failure();
-  PassManager pm(module.getContext());
-  if (options.configurePasses && failed(options.configurePasses(pm)))
-    return failure();
-  buildPipeline(pm, options.pipeline, form);
-  return pm.run(module);
+  return runPasses(module, options, [&](PassManager &pm) {
+    buildPipeline(pm, options.pipeline, form);
+  });
 }
 
 FailureOr<std::string> compileModule(ModuleOp module,
@@ -113,8 +144,7 @@ FailureOr<std::string> compileText(StringRef text, StringRef name,
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, name),
                              llvm::SMLoc());
-  OwningOpRef<ModuleOp> module =
-      parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  OwningOpRef<ModuleOp> module = parseModel(sources, context);
   if (!module)
     return failure();
   return compileModule(*module, options);

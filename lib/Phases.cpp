@@ -13,6 +13,7 @@
 #include "weft/IR/ShardingRuleModels.h"
 #include "weft/IR/VjpModels.h"
 #include "weft/IR/WeftDialect.h"
+#include "weft/Import/Passes.h"
 #include "weft/Partition/Passes.h"
 #include "weft/Propagate/Passes.h"
 #include "weft/Schedule/Passes.h"
@@ -167,6 +168,7 @@ struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
 
 void registerAllWeftPasses() {
   registerIRPasses();
+  registerImportPasses();
   registerAutodiffPasses();
   registerPropagatePasses();
   registerPartitionPasses();

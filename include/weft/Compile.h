@@ -33,6 +33,10 @@
 #include <functional>
 #include <string>
 
+namespace llvm {
+class SourceMgr;
+} // namespace llvm
+
 namespace mlir {
 class PassManager;
 } // namespace mlir
@@ -56,7 +60,14 @@ struct CompileOptions {
 /// and meshes of too many devices.
 mlir::LogicalResult overrideMesh(mlir::ModuleOp module, llvm::StringRef sizes);
 
-/// Brings a graph to the given form, in place. For Form::Plan: to a schedule.
+/// Reads a graph, or a StableHLO program in generic form, from the main file of
+/// `sources`. Null, and diagnostics with advice where there is some, if it
+/// cannot be parsed. Lets the context hold unregistered dialects.
+mlir::OwningOpRef<mlir::ModuleOp> parseModel(const llvm::SourceMgr &sources,
+                                             mlir::MLIRContext &context);
+
+/// Brings a graph to the given form, in place. For Form::Plan: to a schedule. A
+/// StableHLO program is imported first.
 mlir::LogicalResult lowerModule(mlir::ModuleOp module, Form form,
                                 const CompileOptions &options);
 

@@ -16,7 +16,6 @@
 #include "weft/Plan/PlanReport.h"
 #include "weft/Plan/PlanWriter.h"
 
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Support/Timing.h"
@@ -108,13 +107,10 @@ int main(int argc, char **argv) {
   registerAllWeftDialects(registry);
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
-  // What is no part of a graph is then named by the rules of the form, all at
-  // once.
-  context.allowUnregisteredDialects();
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context);
-  auto module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  OwningOpRef<ModuleOp> module = parseModel(sources, context);
   if (!module)
     return 1;
 

@@ -1,0 +1,190 @@
+//===- ConvertControlFlow.cpp - Calls, loops and branches -----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Converters.h"
+#include "Importer.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::stablehlo;
+
+static Values convertCall(Conversion &c) {
+  auto callee =
+      dyn_cast_or_null<FlatSymbolRefAttr>(c.getSource()->getAttr("callee"));
+  return c.getImporter().importCall(c, callee, c.getOperands());
+}
+
+/// An op of one library, with a function that says what it does.
+static Values convertComposite(Conversion &c) {
+  auto callee = dyn_cast_or_null<FlatSymbolRefAttr>(
+      c.getSource()->getAttr("decomposition"));
+  return c.getImporter().importCall(c, callee, c.getOperands());
+}
+
+/// What keeps others from moving ops around means nothing in a graph: whether a
+/// value is kept or computed again is decided later.
+static Values convertIdentity(Conversion &c) { return Values(c.getOperands()); }
+
+static Values convertRegion(Conversion &c) {
+  return c.getImporter()
+      .importRegion(c, 0, c.getOperands())
+      .value_or(Values(c.getSource()->getNumResults()));
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+static Values convertWhile(Conversion &c) {
+  Importer &importer = c.getImporter();
+  Values carried(c.getOperands());
+  Values nothing(c.getSource()->getNumResults());
+  while (true) {
+    std::optional<Values> condition = importer.importRegion(c, 0, carried);
+    if (!condition)
+      return nothing;
+    if (condition->size() != 1) {
+      c.malformed("its condition must be one value");
+      return nothing;
+    }
+    // A condition that could not be read has been reported.
+    if (!condition->front())
+      return nothing;
+    std::optional<int64_t> goesOn = getSplatInteger(condition->front());
+    if (!goesOn) {
+      c.unsupported("with a number of turns that is not known before the "
+                    "program runs; loops of lax.scan and of lax.fori_loop "
+                    "between constants are");
+      return nothing;
+    }
+    if (!*goesOn)
+      return carried;
+    std::optional<Values> next = importer.importRegion(c, 1, carried);
+    if (!next)
+      return nothing;
+    if (next->size() != carried.size()) {
+      c.malformed("its body must return " + Twine(carried.size()) +
+                  " values, got " + Twine(next->size()));
+      return nothing;
+    }
+    carried = *next;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Branches
+//===----------------------------------------------------------------------===//
+
+/// Computes both, as ops of a graph have no effects, and takes one.
+static Values selectBetween(Conversion &c, Value condition, const Values &yes,
+                            const Values &no) {
+  Values results;
+  for (auto [x, y] : llvm::zip(yes, no))
+    results.push_back(
+        x && y ? c.make<arith::SelectOp>(
+                     c.broadcastScalar(condition, typeOf(x).getShape()), x, y)
+               : Value());
+  return results;
+}
+
+/// The results of branch `index`, which takes no arguments.
+static Values branch(Conversion &c, unsigned index) {
+  size_t numResults = c.getSource()->getNumResults();
+  std::optional<Values> results = c.getImporter().importRegion(c, index, {});
+  if (results && results->size() != numResults)
+    c.malformed("branch " + Twine(index) + " must return " + Twine(numResults) +
+                " values, got " + Twine(results->size()));
+  return results && results->size() == numResults ? *results
+                                                  : Values(numResults);
+}
+
+static Values convertIf(Conversion &c) {
+  Value condition = c.operand(0);
+  if (!condition || c.getSource()->getNumRegions() != 2) {
+    c.malformed("it has a condition and two branches");
+    return {};
+  }
+  if (std::optional<int64_t> known = getSplatInteger(condition))
+    return branch(c, *known ? 0 : 1);
+  Values yes = branch(c, 0), no = branch(c, 1);
+  return selectBetween(c, condition, yes, no);
+}
+
+static Values convertCase(Conversion &c) {
+  Value index = c.operand(0);
+  unsigned numBranches = c.getSource()->getNumRegions();
+  if (!index || numBranches == 0) {
+    c.malformed("it has an index and branches");
+    return {};
+  }
+  // An index out of range takes the last branch.
+  unsigned last = numBranches - 1;
+  if (std::optional<int64_t> known = getSplatInteger(index))
+    return branch(c, *known < 0 || *known > last ? last : *known);
+  Values results = branch(c, last);
+  for (unsigned i = 0; i < last; ++i) {
+    Values taken = branch(c, i);
+    Value isThis = c.make<arith::CmpIOp>(arith::CmpIPredicate::eq, index,
+                                         c.splatLike(index, i));
+    results = selectBetween(c, isThis, taken, results);
+  }
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls of other programs
+//===----------------------------------------------------------------------===//
+
+static Values convertCustomCall(Conversion &c) {
+  auto target =
+      dyn_cast_or_null<StringAttr>(c.getSource()->getAttr("call_target_name"));
+  if (!target) {
+    c.malformedAttribute("call_target_name");
+    return {};
+  }
+  StringRef name = target.getValue();
+  if (name == "annotate_device_placement") {
+    c.getImporter().getProblems().ignored(
+        c.loc, "the memory that a value is to be placed in");
+    return Values(c.getOperands());
+  }
+  if (name == "Sharding" || name == "SPMDFullToShardShape" ||
+      name == "SPMDShardToFullShape" || name.starts_with("xla.sdy."))
+    c.unsupported("@" + name +
+                  ": shardings without names of axes; lower again with JAX 0.8 "
+                  "or later, and with jax_use_shardy_partitioner");
+  else
+    c.unsupported("@" + name +
+                  ": a function outside of the program; lower "
+                  "with lowering_platforms=(\"cpu\",)");
+  return {};
+}
+
+std::vector<Converter> weft::stablehlo::controlFlowConverters() {
+  // An op with a result that could not be made still has others.
+  constexpr bool takesNull = true;
+  return {
+      {"func.call", convertCall, {"callee"}, takesNull},
+      {"stablehlo.composite",
+       convertComposite,
+       {"decomposition", "name", "version", "composite_attributes"},
+       takesNull},
+      {"stablehlo.optimization_barrier", convertIdentity, {}, takesNull},
+      {"sdy.propagation_barrier", convertIdentity, {}, takesNull},
+      {"sdy.named_computation", convertRegion, {"name"}, takesNull},
+      {"stablehlo.while", convertWhile, {}, takesNull},
+      {"stablehlo.if", convertIf},
+      {"stablehlo.case", convertCase},
+      {"stablehlo.custom_call",
+       convertCustomCall,
+       {"call_target_name", "api_version", "has_side_effect", "backend_config",
+        "called_computations", "operand_layouts", "result_layouts",
+        "output_operand_aliases"}},
+  };
+}

@@ -1,0 +1,29 @@
+//===- Reducer.h - What a region does with two values -----------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reductions and scatters say with a region how two values become one. Regions
+// of a single op that every reduction of a graph has are known by name.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_LIB_IMPORT_REDUCER_H
+#define WEFT_LIB_IMPORT_REDUCER_H
+
+#include "mlir/IR/Operation.h"
+
+#include <optional>
+
+namespace weft::stablehlo {
+
+enum class Reducer { Add, Max, Min, And, Or };
+
+/// The reducer that the only region of `op` is; none if it is another function.
+std::optional<Reducer> matchReducer(mlir::Operation *op);
+
+} // namespace weft::stablehlo
+
+#endif // WEFT_LIB_IMPORT_REDUCER_H

@@ -1,0 +1,35 @@
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: shard-opt %s --allow-unregistered-dialect --weft-import-stablehlo --split-input-file | FileCheck %s
+
+// An argument that is given up, but not to which result: the one of its type
+// whose path ends as its own does; of several, the first.
+
+// CHECK: func.func @step(%{{.*}} {weft.name = "state['mu']['w']"}, %{{.*}} {weft.name = "state['w']"}, %{{.*}} {weft.name = "x"})
+// CHECK-SAME: -> (tensor<8xf32> {weft.name = "state['w']"}, tensor<8xf32> {weft.name = "state['mu']['w']"}, tensor<8xf32> {weft.name = "result[1]"})
+module @jit_step attributes {mhlo.num_partitions = 1 : i32} {
+  func.func public @main(%mu: tensor<8xf32> {jax.buffer_donor = true} loc("state['mu']['w']"),
+                         %w: tensor<8xf32> {jax.buffer_donor = true} loc("state['w']"),
+                         %x: tensor<8xf32> {jax.buffer_donor = true} loc("x"))
+      -> (tensor<8xf32> {jax.result_info = "result[0]['w']"}, tensor<8xf32> {jax.result_info = "result[0]['mu']['w']"},
+          tensor<8xf32> {jax.result_info = "result[1]"}) {
+    return %w, %mu, %x : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+  }
+}
+
+// -----
+
+// Without locations, an argument is named after its result; a result that is no
+// argument's next value has no argument's name; characters that no name of a
+// graph has are replaced.
+
+// CHECK: func.func @main(%{{.*}} {weft.name = "result[0]"}, %{{.*}} {weft.name = "arg1"}, %{{.*}} {weft.name = "a_b"}, %{{.*}} {weft.name = "a_b'"})
+// CHECK-SAME: -> (tensor<8xf32> {weft.name = "result[0]"}, tensor<8xf32> {weft.name = "arg1'"})
+module attributes {mhlo.num_partitions = 1 : i32} {
+  func.func public @main(%x: tensor<8xf32> {tf.aliasing_output = 0 : i32}, %y: tensor<8xf32>,
+                         %z: tensor<8xf32> loc("a=b"), %a: tensor<8xf32> loc("a_b"))
+      -> (tensor<8xf32> {jax.result_info = "result[0]"}, tensor<8xf32> {jax.result_info = "arg1"}) {
+    return %x, %y : tensor<8xf32>, tensor<8xf32>
+  }
+}

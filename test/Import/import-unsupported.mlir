@@ -1,0 +1,101 @@
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: not shard-opt %s --allow-unregistered-dialect --weft-import-stablehlo --mlir-print-op-on-diagnostic=false 2>&1 | FileCheck %s
+
+// Everything that cannot be imported is one error, with a note for each line of
+// the source and each kind of op. What uses 
+
+// CHECK: error: cannot import 30 ops of the program
+// CHECK: model.py:7:3: note: 3 times stablehlo.sort: Weft has no such op
+// CHECK: model.py:8:3: note: stablehlo.sort: Weft has no such op
+// CHECK: note: stablehlo.reduce: of 2 tensors at once, as of argmax and sort
+// CHECK: note: stablehlo.reduce: with another function than add, maximum, minimum, and, or
+// CHECK: note: stablehlo.reduce: of the bits of integers
+// CHECK: note: stablehlo.while: with a number of turns that is not known before the program runs; loops of lax.scan and of lax.fori_loop between constants are
+// CHECK: note: stablehlo.custom_call: @Sharding: shardings without names of axes; lower again with JAX 0.8 or later, and with jax_use_shardy_partitioner
+// CHECK: note: stablehlo.custom_call: @lapack: a function outside of the program; lower with lowering_platforms=("cpu",)
+// CHECK: note: stablehlo.rng_bit_generator: random bits of the device; use jax.random with the default (threefry) keys
+// CHECK: note: sdy.manual_computation: programs for each device (shard_map); state shardings with with_sharding_constraint and let them be partitioned
+// CHECK: note: stablehlo.partition_id: it asks for the device; a graph is the program of all devices
+// CHECK: note: stablehlo.all_reduce: a collective between devices (of shard_map); a graph is the program of all devices
+// CHECK: note: stablehlo.convert: type tensor<4xf16>: elements of a graph are f32, bf16, f64, i64, i32, i8 or i1
+// CHECK: note: stablehlo.convert: type tensor<?xf32>: sizes must be known
+// CHECK: note: stablehlo.convert: type tensor<0xf32>: a tensor of a graph has elements
+// CHECK: note: stablehlo.convert: type tensor<4xf32, "sparse">: a tensor of a graph has no encoding
+// CHECK: note: stablehlo.convert: type tuple<>: values of a graph are ranked tensors
+// CHECK: note: stablehlo.compare: in the total order of floating-point numbers
+// CHECK: note: stablehlo.and: on elements of this type
+// CHECK: note: stablehlo.reduce_precision: to 5 bits of exponent and 10 of mantissa; f32 and bf16 are the types known
+// CHECK: note: stablehlo.bitcast_convert: to elements of another width
+// CHECK: note: stablehlo.dot_general: of floating-point numbers with integers
+// CHECK: note: chlo.erf_inv: on elements that are not f32
+// CHECK: note: stablehlo.scatter: that does not add; x.at[i].add(y) is
+// CHECK: note: stablehlo.gather: of slices that are cut along several dims; elements or whole rows along one dim are
+// CHECK: note: stablehlo.scatter: into several tensors at once
+// CHECK: note: stablehlo.constant: its elements are not in the text
+// CHECK: note: func.call: @recursive calls itself
+// CHECK-NOT: tanh
+#seven = loc("model.py":7:3)
+#eight = loc("model.py":8:3)
+func.func @main(%x: tensor<4xf32>, %i: tensor<4xi32>, %n: tensor<i32>, %d: tensor<4xf64>, %m: tensor<8x8xf32>, %at: tensor<3x1xi32>) -> tensor<4xf32> {
+  %zero = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
+  %izero = "stablehlo.constant"() <{value = dense<0> : tensor<i32>}> : () -> tensor<i32>
+  %0 = "stablehlo.sort"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc(#seven)
+  %1 = "stablehlo.sort"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc(#seven)
+  %2 = "stablehlo.sort"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("sort"(#seven))
+  %3 = "stablehlo.sort"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc(#eight)
+  %4 = "stablehlo.tanh"(%3) : (tensor<4xf32>) -> tensor<4xf32>
+  %5:2 = "stablehlo.reduce"(%x, %i, %zero, %izero) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<i32>, %c: tensor<f32>, %e: tensor<i32>):
+    "stablehlo.return"(%a, %b) : (tensor<f32>, tensor<i32>) -> ()
+  }) : (tensor<4xf32>, tensor<4xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)
+  %6 = "stablehlo.reduce"(%x, %zero) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = "stablehlo.multiply"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%c) : (tensor<f32>) -> ()
+  }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  %7 = "stablehlo.reduce"(%i, %izero) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %c = "stablehlo.or"(%a, %b) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    "stablehlo.return"(%c) : (tensor<i32>) -> ()
+  }) : (tensor<4xi32>, tensor<i32>) -> tensor<i32>
+  %8 = "stablehlo.while"(%n) ({
+  ^bb0(%a: tensor<i32>):
+    %c = "stablehlo.compare"(%a, %izero) <{comparison_direction = #stablehlo<comparison_direction GT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    "stablehlo.return"(%c) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<i32>):
+    "stablehlo.return"(%a) : (tensor<i32>) -> ()
+  }) : (tensor<i32>) -> tensor<i32>
+  %9 = "stablehlo.custom_call"(%x) <{call_target_name = "Sharding"}> : (tensor<4xf32>) -> tensor<4xf32>
+  %10 = "stablehlo.custom_call"(%x) <{call_target_name = "lapack"}> : (tensor<4xf32>) -> tensor<4xf32>
+  %11 = "stablehlo.rng_bit_generator"(%i) : (tensor<4xi32>) -> tensor<4xi32>
+  %12 = "sdy.manual_computation"(%x) ({}) : (tensor<4xf32>) -> tensor<4xf32>
+  %13 = "stablehlo.partition_id"() : () -> tensor<ui32>
+  %14 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({}) : (tensor<4xf32>) -> tensor<4xf32>
+  %15 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<4xf16>
+  %16 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<?xf32>
+  %17 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<0xf32>
+  %18 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<4xf32, "sparse">
+  %19 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tuple<>
+  %20 = "stablehlo.compare"(%x, %x) <{compare_type = #stablehlo<comparison_type TOTALORDER>, comparison_direction = #stablehlo<comparison_direction GT>}> : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %21 = "stablehlo.and"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %22 = "stablehlo.reduce_precision"(%x) <{exponent_bits = 5 : i32, mantissa_bits = 10 : i32}> : (tensor<4xf32>) -> tensor<4xf32>
+  %23 = "stablehlo.bitcast_convert"(%x) : (tensor<4xf32>) -> tensor<4x4xi8>
+  %24 = "stablehlo.dot_general"(%x, %i) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]>}> : (tensor<4xf32>, tensor<4xi32>) -> tensor<f32>
+  %25 = "chlo.erf_inv"(%d) : (tensor<4xf64>) -> tensor<4xf64>
+  %26 = "stablehlo.scatter"(%x, %at, %x) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    "stablehlo.return"(%b) : (tensor<f32>) -> ()
+  }) : (tensor<4xf32>, tensor<3x1xi32>, tensor<4xf32>) -> tensor<4xf32>
+  %27 = "stablehlo.gather"(%m, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<8x8xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>
+  %30:2 = "stablehlo.scatter"(%x, %x, %at, %x, %x) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({}) : (tensor<4xf32>, tensor<4xf32>, tensor<3x1xi32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %31 = "stablehlo.constant"() <{value = dense_resource<elsewhere> : tensor<4xf32>}> : () -> tensor<4xf32>
+  %28 = func.call @recursive(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %4 : tensor<4xf32>
+}
+func.func private @recursive(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = func.call @recursive(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
