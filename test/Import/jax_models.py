@@ -10,6 +10,8 @@ are made from them:
     layout = Layout(jax.make_mesh((4, 2), ("data", "model")), "DP+TP")
     step = train_step(partial(gpt2_loss, config=config, layout=layout), adamw())
     state = init_state(gpt2_init(jax.random.key(0), config), adamw())
+    batch = lm_batch(jax.random.key(1), config, size=8)
+    state, batch = place(layout, state, batch)
     lowered = jit_step(step, layout, state, batch).lower(state, batch)
 
 Parameters are a tree of dicts and lists; a batch is a dict of arrays.
@@ -478,6 +480,12 @@ def train_step(loss, optimizer):
         params = jax.tree.map(jnp.add, state["params"], updates)
         return {"params": params, "optimizer": moments}, value
     return train_step
+
+
+def place(layout, state, batch):
+    """State and batch on the devices of the layout's mesh."""
+    return (jax.device_put(state, layout.shardings(layout.state_specs(state))),
+            jax.device_put(batch, layout.shardings(layout.batch_specs(batch))))
 
 
 def jit_step(step, layout, state, batch):

@@ -1,0 +1,106 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Trains the fixtures with Weft and with JAX, and compares losses and states.
+
+The plan is made of the text that is checked in; JAX runs the same model of
+jax_models.py on as many devices. Needs an environment with JAX.
+"""
+
+import csv
+import gzip
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax", reason="numbers are compared with those of JAX")
+
+from safetensors.numpy import load_file, save_file  # noqa: E402
+
+import make_fixtures  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+STEPS = 20
+# Of a loss, and of the norm of a state.
+TOLERANCE = 1e-4
+# Of the norm of all parameters, or of all first or second moments: the bias of
+# the keys of an attention has no gradient but rounding errors.
+ROUNDING = 1e-6
+
+
+def tool(name, *arguments):
+    folder = pathlib.Path(os.environ.get("WEFT_BIN", ROOT / "build" / "dev" / "bin"))
+    run = subprocess.run([folder / name, *map(str, arguments)], capture_output=True,
+                         text=True, stdin=subprocess.DEVNULL, timeout=300)
+    assert run.returncode == 0, f"{name} {arguments}\n{run.stdout}{run.stderr}"
+
+
+def named(tree, root):
+    """The leaves of a tree as arrays, by the name that an import gives them."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
+    return {root + jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves}
+
+
+def train_with_jax(name, shape):
+    """(initial state, batch, losses, final state)"""
+    mesh, context = make_fixtures.mesh_context(name, shape)
+    with context:
+        step, state, batch = make_fixtures.step_of(name, mesh)
+        initial, inputs = named(state, "state"), named(batch, "batch")
+        losses = []
+        for _ in range(STEPS):
+            state, loss = step(state, batch)
+            losses.append(float(loss))
+    return initial, inputs, losses, named(state, "state")
+
+
+def train_with_weft(name, shape, initial, inputs, folder):
+    """(losses, final state)"""
+    path = make_fixtures.FOLDER / f"{name}.stablehlo.mlir"
+    packed = path.with_suffix(".mlir.gz")
+    model = folder / "model.stablehlo.mlir"
+    model.write_bytes(gzip.decompress(packed.read_bytes()) if packed.exists()
+                      else path.read_bytes())
+    tool("shard-compile", model, "-o", folder / "plan",
+         "--mesh", f"data={shape[0]},model={shape[1]}")
+    save_file({key: np.array(value, order="C") for key, value in initial.items()},
+              folder / "initial.safetensors")
+    arguments = []
+    for key, value in inputs.items():
+        file = folder / f"{len(arguments)}.npy"
+        np.save(file, value)
+        arguments += ["--input", f"{key}={file}"]
+    tool("shard-run", folder / "plan", "--steps", STEPS, "--load",
+         folder / "initial.safetensors", "--save", folder / "final.safetensors",
+         "--metrics", folder / "metrics.csv", "--quiet", *arguments)
+    with open(folder / "metrics.csv", newline="") as rows:
+        losses = [float(row["result[1]"]) for row in csv.DictReader(rows)]
+    return losses, load_file(folder / "final.safetensors")
+
+
+def norm(value):
+    return np.linalg.norm(np.asarray(value, np.float64))
+
+
+def norm_of_kind(key, state):
+    """The norm of all states that are parameters, or moments, as `key` is."""
+    # optax has .mu and .nu.
+    for part in ("['params']", "['mu']", "['nu']", ".mu", ".nu"):
+        if part in key:
+            return norm([norm(value) for other, value in state.items() if part in other])
+    return 0.0
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2)], ids=["one-device", "two-by-two"])
+@pytest.mark.parametrize("name", make_fixtures.FIXTURES)
+def test_training(name, shape, tmp_path):
+    initial, inputs, expected, expected_state = train_with_jax(name, shape)
+    losses, state = train_with_weft(name, shape, initial, inputs, tmp_path)
+    np.testing.assert_allclose(losses, expected, rtol=TOLERANCE)
+    assert expected[-1] < 0.98 * expected[0], "nothing was learnt"
+    assert state.keys() == expected_state.keys()
+    for key, value in expected_state.items():
+        assert norm(state[key] - value) <= (TOLERANCE * norm(value)
+                                            + ROUNDING * norm_of_kind(key, expected_state)), key
