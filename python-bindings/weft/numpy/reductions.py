@@ -230,7 +230,7 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False, where: Any = Non
     from ..autodiff import stop_gradient
     x = el.inexact(x)
     dims = sh.axes_of(axis, len(x.shape), "logsumexp")
-    largest = max(x, dims, True, initial=-math.inf, where=where)
+    largest = max(x, dims, True, initial=None if where is None else -math.inf, where=where)
     largest = stop_gradient(el.where(el.isfinite(largest), largest, ops.zeros_like(largest)))
     total = sum(el.exp(el.subtract(x, largest)), dims, keepdims=True, where=where)
     result = el.add(el.log(total), largest)
