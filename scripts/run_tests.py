@@ -40,7 +40,8 @@ def suites(sanitize):
     yield ("lit", ["ninja", "-C", str(BUILD), "check-weft"],
            {"LIT_OPTS": f"--xunit-xml-output={RESULTS / 'lit.xml'}"})
     yield "end-to-end", pytest(["test/EndToEnd"], "end-to-end"), {}
-    yield "import", pytest(["test/Import/test_mutations.py"], "import"), {}
+    yield ("import", pytest(["test/Import/test_fixtures.py",
+                             "test/Import/test_mutations.py"], "import"), {})
     yield "docs", pytest(["test/Docs"], "docs"), {}
     # The package as the build made it; what wants JAX runs in its environment.
     package = {"PYTHONPATH": str(BUILD / "python")}
