@@ -94,14 +94,11 @@ Value ElementEmitter::emitScalar(Value value) {
 }
 
 static Attribute toStorage(Attribute value, OpBuilder &b) {
-  if (auto number = dyn_cast<FloatAttr>(value);
-      number && number.getType().isBF16())
-    return b.getI16IntegerAttr(
-        number.getValue().bitcastToAPInt().getSExtValue());
-  if (auto number = dyn_cast<IntegerAttr>(value);
-      number && number.getType().isInteger(1))
-    return b.getI8IntegerAttr(number.getValue().getZExtValue());
-  return value;
+  auto number = cast<TypedAttr>(value);
+  if (number.getType().isInteger(1))
+    return b.getI8IntegerAttr(
+        cast<IntegerAttr>(value).getValue().getZExtValue());
+  return LaneOps::carry(number);
 }
 
 Value ElementEmitter::emitConstant(arith::ConstantOp op, Index index) {

@@ -20,10 +20,6 @@
 using namespace mlir;
 using namespace weft;
 
-static bool isBf16(Value value) {
-  return getElementTypeOrSelf(value.getType()).isBF16();
-}
-
 static bool isSupportedType(Type type) {
   return type.isF32() || type.isF64() || type.isBF16() || type.isIndex() ||
          type.isInteger(1) || type.isInteger(8) || type.isInteger(16) ||
@@ -65,9 +61,25 @@ Value LaneOps::spread(Value value) {
                                      value);
 }
 
-Value LaneOps::constant(TypedAttr value, bool lanes) {
+Type LaneOps::carrier(Type element) {
+  MLIRContext *context = element.getContext();
+  if (element.isIndex())
+    return IntegerType::get(context, 64);
+  return element.isBF16() ? IntegerType::get(context, 16) : element;
+}
+
+TypedAttr LaneOps::carry(TypedAttr value) {
   if (value.getType().isIndex())
-    value = b.getI64IntegerAttr(cast<IntegerAttr>(value).getInt());
+    return IntegerAttr::get(carrier(value.getType()),
+                            cast<IntegerAttr>(value).getInt());
+  if (value.getType().isBF16())
+    return IntegerAttr::get(carrier(value.getType()),
+                            cast<FloatAttr>(value).getValue().bitcastToAPInt());
+  return value;
+}
+
+Value LaneOps::constant(TypedAttr value, bool lanes) {
+  value = carry(value);
   if (lanes)
     value = DenseElementsAttr::get(
         cast<ShapedType>(shaped(value.getType(), true)), Attribute(value));
@@ -97,10 +109,8 @@ Value LaneOps::select(Value mask, Value x, Value y) {
 /// The high half of an f32 is the bf16.
 Value LaneOps::extendBf16(Value value) {
   bool lanes = isLanes(value);
-  Value bits =
-      arith::BitcastOp::create(b, loc, shaped(b.getI16Type(), lanes), value);
   Value wide =
-      arith::ExtUIOp::create(b, loc, shaped(b.getI32Type(), lanes), bits);
+      arith::ExtUIOp::create(b, loc, shaped(b.getI32Type(), lanes), value);
   Value shift = constant(b.getI32IntegerAttr(16), lanes);
   wide = arith::ShLIOp::create(b, loc, wide, shift);
   return arith::BitcastOp::create(b, loc, shaped(b.getF32Type(), lanes), wide);
@@ -125,10 +135,7 @@ Value LaneOps::truncateToBf16(Value value) {
   Value isNan =
       arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, value, value);
   Value chosen = arith::SelectOp::create(b, loc, isNan, nan, rounded);
-  Value narrow =
-      arith::TruncIOp::create(b, loc, shaped(b.getI16Type(), lanes), chosen);
-  return arith::BitcastOp::create(b, loc, shaped(b.getBF16Type(), lanes),
-                                  narrow);
+  return arith::TruncIOp::create(b, loc, shaped(b.getI16Type(), lanes), chosen);
 }
 
 Value LaneOps::castInteger(Value value, Type element, bool isSigned) {
@@ -173,30 +180,29 @@ Value LaneOps::apply(Operation *op, ValueRange given) {
       operand = spread(operand);
 
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
-  if (element.isIndex())
-    element = b.getI64Type();
+  Type carried = carrier(element);
   if (isa<arith::IndexCastOp>(op))
-    return castInteger(operands[0], element, /*isSigned=*/true);
+    return castInteger(operands[0], carried, /*isSigned=*/true);
   if (isa<arith::IndexCastUIOp>(op))
-    return castInteger(operands[0], element, /*isSigned=*/false);
-
+    return castInteger(operands[0], carried, /*isSigned=*/false);
   // These move bits; everything else on bf16 is computed in f32.
-  bool movesBits = isa<arith::SelectOp, arith::BitcastOp>(op);
-  if (!movesBits && llvm::any_of(operands, isBf16))
-    for (Value &operand : operands)
-      if (isBf16(operand))
-        operand = extendBf16(operand);
-  if (element.isBF16() && !movesBits) {
-    Value result = isa<arith::TruncFOp>(op) &&
-                           getElementTypeOrSelf(operands[0].getType()).isF32()
-                       ? operands[0]
-                       : cloneAt(op, operands, b.getF32Type());
-    return truncateToBf16(result);
-  }
-  if (isa<arith::ExtFOp>(op) &&
-      getElementTypeOrSelf(operands[0].getType()) == element)
-    return operands[0];
-  return cloneAt(op, operands, element);
+  if (isa<arith::SelectOp>(op))
+    return cloneAt(op, operands, carried);
+  if (isa<arith::BitcastOp>(op))
+    return getElementTypeOrSelf(operands[0].getType()) == carried
+               ? operands[0]
+               : cloneAt(op, operands, carried);
+
+  for (auto [operand, type] : llvm::zip_equal(operands, op->getOperandTypes()))
+    if (getElementTypeOrSelf(type).isBF16())
+      operand = extendBf16(operand);
+  Type computed = element.isBF16() ? b.getF32Type() : carried;
+  bool changesWidth = isa<arith::ExtFOp, arith::TruncFOp>(op);
+  Value result =
+      changesWidth && getElementTypeOrSelf(operands[0].getType()) == computed
+          ? operands[0]
+          : cloneAt(op, operands, computed);
+  return element.isBF16() ? truncateToBf16(result) : result;
 }
 
 Value LaneOps::reduceLanes(Operation *combiner, Value lanes) {

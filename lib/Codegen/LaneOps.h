@@ -10,8 +10,11 @@
 // A value in an emitted kernel is either one number (the same for all lanes) or
 // a vector of `laneCount` numbers. LaneOps clones an operation at the width of
 // its operands, spreads numbers where it meets vectors, computes bf16 in f32,
-// carries `index` as i64, expands transcendental functions and makes integer
-// operations total.
+// expands transcendental functions and makes integer operations total.
+//
+// `index` is carried as i64 and bf16 as the i16 of its bits: LLVM must never
+// see a bf16, for it would form operations on it (such as `fabs` from `and`)
+// that x86 can only carry out by calling a library.
 
 #ifndef WEFT_LIB_CODEGEN_LANEOPS_H
 #define WEFT_LIB_CODEGEN_LANEOPS_H
@@ -41,7 +44,11 @@ public:
   /// `value` in every lane, if it is not a vector already.
   mlir::Value spread(mlir::Value value);
 
-  /// A constant of the given number (or, if `lanes`, vector) type.
+  /// The type of the values that stand for numbers of type `element`.
+  static mlir::Type carrier(mlir::Type element);
+  static mlir::TypedAttr carry(mlir::TypedAttr number);
+
+  /// The constant `value` as it is carried, in every lane if `lanes`.
   mlir::Value constant(mlir::TypedAttr value, bool lanes = false);
   mlir::Value i64(int64_t value);
   /// The vector 0, 1, 2, ... of i64.

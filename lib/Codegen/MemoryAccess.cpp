@@ -17,9 +17,7 @@ using namespace weft;
 Type weft::getStorageType(Type element) {
   if (element.isInteger(1))
     return IntegerType::get(element.getContext(), 8);
-  if (element.isBF16())
-    return IntegerType::get(element.getContext(), 16);
-  return element;
+  return LaneOps::carrier(element);
 }
 
 static unsigned alignmentOf(Type storage) {
@@ -62,8 +60,6 @@ Value ElementEmitter::load(Value pointer, Type element, LaneIndex offset) {
   if (element.isInteger(1))
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value,
                                  ops.constant(b.getZeroAttr(storage), lanes));
-  if (storage != element)
-    return arith::BitcastOp::create(b, loc, atWidth(element, lanes), value);
   return value;
 }
 
@@ -75,8 +71,6 @@ void ElementEmitter::store(Value value, Value pointer, LaneIndex offset) {
   Type storage = getStorageType(element);
   if (element.isInteger(1))
     value = arith::ExtUIOp::create(b, loc, atWidth(storage, lanes), value);
-  else if (storage != element)
-    value = arith::BitcastOp::create(b, loc, atWidth(storage, lanes), value);
   Value address = elementPointer(pointer, storage, offset);
   if (lanes && mask)
     LLVM::MaskedStoreOp::create(b, loc, value, address, mask,
