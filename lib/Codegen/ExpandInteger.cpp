@@ -8,6 +8,8 @@
 #include "ExpandInteger.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -26,6 +28,7 @@ public:
 
   Value divide(Operation *op, Value x, Value y);
   Value shift(Operation *op, Value x, Value y);
+  Value power(Value x, Value n);
 
 private:
   template <typename Op> Value make(Value x, Value y) {
@@ -45,6 +48,7 @@ private:
     return arith::SelectOp::create(b, loc, condition, x, y);
   }
   Value roundedQuotient(Operation *op, Value x, Value y);
+  Value powerOfNatural(Value x, Value n);
 
   OpBuilder &b;
   Location loc;
@@ -109,17 +113,53 @@ Value Integers::shift(Operation *op, Value x, Value y) {
   return select(inside, shifted, constant(APInt(width, 0)));
 }
 
+/// Squares and multiplies, for n without a sign.
+Value Integers::powerOfNatural(Value x, Value n) {
+  auto i64 = [&](int64_t number) {
+    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(number));
+  };
+  Value one = constant(APInt(width, 1)), zero = constant(APInt(width, 0));
+  auto loop = scf::ForOp::create(
+      b, loc, i64(0), i64(width), i64(1), ValueRange{one, x, n},
+      [&](OpBuilder &, Location, Value, ValueRange values) {
+        Value result = values[0], square = values[1], rest = values[2];
+        Value isOdd = arith::CmpIOp::create(
+            b, loc, Predicate::ne, make<arith::AndIOp>(rest, one), zero);
+        result = select(isOdd, make<arith::MulIOp>(result, square), result);
+        square = make<arith::MulIOp>(square, square);
+        // Of a single bit nothing is left.
+        rest = width == 1 ? zero : make<arith::ShRUIOp>(rest, one);
+        scf::YieldOp::create(b, loc, ValueRange{result, square, rest});
+      });
+  return loop.getResult(0);
+}
+
+/// 1 / x^-n for a negative n.
+Value Integers::power(Value x, Value n) {
+  APInt zero(width, 0), ones = APInt::getAllOnes(width);
+  Value power = powerOfNatural(x, n);
+  Value isUnit = make<arith::OrIOp>(compare(Predicate::eq, x, APInt(width, 1)),
+                                    compare(Predicate::eq, x, ones));
+  Value inverse =
+      select(compare(Predicate::eq, x, zero), constant(ones), constant(zero));
+  // The powers of 1 and -1 are those of the lowest bit of n, whatever its sign.
+  Value isNegative = compare(Predicate::slt, n, zero);
+  return select(isNegative, select(isUnit, power, inverse), power);
+}
+
 static bool isShift(Operation *op) {
   return isa<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp>(op);
 }
 
 bool weft::needsIntegerExpansion(Operation *op) {
-  return isShift(op) ||
-         isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
-             arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op);
+  return isShift(op) || isa<math::IPowIOp, arith::DivSIOp, arith::DivUIOp,
+                            arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp,
+                            arith::CeilDivUIOp, arith::FloorDivSIOp>(op);
 }
 
 Value weft::expandInteger(OpBuilder &builder, Operation *op, Value x, Value y) {
   Integers integers(builder, op->getLoc(), x.getType());
+  if (isa<math::IPowIOp>(op))
+    return integers.power(x, y);
   return isShift(op) ? integers.shift(op, x, y) : integers.divide(op, x, y);
 }

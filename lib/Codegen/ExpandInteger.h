@@ -10,6 +10,7 @@
 //
 //   x / 0 = -1 (all bits set), x % 0 = x, also for ceil and floor divisions
 //   smallest / -1 = smallest, smallest % -1 = 0
+//   x ^ -n = 1 / x ^ n
 //   x << n = x >>u n = 0 and x >>s n = the sign, for n >= width (n unsigned)
 
 #ifndef WEFT_LIB_CODEGEN_EXPANDINTEGER_H
@@ -20,7 +21,7 @@
 
 namespace weft {
 
-/// Whether `op` is a division, remainder or shift of integers.
+/// Whether `op` is a division, remainder, shift or power of integers.
 bool needsIntegerExpansion(mlir::Operation *op);
 
 /// Emits `op` applied to `x` and `y` (integers or vectors of one shape) at the

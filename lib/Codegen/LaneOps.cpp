@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LaneOps.h"
+#include "ExpandConversion.h"
 #include "ExpandInteger.h"
 #include "ExpandMath.h"
 
@@ -26,12 +27,6 @@ static bool isSupportedType(Type type) {
          type.isInteger(32) || type.isInteger(64);
 }
 
-/// What has machine instructions or an expansion; see ExpandMath.
-static constexpr StringLiteral supportedOps =
-    "all of arith but remf, and of math: absf, absi, ceil, copysign, ctlz, "
-    "ctpop, cttz, erf (f32, bf16), exp, expm1, floor, fma, log, log1p, "
-    "roundeven, rsqrt, sqrt, tanh, trunc";
-
 LogicalResult LaneOps::check(Operation *op) {
   for (Type type :
        llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
@@ -45,12 +40,16 @@ LogicalResult LaneOps::check(Operation *op) {
           op->getDialect()))
     return op->emitOpError("is not an element-wise operation that kernels can "
                            "contain; expected one of arith or math");
-  if (isa<arith::RemFOp>(op) ||
-      (needsMathExpansion(op) && !hasMathExpansion(op)))
-    return op->emitOpError(
-               "has no expansion into machine instructions at type ")
-           << op->getResult(0).getType() << "; kernels contain "
-           << supportedOps;
+  if (isa<arith::ScalingExtFOp, arith::ScalingTruncFOp>(op))
+    return op->emitOpError("has no machine instructions; kernels contain all "
+                           "other ops of arith and math with one result");
+  if (auto truncation = dyn_cast<arith::TruncFOp>(op);
+      truncation && truncation.getRoundingmode().value_or(
+                        arith::RoundingMode::to_nearest_even) !=
+                        arith::RoundingMode::to_nearest_even)
+    return op->emitOpError("rounds ")
+           << arith::stringifyRoundingMode(*truncation.getRoundingmode())
+           << ", but kernels round to_nearest_even only";
   return success();
 }
 
@@ -151,22 +150,34 @@ Value LaneOps::castInteger(Value value, Type element, bool isSigned) {
   return arith::ExtUIOp::create(b, loc, type, value);
 }
 
-/// A copy of `op` on these operands whose result has this element type.
-/// Fast-math flags would let the bits depend on the optimiser; they are
-/// dropped.
+/// Flags would let the bits depend on the optimiser.
+static void dropFlags(Operation *op) {
+  MLIRContext *context = op->getContext();
+  if (isa<arith::ArithFastMathInterface>(op))
+    op->setAttr("fastmath", arith::FastMathFlagsAttr::get(
+                                context, arith::FastMathFlags::none));
+  if (isa<arith::ArithIntegerOverflowFlagsInterface>(op))
+    op->setAttr("overflowFlags",
+                arith::IntegerOverflowFlagsAttr::get(
+                    context, arith::IntegerOverflowFlags::none));
+  if (isa<arith::TruncFOp>(op))
+    op->removeAttr("roundingmode");
+}
+
+/// `op` on these operands, with a result of this element type.
 Value LaneOps::cloneAt(Operation *op, ValueRange operands, Type element) {
   if (needsMathExpansion(op))
     return expandMath(b, op, operands);
   if (needsIntegerExpansion(op))
     return expandInteger(b, op, operands[0], operands[1]);
+  if (needsConversionExpansion(op))
+    return expandConversion(b, op, operands[0], element);
   bool lanes = llvm::any_of(operands, isLanes);
   Operation *copy = op->clone();
   copy->setOperands(operands);
   copy->setLoc(loc);
   copy->getResult(0).setType(shaped(element, lanes));
-  if (isa<arith::ArithFastMathInterface>(copy))
-    copy->setAttr("fastmath", arith::FastMathFlagsAttr::get(
-                                  b.getContext(), arith::FastMathFlags::none));
+  dropFlags(copy);
   return b.insert(copy)->getResult(0);
 }
 
@@ -216,9 +227,14 @@ Value LaneOps::reduceLanes(Operation *combiner, Value lanes) {
       y = vector::ExtractOp::create(b, loc, y, 0);
       return apply(combiner, {x, y});
     }
+    if (needsMathExpansion(combiner)) {
+      lanes = expandMath(b, combiner, {x, y});
+      continue;
+    }
     Operation *copy = combiner->clone();
     copy->setOperands({x, y});
     copy->getResult(0).setType(x.getType());
+    dropFlags(copy);
     lanes = b.insert(copy)->getResult(0);
   }
   return lanes;

@@ -27,7 +27,9 @@ template <typename T> uint64_t bits(int64_t x) {
 }
 
 /// Compares `op` with `reference` for all pairs of telling numbers.
-template <typename T> void expectAllPairs(const char *op, Reference reference) {
+template <typename T>
+void expectAllPairs(const char *op, Reference reference,
+                    std::string flags = "") {
   std::vector<T> numbers = {0,
                             1,
                             -1,
@@ -51,10 +53,11 @@ template <typename T> void expectAllPairs(const char *op, Reference reference) {
     }
   std::string type =
       tensor({int64_t(x.size())}, "i" + std::to_string(sizeof(T) * 8));
-  KernelRunner kernels(function(
-      "f", {type, type}, {type},
-      elementwise("%y", {"%0", "%1"}, type, std::string(op) + " %a0, %a1"),
-      {"%y"}));
+  KernelRunner kernels(
+      function("f", {type, type}, {type},
+               elementwise("%y", {"%0", "%1"}, type,
+                           std::string(op) + " %a0, %a1" + flags),
+               {"%y"}));
   std::vector<T> got(x.size());
   kernels.run("f", {x.data(), y.data(), got.data()});
   for (size_t i = 0; i < x.size(); ++i)
@@ -63,10 +66,11 @@ template <typename T> void expectAllPairs(const char *op, Reference reference) {
         << int64_t(y[i]);
 }
 
-void expectAllWidths(const char *op, Reference reference) {
-  expectAllPairs<int8_t>(op, reference);
-  expectAllPairs<int32_t>(op, reference);
-  expectAllPairs<int64_t>(op, reference);
+void expectAllWidths(const char *op, Reference reference,
+                     std::string flags = "") {
+  expectAllPairs<int8_t>(op, reference, flags);
+  expectAllPairs<int32_t>(op, reference, flags);
+  expectAllPairs<int64_t>(op, reference, flags);
 }
 
 /// Exact in 128 bits; the cast to the type wraps smallest / -1.
@@ -131,6 +135,98 @@ TEST(Integer, Shifts) {
   expectShifts<int8_t>();
   expectShifts<int32_t>();
   expectShifts<int64_t>();
+}
+
+template <typename T> void expectPowers() {
+  expectAllPairs<T>("math.ipowi", [](int64_t x, int64_t n) -> int64_t {
+    if (n < 0 && x != 1 && x != -1)
+      return x == 0 ? -1 : 0;
+    uint64_t result = 1, square = x;
+    for (uint64_t rest = n < 0 ? n & 1 : n; rest != 0; rest >>= 1) {
+      result *= rest & 1 ? square : 1;
+      square *= square;
+    }
+    return result;
+  });
+}
+
+TEST(Integer, Powers) {
+  expectPowers<int8_t>();
+  expectPowers<int32_t>();
+  expectPowers<int64_t>();
+}
+
+TEST(Integer, Logic) {
+  expectAllWidths("arith.andi", [](int64_t x, int64_t y) { return x & y; });
+  expectAllWidths("arith.ori", [](int64_t x, int64_t y) { return x | y; });
+  expectAllWidths("arith.xori", [](int64_t x, int64_t y) { return x ^ y; });
+}
+
+/// Overflow wraps around, whatever a flag promises.
+TEST(Integer, SumsAndProducts) {
+  for (const char *flags : {"", " overflow<nsw, nuw>"}) {
+    expectAllWidths(
+        "arith.addi", [](uint64_t x, uint64_t y) { return int64_t(x + y); },
+        flags);
+    expectAllWidths(
+        "arith.subi", [](uint64_t x, uint64_t y) { return int64_t(x - y); },
+        flags);
+    expectAllWidths(
+        "arith.muli", [](uint64_t x, uint64_t y) { return int64_t(x * y); },
+        flags);
+  }
+}
+
+TEST(Integer, MinimaAndMaxima) {
+  expectAllWidths("arith.maxsi",
+                  [](int64_t x, int64_t y) { return std::max(x, y); });
+  expectAllWidths("arith.minsi",
+                  [](int64_t x, int64_t y) { return std::min(x, y); });
+  // Numbers of one width, extended with their signs, keep their order.
+  expectAllWidths("arith.maxui", [](uint64_t x, uint64_t y) {
+    return int64_t(std::max(x, y));
+  });
+  expectAllWidths("arith.minui", [](uint64_t x, uint64_t y) {
+    return int64_t(std::min(x, y));
+  });
+}
+
+/// The bits of two tensors of i1, combined in all four ways.
+std::vector<uint8_t> combineBits(const std::string &op) {
+  std::string type = tensor({20}, "i1");
+  std::vector<uint8_t> x(20), y(20), z(20, 7);
+  for (int i = 0; i < 20; ++i) {
+    x[i] = i & 1;
+    y[i] = i >> 1 & 1;
+  }
+  KernelRunner kernels(function(
+      "f", {type, type}, {type},
+      elementwise("%z", {"%0", "%1"}, type, op + " %a0, %a1"), {"%z"}));
+  EXPECT_TRUE(kernels.compiled()) << kernels.messages();
+  kernels.run("f", {x.data(), y.data(), z.data()});
+  for (int i = 4; i < 20; ++i)
+    EXPECT_EQ(z[i], z[i % 4]) << "vectors and what is left are the same";
+  z.resize(4);
+  return z;
+}
+
+/// For (0, 0), (1, 0), (0, 1) and (1, 1); as a signed number 1 is -1.
+TEST(Integer, OperationsOnBits) {
+  using Bits = std::vector<uint8_t>;
+  EXPECT_EQ(combineBits("arith.andi"), (Bits{0, 0, 0, 1}));
+  EXPECT_EQ(combineBits("arith.ori"), (Bits{0, 1, 1, 1}));
+  EXPECT_EQ(combineBits("arith.xori"), (Bits{0, 1, 1, 0}));
+  EXPECT_EQ(combineBits("arith.addi"), (Bits{0, 1, 1, 0}));
+  EXPECT_EQ(combineBits("arith.subi"), (Bits{0, 1, 1, 0}));
+  EXPECT_EQ(combineBits("arith.muli"), (Bits{0, 0, 0, 1}));
+  EXPECT_EQ(combineBits("arith.maxsi"), (Bits{0, 0, 0, 1}));
+  EXPECT_EQ(combineBits("arith.minsi"), (Bits{0, 1, 1, 1}));
+  EXPECT_EQ(combineBits("arith.maxui"), (Bits{0, 1, 1, 1}));
+  EXPECT_EQ(combineBits("arith.minui"), (Bits{0, 0, 0, 1}));
+  EXPECT_EQ(combineBits("arith.shli"), (Bits{0, 1, 0, 0}));
+  EXPECT_EQ(combineBits("arith.shrui"), (Bits{0, 1, 0, 0}));
+  EXPECT_EQ(combineBits("arith.shrsi"), (Bits{0, 1, 0, 1}));
+  EXPECT_EQ(combineBits("math.ipowi"), (Bits{1, 1, 1, 1}));
 }
 
 /// A single bit: the smallest number is -1 as well.

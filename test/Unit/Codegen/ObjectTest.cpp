@@ -95,13 +95,6 @@ TEST(Body, UnknownOperationsAreRejected) {
   EXPECT_NE(kernels.messages(), "");
 }
 
-TEST(Body, RemainderOfFloatsIsRejected) {
-  KernelRunner kernels(function(
-      "f", {matrix}, {matrix},
-      elementwise("%y", {"%0"}, matrix, "arith.remf %a0, %a0"), {"%y"}));
-  EXPECT_THAT(kernels.messages(), HasSubstr("has no expansion"));
-}
-
 TEST(Body, ABufferIsGivenOnce) {
   KernelRunner kernels(
       function("f", {matrix}, {matrix, matrix},
