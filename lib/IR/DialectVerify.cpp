@@ -147,17 +147,25 @@ static void verifySignatureFrom(FunctionOpInterface function,
     verifyValueAttributes(resultOf(function, i), function.getResultAttrDict(i));
 }
 
+static LogicalResult verifyInSignature(FunctionOpInterface function,
+                                       const Subject &subject,
+                                       NamedAttribute attr,
+                                       unsigned nextArgument,
+                                       unsigned nextResult) {
+  LogicalResult verified = verifyValueAttribute(subject, attr);
+  if (failed(verified))
+    verifySignatureFrom(function, nextArgument, nextResult);
+  return verified;
+}
+
 LogicalResult WeftDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                     unsigned index,
                                                     NamedAttribute attr) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return success();
-  LogicalResult verified =
-      verifyValueAttribute(argumentOf(function, index), attr);
-  if (failed(verified))
-    verifySignatureFrom(function, index + 1, 0);
-  return verified;
+  return verifyInSignature(function, argumentOf(function, index), attr,
+                           index + 1, 0);
 }
 
 LogicalResult WeftDialect::verifyRegionResultAttribute(Operation *op, unsigned,
@@ -166,11 +174,8 @@ LogicalResult WeftDialect::verifyRegionResultAttribute(Operation *op, unsigned,
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return success();
-  LogicalResult verified =
-      verifyValueAttribute(resultOf(function, index), attr);
-  if (failed(verified))
-    verifySignatureFrom(function, function.getNumArguments(), index + 1);
-  return verified;
+  return verifyInSignature(function, resultOf(function, index), attr,
+                           function.getNumArguments(), index + 1);
 }
 
 /// One sharding for each result of the op.
