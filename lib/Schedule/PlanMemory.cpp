@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace weft {
 #define GEN_PASS_DEF_PLANMEMORY
@@ -47,6 +48,8 @@ private:
 };
 
 struct PlanMemory : weft::impl::PlanMemoryBase<PlanMemory> {
+  using PlanMemoryBase::PlanMemoryBase;
+
   void runOnOperation() override;
 
 private:
@@ -122,6 +125,7 @@ void PlanMemory::runOnOperation() {
     placeConstants(entry);
   highest = highestBound = base;
 
+  int64_t copies = 0, inPlace = 0;
   InPlacePairs pairs(module);
   auto mayShare = [&](LaunchOp launch, unsigned operand, unsigned result) {
     return pairs.contain(launch, operand, result);
@@ -136,6 +140,13 @@ void PlanMemory::runOnOperation() {
   }
   module->setAttr(arenaBytesAttrName,
                   Builder(module.getContext()).getI64IntegerAttr(highest));
-  arenaBytes = highest;
-  livenessBytes = highestBound;
+  // MLIR's own statistics are compiled out of an LLVM that is built for speed.
+  if (remarkStatistics)
+    module.emitRemark("the arena has ")
+        << highest << " bytes, "
+        << llvm::formatv("{0:f3}",
+                         double(highest) / std::max<int64_t>(highestBound, 1))
+        << " times the liveness bound of " << highestBound << "; " << copies
+        << (copies == 1 ? " copy, " : " copies, ") << inPlace
+        << (inPlace == 1 ? " result" : " results") << " in place";
 }

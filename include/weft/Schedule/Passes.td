@@ -177,12 +177,11 @@ def PlanMemory : Pass<"weft-plan-memory", "::mlir::ModuleOp"> {
     **Example** `test/Schedule/plan-memory.mlir`.
   }];
   let dependentDialects = ["::weft::WeftDialect"];
-  let statistics = [
-    Statistic<"arenaBytes", "arena-bytes", "Bytes of the arena of a rank">,
-    Statistic<"livenessBytes", "liveness-bytes",
-              "Bytes that no layout can do without">,
-    Statistic<"copies", "copies", "Copies inserted for results">,
-    Statistic<"inPlace", "in-place", "Results that take over a buffer">
+  let options = [
+    Option<"remarkStatistics", "statistics", "bool", /*default=*/"false",
+           "Emit a remark with the bytes of the arena, their ratio to the bytes "
+           "that no layout can do without, the copies inserted for results and "
+           "the results that take over a buffer.">
   ];
 }
 
