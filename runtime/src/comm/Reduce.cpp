@@ -21,7 +21,9 @@
 #include "Reduce.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <functional>
 
 // Versions of a loop for three kinds of processor, chosen when the program
 // starts. The bits are the same: the loops only add, compare and convert. The
@@ -71,15 +73,28 @@ struct Add {
     }
   }
 };
+template <typename T>
+using BitsOf = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+/// Of numbers that compare equal only zeros have different bits, and only in
+/// the sign: `and` makes it that of +0, `or` that of -0, as in kernels.
+template <typename T, typename Join> T joinEqual(T a, T b, Join join) {
+  if constexpr (std::is_integral_v<T>)
+    return a;
+  else
+    return std::bit_cast<T>(
+        join(std::bit_cast<BitsOf<T>>(a), std::bit_cast<BitsOf<T>>(b)));
+}
 // `b != b`: a NaN in b wins; one in a stays because it compares false.
 struct Maximum {
   template <typename T> static T apply(T a, T b) {
-    return (b > a) | (b != b) ? b : a;
+    const T larger = (b > a) | (b != b) ? b : a;
+    return a == b ? joinEqual(a, b, std::bit_and<>()) : larger;
   }
 };
 struct Minimum {
   template <typename T> static T apply(T a, T b) {
-    return (b < a) | (b != b) ? b : a;
+    const T smaller = (b < a) | (b != b) ? b : a;
+    return a == b ? joinEqual(a, b, std::bit_or<>()) : smaller;
   }
 };
 

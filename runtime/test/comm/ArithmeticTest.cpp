@@ -91,6 +91,33 @@ TEST(Arithmetic, MaxAndMinKeepNaN) {
     });
 }
 
+/// As in a kernel of one device: -0 is less than +0, whoever has it.
+template <typename T>
+static void expectOrderOfZeros(DType dtype, T zero, T minus) {
+  for (int otherRank = 0; otherRank < 3; ++otherRank)
+    for (const bool otherIsMinus : {false, true})
+      runCollective(3, [&](Communicator &ranks) {
+        const T own =
+            (ranks.rank() == otherRank) == otherIsMinus ? minus : zero;
+        for (Reduction reduction : {Reduction::Max, Reduction::Min}) {
+          std::vector<T> x(37, own);
+          WEFT_RETURN_IF_ERROR(
+              ranks.allReduce(x.data(), x.data(), 37, dtype, reduction, {}));
+          const T want = reduction == Reduction::Max ? zero : minus;
+          for (const T &value : x)
+            EXPECT_EQ(std::memcmp(&value, &want, sizeof(T)), 0);
+        }
+        return Status();
+      });
+}
+
+TEST(Arithmetic, MaxAndMinOrderZeros) {
+  expectOrderOfZeros<float>(DType::F32, 0.0f, -0.0f);
+  expectOrderOfZeros<double>(DType::F64, 0.0, -0.0);
+  expectOrderOfZeros<BFloat16>(DType::BF16, {0}, {0x8000});
+  expectOrderOfZeros<Float16>(DType::F16, {0}, {0x8000});
+}
+
 TEST(Arithmetic, IntegerSumsWrapAround) {
   runCollective(2, [](Communicator &ranks) {
     int32_t x = std::numeric_limits<int32_t>::max();
