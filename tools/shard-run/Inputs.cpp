@@ -196,6 +196,46 @@ void Inputs::findMissing(const Arguments &arguments, const Plan &plan,
   }
 }
 
+/// States that --save would write and nothing sets. Those that an entry reads
+/// are named by `findMissing`.
+void Inputs::findUnsaved(const Arguments &arguments, const Plan &plan,
+                         Problems &problems) const {
+  if (arguments.save.empty() || !arguments.load.empty())
+    return;
+  std::set<std::string> isSet;
+  for (const NamedFile &file : arguments.inputs)
+    isSet.insert(file.name);
+  for (const EntrySpec *entry : {init, arguments.steps > 0 ? stepped : nullptr})
+    if (entry)
+      for (const auto *values : {&entry->inputs, &entry->outputs})
+        for (const ValueSpec &value : *values)
+          isSet.insert(value.name);
+  std::vector<std::string> unset;
+  for (const ValueSpec &state : plan.states())
+    if (!isSet.count(state.name))
+      unset.push_back(state.name);
+  if (!unset.empty())
+    problems.push_back(fmt::format(
+        "--save: {} \"{}\" {} never set: use {}",
+        unset.size() == 1 ? "state" : "states", fmt::join(unset, "\", \""),
+        unset.size() == 1 ? "is" : "are",
+        remedy(arguments, plan, unset, /*isInit=*/false)));
+}
+
+void Inputs::checkOutputNames(const Arguments &arguments,
+                              Problems &problems) const {
+  for (const NamedFile &file : arguments.outputs) {
+    if (!stepped->output(file.name))
+      problems.push_back(fmt::format("--output {}: entry \"{}\" has no such "
+                                     "output",
+                                     file.name, stepped->name));
+    if (arguments.steps == 0)
+      problems.push_back(fmt::format(
+          "--output {}: --steps 0 leaves no output; run at least one step",
+          file.name));
+  }
+}
+
 Inputs Inputs::open(const Arguments &arguments, const Plan &plan,
                     Problems &problems) {
   Inputs inputs;
@@ -206,11 +246,8 @@ Inputs Inputs::open(const Arguments &arguments, const Plan &plan,
   if (!arguments.load.empty())
     inputs.openCheckpoint(arguments.load, plan, problems);
   inputs.findMissing(arguments, plan, problems);
-  for (const NamedFile &file : arguments.outputs)
-    if (!inputs.stepped->output(file.name))
-      problems.push_back(fmt::format("--output {}: entry \"{}\" has no such "
-                                     "output",
-                                     file.name, inputs.stepped->name));
+  inputs.findUnsaved(arguments, plan, problems);
+  inputs.checkOutputNames(arguments, problems);
   return inputs;
 }
 

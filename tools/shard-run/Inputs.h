@@ -53,6 +53,9 @@ private:
                       Problems &problems);
   void findMissing(const Arguments &arguments, const runtime::Plan &plan,
                    Problems &problems) const;
+  void findUnsaved(const Arguments &arguments, const runtime::Plan &plan,
+                   Problems &problems) const;
+  void checkOutputNames(const Arguments &arguments, Problems &problems) const;
   const runtime::ValueSpec *valueNamed(const std::string &name) const;
   runtime::Status setFrom(runtime::Session &session,
                           const runtime::EntrySpec &entry, int64_t step,

@@ -76,11 +76,10 @@ static Status runAndWrite(Session &session, const Inputs &inputs,
                           const Arguments &arguments) {
   WEFT_RETURN_IF_ERROR(inputs.setStates(session));
   WEFT_RETURN_IF_ERROR(stepAll(session, inputs, arguments));
-  if (arguments.steps > 0)
-    for (const NamedFile &file : arguments.outputs) {
-      WEFT_ASSIGN_OR_RETURN(const Array array, session.getOutput(file.name));
-      WEFT_RETURN_IF_ERROR(writeNpy(file.path, array));
-    }
+  for (const NamedFile &file : arguments.outputs) {
+    WEFT_ASSIGN_OR_RETURN(const Array array, session.getOutput(file.name));
+    WEFT_RETURN_IF_ERROR(writeNpy(file.path, array));
+  }
   if (!arguments.save.empty())
     WEFT_RETURN_IF_ERROR(saveStates(session, arguments.save));
   if (!arguments.trace.empty())

@@ -28,6 +28,8 @@ public:
   std::optional<uint32_t> stateIndex(std::string_view name) const;
   Status noEntry(std::string_view name) const;
   std::vector<std::string> unset(uint32_t entry) const;
+  /// The state, or why it cannot be read.
+  Result<const plan::State *> readable(uint32_t state) const;
 
   /// A value in the arenas: its type and where it begins.
   struct Place {
@@ -117,6 +119,15 @@ std::vector<std::string> Session::Impl::unset(uint32_t index) const {
   return names;
 }
 
+Result<const plan::State *> Session::Impl::readable(uint32_t state) const {
+  const plan::State *found = contents().states()->Get(state);
+  if (stateIsSet[state])
+    return found;
+  return failedPrecondition(
+      fmt::format("state \"{}\" is read, but nothing has set it",
+                  escaped(view(found->name()))));
+}
+
 Result<Session::Impl::Place> Session::Impl::find(std::string_view name) const {
   if (last) {
     const plan::Entry &entry = *contents().entries()->Get(*last);
@@ -126,8 +137,8 @@ Result<Session::Impl::Place> Session::Impl::find(std::string_view name) const {
                      entry.buffers()->Get(output->buffer())->offset()};
   }
   if (const auto state = stateIndex(name)) {
-    const plan::State &found = *contents().states()->Get(*state);
-    return Place{found.type(), found.offset()};
+    WEFT_ASSIGN_OR_RETURN(const plan::State *found, readable(*state));
+    return Place{found->type(), found->offset()};
   }
   return notFound(fmt::format(
       "\"{}\" is neither a state of the plan nor an output of {}",
@@ -240,9 +251,9 @@ Result<Array> Session::getState(std::string_view name) const {
   const auto index = impl->stateIndex(name);
   if (!index)
     return notFound(fmt::format("the plan has no state \"{}\"", escaped(name)));
-  const plan::State &state = *impl->contents().states()->Get(*index);
-  return assembleShards(*state.type(), impl->core->mesh(), [&](int64_t rank) {
-    return impl->core->rank(rank).arena() + state.offset();
+  WEFT_ASSIGN_OR_RETURN(const plan::State *state, impl->readable(*index));
+  return assembleShards(*state->type(), impl->core->mesh(), [&](int64_t rank) {
+    return impl->core->rank(rank).arena() + state->offset();
   });
 }
 

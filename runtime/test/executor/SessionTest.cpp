@@ -224,6 +224,10 @@ TEST(Session, UnsetAndWrongValues) {
   EXPECT_THAT(session->getOutput("loss").status().message(),
               HasSubstr("\"loss\" is neither a state of the plan nor an output "
                         "of an entry that has run"));
+  for (const auto &read : {session->getState("w"), session->getShard("w", 0)})
+    EXPECT_THAT(read.status().message(),
+                HasSubstr("state \"w\" is read, but nothing has set it"));
+  EXPECT_TRUE(session->setState("w", countingArray({16})).ok());
   EXPECT_THAT(session->getShard("w", 2).status().message(),
               HasSubstr("rank 2 is not one of the 2 ranks"));
   // A state may be set through the entry that reads it.

@@ -403,6 +403,38 @@ TEST_F(ShardRun, UnsetStatesAreOneProblem) {
   EXPECT_THAT(outcome.text, HasSubstr("states \"v\", \"u\" of entry"));
 }
 
+TEST_F(ShardRun, OnlySetStatesAreSaved) {
+  SamplePlan sample(2);
+  for (const char *name : {"v", "u"})
+    sample.state(name, sample.type(DType::F32, {4}));
+  const std::string other = writePlan("other.plan", sample);
+  const std::string x =
+      " --input x=" + writeArray("x.npy", countingArray({32}));
+  const std::string save = " --save " + path("s");
+  Outcome outcome = run(other + " --init init" + x + save);
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.text, "shard-run: error: --save: states \"v\", \"u\" are "
+                          "never set: use --load or --input\n");
+  EXPECT_FALSE(std::filesystem::exists(path("s")));
+  const std::string v = writeArray("v.npy", countingArray({4}));
+  outcome = run(other + " --steps 0 --input v=" + v + " --input u=" + v + save);
+  EXPECT_EQ(outcome.text, "shard-run: error: --save: state \"w\" is never set: "
+                          "use --init init, --load or --input\n");
+  EXPECT_EQ(
+      run(other + " --init init --input v=" + v + " --input u=" + v + x + save)
+          .status,
+      0);
+}
+
+TEST_F(ShardRun, OutputsNeedAStep) {
+  const Outcome outcome =
+      run(plan + " --init init --steps 0 --output loss=" + path("loss.npy"));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.text,
+            "shard-run: error: --output loss: --steps 0 leaves no output; run "
+            "at least one step\n");
+}
+
 TEST_F(ShardRun, InitThatNeedsWhatNothingSets) {
   ASSERT_EQ(run(plan + " --init init --steps 0 --save " + path("s")).status, 0);
   const Outcome outcome = run(plan + " --init train_step --load " + path("s"));

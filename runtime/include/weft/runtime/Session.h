@@ -78,7 +78,7 @@ public:
   Status setInputShards(std::string_view entry, std::string_view name,
                         std::span<const ArrayView> parts);
 
-  /// Sets or reads a state.
+  /// Sets or reads a state. One that nothing has set cannot be read.
   Status setState(std::string_view name, const ArrayView &value);
   Result<Array> getState(std::string_view name) const;
 
