@@ -3,6 +3,7 @@
 """Runs every test runner on build/dev and sums up their results.
 
     build/venv/bin/python scripts/run_tests.py [--sanitize]
+        [--property-cases N] [--property-seed N]
 
 Runners report in JUnit XML; a plain check counts as one test. A runner that
 fails without naming a failed test, or that runs none, counts as one failure.
@@ -25,7 +26,7 @@ JAX = ROOT / "build" / "venv-jax"
 JAX_PYTHON = str(JAX / "bin" / "python")
 
 
-def suites(sanitize):
+def suites(sanitize, property_flags):
     """(name, command, environment) of each runner that writes <name>.xml."""
     def ctest(folder, name):
         return ["ctest", "--test-dir", str(folder), "-j", str(os.cpu_count()),
@@ -37,6 +38,10 @@ def suites(sanitize):
                 f"--junitxml={RESULTS / name}.xml"]
 
     yield "unit", ctest(BUILD, "unit"), {}
+    if property_flags:
+        yield ("property", [str(BUILD / "unit" / "ShardingPropertyTests"),
+                            *property_flags,
+                            f"--gtest_output=xml:{RESULTS / 'property.xml'}"], {})
     yield ("lit", ["ninja", "-C", str(BUILD), "check-weft"],
            {"LIT_OPTS": f"--xunit-xml-output={RESULTS / 'lit.xml'}"})
     yield "end-to-end", pytest(["test/EndToEnd"], "end-to-end"), {}
@@ -98,12 +103,22 @@ def count(report):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sanitize", action="store_true")
+    parser.add_argument("--property-cases", type=int, metavar="N",
+                        help="also run N random programs of the sharding "
+                             "property test")
+    parser.add_argument("--property-seed", type=int, metavar="N",
+                        help="seed of the first of them")
     args = parser.parse_args()
+    property_flags = []
+    for flag, number in (("--cases", args.property_cases),
+                         ("--seed", args.property_seed)):
+        if number is not None:
+            property_flags += [flag, str(number)]
 
     shutil.rmtree(RESULTS, ignore_errors=True)
     RESULTS.mkdir(parents=True)
     rows = []
-    for name, command, environment in suites(args.sanitize):
+    for name, command, environment in suites(args.sanitize, property_flags):
         if command[0] == JAX_PYTHON and not (JAX / "requirements.txt").exists():
             print(f"\n=== {name}: skipped, there is no build/venv-jax; "
                   "scripts/setup.sh makes it", flush=True)

@@ -5,16 +5,38 @@
 # Sets up, builds build/dev and runs every test. The last line is
 # "N passed, M failed", summed over all runners.
 #
-#   scripts/test.sh              everything
-#   scripts/test.sh --sanitize   also the runtime's tests under ASan and TSan
+#   scripts/test.sh                      everything
+#   scripts/test.sh --sanitize           also the runtime's tests under ASan
+#                                        and TSan
+#   scripts/test.sh --property-cases N   also N random programs of the sharding
+#                                        property test, beyond the 500 of a run
+#   scripts/test.sh --property-seed N    the seed of the first of them
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-if [ $# -gt 1 ] || { [ $# -eq 1 ] && [ "$1" != --sanitize ]; }; then
-  echo "usage: scripts/test.sh [--sanitize]" >&2
-  exit 2
-fi
+sanitize=
+arguments=("$@")
+while [ $# -gt 0 ]; do
+  case $1 in
+    --sanitize)
+      sanitize=1
+      shift
+      ;;
+    --property-cases | --property-seed)
+      if ! [[ ${2:-} =~ ^[0-9]+$ ]]; then
+        echo "error: $1 needs a number, got '${2:-}'" >&2
+        exit 2
+      fi
+      shift 2
+      ;;
+    *)
+      echo "usage: scripts/test.sh [--sanitize] [--property-cases N]" \
+        "[--property-seed N]" >&2
+      exit 2
+      ;;
+  esac
+done
 
 scripts/setup.sh
 
@@ -34,8 +56,8 @@ build() { # <source folder> <preset>
 }
 
 build . dev
-if [ "${1:-}" = --sanitize ]; then
+if [ -n "$sanitize" ]; then
   build runtime asan
   build runtime tsan
 fi
-exec build/venv/bin/python scripts/run_tests.py "$@"
+exec build/venv/bin/python scripts/run_tests.py "${arguments[@]}"

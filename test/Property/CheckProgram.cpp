@@ -35,13 +35,15 @@ DType dtypeOf(Element element) {
     return DType::I32;
   case Element::I64:
     return DType::I64;
+  case Element::I8:
+    return DType::I8;
   case Element::I1:
     return DType::Pred;
   }
   return DType::F32;
 }
 
-/// Floats of [-1, 1), integers of 32 random bits, predicates.
+/// Floats of [-1, 1), integers of random bits, predicates.
 Array randomArray(const Value &value, uint64_t seed) {
   Random random(seed);
   Array array(dtypeOf(value.element),
@@ -65,6 +67,9 @@ Array randomArray(const Value &value, uint64_t seed) {
     case Element::I64:
       array.as<int64_t>()[i] = static_cast<int64_t>(random.bits());
       break;
+    case Element::I8:
+      array.as<int8_t>()[i] = static_cast<int8_t>(random.bits());
+      break;
     case Element::I1:
       array.as<uint8_t>()[i] = number < 0;
       break;
@@ -84,6 +89,8 @@ double floatAt(const Array &array, int64_t i) {
 int64_t integerAt(const Array &array, int64_t i) {
   if (array.dtype == DType::I64)
     return array.as<int64_t>()[i];
+  if (array.dtype == DType::I8)
+    return array.as<int8_t>()[i];
   if (array.dtype == DType::Pred)
     return array.as<uint8_t>()[i];
   return array.as<int32_t>()[i];

@@ -40,8 +40,9 @@ void ProgramGenerator::addElementwise(int x) {
   static const std::vector<std::string> floats = {
       "arith.addf", "arith.subf",     "arith.mulf",
       "arith.mulf", "arith.maximumf", "arith.minimumf"};
-  static const std::vector<std::string> integers = {"arith.addi", "arith.muli",
-                                                    "arith.xori", "arith.andi"};
+  static const std::vector<std::string> integers = {
+      "arith.addi", "arith.muli",  "arith.xori",
+      "arith.andi", "arith.maxsi", "arith.minui"};
   if (value(x).element == Element::I1)
     return addPredicateUse(x);
   addBinary(random.pick(isFloat(value(x).element) ? floats : integers), x,
@@ -56,9 +57,16 @@ void ProgramGenerator::addFunction(int x) {
   const auto with = [&](double magnitude, double error) {
     return Value{a.shape, a.element, magnitude, error};
   };
-  switch (random.below(6)) {
+  switch (random.below(8)) {
   case 0:
     addUnary("math.tanh", x, with(1, a.error + noise));
+    return;
+  case 3:
+    addUnary(random.oneIn(2) ? "math.sin" : "math.cos", x,
+             with(1, a.error + noise));
+    return;
+  case 4:
+    addUnary("math.erf", x, with(1, 2 * a.error + noise));
     return;
   case 1:
     if (a.magnitude <= 4)
@@ -111,9 +119,13 @@ void ProgramGenerator::addConversion(int x) {
   case Element::F64:
     return cast("arith.truncf", Element::F32, magnitude);
   case Element::I32:
-    return cast("arith.extui", Element::I64, 1);
+    return random.oneIn(2) ? cast("arith.extui", Element::I64, 1)
+                           : cast("arith.trunci", Element::I8, 1);
   case Element::I64:
     return cast("arith.trunci", Element::I32, 1);
+  case Element::I8:
+    return cast(random.oneIn(2) ? "arith.extsi" : "arith.extui", Element::I32,
+                1);
   case Element::I1:
     return cast("arith.uitofp", Element::F32, 1);
   }

@@ -7,6 +7,8 @@
 
 #include "ProgramGenerator.h"
 
+#include <algorithm>
+
 using namespace weft;
 using namespace weft::sharding;
 using namespace weft::test;
@@ -60,8 +62,12 @@ int ProgramGenerator::addDot(int lhs, int rhs, llvm::ArrayRef<int64_t> lhsBatch,
   const Value &a = value(lhs), &b = value(rhs);
   const double length = static_cast<double>(shape(lhs)[lhsSum]);
   result.magnitude = length * a.magnitude * b.magnitude;
-  result.error = length * (a.magnitude * b.error + b.magnitude * a.error +
-                           rounding(result.element, result.magnitude));
+  // Sums of bf16 are formed in f32; the terms of the ranks are rounded.
+  const double roundings = result.element == Element::BF16
+                               ? 1 + std::min<double>(unit, length)
+                               : length;
+  result.error = length * (a.magnitude * b.error + b.magnitude * a.error) +
+                 roundings * rounding(result.element, result.magnitude);
   std::string attributes;
   if (!lhsBatch.empty())
     attributes = "batching = " + list(lhsBatch) + " x " + list(rhsBatch) + " ";
@@ -74,7 +80,8 @@ int ProgramGenerator::addDot(int lhs, int rhs, llvm::ArrayRef<int64_t> lhsBatch,
 }
 
 void ProgramGenerator::addDotGeneral(int lhs) {
-  if (shape(lhs).empty() || value(lhs).element != Element::F32)
+  const Element element = value(lhs).element;
+  if (shape(lhs).empty() || !isFloat(element))
     return;
   const int64_t lhsSum = random.below(shape(lhs).size());
   Shape lhsBatch, rhsBatch, rhsShape;
@@ -92,31 +99,37 @@ void ProgramGenerator::addDotGeneral(int lhs) {
     ++rhsSum;
   int rhs = -1;
   for (size_t i = 0; i < program.values.size(); ++i)
-    if (value(i).shape == rhsShape && value(i).element == Element::F32)
+    if (value(i).shape == rhsShape && value(i).element == element)
       rhs = static_cast<int>(i);
   if (rhs < 0 && program.arguments.size() < 6)
-    rhs = newArgument(rhsShape, Element::F32);
+    rhs = newArgument(rhsShape, element);
   if (rhs >= 0)
     addDot(lhs, rhs, lhsBatch, rhsBatch, lhsSum, rhsSum);
 }
 
-void ProgramGenerator::addUnreduced() {
-  const AxisRef axis = anyAxis();
-  if (program.arguments.size() > 4)
-    return;
+int ProgramGenerator::newSplitArgument(Element element, AxisRef axis) {
   Sharding split = Sharding::closed(2);
   split.dims[1].axes = {axis};
   const int64_t rows = unit * random.between(1, 2);
-  const int64_t length = axis.size * random.between(1, 3);
-  int x = newArgument({rows, length}, Element::F32);
-  x = add({.op = "weft.constraint", .operands = {x}, .constraint = split},
-          value(x));
-  const int y = newArgument({length, unit}, Element::F32);
+  const int x = newArgument({rows, axis.size * random.between(1, 3)}, element);
+  return add({.op = "weft.constraint", .operands = {x}, .constraint = split},
+             value(x));
+}
+
+void ProgramGenerator::addUnreduced() {
+  const AxisRef axis = anyAxis();
+  const Reduction kind = anyReduction();
+  if (program.arguments.size() > 4)
+    return;
+  if (kind != Reduction::Sum)
+    return addUnreducedExtremum(kind);
+  const int x = newSplitArgument(Element::F32, axis);
+  const int y = newArgument({shape(x)[1], unit}, Element::F32);
   program.arguments.back().sharding.reset();
   int sum = addDot(x, y, {}, {}, 1, 0);
   if (sum < 0)
     return;
-  sum = addPartial(sum, axis);
+  sum = addPartial(sum, axis, kind);
   if (sum >= 0 && random.oneIn(2))
     sum = addUnary("arith.negf", sum, value(sum));
   if (sum >= 0 && random.oneIn(2))
@@ -125,10 +138,30 @@ void ProgramGenerator::addUnreduced() {
     addBinary("arith.addf", sum, sum);
 }
 
-int ProgramGenerator::addPartial(int sum, AxisRef axis) {
-  return add(
-      {.op = "weft.constraint",
-       .operands = {sum},
-       .constraint = randomSharding(random, program.mesh, shape(sum), axis)},
-      value(sum));
+void ProgramGenerator::addUnreducedExtremum(Reduction kind) {
+  static const std::vector<Element> elements = {Element::F32,  Element::F64,
+                                                Element::BF16, Element::I32,
+                                                Element::I64,  Element::I8};
+  const AxisRef axis = anyAxis();
+  const int x = newSplitArgument(random.pick(elements), axis);
+  Value result = value(x);
+  result.shape.pop_back();
+  const int terms =
+      add({.op = kind == Reduction::Max ? "weft.reduce max" : "weft.reduce min",
+           .operands = {x},
+           .attributes = "dims = [1]",
+           .style = TypeStyle::OperandToResult},
+          std::move(result));
+  const int kept = terms < 0 ? -1 : addPartial(terms, axis, kind);
+  if (kept >= 0 && random.oneIn(2))
+    addReshape(kept);
+}
+
+int ProgramGenerator::addPartial(int terms, AxisRef axis, Reduction kind) {
+  Sharding sharding = randomSharding(random, program.mesh, shape(terms), axis);
+  sharding.unreducedKind = kind;
+  return add({.op = "weft.constraint",
+              .operands = {terms},
+              .constraint = std::move(sharding)},
+             value(terms));
 }

@@ -15,7 +15,11 @@ using namespace weft::test;
 
 static constexpr int64_t maxElements = 4096;
 static constexpr double maxMagnitude = 1e4;
-static constexpr double maxError = 0.05;
+
+/// Beyond it a comparison says little. bf16 has three digits.
+static double maxError(Element element) {
+  return element == Element::BF16 ? 0.5 : 0.05;
+}
 
 static int64_t product(llvm::ArrayRef<int64_t> sizes) {
   int64_t result = 1;
@@ -60,7 +64,17 @@ Sharding ProgramGenerator::shardingOf(const Value &value) {
   AxisList unreduced;
   if (value.element != Element::I1 && !value.fromTerms && random.oneIn(10))
     unreduced.push_back(anyAxis());
-  return randomSharding(random, program.mesh, value.shape, unreduced);
+  Sharding result =
+      randomSharding(random, program.mesh, value.shape, unreduced);
+  if (!unreduced.empty())
+    result.unreducedKind = anyReduction();
+  return result;
+}
+
+Reduction ProgramGenerator::anyReduction() {
+  static const std::vector<Reduction> kinds = {Reduction::Sum, Reduction::Sum,
+                                               Reduction::Max, Reduction::Min};
+  return random.pick(kinds);
 }
 
 AxisRef ProgramGenerator::anyAxis() {
@@ -82,8 +96,8 @@ int ProgramGenerator::newArgument(Shape shape, Element element) {
 
 int ProgramGenerator::add(Step step, Value result) {
   if (product(result.shape) > maxElements ||
-      (isFloat(result.element) &&
-       !(result.magnitude <= maxMagnitude && result.error <= maxError)))
+      (isFloat(result.element) && !(result.magnitude <= maxMagnitude &&
+                                    result.error <= maxError(result.element))))
     return -1;
   result.fromTerms = step.constraint ? !step.constraint->unreduced.empty()
                                      : llvm::any_of(step.operands, [&](int x) {
@@ -128,8 +142,11 @@ Program ProgramGenerator::generate() {
   program.mesh = randomMesh(random);
   unit = program.mesh.numDevices();
   newArgument(randomShape(), Element::F32);
+  static const std::vector<Element> elements = {
+      Element::F32,  Element::F32, Element::F32, Element::F64,
+      Element::BF16, Element::I32, Element::I32, Element::I8};
   if (!random.oneIn(3))
-    newArgument(randomShape(), random.oneIn(2) ? Element::I32 : Element::F32);
+    newArgument(randomShape(), random.pick(elements));
   const size_t count = static_cast<size_t>(random.between(3, 12));
   for (int tries = 0; program.steps.size() < count && tries < 200; ++tries)
     addSomething();

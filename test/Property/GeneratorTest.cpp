@@ -60,16 +60,23 @@ TEST(Generator, CoversOpsMeshesAndKindsOfShardings) {
   std::map<std::string, int> ops;
   std::set<int64_t> devices;
   std::set<size_t> meshRanks;
+  std::map<sharding::Reduction, int> kinds;
+  std::map<Element, int> dots, elements;
   int subAxes = 0, replicated = 0, unreduced = 0, open = 0, closed = 0;
   for (uint64_t seed = 1; seed <= numPrograms; ++seed) {
     const Program program = programOf(seed);
     devices.insert(program.mesh.numDevices());
     meshRanks.insert(program.mesh.axes().size());
-    for (const Step &step : program.steps)
+    for (const Step &step : program.steps) {
+      const Element element = program.values[step.result].element;
       ++ops[step.op.substr(0, step.op.find(' '))];
+      ++elements[element];
+      dots[element] += step.op == "weft.dot_general";
+    }
     for (const auto &[sharding, shape] : shardingsOf(program)) {
       replicated += !sharding.replicated.empty();
       unreduced += !sharding.unreduced.empty();
+      kinds[sharding.unreducedKind] += !sharding.unreduced.empty();
       for (const sharding::DimSharding &dim : sharding.dims) {
         ++(dim.closed ? closed : open);
         for (const sharding::AxisRef &axis : dim.axes)
@@ -86,8 +93,16 @@ TEST(Generator, CoversOpsMeshesAndKindsOfShardings) {
         "arith.select",     "arith.cmpi",   "arith.cmpf",     "arith.xori",
         "arith.shrui",      "arith.truncf", "arith.extf",     "arith.extui",
         "arith.sitofp",     "arith.divf",   "math.tanh",      "math.exp",
-        "math.log"})
+        "math.log",         "math.sin",     "math.erf",       "arith.maxsi"})
     EXPECT_GE(ops[op], 5) << op;
+  for (auto kind : {sharding::Reduction::Sum, sharding::Reduction::Max,
+                    sharding::Reduction::Min})
+    EXPECT_GE(kinds[kind], 10);
+  for (Element element : {Element::F32, Element::BF16, Element::F64,
+                          Element::I32, Element::I64, Element::I8, Element::I1})
+    EXPECT_GE(elements[element], 20) << name(element);
+  for (Element element : {Element::F32, Element::BF16, Element::F64})
+    EXPECT_GE(dots[element], 10) << name(element);
   for (int count : {subAxes, replicated, unreduced, open, closed})
     EXPECT_GE(count, 30);
 }

@@ -24,6 +24,8 @@ const char *weft::test::name(Element element) {
     return "i32";
   case Element::I64:
     return "i64";
+  case Element::I8:
+    return "i8";
   case Element::I1:
     return "i1";
   }

@@ -39,6 +39,7 @@ private:
   /// Legal for the value; sometimes with an unreduced axis.
   sharding::Sharding shardingOf(const Value &value);
   sharding::AxisRef anyAxis();
+  sharding::Reduction anyReduction();
   int newArgument(sharding::Shape shape, Element element);
   /// Adds a step unless its value is too large or too inexact to compare.
   int add(Step step, Value result);
@@ -65,7 +66,11 @@ private:
   /// A sum whose terms lie on the ranks of one axis, kept that way by a
   /// constraint, perhaps through ops that commute with the sum.
   void addUnreduced();
-  int addPartial(int sum, sharding::AxisRef axis);
+  /// The same of a maximum or minimum.
+  void addUnreducedExtremum(sharding::Reduction kind);
+  /// An argument of two dimensions, the second split over `axis`.
+  int newSplitArgument(Element element, sharding::AxisRef axis);
+  int addPartial(int terms, sharding::AxisRef axis, sharding::Reduction kind);
 
   // Elementwise
   int addUnary(const std::string &op, int x, Value result);

@@ -5,27 +5,52 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Random programs with random shardings on random meshes. Case i has the seed
-// WEFT_PROPERTY_SEED + i (from 1 when not set), for WEFT_PROPERTY_CASES cases
-// (500). A failure prints the program made smaller, the values that differ, and
-// how to run that one case again.
+// Random programs with random shardings on random meshes:
+//
+//   ShardingPropertyTests --cases 500 --seed 1
+//
+// Case i has the seed `seed` + i. A failure prints the program made smaller,
+// the values that differ, and how to run that one case again. `scripts/test.sh
+// --property-cases N` passes the number on.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CheckProgram.h"
 #include "Generator.h"
 
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/PrettyStackTrace.h"
+#include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
-
-#include <cstdlib>
 
 using namespace weft::test;
 
-static uint64_t fromEnvironment(const char *name, uint64_t otherwise) {
-  const char *text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+namespace {
+
+struct Options {
+  uint64_t cases = 500, seed = 1;
+};
+Options options;
+
+/// Whether `text` is a number, which is then in `number`.
+bool parseNumber(llvm::StringRef text, uint64_t &number) {
+  return !text.getAsInteger(10, number);
 }
+
+/// What gtest has left: `--cases N` and `--seed N`.
+bool readFlags(llvm::ArrayRef<char *> flags) {
+  for (; flags.size() >= 2; flags = flags.drop_front(2)) {
+    const llvm::StringRef name = flags[0];
+    if (name != "--cases" && name != "--seed")
+      return false;
+    if (!parseNumber(flags[1], name == "--seed" ? options.seed : options.cases))
+      return false;
+  }
+  return flags.empty();
+}
+
+} // namespace
 
 /// Cases are dealt to as many tests, which may run at the same time.
 static constexpr uint64_t numGroups = 10;
@@ -34,11 +59,9 @@ class ShardingProperty : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(ShardingProperty, ShardedEqualsOneDevice) {
   llvm::EnablePrettyStackTrace();
-  const uint64_t first = fromEnvironment("WEFT_PROPERTY_SEED", 1);
-  const uint64_t cases = fromEnvironment("WEFT_PROPERTY_CASES", 500);
-  for (uint64_t i = GetParam(); i < cases; i += numGroups) {
-    const uint64_t seed = first + i;
-    llvm::PrettyStackTraceFormat crash("WEFT_PROPERTY_SEED=%llu",
+  for (uint64_t i = GetParam(); i < options.cases; i += numGroups) {
+    const uint64_t seed = options.seed + i;
+    llvm::PrettyStackTraceFormat crash("--cases 1 --seed %llu",
                                        static_cast<unsigned long long>(seed));
     Random random(seed);
     const Program program = generateProgram(random);
@@ -49,10 +72,20 @@ TEST_P(ShardingProperty, ShardedEqualsOneDevice) {
     const std::optional<Failure> smallFailure = checkProgram(small, seed);
     ADD_FAILURE() << failure->message << "\nmade smaller: "
                   << (smallFailure ? smallFailure->message : "passes") << "\n\n"
-                  << small.print() << "\nagain: WEFT_PROPERTY_SEED=" << seed
-                  << " WEFT_PROPERTY_CASES=1 ShardingPropertyTests";
+                  << small.print()
+                  << "\nagain: ShardingPropertyTests --cases 1 --seed " << seed;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, ShardingProperty,
                          testing::Range<uint64_t>(0, numGroups));
+
+int main(int argc, char **argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (!readFlags(llvm::ArrayRef(argv, argc).drop_front())) {
+    llvm::errs() << "usage: ShardingPropertyTests [--cases N] [--seed N] "
+                    "[--gtest_...]\n";
+    return 2;
+  }
+  return RUN_ALL_TESTS();
+}
