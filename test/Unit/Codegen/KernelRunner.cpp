@@ -57,7 +57,7 @@ KernelRunner::KernelRunner(const std::string &text, std::string cpu,
     std::string name = function.getName().str();
     requests.push_back({function, inPlace[name], name});
   }
-  auto result = compileKernels(requests, {std::move(cpu)});
+  auto result = compileKernels(requests, {.cpu = std::move(cpu)});
   if (mlir::failed(result))
     return;
   compiledObject = std::move(*result);

@@ -51,7 +51,8 @@ TEST(Object, SameNumbersOnEveryLevel) {
 }
 
 TEST(Target, LevelsListWhatTheMachineMustHave) {
-  auto v3 = resolveTarget({"x86-64-v3"}), v4 = resolveTarget({"x86-64-v4"});
+  auto v3 = resolveTarget({.cpu = "x86-64-v3"}),
+       v4 = resolveTarget({.cpu = "x86-64-v4"});
   ASSERT_TRUE(bool(v3));
   ASSERT_TRUE(bool(v4));
   EXPECT_THAT(v3->features, Contains("avx2"));
@@ -62,17 +63,17 @@ TEST(Target, LevelsListWhatTheMachineMustHave) {
 }
 
 TEST(Target, MatrixTilesAreNotRequired) {
-  auto target = resolveTarget({"sapphirerapids"});
+  auto target = resolveTarget({.cpu = "sapphirerapids"});
   ASSERT_TRUE(bool(target));
   for (const std::string &feature : target->features)
     EXPECT_THAT(feature, Not(HasSubstr("amx")));
 }
 
 TEST(Target, Errors) {
-  EXPECT_EQ(llvm::toString(resolveTarget({"x86-64-v2"}).takeError()),
+  EXPECT_EQ(llvm::toString(resolveTarget({.cpu = "x86-64-v2"}).takeError()),
             "target processor 'x86-64-v2' lacks the feature avx2, which "
             "kernels need; the lowest level with it is x86-64-v3");
-  EXPECT_THAT(llvm::toString(resolveTarget({"pdp11"}).takeError()),
+  EXPECT_THAT(llvm::toString(resolveTarget({.cpu = "pdp11"}).takeError()),
               HasSubstr("unknown target processor 'pdp11'"));
   KernelRunner kernels(normalise(), "x86-64");
   EXPECT_THAT(kernels.messages(), HasSubstr("lacks the feature avx2"));
