@@ -76,3 +76,9 @@ def test_importing_needs_numpy_only():
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (run.returncode, run.stdout) == (0, "['numpy']\n"), run.stderr
+
+
+def test_importing_from_jax_says_what_it_needs():
+    program = "import sys; sys.modules['jax'] = None; import weft; weft.from_jax(abs, 1)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.stderr.endswith("ImportError: weft.from_jax needs the package jax: pip install jax\n")

@@ -8,6 +8,7 @@ from .compiled import Compiled, load
 from .constraint import with_sharding_constraint
 from .diagnostics import CompileError, Diagnostic, ExecutionError
 from .errors import DuplicateSpecError, IndivisibleError, SpecError
+from .interop.jax import from_jax
 from .jit import jit
 from .lowered import CompilerWarning, Lowered
 from .mesh import AbstractMesh, AxisType, Mesh, make_mesh
@@ -54,6 +55,7 @@ __all__ = [
     "checkpoint",
     "checkpoint_name",
     "checkpoint_policies",
+    "from_jax",
     "grad",
     "jit",
     "lax",

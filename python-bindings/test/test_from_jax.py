@@ -1,0 +1,234 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`weft.from_jax`: names, meshes, donation and options, on small functions.
+
+Runs where JAX is installed: build/venv-jax, which scripts/setup.sh makes.
+"""
+
+import collections
+import os
+
+import pytest
+
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
+jax = pytest.importorskip("jax", reason="imports from JAX, which is not installed here")
+pytest.importorskip("weft._compiler", reason="the compiler's module is not built; PYTHONPATH=build/dev/python has it")
+
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+from jax.sharding import NamedSharding as JaxNamed  # noqa: E402
+from jax.sharding import PartitionSpec as JaxP  # noqa: E402
+
+import weft  # noqa: E402
+
+MESH = weft.Mesh((2, 2), ("data", "model"))
+ABSTRACT = jax.sharding.AbstractMesh(
+    (2, 2), ("data", "model"), axis_types=(jax.sharding.AxisType.Auto,) * 2
+)
+
+
+def step(params, x):
+    y = jnp.tanh(x @ params["w1"]) @ params["w2"]
+    loss, grads = jax.value_and_grad(
+        lambda p: jnp.mean((jnp.tanh(x @ p["w1"]) @ p["w2"] - 1) ** 2)
+    )(params)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), {"loss": loss, "y": y}
+
+
+SHAPES = {"w1": jax.ShapeDtypeStruct((8, 16), "float32"), "w2": jax.ShapeDtypeStruct((16, 8), "float32")}
+X = jax.ShapeDtypeStruct((4, 8), "float32")
+WEFT_SPECS = ({"w1": weft.P(None, "model"), "w2": weft.P("model")}, weft.P("data"))
+JAX_SPECS = ({"w1": JaxP(None, "model"), "w2": JaxP("model")}, JaxP("data"))
+
+
+def on_mesh(mesh):
+    return jax.tree.map(lambda s: JaxNamed(mesh, s), JAX_SPECS, is_leaf=lambda s: isinstance(s, JaxP))
+
+
+def arrays():
+    rng = np.random.default_rng(0)
+    return jax.tree.map(lambda s: rng.normal(size=s.shape).astype(s.dtype), (SHAPES, X))
+
+
+def compiled(**options):
+    return weft.from_jax(step, SHAPES, X, donate_argnums=0, **options).compile()
+
+
+def test_it_computes_what_jax_computes():
+    program = compiled(mesh=MESH, in_shardings=WEFT_SPECS)
+    params, x = arrays()
+    got, expected = program(params, x), jax.jit(step)(params, x)
+    assert jax.tree.structure(got) == jax.tree.structure(expected)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6), got, expected)
+    # Arrays of JAX are arrays too.
+    again = program(jax.tree.map(jnp.asarray, params), jnp.asarray(x))
+    jax.tree.map(np.testing.assert_array_equal, again, got)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mesh": MESH, "in_shardings": JAX_SPECS},
+        {"mesh": ABSTRACT, "in_shardings": WEFT_SPECS},
+        {"in_shardings": on_mesh(ABSTRACT)},
+        {"in_shardings": on_mesh(jax.make_mesh((2, 2), ("data", "model")))},
+        {"in_shardings": jax.tree.map(lambda s: weft.NamedSharding(MESH, s), WEFT_SPECS,
+                                      is_leaf=lambda s: isinstance(s, weft.P))},
+    ],
+    ids=["jax-specs", "jax-mesh", "abstract", "devices", "ours"],
+)
+def test_meshes_and_specs_of_both_packages_mean_the_same(options):
+    expected = compiled(mesh=MESH, in_shardings=WEFT_SPECS)
+    program = compiled(**options)
+    assert program.input_shardings == expected.input_shardings
+    assert program.collectives() == expected.collectives()
+
+
+def test_names_donation_and_places():
+    program = compiled(mesh=MESH, in_shardings=WEFT_SPECS)
+    assert list(program.input_shardings) == ["params['w1']", "params['w2']", "x"]
+    assert program.input_shardings["params['w1']"].spec == weft.P(None, "model")
+    assert program.donated == ("params['w1']", "params['w2']")
+    assert program.output_shardings[0]["w2"].spec == weft.P("model")
+    lines = range(step.__code__.co_firstlineno, step.__code__.co_firstlineno + 7)
+    for record in program.collectives():
+        assert record.file == "test_from_jax.py" and record.line in lines, record
+
+
+def test_more_devices_than_jax_has():
+    mesh = weft.Mesh((16, 4), ("data", "model"))
+    x = weft.ShapeDtypeStruct((64, 8), "float32")
+    specs = ({"w1": weft.P(None, "model"), "w2": weft.P("model")}, weft.P("data"))
+    program = weft.from_jax(step, SHAPES, x, mesh=mesh, in_shardings=specs).compile(None)
+    assert program.plan.ranks == 64
+
+
+def test_constraints_in_the_function():
+    def f(x):
+        y = jax.lax.with_sharding_constraint(jnp.tanh(x), JaxP("data", None))
+        return y * 2
+
+    program = weft.from_jax(f, X, mesh=MESH).compile()
+    assert program.output_shardings.spec == weft.P("data")
+    x = arrays()[1]
+    np.testing.assert_allclose(program(x), jnp.tanh(x) * 2, rtol=1e-6)
+
+
+def test_shardings_of_arguments():
+    placed = weft.ShapeDtypeStruct((4, 8), "float32", sharding=weft.NamedSharding(MESH, weft.P("data")))
+    program = weft.from_jax(jnp.tanh, placed).compile(None)
+    assert list(program.input_shardings.values())[0].spec == weft.P("data")
+    assert program.plan.ranks == 4
+
+
+def test_jitted_functions_keep_their_options():
+    jitted = jax.jit(step, in_shardings=on_mesh(ABSTRACT), donate_argnums=0)
+    program = weft.from_jax(jitted, SHAPES, X).compile(None)
+    assert program.donated == ("params['w1']", "params['w2']")
+    assert program.input_shardings["x"].spec == weft.P("data")
+
+
+def test_arguments_that_are_not_used():
+    def f(a, b, c):
+        return a + c
+
+    x = arrays()[1]
+    for function in (f, jax.jit(f)):
+        program = weft.from_jax(function, x, x, x).compile()
+        np.testing.assert_array_equal(program(x, x, 2 * x), 3 * x)
+
+
+def test_static_arguments_and_numbers():
+    def f(x, function, scale):
+        return function(x) * scale
+
+    x = arrays()[1]
+    program = weft.from_jax(f, x, jnp.tanh, 2.0, static_argnums=1).compile()
+    np.testing.assert_allclose(program(x, 3.0), np.tanh(x) * 3, rtol=1e-6)
+    with pytest.raises(TypeError, match=r"takes 2 arguments \(x, scale\), got 1"):
+        program(x)
+
+
+def test_many_arguments():
+    program = weft.from_jax(lambda *xs: sum(xs), *[arrays()[1]] * 3).compile()
+    assert list(program.input_shardings) == ["xs[0]", "xs[1]", "xs[2]"]
+
+
+def test_unsigned_integers_keep_their_bits():
+    def f(key):
+        return key ^ jnp.uint32(0x80000000)
+
+    key = np.array([1, 0xFFFFFFFF], np.uint32)
+    result = weft.from_jax(f, key).compile()(key)
+    assert result.dtype == np.uint32
+    np.testing.assert_array_equal(result, key ^ np.uint32(0x80000000))
+
+
+State = collections.namedtuple("State", ["w", "count"])
+
+
+def test_named_tuples_and_files(tmp_path):
+    def f(state, x):
+        return State(state.w + x, state.count + 1), [x]
+
+    state, x = State(np.ones((4, 8), np.float32), np.int32(3)), arrays()[1]
+    program = weft.from_jax(f, state, x, mesh=MESH, in_shardings=(None, weft.P("data")), donate_argnums=0).compile()
+    assert program.donated == ("state.w", "state.count")
+    new, _ = program(state, x)
+    assert type(new) is State and new.count == 4
+    program.save(tmp_path / "f.plan")
+    loaded, _ = weft.load(tmp_path / "f.plan")(state, x)
+    assert type(loaded).__name__ == "State" and loaded.count == 4
+    np.testing.assert_array_equal(loaded.w, new.w)
+
+
+@jax.tree_util.register_pytree_node_class
+class Box:
+    def __init__(self, content):
+        self.content = content
+
+    def tree_flatten(self):
+        return (self.content,), None
+
+    @classmethod
+    def tree_unflatten(cls, _, children):
+        return cls(*children)
+
+
+def test_containers_that_only_jax_knows(tmp_path):
+    x = arrays()[1]
+    program = weft.from_jax(lambda box: Box(box.content * 2), Box(x)).compile()
+    np.testing.assert_array_equal(program(Box(x)).content, 2 * x)
+    # Their structure is not stored: the loaded plan takes names.
+    program.save(tmp_path / "box.plan")
+    loaded = weft.load(tmp_path / "box.plan")
+    (name,) = loaded.input_shardings
+    (result,) = loaded({name: x}).values()
+    np.testing.assert_array_equal(result, 2 * x)
+
+
+def test_what_is_not_supported_names_the_line():
+    def f(x):
+        return jnp.linalg.cholesky(x)
+
+    with pytest.raises(weft.CompileError) as raised:
+        weft.from_jax(f, jax.ShapeDtypeStruct((4, 4), "float32")).compile(None)
+    assert "cholesky" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "options, kind, text",
+    [
+        ({"in_shardings": (weft.P("data"), None)}, ValueError, "a spec needs a mesh; pass mesh="),
+        ({"mesh": MESH, "in_shardings": ("data", None)}, TypeError,
+         "in_shardings: expected a PartitionSpec, a NamedSharding or None, got 'data'"),
+        ({"in_shardings": (weft.NamedSharding(weft.Mesh((2,), ("rows",)), weft.P("rows")), weft.P("data"))},
+         Exception, "rows"),
+        ({"mesh": MESH, "in_shardings": (weft.NamedSharding(weft.Mesh((2,), ("rows",)), weft.P("rows")), None)},
+         ValueError, "shardings on two meshes"),
+    ],
+)
+def test_options_that_are_wrong(options, kind, text):
+    with pytest.raises(kind) as raised:
+        weft.from_jax(step, SHAPES, X, **options)
+    assert text in str(raised.value)

@@ -1,0 +1,233 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""JAX functions as programs to compile.
+
+JAX traces and differentiates; what it lowers, StableHLO in the generic form of MLIR with the
+places of the source, is what the compiler imports. Meshes become abstract, so that JAX needs
+no devices, whatever mesh the caller has: a plan for 512 ranks is made on a laptop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from .. import signature as signatures
+from .. import tree as trees
+from ..lowered import Lowered, Source
+from ..mesh import AbstractMesh as WeftMesh
+from ..session import Shards
+from ..shape import ShapeDtypeStruct as WeftStruct
+from ..spec import UNCONSTRAINED
+from ..spec import PartitionSpec as WeftSpec
+
+
+def from_jax(
+    fn: Callable,
+    *args: Any,
+    mesh: Any = None,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
+    donate_argnums: int | Iterable[int] = (),
+    static_argnums: int | Iterable[int] = (),
+) -> Lowered:
+    """Lowers a JAX function for arguments like `args`: arrays, or `ShapeDtypeStruct`s of JAX
+    or of this package.
+
+    The options are those of `jax.jit`; meshes and specs may be JAX's or ours. A function that
+    is jitted already keeps its own options if none are given here. What the result compiles to
+    takes and returns trees of NumPy arrays, as the function does.
+    """
+    jax = _jax()
+    static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    static = tuple(n + len(args) if n < 0 else n for n in static)
+    mesh = _find_mesh(jax, mesh, (in_shardings, out_shardings, args))
+    convert = _Converter(jax, mesh)
+    specs = tuple(
+        arg if i in static else jax.tree_util.tree_map(convert.argument, arg)
+        for i, arg in enumerate(args)
+    )
+    options = {
+        "in_shardings": convert.shardings("in_shardings", in_shardings),
+        "out_shardings": convert.shardings("out_shardings", out_shardings),
+        "donate_argnums": donate_argnums,
+        "static_argnums": static,
+    }
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    jitted = fn if hasattr(fn, "trace") and not given else jax.jit(fn, keep_unused=True, **given)
+    with _use_mesh(jax, mesh):
+        traced = jitted.trace(*specs)
+        lowered = traced.lower(lowering_platforms=("cpu",))
+    module = lowered.compiler_ir("stablehlo").operation
+    text = module.get_asm(print_generic_op_form=True, enable_debug_info=True)
+    source = Source(text, f"{_name(fn)}.stablehlo.mlir")
+    names = [name for i, name in enumerate(_argument_names(fn, args)) if i not in static]
+    dynamic = [spec for i, spec in enumerate(specs) if i not in static]
+    return Lowered(source, _signature(jax, names, dynamic, lowered.out_info))
+
+
+def _jax():
+    try:
+        import jax
+    except ImportError:
+        raise ImportError("weft.from_jax needs the package jax: pip install jax") from None
+    # Places in the source are those of the caller.
+    from jax.extend import source_info_util
+
+    source_info_util.register_exclusion(__file__)
+    return jax
+
+
+def _name(fn: Callable) -> str:
+    return getattr(fn, "__name__", type(fn).__name__)
+
+
+def _argument_names(fn: Callable, args: tuple) -> list[str]:
+    """What JAX calls the arguments: `x`, or `args[1]` of `*args`."""
+    names = []
+    for parameter in inspect.signature(fn).parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            rest = len(args) - len(names)
+            names += [f"{parameter.name}[{i}]" for i in range(rest)]
+        elif len(names) < len(args):
+            names.append(parameter.name)
+    return names
+
+
+# Meshes and shardings
+
+
+def _find_mesh(jax, mesh: Any, trees_to_search: tuple) -> Any:
+    """The abstract mesh of JAX that is meant: the one given, that of a sharding, or the one of
+    the context; None for one device."""
+    if mesh is None:
+        leaves = jax.tree_util.tree_leaves(trees_to_search)
+        shardings = [getattr(leaf, "sharding", leaf) for leaf in leaves]
+        meshes = (getattr(s, "mesh", None) for s in shardings if hasattr(s, "spec"))
+        mesh = next((m for m in meshes if m is not None), None)
+    if mesh is None:
+        context = jax.sharding.get_abstract_mesh()
+        return None if context.empty else context
+    if isinstance(mesh, WeftMesh):
+        types = tuple(getattr(jax.sharding.AxisType, t.name) for t in mesh.axis_types)
+        return jax.sharding.AbstractMesh(mesh.axis_sizes, mesh.axis_names, axis_types=types)
+    return mesh.abstract_mesh
+
+
+def _use_mesh(jax, mesh: Any):
+    """Makes constraints by a bare spec mean this mesh."""
+    if mesh is None or not jax.sharding.get_abstract_mesh().empty:
+        return contextlib.nullcontext()
+    return jax.sharding.use_abstract_mesh(mesh)
+
+
+class _Converter:
+    """Makes JAX's objects on one mesh of ours and of JAX's on any mesh."""
+
+    def __init__(self, jax, mesh: Any):
+        self._jax = jax
+        self._mesh = mesh
+
+    def argument(self, leaf: Any) -> Any:
+        """Shape, dtype and sharding of an argument; numbers stay, they have a weak type."""
+        if isinstance(leaf, (bool, int, float, complex)) and not hasattr(leaf, "dtype"):
+            return leaf
+        if isinstance(leaf, WeftStruct) or hasattr(leaf, "shape"):
+            sharding = getattr(leaf, "sharding", None)
+            sharding = self._sharding(sharding) if hasattr(sharding, "spec") else None
+            return self._jax.ShapeDtypeStruct(
+                leaf.shape,
+                leaf.dtype,
+                sharding=sharding,
+                weak_type=bool(getattr(leaf, "weak_type", False)),
+            )
+        return leaf
+
+    def shardings(self, what: str, tree: Any) -> Any:
+        """A prefix tree with its specs on the mesh; None stays: not specified."""
+        specs = (WeftSpec, self._jax.sharding.PartitionSpec)
+
+        def convert(leaf: Any) -> Any:
+            if isinstance(leaf, specs) or hasattr(leaf, "spec"):
+                return self._sharding(leaf)
+            raise TypeError(
+                f"{what}: expected a PartitionSpec, a NamedSharding or None, got {leaf!r}"
+            )
+
+        return self._jax.tree_util.tree_map(convert, tree, is_leaf=lambda x: isinstance(x, specs))
+
+    def _sharding(self, given: Any) -> Any:
+        """A NamedSharding of JAX."""
+        spec = given.spec if hasattr(given, "spec") else given
+        if self._mesh is None:
+            raise ValueError(
+                f"{spec}: a spec needs a mesh; pass mesh=, or shardings that have one"
+            )
+        own = getattr(given, "mesh", None)
+        if own is not None and tuple(own.axis_names) != tuple(self._mesh.axis_names):
+            raise ValueError(
+                f"shardings on two meshes: {spec} is on one with the axes {own.axis_names}, "
+                f"others on one with {self._mesh.axis_names}"
+            )
+        if isinstance(spec, WeftSpec):
+            spec = self._spec(spec)
+        return self._jax.sharding.NamedSharding(self._mesh, spec)
+
+    def _spec(self, spec: WeftSpec) -> Any:
+        kind = self._jax.sharding.PartitionSpec
+        dims = [kind.UNCONSTRAINED if entry is UNCONSTRAINED else entry for entry in spec.partitions]
+        if not spec.unreduced and not spec.reduced:
+            return kind(*dims)
+        return kind(*dims, unreduced=set(spec.unreduced), reduced=set(spec.reduced))
+
+
+# Trees
+
+
+def _signature(jax, names: list[str], specs: list[Any], out_info: Any) -> signatures.Signature:
+    util = jax.tree_util
+    results, out_tree = util.tree_flatten(out_info)
+
+    def flatten(args: tuple) -> signatures.Leaves:
+        if len(args) != len(names):
+            raise TypeError(f"takes {len(names)} arguments ({', '.join(names)}), got {len(args)}")
+        return [
+            (name + _keystr(util, path), leaf)
+            for name, arg in zip(names, args)
+            for path, leaf in util.tree_flatten_with_path(arg)[0]
+        ]
+
+    def unflatten(leaves: Iterable[Any]) -> Any:
+        typed = [_with_dtype(leaf, info.dtype) for leaf, info in zip(leaves, results)]
+        return util.tree_unflatten(out_tree, typed)
+
+    paths = tuple(path for path, _ in flatten(tuple(specs)))
+    return signatures.Signature(paths, flatten, unflatten, _stored(util, names, paths, out_tree))
+
+
+def _keystr(util, path: tuple) -> str:
+    """A path as JAX writes it in what it lowers."""
+    return "".join(
+        f"[{key.key}]" if isinstance(key, util.FlattenedIndexKey) else util.keystr((key,))
+        for key in path
+    )
+
+
+def _with_dtype(leaf: Any, dtype: Any) -> Any:
+    """A result with the dtype that JAX gave it: plans have no unsigned integers."""
+    if isinstance(leaf, Shards):
+        return Shards(_with_dtype(part, dtype) for part in leaf)
+    if isinstance(leaf, np.ndarray) and dtype.kind == "u" and leaf.itemsize == dtype.itemsize:
+        return leaf.view(dtype)
+    return leaf
+
+
+def _stored(util, names: list[str], paths: tuple[str, ...], out_tree: Any) -> str:
+    """The signature as text, if its trees are made of containers that we know too."""
+    numbers = list(range(out_tree.num_leaves))
+    leaves, structure = trees.flatten(util.tree_unflatten(out_tree, numbers))
+    return signatures.write(names, paths, structure) if leaves == numbers else ""
