@@ -76,16 +76,45 @@ ELEMENTWISE = [
   %zero = arith.constant dense<0.0> : tensor<3x4xf64>
   %c = arith.cmpf olt, %x0, %zero : tensor<3x4xf64>
   %r = arith.select %c, %x0, %x1 : tensor<3x4xi1>, tensor<3x4xf64>"""),
+    binary("arith.remf", 0.5, 2),
     unary("math.absf"),
     unary("math.exp"),
     unary("math.expm1"),
     unary("math.log", 0.2, 3),
     unary("math.log1p", -0.8, 3),
+    unary("math.exp2"),
+    unary("math.log2", 0.2, 3),
+    unary("math.log10", 0.2, 3),
     unary("math.sqrt", 0.2, 3),
+    unary("math.cbrt", 0.2, 3),
+    binary("math.powf", 0.3, 2),
+    Case("math_fpowi", [(2, 4)], (2, 4), """
+  %n = arith.constant dense<[[-2, -1, 0, 1], [2, 3, 4, 5]]> : tensor<2x4xi32>
+  %r = math.fpowi %x0, %n : tensor<2x4xf64>, tensor<2x4xi32>"""),
+    unary("math.sin"),
+    unary("math.cos"),
+    unary("math.tan", -1.2, 1.2),
+    unary("math.sinh"),
+    unary("math.cosh"),
+    unary("math.asin", -0.9, 0.9),
+    unary("math.acos", -0.9, 0.9),
+    unary("math.atan"),
+    unary("math.asinh"),
+    unary("math.acosh", 1.2, 3),
+    unary("math.atanh", -0.9, 0.9),
+    binary("math.atan2"),
+    unary("math.erf"),
+    unary("math.erfc"),
+    Case("math_clampf", [(3, 4)] * 2, (3, 4), """
+  %half = arith.constant dense<0.5> : tensor<3x4xf64>
+  %high = math.fma %x1, %x1, %half : tensor<3x4xf64>
+  %low = arith.negf %high : tensor<3x4xf64>
+  %r = math.clampf %x0 to [%low, %high] : tensor<3x4xf64>"""),
     unary("math.rsqrt", 0.2, 3),
     unary("math.tanh"),
     unary("math.floor"),
     unary("math.ceil"),
+    unary("math.round"),
     unary("math.roundeven"),
     unary("math.trunc"),
     binary("math.copysign"),
