@@ -17,11 +17,12 @@ int64_t weft::elementBytes(RankedTensorType type) {
   return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
+/// Parts of an axis that only a unit axis kept apart are one.
 static AxisList withoutUnitAxes(const AxisList &axes) {
   AxisList result;
   for (const AxisRef &ref : axes)
     if (ref.size != 1)
-      result.push_back(ref);
+      appendMerging(result, ref);
   return result;
 }
 

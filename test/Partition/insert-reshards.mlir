@@ -218,3 +218,19 @@ func.func @one_device(%x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh,
   %s = weft.reduce sum %x dims = [0] {weft.shardings = [#weft.sharding<@mesh, [{"model"}]>]} : tensor<8x4xf32> -> tensor<4xf32>
   return %s : tensor<4xf32>
 }
+
+// -----
+
+weft.mesh @mesh = <["one"=1, "a"=4]>
+
+// Without the axis between them, the parts of "a" are the whole axis.
+// CHECK-LABEL: func.func @parts_around_unit_axis
+// CHECK-NOT:     weft.reshard
+// CHECK:         weft.reduce {{.*}}weft.shardings = [#weft.sharding<@mesh, [{"a"}, {}]>]
+func.func @parts_around_unit_axis(
+    %x: tensor<4x8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"a":(1)2, "one", "a":(2)2}, {}]>})
+    -> (tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"a":(1)2, "one", "a":(2)2}, {}]>}) {
+  %s = weft.reduce sum %x dims = [0] {weft.shardings = [#weft.sharding<@mesh, [{"a":(1)2, "one", "a":(2)2}, {}]>]}
+      : tensor<4x8x4xf32> -> tensor<8x4xf32>
+  return %s : tensor<8x4xf32>
+}
