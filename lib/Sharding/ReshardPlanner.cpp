@@ -7,6 +7,7 @@
 
 #include "weft/Sharding/ReshardPlanner.h"
 
+#include "ReshardRelabel.h"
 #include "ReshardSearch.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -182,27 +183,128 @@ static bool fits(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
          localShape(shape, sharding).has_value();
 }
 
+/// The two plans one after the other; none if one is missing.
+static std::optional<ReshardPlan> join(std::optional<ReshardPlan> first,
+                                       std::optional<ReshardPlan> second) {
+  if (!first || !second)
+    return std::nullopt;
+  first->steps.append(second->steps);
+  return first;
+}
+
+//===----------------------------------------------------------------------===//
+// Axes that the shardings cut in clashing ways
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What all attempts at one reshard have in common.
+struct Attempts {
+  const Mesh &mesh;
+  llvm::ArrayRef<int64_t> shape;
+  int64_t elementBytes;
+  const cost::CollectiveCost &cost;
+
+  std::optional<ReshardPlan> plainly(const Sharding &from,
+                                     const Sharding &to) const {
+    return planPlainly(shape, elementBytes, from, to, cost);
+  }
+  ReshardPlan permute(llvm::ArrayRef<AxisRef> from, llvm::ArrayRef<AxisRef> to,
+                      const Sharding &result) const;
+  std::optional<ReshardPlan> relabeled(const Sharding &from, const Sharding &to,
+                                       llvm::ArrayRef<int32_t> clashing) const;
+};
+
+} // namespace
+
+/// One permute that leads to `result`.
+ReshardPlan Attempts::permute(llvm::ArrayRef<AxisRef> from,
+                              llvm::ArrayRef<AxisRef> to,
+                              const Sharding &result) const {
+  ReshardPlan plan;
+  ReshardStep &step = plan.steps.emplace_back();
+  step.kind = ReshardKind::Permute;
+  for (const AxisRef &digit : from)
+    appendMerging(step.axes, digit);
+  for (const AxisRef &digit : to)
+    appendMerging(step.toAxes, digit);
+  step.result = result;
+  int64_t local = elementBytes;
+  const std::optional<Shape> part = localShape(shape, result);
+  for (int64_t size : *part)
+    local *= size;
+  step.wireBytes = cost::wireBytes(cost::CollectiveKind::Permute, local,
+                                   numShards(step.axes));
+  AxisList axes = step.axes;
+  axes.append(step.toAxes);
+  step.seconds = cost.seconds(step.wireBytes, axes);
+  return plan;
+}
+
+/// The cheapest plan that turns one cut of the clashing axes into the other by
+/// a permute, first or last.
+std::optional<ReshardPlan>
+Attempts::relabeled(const Sharding &from, const Sharding &to,
+                    llvm::ArrayRef<int32_t> clashing) const {
+  std::optional<ReshardPlan> best;
+  auto consider = [&](std::optional<ReshardPlan> plan) {
+    if (plan && (!best || plan->seconds() < best->seconds()))
+      best = std::move(plan);
+  };
+  for (const auto &[source, target] :
+       findRelabelings(mesh, from, to, clashing)) {
+    Sharding near = relabel(to, target, source);
+    consider(join(plainly(from, near), permute(source, target, to)));
+    Sharding far = relabel(from, source, target);
+    consider(join(permute(source, target, far), plainly(far, to)));
+  }
+  return best;
+}
+
+/// Whether an axis is reduced whole and then, or a part of it that clashes,
+/// sliced.
+static bool slicesWhatItReduced(const ReshardPlan &plan) {
+  AxisList reduced;
+  for (const ReshardStep &step : plan.steps) {
+    if (step.kind == ReshardKind::AllReduce)
+      reduced.append(step.axes);
+    if (step.kind == ReshardKind::AllSlice)
+      for (const AxisRef &sliced : step.axes)
+        if (llvm::any_of(reduced, [&](const AxisRef &ref) {
+              return ref.overlaps(sliced);
+            }))
+          return true;
+  }
+  return false;
+}
+
 std::optional<ReshardPlan>
 sharding::planReshard(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
                       int64_t elementBytes, const Sharding &from,
                       const Sharding &to, const cost::CollectiveCost &cost) {
   if (!fits(mesh, shape, from) || !fits(mesh, shape, to))
     return std::nullopt;
-  // A meeting point from which the rest of the way is local.
-  Sharding middle = withoutAxes(to, findClashingAxes(from, to));
+  Attempts attempts{mesh, shape, elementBytes, cost};
+  // Terms of one kind are whole before they become terms of another.
   if (!from.unreduced.empty() && !to.unreduced.empty() &&
-      from.unreducedKind != to.unreducedKind)
-    middle.unreduced.clear();
-  std::optional<ReshardPlan> plan =
-      planPlainly(shape, elementBytes, from, middle, cost);
-  if (!plan || middle == to)
-    return plan;
-  std::optional<ReshardPlan> rest =
-      planPlainly(shape, elementBytes, middle, to, cost);
-  if (!rest)
-    return std::nullopt;
-  plan->steps.append(rest->steps);
-  return plan;
+      from.unreducedKind != to.unreducedKind) {
+    Sharding whole = to;
+    whole.unreduced.clear();
+    return join(planReshard(mesh, shape, elementBytes, from, whole, cost),
+                attempts.plainly(whole, to));
+  }
+  auto clashing = findClashingAxes(from, to);
+  if (clashing.empty())
+    return attempts.plainly(from, to);
+  // A meeting point from which the rest of the way is local.
+  Sharding middle = withoutAxes(to, clashing);
+  std::optional<ReshardPlan> meeting =
+      join(attempts.plainly(from, middle), attempts.plainly(middle, to));
+  std::optional<ReshardPlan> relabeled = attempts.relabeled(from, to, clashing);
+  if (!meeting || slicesWhatItReduced(*meeting))
+    return relabeled;
+  return relabeled && relabeled->seconds() < meeting->seconds() ? relabeled
+                                                                : meeting;
 }
 
 //===----------------------------------------------------------------------===//

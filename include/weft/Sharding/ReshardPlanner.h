@@ -28,7 +28,9 @@
 // differ, finite in number; an A* search visits each at most once and is cut
 // off by the best plan known. Where a coarser plan is not already minimal, the
 // digits are cut into primes and the search repeated, which finds permutes
-// between axes of different sizes.
+// between axes of different sizes. Where the two cut an axis in ways that have
+// no common digits, a permute turns one cut into the other, or what is split
+// over the axis is gathered and sliced anew, whichever is cheaper.
 //
 //===----------------------------------------------------------------------===//
 

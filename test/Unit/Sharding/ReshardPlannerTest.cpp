@@ -156,6 +156,46 @@ TEST_F(ReshardPlannerTest, ClashingSubAxesMeetInTheMiddle) {
                   "all_slice dim 0 over {\"c\":(1)3}"));
 }
 
+/// Nor are terms over (1)3 reduced whole to be sliced over (2)3: the parts of a
+/// reduce-scatter are what is wanted, on other devices.
+TEST_F(ReshardPlannerTest, ClashingTermsAreReduceScattered) {
+  Mesh six{{{"c", 6}}};
+  AxisRef major{0, 1, 3}, minor{0, 2, 3};
+  EXPECT_THAT(plan(six, {12, 4}, make({{}, {}}, {major}), make({{minor}, {}})),
+              ElementsAre("reduce_scatter dim 0 over {\"c\":(1)3}",
+                          "permute from {\"c\":(3)2, \"c\":(1)3} to {\"c\"}"));
+  EXPECT_THAT(plan(six, {12, 4}, make({{}, {}}, {minor}), make({{major}, {}})),
+              ElementsAre("reduce_scatter dim 0 over {\"c\":(2)3}",
+                          "permute from {\"c\":(2)3, \"c\":(1)2} to {\"c\"}"));
+}
+
+/// A third of the devices is not a half: the half is sliced first, from what
+/// all devices hold alike.
+TEST_F(ReshardPlannerTest, ClashingTermsOfAnotherSizeAreReducedInParts) {
+  Mesh six{{{"c", 6}}};
+  EXPECT_THAT(plan(six, {12, 4}, make({{}, {}}, {AxisRef{0, 1, 3}}),
+                   make({{AxisRef{0, 1, 2}}, {}})),
+              ElementsAre("all_slice dim 0 over {\"c\":(3)2}",
+                          "all_reduce over {\"c\":(1)3}",
+                          "permute from {\"c\":(3)2, \"c\":(1)3} to {\"c\"}"));
+}
+
+TEST_F(ReshardPlannerTest, ClashingTermsStayTerms) {
+  Mesh six{{{"c", 6}}};
+  EXPECT_THAT(plan(six, {12}, make({{}}, {AxisRef{0, 1, 3}}),
+                   make({{}}, {AxisRef{0, 2, 3}})),
+              ElementsAre("permute from {\"c\":(3)2, \"c\":(1)3} to {\"c\"}"));
+}
+
+/// Two axes at once, each with several ways to pair its digits.
+TEST_F(ReshardPlannerTest, ClashingAxesOfSeveralDigits) {
+  Mesh mesh{{{"c", 12}, {"d", 6}}};
+  AxisRef c{0, 1, 4}, cMinor{0, 3, 4}, d{1, 1, 3}, dMinor{1, 2, 3};
+  for (const std::string &step :
+       plan(mesh, {24, 12}, make({{}, {}}, {c, d}), make({{dMinor}, {cMinor}})))
+    EXPECT_EQ(step.find("all_reduce"), std::string::npos) << step;
+}
+
 TEST_F(ReshardPlannerTest, AxesOfSizeOneMoveNothing) {
   Mesh one{{{"a", 1}, {"b", 2}}};
   AxisRef a{0, 1, 1}, b{1, 1, 2};
