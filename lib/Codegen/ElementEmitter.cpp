@@ -189,10 +189,23 @@ SmallVector<Value> ElementEmitter::emitRegion(linalg::GenericOp generic,
       known.map(value, emitScalar(value)); // defined outside of the region
     return known.lookup(value);
   };
+  // The index of a dimension counts up; any other number may be anything.
+  auto indexOf = [&](Value value) -> LaneIndex {
+    if (auto number = value.getDefiningOp<linalg::IndexOp>())
+      return point[number.getDim()];
+    Value known = valueOf(value);
+    return LaneOps::isLanes(known) ? LaneIndex{{}, 0, known, 1}
+                                   : indices.uniform(known);
+  };
   for (Operation &op : body->without_terminator()) {
     if (auto number = dyn_cast<linalg::IndexOp>(op)) {
       known.map(number.getResult(),
                 indices.materialise(point[number.getDim()]));
+      continue;
+    }
+    if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+      auto at = llvm::map_to_vector(extract.getIndices(), indexOf);
+      known.map(extract.getResult(), emit(extract.getTensor(), at));
       continue;
     }
     SmallVector<Value> operands =

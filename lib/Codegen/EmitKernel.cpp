@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmitKernel.h"
+#include "EmitColumns.h"
+#include "EmitScatter.h"
 #include "KernelBody.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -30,14 +32,12 @@ public:
 
 private:
   using Body = llvm::function_ref<void()>;
-  using Sums = SmallVector<Value>;
+  using Sums = ColumnSums;
   void clearAccumulated(const ColumnLoop &loop);
   void emitRows(int64_t begin, Value limit, Value start, Body body);
   void emitRow(const KernelNest &nest);
   void emitBlocks(const KernelNest &nest);
   void emitColumnLoop(const KernelNest &nest, const ColumnLoop &loop);
-  void overColumns(int64_t columns, Sums &sums,
-                   llvm::function_ref<void(Sums &)> body);
   void emitBody(const KernelNest &nest, const ColumnLoop &loop, Sums &sums);
   void setColumn(LaneIndex column, const KernelNest &nest);
   SmallVector<LaneIndex> pointAt(linalg::GenericOp op, int64_t major);
@@ -71,42 +71,6 @@ void NestEmitter::setColumn(LaneIndex column, const KernelNest &nest) {
   e.column = column;
   e.ownElement =
       e.indices.linearise({e.row, column}, {nest.rows, e.place.columns});
-}
-
-/// Emits `body` for all columns: whole vectors, then the lanes that are left.
-/// `sums` go from vector to vector.
-void NestEmitter::overColumns(int64_t columns, Sums &sums,
-                              llvm::function_ref<void(Sums &)> body) {
-  int64_t whole = columns - columns % laneCount;
-  if (whole > 0) {
-    auto loop = scf::ForOp::create(
-        b, loc, e.ops.i64(0), e.ops.i64(whole), e.ops.i64(laneCount), sums,
-        [&](OpBuilder &, Location, Value at, ValueRange arguments) {
-          e.enterScope();
-          e.column = {at, 1, {}, laneCount};
-          Sums next(arguments);
-          body(next);
-          scf::YieldOp::create(b, loc, next);
-          e.leaveScope();
-        });
-    llvm::copy(loop.getResults(), sums.begin());
-  }
-  if (whole == columns)
-    return;
-  e.enterScope();
-  SmallVector<bool> on(laneCount);
-  std::fill_n(on.begin(), columns - whole, true);
-  e.mask = arith::ConstantOp::create(
-      b, loc,
-      DenseElementsAttr::get(VectorType::get({laneCount}, b.getI1Type()), on));
-  e.column = e.indices.constant(whole);
-  e.column.stride = 1;
-  Sums next(sums);
-  body(next);
-  for (auto [sum, value] : llvm::zip_equal(sums, next))
-    sum = e.ops.select(e.mask, value, sum);
-  e.mask = Value();
-  e.leaveScope();
 }
 
 /// Everything is computed before anything is stored, so that a result may take
@@ -161,7 +125,7 @@ void NestEmitter::emitColumnLoop(const KernelNest &nest,
     for (linalg::GenericOp reduction : loop.reductions)
       sums.push_back(e.ops.constant(
           *arith::getNeutralElement(getCombiner(reduction)), /*lanes=*/true));
-    overColumns(loop.columns, sums,
+    emitColumns(e, loop.columns, sums,
                 [&](Sums &next) { emitBody(nest, loop, next); });
     for (auto [init, sum, reduction] :
          llvm::zip_equal(inits, sums, loop.reductions)) {
@@ -214,7 +178,7 @@ void NestEmitter::emitBlocks(const KernelNest &nest) {
         e.column = e.indices.constant(0);
         body(none);
       } else {
-        overColumns(loop.columns, none, body);
+        emitColumns(e, loop.columns, none, body);
       }
     }
   });
@@ -231,7 +195,7 @@ void NestEmitter::clearAccumulated(const ColumnLoop &loop) {
     };
     Sums none;
     if (loop.columns > 1) {
-      overColumns(loop.columns, none, body);
+      emitColumns(e, loop.columns, none, body);
       continue;
     }
     e.column = e.indices.constant(0);
@@ -243,6 +207,12 @@ void NestEmitter::emit(const KernelNest &nest, unsigned number) {
   e.enterScope();
   e.nest = &nest;
   e.place = {number, 0, 0};
+  if (nest.scatter) {
+    emitScatterAdd(e, nest.scatter->value.getDefiningOp<ScatterAddOp>(),
+                   results[nest.scatter->result]);
+    e.leaveScope();
+    return;
+  }
   for (auto [value, count] : nest.kept) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(

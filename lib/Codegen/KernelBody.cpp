@@ -8,6 +8,8 @@
 #include "KernelBody.h"
 #include "LaneOps.h"
 
+#include "weft/IR/WeftOps.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -43,7 +45,8 @@ static LogicalResult checkTensor(Operation *op, Type type) {
 
 static LogicalResult checkGeneric(linalg::GenericOp generic) {
   for (Operation &op : generic.getBody()->without_terminator())
-    if (!isa<linalg::IndexOp>(op) && failed(LaneOps::check(&op)))
+    if (!isa<linalg::IndexOp, tensor::ExtractOp>(op) &&
+        failed(LaneOps::check(&op)))
       return failure();
   for (AffineMap map : generic.getIndexingMapsArray())
     if (map.getNumSymbols() != 0)
@@ -57,6 +60,20 @@ static LogicalResult checkGeneric(linalg::GenericOp generic) {
              << AffineMapAttr::get(generic.getIndexingMapMatchingResult(
                     cast<OpResult>(result)))
              << "; expected a permutation of dimensions";
+  return success();
+}
+
+/// The sums lie in the result's buffer.
+static LogicalResult checkScatterAdd(ScatterAddOp op) {
+  if (op.getType().getElementType().isBF16())
+    return op.emitOpError("adds up bf16, which would round at every step; "
+                          "convert the updates to f32 and the result back");
+  for (Operation *user : op->getUsers())
+    if (!isa<func::ReturnOp>(user))
+      return op.emitOpError("is used by ")
+             << user->getName()
+             << " in its kernel, but its sums are complete only at the end; "
+                "return it and use it in another kernel";
   return success();
 }
 
@@ -82,6 +99,8 @@ static LogicalResult checkOperation(Operation *op) {
           "must have static sizes and strides and keep all dimensions");
     return success();
   }
+  if (auto scatter = dyn_cast<ScatterAddOp>(op))
+    return checkScatterAdd(scatter);
   if (isa<linalg::FillOp, tensor::EmptyOp, tensor::ConcatOp,
           tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ExtractOp>(
           op))

@@ -10,6 +10,8 @@
 #include "KernelBody.h"
 #include "LaneOps.h"
 
+#include "weft/IR/WeftOps.h"
+
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -49,6 +51,16 @@ Operation *weft::getCombiner(linalg::GenericOp reduction) {
       !arith::getNeutralElement(combiners.front()))
     return nullptr;
   return combiners.front();
+}
+
+/// What an operation computes its results from: its operands, and the tensors
+/// that the region of a loop nest looks elements up in.
+static SmallVector<Value> inputsOf(Operation *op) {
+  SmallVector<Value> inputs(op->getOperands());
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    for (auto extract : generic.getBody()->getOps<tensor::ExtractOp>())
+      inputs.push_back(extract.getTensor());
+  return inputs;
 }
 
 static ArrayRef<int64_t> shapeOf(Value value) {
@@ -133,8 +145,8 @@ void Planner::collectProducers(Value value, SetVector<Operation *> &producers) {
   Operation *op = value.getDefiningOp();
   if (!op || producers.contains(op))
     return;
-  for (Value operand : op->getOperands())
-    collectProducers(operand, producers);
+  for (Value input : inputsOf(op))
+    collectProducers(input, producers);
   producers.insert(op);
 }
 
@@ -217,8 +229,8 @@ unsigned Planner::passOf(Operation *op, const KernelNest &nest,
   if (auto it = known.find(op); it != known.end())
     return it->second;
   unsigned pass = 0;
-  for (Value operand : op->getOperands()) {
-    Operation *producer = operand.getDefiningOp();
+  for (Value input : inputsOf(op)) {
+    Operation *producer = input.getDefiningOp();
     unsigned ready = passOf(producer, nest, known);
     if (producer && nest.reductions.contains(producer))
       ++ready;
@@ -335,8 +347,8 @@ void Planner::keepCostlyValues(KernelNest &nest) {
         }
         if (!visited.insert(op).second)
           return;
-        for (Value operand : op->getOperands())
-          visit(operand, pass, columns, visited);
+        for (Value input : inputsOf(op))
+          visit(input, pass, columns, visited);
       };
   for (auto [pass, loops] : llvm::enumerate(nest.passes))
     for (ColumnLoop &loop : loops) {
@@ -357,8 +369,15 @@ KernelPlan Planner::plan() {
   collectRoots();
   // Roots that reduce decide the rows of a nest; the others join one if they
   // can, so that what they share is read once.
+  KernelPlan plan;
   llvm::MapVector<std::pair<int64_t, int64_t>, std::vector<KernelRoot>> nests;
-  auto order = roots;
+  std::vector<KernelRoot> order;
+  for (const KernelRoot &root : roots) {
+    if (root.value.getDefiningOp<ScatterAddOp>())
+      plan.nests.emplace_back().scatter = root;
+    else
+      order.push_back(root);
+  }
   std::stable_partition(
       order.begin(), order.end(),
       [&](const KernelRoot &root) { return rowsOf(root) != 0; });
@@ -380,7 +399,6 @@ KernelPlan Planner::plan() {
     else
       nests[{flatRows(root.value), elements}].push_back(root);
   }
-  KernelPlan plan;
   for (auto &[key, members] : nests)
     plan.nests.push_back(makeNest(key.first, members));
   return plan;

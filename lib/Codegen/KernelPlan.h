@@ -10,7 +10,8 @@
 // A kernel is a list of nests. A nest walks rows; for each row it makes passes
 // over the columns. A reduction over trailing dimensions becomes one number a
 // row and is known to later passes; a reduction over leading dimensions adds
-// each row to its result. Everything else is computed where it is needed.
+// each row to its result. A scatter_add has a nest of its own. Everything else
+// is computed where it is needed.
 //
 // Example: softmax of tensor<4x8xf32> is one nest of 4 rows and 8 columns with
 // three passes: the maximum; the sum of the exponentials, which are kept in a
@@ -46,7 +47,10 @@ struct ColumnLoop {
 };
 
 struct KernelNest {
-  int64_t rows;
+  /// A result that a scatter_add fills. Such a nest walks the indices instead
+  /// of rows of the result, and has nothing else.
+  std::optional<KernelRoot> scatter;
+  int64_t rows = 1;
   /// In order; loops of one pass are independent.
   std::vector<std::vector<ColumnLoop>> passes;
   /// The row reductions of all passes.

@@ -203,7 +203,7 @@ static TensorFactors factorsOfIndices(const GatherDims &dims,
 /// indices outside of it: the dimension is a reduction factor. Elements of type
 /// i1 have no sum.
 ShardingRule GatherOp::getShardingRule() {
-  ShardingRule rule = startFromResult(*this, OpCategory::Other);
+  ShardingRule rule = startFromResult(*this, OpCategory::Lookup);
   GatherDims dims = getGatherDims();
   RankedTensorType table = getOperand().getType();
   FactorKind indexed = table.getElementType().isInteger(1)
@@ -224,7 +224,7 @@ Linearity GatherOp::getLinearity() { return Linearity::LinearInFirst; }
 /// holds a part of it leaves out what falls outside. The updates' dimensions
 /// that are none of the result's are summed over.
 ShardingRule ScatterAddOp::getShardingRule() {
-  ShardingRule rule = startFromResult(*this, OpCategory::Other);
+  ShardingRule rule = startFromResult(*this, OpCategory::Lookup);
   GatherDims dims = getGatherDims();
   RankedTensorType updates = getUpdates().getType();
   TensorFactors &taken = rule.operands[0];

@@ -23,7 +23,7 @@ using Id = ReshardPrices::Id;
 static constexpr size_t maxCombinations = 128;
 static constexpr int maxRounds = 4;
 
-/// Rough time of one point of an op's iteration space on one device: it makes
+/// Rough time of one point that an op computes on one device: it makes
 /// the choice that computes on parts win where communication is equal.
 static constexpr double secondsPerProduct = 4e-15;
 static constexpr double secondsPerElement = 4e-12;
@@ -102,7 +102,8 @@ private:
   void addOption(int32_t factor, const AxisList &axes);
   void addOptions(const TensorFactors &tensor, Id id);
   bool isAgreed(int32_t factor, AxisList &axes) const;
-  bool mayPassTerms(const OpQuestion::Operand &operand) const;
+  bool isLookedUp(int32_t factor) const;
+  bool mayPassTerms(size_t index) const;
   bool mayRunOnTerms(size_t held) const;
   AxisList findTerms(Reduction &kind) const;
 
@@ -115,6 +116,7 @@ private:
                 const AxisList &axes) const;
 
   double price(const Choice &choice);
+  double elementsOf(const TensorFactors &tensor, const Choice &choice) const;
   double secondsToCompute(const Choice &choice) const;
   bool isSpelledBy(const TensorFactors &tensor, const Choice &choice) const;
   Sharding shardingOf(const TensorFactors &tensor, const Choice &choice) const;
@@ -184,10 +186,21 @@ void Chooser::findOptions() {
   }
 }
 
+/// Whether the factor is the indexed dimension of a table. What is looked up in
+/// a part of it may be larger than the table.
+bool Chooser::isLookedUp(int32_t factor) const {
+  return rule.category == OpCategory::Lookup &&
+         rule.factors[factor].kind == FactorKind::Reduction &&
+         llvm::none_of(ArrayRef(operands).drop_front(),
+                       [&](const TensorProjection &operand) {
+                         return operand.find(factor);
+                       });
+}
+
 /// Whether all tensors that have the factor split it alike. A reduction factor
 /// only operands have.
 bool Chooser::isAgreed(int32_t factor, AxisList &axes) const {
-  if (!mayBeSplit(rule.factors[factor]))
+  if (!mayBeSplit(rule.factors[factor]) || isLookedUp(factor))
     return false;
   bool first = true;
   for (ArrayRef<TensorProjection> tensors :
@@ -202,8 +215,12 @@ bool Chooser::isAgreed(int32_t factor, AxisList &axes) const {
   return !axes.empty() && llvm::is_contained(options[factor], axes);
 }
 
-/// Whether the operand holds terms that nobody else uses.
-bool Chooser::mayPassTerms(const OpQuestion::Operand &operand) const {
+/// Whether the operand holds terms that nobody else uses and in which the op
+/// may be linear.
+bool Chooser::mayPassTerms(size_t index) const {
+  if (question.linearity == Linearity::LinearInFirst && index != 0)
+    return false;
+  const OpQuestion::Operand &operand = question.operands[index];
   return operand.versions.size() == 1 && operand.isOnlyUse &&
          !prices.get(operand.versions.front()).unreduced.empty();
 }
@@ -216,9 +233,8 @@ bool Chooser::mayRunOnTerms(size_t held) const {
   case Linearity::Linear:
     return held == question.operands.size();
   case Linearity::LinearInOne:
-    return held == 1;
   case Linearity::LinearInFirst:
-    return held == 1 && mayPassTerms(question.operands.front());
+    return held == 1;
   }
   llvm_unreachable("all linearities are covered");
 }
@@ -229,8 +245,8 @@ AxisList Chooser::findTerms(Reduction &kind) const {
   AxisList terms;
   bool any = false;
   size_t held = 0;
-  for (const OpQuestion::Operand &operand : question.operands) {
-    if (!mayPassTerms(operand))
+  for (auto [index, operand] : llvm::enumerate(question.operands)) {
+    if (!mayPassTerms(index))
       continue;
     const Sharding &made = prices.get(operand.versions.front());
     ++held;
@@ -281,7 +297,7 @@ static void addUnreduced(Sharding &sharding, ArrayRef<AxisRef> axes,
 
 Id Chooser::operandNeed(size_t index, const Choice &choice) {
   Sharding need = shardingOf(rule.operands[index], choice);
-  if (mayPassTerms(question.operands[index]))
+  if (mayPassTerms(index))
     addUnreduced(need, choice.terms, choice.termsKind);
   return prices.intern(need);
 }
@@ -295,15 +311,40 @@ Id Chooser::resultLeft(size_t index, const Choice &choice) {
   return prices.intern(left);
 }
 
+/// Elements of a part of the tensor; none of a table, of which those count that
+/// are taken.
+double Chooser::elementsOf(const TensorFactors &tensor,
+                           const Choice &choice) const {
+  double elements = 1;
+  for (const DimFactors &dim : tensor)
+    for (int32_t factor : dim) {
+      if (isLookedUp(factor))
+        return 0;
+      elements *= static_cast<double>(rule.factors[factor].size) /
+                  numShards(choice.factors[factor]);
+    }
+  return elements;
+}
+
+/// A product walks all combinations of its factors, any other op the largest of
+/// its tensors.
 double Chooser::secondsToCompute(const Choice &choice) const {
+  bool isProduct = rule.category != OpCategory::Lookup &&
+                   question.operands.size() > 1 &&
+                   llvm::any_of(rule.factors, [](const Factor &factor) {
+                     return factor.kind == FactorKind::Reduction;
+                   });
   double points = 1;
-  bool isProduct = false;
-  for (auto [factor, axes] : llvm::zip_equal(rule.factors, choice.factors)) {
-    points *= static_cast<double>(factor.size) / numShards(axes);
-    isProduct |= factor.kind == FactorKind::Reduction;
+  if (isProduct) {
+    for (auto [factor, axes] : llvm::zip_equal(rule.factors, choice.factors))
+      points *= static_cast<double>(factor.size) / numShards(axes);
+    return points * secondsPerProduct;
   }
-  isProduct &= question.operands.size() > 1;
-  return points * (isProduct ? secondsPerProduct : secondsPerElement);
+  for (ArrayRef<TensorFactors> tensors :
+       {ArrayRef(rule.operands), ArrayRef(rule.results)})
+    for (const TensorFactors &tensor : tensors)
+      points = std::max(points, elementsOf(tensor, choice));
+  return points * secondsPerElement;
 }
 
 /// Whether the tensor can be split as chosen. A dimension of factors f and g,

@@ -7,6 +7,8 @@
 
 #include "LocalForms.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 using namespace weft;
 using sharding::AxisRef;
@@ -43,6 +45,26 @@ static Value createScalar(OpBuilder &builder, Location loc, Type element,
       DenseElementsAttr::get(type, builder.getIntegerAttr(element, value)));
 }
 
+/// Positions are i32. A wider number is widened first: the product might not
+/// fit.
+Value weft::createOffset(OpBuilder &builder, Location loc, Type integer,
+                         int64_t size, ArrayRef<AxisRef> axes,
+                         const MeshContext &context) {
+  auto positionType = RankedTensorType::get({}, builder.getI32Type());
+  Type type = positionType.clone(integer);
+  bool isWider = integer.getIntOrFloatBitWidth() > 32;
+  Value offset =
+      PositionOp::create(builder, loc, positionType, context.axes(axes));
+  if (isWider)
+    offset = arith::ExtSIOp::create(builder, loc, type, offset);
+  Value factor =
+      createScalar(builder, loc, getElementTypeOrSelf(offset.getType()), size);
+  offset = arith::MulIOp::create(builder, loc, offset, factor);
+  if (offset.getType() != type)
+    offset = arith::TruncIOp::create(builder, loc, type, offset);
+  return offset;
+}
+
 /// Counts of a split float dimension are formed in i32: the sum of two rounded
 /// numbers need not be the rounded sum.
 Value weft::localizeIota(IotaOp op, RankedTensorType local,
@@ -55,18 +77,8 @@ Value weft::localizeIota(IotaOp op, RankedTensorType local,
   auto counterType = local.clone(counter);
 
   Value count = IotaOp::create(builder, loc, counterType, op.getDim());
-  Value offset = PositionOp::create(
-      builder, loc, RankedTensorType::get({}, builder.getI32Type()),
-      context.axes(axes));
-  offset =
-      arith::MulIOp::create(builder, loc, offset,
-                            createScalar(builder, loc, builder.getI32Type(),
-                                         local.getDimSize(op.getDim())));
-  auto scalar = RankedTensorType::get({}, counter);
-  if (counter.getIntOrFloatBitWidth() > 32)
-    offset = arith::ExtSIOp::create(builder, loc, scalar, offset);
-  else if (counter.getIntOrFloatBitWidth() < 32)
-    offset = arith::TruncIOp::create(builder, loc, scalar, offset);
+  Value offset = createOffset(builder, loc, counter,
+                              local.getDimSize(op.getDim()), axes, context);
   Value offsets = BroadcastOp::create(builder, loc, counterType, offset,
                                       ArrayRef<int64_t>());
   Value result = arith::AddIOp::create(builder, loc, count, offsets);

@@ -28,6 +28,13 @@ mlir::LogicalResult localizeConstant(mlir::arith::ConstantOp op,
 /// has its local type.
 void localizeSlice(SliceOp op, mlir::RankedTensorType local);
 
+/// The number, as a scalar tensor of an integer type, of the first element that
+/// a device holds of a dimension split over `axes` into parts of `size`.
+mlir::Value createOffset(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Type integer, int64_t size,
+                         llvm::ArrayRef<sharding::AxisRef> axes,
+                         const MeshContext &context);
+
 /// Replaces an iota along a dimension split over `axes` by a local one plus
 /// the device's offset. Returns what replaces it; the op is erased.
 mlir::Value localizeIota(IotaOp op, mlir::RankedTensorType local,

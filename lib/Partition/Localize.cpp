@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LocalForms.h"
+#include "LocalGather.h"
 #include "ReshardPrices.h"
 #include "ValueName.h"
 
@@ -81,6 +82,8 @@ private:
   RankedTensorType localType(Location loc, RankedTensorType global,
                              ShardingAttr sharding);
   ShardingAttr shardingOf(Value value);
+  /// Axes that split a dimension of a value that has its local type already.
+  sharding::AxisList axesOf(Value localized, int64_t dim);
 
   MeshContext context;
   Plans plans;
@@ -101,6 +104,12 @@ ShardingAttr Localizer::shardingOf(Value value) {
     return sharding;
   return ShardingAttr::getClosed(
       context.symbol, cast<RankedTensorType>(value.getType()).getRank());
+}
+
+sharding::AxisList Localizer::axesOf(Value localized, int64_t dim) {
+  FailureOr<Sharding> sharding =
+      shardings.at(localized).toSharding(context.mesh);
+  return sharding->dims[dim].axes;
 }
 
 RankedTensorType Localizer::localType(Location loc, RankedTensorType global,
@@ -196,6 +205,18 @@ FailureOr<Value> Localizer::localizeResult(Value result, RankedTensorType local,
     const sharding::AxisList &axes = sharding->dims[iota.getDim()].axes;
     if (numShards(axes) > 1)
       return localizeIota(iota, local, axes, context);
+  }
+  if (auto gather = dyn_cast<GatherOp>(op)) {
+    sharding::AxisList axes = axesOf(gather.getOperand(), gather.getDim());
+    if (numShards(axes) > 1)
+      return localizeGather(gather, local, globalTypes.at(gather.getOperand()),
+                            axes, context);
+  }
+  if (auto scatter = dyn_cast<ScatterAddOp>(op)) {
+    FailureOr<Sharding> sharding = attr.toSharding(context.mesh);
+    const sharding::AxisList &axes = sharding->dims[scatter.getDim()].axes;
+    if (numShards(axes) > 1)
+      localizeScatterAddIndices(scatter, local, axes, context);
   }
   result.setType(local);
   return result;

@@ -22,6 +22,7 @@ static Direction flowingThrough(OpCategory category) {
   case OpCategory::DynamicSlice:
     return Direction::Forward;
   case OpCategory::Broadcast:
+  case OpCategory::Lookup:
   case OpCategory::Other:
     return Direction::None;
   }

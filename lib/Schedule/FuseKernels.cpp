@@ -77,8 +77,10 @@ static FusionKind kindOf(Operation *op) {
       .Case([](TransposeOp op) { return kindOf(op); })
       .Case([](ReduceOp) { return FusionKind::Reduction; })
       .Case([](ReshapeOp) { return FusionKind::Reshape; })
-      .Case<SliceOp, ConcatOp, AllSliceOp>(
+      .Case<SliceOp, PadOp, ConcatOp, AllSliceOp>(
           [](Operation *) { return FusionKind::Movement; })
+      .Case([](GatherOp) { return FusionKind::Gather; })
+      .Case([](ScatterAddOp) { return FusionKind::ScatterAdd; })
       .Case([](IotaOp) { return FusionKind::Elementwise; })
       .Default([](Operation *op) {
         return isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
@@ -111,6 +113,10 @@ static FusionOp describe(Operation *op,
     result.operandShape.assign(typeOf(op->getOperand(0)).getShape());
   if (auto reduce = dyn_cast<ReduceOp>(op))
     llvm::append_range(result.reducedDims, reduce.getDims());
+  if (auto gather = dyn_cast<GatherOp>(op))
+    if (Operation *producer = gather.getIndices().getDefiningOp();
+        producer && numbers.contains(producer))
+      result.indices = numbers.lookup(producer);
   return result;
 }
 
@@ -136,6 +142,28 @@ static void duplicateCheapOps(Block &body) {
   }
 }
 
+/// A scatter_add of bf16 adds up in f32 and rounds once. Its sums lie in memory
+/// until the last index has been seen, hence the tensor of f32.
+static void widenScatterSums(Block &body) {
+  for (auto op : llvm::make_early_inc_range(body.getOps<ScatterAddOp>())) {
+    if (!op.getType().getElementType().isBF16())
+      continue;
+    OpBuilder b(op);
+    Location loc = op.getLoc();
+    auto widen = [&](RankedTensorType type) {
+      return type.clone(b.getF32Type());
+    };
+    Value updates = arith::ExtFOp::create(
+        b, loc, widen(op.getUpdates().getType()), op.getUpdates());
+    Value sums = ScatterAddOp::create(
+        b, loc, widen(op.getType()), updates, op.getIndices(), op.getDim(),
+        op.getOperandBatching(), op.getIndicesBatching());
+    Value result = arith::TruncFOp::create(b, loc, op.getType(), sums);
+    op.getResult().replaceAllUsesWith(result);
+    op.erase();
+  }
+}
+
 namespace {
 
 struct FuseKernels : weft::impl::FuseKernelsBase<FuseKernels> {
@@ -151,6 +179,7 @@ struct FuseKernels : weft::impl::FuseKernelsBase<FuseKernels> {
 
   void fuse(func::FuncOp entry, KernelLibrary &library) {
     Block &body = entry.getBody().front();
+    widenScatterSums(body);
     duplicateCheapOps(body);
     SmallVector<Operation *> ops;
     DenseMap<Operation *, unsigned> numbers;

@@ -213,9 +213,11 @@ std::optional<int64_t> Grouping::findRows(ArrayRef<unsigned> group,
   return rows;
 }
 
-/// Reductions whose result is complete only when all rows have been walked.
+/// Sums whose result is complete only when all rows have been walked.
 bool Grouping::endsGroup(unsigned number, std::optional<int64_t> rows) const {
   const FusionOp &op = ops[number];
+  if (op.kind == FusionKind::ScatterAdd)
+    return true;
   if (op.kind != FusionKind::Reduction)
     return false;
   switch (formOf(op)) {
@@ -241,8 +243,15 @@ bool Grouping::isLegalEdge(unsigned producer, unsigned user, bool hasReduction,
     int64_t elements = countElements(ops[producer].shape);
     return rows ? elements == *rows : elements > 1;
   }
+  case FusionKind::Gather:
+    // An index is computed anew for each row that is taken at it.
+    if (ops[user].indices == producer &&
+        countElements(ops[producer].shape) <= countElements(ops[user].shape))
+      return true;
+    [[fallthrough]];
   case FusionKind::Movement:
   case FusionKind::Transpose:
+  case FusionKind::ScatterAdd:
     return !hasReduction && users[producer].size() == 1;
   default:
     return true;

@@ -47,7 +47,10 @@ private:
   Value reduce(ReduceOp op);
   Value reshape(ReshapeOp op);
   Value slice(SliceOp op);
+  Value pad(PadOp op);
+  Value spreadOut(PadOp op);
   Value concat(ConcatOp op);
+  Value gather(GatherOp op);
   Value iota(IotaOp op);
 
   Value parallel(RankedTensorType type, ValueRange inputs,
@@ -63,6 +66,11 @@ private:
 
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
+}
+
+static Value splat(OpBuilder &b, Location loc, RankedTensorType type,
+                   Attribute value) {
+  return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, value));
 }
 
 /// A linalg.generic that computes each element of `type` on its own.
@@ -184,11 +192,8 @@ Value BodyLowering::reduce(ReduceOp op) {
   for (auto [dim, iterator] : llvm::enumerate(iterators))
     if (iterator == utils::IteratorType::parallel)
       kept.push_back(b.getAffineDimExpr(dim));
-  Value init = arith::ConstantOp::create(
-      b, loc,
-      DenseElementsAttr::get(
-          to.clone(sumType),
-          Attribute(neutralElement(b, op.getKind(), sumType))));
+  Value init = splat(b, loc, to.clone(sumType),
+                     neutralElement(b, op.getKind(), sumType));
   AffineMap maps[] = {b.getMultiDimIdentityMap(from.getRank()),
                       AffineMap::get(from.getRank(), 0, kept, b.getContext())};
   auto body = [&](OpBuilder &builder, Location at, ValueRange arguments) {
@@ -267,6 +272,99 @@ Value BodyLowering::slice(SliceOp op) {
       attributes(type.getShape()), attributes(op.getStrides()));
 }
 
+/// What stands before and after the operand is put there by concats; so the
+/// operand is still read in contiguous pieces.
+Value BodyLowering::pad(PadOp op) {
+  Value value = op.getOperand();
+  if (llvm::any_of(op.getInterior(), [](int64_t n) { return n != 0; }))
+    value = spreadOut(op);
+  for (int64_t dim = 0; dim < typeOf(value).getRank(); ++dim) {
+    SmallVector<Value> pieces;
+    auto addSplat = [&](int64_t size) {
+      SmallVector<int64_t> shape(typeOf(value).getShape());
+      shape[dim] = size;
+      if (size != 0)
+        pieces.push_back(
+            splat(b, loc, typeOf(value).clone(shape), op.getValue()));
+    };
+    addSplat(op.getLow()[dim]);
+    pieces.push_back(value);
+    addSplat(op.getHigh()[dim]);
+    if (pieces.size() > 1)
+      value = tensor::ConcatOp::create(b, loc, dim, pieces);
+  }
+  return value;
+}
+
+/// The operand with the value between its elements: element `i` of `n + 1`
+/// times as many is one of the operand if `n + 1` divides `i`.
+Value BodyLowering::spreadOut(PadOp op) {
+  SmallVector<int64_t> shape;
+  for (auto [size, between] :
+       llvm::zip_equal(typeOf(op.getOperand()).getShape(), op.getInterior()))
+    shape.push_back(size + std::max<int64_t>(size - 1, 0) * between);
+  return parallel(
+      typeOf(op.getOperand()).clone(shape), {}, {},
+      [&](OpBuilder &builder, Location at, ValueRange) -> Value {
+        SmallVector<Value> source;
+        Value isElement;
+        for (auto [dim, between] : llvm::enumerate(op.getInterior())) {
+          Value place = linalg::IndexOp::create(builder, at, dim);
+          if (between != 0) {
+            Value step =
+                arith::ConstantIndexOp::create(builder, at, between + 1);
+            Value zero = arith::ConstantIndexOp::create(builder, at, 0);
+            Value rest = arith::RemUIOp::create(builder, at, place, step);
+            Value divides = arith::CmpIOp::create(
+                builder, at, arith::CmpIPredicate::eq, rest, zero);
+            isElement = isElement ? arith::AndIOp::create(builder, at,
+                                                          isElement, divides)
+                                  : divides;
+            place = arith::DivUIOp::create(builder, at, place, step);
+          }
+          source.push_back(place);
+        }
+        Value element =
+            tensor::ExtractOp::create(builder, at, op.getOperand(), source);
+        Value between = arith::ConstantOp::create(builder, at, op.getValue());
+        return arith::SelectOp::create(builder, at, isElement, element,
+                                       between);
+      });
+}
+
+/// Reads the operand at the place of the result's element, with the clamped
+/// index along `dim`.
+Value BodyLowering::gather(GatherOp op) {
+  GatherDims dims = op.getGatherDims();
+  RankedTensorType type = op.getType();
+  SmallVector<AffineExpr> indexAt;
+  for (int64_t takenDim : dims.getTakenDimsOfIndices())
+    indexAt.push_back(b.getAffineDimExpr(takenDim));
+  int64_t last = op.getOperand().getType().getDimSize(op.getDim()) - 1;
+  return parallel(
+      type, op.getIndices(),
+      AffineMap::get(type.getRank(), 0, indexAt, b.getContext()),
+      [&](OpBuilder &builder, Location at, ValueRange arguments) -> Value {
+        Type integer = arguments[0].getType();
+        auto number = [&](int64_t n) -> Value {
+          return arith::ConstantOp::create(builder, at,
+                                           b.getIntegerAttr(integer, n));
+        };
+        Value index =
+            arith::MaxSIOp::create(builder, at, arguments[0], number(0));
+        index = arith::MinSIOp::create(builder, at, index, number(last));
+        index = arith::IndexCastOp::create(builder, at, builder.getIndexType(),
+                                           index);
+        SmallVector<Value> source;
+        for (int64_t dim = 0; dim < dims.tableRank; ++dim)
+          source.push_back(dim == dims.dim
+                               ? index
+                               : Value(linalg::IndexOp::create(
+                                     builder, at, dims.getTakenDim(dim))));
+        return tensor::ExtractOp::create(builder, at, op.getOperand(), source);
+      });
+}
+
 Value BodyLowering::concat(ConcatOp op) {
   return tensor::ConcatOp::create(b, loc, op.getResult().getType(), op.getDim(),
                                   op.getOperands());
@@ -295,7 +393,9 @@ LogicalResult BodyLowering::lower(Operation *op) {
                     .Case([&](ReduceOp op) { return reduce(op); })
                     .Case([&](ReshapeOp op) { return reshape(op); })
                     .Case([&](SliceOp op) { return slice(op); })
+                    .Case([&](PadOp op) { return pad(op); })
                     .Case([&](ConcatOp op) { return concat(op); })
+                    .Case([&](GatherOp op) { return gather(op); })
                     .Case([&](IotaOp op) { return iota(op); })
                     .Default([&](Operation *op) {
                       return OpTrait::hasElementwiseMappableTraits(op)
@@ -312,7 +412,7 @@ LogicalResult BodyLowering::lower(Operation *op) {
 
 /// What is in a kernel body and stays.
 static bool isLowered(Operation *op) {
-  return isa<arith::ConstantOp, func::ReturnOp>(op) ||
+  return isa<arith::ConstantOp, ScatterAddOp, func::ReturnOp>(op) ||
          isa<tensor::TensorDialect, linalg::LinalgDialect>(op->getDialect()) ||
          llvm::none_of(op->getResultTypes(),
                        [](Type type) { return isa<ShapedType>(type); });

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -60,6 +61,8 @@ static int64_t countKernelFlops(func::FuncOp kernel) {
     }
     if (auto reduce = dyn_cast<ReduceOp>(op))
       flops += reduce.getOperand().getType().getNumElements();
+    if (auto scatter = dyn_cast<ScatterAddOp>(op))
+      flops += scatter.getUpdates().getType().getNumElements();
     if (op->getNumResults() == 1)
       if (auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType()))
         flops += flopsPerElement(op) * type.getNumElements();
@@ -86,10 +89,48 @@ static int64_t tensorBytes(Type type) {
   return shaped ? byteSize(shaped) : 0;
 }
 
+/// The bytes that a use of a kernel's argument reads, where it looks single
+/// elements up; nothing where it may read all.
+static std::optional<int64_t> bytesLookedUp(OpOperand &use) {
+  int64_t element = byteSize(cast<ShapedType>(use.get().getType()).clone({1}));
+  if (auto gather = dyn_cast<GatherOp>(use.getOwner());
+      gather && use.getOperandNumber() == 0)
+    return byteSize(gather.getType());
+  auto nest = dyn_cast_or_null<linalg::GenericOp>(
+      isa<tensor::ExtractOp>(use.getOwner()) ? use.getOwner()->getParentOp()
+                                             : nullptr);
+  if (!nest)
+    return std::nullopt;
+  int64_t iterations = 1;
+  for (int64_t range : nest.getStaticLoopRanges())
+    iterations *= range;
+  return iterations * element;
+}
+
+/// The bytes of a table that are not read, because a kernel only looks some
+/// elements of it up.
+static int64_t countBytesLeftAlone(LaunchOp launch) {
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      launch, launch.getKernelAttr());
+  if (!kernel || kernel.isExternal())
+    return 0;
+  int64_t leftAlone = 0;
+  for (unsigned index = 0; index < launch.getOperands().size(); ++index) {
+    BlockArgument argument = kernel.getArgument(index);
+    int64_t all = tensorBytes(argument.getType()), read = 0;
+    for (OpOperand &use : argument.getUses())
+      read += bytesLookedUp(use).value_or(all);
+    leftAlone += std::max<int64_t>(all - read, 0);
+  }
+  return leftAlone;
+}
+
 int64_t countBytes(Operation *op) {
   if (isa<BarrierOp, ReshapeOp, WaitOp, arith::ConstantOp>(op))
     return 0;
   int64_t bytes = 0;
+  if (auto launch = dyn_cast<LaunchOp>(op))
+    bytes -= countBytesLeftAlone(launch);
   for (Type type : op->getOperandTypes())
     bytes += tensorBytes(type);
   for (Type type : op->getResultTypes())

@@ -147,16 +147,17 @@ Program ProgramGenerator::generate() {
       Element::BF16, Element::I32, Element::I32, Element::I8};
   if (!random.oneIn(3))
     newArgument(randomShape(), random.pick(elements));
-  const size_t count = static_cast<size_t>(random.between(3, 12));
+  const size_t count = static_cast<size_t>(random.between(3, 15));
   for (int tries = 0; program.steps.size() < count && tries < 200; ++tries)
     addSomething();
   addResults();
   program.removeUnused();
   return std::move(program);
 }
+
 void ProgramGenerator::addSomething() {
   const int x = anyValue();
-  switch (random.below(22)) {
+  switch (random.below(26)) {
   case 0:
   case 1:
   case 2:
@@ -186,9 +187,17 @@ void ProgramGenerator::addSomething() {
   case 16:
     return addFunction(x);
   case 17:
-    return random.oneIn(2) ? addConversion(x) : addIntegerToFloat(x);
+    return addConversion(x);
   case 18:
     return random.oneIn(2) ? addShift(x) : addComparison(x);
+  case 19:
+    return addPad(x);
+  case 20:
+    return addGather(x);
+  case 21:
+    return addScatterAdd(x);
+  case 22:
+    return addIntegerToFloat(x);
   default:
     return addElementwise(x);
   }

@@ -58,6 +58,12 @@ private:
   void addIota();
   void addConstraint(int x);
 
+  // Ops that move data to indexed places
+  void addPad(int x);
+  int addIndices(sharding::Shape indexShape, int64_t size);
+  void addGather(int x);
+  void addScatterAdd(int x);
+
   // Products and reductions
   void addReduce(int x);
   int addDot(int lhs, int rhs, llvm::ArrayRef<int64_t> lhsBatch,

@@ -143,3 +143,56 @@ func.func @views(%x: tensor<2x2x8xf32>) -> tensor<4x8xf32> {
       : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   return %y : tensor<4x8xf32>
 }
+
+// -----
+
+// Indices are computed where they are used, though a mask uses them as well.
+
+// CHECK-LABEL: func.func @masked_lookup
+// CHECK-NEXT:    %[[R:.*]] = weft.launch @kernel_0(
+// CHECK-NEXT:    return %[[R]]
+func.func @masked_lookup(%t: tensor<50x8xf32>, %i: tensor<4xi32>) -> tensor<4x8xf32> {
+  %first = arith.constant dense<25> : tensor<4xi32>
+  %none = arith.constant dense<0.0> : tensor<4x8xf32>
+  %at = arith.subi %i, %first : tensor<4xi32>
+  %here = arith.cmpi ult, %at, %first : tensor<4xi32>
+  %rows = weft.gather %t, %at dim = 0 : (tensor<50x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
+  %heres = weft.broadcast %here dims = [0] : tensor<4xi1> -> tensor<4x8xi1>
+  %r = arith.select %heres, %rows, %none : tensor<4x8xi1>, tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
+// -----
+
+// What is added up is computed in place; who needs the sums waits for all.
+
+// CHECK-LABEL: func.func @scatter_then_update
+// CHECK:         %[[SUM:.*]] = weft.launch @kernel_0(
+// CHECK-NEXT:    weft.launch @kernel_1({{.*}}%[[SUM]]
+// CHECK-LABEL: func.func private @kernel_0
+// CHECK:         arith.mulf
+// CHECK-NEXT:    weft.scatter_add
+// CHECK-NEXT:    return
+// CHECK-LABEL: func.func private @kernel_1
+// CHECK:         arith.subf
+func.func @scatter_then_update(%w: tensor<50x8xf32>, %u: tensor<4x8xf32>,
+                               %i: tensor<4xi32>) -> tensor<50x8xf32> {
+  %d = arith.mulf %u, %u : tensor<4x8xf32>
+  %s = weft.scatter_add %d, %i dim = 0 : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<50x8xf32>
+  %n = arith.subf %w, %s : tensor<50x8xf32>
+  return %n : tensor<50x8xf32>
+}
+
+// -----
+
+// Sums of bf16 lie in memory as f32 until they are complete.
+
+// CHECK-LABEL: func.func @scatter_bf16
+// CHECK:         weft.launch @kernel_0(%{{.*}}) : (tensor<4x8xbf16>, tensor<4xi32>) -> tensor<50x8xf32>
+// CHECK-NEXT:    weft.launch @kernel_1(%{{.*}}) : (tensor<50x8xf32>) -> tensor<50x8xbf16>
+// CHECK:         arith.extf
+// CHECK:         arith.truncf
+func.func @scatter_bf16(%u: tensor<4x8xbf16>, %i: tensor<4xi32>) -> tensor<50x8xbf16> {
+  %s = weft.scatter_add %u, %i dim = 0 : (tensor<4x8xbf16>, tensor<4xi32>) -> tensor<50x8xbf16>
+  return %s : tensor<50x8xbf16>
+}

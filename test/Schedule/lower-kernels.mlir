@@ -124,3 +124,66 @@ func.func @entry(%x: tensor<8x4xf32>) -> tensor<4x8xf32> {
   %t = weft.transpose %x dims = [1, 0] : tensor<8x4xf32> -> tensor<4x8xf32>
   return %t : tensor<4x8xf32>
 }
+
+// -----
+
+// A gather is a loop that looks elements up, at clamped indices.
+
+// CHECK-DAG: #[[ROWS:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-LABEL: func.func private @embedding
+// CHECK-SAME:      (%[[T:.*]]: tensor<50x8xf32>, %[[I:.*]]: tensor<4x3xi32>)
+// CHECK:         linalg.generic {indexing_maps = [#[[ROWS]],
+// CHECK-SAME:        ins(%[[I]]
+// CHECK-DAG:       %[[LOW:.*]] = arith.maxsi
+// CHECK-DAG:       %[[IN:.*]] = arith.minsi %[[LOW]], %{{.*}} : i32
+// CHECK-DAG:       %[[ROW:.*]] = arith.index_cast %[[IN]]
+// CHECK-DAG:       %[[COLUMN:.*]] = linalg.index 2
+// CHECK:           tensor.extract %[[T]][%[[ROW]], %[[COLUMN]]]
+// CHECK:           arith.negf
+// CHECK-NOT:     linalg.generic
+func.func private @embedding(%t: tensor<50x8xf32>, %i: tensor<4x3xi32>)
+    -> tensor<4x3x8xf32> attributes {weft.kernel} {
+  %r = weft.gather %t, %i dim = 0
+      : (tensor<50x8xf32>, tensor<4x3xi32>) -> tensor<4x3x8xf32>
+  %n = arith.negf %r : tensor<4x3x8xf32>
+  return %n : tensor<4x3x8xf32>
+}
+
+// -----
+
+// Padding before and behind is concatenated; between elements it is chosen
+// element by element.
+
+// CHECK-LABEL: func.func private @pads
+// CHECK-DAG:     %[[BEFORE:.*]] = arith.constant dense<1.000000e+00> : tensor<4x1xf32>
+// CHECK-DAG:     %[[BEHIND:.*]] = arith.constant dense<1.000000e+00> : tensor<4x2xf32>
+// CHECK:         %[[Y:.*]] = tensor.concat dim(1) %[[BEFORE]], %{{.*}}, %[[BEHIND]] :
+// CHECK:         %[[Z:.*]] = linalg.generic
+// CHECK:           arith.remui
+// CHECK:           arith.divui
+// CHECK:           tensor.extract
+// CHECK:           arith.select
+// CHECK:         return %[[Y]], %[[Z]]
+func.func private @pads(%x: tensor<4x8xf32>) -> (tensor<4x11xf32>, tensor<10x8xf32>)
+    attributes {weft.kernel} {
+  %y = weft.pad %x low = [0, 1] high = [0, 2] interior = [0, 0] value = 1.0 : f32
+      : tensor<4x8xf32> -> tensor<4x11xf32>
+  %z = weft.pad %x low = [0, 0] high = [0, 0] interior = [2, 0] value = 1.0 : f32
+      : tensor<4x8xf32> -> tensor<10x8xf32>
+  return %y, %z : tensor<4x11xf32>, tensor<10x8xf32>
+}
+
+// -----
+
+// Code generation knows scatter_add.
+
+// CHECK-LABEL: func.func private @embedding_gradient
+// CHECK:         %[[U:.*]] = linalg.generic
+// CHECK:         weft.scatter_add %[[U]]
+func.func private @embedding_gradient(%u: tensor<4x3x8xf32>, %i: tensor<4x3xi32>)
+    -> tensor<50x8xf32> attributes {weft.kernel} {
+  %n = arith.negf %u : tensor<4x3x8xf32>
+  %s = weft.scatter_add %n, %i dim = 0
+      : (tensor<4x3x8xf32>, tensor<4x3xi32>) -> tensor<50x8xf32>
+  return %s : tensor<50x8xf32>
+}

@@ -31,6 +31,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace weft {
@@ -46,6 +47,11 @@ enum class FusionKind {
   RowBroadcast,
   /// Reads its operand at other places: other broadcasts, slices, concats.
   Movement,
+  /// Movement to places that its second operand, the indices, names.
+  Gather,
+  /// Adds elements up at the places that its second operand names: complete
+  /// only when all elements have been walked.
+  ScatterAdd,
   /// Movement that exchanges the last dimension (a transpose).
   Transpose,
   /// The same elements in another shape.
@@ -64,6 +70,8 @@ struct FusionOp {
   int64_t bytes = 0;
   /// A barrier that other devices wait for.
   bool isCollective = false;
+  /// Gather: the operation that produces the indices, if one does.
+  std::optional<unsigned> indices = {};
   /// Reductions: shape of the operand, and the dimensions reduced.
   llvm::SmallVector<int64_t> operandShape;
   llvm::SmallVector<int64_t> reducedDims;

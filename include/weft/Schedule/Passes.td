@@ -63,8 +63,9 @@ def FuseKernels : Pass<"weft-fuse-kernels", "::mlir::ModuleOp"> {
     private function marked `weft.kernel`, together with the ops that it can be
     computed with in one walk over memory, and call it with `weft.launch`.
     Reductions over trailing dimensions stay inside of a kernel (a softmax is
-    one); those over leading dimensions end it. What feeds a collective is not
-    held up by work that does not. Constants, counters and positions are
+    one); those over leading dimensions and `weft.scatter_add` end it. What
+    feeds a collective is not held up by work that does not. A scatter_add of
+    bf16 is formed in f32 and rounded once. Constants, counters and positions are
     computed anew in each kernel. Equal kernels become one function.
 
     **Leaves** launches, GEMMs, collectives, and, free of cost, reshapes between
@@ -88,11 +89,13 @@ def LowerKernels : Pass<"weft-lower-kernels", "::mlir::ModuleOp"> {
   let description = [{
     **Needs** kernel functions of element-wise ops and tensor ops.
 
-    **Does** write each op as a `linalg.generic`, a slice or a reshape of the
-    tensor dialect, and compute element-wise ops inside of their only consumer.
-    Sums of bf16 are formed in f32.
+    **Does** write each op as a `linalg.generic`, a slice, a concat or a reshape
+    of the tensor dialect, and compute element-wise ops inside of their only
+    consumer. A gather is a loop that reads one tensor at indices that it takes
+    from another (`tensor.extract`). Sums of bf16 are formed in f32.
 
-    **Leaves** kernels that `compileKernels` takes; other functions untouched.
+    **Leaves** kernels that `compileKernels` takes, in which `weft.scatter_add`
+    is left: it has no form in linalg. Other functions untouched.
 
     **Example** `test/Schedule/lower-kernels.mlir`.
   }];

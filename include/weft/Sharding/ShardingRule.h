@@ -44,6 +44,9 @@ enum class OpCategory : uint8_t {
   DataFlow,
   Broadcast,
   DynamicSlice,
+  /// gather and scatter_add: elements are looked up in a table, or added to
+  /// one, that is not walked.
+  Lookup,
   Other,
 };
 

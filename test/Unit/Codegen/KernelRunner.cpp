@@ -7,6 +7,8 @@
 
 #include "KernelRunner.h"
 
+#include "weft/IR/WeftDialect.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -43,7 +45,7 @@ KernelRunner::KernelRunner(const std::string &text, std::string cpu,
                            InPlace inPlace) {
   context.loadDialect<mlir::func::FuncDialect, mlir::arith::ArithDialect,
                       mlir::math::MathDialect, mlir::linalg::LinalgDialect,
-                      mlir::tensor::TensorDialect>();
+                      mlir::tensor::TensorDialect, weft::WeftDialect>();
   context.allowUnregisteredDialects();
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
     diagnostics += d.str() + "\n";

@@ -106,6 +106,36 @@ TEST(KernelFusion, LossOverRowsJoinsTheSoftmax) {
     EXPECT_EQ(group[e], group[op]) << op;
 }
 
+/// An index is cheap to compute again; the table is not.
+TEST(KernelFusion, GatherComputesIndicesButNotSharedTables) {
+  Program p;
+  unsigned index = p.elementwise({}, {4});
+  unsigned at = p.elementwise({index}, {4});
+  unsigned x = p.elementwise({}, {9, 8});
+  unsigned table = p.elementwise({x}, {9, 8});
+  unsigned rows = p.add(FusionKind::Gather, {table, at}, {4, 8});
+  p.ops[rows].indices = at;
+  unsigned mask = p.add(FusionKind::RowBroadcast, {at}, {4, 8});
+  unsigned masked = p.elementwise({rows, mask}, {4, 8});
+  unsigned other = p.elementwise({table}, {9, 8});
+  auto group = p.groups();
+  for (unsigned op : {at, mask, masked})
+    EXPECT_EQ(group[rows], group[op]) << op;
+  EXPECT_NE(group[rows], group[table]);
+  EXPECT_EQ(group[table], group[other]);
+}
+
+TEST(KernelFusion, ScatterEndsAKernel) {
+  Program p;
+  unsigned x = p.elementwise({}, {4, 8});
+  unsigned updates = p.elementwise({x}, {4, 8});
+  unsigned sums = p.add(FusionKind::ScatterAdd, {updates}, {9, 8});
+  unsigned update = p.elementwise({sums}, {9, 8});
+  auto group = p.groups();
+  EXPECT_EQ(group[updates], group[sums]);
+  EXPECT_NE(group[sums], group[update]);
+}
+
 /// a -> b -> c with b in a kernel of its own: joining a and c would make each
 /// wait for the other.
 TEST(KernelFusion, NoDetour) {

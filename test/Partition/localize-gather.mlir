@@ -1,0 +1,125 @@
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: shard-opt %s --weft-insert-reshards --weft-localize --weft-verify-form=form=spmd --split-input-file | FileCheck %s
+
+weft.mesh @mesh = <["data"=2, "model"=4]>
+
+// Rows of a table split by rows: a device looks up what it holds, and offers
+// zeros for the rest; what moves are the rows taken, not the table.
+// CHECK-LABEL: func.func @embedding
+// CHECK-SAME:      %[[T:.*]]: tensor<2500x64xf32> {{.*}}, %[[I:.*]]: tensor<2x3xi32>
+// CHECK:         %[[ZERO:.*]] = arith.constant dense<0> : tensor<2x3xi32>
+// CHECK-NEXT:    %[[LOW:.*]] = arith.maxsi %[[I]], %[[ZERO]]
+// CHECK-NEXT:    %[[LAST:.*]] = arith.constant dense<9999> : tensor<2x3xi32>
+// CHECK-NEXT:    %[[IN:.*]] = arith.minsi %[[LOW]], %[[LAST]]
+// CHECK:         weft.position over <@mesh, {"model"}>
+// CHECK:         %[[FIRST:.*]] = weft.broadcast %{{.*}} dims = [] : tensor<i32> -> tensor<2x3xi32>
+// CHECK-NEXT:    %[[AT:.*]] = arith.subi %[[IN]], %[[FIRST]] : tensor<2x3xi32>
+// CHECK:         %[[SIZE:.*]] = arith.constant dense<2500> : tensor<2x3xi32>
+// CHECK-NEXT:    %[[HERE:.*]] = arith.cmpi ult, %[[AT]], %[[SIZE]]
+// CHECK-NEXT:    %[[ROWS:.*]] = weft.gather %[[T]], %[[AT]] dim = 0 : (tensor<2500x64xf32>, tensor<2x3xi32>) -> tensor<2x3x64xf32>
+// CHECK-NEXT:    %[[HERES:.*]] = weft.broadcast %[[HERE]] dims = [0, 1] : tensor<2x3xi1> -> tensor<2x3x64xi1>
+// CHECK:         %[[TERM:.*]] = arith.select %[[HERES]], %[[ROWS]], %{{.*}}
+// CHECK-NEXT:    weft.all_reduce sum %[[TERM]] over <@mesh, {"model"}>
+func.func @embedding(
+    %t: tensor<10000x64xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>},
+    %i: tensor<4x3xi32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>})
+    -> (tensor<4x3x64xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}, {}]>}) {
+  %r = weft.gather %t, %i dim = 0 {weft.shardings = [#weft.sharding<@mesh, [{"data"}, {}, {}]>]}
+      : (tensor<10000x64xf32>, tensor<4x3xi32>) -> tensor<4x3x64xf32>
+  return %r : tensor<4x3x64xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["a"=2]>
+
+// What is known of each index is brought into the order of what is taken.
+// CHECK-LABEL: func.func @batching_in_another_order
+// CHECK:         weft.gather %{{.*}}, %{{.*}} dim = 1 batching = [2, 0] x [2, 1] : (tensor<4x500x8xf32>, tensor<3x4x8xi64>) -> tensor<4x3x8xf32>
+// CHECK-NEXT:    %[[ORDERED:.*]] = weft.transpose %{{.*}} dims = [1, 0, 2] : tensor<3x4x8xi1> -> tensor<4x3x8xi1>
+// CHECK-NEXT:    %[[HERE:.*]] = weft.broadcast %[[ORDERED]] dims = [0, 1, 2] : tensor<4x3x8xi1> -> tensor<4x3x8xi1>
+// CHECK:         arith.select %[[HERE]]
+// CHECK:         weft.all_reduce
+func.func @batching_in_another_order(
+    %t: tensor<4x1000x8xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"a"}, {}]>},
+    %i: tensor<3x4x8xi64>) -> tensor<4x3x8xf32> {
+  %r = weft.gather %t, %i dim = 1 batching = [2, 0] x [2, 1]
+      : (tensor<4x1000x8xf32>, tensor<3x4x8xi64>) -> tensor<4x3x8xf32>
+  return %r : tensor<4x3x8xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["a"=2]>
+
+// A table that is smaller than what is taken is gathered instead.
+// CHECK-LABEL: func.func @small_table
+// CHECK:         %[[T:.*]] = weft.all_gather %{{.*}} dim = 0
+// CHECK-NEXT:    weft.gather %[[T]], %{{.*}} dim = 0
+// CHECK-NEXT:    return
+func.func @small_table(
+    %t: tensor<4x8xf32> {weft.sharding = #weft.sharding<@mesh, [{"a"}, {}]>},
+    %i: tensor<1000xi32>) -> tensor<1000x8xf32> {
+  %r = weft.gather %t, %i dim = 0 : (tensor<4x8xf32>, tensor<1000xi32>) -> tensor<1000x8xf32>
+  return %r : tensor<1000x8xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["data"=2, "model"=4]>
+
+// The gradient of the table: devices have terms for their part of the batch,
+// and drop what belongs to the rows of others.
+// CHECK-LABEL: func.func @embedding_gradient
+// CHECK-SAME:      %[[U:.*]]: tensor<2x3x64xf32> {{.*}}, %[[I:.*]]: tensor<2x3xi32>
+// CHECK:         weft.position over <@mesh, {"model"}>
+// CHECK:         %[[AT:.*]] = arith.subi %[[I]], %{{.*}}
+// CHECK-NEXT:    %[[TERM:.*]] = weft.scatter_add %[[U]], %[[AT]] dim = 0 : (tensor<2x3x64xf32>, tensor<2x3xi32>) -> tensor<2500x64xf32>
+// CHECK-NEXT:    weft.all_reduce sum %[[TERM]] over <@mesh, {"data"}>
+func.func @embedding_gradient(
+    %u: tensor<4x3x64xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}, {}]>},
+    %i: tensor<4x3xi32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>})
+    -> (tensor<10000x64xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>}) {
+  %r = weft.scatter_add %u, %i dim = 0 {weft.shardings = [#weft.sharding<@mesh, [{"model"}, {}]>]}
+      : (tensor<4x3x64xf32>, tensor<4x3xi32>) -> tensor<10000x64xf32>
+  return %r : tensor<10000x64xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["a"=2]>
+
+// A split batching dimension needs nothing of other devices.
+// CHECK-LABEL: func.func @take_along_axis
+// CHECK:         weft.gather %{{.*}}, %{{.*}} dim = 1 batching = [0] x [0] : (tensor<4x50xf32>, tensor<4xi32>) -> tensor<4xf32>
+// CHECK-NEXT:    weft.scatter_add %{{.*}}, %{{.*}} dim = 1 batching = [0] x [0] : (tensor<4xf32>, tensor<4xi32>) -> tensor<4x50xf32>
+// CHECK-NEXT:    return
+func.func @take_along_axis(
+    %x: tensor<8x50xf32> {weft.sharding = #weft.sharding<@mesh, [{"a"}, {}]>},
+    %i: tensor<8xi32> {weft.sharding = #weft.sharding<@mesh, [{"a"}]>})
+    -> (tensor<8x50xf32> {weft.sharding = #weft.sharding<@mesh, [{"a"}, {}]>}) {
+  %r = weft.gather %x, %i dim = 1 batching = [0] x [0] {weft.shardings = [#weft.sharding<@mesh, [{"a"}]>]}
+      : (tensor<8x50xf32>, tensor<8xi32>) -> tensor<8xf32>
+  %s = weft.scatter_add %r, %i dim = 1 batching = [0] x [0] {weft.shardings = [#weft.sharding<@mesh, [{"a"}, {}]>]}
+      : (tensor<8xf32>, tensor<8xi32>) -> tensor<8x50xf32>
+  return %s : tensor<8x50xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["a"=2]>
+
+// Terms of a table pass through, those of indices are reduced first.
+// CHECK-LABEL: func.func @terms
+// CHECK:         %[[I:.*]] = weft.all_reduce sum %{{.*}} over <@mesh, {"a"}> {{.*}} : tensor<4xi32>
+// CHECK-NEXT:    %[[R:.*]] = weft.gather %{{.*}}, %[[I]] dim = 0
+// CHECK-NEXT:    weft.all_reduce sum %[[R]] over <@mesh, {"a"}> {{.*}} : tensor<4xf32>
+func.func @terms(
+    %t: tensor<1000xf32> {weft.sharding = #weft.sharding<@mesh, [{}], unreduced={"a"}>},
+    %i: tensor<4xi32> {weft.sharding = #weft.sharding<@mesh, [{}], unreduced={"a"}>})
+    -> tensor<4xf32> {
+  %r = weft.gather %t, %i dim = 0 : (tensor<1000xf32>, tensor<4xi32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
