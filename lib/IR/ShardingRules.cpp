@@ -133,10 +133,12 @@ Linearity ReduceOp::getLinearity() {
 //===----------------------------------------------------------------------===//
 
 /// Rule of an op that changes the size of some dimensions and keeps the others.
-/// A dimension that changes has a factor on each side: shards of the result do
-/// not lie in the same shards of the operand.
-static ShardingRule resizeRule(Operation *op) {
-  ShardingRule rule = startFromResult(op, OpCategory::Other);
+/// A dimension that changes has a factor on each side, the operand's of the
+/// kind given: shards of the result do not lie in the same shards of the
+/// operand.
+static ShardingRule resizeRule(Operation *op, OpCategory category,
+                               FactorKind kind) {
+  ShardingRule rule = startFromResult(op, category);
   auto operand = cast<RankedTensorType>(op->getOperand(0).getType());
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
   for (int64_t dim = 0; dim < operand.getRank(); ++dim) {
@@ -144,18 +146,31 @@ static ShardingRule resizeRule(Operation *op) {
     int32_t factor = dim;
     if (size != result.getDimSize(dim)) {
       rule.factors[factor].kind = FactorKind::Permutation;
-      factor = rule.addFactor(size, FactorKind::Permutation);
+      factor = rule.addFactor(size, kind);
     }
     rule.operands[0][dim] = {factor};
   }
   return rule;
 }
 
-ShardingRule SliceOp::getShardingRule() { return resizeRule(*this); }
+/// The kind of an operand's dimension of which elements are looked up: a device
+/// that holds a part of it has zeros to offer for the others, which make a sum.
+/// Elements of type i1 have none.
+static FactorKind lookedUp(RankedTensorType operand) {
+  return operand.getElementType().isInteger(1) ? FactorKind::NeedReplication
+                                               : FactorKind::Reduction;
+}
+
+ShardingRule SliceOp::getShardingRule() {
+  return resizeRule(*this, OpCategory::Lookup,
+                    lookedUp(getOperand().getType()));
+}
 
 Linearity SliceOp::getLinearity() { return Linearity::Linear; }
 
-ShardingRule PadOp::getShardingRule() { return resizeRule(*this); }
+ShardingRule PadOp::getShardingRule() {
+  return resizeRule(*this, OpCategory::Other, FactorKind::Permutation);
+}
 
 /// A sum over devices would have the value as often as there are devices.
 Linearity PadOp::getLinearity() {
@@ -199,20 +214,14 @@ static TensorFactors factorsOfIndices(const GatherDims &dims,
   return indices;
 }
 
-/// A device that holds a part of the indexed dimension has zeros to offer for
-/// indices outside of it: the dimension is a reduction factor. Elements of type
-/// i1 have no sum.
 ShardingRule GatherOp::getShardingRule() {
   ShardingRule rule = startFromResult(*this, OpCategory::Lookup);
   GatherDims dims = getGatherDims();
   RankedTensorType table = getOperand().getType();
-  FactorKind indexed = table.getElementType().isInteger(1)
-                           ? FactorKind::NeedReplication
-                           : FactorKind::Reduction;
   for (int64_t dim = 0; dim < table.getRank(); ++dim)
     rule.operands[0][dim] =
         dim == dims.dim
-            ? DimFactors{rule.addFactor(table.getDimSize(dim), indexed)}
+            ? DimFactors{rule.addFactor(table.getDimSize(dim), lookedUp(table))}
             : rule.results[0][dims.getTakenDim(dim)];
   rule.operands[1] = factorsOfIndices(dims, rule.results[0]);
   return rule;

@@ -53,7 +53,7 @@ std::vector<int64_t> OpQuestion::key() const {
   addFactors(key, rule.results);
   for (const Operand &operand : operands) {
     key.insert(key.end(), {elementBytes(operand.type), operand.declared,
-                           operand.isOnlyUse});
+                           operand.isOnlyUse, operand.sharers});
     key.insert(key.end(), operand.versions.begin(), operand.versions.end());
     key.push_back(-3);
   }
@@ -374,7 +374,7 @@ double Chooser::price(const Choice &choice) {
     double least = std::numeric_limits<double>::infinity();
     for (Id version : operand.versions)
       least = std::min(least, prices.seconds(version, need, operand.type));
-    total += least;
+    total += least / static_cast<double>(operand.sharers);
   }
   for (auto [index, result] : llvm::enumerate(question.results))
     total +=

@@ -37,6 +37,10 @@ struct OpQuestion {
     llvm::SmallVector<Id, 2> versions;
     /// The op is the only one to use the value.
     bool isOnlyUse = false;
+    /// Ops of the same kind that use the value, this one included: what is
+    /// resharded for one is there for the others (the slices of a fused
+    /// projection).
+    int64_t sharers = 1;
   };
   struct Result {
     mlir::RankedTensorType type;

@@ -172,6 +172,14 @@ void Inserter::provide(OpOperand &use, Id need) {
 // Ops
 //===----------------------------------------------------------------------===//
 
+/// Slices that use the value, if the op is one.
+static int64_t countSlices(Operation *op, Value value) {
+  if (!isa<SliceOp>(op))
+    return 1;
+  return llvm::count_if(value.getUsers(),
+                        [](Operation *user) { return isa<SliceOp>(user); });
+}
+
 OpQuestion Inserter::askAbout(ShardingRuleOpInterface op) {
   OpQuestion question;
   question.rule = op.getShardingRule();
@@ -182,6 +190,7 @@ OpQuestion Inserter::askAbout(ShardingRuleOpInterface op) {
     operand.type = typeOf(value);
     operand.declared = declaredOf(value);
     operand.isOnlyUse = group.numUses == 1;
+    operand.sharers = countSlices(op, value);
     for (const Versions::Version &version : group.all)
       operand.versions.push_back(version.sharding);
   }

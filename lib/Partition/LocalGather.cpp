@@ -50,37 +50,94 @@ static Value spreadOverTaken(OpBuilder &builder, Value perIndex,
   return BroadcastOp::create(builder, loc, type, perIndex, places);
 }
 
+/// What a gather at `indices`, all within the whole dimension, takes from the
+/// own part, and zeros for what it does not have.
+static Value takeFromPart(OpBuilder &builder, Value part, Value indices,
+                          const GatherDims &dims, ArrayRef<AxisRef> axes,
+                          const MeshContext &context) {
+  Location loc = indices.getLoc();
+  int64_t size = cast<RankedTensorType>(part.getType()).getDimSize(dims.dim);
+  indices = countFromPart(builder, indices, size, axes, context);
+  // An index before the part is, as an unsigned number, behind it.
+  Value isHere =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, indices,
+                            createNumber(builder, indices, size));
+  auto taken = GatherOp::create(builder, loc, part, indices, dims.dim,
+                                dims.tableBatching, dims.indicesBatching);
+  isHere = spreadOverTaken(builder, isHere, dims.getTakenDimsOfIndices(),
+                           taken.getType().getShape());
+  Value nothing = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(taken.getType()));
+  return arith::SelectOp::create(builder, loc, isHere, taken, nothing);
+}
+
+static Value replace(Operation *op, Value by) {
+  op->getResult(0).replaceAllUsesWith(by);
+  op->erase();
+  return by;
+}
+
 /// The index is clamped to the whole dimension before it is made local, so that
 /// exactly one device has the element.
-Value weft::localizeGather(GatherOp op, RankedTensorType local,
-                           RankedTensorType global, ArrayRef<AxisRef> axes,
-                           const MeshContext &context) {
+Value weft::localizeGather(GatherOp op, RankedTensorType global,
+                           ArrayRef<AxisRef> axes, const MeshContext &context) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
-  int64_t size = op.getOperand().getType().getDimSize(op.getDim());
   Value indices = op.getIndices();
   indices = arith::MaxSIOp::create(builder, loc, indices,
                                    createNumber(builder, indices, 0));
   indices = arith::MinSIOp::create(
       builder, loc, indices,
       createNumber(builder, indices, global.getDimSize(op.getDim()) - 1));
-  indices = countFromPart(builder, indices, size, axes, context);
-  // An index before the part is, as an unsigned number, behind it.
-  Value isHere =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, indices,
-                            createNumber(builder, indices, size));
-  Value taken =
-      GatherOp::create(builder, loc, op.getOperand(), indices, op.getDim(),
-                       op.getOperandBatching(), op.getIndicesBatching());
-  isHere = spreadOverTaken(builder, isHere,
-                           op.getGatherDims().getTakenDimsOfIndices(),
-                           local.getShape());
-  Value nothing =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(local));
-  Value term = arith::SelectOp::create(builder, loc, isHere, taken, nothing);
-  op.getResult().replaceAllUsesWith(term);
-  op.erase();
-  return term;
+  return replace(op, takeFromPart(builder, op.getOperand(), indices,
+                                  op.getGatherDims(), axes, context));
+}
+
+/// The places of a slice along one dimension: `start`, `start + stride`, ...
+static Value createPlaces(OpBuilder &builder, Location loc, int64_t start,
+                          int64_t stride, int64_t count) {
+  bool isWide = start + stride * count > std::numeric_limits<int32_t>::max();
+  auto type = RankedTensorType::get({count}, isWide ? builder.getI64Type()
+                                                    : builder.getI32Type());
+  Value places = IotaOp::create(builder, loc, type, 0);
+  if (stride != 1)
+    places = arith::MulIOp::create(builder, loc, places,
+                                   createNumber(builder, places, stride));
+  if (start != 0)
+    places = arith::AddIOp::create(builder, loc, places,
+                                   createNumber(builder, places, start));
+  return places;
+}
+
+/// The other dimensions are cut first: less is looked up.
+Value weft::localizeSplitSlice(SliceOp op, RankedTensorType global,
+                               ArrayRef<sharding::AxisList> split,
+                               const MeshContext &context) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value value = op.getOperand();
+  ArrayRef<int64_t> held = op.getOperand().getType().getShape();
+  RankedTensorType wanted = op.getType();
+  SmallVector<int64_t> starts(op.getStarts()), limits(op.getLimits()),
+      strides(op.getStrides());
+  for (int64_t dim = 0; dim < global.getRank(); ++dim)
+    if (!split[dim].empty() || wanted.getDimSize(dim) == global.getDimSize(dim))
+      std::tie(starts[dim], limits[dim], strides[dim]) =
+          std::tuple(int64_t(0), held[dim], int64_t(1));
+  auto cut = SliceOp::create(builder, loc, value, starts, limits, strides);
+  if (cut.getType() == value.getType())
+    cut.erase();
+  else
+    value = cut;
+  for (int64_t dim = 0; dim < global.getRank(); ++dim) {
+    if (split[dim].empty())
+      continue;
+    Value places = createPlaces(builder, loc, op.getStarts()[dim],
+                                op.getStrides()[dim], wanted.getDimSize(dim));
+    GatherDims dims{dim, global.getRank(), /*indicesRank=*/1, {}, {}};
+    value = takeFromPart(builder, value, places, dims, split[dim], context);
+  }
+  return replace(op, value);
 }
 
 /// An index so far below zero that the difference wraps around ends behind the

@@ -84,6 +84,9 @@ private:
   ShardingAttr shardingOf(Value value);
   /// Axes that split a dimension of a value that has its local type already.
   sharding::AxisList axesOf(Value localized, int64_t dim);
+  /// For each dimension that the slice does not take whole the axes that split
+  /// the operand.
+  SmallVector<sharding::AxisList> axesCut(SliceOp slice);
 
   MeshContext context;
   Plans plans;
@@ -110,6 +113,18 @@ sharding::AxisList Localizer::axesOf(Value localized, int64_t dim) {
   FailureOr<Sharding> sharding =
       shardings.at(localized).toSharding(context.mesh);
   return sharding->dims[dim].axes;
+}
+
+SmallVector<sharding::AxisList> Localizer::axesCut(SliceOp slice) {
+  RankedTensorType global = globalTypes.at(slice.getOperand());
+  SmallVector<sharding::AxisList> split(global.getRank());
+  for (auto [dim, axes] : llvm::enumerate(split))
+    if (global.getDimSize(dim) != slice.getType().getDimSize(dim))
+      axes = axesOf(slice.getOperand(), dim);
+  for (sharding::AxisList &axes : split)
+    if (numShards(axes) == 1)
+      axes.clear();
+  return split;
 }
 
 RankedTensorType Localizer::localType(Location loc, RankedTensorType global,
@@ -197,6 +212,10 @@ FailureOr<Value> Localizer::localizeResult(Value result, RankedTensorType local,
     return result;
   }
   if (auto slice = dyn_cast<SliceOp>(op)) {
+    SmallVector<sharding::AxisList> split = axesCut(slice);
+    if (llvm::any_of(split, [](auto &axes) { return !axes.empty(); }))
+      return localizeSplitSlice(slice, globalTypes.at(slice.getOperand()),
+                                split, context);
     localizeSlice(slice, local);
     return result;
   }
@@ -209,8 +228,8 @@ FailureOr<Value> Localizer::localizeResult(Value result, RankedTensorType local,
   if (auto gather = dyn_cast<GatherOp>(op)) {
     sharding::AxisList axes = axesOf(gather.getOperand(), gather.getDim());
     if (numShards(axes) > 1)
-      return localizeGather(gather, local, globalTypes.at(gather.getOperand()),
-                            axes, context);
+      return localizeGather(gather, globalTypes.at(gather.getOperand()), axes,
+                            context);
   }
   if (auto scatter = dyn_cast<ScatterAddOp>(op)) {
     FailureOr<Sharding> sharding = attr.toSharding(context.mesh);

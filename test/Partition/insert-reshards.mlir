@@ -138,24 +138,49 @@ func.func @dead(%x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"da
 
 weft.mesh @mesh = <["data"=2]>
 
-// Slices and concatenations are made of whole dimensions; others stay split.
+// A slice of a split dimension leaves terms of its own size; a slice of nearly
+// all is made of the gathered whole.
+// CHECK-LABEL: func.func @slices
+// CHECK-SAME:      %[[X:[a-z0-9]*]]: tensor<8x4xf32>
+// CHECK:         %[[S:.*]] = weft.slice %[[X]] starts = [0, 0] limits = [2, 4]
+// CHECK-SAME:      weft.shardings = [#weft.sharding<@mesh, [{}, {}], unreduced={"data"}>]
+// CHECK-NEXT:    %[[WHOLE:.*]] = weft.reshard %{{.*}} <@mesh, [{}, {}]>
+// CHECK-NEXT:    weft.slice %[[WHOLE]] starts = [0, 0] limits = [7, 4]
+// CHECK-SAME:      weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]
+// CHECK-NEXT:    weft.reshard %[[S]] <@mesh, [{"data"}, {}]>
+// CHECK-NEXT:    return
+func.func @slices(
+    %x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
+    %y: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>})
+    -> (tensor<2x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>}, tensor<7x4xf32>) {
+  %s = weft.slice %x starts = [0, 0] limits = [2, 4] strides = [1, 1]
+      {weft.shardings = [#weft.sharding<@mesh, [{"data"}, {}]>]} : tensor<8x4xf32> -> tensor<2x4xf32>
+  %t = weft.slice %y starts = [0, 0] limits = [7, 4] strides = [1, 1] : tensor<8x4xf32> -> tensor<7x4xf32>
+  return %s, %t : tensor<2x4xf32>, tensor<7x4xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["data"=2]>
+
+// Pads and concatenations are made of whole dimensions; others stay split.
 // CHECK-LABEL: func.func @dimensions_taken_whole
 // CHECK:         %[[X:.*]] = weft.reshard %{{.*}} <@mesh, [{}, {}]>
-// CHECK-NEXT:    %[[S:.*]] = weft.slice %[[X]]
+// CHECK-NEXT:    %[[P:.*]] = weft.pad %[[X]]
 // CHECK:         weft.concat
 // CHECK-SAME:      weft.shardings = [#weft.sharding<@mesh, [{}, {"data"}]>]
-// CHECK-NEXT:    weft.reshard %[[S]] <@mesh, [{"data"}, {}]>
+// CHECK-NEXT:    weft.reshard %[[P]] <@mesh, [{"data"}, {}]>
 // CHECK-NEXT:    return
 func.func @dimensions_taken_whole(
     %x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
     %y: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"data"}]>})
-    -> (tensor<4x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
+    -> (tensor<10x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
         tensor<16x4xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"data"}]>}) {
-  %s = weft.slice %x starts = [0, 0] limits = [4, 4] strides = [1, 1]
-      {weft.shardings = [#weft.sharding<@mesh, [{"data"}, {}]>]} : tensor<8x4xf32> -> tensor<4x4xf32>
+  %p = weft.pad %x low = [2, 0] high = [0, 0] interior = [0, 0] value = 0.0 : f32
+      {weft.shardings = [#weft.sharding<@mesh, [{"data"}, {}]>]} : tensor<8x4xf32> -> tensor<10x4xf32>
   %c = weft.concat %y, %y dim = 0
       {weft.shardings = [#weft.sharding<@mesh, [{}, {"data"}]>]} : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
-  return %s, %c : tensor<4x4xf32>, tensor<16x4xf32>
+  return %p, %c : tensor<10x4xf32>, tensor<16x4xf32>
 }
 
 // -----

@@ -123,3 +123,53 @@ func.func @terms(
   %r = weft.gather %t, %i dim = 0 : (tensor<1000xf32>, tensor<4xi32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// -----
+
+weft.mesh @mesh = <["a"=4]>
+
+// A slice of a split dimension is a lookup at known places: what moves is the
+// slice. The other dimension is cut first.
+// CHECK-LABEL: func.func @slice
+// CHECK-SAME:      %[[X:.*]]: tensor<25x8xf32>
+// CHECK:         %[[CUT:.*]] = weft.slice %[[X]] starts = [0, 2] limits = [25, 6] strides = [1, 1] : tensor<25x8xf32> -> tensor<25x4xf32>
+// CHECK-NEXT:    %[[COUNT:.*]] = weft.iota dim = 0 : tensor<8xi32>
+// CHECK:         %[[STEPS:.*]] = arith.muli %[[COUNT]], %{{.*}} : tensor<8xi32>
+// CHECK:         %[[PLACES:.*]] = arith.addi %[[STEPS]], %{{.*}} : tensor<8xi32>
+// CHECK:         %[[AT:.*]] = arith.subi %[[PLACES]], %{{.*}}
+// CHECK:         %[[HERE:.*]] = arith.cmpi ult, %[[AT]]
+// CHECK-NEXT:    %[[ROWS:.*]] = weft.gather %[[CUT]], %[[AT]] dim = 0 : (tensor<25x4xf32>, tensor<8xi32>) -> tensor<8x4xf32>
+// CHECK:         %[[TERM:.*]] = arith.select %{{.*}}, %[[ROWS]]
+// CHECK-NEXT:    weft.reduce_scatter sum %[[TERM]] dim = 0 over <@mesh, {"a"}> {{.*}} : tensor<8x4xf32> -> tensor<2x4xf32>
+func.func @slice(%x: tensor<100x8xf32> {weft.sharding = #weft.sharding<@mesh, [{"a"}, {}]>})
+    -> (tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"a"}, {}]>}) {
+  %s = weft.slice %x starts = [10, 2] limits = [26, 6] strides = [2, 1]
+      {weft.shardings = [#weft.sharding<@mesh, [{"a"}, {}]>]} : tensor<100x8xf32> -> tensor<8x4xf32>
+  return %s : tensor<8x4xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["a"=4]>
+
+// The three parts of a fused projection need all of it, and gather it once.
+// CHECK-LABEL: func.func @fused_projection
+// CHECK:         %[[X:.*]] = weft.all_gather %{{.*}} dim = 1
+// CHECK-NOT:     weft.all_gather
+// CHECK:         weft.slice %[[X]] starts = [0, 0]
+// CHECK:         weft.slice %[[X]] starts = [0, 64]
+// CHECK:         weft.slice %[[X]] starts = [0, 128]
+// CHECK-NOT:     weft.reduce_scatter
+// CHECK:         return
+func.func @fused_projection(%x: tensor<8x192xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"a"}]>})
+    -> (tensor<8x64xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"a"}]>},
+        tensor<8x64xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"a"}]>},
+        tensor<8x64xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"a"}]>}) {
+  %q = weft.slice %x starts = [0, 0] limits = [8, 64] strides = [1, 1]
+      {weft.shardings = [#weft.sharding<@mesh, [{}, {"a"}]>]} : tensor<8x192xf32> -> tensor<8x64xf32>
+  %k = weft.slice %x starts = [0, 64] limits = [8, 128] strides = [1, 1]
+      {weft.shardings = [#weft.sharding<@mesh, [{}, {"a"}]>]} : tensor<8x192xf32> -> tensor<8x64xf32>
+  %v = weft.slice %x starts = [0, 128] limits = [8, 192] strides = [1, 1]
+      {weft.shardings = [#weft.sharding<@mesh, [{}, {"a"}]>]} : tensor<8x192xf32> -> tensor<8x64xf32>
+  return %q, %k, %v : tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>
+}

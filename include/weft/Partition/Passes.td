@@ -67,9 +67,9 @@ def Localize : Pass<"weft-localize", "::mlir::ModuleOp"> {
     collective carries its cause: the value, the two shardings, and who wanted
     the second. A value that becomes unreduced is kept by position 0 and
     replaced by the neutral element elsewhere. `weft.iota` along a split
-    dimension starts at the device's offset. `weft.gather` from a split
-    dimension takes zeros for what other devices hold, and `weft.scatter_add`
-    to one drops what belongs to others.
+    dimension starts at the device's offset. `weft.gather` and `weft.slice`
+    from a split dimension take zeros for what other devices hold, and
+    `weft.scatter_add` to one drops what belongs to others.
 
     **Leaves** an SPMD program: local types everywhere; arguments and results of
     functions keep `weft.sharding` and get `weft.global_type`.

@@ -32,7 +32,7 @@ enum class FactorKind : uint8_t {
   /// A split would need the whole factor on every device: the partitioner
   /// gathers it first.
   NeedReplication,
-  /// A split would need data of neighbouring shards (slice, pad, concat along
+  /// A split would need data of other shards (pad, the result of a slice along
   /// the dimension); today handled like NeedReplication.
   Permutation,
 };
@@ -44,8 +44,8 @@ enum class OpCategory : uint8_t {
   DataFlow,
   Broadcast,
   DynamicSlice,
-  /// gather and scatter_add: elements are looked up in a table, or added to
-  /// one, that is not walked.
+  /// slice, gather and scatter_add: elements are looked up in a table, or added
+  /// to one, that is not walked.
   Lookup,
   Other,
 };
