@@ -25,6 +25,8 @@ static TypedAttr neutralElement(Type type, Reduction reduction) {
         type, APFloat::getInf(semantics, reduction == Reduction::Max));
   }
   unsigned width = type.getIntOrFloatBitWidth();
+  if (width == 1) // true is 1, not -1
+    return BoolAttr::get(type.getContext(), reduction == Reduction::Min);
   switch (reduction) {
   case Reduction::Sum:
     return IntegerAttr::get(type, APInt::getZero(width));

@@ -170,6 +170,23 @@ func.func @becomes_unreduced(%x: tensor<4xf32>, %y: tensor<4xi32>)
 
 // -----
 
+weft.mesh @mesh = <["data"=2]>
+
+// No predicate is above true or below false.
+// CHECK-LABEL: func.func @predicate_becomes_unreduced
+// CHECK:         %[[FALSE:.*]] = arith.constant dense<false> : tensor<4xi1>
+// CHECK:         %[[ANY:.*]] = arith.select %{{.*}}, %{{.*}}, %[[FALSE]]
+// CHECK:         %[[TRUE:.*]] = arith.constant dense<true> : tensor<4xi1>
+// CHECK:         %[[ALL:.*]] = arith.select %{{.*}}, %{{.*}}, %[[TRUE]]
+// CHECK:         return %[[ANY]], %[[ALL]]
+func.func @predicate_becomes_unreduced(%x: tensor<4xi1>)
+    -> (tensor<4xi1> {weft.sharding = #weft.sharding<@mesh, [{}], unreduced=max{"data"}>},
+        tensor<4xi1> {weft.sharding = #weft.sharding<@mesh, [{}], unreduced=min{"data"}>}) {
+  return %x, %x : tensor<4xi1>, tensor<4xi1>
+}
+
+// -----
+
 weft.mesh @mesh = <["data"=1]>
 
 // On one device nothing changes.

@@ -14,7 +14,7 @@ using namespace weft::sharding;
 using namespace weft::test;
 
 void ProgramGenerator::addReduce(int x) {
-  if (shape(x).empty() || value(x).element == Element::I1)
+  if (shape(x).empty())
     return;
   Value result = value(x);
   result.shape.clear();
@@ -29,8 +29,10 @@ void ProgramGenerator::addReduce(int x) {
       result.shape.push_back(shape(x)[i]);
     }
   }
-  const std::string kind =
-      random.pick(std::vector<std::string>{"sum", "sum", "max", "min"});
+  std::vector<std::string> kinds = {"max", "min"};
+  if (value(x).element != Element::I1)
+    kinds.insert(kinds.end(), {"sum", "sum"});
+  const std::string kind = random.pick(kinds);
   if (kind == "sum" && isFloat(result.element)) {
     result.magnitude *= length;
     result.error = length * result.error +
