@@ -52,8 +52,9 @@ std::vector<int64_t> OpQuestion::key() const {
   addFactors(key, rule.operands);
   addFactors(key, rule.results);
   for (const Operand &operand : operands) {
-    key.insert(key.end(), {elementBytes(operand.type), operand.declared,
-                           operand.isOnlyUse, operand.sharers});
+    key.insert(key.end(),
+               {elementBytes(operand.type), elementBytes(operand.moved),
+                operand.declared, operand.isOnlyUse, operand.sharers});
     key.insert(key.end(), operand.versions.begin(), operand.versions.end());
     key.push_back(-3);
   }
@@ -373,7 +374,10 @@ double Chooser::price(const Choice &choice) {
     Id need = operandNeed(index, choice);
     double least = std::numeric_limits<double>::infinity();
     for (Id version : operand.versions)
-      least = std::min(least, prices.seconds(version, need, operand.type));
+      least = std::min(least, prices.seconds(version, need,
+                                             prices.reduces(version, need)
+                                                 ? operand.type
+                                                 : operand.moved));
     total += least / static_cast<double>(operand.sharers);
   }
   for (auto [index, result] : llvm::enumerate(question.results))

@@ -31,6 +31,9 @@ struct OpQuestion {
 
   struct Operand {
     mlir::RankedTensorType type;
+    /// The type in which the value moves where nothing is reduced: that before
+    /// it was converted to a wider one.
+    mlir::RankedTensorType moved;
     /// The sharding that propagation gave to the value.
     Id declared;
     /// Those in which it is there. The first is the one it was made in.

@@ -72,6 +72,11 @@ private:
   OpQuestion askAbout(ShardingRuleOpInterface op);
   const OpAnswer &answer(const OpQuestion &question);
   void provide(OpOperand &use, Id need);
+  size_t findNearest(const Versions &group, Id need, RankedTensorType type,
+                     bool mayReduce) const;
+  Value madeAs(Value value) const;
+  RankedTensorType typeToMove(Value value) const;
+  Value reshardNarrow(OpOperand &use, double wideSeconds, Id need);
   Value reshard(OpOperand &use, const Versions &group, size_t nearest, Id need);
   void eraseDeadOps();
 
@@ -83,6 +88,8 @@ private:
   /// Indices into `versions`.
   DenseMap<Value, size_t> versionsOf;
   std::vector<Versions> versions;
+  /// What a value was converted from to a wider type, as the input has it.
+  DenseMap<Value, Value> narrowOf;
 };
 
 } // namespace
@@ -146,26 +153,92 @@ Value Inserter::reshard(OpOperand &use, const Versions &group, size_t nearest,
   return op.getResult();
 }
 
-/// Makes the operand a version in the sharding `need`.
-void Inserter::provide(OpOperand &use, Id need) {
-  Versions &group = versions[versionsOf.at(use.get())];
-  RankedTensorType type = typeOf(use.get());
-  size_t nearest = 0;
+/// The version of which `need` is made at the least price, or as many as there
+/// are if it cannot be made.
+size_t Inserter::findNearest(const Versions &group, Id need,
+                             RankedTensorType type, bool mayReduce) const {
+  size_t nearest = group.all.size();
   double least = std::numeric_limits<double>::infinity();
   for (auto [index, version] : llvm::enumerate(group.all)) {
-    if (version.sharding == need) {
-      use.set(version.value);
-      return;
-    }
+    if (!mayReduce && prices.reduces(version.sharding, need))
+      continue;
     double price = prices.seconds(version.sharding, need, type);
     if (price < least) {
       least = price;
       nearest = index;
     }
   }
-  Value value = reshard(use, group, nearest, need);
-  group.all.push_back({need, value});
-  use.set(value);
+  return nearest;
+}
+
+/// Makes the operand a version in the sharding `need`.
+void Inserter::provide(OpOperand &use, Id need) {
+  Value value = use.get();
+  size_t number = versionsOf.at(value);
+  for (const Versions::Version &version : versions[number].all)
+    if (version.sharding == need)
+      return use.set(version.value);
+  RankedTensorType type = typeOf(value);
+  size_t nearest =
+      findNearest(versions[number], need, type, /*mayReduce=*/true);
+  if (nearest == versions[number].all.size())
+    nearest = 0; // no way; said where the reshard is lowered
+  Id from = versions[number].all[nearest].sharding;
+  Value made;
+  if (!prices.reduces(from, need))
+    made = reshardNarrow(use, prices.seconds(from, need, type), need);
+  if (!made)
+    made = reshard(use, versions[number], nearest, need);
+  versions[number].all.push_back({need, made});
+  use.set(made);
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions to wider types
+//===----------------------------------------------------------------------===//
+
+/// A conversion after which an element takes more bytes and holds no more.
+static bool isWidening(Operation *op) {
+  return isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp, arith::SIToFPOp,
+             arith::UIToFPOp>(op) &&
+         elementBytes(typeOf(op->getOperand(0))) <
+             elementBytes(typeOf(op->getResult(0)));
+}
+
+/// The value as its op made it; constraints on it do not count.
+Value Inserter::madeAs(Value value) const {
+  return versions[versionsOf.at(value)].all.front().value;
+}
+
+RankedTensorType Inserter::typeToMove(Value value) const {
+  auto narrow = narrowOf.find(madeAs(value));
+  return narrow == narrowOf.end() ? typeOf(value) : typeOf(narrow->second);
+}
+
+/// Moves what the operand was converted from, and converts it there, if that
+/// takes less than `wideSeconds`. Null if not. Terms are added up in the wide
+/// type: they stay as they are.
+Value Inserter::reshardNarrow(OpOperand &use, double wideSeconds, Id need) {
+  Value wide = madeAs(use.get());
+  auto narrow = narrowOf.find(wide);
+  if (narrow == narrowOf.end())
+    return {};
+  RankedTensorType type = typeOf(narrow->second);
+  Versions &group = versions[versionsOf.at(narrow->second)];
+  size_t nearest = findNearest(group, need, type, /*mayReduce=*/false);
+  if (nearest == group.all.size() ||
+      prices.seconds(group.all[nearest].sharding, need, type) >= wideSeconds)
+    return {};
+  Value moved = group.all[nearest].value;
+  if (group.all[nearest].sharding != need) {
+    moved = reshard(use, group, nearest, need);
+    group.all.push_back({need, moved});
+  }
+  builder.setInsertionPoint(use.getOwner());
+  Operation *conversion = builder.clone(*wide.getDefiningOp());
+  conversion->setOperand(0, moved);
+  setSharding(conversion->getResult(0), prices.getAttr(need));
+  return conversion->getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -188,6 +261,7 @@ OpQuestion Inserter::askAbout(ShardingRuleOpInterface op) {
     const Versions &group = versions[versionsOf.at(value)];
     OpQuestion::Operand &operand = question.operands.emplace_back();
     operand.type = typeOf(value);
+    operand.moved = typeToMove(value);
     operand.declared = declaredOf(value);
     operand.isOnlyUse = group.numUses == 1;
     operand.sharers = countSlices(op, value);
@@ -264,6 +338,8 @@ LogicalResult Inserter::visit(Operation *op) {
               "for it or write it with other ops";
   const OpAnswer &chosen = answer(askAbout(ruled));
   numOnTerms += chosen.onTerms;
+  if (isWidening(op))
+    narrowOf[op->getResult(0)] = op->getOperand(0);
   for (OpOperand &use : op->getOpOperands())
     provide(use, chosen.operands[use.getOperandNumber()]);
   SmallVector<Attribute> shardings;

@@ -48,6 +48,10 @@ public:
   /// Time of the cheapest reshard of a tensor of a global type; infinite if one
   /// of the two does not divide the type.
   double seconds(Id from, Id to, mlir::RankedTensorType type);
+  /// Whether terms are added up, or made, on the way.
+  bool reduces(Id from, Id to) const {
+    return !get(from).unreduced.empty() || !get(to).unreduced.empty();
+  }
   size_t numPlanned() const { return prices.size(); }
 
 private:

@@ -30,6 +30,8 @@ def InsertReshards : Pass<"weft-insert-reshards", "::mlir::ModuleOp"> {
       bytes and the terms have no other use.
     - A value resharded to one sharding is resharded once; a further sharding is
       made from whichever version is nearest.
+    - What was converted to a wider type moves in the narrow one and is
+      converted where it is needed; reductions stay in the wide type.
 
     Dimensions that their axes do not divide are errors, all of them reported
     at once.
