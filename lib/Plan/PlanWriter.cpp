@@ -11,10 +11,13 @@
 
 #include "weft/Codegen/CompileKernels.h"
 #include "weft/IR/ValueSharding.h"
+#include "weft/IR/WeftOps.h"
 #include "weft/runtime/PlanFormat.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringSet.h"
 
 #define XXH_INLINE_ALL
@@ -36,17 +39,26 @@ static std::unique_ptr<plan::StateT> toState(const sharding::Mesh &mesh,
   return result;
 }
 
+/// What an op of a kernel's body is called in a summary; nothing if it is not
+/// worth a word.
+static StringRef wordFor(Operation *op) {
+  if (isa<ScatterAddOp>(op))
+    return "scatter_add";
+  if (isa<tensor::ExtractOp>(op) && isa<linalg::GenericOp>(op->getParentOp()))
+    return "gather";
+  bool isMath = isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
+                !isa<arith::ConstantOp, arith::IndexCastOp>(op);
+  return isMath ? op->getName().stripDialect() : "";
+}
+
 /// The math of a kernel's body, each op once, in order: "mulf, addf, tanh".
 static std::string summarize(func::FuncOp kernel) {
   llvm::StringSet<> seen;
   std::string summary;
   kernel.walk([&](Operation *op) {
-    if (!isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
-        isa<arith::ConstantOp>(op))
-      return;
-    StringRef name = op->getName().stripDialect();
-    if (seen.insert(name).second)
-      summary += (summary.empty() ? "" : ", ") + name.str();
+    StringRef word = wordFor(op);
+    if (!word.empty() && seen.insert(word).second)
+      summary += (summary.empty() ? "" : ", ") + word.str();
   });
   return summary.empty() ? "copy" : summary;
 }
