@@ -354,6 +354,27 @@ TEST_P(Sizes, ConcatenateColumnsAndRows) {
   }
 }
 
+/// Lanes of both pieces meet in one vector; bf16 is chosen without arithmetic.
+TEST_P(Sizes, ConcatenateComputedBf16) {
+  std::string halves = tensor({rows, columns}, "bf16"),
+              wide = tensor({rows, columns + 3}, "bf16"),
+              three = tensor({rows, 3}, "bf16");
+  auto x = randomFloats(elements);
+  std::vector<uint16_t> y(rows * (columns + 3));
+  std::string text = function(
+      "f", {matrix}, {wide},
+      mixed("%h", {"%0"}, {matrix}, halves, "arith.truncf %a0 : f32 to bf16") +
+          splat("%c", "0.5", three) + "%y = tensor.concat dim(1) %c, %h : (" +
+          three + ", " + halves + ") -> " + wide + "\n",
+      {"%y"});
+  KernelRunner(text).run("f", {x.data(), y.data()});
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < columns + 3; ++j)
+      EXPECT_EQ(y[i * (columns + 3) + j],
+                j < 3 ? toBf16(0.5f) : toBf16(x[i * columns + j - 3]))
+          << i << ", " << j;
+}
+
 TEST_P(Sizes, StridedSlice) {
   std::string half = tensor({rows, (columns + 1) / 2}, "f32");
   auto x = randomFloats(elements);
