@@ -7,6 +7,8 @@
 
 #include "CheckProgram.h"
 
+#include <set>
+
 using namespace weft;
 using namespace weft::test;
 
@@ -69,6 +71,11 @@ private:
     for (Port &port : changed.results)
       if (port.value == dropped.result)
         port.value = dropped.operands[0];
+    // A result is named after its value, and may be there already.
+    std::set<int> returned;
+    std::erase_if(changed.results, [&](const Port &port) {
+      return !returned.insert(port.value).second;
+    });
     return tryChange(std::move(changed));
   }
 
