@@ -46,6 +46,7 @@ def suites(sanitize, property_flags):
            {"LIT_OPTS": f"--xunit-xml-output={RESULTS / 'lit.xml'}"})
     yield "end-to-end", pytest(["test/EndToEnd"], "end-to-end"), {}
     yield ("import", pytest(["test/Import/test_fixtures.py",
+                             "test/Import/test_hlo_collectives.py",
                              "test/Import/test_mutations.py"], "import"), {})
     yield "docs", pytest(["test/Docs"], "docs"), {}
     # The package as the build made it; what wants JAX runs in its environment.
@@ -54,7 +55,8 @@ def suites(sanitize, property_flags):
     for path in sorted((ROOT / "python-bindings" / "test").glob("test_*.py")):
         (jax if "jax" in path.stem else python).append(str(path.relative_to(ROOT)))
     yield "python", pytest(python, "python"), package
-    yield "jax", pytest([*jax, "test/Conformance"], "jax", JAX_PYTHON), package
+    yield "jax", pytest([*jax, "test/Conformance", "test/Import/test_numbers.py"], "jax",
+                        JAX_PYTHON), package
     if sanitize:
         for sanitizer in ("asan", "tsan"):
             name = f"runtime-{sanitizer}"

@@ -197,4 +197,4 @@ INDEXED = [
             "dim = 1 batching = [0] x [0]"),
 ]
 
-CASES = ELEMENTWISE + DOT_GENERAL + SHAPE
+CASES = ELEMENTWISE + DOT_GENERAL + SHAPE + INDEXED

@@ -93,8 +93,12 @@ def norm_of_kind(key, state):
     return 0.0
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (2, 2)], ids=["one-device", "two-by-two"])
-@pytest.mark.parametrize("name", make_fixtures.FIXTURES)
+CASES = [(name, (2, 2)) for name in make_fixtures.FIXTURES] + [
+    ("gpt2", (1, 1)), ("llama", (1, 1))]
+
+
+@pytest.mark.parametrize("name, shape", CASES,
+                         ids=[f"{name}-{shape[0]}x{shape[1]}" for name, shape in CASES])
 def test_training(name, shape, tmp_path):
     initial, inputs, expected, expected_state = train_with_jax(name, shape)
     losses, state = train_with_weft(name, shape, initial, inputs, tmp_path)
