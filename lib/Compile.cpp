@@ -7,6 +7,8 @@
 
 #include "weft/Compile.h"
 
+#include "NestingCheck.h"
+
 #include "weft/IR/ValueSharding.h"
 #include "weft/Import/Passes.h"
 #include "weft/Import/Stablehlo.h"
@@ -93,10 +95,13 @@ OwningOpRef<ModuleOp> parseModel(const llvm::SourceMgr &sources,
   // What is no part of a graph is then named by the import, or by the rules of
   // the form, all at once.
   context.allowUnregisteredDialects();
+  const llvm::MemoryBuffer *buffer =
+      sources.getMemoryBuffer(sources.getMainFileID());
+  StringRef text = buffer->getBuffer();
+  if (failed(checkNesting(text, buffer->getBufferIdentifier(), context)))
+    return {};
   OwningOpRef<ModuleOp> module =
       parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  StringRef text =
-      sources.getMemoryBuffer(sources.getMainFileID())->getBuffer();
   if (!module)
     if (std::optional<std::string> hint = explainStablehloText(text))
       emitRemark(UnknownLoc::get(&context)) << *hint;

@@ -16,7 +16,6 @@
 #include "weft/Compile.h"
 
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/Support/SourceMgr.h"
 
 #include <nanobind/nanobind.h>
@@ -64,14 +63,12 @@ static Outcome withModule(std::string_view text, const std::string &name,
   registerAllWeftDialects(registry);
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
-  // The rules of the form name what is no part of a graph, all at once.
-  context.allowUnregisteredDialects();
   MessageCollector collector(context);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, name),
                              llvm::SMLoc());
   Outcome outcome;
-  if (auto module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context)))
+  if (auto module = parseModel(sources, context))
     if (FailureOr<std::string> result = use(*module); succeeded(result))
       outcome.result = std::move(*result);
   outcome.messages = std::move(collector.messages);
