@@ -57,6 +57,9 @@ ODD = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -2.5, 0.5], np.float32)
 # Elementwise.
 each("add subtract multiply divide maximum minimum power logaddexp", POSITIVE, floats(3, 4, low=0.5))
 each("floor_divide remainder", F, G, tolerance=1e-5)
+each("floor_divide remainder", np.array([5, -3.5, 5, -5, 0, 1, -1, np.inf, np.nan, 5, 7, -7, 1e30], np.float32),
+     np.array([np.inf, np.inf, -np.inf, -np.inf, np.inf, 0.1, 0.1, 2, 1, np.nan, -2, 2, 3], np.float32))
+each("floor_divide", np.array([5, -5, 0], np.float32), np.zeros(3, np.float32))
 each("add subtract multiply maximum minimum bitwise_and bitwise_or bitwise_xor", I, J)
 each("floor_divide remainder power left_shift right_shift divide", I, SMALL)
 each("add multiply maximum minimum bitwise_and bitwise_or bitwise_xor", B, C)
@@ -215,6 +218,9 @@ case(lambda x, a, i: [x.numpy.take(a, i, axis=0), x.numpy.take_along_axis(a, i[:
      np.array([0, 3, 9, -6], np.int32), name="outside", into=JAX_ONLY)
 case(lambda x, a: [x.lax.rsqrt(a), x.lax.integer_pow(a, 3), x.lax.erf(a), x.lax.logistic(a), x.lax.clamp(0.5, a, 1.0)],
      POSITIVE, name="lax", into=JAX_ONLY)
+case(lambda x, a: x.lax.clamp(-1.0, a, 1.0), ODD, name="clamp", into=JAX_ONLY)
+case(lambda x, a, b: x.lax.rem(a, b), np.array([5, -3.5, np.inf, 1, 1e30, 5, 0], np.float32),
+     np.array([np.inf, -np.inf, 2, 0.1, 3, 0, np.inf], np.float32), name="rem", into=JAX_ONLY)
 case(lambda x, a, b: [x.lax.div(a, b), x.lax.rem(a, b)], I, SMALL, name="div integers", into=JAX_ONLY)
 case(lambda x, a, b: [x.lax.div(a, b), x.lax.rem(a, b)], F, POSITIVE, name="div", into=JAX_ONLY)
 case(lambda x, a: x.lax.erf_inv(a), np.linspace(-0.999, 0.999, 41, dtype=np.float32), name="erf_inv", into=JAX_ONLY)

@@ -74,6 +74,16 @@ CASES = {
     "relu": Case(lambda lib, x: lib.np.sum(lib.nn.relu(x) * (x + 2)), ((6, 6),), True),
     "where": Case(lambda lib, x, y: lib.np.sum(lib.np.where(x > y, x * y, y)), ((6, 6), (6, 6)),
                   True),
+    "sign": Case(lambda lib, x: lib.np.sum((lib.np.sign(x) + lib.lax.sign(x)) * (x + 2) ** 2),
+                 ((6, 6),), True),
+    "clip": Case(lambda lib, x: lib.np.sum(lib.np.clip(x, -1, 1) * (x + 2)), ((6, 6),), True),
+    "clamp": Case(lambda lib, x, low: lib.np.sum(lib.lax.clamp(low, x, low + 1.0) * (x + 2)),
+                  ((6, 6), (6, 6)), True),
+    "remainder": Case(lambda lib, x: lib.np.sum(
+        lib.np.remainder(x, 0.7) * x + lib.lax.rem(x, lib.np.full_like(x, -0.7))), ((6, 6),)),
+    "remainder of inf": Case(lambda lib, x: lib.np.sum(
+        lib.lax.rem(x, lib.np.full_like(x, float("inf"))) * x), ((6, 6),)),
+    "floor_divide": Case(lambda lib, x: lib.np.sum(lib.np.floor_divide(x, 0.7) * x), ((6, 6),)),
     "divide": Case(lambda lib, x, y: lib.np.sum(x / (lib.np.exp(y) + 1)), ((4, 3), (4, 3))),
     "silu": Case(lambda lib, x: lib.np.sum(lib.nn.silu(x)), ((6, 6),)),
     "stop_gradient": Case(lambda lib, x: lib.np.sum(lib.lax.stop_gradient(x * x) * x), ((5,),)),

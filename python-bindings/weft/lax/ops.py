@@ -29,9 +29,7 @@ def div(x: Any, y: Any) -> Tracer:
 def rem(x: Any, y: Any) -> Tracer:
     """The remainder of div, which has the sign of x."""
     x, y = el.together("rem", x, y)
-    if x.element.kind == "f":
-        return el.subtract(x, el.multiply(el.trunc(div(x, y)), y))
-    return ops.binary("arith.remsi", x, y, x.weak)
+    return ops.binary("arith.remf" if x.element.kind == "f" else "arith.remsi", x, y, x.weak)
 
 
 def integer_pow(x: Any, y: int) -> Tracer:
@@ -52,6 +50,10 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Tracer:
 
 
 def clamp(min: Any, x: Any, max: Any) -> Tracer:  # noqa: A002
+    """x limited to [min, max]. On a bound the derivative is zero, unlike that of clip."""
+    min, x, max = el.together("clamp", min, x, max)
+    if x.element.kind == "f":
+        return ops.clamp(min, x, max)
     return el.minimum(el.maximum(x, min), max)
 
 

@@ -54,20 +54,30 @@ def floor_divide(x: Any, y: Any) -> Tracer:
     """The quotient rounded towards minus infinity."""
     x, y = together("floor_divide", x, y)
     if x.element.kind == "f":
-        return ops.unary("math.floor", ops.binary("arith.divf", x, y, x.weak))
+        return _floor_divide_floats(x, y)
     return _binary("floor_divide", x, y, {"i": "arith.floordivsi"})
+
+
+def _floor_divide_floats(x: Tracer, y: Tracer) -> Tracer:
+    """What is divided is a multiple of y: the floor of x / y itself would be one too large
+    where x / y is rounded up to an integer, and 0 for -1 / inf."""
+    rest = ops.binary("arith.remf", x, y, x.weak)
+    multiple = ops.select(equal(y, 0), x, subtract(x, rest), x.weak)
+    quotient = ops.binary("arith.divf", multiple, y, x.weak)
+    below = ops.select(_wraps(rest, y), subtract(quotient, 1), quotient, x.weak)
+    return ops.unary("math.round", below)
 
 
 def remainder(x: Any, y: Any) -> Tracer:
     """x - y * floor(x / y): the remainder has the sign of y."""
     x, y = together("remainder", x, y)
-    if x.element.kind == "f":
-        return subtract(x, multiply(floor_divide(x, y), y))
-    rest = _binary("remainder", x, y, {"i": "arith.remsi"})
-    zero = ops.zeros_like(rest)
-    differ = ops.compare("ne", ops.compare("slt", rest, zero), ops.compare("slt", y, zero))
-    wraps = ops.binary("arith.andi", differ, ops.compare("ne", rest, zero))
-    return ops.select(wraps, add(rest, y), rest, rest.weak)
+    rest = _binary("remainder", x, y, {"f": "arith.remf", "i": "arith.remsi"})
+    return ops.select(_wraps(rest, y), add(rest, y), rest, rest.weak)
+
+
+def _wraps(rest: Tracer, y: Tracer) -> Tracer:
+    """Whether the remainder of a quotient rounded towards zero has the other sign than y."""
+    return logical_and(not_equal(less(rest, 0), less(y, 0)), not_equal(rest, 0))
 
 
 mod = remainder
@@ -125,10 +135,12 @@ absolute = abs
 
 
 def sign(x: Any) -> Tracer:
-    """-1, 0 or 1; NaN and zeros stay as they are."""
+    """-1, 0 or 1; NaN and zeros stay as they are. Flat, at zero as well."""
     x = as_tracer(x)
     if x.element.kind == "b":
         refuse("sign", x, "numbers")
+    if x.element.kind == "f":
+        x = ops.unary("weft.stop_gradient", x)
     zero, one, minus = (ops.full(n, x) for n in (0, 1, -1))
     below = ops.select(less(x, zero), minus, x, x.weak)
     return ops.select(greater(x, zero), one, below, x.weak)

@@ -56,6 +56,14 @@ def select(condition: Tracer, x: Tracer, y: Tracer, weak: bool = False) -> Trace
         f"{_type(condition)}, {_type(x)}", x.shape, x.element, weak)
 
 
+def clamp(low: Tracer, x: Tracer, high: Tracer) -> Tracer:
+    """Floats limited to [low, high]."""
+    graph = current_graph()
+    return graph.add(
+        f"math.clampf {graph.use(x)} to [{graph.use(low)}, {graph.use(high)}] : {_type(x)}",
+        x.shape, x.element, x.weak)
+
+
 def _cast(op: str, x: Tracer, element: ElementType) -> Tracer:
     graph = current_graph()
     result = type_text(x.shape, element)
