@@ -7,6 +7,7 @@
 
 #include "weft/Schedule/KernelFusion.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -168,6 +169,10 @@ static bool hasRows(ArrayRef<int64_t> shape, int64_t rows) {
   return false;
 }
 
+/// Ops in one kernel. Building one takes time in the square of its ops, and
+/// beyond this many a value stored and loaded once costs next to nothing.
+static constexpr size_t maxOpsOfKernel = 256;
+
 /// A reshape within a kernel must leave the last dimension alone; any other is
 /// free only between kernels.
 bool Grouping::isFusible(unsigned number) const {
@@ -302,7 +307,7 @@ bool Grouping::holdsUpCollective(unsigned from, unsigned with) const {
 /// Whether a path between two groups passes through a third.
 bool Grouping::hasDetour(unsigned from, unsigned to) const {
   std::vector<unsigned> pending{from};
-  std::vector<unsigned> seen{from};
+  llvm::SmallDenseSet<unsigned, 16> seen{from};
   while (!pending.empty()) {
     unsigned group = pending.back();
     pending.pop_back();
@@ -312,9 +317,8 @@ bool Grouping::hasDetour(unsigned from, unsigned to) const {
         if (next == to && group != from)
           return true;
         if (isBarrier(ops[user]) || levels[user] != levels[from] ||
-            next == to || is_contained(seen, next))
+            next == to || !seen.insert(next).second)
           continue;
-        seen.push_back(next);
         pending.push_back(next);
       }
   }
@@ -323,7 +327,8 @@ bool Grouping::hasDetour(unsigned from, unsigned to) const {
 
 /// Joins the groups led by `x`, the earlier one, and `y`.
 bool Grouping::tryJoin(unsigned x, unsigned y) {
-  if (x == y || levels[x] != levels[y])
+  if (x == y || levels[x] != levels[y] ||
+      members[x].size() + members[y].size() > maxOpsOfKernel)
     return false;
   std::vector<unsigned> joined;
   std::merge(members[x].begin(), members[x].end(), members[y].begin(),

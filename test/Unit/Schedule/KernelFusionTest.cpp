@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <random>
@@ -62,6 +63,20 @@ TEST(KernelFusion, ChainIsOneKernel) {
   unsigned b = p.elementwise({a}, {4, 8});
   p.elementwise({a, b}, {4, 8});
   EXPECT_THAT(p.groups(), ElementsAre(0, 0, 0));
+}
+
+TEST(KernelFusion, LongChainIsCutIntoKernelsOfAFewHundredOps) {
+  Program p;
+  unsigned last = p.elementwise({}, {4, 8});
+  for (int i = 1; i < 1500; ++i)
+    last = p.elementwise({last}, {4, 8});
+  std::vector<int> groups = p.groups();
+  std::vector<int> sizes(groups.back() + 1);
+  for (int group : groups)
+    ++sizes[group];
+  EXPECT_THAT(sizes, ::testing::SizeIs(::testing::Lt(10u)));
+  EXPECT_THAT(sizes, ::testing::Each(::testing::Le(256)));
+  EXPECT_TRUE(std::is_sorted(groups.begin(), groups.end()));
 }
 
 TEST(KernelFusion, NothingCrossesABarrier) {
