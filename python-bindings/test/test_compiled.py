@@ -86,6 +86,41 @@ def test_arguments_that_do_not_fit_are_all_named(step):
         step({"w": np.zeros((8, 8), "f4")}, object())
 
 
+@pytest.fixture(scope="module")
+def counted():
+    kinds = {"n": weft.ShapeDtypeStruct((), "int32"), "a": weft.ShapeDtypeStruct((2,), "int32")}
+    return weft.jit(lambda tree, x: (tree["n"] + tree["a"], x)).lower(
+        kinds, weft.ShapeDtypeStruct((), "float32")
+    ).compile()
+
+
+@pytest.mark.parametrize(
+    "n, got",
+    [
+        (3.7, "3.7 of type float"),
+        (True, "True of type bool"),
+        (2**40, "1099511627776, which int32 cannot hold"),
+        (np.int64(-(2**40)), "int64[] with -1099511627776, which int32 cannot hold"),
+        (np.float32(3.7), "float32[]"),
+    ],
+)
+def test_numbers_that_would_become_others(counted, n, got):
+    with pytest.raises(TypeError) as raised:
+        counted({"n": n, "a": np.array([5, 2**40])}, True)
+    assert str(raised.value) == (
+        "3 of 3 arguments do not fit what was compiled:\n"
+        "  tree['a']: expected int32[2], got int64[2] with 1099511627776, which int32 cannot hold\n"
+        f"  tree['n']: expected int32[], got {got}\n"
+        "  x: expected float32[], got True of type bool"
+    )
+
+
+def test_numbers_that_fit(counted):
+    total, x = counted({"n": 2**31 - 8, "a": np.array([5, -(2**31) + 7])}, 3)
+    np.testing.assert_array_equal(total, [2**31 - 3, -1])
+    assert x == 3 and x.dtype == np.float32
+
+
 def test_arguments_of_another_structure(step):
     with pytest.raises(TypeError) as raised:
         step({"v": 0}, 0)

@@ -219,16 +219,90 @@ def test_what_is_not_supported_names_the_line():
 @pytest.mark.parametrize(
     "options, kind, text",
     [
-        ({"in_shardings": (weft.P("data"), None)}, ValueError, "a spec needs a mesh; pass mesh="),
+        ({"in_shardings": (weft.P("data"), None)}, ValueError, "a spec needs a mesh: pass mesh="),
         ({"mesh": MESH, "in_shardings": ("data", None)}, TypeError,
-         "in_shardings: expected a PartitionSpec, a NamedSharding or None, got 'data'"),
+         "in_shardings[0] is 'data' of type str; write P('data')"),
         ({"in_shardings": (weft.NamedSharding(weft.Mesh((2,), ("rows",)), weft.P("rows")), weft.P("data"))},
          Exception, "rows"),
         ({"mesh": MESH, "in_shardings": (weft.NamedSharding(weft.Mesh((2,), ("rows",)), weft.P("rows")), None)},
-         ValueError, "shardings on two meshes"),
+         ValueError, "use one mesh"),
     ],
 )
 def test_options_that_are_wrong(options, kind, text):
     with pytest.raises(kind) as raised:
         weft.from_jax(step, SHAPES, X, **options)
     assert text in str(raised.value)
+
+
+def spec_error(kind, fn, *args, **options):
+    with pytest.raises(kind) as raised:
+        weft.from_jax(fn, *args, mesh=MESH, **options)
+    assert type(raised.value) is kind
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("spec", [weft.P("data"), JaxP("data")], ids=["ours", "jax"])
+def test_all_specs_that_do_not_fit_are_named_as_weft_jit_names_them(spec):
+    params, x = {"blocks": [{"w": np.ones((3, 4), np.float32)}]}, np.ones((5,), np.float32)
+    options = {"in_shardings": (spec, spec)}
+    text = spec_error(weft.IndivisibleError, lambda p, x: (p, x), params, x, **options)
+    ours = weft.jit(lambda p, x: (p, x), mesh=MESH, in_shardings=(weft.P("data"),) * 2)
+    with pytest.raises(weft.IndivisibleError) as raised:
+        ours.lower(params, x)
+    assert text == str(raised.value)
+    assert text.startswith("in_shardings: 2 of 2 arrays cannot be sharded as written")
+    assert "p['blocks'][0]['w']: float32[3, 4]" in text and "P(None, 'data')" in text
+
+
+def test_specs_that_no_array_could_have():
+    x = np.ones((4, 4), np.float32)
+    text = spec_error(weft.DuplicateSpecError, jnp.tanh, x, in_shardings=(JaxP("data", "data"),))
+    assert "x: float32[4, 4]" in text
+    text = spec_error(weft.SpecError, jnp.tanh, x, in_shardings=(weft.P(None, None, "dta"),))
+    assert "did you mean 'data'?" in text and "has 3 entries" in text
+    with pytest.raises(weft.SpecError, match="unconstrained dimensions are not allowed"):
+        weft.from_jax(jnp.tanh, x, mesh=MESH, in_shardings=(JaxP(JaxP.UNCONSTRAINED),))
+
+
+def test_out_shardings_are_checked_too():
+    def f(x):
+        return {"a": x[:3], "b": x[:, :3]}
+
+    x = np.ones((4, 4), np.float32)
+    specs = {"a": JaxP("data"), "b": weft.P(None, "model")}
+    text = spec_error(weft.IndivisibleError, f, x, out_shardings=specs)
+    assert text.startswith("out_shardings: 2 of 2 arrays cannot be sharded as written")
+    assert "['a']: float32[3, 4]" in text and "['b']: float32[4, 3]" in text
+    specs = {"a": None, "b": weft.P("data")}
+    program = weft.from_jax(f, x, mesh=MESH, out_shardings=specs, donate_argnums=0).compile()
+    assert program.output_shardings["b"].spec == weft.P("data")
+    np.testing.assert_array_equal(program(x)["a"], x[:3])
+
+
+def test_rules_in_prefix_trees():
+    rules = weft.rules([("w1", weft.P(None, "model")), ("w2", weft.P("model"))])
+    program = compiled(mesh=MESH, in_shardings=(rules, JaxP("data")), out_shardings=(rules, None))
+    expected = compiled(mesh=MESH, in_shardings=WEFT_SPECS)
+    assert program.input_shardings == expected.input_shardings
+    assert program.output_shardings[0]["w2"].spec == weft.P("model")
+    with pytest.raises(weft.SpecError, match="no rule matches w2"):
+        compiled(mesh=MESH, in_shardings=(weft.rules([("w1", weft.P())]), None))
+
+
+def test_specs_of_containers_that_only_jax_knows():
+    box = Box({"w": np.ones((4, 3), np.float32)})
+    program = weft.from_jax(lambda b: b, box, mesh=MESH, in_shardings=(Box(weft.P("data")),)).compile()
+    assert [s.spec for s in program.input_shardings.values()] == [weft.P("data")]
+    with pytest.raises(weft.IndivisibleError, match=r"b\[0\]\['w'\]: float32\[4, 3\]"):
+        weft.from_jax(lambda b: b, box, mesh=MESH, in_shardings=(weft.P(None, "data"),))
+
+
+def test_a_mesh_without_shardings_is_planned_for():
+    x = arrays()[1]
+    program = weft.from_jax(lambda x: x + 1, x, mesh=MESH).compile()
+    assert program.plan.ranks == 4
+    np.testing.assert_array_equal(program(x), x + 1)
+    split = weft.from_jax(lambda k: jax.random.split(k)[0], jax.random.key(0), mesh=MESH)
+    assert split.compile(None).plan.ranks == 4
+    with jax.sharding.use_abstract_mesh(ABSTRACT):
+        assert weft.from_jax(lambda x: x + 1, x).compile(None).plan.ranks == 4

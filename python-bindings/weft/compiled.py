@@ -180,38 +180,79 @@ def _bind_inputs(entry: EntryInfo, signature: Signature) -> list[int]:
 
 def _fit(leaf: Any, info: ValueInfo, ranks: int) -> tuple[Any, str]:
     """The leaf as the input takes it, or what is wrong with it."""
-    if isinstance(leaf, Shards):
-        if len(leaf) != ranks:
-            return None, f"expected {ranks} parts, one a rank, got {len(leaf)}"
-        parts = [_as_input(part, info.dtype) for part in leaf]
-        wrong = [p for p in parts if p.shape != info.local_shape or p.dtype != info.dtype]
-        if wrong:
-            got, expected = wrong[0], type_text(info.dtype, info.local_shape)
-            return None, f"expected parts of {expected}, got {type_text(got.dtype, got.shape)}"
-        return Shards(parts), ""
     try:
-        array = _as_input(leaf, info.dtype)
-    except (TypeError, ValueError):
-        return None, f"expected {info.type}, got a value of type {type(leaf).__name__}"
+        return _fit_parts(leaf, info, ranks) if isinstance(leaf, Shards) else _fit_whole(leaf, info)
+    except _Unfit as problem:
+        return None, f"expected {info.type}, got {problem}"
+
+
+def _fit_parts(leaf: Shards, info: ValueInfo, ranks: int) -> tuple[Any, str]:
+    if len(leaf) != ranks:
+        return None, f"expected {ranks} parts, one a rank, got {len(leaf)}"
+    parts = [_as_input(part, info.dtype) for part in leaf]
+    wrong = [p for p in parts if p.shape != info.local_shape or p.dtype != info.dtype]
+    if wrong:
+        got, expected = wrong[0], type_text(info.dtype, info.local_shape)
+        return None, f"expected parts of {expected}, got {type_text(got.dtype, got.shape)}"
+    return Shards(parts), ""
+
+
+def _fit_whole(leaf: Any, info: ValueInfo) -> tuple[Any, str]:
+    array = _as_input(leaf, info.dtype)
     if array.shape != info.shape or array.dtype != info.dtype:
         return None, f"expected {info.type}, got {type_text(array.dtype, array.shape)}"
     return array, ""
+
+
+class _Unfit(Exception):
+    """A value that the dtype of an input cannot take; the text says what it is."""
 
 
 # What NumPy makes of Python's numbers and JAX of NumPy's 64-bit arrays.
 _NARROWED = {"int64": "int32", "float64": "float32"}
 
 
+# The dtypes that a number of Python becomes without loss of its kind. A float is none of an
+# integer and a bool none of a number: the program would be another one for them.
+_NUMBER_KINDS = {bool: "b", int: "ifV", float: "fV"}
+
+
 def _as_input(leaf: Any, dtype: np.dtype) -> np.ndarray:
     """The leaf as an array: numbers take the dtype that is asked for, 64-bit arrays become
     32-bit ones as in JAX, and unsigned integers are passed as the signed ones of their bits."""
-    if isinstance(leaf, (bool, int, float)) and not isinstance(leaf, np.generic):
-        return np.asarray(leaf, dtype)
-    array = np.asarray(leaf)
+    if type(leaf) in _NUMBER_KINDS:
+        return _number(leaf, dtype)
+    try:
+        array = np.asarray(leaf)
+    except (TypeError, ValueError):
+        raise _Unfit(f"a value of type {type(leaf).__name__}") from None
     if _NARROWED.get(array.dtype.name) == dtype.name:
-        return array.astype(dtype)
+        return _narrowed(array, dtype)
     if array.dtype.kind == "u" and dtype.kind == "i" and array.itemsize == dtype.itemsize:
         return np.ascontiguousarray(array).view(dtype).reshape(array.shape)
     if array.dtype == object:
-        raise TypeError("no array of numbers")
+        raise _Unfit(f"a value of type {type(leaf).__name__}")
     return array
+
+
+def _number(value: bool | int | float, dtype: np.dtype) -> np.ndarray:
+    """A number of Python as an array of the dtype."""
+    if dtype.kind not in _NUMBER_KINDS[type(value)]:
+        raise _Unfit(f"{value!r} of type {type(value).__name__}")
+    try:
+        return np.asarray(value, dtype)
+    except OverflowError:
+        raise _Unfit(f"{value!r}, which {dtype.name} cannot hold") from None
+
+
+def _narrowed(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """A 64-bit array as the 32-bit one; integers that it cannot hold would wrap around."""
+    if dtype.kind == "i" and array.size:
+        limits = np.iinfo(dtype)
+        for value in (int(array.min()), int(array.max())):
+            if not limits.min <= value <= limits.max:
+                raise _Unfit(
+                    f"{type_text(array.dtype, array.shape)} with {value}, which {dtype.name} "
+                    "cannot hold"
+                )
+    return array.astype(dtype)

@@ -9,8 +9,11 @@ no devices, whatever mesh the caller has: a plan for 512 ranks is made on a lapt
 
 from __future__ import annotations
 
+import collections
 import contextlib
+import functools
 import inspect
+import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -20,8 +23,12 @@ from .. import signature as signatures
 from .. import tree as trees
 from ..lowered import Lowered, Source
 from ..mesh import AbstractMesh as WeftMesh
+from ..mesh import AxisType
+from ..offenders import as_array
+from ..resolve import resolve_shardings
 from ..session import Shards
 from ..shape import ShapeDtypeStruct as WeftStruct
+from ..sharding import NamedSharding as WeftNamed
 from ..spec import UNCONSTRAINED
 from ..spec import PartitionSpec as WeftSpec
 
@@ -40,32 +47,44 @@ def from_jax(
 
     The options are those of `jax.jit`; meshes and specs may be JAX's or ours. A function that
     is jitted already keeps its own options if none are given here. What the result compiles to
-    takes and returns trees of NumPy arrays, as the function does.
+    takes and returns trees of NumPy arrays, as the function does. Specs are checked as `weft.jit`
+    checks them, and `rules` may stand in their trees. Arguments on a mesh without a spec are open:
+    the compiler decides.
     """
     jax = _jax()
     static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     static = tuple(n + len(args) if n < 0 else n for n in static)
     mesh = _find_mesh(jax, mesh, (in_shardings, out_shardings, args))
     convert = _Converter(jax, mesh)
+    names = [name for i, name in enumerate(_argument_names(fn, args)) if i not in static]
+    dynamic = tuple(arg for i, arg in enumerate(args) if i not in static)
+    given = convert.resolve("in_shardings", dynamic, in_shardings, names)
     specs = tuple(
         arg if i in static else jax.tree_util.tree_map(convert.argument, arg)
         for i, arg in enumerate(args)
     )
     options = {
-        "in_shardings": convert.shardings("in_shardings", in_shardings),
-        "out_shardings": convert.shardings("out_shardings", out_shardings),
+        "in_shardings": given if in_shardings is not None else None,
         "donate_argnums": donate_argnums,
         "static_argnums": static,
     }
-    given = {name: value for name, value in options.items() if value not in (None, ())}
-    jitted = fn if hasattr(fn, "trace") and not given else jax.jit(fn, keep_unused=True, **given)
+
+    def jitted():
+        given = {name: value for name, value in options.items() if value not in (None, ())}
+        return fn if hasattr(fn, "trace") and not given else jax.jit(fn, keep_unused=True, **given)
+
     with _use_mesh(jax, mesh):
-        traced = jitted.trace(*specs)
-        lowered = traced.lower(lowering_platforms=("cpu",))
+        if out_shardings is not None:
+            # What they are checked against is known after a trace, which JAX keeps for the next.
+            results = jitted().trace(*specs).out_info
+            options["out_shardings"] = convert.resolve(
+                "out_shardings", results, out_shardings, "result"
+            )
+        lowered = jitted().trace(*specs).lower(lowering_platforms=("cpu",))
     module = lowered.compiler_ir("stablehlo").operation
+    _keep_mesh(module, mesh)
     text = module.get_asm(print_generic_op_form=True, enable_debug_info=True)
     source = Source(text, f"{_name(fn)}.stablehlo.mlir")
-    names = [name for i, name in enumerate(_argument_names(fn, args)) if i not in static]
     dynamic = [spec for i, spec in enumerate(specs) if i not in static]
     return Lowered(source, _signature(jax, names, dynamic, lowered.out_info))
 
@@ -88,8 +107,10 @@ def _name(fn: Callable) -> str:
 
 def _argument_names(fn: Callable, args: tuple) -> list[str]:
     """What JAX calls the arguments: `x`, or `args[1]` of `*args`."""
+    signature = inspect.signature(fn)
+    signature.bind(*args)
     names = []
-    for parameter in inspect.signature(fn).parameters.values():
+    for parameter in signature.parameters.values():
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             rest = len(args) - len(names)
             names += [f"{parameter.name}[{i}]" for i in range(rest)]
@@ -113,8 +134,8 @@ def _find_mesh(jax, mesh: Any, trees_to_search: tuple) -> Any:
         context = jax.sharding.get_abstract_mesh()
         return None if context.empty else context
     if isinstance(mesh, WeftMesh):
-        types = tuple(getattr(jax.sharding.AxisType, t.name) for t in mesh.axis_types)
-        return jax.sharding.AbstractMesh(mesh.axis_sizes, mesh.axis_names, axis_types=types)
+        kinds = tuple(getattr(jax.sharding.AxisType, t.name) for t in mesh.axis_types)
+        return jax.sharding.AbstractMesh(mesh.axis_sizes, mesh.axis_names, axis_types=kinds)
     return mesh.abstract_mesh
 
 
@@ -123,6 +144,37 @@ def _use_mesh(jax, mesh: Any):
     if mesh is None or not jax.sharding.get_abstract_mesh().empty:
         return contextlib.nullcontext()
     return jax.sharding.use_abstract_mesh(mesh)
+
+
+def _our_mesh(mesh: Any) -> WeftMesh:
+    kinds = tuple(getattr(AxisType, t.name) for t in mesh.axis_types)
+    return WeftMesh(mesh.axis_sizes, mesh.axis_names, kinds)
+
+
+def _keep_mesh(module: Any, mesh: Any) -> None:
+    """Adds the mesh to a module that has none: JAX leaves out one that no sharding names, and
+    the plan would be one for a single rank."""
+    meshes = [op for op in module.regions[0].blocks[0] if op.operation.name == "sdy.mesh"]
+    # One without axes stands for no mesh: keys of random numbers have it.
+    if mesh is None or any("=" in str(op.attributes["mesh"]) for op in meshes):
+        return
+    from jax.extend.mlir import ir
+
+    axes = ", ".join(f'"{name}"={size}' for name, size in zip(mesh.axis_names, mesh.axis_sizes))
+    with module.context, ir.Location.unknown(), ir.InsertionPoint.at_block_begin(
+        module.regions[0].blocks[0]
+    ):
+        ir.Operation.create(
+            "sdy.mesh",
+            attributes={
+                "mesh": ir.Attribute.parse(f"#sdy.mesh<[{axes}]>"),
+                "sym_name": ir.StringAttr.get("mesh"),
+            },
+        )
+
+
+class Array(types.SimpleNamespace):
+    """Shape, dtype and sharding of a leaf."""
 
 
 class _Converter:
@@ -147,18 +199,41 @@ class _Converter:
             )
         return leaf
 
-    def shardings(self, what: str, tree: Any) -> Any:
-        """A prefix tree with its specs on the mesh; None stays: not specified."""
-        specs = (WeftSpec, self._jax.sharding.PartitionSpec)
+    def resolve(self, what: str, tree: Any, shardings: Any, root: str | list[str]) -> Any:
+        """A tree like `tree` of JAX's shardings and None, of a prefix tree of specs of either
+        package; what is wrong with them is said as `weft.jit` says it, before JAX sees them."""
+        util = self._jax.tree_util
+        if what == "in_shardings" and isinstance(shardings, list):
+            shardings = tuple(shardings)  # as jax.jit has it
+        resolved = resolve_shardings(
+            what,
+            _plain(util, tree, lambda leaf: self._described(leaf, what)),
+            _plain(util, shardings, self._ours),
+            None if self._mesh is None else _our_mesh(self._mesh),
+            root=root,
+        )
+        theirs = [None if ours is None else self._sharding(ours) for ours in resolved]
+        return util.tree_unflatten(util.tree_structure(tree), theirs)
 
-        def convert(leaf: Any) -> Any:
-            if isinstance(leaf, specs) or hasattr(leaf, "spec"):
-                return self._sharding(leaf)
-            raise TypeError(
-                f"{what}: expected a PartitionSpec, a NamedSharding or None, got {leaf!r}"
-            )
+    def _described(self, leaf: Any, what: str) -> Any:
+        """What a sharding of a leaf is checked against; results have none of their own."""
+        array = as_array(leaf)
+        own = getattr(leaf, "sharding", None) if what == "in_shardings" else None
+        spec = self._our_spec(self._sharding(own).spec) if hasattr(own, "spec") else None
+        return Array(shape=array.shape, dtype=array.dtype, sharding=spec)
 
-        return self._jax.tree_util.tree_map(convert, tree, is_leaf=lambda x: isinstance(x, specs))
+    def _ours(self, leaf: Any) -> Any:
+        """A leaf of a prefix tree as our spec or sharding, if it is JAX's."""
+        if isinstance(leaf, self._jax.sharding.PartitionSpec):
+            return self._our_spec(leaf)
+        if isinstance(leaf, self._jax.sharding.NamedSharding):
+            return WeftNamed(_our_mesh(leaf.mesh), self._our_spec(leaf.spec))
+        return leaf
+
+    def _our_spec(self, spec: Any) -> WeftSpec:
+        open_dim = self._jax.sharding.PartitionSpec.UNCONSTRAINED
+        dims = [UNCONSTRAINED if entry is open_dim else entry for entry in spec]
+        return WeftSpec(*dims, unreduced=set(spec.unreduced), reduced=set(spec.reduced))
 
     def _sharding(self, given: Any) -> Any:
         """A NamedSharding of JAX."""
@@ -186,6 +261,29 @@ class _Converter:
 
 
 # Trees
+
+
+def _plain(util, node: Any, convert: Callable[[Any], Any]) -> Any:
+    """A tree of JAX with its leaves converted, made of containers that we know too."""
+    children, structure = util.tree_flatten_with_path(node, is_leaf=lambda x: x is not node)
+    if structure == util.tree_structure(0):
+        return convert(node)
+    plain = [_plain(util, child, convert) for _, child in children]
+    kind = type(node)
+    known = (type(None), list, tuple, dict, collections.OrderedDict, collections.defaultdict)
+    if kind in known or (isinstance(node, tuple) and hasattr(kind, "_fields")):
+        return util.tree_unflatten(structure, plain)
+    keys = [path[0] for path, _ in children]
+    names = [getattr(key, "name", getattr(key, "key", i)) for i, key in enumerate(keys)]
+    if all(isinstance(key, util.GetAttrKey) for key in keys):
+        return _stand_in(kind, tuple(names))(*plain)
+    return collections.OrderedDict(zip(names, plain))
+
+
+@functools.lru_cache
+def _stand_in(kind: type, names: tuple[str, ...]) -> type:
+    """A named tuple for a container with fields that only JAX knows."""
+    return collections.namedtuple(kind.__name__, names)
 
 
 def _signature(jax, names: list[str], specs: list[Any], out_info: Any) -> signatures.Signature:
