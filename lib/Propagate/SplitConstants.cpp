@@ -37,6 +37,12 @@ static bool isScalar(Value value) {
   return type && type.getRank() == 0;
 }
 
+/// Whether `op` gives every element the value of one scalar, which every
+/// device has anyway.
+static bool isFill(Operation *op) {
+  return isa<BroadcastOp, ReshapeOp>(op) && isScalar(op->getOperand(0));
+}
+
 namespace {
 struct SplitConstants : weft::impl::SplitConstantsBase<SplitConstants> {
   void runOnOperation() override {
@@ -57,11 +63,11 @@ private:
     return constants.contains(value.getDefiningOp());
   }
 
-  /// Every constant expression of the function, in program order.
+  /// Every expression of constants and scalars of the function, in program order.
   void collect(func::FuncOp function) {
     constants.clear();
     for (Operation &op : function.getBody().front()) {
-      bool isLeaf = isa<arith::ConstantOp, IotaOp>(op);
+      bool isLeaf = isa<arith::ConstantOp, IotaOp>(op) || isFill(&op);
       bool isChain = isTransparent(&op) && op.getNumOperands() > 0 &&
                      llvm::all_of(op.getOperands(),
                                   [&](Value v) { return isConstant(v); });

@@ -63,6 +63,26 @@ func.func @shared_part(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
 
 // -----
 
+// A scalar that varies is as good as a constant: every device has it.
+
+// CHECK-LABEL: func.func @varying_scalar
+func.func @varying_scalar(%rate: tensor<f32>, %x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  // CHECK: %[[RATE:.*]] = arith.negf %{{.*}} : tensor<f32>
+  // CHECK-NOT: arith.negf
+  // CHECK: weft.broadcast %[[RATE]]
+  // CHECK: weft.broadcast %[[RATE]]
+  // CHECK: arith.mulf %{{.*}}, %[[A:.*]] :
+  // CHECK-NOT: arith.mulf %{{.*}}, %[[A]] :
+  // CHECK: arith.mulf %{{.*}}, %{{.*}} :
+  %r = arith.negf %rate : tensor<f32>
+  %b = weft.broadcast %r dims = [] : tensor<f32> -> tensor<8xf32>
+  %a = arith.mulf %x, %b : tensor<8xf32>
+  %c = arith.mulf %y, %b : tensor<8xf32>
+  return %a, %c : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
 // Nothing to do: one use, a scalar, and a chain that varies.
 
 // CHECK-LABEL: func.func @nothing

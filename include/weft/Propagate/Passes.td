@@ -15,10 +15,12 @@ def SplitConstants : Pass<"weft-split-constants", "::mlir::func::FuncOp"> {
   let description = [{
     **Needs** a graph (form 1).
 
-    **Does** copy each constant expression (a constant, an iota, or an op of
-    pass-through math, a broadcast, reshape, transpose or slice of constant
-    expressions only) once for each use by another op, so that propagation does
-    not carry the sharding of one use to another. Tensors of rank 0 are shared.
+    **Does** copy each constant expression (a constant, an iota, a scalar that
+    is broadcast, or an op of pass-through math, a broadcast, reshape, transpose
+    or slice of constant expressions only) once for each use by another op, so
+    that propagation does not carry the sharding of one use to another: a
+    learning rate that two parameters of one shape share does not make them
+    sharded alike. Tensors of rank 0 are shared.
 
     **Leaves** a graph that computes the same. Duplicates that end with equal
     shardings are for CSE to join.
