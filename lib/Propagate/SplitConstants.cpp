@@ -63,7 +63,8 @@ private:
     return constants.contains(value.getDefiningOp());
   }
 
-  /// Every expression of constants and scalars of the function, in program order.
+  /// Every expression of constants and scalars of the function, in program
+  /// order.
   void collect(func::FuncOp function) {
     constants.clear();
     for (Operation &op : function.getBody().front()) {
