@@ -410,6 +410,7 @@ struct InsertReshards : weft::impl::InsertReshardsBase<InsertReshards> {
       reshards += inserter.numReshards;
       deferred += inserter.numOnTerms;
     }
+    warnings.report();
     planned += prices.numPlanned();
   }
 

@@ -36,11 +36,10 @@ void LargeTensorWarnings::check(OpOperand &use, Value source,
   if (!isLarge(source) || isWhole(from) || !isWhole(to) ||
       use.get().getDefiningOp<ConstraintOp>())
     return;
-  mlir::emitWarning(use.getOwner()->getLoc())
-      << nameOf(source) << " of " << bytesOf(source)
-      << " bytes is gathered whole on every device, from " << print(mesh, from)
-      << "; state it with a weft.constraint if that is "
-      << "meant, else shard " << nameOf(use) << " alike";
+  note(use.getOwner()->getLoc(), source,
+       " bytes is gathered whole on every device, from " + print(mesh, from),
+       "; state it with a weft.constraint if that is meant, else shard " +
+           nameOf(use) + " alike");
 }
 
 void LargeTensorWarnings::checkResult(Value value, const Sharding &sharding) {
@@ -51,11 +50,34 @@ void LargeTensorWarnings::checkResult(Value value, const Sharding &sharding) {
     for (const sharding::MeshAxis &axis : mesh.axes()) {
       if (axis.size == 1 || size % axis.size != 0)
         continue;
-      mlir::emitWarning(value.getLoc())
-          << nameOf(value) << " of " << bytesOf(value)
-          << " bytes is held whole by every device, although \"" << axis.name
-          << "\" divides its dim " << dim
-          << "; annotate it, or a value that it is computed from or used with";
+      note(value.getLoc(), value,
+           " bytes is held whole by every device, although \"" + axis.name +
+               "\" divides its dim " + std::to_string(dim),
+           "; annotate it, or a value that it is computed from or used with");
       return;
     }
+}
+
+void LargeTensorWarnings::note(Location loc, Value value,
+                               const std::string &fact,
+                               const std::string &remedy) {
+  std::string alike = std::to_string(bytesOf(value)) + fact;
+  if (auto line = loc->findInstanceOf<FileLineColLoc>())
+    alike += line.getFilename().str() + ":" + std::to_string(line.getLine());
+  Warning &warning = warnings[alike];
+  if (warning.count++ == 0)
+    warning = {loc,
+               nameOf(value) + " of " + std::to_string(bytesOf(value)) + fact,
+               remedy, 1};
+}
+
+void LargeTensorWarnings::report() const {
+  for (const auto &[key, warning] : warnings) {
+    InFlightDiagnostic diagnostic = mlir::emitWarning(*warning.loc);
+    diagnostic << warning.fact;
+    if (warning.count > 1)
+      diagnostic << " (and " << warning.count - 1
+                 << " more alike on this line)";
+    diagnostic << warning.remedy;
+  }
 }

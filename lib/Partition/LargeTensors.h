@@ -11,17 +11,23 @@
 #include "weft/Sharding/Sharding.h"
 
 #include "mlir/IR/Value.h"
+#include "llvm/ADT/MapVector.h"
+
+#include <map>
+#include <optional>
+#include <string>
 
 namespace weft {
 
-/// Warns of large tensors that nobody asked to be whole on every device.
+/// Warns of large tensors that nobody asked to be whole on every device: once
+/// for all that are alike on one line of the source.
 class LargeTensorWarnings {
 public:
   /// Tensors of at least `bytes` are large; none is if that is 0.
   LargeTensorWarnings(const sharding::Mesh &mesh, int64_t bytes)
       : mesh(mesh), bytes(bytes) {}
 
-  /// A reshard of `source` for `use`: warns if it gathers a large tensor whole
+  /// A reshard of `source` for `use`: noted if it gathers a large tensor whole
   /// and the use is not that of a constraint.
   void check(mlir::OpOperand &use, mlir::Value source,
              const sharding::Sharding &from, const sharding::Sharding &to);
@@ -30,11 +36,27 @@ public:
   /// divides one of its dimensions.
   void checkResult(mlir::Value value, const sharding::Sharding &sharding);
 
+  /// Emits what was noted, in the order of the first of each kind.
+  void report() const;
+
 private:
+  struct Warning {
+    std::optional<mlir::Location> loc;
+    std::string fact;
+    std::string remedy;
+    int64_t count = 0;
+  };
+
   bool isLarge(mlir::Value value) const;
+  void note(mlir::Location loc, mlir::Value value, const std::string &fact,
+            const std::string &remedy);
 
   const sharding::Mesh &mesh;
   int64_t bytes;
+  /// By size, fact and line of the source: the layers of a model come from
+  /// one line.
+  llvm::MapVector<std::string, Warning, std::map<std::string, unsigned>>
+      warnings;
 };
 
 } // namespace weft

@@ -45,3 +45,14 @@ func.func @replicated_silently(%x: tensor<15x64xf32>, %y: tensor<15x65xf32>) -> 
   %f = math.exp %y : tensor<15x65xf32>
   return %e, %f : tensor<15x64xf32>, tensor<15x65xf32>
 }
+
+// -----
+
+// One warning for the layers of a model, which come from one line.
+
+weft.mesh @mesh = <["data"=4]>
+
+// expected-warning-re @+1 {{math.exp {{.*}} of 4096 bytes is held whole by every device, although "data" divides its dim 0 (and 2 more alike on this line); annotate it, or a value that it is computed from or used with}}
+func.func @layers(%x: tensor<16x64xf32>) -> tensor<16x64xf32> { %a = math.exp %x : tensor<16x64xf32>  %b = math.exp %a : tensor<16x64xf32>  %c = math.exp %b : tensor<16x64xf32>
+  return %c : tensor<16x64xf32>
+}
