@@ -10,15 +10,18 @@ backend has no reduce-scatter: where the result of an all-reduce is only sliced
 afterwards, the column "credited" counts it as the reduce-scatter that other
 backends make of it. Planning time is Weft's from StableHLO text to the schedule,
 with collectives, kernels and memory but without machine code, against the
-compilation by XLA, in one process, alternating; medians.
+compilation by XLA, each in a process of its own, alternating; medians. A
+compilation that takes more than --limit seconds is stopped and shown as such.
 
 Needs the package weft on PYTHONPATH and JAX.
 """
 
 import argparse
+import functools
 import os
 import pathlib
 import statistics
+import subprocess
 import sys
 import time
 
@@ -111,27 +114,51 @@ def compare_bytes(names, styles, layers):
     return worse
 
 
-def seconds_of(function):
+def seconds_to_plan(planner, layers):
+    """Prints how long `planner` takes for the step; lowering and importing are not counted."""
+    step, arguments = make_step("gpt2", "DP+TP", layers)
+    if planner == "xla":
+        plan = step.lower(*arguments).compile
+    else:
+        imported = weft.from_jax(step, *arguments)
+        plan = functools.partial(imported.compile, target=None)
     start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
+    plan()
+    print(time.perf_counter() - start)
 
 
-def compare_planning(layer_counts, repeats):
+def measured(planner, layers, limit):
+    """The seconds of `planner` in a process of its own, or None after `limit` seconds."""
+    command = [sys.executable, __file__, "--time", planner, "--layers", str(layers)]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return None
+    if run.returncode != 0:
+        sys.exit(run.stderr[-2000:])
+    return float(run.stdout.split()[-1])
+
+
+def compare_planning(layer_counts, repeats, limit):
     print("Seconds to plan a GPT-2 training step, DP+TP, mesh 4 x 2\n")
-    print(f"{'layers':>6} {'XLA':>8} {'Weft':>8} {'ratio':>6}")
+    print(f"{'layers':>6} {'XLA':>8} {'Weft':>8} {'ratio':>7}")
     for layers in layer_counts:
-        ratios, xla_times, weft_times = [], [], []
+        pairs = []
         for _ in range(repeats):
-            jax.clear_caches()
-            step, arguments = make_step("gpt2", "DP+TP", layers)
-            lowered = step.lower(*arguments)
-            imported = weft.from_jax(step, *arguments)
-            xla_times.append(seconds_of(lowered.compile))
-            weft_times.append(seconds_of(lambda: imported.compile(target=None)))
-            ratios.append(weft_times[-1] / xla_times[-1])
-        print(f"{layers:6} {statistics.median(xla_times):8.2f} "
-              f"{statistics.median(weft_times):8.2f} {statistics.median(ratios):6.3f}", flush=True)
+            xla = measured("xla", layers, limit)
+            pairs.append((xla, measured("weft", layers, limit)))
+            if None in pairs[-1]:
+                break
+        if any(weft is None for _, weft in pairs):
+            sys.exit(f"error: Weft took more than {limit} s; give a larger --limit")
+        weft_median = statistics.median(weft for _, weft in pairs)
+        if pairs[-1][0] is None:
+            print(f"{layers:6} {f'>{limit}':>8} {weft_median:8.2f} "
+                  f"{f'<{weft_median / limit:.4f}':>7}", flush=True)
+            continue
+        ratio = statistics.median(weft / xla for xla, weft in pairs)
+        print(f"{layers:6} {statistics.median(xla for xla, _ in pairs):8.2f} "
+              f"{weft_median:8.2f} {ratio:7.3f}", flush=True)
 
 
 def main():
@@ -142,9 +169,14 @@ def main():
     parser.add_argument("--layers", type=int, nargs="+", default=None)
     parser.add_argument("--planning", action="store_true")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--limit", type=int, default=1200, help="seconds a compilation may take")
+    parser.add_argument("--time", choices=["xla", "weft"], help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.time:
+        seconds_to_plan(arguments.time, arguments.layers[0])
+        return 0
     if arguments.planning:
-        compare_planning(arguments.layers or [2, 12, 48], arguments.repeats)
+        compare_planning(arguments.layers or [2, 12, 48], arguments.repeats, arguments.limit)
         return 0
     layers = arguments.layers[0] if arguments.layers else 2
     return compare_bytes(arguments.models, arguments.styles, layers) > 0
