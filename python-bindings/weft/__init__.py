@@ -5,12 +5,15 @@
 from . import tree
 from .autodiff import grad, stop_gradient, value_and_grad
 from .compiled import Compiled, load
-from .constraint import with_sharding_constraint
+from .constraint import compute_with, with_sharding_constraint
 from .diagnostics import CompileError, Diagnostic, ExecutionError
 from .errors import DuplicateSpecError, IndivisibleError, SpecError
 from .interop.jax import from_jax
+from .eval_shape import eval_shape
 from .jit import jit
+from .layout import Layout
 from .lowered import CompilerWarning, Lowered
+from .microbatches import microbatches
 from .mesh import AbstractMesh, AxisType, Mesh, make_mesh
 from .recomputation import checkpoint, checkpoint_name, checkpoint_policies
 from .report import Collective, Cost, Memory
@@ -22,7 +25,7 @@ from .spec import P, PartitionSpec
 from .spec_table import show_specs
 from .tracing import ConcretizationTypeError, NoTraceError, ShapeError, UnexpectedTracerError
 
-from . import lax, nn, numpy, random
+from . import lax, nn, numpy, optim, random
 
 __all__ = [
     "AbstractMesh",
@@ -37,6 +40,7 @@ __all__ = [
     "DuplicateSpecError",
     "ExecutionError",
     "IndivisibleError",
+    "Layout",
     "Lowered",
     "Memory",
     "Mesh",
@@ -55,14 +59,18 @@ __all__ = [
     "checkpoint",
     "checkpoint_name",
     "checkpoint_policies",
+    "compute_with",
+    "eval_shape",
     "from_jax",
     "grad",
     "jit",
     "lax",
     "load",
     "make_mesh",
+    "microbatches",
     "nn",
     "numpy",
+    "optim",
     "random",
     "rules",
     "show_specs",

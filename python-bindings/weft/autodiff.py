@@ -7,8 +7,9 @@ import functools
 from typing import Any, Callable, Sequence
 
 from . import tree as trees
+from .constraint import compute_with, constrain
 from .tracing import ops
-from .tracing.graph import as_tracer, in_graph
+from .tracing.graph import as_tracer, current_graph, in_graph
 from .tracing.locations import user_line
 from .tracing.outline import outline
 from .tracing.tracer import Tracer
@@ -62,7 +63,10 @@ def _call(fun: Callable, argnums: int | Sequence[int], has_aux: bool, args: tupl
           kwargs: dict) -> tuple[Any, Any]:
     positions = _positions(argnums, len(args))
     leaves, treedef = trees.flatten([args[i] for i in positions])
-    operands = [_variable(leaf) for leaf in leaves]
+    one = isinstance(argnums, int)
+    variables = treedef.unflatten(_variable(leaf) for leaf in leaves)
+    # The tree that the tables of a layout are of.
+    operands = trees.leaves(_used_as_laid_out(variables[0] if one else tuple(variables)))
 
     def of_variables(variables: list[Tracer]) -> tuple[Tracer, Any]:
         inside = list(args)
@@ -76,7 +80,7 @@ def _call(fun: Callable, argnums: int | Sequence[int], has_aux: bool, args: tupl
                                               more=operands)
     gradients = treedef.unflatten(gradients)
     value = (loss, aux) if has_aux else loss
-    return value, gradients[0] if isinstance(argnums, int) else tuple(gradients)
+    return value, _laid_out(gradients[0] if one else tuple(gradients))
 
 
 def _variable(leaf: Any) -> Tracer:
@@ -86,6 +90,23 @@ def _variable(leaf: Any) -> Tracer:
             f"{user_line()}: grad takes floats to differentiate by, got {value!r}; choose other "
             "arguments with argnums, or convert with .astype(float)")
     return value
+
+
+def _layout() -> Any:
+    """The layout that says where parameters and gradients are: that of the whole function, for
+    what it differentiates itself."""
+    graph = current_graph()
+    return graph.module.layout if graph.parent is None else None
+
+
+def _used_as_laid_out(operands: Any) -> Any:
+    table = layout.compute() if (layout := _layout()) else None
+    return operands if table is None else compute_with(operands, table, what="Layout compute")
+
+
+def _laid_out(gradients: Any) -> Any:
+    layout = _layout()
+    return constrain(gradients, layout.gradients(), "Layout gradients") if layout else gradients
 
 
 def _split(result: Any, has_aux: bool) -> tuple[Tracer, Any]:

@@ -1,32 +1,50 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`with_sharding_constraint`: the sharding of a value in the middle of a function."""
+"""The sharding of values in the middle of a function."""
 
 from typing import Any
 
 from . import tree as trees
 from .resolve import resolve_constraints
-from .sharding import to_mlir
-from .tracing.graph import as_tracer, current_graph, type_text
-from .tracing.program import MESH_SYMBOL
+from .tracing.graph import as_tracer, current_graph
 from .tracing.tracer import Tracer
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     """x, a tensor or a tree of them, sharded as `shardings`, a prefix tree of specs and
     named shardings, says. A spec is on the mesh given to weft.jit."""
+    return constrain(x, shardings, "with_sharding_constraint")
+
+
+def constrain(x: Any, shardings: Any, what: str) -> Any:
+    """As with_sharding_constraint; `what` says who asks for it."""
+    values, treedef, resolved = _resolved(x, shardings, what)
     graph = current_graph()
+    return treedef.unflatten(graph.constrain(value, s) for value, s in zip(values, resolved))
+
+
+def compute_with(x: Any, shardings: Any, *, what: str = "compute_with") -> Any:
+    """x, a tensor or a tree of them, which every function that computes with it takes in the
+    sharding that `shardings` says, as with_sharding_constraint at its first use there.
+
+    Functions are the traced one, one to be differentiated and one under weft.checkpoint: a
+    parameter that rests in shards is gathered in each, and again in the backward pass of a
+    checkpoint. One that is converted to a narrower type is gathered in that type.
+    """
+    values, treedef, resolved = _resolved(x, shardings, what)
+    return treedef.unflatten(_used_as(value, s) for value, s in zip(values, resolved))
+
+
+def _resolved(x: Any, shardings: Any, what: str) -> tuple[list[Tracer], Any, list[Any]]:
+    """The tensors of x, its structure, and their shardings."""
+    module = current_graph().module
     leaves, treedef = trees.flatten(x)
     values = [as_tracer(leaf) for leaf in leaves]
-    module = graph.module
-    resolved = resolve_constraints(treedef.unflatten(values), shardings, module.mesh)
+    resolved = resolve_constraints(treedef.unflatten(values), shardings, module.mesh, what)
     if module.mesh is None and resolved:
         module.mesh = resolved[0].mesh
-    return treedef.unflatten(_constrained(value, s) for value, s in zip(values, resolved))
+    return values, treedef, resolved
 
 
-def _constrained(x: Tracer, sharding: Any) -> Tracer:
-    graph = current_graph()
-    text = to_mlir(MESH_SYMBOL, sharding.mesh, sharding.spec, len(x.shape))
-    return graph.add(f"weft.constraint {graph.use(x)} {text} : {type_text(x.shape, x.element)}",
-                     x.shape, x.element, x.weak)
+def _used_as(x: Tracer, sharding: Any) -> Tracer:
+    return Tracer(x.graph, x.name, x.shape, x.element, x.weak, x.splat, sharding)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import signature as signatures
 from . import tree as trees
@@ -16,11 +16,15 @@ from .lowered import Lowered, Source
 from .mesh import AbstractMesh
 from .shape import ShapeDtypeStruct
 
+if TYPE_CHECKING:
+    from .layout import Layout
+
 
 def jit(
     f: Callable | None = None,
     *,
     mesh: AbstractMesh | None = None,
+    layout: Layout | None = None,
     in_shardings: Any = None,
     out_shardings: Any = None,
     donate_argnums: int | Iterable[int] = (),
@@ -32,13 +36,14 @@ def jit(
 
     The names mean what they do in `jax.jit`: `in_shardings` is a prefix of the tuple of
     arguments (those that are not static), `out_shardings` of the result; their leaves are
-    `P`, `NamedSharding` or None. Static arguments are hashable values that the function is
+    `P`, `NamedSharding` or None. A `Layout` says where a training step computes. Static arguments are hashable values that the function is
     compiled for. As a decorator it may be given its options alone.
     """
     if f is None:
         return functools.partial(
             jit,
             mesh=mesh,
+            layout=layout,
             in_shardings=in_shardings,
             out_shardings=out_shardings,
             donate_argnums=donate_argnums,
@@ -55,7 +60,10 @@ def jit(
     if both:
         names = ", ".join(parameters.names[i] for i in both)
         raise ValueError(f"arguments cannot be both static and donated: {names}")
-    return Jitted(f, parameters, static, donate, mesh, in_shardings, out_shardings)
+    if layout is not None and mesh is not None and mesh.shape_tuple != layout.mesh.shape_tuple:
+        raise ValueError(f"jit is given mesh={mesh!s} and a layout on {layout.mesh!s}: use one mesh")
+    mesh = mesh if layout is None else layout.mesh
+    return Jitted(f, parameters, static, donate, mesh, layout, in_shardings, out_shardings)
 
 
 class Parameters:
@@ -114,13 +122,14 @@ class Parameters:
 class Jitted:
     """A function that compiles itself for each new signature of its arguments."""
 
-    def __init__(self, f, parameters, static, donate, mesh, in_shardings, out_shardings):
+    def __init__(self, f, parameters, static, donate, mesh, layout, in_shardings, out_shardings):
         functools.update_wrapper(self, f)
         self._f = f
         self._parameters = parameters
         self._static = static
         self._donate = donate
         self._mesh = mesh
+        self._layout = layout
         self._in_shardings = in_shardings
         self._out_shardings = out_shardings
         self._cache: dict[Hashable, Compiled] = {}
@@ -170,6 +179,7 @@ class Jitted:
             self._with_static(args),
             tuple(args[i] for i in dynamic),
             mesh=self._mesh,
+            layout=self._layout,
             arg_names=names,
             in_shardings=self._in_shardings,
             out_shardings=self._out_shardings,

@@ -11,6 +11,7 @@ import functools
 from typing import Any, Callable
 
 from . import tree as trees
+from .constraint import constrain
 from .tracing.graph import as_tracer, current_graph, type_text
 from .tracing.outline import outline
 from .tracing.tracer import Tracer
@@ -61,8 +62,13 @@ def checkpoint(fun: Callable, *, policy: Policy | None = None) -> Callable:
 
 
 def checkpoint_name(x: Any, name: str) -> Any:
-    """x, a tensor or a tree of them, under a name that policies can list."""
+    """x, a tensor or a tree of them, under a name that policies can list, and for which a
+    `weft.Layout` can have a spec."""
     _checked(name)
+    layout = current_graph().module.layout
+    spec = layout.activation(name) if layout else None
+    if spec is not None:
+        x = constrain(x, spec, f'Layout activations "{name}"')
 
     def mark(leaf: Any) -> Tracer:
         graph, value = current_graph(), as_tracer(leaf)

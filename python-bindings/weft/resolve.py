@@ -34,7 +34,7 @@ def resolve_shardings(
     """
     arrays = _named_leaves(tree, root)
     name = root if isinstance(root, str) else ""
-    given = _given(shardings, tree, what, name)
+    given = given_specs(shardings, tree, what, name)
     _check_types(what, given)
     leaves = [
         Leaf(path, array, _own(array) if sharding is None else sharding)
@@ -48,7 +48,9 @@ def resolve_shardings(
     return [_on_mesh(leaf, mesh) for leaf in leaves]
 
 
-def _given(shardings: Any, tree: Any, what: str, root: str = "") -> list[tuple[trees.Path, Any]]:
+def given_specs(
+    shardings: Any, tree: Any, what: str, root: str = ""
+) -> list[tuple[trees.Path, Any]]:
     """What was given for each leaf of `tree`, with its path in `shardings`."""
 
     def spread(leaf: Any, subtree: Any) -> list[Any] | None:
@@ -153,15 +155,14 @@ def _on_mesh(leaf: Leaf, mesh: AbstractMesh | None) -> NamedSharding | None:
 
 
 def resolve_constraints(
-    tree: Any, shardings: Any, mesh: AbstractMesh | None
+    tree: Any, shardings: Any, mesh: AbstractMesh | None, what: str = "with_sharding_constraint"
 ) -> list[NamedSharding]:
-    """The shardings that `with_sharding_constraint` asks for, for every leaf of `tree`.
+    """The shardings that `what` asks for, in the middle of a function, for every leaf of `tree`.
 
     As at the boundary of a program, the axes must divide the dimensions: nothing is replicated
     in silence.
     """
-    what = "with_sharding_constraint"
-    given = _given(shardings, tree, f"{what} shardings")
+    given = given_specs(shardings, tree, f"{what} shardings")
     missing = [trees.keystr(path) or "the value" for path, leaf in given if leaf is None]
     if missing:
         raise SpecError(

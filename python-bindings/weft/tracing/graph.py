@@ -12,11 +12,14 @@ from typing import Any, Sequence
 
 import numpy as np
 
+from ..sharding import to_mlir
 from . import elements
 from .elements import ElementType
 from .errors import NoTraceError, UnexpectedTracerError
 from .locations import LocationTable, user_line
 from .tracer import Tracer
+
+MESH_SYMBOL = "mesh"
 
 _type_texts: dict[tuple, str] = {}
 
@@ -48,10 +51,11 @@ def number_text(value: Any, element: ElementType) -> str:
 
 
 class Module:
-    """What the functions of one module share."""
+    """What the functions of one module share. `layout` is the use that is made of a
+    weft.Layout, if there is one."""
 
-    def __init__(self, mesh: Any = None):
-        self.mesh = mesh
+    def __init__(self, mesh: Any = None, layout: Any = None):
+        self.mesh, self.layout = mesh, layout
         self.locations = LocationTable()
         self.functions: list[str] = []  # finished private functions
         self._symbols: set[str] = set()
@@ -75,6 +79,7 @@ class Graph:
         self.captured: list[Tracer] = []  # of outer graphs; arguments after the own ones
         self._captures: dict[tuple, Tracer] = {}
         self._constants: dict[tuple, str] = {}
+        self._placed: dict[tuple, str] = {}  # of values with a sharding that they are used in
         self._count = 0
 
     def __enter__(self) -> "Graph":
@@ -88,8 +93,9 @@ class Graph:
         self._count += 1
         return f"%{self._count - 1}"
 
-    def argument(self, shape: tuple[int, ...], element: ElementType, weak: bool = False) -> Tracer:
-        value = Tracer(self, self.new_name(), shape, element, weak)
+    def argument(self, shape: tuple[int, ...], element: ElementType, weak: bool = False,
+                 used_as: Any = None) -> Tracer:
+        value = Tracer(self, self.new_name(), shape, element, weak, used_as=used_as)
         self.arguments.append(value)
         return value
 
@@ -109,13 +115,32 @@ class Graph:
                 for i, like in enumerate(results)]
 
     def use(self, value: Tracer) -> str:
-        """What an op of this graph calls the value."""
+        """What an op of this graph that computes with the value calls it."""
+        name = self.refer(value)
+        return name if value.used_as is None else self._place(value, name)
+
+    def refer(self, value: Tracer) -> str:
+        """What an op of this graph calls the value where it is, whatever it is used as."""
         if value.graph is self:
             return value.name
         if value.splat is not None:
             number = number_text(value.splat, value.element)
             return self.constant(f"dense<{number}>", value.shape, value.element)
         return self._capture(value).name
+
+    def _place(self, value: Tracer, name: str) -> str:
+        """The value in the sharding that it is used in: one constraint a function."""
+        key = (name, value.used_as)
+        if key not in self._placed:
+            self._placed[key] = self.constrain(value, value.used_as).name
+        return self._placed[key]
+
+    def constrain(self, value: Tracer, sharding: Any) -> Tracer:
+        """Appends the value in a sharding, whatever it is used as."""
+        text = to_mlir(MESH_SYMBOL, sharding.mesh, sharding.spec, len(value.shape))
+        return self.add(
+            f"weft.constraint {self.refer(value)} {text} : {type_text(value.shape, value.element)}",
+            value.shape, value.element, value.weak)
 
     def constant(self, attribute: str, shape: tuple[int, ...], element: ElementType) -> str:
         key = (attribute, shape, element)
@@ -135,7 +160,8 @@ class Graph:
                     f"{user_line()}: {value!r} was made in a function whose tracing is over, or in "
                     "another one; return it from that function, and pass it to this one as an "
                     "argument")
-            known = Tracer(self, self.new_name(), value.shape, value.element, value.weak)
+            known = Tracer(self, self.new_name(), value.shape, value.element, value.weak,
+                           used_as=value.used_as)
             self.captured.append(value)
             self._captures[key] = known
         return known
@@ -154,7 +180,7 @@ class Graph:
                argument_text=None, result_text=None, private: bool = True) -> str:
         """The text of the function. `argument_text(i)` and `result_text(i)` are the
         attributes of an argument and a result; an argument's may end in a loc."""
-        names = [self.use(value) for value in results]
+        names = [self.refer(value) for value in results]
         types = [type_text(value.shape, value.element) for value in results]
         arguments = ",\n    ".join(
             f"{value.name}: {type_text(value.shape, value.element)}"
@@ -204,7 +230,7 @@ def in_graph(value: Tracer) -> Tracer:
     if value.splat is None:
         return value
     graph = current_graph()
-    return Tracer(graph, graph.use(value), value.shape, value.element, value.weak)
+    return Tracer(graph, graph.refer(value), value.shape, value.element, value.weak)
 
 
 def as_tracer(value: Any) -> Tracer:

@@ -80,7 +80,7 @@ def convert(x: Tracer, element: ElementType, weak: bool = False) -> Tracer:
     if source is element:
         if x.weak == weak:
             return x
-        return Tracer(x.graph, x.name, x.shape, element, weak, x.splat)
+        return Tracer(x.graph, x.name, x.shape, element, weak, x.splat, x.used_as)
     if x.splat is not None:
         # A Python number must fit; one that the user converts wraps around.
         fits = x.weak and source.kind == "i" and element.kind == "i"
@@ -103,7 +103,16 @@ def convert(x: Tracer, element: ElementType, weak: bool = False) -> Tracer:
 
 
 def _convert_float(x: Tracer, element: ElementType) -> Tracer:
-    return _cast("arith.extf" if x.element.bits < element.bits else "arith.truncf", x, element)
+    if x.element.bits < element.bits:
+        return _cast("arith.extf", x, element)
+    if x.used_as is None:
+        return _cast("arith.truncf", x, element)
+    # Converted where it is: what moves is the narrower value.
+    graph = current_graph()
+    result = graph.add(f"arith.truncf {graph.refer(x)} : {_type(x)} to "
+                       f"{type_text(x.shape, element)}", x.shape, element)
+    result.used_as = x.used_as
+    return result
 
 
 def _convert_number(value: Any, element: ElementType) -> Any:

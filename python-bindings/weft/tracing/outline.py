@@ -39,7 +39,7 @@ class Outlined:
         if not passed and not more:
             return self.treedef.unflatten(self.leaves), []
         every = [*operands, *self.captured]
-        names = ", ".join(graph.use(value) for value in every)
+        names = ", ".join(graph.refer(value) for value in every)
         types = ", ".join(_type(value) for value in every)
         out = ", ".join(_type(value) for value in [*passed, *more])
         values = graph.add_multiple(
@@ -63,7 +63,7 @@ def outline(fn: Callable, otherwise: str, body: Callable, operands: Sequence[Tra
     function that is named after `fn`. Values of the caller become further arguments."""
     outer = current_graph()
     with Graph(outer.module, outer) as inner:
-        arguments = [inner.argument(v.shape, v.element, v.weak) for v in operands]
+        arguments = [inner.argument(v.shape, v.element, v.weak, v.used_as) for v in operands]
         leaves, treedef = trees.flatten(body(arguments))
         symbol = outer.module.symbol(symbol_of(fn, otherwise))
         text = inner.finish(symbol, [leaf for leaf in leaves if _is_passed(leaf)],

@@ -9,17 +9,16 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from .. import tree as trees
+from ..layout_use import LayoutUse
 from ..resolve import resolve_shardings
 from ..shape import ShapeDtypeStruct
 from ..sharding import mesh_to_mlir, to_mlir
 from .donation import match_donations
 from .elements import element_type, of_constant
-from .graph import Graph, Module, as_tracer, check_shape
+from .graph import MESH_SYMBOL, Graph, Module, as_tracer, check_shape
 from .locations import quote, user_line
 from .outline import symbol_of
 from .tracer import Tracer
-
-MESH_SYMBOL = "mesh"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,13 +33,13 @@ class TracedProgram:
 
 
 def trace(fn: Callable, args: Sequence[Any], *, mesh: Any = None,
-          arg_names: Sequence[str] | None = None, in_shardings: Any = None,
+          layout: Any = None, arg_names: Sequence[str] | None = None, in_shardings: Any = None,
           out_shardings: Any = None, donate: Sequence[int] = ()) -> TracedProgram:
     """Calls fn with tensors of the shapes and types of the leaves of `args`: NumPy
     arrays, numbers or ShapeDtypeStructs.
 
     `in_shardings` and `out_shardings` are prefix trees of the arguments and of the
-    result. A result that takes the place of an argument of which `donate` has the
+    result, `layout` a weft.Layout on the mesh. A result that takes the place of an argument of which `donate` has the
     number carries its name: it is the argument's next value.
     """
     args = tuple(args)
@@ -50,7 +49,7 @@ def trace(fn: Callable, args: Sequence[Any], *, mesh: Any = None,
     shardings = resolve_shardings("in_shardings", args, in_shardings, mesh, root=names)
     mesh = mesh or next((s.mesh for s in shardings if s is not None), None)
 
-    module = Module(mesh)
+    module = Module(mesh, layout and LayoutUse(layout))
     symbol = module.symbol(symbol_of(fn, "main"))
     location = _location_of(fn, module)
     with Graph(module) as graph:
@@ -60,6 +59,8 @@ def trace(fn: Callable, args: Sequence[Any], *, mesh: Any = None,
         root = _result_root(names)
         results, out_tree = trees.flatten_with_paths(result, root)
         values = [_result(graph, path, leaf) for path, leaf in results]
+    if module.layout:
+        module.layout.check()
     outputs = [(path, _struct(value)) for (path, _), value in zip(results, values)]
     out_specs = resolve_shardings("out_shardings", out_tree.unflatten([s for _, s in outputs]),
                                   out_shardings, mesh, root=root)
@@ -132,7 +133,7 @@ def _result(graph: Graph, path: str, leaf: Any) -> Tracer:
             f"{user_line()}: {path} of the traced function must be a tensor or a number, got "
             f"{leaf!r} of type {type(leaf).__name__}")
     value = as_tracer(leaf)
-    graph.use(value)  # a tensor of another function is reported here
+    graph.refer(value)  # a tensor of another function is reported here
     return value
 
 

@@ -19,17 +19,19 @@ class Tracer:
     """A tensor of a graph: its shape and type are known, its numbers are not.
 
     A literal, every element of which is the number `splat`, belongs to no graph and
-    has no `name`; it is written where it is used.
+    has no `name`; it is written where it is used. `used_as`, if not None, is the
+    sharding that every function which computes with the tensor takes it in.
     """
 
-    __slots__ = ("graph", "name", "shape", "element", "weak", "splat")
+    __slots__ = ("graph", "name", "shape", "element", "weak", "splat", "used_as")
     __array_priority__ = 1000  # NumPy's operators leave the work to these
     __array_ufunc__ = None
 
     def __init__(self, graph, name: str | None, shape: tuple[int, ...], element: ElementType,
-                 weak: bool = False, splat: Any = None):
+                 weak: bool = False, splat: Any = None, used_as: Any = None):
         self.graph, self.name, self.shape = graph, name, shape
         self.element, self.weak, self.splat = element, weak, splat
+        self.used_as = used_as
 
     @property
     def dtype(self):

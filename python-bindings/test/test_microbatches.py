@@ -1,0 +1,71 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`weft.microbatches`: the numbers of the large batch, in less memory."""
+
+import numpy as np
+import pytest
+
+import weft
+import weft.numpy as wnp
+from weft import P, ShapeDtypeStruct, tree
+
+random = np.random.default_rng(0)
+WIDTH, HIDDEN, ROWS = 16, 64, 64
+PARAMS = {"w1": (random.normal(size=(WIDTH, HIDDEN)) * 0.3).astype(np.float32),
+          "w2": (random.normal(size=(HIDDEN, WIDTH)) * 0.3).astype(np.float32)}
+BATCH = {name: random.normal(size=(ROWS, WIDTH)).astype(np.float32) for name in "xy"}
+
+
+def loss(params, batch):
+    return wnp.mean((wnp.tanh(batch["x"] @ params["w1"]) @ params["w2"] - batch["y"]) ** 2)
+
+
+def gradients(n, **options):
+    vg = weft.value_and_grad(loss)
+    return weft.jit(weft.microbatches(vg, n, **options) if n else vg)
+
+
+@pytest.mark.parametrize("n", [1, 4, 8])
+def test_the_numbers_of_the_large_batch(n):
+    expected, found = gradients(0)(PARAMS, BATCH), gradients(n)(PARAMS, BATCH)
+    for a, b in zip(tree.leaves(found), tree.leaves(expected), strict=True):
+        assert np.linalg.norm(a - b) <= 1e-6 * np.linalg.norm(b)
+
+
+def test_rows_are_dealt_in_turn():
+    def rows(params, x):
+        return x.sum(), {"first": x[0]}
+
+    x = np.arange(8, dtype=np.int32).reshape(8, 1)
+    seen, first = weft.jit(weft.microbatches(lambda p, x: rows(p, x.astype(float)), 4))({}, x)
+    assert seen == 28 / 4 and first["first"] == (0 + 1 + 2 + 3) / 4
+    # Integers are counted, not averaged.
+    assert weft.jit(weft.microbatches(lambda p, x: (x.sum(), p), 4))({}, x)[0] == 28
+
+
+def test_activations_of_one_micro_batch_at_a_time():
+    rows, weights = 16 * ROWS, sum(w.nbytes for w in PARAMS.values())
+    batch = tree.map(lambda x: ShapeDtypeStruct((rows, WIDTH), "float32"), BATCH)
+    bytes_ = {n: gradients(n).lower(PARAMS, batch).compile(None).memory().activations for n in (0, 4)}
+    hidden = rows * HIDDEN * 4
+    inputs = sum(x.nbytes for x in tree.leaves(batch))
+    assert bytes_[0] - inputs > 2 * hidden  # two values of a row for each hidden unit
+    # A part of the batch is a copy, and gradients are added to their sums.
+    assert bytes_[4] - inputs < bytes_[0] / 4 + 3 * weights
+
+
+def test_sums_in_a_wider_type():
+    half = tree.map(lambda p: ShapeDtypeStruct(p.shape, "bfloat16"), PARAMS)
+    batch = tree.map(lambda p: ShapeDtypeStruct(p.shape, "bfloat16"), BATCH)
+    vg = weft.value_and_grad(loss)
+    for dtype, expected in ((None, "bfloat16"), ("float32", "float32")):
+        found = weft.eval_shape(weft.microbatches(vg, 2, dtype=dtype), half, batch)
+        assert {leaf.dtype.name for leaf in tree.leaves(found)} == {expected}
+
+
+def test_wrong_arguments():
+    with pytest.raises(ValueError, match="microbatches needs a number of at least 1, got 0"):
+        weft.microbatches(loss, 0)
+    with pytest.raises(ValueError, match=r"must be a multiple of the 3 micro-batches, but are not in "
+                                         r"batch\[0\]\['x'\] of shape \[64, 16\], batch\[0\]\['y'\]"):
+        gradients(3)(PARAMS, BATCH)
