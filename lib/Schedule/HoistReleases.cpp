@@ -31,12 +31,63 @@ static Value bufferOf(Value value) {
   return value;
 }
 
+namespace {
+/// The order of a block's ops while some of them move. Asking the block itself
+/// would number all its ops anew after nearly every move.
+class OpOrder {
+public:
+  explicit OpOrder(Block &block) : block(block) { number(); }
+
+  bool isBefore(Operation *a, Operation *b) const {
+    return labels.lookup(a) < labels.lookup(b);
+  }
+
+  /// Moves `op` behind `place`, or to the start of the block if that is null.
+  void moveAfter(Operation *op, Operation *place) {
+    if (place)
+      op->moveAfter(place);
+    else
+      op->moveBefore(&block, block.begin());
+    uint64_t low = place ? labels.lookup(place) : 0;
+    uint64_t high = labels.lookup(op->getNextNode());
+    if (high - low < 2)
+      return number();
+    labels[op] = low + (high - low) / 2;
+  }
+
+private:
+  void number() {
+    uint64_t label = 0;
+    for (Operation &op : block)
+      labels[&op] = label += uint64_t(1) << 32;
+  }
+
+  Block &block;
+  llvm::DenseMap<Operation *, uint64_t> labels;
+};
+
+/// Moves the ops of one block.
+class Hoister {
+public:
+  explicit Hoister(Block &block) : order(block) {}
+
+  /// Whether `op` could be moved towards the start of the block.
+  bool hoist(Operation *op);
+
+private:
+  Operation *lastOtherReader(Value value, Operation *except) const;
+  Operation *findEarliestPlace(Operation *op) const;
+
+  OpOrder order;
+};
+} // namespace
+
 /// The last op but `except` that reads the buffer of `value`, through views
 /// too; null if there is none.
-static Operation *lastOtherReader(Value value, Operation *except) {
+Operation *Hoister::lastOtherReader(Value value, Operation *except) const {
   Operation *last = nullptr;
   auto visit = [&](Operation *op) {
-    if (op && op != except && (!last || last->isBeforeInBlock(op)))
+    if (op && op != except && (!last || order.isBefore(last, op)))
       last = op;
   };
   for (OpOperand &use : value.getUses()) {
@@ -61,10 +112,10 @@ static bool isReturned(Operation *op) {
 /// The op behind which `op` can run at the earliest without holding more memory
 /// than where it is, null for the start of the block; `op` itself if it has to
 /// stay.
-static Operation *findEarliestPlace(Operation *op) {
+Operation *Hoister::findEarliestPlace(Operation *op) const {
   Operation *place = nullptr;
   auto comeAfter = [&](Operation *other) {
-    if (other && (!place || place->isBeforeInBlock(other)))
+    if (other && (!place || order.isBefore(place, other)))
       place = other;
   };
   int64_t freed = 0;
@@ -75,7 +126,7 @@ static Operation *findEarliestPlace(Operation *op) {
     if (!seen.insert(buffer.getAsOpaquePointer()).second)
       continue;
     Operation *other = lastOtherReader(buffer, op);
-    if (other && !other->isBeforeInBlock(op))
+    if (other && !order.isBefore(other, op))
       continue;
     // The place of an argument is free for a result that replaces it.
     if (isa<BlockArgument>(buffer) && !isReturned(op))
@@ -88,25 +139,24 @@ static Operation *findEarliestPlace(Operation *op) {
   return freed >= 0 ? place : op;
 }
 
-static bool hoist(Operation *op) {
+bool Hoister::hoist(Operation *op) {
   Operation *place = findEarliestPlace(op);
   if (place == op || op->getPrevNode() == place)
     return false;
-  if (place)
-    op->moveAfter(place);
-  else
-    op->moveBefore(op->getBlock(), op->getBlock()->begin());
+  order.moveAfter(op, place);
   return true;
 }
 
 namespace {
 struct HoistReleases : weft::impl::HoistReleasesBase<HoistReleases> {
   void runOnOperation() override {
-    for (func::FuncOp entry : findEntries(getOperation()))
+    for (func::FuncOp entry : findEntries(getOperation())) {
+      Hoister hoister(entry.front());
       for (Operation &op : llvm::make_early_inc_range(entry.front()))
         if (isa<LaunchOp, GemmOp, AllGatherOp, AllReduceOp, AllToAllOp,
                 PermuteOp, ReduceScatterOp>(op))
-          hoisted += hoist(&op);
+          hoisted += hoister.hoist(&op);
+    }
   }
 };
 } // namespace
