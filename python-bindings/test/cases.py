@@ -62,6 +62,8 @@ each("floor_divide remainder", np.array([5, -3.5, 5, -5, 0, 1, -1, np.inf, np.na
 each("floor_divide", np.array([5, -5, 0], np.float32), np.zeros(3, np.float32))
 each("add subtract multiply maximum minimum bitwise_and bitwise_or bitwise_xor", I, J)
 each("floor_divide remainder power left_shift right_shift divide", I, SMALL)
+each("floor_divide remainder", np.array([5, -5, 0, 7], np.int32), np.array([0, 0, 0, -2], np.int32), into=JAX_ONLY)
+case(lambda x, a: [a // 0, a % 0, 5 // a, 5 % a], np.array([5, -5, 0], np.int32), name="by zero", into=JAX_ONLY)
 each("add multiply maximum minimum bitwise_and bitwise_or bitwise_xor", B, C)
 each("equal not_equal less less_equal greater greater_equal", I, J)
 each("equal not_equal less less_equal greater greater_equal", B, C)
@@ -121,6 +123,8 @@ case(lambda x, a: x.numpy.pad(a, ((0, 1), (2, 0)), constant_values=-1), I, name=
 case(lambda x, a: [x.numpy.tril(a), x.numpy.triu(a), x.numpy.tril(a, -1), x.numpy.triu(a, 2)], T, name="tril")
 case(lambda x, a: [x.numpy.diag(a), x.numpy.diagonal(a), x.numpy.trace(a)], floats(4, 4), name="diag")
 case(lambda x, a: x.numpy.diag(a), floats(4), name="diag vector")
+case(lambda x, a: [x.numpy.diag(a, k) for k in (-2, -1, 0, 1, 3)], floats(3, 4), name="diag k")
+case(lambda x, a: [x.numpy.diag(a, k=k) for k in (-2, 0, 1)], floats(3), name="diag vector k")
 case(lambda x, a: list(a) + [len(a), a.ndim, a.size], T, name="iterate")
 
 # Creation.

@@ -80,8 +80,22 @@ def test_it_computes_what_jax_computes():
 def test_meshes_and_specs_of_both_packages_mean_the_same(options):
     expected = compiled(mesh=MESH, in_shardings=WEFT_SPECS)
     program = compiled(**options)
-    assert program.input_shardings == expected.input_shardings
+    assert specs_of(program) == specs_of(expected)
     assert program.collectives() == expected.collectives()
+
+
+def specs_of(program):
+    return {path: sharding.spec for path, sharding in program.input_shardings.items()}
+
+
+def test_shardings_come_back_on_the_mesh_they_were_given_on():
+    explicit = weft.Mesh([[1, 0], [3, 2]], ("data", "model"), (weft.AxisType.Explicit,) * 2)
+    for mesh in (MESH, explicit, weft.AbstractMesh((2, 2), ("data", "model"))):
+        program = compiled(mesh=mesh, in_shardings=WEFT_SPECS)
+        assert program.input_shardings["x"] == weft.NamedSharding(mesh, weft.P("data"))
+    theirs = jax.make_mesh((2, 2), ("data", "model"))
+    program = compiled(in_shardings=on_mesh(theirs))
+    assert program.input_shardings["x"].mesh == weft.make_mesh((2, 2), ("data", "model"))
 
 
 def test_names_donation_and_places():
@@ -152,6 +166,60 @@ def test_static_arguments_and_numbers():
 def test_many_arguments():
     program = weft.from_jax(lambda *xs: sum(xs), *[arrays()[1]] * 3).compile()
     assert list(program.input_shardings) == ["xs[0]", "xs[1]", "xs[2]"]
+
+
+def test_arguments_by_name():
+    def f(x, *, state, scale=2.0):
+        return x * scale + state["shift"]
+
+    x, shift = arrays()[1], np.full((4, 8), 3, np.float32)
+    specs = (weft.P("data"), {"shift": weft.P(None, "model")})
+    program = weft.from_jax(f, x, state={"shift": shift}, mesh=MESH, in_shardings=specs).compile()
+    assert specs_of(program) == {"x": weft.P("data"), "state['shift']": weft.P(None, "model")}
+    for result in (program(x, state={"shift": shift}), program(state={"shift": shift}, x=x)):
+        np.testing.assert_allclose(result, x * 2 + 3, rtol=1e-6)
+    with pytest.raises(TypeError, match=r"takes 2 arguments \(x, state\); missing: state; not expected: y"):
+        program(x, y=x)
+    by_position = weft.from_jax(lambda a, b: a - b, b=x, a=shift).compile()
+    np.testing.assert_array_equal(by_position(shift, b=x), shift - x)
+
+
+def test_typed_keys():
+    def f(key, x):
+        new, use = jax.random.split(key)
+        return new, x + jax.random.normal(use, x.shape)
+
+    key, x = jax.random.key(7), arrays()[1]
+    program = weft.from_jax(f, key, x, mesh=MESH, in_shardings=(None, weft.P("data"))).compile()
+    new, y = program(key, x)
+    expected_new, expected = jax.jit(f)(key, x)
+    np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-6)
+    assert new.dtype == key.dtype and (jax.random.key_data(new) == jax.random.key_data(expected_new)).all()
+    # A key that was returned goes in again, and so do the numbers of one.
+    np.testing.assert_allclose(program(new, x)[1], jax.jit(f)(expected_new, x)[1], rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(program(jax.random.PRNGKey(7), x)[1], y)
+    old = weft.from_jax(lambda key: jax.random.uniform(key), jax.random.PRNGKey(7)).compile()
+    np.testing.assert_array_equal(old(key), old(jax.random.PRNGKey(7)))
+
+
+def test_arrays_of_typed_keys_are_split():
+    keys = jax.random.split(jax.random.key(0), (4, 2))
+    draw = jax.vmap(jax.vmap(lambda key: jax.random.normal(key, (3,))))
+    program = weft.from_jax(draw, keys, mesh=MESH, in_shardings=(weft.P("data"),)).compile()
+    np.testing.assert_allclose(program(keys), draw(keys), rtol=1e-5, atol=1e-6)
+    with pytest.raises(weft.IndivisibleError, match=r"k: key<fry>\[3\], P\('data',\)"):
+        weft.from_jax(lambda k: k, keys[:3, 0], mesh=MESH, in_shardings=(weft.P("data"),))
+
+
+def test_typed_keys_where_only_numbers_go():
+    key, remedy = jax.random.key(0), r"pass jax.random.key_data\(key\)"
+    with pytest.raises(TypeError, match=f"argument key: a typed key of JAX has no array of numbers; {remedy}"):
+        weft.jit(lambda key: key)(key)
+    with pytest.raises(TypeError, match=f"argument key: .*{remedy}"):
+        weft.jit(lambda key: key).lower(key)
+    program = weft.jit(lambda key: key).lower(weft.random.key(0)).compile()
+    with pytest.raises(TypeError, match=f"(?s)key: expected int32\\[2\\], got a value of type PRNGKeyArray: .*{remedy}"):
+        program(key)
 
 
 def test_unsigned_integers_keep_their_bits():
@@ -306,3 +374,34 @@ def test_a_mesh_without_shardings_is_planned_for():
     assert split.compile(None).plan.ranks == 4
     with jax.sharding.use_abstract_mesh(ABSTRACT):
         assert weft.from_jax(lambda x: x + 1, x).compile(None).plan.ranks == 4
+
+
+def test_an_array_that_is_placed_otherwise():
+    placed = weft.ShapeDtypeStruct((4, 8), "float32", sharding=weft.NamedSharding(MESH, weft.P("data")))
+    theirs = jax.device_put(np.ones((4, 8), np.float32), JaxNamed(jax.make_mesh((2, 2), ("data", "model")), JaxP("data")))
+    ours = weft.jit(lambda x: x, mesh=MESH, in_shardings=weft.P("model"))
+    with pytest.raises(weft.SpecError) as expected:
+        ours.lower(placed)
+    for x in (placed, theirs):
+        text = spec_error(weft.SpecError, lambda x: x, x, in_shardings=(weft.P("model"),))
+        assert text == str(expected.value)
+        same = weft.from_jax(lambda x: x, x, mesh=MESH, in_shardings=(weft.P("data", None),))
+        assert same.compile(None).input_shardings["x"].spec == weft.P("data")
+
+
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        ({"donate_argnums": "x"}, "donate_argnums must be an integer or several, got 'x' of type str"),
+        ({"static_argnums": "x"}, "static_argnums must be an integer or several, got 'x' of type str"),
+        ({"mesh": 3}, "mesh must be a mesh of weft or of jax, got 3 of type int"),
+    ],
+)
+def test_options_of_other_types(options, text):
+    with pytest.raises(TypeError, match=text):
+        weft.from_jax(jnp.tanh, np.ones(4, np.float32), **options)
+
+
+def test_arrays_of_another_byte_order():
+    big = np.arange(4, dtype=">f4")
+    np.testing.assert_array_equal(weft.from_jax(lambda x: x * 2, big).compile()(big), 2 * np.arange(4))

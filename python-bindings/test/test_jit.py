@@ -133,12 +133,106 @@ def test_arguments_by_name_and_many_of_them():
     assert list(compiled.input_shardings) == ["first", "rest[0]", "rest[1]"]
     np.testing.assert_array_equal(compiled(a, a, a), 3 * a)
 
-    @weft.jit
-    def keyword(a, *, b):
-        return a
 
-    with pytest.raises(TypeError, match="keyword: arguments must be positional, got b by name"):
-        keyword(a, b=b)
+def test_arguments_that_have_a_name_only():
+    traced = []
+
+    @weft.jit(static_argnames="mode", mesh=MESH, in_shardings=(P("data"), P(None, "model")))
+    def f(x, *, shift, mode="plus", **rest):
+        traced.append(mode)
+        return (x + shift if mode == "plus" else x - shift), rest
+
+    x, one = np.ones((2, 2), np.float32), np.full((2, 2), 1, np.float32)
+    np.testing.assert_array_equal(f(x, shift=one)[0], x + 1)
+    np.testing.assert_array_equal(f(x, mode="minus", shift=one)[0], x - 1)
+    np.testing.assert_array_equal(f(shift=2 * one, x=x)[0], x + 2)
+    assert traced == ["plus", "minus"]
+    both = f.lower(x, shift=one)
+    assert both.compile(None).input_shardings["shift"].spec == P(None, "model")
+    with pytest.raises(TypeError, match="f: missing a required argument: 'shift'"):
+        f(x)
+    extra = weft.jit(lambda x, **rest: rest)(x, b=one, a=x)
+    assert extra.keys() == {"a", "b"} and extra["b"][0, 0] == 1
+    donated = weft.jit(lambda *, w: w + 1, donate_argnames="w").lower(w=x).compile(None)
+    assert donated.donated == ("w",)
+
+
+def test_compiled_functions_take_arguments_by_name(tmp_path):
+    compiled = weft.jit(lambda a, b, n: a - b, static_argnums=2).lower(*[np.ones(2, np.float32)] * 2, 3).compile()
+    a, b = np.full(2, 5, np.float32), np.ones(2, np.float32)
+    compiled.save(tmp_path / "f.plan")
+    for f in (compiled, weft.load(tmp_path / "f.plan")):
+        for result in (f(a, b), f(a, b=b), f(b=b, a=a), f.call_sharded(a, b=b)[0]):
+            np.testing.assert_array_equal(result, a - b)
+        for args, kwargs, text in (
+            ((a,), {"c": b}, "takes 2 arguments (a, b); missing: b; not expected: c"),
+            ((a, b), {"a": a}, "takes 2 arguments (a, b); given twice: a"),
+            ((a, b, b), {}, "takes 2 arguments (a, b), got 3"),
+        ):
+            with pytest.raises(TypeError) as raised:
+                f(*args, **kwargs)
+            assert str(raised.value) == text
+
+
+def test_donations_that_no_result_can_use_are_named():
+    x = float32(4, 8)
+
+    def lowered(f, **options):
+        with pytest.warns(weft.CompilerWarning) as raised:
+            compiled = weft.jit(f, mesh=MESH, donate_argnums=0, **options).lower(x).compile(None)
+        assert raised[0].filename == __file__ and compiled.donated == ()
+        return str(raised[0].message), compiled
+
+    text, compiled = lowered(lambda x: x * 2, in_shardings=(P("data"),), out_shardings=P("model"))
+    assert text == (
+        "donated argument x is not used: it is sharded as P('data',), and out, which could replace "
+        "it, as P('model',); give both one sharding, or do not donate it"
+    )
+    assert compiled.output_shardings.spec == P("model")
+    text, _ = lowered(lambda x: wnp.sum(x))
+    assert text == (
+        "donated argument x is not used: there is no result of its type, float32[4, 8], for it to "
+        "become; do not donate it"
+    )
+
+
+def test_a_donated_argument_becomes_the_result_that_is_sharded_like_it():
+    f = weft.jit(lambda x: (x + 1, x + 2), mesh=MESH, in_shardings=(P("data"),),
+                 out_shardings=(P("model"), P("data", None)), donate_argnums=0)
+    compiled = f.lower(float32(4, 8)).compile()
+    assert compiled.donated == ("x",)
+    x = np.arange(32, dtype=np.float32).reshape(4, 8)
+    one, two = compiled(x)
+    np.testing.assert_array_equal(one, x + 1)
+    np.testing.assert_array_equal(two, x + 2)
+
+
+@pytest.mark.parametrize("mesh", [
+    MESH,
+    weft.Mesh([[3, 1], [2, 0]], ("data", "model"), (weft.AxisType.Explicit, weft.AxisType.Auto)),
+    weft.AbstractMesh((2, 2), ("data", "model")),
+], ids=["auto", "devices", "abstract"])
+def test_shardings_come_back_on_the_mesh_they_were_given_on(mesh, tmp_path):
+    given = weft.NamedSharding(mesh, P("data"))
+    compiled = weft.jit(lambda x: x * 2, mesh=mesh, in_shardings=given, out_shardings=given).lower(float32(4, 8)).compile(None)
+    compiled.save(tmp_path / "f.plan")
+    for program in (compiled, weft.load(tmp_path / "f.plan")):
+        assert program.input_shardings == {"x": given}
+        assert program.output_shardings == given
+        assert program.output_shardings.is_equivalent_to(given, 2)
+
+
+def test_terms_of_a_sum_come_back_on_explicit_axes():
+    explicit = weft.Mesh((2, 2), ("data", "model"), (weft.AxisType.Explicit,) * 2)
+    terms = P(unreduced={"model"})
+    f = weft.jit(lambda x, w: x @ w, mesh=explicit, in_shardings=(P(None, "model"), P("model")), out_shardings=terms)
+    compiled = f.lower(float32(4, 8), float32(8, 4)).compile(None)
+    assert compiled.output_shardings == weft.NamedSharding(explicit, terms)
+
+
+def test_a_list_of_shardings_is_one_for_each_argument():
+    f = weft.jit(lambda x, y: x + y, mesh=MESH, in_shardings=[P("data"), None])
+    assert f.lower(float32(4), float32(4)).compile(None).input_shardings["x"].spec == P("data")
 
 
 @pytest.mark.parametrize(
@@ -153,6 +247,27 @@ def test_options_that_are_wrong(options, text):
     with pytest.raises(ValueError) as raised:
         weft.jit(mlp, **options)
     assert text in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        ({"donate_argnums": "x"},
+         "donate_argnums must be an integer or several, got 'x' of type str; names go in donate_argnames"),
+        ({"static_argnums": [None]}, "static_argnums must be an integer or several, got [None] of type list"),
+        ({"donate_argnames": 3}, "donate_argnames must be a string or several, got 3 of type int"),
+        ({"mesh": (2, 2)}, "mesh must be a weft.Mesh or weft.AbstractMesh, got (2, 2) of type tuple"),
+    ],
+)
+def test_options_of_other_types(options, text):
+    with pytest.raises(TypeError) as raised:
+        weft.jit(mlp, **options)
+    assert str(raised.value) == text
+
+
+def test_targets_are_strings():
+    with pytest.raises(TypeError, match='target must be a string, as "cpu", or None .* got 7 of type int'):
+        weft.jit(mlp).lower(*SHAPES).compile(7)
 
 
 def test_only_functions_are_jitted():
@@ -205,3 +320,58 @@ def test_a_jitted_function_is_part_of_one_that_calls_it():
     sharded = weft.jit(lambda x: x, mesh=MESH, in_shardings=P("data"))
     with pytest.raises(NotImplementedError, match="use with_sharding_constraint instead"):
         weft.jit(lambda x: sharded(x))(np.ones(4, np.float32))
+
+
+def test_arrays_of_another_byte_order():
+    big = np.arange(4, dtype=">f4")
+    double = weft.jit(lambda x: x * 2 + big)
+    np.testing.assert_array_equal(double(big), 3 * np.arange(4))
+    compiled = double.lower(ShapeDtypeStruct((4,), ">f4")).compile()
+    np.testing.assert_array_equal(compiled(big), 3 * np.arange(4))
+
+
+def test_a_plan_is_saved_where_there_is_a_folder(tmp_path):
+    path = tmp_path / "missing" / "f.plan"
+    with pytest.raises(FileNotFoundError) as raised:
+        weft.jit(lambda x: x).lower(float32(2)).compile(None).save(path)
+    assert str(raised.value) == f"[Errno 2] No such file or directory: '{path}'"
+
+
+def test_names_with_characters_of_command_lines_and_files(tmp_path):
+    keys = ["a=b", "a_b", "a/b", "a\nb", 'a"b', "a'b", "100%", "a%3Db", "__metadata__", ""]
+    values = {key: np.full((2, 2), i, np.float32) for i, key in enumerate(keys)}
+
+    @weft.jit(mesh=MESH, in_shardings=P(None, "model"), donate_argnums=0)
+    def f(d, __metadata__):
+        return {key: value + 1 for key, value in d.items()}, d["a=b"] @ __metadata__
+
+    compiled = f.lower(values, values["a=b"]).compile()
+    paths = {f"d[{key!r}]" for key in keys}
+    assert set(compiled.input_shardings) == paths | {"__metadata__"}
+    assert set(compiled.donated) == paths
+    (gathered,) = [c for c in compiled.collectives() if "d['a=b']" in c.cause]
+    assert "%3D" not in gathered.cause
+    compiled.save(tmp_path / "f.plan")
+    for program in (compiled, weft.load(tmp_path / "f.plan")):
+        result, _ = program(values, values["a=b"])
+        for key in keys:
+            np.testing.assert_array_equal(result[key], values[key] + 1)
+    session = compiled.session()
+    for path, value in weft.tree.flatten_with_paths(values, "d")[0]:
+        session.set_input("f", path, value)
+    assert session.unset_inputs("f") == ["__metadata__"]
+    np.testing.assert_array_equal(session.state("d['a=b']"), values["a=b"])
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\nb", "a\\b", "a:b"])
+def test_names_of_axes_that_reports_could_not_write(name):
+    with pytest.raises(ValueError, match="axis names must be strings without ':', quotes, backslashes and line breaks"):
+        weft.Mesh((2,), name)
+
+
+@pytest.mark.parametrize("name", ["a=b", "a/b", "a b", "a,b", "\u00e9"])
+def test_other_names_of_axes(name):
+    mesh = weft.Mesh((2, 2), (name, "m"))
+    compiled = weft.jit(lambda x: x @ x.T, mesh=mesh, in_shardings=P(None, name)).lower(float32(4, 8)).compile(None)
+    assert compiled.input_shardings["x"] == weft.NamedSharding(mesh, P(None, name))
+    assert [c.axes for c in compiled.collectives()] == [(name,)]

@@ -93,7 +93,7 @@ def test_update_replaces_parts():
         (
             lambda: AbstractMesh((2, 2), ("a", None)),
             ValueError,
-            "AbstractMesh axis names must be strings without ':', got None in ('a', None)",
+            "AbstractMesh axis names must be strings without ':', quotes, backslashes and line breaks, got None in ('a', None)",
         ),
         (
             lambda: AbstractMesh((2,), ("a", "b")),

@@ -74,8 +74,7 @@ def test_unmatched_parameters_and_idle_rules_are_reported_together():
         '    it matches only a part of "blocks/0/attn/wq"\n'
         '  rule 3 "blocks/.*/attn/wo" never applies\n'
         "    rule 2 before it has all 2 parameters that it matches: move it up\n"
-        '  rule 4 "wtf" matches no parameter\n'
-        '    closest parameter: "wte"'
+        '  rule 4 "wtf" matches no parameter'
     )
 
 
@@ -183,3 +182,27 @@ def test_paths_group_where_they_say_all():
     assert texts("a/0/1", "a/1/2") == ["a/0/1", "a/1/2"]
     assert texts("layer_0/w1", "layer_1/w1", "layer_0/w2") == ["layer_{0..1}/w1", "layer_0/w2"]
     assert texts("x['a'][0]", "x['a'][1]") == ["x['a'][{0..1}]"]
+
+
+def test_a_rule_that_was_told_of_is_not_told_of_again():
+    tree = {"block": {"w": weft.ShapeDtypeStruct((8,), "float32")}}
+    assert refused(weft.rules([("block", P())]), tree) == (
+        "rules: 1 of 1 parameter matches no rule, 1 of 1 rule never applies\n"
+        "  no rule matches block/w: float32[8]\n"
+        '    rule 1 "block" matches only "block" of it, and rules match whole paths: write "block.*"\n'
+        '  to replicate what no rule matches, end the list with (".*", P())\n'
+        '  rule 1 "block" matches no parameter'
+    )
+    assert refused(weft.rules([(".*w", P()), ("block/w", P())]), tree).endswith(
+        "rule 1 before it has the only parameter that it matches: move it up"
+    )
+
+
+def test_paths_that_read_alike_are_told_apart():
+    tree = {"a": {"b": weft.ShapeDtypeStruct((8,), "float32")}, "a/b": weft.ShapeDtypeStruct((4,), "float32"),
+            "c/d": weft.ShapeDtypeStruct((2,), "float32")}
+    rules = weft.rules([(r"\['a'\]\['b'\]", P("data")), (r"\['a/b'\]", P()), ("c/d", P("model"))])
+    assert rules(tree) == {"a": {"b": P("data")}, "a/b": P(), "c/d": P("model")}
+    text = refused(weft.rules([("a/b", P()), ("c/d", P())]), tree)
+    assert "no rule matches ['a']['b']: float32[8]" in text
+    assert "no rule matches ['a/b']: float32[4]" in text

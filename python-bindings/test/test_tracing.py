@@ -125,7 +125,8 @@ def test_donation_prefers_the_path():
 
 
 def test_a_donated_argument_of_another_type_is_free():
-    program = trace(lambda x: x.sum(), (X,), arg_names=["x"], donate=(0,))
+    with pytest.warns(weft.CompilerWarning, match="donated argument x is not used: there is no result"):
+        program = trace(lambda x: x.sum(), (X,), arg_names=["x"], donate=(0,))
     assert [name for name, _ in program.outputs] == ["out"]
 
 
@@ -446,6 +447,41 @@ def test_a_tensor_does_not_leave_its_function():
 
     text = fails(tracing.UnexpectedTracerError, "was made in a function whose tracing is over", f)
     assert text.startswith(f"test_tracing.py:{here(-3)}: ")
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: np.sin(x), lambda x: np.add(x, 1), lambda x: np.concatenate([x, x]),
+    lambda x: np.where(x > 0, x, 0), lambda x: np.add.reduce(x)], ids=["sin", "add", "concatenate", "where", "reduce"])
+def test_functions_of_numpy_name_the_line_and_the_remedy(function):
+    text = fails(weft.ConcretizationTypeError, "use the function of weft.numpy instead", function)
+    assert text.startswith(f"test_tracing.py:{function.__code__.co_firstlineno}: ")
+
+
+def test_methods_that_functions_of_numpy_call():
+    program = trace(lambda x: (np.sum(x), np.mean(x, axis=0), np.max(x), np.reshape(x, -1), np.ones(3) * x[0]),
+                    (np.ones((2, 3)),))
+    assert [spec.shape for _, spec in program.outputs] == [(), (3,), (), (6,), (3,)]
+    fails(NotImplementedError, "sum of a traced tensor makes a new one, and has no out=",
+          lambda x: x.sum(out=np.zeros(())))
+
+
+def test_tensors_do_not_change():
+    def assign(x):
+        x[0] = 1
+
+    def add(x):
+        x[0] += 1
+
+    def delete(x):
+        del x[0]
+
+    for f, text in ((assign, "x.at"), (add, "x.at"), (delete, "weft.numpy.concatenate")):
+        message = fails(TypeError, "a tensor cannot be changed", f)
+        assert message.startswith(f"test_tracing.py:{f.__code__.co_firstlineno + 1}: ") and text in message
+
+
+def test_diagonals_that_there_are():
+    fails(ValueError, "diag: .* has no diagonal 9", lambda x: wnp.diag(wnp.zeros((3, 4)), 9))
 
 
 def test_a_tensor_does_not_leave_its_trace():

@@ -14,6 +14,7 @@ import numpy as np
 from . import signature as signatures
 from .lowered import FORMS, Source
 from .report import Collective, Cost, Memory, Report
+from .random_keys import typed_key_remedy
 from .session import EntryInfo, Plan, Session, Shards, ValueInfo, type_text
 from .sharding import NamedSharding
 from .signature import Signature
@@ -48,16 +49,16 @@ class Compiled:
 
     # Running
 
-    def __call__(self, *args: Any) -> Any:
-        """The function of whole arrays."""
-        return self._call(args, Session.output)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The function of whole arrays, which are passed by position or by name."""
+        return self._call(args, kwargs, Session.output)
 
-    def call_sharded(self, *args: Any) -> Any:
+    def call_sharded(self, *args: Any, **kwargs: Any) -> Any:
         """The same, with every result as `Shards`: the parts that the ranks hold."""
-        return self._call(args, Session.shards)
+        return self._call(args, kwargs, Session.shards)
 
-    def _call(self, args: tuple, take) -> Any:
-        values = self._checked(self.signature.leaves(args))
+    def _call(self, args: tuple, kwargs: dict[str, Any], take) -> Any:
+        values = self._checked(self.signature.leaves(args, kwargs))
         with self._lock:
             if self._session is None:
                 self._session = self.session()
@@ -99,7 +100,10 @@ class Compiled:
         return self._source.lower(form, **self._options)
 
     def _report(self) -> Report:
-        return Report.of(self.plan.handle.report(), self.entry.name)
+        values = (*self.entry.inputs, *self.entry.outputs)
+        return Report.of(
+            self.plan.handle.report(), self.entry.name, [value.name for value in values]
+        )
 
     def collectives(self) -> list[Collective]:
         """What the ranks exchange and why, in program order; equal ones are counted."""
@@ -225,7 +229,9 @@ def _as_input(leaf: Any, dtype: np.dtype) -> np.ndarray:
     try:
         array = np.asarray(leaf)
     except (TypeError, ValueError):
-        raise _Unfit(f"a value of type {type(leaf).__name__}") from None
+        hint = typed_key_remedy(leaf)
+        raise _Unfit(f"a value of type {type(leaf).__name__}{hint and ': ' + hint}") from None
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if _NARROWED.get(array.dtype.name) == dtype.name:
         return _narrowed(array, dtype)
     if array.dtype.kind == "u" and dtype.kind == "i" and array.itemsize == dtype.itemsize:

@@ -4,16 +4,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
+import operator
 from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import signature as signatures
 from . import tree as trees
 from .compiled import Compiled
+from .errors import count
 from .lowered import Lowered, Source
 from .mesh import AbstractMesh
+from .random_keys import typed_key_remedy
 from .shape import ShapeDtypeStruct
 
 if TYPE_CHECKING:
@@ -35,8 +39,9 @@ def jit(
     """Compiles a function of arrays, written in `weft.numpy`, for the ranks of a mesh.
 
     The names mean what they do in `jax.jit`: `in_shardings` is a prefix of the tuple of
-    arguments (those that are not static), `out_shardings` of the result; their leaves are
-    `P`, `NamedSharding` or None. A `Layout` says where a training step computes. Static arguments are hashable values that the function is
+    arguments (those that are not static, by position and then by name), `out_shardings` of the
+    result; their leaves are `P`, `NamedSharding` or None. A `Layout` says where a training step
+    computes. Static arguments are hashable values that the function is
     compiled for. As a decorator it may be given its options alone.
     """
     if f is None:
@@ -53,17 +58,32 @@ def jit(
         )
     if not callable(f):
         raise TypeError(f"jit needs a function, got {f!r}")
+    if not isinstance(mesh, (AbstractMesh, type(None))):
+        raise TypeError(
+            f"mesh must be a weft.Mesh or weft.AbstractMesh, got {mesh!r} of type "
+            f"{type(mesh).__name__}"
+        )
+    if isinstance(in_shardings, list):
+        in_shardings = tuple(in_shardings)  # as in JAX
     parameters = Parameters(f)
-    static = parameters.positions("static", static_argnums, static_argnames)
-    donate = parameters.positions("donate", donate_argnums, donate_argnames)
+    static = parameters.chosen("static", static_argnums, static_argnames)
+    donate = parameters.chosen("donate", donate_argnums, donate_argnames)
     both = sorted(static & donate)
     if both:
-        names = ", ".join(parameters.names[i] for i in both)
-        raise ValueError(f"arguments cannot be both static and donated: {names}")
+        raise ValueError(f"arguments cannot be both static and donated: {', '.join(both)}")
     if layout is not None and mesh is not None and mesh.shape_tuple != layout.mesh.shape_tuple:
         raise ValueError(f"jit is given mesh={mesh!s} and a layout on {layout.mesh!s}: use one mesh")
     mesh = mesh if layout is None else layout.mesh
     return Jitted(f, parameters, static, donate, mesh, layout, in_shardings, out_shardings)
+
+
+@dataclasses.dataclass(frozen=True)
+class Argument:
+    """An argument of a call; `by_name` if the function takes it in no other way."""
+
+    name: str
+    value: Any
+    by_name: bool = False
 
 
 class Parameters:
@@ -76,47 +96,78 @@ class Parameters:
         positional = (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
         every = self.signature.parameters.values()
         self.names = [p.name for p in every if p.kind in positional]
+        self._keywords = [p.name for p in every if p.kind is kinds.KEYWORD_ONLY]
+        self._takes_any_keyword = any(p.kind is kinds.VAR_KEYWORD for p in every)
         self._rest = next((p.name for p in every if p.kind is kinds.VAR_POSITIONAL), None)
 
-    def positions(
-        self, what: str, numbers: int | Iterable[int], names: str | Iterable[str]
-    ) -> frozenset[int]:
-        """The arguments that `<what>_argnums` and `<what>_argnames` name."""
-        numbers = (numbers,) if isinstance(numbers, int) else tuple(numbers)
-        names = (names,) if isinstance(names, str) else tuple(names)
-        unknown = [name for name in names if name not in self.names]
+    def chosen(self, what: str, numbers: Any, names: Any) -> frozenset[str]:
+        """Names of the arguments that `<what>_argnums` and `<what>_argnames` say."""
+        numbers = argument_numbers(f"{what}_argnums", numbers)
+        names = _argument_names(f"{what}_argnames", names)
+        known = self.names + self._keywords
+        unknown = [] if self._takes_any_keyword else [name for name in names if name not in known]
         if unknown:
             raise ValueError(
                 f"{what}_argnames: {self.function_name} has no argument {', '.join(unknown)}; "
-                f"its arguments are {', '.join(self.names)}"
+                f"its arguments are {', '.join(known)}"
             )
-        count = len(self.names)
+        size = len(self.names)
         if self._rest is None:
-            wrong = [n for n in numbers if not -count <= n < count]
+            wrong = [n for n in numbers if not -size <= n < size]
             if wrong:
                 raise ValueError(
-                    f"{what}_argnums: {self.function_name} has {count} arguments, "
+                    f"{what}_argnums: {self.function_name} has {count(size, 'argument')}, "
                     f"got {', '.join(map(str, wrong))}"
                 )
-        return frozenset(
-            [n + count if n < 0 else n for n in numbers] + [self.names.index(n) for n in names]
-        )
+        return frozenset([self.name(n + size if n < 0 else n) for n in numbers] + list(names))
 
-    def bind(self, args: tuple, kwargs: dict) -> tuple:
-        """All arguments by position."""
-        bound = self.signature.bind(*args, **kwargs)
-        if bound.kwargs:
-            raise TypeError(
-                f"{self.function_name}: arguments must be positional, got "
-                f"{', '.join(bound.kwargs)} by name"
-            )
-        return bound.args
+    def bind(self, args: tuple, kwargs: dict) -> list[Argument]:
+        """The arguments of a call: those by position, then in the order of the signature those
+        that have a name only."""
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self.function_name}: {error}") from None
+        by_position = [Argument(self.name(i), value) for i, value in enumerate(bound.args)]
+        order = {name: at for at, name in enumerate(self.signature.parameters)}
+        names = sorted(bound.kwargs, key=lambda name: (order.get(name, len(order)), name))
+        return by_position + [Argument(name, bound.kwargs[name], True) for name in names]
 
     def name(self, position: int) -> str:
         """``x``, or ``args[1]`` of ``*args``, as JAX calls it."""
         if position < len(self.names):
             return self.names[position]
         return f"{self._rest}[{position - len(self.names)}]"
+
+
+def argument_numbers(what: str, given: Any) -> tuple[int, ...]:
+    """The numbers of arguments that an option says."""
+    several = given if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    try:
+        return tuple(operator.index(number) for number in several)
+    except TypeError:
+        names = what.replace("argnums", "argnames")
+        hint = f"; names go in {names}" if isinstance(given, str) and names != what else ""
+        raise TypeError(
+            f"{what} must be an integer or several, got {given!r} of type "
+            f"{type(given).__name__}{hint}"
+        ) from None
+
+
+def _argument_names(what: str, given: Any) -> tuple[str, ...]:
+    names = (given,) if not isinstance(given, Iterable) or isinstance(given, str) else tuple(given)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(
+            f"{what} must be a string or several, got {given!r} of type {type(given).__name__}"
+        )
+    return names
+
+
+def call(f: Callable, arguments: Iterable[Argument]) -> Any:
+    """Calls a function as it was called."""
+    arguments = list(arguments)
+    positional = [a.value for a in arguments if not a.by_name]
+    return f(*positional, **{a.name: a.value for a in arguments if a.by_name})
 
 
 class Jitted:
@@ -139,89 +190,99 @@ class Jitted:
         return self._lower(self._parameters.bind(args, kwargs))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        args = self._parameters.bind(args, kwargs)
-        if self._is_traced(args):
-            return self._inlined(args)
-        key = self._key(args)
+        arguments = self._parameters.bind(args, kwargs)
+        if self._is_traced(arguments):
+            return self._inlined(arguments)
+        key = self._key(arguments)
         if key not in self._cache:
-            self._cache[key] = self._lower(args).compile()
-        return self._cache[key](*(args[i] for i in self._dynamic(args)))
+            self._cache[key] = self._lower(arguments).compile()
+        return self._cache[key](*(a.value for a in self._dynamic(arguments)))
 
-    def _is_traced(self, args: tuple) -> bool:
+    def _is_traced(self, arguments: list[Argument]) -> bool:
         """Whether the call is part of a function that is being traced."""
         from .tracing import Tracer
 
-        dynamic = [args[i] for i in self._dynamic(args)]
+        dynamic = [a.value for a in self._dynamic(arguments)]
         return any(isinstance(leaf, Tracer) for leaf in trees.leaves(dynamic))
 
-    def _inlined(self, args: tuple) -> Any:
+    def _inlined(self, arguments: list[Argument]) -> Any:
         """The call as a part of the caller, which decides mesh and boundaries."""
         if self._in_shardings is not None or self._out_shardings is not None:
             raise NotImplementedError(
                 f"{self._parameters.function_name}, jitted with in_shardings or out_shardings, is "
                 "called by a function that is being traced; use with_sharding_constraint instead"
             )
-        return self._f(*args)
+        return call(self._f, arguments)
 
     def clear_cache(self) -> None:
         """Forgets what was compiled, with the memory of its ranks."""
         self._cache.clear()
 
-    def _dynamic(self, args: tuple) -> list[int]:
-        return [i for i in range(len(args)) if i not in self._static]
+    def _dynamic(self, arguments: list[Argument]) -> list[Argument]:
+        return [a for a in arguments if a.name not in self._static]
 
-    def _lower(self, args: tuple) -> Lowered:
+    def _lower(self, arguments: list[Argument]) -> Lowered:
         from .tracing import trace
 
-        dynamic = self._dynamic(args)
-        names = [self._parameters.name(i) for i in dynamic]
+        dynamic = self._dynamic(arguments)
+        names = [a.name for a in dynamic]
         traced = trace(
-            self._with_static(args),
-            tuple(args[i] for i in dynamic),
+            self._of_dynamic(arguments),
+            tuple(a.value for a in dynamic),
             mesh=self._mesh,
             layout=self._layout,
             arg_names=names,
             in_shardings=self._in_shardings,
             out_shardings=self._out_shardings,
-            donate=tuple(at for at, i in enumerate(dynamic) if i in self._donate),
+            donate=tuple(i for i, name in enumerate(names) if name in self._donate),
         )
         source = Source(traced.text, f"{self._parameters.function_name}.mlir")
-        return Lowered(source, signatures.of_trees(names, traced.in_tree, traced.out_tree))
+        signature = signatures.of_trees(names, traced.in_tree, traced.out_tree)
+        return Lowered(source, signature, traced.mesh)
 
-    def _with_static(self, args: tuple) -> Callable:
-        """The function of the other arguments."""
-        if not any(i in self._static for i in range(len(args))):
+    def _of_dynamic(self, arguments: list[Argument]) -> Callable:
+        """The function of the arguments that are not static, all by position."""
+        if not any(a.by_name or a.name in self._static for a in arguments):
             return self._f
 
         @functools.wraps(self._f)
         def function(*dynamic):
             rest = iter(dynamic)
-            return self._f(*(a if i in self._static else next(rest) for i, a in enumerate(args)))
+            return call(
+                self._f,
+                (
+                    a if a.name in self._static else dataclasses.replace(a, value=next(rest))
+                    for a in arguments
+                ),
+            )
 
         return function
 
-    def _key(self, args: tuple) -> Hashable:
+    def _key(self, arguments: list[Argument]) -> Hashable:
         """What a call must have in common with another to run the same plan."""
         parts: list[Hashable] = []
-        for i, arg in enumerate(args):
-            if i in self._static:
+        for argument in arguments:
+            value = argument.value
+            if argument.name in self._static:
                 try:
-                    hash(arg)
+                    hash(value)
                 except TypeError:
                     raise TypeError(
-                        f"static argument {self._parameters.name(i)} must be hashable, "
-                        f"got {type(arg).__name__}"
+                        f"static argument {argument.name} must be hashable, "
+                        f"got {type(value).__name__}"
                     ) from None
-                parts.append((type(arg), arg))
+                parts.append((argument.name, type(value), value))
                 continue
-            leaves, structure = trees.flatten(arg)
-            kinds = tuple(map(_kind_of, leaves))
-            parts.append((str(structure), kinds))
+            leaves, structure = trees.flatten(value)
+            kinds = tuple(_kind_of(leaf, argument.name) for leaf in leaves)
+            parts.append((argument.name, str(structure), kinds))
         return tuple(parts)
 
 
-def _kind_of(leaf: Any) -> Hashable:
+def _kind_of(leaf: Any, argument: str) -> Hashable:
     if isinstance(leaf, (bool, int, float)) and not hasattr(leaf, "dtype"):
         return type(leaf)
+    if remedy := typed_key_remedy(leaf):
+        raise TypeError(f"argument {argument}: {remedy}")
     spec = ShapeDtypeStruct.like(leaf)
     return spec.shape, spec.dtype.name, spec.weak_type

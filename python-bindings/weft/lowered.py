@@ -8,7 +8,9 @@ import dataclasses
 import warnings
 from typing import TYPE_CHECKING
 
+from . import mesh as meshes
 from .diagnostics import CompileError, Diagnostic
+from .mesh import AbstractMesh
 from .signature import METADATA_KEY, Signature
 
 if TYPE_CHECKING:
@@ -60,9 +62,11 @@ class Lowered:
     will run the plan.
     """
 
-    def __init__(self, source: Source, signature: Signature):
+    def __init__(self, source: Source, signature: Signature, mesh: AbstractMesh | None = None):
         self.source = source
         self.signature = signature
+        self.mesh = mesh
+        """The caller's, on which the shardings of the plan will be."""
 
     def as_text(self, form: str | None = None, *, locations: bool = False) -> str:
         """The program as it was lowered, or in a form: "graph", "sharded", "spmd",
@@ -85,7 +89,14 @@ class Lowered:
         from .compiled import Compiled
         from .session import Plan
 
+        if not isinstance(target, (str, type(None))):
+            raise TypeError(
+                "target must be a string, as \"cpu\", or None for a plan without machine code, got "
+                f"{target!r} of type {type(target).__name__}"
+            )
         options = {"overlap_collectives": overlap_collectives}
         metadata = {METADATA_KEY: self.signature.text} if self.signature.text else {}
+        if self.mesh is not None:
+            metadata[meshes.METADATA_KEY] = meshes.write(self.mesh)
         contents = self.source.compile(target or "none", metadata=metadata, **options)
         return Compiled(Plan(contents), self.signature, entry, source=self.source, options=options)

@@ -14,11 +14,17 @@ from __future__ import annotations
 
 import collections
 import enum
+import json
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+
+# Characters that the names of axes in programs and reports leave to others: `"x":(2)4`.
+_RESERVED = re.compile("[:\"\\\\\x00-\x1f\x7f]")
 
 
 class AxisType(enum.Enum):
@@ -35,11 +41,11 @@ class AxisType(enum.Enum):
 
 def _axis_names(names: str | Sequence[str], where: str) -> tuple[str, ...]:
     names = (names,) if isinstance(names, str) else tuple(names)
-    wrong = [n for n in names if not isinstance(n, str) or not n or ":" in n]
+    wrong = [n for n in names if not isinstance(n, str) or not n or _RESERVED.search(n)]
     if wrong:
         raise ValueError(
-            f"{where} axis names must be strings without ':', got {', '.join(map(repr, wrong))} "
-            f"in {names}"
+            f"{where} axis names must be strings without ':', quotes, backslashes and line breaks, "
+            f"got {', '.join(map(repr, wrong))} in {names}"
         )
     twice = sorted({n for n in names if names.count(n) > 1})
     if twice:
@@ -298,3 +304,26 @@ def make_mesh(
     grid = np.empty(wanted, dtype=object)
     grid[:] = list(numbers)[:wanted]
     return Mesh(grid.reshape(sizes), names, types)
+
+
+# Meshes as text. A plan has names and sizes of axes; this is the rest.
+
+METADATA_KEY = "python.mesh"
+
+
+def write(mesh: AbstractMesh) -> str:
+    """Types of axes and numbers of devices, if it has any."""
+    devices = mesh.devices.tolist() if isinstance(mesh, Mesh) else None
+    return json.dumps({"types": [kind.name for kind in mesh.axis_types], "devices": devices})
+
+
+def read(text: str, axis_sizes: Sequence[int], axis_names: Sequence[str]) -> AbstractMesh | None:
+    """The mesh that was written, if it has these axes."""
+    stored = json.loads(text)
+    types = tuple(AxisType[name] for name in stored["types"])
+    if len(types) != len(axis_names):
+        return None
+    if stored["devices"] is None:
+        return AbstractMesh(axis_sizes, axis_names, types)
+    devices = np.array(stored["devices"])
+    return Mesh(devices, axis_names, types) if devices.shape == tuple(axis_sizes) else None

@@ -8,6 +8,9 @@ Numbers are those of one rank in one call; `Cost` holds estimates of the compile
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
+
+from .names import escape
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,11 +77,16 @@ class Report:
     cost: Cost
 
     @staticmethod
-    def of(plan_report, entry: str) -> Report:
-        """From the report that the runtime's module makes of a plan."""
+    def of(plan_report, entry: str, paths: Sequence[str] = ()) -> Report:
+        """From the report that the runtime's module makes of a plan; `paths` are those of its
+        inputs and outputs, by which causes name them."""
         found = next(e for e in plan_report.entries if e.name == entry)
+        names = {escape(path): path for path in paths if escape(path) != path}
         collectives = tuple(
-            Collective(r.kind, tuple(r.axes), r.bytes, r.count, r.cause, r.file, r.line, r.reduction)
+            Collective(
+                r.kind, tuple(r.axes), r.bytes, r.count, _unescaped(r.cause, names), r.file, r.line,
+                r.reduction,
+            )
             for r in found.collectives
         )
         memory = Memory(
@@ -98,3 +106,10 @@ class Report:
             sum(c.count for c in collectives),
         )
         return Report(collectives, memory, cost)
+
+
+def _unescaped(cause: str, names: Mapping[str, str]) -> str:
+    """A cause with paths in place of the names that the plan has for them."""
+    for name, path in names.items():
+        cause = cause.replace(f'"{name}"', f'"{path}"')
+    return cause

@@ -59,9 +59,10 @@ class Rules:
         leaves, treedef = trees.flatten_with_keys(tree)
         matched = self.match(tree)
         if mesh is not None:
+            paths = trees.distinct_slashes([path for path, _ in leaves])
             arrays = [
-                Leaf(trees.slashes(path), as_array(array), rule.spec)
-                for (path, array), rule in zip(leaves, matched)
+                Leaf(path, as_array(array), rule.spec)
+                for path, (_, array), rule in zip(paths, leaves, matched)
             ]
             report(
                 "rules",
@@ -74,7 +75,8 @@ class Rules:
     def match(self, tree: Any) -> list[Rule]:
         """The rule of every leaf of a tree, in order."""
         leaves = trees.flatten_with_keys(tree)[0]
-        paths = {trees.slashes(path): as_array(leaf) for path, leaf in leaves}
+        texts = trees.distinct_slashes([path for path, _ in leaves])
+        paths = {text: as_array(leaf) for text, (_, leaf) in zip(texts, leaves)}
         found = {
             path: next((rule for rule in self.rules if rule.matches(path)), None) for path in paths
         }
@@ -87,31 +89,40 @@ class Rules:
     def _report(self, paths, found, unmatched: list[str], idle: list[Rule]) -> str:
         what = []
         if unmatched:
-            what.append(f"{len(unmatched)} of {count(len(paths), 'parameter')} match no rule")
+            verb = "matches" if len(paths) == 1 else "match"
+            what.append(f"{len(unmatched)} of {count(len(paths), 'parameter')} {verb} no rule")
         if idle:
-            what.append(f"{len(idle)} of {count(len(self.rules), 'rule')} never apply")
+            verb = "applies" if len(self.rules) == 1 else "apply"
+            what.append(f"{len(idle)} of {count(len(self.rules), 'rule')} never {verb}")
         lines = [f"rules: {', '.join(what)}"]
+        told = set()
         for group in group_paths(unmatched, lambda path: array_text(paths[path])):
             lines.append(f"no rule matches {group}: {array_text(paths[group.paths[0]])}")
-            lines.append("  " + self._closest_rule(group.paths[0]))
+            closest, hint = self._closest_rule(group.paths[0])
+            lines.append("  " + hint)
+            told.add(closest)
         if unmatched:
             lines.append('to replicate what no rule matches, end the list with (".*", P())')
         for rule in idle:
-            lines += [f"  {line}" if i else line for i, line in enumerate(_idle(rule, found))]
+            line, hint = _idle(rule, found)
+            lines.append(line)
+            if hint and rule not in told:
+                lines.append(f"  {hint}")
         return "\n  ".join(lines)
 
-    def _closest_rule(self, path: str) -> str:
+    def _closest_rule(self, path: str) -> tuple[Rule | None, str]:
+        """The rule that was probably meant for a path, and a sentence that says so."""
         for rule in self.rules:
             part = re.search(rule.pattern, path)
             if part:
                 before = ".*" * (part.start() > 0)
                 after = ".*" * (part.end() < len(path))
-                return (
+                return rule, (
                     f'{rule} matches only "{part.group()}" of it, and rules match whole paths: '
                     f'write "{before}{rule.pattern}{after}"'
                 )
         closest = max(self.rules, key=lambda rule: _likeness(rule.pattern, path), default=None)
-        return f"closest: {closest}" if closest else "there are no rules"
+        return closest, f"closest: {closest}" if closest else "there are no rules"
 
     def __repr__(self) -> str:
         return f"Rules({[(rule.pattern, rule.spec) for rule in self.rules]!r})"
@@ -157,22 +168,19 @@ def _likeness(pattern: str, path: str) -> float:
     return difflib.SequenceMatcher(None, pattern, path).ratio()
 
 
-def _idle(rule: Rule, found: dict[str, Rule | None]) -> list[str]:
-    """Why a rule applies to no parameter: what it matches went to rules before it, or
+def _idle(rule: Rule, found: dict[str, Rule | None]) -> tuple[str, str]:
+    """That a rule applies to no parameter, and why: what it matches went to rules before it, or
     there is nothing that it matches."""
     taken = [path for path in found if rule.matches(path)]
     if taken:
         by = sorted({found[path].number for path in taken})
         those = f"rule{'s' * (len(by) > 1)} {listing([str(n) for n in by])}"
         have = "has" if len(by) == 1 else "have"
-        return [
-            f"{rule} never applies",
-            f"{those} before it {have} all {count(len(taken), 'parameter')} that it matches: "
-            "move it up",
-        ]
+        all_of = "the only parameter" if len(taken) == 1 else f"all {len(taken)} parameters"
+        return f"{rule} never applies", f"{those} before it {have} {all_of} that it matches: move it up"
     partly = next((path for path in found if re.search(rule.pattern, path)), None)
     if partly:
-        return [f"{rule} matches no parameter", f'it matches only a part of "{partly}"']
+        return f"{rule} matches no parameter", f'it matches only a part of "{partly}"'
     closest = max(found, key=lambda path: _likeness(rule.pattern, path), default=None)
-    hint = [f'closest parameter: "{closest}"'] if closest is not None else []
-    return [f"{rule} matches no parameter", *hint]
+    hint = f'closest parameter: "{closest}"' if closest is not None else ""
+    return f"{rule} matches no parameter", hint

@@ -22,7 +22,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from . import mesh as meshes
+from .legality import violations
 from .mesh import AbstractMesh, AxisType
+from .names import escape, unescape
 from .shape import as_dtype
 from .sharding import NamedSharding
 from .spec import PartitionSpec
@@ -114,7 +117,9 @@ class Plan:
         self.handle = _runtime.Plan.parse(contents)
         names, sizes = zip(*self.handle.mesh) if self.handle.mesh else ((), ())
         # What a plan says of an axis is final, also where values hold terms of a sum.
-        self.mesh = AbstractMesh(sizes, names, (AxisType.Explicit,) * len(names))
+        self._explicit = AbstractMesh(sizes, names, (AxisType.Explicit,) * len(names))
+        stored = self.metadata.get(meshes.METADATA_KEY)
+        self.mesh = (stored and meshes.read(stored, sizes, names)) or self._explicit
         self._shardings: dict[tuple, NamedSharding] = {}
 
     @staticmethod
@@ -132,6 +137,8 @@ class Plan:
             with open(temporary, "wb") as file:
                 file.write(self.contents)
             os.replace(temporary, path)
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
         finally:
             if os.path.exists(temporary):
                 os.remove(temporary)
@@ -159,14 +166,16 @@ class Plan:
     def _info(self, record: tuple) -> ValueInfo:
         name, dtype, shape, local, dims, unreduced, _, is_state = record
         sharding = self._sharding(dims, unreduced)
-        return ValueInfo(name, as_dtype(_DTYPES[dtype]), shape, local, sharding, is_state)
+        dtype = as_dtype(_DTYPES[dtype])
+        return ValueInfo(unescape(name), dtype, shape, local, sharding, is_state)
 
     def _sharding(self, dims: tuple, unreduced: tuple) -> NamedSharding:
         """A plan has few of them, for many values."""
         known = self._shardings.get((dims, unreduced))
         if known is None:
             spec = PartitionSpec(*_trimmed(dims), unreduced=set(unreduced))
-            known = self._shardings[dims, unreduced] = NamedSharding(self.mesh, spec)
+            mesh = self._explicit if violations(spec, self.mesh) else self.mesh
+            known = self._shardings[dims, unreduced] = NamedSharding(mesh, spec)
         return known
 
     def as_text(self, section: str | None = None) -> str:
@@ -216,18 +225,18 @@ class Session:
         with self._lock:
             if isinstance(value, Shards):
                 parts = [_tensor(part) for part in value]
-                self._handle.set_input_shards(entry, name, parts)
+                self._handle.set_input_shards(entry, escape(name), parts)
             else:
-                self._handle.set_input(entry, name, _tensor(value))
+                self._handle.set_input(entry, escape(name), _tensor(value))
 
     def set_state(self, name: str, value: np.ndarray) -> None:
         with self._lock:
-            self._handle.set_state(name, _tensor(value))
+            self._handle.set_state(escape(name), _tensor(value))
 
     def unset_inputs(self, entry: str) -> list[str]:
         """Inputs of the entry, states among them, that nobody has set."""
         with self._lock:
-            return self._handle.unset_inputs(entry)
+            return [unescape(name) for name in self._handle.unset_inputs(entry)]
 
     def run(self, entry: str) -> None:
         """Runs the entry once on all ranks."""
@@ -239,18 +248,18 @@ class Session:
     def state(self, name: str) -> np.ndarray:
         """A state as a whole array; a copy."""
         with self._lock:
-            return self._array(name, self._handle.state(name))
+            return self._array(name, self._handle.state(escape(name)))
 
     def output(self, name: str) -> np.ndarray:
         """An output of the entry that ran last as a whole array; a copy."""
         with self._lock:
-            return self._array(name, self._handle.output(name))
+            return self._array(name, self._handle.output(escape(name)))
 
     def shards(self, name: str) -> Shards:
         """An output of the entry that ran last, or a state, as the ranks hold it."""
         with self._lock:
             return Shards(
-                self._array(name, self._handle.shard(name, rank), local=True)
+                self._array(name, self._handle.shard(escape(name), rank), local=True)
                 for rank in range(self.plan.ranks)
             )
 
@@ -264,6 +273,7 @@ def _tensor(value: np.ndarray):
     from . import _runtime
 
     array = np.asarray(value)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     name = _NAMES.get(array.dtype.name)
     if name is None:
         raise TypeError(f"plans have no arrays of dtype {array.dtype}; they have {_known_dtypes()}")

@@ -15,10 +15,10 @@ from .spec import PartitionSpec
 
 
 def as_dtype(dtype: Any) -> np.dtype:
-    """The NumPy dtype of a name, type or dtype; ``"bfloat16"`` and other
+    """The NumPy dtype of a name, type or dtype, in the byte order of the machine; ``"bfloat16"`` and other
     machine-learning types are those of the package ml_dtypes."""
     try:
-        return np.dtype(dtype)
+        return np.dtype(dtype).newbyteorder("=")
     except TypeError:
         if not isinstance(dtype, str):
             raise

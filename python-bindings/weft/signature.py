@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import tree as trees
+from .errors import count
 from .tree import TreeDef
 
 METADATA_KEY = "python.signature"
@@ -24,18 +25,19 @@ Leaves = list[tuple[str, Any]]
 
 @dataclasses.dataclass(frozen=True)
 class Signature:
-    """`flatten` gives the leaves of the arguments with their paths, `unflatten` makes the result
-    of its leaves; `in_paths` are the paths of the function that was lowered. `text` is what
-    is stored, empty if the trees cannot be written down."""
+    """`flatten` gives the leaves of the arguments, those by position and those by name, with
+    their paths; `unflatten` makes the result of its leaves; `in_paths` are the paths of the
+    function that was lowered. `text` is what is stored, empty if the trees cannot be written
+    down."""
 
     in_paths: tuple[str, ...]
-    flatten: Callable[[tuple], Leaves]
+    flatten: Callable[[tuple, dict[str, Any]], Leaves]
     unflatten: Callable[[Sequence[Any]], Any]
     text: str = ""
 
-    def leaves(self, args: tuple) -> list[Any]:
+    def leaves(self, args: tuple, kwargs: dict[str, Any] | None = None) -> list[Any]:
         """The leaves of the arguments, which have the structure that was lowered."""
-        leaves = self.flatten(args)
+        leaves = self.flatten(args, kwargs or {})
         paths = tuple(path for path, _ in leaves)
         if paths != self.in_paths:
             raise TypeError(_difference(self.in_paths, paths))
@@ -45,14 +47,10 @@ class Signature:
 def of_trees(arg_names: Sequence[str], in_tree: TreeDef, out_tree: TreeDef) -> Signature:
     """The signature of a function whose tuple of arguments has the structure `in_tree`."""
 
-    def flatten(args: tuple) -> Leaves:
-        if len(args) != len(arg_names):
-            raise TypeError(
-                f"takes {len(arg_names)} arguments ({', '.join(arg_names)}), got {len(args)}"
-            )
+    def flatten(args: tuple, kwargs: dict[str, Any]) -> Leaves:
         return [
             leaf
-            for name, arg in zip(arg_names, args)
+            for name, arg in zip(arg_names, in_order(arg_names, args, kwargs))
             for leaf in trees.flatten_with_paths(arg, name)[0]
         ]
 
@@ -64,13 +62,34 @@ def of_trees(arg_names: Sequence[str], in_tree: TreeDef, out_tree: TreeDef) -> S
     return Signature(paths, flatten, out_tree.unflatten, write(arg_names, paths, out_tree))
 
 
+def in_order(names: Sequence[str], args: tuple, kwargs: dict[str, Any]) -> list[Any]:
+    """The arguments that are called `names`, some by position and the others by name."""
+    if not kwargs and len(args) == len(names):
+        return list(args)
+    if not kwargs or len(args) > len(names):
+        raise TypeError(f"takes {count(len(names), 'argument')} ({', '.join(names)}), got {len(args)}")
+    given = dict(zip(names, args))
+    problems = {
+        "missing": [n for n in names if n not in given and n not in kwargs],
+        "not expected": [n for n in kwargs if n not in names],
+        "given twice": [n for n in kwargs if n in given],
+    }
+    if any(problems.values()):
+        what = [f"{problem}: {', '.join(which)}" for problem, which in problems.items() if which]
+        raise TypeError(
+            f"takes {count(len(names), 'argument')} ({', '.join(names)}); {'; '.join(what)}"
+        )
+    given |= kwargs
+    return [given[name] for name in names]
+
+
 def of_names(inputs: Sequence[str], outputs: Sequence[str]) -> Signature:
     """One dict of arrays by name, in and out: for a plan without a signature."""
     paths = tuple(sorted(inputs))
     position = {name: i for i, name in enumerate(paths)}
 
-    def flatten(args: tuple) -> Leaves:
-        if len(args) != 1 or not isinstance(args[0], dict):
+    def flatten(args: tuple, kwargs: dict[str, Any]) -> Leaves:
+        if kwargs or len(args) != 1 or not isinstance(args[0], dict):
             raise TypeError(f"takes one dict of arrays by name: {', '.join(paths)}")
         known = [name for name in args[0] if name in position]
         unknown = [name for name in args[0] if name not in position]
@@ -111,9 +130,9 @@ def read(text: str) -> Signature:
     stored = json.loads(text)
     names, out_tree = stored["arguments"], _from_json(stored["result"])
     paths = tuple(stored["inputs"])
-    # Where the containers of arguments are of no interest, only their paths.
-    placeholder = TreeDef(tuple, len(names), (), tuple(trees.LEAF for _ in names))
-    signature = of_trees(names, placeholder, out_tree)
+    # Of arguments only the paths are stored: what they are called with has the containers.
+    each_a_leaf = TreeDef(tuple, len(names), (), tuple(trees.LEAF for _ in names))
+    signature = of_trees(names, each_a_leaf, out_tree)
     return dataclasses.replace(signature, in_paths=paths, text=text)
 
 

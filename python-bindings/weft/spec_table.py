@@ -118,6 +118,7 @@ def specs_text(tree: Any, specs: Any, mesh: AbstractMesh) -> str:
 
 def _rows(tree: Any, specs: Any) -> list[Row]:
     leaves = trees.flatten_with_keys(tree)[0]
+    texts = trees.distinct_slashes([path for path, _ in leaves])
     if isinstance(specs, Rules):
         sources = [(f"{rule.number} {rule.pattern}", rule.spec) for rule in specs.match(tree)]
     else:
@@ -130,13 +131,13 @@ def _rows(tree: Any, specs: Any) -> list[Row]:
         ]
     return [
         Row(
-            trees.slashes(path) or "(array)",
+            text or "(array)",
             tuple(array.shape),
             array.dtype.name,
             array.dtype.itemsize,
             *source,
         )
-        for (path, leaf), source in zip(leaves, sources)
+        for text, (_, leaf), source in zip(texts, leaves, sources)
         for array in [as_array(leaf)]
     ]
 

@@ -46,6 +46,14 @@ def slashes(path: Path) -> str:
     return "/".join(str(key.value) for key in path)
 
 
+def distinct_slashes(paths: Sequence[Path]) -> list[str]:
+    """The paths of one tree as rules match them. Paths that would read alike, as those of the key
+    ``a/b`` and of ``b`` below ``a``, are written as in Python: ``['a/b']`` and ``['a']['b']``."""
+    texts = [slashes(path) for path in paths]
+    times = collections.Counter(texts)
+    return [keystr(path) if times[text] > 1 else text for path, text in zip(paths, texts)]
+
+
 @dataclasses.dataclass(frozen=True)
 class TreeDef:
     """The structure of a tree: its containers, with leaves taken out.

@@ -12,22 +12,24 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
-import inspect
 import types
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .. import signature as signatures
 from .. import tree as trees
+from ..jit import Parameters, argument_numbers, call
 from ..lowered import Lowered, Source
 from ..mesh import AbstractMesh as WeftMesh
-from ..mesh import AxisType
+from ..mesh import AxisType, Mesh
 from ..offenders import as_array
 from ..resolve import resolve_shardings
 from ..session import Shards
 from ..shape import ShapeDtypeStruct as WeftStruct
+from ..shape import as_dtype
 from ..sharding import NamedSharding as WeftNamed
 from ..spec import UNCONSTRAINED
 from ..spec import PartitionSpec as WeftSpec
@@ -41,9 +43,10 @@ def from_jax(
     out_shardings: Any = None,
     donate_argnums: int | Iterable[int] = (),
     static_argnums: int | Iterable[int] = (),
+    **kwargs: Any,
 ) -> Lowered:
-    """Lowers a JAX function for arguments like `args`: arrays, or `ShapeDtypeStruct`s of JAX
-    or of this package.
+    """Lowers a JAX function for arguments like `args` and `kwargs`: arrays, or `ShapeDtypeStruct`s
+    of JAX or of this package.
 
     The options are those of `jax.jit`; meshes and specs may be JAX's or ours. A function that
     is jitted already keeps its own options if none are given here. What the result compiles to
@@ -52,41 +55,47 @@ def from_jax(
     the compiler decides.
     """
     jax = _jax()
-    static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    arguments = Parameters(fn).bind(args, kwargs)
+    static = argument_numbers("static_argnums", static_argnums)
     static = tuple(n + len(args) if n < 0 else n for n in static)
-    mesh = _find_mesh(jax, mesh, (in_shardings, out_shardings, args))
-    convert = _Converter(jax, mesh)
-    names = [name for i, name in enumerate(_argument_names(fn, args)) if i not in static]
-    dynamic = tuple(arg for i, arg in enumerate(args) if i not in static)
-    given = convert.resolve("in_shardings", dynamic, in_shardings, names)
-    specs = tuple(
-        arg if i in static else jax.tree_util.tree_map(convert.argument, arg)
-        for i, arg in enumerate(args)
-    )
+    dynamic = [argument for i, argument in enumerate(arguments) if i not in static]
+    names = [argument.name for argument in dynamic]
+    mesh, ours = _find_mesh(jax, mesh, (in_shardings, out_shardings, args, kwargs))
+    convert = _Converter(jax, mesh, ours)
+    values = tuple(argument.value for argument in dynamic)
+    given = convert.resolve("in_shardings", values, in_shardings, names)
+    specs = jax.tree_util.tree_map(convert.argument, values)
     options = {
         "in_shardings": given if in_shardings is not None else None,
-        "donate_argnums": donate_argnums,
+        "donate_argnums": argument_numbers("donate_argnums", donate_argnums),
         "static_argnums": static,
     }
+    if any(argument.by_name for argument in dynamic):
+        # JAX has no in_shardings beside these: every argument brings its own.
+        specs = jax.tree_util.tree_map(convert.placed, specs, given, is_leaf=_is_none)
+        options["in_shardings"] = None
+    left = iter(specs)
+    every = [a if i in static else replace(a, value=next(left)) for i, a in enumerate(arguments)]
 
-    def jitted():
+    def traced():
         given = {name: value for name, value in options.items() if value not in (None, ())}
-        return fn if hasattr(fn, "trace") and not given else jax.jit(fn, keep_unused=True, **given)
+        keeps_its_own = hasattr(fn, "trace") and not given
+        jitted = fn if keeps_its_own else jax.jit(fn, keep_unused=True, **given)
+        return call(jitted.trace, every)
 
     with _use_mesh(jax, mesh):
         if out_shardings is not None:
             # What they are checked against is known after a trace, which JAX keeps for the next.
-            results = jitted().trace(*specs).out_info
+            results = traced().out_info
             options["out_shardings"] = convert.resolve(
                 "out_shardings", results, out_shardings, "result"
             )
-        lowered = jitted().trace(*specs).lower(lowering_platforms=("cpu",))
+        lowered = traced().lower(lowering_platforms=("cpu",))
     module = lowered.compiler_ir("stablehlo").operation
     _keep_mesh(module, mesh)
     text = module.get_asm(print_generic_op_form=True, enable_debug_info=True)
     source = Source(text, f"{_name(fn)}.stablehlo.mlir")
-    dynamic = [spec for i, spec in enumerate(specs) if i not in static]
-    return Lowered(source, _signature(jax, names, dynamic, lowered.out_info))
+    return Lowered(source, _signature(jax, names, specs, lowered.out_info), ours)
 
 
 def _jax():
@@ -105,26 +114,16 @@ def _name(fn: Callable) -> str:
     return getattr(fn, "__name__", type(fn).__name__)
 
 
-def _argument_names(fn: Callable, args: tuple) -> list[str]:
-    """What JAX calls the arguments: `x`, or `args[1]` of `*args`."""
-    signature = inspect.signature(fn)
-    signature.bind(*args)
-    names = []
-    for parameter in signature.parameters.values():
-        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            rest = len(args) - len(names)
-            names += [f"{parameter.name}[{i}]" for i in range(rest)]
-        elif len(names) < len(args):
-            names.append(parameter.name)
-    return names
+def _is_none(node: Any) -> bool:
+    return node is None
 
 
 # Meshes and shardings
 
 
-def _find_mesh(jax, mesh: Any, trees_to_search: tuple) -> Any:
-    """The abstract mesh of JAX that is meant: the one given, that of a sharding, or the one of
-    the context; None for one device."""
+def _find_mesh(jax, mesh: Any, trees_to_search: tuple) -> tuple[Any, WeftMesh | None]:
+    """The mesh that is meant, as an abstract one of JAX and as one of ours: the one given, that
+    of a sharding, or the one of the context; None for one device."""
     if mesh is None:
         leaves = jax.tree_util.tree_leaves(trees_to_search)
         shardings = [getattr(leaf, "sharding", leaf) for leaf in leaves]
@@ -132,11 +131,16 @@ def _find_mesh(jax, mesh: Any, trees_to_search: tuple) -> Any:
         mesh = next((m for m in meshes if m is not None), None)
     if mesh is None:
         context = jax.sharding.get_abstract_mesh()
-        return None if context.empty else context
+        return (None, None) if context.empty else (context, _our_mesh(context))
     if isinstance(mesh, WeftMesh):
         kinds = tuple(getattr(jax.sharding.AxisType, t.name) for t in mesh.axis_types)
-        return jax.sharding.AbstractMesh(mesh.axis_sizes, mesh.axis_names, axis_types=kinds)
-    return mesh.abstract_mesh
+        theirs = jax.sharding.AbstractMesh(mesh.axis_sizes, mesh.axis_names, axis_types=kinds)
+        return theirs, mesh
+    if not isinstance(mesh, (jax.sharding.Mesh, jax.sharding.AbstractMesh)):
+        raise TypeError(
+            f"mesh must be a mesh of weft or of jax, got {mesh!r} of type {type(mesh).__name__}"
+        )
+    return mesh.abstract_mesh, _our_mesh(mesh)
 
 
 def _use_mesh(jax, mesh: Any):
@@ -148,6 +152,8 @@ def _use_mesh(jax, mesh: Any):
 
 def _our_mesh(mesh: Any) -> WeftMesh:
     kinds = tuple(getattr(AxisType, t.name) for t in mesh.axis_types)
+    if not isinstance(mesh, type(mesh.abstract_mesh)):
+        return Mesh(mesh.device_ids, mesh.axis_names, kinds)
     return WeftMesh(mesh.axis_sizes, mesh.axis_names, kinds)
 
 
@@ -180,9 +186,10 @@ class Array(types.SimpleNamespace):
 class _Converter:
     """Makes JAX's objects on one mesh of ours and of JAX's on any mesh."""
 
-    def __init__(self, jax, mesh: Any):
+    def __init__(self, jax, mesh: Any, ours: WeftMesh | None):
         self._jax = jax
         self._mesh = mesh
+        self._our_mesh = ours
 
     def argument(self, leaf: Any) -> Any:
         """Shape, dtype and sharding of an argument; numbers stay, they have a weak type."""
@@ -193,11 +200,19 @@ class _Converter:
             sharding = self._sharding(sharding) if hasattr(sharding, "spec") else None
             return self._jax.ShapeDtypeStruct(
                 leaf.shape,
-                leaf.dtype,
+                as_dtype(leaf.dtype) if isinstance(leaf.dtype, np.dtype) else leaf.dtype,
                 sharding=sharding,
                 weak_type=bool(getattr(leaf, "weak_type", False)),
             )
         return leaf
+
+    def placed(self, spec: Any, sharding: Any) -> Any:
+        """An argument with a sharding; numbers have none."""
+        if sharding is None or not hasattr(spec, "shape"):
+            return spec
+        return self._jax.ShapeDtypeStruct(
+            spec.shape, spec.dtype, sharding=sharding, weak_type=spec.weak_type
+        )
 
     def resolve(self, what: str, tree: Any, shardings: Any, root: str | list[str]) -> Any:
         """A tree like `tree` of JAX's shardings and None, of a prefix tree of specs of either
@@ -209,18 +224,24 @@ class _Converter:
             what,
             _plain(util, tree, lambda leaf: self._described(leaf, what)),
             _plain(util, shardings, self._ours),
-            None if self._mesh is None else _our_mesh(self._mesh),
+            self._our_mesh,
             root=root,
         )
         theirs = [None if ours is None else self._sharding(ours) for ours in resolved]
         return util.tree_unflatten(util.tree_structure(tree), theirs)
 
     def _described(self, leaf: Any, what: str) -> Any:
-        """What a sharding of a leaf is checked against; results have none of their own."""
+        """What a sharding of a leaf is checked against: for arguments, also the one that they
+        have, unless they may be moved (`committed`, in JAX)."""
         array = as_array(leaf)
         own = getattr(leaf, "sharding", None) if what == "in_shardings" else None
-        spec = self._our_spec(self._sharding(own).spec) if hasattr(own, "spec") else None
-        return Array(shape=array.shape, dtype=array.dtype, sharding=spec)
+        if hasattr(own, "spec"):
+            spec = self._our_spec(self._sharding(own).spec)
+            is_free = not getattr(leaf, "committed", True)
+            own = spec if is_free else WeftNamed(self._our_mesh, spec)
+        else:
+            own = None
+        return Array(shape=array.shape, dtype=array.dtype, sharding=own)
 
     def _ours(self, leaf: Any) -> Any:
         """A leaf of a prefix tree as our spec or sharding, if it is JAX's."""
@@ -286,24 +307,22 @@ def _stand_in(kind: type, names: tuple[str, ...]) -> type:
     return collections.namedtuple(kind.__name__, names)
 
 
-def _signature(jax, names: list[str], specs: list[Any], out_info: Any) -> signatures.Signature:
+def _signature(jax, names: list[str], specs: tuple, out_info: Any) -> signatures.Signature:
     util = jax.tree_util
     results, out_tree = util.tree_flatten(out_info)
 
-    def flatten(args: tuple) -> signatures.Leaves:
-        if len(args) != len(names):
-            raise TypeError(f"takes {len(names)} arguments ({', '.join(names)}), got {len(args)}")
+    def flatten(args: tuple, kwargs: dict[str, Any]) -> signatures.Leaves:
         return [
-            (name + _keystr(util, path), leaf)
-            for name, arg in zip(names, args)
+            (name + _keystr(util, path), _key_data(jax, leaf))
+            for name, arg in zip(names, signatures.in_order(names, args, kwargs))
             for path, leaf in util.tree_flatten_with_path(arg)[0]
         ]
 
     def unflatten(leaves: Iterable[Any]) -> Any:
-        typed = [_with_dtype(leaf, info.dtype) for leaf, info in zip(leaves, results)]
+        typed = [_with_dtype(jax, leaf, info.dtype) for leaf, info in zip(leaves, results)]
         return util.tree_unflatten(out_tree, typed)
 
-    paths = tuple(path for path, _ in flatten(tuple(specs)))
+    paths = tuple(path for path, _ in flatten(specs, {}))
     return signatures.Signature(paths, flatten, unflatten, _stored(util, names, paths, out_tree))
 
 
@@ -315,10 +334,26 @@ def _keystr(util, path: tuple) -> str:
     )
 
 
-def _with_dtype(leaf: Any, dtype: Any) -> Any:
-    """A result with the dtype that JAX gave it: plans have no unsigned integers."""
+def _is_key(jax, dtype: Any) -> bool:
+    """Whether it is the dtype of what `jax.random.key` makes."""
+    return jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
+
+
+def _key_data(jax, leaf: Any) -> Any:
+    """The numbers of a typed key; other leaves as they are."""
+    is_key = isinstance(leaf, jax.Array) and _is_key(jax, leaf.dtype)
+    return np.asarray(jax.random.key_data(leaf)) if is_key else leaf
+
+
+def _with_dtype(jax, leaf: Any, dtype: Any) -> Any:
+    """A result with the dtype that JAX gave it: plans have no unsigned integers and no keys. The
+    parts of an array of keys stay numbers."""
+    if _is_key(jax, dtype):
+        if not isinstance(leaf, np.ndarray):
+            return leaf
+        return jax.random.wrap_key_data(leaf.view(np.uint32), impl=dtype._impl)
     if isinstance(leaf, Shards):
-        return Shards(_with_dtype(part, dtype) for part in leaf)
+        return Shards(_with_dtype(jax, part, dtype) for part in leaf)
     if isinstance(leaf, np.ndarray) and dtype.kind == "u" and leaf.itemsize == dtype.itemsize:
         return leaf.view(dtype)
     return leaf

@@ -51,11 +51,20 @@ true_divide = divide
 
 
 def floor_divide(x: Any, y: Any) -> Tracer:
-    """The quotient rounded towards minus infinity."""
+    """The quotient rounded towards minus infinity. Of integers and 0 what it is in JAX: the
+    machine's quotient there is -1, less 1 because a remainder has another sign than 0."""
     x, y = together("floor_divide", x, y)
     if x.element.kind == "f":
         return _floor_divide_floats(x, y)
-    return _binary("floor_divide", x, y, {"i": "arith.floordivsi"})
+    quotient = _binary("floor_divide", x, y, {"i": "arith.floordivsi"})
+    if _is_never_zero(y):
+        return quotient
+    by_zero = where(equal(x, 0), -1, ops.full(-2, x))
+    return ops.select(equal(y, 0), by_zero, quotient, quotient.weak)
+
+
+def _is_never_zero(y: Tracer) -> bool:
+    return y.splat is not None and y.splat != 0
 
 
 def _floor_divide_floats(x: Tracer, y: Tracer) -> Tracer:
@@ -69,8 +78,11 @@ def _floor_divide_floats(x: Tracer, y: Tracer) -> Tracer:
 
 
 def remainder(x: Any, y: Any) -> Tracer:
-    """x - y * floor(x / y): the remainder has the sign of y."""
+    """x - y * floor(x / y): the remainder has the sign of y. Of integers and 0 it is 0, as in
+    JAX."""
     x, y = together("remainder", x, y)
+    if x.element.kind == "i" and not _is_never_zero(y):
+        y = where(equal(y, 0), 1, y)  # nothing remains of a division by 0
     rest = _binary("remainder", x, y, {"f": "arith.remf", "i": "arith.remsi"})
     return ops.select(_wraps(rest, y), add(rest, y), rest, rest.weak)
 

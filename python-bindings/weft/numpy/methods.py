@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Operators and methods of tensors, which are functions of weft.numpy."""
 
+import functools
 from typing import Any, Callable
 
 import numpy as np
 
+from ..tracing.locations import user_line
 from ..tracing.tracer import Tracer
 from . import creation, elementwise, indexing, products, reductions, shapes
 
@@ -41,6 +43,21 @@ _UNARY = {
     "neg": elementwise.negative, "pos": elementwise.positive, "abs": elementwise.abs,
     "invert": elementwise.bitwise_not, "round": elementwise.round,
 }
+
+
+def _of_numpy(function: Callable) -> Callable:
+    """As numpy.sum(x) calls x.sum: with an `out`, which must be None as in JAX."""
+    @functools.wraps(function)
+    def method(self: Tracer, *args: Any, out: None = None, **kwargs: Any) -> Tracer:
+        if out is not None:
+            raise NotImplementedError(
+                f"{user_line()}: {function.__name__} of a traced tensor makes a new one, and has no "
+                "out=")
+        return function(self, *args, **kwargs)
+
+    return method
+
+
 _METHODS = {
     "all": reductions.all, "any": reductions.any, "argmax": reductions.argmax,
     "argmin": reductions.argmin, "astype": creation.astype, "clip": elementwise.clip,
@@ -102,7 +119,7 @@ def attach() -> None:
     for name, function in _UNARY.items():
         setattr(Tracer, f"__{name}__", function)
     for name, function in _METHODS.items():
-        setattr(Tracer, name, function)
+        setattr(Tracer, name, _of_numpy(function))
     Tracer.__getitem__ = indexing.getitem
     Tracer.__iter__ = _iterate
     Tracer.reshape = _reshape

@@ -7,6 +7,7 @@ Sums of bfloat16 are formed in float32, as in JAX; sums of bools and int8 in int
 
 import builtins
 import math
+import operator
 from typing import Any, Callable
 
 from ..tracing import elements, ops
@@ -255,13 +256,23 @@ def diagonal(x: Any) -> Tracer:
     return sh.moveaxis(sum(el.where(on, x, ops.zeros_like(x)), 1), 0, -1)
 
 
-def diag(x: Any) -> Tracer:
-    """The diagonal of a matrix, or the matrix with a vector as its diagonal."""
-    x = as_tracer(x)
+def diag(x: Any, k: int = 0) -> Tracer:
+    """The diagonal of a matrix, or the matrix with a vector as its diagonal: the main one, or
+    the one `k` to its right."""
+    x, k = as_tracer(x), operator.index(k)
     if len(x.shape) == 2:
-        return diagonal(x)
+        return _diagonal_of_matrix(x, k)
     if len(x.shape) != 1:
         raise ValueError(f"{user_line()}: diag takes a tensor of rank 1 or 2, got {x!r}")
-    shape = (x.size, x.size)
-    on = ops.compare("eq", ops.iota(shape, elements.INT32, 0), ops.iota(shape, elements.INT32, 1))
-    return el.where(on, x, ops.zeros_like(x))
+    square = (x.size, x.size)
+    on = ops.compare("eq", ops.iota(square, elements.INT32, 0), ops.iota(square, elements.INT32, 1))
+    matrix = el.where(on, x, ops.zeros_like(x))
+    width = builtins.abs(k)
+    return sh.pad(matrix, ((0, width), (width, 0)) if k > 0 else ((width, 0), (0, width))) if k else matrix
+
+
+def _diagonal_of_matrix(x: Tracer, k: int) -> Tracer:
+    rows, columns = x.shape
+    if not -rows < k < columns:
+        raise ValueError(f"{user_line()}: diag: {x!r} has no diagonal {k}, only {1 - rows} to {columns - 1}")
+    return diagonal(sh.slice_dim(x, 1, k, columns) if k >= 0 else sh.slice_dim(x, 0, -k, rows))

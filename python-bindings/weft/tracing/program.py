@@ -4,19 +4,23 @@
 
 import dataclasses
 import functools
+import warnings
 from typing import Any, Callable, Sequence
 
 import numpy as np
 
 from .. import tree as trees
 from ..layout_use import LayoutUse
+from ..lowered import CompilerWarning
+from ..names import escape
+from ..random_keys import typed_key_remedy
 from ..resolve import resolve_shardings
 from ..shape import ShapeDtypeStruct
 from ..sharding import mesh_to_mlir, to_mlir
-from .donation import match_donations
+from .donation import Named, explain_unused, match_donations
 from .elements import element_type, of_constant
 from .graph import MESH_SYMBOL, Graph, Module, as_tracer, check_shape
-from .locations import quote, user_line
+from .locations import quote, user_frame, user_line
 from .outline import symbol_of
 from .tracer import Tracer
 
@@ -30,6 +34,7 @@ class TracedProgram:
     outputs: list[tuple[str, ShapeDtypeStruct]]
     in_tree: Any
     out_tree: Any
+    mesh: Any = None
 
 
 def trace(fn: Callable, args: Sequence[Any], *, mesh: Any = None,
@@ -66,12 +71,11 @@ def trace(fn: Callable, args: Sequence[Any], *, mesh: Any = None,
                                   out_shardings, mesh, root=root)
     module.mesh = mesh = mesh or next((s.mesh for s in out_specs if s is not None), module.mesh)
 
-    donated = [path for i in sorted(set(donate))
-               for path, _ in trees.flatten_with_paths(args[i], names[i])[0]]
-    types = {path: (value.shape, value.element) for (path, _), value in zip(inputs, arguments)}
-    renamed = match_donations([(path, types[path]) for path in donated],
-                              [(path, (v.shape, v.element)) for (path, _), v in zip(results, values)])
-    outputs = [(renamed.get(i, path), _struct(values[i], s and s.spec and s))
+    donated = {path for i in set(donate)
+               for path, _ in trees.flatten_with_paths(args[i], names[i])[0]}
+    donors = [named for named in _named(inputs, arguments, shardings) if named.path in donated]
+    replaced = _match(donors, _named(results, values, out_specs))
+    outputs = [(replaced[i].path if i in replaced else path, _struct(values[i], s))
                for i, ((path, _), s) in enumerate(zip(outputs, out_specs))]
 
     def argument_text(i: int) -> str:
@@ -85,7 +89,25 @@ def trace(fn: Callable, args: Sequence[Any], *, mesh: Any = None,
     main = graph.finish(symbol, values, location, argument_text, result_text, private=False)
     structs = [(path, _struct(value, s)) for (path, _), value, s in
                zip(inputs, arguments, shardings)]
-    return TracedProgram(_assemble(module, symbol, main), structs, outputs, in_tree, out_tree)
+    return TracedProgram(_assemble(module, symbol, main), structs, outputs, in_tree, out_tree,
+                         mesh)
+
+
+def _named(leaves: Sequence[tuple[str, Any]], values: Sequence[Tracer],
+           shardings: Sequence[Any]) -> list[Named]:
+    return [Named(path, (value.shape, value.element), sharding)
+            for (path, _), value, sharding in zip(leaves, values, shardings)]
+
+
+def _match(donors: Sequence[Named], results: Sequence[Named]) -> dict[int, Named]:
+    """Which result replaces which argument; a warning at the caller's line for the rest."""
+    replaced = match_donations(donors, results)
+    unused = explain_unused(donors, results, replaced)
+    if unused:
+        frame, _ = user_frame()
+        warnings.warn_explicit(unused, CompilerWarning, frame.f_code.co_filename if frame else "",
+                               frame.f_lineno if frame else 0)
+    return replaced
 
 
 def _assemble(module: Module, symbol: str, main: str) -> str:
@@ -117,6 +139,8 @@ def _argument(graph: Graph, path: str, leaf: Any) -> Tracer:
         raise TypeError(f"argument {path} must be an array, a number or a ShapeDtypeStruct, got "
                         f"{type(leaf).__name__}; pass it as a static argument (static_argnums), or "
                         "close over it")
+    if remedy := typed_key_remedy(leaf):
+        raise TypeError(f"argument {path}: {remedy}")
     try:
         # As in JAX, arrays of 64 bits become ones of 32; a description is taken at its word.
         is_array = isinstance(leaf, (np.ndarray, np.generic))
@@ -142,7 +166,7 @@ def _struct(value: Tracer, sharding: Any = None) -> ShapeDtypeStruct:
 
 
 def _attributes(name: str, sharding: Any, value: Tracer) -> str:
-    text = f"weft.name = {quote(name)}"
+    text = f"weft.name = {quote(escape(name))}"
     if sharding is not None:
         attribute = to_mlir(MESH_SYMBOL, sharding.mesh, sharding.spec, len(value.shape))
         text += f", weft.sharding = #weft.sharding{attribute}"

@@ -25,7 +25,6 @@ class Tracer:
 
     __slots__ = ("graph", "name", "shape", "element", "weak", "splat", "used_as")
     __array_priority__ = 1000  # NumPy's operators leave the work to these
-    __array_ufunc__ = None
 
     def __init__(self, graph, name: str | None, shape: tuple[int, ...], element: ElementType,
                  weak: bool = False, splat: Any = None, used_as: Any = None):
@@ -93,6 +92,16 @@ class Tracer:
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
         self._refuse("the array", "use the function of weft.numpy instead of the one of numpy")
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        raise TypeError(
+            f"{user_line()}: a tensor cannot be changed, as {self!r} by x[...] = y; make a new one "
+            "with x = x.at[...].set(y), or .add(y)")
+
+    def __delitem__(self, key: Any) -> NoReturn:
+        raise TypeError(
+            f"{user_line()}: a tensor cannot be changed, as {self!r} by del x[...]; make a new one of "
+            "slices with weft.numpy.concatenate")
 
     def item(self) -> Any:
         self._refuse("the number", "return it from the function and look at the result")
