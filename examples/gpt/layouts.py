@@ -1,0 +1,155 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What --parallel means: for each mode, which mesh axes split which dimensions.
+
+Dimensions have names; a mode gives names to axes, and modes are combined by adding up
+what they say. That is all that tells one parallelism from another.
+"""
+
+import dataclasses
+import math
+
+import weft
+from weft import P
+
+# The dimensions of every parameter, by the path of the parameter.
+PARAMETERS = [
+    ("bytes", ("vocabulary", "width")),
+    ("positions", ("residual time", "width")),
+    ("(blocks/.*/)?norm.?", ("width",)),
+    ("blocks/.*/(query|key|value)", ("width", "heads")),
+    ("blocks/.*/out", ("heads", "width")),
+    ("blocks/.*/up", ("width", "hidden")),
+    ("blocks/.*/down", ("hidden", "width")),
+]
+# The dimensions of the values that the model names. What goes from block to block has
+# a name of its own for its time, for sequence parallelism.
+ACTIVATIONS = {
+    "residual": ("batch", "residual time"),
+    "normed": ("batch", "time"),
+    "heads": ("batch", "time", "heads"),
+    "hidden": ("batch", "time", "hidden"),
+}
+TOKENS = ("batch", "time")
+
+
+@dataclasses.dataclass(frozen=True)
+class Mode:
+    """The axes of dimensions: where the step computes, what parameters have besides where
+    they rest, and what the optimizer's moments have besides that."""
+
+    help: str
+    compute: dict = dataclasses.field(default_factory=dict)
+    parameters: dict = dataclasses.field(default_factory=dict)
+    moments: dict = dataclasses.field(default_factory=dict)
+
+
+_TENSOR = {"heads": ("model",), "hidden": ("model",), "vocabulary": ("model",)}
+_AT_REST = {"width": ("data",)}
+
+MODES = {
+    "dp": Mode("each rank has a part of the batch", {"batch": ("data",)}),
+    "zero1": Mode("dp with the optimizer's state in parts", {"batch": ("data",)}, moments=_AT_REST),
+    "fsdp": Mode("dp with all states in parts (ZeRO-3)", {"batch": ("data",)}, _AT_REST),
+    "hsdp": Mode(
+        "fsdp over data, with copies of it over replica",
+        {"batch": ("replica", "data")},
+        _AT_REST,
+    ),
+    "tp": Mode("each rank has a part of the heads, hidden features and vocabulary", _TENSOR),
+    "sp": Mode(
+        "tp with norms and residuals split over time",
+        {**_TENSOR, "residual time": ("model",)},
+    ),
+    "cp": Mode(
+        "each rank has a part of the time",
+        {"time": ("context",), "residual time": ("context",)},
+    ),
+}
+
+
+def layout(modes, axes):
+    """The tables of some modes on a mesh, given as {axis: size}, and the spec of a batch."""
+    chosen = [MODES[mode] for mode in modes]
+    compute = _sum(mode.compute for mode in chosen)
+    rest = _sum([compute, *(mode.parameters for mode in chosen)])
+    moments = _sum([rest, *(mode.moments for mode in chosen)])
+    tables = weft.Layout(
+        weft.Mesh(tuple(axes.values()), tuple(axes)),
+        rest=_rules(rest),
+        compute=_rules(compute),
+        optimizer=_rules(moments),
+        activations={name: _spec(dims, compute) for name, dims in ACTIVATIONS.items()},
+    )
+    return tables, _spec(TOKENS, compute)
+
+
+def _sum(tables):
+    """Every axis that one of the tables has for a dimension, once."""
+    total = {}
+    for table in tables:
+        for dim, axes in table.items():
+            total[dim] = tuple(dict.fromkeys((*total.get(dim, ()), *axes)))
+    return total
+
+
+def _spec(dims, table):
+    entries = [table.get(dim) for dim in dims]
+    while entries and entries[-1] is None:
+        entries.pop()
+    return P(*entries)
+
+
+def _rules(table):
+    return weft.rules([(pattern, _spec(dims, table)) for pattern, dims in PARAMETERS])
+
+
+def parse_mesh(text):
+    """{axis: size} of ``data=2,model=2``, and what is wrong with it."""
+    axes, problems = {}, []
+    for part in filter(None, text.split(",")):
+        name, _, size = part.partition("=")
+        if not size.isdecimal() or int(size) < 1:
+            problems.append(f"--mesh: want axis=size, size 1 or more, got {part!r}")
+        elif name in axes:
+            problems.append(f"--mesh: the axis {name} is there twice")
+        else:
+            axes[name] = int(size)
+    return axes, problems
+
+
+def default_modes(axes):
+    """The simplest modes that use all axes of a mesh."""
+    usual = {"data": "dp", "model": "tp", "context": "cp"}
+    modes = [mode for axis, mode in usual.items() if axis in axes]
+    return ["hsdp" if mode == "dp" and "replica" in axes else mode for mode in modes]
+
+
+def problems_of(modes, axes, sizes):
+    """Why modes and a mesh do not go together, or do not fit dimensions whose sizes, with what
+    sets them, are given."""
+    unknown = [mode for mode in modes if mode not in MODES]
+    if unknown:
+        return [f"--parallel: there is no mode {mode}; there are {', '.join(MODES)}, "
+                "and sums of them as fsdp+tp" for mode in unknown]
+    tables = [t for m in modes for t in (MODES[m].compute, MODES[m].parameters, MODES[m].moments)]
+    splits = _sum(tables)
+    used = {axis for split in splits.values() for axis in split}
+    problems = []
+    for axis in sorted(used - axes.keys()):
+        wanting = [m for m in modes if any(axis in t for t in MODES[m].compute.values())]
+        problems.append(f"--parallel {'+'.join(wanting)} splits over the axis {axis}, which the mesh "
+                        f"{_text(axes)} does not have")
+    for axis in (axis for axis in axes if axis not in used):
+        problems.append(f"--mesh: nothing is split over the axis {axis} by --parallel "
+                        f"{'+'.join(modes) or '(none)'}")
+    for dim, split in splits.items():
+        (size, setting), ways = sizes[dim], math.prod(axes.get(axis, 1) for axis in split)
+        if size % ways:
+            problems.append(f"{setting} cannot be split over {_text(axes, split)}: "
+                            f"{ways} does not divide {size}")
+    return list(dict.fromkeys(problems))
+
+
+def _text(axes, names=None):
+    return ",".join(f"{a}={axes[a]}" for a in (axes if names is None else names) if a in axes) or "(none)"

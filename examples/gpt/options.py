@@ -1,0 +1,174 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The command line of train.py: reads it, and says all that is wrong with it at once."""
+
+import argparse
+import dataclasses
+import math
+import pathlib
+
+import checkpoint
+import data
+import layouts
+import model
+
+# What a run is; a checkpoint keeps it, and a resumed run takes it from there.
+SETTINGS = {
+    "layers": (int, 4, "blocks of the model"),
+    "width": (int, 256, "features of a position"),
+    "heads": (int, 8, "heads of attention"),
+    "context": (int, 256, "bytes that the model sees at once"),
+    "batch": (int, 8, "rows of a batch"),
+    "steps": (int, 500, "steps of the whole run"),
+    "warmup": (int, 20, "steps in which the learning rate rises"),
+    "learning-rate": (float, 1e-3, "its largest value"),
+    "seed": (int, 0, "of the first parameters and the batches"),
+}
+# How a run is carried out; the numbers do not depend on it.
+COUNTS = {
+    "eval-every": (int, 100, "steps between validation losses"),
+    "eval-batches": (int, 4, "batches of a validation loss"),
+    "checkpoint-every": (int, 100, "steps between checkpoints"),
+    "length": (int, 300, "bytes of the sample at the end"),
+}
+
+
+@dataclasses.dataclass
+class Run:
+    """A command line that can be carried out."""
+
+    settings: dict
+    config: model.Config
+    text: data.Text
+    axes: dict
+    modes: list
+    resumed: checkpoint.Checkpoint | None
+    args: argparse.Namespace
+
+    @property
+    def checkpoint(self):
+        return self.args.out / "checkpoint.safetensors"
+
+
+def _number(flag, kind, least, problems):
+    """The type of an argument whose bad values are collected, not the end of parsing."""
+
+    def parse(text):
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if least <= value < math.inf:
+            return value
+        wanted = "a number" if kind is float else "an integer"
+        problems.append(f"--{flag}: want {wanted} of {least} or more, got {text!r}")
+        return None
+
+    return parse
+
+
+def parser(problems):
+    modes = "\n".join(f"  {name:6} {mode.help}" for name, mode in layouts.MODES.items())
+    found = argparse.ArgumentParser(
+        description="Trains a GPT over bytes under any parallelism, and prints a sample of it.",
+        epilog="modes of --parallel, to be combined as in fsdp+tp:\n" + modes,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = found.add_argument
+    add("--data", nargs="+", metavar="FILE", help="texts (the licences in /usr/share/common-licenses)")
+    add("--mesh", default="data=1", metavar="AXIS=SIZE,...",
+        help="ranks: sizes of the axes data, model, context, replica (one rank)")
+    add("--parallel", metavar="MODE+...", help="how they share the work (dp, tp and cp, as the mesh has axes)")
+    for flag, (kind, default, text) in {**SETTINGS, **COUNTS}.items():
+        least = 0 if flag in ("seed", "warmup", "learning-rate", "length") else 1
+        add(f"--{flag}", type=_number(flag, kind, least, problems), metavar="N",
+            default=None if flag in SETTINGS else default, help=f"{text} ({default})")
+    add("--out", type=pathlib.Path, default=pathlib.Path("build/gpt"), metavar="FOLDER",
+        help="for the checkpoint and metrics.csv (build/gpt)")
+    add("--resume", action="store_true", help="go on from the checkpoint in --out, under any mesh")
+    add("--stop-after", type=_number("stop-after", int, 1, problems), metavar="N",
+        help="stop when so many steps of the run are done, with a checkpoint")
+    add("--prompt", default="This License ", help="what the sample goes on from")
+    add("--temperature", type=_number("temperature", float, 0, problems), default=0.7, metavar="N",
+        help="of the sample: 0 takes the likeliest bytes (0.7)")
+    add("--plan", action="store_true", help="print specs, collectives and memory, and do not train")
+    return found
+
+
+def read(arguments):
+    """The run that a command line asks for, or a ValueError that says all that is wrong."""
+    problems = []
+    args = parser(problems).parse_args(arguments)
+    resumed, text = None, None
+    try:
+        text = data.read(data.files(args.data))
+    except OSError as error:
+        problems.append(f"--data: {error.filename}: {error.strerror}")
+    except ValueError as error:
+        problems.append(f"--data: {error}")
+    path = args.out / "checkpoint.safetensors"
+    if args.resume:
+        try:
+            resumed = checkpoint.read(path)
+        except ValueError as error:
+            problems.append(f"--resume: {error}")
+    elif path.exists() and not args.plan:
+        problems.append(f"--out: {path} is of another run and would be lost; go on from it with "
+                        "--resume, or name another folder")
+
+    settings = _settings(args, resumed, problems)
+    axes, mesh_problems = layouts.parse_mesh(args.mesh)
+    problems += mesh_problems
+    modes = args.parallel.split("+") if args.parallel else layouts.default_modes(axes)
+    config = model.config_of(settings)
+    if not mesh_problems:
+        problems += layouts.problems_of(modes, axes, _sizes(config, settings["batch"]))
+    problems += _unfit(config, settings, args, text)
+    if text is not None and resumed is not None and resumed.settings.get("data") != text.digest:
+        problems.append("--data: the text is not that of the checkpoint, whose run would not go on")
+    if problems:
+        raise ValueError("\n".join(problems))
+    settings["data"] = text.digest
+    return Run(settings, config, text, axes, modes, resumed, args)
+
+
+def _settings(args, resumed, problems):
+    """What was asked for, else what the checkpoint has, else the defaults."""
+    settings = {}
+    for flag, (_, default, _) in SETTINGS.items():
+        asked = getattr(args, flag.replace("-", "_"))
+        kept = resumed.settings.get(flag, default) if resumed else default
+        if resumed and asked is not None and asked != kept:
+            problems.append(f"--{flag} {asked}: the run of the checkpoint has {kept}; leave it out, or "
+                            "begin another run with another --out")
+        settings[flag] = kept if asked is None else asked
+    return settings
+
+
+def _sizes(config, batch):
+    """The size of each dimension that layouts.py names, and what sets it."""
+    context = (config.context, f"--context {config.context}")
+    return {
+        "batch": (batch, f"--batch {batch}"),
+        "time": context,
+        "residual time": context,
+        "width": (config.width, f"--width {config.width}"),
+        "heads": (config.heads, f"--heads {config.heads}"),
+        "hidden": (4 * config.width, f"4 times --width {config.width}"),
+        "vocabulary": (model.VOCABULARY, f"the vocabulary of {model.VOCABULARY}"),
+    }
+
+
+def _unfit(config, settings, args, text):
+    if config.width % config.heads:
+        yield (f"--width {config.width} must be a multiple of --heads {config.heads}")
+    if settings["warmup"] >= settings["steps"]:
+        yield f"--warmup {settings['warmup']} must be less than --steps {settings['steps']}"
+    if not args.prompt:
+        yield "--prompt: the sample goes on from at least one byte"
+    if text is not None:
+        for name in ("training", "validation"):
+            part = getattr(text, name)
+            if len(part) <= config.context:
+                yield (f"--data: {len(part)} bytes for {name}, which needs more than the --context "
+                       f"of {config.context}")

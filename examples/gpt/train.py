@@ -1,0 +1,146 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Trains a GPT over bytes on ranks of this machine, and prints a sample of it.
+
+    python examples/gpt/train.py --mesh data=2,model=2 --parallel fsdp+tp
+
+`--help` lists the modes. With the package in build/dev/python: PYTHONPATH=build/dev/python.
+"""
+
+import csv
+import math
+import signal
+import sys
+import time
+
+from tqdm import tqdm
+
+import checkpoint
+import data
+import options
+import sample
+import training
+import weft
+
+
+def describe(run, trainer, state):
+    """What is trained, on what, and what a step costs a rank."""
+    count = sum(leaf.size for leaf in weft.tree.leaves(state["params"]))
+    cost, memory = trainer.compiled.cost(), trainer.compiled.memory()
+    print(f"text   {len(run.text.training)} bytes for training, "
+          f"{len(run.text.validation)} for validation")
+    print(f"model  {count} parameters in {run.config.layers} layers")
+    print(f"mesh   {', '.join(f'{axis} {size}' for axis, size in run.axes.items())}, "
+          f"by {'+'.join(run.modes)}")
+    print(f"rank   {memory.arena / 2**20:.1f} MiB, {memory.states / 2**20:.1f} MiB of it for states; "
+          f"sends {cost.wire_bytes / 2**20:.2f} MiB a step in {cost.collectives} collectives",
+          flush=True)
+
+
+class Stop:
+    """Whether Ctrl-C or SIGTERM asked the program to stop: looked at between steps, so that
+    none is lost. Who asks twice does not wait for the end of the step."""
+
+    def __enter__(self):
+        self.asked = False
+        signals = (signal.SIGINT, signal.SIGTERM)
+        self._before = {number: signal.signal(number, self._ask) for number in signals}
+        return self
+
+    def _ask(self, number, frame):
+        self.asked = True
+        signal.signal(number, signal.SIG_DFL)
+
+    def __exit__(self, *_):
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+
+class Metrics:
+    """metrics.csv: a row a step, with a validation loss where there is one. A run that goes on
+    keeps the rows of the steps that it does not make again."""
+
+    def __init__(self, path, first):
+        kept = []
+        if first and path.exists():
+            with open(path, newline="") as file:
+                kept = [row for row in csv.reader(file) if row[0].isdecimal() and int(row[0]) <= first]
+        self._file = open(path, "w", newline="")
+        self._rows = csv.writer(self._file)
+        self._rows.writerows([["step", "loss", "validation"], *kept])
+
+    def add(self, step, loss, validation):
+        self._rows.writerow([step, f"{loss:.9g}", "" if validation is None else f"{validation:.9g}"])
+        self._file.flush()
+
+
+def train(run, trainer):
+    """Makes the steps that are left, and returns how many are made in all. The checkpoint on
+    disk stays as it was if a step fails."""
+    settings, args = run.settings, run.args
+    size, context, seed = settings["batch"], run.config.context, settings["seed"]
+    held_back = [data.batch(run.text.validation, size, context, seed, 1, i)
+                 for i in range(args.eval_batches)]
+    first = done = saved = run.resumed.step if run.resumed else 0
+    last = min(settings["steps"], args.stop_after or settings["steps"])
+    metrics, spent = Metrics(args.out / "metrics.csv", first), 0.0
+    with Stop() as stop, tqdm(total=settings["steps"], initial=first, unit="step", disable=None) as bar:
+        while done < last and not stop.asked:
+            started = time.monotonic()
+            loss = trainer.step(*data.batch(run.text.training, size, context, seed, 0, done))
+            spent += time.monotonic() - started
+            done += 1
+            if not math.isfinite(loss):
+                raise ValueError(f"the loss of step {done} is {loss}; a smaller --learning-rate may help")
+            bar.update()
+            bar.set_postfix_str(f"loss {loss:.3f}, {(done - first) * size * context / spent:.0f} tokens/s")
+            validation = None
+            if done % args.eval_every == 0 or done == last:
+                validation = trainer.evaluate(held_back)
+                bar.write(f"step {done:5}  loss {loss:.3f}  validation {validation:.3f}")
+            metrics.add(done, loss, validation)
+            if done % args.checkpoint_every == 0:
+                checkpoint.write(run.checkpoint, trainer.state(), done, settings)
+                saved = done
+    if done > saved:
+        checkpoint.write(run.checkpoint, trainer.state(), done, settings)
+    if done > first:
+        print(f"speed  {(done - first) * size * context / spent:.0f} tokens/s")
+    return done
+
+
+def plan(run, state):
+    """Prints what --plan asks for: specs, and what the compiler makes of them."""
+    trainer = training.Trainer(run, state, target=None)
+    describe(run, trainer, state)
+    print()
+    weft.show_specs(state["params"], trainer.layout.rest, trainer.layout.mesh)
+    print()
+    print(trainer.compiled.report())
+
+
+def main(arguments=None):
+    try:
+        run = options.read(arguments)
+        state = training.first_state(run.config, run.settings)
+        if run.args.plan:
+            return plan(run, state)
+        if run.resumed:
+            state = checkpoint.restore(run.resumed, state)
+        run.args.out.mkdir(parents=True, exist_ok=True)
+        trainer = training.Trainer(run, state)
+        describe(run, trainer, state)
+        done = train(run, trainer)
+    except (OSError, ValueError, weft.CompileError, weft.ExecutionError) as error:
+        sys.exit("\n".join(f"error: {line}" for line in str(error).split("\n")))
+    print(f"\ncheckpoint of step {done} in {run.checkpoint}")
+    if done < run.settings["steps"]:
+        print("--resume goes on from there, under any mesh")
+    elif run.args.length:
+        text = sample.generate(trainer.state()["params"], run.config, run.args.prompt.encode(),
+                               run.args.length, run.args.temperature, run.settings["seed"])
+        print(f"\n{text}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The training step of the GPT, and its state on the ranks of a mesh."""
+
+from functools import partial
+
+import numpy as np
+
+import layouts
+import model
+import weft
+from weft import optim
+
+
+def optimizer(settings):
+    """AdamW on clipped gradients; matrices decay, and norms do not."""
+    peak = settings["learning-rate"]
+    schedule = optim.warmup_cosine_decay_schedule(
+        0.0, peak, settings["warmup"], settings["steps"], peak / 10
+    )
+    matrices = partial(weft.tree.map, lambda p: len(p.shape) > 1)
+    return optim.chain(
+        optim.clip_by_global_norm(1.0),
+        optim.adamw(schedule, b1=0.9, b2=0.99, weight_decay=0.1, mask=matrices),
+    )
+
+
+def first_state(config, settings):
+    """The state before the first step: whole arrays, as a checkpoint has them."""
+    params = model.init(config, settings["seed"])
+    return {"params": params, "optimizer": weft.jit(optimizer(settings).init)(params)}
+
+
+def train_step(config, settings):
+    """(state, tokens, targets) -> (state, loss)."""
+    loss, adamw = partial(model.loss, config=config), optimizer(settings)
+
+    def train_step(state, tokens, targets):
+        value, gradients = weft.value_and_grad(loss)(state["params"], tokens, targets)
+        updates, moments = adamw.update(gradients, state["optimizer"], state["params"])
+        return {"params": optim.apply_updates(state["params"], updates), "optimizer": moments}, value
+
+    return train_step
+
+
+class Trainer:
+    """A state that stays on the ranks from step to step."""
+
+    def __init__(self, run, state, target="cpu"):
+        self.layout, batch = layouts.layout(run.modes, run.axes)
+        self.specs = {
+            "params": self.layout.parameter_specs(state["params"]),
+            "optimizer": self.layout.optimizer_specs(state["optimizer"], state["params"]),
+        }
+        tokens = weft.ShapeDtypeStruct((run.settings["batch"], run.config.context), "int32")
+        step = weft.jit(train_step(run.config, run.settings), layout=self.layout,
+                        in_shardings=(self.specs, batch, batch), donate_argnums=0)
+        self.compiled = step.lower(state, tokens, tokens).compile(target)
+        self._loss = weft.jit(partial(model.loss, config=run.config), mesh=self.layout.mesh,
+                              in_shardings=(self.specs["params"], batch, batch))
+        self._structure = weft.tree.structure(state)
+        self._names = [path for path, _ in weft.tree.flatten_with_paths(state, "state")[0]]
+        if target:
+            self._session = self.compiled.session(deadline=300.0)
+            for name, value in zip(self._names, weft.tree.leaves(state)):
+                self._session.set_state(name, value)
+
+    def step(self, tokens, targets):
+        """The loss of a batch, before the state becomes the next."""
+        entry = self.compiled.entry
+        self._session.set_input(entry.name, "tokens", tokens)
+        self._session.set_input(entry.name, "targets", targets)
+        self._session.run(entry.name)
+        return float(self._session.output(entry.outputs[-1].name))
+
+    def state(self):
+        """The state as whole arrays."""
+        return self._structure.unflatten(self._session.state(name) for name in self._names)
+
+    def evaluate(self, batches):
+        """The mean loss of some batches."""
+        params = self.state()["params"]
+        return float(np.mean([self._loss(params, *batch) for batch in batches]))
