@@ -55,6 +55,7 @@ def suites(sanitize, property_flags):
     for path in sorted((ROOT / "python-bindings" / "test").glob("test_*.py")):
         (jax if "jax" in path.stem else python).append(str(path.relative_to(ROOT)))
     yield "python", pytest(python, "python"), package
+    yield "examples", pytest(["test/Examples"], "examples"), package
     yield "jax", pytest([*jax, "test/Conformance", "test/Import/test_numbers.py"], "jax",
                         JAX_PYTHON), package
     if sanitize:

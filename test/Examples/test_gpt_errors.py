@@ -1,0 +1,133 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Bad input of examples/gpt is told at once and in full, and costs nothing."""
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+import checkpoint
+import model
+import sample
+import train
+from conftest import SMALL, run
+
+
+def refused(*arguments):
+    """The lines of a refusal, without "error: "."""
+    with pytest.raises(SystemExit) as stopped:
+        run(*arguments)
+    lines = str(stopped.value).splitlines()
+    assert lines and all(line.startswith("error: ") for line in lines)
+    return [line.removeprefix("error: ") for line in lines]
+
+
+def test_all_that_is_wrong_is_said_at_once(tmp_path):
+    (tmp_path / "short").write_bytes(b"too short")
+    assert refused("--data", tmp_path / "short", "--layers=0", "--learning-rate=much", "--width=30",
+                   "--heads=4", "--steps=10", "--prompt=", "--mesh=data=3", "--parallel=dp+pd",
+                   "--resume", "--out", tmp_path) == [
+        "--layers: want an integer of 1 or more, got '0'",
+        "--learning-rate: want a number of 0 or more, got 'much'",
+        f"--resume: {tmp_path}/checkpoint.safetensors: there is no such file",
+        "--parallel: there is no mode pd; there are dp, zero1, fsdp, hsdp, tp, sp, cp, and sums of "
+        "them as fsdp+tp",
+        "--width 30 must be a multiple of --heads 4",
+        "--warmup 20 must be less than --steps 10",
+        "--prompt: the sample goes on from at least one byte",
+        "--data: 9 bytes for training, which needs more than the --context of 256",
+        "--data: 0 bytes for validation, which needs more than the --context of 256",
+    ]
+    assert [each.name for each in tmp_path.iterdir()] == ["short"]
+
+
+@pytest.mark.parametrize(("arguments", "problems"), [
+    (["--mesh=data,data=2,data=3,model=0"], [
+        "--mesh: want axis=size, size 1 or more, got 'data'",
+        "--mesh: the axis data is there twice",
+        "--mesh: want axis=size, size 1 or more, got 'model=0'"]),
+    (["--mesh=data=3", "--parallel=fsdp", "--batch=8"], [
+        "--batch 8 cannot be split over data=3: 3 does not divide 8",
+        "--width 256 cannot be split over data=3: 3 does not divide 256"]),
+    (["--mesh=replica=2,data=2,model=16", "--parallel=hsdp+sp", "--batch=6", "--context=24"], [
+        "--batch 6 cannot be split over replica=2,data=2: 4 does not divide 6",
+        "--heads 8 cannot be split over model=16: 16 does not divide 8",
+        "--context 24 cannot be split over model=16: 16 does not divide 24"]),
+    (["--mesh=data=2", "--parallel=dp+tp+sp"], [
+        "--parallel tp+sp splits over the axis model, which the mesh data=2 does not have"]),
+    (["--mesh=data=2,model=2", "--parallel=dp"], [
+        "--mesh: nothing is split over the axis model by --parallel dp"]),
+    (["--mesh=rows=2"], ["--mesh: nothing is split over the axis rows by --parallel (none)"]),
+    (["--data", "/no/such/file"], ["--data: /no/such/file: No such file or directory"]),
+])
+def test_each_problem(tmp_path, arguments, problems):
+    assert refused(*arguments, "--out", tmp_path / "run") == problems
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_checkpoint_is_not_lost(workshop, tmp_path):
+    folder = workshop.training("data=1", "dp").folder
+    before = (folder / "checkpoint.safetensors").read_bytes()
+    assert refused(*SMALL, "--out", folder) == [
+        f"--out: {folder}/checkpoint.safetensors is of another run and would be lost; go on from it "
+        "with --resume, or name another folder"]
+    other = tmp_path / "text"
+    other.write_bytes(bytes(1000))
+    assert refused("--resume", "--out", folder, "--width=64", "--seed=1", "--data", other) == [
+        "--width 64: the run of the checkpoint has 32; leave it out, or begin another run with "
+        "another --out",
+        "--seed 1: the run of the checkpoint has 0; leave it out, or begin another run with "
+        "another --out",
+        "--data: the text is not that of the checkpoint, whose run would not go on"]
+    assert (folder / "checkpoint.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize(("contents", "problem"), [
+    (b"x" * 100, "cannot be read: Error while deserializing header"),
+    (None, "is no checkpoint of this program"),
+])
+def test_files_that_are_no_checkpoints(tmp_path, contents, problem):
+    path = tmp_path / "checkpoint.safetensors"
+    if contents is None:
+        save_file({"a": np.zeros(3)}, path)
+    else:
+        path.write_bytes(contents)
+    (line,) = refused("--resume", "--out", tmp_path)
+    assert line.startswith(f"--resume: {path}: {problem}")
+
+
+def test_a_checkpoint_of_another_model(tmp_path):
+    """Every array that does not fit is named."""
+    config = model.Config(1, 8, 2, 4)
+    params = model.init(config, 0)
+    params["norm"] = np.ones(9, np.float32)
+    params["bias"] = params["blocks"][0].pop("up")
+    checkpoint.write(tmp_path / "checkpoint", params, 0, {})
+    with pytest.raises(ValueError) as raised:
+        checkpoint.restore(checkpoint.read(tmp_path / "checkpoint"), model.init(config, 0))
+    assert str(raised.value) == (
+        f"{tmp_path}/checkpoint: bias is not of this model; blocks/0/up is missing; norm is "
+        "float32[9], the model has float32[8]")
+
+
+def test_a_loss_that_is_no_number(tmp_path):
+    """The last checkpoint stays."""
+    (line,) = refused(*SMALL[:-1], "--learning-rate=1e30", "--checkpoint-every=1", "--out", tmp_path)
+    assert line.endswith("a smaller --learning-rate may help")
+    found = checkpoint.read(tmp_path / "checkpoint.safetensors")
+    assert f"the loss of step {found.step + 1} is nan" in line
+
+
+def test_samples_need_a_model(tmp_path, monkeypatch):
+    path = tmp_path / "checkpoint"
+    checkpoint.write(path, {"params": {}}, 0, {"layers": 1})
+    monkeypatch.setattr("sys.argv", ["sample.py", str(path)])
+    with pytest.raises(SystemExit, match="the settings of the run have no width, heads, context"):
+        sample.main()
+
+
+def test_help_lists_the_modes(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        train.main(["--help"])
+    assert stopped.value.code == 0
+    assert "fsdp   dp with all states in parts (ZeRO-3)" in capsys.readouterr().out

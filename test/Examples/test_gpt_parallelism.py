@@ -1,0 +1,60 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The GPT has the same losses and the same parameters under every parallelism."""
+
+import numpy as np
+import pytest
+
+import layouts
+import options
+import training
+import weft
+from conftest import SMALL, STEPS
+
+LAYOUTS = [
+    ("data=4", "dp"),
+    ("data=4", "zero1"),
+    ("data=4", "fsdp"),
+    ("model=4", "tp"),
+    ("model=4", "sp"),
+    ("context=4", "cp"),
+    ("data=2,model=2", "dp+tp"),
+    ("data=2,model=2", "zero1+sp"),
+    ("data=2,model=2", "fsdp+tp"),
+    ("data=2,model=2", "fsdp+sp"),
+    ("replica=2,data=2", "hsdp"),
+    ("replica=2,data=2,model=2", "hsdp+tp"),
+    ("data=2,context=2,model=2", "fsdp+cp+sp"),
+]
+
+
+def test_every_mode_is_tested():
+    tested = {mode for _, modes in LAYOUTS for mode in modes.split("+")}
+    assert tested == layouts.MODES.keys()
+
+
+@pytest.mark.parametrize(("mesh", "parallel"), LAYOUTS)
+def test_numbers_do_not_depend_on_the_layout(workshop, mesh, parallel):
+    expected, got = workshop.training("data=1", "dp"), workshop.training(mesh, parallel)
+    assert len(got.losses) == STEPS and expected.losses[-1] < expected.losses[0] - 1
+    np.testing.assert_allclose(got.losses, expected.losses, rtol=2e-5)
+    np.testing.assert_allclose(got.validation, expected.validation, rtol=2e-5)
+    ours, theirs = got.state, expected.state
+    assert ours.keys() == theirs.keys()
+    for name, value in theirs.items():
+        assert np.linalg.norm(ours[name] - value) <= 1e-4 * np.linalg.norm(value), name
+
+
+def states_of_a_rank(parallel):
+    """Bytes of states on one of 4 ranks, and bytes of the parameters."""
+    run = options.read([*SMALL, "--mesh=data=4", f"--parallel={parallel}", "--plan"])
+    state = training.first_state(run.config, run.settings)
+    parameters = sum(leaf.nbytes for leaf in weft.tree.leaves(state["params"]))
+    return training.Trainer(run, state, target=None).compiled.memory().states, parameters
+
+
+@pytest.mark.parametrize(("parallel", "copies"), [("dp", 3), ("zero1", 1 + 2 / 4), ("fsdp", 3 / 4)])
+def test_states_are_where_a_mode_says(parallel, copies):
+    """Parameters and two moments, whole or in parts, and the number of the step."""
+    states, parameters = states_of_a_rank(parallel)
+    assert states == copies * parameters + 4
