@@ -3,7 +3,7 @@
 """Runs the examples of every Markdown page and compares their output.
 
 A page is one shell session in an empty folder, `examples/` of the repository
-linked into it:
+linked into it, with the tools and `python`:
 
     <!-- file: matmul.mlir -->       the next fenced block is written to the file
     ```console
@@ -96,13 +96,23 @@ def examples(lines):
         yield first, end, language, list(found), name
 
 
-def run(command, folder):
+def environment_of(python):
+    """The environment of a page: the tools, `python`, and the package of the build."""
     environment = dict(os.environ)
-    environment["PATH"] = f"{binaries()}:{environment['PATH']}"
+    folders = [str(binaries()), str(pathlib.Path(python).parent), environment["PATH"]]
+    package = str(binaries().parent / "python")
+    environment["PATH"] = os.pathsep.join(folders)
+    environment["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [package, environment.get("PYTHONPATH")])
+    )
+    return environment
+
+
+def run(command, folder, python):
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
-        env=environment,
+        env=environment_of(python),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -127,15 +137,10 @@ class PythonSession:
     """A Python that runs the examples of one page, one after the other."""
 
     def __init__(self, folder, python):
-        environment = dict(os.environ)
-        package = str(binaries().parent / "python")
-        environment["PYTHONPATH"] = os.pathsep.join(
-            filter(None, [package, environment.get("PYTHONPATH")])
-        )
         self.process = subprocess.Popen(
             [python, str(pathlib.Path(__file__).with_name("python_session.py"))],
             cwd=folder,
-            env=environment,
+            env=environment_of(python),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -178,8 +183,8 @@ def outcomes(page, folder):
     """Runs one page; yields (first line, end line, [(language, command, expected,
     actual lines)]) of each of its blocks."""
     prepare(folder)
-    lines = page.read_text().splitlines()
-    with PythonSession(folder, interpreter(page)) as session:
+    lines, python = page.read_text().splitlines(), interpreter(page)
+    with PythonSession(folder, python) as session:
         for first, end, language, found, name in examples(lines):
             if name:
                 (pathlib.Path(folder) / name).write_text("\n".join(lines[first:end]) + "\n")
@@ -188,7 +193,9 @@ def outcomes(page, folder):
                     language,
                     command,
                     expected,
-                    run(command, folder) if language == "console" else session.run(command),
+                    run(command, folder, python)
+                    if language == "console"
+                    else session.run(command),
                 )
                 for command, expected in found
             ]
