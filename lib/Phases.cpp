@@ -59,6 +59,9 @@ void buildGraphPipeline(OpPassManager &pm) {
   // First: a derivative is asked of ops, and a call is none that has one.
   pm.addPass(createInlineCalls());
   pm.addPass(createAutodiff());
+  // After derivatives, which are those of the whole; before propagation: the
+  // parts can be split in more ways.
+  pm.addPass(createDecompose());
   // Joins what the forward and the backward pass both compute.
   pm.addPass(createCSEPass());
   // All private functions are copied to where they are needed.

@@ -182,6 +182,10 @@ void weft::checkGraphOps(ModuleOp module, FormCheck &check) {
                    ValueAndGradOp>(op))
         check.error(op.getLoc()) << "a graph holds no " << op.getName()
                                  << "; run --weft-autodiff before";
+      else if (isa<DecompositionOpInterface>(op) &&
+               !isa<ShardingRuleOpInterface>(op))
+        check.error(op.getLoc()) << "a graph holds no " << op.getName()
+                                 << "; run --weft-decompose before";
       else if (!isOfProgramDialect(&op))
         check.error(op.getLoc())
             << "a graph holds ops of arith, math and weft, got "

@@ -15,6 +15,7 @@ using namespace weft;
 
 #include "weft/IR/WeftDialect.cpp.inc"
 
+#include "weft/IR/DecompositionOpInterface.cpp.inc"
 #include "weft/IR/ShardingRuleOpInterface.cpp.inc"
 #include "weft/IR/VjpOpInterface.cpp.inc"
 

@@ -197,4 +197,50 @@ INDEXED = [
             "dim = 1 batching = [0] x [0]"),
 ]
 
-CASES = ELEMENTWISE + DOT_GENERAL + SHAPE + INDEXED
+
+
+def composite(name, op, *shapes, places=()):
+    """An op whose result has the shape of its first operand; `places` are the names of
+    the others."""
+    kinds = [tensor(shape) for shape in shapes]
+    types = " ".join([kinds[0], *(f"{place} {kind}" for place, kind in zip(places, kinds[1:]))])
+    return Case(name, list(shapes), shapes[0], f"%r = weft.{op} : {types}")
+
+
+def norm(op, name, shape, dims, *places):
+    sizes = tuple(shape[dim] for dim in dims)
+    operands = " ".join(["%x0", *(f"{place} %x{i}" for i, place in enumerate(places, 1))])
+    return composite(f"{op}_{name}", f"{op} {operands} dims = {list(dims)} epsilon = 1.0e-2",
+                     shape, *[sizes] * len(places), places=places)
+
+
+def cross_entropy(name, logits, labels, dim):
+    """Labels may lie outside of the range: they are clamped."""
+    labels = np.array(labels)
+    kind = tensor(labels.shape, "i32")
+    return Case(f"cross_entropy_{name}", [logits], labels.shape,
+                f"""%l = arith.constant {dense(labels)} : {kind}
+  %r = weft.cross_entropy %x0, %l dim = {dim} : ({tensor(logits)}, {kind}) -> {tensor(labels.shape)}""")
+
+
+COMPOSITES = [
+    composite("softmax_rows", "softmax %x0 dims = [1]", (3, 4)),
+    composite("softmax_apart", "softmax %x0 dims = [0, 2]", (2, 3, 2)),
+    composite("softmax_whole", "softmax %x0 dims = [0, 1]", (3, 2)),
+    composite("log_softmax_rows", "log_softmax %x0 dims = [1]", (3, 4)),
+    composite("log_softmax_columns", "log_softmax %x0 dims = [0]", (3, 4)),
+    norm("layer_norm", "plain", (3, 4), [1]),
+    norm("layer_norm", "scaled", (3, 4), [1], "scale"),
+    norm("layer_norm", "biased", (3, 4), [1], "bias"),
+    norm("layer_norm", "scaled_biased", (2, 3, 4), [2], "scale", "bias"),
+    norm("layer_norm", "two_dims", (2, 3, 2), [0, 2], "scale", "bias"),
+    norm("rms_norm", "plain", (3, 4), [0]),
+    norm("rms_norm", "scaled", (3, 4), [1], "scale"),
+    composite("gelu_exact", "gelu %x0", (3, 4)),
+    composite("gelu_approximate", "gelu approximate %x0", (3, 4)),
+    composite("silu", "silu %x0", (3, 4)),
+    cross_entropy("rows", (3, 5), [4, 0, 2], 1),
+    cross_entropy("inside", (2, 5, 3), [[0, 9, -1], [1, 2, 3]], 1),
+]
+
+CASES = ELEMENTWISE + DOT_GENERAL + SHAPE + INDEXED + COMPOSITES

@@ -88,6 +88,8 @@ func.func @step(%x: tensor<4xf32>) {
   call @f(%x) : (tensor<4xf32>) -> ()
   // expected-error @below {{after import: a graph holds no weft.stop_gradient; run --weft-autodiff before}}
   %g = weft.stop_gradient %x : tensor<4xf32>
+  // expected-error @below {{after import: a graph holds no weft.silu; run --weft-decompose before}}
+  %a = weft.silu %x : tensor<4xf32>
   // expected-error @below {{after import: a graph holds ops of arith, math and weft, got tensor.empty}}
   %s = tensor.empty() : tensor<4xf32>
   // expected-error @below {{after import: weft.all_reduce is no op of a graph: it states no sharding rule; implement ShardingRuleOpInterface for it or write it with other ops}}

@@ -59,6 +59,31 @@ def InlineCalls : Pass<"weft-inline-calls", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weft::WeftDialect"];
 }
 
+def Decompose : Pass<"weft-decompose", "::mlir::ModuleOp"> {
+  let summary = "Put the parts of composites in their places";
+  let description = [{
+    **Needs** a graph (form 1) in which all gradients are resolved
+    (`--weft-autodiff`): the derivative of a composite keeps less than those of
+    its parts would.
+
+    **Does** replace every op that implements `DecompositionOpInterface`, such as
+    `weft.softmax` and `weft.cross_entropy`, by the ops it is made of. These have
+    the op's location. What the derivatives compute in the same way, a mean or a
+    logarithm of a sum, CSE joins with it afterwards.
+
+    **Leaves** a graph without composites.
+
+    **Example** `test/IR/decompose.mlir`.
+  }];
+  let statistics = [
+    Statistic<"numDecomposed", "decomposed", "Number of composites replaced">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::weft::WeftDialect"
+  ];
+}
+
 def PrintShardingRules : Pass<"weft-print-sharding-rules"> {
   let summary = "Report the sharding rule of every op as a remark";
   let description = [{
@@ -71,6 +96,25 @@ def PrintShardingRules : Pass<"weft-print-sharding-rules"> {
 
     **Example** `test/IR/dot-general-rule.mlir`.
   }];
+}
+
+def PrintOpInterfaces : Pass<"weft-print-op-interfaces", "::mlir::ModuleOp"> {
+  let summary = "Report what is known of each op of graphs as a remark";
+  let description = [{
+    **Needs** any module; what is in it does not matter.
+
+    **Does** emit one remark for each op that a graph may hold, in the order of
+    their names: whether it states a sharding rule, a decomposition, a
+    derivative.
+
+    **Leaves** the module as it is. A debugging aid, for authors of ops.
+
+    **Example** `test/IR/print-op-interfaces.mlir`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::weft::WeftDialect"
+  ];
 }
 
 #endif // WEFT_IR_PASSES_TD

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Passed to VjpOpInterface::buildVjp: the cotangents of the op's results, a
-// place to put those of its operands, and arithmetic on whole tensors. New ops
-// get the location "transpose of" the op's own.
+// Passed to VjpOpInterface::buildVjp: the cotangents of the op's results, and a
+// place to put those of its operands. New ops get the location "transpose of"
+// the op's own.
 //
 // Example: r = x * y
 //
@@ -23,7 +23,8 @@
 #ifndef WEFT_IR_VJPBUILDER_H
 #define WEFT_IR_VJPBUILDER_H
 
-#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "weft/IR/TensorBuilder.h"
+
 #include "llvm/ADT/SmallBitVector.h"
 
 namespace weft {
@@ -32,14 +33,14 @@ namespace weft {
 /// floating-point type.
 bool carriesCotangent(mlir::Type type);
 
-class VjpBuilder : public mlir::ImplicitLocOpBuilder {
+class VjpBuilder : public TensorBuilder {
 public:
   /// `cotangents` has an entry for each result, null where it is zero; `wanted`
   /// has a bit for each operand.
   VjpBuilder(mlir::OpBuilder &builder, mlir::Location loc,
              llvm::ArrayRef<mlir::Value> cotangents,
              const llvm::SmallBitVector &wanted)
-      : ImplicitLocOpBuilder(loc, builder), results(cotangents),
+      : TensorBuilder(loc, builder), results(cotangents),
         operands(wanted.size()), wanted(wanted) {}
 
   /// The cotangent of a result; null where it is zero, which it is not if the
@@ -54,21 +55,10 @@ public:
   /// The sums so far, null for zero.
   llvm::ArrayRef<mlir::Value> getOperandCotangents() const { return operands; }
 
-  // Arithmetic on floating-point tensors of one type. What is a constant or one
-  // of the operands is not computed.
-  mlir::Value add(mlir::Value x, mlir::Value y);
-  mlir::Value sub(mlir::Value x, mlir::Value y);
-  mlir::Value mul(mlir::Value x, mlir::Value y);
-  mlir::Value div(mlir::Value x, mlir::Value y);
-  mlir::Value neg(mlir::Value x);
-  /// `number` in every element of a tensor with the type of `like`.
-  mlir::Value constant(double number, mlir::Value like);
-  mlir::Value scale(mlir::Value x, double number);
-  mlir::Value equal(mlir::Value x, mlir::Value y);
-  mlir::Value less(mlir::Value x, mlir::Value y);
-  mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
-  /// x where the condition holds, else 0.
-  mlir::Value keepWhere(mlir::Value condition, mlir::Value x);
+  /// `x`, a forward value, to compute others from once more: behind a barrier,
+  /// so that they are not taken for those of the forward pass, which would then
+  /// be kept in memory in between.
+  mlir::Value recomputeFrom(mlir::Value x);
 
 private:
   llvm::ArrayRef<mlir::Value> results;

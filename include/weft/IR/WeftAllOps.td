@@ -11,5 +11,6 @@
 
 include "weft/IR/WeftOps.td"
 include "weft/IR/CollectiveOps.td"
+include "weft/IR/CompositeOps.td"
 include "weft/IR/ScheduleOps.td"
 include "weft/IR/TrainingOps.td"

@@ -8,6 +8,7 @@
 #ifndef WEFT_IR_WEFTOPS_H
 #define WEFT_IR_WEFTOPS_H
 
+#include "weft/IR/DecompositionOpInterface.h"
 #include "weft/IR/GatherDims.h"
 #include "weft/IR/ScheduleTypes.h"
 #include "weft/IR/ShardingRuleOpInterface.h"

@@ -13,6 +13,7 @@ from .activations import (
     celu, elu, gelu, glu, hard_sigmoid, hard_silu, hard_swish, hard_tanh, identity, leaky_relu,
     log_sigmoid, mish, relu, relu6, selu, sigmoid, silu, soft_sign, softplus, squareplus, swish)
 from .attention import dot_product_attention
+from .dropout import dropout
 from .losses import softmax_cross_entropy_with_integer_labels
 from .norms import layer_norm, log_softmax, rms_norm, softmax, standardize
 from .rotary import rotary_angles, rotary_embedding

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Activation functions."""
 
-import math
 from typing import Any
 
 from ..numpy import elementwise as el
@@ -36,8 +35,7 @@ def sigmoid(x: Any) -> Tracer:
 
 def silu(x: Any) -> Tracer:
     """x * sigmoid(x)."""
-    x = el.inexact(x)
-    return el.multiply(x, sigmoid(x))
+    return ops.unary("weft.silu", el.inexact(x))
 
 
 swish = silu
@@ -115,13 +113,7 @@ hard_swish = hard_silu
 
 def gelu(x: Any, approximate: bool = True) -> Tracer:
     """x times the normal distribution's integral up to x: by tanh, or exact by erf."""
-    x = el.inexact(x)
-    if approximate:
-        cube = el.multiply(x, el.square(x))
-        inner = el.multiply(math.sqrt(2 / math.pi), el.add(x, el.multiply(0.044715, cube)))
-        return el.multiply(x, el.multiply(0.5, el.add(1.0, el.tanh(inner))))
-    half = el.multiply(0.5, x)
-    return el.multiply(half, el.add(1.0, el.erf(el.multiply(x, math.sqrt(0.5)))))
+    return ops.unary("weft.gelu approximate" if approximate else "weft.gelu", el.inexact(x))
 
 
 def glu(x: Any, axis: int = -1) -> Tracer:

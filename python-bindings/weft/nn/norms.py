@@ -9,6 +9,7 @@ from typing import Any
 from ..autodiff import stop_gradient
 from ..numpy import elementwise as el
 from ..numpy import reductions as red
+from ..numpy import shapes as sh
 from ..tracing import elements, ops
 from ..tracing.graph import as_tracer
 from ..tracing.tracer import Tracer
@@ -17,25 +18,31 @@ from ..tracing.tracer import Tracer
 def _shifted(x: Any, axis: Any, where: Any) -> Tracer:
     """x minus its maximum, -infinity where it is masked out."""
     x = el.inexact(x)
-    largest = stop_gradient(red.max(x, axis, True, initial=None if where is None else -math.inf,
-                                    where=where))
-    kept = x if where is None else el.where(where, x, -math.inf)
-    return el.subtract(kept, largest)
+    largest = stop_gradient(red.max(x, axis, True, initial=-math.inf, where=where))
+    return el.subtract(el.where(where, x, -math.inf), largest)
+
+
+def _along(function: str, x: Any, axis: Any) -> Tracer:
+    x = el.inexact(x)
+    return ops.along(f"weft.{function}", x, sh.axes_of(axis, len(x.shape), function))
 
 
 def softmax(x: Any, axis: Any = -1, where: Any = None) -> Tracer:
     """exp(x) divided by its sum along `axis`; 0 where masked out."""
+    if where is None:
+        return _along("softmax", x, axis)
     terms = el.exp(_shifted(x, axis, where))
     result = el.divide(terms, red.sum(terms, axis, keepdims=True, where=where))
-    return result if where is None else el.where(where, result, 0)
+    return el.where(where, result, 0)
 
 
 def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Tracer:
     """The logarithm of softmax; -infinity where masked out."""
+    if where is None:
+        return _along("log_softmax", x, axis)
     shifted = _shifted(x, axis, where)
     total = red.sum(el.exp(shifted), axis, keepdims=True, where=where)
-    result = el.subtract(shifted, el.log(total))
-    return result if where is None else el.where(where, result, -math.inf)
+    return el.where(where, el.subtract(shifted, el.log(total)), -math.inf)
 
 
 def standardize(x: Any, axis: Any = -1, mean: Any = None, variance: Any = None,
@@ -49,30 +56,35 @@ def standardize(x: Any, axis: Any = -1, mean: Any = None, variance: Any = None,
     return el.multiply(el.subtract(x, mean), el.rsqrt(el.add(variance, epsilon)))
 
 
-def _wide(x: Any) -> Tracer:
-    x = el.inexact(x)
-    return ops.convert(x, elements.FLOAT32) if x.element is elements.BFLOAT16 else x
-
-
 def layer_norm(x: Any, scale: Any = None, bias: Any = None, axis: Any = -1,
                epsilon: float = 1e-5) -> Tracer:
     """(x - mean) / sqrt(variance + epsilon) * scale + bias."""
-    element, x = el.inexact(x).element, _wide(x)
-    centered = el.subtract(x, red.mean(x, axis, keepdims=True))
-    variance = red.mean(el.square(centered), axis, keepdims=True)
-    return _scaled(el.multiply(centered, el.rsqrt(el.add(variance, epsilon))), scale, bias, element)
+    return _norm("layer_norm", x, scale, bias, axis, epsilon)
 
 
 def rms_norm(x: Any, scale: Any = None, axis: Any = -1, epsilon: float = 1e-6) -> Tracer:
     """x / sqrt(mean of squares + epsilon) * scale."""
-    element, x = el.inexact(x).element, _wide(x)
-    squares = red.mean(el.square(x), axis, keepdims=True)
-    return _scaled(el.multiply(x, el.rsqrt(el.add(squares, epsilon))), scale, None, element)
+    return _norm("rms_norm", x, scale, None, axis, epsilon)
 
 
-def _scaled(y: Tracer, scale: Any, bias: Any, element: elements.ElementType) -> Tracer:
+def _norm(function: str, x: Any, scale: Any, bias: Any, axis: Any, epsilon: float) -> Tracer:
+    """Scale and bias with one number for each place along the axes are operands of the op;
+    others are multiplied and added afterwards, before the result is rounded."""
+    x = el.inexact(x)
+    dims = sh.axes_of(axis, len(x.shape), function)
+    places = [None if p is None else as_tracer(p) for p in (scale, bias)]
+    if all(p is None or _has_places(p, x.shape, dims) for p in places):
+        return ops.norm(f"weft.{function}", x, *places, dims, epsilon)
+    wide = ops.convert(x, elements.FLOAT32) if x.element is elements.BFLOAT16 else x
+    result = ops.norm(f"weft.{function}", wide, None, None, dims, epsilon)
     if scale is not None:
-        y = el.multiply(y, as_tracer(scale))
+        result = el.multiply(result, scale)
     if bias is not None:
-        y = el.add(y, as_tracer(bias))
-    return ops.convert(y, element)
+        result = el.add(result, bias)
+    return ops.convert(result, x.element)
+
+
+def _has_places(p: Tracer, shape: tuple[int, ...], dims: tuple[int, ...]) -> bool:
+    """Whether p broadcasts to the shape along its last dimensions, and these are dims."""
+    first = len(shape) - len(dims)
+    return p.element.kind == "f" and sorted(dims)[0] == first and p.shape == shape[first:]

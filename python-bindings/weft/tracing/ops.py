@@ -12,7 +12,7 @@ from typing import Any, Sequence
 
 from . import elements
 from .elements import ElementType
-from .graph import check_shape, current_graph, literal, type_text
+from .graph import check_shape, current_graph, literal, number_text, type_text
 from .tracer import Tracer
 
 Shape = tuple[int, ...]
@@ -213,7 +213,6 @@ def concatenate(parts: Sequence[Tracer], dim: int) -> Tracer:
 def pad(x: Tracer, value: Any, low: Sequence[int], high: Sequence[int],
         interior: Sequence[int]) -> Tracer:
     """Puts `value` around the elements and between them; amounts are not negative."""
-    from .graph import number_text
     shape = tuple(a + size + (size - 1) * i + b
                   for size, a, b, i in zip(x.shape, low, high, interior))
     if shape == x.shape:
@@ -282,3 +281,37 @@ def scatter_add(updates: Tracer, indices: Tracer, dim: int, shape: Shape,
         f"weft.scatter_add {graph.use(updates)}, {graph.use(indices)} dim = {dim}"
         f"{_pairs('batching', *batching)} : ({_type(updates)}, {_type(indices)}) -> "
         f"{type_text(shape, updates.element)}", shape, updates.element)
+
+
+# ===----------------------------------------------------------------------===
+# Composites
+# ===----------------------------------------------------------------------===
+
+
+def along(op: str, x: Tracer, dims: Sequence[int]) -> Tracer:
+    """`op` is weft.softmax or weft.log_softmax."""
+    graph = current_graph()
+    return graph.add(f"{op} {graph.use(x)} dims = {_list(sorted(dims))} : {_type(x)}",
+                     x.shape, x.element, x.weak)
+
+
+def norm(op: str, x: Tracer, scale: Tracer | None, bias: Tracer | None, dims: Sequence[int],
+         epsilon: float) -> Tracer:
+    """`op` is weft.layer_norm, or weft.rms_norm, which has no bias. Scale and bias have the
+    sizes of x along dims."""
+    graph = current_graph()
+    number = number_text(epsilon, elements.FLOAT64)
+    places = [(name, value) for name, value in (("scale", scale), ("bias", bias)) if value is not None]
+    operands = "".join(f" {name} {graph.use(value)}" for name, value in places)
+    types = "".join(f" {name} {_type(value)}" for name, value in places)
+    return graph.add(
+        f"{op} {graph.use(x)}{operands} dims = {_list(sorted(dims))} epsilon = {number} : "
+        f"{_type(x)}{types}", x.shape, x.element, x.weak)
+
+
+def cross_entropy(logits: Tracer, labels: Tracer, dim: int) -> Tracer:
+    graph = current_graph()
+    return graph.add(
+        f"weft.cross_entropy {graph.use(logits)}, {graph.use(labels)} dim = {dim} : "
+        f"({_type(logits)}, {_type(labels)}) -> {type_text(labels.shape, logits.element)}",
+        labels.shape, logits.element, logits.weak)

@@ -1,0 +1,38 @@
+//===- Decompose.cpp - Parts in the place of composites -------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/IR/DecompositionOpInterface.h"
+#include "weft/IR/Passes.h"
+#include "weft/IR/TensorBuilder.h"
+#include "weft/IR/WeftDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+namespace weft {
+#define GEN_PASS_DEF_DECOMPOSE
+#include "weft/IR/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+
+namespace {
+struct Decompose : weft::impl::DecomposeBase<Decompose> {
+  void runOnOperation() override {
+    SmallVector<DecompositionOpInterface> composites;
+    getOperation().walk(
+        [&](DecompositionOpInterface op) { composites.push_back(op); });
+    for (DecompositionOpInterface op : composites) {
+      TensorBuilder builder(op->getLoc(), op);
+      op->replaceAllUsesWith(op.decompose(builder));
+      op->erase();
+    }
+    numDecomposed += composites.size();
+  }
+};
+} // namespace

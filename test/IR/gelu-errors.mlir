@@ -1,0 +1,18 @@
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: shard-opt %s --split-input-file --verify-diagnostics
+
+func.func @f(%x: tensor<4x8xi32>) {
+  // expected-error @below {{'weft.gelu' op operand #0 must be static ranked tensor of f32, bf16 or f64, but got 'tensor<4x8xi32>'}}
+  %r = weft.gelu %x : tensor<4x8xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{op requires the same type for all operands and results}}
+  %r = "weft.gelu"(%x) : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+  return
+}
