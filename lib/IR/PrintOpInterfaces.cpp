@@ -39,7 +39,11 @@ namespace {
 struct PrintOpInterfaces
     : weft::impl::PrintOpInterfacesBase<PrintOpInterfaces> {
   void runOnOperation() override {
-    for (RegisteredOperationName op : getContext().getRegisteredOperations())
+    auto ops = llvm::to_vector(getContext().getRegisteredOperations());
+    llvm::sort(ops, [](RegisteredOperationName a, RegisteredOperationName b) {
+      return a.getStringRef() < b.getStringRef();
+    });
+    for (RegisteredOperationName op : ops)
       if (auto interfaces = interfacesOf(op); !interfaces.empty())
         getOperation().emitRemark()
             << op.getStringRef() << ": " << llvm::join(interfaces, ", ");

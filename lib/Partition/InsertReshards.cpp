@@ -75,6 +75,7 @@ private:
   size_t findNearest(const Versions &group, Id need, RankedTensorType type,
                      bool mayReduce) const;
   Value madeAs(Value value) const;
+  const Versions::Version &versionToKeep(Value value) const;
   RankedTensorType typeToMove(Value value) const;
   Value reshardNarrow(OpOperand &use, double wideSeconds, Id need);
   Value reshard(OpOperand &use, const Versions &group, size_t nearest, Id need);
@@ -285,13 +286,24 @@ void Inserter::visitConstraint(Operation *op) {
   versionsOf[op->getResult(0)] = versionsOf.at(op->getOperand(0));
 }
 
+/// The value as its op made it; but where this are terms whose sum somebody
+/// else has made, the sum, which need not be sent a second time.
+const Versions::Version &Inserter::versionToKeep(Value value) const {
+  const Versions &group = versions[versionsOf.at(value)];
+  for (const Versions::Version &version : group.all)
+    if (prices.get(version.sharding).unreduced.empty())
+      return version;
+  return group.all.front();
+}
+
 /// Moves nothing: every operand is taken as it is, partial results too.
 void Inserter::visitBarrier(BarrierOp op) {
-  for (OpOperand &use : op->getOpOperands())
-    use.set(versions[versionsOf.at(use.get())].all.front().value);
-  Id held = versions[versionsOf.at(op.getOperand())].all.front().sharding;
-  define(op.getResult(), held);
-  setSharding(op.getResult(), prices.getAttr(held));
+  for (OpOperand &use : llvm::drop_begin(op->getOpOperands()))
+    use.set(madeAs(use.get()));
+  Versions::Version kept = versionToKeep(op.getOperand());
+  op.getOperandMutable().assign(kept.value);
+  define(op.getResult(), kept.sharding);
+  setSharding(op.getResult(), prices.getAttr(kept.sharding));
 }
 
 /// A constant of different elements is there whole; its users take slices.

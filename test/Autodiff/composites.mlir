@@ -11,9 +11,9 @@
 // CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>, %[[W:.*]]: tensor<4x8xf32>)
 // CHECK: math.exp
 // CHECK: %[[R:.*]] = arith.divf %{{.*}} : tensor<4x8xf32>
+// CHECK: %[[ALONG:.*]] = arith.mulf %[[R]], %[[W]]
 // CHECK: %[[LOSS:.*]] = weft.reduce sum %{{.*}} dims = [0, 1]
 // CHECK-NOT: math.exp
-// CHECK: %[[ALONG:.*]] = arith.mulf %[[W]], %[[R]]
 // CHECK: %[[SUM:.*]] = weft.reduce sum %[[ALONG]] dims = [1]
 // CHECK: %[[SPREAD:.*]] = weft.broadcast %[[SUM]]
 // CHECK: %[[REST:.*]] = arith.subf %[[W]], %[[SPREAD]]

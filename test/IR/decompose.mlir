@@ -112,8 +112,8 @@ func.func @gelu(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
 // CHECK: %[[TOTAL:.*]] = arith.addf %{{.*}} : tensor<4xf32>
 // CHECK: %[[TOTALS:.*]] = weft.broadcast %[[TOTAL]] dims = [0]
 // CHECK: %[[DISTANCE:.*]] = arith.subf %[[TOTALS]], %[[X]]
-// CHECK: %[[PLACE:.*]] = weft.iota dim = 1 : tensor<4x50xi32>
-// CHECK: %[[IS:.*]] = arith.cmpi eq, %[[PLACE]], %{{.*}} : tensor<4x50xi32>
+// CHECK: %[[AT:.*]] = weft.iota dim = 1 : tensor<4x50xi32>
+// CHECK: %[[IS:.*]] = arith.cmpi eq, %[[AT]], %{{.*}} : tensor<4x50xi32>
 // CHECK: %[[KEPT:.*]] = arith.select %[[IS]], %[[DISTANCE]], %{{.*}}
 // CHECK: %[[R:.*]] = weft.reduce sum %[[KEPT]] dims = [1]
 // CHECK-NEXT: return %[[R]]

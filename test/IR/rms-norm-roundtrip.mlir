@@ -4,9 +4,9 @@
 // RUN: shard-opt %s --verify-roundtrip | FileCheck %s
 
 func.func @f(%x: tensor<4x8xf32>, %s: tensor<8xf32>) {
-  // CHECK: weft.rms_norm %{{.*}} dims = [1] epsilon = 1.000000e-06 : tensor<4x8xf32>
-  %r0 = weft.rms_norm %x dims = [1] epsilon = 1.0e-6 : tensor<4x8xf32>
-  // CHECK: weft.rms_norm %{{.*}} scale %{{.*}} dims = [1] epsilon = 1.000000e-06 : tensor<4x8xf32> scale tensor<8xf32>
-  %r1 = weft.rms_norm %x scale %s dims = [1] epsilon = 1.0e-6 : tensor<4x8xf32> scale tensor<8xf32>
+  // CHECK: weft.rms_norm %{{.*}} dims = [1] epsilon = 1.000000e-05 : tensor<4x8xf32>
+  %r0 = weft.rms_norm %x dims = [1] epsilon = 1.0e-5 : tensor<4x8xf32>
+  // CHECK: weft.rms_norm %{{.*}} scale %{{.*}} dims = [1] epsilon = 1.000000e-05 : tensor<4x8xf32> scale tensor<8xf32>
+  %r1 = weft.rms_norm %x scale %s dims = [1] epsilon = 1.0e-5 : tensor<4x8xf32> scale tensor<8xf32>
   return
 }

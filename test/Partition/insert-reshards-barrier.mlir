@@ -22,3 +22,24 @@ func.func @barrier(
   %r = weft.barrier %x after %s : tensor<8x4xf32> after tensor<4xf32>
   return %r, %s : tensor<8x4xf32>, tensor<4xf32>
 }
+
+// Where the value itself is there as terms and as their sum, the sum is kept: it
+// is not made twice.
+
+// CHECK-LABEL: func.func @sum_of_terms(
+func.func @sum_of_terms(
+    %x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"x"}, {}]>}, %w: tensor<4xf32>)
+    -> (tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{}]>},
+        tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{}]>}) {
+  // CHECK: %[[TERMS:.*]] = weft.reduce sum
+  // CHECK: %[[SUM:.*]] = weft.reshard %[[TERMS]]
+  // CHECK: math.exp %[[SUM]]
+  // CHECK: %[[KEPT:.*]] = weft.barrier %[[SUM]] after
+  // CHECK: math.exp %[[KEPT]]
+  // CHECK-NOT: weft.reshard
+  %s = weft.reduce sum %x dims = [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %e = math.exp %s : tensor<4xf32>
+  %r = weft.barrier %s after %w : tensor<4xf32> after tensor<4xf32>
+  %f = math.exp %r : tensor<4xf32>
+  return %e, %f : tensor<4xf32>, tensor<4xf32>
+}
