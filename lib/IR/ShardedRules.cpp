@@ -130,15 +130,15 @@ static bool anyOverlaps(ArrayRef<AxisRef> axes, const AxisRef &axis) {
       axes, [&](const AxisRef &other) { return other.overlaps(axis); });
 }
 
-/// Whether a split of a reduction factor over `axis` leaves terms.
+/// Whether a split of a reduction factor over `axis` leaves terms of a result.
 static bool makesTerms(const ShardingRule &rule, ArrayRef<Sharding> operands,
-                       const AxisRef &axis, Reduction kind) {
+                       size_t result, const AxisRef &axis, Reduction kind) {
   if (rule.reduction != kind)
     return false;
   for (auto [sharding, tensor] : llvm::zip(operands, rule.operands))
     for (auto [dim, factors] : llvm::zip(sharding.dims, tensor))
       if (anyOverlaps(dim.axes, axis) && llvm::any_of(factors, [&](int32_t f) {
-            return rule.factors[f].kind == FactorKind::Reduction;
+            return rule.isReducedIn(result, f);
           }))
         return true;
   return false;
@@ -201,7 +201,8 @@ static void checkTerms(OpResult result, const Sharding &terms, Location loc,
     bool isPassed = llvm::any_of(operands, [&](const Sharding &operand) {
       return anyOverlaps(operand.unreduced, axis);
     });
-    if (makesTerms(rule, operands, axis, terms.unreducedKind) ||
+    if (makesTerms(rule, operands, result.getResultNumber(), axis,
+                   terms.unreducedKind) ||
         (onlyPassed && !isPassed))
       continue;
     std::string why =

@@ -306,8 +306,8 @@ Id Chooser::operandNeed(size_t index, const Choice &choice) {
 Id Chooser::resultLeft(size_t index, const Choice &choice) {
   Sharding left = shardingOf(rule.results[index], choice);
   addUnreduced(left, choice.terms, choice.termsKind);
-  for (auto [factor, axes] : llvm::zip_equal(rule.factors, choice.factors))
-    if (factor.kind == FactorKind::Reduction)
+  for (auto [number, axes] : llvm::enumerate(choice.factors))
+    if (rule.isReducedIn(index, number))
       addUnreduced(left, axes, rule.reduction);
   return prices.intern(left);
 }

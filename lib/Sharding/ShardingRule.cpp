@@ -17,6 +17,13 @@ int32_t ShardingRule::addFactor(int64_t size, FactorKind kind, bool blocked) {
   return static_cast<int32_t>(factors.size()) - 1;
 }
 
+bool ShardingRule::isReducedIn(size_t result, int32_t factor) const {
+  return factors[factor].kind == FactorKind::Reduction &&
+         llvm::none_of(results[result], [&](const DimFactors &dim) {
+           return llvm::is_contained(dim, factor);
+         });
+}
+
 ShardingRule elementwiseRule(llvm::ArrayRef<int64_t> shape,
                              llvm::ArrayRef<size_t> operandRanks,
                              size_t numResults) {

@@ -84,6 +84,28 @@ def Decompose : Pass<"weft-decompose", "::mlir::ModuleOp"> {
   ];
 }
 
+def ExpandAttention : Pass<"weft-expand-attention"> {
+  let summary = "Write attention with other ops";
+  let description = [{
+    **Needs** a graph (form 1) with `weft.attention` or `weft.attention_grad`.
+
+    **Does** replace them by matrix products, a softmax and a mask: what they
+    mean. The matrices of all scores are then values of the graph. No pipeline
+    runs it: attention is an instruction of plans. It is there to compare with.
+
+    **Leaves** a graph without attention.
+
+    **Example** `test/IR/expand-attention.mlir`.
+  }];
+  let statistics = [
+    Statistic<"expanded", "expanded", "Number of ops replaced">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::weft::WeftDialect"
+  ];
+}
+
 def PrintShardingRules : Pass<"weft-print-sharding-rules"> {
   let summary = "Report the sharding rule of every op as a remark";
   let description = [{

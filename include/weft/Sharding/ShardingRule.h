@@ -27,7 +27,7 @@ namespace weft::sharding {
 enum class FactorKind : uint8_t {
   /// Every shard of the result comes from the same shard of the operands.
   PassThrough,
-  /// Only operands have it; a split makes the results unreduced.
+  /// Summed over: a split makes the results that do not have it unreduced.
   Reduction,
   /// A split would need the whole factor on every device: the partitioner
   /// gathers it first.
@@ -74,6 +74,8 @@ struct ShardingRule {
   /// Adds a factor and returns its index.
   int32_t addFactor(int64_t size, FactorKind kind = FactorKind::PassThrough,
                     bool blocked = false);
+  /// Whether a split of the factor makes a result unreduced.
+  bool isReducedIn(size_t result, int32_t factor) const;
 
   bool operator==(const ShardingRule &other) const = default;
 };
