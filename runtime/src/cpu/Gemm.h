@@ -5,20 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One matrix product of a plan, bound to the memory it works on. Binding does
-// everything that allocates; running allocates nothing. Two implementations:
-// oneDNN (when built with it, for the types it has on this machine) and plain
-// C++ (everything else, and what tests compare with).
+// One matrix product of a plan, bound to the memory it works on. Two
+// implementations: oneDNN (when built with it, for the types it has on this
+// machine) and plain C++ (everything else, and what tests compare with).
 //
-// Threads: bind and run in the thread of the rank. All products of a rank use
-// one scratchpad, which they do not share with other ranks: oneDNN's default
-// scratchpad is silently wrong when ranks are threads.
+// oneDNN gets the scratchpad of the rank: its default scratchpad is silently
+// wrong when ranks are threads.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef WEFT_RUNTIME_SRC_CPU_GEMM_H
 #define WEFT_RUNTIME_SRC_CPU_GEMM_H
 
+#include "cpu/BoundOperation.h"
 #include "weft/runtime/DType.h"
 #include "weft/runtime/Status.h"
 
@@ -53,15 +52,7 @@ struct GemmOperands {
   void *out = nullptr;
 };
 
-class BoundGemm {
-public:
-  virtual ~BoundGemm() = default;
-  /// Bytes of working memory that `run` needs, aligned to 64.
-  virtual size_t scratchpadBytes() const { return 0; }
-  /// Gives it that memory, once, before the first run.
-  virtual Status bindScratchpad(void *) { return {}; }
-  virtual Status run() = 0;
-};
+using BoundGemm = BoundOperation;
 
 /// The best implementation for the problem in this build, on this machine.
 Result<std::unique_ptr<BoundGemm>> bindGemm(const GemmProblem &problem,
