@@ -211,6 +211,10 @@ LogicalResult PermuteOp::verify() {
   if (from->size() != to->size())
     return emitOpError("from and to must have one total size, got ")
            << from->describe() << " and " << to->describe();
+  int64_t shift = getShift();
+  if (shift < 0 || shift >= from->size())
+    return emitOpError("shift must be at least 0 and less than the ")
+           << from->size() << " parts, got " << shift;
   return success();
 }
 

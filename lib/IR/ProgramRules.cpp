@@ -102,16 +102,16 @@ void weft::checkLocalTypes(ModuleOp module, FormCheck &check) {
 // Schedule
 //===----------------------------------------------------------------------===//
 
-/// Beside the ops of the schedule: a reshape is a view, a constant a buffer
-/// filled when the plan is loaded.
+/// Beside the ops of the schedule: attention is an instruction as it is, a
+/// reshape a view, a constant a buffer filled when the plan is loaded.
 void weft::checkScheduleOps(ModuleOp module, FormCheck &check) {
   for (func::FuncOp function : findPrograms(module))
     for (Operation &op : function.getBody().getOps())
-      if (!isScheduleOp(&op) &&
-          !isa<ReshapeOp, arith::ConstantOp, func::ReturnOp>(op))
+      if (!isScheduleOp(&op) && !isa<AttentionOp, AttentionGradOp, ReshapeOp,
+                                     arith::ConstantOp, func::ReturnOp>(op))
         check.error(op.getLoc())
-            << "a schedule holds launch, gemm, start, wait, copy, reshape and "
-               "constant ops, got "
+            << "a schedule holds launch, gemm, attention, start, wait, copy, "
+               "reshape and constant ops, got "
             << op.getName();
 }
 

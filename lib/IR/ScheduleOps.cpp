@@ -177,6 +177,9 @@ static LogicalResult checkAttributes(StartOp op) {
       (kind == CollectiveKind::Permute) != op.getTo().has_value())
     return op.emitOpError("has too few or too many attributes for ")
            << stringifyCollectiveKind(kind);
+  if (op.getShift() != 0 && kind != CollectiveKind::Permute)
+    return op.emitOpError("shift is for permute, not for ")
+           << stringifyCollectiveKind(kind);
   if (op.getInPlace() && kind != CollectiveKind::AllReduce)
     return op.emitOpError("in_place is for all_reduce, not for ")
            << stringifyCollectiveKind(kind);
@@ -233,6 +236,10 @@ LogicalResult StartOp::verify() {
     if (*to != *group)
       return emitOpError("from and to must have one total size, got ")
              << *group << " and " << *to;
+    int64_t shift = getShift();
+    if (shift < 0 || shift >= *group)
+      return emitOpError("shift must be at least 0 and less than the ")
+             << *group << " parts, got " << shift;
   }
 
   auto shape = llvm::map_to_vector(operand.getShape(), [](int64_t size) {

@@ -8,6 +8,7 @@
 #include "EntryWriter.h"
 #include "PlanTypes.h"
 
+#include "weft/IR/AttentionSizes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Schedule/ArenaPlanner.h"
 #include "weft/Schedule/StepCost.h"
@@ -76,6 +77,8 @@ private:
   }
 
   void write(plan::OperationUnion &operation, GemmOp gemm);
+  void write(plan::OperationUnion &operation, AttentionOp attention);
+  void write(plan::OperationUnion &operation, AttentionGradOp grad);
   void write(plan::OperationUnion &operation, LaunchOp launch);
   void write(plan::OperationUnion &operation, StartOp start);
   void write(plan::OperationUnion &operation, WaitOp wait);
@@ -113,6 +116,50 @@ void EntryWriter::write(plan::OperationUnion &operation, GemmOp gemm) {
   step.out_batch_stride = out[0];
   step.out_m_stride = out[1];
   step.out_n_stride = out[2];
+  operation.Set(std::move(step));
+}
+
+template <typename Op>
+static std::unique_ptr<plan::AttentionSizes> sizesOf(Op op) {
+  AttentionSizes sizes =
+      AttentionSizes::of(op.getQuery().getType(), op.getKey().getType());
+  return std::make_unique<plan::AttentionSizes>(sizes.batch, sizes.queries,
+                                                sizes.keys, sizes.heads,
+                                                sizes.keyHeads, sizes.headSize);
+}
+
+void EntryWriter::write(plan::OperationUnion &operation,
+                        AttentionOp attention) {
+  plan::AttentionT step;
+  step.query = indexOf(attention.getQuery());
+  step.key = indexOf(attention.getKey());
+  step.value = indexOf(attention.getValue());
+  if (Value diagonal = attention.getDiagonal())
+    step.diagonal = indexOf(diagonal);
+  step.out = indexOf(attention.getOut());
+  step.logsumexp = indexOf(attention.getLogsumexp());
+  step.sizes = sizesOf(attention);
+  step.causal = attention.getCausal();
+  step.scale = attention.getScale().convertToDouble();
+  operation.Set(std::move(step));
+}
+
+void EntryWriter::write(plan::OperationUnion &operation, AttentionGradOp grad) {
+  plan::AttentionGradT step;
+  step.query = indexOf(grad.getQuery());
+  step.key = indexOf(grad.getKey());
+  step.value = indexOf(grad.getValue());
+  step.logsumexp = indexOf(grad.getLogsumexp());
+  step.delta = indexOf(grad.getDelta());
+  step.out_cotangent = indexOf(grad.getOutCotangent());
+  if (Value diagonal = grad.getDiagonal())
+    step.diagonal = indexOf(diagonal);
+  step.query_cotangent = indexOf(grad.getQueryCotangent());
+  step.key_cotangent = indexOf(grad.getKeyCotangent());
+  step.value_cotangent = indexOf(grad.getValueCotangent());
+  step.sizes = sizesOf(grad);
+  step.causal = grad.getCausal();
+  step.scale = grad.getScale().convertToDouble();
   operation.Set(std::move(step));
 }
 
@@ -204,6 +251,7 @@ void EntryWriter::write(plan::OperationUnion &operation, StartOp start) {
         start.getTo()->toAxes(tables.mesh).value_or(sharding::AxisList());
     step.permute_from = std::make_unique<plan::AxisListT>(toAxisList(axes));
     step.permute_to = std::make_unique<plan::AxisListT>(toAxisList(to));
+    step.permute_shift = start.getShift();
     axes = axesOfPermutation(tables.mesh, axes, to);
   }
   step.group = tables.groupOf(axes);
@@ -313,8 +361,8 @@ FailureOr<std::unique_ptr<plan::EntryT>> EntryWriter::write() {
   for (Operation *op : buffers.instructions()) {
     auto instruction = std::make_unique<plan::InstructionT>();
     llvm::TypeSwitch<Operation *>(op)
-        .Case<GemmOp, LaunchOp, StartOp, WaitOp, CopyOp>(
-            [&](auto op) { write(instruction->operation, op); });
+        .Case<AttentionOp, AttentionGradOp, GemmOp, LaunchOp, StartOp, WaitOp,
+              CopyOp>([&](auto op) { write(instruction->operation, op); });
     instruction->stream = isa<StartOp>(op);
     if (auto cause = op->getAttrOfType<StringAttr>("cause"))
       instruction->cause = cause.str();

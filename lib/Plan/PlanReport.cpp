@@ -113,6 +113,9 @@ static EntryReport makeEntryReport(const plan::Plan &plan,
   report.name = entry.name()->str();
   for (const plan::Instruction *instruction : *entry.instructions()) {
     report.gemms += instruction->operation_type() == plan::Operation::Gemm;
+    report.attentions +=
+        instruction->operation_type() == plan::Operation::Attention ||
+        instruction->operation_type() == plan::Operation::AttentionGrad;
     report.launches += instruction->operation_type() == plan::Operation::Launch;
     report.copies += instruction->operation_type() == plan::Operation::Copy;
     report.flops += instruction->flops();

@@ -82,6 +82,7 @@ static std::string summarize(const EntryReport &entry) {
               (count == 1 ? one : many);
   };
   add(entry.gemms, "GEMM", "GEMMs");
+  add(entry.attentions, "attention", "attentions");
   add(entry.launches, "kernel launch", "kernel launches");
   add(collectives, "collective", "collectives");
   add(entry.copies, "copy", "copies");

@@ -29,7 +29,8 @@ EntryBuffers::EntryBuffers(func::FuncOp entry, const ProgramStates &states,
   Block &block = entry.front();
   for (Operation &op : block) {
     times_[&op] = instructions_.size();
-    if (isa<LaunchOp, GemmOp, StartOp, WaitOp, CopyOp>(op))
+    if (isa<AttentionOp, AttentionGradOp, LaunchOp, GemmOp, StartOp, WaitOp,
+            CopyOp>(op))
       instructions_.push_back(&op);
   }
   for (BlockArgument argument : block.getArguments()) {

@@ -24,8 +24,8 @@ using namespace weft;
 /// Ops that take their operands from memory.
 static bool readsMemory(Operation *op) {
   return op->hasTrait<OpTrait::IsTerminator>() ||
-         isa<GemmOp, AllGatherOp, AllReduceOp, ReduceScatterOp, AllToAllOp,
-             PermuteOp>(op);
+         isa<GemmOp, AttentionOp, AttentionGradOp, AllGatherOp, AllReduceOp,
+             ReduceScatterOp, AllToAllOp, PermuteOp>(op);
 }
 
 /// The value that all elements of `tensor` have, if it is constant: null for

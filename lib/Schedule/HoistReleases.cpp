@@ -153,8 +153,8 @@ struct HoistReleases : weft::impl::HoistReleasesBase<HoistReleases> {
     for (func::FuncOp entry : findEntries(getOperation())) {
       Hoister hoister(entry.front());
       for (Operation &op : llvm::make_early_inc_range(entry.front()))
-        if (isa<LaunchOp, GemmOp, AllGatherOp, AllReduceOp, AllToAllOp,
-                PermuteOp, ReduceScatterOp>(op))
+        if (isa<LaunchOp, GemmOp, AttentionOp, AttentionGradOp, AllGatherOp,
+                AllReduceOp, AllToAllOp, PermuteOp, ReduceScatterOp>(op))
           hoisted += hoister.hoist(&op);
     }
   }

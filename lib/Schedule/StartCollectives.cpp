@@ -97,8 +97,10 @@ static StartOp createStart(OpBuilder &builder, Operation *op) {
                      op.getConcatAttr(), op.getAxes(), {});
       })
       .Case([&](PermuteOp op) {
-        return build(CollectiveKind::Permute, {}, {}, {}, op.getFrom(),
-                     op.getTo());
+        StartOp start = build(CollectiveKind::Permute, {}, {}, {}, op.getFrom(),
+                              op.getTo());
+        start.setShift(op.getShift());
+        return start;
       });
 }
 

@@ -8,6 +8,7 @@
 #include "weft/Schedule/StepCost.h"
 
 #include "weft/Cost/CollectiveCost.h"
+#include "weft/IR/AttentionSizes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/IR/WeftOps.h"
 
@@ -71,7 +72,30 @@ static int64_t countKernelFlops(func::FuncOp kernel) {
   return flops;
 }
 
+/// Pairs of a query and a key that it sees, of all heads. A diagonal is known
+/// at run time only: all are counted.
+static int64_t countScores(AttentionSizes sizes, bool isCausal) {
+  int64_t pairs = sizes.queries * sizes.keys;
+  if (isCausal) {
+    int64_t rows = std::min(sizes.queries, sizes.keys);
+    pairs = rows * (rows + 1) / 2 + (sizes.queries - rows) * sizes.keys;
+  }
+  return sizes.batch * sizes.heads * pairs;
+}
+
+/// `products`: how often a score costs a product of two heads.
+template <typename Op> static int64_t countFlops(Op op, int64_t products) {
+  AttentionSizes sizes =
+      AttentionSizes::of(op.getQuery().getType(), op.getKey().getType());
+  return 2 * products * sizes.headSize *
+         countScores(sizes, op.getCausal() && !op.getDiagonal());
+}
+
 int64_t countFlops(Operation *op) {
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return countFlops(attention, /*products=*/2);
+  if (auto grad = dyn_cast<AttentionGradOp>(op))
+    return countFlops(grad, /*products=*/5);
   if (auto gemm = dyn_cast<GemmOp>(op))
     return 2 * gemm.getBatch() * gemm.getM() * gemm.getN() * gemm.getK();
   if (auto launch = dyn_cast<LaunchOp>(op)) {

@@ -254,6 +254,28 @@ plan::GemmT &EntryBuilder::gemm(uint32_t lhs, uint32_t rhs, uint32_t out,
   return add(std::move(gemm), 0);
 }
 
+plan::AttentionT &EntryBuilder::attention(uint32_t query, uint32_t key,
+                                          uint32_t value, uint32_t out,
+                                          uint32_t logsumexp,
+                                          plan::AttentionSizes sizes) {
+  plan::AttentionT attention;
+  attention.query = query;
+  attention.key = key;
+  attention.value = value;
+  attention.out = out;
+  attention.logsumexp = logsumexp;
+  attention.sizes = std::make_unique<plan::AttentionSizes>(sizes);
+  attention.scale = 0.5;
+  return add(std::move(attention), 0);
+}
+
+plan::AttentionGradT &EntryBuilder::attentionGrad(plan::AttentionGradT grad,
+                                                  plan::AttentionSizes sizes) {
+  grad.sizes = std::make_unique<plan::AttentionSizes>(sizes);
+  grad.scale = 0.5;
+  return add(std::move(grad), 0);
+}
+
 plan::LaunchT &
 EntryBuilder::launch(std::string symbol,
                      std::vector<std::pair<uint32_t, uint8_t>> buffers,

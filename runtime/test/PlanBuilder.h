@@ -66,6 +66,13 @@ public:
   /// out[m, n] = lhs[m, k] * rhs[k, n], all row-major.
   plan::GemmT &gemm(uint32_t lhs, uint32_t rhs, uint32_t out, int64_t m,
                     int64_t n, int64_t k);
+  /// query [batch, queries, heads, size] of key and value [batch, keys, key
+  /// heads, size].
+  plan::AttentionT &attention(uint32_t query, uint32_t key, uint32_t value,
+                              uint32_t out, uint32_t logsumexp,
+                              plan::AttentionSizes sizes);
+  plan::AttentionGradT &attentionGrad(plan::AttentionGradT grad,
+                                      plan::AttentionSizes sizes);
   plan::LaunchT &launch(std::string symbol,
                         std::vector<std::pair<uint32_t, uint8_t>> buffers,
                         std::vector<std::vector<std::string>> positions = {});

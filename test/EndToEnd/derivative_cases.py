@@ -245,4 +245,24 @@ COMPOSITES = [
     cross_entropy("inside", (2, 5, 3), [[0, 9, -1], [1, 2, 3]], 1),
 ]
 
-CASES = ELEMENTWISE + DOT_GENERAL + SHAPE + INDEXED + COMPOSITES
+
+def attention(name, query, key, result, mask="", extra=""):
+    """%out or %logsumexp as %r."""
+    rows = tensor(query[:3])
+    diagonal = ", tensor<i32>" if "diagonal" in mask else ""
+    out, logsumexp = ("%r", "%l") if result == query else ("%o", "%r")
+    return Case(f"attention_{name}", [query, key, key], result, f"""{extra}
+  {out}, {logsumexp} = weft.attention %x0, %x1, %x2 {mask} scale = 0.75
+      : ({tensor(query)}, {tensor(key)}, {tensor(key)}{diagonal}) -> ({tensor(query)}, {rows})""")
+
+
+DIAGONAL = "%d = arith.constant dense<2> : tensor<i32>"
+ATTENTION = [
+    attention("plain", (2, 3, 2, 3), (2, 4, 2, 3), (2, 3, 2, 3)),
+    attention("grouped", (1, 3, 4, 2), (1, 3, 2, 2), (1, 3, 4, 2)),
+    attention("causal", (1, 4, 2, 2), (1, 4, 1, 2), (1, 4, 2, 2), "causal"),
+    attention("diagonal", (1, 2, 2, 2), (1, 5, 1, 2), (1, 2, 2, 2), "causal diagonal %d", DIAGONAL),
+    attention("logsumexp", (1, 3, 2, 2), (1, 4, 1, 2), (1, 3, 2)),
+]
+
+CASES = ELEMENTWISE + DOT_GENERAL + SHAPE + INDEXED + COMPOSITES + ATTENTION

@@ -27,3 +27,12 @@ func.func @f(%x: tensor<4x8xf32>) {
   %r = weft.permute %x from <@mesh, {}> to <@mesh, {"y"}> : tensor<4x8xf32>
   return
 }
+
+// -----
+
+weft.mesh @mesh = <["x"=4, "y"=2]>
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'weft.permute' op shift must be at least 0 and less than the 4 parts, got 4}}
+  %r = weft.permute %x from <@mesh, {"x"}> to <@mesh, {"x"}> {shift = 4 : i64} : tensor<4x8xf32>
+  return
+}

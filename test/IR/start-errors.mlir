@@ -40,6 +40,18 @@ func.func @missing_attribute(%x: tensor<4x8xf32>) {
   return
 }
 
+func.func @shift(%x: tensor<4x8xf32>) {
+  // expected-error @below {{shift is for permute, not for all_reduce}}
+  %0 = weft.start all_reduce %x sum over <@mesh, {"a"}> {shift = 1 : i64} : tensor<4x8xf32> -> !weft.pending<tensor<4x8xf32>>
+  return
+}
+
+func.func @far_shift(%x: tensor<4x8xf32>) {
+  // expected-error @below {{shift must be at least 0 and less than the 2 parts, got 2}}
+  %0 = weft.start permute %x from <@mesh, {"a"}> to <@mesh, {"a"}> {shift = 2 : i64} : tensor<4x8xf32> -> !weft.pending<tensor<4x8xf32>>
+  return
+}
+
 func.func @in_place(%x: tensor<4x8xf32>) {
   // expected-error @below {{in_place is for all_reduce, not for permute}}
   %0 = weft.start permute %x from <@mesh, {"a"}> to <@mesh, {"a"}> {in_place}

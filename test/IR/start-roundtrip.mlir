@@ -23,5 +23,8 @@ func.func @kinds(%x: tensor<4x8xf32>) {
   // CHECK: weft.start permute %{{.*}} from <@mesh, {"a"}> to <@mesh, {"b"}> : tensor<4x8xf32> -> !weft.pending<tensor<4x8xf32>>
   %4 = weft.start permute %x from <@mesh, {"a"}> to <@mesh, {"b"}>
       : tensor<4x8xf32> -> !weft.pending<tensor<4x8xf32>>
+  // CHECK: weft.start permute %{{.*}} from <@mesh, {"a"}> to <@mesh, {"a"}> {shift = 1 : i64} : tensor<4x8xf32> -> !weft.pending<tensor<4x8xf32>>
+  %5 = weft.start permute %x from <@mesh, {"a"}> to <@mesh, {"a"}> {shift = 1 : i64}
+      : tensor<4x8xf32> -> !weft.pending<tensor<4x8xf32>>
   return
 }

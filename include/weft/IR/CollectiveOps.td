@@ -129,13 +129,18 @@ def Weft_PermuteOp
     along `from` held. Both lists have the same total size. It turns a dimension
     split over `from` into one split over `to`.
 
+    With a `shift`, the sender is the one at position `p` + `shift`, modulo the
+    total size: with equal lists the parts move around a ring.
+
     ```mlir
     %r = weft.permute %x from <@mesh, {"a"}> to <@mesh, {"b"}> : tensor<2x8xf32>
+    %s = weft.permute %x from <@mesh, {"a"}> to <@mesh, {"a"}> {shift = 1 : i64}
+        : tensor<2x8xf32>
     ```
   }];
   let arguments = (ins
     Weft_Tensor:$operand, Weft_AxesAttr:$from, Weft_AxesAttr:$to,
-    OptionalAttr<StrAttr>:$cause);
+    OptionalAttr<StrAttr>:$cause, DefaultValuedAttr<I64Attr, "0">:$shift);
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat =
     "$operand `from` $from `to` $to attr-dict `:` type($result)";

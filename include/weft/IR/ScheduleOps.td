@@ -11,8 +11,9 @@
 // said beside them, in the discardable attribute `weft.offsets`, so that no
 // pass before the memory planner needs to know of buffers.
 //
-// Two more ops may stand in a schedule: `weft.reshape`, a view of its operand's
-// buffer that costs nothing, and `arith.constant`, a buffer that is filled when
+// More ops may stand in a schedule: `weft.attention` and `weft.attention_grad`,
+// which are instructions as they are; `weft.reshape`, a view of its operand's
+// buffer that costs nothing; and `arith.constant`, a buffer that is filled when
 // the plan is loaded.
 //
 //===----------------------------------------------------------------------===//
@@ -150,7 +151,7 @@ def Weft_StartOp : Weft_Op<"start", [Pure]> {
     collectives in the same order.
 
     `in_place`, for `all_reduce` only: the result takes over the buffer of the
-    operand; set by the memory planner.
+    operand; set by the memory planner. `shift` is that of `weft.permute`.
 
     ```mlir
     %p = weft.start all_reduce %x sum over <@mesh, {"data"}>
@@ -169,7 +170,8 @@ def Weft_StartOp : Weft_Op<"start", [Pure]> {
     OptionalAttr<Weft_ReductionAttr>:$reduction,
     OptionalAttr<I64Attr>:$dim, OptionalAttr<I64Attr>:$concat,
     Weft_AxesAttr:$axes, OptionalAttr<Weft_AxesAttr>:$to,
-    UnitAttr:$in_place, OptionalAttr<StrAttr>:$cause);
+    UnitAttr:$in_place, OptionalAttr<StrAttr>:$cause,
+    DefaultValuedAttr<I64Attr, "0">:$shift);
   let results = (outs Weft_PendingType:$pending);
   let assemblyFormat = [{
     custom<CollectiveKind>($kind) $operand

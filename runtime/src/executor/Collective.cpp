@@ -23,7 +23,7 @@ BoundCollective::BoundCollective(const plan::CollectiveStart &start,
     return;
   const int64_t sender =
       mesh.permuteSource(communicator.worldRank(), axesOf(start.permute_from()),
-                         axesOf(start.permute_to()));
+                         axesOf(start.permute_to()), start.permute_shift());
   const auto members = communicator.worldRanks();
   receiveFrom = static_cast<int>(
       std::find(members.begin(), members.end(), sender) - members.begin());

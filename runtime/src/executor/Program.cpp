@@ -7,6 +7,8 @@
 
 #include "executor/Program.h"
 
+#include "cpu/Attention.h"
+#include "cpu/Gemm.h"
 #include "plan/Text.h"
 
 namespace weft::runtime {
@@ -24,6 +26,8 @@ public:
 
 private:
   Status bindGemm(const plan::Gemm &gemm);
+  void bindAttention(const plan::Attention &attention);
+  void bindAttentionGrad(const plan::AttentionGrad &grad);
   void bindLaunch(const plan::Launch &launch);
   bool bindStart(const plan::CollectiveStart &start, uint32_t index);
   void bindCopy(const plan::Copy &copy);
@@ -45,6 +49,15 @@ private:
       count *= extent;
     return count;
   }
+  AttentionResult resultAt(uint32_t index) const {
+    return {address(index), dtypeOf(buffer(index).dtype()) != DType::BF16};
+  }
+  template <typename Operation>
+  AttentionArguments argumentsOf(const Operation &operation) const;
+  void add(std::unique_ptr<BoundOperation> operation) {
+    program.operations.push_back(std::move(operation));
+    add(current, BoundStep{program.operations.back().get()});
+  }
   void add(uint32_t index, decltype(Step::operation) operation) {
     program.steps.push_back({operation, index});
   }
@@ -57,6 +70,18 @@ private:
 };
 
 } // namespace
+
+/// Of a verified plan.
+static AttentionElement elementOf(DType dtype) {
+  switch (dtype) {
+  case DType::BF16:
+    return AttentionElement::BF16;
+  case DType::F64:
+    return AttentionElement::F64;
+  default:
+    return AttentionElement::F32;
+  }
+}
 
 Status Binder::bindGemm(const plan::Gemm &gemm) {
   GemmProblem problem;
@@ -77,9 +102,44 @@ Status Binder::bindGemm(const plan::Gemm &gemm) {
       std::unique_ptr<BoundGemm> bound,
       runtime::bindGemm(problem, {address(gemm.lhs()), address(gemm.rhs()),
                                   address(gemm.out())}));
-  program.gemms.push_back(std::move(bound));
-  add(current, GemmStep{program.gemms.back().get()});
+  add(std::move(bound));
   return {};
+}
+
+template <typename Operation>
+AttentionArguments Binder::argumentsOf(const Operation &operation) const {
+  AttentionArguments arguments;
+  arguments.element = elementOf(dtypeOf(buffer(operation.query()).dtype()));
+  const plan::AttentionSizes &sizes = *operation.sizes();
+  arguments.sizes = {sizes.batch(), sizes.queries(),   sizes.keys(),
+                     sizes.heads(), sizes.key_heads(), sizes.head_size()};
+  arguments.isCausal = operation.causal();
+  arguments.scale = operation.scale();
+  arguments.query = address(operation.query());
+  arguments.key = address(operation.key());
+  arguments.value = address(operation.value());
+  if (operation.diagonal())
+    arguments.diagonal =
+        reinterpret_cast<const int32_t *>(address(*operation.diagonal()));
+  return arguments;
+}
+
+void Binder::bindAttention(const plan::Attention &attention) {
+  AttentionArguments arguments = argumentsOf(attention);
+  arguments.out = resultAt(attention.out());
+  arguments.logsumexp = address(attention.logsumexp());
+  add(runtime::bindAttention(arguments));
+}
+
+void Binder::bindAttentionGrad(const plan::AttentionGrad &grad) {
+  AttentionArguments arguments = argumentsOf(grad);
+  arguments.forwardLogsumexp = address(grad.logsumexp());
+  arguments.delta = address(grad.delta());
+  arguments.outCotangent = address(grad.out_cotangent());
+  arguments.queryCotangent = resultAt(grad.query_cotangent());
+  arguments.keyCotangent = resultAt(grad.key_cotangent());
+  arguments.valueCotangent = resultAt(grad.value_cotangent());
+  add(runtime::bindAttentionGrad(arguments));
 }
 
 void Binder::bindLaunch(const plan::Launch &launch) {
@@ -139,6 +199,10 @@ Result<Program> Binder::bind() {
     if (const auto *gemm = instruction.operation_as_Gemm()) {
       if (Status status = bindGemm(*gemm); !status.ok())
         return status.withContext(stepName(current, instruction));
+    } else if (const auto *attention = instruction.operation_as_Attention()) {
+      bindAttention(*attention);
+    } else if (const auto *grad = instruction.operation_as_AttentionGrad()) {
+      bindAttentionGrad(*grad);
     } else if (const auto *launch = instruction.operation_as_Launch()) {
       bindLaunch(*launch);
     } else if (const auto *start = instruction.operation_as_CollectiveStart()) {

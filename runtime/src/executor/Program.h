@@ -15,7 +15,7 @@
 #ifndef WEFT_RUNTIME_SRC_EXECUTOR_PROGRAM_H
 #define WEFT_RUNTIME_SRC_EXECUTOR_PROGRAM_H
 
-#include "cpu/Gemm.h"
+#include "cpu/BoundOperation.h"
 #include "executor/Collective.h"
 #include "executor/KernelLibrary.h"
 #include "plan/Mesh.h"
@@ -32,8 +32,9 @@
 
 namespace weft::runtime {
 
-struct GemmStep {
-  BoundGemm *gemm;
+/// A product or attention, which the runtime computes itself.
+struct BoundStep {
+  BoundOperation *operation;
 };
 struct LaunchStep {
   KernelFunction function;
@@ -59,7 +60,7 @@ struct CopyStep {
 };
 
 struct Step {
-  std::variant<GemmStep, LaunchStep, CollectiveStep, StartStep, WaitStep,
+  std::variant<BoundStep, LaunchStep, CollectiveStep, StartStep, WaitStep,
                CopyStep>
       operation;
   /// Index of the instruction in the entry.
@@ -83,7 +84,7 @@ struct Program {
   std::vector<StagedInput> inputs;
 
   // What the steps point to.
-  std::vector<std::unique_ptr<BoundGemm>> gemms;
+  std::vector<std::unique_ptr<BoundOperation>> operations;
   std::deque<BoundCollective> collectives;
   std::deque<std::vector<void *>> kernelBuffers;
   std::deque<std::vector<int64_t>> kernelPositions;
@@ -101,7 +102,7 @@ struct BindingContext {
 };
 
 /// Binds an entry of a verified plan; call it in the thread of the rank. The
-/// products still need their scratchpad.
+/// operations still need their scratchpad.
 Result<Program> bindProgram(const plan::Entry &entry,
                             const BindingContext &context);
 

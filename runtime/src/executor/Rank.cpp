@@ -7,6 +7,7 @@
 
 #include "executor/Rank.h"
 
+#include "cpu/Gemm.h"
 #include "plan/Text.h"
 
 #include <algorithm>
@@ -27,12 +28,12 @@ void Rank::fillConstants() {
 Status Rank::bindScratchpad() {
   size_t bytes = 0;
   for (const Program &program : programs)
-    for (const auto &gemm : program.gemms)
-      bytes = std::max(bytes, gemm->scratchpadBytes());
+    for (const auto &operation : program.operations)
+      bytes = std::max(bytes, operation->scratchpadBytes());
   WEFT_ASSIGN_OR_RETURN(scratchpad, Arena::allocate(bytes));
   for (const Program &program : programs)
-    for (const auto &gemm : program.gemms)
-      WEFT_RETURN_IF_ERROR(gemm->bindScratchpad(scratchpad.data()));
+    for (const auto &operation : program.operations)
+      WEFT_RETURN_IF_ERROR(operation->bindScratchpad(scratchpad.data()));
   return {};
 }
 
@@ -69,8 +70,8 @@ Status Rank::execute(const Step &step, uint32_t entry) {
     launch->function(launch->buffers, launch->positions);
     return {};
   }
-  if (const auto *gemm = std::get_if<GemmStep>(&step.operation))
-    return gemm->gemm->run();
+  if (const auto *bound = std::get_if<BoundStep>(&step.operation))
+    return bound->operation->run();
   if (const auto *collective = std::get_if<CollectiveStep>(&step.operation))
     return collective->collective->run();
   if (const auto *start = std::get_if<StartStep>(&step.operation)) {
@@ -88,7 +89,7 @@ Status Rank::execute(const Step &step, uint32_t entry) {
 /// A failed collective names its step and rank itself.
 static Status located(Status status, const Step &step, const plan::Entry &entry,
                       int rank) {
-  if (!std::holds_alternative<GemmStep>(step.operation))
+  if (!std::holds_alternative<BoundStep>(step.operation))
     return status;
   return status.withContext(fmt::format(
       "{} on rank {}",

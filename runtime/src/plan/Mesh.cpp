@@ -182,9 +182,10 @@ Axes Mesh::difference(const Axes &of, const Axes &without) const {
   return rest;
 }
 
-int64_t Mesh::permuteSource(int64_t rank, const Axes &from,
-                            const Axes &to) const {
-  const int64_t source = rankAt(rank, from, position(rank, to));
+int64_t Mesh::permuteSource(int64_t rank, const Axes &from, const Axes &to,
+                            int64_t shift) const {
+  const int64_t source =
+      rankAt(rank, from, (position(rank, to) + shift) % groupSize(from));
   return rankAt(source, difference(to, from),
                 position(rank, difference(from, to)));
 }

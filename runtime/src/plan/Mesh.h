@@ -63,7 +63,8 @@ public:
 
   /// The rank that `rank` receives from (CollectiveKind.Permute).
   int64_t permuteSource(int64_t rank, const std::vector<plan::AxisRef> &from,
-                        const std::vector<plan::AxisRef> &to) const;
+                        const std::vector<plan::AxisRef> &to,
+                        int64_t shift = 0) const;
 
   /// `{"data", "model":(1)2}`.
   std::string toString(const std::vector<plan::AxisRef> &axes) const;

@@ -44,6 +44,9 @@ private:
   void buffer(uint32_t index, const plan::Buffer &buffer);
   void instruction(uint32_t index, const plan::Instruction &instruction);
   void gemm(const plan::Gemm &gemm);
+  template <typename Operation> void attentionDetails(const Operation &);
+  void attention(const plan::Attention &attention);
+  void attentionGrad(const plan::AttentionGrad &grad);
   void launch(const plan::Launch &launch);
   void start(const plan::CollectiveStart &start);
 
@@ -153,6 +156,34 @@ void Dumper::gemm(const plan::Gemm &gemm) {
         gemm.out_m_stride(), gemm.out_n_stride());
 }
 
+/// What the two instructions of attention say alike.
+template <typename Operation>
+void Dumper::attentionDetails(const Operation &operation) {
+  if (operation.causal())
+    print(" causal");
+  if (operation.diagonal())
+    print(" diagonal %{}", *operation.diagonal());
+  const plan::AttentionSizes &sizes = *operation.sizes();
+  print(" scale {} batch {} queries {} keys {} heads {} of {} head size {}",
+        operation.scale(), sizes.batch(), sizes.queries(), sizes.keys(),
+        sizes.heads(), sizes.key_heads(), sizes.head_size());
+}
+
+void Dumper::attention(const plan::Attention &attention) {
+  print("attention %{}, %{} = %{}, %{}, %{}", attention.out(),
+        attention.logsumexp(), attention.query(), attention.key(),
+        attention.value());
+  attentionDetails(attention);
+}
+
+void Dumper::attentionGrad(const plan::AttentionGrad &grad) {
+  print("attention_grad %{}, %{}, %{} = %{}, %{}, %{}, %{}, %{}, %{}",
+        grad.query_cotangent(), grad.key_cotangent(), grad.value_cotangent(),
+        grad.query(), grad.key(), grad.value(), grad.logsumexp(), grad.delta(),
+        grad.out_cotangent());
+  attentionDetails(grad);
+}
+
 void Dumper::launch(const plan::Launch &launch) {
   static constexpr std::string_view access[] = {"none", "read", "write",
                                                 "update"};
@@ -180,6 +211,8 @@ void Dumper::start(const plan::CollectiveStart &start) {
   if (start.kind() == plan::CollectiveKind::Permute)
     print(" from {} to {}", mesh.toString(axesOf(start.permute_from())),
           mesh.toString(axesOf(start.permute_to())));
+  if (start.permute_shift() != 0)
+    print(" shift {}", start.permute_shift());
   print(" over group {} {}", start.group(),
         mesh.toString(axesOf(plan.groups()->Get(start.group()))));
   if (start.kind() == plan::CollectiveKind::AllToAll)
@@ -209,6 +242,12 @@ void Dumper::instruction(uint32_t index, const plan::Instruction &instruction) {
   case plan::Operation::Copy:
     print("copy %{} -> %{}", instruction.operation_as_Copy()->source(),
           instruction.operation_as_Copy()->destination());
+    break;
+  case plan::Operation::Attention:
+    attention(*instruction.operation_as_Attention());
+    break;
+  case plan::Operation::AttentionGrad:
+    attentionGrad(*instruction.operation_as_AttentionGrad());
     break;
   case plan::Operation::NONE:
     break;

@@ -55,6 +55,17 @@ struct VerifiedHeader {
   std::vector<FixedRegion> fixed;
 };
 
+/// A buffer as operations see it.
+struct Operand {
+  uint32_t index;
+  DType dtype;
+  int64_t elements;
+};
+
+/// `role` is for the message that there is no such buffer.
+Result<Operand> findOperand(const plan::Entry &entry, uint32_t index,
+                            std::string_view role);
+
 /// Checks the whole plan: header, then each entry.
 Status verifyPlan(const plan::Plan &plan);
 
@@ -65,6 +76,14 @@ Status verifyEntry(const VerifiedHeader &header, const plan::Entry &entry);
 /// it touches. The buffers are verified already.
 Status verifyOperation(const VerifiedHeader &header, const plan::Entry &entry,
                        const plan::Instruction &instruction,
+                       std::vector<Touch> &touches);
+
+/// The part of verifyOperation for attention.
+Status verifyAttention(const plan::Entry &entry,
+                       const plan::Attention &attention,
+                       std::vector<Touch> &touches);
+Status verifyAttention(const plan::Entry &entry,
+                       const plan::AttentionGrad &grad,
                        std::vector<Touch> &touches);
 
 /// Dtype, shapes and axes of a value: local = global / parts.

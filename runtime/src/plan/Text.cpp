@@ -79,6 +79,10 @@ std::string_view operationName(const plan::Instruction &instruction) {
     return "wait";
   case plan::Operation::Copy:
     return "copy";
+  case plan::Operation::Attention:
+    return "attention";
+  case plan::Operation::AttentionGrad:
+    return "attention_grad";
   case plan::Operation::NONE:
     break;
   }

@@ -51,7 +51,7 @@ std::string typeName(DType dtype, const Range &shape) {
   return fmt::format("{}[{}]", name(dtype), extents(shape));
 }
 
-/// "gemm", "launch", "all_reduce", "wait", "copy".
+/// "gemm", "attention", "launch", "all_reduce", "wait", "copy".
 std::string_view operationName(const plan::Instruction &instruction);
 std::string_view collectiveName(plan::CollectiveKind kind);
 std::string_view bufferKindName(plan::BufferKind kind);

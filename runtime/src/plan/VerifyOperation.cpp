@@ -16,13 +16,6 @@
 namespace weft::runtime {
 namespace {
 
-/// A buffer as operations see it.
-struct Operand {
-  uint32_t index;
-  DType dtype;
-  int64_t elements;
-};
-
 /// One dimension of a matrix in memory.
 struct Extent {
   int64_t size;
@@ -48,7 +41,9 @@ private:
                                const Operand &source,
                                const Operand &destination);
   Status verifyPermutation(const plan::CollectiveStart &start);
-  Result<Operand> operand(uint32_t index, std::string_view role) const;
+  Result<Operand> operand(uint32_t index, std::string_view role) const {
+    return findOperand(entry, index, role);
+  }
 
   const VerifiedHeader &header;
   const plan::Entry &entry;
@@ -57,8 +52,8 @@ private:
 
 } // namespace
 
-Result<Operand> OperationVerifier::operand(uint32_t index,
-                                           std::string_view role) const {
+Result<Operand> findOperand(const plan::Entry &entry, uint32_t index,
+                            std::string_view role) {
   const auto &buffers = *entry.buffers();
   if (index >= buffers.size())
     return invalidArgument(fmt::format("{} is buffer {}, but the entry has {}",
@@ -265,6 +260,10 @@ OperationVerifier::verifyPermutation(const plan::CollectiveStart &start) {
   WEFT_RETURN_IF_ERROR(header.mesh.checkAxes(from, "permute_from"));
   WEFT_RETURN_IF_ERROR(header.mesh.checkAxes(to, "permute_to"));
   WEFT_RETURN_IF_ERROR(header.mesh.checkPermutation(from, to));
+  if (start.permute_shift() < 0 || start.permute_shift() >= groupSize(from))
+    return invalidArgument(
+        fmt::format("permute_shift is {}, must be at least 0 and less than {}",
+                    start.permute_shift(), groupSize(from)));
   for (const auto &digits : {from, to})
     for (const plan::AxisRef &ref : digits)
       if (!header.mesh.covers(group, ref))
@@ -328,6 +327,12 @@ Status OperationVerifier::verify(const plan::Instruction &instruction) {
     return {}; // paired with its start by the entry's verifier
   case plan::Operation::Copy:
     return verifyCopy(*instruction.operation_as_Copy());
+  case plan::Operation::Attention:
+    return verifyAttention(entry, *instruction.operation_as_Attention(),
+                           touches);
+  case plan::Operation::AttentionGrad:
+    return verifyAttention(entry, *instruction.operation_as_AttentionGrad(),
+                           touches);
   case plan::Operation::NONE:
     break;
   }

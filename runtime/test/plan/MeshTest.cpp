@@ -75,6 +75,16 @@ TEST_F(MeshTest, PermutationOfOrder) {
               mesh.position(rank, to));
 }
 
+TEST_F(MeshTest, PermutationAroundARing) {
+  const auto ring = axes({"model:(2)2", "data"});
+  for (int64_t rank = 0; rank < 8; ++rank) {
+    const int64_t source = mesh.permuteSource(rank, ring, ring, 3);
+    EXPECT_EQ(mesh.position(source, ring), (mesh.position(rank, ring) + 3) % 4);
+    EXPECT_EQ(mesh.position(source, axes({"model:(1)2"})),
+              mesh.position(rank, axes({"model:(1)2"})));
+  }
+}
+
 TEST_F(MeshTest, PermutationOfOverlappingParts) {
   // model = [a, b]: from [data, a] to [model] leaves data and b exchanged.
   const auto from = axes({"data", "model:(1)2"}), to = axes({"model"});

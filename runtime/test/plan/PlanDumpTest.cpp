@@ -84,6 +84,7 @@ TEST(PlanDump, GemmAndAllKindsOfCollectives) {
   auto &permute = entry.start(plan::CollectiveKind::Permute, both, z, t, 1, 4);
   permute.permute_from = builder.axes({"a"});
   permute.permute_to = builder.axes({"b"});
+  permute.permute_shift = 1;
   entry.wait(0);
   entry.start(plan::CollectiveKind::AllGather, both, t, g, 1, 4);
   entry.wait(1);
@@ -101,12 +102,41 @@ TEST(PlanDump, GemmAndAllKindsOfCollectives) {
   EXPECT_THAT(text, HasSubstr("1: compute gemm %2 += %0"));
   EXPECT_THAT(text,
               HasSubstr("start #0 permute %2 -> %3 from {\"a\"} to {\"b\"} "
-                        "over group 0 {\"a\", \"b\"} outer 1 inner 4"));
+                        "shift 1 over group 0 {\"a\", \"b\"} outer 1 inner 4"));
   EXPECT_THAT(text, HasSubstr("start #1 all_gather %3 -> %4"));
   EXPECT_THAT(text, HasSubstr("start #2 reduce_scatter max %4 -> %3"));
   EXPECT_THAT(text, HasSubstr("start #3 all_to_all %3 -> %2 over group 0 "
                               "{\"a\", \"b\"} split first outer 1 middle 1 "
                               "inner 1"));
+}
+
+TEST(PlanDump, Attention) {
+  PlanBuilder builder({{"data", 1}});
+  EntryBuilder entry = builder.entry("e");
+  const plan::AttentionSizes sizes{1, 2, 3, 4, 2, 8};
+  const uint32_t query = entry.input("q", builder.type(DType::F32, {64}));
+  const uint32_t key = entry.input("k", builder.type(DType::F32, {48}));
+  const uint32_t row = entry.input("r", builder.type(DType::F32, {8}));
+  const uint32_t place = entry.input("p", builder.type(DType::I32, {}));
+  const uint32_t out = entry.output("o", builder.type(DType::F32, {64}));
+  const uint32_t logsumexp = entry.output("l", builder.type(DType::F32, {8}));
+  entry.attention(query, key, key, out, logsumexp, sizes);
+  plan::AttentionGradT grad;
+  grad.query = grad.out_cotangent = query;
+  grad.key = grad.value = key;
+  grad.logsumexp = grad.delta = row;
+  grad.query_cotangent = entry.output("dq", builder.type(DType::F32, {64}));
+  grad.key_cotangent = entry.output("dk", builder.type(DType::F32, {48}));
+  grad.value_cotangent = entry.output("dv", builder.type(DType::F32, {48}));
+  grad.causal = true;
+  grad.diagonal = place;
+  entry.attentionGrad(std::move(grad), sizes);
+  const std::string text = *builder.build().dump("e");
+  EXPECT_THAT(text,
+              HasSubstr("0: compute attention %4, %5 = %0, %1, %1 scale 0.5 "
+                        "batch 1 queries 2 keys 3 heads 4 of 2 head size 8\n"));
+  EXPECT_THAT(text, HasSubstr("1: compute attention_grad %6, %7, %8 = %0, %1, "
+                              "%1, %2, %2, %0 causal diagonal %3 scale 0.5 "));
 }
 
 TEST(PlanDump, NamesStayOnTheirLine) {

@@ -139,6 +139,13 @@ TEST(VerifyOperation, Collectives) {
        "group 0 {} does not contain {\"data\"}"},
       {[&](SamplePlan &p) {
          start(p).kind = plan::CollectiveKind::Permute;
+         start(p).permute_from = p.axes({"data"});
+         start(p).permute_to = p.axes({"data"});
+         start(p).permute_shift = 4;
+       },
+       "permute_shift is 4, must be at least 0 and less than 2"},
+      {[&](SamplePlan &p) {
+         start(p).kind = plan::CollectiveKind::Permute;
          start(p).permute_from = p.axes({});
          start(p).permute_from->axes = {plan::AxisRef(2, 1, 2)};
        },
