@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LocalAttention.h"
 #include "LocalForms.h"
 #include "LocalGather.h"
 #include "ReshardPrices.h"
@@ -59,6 +60,8 @@ struct Traffic {
           permutes = 0, wireBytes = 0;
 
   void add(const ReshardPlan &plan);
+  /// Counts `op` if it is a step of a ring over `axes`.
+  void add(Operation &op, const sharding::AxisList &axes);
 };
 
 class Localizer {
@@ -73,6 +76,7 @@ public:
 private:
   LogicalResult localizeOp(Operation *op);
   LogicalResult localizeReshard(ReshardOp op);
+  LogicalResult localizeAttention(Operation *op, ArrayRef<ShardingAttr> made);
   /// Gives `result` its local type; the value that stands for it from now on.
   FailureOr<Value> localizeResult(Value result, RankedTensorType local,
                                   ShardingAttr attr);
@@ -156,6 +160,17 @@ void Traffic::add(const ReshardPlan &plan) {
   }
 }
 
+void Traffic::add(Operation &op, const sharding::AxisList &axes) {
+  auto permute = dyn_cast<PermuteOp>(op);
+  if (!permute)
+    return;
+  ++permutes;
+  wireBytes += cost::wireBytes(cost::CollectiveKind::Permute,
+                               elementBytes(permute.getType()) *
+                                   permute.getType().getNumElements(),
+                               numShards(axes));
+}
+
 LogicalResult Localizer::localizeReshard(ReshardOp op) {
   RankedTensorType global = globalTypes.at(op.getOperand());
   ShardingAttr from = shardings.at(op.getOperand()), to = op.getSharding();
@@ -187,6 +202,8 @@ LogicalResult Localizer::localizeOp(Operation *op) {
   SmallVector<ShardingAttr, 1> made = llvm::map_to_vector<1>(
       op->getResults(), [&](Value result) { return shardingOf(result); });
   removeShardings(op);
+  if (isa<AttentionOp, AttentionGradOp>(op))
+    return localizeAttention(op, made);
   // A rewrite of an op with one result may put another value in its place.
   SmallVector<Value, 1> results(op->getResults());
   for (auto [result, sharding] : llvm::zip_equal(results, made)) {
@@ -199,6 +216,38 @@ LogicalResult Localizer::localizeOp(Operation *op) {
       return failure();
     globalTypes[*localized] = global;
     shardings[*localized] = sharding;
+  }
+  return success();
+}
+
+LogicalResult Localizer::localizeAttention(Operation *op,
+                                           ArrayRef<ShardingAttr> made) {
+  SplitAttention attention;
+  attention.op = op;
+  SmallVector<RankedTensorType, 3> global;
+  for (auto [result, sharding] : llvm::zip_equal(op->getResults(), made)) {
+    global.push_back(cast<RankedTensorType>(result.getType()));
+    attention.local.push_back(localType(op->getLoc(), global.back(), sharding));
+    if (!attention.local.back())
+      return failure();
+  }
+  attention.axes = axesOf(op->getOperand(0), 1);
+  attention.areKeysSplit = numShards(axesOf(op->getOperand(1), 1)) > 1;
+  SmallVector<Value, 3> results(op->getResults());
+  if (numShards(attention.axes) > 1) {
+    Operation *before = op->getPrevNode(), *after = op->getNextNode();
+    results = weft::localizeAttention(attention, context);
+    Block::iterator begin =
+        before ? std::next(before->getIterator()) : after->getBlock()->begin();
+    for (Operation &emitted : llvm::make_range(begin, after->getIterator()))
+      traffic.add(emitted, attention.axes);
+  } else {
+    for (auto [result, type] : llvm::zip_equal(results, attention.local))
+      result.setType(type);
+  }
+  for (auto [result, type, sharding] : llvm::zip_equal(results, global, made)) {
+    globalTypes[result] = type;
+    shardings[result] = sharding;
   }
   return success();
 }

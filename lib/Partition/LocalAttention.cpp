@@ -1,0 +1,256 @@
+//===- LocalAttention.cpp - Attention over a split sequence ---------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LocalAttention.h"
+#include "LocalForms.h"
+#include "ValueName.h"
+
+#include "weft/IR/AttentionSizes.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace weft;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+namespace {
+
+/// Emits one op on parts as ops on parts of keys.
+class Ring {
+public:
+  Ring(const SplitAttention &attention, const MeshContext &context)
+      : attention(attention), context(context), builder(attention.op),
+        loc(attention.op->getLoc()), size(numShards(attention.axes)),
+        part(typeOf(attention.op->getOperand(0)).getDimSize(1)) {
+    sum = getAttentionSumType(
+        typeOf(attention.op->getOperand(0)).getElementType());
+    axes = context.axes(attention.axes);
+    cause = builder.getStringAttr(
+        "keys and values of " + nameOf(attention.op) +
+        " move around the ring of " + context.mesh.print(attention.axes) +
+        ", over which queries and keys are split alike");
+  }
+
+  SmallVector<Value, 3> emit(AttentionOp op);
+  SmallVector<Value, 3> emit(AttentionGradOp op);
+
+private:
+  /// The part that the next device of the ring holds.
+  Value receive(Value held) {
+    return PermuteOp::create(builder, loc, held.getType(), held, axes, axes,
+                             cause, /*shift=*/1);
+  }
+
+  /// The diagonal of the own queries and the keys that the device holds after
+  /// `step` steps; null where `diagonal` is and means 0.
+  Value diagonalAfter(int64_t step, Value diagonal);
+  Value number(int32_t value);
+  /// In the type `wanted`, which may be narrower.
+  Value rounded(Value value, RankedTensorType wanted);
+  Value sumTyped(Value value);
+  Value add(Value x, Value y) {
+    return arith::AddFOp::create(builder, loc, x, y);
+  }
+
+  /// Results over different keys.
+  struct Partial {
+    Value out, logsumexp;
+  };
+  Partial merge(Partial x, Partial y, bool mayBeEmpty);
+  Value weigh(Value out, Value weight);
+
+  const SplitAttention &attention;
+  const MeshContext &context;
+  OpBuilder builder;
+  Location loc;
+  /// Devices of a ring, and queries of one.
+  int64_t size, part;
+  Type sum;
+  AxesAttr axes;
+  StringAttr cause;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The mask
+//===----------------------------------------------------------------------===//
+
+Value Ring::number(int32_t value) {
+  auto type = RankedTensorType::get({}, builder.getI32Type());
+  return arith::ConstantOp::create(builder, loc,
+                                   DenseElementsAttr::get(type, value));
+}
+
+/// After step i, the device at position p of n holds the keys of p + i, or of
+/// p + i - n: they begin i parts later than its queries, or n - i earlier.
+Value Ring::diagonalAfter(int64_t step, Value diagonal) {
+  if (step == 0)
+    return diagonal;
+  Value position = PositionOp::create(
+      builder, loc, RankedTensorType::get({}, builder.getI32Type()), axes);
+  Value isBehind = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::sge, position, number(size - step));
+  Value offset = arith::SelectOp::create(builder, loc, isBehind,
+                                         number((size - step) * part),
+                                         number(-step * part));
+  return diagonal ? arith::AddIOp::create(builder, loc, offset, diagonal)
+                  : offset;
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+Value Ring::rounded(Value value, RankedTensorType wanted) {
+  if (value.getType() == wanted)
+    return value;
+  return arith::TruncFOp::create(builder, loc, wanted, value);
+}
+
+/// Multiplies each row of `out` by its weight.
+Value Ring::weigh(Value out, Value weight) {
+  Value weights = BroadcastOp::create(builder, loc, out.getType(), weight,
+                                      ArrayRef<int64_t>{0, 1, 2});
+  return arith::MulFOp::create(builder, loc, out, weights);
+}
+
+/// A softmax over both sets of keys: each result counts by its part of the sum
+/// of exponentials. `mayBeEmpty`: there may be no key in either.
+Ring::Partial Ring::merge(Partial x, Partial y, bool mayBeEmpty) {
+  RankedTensorType type = typeOf(x.logsumexp);
+  auto constant = [&](const APFloat &value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     DenseElementsAttr::get(type, value));
+  };
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(sum).getFloatSemantics();
+  auto exp = [&](Value logsumexp, Value base) -> Value {
+    Value difference = arith::SubFOp::create(builder, loc, logsumexp, base);
+    return math::ExpOp::create(builder, loc, difference);
+  };
+  Value base =
+      arith::MaximumFOp::create(builder, loc, x.logsumexp, y.logsumexp);
+  // -inf - -inf is no number.
+  if (mayBeEmpty)
+    base = arith::MaximumFOp::create(
+        builder, loc, base,
+        constant(APFloat::getLargest(semantics, /*Negative=*/true)));
+  Value ofX = exp(x.logsumexp, base), ofY = exp(y.logsumexp, base);
+  Value total = add(ofX, ofY);
+  Value logsumexp = add(base, math::LogOp::create(builder, loc, total));
+  if (mayBeEmpty) // the weights of no keys are 0 then, not 0 / 0
+    total = arith::MaximumFOp::create(
+        builder, loc, total,
+        constant(APFloat::getSmallestNormalized(semantics)));
+  Value shareOfX = arith::DivFOp::create(builder, loc, ofX, total);
+  Value shareOfY = arith::DivFOp::create(builder, loc, ofY, total);
+  return {add(weigh(x.out, shareOfX), weigh(y.out, shareOfY)), logsumexp};
+}
+
+//===----------------------------------------------------------------------===//
+// The two ops
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value, 3> Ring::emit(AttentionOp op) {
+  RankedTensorType out = attention.local[0], logsumexp = attention.local[1];
+  Value key = op.getKey(), value = op.getValue();
+  Partial merged;
+  for (int64_t step = 0; step < size; ++step) {
+    if (step > 0) {
+      key = receive(key);
+      value = receive(value);
+    }
+    Value diagonal =
+        op.getCausal() ? diagonalAfter(step, op.getDiagonal()) : Value();
+    auto block = AttentionOp::create(
+        builder, loc, TypeRange{out.clone(sum), logsumexp}, op.getQuery(), key,
+        value, diagonal, op.getCausal(), op.getScale());
+    Partial partial{block.getOut(), block.getLogsumexp()};
+    merged = step == 0 ? partial
+                       : merge(merged, partial,
+                               /*mayBeEmpty=*/bool(op.getDiagonal()));
+  }
+  return {rounded(merged.out, out), merged.logsumexp};
+}
+
+SmallVector<Value, 3> Ring::emit(AttentionGradOp op) {
+  Value key = op.getKey(), value = op.getValue();
+  SmallVector<Type, 3> types;
+  for (RankedTensorType type : attention.local)
+    types.push_back(type.clone(sum));
+  SmallVector<Value, 3> sums;
+  for (int64_t step = 0; step < size; ++step) {
+    if (step > 0) {
+      key = receive(key);
+      value = receive(value);
+    }
+    Value diagonal =
+        op.getCausal() ? diagonalAfter(step, op.getDiagonal()) : Value();
+    auto block = AttentionGradOp::create(
+        builder, loc, types, op.getQuery(), key, value, op.getLogsumexp(),
+        op.getDelta(), op.getOutCotangent(), diagonal, op.getCausal(),
+        op.getScale());
+    if (step == 0) {
+      sums.assign(block->result_begin(), block->result_end());
+      continue;
+    }
+    sums[0] = add(sums[0], block.getQueryCotangent());
+    sums[1] = add(receive(sums[1]), block.getKeyCotangent());
+    sums[2] = add(receive(sums[2]), block.getValueCotangent());
+  }
+  sums[1] = receive(sums[1]);
+  sums[2] = receive(sums[2]);
+  for (auto [total, type] : llvm::zip_equal(sums, attention.local))
+    total = rounded(total, type);
+  return sums;
+}
+
+//===----------------------------------------------------------------------===//
+// All keys everywhere
+//===----------------------------------------------------------------------===//
+
+/// Moves the diagonal to the own queries.
+template <typename Op>
+static void offsetDiagonal(Op op, const SplitAttention &attention,
+                           const MeshContext &context) {
+  if (!op.getCausal())
+    return;
+  OpBuilder builder(op);
+  Value offset = createOffset(builder, op.getLoc(), builder.getI32Type(),
+                              typeOf(op.getQuery()).getDimSize(1),
+                              attention.axes, context);
+  if (op.getDiagonal())
+    offset =
+        arith::AddIOp::create(builder, op.getLoc(), offset, op.getDiagonal());
+  op.getDiagonalMutable().assign(offset);
+}
+
+template <typename Op>
+static SmallVector<Value, 3> localize(Op op, const SplitAttention &attention,
+                                      const MeshContext &context) {
+  if (attention.areKeysSplit) {
+    SmallVector<Value, 3> results = Ring(attention, context).emit(op);
+    op->replaceAllUsesWith(results);
+    op->erase();
+    return results;
+  }
+  offsetDiagonal(op, attention, context);
+  for (auto [result, type] : llvm::zip_equal(op->getResults(), attention.local))
+    result.setType(type);
+  return SmallVector<Value, 3>(op->getResults());
+}
+
+SmallVector<Value, 3> weft::localizeAttention(const SplitAttention &attention,
+                                              const MeshContext &context) {
+  if (auto op = dyn_cast<AttentionOp>(attention.op))
+    return localize(op, attention, context);
+  return localize(cast<AttentionGradOp>(attention.op), attention, context);
+}
