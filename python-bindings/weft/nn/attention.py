@@ -7,6 +7,7 @@ the heads of keys, G is how many heads of queries read each of them, H features.
 """
 
 import math
+import numbers
 from typing import Any
 
 from ..numpy import creation, elementwise as el, products, shapes as sh
@@ -29,6 +30,9 @@ def dot_product_attention(
     queries in a row. A `mask` is true where a query may look, `is_causal` hides what is
     later, sequence lengths hide what is behind the end, `local_window_size` what is
     farther away to the left and the right. `implementation` changes nothing.
+
+    Without a bias and masks but `is_causal`, the matrix of all scores is never there:
+    attention is then one step of a plan, which works by tiles.
     """
     query, key, value = as_tracer(query), as_tracer(key), as_tracer(value)
     result = query.shape
@@ -36,11 +40,15 @@ def dot_product_attention(
                          for x in (query, key, value))
     _check(query, key, value)
     batch, time, heads, size = query.shape
+    scale = 1 / math.sqrt(size) if scale is None else scale
+    extras = (bias, mask, query_seq_lengths, key_value_seq_lengths, local_window_size)
+    if all(x is None for x in extras) and _is_whole(query, key, value, scale):
+        return ops.reshape(ops.attention(query, key, value, is_causal, float(scale)), result)
     groups = heads // key.shape[2]
     wide = elements.promote(query, as_tracer(_FLOAT32))[0]
     logits = products.einsum("BTKGH,BSKH->BKTGS", _grouped(query, groups), key,
                              preferred_element_type=wide)
-    logits = el.multiply(logits, 1 / math.sqrt(size) if scale is None else scale)
+    logits = el.multiply(logits, scale)
     if bias is not None:
         logits = ops.convert(el.add(logits, _like_logits(bias, logits, groups, "bias")), wide)
     seen = _seen(time, key.shape[1], is_causal, local_window_size)
@@ -74,6 +82,13 @@ def _check(query: Tracer, key: Tracer, value: Tracer) -> None:
         raise ShapeError(
             f"{user_line()}: dot_product_attention: {shapes} do not fit: key and value must have one "
             "shape, with the batch and features of the query and heads that divide its heads")
+
+
+def _is_whole(query: Tracer, key: Tracer, value: Tracer, scale: Any) -> bool:
+    """Whether this is attention as the op of that name computes it, tile by tile."""
+    known = (elements.FLOAT32, elements.BFLOAT16, elements.FLOAT64)
+    return (query.element in known and query.element is key.element is value.element
+            and isinstance(scale, numbers.Real) and math.isfinite(scale))
 
 
 def _grouped(query: Tracer, groups: int) -> Tracer:

@@ -261,6 +261,19 @@ def dot_general(x: Tracer, y: Tracer, contracting: tuple, batching: tuple,
         f"{type_text(shape, element)}", shape, element, x.weak and y.weak)
 
 
+def attention(query: Tracer, key: Tracer, value: Tracer, causal: bool, scale: float) -> Tracer:
+    """[batch, time, heads, size] of one type; keys and values may have fewer heads."""
+    from .graph import number_text
+    graph = current_graph()
+    wide = elements.FLOAT64 if query.element is elements.FLOAT64 else elements.FLOAT32
+    out, logsumexp = _type(query), type_text(query.shape[:3], wide)
+    operands = (query, key, value)
+    return graph.add_multiple(
+        f"weft.attention {', '.join(map(graph.use, operands))}{' causal' if causal else ''} "
+        f"scale = {number_text(scale, elements.FLOAT64)} : ({', '.join(map(_type, operands))}) -> ({out}, {logsumexp})",
+        [query, Tracer(None, None, query.shape[:3], wide)])[0]
+
+
 def gather(x: Tracer, indices: Tracer, dim: int, batching: tuple = ((), ())) -> Tracer:
     """Elements of x along `dim`; indices outside are clamped. The dimensions of the
     indices that are not batching take the place of `dim`."""
