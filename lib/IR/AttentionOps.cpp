@@ -211,7 +211,8 @@ void AttentionOp::buildVjp(VjpBuilder &b) {
   Value delta;
   if (g) {
     Type sum = getLogsumexp().getType().getElementType();
-    Value products = b.mul(widened(getOut(), sum, b), widened(g, sum, b));
+    Value out = widened(getOut(), sum, b);
+    Value products = b.mul(out, widened(g, sum, b));
     delta = ReduceOp::create(b, sharding::Reduction::Sum, products, {3});
     if (ofLogsumexp)
       delta = b.sub(delta, ofLogsumexp);

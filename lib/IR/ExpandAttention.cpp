@@ -191,8 +191,8 @@ Value Expander::scores() {
 }
 
 Value Expander::exponentials(Value base) {
-  Value difference =
-      arith::SubFOp::create(*this, scores(), alongKeys(finite(base)));
+  Value all = scores();
+  Value difference = arith::SubFOp::create(*this, all, alongKeys(finite(base)));
   return math::ExpOp::create(*this, difference);
 }
 
@@ -221,8 +221,9 @@ SmallVector<Value> Expander::expand(AttentionOp op) {
 SmallVector<Value> Expander::expand(AttentionGradOp op) {
   Value g = perKeyHead(op.getOutCotangent());
   Value weights = exponentials(rowsOfScores(op.getLogsumexp()));
-  Value cotangents = arith::SubFOp::create(
-      *this, pairwise(g, value), alongKeys(rowsOfScores(op.getDelta())));
+  Value cotangents = pairwise(g, value);
+  Value delta = alongKeys(rowsOfScores(op.getDelta()));
+  cotangents = arith::SubFOp::create(*this, cotangents, delta);
   cotangents = scaled(arith::MulFOp::create(*this, weights, cotangents));
   return {fromScoreHeads(overKeys(cotangents, key),
                          op.getQueryCotangent().getType()),

@@ -98,9 +98,9 @@ Value Ring::diagonalAfter(int64_t step, Value diagonal) {
       builder, loc, RankedTensorType::get({}, builder.getI32Type()), axes);
   Value isBehind = arith::CmpIOp::create(
       builder, loc, arith::CmpIPredicate::sge, position, number(size - step));
-  Value offset = arith::SelectOp::create(builder, loc, isBehind,
-                                         number((size - step) * part),
-                                         number(-step * part));
+  Value earlier = number((size - step) * part), later = number(-step * part);
+  Value offset =
+      arith::SelectOp::create(builder, loc, isBehind, earlier, later);
   return diagonal ? arith::AddIOp::create(builder, loc, offset, diagonal)
                   : offset;
 }
@@ -152,7 +152,8 @@ Ring::Partial Ring::merge(Partial x, Partial y, bool mayBeEmpty) {
         constant(APFloat::getSmallestNormalized(semantics)));
   Value shareOfX = arith::DivFOp::create(builder, loc, ofX, total);
   Value shareOfY = arith::DivFOp::create(builder, loc, ofY, total);
-  return {add(weigh(x.out, shareOfX), weigh(y.out, shareOfY)), logsumexp};
+  Value out = weigh(x.out, shareOfX);
+  return {add(out, weigh(y.out, shareOfY)), logsumexp};
 }
 
 //===----------------------------------------------------------------------===//
