@@ -87,6 +87,8 @@ void buildPropagatePipeline(OpPassManager &pm) {
 void buildPartitionPipeline(OpPassManager &pm) {
   // So that what is computed twice is moved once.
   pm.addPass(createCSEPass());
+  // From here on axes divide dimensions.
+  pm.addPass(createPadDimensions());
   // Decides what moves, while shapes are still global.
   pm.addPass(createInsertReshards());
   pm.addPass(createLocalize());

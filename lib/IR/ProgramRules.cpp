@@ -11,6 +11,7 @@
 
 #include "FormRules.h"
 #include "weft/IR/ValueSharding.h"
+#include "weft/Sharding/Padding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -57,15 +58,18 @@ static void verifyLocalType(Location loc, const Twine &what, Type local,
   FailureOr<sharding::Sharding> sharding = attr.toSharding(mesh);
   if (failed(sharding))
     return;
-  std::optional<sharding::Shape> shape =
-      sharding::localShape(global.getShape(), *sharding);
-  if (!shape)
-    check.error(loc) << what << ": the axes of " << attr << " do not divide "
-                     << global;
-  else if (Type expected = global.clone(*shape); local != expected)
-    check.error(loc) << what << " must have type " << expected
-                     << ", the part of " << global << " under " << attr
-                     << ", got " << local;
+  auto tensor = dyn_cast<RankedTensorType>(local);
+  if (tensor && tensor.getElementType() == global.getElementType() &&
+      sharding::isLocalShape(mesh, tensor.getShape(), global.getShape(),
+                             *sharding))
+    return;
+  sharding::Shape least;
+  for (auto [size, dim] : llvm::zip_equal(global.getShape(), sharding->dims)) {
+    int64_t shards = numShards(dim.axes);
+    least.push_back(sharding::paddedSize(size, shards) / shards);
+  }
+  check.error(loc) << what << " must have type " << global.clone(least)
+                   << ", the part of " << global << " under " << attr << ", got " << local;
 }
 
 void weft::checkLocalTypes(ModuleOp module, FormCheck &check) {

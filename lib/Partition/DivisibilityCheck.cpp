@@ -37,19 +37,42 @@ SmallVector<AxisList, 2> weft::nearestLegalAxes(ArrayRef<AxisRef> axes,
 
 namespace {
 
+enum class Rule { AxesDivide, EveryShardHasElements };
+
 class Checker {
 public:
-  explicit Checker(const Mesh &mesh) : mesh(mesh) {}
+  Checker(const Mesh &mesh, Rule rule) : mesh(mesh), rule(rule) {}
 
   void check(Location loc, StringRef what, Type type, ShardingAttr attr);
   bool hasPassed() const { return passed; }
 
 private:
+  void report(Location loc, StringRef what, size_t dim, int64_t size,
+              ArrayRef<AxisRef> axes);
+
   const Mesh &mesh;
+  Rule rule;
   bool passed = true;
 };
 
 } // namespace
+
+void Checker::report(Location loc, StringRef what, size_t dim, int64_t size,
+                     ArrayRef<AxisRef> axes) {
+  passed = false;
+  std::string nearest;
+  for (const AxisList &legal : nearestLegalAxes(axes, size))
+    nearest += (nearest.empty() ? "" : ", ") + mesh.print(legal);
+  emitError(loc) << "dim " << dim << " of " << what << " has size " << size
+                 << (rule == Rule::AxesDivide ? ", not divisible by "
+                                              : ", fewer than its ")
+                 << numShards(axes) << " shards of " << mesh.print(axes)
+                 << "; nearest legal: " << nearest
+                 << (axes.size() == 1
+                         ? "; or an axis size that divides "
+                         : "; or axis sizes whose product divides ")
+                 << size;
+}
 
 void Checker::check(Location loc, StringRef what, Type type,
                     ShardingAttr attr) {
@@ -61,19 +84,9 @@ void Checker::check(Location loc, StringRef what, Type type,
     return;
   for (auto [number, dim] : llvm::enumerate(sharding->dims)) {
     int64_t size = tensor.getDimSize(number), shards = numShards(dim.axes);
-    if (size % shards == 0)
-      continue;
-    passed = false;
-    std::string nearest;
-    for (const AxisList &axes : nearestLegalAxes(dim.axes, size))
-      nearest += (nearest.empty() ? "" : ", ") + mesh.print(axes);
-    emitError(loc) << "dim " << number << " of " << what << " has size " << size
-                   << ", not divisible by " << shards << " shards of "
-                   << mesh.print(dim.axes) << "; nearest legal: " << nearest
-                   << (dim.axes.size() == 1
-                           ? "; or an axis size that divides "
-                           : "; or axis sizes whose product divides ")
-                   << size;
+    if (rule == Rule::AxesDivide ? size % shards != 0
+                                 : size < shards && size != 0)
+      report(loc, what, number, size, dim.axes);
   }
 }
 
@@ -95,9 +108,17 @@ static void checkFunction(func::FuncOp function, Checker &checker) {
                   getResultSharding(function, index));
 }
 
-LogicalResult weft::checkDivisibility(ModuleOp module, const Mesh &mesh) {
-  Checker checker(mesh);
+static LogicalResult check(ModuleOp module, Checker checker) {
   for (auto function : module.getOps<func::FuncOp>())
     checkFunction(function, checker);
   return success(checker.hasPassed());
+}
+
+LogicalResult weft::checkDivisibility(ModuleOp module, const Mesh &mesh) {
+  return check(module, Checker(mesh, Rule::AxesDivide));
+}
+
+LogicalResult weft::checkEveryShardHasElements(ModuleOp module,
+                                               const Mesh &mesh) {
+  return check(module, Checker(mesh, Rule::EveryShardHasElements));
 }

@@ -19,6 +19,11 @@ namespace weft {
 mlir::LogicalResult checkDivisibility(mlir::ModuleOp module,
                                       const sharding::Mesh &mesh);
 
+/// Reports every dimension of every value that has fewer elements than shards,
+/// with the nearest specs that would divide it. Fails if there is one.
+mlir::LogicalResult checkEveryShardHasElements(mlir::ModuleOp module,
+                                               const sharding::Mesh &mesh);
+
 /// The axis lists next to `axes`, fewer shards first, that divide `size`: the
 /// longest prefix that does, and that with as much as possible of the axis
 /// after it. Example: size 10, {"data"} of size 4 -> {}, {"data":(1)2}.

@@ -88,3 +88,33 @@ Value weft::localizeIota(IotaOp op, RankedTensorType local,
   op.erase();
   return result;
 }
+
+/// Compares with the number of elements from the part's first one on, not the
+/// global place with the size: that adds once and not once an element.
+Value weft::localizeMask(MaskPaddingOp op, RankedTensorType local,
+                         ArrayRef<AxisRef> axes, const MeshContext &context) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  int64_t size = op.getSize(), held = local.getDimSize(op.getDim());
+  bool isWide = size > std::numeric_limits<int32_t>::max() - held;
+  Type integer = isWide ? builder.getI64Type() : builder.getI32Type();
+  auto counterType = local.clone(integer);
+
+  Value left = createScalar(builder, loc, integer, size);
+  if (numShards(axes) > 1)
+    left = arith::SubIOp::create(
+        builder, loc, left,
+        createOffset(builder, loc, integer, held, axes, context));
+  Value limit = BroadcastOp::create(builder, loc, counterType, left,
+                                    ArrayRef<int64_t>());
+  Value place = IotaOp::create(builder, loc, counterType, op.getDim());
+  Value isElement = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::slt, place, limit);
+  Value padding = arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(local, Attribute(op.getValue())));
+  Value result = arith::SelectOp::create(builder, loc, isElement,
+                                         op.getOperand(), padding);
+  op.getResult().replaceAllUsesWith(result);
+  op.erase();
+  return result;
+}

@@ -274,6 +274,11 @@ FailureOr<Value> Localizer::localizeResult(Value result, RankedTensorType local,
     if (numShards(axes) > 1)
       return localizeIota(iota, local, axes, context);
   }
+  if (auto mask = dyn_cast<MaskPaddingOp>(op)) {
+    FailureOr<Sharding> sharding = attr.toSharding(context.mesh);
+    return localizeMask(mask, local, sharding->dims[mask.getDim()].axes,
+                        context);
+  }
   if (auto gather = dyn_cast<GatherOp>(op)) {
     sharding::AxisList axes = axesOf(gather.getOperand(), gather.getDim());
     if (numShards(axes) > 1)
@@ -295,11 +300,13 @@ FailureOr<Value> Localizer::localizeResult(Value result, RankedTensorType local,
 //===----------------------------------------------------------------------===//
 
 /// The attributes of an argument or result with its sharding and global type.
+/// One that was padded has its global type already.
 static DictionaryAttr annotate(DictionaryAttr attrs, ShardingAttr sharding,
                                RankedTensorType global) {
   NamedAttrList list(attrs);
   list.set(WeftDialect::kShardingAttrName, sharding);
-  list.set(WeftDialect::kGlobalTypeAttrName, TypeAttr::get(global));
+  if (!list.get(WeftDialect::kGlobalTypeAttrName))
+    list.set(WeftDialect::kGlobalTypeAttrName, TypeAttr::get(global));
   return list.getDictionary(sharding.getContext());
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LowerReshard.h"
+#include "NeutralElement.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -14,29 +15,6 @@ using namespace weft;
 using sharding::Reduction;
 using sharding::ReshardKind;
 using sharding::ReshardStep;
-
-/// What leaves every other element unchanged when combined with it.
-static TypedAttr neutralElement(Type type, Reduction reduction) {
-  if (auto floating = dyn_cast<FloatType>(type)) {
-    const llvm::fltSemantics &semantics = floating.getFloatSemantics();
-    if (reduction == Reduction::Sum)
-      return FloatAttr::get(type, APFloat::getZero(semantics));
-    return FloatAttr::get(
-        type, APFloat::getInf(semantics, reduction == Reduction::Max));
-  }
-  unsigned width = type.getIntOrFloatBitWidth();
-  if (width == 1) // true is 1, not -1
-    return BoolAttr::get(type.getContext(), reduction == Reduction::Min);
-  switch (reduction) {
-  case Reduction::Sum:
-    return IntegerAttr::get(type, APInt::getZero(width));
-  case Reduction::Max:
-    return IntegerAttr::get(type, APInt::getSignedMinValue(width));
-  case Reduction::Min:
-    return IntegerAttr::get(type, APInt::getSignedMaxValue(width));
-  }
-  llvm_unreachable("all reductions are covered");
-}
 
 static Value createSplat(OpBuilder &builder, Location loc,
                          RankedTensorType type, TypedAttr element) {

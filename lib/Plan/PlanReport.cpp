@@ -140,6 +140,7 @@ PlanReport makePlanReport(const plan::Plan &plan) {
   constexpr uint64_t unit = runtime::bufferAlignment;
   fixed = (fixed + unit - 1) / unit * unit + report.constantBytes;
   report.arenaBytes = plan.arena_bytes();
+  report.padding = findPadding(plan);
   for (const plan::Entry *entry : *plan.entries()) {
     EntryReport entryReport = makeEntryReport(plan, *entry);
     entryReport.activationBytes = entry->arena_bytes() - fixed;

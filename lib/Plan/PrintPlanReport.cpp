@@ -106,12 +106,32 @@ static std::string printMemory(const PlanReport &report) {
   return text + "  arena        " + printBytes(report.arenaBytes) + "\n";
 }
 
+/// `wte: dim 0 of size 50257 over 4 shards of 12565, padded by 3 (0.006 %),
+/// 9.00 KiB in all`
+static std::string printPadding(const PaddingRecord &record) {
+  int64_t padding = record.localSize * record.shards - record.size;
+  return "  " + record.name + ": dim " + std::to_string(record.dim) +
+         " of size " + std::to_string(record.size) + " over " +
+         std::to_string(record.shards) + " shards of " +
+         std::to_string(record.localSize) + ", padded by " +
+         std::to_string(padding) +
+         format(" (%.2g %%), ", 100.0 * padding / record.size) +
+         printBytes(record.bytes) + " in all\n";
+}
+
+static std::string printPadding(const std::vector<PaddingRecord> &padding) {
+  std::string text = padding.empty() ? "" : "padded dimensions\n";
+  for (const PaddingRecord &record : padding)
+    text += printPadding(record);
+  return text;
+}
+
 std::string printPlanReport(const PlanReport &report) {
   std::string text;
   for (const EntryReport &entry : report.entries)
     text += "entry " + entry.name + ": " + summarize(entry) + "\n" +
             printCollectives(entry);
-  return text + printMemory(report);
+  return text + printPadding(report.padding) + printMemory(report);
 }
 
 } // namespace weft

@@ -90,14 +90,16 @@ def test_no_rules():
 
 
 def test_rules_with_a_mesh_check_shapes():
-    rules = weft.rules([("wte", P("model", "data")), (".*", P())])
-    assert rules(model())["wte"] == P("model", "data")
-    assert refused(rules, model(), MESH, error=IndivisibleError) == (
-        "rules: 1 of 7 arrays cannot be sharded as written\n"
-        "  wte: float32[1001, 64], P('model', 'data')\n"
-        "    dimension 0 of size 1001 is split 4 ways by 'model' (4): 4 does not divide 1001\n"
-        "    nearest legal: P(None, ('data', 'model')) (31.3 KiB a device) or P(None, 'data') (125 "
-        "KiB a device); or pad dimension 0 to 1004"
+    rules = weft.rules([("w", P("model", "data")), (".*", P())])
+    params = {"v": array(1001), "w": array(3, 64)}
+    assert rules(params)["w"] == P("model", "data")
+    assert refused(rules, params, MESH, error=IndivisibleError) == (
+        "rules: 1 of 2 arrays cannot be sharded as written\n"
+        "  w: float32[3, 64], P('model', 'data')\n"
+        "    dimension 0 of size 3 is split 4 ways by 'model' (4): some devices would hold nothing of "
+        "it\n"
+        "    nearest legal: P(None, ('data', 'model')) (96 B a device) or P(None, 'data') (384 B a "
+        "device); or pad dimension 0 to 4"
     )
 
 
@@ -124,7 +126,7 @@ def table(tree, specs, mesh=MESH):
 def test_the_table_of_rules():
     assert table(model(), weft.rules(RULES)) == (
         "parameter                    shape       dtype    rule                     spec             "
-        "   bytes a device  why not sharded\n"
+        "   bytes a device  remarks\n"
         "blocks/{0..1}/attn/wo (2x)   [64, 64]    float32  2 blocks/.*/attn/wo      P('model', "
         "'data')        4.00 KiB\n"
         "blocks/{0..1}/attn/wq (2x)   [64, 64]    float32  1 blocks/.*/attn/w[qkv]  P('data', "
@@ -150,22 +152,30 @@ def test_the_table_of_rules():
         (array(64), P(P.UNCONSTRAINED), MESH, "unconstrained: left to propagation"),
         (array(64), P("x"), Mesh((1,), "x"), "'x' of the mesh has size 1"),
         (
-            array(6, 8),
+            array(3, 8),
             P("model"),
             MESH,
-            "ILLEGAL: dimension 0 of size 6 is split 4 ways by 'model' (4): 4 does not divide 6; "
-            "nearest legal: P(None, 'model')",
+            "ILLEGAL: dimension 0 of size 3 is split 4 ways by 'model' (4): some devices would hold "
+            "nothing of it; nearest legal: P(None, 'model')",
+        ),
+        (array(50, 12), P("model"), MESH, "dimension 0 padded to 52: 4 % more"),
+        (
+            array(50, 11),
+            P("model", "data"),
+            MESH,
+            "dimension 0 padded to 52 and dimension 1 padded to 12: 13 % more",
         ),
         (array(64), P("data"), MESH, ""),
     ],
 )
-def test_why_a_parameter_is_not_sharded(arrays, specs, mesh, reason):
+def test_what_is_remarked(arrays, specs, mesh, reason):
     row = table({"w": arrays}, specs, mesh).splitlines()[1]
     assert row.endswith(reason) if reason else row.endswith("128 B")
 
 
 def test_the_table_of_a_prefix_tree_says_where_specs_are_from():
-    text = table(model(layers=1), {"blocks": P(), "wte": weft.NamedSharding(MESH, P("data"))})
+    own = weft.NamedSharding(MESH, P("data"))
+    text = table({**model(layers=1), "x": array(1)}, {"blocks": P(), "wte": own, "x": own})
     lines = text.splitlines()
     assert lines[0].split()[3] == "from"
     assert " blocks " in lines[1] and " wte " in lines[4]

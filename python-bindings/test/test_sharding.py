@@ -55,6 +55,16 @@ def test_parts_of_axes():
     assert sharding.devices_indices_map((4, 4))[2] == (slice(0, 2), slice(2, 4))
 
 
+def test_what_does_not_divide_is_padded_at_the_end():
+    vocabulary = NamedSharding(MESH, P("model", "data"))
+    assert vocabulary.shard_shape((50257, 768)) == (12565, 384)
+    indices = vocabulary.devices_indices_map((50257, 768))
+    assert indices[3] == (slice(37695, 50257), slice(0, 384))
+    # 2, 2, 1 and nothing.
+    rows = NamedSharding(MESH, P("model")).devices_indices_map((5,)).values()
+    assert [(s.start, s.stop) for (s,) in rows][:4] == [(0, 2), (2, 4), (4, 5), (5, 5)]
+
+
 def test_equivalent_shardings():
     def same(a, b, ndim=2):
         return NamedSharding(*a).is_equivalent_to(NamedSharding(*b), ndim)
@@ -158,13 +168,13 @@ def sharding(spec, shape=None, mesh=MESH):
             "  nearest legal: P()",
         ),
         (
-            lambda: sharding(P("model", "data"), (50257, 768)),
+            lambda: sharding(P("model", "data"), (3, 768)),
             IndivisibleError,
-            "P('model', 'data') for shape (50257, 768) is not legal on Mesh('data': 2, 'model': 4, "
+            "P('model', 'data') for shape (3, 768) is not legal on Mesh('data': 2, 'model': 4, "
             "axis_types=(Auto, Auto))\n"
-            "  dimension 0 of size 50257 is split 4 ways by 'model' (4): 4 does not divide 50257\n"
-            "  nearest legal: P(None, ('data', 'model')) or P(None, 'data'); or pad dimension 0 to "
-            "50260",
+            "  dimension 0 of size 3 is split 4 ways by 'model' (4): some devices would hold nothing "
+            "of it\n"
+            "  nearest legal: P(None, ('data', 'model')) or P(None, 'data'); or pad dimension 0 to 4",
         ),
         (
             lambda: sharding(P(P.UNCONSTRAINED), mesh=make_mesh((2,), "x")),

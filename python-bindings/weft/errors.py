@@ -23,7 +23,7 @@ class DuplicateSpecError(SpecError):
 
 
 class IndivisibleError(SpecError):
-    """A dimension that its axes do not divide."""
+    """A dimension that its axes cannot split: it has fewer elements than there are shards."""
 
 
 # Where users import them from, and what their tracebacks say.

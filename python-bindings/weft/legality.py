@@ -139,22 +139,29 @@ def _rank(spec: PartitionSpec, shape: Sequence[int] | None) -> list[Violation]:
 def _indivisible(
     spec: PartitionSpec, mesh: AbstractMesh, shape: Sequence[int]
 ) -> list[Violation]:
+    """Dimensions of which some device would hold nothing. Others that their axes do not divide
+    are padded."""
     found = []
     for dim, axes in enumerate(spec.dim_axes()):
         ways = math.prod(axis.size_in(mesh) for axis in axes)
-        if shape[dim] % ways:
+        if not _can_split(shape[dim], ways):
             found.append(
                 Violation(
                     f"dimension {dim} of size {shape[dim]} is split {ways} ways by "
-                    f"{describe_axes(axes, mesh)}: {ways} does not divide {shape[dim]}",
+                    f"{describe_axes(axes, mesh)}: some devices would hold nothing of it",
                     IndivisibleError,
                 )
             )
     return found
 
 
+def _can_split(size: int, ways: int) -> bool:
+    """Whether every one of the shards has an element, or there are none at all."""
+    return size >= ways or size == 0
+
+
 def padding(spec: PartitionSpec, mesh: AbstractMesh, shape: Sequence[int]) -> dict[int, int]:
-    """The sizes that dimensions would need so that their axes divide them."""
+    """The padded sizes of dimensions that their axes do not divide."""
     wanted = {}
     for dim, axes in enumerate(spec.dim_axes()):
         ways = math.prod(axis.size_in(mesh) for axis in axes)
@@ -166,10 +173,11 @@ def padding(spec: PartitionSpec, mesh: AbstractMesh, shape: Sequence[int]) -> di
 def shard_shape(
     spec: PartitionSpec, mesh: AbstractMesh, shape: Sequence[int]
 ) -> tuple[int, ...]:
-    """The shape of a device's part; the spec is legal for the shape."""
+    """The shape of a device's part, padding included; the spec is legal for the shape."""
     axes = spec.dim_axes() + [()] * (len(shape) - len(spec))
     return tuple(
-        size // math.prod(axis.size_in(mesh) for axis in split) for size, split in zip(shape, axes)
+        -(-size // math.prod(axis.size_in(mesh) for axis in split))
+        for size, split in zip(shape, axes)
     )
 
 
@@ -266,12 +274,12 @@ def _edits(
 def _fits(
     dims: list[list[Axis]], mesh: AbstractMesh, shape: tuple[int, ...] | None
 ) -> bool:
-    """Whether axes do not overlap and divide their dimensions; quick, as most do not."""
+    """Whether axes do not overlap and can split their dimensions; quick, as most do not."""
     axes = [axis for split in dims for axis in split]
     if any(a.overlaps(b) for a, b in itertools.combinations(axes, 2)):
         return False
     return shape is None or all(
-        size % math.prod(axis.size_in(mesh) for axis in split) == 0
+        _can_split(size, math.prod(axis.size_in(mesh) for axis in split))
         for size, split in zip(shape, dims)
     )
 

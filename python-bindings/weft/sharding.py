@@ -69,12 +69,13 @@ class NamedSharding:
         return all(axis.size_in(self.mesh) == 1 for axis in axes)
 
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
-        """The shape of a device's part of an array."""
+        """The shape of a device's part of an array. Of a dimension that its axes do not divide,
+        the parts at its end are padded."""
         _raise_if(violations(self.spec, self.mesh, global_shape), self, global_shape)
         return shard_shape(self.spec, self.mesh, global_shape)
 
     def devices_indices_map(self, global_shape: Sequence[int]) -> dict[int, Index]:
-        """The part of an array that each device holds."""
+        """The part of an array that each device holds, without padding."""
         if not isinstance(self.mesh, Mesh):
             raise ValueError(
                 "devices_indices_map needs the devices of a weft.Mesh; this sharding is on "
@@ -102,7 +103,8 @@ class NamedSharding:
                 minor = whole // (axis.pre * axis.size) if axis.size else 1
                 at = at * axis.size_in(self.mesh) + place[axis.name] // minor % axis.size_in(self.mesh)
             whole_dim = math.prod(axis.size_in(self.mesh) for axis in split) == 1
-            slices.append(slice(None) if whole_dim else slice(at * part, (at + 1) * part))
+            ends = (min(size, at * part), min(size, (at + 1) * part))
+            slices.append(slice(None) if whole_dim else slice(*ends))
         return tuple(slices)
 
     def is_equivalent_to(self, other: NamedSharding, ndim: int) -> bool:

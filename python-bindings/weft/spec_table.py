@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from . import tree as trees
-from .errors import count, size_text
-from .legality import nearest, shard_shape, violations
+from .errors import count, listing, size_text
+from .legality import nearest, padding, shard_shape, violations
 from .mesh import AbstractMesh
 from .offenders import as_array
 from .path_groups import group_paths
@@ -50,8 +50,8 @@ class Row:
             return self.bytes
         return math.prod(shard_shape(self.spec, mesh, self.shape)) * self.itemsize
 
-    def why_not_sharded(self, mesh: AbstractMesh, all_bytes: int) -> str:
-        """Why every device holds all of it; empty if it does not."""
+    def remarks(self, mesh: AbstractMesh, all_bytes: int) -> str:
+        """Why every device holds all of it, or what is padded; empty if neither."""
         if self.spec is None:
             return "no spec: left to propagation"
         found = violations(self.spec, mesh, self.shape)
@@ -60,13 +60,23 @@ class Row:
             hint = f"; nearest legal: {legal[0]}" if legal else ""
             return f"ILLEGAL: {found[0].text}{hint}"
         if self.bytes_a_device(mesh) < self.bytes or not self.bytes:
-            return ""
+            return self._padding(mesh)
         axes = [axis for dim in self.spec.dim_axes() for axis in dim]
         if axes:
             return f"{', '.join(repr(str(axis)) for axis in axes)} of the mesh has size 1"
         if any(self.spec.is_open(dim) for dim in range(len(self.spec))):
             return "unconstrained: left to propagation"
         return f"{self.spec} replicates it{self._hint(mesh, all_bytes)}"
+
+    def _padding(self, mesh: AbstractMesh) -> str:
+        """What is padded, and the part of it that a device holds."""
+        sizes = padding(self.spec, mesh, self.shape)
+        parts = [f"dimension {dim} padded to {size}" for dim, size in sizes.items()]
+        if not parts:
+            return ""
+        padded = math.prod(sizes.get(dim, size) for dim, size in enumerate(self.shape))
+        more = 100 * (padded / math.prod(self.shape) - 1)
+        return f"{listing(parts)}: {more:.2g} % more"
 
     def _hint(self, mesh: AbstractMesh, all_bytes: int) -> str:
         """The spec of one axis that would leave a device least, for a large array."""
@@ -88,7 +98,7 @@ class Row:
 
 def show_specs(tree: Any, specs: Any, mesh: AbstractMesh, *, file: TextIO | None = None) -> None:
     """Prints what `specs` give each array of `tree`: array, rule, spec, bytes a device and, for
-    what is not sharded, why. `specs` are `Rules`, or a prefix tree of specs."""
+    what is not sharded, why; for what is padded, how far. `specs` are `Rules`, or a prefix tree of specs."""
     print(specs_text(tree, specs, mesh), file=file or sys.stdout)
 
 
@@ -98,7 +108,7 @@ def specs_text(tree: Any, specs: Any, mesh: AbstractMesh) -> str:
     by_path = {row.path: row for row in rows}
     all_bytes = sum(row.bytes for row in rows)
     origin = "rule" if isinstance(specs, Rules) else "from"
-    table = [("parameter", "shape", "dtype", origin, "spec", "bytes a device", "why not sharded")]
+    table = [("parameter", "shape", "dtype", origin, "spec", "bytes a device", "remarks")]
     for group in group_paths(by_path, lambda path: dataclasses.replace(by_path[path], path="")):
         row = by_path[group.paths[0]]
         times = f" ({len(group.paths)}x)" if len(group.paths) > 1 else ""
@@ -110,7 +120,7 @@ def specs_text(tree: Any, specs: Any, mesh: AbstractMesh) -> str:
                 row.source,
                 "-" if row.spec is None else str(row.spec),
                 size_text(row.bytes_a_device(mesh) * len(group.paths)),
-                row.why_not_sharded(mesh, all_bytes),
+                row.remarks(mesh, all_bytes),
             )
         )
     return "\n".join([*_aligned(table, right={5}), "", *_summary(rows, mesh)])

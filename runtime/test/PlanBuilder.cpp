@@ -75,7 +75,7 @@ plan::TensorTypeT PlanBuilder::type(DType dtype, std::vector<int64_t> global,
     type.dim_axes.push_back(axes(dims[d]));
     for (const plan::AxisRef &ref : type.dim_axes.back()->axes)
       parts *= ref.size();
-    type.local_shape.push_back(global[d] / parts);
+    type.local_shape.push_back((global[d] + parts - 1) / parts);
   }
   if (!unreduced.empty())
     type.unreduced = axes(unreduced);

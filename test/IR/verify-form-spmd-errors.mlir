@@ -43,7 +43,9 @@ weft.mesh @mesh = <["x"=4, "y"=2]>
 func.func @step(
     // expected-error @below {{after partition: argument 0 of @step must have type 'tensor<2xf32>', the part of 'tensor<8xf32>' under #weft.sharding<@mesh, [{"x"}]>, got 'tensor<8xf32>'}}
     %x: tensor<8xf32> {weft.global_type = tensor<8xf32>, weft.sharding = #weft.sharding<@mesh, [{"x"}]>},
-    // expected-error @below {{after partition: argument 1 of @step: the axes of #weft.sharding<@mesh, [{"x"}]> do not divide 'tensor<6xf32>'}}
-    %y: tensor<2xf32> {weft.global_type = tensor<6xf32>, weft.sharding = #weft.sharding<@mesh, [{"x"}]>}) {
+    // Parts of 2 hold 6 elements and 2 of padding.
+    %y: tensor<2xf32> {weft.global_type = tensor<6xf32>, weft.sharding = #weft.sharding<@mesh, [{"x"}]>},
+    // expected-error @below {{after partition: argument 2 of @step must have type 'tensor<2xf32>', the part of 'tensor<6xf32>' under #weft.sharding<@mesh, [{"x"}]>, got 'tensor<1xf32>'}}
+    %z: tensor<1xf32> {weft.global_type = tensor<6xf32>, weft.sharding = #weft.sharding<@mesh, [{"x"}]>}) {
   return
 }

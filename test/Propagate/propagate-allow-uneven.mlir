@@ -1,11 +1,11 @@
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: shard-opt %s --weft-propagate=allow-uneven=true | FileCheck %s --check-prefixes=CHECK,UNEVEN
-// RUN: shard-opt %s --weft-propagate | FileCheck %s --check-prefixes=CHECK,EVEN
+// RUN: shard-opt %s --weft-propagate | FileCheck %s --check-prefixes=CHECK,UNEVEN
+// RUN: shard-opt %s --weft-propagate=allow-uneven=false | FileCheck %s --check-prefixes=CHECK,EVEN
 
-// 6 rows do not divide by 4. Where the user split them all the same, only the
-// part that divides spreads.
+// 6 rows do not divide by 4. Where the user split them all the same, what is
+// computed from them is split alike, or by the part that divides.
 
 weft.mesh @mesh = <["a"=4]>
 // CHECK-LABEL: func.func @uneven

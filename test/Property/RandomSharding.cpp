@@ -55,6 +55,7 @@ Sharding weft::test::randomSharding(Random &random, const Mesh &mesh,
         parts.push_back(part);
   }
   random.shuffle(parts);
+  const bool uneven = random.oneIn(3);
 
   Sharding result;
   result.unreduced.assign(unreduced.begin(), unreduced.end());
@@ -65,9 +66,12 @@ Sharding weft::test::randomSharding(Random &random, const Mesh &mesh,
     const int64_t place =
         random.below(2 * static_cast<int64_t>(shape.size()) + 2) / 2;
     if (place < static_cast<int64_t>(shape.size())) {
-      if (rest[place] % part.size == 0) {
-        appendMerging(result.dims[place].axes, part);
-        rest[place] /= part.size;
+      AxisList &axes = result.dims[place].axes;
+      const bool divides = rest[place] % part.size == 0,
+                 hasElements = numShards(axes) * part.size <= shape[place];
+      if (divides || (hasElements && uneven)) {
+        appendMerging(axes, part);
+        rest[place] = divides ? rest[place] / part.size : 0;
       }
     } else if (random.oneIn(3)) {
       result.replicated.push_back(part);

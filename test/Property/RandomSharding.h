@@ -17,9 +17,10 @@ namespace weft::test {
 /// One to three axes, at most 8 devices.
 sharding::Mesh randomMesh(Random &random);
 
-/// A legal sharding that divides `shape`: each axis, or each of its parts, goes
-/// to a dimension, is named as replicated, or is not mentioned. Dimensions are
-/// open or closed. The axes of `unreduced` are kept for that list.
+/// A legal sharding of `shape`: each axis, or each of its parts, goes to a
+/// dimension that has at least as many elements as shards, is named as
+/// replicated, or is not mentioned. Two in three divide the shape. Dimensions
+/// are open or closed. The axes of `unreduced` are kept for that list.
 sharding::Sharding randomSharding(Random &random, const sharding::Mesh &mesh,
                                   llvm::ArrayRef<int64_t> shape,
                                   llvm::ArrayRef<sharding::AxisRef> unreduced);

@@ -10,6 +10,40 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PadDimensions : Pass<"weft-pad-dimensions", "::mlir::ModuleOp"> {
+  let summary = "Pad dimensions that their axes do not divide";
+  let description = [{
+    **Needs** a sharded graph.
+
+    **Does** give dimensions that some value has in a number of shards that does
+    not divide them elements behind the last one, and makes ops compute with
+    them:
+
+    - Dimensions that ops walk together, in whatever number of shards each is
+      held, get one padded size: the least that all those numbers divide. An op
+      works on the padded size if its result, or an operand, is padded.
+    - Padding holds anything, and zeros in arguments and results. Where it would
+      be added up, `weft.mask_padding` replaces it by what changes nothing: in
+      operands of reductions, of sums of products and of `weft.scatter_add`.
+      Padding known to be zeros is not replaced. Indices of `weft.gather` are
+      limited to the elements, integer divisors in the padding become 1.
+    - What an op cannot walk with padding (a dimension that a reshape joins with
+      others or takes apart, what `weft.concat` and `weft.pad` put together) it
+      gets cut to its elements, and whole; its result is padded again.
+
+    A dimension with fewer elements than shards is an error.
+
+    **Leaves** a sharded graph in which axes divide all dimensions. Arguments and
+    results that were padded have their type as `weft.global_type`.
+
+    **Example** `test/Partition/pad-dimensions.mlir`.
+  }];
+  let dependentDialects = ["::weft::WeftDialect", "::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"masks", "masks", "Masks inserted">
+  ];
+}
+
 def InsertReshards : Pass<"weft-insert-reshards", "::mlir::ModuleOp"> {
   let summary = "Make every op computable on the parts that devices hold";
   let description = [{
@@ -34,7 +68,7 @@ def InsertReshards : Pass<"weft-insert-reshards", "::mlir::ModuleOp"> {
       converted where it is needed; reductions stay in the wide type.
 
     Dimensions that their axes do not divide are errors, all of them reported
-    at once.
+    at once; `--weft-pad-dimensions` leaves none.
 
     **Leaves** a sharded graph in which every op has the operands it needs and
     every result is marked with the sharding in which the op leaves it. No

@@ -60,9 +60,21 @@ struct EntryReport {
   uint64_t activationBytes = 0, livenessBytes = 0;
 };
 
+/// A dimension of an input, output or state that its shards do not divide.
+struct PaddingRecord {
+  std::string name;
+  int64_t dim = 0, size = 0, shards = 1;
+  /// Elements of the dimension in each shard.
+  int64_t localSize = 0;
+  /// What the padding takes on all ranks that hold one copy of the tensor.
+  uint64_t bytes = 0;
+};
+
 /// Sizes are those of one rank.
 struct PlanReport {
   std::vector<EntryReport> entries;
+  /// Each name once.
+  std::vector<PaddingRecord> padding;
   uint64_t stateBytes = 0, constantBytes = 0, arenaBytes = 0;
 };
 
@@ -70,6 +82,9 @@ PlanReport makePlanReport(const plan::Plan &plan);
 
 /// `bytes` are those of a plan that writePlan has made.
 PlanReport makePlanReport(std::string_view bytes);
+
+/// What inputs, outputs and states are padded.
+std::vector<PaddingRecord> findPadding(const plan::Plan &plan);
 
 /// The tables that shard-compile prints.
 std::string printPlanReport(const PlanReport &report);

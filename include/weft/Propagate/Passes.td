@@ -64,7 +64,7 @@ def Propagate : Pass<"weft-propagate", "::mlir::ModuleOp"> {
                         "Each round runs basic, then aggressive"))}]>,
     Option<"conservative", "conservative", "bool", "false",
            "Spread full axes only, never sub-axes.">,
-    Option<"allowUneven", "allow-uneven", "bool", "false",
+    Option<"allowUneven", "allow-uneven", "bool", "true",
            "Let axes spread to dimensions that they do not divide.">,
     Option<"explain", "explain", "bool", "false",
            "Report as a remark, for each axis of each value, the annotation it "

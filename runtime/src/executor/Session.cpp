@@ -242,7 +242,8 @@ Status Session::setInputShards(std::string_view entry, std::string_view name,
         *destination.type, *destination.type->local_shape(), parts[r],
         fmt::format("the part of rank {} of {}", r, destination.what)));
   for (int64_t r = 0; r < ranks; ++r)
-    std::copy_n(parts[r].data, parts[r].bytes(), destination.memory[r]);
+    copyShard(*destination.type, impl->core->mesh(), r, parts[r].data,
+              destination.memory[r]);
   destination.isSet = true;
   return {};
 }

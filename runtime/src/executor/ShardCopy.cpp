@@ -10,6 +10,7 @@
 #include "comm/Reduce.h"
 #include "plan/Text.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -21,7 +22,11 @@ struct Box {
   std::vector<int64_t> whole;
   std::vector<int64_t> start;
   std::vector<int64_t> part;
+  /// Elements of the whole in the part; behind them it is padded.
+  std::vector<int64_t> held;
   size_t elementBytes = 0;
+
+  bool isPadded() const { return held != part; }
 };
 
 } // namespace
@@ -35,8 +40,17 @@ static Box boxOf(const plan::TensorType &type, const Mesh &mesh, int64_t rank) {
     box.part.push_back(part);
     box.start.push_back(part *
                         mesh.position(rank, axesOf(type.dim_axes()->Get(d))));
+    box.held.push_back(
+        std::clamp<int64_t>(box.whole[d] - box.start[d], 0, part));
   }
   return box;
+}
+
+static size_t partBytes(const Box &box) {
+  size_t bytes = box.elementBytes;
+  for (int64_t extent : box.part)
+    bytes *= extent;
+  return bytes;
 }
 
 /// Calls `copy(byte offset in the whole, byte offset in the part, bytes)` for
@@ -48,24 +62,26 @@ template <typename Copy> static void forEachRun(const Box &box, Copy &&copy) {
   size_t run = box.elementBytes;
   while (inner > 0) {
     --inner;
-    run *= box.part[inner];
+    run *= box.held[inner];
     if (box.part[inner] != box.whole[inner])
       break;
   }
   size_t runs = 1;
   for (size_t d = 0; d < inner; ++d)
-    runs *= box.part[d];
+    runs *= box.held[d];
   if (run == 0)
     return;
   std::vector<int64_t> index(inner, 0);
   for (size_t r = 0; r < runs; ++r) {
-    size_t offset = 0;
-    for (size_t d = 0; d < rank; ++d)
-      offset =
-          offset * box.whole[d] + box.start[d] + (d < inner ? index[d] : 0);
-    copy(offset * box.elementBytes, r * run, run);
+    size_t inWhole = 0, inPart = 0;
+    for (size_t d = 0; d < rank; ++d) {
+      const int64_t place = d < inner ? index[d] : 0;
+      inWhole = inWhole * box.whole[d] + box.start[d] + place;
+      inPart = inPart * box.part[d] + place;
+    }
+    copy(inWhole * box.elementBytes, inPart * box.elementBytes, run);
     for (size_t d = inner; d-- > 0;) {
-      if (++index[d] < box.part[d])
+      if (++index[d] < box.held[d])
         break;
       index[d] = 0;
     }
@@ -77,13 +93,26 @@ void extractShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
   // A maximum or minimum may take the value any number of times, a sum once.
   const bool holdsTerm = type.unreduced_kind() != plan::Reduction::Sum ||
                          mesh.position(rank, axesOf(type.unreduced())) == 0;
-  forEachRun(boxOf(type, mesh, rank),
-             [&](size_t from, size_t to, size_t bytes) {
-               if (holdsTerm)
-                 std::memcpy(part + to, whole + from, bytes);
-               else
-                 std::memset(part + to, 0, bytes);
-             });
+  const Box box = boxOf(type, mesh, rank);
+  if (box.isPadded() || !holdsTerm)
+    std::memset(part, 0, partBytes(box));
+  if (holdsTerm)
+    forEachRun(box, [&](size_t from, size_t to, size_t bytes) {
+      std::memcpy(part + to, whole + from, bytes);
+    });
+}
+
+void copyShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
+               const std::byte *from, std::byte *to) {
+  const Box box = boxOf(type, mesh, rank);
+  if (!box.isPadded()) {
+    std::memcpy(to, from, partBytes(box));
+    return;
+  }
+  std::memset(to, 0, partBytes(box));
+  forEachRun(box, [&](size_t, size_t place, size_t bytes) {
+    std::memcpy(to + place, from + place, bytes);
+  });
 }
 
 static void insertShard(const plan::TensorType &type, const Mesh &mesh,

@@ -8,7 +8,8 @@
 // Moves the part of one rank between the whole tensor and the rank's memory,
 // and puts a whole tensor together from the parts of all ranks.
 //
-// Example: f32[4x8], dim 1 split over "model"=2: rank 1 holds [0:4, 4:8].
+// Example: f32[4x8], dim 1 split over "model"=2: rank 1 holds [0:4, 4:8]. Of
+// f32[7x8], dim 0 split over "model"=2, it holds [4:7, 0:8] and a row of zeros.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,11 +25,16 @@
 
 namespace weft::runtime {
 
-/// Copies the part of `rank` out of the whole tensor into `part`. Where ranks
+/// Copies the part of `rank` out of the whole tensor into `part`, with zeros
+/// where it is padded. Where ranks
 /// hold terms of a sum, the first takes the value and the others take zero;
 /// where they hold terms of a maximum or minimum, all take the value.
 void extractShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
                   const std::byte *whole, std::byte *part);
+
+/// Copies the part of `rank`, with zeros where it is padded.
+void copyShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
+               const std::byte *from, std::byte *to);
 
 /// Puts the whole tensor together. `partOf` gives the memory of a rank's part.
 /// Where ranks hold copies, that of the first rank is taken; where they hold

@@ -49,6 +49,17 @@ static Status verifyMesh(const plan::Plan &plan) {
   return {};
 }
 
+/// Whether parts of size `local` hold `global` elements and less padding than
+/// there are ranks; a single part holds none.
+static bool isPartOf(int64_t local, int64_t global, int64_t parts,
+                     int64_t ranks) {
+  // First without a product, which might not fit.
+  if (local < global / parts || local > global / parts + ranks)
+    return false;
+  const int64_t padding = local * parts - global;
+  return padding >= 0 && padding < (parts == 1 ? 1 : ranks);
+}
+
 Status verifyType(const Mesh &mesh, const plan::TensorType &type) {
   const DType dtype = dtypeOf(type.dtype());
   if (!isValid(dtype))
@@ -70,7 +81,7 @@ Status verifyType(const Mesh &mesh, const plan::TensorType &type) {
   WEFT_RETURN_IF_ERROR(mesh.checkAxes(all, "sharding"));
   for (uint32_t d = 0; d < global.size(); ++d) {
     const int64_t parts = groupSize(axesOf(dims.Get(d)));
-    if (global.Get(d) % parts != 0 || local.Get(d) != global.Get(d) / parts)
+    if (!isPartOf(local.Get(d), global.Get(d), parts, mesh.ranks()))
       return invalidArgument(fmt::format(
           "dimension {}: local size {} is not global size {} / {} parts", d,
           local.Get(d), global.Get(d), parts));

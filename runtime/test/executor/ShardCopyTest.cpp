@@ -67,16 +67,50 @@ TEST(ShardCopy, AssembleInvertsExtract) {
       {{"b", "a"}, {}, {}},
       {{"b:(2)2"}, {"b:(1)2"}, {"a"}},
       {{}, {"b", "a"}, {}}};
-  for (const auto &dims : shardings)
-    for (DType dtype : {DType::F32, DType::BF16, DType::I64, DType::Pred}) {
-      PlanBuilder builder({{"a", 2}, {"b", 4}});
-      const Sharded sharded(builder, builder.type(dtype, {8, 8, 8}, dims));
-      Array whole(dtype, {8, 8, 8});
-      std::mt19937 random(5);
-      for (std::byte &byte : whole.data)
-        byte = static_cast<std::byte>(random());
-      EXPECT_EQ(sharded.assemble(sharded.extract(whole)).data, whole.data);
-    }
+  // The sizes of the second divide by no axis.
+  for (const std::vector<int64_t> &shape :
+       {std::vector<int64_t>{8, 8, 8}, {5, 7, 3}})
+    for (const auto &dims : shardings)
+      for (DType dtype : {DType::F32, DType::BF16, DType::I64, DType::Pred}) {
+        PlanBuilder builder({{"a", 2}, {"b", 4}});
+        const Sharded sharded(builder, builder.type(dtype, shape, dims));
+        Array whole(dtype, shape);
+        std::mt19937 random(5);
+        for (std::byte &byte : whole.data)
+          byte = static_cast<std::byte>(random());
+        EXPECT_EQ(sharded.assemble(sharded.extract(whole)).data, whole.data);
+      }
+}
+
+/// 5 rows over 4 ranks are 2, 2, 1 and none; 3 columns over 2 are 2 and 1.
+TEST(ShardCopy, PaddingIsZero) {
+  PlanBuilder builder({{"a", 4}, {"b", 2}});
+  const Sharded sharded(builder,
+                        builder.type(DType::F32, {5, 3}, {{"a"}, {"b"}}));
+  Array whole = countingArray({5, 3});
+  for (float &value : whole.as<float>())
+    ++value;
+  const auto parts = sharded.extract(whole);
+  const auto valuesOf = [&](int64_t rank) {
+    const auto *part = reinterpret_cast<const float *>(parts[rank].data());
+    return std::vector<float>(part, part + 4);
+  };
+  EXPECT_THAT(valuesOf(0), ElementsAre(1, 2, 4, 5));
+  EXPECT_THAT(valuesOf(1), ElementsAre(3, 0, 6, 0));
+  EXPECT_THAT(valuesOf(4), ElementsAre(13, 14, 0, 0));
+  EXPECT_THAT(valuesOf(5), ElementsAre(15, 0, 0, 0));
+  EXPECT_THAT(valuesOf(7), ElementsAre(0, 0, 0, 0));
+  EXPECT_EQ(sharded.assemble(parts).data, whole.data);
+}
+
+TEST(ShardCopy, PaddingOfPartsIsNotTaken) {
+  PlanBuilder builder({{"a", 2}});
+  const Sharded sharded(builder, builder.type(DType::F32, {3, 2}, {{"a"}}));
+  const Array part = countingArray({2, 2});
+  std::vector<float> copy(4);
+  copyShard(sharded.type(), *sharded.mesh, 1, part.data.data(),
+            reinterpret_cast<std::byte *>(copy.data()));
+  EXPECT_THAT(copy, ElementsAre(0, 1, 0, 0));
 }
 
 TEST(ShardCopy, Scalar) {

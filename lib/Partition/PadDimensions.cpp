@@ -1,0 +1,365 @@
+//===- PadDimensions.cpp - Make axes divide dimensions --------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One pass over each function in program order. What lies behind the last
+// element of a padded dimension is anything; only what the program takes and
+// returns has zeros there. So most ops need nothing but a larger type, and
+// padding is masked where it would be added up.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DivisibilityCheck.h"
+#include "NeutralElement.h"
+#include "PaddedDims.h"
+#include "PaddedValues.h"
+
+#include "weft/IR/ValueSharding.h"
+#include "weft/Partition/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+namespace weft {
+#define GEN_PASS_DEF_PADDIMENSIONS
+#include "weft/Partition/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+using llvm::SmallBitVector;
+using sharding::FactorKind;
+using sharding::Reduction;
+using sharding::Shape;
+using sharding::ShardingRule;
+using sharding::TensorFactors;
+
+namespace {
+
+class FunctionPadder {
+public:
+  FunctionPadder(func::FuncOp function, const PaddedDims &dims,
+                 const sharding::Mesh &mesh)
+      : function(function), dims(dims), values(mesh) {}
+
+  void run();
+  int64_t getNumMasks() const { return values.numMasks; }
+
+private:
+  void padArgument(BlockArgument argument);
+  void padOp(Operation *op);
+  void padResults(func::ReturnOp op);
+  void annotate();
+
+  /// Factors along which the op is computed with padding.
+  SmallBitVector findWorking(Operation *op, const ShardingRule &rule,
+                             ArrayRef<PaddedFactor> factors);
+  void maskOperands(Operation *op, const ShardingRule &rule,
+                    const SmallBitVector &working);
+  void resize(Operation *op, const ShardingRule &rule,
+              ArrayRef<PaddedFactor> factors, const SmallBitVector &working);
+  void clampIndices(GatherOp op);
+  void maskDivisor(Operation *op);
+  SmallBitVector findZeros(Operation *op, const ShardingRule &rule);
+
+  func::FuncOp function;
+  const PaddedDims &dims;
+  PaddedValues values;
+};
+
+} // namespace
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// The shape of a tensor of which the dimensions of some factors are padded.
+static Shape shapeWith(RankedTensorType trueType, const TensorFactors &tensor,
+                       ArrayRef<PaddedFactor> factors,
+                       const SmallBitVector &working) {
+  Shape shape(trueType.getShape());
+  for (auto [size, list] : llvm::zip_equal(shape, tensor))
+    if (list.size() == 1 && working.test(list.front()))
+      size = factors[list.front()].paddedSize;
+  return shape;
+}
+
+static TypedAttr zeroOf(Value value) {
+  return neutralElement(typeOf(value).getElementType(), Reduction::Sum);
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+SmallBitVector FunctionPadder::findWorking(Operation *op,
+                                           const ShardingRule &rule,
+                                           ArrayRef<PaddedFactor> factors) {
+  SmallBitVector working(factors.size());
+  for (auto [number, factor] : llvm::enumerate(factors))
+    if (factor.isSplitInResult && factor.paddedSize != factor.size)
+      working.set(number);
+  for (auto [operand, tensor] :
+       llvm::zip_equal(op->getOperands(), rule.operands))
+    for (auto [dim, list] : llvm::enumerate(tensor))
+      if (list.size() == 1 && values.isPadded(operand, dim) &&
+          factors[list.front()].paddedSize != factors[list.front()].size)
+        working.set(list.front());
+  return working;
+}
+
+/// What an op combines along a padded dimension must be neutral behind the last
+/// element.
+void FunctionPadder::maskOperands(Operation *op, const ShardingRule &rule,
+                                  const SmallBitVector &working) {
+  if (!isa<DotGeneralOp, ReduceOp, ScatterAddOp>(op))
+    return;
+  Reduction kind = Reduction::Sum;
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    kind = reduce.getKind();
+  for (auto [use, tensor] :
+       llvm::zip_equal(op->getOpOperands(), rule.operands)) {
+    if (isa<ScatterAddOp>(op) && use.getOperandNumber() != 0)
+      continue; // what is added is zero, wherever
+    for (auto [dim, list] : llvm::enumerate(tensor))
+      if (list.size() == 1 && working.test(list.front()) &&
+          rule.factors[list.front()].kind == FactorKind::Reduction)
+        use.set(values.masked(
+            op, use.get(), dim,
+            neutralElement(typeOf(use.get()).getElementType(), kind)));
+  }
+}
+
+/// An index behind the last element takes the last element, not padding.
+void FunctionPadder::clampIndices(GatherOp op) {
+  Value table = op.getOperand(), indices = op.getIndices();
+  if (!values.isPadded(table, op.getDim()))
+    return;
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  int64_t last = values.trueType(table).getDimSize(op.getDim()) - 1;
+  RankedTensorType type = typeOf(indices);
+  ShardingAttr sharding = getSharding(indices);
+  Value limit = arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(type, Attribute(builder.getIntegerAttr(
+                                       type.getElementType(), last))));
+  Value clamped = arith::MinSIOp::create(builder, loc, indices, limit);
+  if (sharding) {
+    setSharding(limit, sharding);
+    setSharding(clamped, sharding);
+  }
+  op.getIndicesMutable().assign(clamped);
+}
+
+/// An integer division by padding might be one by zero, which traps.
+void FunctionPadder::maskDivisor(Operation *op) {
+  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+           arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op) ||
+      isa_and_nonnull<arith::ConstantOp>(op->getOperand(1).getDefiningOp()))
+    return;
+  for (int64_t dim = 0; dim < typeOf(op->getOperand(1)).getRank(); ++dim) {
+    Value divisor = op->getOperand(1);
+    op->setOperand(1, values.masked(op, divisor, dim,
+                                    IntegerAttr::get(
+                                        typeOf(divisor).getElementType(), 1)));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+/// Ops that make zeros of zeros.
+static bool keepsZeros(Operation *op) {
+  return isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, arith::AddIOp,
+             arith::SubIOp, arith::MulIOp, arith::ExtFOp, arith::TruncFOp,
+             arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp,
+             arith::UIToFPOp, arith::MaximumFOp, arith::MinimumFOp,
+             arith::MaxSIOp, arith::MinSIOp, arith::SelectOp, math::AbsFOp,
+             math::SqrtOp, math::TanhOp, TransposeOp, ReshapeOp, BroadcastOp,
+             ReduceOp, SliceOp, ConstraintOp, ReshardOp, BarrierOp>(op);
+}
+
+/// Dimensions of the result whose padding is zeros since that of all operands
+/// is.
+SmallBitVector FunctionPadder::findZeros(Operation *op,
+                                         const ShardingRule &rule) {
+  const TensorFactors &result = rule.results.front();
+  SmallBitVector zeros(result.size());
+  if (!keepsZeros(op))
+    return zeros;
+  for (auto [place, wanted] : llvm::enumerate(result)) {
+    bool any = false, all = true;
+    for (auto [operand, tensor] :
+         llvm::zip_equal(op->getOperands(), rule.operands)) {
+      if (isa<arith::SelectOp>(op) && operand == op->getOperand(0))
+        continue;
+      for (auto [dim, list] : llvm::enumerate(tensor))
+        if (list == wanted) {
+          any = true;
+          all &= values.isZero(operand, dim);
+        }
+    }
+    if (any && all)
+      zeros.set(place);
+  }
+  return zeros;
+}
+
+/// Sizes that an op states beside its types.
+static void resizeAttributes(Operation *op, RankedTensorType trueOperand,
+                             RankedTensorType trueResult,
+                             RankedTensorType result) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
+      constant.setValueAttr(splat.resizeSplat(result));
+    return;
+  }
+  auto slice = dyn_cast<SliceOp>(op);
+  if (!slice)
+    return;
+  SmallVector<int64_t> limits(slice.getLimits());
+  for (auto [dim, limit] : llvm::enumerate(limits))
+    if (trueOperand.getDimSize(dim) == trueResult.getDimSize(dim))
+      limit = result.getDimSize(dim);
+  slice.setLimits(limits);
+}
+
+/// Gives the results the shapes in which they are made; where they are wanted
+/// with padding that the op cannot make, it is put behind them.
+void FunctionPadder::resize(Operation *op, const ShardingRule &rule,
+                            ArrayRef<PaddedFactor> factors,
+                            const SmallBitVector &working) {
+  for (auto [result, tensor] :
+       llvm::zip_equal(op->getResults(), rule.results)) {
+    ShardingAttr sharding = getSharding(result);
+    RankedTensorType trueType = typeOf(result);
+    Shape wanted = dims.paddedShape(result, sharding);
+    Shape made = shapeWith(trueType, tensor, factors, working);
+    if (ArrayRef<int64_t>(made) != trueType.getShape()) {
+      values.pad(result, made);
+      resizeAttributes(op,
+                       op->getNumOperands() != 0
+                           ? values.trueType(op->getOperand(0))
+                           : RankedTensorType(),
+                       trueType, typeOf(result));
+      values.setZero(result, findZeros(op, rule));
+    }
+    for (auto [size, have] : llvm::zip_equal(wanted, made))
+      size = std::max(size, have);
+    if (wanted == made)
+      continue;
+    setSharding(result, values.withoutAxes(sharding, typeOf(result), wanted));
+    Value padded = values.inShape(op->getNextNode(), result, wanted);
+    setSharding(padded, sharding);
+    result.replaceAllUsesExcept(padded, padded.getDefiningOp());
+  }
+}
+
+void FunctionPadder::padOp(Operation *op) {
+  const ShardingRule *rule = dims.ruleOf(op);
+  if (!rule)
+    return; // reported by whoever has to partition it
+  SmallVector<PaddedFactor, 4> factors = dims.factorsOf(op);
+  SmallBitVector working = findWorking(op, *rule, factors);
+  for (auto [use, tensor] : llvm::zip_equal(op->getOpOperands(), rule->operands))
+    use.set(values.inShape(
+        op, use.get(),
+        shapeWith(values.trueType(use.get()), tensor, factors, working)));
+  maskOperands(op, *rule, working);
+  if (auto gather = dyn_cast<GatherOp>(op))
+    clampIndices(gather);
+  maskDivisor(op);
+  resize(op, *rule, factors, working);
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+void FunctionPadder::padArgument(BlockArgument argument) {
+  Shape shape = dims.paddedShape(argument, getSharding(argument));
+  if (ArrayRef<int64_t>(shape) == typeOf(argument).getShape())
+    return;
+  values.pad(argument, shape);
+  values.setZero(argument, SmallBitVector(shape.size(), true));
+}
+
+/// What comes back as an argument of the next call has zeros behind the last
+/// element.
+void FunctionPadder::padResults(func::ReturnOp op) {
+  for (OpOperand &use : op->getOpOperands()) {
+    Value value = values.inShape(
+        op, use.get(),
+        dims.paddedResultShape(function, use.getOperandNumber()));
+    for (int64_t dim = 0; dim < typeOf(value).getRank(); ++dim)
+      value = values.masked(op, value, dim, zeroOf(value));
+    use.set(value);
+  }
+}
+
+/// Keeps the types that users know, and gives the function its new ones.
+void FunctionPadder::annotate() {
+  Block &block = function.getBody().front();
+  auto withGlobalType = [&](DictionaryAttr attrs, Value value) {
+    NamedAttrList list(attrs);
+    if (values.trueType(value) != value.getType())
+      list.set(WeftDialect::kGlobalTypeAttrName,
+               TypeAttr::get(values.trueType(value)));
+    return list.getDictionary(function.getContext());
+  };
+  SmallVector<DictionaryAttr> arguments, results;
+  for (BlockArgument argument : block.getArguments())
+    arguments.push_back(withGlobalType(
+        function.getArgAttrDict(argument.getArgNumber()), argument));
+  Operation *ret = block.getTerminator();
+  for (auto [index, value] : llvm::enumerate(ret->getOperands()))
+    results.push_back(withGlobalType(function.getResultAttrDict(index), value));
+  function.setType(FunctionType::get(function.getContext(),
+                                     block.getArgumentTypes(),
+                                     ret->getOperandTypes()));
+  function.setAllArgAttrs(arguments);
+  function.setAllResultAttrs(results);
+}
+
+void FunctionPadder::run() {
+  Block &block = function.getBody().front();
+  for (BlockArgument argument : block.getArguments())
+    padArgument(argument);
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
+    padOp(&op);
+  padResults(cast<func::ReturnOp>(block.getTerminator()));
+  annotate();
+}
+
+namespace {
+
+struct PadDimensions : weft::impl::PadDimensionsBase<PadDimensions> {
+  using PadDimensionsBase::PadDimensionsBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    MeshOp meshOp = findMesh(module);
+    if (!meshOp)
+      return;
+    sharding::Mesh mesh = meshOp.getMesh().toMesh();
+    if (failed(checkEveryShardHasElements(module, mesh)))
+      return signalPassFailure();
+    PaddedDims dims(module, mesh);
+    if (!dims.any())
+      return;
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (function.isExternal() || !function.getBody().hasOneBlock())
+        continue;
+      FunctionPadder padder(function, dims, mesh);
+      padder.run();
+      masks += padder.getNumMasks();
+    }
+  }
+};
+
+} // namespace
