@@ -69,7 +69,8 @@ static void verifyLocalType(Location loc, const Twine &what, Type local,
     least.push_back(sharding::paddedSize(size, shards) / shards);
   }
   check.error(loc) << what << " must have type " << global.clone(least)
-                   << ", the part of " << global << " under " << attr << ", got " << local;
+                   << ", the part of " << global << " under " << attr
+                   << ", got " << local;
 }
 
 void weft::checkLocalTypes(ModuleOp module, FormCheck &check) {

@@ -105,8 +105,8 @@ Value weft::localizeMask(MaskPaddingOp op, RankedTensorType local,
     left = arith::SubIOp::create(
         builder, loc, left,
         createOffset(builder, loc, integer, held, axes, context));
-  Value limit = BroadcastOp::create(builder, loc, counterType, left,
-                                    ArrayRef<int64_t>());
+  Value limit =
+      BroadcastOp::create(builder, loc, counterType, left, ArrayRef<int64_t>());
   Value place = IotaOp::create(builder, loc, counterType, op.getDim());
   Value isElement = arith::CmpIOp::create(
       builder, loc, arith::CmpIPredicate::slt, place, limit);

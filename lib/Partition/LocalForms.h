@@ -41,8 +41,8 @@ mlir::Value localizeIota(IotaOp op, mlir::RankedTensorType local,
                          llvm::ArrayRef<sharding::AxisRef> axes,
                          const MeshContext &context);
 
-/// Replaces a mask of a dimension split over `axes` by a comparison of the places
-/// that the device holds. Returns what replaces it; the op is erased.
+/// Replaces a mask of a dimension split over `axes` by a comparison of the
+/// places that the device holds. Returns what replaces it; the op is erased.
 mlir::Value localizeMask(MaskPaddingOp op, mlir::RankedTensorType local,
                          llvm::ArrayRef<sharding::AxisRef> axes,
                          const MeshContext &context);

@@ -63,7 +63,8 @@ private:
               ArrayRef<PaddedFactor> factors, const SmallBitVector &working);
   void clampIndices(GatherOp op);
   void maskDivisor(Operation *op);
-  SmallBitVector findZeros(Operation *op, const ShardingRule &rule);
+  SmallBitVector findZeros(Operation *op, const ShardingRule &rule,
+                           const TensorFactors &result);
 
   func::FuncOp function;
   const PaddedDims &dims;
@@ -184,11 +185,10 @@ static bool keepsZeros(Operation *op) {
              ReduceOp, SliceOp, ConstraintOp, ReshardOp, BarrierOp>(op);
 }
 
-/// Dimensions of the result whose padding is zeros since that of all operands
-/// is.
+/// Dimensions of a result whose padding is zeros since that of all operands is.
 SmallBitVector FunctionPadder::findZeros(Operation *op,
-                                         const ShardingRule &rule) {
-  const TensorFactors &result = rule.results.front();
+                                         const ShardingRule &rule,
+                                         const TensorFactors &result) {
   SmallBitVector zeros(result.size());
   if (!keepsZeros(op))
     return zeros;
@@ -247,7 +247,7 @@ void FunctionPadder::resize(Operation *op, const ShardingRule &rule,
                            ? values.trueType(op->getOperand(0))
                            : RankedTensorType(),
                        trueType, typeOf(result));
-      values.setZero(result, findZeros(op, rule));
+      values.setZero(result, findZeros(op, rule, tensor));
     }
     for (auto [size, have] : llvm::zip_equal(wanted, made))
       size = std::max(size, have);
@@ -266,7 +266,8 @@ void FunctionPadder::padOp(Operation *op) {
     return; // reported by whoever has to partition it
   SmallVector<PaddedFactor, 4> factors = dims.factorsOf(op);
   SmallBitVector working = findWorking(op, *rule, factors);
-  for (auto [use, tensor] : llvm::zip_equal(op->getOpOperands(), rule->operands))
+  for (auto [use, tensor] :
+       llvm::zip_equal(op->getOpOperands(), rule->operands))
     use.set(values.inShape(
         op, use.get(),
         shapeWith(values.trueType(use.get()), tensor, factors, working)));
@@ -319,9 +320,8 @@ void FunctionPadder::annotate() {
   Operation *ret = block.getTerminator();
   for (auto [index, value] : llvm::enumerate(ret->getOperands()))
     results.push_back(withGlobalType(function.getResultAttrDict(index), value));
-  function.setType(FunctionType::get(function.getContext(),
-                                     block.getArgumentTypes(),
-                                     ret->getOperandTypes()));
+  function.setType(FunctionType::get(
+      function.getContext(), block.getArgumentTypes(), ret->getOperandTypes()));
   function.setAllArgAttrs(arguments);
   function.setAllResultAttrs(results);
 }

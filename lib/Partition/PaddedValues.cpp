@@ -66,13 +66,14 @@ ShardingAttr PaddedValues::withoutAxes(ShardingAttr attr, RankedTensorType type,
 Value PaddedValues::cut(OpBuilder &builder, Value value,
                         ArrayRef<int64_t> shape) {
   RankedTensorType type = typeOf(value);
-  SmallVector<int64_t> starts(shape.size(), 0), strides(shape.size(), 1), limits;
+  SmallVector<int64_t> starts(shape.size(), 0), strides(shape.size(), 1),
+      limits;
   for (auto [size, held] : llvm::zip_equal(shape, type.getShape()))
     limits.push_back(std::min(size, held));
   if (ArrayRef(limits) == type.getShape())
     return value;
-  Value result = SliceOp::create(builder, value.getLoc(), value, starts, limits,
-                                 strides);
+  Value result =
+      SliceOp::create(builder, value.getLoc(), value, starts, limits, strides);
   if (ShardingAttr sharding = getSharding(value))
     setSharding(result, withoutAxes(sharding, type, limits));
   return result;
@@ -146,8 +147,8 @@ Value PaddedValues::inShape(Operation *user, Value value,
 
 Value PaddedValues::masked(Operation *user, Value value, int64_t dim,
                            TypedAttr padding) {
-  bool isZeroWanted =
-      matchPattern(padding, m_AnyZeroFloat()) || matchPattern(padding, m_Zero());
+  bool isZeroWanted = matchPattern(padding, m_AnyZeroFloat()) ||
+                      matchPattern(padding, m_Zero());
   if (!isPadded(value, dim) || (isZeroWanted && isZero(value, dim)))
     return value;
   Value &made = maskedValues[{value, dim, padding}];

@@ -126,7 +126,7 @@ def table(tree, specs, mesh=MESH):
 def test_the_table_of_rules():
     assert table(model(), weft.rules(RULES)) == (
         "parameter                    shape       dtype    rule                     spec             "
-        "   bytes a device  remarks\n"
+        "   bytes a device  why not sharded\n"
         "blocks/{0..1}/attn/wo (2x)   [64, 64]    float32  2 blocks/.*/attn/wo      P('model', "
         "'data')        4.00 KiB\n"
         "blocks/{0..1}/attn/wq (2x)   [64, 64]    float32  1 blocks/.*/attn/w[qkv]  P('data', "

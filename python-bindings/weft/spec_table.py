@@ -108,7 +108,7 @@ def specs_text(tree: Any, specs: Any, mesh: AbstractMesh) -> str:
     by_path = {row.path: row for row in rows}
     all_bytes = sum(row.bytes for row in rows)
     origin = "rule" if isinstance(specs, Rules) else "from"
-    table = [("parameter", "shape", "dtype", origin, "spec", "bytes a device", "remarks")]
+    table = [("parameter", "shape", "dtype", origin, "spec", "bytes a device", "why not sharded")]
     for group in group_paths(by_path, lambda path: dataclasses.replace(by_path[path], path="")):
         row = by_path[group.paths[0]]
         times = f" ({len(group.paths)}x)" if len(group.paths) > 1 else ""

@@ -67,7 +67,7 @@ Sharding weft::test::randomSharding(Random &random, const Mesh &mesh,
         random.below(2 * static_cast<int64_t>(shape.size()) + 2) / 2;
     if (place < static_cast<int64_t>(shape.size())) {
       AxisList &axes = result.dims[place].axes;
-      const bool divides = rest[place] % part.size == 0,
+      const bool divides = rest[place] > 0 && rest[place] % part.size == 0,
                  hasElements = numShards(axes) * part.size <= shape[place];
       if (divides || (hasElements && uneven)) {
         appendMerging(axes, part);

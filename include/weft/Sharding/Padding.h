@@ -27,9 +27,9 @@ namespace weft::sharding {
 /// The least multiple of `shards` that is not less than `size`.
 int64_t paddedSize(int64_t size, int64_t shards);
 
-/// Whether `local` is the shape of a part of `global`. A dimension that is split
-/// may be padded by fewer elements than the mesh has devices: numbers of shards
-/// divide the number of devices.
+/// Whether `local` is the shape of a part of `global`. A dimension that is
+/// split may be padded by fewer elements than the mesh has devices: numbers of
+/// shards divide the number of devices.
 bool isLocalShape(const Mesh &mesh, llvm::ArrayRef<int64_t> local,
                   llvm::ArrayRef<int64_t> global, const Sharding &sharding);
 

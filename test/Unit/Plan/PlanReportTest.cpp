@@ -118,6 +118,39 @@ TEST_F(PlanReportTest, AlikeCollectivesAreCounted) {
                 "\n"));
 }
 
+TEST_F(PlanReportTest, PaddingIsListedOnceForEachName) {
+  auto bind = [&](std::string name, std::vector<int64_t> global,
+                  std::vector<int64_t> local, plan::DType dtype) {
+    auto binding = std::make_unique<plan::BindingT>();
+    binding->name = name;
+    binding->type = std::make_unique<plan::TensorTypeT>();
+    binding->type->dtype = dtype;
+    binding->type->global_shape = global;
+    binding->type->local_shape = local;
+    // Dimension 0 over "model", dimension 1 over "data".
+    for (plan::AxisRef ref : {plan::AxisRef(1, 1, 8), plan::AxisRef(0, 1, 2)}) {
+      binding->type->dim_axes.push_back(std::make_unique<plan::AxisListT>());
+      binding->type->dim_axes.back()->axes = {ref};
+    }
+    return binding;
+  };
+  entry().inputs.push_back(bind("even", {16, 4}, {2, 2}, plan::DType::F32));
+  entry().inputs.push_back(bind("w", {50257, 4}, {6283, 2}, plan::DType::F32));
+  entry().outputs.push_back(bind("w", {50257, 4}, {6283, 2}, plan::DType::F32));
+  entry().outputs.push_back(bind("y", {8, 3}, {1, 2}, plan::DType::BF16));
+  PlanReport report = this->report();
+  ASSERT_EQ(report.padding.size(), 2u);
+  EXPECT_EQ(report.padding[0].bytes, 7u * 4 * 4);
+  EXPECT_THAT(
+      printPlanReport(report),
+      HasSubstr("padded dimensions\n"
+                "  w: dim 0 of size 50257 over 8 shards of 6283, padded "
+                "by 7 (0.014 %), 112 B in all\n"
+                "  y: dim 1 of size 3 over 2 shards of 2, padded by 1 "
+                "(33 %), 16 B in all\n"
+                "memory of a rank\n"));
+}
+
 TEST_F(PlanReportTest, WorkAndMemory) {
   plan::InstructionT &gemm = add(plan::GemmT());
   gemm.flops = 1000;
