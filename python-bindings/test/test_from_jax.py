@@ -357,6 +357,19 @@ def test_rules_in_prefix_trees():
         compiled(mesh=MESH, in_shardings=(weft.rules([("w1", weft.P())]), None))
 
 
+def test_what_does_not_divide_is_padded():
+    w, x = np.arange(15, dtype=np.float32).reshape(5, 3), np.ones((3,), np.float32)
+    program = weft.from_jax(
+        lambda w, x: (w * 2, w @ x), w, x,
+        mesh=MESH, in_shardings=(JaxP("data"), None), out_shardings=(weft.P("data"), None),
+    ).compile()
+    assert program.input_shardings["w"].spec == weft.P("data")
+    doubled, product = program(w, x)
+    np.testing.assert_array_equal(doubled, w * 2)
+    np.testing.assert_array_equal(product, w @ x)
+    assert "w: dim 0 of size 5" in program.report()
+
+
 def test_specs_of_containers_that_only_jax_knows():
     box = Box({"w": np.ones((4, 1), np.float32)})
     program = weft.from_jax(lambda b: b, box, mesh=MESH, in_shardings=(Box(weft.P("data")),)).compile()

@@ -22,6 +22,7 @@ import numpy as np
 from .. import signature as signatures
 from .. import tree as trees
 from ..jit import Parameters, argument_numbers, call
+from ..legality import padding
 from ..lowered import Lowered, Source
 from ..mesh import AbstractMesh as WeftMesh
 from ..mesh import AxisType, Mesh
@@ -31,6 +32,7 @@ from ..session import Shards
 from ..shape import ShapeDtypeStruct as WeftStruct
 from ..shape import as_dtype
 from ..sharding import NamedSharding as WeftNamed
+from ..sharding import to_mlir
 from ..spec import UNCONSTRAINED
 from ..spec import PartitionSpec as WeftSpec
 
@@ -63,8 +65,9 @@ def from_jax(
     mesh, ours = _find_mesh(jax, mesh, (in_shardings, out_shardings, args, kwargs))
     convert = _Converter(jax, mesh, ours)
     values = tuple(argument.value for argument in dynamic)
-    given = convert.resolve("in_shardings", values, in_shardings, names)
+    given, padded_inputs = convert.resolve("in_shardings", values, in_shardings, names)
     specs = jax.tree_util.tree_map(convert.argument, values)
+    padded_results: dict[int, Any] = {}
     options = {
         "in_shardings": given if in_shardings is not None else None,
         "donate_argnums": argument_numbers("donate_argnums", donate_argnums),
@@ -87,12 +90,14 @@ def from_jax(
         if out_shardings is not None:
             # What they are checked against is known after a trace, which JAX keeps for the next.
             results = traced().out_info
-            options["out_shardings"] = convert.resolve(
+            options["out_shardings"], padded_results = convert.resolve(
                 "out_shardings", results, out_shardings, "result"
             )
         lowered = traced().lower(lowering_platforms=("cpu",))
     module = lowered.compiler_ir("stablehlo").operation
     _keep_mesh(module, mesh)
+    _set_shardings(module, "arg_attrs", padded_inputs)
+    _set_shardings(module, "res_attrs", padded_results)
     text = module.get_asm(print_generic_op_form=True, enable_debug_info=True)
     source = Source(text, f"{_name(fn)}.stablehlo.mlir")
     return Lowered(source, _signature(jax, names, specs, lowered.out_info), ours)
@@ -179,6 +184,31 @@ def _keep_mesh(module: Any, mesh: Any) -> None:
         )
 
 
+def _set_shardings(module: Any, attribute: str, shardings: dict[int, Any]) -> None:
+    """Writes shardings of arguments or results of the main function into a module."""
+    if not shardings:
+        return
+    from jax.extend.mlir import ir
+
+    block = module.regions[0].blocks[0]
+    names = [
+        op.attributes["sym_name"].value
+        for op in block
+        if op.operation.name == "sdy.mesh" and "=" in str(op.attributes["mesh"])
+    ]
+    main = next(op for op in block if str(op.attributes["sym_name"]) == '"main"')
+    with module.context:
+        kind = main.attributes["function_type"].value
+        types_ = kind.inputs if attribute == "arg_attrs" else kind.results
+        known = main.attributes[attribute] if attribute in main.attributes else [{}] * len(types_)
+        attrs = [{a.name: a.attr for a in each} for each in known]
+        for at, sharding in shardings.items():
+            rank = ir.RankedTensorType(types_[at]).rank
+            text = to_mlir(names[0], sharding.mesh, sharding.spec, rank)
+            attrs[at]["sdy.sharding"] = ir.Attribute.parse(f"#sdy.sharding{text}")
+        main.attributes[attribute] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in attrs])
+
+
 class Array(types.SimpleNamespace):
     """Shape, dtype and sharding of a leaf."""
 
@@ -216,7 +246,9 @@ class _Converter:
 
     def resolve(self, what: str, tree: Any, shardings: Any, root: str | list[str]) -> Any:
         """A tree like `tree` of JAX's shardings and None, of a prefix tree of specs of either
-        package; what is wrong with them is said as `weft.jit` says it, before JAX sees them."""
+        package; what is wrong with them is said as `weft.jit` says it, before JAX sees them.
+        And, by number, the shardings that JAX does not see: those of padded arrays, which it
+        would refuse."""
         util = self._jax.tree_util
         if what == "in_shardings" and isinstance(shardings, list):
             shardings = tuple(shardings)  # as jax.jit has it
@@ -227,8 +259,17 @@ class _Converter:
             self._our_mesh,
             root=root,
         )
-        theirs = [None if ours is None else self._sharding(ours) for ours in resolved]
-        return util.tree_unflatten(util.tree_structure(tree), theirs)
+        leaves = util.tree_leaves(tree)
+        padded = {
+            i: ours
+            for i, (ours, leaf) in enumerate(zip(resolved, leaves, strict=True))
+            if ours is not None and padding(ours.spec, ours.mesh, as_array(leaf).shape)
+        }
+        theirs = [
+            None if ours is None or i in padded else self._sharding(ours)
+            for i, ours in enumerate(resolved)
+        ]
+        return util.tree_unflatten(util.tree_structure(tree), theirs), padded
 
     def _described(self, leaf: Any, what: str) -> Any:
         """What a sharding of a leaf is checked against: for arguments, also the one that they
