@@ -198,7 +198,7 @@ def test_classes_of_errors():
         lambda module, mesh, P: P(unreduced={None}),
         lambda module, mesh, P: P("a", unreduced={"b"})[0],
         lambda module, mesh, P: module.Mesh(mesh.devices, ("a",)),
-        lambda module, mesh, P: module.NamedSharding(mesh, P("a")).shard_shape((3,)),
+        lambda module, mesh, P: module.NamedSharding(mesh, P("b")).shard_shape((3,)),
     ]
     for refused in value_errors:
         for arguments in ((weft, ours, weft.P), (jax.sharding, theirs, JaxP)):
