@@ -41,7 +41,7 @@ namespace {
 
 class FunctionPadder {
 public:
-  FunctionPadder(func::FuncOp function, const PaddedDims &dims,
+  FunctionPadder(func::FuncOp function, PaddedDims &dims,
                  const sharding::Mesh &mesh)
       : function(function), dims(dims), values(mesh) {}
 
@@ -67,7 +67,7 @@ private:
                            const TensorFactors &result);
 
   func::FuncOp function;
-  const PaddedDims &dims;
+  PaddedDims &dims;
   PaddedValues values;
 };
 
@@ -256,6 +256,7 @@ void FunctionPadder::resize(Operation *op, const ShardingRule &rule,
     setSharding(result, values.withoutAxes(sharding, typeOf(result), wanted));
     Value padded = values.inShape(op->getNextNode(), result, wanted);
     setSharding(padded, sharding);
+    dims.replace(result, padded);
     result.replaceAllUsesExcept(padded, padded.getDefiningOp());
   }
 }

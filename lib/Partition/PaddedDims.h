@@ -37,6 +37,12 @@ public:
   /// Whether some dimension is not divided by its shards.
   bool any() const { return hasUneven; }
 
+  /// From now on `form` is used in the place of `value`.
+  void replace(mlir::Value value, mlir::Value form) {
+    int32_t first = dimsOfValue.at(value);
+    dimsOfValue[form] = first;
+  }
+
   /// The padded shape of a value that is held as `sharding` says: dimensions
   /// that are not split are not padded.
   sharding::Shape paddedShape(mlir::Value value, ShardingAttr sharding) const;

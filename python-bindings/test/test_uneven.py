@@ -90,6 +90,9 @@ def close(found, expected, tolerance):
     for (path, a), b in zip(
         weft.tree.flatten_with_paths(found, "")[0], weft.tree.leaves(expected), strict=True
     ):
+        # The loss does not depend on the bias of keys: its gradient is what rounding leaves.
+        if path.endswith("['bk']"):
+            continue
         distance = np.linalg.norm(np.float64(a) - b) / max(np.linalg.norm(b), 1e-6)
         assert distance < tolerance, f"{path}: {distance}"
 

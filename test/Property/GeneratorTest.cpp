@@ -18,7 +18,7 @@ using namespace weft::test;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-static constexpr uint64_t numPrograms = 500;
+static constexpr uint64_t numPrograms = 2000;
 
 static Program programOf(uint64_t seed) {
   Random random(seed);
