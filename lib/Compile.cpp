@@ -7,6 +7,7 @@
 
 #include "weft/Compile.h"
 
+#include "LimitMemory.h"
 #include "NestingCheck.h"
 
 #include "weft/IR/ValueSharding.h"
@@ -23,6 +24,34 @@
 using namespace mlir;
 
 namespace weft {
+
+llvm::Expected<int64_t> parseBytes(StringRef text) {
+  static constexpr std::pair<llvm::StringLiteral, double> units[] = {
+      {"KiB", 1024.},
+      {"MiB", 1024. * 1024},
+      {"GiB", 1024. * 1024 * 1024},
+      {"TiB", 1024. * 1024 * 1024 * 1024},
+      {"KB", 1e3},
+      {"MB", 1e6},
+      {"GB", 1e9},
+      {"TB", 1e12},
+      {"B", 1}};
+  StringRef number = text.trim();
+  double factor = 1;
+  for (auto [unit, bytes] : units)
+    if (number.consume_back(unit)) {
+      factor = bytes;
+      break;
+    }
+  double value = 0;
+  constexpr double most = 9e18;
+  if (number.trim().getAsDouble(value) || !(value * factor >= 1) ||
+      value * factor > most)
+    return llvm::createStringError("expected a number of bytes such as "
+                                   "1500MB or 2GiB, got \"" +
+                                   text + "\"");
+  return int64_t(value * factor);
+}
 
 static InFlightDiagnostic meshError(Operation *op) {
   return op->emitError("--mesh: ");
@@ -131,9 +160,15 @@ LogicalResult lowerModule(ModuleOp module, Form form,
                             "func.func with a body");
   if (failed(overrideMesh(module, options.mesh)))
     return failure();
-  return runPasses(module, options, [&](PassManager &pm) {
-    buildPipeline(pm, options.pipeline, form);
-  });
+  PipelineOptions pipeline = options.pipeline;
+  if (options.memoryLimit) {
+    auto ranges = chooseRecomputation(module, options);
+    if (failed(ranges))
+      return failure();
+    pipeline.recomputed = std::move(*ranges);
+  }
+  return runPasses(module, options,
+                   [&](PassManager &pm) { buildPipeline(pm, pipeline, form); });
 }
 
 FailureOr<std::string> compileModule(ModuleOp module,

@@ -55,9 +55,15 @@ static void verifyForm(OpPassManager &pm, Form form) {
 // Graph: calls and gradients -> graph
 //===----------------------------------------------------------------------===//
 
-void buildGraphPipeline(OpPassManager &pm) {
+void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // First: a derivative is asked of ops, and a call is none that has one.
   pm.addPass(createInlineCalls());
+  // While what is differentiated is one function.
+  if (options.markStages || !options.recomputed.empty()) {
+    CheckpointStagesOptions stages;
+    llvm::append_range(stages.ranges, options.recomputed);
+    pm.addPass(createCheckpointStages(stages));
+  }
   pm.addPass(createAutodiff());
   // After derivatives, which are those of the whole; before propagation: the
   // parts can be split in more ways.
@@ -122,7 +128,7 @@ void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
 
 void buildPipeline(OpPassManager &pm, const PipelineOptions &options,
                    Form stopAfter) {
-  buildGraphPipeline(pm);
+  buildGraphPipeline(pm, options);
   if (stopAfter >= Form::Sharded)
     buildPropagatePipeline(pm);
   if (stopAfter >= Form::Spmd)
@@ -150,7 +156,11 @@ struct ScheduleFlags : PassPipelineOptions<ScheduleFlags> {
       llvm::cl::desc("Let collectives run beside computation."),
       llvm::cl::init(true)};
 
-  PipelineOptions toOptions() const { return {overlapCollectives}; }
+  PipelineOptions toOptions() const {
+    PipelineOptions options;
+    options.overlapCollectives = overlapCollectives;
+    return options;
+  }
 };
 
 struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
@@ -166,7 +176,11 @@ struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
       llvm::cl::desc("Let collectives run beside computation."),
       llvm::cl::init(true)};
 
-  PipelineOptions toOptions() const { return {overlapCollectives}; }
+  PipelineOptions toOptions() const {
+    PipelineOptions options;
+    options.overlapCollectives = overlapCollectives;
+    return options;
+  }
 };
 
 } // namespace
@@ -179,9 +193,9 @@ void registerAllWeftPasses() {
   registerPartitionPasses();
   registerSchedulePasses();
   registerCodegenPasses();
-  PassPipelineRegistration<>("weft-graph-pipeline",
-                             "From calls and gradients to graph",
-                             buildGraphPipeline);
+  PassPipelineRegistration<>(
+      "weft-graph-pipeline", "From calls and gradients to graph",
+      [](OpPassManager &pm) { buildGraphPipeline(pm, PipelineOptions()); });
   PassPipelineRegistration<>("weft-propagate-pipeline",
                              "From graph to sharded graph",
                              buildPropagatePipeline);

@@ -48,12 +48,19 @@ struct CompileOptions {
   /// Sizes of mesh axes that replace those of the module:
   /// "data=2,model=4". Axes that are not named keep theirs.
   std::string mesh;
+  /// Bytes that a rank may take; 0: any number. What the backward pass needs is
+  /// computed again as far as necessary.
+  int64_t memoryLimit = 0;
   TargetOptions target;
   /// Stored in the plan for whoever reads it.
   PlanMetadata metadata;
   /// Called before passes run, to add timing or printing say; may be null.
   std::function<mlir::LogicalResult(mlir::PassManager &)> configurePasses;
 };
+
+/// Bytes from text: a number with one of the units B (or none), KB, MB, GB, TB,
+/// KiB, MiB, GiB, TiB, as in "1500MB" and "1.5GiB". At least one byte.
+llvm::Expected<int64_t> parseBytes(llvm::StringRef text);
 
 /// Replaces the sizes of axes of the module's mesh. Reports all problems: text
 /// that is no list of sizes, axes that the mesh does not have, sizes below 1

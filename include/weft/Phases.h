@@ -22,6 +22,8 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace mlir {
 class DialectRegistry;
@@ -41,6 +43,11 @@ std::optional<Form> symbolizeForm(llvm::StringRef name);
 struct PipelineOptions {
   /// Let collectives run beside computation.
   bool overlapCollectives = true;
+  /// Cut what is differentiated into stages and note them in locations, and
+  /// compute ranges of them again: see --weft-checkpoint-stages. CompileOptions
+  /// has a limit that chooses them.
+  bool markStages = false;
+  std::vector<std::string> recomputed;
 };
 
 /// The phases up to a form. A plan needs the passes of the schedule.
@@ -48,7 +55,8 @@ void buildPipeline(mlir::OpPassManager &pm, const PipelineOptions &options,
                    Form stopAfter);
 
 // One phase each; buildPipeline is made of them.
-void buildGraphPipeline(mlir::OpPassManager &pm);
+void buildGraphPipeline(mlir::OpPassManager &pm,
+                        const PipelineOptions &options);
 void buildPropagatePipeline(mlir::OpPassManager &pm);
 void buildPartitionPipeline(mlir::OpPassManager &pm);
 void buildSchedulePipeline(mlir::OpPassManager &pm,

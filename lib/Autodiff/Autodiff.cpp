@@ -19,6 +19,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace weft {
@@ -93,14 +94,25 @@ static std::string nameOfArgument(func::FuncOp callee, unsigned index,
 static void nameGradient(Value gradient, StringRef argument) {
   if (argument.empty())
     return;
-  auto name = StringAttr::get(gradient.getContext(), "gradient of " + argument);
+  std::string name = (kGradientOf + argument).str();
   Operation *op = gradient.getDefiningOp();
   while (op && isDerived(op->getLoc(), kTransposeOf)) {
-    op->setLoc(NameLoc::get(name, op->getLoc()));
+    op->setLoc(named(op->getLoc(), name));
     if (op->getNumOperands() != 1 || !op->getOperand(0).hasOneUse())
       return;
     op = op->getOperand(0).getDefiningOp();
   }
+}
+
+/// Marks the argument of the caller that the loss is differentiated by.
+static void markParameter(Value operand) {
+  while (Operation *op = operand.getDefiningOp()) {
+    if (!isa<BarrierOp, CheckpointNameOp, ConstraintOp>(op))
+      return;
+    operand = op->getOperand(0);
+  }
+  if (!isOfParameter(operand.getLoc()))
+    operand.setLoc(ofParameter(operand.getLoc()));
 }
 
 static LogicalResult resolve(ValueAndGradOp op, func::FuncOp callee) {
@@ -122,6 +134,7 @@ static LogicalResult resolve(ValueAndGradOp op, func::FuncOp callee) {
   SmallVector<Value> gradients = tape.pullBack(activity, cotangents, builder);
   for (int64_t index : op.getWrt()) {
     Value operand = op.getOperands()[index], gradient = gradients[index];
+    markParameter(operand);
     if (gradient)
       nameGradient(gradient, nameOfArgument(callee, index, operand));
     else
@@ -131,6 +144,58 @@ static LogicalResult resolve(ValueAndGradOp op, func::FuncOp callee) {
   op.replaceAllUsesWith(values);
   op.erase();
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What becomes of gradients
+//===----------------------------------------------------------------------===//
+
+/// Whether a factor or divisor is the same number for all elements.
+static bool isScalar(Value value) {
+  if (auto broadcast = value.getDefiningOp<BroadcastOp>())
+    return broadcast.getOperand().getType().getNumElements() == 1;
+  ElementsAttr constant;
+  return matchPattern(value, m_Constant(&constant)) && constant.isSplat();
+}
+
+/// The operand that the op moves, converts or scales; null if it does more.
+static Value findSource(Operation *op) {
+  if (isa<arith::ExtFOp, arith::TruncFOp, arith::NegFOp, ConstraintOp,
+          ReshapeOp, TransposeOp>(op))
+    return op->getOperand(0);
+  if (auto product = dyn_cast<arith::MulFOp>(op);
+      product && isScalar(product.getLhs()))
+    return product.getRhs();
+  if (isa<arith::MulFOp, arith::DivFOp>(op) && isScalar(op->getOperand(1)))
+    return op->getOperand(0);
+  return {};
+}
+
+static StringRef gradientName(Value value) {
+  StringRef name = value ? nameIn(value.getLoc()) : StringRef();
+  return name.starts_with(kGradientOf) ? name : StringRef();
+}
+
+/// The name that a gradient passes on to what the op makes of it: the same
+/// gradient moved, converted or scaled, the sum of those of several batches, or
+/// a choice between two of its kind, as clipping makes.
+static StringRef derivedName(Operation *op) {
+  if (Value source = findSource(op))
+    return gradientName(source);
+  if (!isa<arith::AddFOp, arith::SelectOp>(op))
+    return {};
+  ValueRange operands = op->getOperands().take_back(2);
+  StringRef name = gradientName(operands[0]);
+  return name == gradientName(operands[1]) ? name : StringRef();
+}
+
+static void nameDerivedGradients(func::FuncOp function) {
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    if (op.getNumResults() != 1 || !nameIn(op.getLoc()).empty())
+      continue;
+    if (StringRef name = derivedName(&op); !name.empty())
+      op.setLoc(named(op.getLoc(), name));
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -235,6 +300,9 @@ struct Autodiff : weft::impl::AutodiffBase<Autodiff> {
     // Only now: a function that is differentiated has to keep them.
     inlineCheckpoints(getOperation());
     eraseMarkers(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function.isPublic() && function.getBody().hasOneBlock())
+        nameDerivedGradients(function);
   }
 };
 } // namespace

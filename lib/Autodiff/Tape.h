@@ -31,11 +31,6 @@
 
 namespace weft {
 
-/// What precedes the place of a forward op in those of its derivative and of
-/// its replay.
-inline constexpr llvm::StringLiteral kTransposeOf = "transpose of";
-inline constexpr llvm::StringLiteral kRecomputationOf = "recomputation of";
-
 class Tape {
 public:
   /// Copies the body to the builder's place. `call` is the location of the op

@@ -8,6 +8,8 @@
 #include "weft/IR/SourcePlace.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -26,6 +28,75 @@ bool weft::isDerived(Location loc, StringRef phrase) {
   auto fused = dyn_cast<FusedLoc>(loc);
   StringAttr found = fused ? phraseOf(fused) : StringAttr();
   return found && found == phrase;
+}
+
+bool weft::isPartlyDerived(Location loc, StringRef phrase) {
+  bool found = false;
+  loc->walk([&](Location part) {
+    found = isDerived(part, phrase);
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found;
+}
+
+Location weft::named(Location loc, StringRef name) {
+  return NameLoc::get(StringAttr::get(loc.getContext(), name), loc);
+}
+
+StringRef weft::nameIn(Location loc) {
+  auto named = dyn_cast<NameLoc>(loc);
+  return named ? named.getName().getValue() : StringRef();
+}
+
+Location weft::withoutGradientName(Location loc) {
+  auto named = dyn_cast<NameLoc>(loc);
+  bool isGradient = named && nameIn(loc).starts_with(kGradientOf);
+  return isGradient ? named.getChildLoc() : loc;
+}
+
+Location weft::fusedLocation(ArrayRef<Location> parts,
+                             ArrayRef<Location> results, MLIRContext *context) {
+  SmallVector<Attribute> ofResults(results.begin(), results.end());
+  return FusedLoc::get(parts, ArrayAttr::get(context, ofResults), context);
+}
+
+Location weft::locationOf(Value value) {
+  auto result = dyn_cast<OpResult>(value);
+  auto fused = result ? dyn_cast<FusedLoc>(value.getLoc()) : FusedLoc();
+  auto results =
+      fused ? dyn_cast_or_null<ArrayAttr>(fused.getMetadata()) : ArrayAttr();
+  if (!results || results.size() != result.getOwner()->getNumResults())
+    return value.getLoc();
+  return cast<LocationAttr>(results[result.getResultNumber()]);
+}
+
+Location weft::ofParameter(Location loc) {
+  MLIRContext *context = loc.getContext();
+  return FusedLoc::get({loc}, UnitAttr::get(context), context);
+}
+
+bool weft::isOfParameter(Location loc) {
+  auto fused = dyn_cast<FusedLoc>(loc);
+  return fused && isa_and_present<UnitAttr>(fused.getMetadata());
+}
+
+Location weft::inStage(Location loc, int64_t stage) {
+  MLIRContext *context = loc.getContext();
+  auto number = IntegerAttr::get(IntegerType::get(context, 64), stage);
+  return FusedLoc::get({loc}, number, context);
+}
+
+SmallVector<int64_t, 1> weft::stagesIn(Location loc) {
+  SmallVector<int64_t, 1> stages;
+  loc->walk([&](Location part) {
+    auto fused = dyn_cast<FusedLoc>(part);
+    auto number = fused ? dyn_cast_or_null<IntegerAttr>(fused.getMetadata())
+                        : IntegerAttr();
+    if (number && !llvm::is_contained(stages, number.getInt()))
+      stages.push_back(number.getInt());
+    return WalkResult::advance();
+  });
+  return stages;
 }
 
 std::string weft::placeOf(Location loc) {

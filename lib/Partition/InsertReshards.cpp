@@ -17,6 +17,7 @@
 #include "LargeTensors.h"
 #include "ValueName.h"
 
+#include "weft/IR/SourcePlace.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Partition/Passes.h"
 
@@ -143,7 +144,9 @@ Value Inserter::reshard(OpOperand &use, const Versions &group, size_t nearest,
                  prices.get(need));
   bool reduces = !prices.get(source.sharding).unreduced.empty() &&
                  source.value.getDefiningOp();
-  Location loc = reduces ? source.value.getLoc() : use.getOwner()->getLoc();
+  // What is moved to make a gradient is none.
+  Location loc = reduces ? source.value.getLoc()
+                         : withoutGradientName(use.getOwner()->getLoc());
   builder.setInsertionPoint(use.getOwner());
   auto op = ReshardOp::create(builder, loc, source.value.getType(),
                               source.value, prices.getAttr(need));

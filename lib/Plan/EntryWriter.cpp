@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "EntryWriter.h"
+#include "BufferContents.h"
 #include "PlanTypes.h"
 
 #include "weft/IR/AttentionSizes.h"
+#include "weft/IR/SourcePlace.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Schedule/ArenaPlanner.h"
 #include "weft/Schedule/StepCost.h"
@@ -303,7 +305,16 @@ static RankedTensorType tensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
+static std::unique_ptr<plan::ContentT> toContent(const HeldValue &held) {
+  auto content = std::make_unique<plan::ContentT>();
+  content->first = held.first;
+  content->purpose = held.purpose;
+  content->source = placeOf(locationOf(held.value));
+  return content;
+}
+
 LogicalResult EntryWriter::writeBuffers() {
+  BufferContents contents(buffers, tables.statePurposes);
   for (auto [index, buffer] : llvm::enumerate(buffers.buffers())) {
     if (buffer.values.empty())
       continue;
@@ -326,6 +337,8 @@ LogicalResult EntryWriter::writeBuffers() {
           tables.contentsOf(cast<ElementsAttr>(constant.getValue()));
     if (buffer.state >= 0)
       out->name = states.states()[buffer.state].name;
+    for (const HeldValue &held : contents.of(buffer))
+      out->contents.push_back(toContent(held));
     result->buffers.push_back(std::move(out));
   }
   return success();
@@ -369,6 +382,7 @@ FailureOr<std::unique_ptr<plan::EntryT>> EntryWriter::write() {
     instruction->location = toSourcePosition(op->getLoc());
     instruction->flops = countFlops(op);
     instruction->bytes = countBytes(op);
+    instruction->recomputes = isPartlyDerived(op->getLoc(), kRecomputationOf);
     result->instructions.push_back(std::move(instruction));
   }
   auto bytes = [&](StringRef name) {

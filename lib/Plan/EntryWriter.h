@@ -47,6 +47,8 @@ public:
   std::vector<sharding::AxisList> groups;
   std::vector<Kernel> kernels;
   std::vector<uint8_t> constantData;
+  /// What each state is for.
+  std::vector<plan::Purpose> statePurposes;
 
 private:
   llvm::DenseMap<std::pair<mlir::Attribute, mlir::Attribute>, uint32_t>

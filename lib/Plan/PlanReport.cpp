@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "weft/Plan/PlanReport.h"
+#include "MemoryReport.h"
 
 #include "weft/runtime/PlanFormat.h"
 #include "weft/runtime/plan_generated.h"
@@ -119,6 +119,8 @@ static EntryReport makeEntryReport(const plan::Plan &plan,
     report.launches += instruction->operation_type() == plan::Operation::Launch;
     report.copies += instruction->operation_type() == plan::Operation::Copy;
     report.flops += instruction->flops();
+    if (instruction->recomputes())
+      report.recomputedFlops += instruction->flops();
     report.memoryTraffic += instruction->bytes();
     if (const auto *start = instruction->operation_as_CollectiveStart())
       addCollective(report, toRecord(plan, *instruction, *start));
@@ -143,8 +145,9 @@ PlanReport makePlanReport(const plan::Plan &plan) {
   report.padding = findPadding(plan);
   for (const plan::Entry *entry : *plan.entries()) {
     EntryReport entryReport = makeEntryReport(plan, *entry);
-    entryReport.activationBytes = entry->arena_bytes() - fixed;
+    entryReport.callBytes = entry->arena_bytes() - fixed;
     entryReport.livenessBytes = entry->liveness_bytes() - fixed;
+    reportMemory(plan, *entry, entryReport);
     report.entries.push_back(std::move(entryReport));
   }
   return report;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "weft/Plan/PlanWriter.h"
+#include "BufferContents.h"
 #include "EntryWriter.h"
 #include "PlanTypes.h"
 
@@ -127,8 +128,12 @@ FailureOr<std::string> writePlan(ModuleOp module, const TargetOptions &target,
     out->size = axis.size;
     plan.mesh.push_back(std::move(out));
   }
+  tables.statePurposes = findStatePurposes(module, *states);
   for (const ProgramState &state : states->states())
     plan.states.push_back(toState(tables.mesh, state));
+  for (auto [state, purpose] :
+       llvm::zip_equal(plan.states, tables.statePurposes))
+    state->purpose = purpose;
   for (func::FuncOp entry : findEntries(module)) {
     auto out = writeEntry(entry, *states, tables);
     if (failed(out))

@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "weft/Plan/PlanReport.h"
+#include "MemoryReport.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <iterator>
 
 namespace weft {
 
@@ -31,22 +30,6 @@ static std::string join(const std::vector<std::string> &names) {
   for (const std::string &name : names)
     text += (text.empty() ? "" : ", ") + name;
   return text;
-}
-
-/// `1.50 MiB`, with three significant digits or all of a small number.
-static std::string printBytes(uint64_t bytes) {
-  static constexpr const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = bytes;
-  size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(units); ++unit)
-    value /= 1024;
-  if (unit == 0)
-    return std::to_string(bytes) + " B";
-  return format(value < 10    ? "%.2f "
-                : value < 100 ? "%.1f "
-                              : "%.0f ",
-                value) +
-         units[unit];
 }
 
 static std::string printCollectives(const EntryReport &entry) {
@@ -89,23 +72,6 @@ static std::string summarize(const EntryReport &entry) {
   return text.empty() ? "no instructions" : text;
 }
 
-static std::string printMemory(const PlanReport &report) {
-  std::string text = "memory of a rank\n  states       " +
-                     printBytes(report.stateBytes) + "\n";
-  if (report.constantBytes)
-    text += "  constants    " + printBytes(report.constantBytes) + "\n";
-  for (const EntryReport &entry : report.entries) {
-    text += "  activations  " + printBytes(entry.activationBytes) + " in " +
-            entry.name;
-    if (entry.livenessBytes)
-      text +=
-          format(", %.3f times the liveness bound",
-                 double(entry.activationBytes) / double(entry.livenessBytes));
-    text += "\n";
-  }
-  return text + "  arena        " + printBytes(report.arenaBytes) + "\n";
-}
-
 /// `wte: dim 0 of size 50257 over 4 shards of 12565, padded by 3 (0.006 %),
 /// 9.00 KiB in all`
 static std::string printPadding(const PaddingRecord &record) {
@@ -131,7 +97,10 @@ std::string printPlanReport(const PlanReport &report) {
   for (const EntryReport &entry : report.entries)
     text += "entry " + entry.name + ": " + summarize(entry) + "\n" +
             printCollectives(entry);
-  return text + printPadding(report.padding) + printMemory(report);
+  text += printPadding(report.padding);
+  for (const EntryReport &entry : report.entries)
+    text += printMemory(entry, report.arenaBytes);
+  return text;
 }
 
 } // namespace weft

@@ -8,6 +8,7 @@
 #include "weft/Schedule/GemmLayout.h"
 #include "weft/Schedule/Passes.h"
 
+#include "weft/IR/SourcePlace.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -205,10 +206,11 @@ static int64_t lower(DotGeneralOp dot) {
 
   Value operands[2];
   for (int i : {GemmLhs, GemmRhs})
-    operands[i] = layout.copied[i]
-                      ? TransposeOp::create(builder, dot.getLoc(),
-                                            dot.getOperand(i), layout.order[i])
-                      : views[i].base;
+    operands[i] =
+        layout.copied[i]
+            ? TransposeOp::create(builder, withoutGradientName(dot.getLoc()),
+                                  dot.getOperand(i), layout.order[i])
+            : views[i].base;
   ArrayRef<Operation *> chain = choice.result.chain;
   Value replaced = dot.getResult();
   if (!chain.empty())

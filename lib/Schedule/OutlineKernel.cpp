@@ -7,6 +7,7 @@
 
 #include "OutlineKernel.h"
 
+#include "weft/IR/SourcePlace.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -163,7 +164,10 @@ void weft::outlineKernel(ArrayRef<Operation *> ops, KernelLibrary &library) {
   SmallVector<Location> locations;
   for (Operation *op : ops)
     locations.push_back(op->getLoc());
-  Location loc = b.getFusedLoc(locations);
+  SmallVector<Location> ofResults;
+  for (Value result : interface.results)
+    ofResults.push_back(result.getLoc());
+  Location loc = fusedLocation(locations, ofResults, b.getContext());
 
   func::FuncOp kernel = createFunction(b, loc, interface);
   Outliner outliner(kernel, interface);

@@ -35,6 +35,7 @@ def jit(
     donate_argnames: str | Iterable[str] = (),
     static_argnums: int | Iterable[int] = (),
     static_argnames: str | Iterable[str] = (),
+    memory_limit: int | str | None = None,
 ) -> Any:
     """Compiles a function of arrays, written in `weft.numpy`, for the ranks of a mesh.
 
@@ -42,7 +43,8 @@ def jit(
     arguments (those that are not static, by position and then by name), `out_shardings` of the
     result; their leaves are `P`, `NamedSharding` or None. A `Layout` says where a training step
     computes. Static arguments are hashable values that the function is
-    compiled for. As a decorator it may be given its options alone.
+    compiled for. `memory_limit` is that of `Lowered.compile`. As a decorator it may be given its
+    options alone.
     """
     if f is None:
         return functools.partial(
@@ -55,6 +57,7 @@ def jit(
             donate_argnames=donate_argnames,
             static_argnums=static_argnums,
             static_argnames=static_argnames,
+            memory_limit=memory_limit,
         )
     if not callable(f):
         raise TypeError(f"jit needs a function, got {f!r}")
@@ -74,7 +77,8 @@ def jit(
     if layout is not None and mesh is not None and mesh.shape_tuple != layout.mesh.shape_tuple:
         raise ValueError(f"jit is given mesh={mesh!s} and a layout on {layout.mesh!s}: use one mesh")
     mesh = mesh if layout is None else layout.mesh
-    return Jitted(f, parameters, static, donate, mesh, layout, in_shardings, out_shardings)
+    shardings = (in_shardings, out_shardings)
+    return Jitted(f, parameters, static, donate, mesh, layout, *shardings, memory_limit)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -173,7 +177,8 @@ def call(f: Callable, arguments: Iterable[Argument]) -> Any:
 class Jitted:
     """A function that compiles itself for each new signature of its arguments."""
 
-    def __init__(self, f, parameters, static, donate, mesh, layout, in_shardings, out_shardings):
+    def __init__(self, f, parameters, static, donate, mesh, layout, in_shardings, out_shardings,
+                 memory_limit):
         functools.update_wrapper(self, f)
         self._f = f
         self._parameters = parameters
@@ -183,6 +188,7 @@ class Jitted:
         self._layout = layout
         self._in_shardings = in_shardings
         self._out_shardings = out_shardings
+        self._memory_limit = memory_limit
         self._cache: dict[Hashable, Compiled] = {}
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
@@ -238,7 +244,7 @@ class Jitted:
         )
         source = Source(traced.text, f"{self._parameters.function_name}.mlir")
         signature = signatures.of_trees(names, traced.in_tree, traced.out_tree)
-        return Lowered(source, signature, traced.mesh)
+        return Lowered(source, signature, traced.mesh, self._memory_limit)
 
     def _of_dynamic(self, arguments: list[Argument]) -> Callable:
         """The function of the arguments that are not static, all by position."""

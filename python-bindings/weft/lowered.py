@@ -55,6 +55,13 @@ class Source:
         return result
 
 
+def _as_bytes(memory_limit: int | str) -> str:
+    """As the compiler reads it."""
+    if isinstance(memory_limit, bool) or not isinstance(memory_limit, (int, str)):
+        raise TypeError(f"memory_limit must be a number of bytes or text, got {memory_limit!r}")
+    return str(memory_limit)
+
+
 class Lowered:
     """A traced or imported program: text, with the trees of its arguments and results.
 
@@ -62,11 +69,13 @@ class Lowered:
     will run the plan.
     """
 
-    def __init__(self, source: Source, signature: Signature, mesh: AbstractMesh | None = None):
+    def __init__(self, source: Source, signature: Signature, mesh: AbstractMesh | None = None,
+                 memory_limit: int | str | None = None):
         self.source = source
         self.signature = signature
         self.mesh = mesh
         """The caller's, on which the shardings of the plan will be."""
+        self._memory_limit = memory_limit
 
     def as_text(self, form: str | None = None, *, locations: bool = False) -> str:
         """The program as it was lowered, or in a form: "graph", "sharded", "spmd",
@@ -82,10 +91,15 @@ class Lowered:
         target: str | None = "cpu",
         *,
         overlap_collectives: bool = True,
+        memory_limit: int | str | None = None,
         entry: str | None = None,
     ) -> Compiled:
         """The plan, for "cpu" (this machine's), "cpu:<processor>" as LLVM names it, or None:
-        without machine code, which is what planning needs and takes the least time."""
+        without machine code, which is what planning needs and takes the least time.
+
+        `memory_limit` is what a rank may take: bytes, or text such as "2GiB" or "1500MB". What
+        the backward pass needs is then computed again as far as necessary, with the least work;
+        no result changes."""
         from .compiled import Compiled
         from .session import Plan
 
@@ -95,6 +109,10 @@ class Lowered:
                 f"{target!r} of type {type(target).__name__}"
             )
         options = {"overlap_collectives": overlap_collectives}
+        if memory_limit is None:
+            memory_limit = self._memory_limit
+        if memory_limit is not None:
+            options["memory_limit"] = _as_bytes(memory_limit)
         metadata = {METADATA_KEY: self.signature.text} if self.signature.text else {}
         if self.mesh is not None:
             metadata[meshes.METADATA_KEY] = meshes.write(self.mesh)

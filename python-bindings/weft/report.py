@@ -38,18 +38,82 @@ class Collective:
 
 
 @dataclasses.dataclass(frozen=True)
-class Memory:
-    """Bytes of one rank."""
+class Tensor:
+    """A tensor that is alive when the most memory is in use."""
 
-    states: int
-    """Donated arguments: they live from call to call."""
-    constants: int
-    activations: int
-    """All other values of a call, arguments and results included, as laid out."""
-    liveness_bound: int
-    """The largest sum of what is alive at one time: no layout takes less."""
+    name: str
+    """Of an argument, result or state its path, else where it comes from."""
+    purpose: str
+    type: str
+    """The part of a rank: ``f32[4x8]``."""
+    bytes: int
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Memory:
+    """Bytes of one rank. Single numbers are the most that there is at one time."""
+
     arena: int
-    """The one allocation of a rank: all of the above."""
+    """The one allocation of a rank. The runtime allocates exactly this."""
+    at_peak: dict[str, int]
+    """By purpose, when the most memory is in use; with `free` they sum up to the arena.
+    The purposes are those of docs/Memory.md, in its order."""
+    highest: dict[str, int]
+    """By purpose, the most that there is of it at one time."""
+    peak: tuple[Tensor, ...]
+    """What is alive at the peak, the largest first."""
+    peak_place: str
+    """Where in the model the peak is: file without folder, and line."""
+    call: int
+    """What is laid out for one call: all but states and constants."""
+    liveness_bound: int
+    """The largest sum of what is alive at one time in a call: no layout takes less."""
+
+    def __repr__(self) -> str:
+        parts = {name: size for name, size in self.at_peak.items() if size}
+        parts |= {"free": self.free, "arena": self.arena}
+        return f"Memory({', '.join(f'{name} {size}' for name, size in parts.items())})"
+
+    @property
+    def free(self) -> int:
+        """What nothing needs at the peak."""
+        return self.arena - sum(self.at_peak.values())
+
+    @property
+    def parameters(self) -> int:
+        """States that the program differentiates by."""
+        return self.highest["parameters"]
+
+    @property
+    def gradients(self) -> int:
+        return self.highest["gradients"]
+
+    @property
+    def optimizer_state(self) -> int:
+        """The other states of a program with parameters."""
+        return self.highest["optimizer state"]
+
+    @property
+    def states(self) -> int:
+        """All that lives from call to call: what is donated."""
+        return sum(self.highest[name] for name in ("parameters", "optimizer state", "states"))
+
+    @property
+    def activations(self) -> int:
+        """What the forward pass leaves to the backward pass."""
+        return self.highest["activations"]
+
+    @property
+    def communication_buffers(self) -> int:
+        return self.highest["communication buffers"]
+
+    @property
+    def constants(self) -> int:
+        return self.highest["constants"]
+
+    @property
+    def temporaries(self) -> int:
+        return self.highest["temporaries"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +121,8 @@ class Cost:
     """Estimates of the compiler."""
 
     flops: int
+    recomputed_flops: int
+    """What of them computes again, to keep less for the backward pass."""
     memory_traffic: int
     """Bytes that instructions read and write."""
     wire_bytes: int
@@ -90,14 +156,17 @@ class Report:
             for r in found.collectives
         )
         memory = Memory(
-            plan_report.state_bytes,
-            plan_report.constant_bytes,
-            found.activation_bytes,
-            found.liveness_bytes,
             plan_report.arena_bytes,
+            {r.purpose: r.peak_bytes for r in found.purposes},
+            {r.purpose: r.highest_bytes for r in found.purposes},
+            tuple(Tensor(t.name, t.purpose, t.type, t.bytes) for t in found.peak),
+            found.peak_place,
+            found.call_bytes,
+            found.liveness_bytes,
         )
         cost = Cost(
             found.flops,
+            found.recomputed_flops,
             found.memory_traffic,
             found.wire_bytes,
             found.gemms,

@@ -233,6 +233,11 @@ class Session:
         with self._lock:
             self._handle.set_state(escape(name), _tensor(value))
 
+    @property
+    def arena_bytes(self) -> list[int]:
+        """The memory that each rank has allocated."""
+        return self._handle.arena_bytes
+
     def unset_inputs(self, entry: str) -> list[str]:
         """Inputs of the entry, states among them, that nobody has set."""
         with self._lock:

@@ -42,11 +42,12 @@ func.func @step(
 // REPORT-DAG: all_reduce  data                128      1  partial results over {"data"} of weft.dot_general (shard-compile.mlir:
 // REPORT-DAG: all_reduce  data, model           6      1  partial results over {"data", "model"} of weft.reduce
 // REPORT: 134 bytes sent by a rank in one call
-// REPORT: memory of a rank
-// REPORT-NEXT: states       128 B
-// REPORT-NEXT: activations  0 B in init
-// REPORT-NEXT: activations  {{.*}} in step, 1.000 times the liveness bound
-// REPORT-NEXT: arena
+// REPORT: memory of a rank in init
+// REPORT: memory of a rank in step
+// REPORT: states {{ +}}128 B {{ +}}128 B
+// REPORT: arena
+// REPORT-NEXT: the call takes 1.000 times the liveness bound
+// REPORT-NEXT: alive at the peak (shard-compile.mlir:
 // REPORT: compiled in {{.*}} s
 
 // PLAN: producer "weft {{[0-9.]+}}"

@@ -46,6 +46,11 @@ static cl::opt<std::string>
 static cl::opt<std::string>
     mesh("mesh", cl::desc("Sizes of mesh axes that replace those of the model"),
          cl::value_desc("data=2,model=2"), cl::cat(category));
+static cl::opt<std::string> memoryLimit(
+    "memory-limit",
+    cl::desc("Bytes that a rank may take: what the backward pass needs is "
+             "computed again as far as necessary, with the least work"),
+    cl::value_desc("2GiB|1500MB"), cl::cat(category));
 static cl::opt<Form> emit(
     "emit", cl::desc("Form to stop at"), cl::init(Form::Plan),
     cl::values(clEnumValN(Form::Graph, "graph", "global shapes"),
@@ -75,6 +80,13 @@ static llvm::Error readOptions(CompileOptions &options) {
   options.mesh = mesh;
   if (mesh.getNumOccurrences() && llvm::StringRef(mesh).trim().empty())
     return llvm::createStringError("--mesh: expected name=size, got \"\"");
+  if (memoryLimit.getNumOccurrences()) {
+    auto bytes = parseBytes(memoryLimit);
+    if (!bytes)
+      return llvm::createStringError("--memory-limit: " +
+                                     toString(bytes.takeError()));
+    options.memoryLimit = *bytes;
+  }
   auto parsed = parseTarget(target);
   if (!parsed)
     return llvm::createStringError("--target: " + toString(parsed.takeError()));

@@ -39,4 +39,32 @@ def Autodiff : Pass<"weft-autodiff", "::mlir::ModuleOp"> {
   ];
 }
 
+def CheckpointStages : Pass<"weft-checkpoint-stages", "::mlir::ModuleOp"> {
+  let summary = "Cut what is differentiated into stages, and recompute some";
+  let description = [{
+    **Needs** a graph (form 1) without calls (`--weft-inline-calls`).
+
+    **Does** cut each function that an entry takes a `weft.value_and_grad` of
+    where a single value leads from the ops before to those behind, at most once
+    between two matrix products; number the stages through all such functions,
+    in the locations of their ops; and move the ops of each range of stages that
+    `ranges` lists into a function that a `weft.checkpoint` calls. Ranges are
+    disjoint or lie within each other. What depends on no argument is copied to
+    each stage that uses it.
+
+    **Leaves** the same graph, with checkpoints, and on the module
+    `weft.chains`: for each function the number of its stages and how often it
+    is called.
+
+    **Example** `test/Autodiff/checkpoint-stages.mlir`.
+  }];
+  let options = [
+    ListOption<"ranges", "ranges", "std::string",
+               "Stages to compute again in the backward pass: 2:5 keeps of the "
+               "stages 2, 3 and 4 what goes into stage 2, 3:4:dots keeps of "
+               "stage 3 the results of matrix products as well.">
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::weft::WeftDialect"];
+}
+
 #endif // WEFT_AUTODIFF_PASSES_TD

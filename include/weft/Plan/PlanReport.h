@@ -46,6 +46,26 @@ struct CollectiveRecord {
   int64_t line = 0;
 };
 
+/// What memory is used for, in the order of the tables: parameters, gradients,
+/// optimizer state, states (of programs that differentiate by none),
+/// activations, communication buffers, arguments, results, constants,
+/// temporaries. docs/Memory.md defines them.
+struct PurposeRecord {
+  std::string purpose;
+  /// Bytes at the peak of the entry, and the most that there are at one time.
+  uint64_t peakBytes = 0, highestBytes = 0;
+};
+
+/// A tensor that is alive at the peak of an entry.
+struct TensorRecord {
+  /// Of an argument, result or state its name, else where it comes from.
+  std::string name;
+  std::string purpose;
+  /// Local: "f32[4x8]".
+  std::string type;
+  uint64_t bytes = 0;
+};
+
 struct EntryReport {
   std::string name;
   /// In the order of their first start.
@@ -55,9 +75,20 @@ struct EntryReport {
   /// Estimates for one rank and one call: floating-point operations, bytes that
   /// instructions read and write in memory, bytes sent.
   uint64_t flops = 0, memoryTraffic = 0, wireBytes = 0;
-  /// Bytes that live within a call, and the largest sum of those alive at one
-  /// instruction: no layout takes less.
-  uint64_t activationBytes = 0, livenessBytes = 0;
+  /// What of `flops` computes again.
+  uint64_t recomputedFlops = 0;
+  /// Bytes laid out for what lives within a call, and the largest sum of those
+  /// alive at one instruction: no layout takes less.
+  uint64_t callBytes = 0, livenessBytes = 0;
+  /// One for each purpose. At the peak they sum up to `peakBytes`.
+  std::vector<PurposeRecord> purposes;
+  /// The first instruction at which the most memory is in use, and its place in
+  /// the source.
+  uint64_t peakInstruction = 0;
+  std::string peakPlace;
+  /// What is alive there, the largest first; of equal ones the earlier one.
+  std::vector<TensorRecord> peak;
+  uint64_t peakBytes = 0;
 };
 
 /// A dimension of an input, output or state that its shards do not divide.

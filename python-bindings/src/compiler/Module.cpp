@@ -76,9 +76,17 @@ static Outcome withModule(std::string_view text, const std::string &name,
 }
 
 static CompileOptions toOptions(const std::string &mesh,
-                                bool overlapCollectives) {
+                                bool overlapCollectives,
+                                const std::string &memoryLimit) {
   CompileOptions options;
   options.mesh = mesh;
+  if (!memoryLimit.empty()) {
+    llvm::Expected<int64_t> bytes = parseBytes(memoryLimit);
+    if (!bytes)
+      throw nb::value_error(
+          ("memory_limit: " + llvm::toString(bytes.takeError())).c_str());
+    options.memoryLimit = *bytes;
+  }
   options.pipeline.overlapCollectives = overlapCollectives;
   return options;
 }
@@ -86,14 +94,15 @@ static CompileOptions toOptions(const std::string &mesh,
 /// The text of a form, or none.
 static nb::tuple lower(std::string_view text, const std::string &name,
                        const std::string &form, const std::string &mesh,
-                       bool overlapCollectives, bool locations) {
+                       bool overlapCollectives, const std::string &memoryLimit,
+                       bool locations) {
   std::optional<Form> last = symbolizeForm(form);
   if (!last || *last == Form::Plan)
     throw nb::value_error(
         ("expected the form graph, sharded, spmd or schedule, got \"" + form +
          "\"")
             .c_str());
-  CompileOptions options = toOptions(mesh, overlapCollectives);
+  CompileOptions options = toOptions(mesh, overlapCollectives, memoryLimit);
   Outcome outcome;
   {
     nb::gil_scoped_release unlocked;
@@ -117,8 +126,9 @@ static nb::tuple lower(std::string_view text, const std::string &name,
 static nb::tuple compile(std::string_view text, const std::string &name,
                          const std::string &target, const std::string &mesh,
                          bool overlapCollectives,
+                         const std::string &memoryLimit,
                          const std::map<std::string, std::string> &metadata) {
-  CompileOptions options = toOptions(mesh, overlapCollectives);
+  CompileOptions options = toOptions(mesh, overlapCollectives, memoryLimit);
   llvm::Expected<TargetOptions> parsed = parseTarget(target);
   if (!parsed)
     throw nb::value_error(
@@ -142,11 +152,12 @@ NB_MODULE(_compiler, m) {
   m.doc() = "The compiler: text in, text or plan out. Use weft.jit instead.";
   m.def("lower", &lower, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("form"), nb::arg("mesh") = "",
-        nb::arg("overlap_collectives") = true, nb::arg("locations") = false,
+        nb::arg("overlap_collectives") = true, nb::arg("memory_limit") = "",
+        nb::arg("locations") = false,
         "The module in a form as text, or None, and the diagnostics.");
   m.def("compile", &compile, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("target") = "cpu", nb::arg("mesh") = "",
-        nb::arg("overlap_collectives") = true,
+        nb::arg("overlap_collectives") = true, nb::arg("memory_limit") = "",
         nb::arg("metadata") = std::map<std::string, std::string>(),
         "The bytes of the plan, or None, and the diagnostics.");
 }

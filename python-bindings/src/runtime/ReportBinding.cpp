@@ -26,6 +26,15 @@ void bindReport(nb::module_ &m) {
       .def_ro("cause", &CollectiveRecord::cause)
       .def_ro("file", &CollectiveRecord::file)
       .def_ro("line", &CollectiveRecord::line);
+  nb::class_<PurposeRecord>(m, "PurposeRecord")
+      .def_ro("purpose", &PurposeRecord::purpose)
+      .def_ro("peak_bytes", &PurposeRecord::peakBytes)
+      .def_ro("highest_bytes", &PurposeRecord::highestBytes);
+  nb::class_<TensorRecord>(m, "TensorRecord")
+      .def_ro("name", &TensorRecord::name)
+      .def_ro("purpose", &TensorRecord::purpose)
+      .def_ro("type", &TensorRecord::type)
+      .def_ro("bytes", &TensorRecord::bytes);
   nb::class_<EntryReport>(m, "EntryReport")
       .def_ro("name", &EntryReport::name)
       .def_ro("collectives", &EntryReport::collectives)
@@ -35,8 +44,13 @@ void bindReport(nb::module_ &m) {
       .def_ro("flops", &EntryReport::flops)
       .def_ro("memory_traffic", &EntryReport::memoryTraffic)
       .def_ro("wire_bytes", &EntryReport::wireBytes)
-      .def_ro("activation_bytes", &EntryReport::activationBytes)
-      .def_ro("liveness_bytes", &EntryReport::livenessBytes);
+      .def_ro("recomputed_flops", &EntryReport::recomputedFlops)
+      .def_ro("call_bytes", &EntryReport::callBytes)
+      .def_ro("liveness_bytes", &EntryReport::livenessBytes)
+      .def_ro("purposes", &EntryReport::purposes)
+      .def_ro("peak_place", &EntryReport::peakPlace)
+      .def_ro("peak", &EntryReport::peak)
+      .def_ro("peak_bytes", &EntryReport::peakBytes);
   nb::class_<PlanReport>(m, "PlanReport")
       .def_ro("entries", &PlanReport::entries)
       .def_ro("state_bytes", &PlanReport::stateBytes)

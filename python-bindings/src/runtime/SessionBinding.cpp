@@ -120,6 +120,7 @@ void bindSession(nb::module_ &m) {
            [](Session &session, const std::string &name, const Tensor &value) {
              runUnlocked([&] { return session.setState(name, value.view()); });
            })
+      .def_prop_ro("arena_bytes", &Session::arenaBytes)
       .def("unset_inputs",
            [](const Session &session, const std::string &entry) {
              return session.unsetInputs(entry);

@@ -49,6 +49,7 @@ public:
   Status run(uint32_t entry);
 
   std::byte *arena() const { return memory.data(); }
+  uint64_t arenaBytes() const { return memory.size(); }
   Program &program(uint32_t entry) { return programs[entry]; }
   RankTrace &trace() { return tracks; }
   const RankTrace &trace() const { return tracks; }

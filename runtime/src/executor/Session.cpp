@@ -258,6 +258,13 @@ Result<Array> Session::getState(std::string_view name) const {
   });
 }
 
+std::vector<uint64_t> Session::arenaBytes() const {
+  std::vector<uint64_t> bytes;
+  for (int64_t rank = 0; rank < impl->core->mesh().ranks(); ++rank)
+    bytes.push_back(impl->core->rank(rank).arenaBytes());
+  return bytes;
+}
+
 std::vector<std::string> Session::unsetInputs(std::string_view entry) const {
   const auto index = impl->entryIndex(entry);
   return index ? impl->unset(*index) : std::vector<std::string>();

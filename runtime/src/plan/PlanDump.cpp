@@ -110,8 +110,9 @@ std::string Dumper::type(const plan::TensorType &type) const {
 void Dumper::states() {
   print("states {}\n", plan.states()->size());
   for (const plan::State *state : *plan.states())
-    print("  state {} {} offset {} bytes {}\n", quoted(state->name()),
-          type(*state->type()), state->offset(), state->bytes());
+    print("  state {} {} offset {} bytes {} {}\n", quoted(state->name()),
+          type(*state->type()), state->offset(), state->bytes(),
+          purposeName(state->purpose()));
 }
 
 void Dumper::kernels() {
@@ -143,6 +144,10 @@ void Dumper::buffer(uint32_t index, const plan::Buffer &buffer) {
     print(" data {}", buffer.data_offset());
   if (!view(buffer.name()).empty())
     print(" {}", quoted(buffer.name()));
+  if (const auto *contents = buffer.contents())
+    for (const plan::Content *content : *contents)
+      print(" holds {} {} from {}", purposeName(content->purpose()),
+            quoted(content->source()), content->first());
   print("\n");
 }
 
@@ -258,6 +263,8 @@ void Dumper::instruction(uint32_t index, const plan::Instruction &instruction) {
     print(" bytes {}", instruction.bytes());
   if (!view(instruction.cause()).empty())
     print(" cause {}", quoted(instruction.cause()));
+  if (instruction.recomputes())
+    print(" again");
   if (!view(instruction.location()).empty())
     print(" at {}", quoted(instruction.location()));
   print("\n");

@@ -105,6 +105,32 @@ std::string_view bufferKindName(plan::BufferKind kind) {
   return "unknown";
 }
 
+std::string_view purposeName(plan::Purpose purpose) {
+  switch (purpose) {
+  case plan::Purpose::Parameter:
+    return "parameter";
+  case plan::Purpose::Gradient:
+    return "gradient";
+  case plan::Purpose::OptimizerState:
+    return "optimizer state";
+  case plan::Purpose::State:
+    return "state";
+  case plan::Purpose::Activation:
+    return "activation";
+  case plan::Purpose::Communication:
+    return "communication";
+  case plan::Purpose::Argument:
+    return "argument";
+  case plan::Purpose::Result:
+    return "result";
+  case plan::Purpose::Constant:
+    return "constant";
+  case plan::Purpose::Temporary:
+    return "temporary";
+  }
+  return "unknown";
+}
+
 std::string stepName(size_t index, const plan::Instruction &instruction) {
   return fmt::format("step {} {}", index, operationName(instruction));
 }

@@ -55,6 +55,8 @@ std::string typeName(DType dtype, const Range &shape) {
 std::string_view operationName(const plan::Instruction &instruction);
 std::string_view collectiveName(plan::CollectiveKind kind);
 std::string_view bufferKindName(plan::BufferKind kind);
+/// "parameter", "optimizer state", "communication".
+std::string_view purposeName(plan::Purpose purpose);
 
 /// `step 17 gemm`, the start of every message about an instruction.
 std::string stepName(size_t index, const plan::Instruction &instruction);

@@ -61,6 +61,26 @@ protected:
     instruction.location = std::move(location);
   }
 
+  plan::BufferT &addBuffer(plan::BufferKind kind, uint64_t bytes,
+                           uint32_t first, uint32_t last) {
+    entry().buffers.push_back(std::make_unique<plan::BufferT>());
+    plan::BufferT &buffer = *entry().buffers.back();
+    buffer.kind = kind;
+    buffer.bytes = bytes;
+    buffer.first = first;
+    buffer.last = last;
+    buffer.shape = {2, 3};
+    return buffer;
+  }
+
+  static void addContent(plan::BufferT &buffer, uint32_t first,
+                         plan::Purpose purpose, std::string source) {
+    buffer.contents.push_back(std::make_unique<plan::ContentT>());
+    buffer.contents.back()->first = first;
+    buffer.contents.back()->purpose = purpose;
+    buffer.contents.back()->source = std::move(source);
+  }
+
   PlanReport report() const {
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(plan::Plan::Pack(builder, &table));
@@ -76,8 +96,9 @@ TEST_F(PlanReportTest, AnEmptyEntry) {
   ASSERT_EQ(empty.entries.size(), 1u);
   EXPECT_EQ(empty.entries[0].name, "step");
   EXPECT_THAT(empty.entries[0].collectives, IsEmpty());
-  EXPECT_THAT(printPlanReport(empty),
-              HasSubstr("entry step: no instructions\nmemory of a rank\n"));
+  EXPECT_THAT(
+      printPlanReport(empty),
+      HasSubstr("entry step: no instructions\nmemory of a rank in step\n"));
 }
 
 TEST_F(PlanReportTest, AlikeCollectivesAreCounted) {
@@ -166,7 +187,8 @@ TEST_F(PlanReportTest, WorkAndMemory) {
   table.states[0]->bytes = 70;
   table.constant_data.resize(64);
   table.arena_bytes = 2048;
-  // 128 for the state, 64 for the constant, the rest for activations.
+  table.states[0]->purpose = plan::Purpose::Parameter;
+  // 128 for the state, 64 for the constant, the rest for a call.
   entry().arena_bytes = 128 + 64 + 1500;
   entry().liveness_bytes = 128 + 64 + 1000;
   PlanReport report = this->report();
@@ -175,19 +197,77 @@ TEST_F(PlanReportTest, WorkAndMemory) {
   EXPECT_EQ(step.launches, 2);
   EXPECT_EQ(step.copies, 1);
   EXPECT_EQ(step.flops, 1010u);
+  EXPECT_EQ(step.recomputedFlops, 0u);
   EXPECT_EQ(step.memoryTraffic, 388u);
-  EXPECT_EQ(step.activationBytes, 1500u);
+  EXPECT_EQ(step.callBytes, 1500u);
   EXPECT_EQ(step.livenessBytes, 1000u);
   EXPECT_EQ(report.stateBytes, 70u);
   EXPECT_EQ(report.constantBytes, 64u);
   EXPECT_EQ(report.arenaBytes, 2048u);
   EXPECT_EQ(printPlanReport(report),
             "entry step: 1 GEMM, 2 kernel launches, 1 copy\n"
-            "memory of a rank\n"
-            "  states       70 B\n"
-            "  constants    64 B\n"
-            "  activations  1.46 KiB in step, 1.500 times the liveness bound\n"
-            "  arena        2.00 KiB\n");
+            "memory of a rank in step\n"
+            "                           at the peak       at most\n"
+            "  parameters                       70 B          70 B\n"
+            "  constants                        64 B          64 B\n"
+            "  free                         1.87 KiB\n"
+            "  arena                        2.00 KiB\n"
+            "  the call takes 1.500 times the liveness bound\n"
+            "  alive at the peak\n"
+            "         70 B  parameters  f32[] w\n"
+            "         64 B  constants  all constants\n");
+}
+
+TEST_F(PlanReportTest, WhatBuffersHoldOverTime) {
+  using plan::Purpose;
+  for (int i = 0; i < 4; ++i)
+    add(plan::LaunchT()).location = "m.py:" + std::to_string(i);
+  entry().instructions[2]->flops = 100;
+  entry().instructions[2]->recomputes = true;
+  entry().instructions[3]->flops = 300;
+  // An activation that a gradient overwrites at 2, and an argument.
+  plan::BufferT &shared = addBuffer(plan::BufferKind::Temporary, 100, 0, 3);
+  addContent(shared, 0, Purpose::Activation, "m.py:0");
+  addContent(shared, 2, Purpose::Gradient, "gradient of w, m.py:2");
+  plan::BufferT &input = addBuffer(plan::BufferKind::Input, 40, 0, 1);
+  input.name = "x";
+  addContent(input, 0, Purpose::Argument, "");
+  // A purpose that this reader does not know counts all the same.
+  plan::BufferT &late = addBuffer(plan::BufferKind::Temporary, 64, 2, 2);
+  addContent(late, 2, static_cast<Purpose>(200), "m.py:2");
+  table.arena_bytes = 256;
+  EntryReport step = report().entries[0];
+  EXPECT_EQ(step.recomputedFlops, 100u);
+  // 128 + 64 bytes each at 0, 1 and 2.
+  EXPECT_EQ(step.peakInstruction, 0u);
+  EXPECT_EQ(step.peakPlace, "m.py:0");
+  EXPECT_EQ(step.peakBytes, 140u);
+  ASSERT_EQ(step.purposes.size(), 10u);
+  auto bytesOf = [&](Purpose purpose) {
+    const PurposeRecord &record = step.purposes[static_cast<size_t>(purpose)];
+    return std::pair(record.peakBytes, record.highestBytes);
+  };
+  EXPECT_EQ(bytesOf(Purpose::Activation), std::pair(100ul, 100ul));
+  EXPECT_EQ(bytesOf(Purpose::Argument), std::pair(40ul, 40ul));
+  EXPECT_EQ(bytesOf(Purpose::Gradient), std::pair(0ul, 100ul));
+  EXPECT_EQ(bytesOf(Purpose::Temporary), std::pair(0ul, 64ul));
+  ASSERT_EQ(step.peak.size(), 2u);
+  EXPECT_EQ(step.peak[0].name, "m.py:0");
+  EXPECT_EQ(step.peak[0].type, "f32[2x3]");
+  EXPECT_EQ(step.peak[1].name, "x");
+  EXPECT_THAT(printPlanReport(report()),
+              HasSubstr("  25.0 % of the flops compute again\n"
+                        "  alive at the peak (m.py:0)\n"
+                        "        100 B  activations  f32[2x3] m.py:0\n"
+                        "         40 B  arguments  f32[2x3] x\n"));
+}
+
+TEST_F(PlanReportTest, ManyTensorsAtThePeakAreSummedUp) {
+  add(plan::LaunchT());
+  for (int i = 0; i < 10; ++i)
+    addContent(addBuffer(plan::BufferKind::Temporary, 10 + i, 0, 0), 0,
+               plan::Purpose::Temporary, "");
+  EXPECT_THAT(printPlanReport(report()), HasSubstr("       21 B  in 2 more\n"));
 }
 
 } // namespace

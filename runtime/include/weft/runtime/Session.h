@@ -86,6 +86,9 @@ public:
   /// state counts as set when an entry that updates it has run.
   std::vector<std::string> unsetInputs(std::string_view entry) const;
 
+  /// Bytes of the memory that each rank has allocated.
+  std::vector<uint64_t> arenaBytes() const;
+
   /// Runs an entry once on all ranks.
   Status run(std::string_view entry);
 

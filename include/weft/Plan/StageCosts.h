@@ -1,0 +1,31 @@
+//===- StageCosts.h - What the stages of a chain take -----------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The bytes and the work of each stage of what is differentiated, read from a
+// schedule in which nothing is computed again: sizes are those of a rank, and
+// only what kernels write to memory counts. The locations of ops say which
+// stage they belong to (--weft-checkpoint-stages).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_PLAN_STAGECOSTS_H
+#define WEFT_PLAN_STAGECOSTS_H
+
+#include "weft/Autodiff/ChainRecomputation.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace weft {
+
+/// The chains of a schedule with planned memory, in the order in which their
+/// stages are numbered. Fails, with diagnostics, where the plan writer would.
+mlir::FailureOr<std::vector<std::vector<ChainStage>>>
+measureChains(mlir::ModuleOp schedule);
+
+} // namespace weft
+
+#endif // WEFT_PLAN_STAGECOSTS_H

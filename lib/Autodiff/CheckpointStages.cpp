@@ -1,0 +1,264 @@
+//===- CheckpointStages.cpp - Recompute stages of a chain -----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Stages.h"
+
+#include "weft/Autodiff/Passes.h"
+#include "weft/IR/SourcePlace.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace weft {
+#define GEN_PASS_DEF_CHECKPOINTSTAGES
+#include "weft/Autodiff/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+
+//===----------------------------------------------------------------------===//
+// Ranges as text
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct Range {
+  size_t begin = 0, end = 0;
+  bool keepsDots = false;
+};
+
+} // namespace
+
+/// `2:5`, `3:4:dots`
+static std::optional<Range> parseRange(StringRef text) {
+  Range range;
+  auto [begin, rest] = text.split(':');
+  auto [end, policy] = rest.split(':');
+  range.keepsDots = policy == "dots";
+  if (begin.getAsInteger(10, range.begin) || end.getAsInteger(10, range.end) ||
+      range.begin >= range.end || (!policy.empty() && !range.keepsDots))
+    return std::nullopt;
+  return range;
+}
+
+//===----------------------------------------------------------------------===//
+// One range
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The stages of one function, some of which become calls.
+class Chain {
+public:
+  Chain(func::FuncOp function, std::vector<Stage> stages, SymbolTable &symbols)
+      : function(function), stages(std::move(stages)), symbols(symbols) {}
+
+  void copyConstants();
+  /// Replaces the stages [begin, end) by a checkpoint of the first one.
+  void checkpoint(size_t begin, size_t end, bool keepsDots);
+
+private:
+  void copyConstants(Stage &stage);
+
+  func::FuncOp function;
+  std::vector<Stage> stages;
+  SymbolTable &symbols;
+};
+
+/// What ops take from outside, and what of theirs others use.
+struct Border {
+  explicit Border(ArrayRef<Operation *> ops) {
+    llvm::SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
+    for (Operation *op : ops) {
+      for (Value operand : op->getOperands())
+        if (!inside.contains(operand.getDefiningOp()))
+          operands.insert(operand);
+      for (Value result : op->getResults())
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+              return !inside.contains(user);
+            }))
+          results.push_back(result);
+    }
+  }
+
+  llvm::SetVector<Value> operands;
+  SmallVector<Value> results;
+};
+
+} // namespace
+
+/// Copies a value that depends on no argument, with what it is made of.
+static Value copyExpression(Value value, OpBuilder &builder, IRMapping &copies,
+                            Stage &into) {
+  if (Value copy = copies.lookupOrNull(value))
+    return copy;
+  Operation *op = value.getDefiningOp();
+  for (Value operand : op->getOperands())
+    copyExpression(operand, builder, copies, into);
+  into.push_back(builder.clone(*op, copies));
+  return copies.lookup(value);
+}
+
+void Chain::copyConstants(Stage &stage) {
+  if (stage.empty())
+    return;
+  llvm::SmallPtrSet<Operation *, 16> inside(stage.begin(), stage.end());
+  OpBuilder builder(stage.front());
+  IRMapping copies;
+  Stage copied;
+  for (Operation *op : stage)
+    for (OpOperand &use : op->getOpOperands())
+      if (!inside.contains(use.get().getDefiningOp()) &&
+          isConstantExpression(use.get()))
+        use.set(copyExpression(use.get(), builder, copies, copied));
+  stage.insert(stage.begin(), copied.begin(), copied.end());
+}
+
+/// A constant that came from another stage would be held for its sake.
+void Chain::copyConstants() {
+  for (Stage &stage : stages)
+    copyConstants(stage);
+  for (Stage &stage : stages)
+    for (Operation *&op : llvm::reverse(stage))
+      if (isOpTriviallyDead(op)) {
+        op->erase();
+        op = nullptr;
+      }
+  for (Stage &stage : stages)
+    llvm::erase(stage, nullptr);
+}
+
+void Chain::checkpoint(size_t begin, size_t end, bool keepsDots) {
+  Stage ops;
+  for (size_t i = begin; i < end; ++i) {
+    ops.insert(ops.end(), stages[i].begin(), stages[i].end());
+    stages[i].clear();
+  }
+  if (ops.empty())
+    return;
+  Border border(ops);
+  auto types = [](auto &&values) {
+    return llvm::map_to_vector(values, [](Value v) { return v.getType(); });
+  };
+  OpBuilder builder(ops.back());
+  builder.setInsertionPointAfter(ops.back());
+  auto call = CheckpointOp::create(builder, ops.front()->getLoc(),
+                                   types(border.results), "",
+                                   border.operands.getArrayRef(),
+                                   keepsDots ? "dots" : "nothing", ArrayAttr());
+
+  auto callee = func::FuncOp::create(
+      function.getLoc(), (function.getName() + "_stage").str(),
+      builder.getFunctionType(types(border.operands), types(border.results)));
+  callee.setPrivate();
+  Block *body = callee.addEntryBlock();
+  for (Operation *op : ops)
+    op->moveBefore(body, body->end());
+  for (auto [operand, argument] :
+       llvm::zip_equal(border.operands, body->getArguments()))
+    Value(operand).replaceUsesWithIf(argument, [&](OpOperand &use) {
+      return use.getOwner()->getBlock() == body;
+    });
+  for (auto [result, value] :
+       llvm::zip_equal(border.results, call.getResults()))
+    result.replaceAllUsesWith(value);
+  builder.setInsertionPointToEnd(body);
+  func::ReturnOp::create(builder, function.getLoc(), border.results);
+  call.setCallee(symbols.insert(callee));
+  stages[begin] = {call};
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct CheckpointStages : weft::impl::CheckpointStagesBase<CheckpointStages> {
+  using CheckpointStagesBase::CheckpointStagesBase;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult readRanges();
+  void visit(ValueAndGradOp gradient, func::FuncOp function,
+             SymbolTable &symbols);
+
+  /// Those within others come first.
+  std::vector<Range> parsed;
+  /// Stages are numbered through all functions.
+  size_t numStages = 0;
+};
+} // namespace
+
+LogicalResult CheckpointStages::readRanges() {
+  bool legal = true;
+  for (const std::string &text : ranges) {
+    if (std::optional<Range> range = parseRange(text)) {
+      parsed.push_back(*range);
+      continue;
+    }
+    getOperation().emitError(
+        "ranges: expected first:end or first:end:dots with "
+        "first < end, got \"")
+        << text << "\"";
+    legal = false;
+  }
+  llvm::stable_sort(parsed, [](const Range &a, const Range &b) {
+    return a.end - a.begin < b.end - b.begin;
+  });
+  return success(legal);
+}
+
+void CheckpointStages::visit(ValueAndGradOp gradient, func::FuncOp function,
+                             SymbolTable &symbols) {
+  std::vector<Stage> stages = findStages(gradient, function);
+  size_t first = numStages, count = stages.size();
+  numStages += count;
+  for (auto [index, stage] : llvm::enumerate(stages))
+    for (Operation *op : stage)
+      op->setLoc(inStage(op->getLoc(), first + index));
+  auto mine = llvm::make_filter_range(parsed, [&](const Range &range) {
+    return range.begin >= first && range.end <= first + count;
+  });
+  if (mine.empty())
+    return;
+  Chain chain(function, std::move(stages), symbols);
+  chain.copyConstants();
+  for (const Range &range : mine)
+    chain.checkpoint(range.begin - first, range.end - first, range.keepsDots);
+}
+
+void CheckpointStages::runOnOperation() {
+  if (failed(readRanges()))
+    return signalPassFailure();
+  SymbolTable symbols(getOperation());
+  llvm::MapVector<func::FuncOp, ValueAndGradOp> firstCalls;
+  llvm::DenseMap<Operation *, int64_t> calls;
+  SmallVector<ValueAndGradOp> gradients;
+  for (auto function : getOperation().getOps<func::FuncOp>())
+    if (function.isPublic())
+      function.walk([&](ValueAndGradOp op) { gradients.push_back(op); });
+  for (ValueAndGradOp gradient : gradients) {
+    auto function = symbols.lookup<func::FuncOp>(gradient.getCallee());
+    if (!function.getBody().hasOneBlock())
+      continue;
+    firstCalls.insert({function, gradient});
+    ++calls[function];
+  }
+  SmallVector<int64_t> chains;
+  for (auto [function, gradient] : firstCalls) {
+    size_t first = numStages;
+    visit(gradient, function, symbols);
+    chains.append({int64_t(numStages - first), calls[function]});
+  }
+  getOperation()->setAttr(kChainsAttrName,
+                          DenseI64ArrayAttr::get(&getContext(), chains));
+}

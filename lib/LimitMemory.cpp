@@ -1,0 +1,239 @@
+//===- LimitMemory.cpp - Recompute to stay under a limit ------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LimitMemory.h"
+
+#include "weft/Plan/PlanReport.h"
+#include "weft/Plan/StageCosts.h"
+#include "weft/Schedule/EntryBuffers.h"
+
+#include "mlir/Pass/PassManager.h"
+
+#include <map>
+
+using namespace mlir;
+
+namespace weft {
+namespace {
+
+using Ranges = std::vector<std::string>;
+using Chains = std::vector<std::vector<ChainStage>>;
+
+/// A schedule, and what was computed again in it.
+struct Trial {
+  Ranges ranges;
+  double flops = 0;
+  int64_t bytes = 0;
+  OwningOpRef<ModuleOp> schedule;
+};
+
+class Chooser {
+public:
+  Chooser(ModuleOp graph, const CompileOptions &options)
+      : graph(graph), options(options), limit(options.memoryLimit) {}
+
+  FailureOr<Ranges> run();
+
+private:
+  /// A choice for chains that may take `budget` bytes.
+  struct Choice {
+    Ranges ranges;
+    double flops = 0;
+  };
+
+  std::optional<Choice> choose(int64_t budget, size_t units) const;
+  std::optional<int64_t> findLeastBudget(int64_t budget) const;
+  LogicalResult attempt(const Choice &choice);
+  LogicalResult search();
+  LogicalResult fail();
+
+  ModuleOp graph;
+  const CompileOptions &options;
+  const int64_t limit;
+  Chains chains;
+  /// The bytes of what was tried.
+  std::map<Ranges, int64_t> tried;
+  /// The trial of the fewest bytes, and the choice that is under the limit with
+  /// the least work.
+  Trial smallest;
+  std::optional<Choice> best;
+};
+
+} // namespace
+
+static void addRanges(Ranges &ranges, const ChainPlan &plan, size_t first) {
+  for (const RecomputedRange &range : plan.ranges)
+    ranges.push_back(std::to_string(first + range.begin) + ":" +
+                     std::to_string(first + range.end) +
+                     (range.keepsDots ? ":dots" : ""));
+}
+
+std::optional<Chooser::Choice> Chooser::choose(int64_t budget,
+                                               size_t units) const {
+  Choice choice;
+  size_t first = 0;
+  for (const std::vector<ChainStage> &chain : chains) {
+    std::optional<ChainPlan> plan = planChain(chain, budget, units);
+    if (!plan)
+      return std::nullopt;
+    addRanges(choice.ranges, *plan, first);
+    choice.flops += plan->flops;
+    first += chain.size();
+  }
+  return choice;
+}
+
+/// The smallest budget above `budget` for which there is a choice, nearly.
+std::optional<int64_t> Chooser::findLeastBudget(int64_t budget) const {
+  constexpr size_t units = 64;
+  int64_t low = budget, high = std::max(smallest.bytes, limit);
+  if (!choose(high, units))
+    return std::nullopt;
+  while (high - low > limit / 64 + 1) {
+    int64_t middle = low + (high - low) / 2;
+    (choose(middle, units) ? high : low) = middle;
+  }
+  return high;
+}
+
+/// Compiles with a choice, to a schedule.
+LogicalResult Chooser::attempt(const Choice &choice) {
+  if (tried.count(choice.ranges))
+    return success();
+  Trial trial{choice.ranges, choice.flops, 0, graph.clone()};
+  // Warnings are for the program as it will be.
+  ScopedDiagnosticHandler quiet(graph.getContext(), [](Diagnostic &diagnostic) {
+    return success(diagnostic.getSeverity() != DiagnosticSeverity::Error);
+  });
+  PipelineOptions pipeline = options.pipeline;
+  pipeline.markStages = true;
+  pipeline.recomputed = choice.ranges;
+  PassManager pm(graph.getContext());
+  buildPipeline(pm, pipeline, Form::Schedule);
+  if (failed(pm.run(*trial.schedule)))
+    return failure();
+  trial.bytes = (*trial.schedule)
+                    ->getAttrOfType<IntegerAttr>(arenaBytesAttrName)
+                    .getInt();
+  tried[choice.ranges] = trial.bytes;
+  if (trial.bytes <= limit && (!best || choice.flops < best->flops))
+    best = choice;
+  if (!smallest.schedule || trial.bytes < smallest.bytes)
+    smallest = std::move(trial);
+  return success();
+}
+
+/// Looks for the highest budget whose choice is under the limit.
+LogicalResult Chooser::search() {
+  constexpr int maxAttempts = 8;
+  constexpr int64_t none = std::numeric_limits<int64_t>::max();
+  int64_t budget = limit, over = none, under = -1;
+  bool isLeast = false;
+  for (int i = 0; i < maxAttempts; ++i) {
+    std::optional<Choice> choice = choose(budget, 0);
+    if (!choice) {
+      // The chains may need less than they say.
+      auto least = isLeast ? std::nullopt : findLeastBudget(budget);
+      if (under >= 0 || !least)
+        break;
+      budget = *least;
+      isLeast = true;
+      continue;
+    }
+    if (failed(attempt(*choice)))
+      return failure();
+    int64_t bytes = tried.at(choice->ranges);
+    if (bytes <= limit)
+      under = std::max(under, budget);
+    else
+      over = std::min(over, budget);
+    if (under >= 0 && over - under <= limit / 128)
+      break;
+    // The chains took so much more, or less, than they promised.
+    int64_t next = budget + limit - bytes;
+    bool isTried = next <= under || next >= over || next == budget;
+    if (isTried && (over == none || under < 0))
+      break;
+    budget = isTried ? under + (over - under) / 2 : next;
+  }
+  return success();
+}
+
+/// The entry that takes the most.
+static const EntryReport &largestEntry(const PlanReport &report) {
+  return *std::max_element(report.entries.begin(), report.entries.end(),
+                           [](const EntryReport &a, const EntryReport &b) {
+                             return a.peakBytes < b.peakBytes;
+                           });
+}
+
+/// The tensors alive at the peak of an entry, one a line.
+static std::string describePeak(const EntryReport &entry) {
+  constexpr size_t shown = 8;
+  std::string text = "alive at the peak of @" + entry.name;
+  if (!entry.peakPlace.empty())
+    text += " (" + entry.peakPlace + ")";
+  uint64_t rest = 0;
+  for (auto [index, tensor] : llvm::enumerate(entry.peak)) {
+    if (index >= shown)
+      rest += tensor.bytes;
+    else
+      text += "\n  " + std::to_string(tensor.bytes) + " bytes, " +
+              tensor.purpose + ", " + tensor.type + " " + tensor.name;
+  }
+  if (rest)
+    text += "\n  and " + std::to_string(rest) + " bytes in " +
+            std::to_string(entry.peak.size() - shown) + " more";
+  return text;
+}
+
+LogicalResult Chooser::fail() {
+  TargetOptions none;
+  none.machineCode = false;
+  auto plan = writePlan(*smallest.schedule, none);
+  if (failed(plan))
+    return failure();
+  PlanReport report = makePlanReport(*plan);
+  const EntryReport &entry = largestEntry(report);
+  InFlightDiagnostic error = graph.lookupSymbol(entry.name)->emitError()
+                             << "a rank cannot do with the memory limit of "
+                             << limit << " bytes; ";
+  if (chains.empty())
+    error << "it needs " << smallest.bytes
+          << ", and nothing can be computed again without a "
+             "weft.value_and_grad";
+  else
+    error << "the least that was reached is " << smallest.bytes
+          << " bytes, computing again what the backward pass needs";
+  error << "; split states and activations over more devices, take fewer rows "
+           "at a time, or raise the limit";
+  error.attachNote() << describePeak(entry);
+  return failure();
+}
+
+FailureOr<Ranges> Chooser::run() {
+  if (failed(attempt(Choice())))
+    return failure();
+  if (best)
+    return best->ranges;
+  auto measured = measureChains(*smallest.schedule);
+  if (failed(measured))
+    return failure();
+  chains = std::move(*measured);
+  if (!chains.empty() && failed(search()))
+    return failure();
+  if (best)
+    return best->ranges;
+  return fail();
+}
+
+FailureOr<std::vector<std::string>>
+chooseRecomputation(ModuleOp graph, const CompileOptions &options) {
+  return Chooser(graph, options).run();
+}
+
+} // namespace weft

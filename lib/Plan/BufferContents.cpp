@@ -1,0 +1,157 @@
+//===- BufferContents.cpp - What the buffers of an entry hold -------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BufferContents.h"
+
+#include "weft/IR/SourcePlace.h"
+#include "weft/IR/WeftOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace weft {
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+std::vector<plan::Purpose> findStatePurposes(ModuleOp module,
+                                             const ProgramStates &states) {
+  std::vector<plan::Purpose> purposes(states.states().size(),
+                                      plan::Purpose::State);
+  bool hasParameters = false;
+  for (func::FuncOp entry : findEntries(module))
+    for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+      int32_t state = states.ofArgument(entry, i);
+      if (state < 0 || !isOfParameter(entry.getArgument(i).getLoc()))
+        continue;
+      purposes[state] = plan::Purpose::Parameter;
+      hasParameters = true;
+    }
+  if (hasParameters)
+    llvm::replace(purposes, plan::Purpose::State,
+                  plan::Purpose::OptimizerState);
+  return purposes;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// Whether the op shows the buffer of its operand.
+static bool isView(Operation *op) {
+  return isa_and_present<ReshapeOp, WaitOp>(op);
+}
+
+/// Calls `visit` with everything that reads a value or a view of it.
+static void visitReaders(Value value,
+                         llvm::function_ref<void(Operation *)> visit) {
+  for (Operation *user : value.getUsers()) {
+    if (isView(user))
+      visitReaders(user->getResult(0), visit);
+    else
+      visit(user);
+  }
+}
+
+namespace {
+
+/// Who reads a value.
+struct Readers {
+  explicit Readers(Value value) {
+    visitReaders(value, [&](Operation *op) {
+      auto start = dyn_cast<StartOp>(op);
+      collective |= bool(start);
+      reduction |= start && start.getReduction();
+      terminator |= op->hasTrait<OpTrait::IsTerminator>();
+      transpose |= isPartlyDerived(op->getLoc(), kTransposeOf);
+      recomputation |= isPartlyDerived(op->getLoc(), kRecomputationOf);
+    });
+  }
+
+  bool collective = false, reduction = false, terminator = false;
+  bool transpose = false, recomputation = false;
+};
+
+} // namespace
+
+/// Whether the value is an argument that was sent from rank to rank.
+static bool isMovedArgument(Value value) {
+  bool moved = false;
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isView(op) && !isa<StartOp, CopyOp>(op))
+      return false;
+    moved |= isa<StartOp>(op);
+    value = op->getOperand(0);
+  }
+  return moved;
+}
+
+/// Whether the backward pass reads a value of the forward pass, of its first
+/// run or of one that computes it again.
+static bool isActivation(Location loc, const Readers &readers) {
+  if (isPartlyDerived(loc, kTransposeOf))
+    return false;
+  bool isAgain = isPartlyDerived(loc, kRecomputationOf);
+  return readers.transpose || (readers.recomputation && !isAgain);
+}
+
+plan::Purpose BufferContents::purposeOf(const EntryBuffer &buffer,
+                                        Value value) const {
+  using plan::Purpose;
+  if (buffer.role == BufferRole::State)
+    return statePurposes[buffer.state];
+  if (buffer.role == BufferRole::Constant)
+    return Purpose::Constant;
+  if (isa<BlockArgument>(value))
+    return isOfParameter(value.getLoc()) ? Purpose::Parameter
+                                         : Purpose::Argument;
+  Location loc = locationOf(value);
+  Readers readers(value);
+  // Terms of a sum are no gradient yet, nor an activation.
+  if (readers.reduction)
+    return Purpose::Communication;
+  if (nameIn(loc).starts_with(kGradientOf))
+    return Purpose::Gradient;
+  if (readers.terminator)
+    return Purpose::Result;
+  if (isMovedArgument(value))
+    return Purpose::Communication;
+  if (isActivation(loc, readers))
+    return Purpose::Activation;
+  bool isReceived = isa<StartOp>(value.getDefiningOp());
+  return isReceived || readers.collective ? Purpose::Communication
+                                          : Purpose::Temporary;
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+std::vector<HeldValue> BufferContents::of(const EntryBuffer &buffer) const {
+  std::vector<HeldValue> held;
+  for (Value value : buffer.values) {
+    Operation *op = value.getDefiningOp();
+    if (isView(op))
+      continue;
+    int64_t first = op && !isa<arith::ConstantOp>(op) ? buffers.timeOf(op) : 0;
+    held.push_back({value, first, buffer.last, purposeOf(buffer, value)});
+    // Who uses a state reads its name, and it holds nothing else.
+    if (buffer.role == BufferRole::State)
+      break;
+  }
+  // Merging puts the values of one buffer behind those of the other.
+  llvm::stable_sort(held, [](const HeldValue &a, const HeldValue &b) {
+    return a.first < b.first;
+  });
+  for (size_t i = 1; i < held.size(); ++i)
+    held[i - 1].last = held[i].first - 1;
+  return held;
+}
+
+} // namespace weft

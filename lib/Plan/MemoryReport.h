@@ -1,0 +1,33 @@
+//===- MemoryReport.h - The memory of an entry ------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The part of a plan's report that speaks of memory: what is alive when, by
+// purpose, and what at the peak.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_LIB_PLAN_MEMORYREPORT_H
+#define WEFT_LIB_PLAN_MEMORYREPORT_H
+
+#include "weft/Plan/PlanReport.h"
+#include "weft/runtime/plan_generated.h"
+
+namespace weft {
+
+/// Fills in the purposes and the peak.
+void reportMemory(const plan::Plan &plan, const plan::Entry &entry,
+                  EntryReport &report);
+
+/// `1.50 MiB`, with three significant digits or all of a small number.
+std::string printBytes(uint64_t bytes);
+
+/// The table of an entry, and the arena of the plan.
+std::string printMemory(const EntryReport &entry, uint64_t arenaBytes);
+
+} // namespace weft
+
+#endif // WEFT_LIB_PLAN_MEMORYREPORT_H

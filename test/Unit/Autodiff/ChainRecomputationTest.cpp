@@ -1,0 +1,185 @@
+//===- ChainRecomputationTest.cpp - What a chain keeps and recomputes -----===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChainSearch.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <cstdio>
+#include <random>
+
+using namespace weft;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+namespace weft {
+static bool operator==(const RecomputedRange &a, const RecomputedRange &b) {
+  return a.begin == b.begin && a.end == b.end && a.keepsDots == b.keepsDots;
+}
+static void PrintTo(const RecomputedRange &range, std::ostream *os) {
+  *os << "[" << range.begin << ", " << range.end << ")"
+      << (range.keepsDots ? " dots" : "");
+}
+} // namespace weft
+
+/// Equal stages with an input of 1 byte.
+static std::vector<ChainStage> uniform(size_t length, int64_t values) {
+  ChainStage stage;
+  stage.inputBytes = 1;
+  stage.valueBytes = values;
+  stage.flops = 10;
+  return std::vector<ChainStage>(length, stage);
+}
+
+static std::vector<RecomputedRange>
+rangesOf(const std::vector<ChainStage> &stages, int64_t limit) {
+  auto plan = planChain(stages, limit, limit);
+  EXPECT_TRUE(plan);
+  return plan ? plan->ranges : std::vector<RecomputedRange>();
+}
+
+TEST(ChainRecomputation, WithRoomNothingIsComputedAgain) {
+  EXPECT_THAT(rangesOf({}, 0), IsEmpty());
+  EXPECT_THAT(rangesOf(uniform(4, 4), 20), IsEmpty());
+}
+
+TEST(ChainRecomputation, AsMuchAsNecessary) {
+  using Range = RecomputedRange;
+  // One stage again, then ranges within ranges: the example of the header.
+  EXPECT_THAT(rangesOf(uniform(4, 4), 16), ElementsAre(Range{2, 3}));
+  EXPECT_THAT(rangesOf(uniform(4, 4), 12),
+              ElementsAre(Range{1, 2}, Range{2, 3}));
+  EXPECT_EQ(planChain(uniform(4, 4), 12, 12)->flops, 20);
+  EXPECT_THAT(rangesOf(uniform(4, 4), 6),
+              ElementsAre(Range{0, 3}, Range{0, 2}, Range{0, 1}));
+  EXPECT_EQ(planChain(uniform(4, 4), 6, 6)->flops, 30 + 20 + 10);
+}
+
+TEST(ChainRecomputation, NoPlanFits) {
+  // The last stage and the input before it, the chain's input, and its own.
+  EXPECT_FALSE(planChain(uniform(4, 4), 5, 5));
+  EXPECT_TRUE(planChain(uniform(4, 4), 6, 6));
+  EXPECT_FALSE(planChain(uniform(4, 4), -1, 5));
+}
+
+TEST(ChainRecomputation, ProductsAreKeptWhereTheyAreWorthTheirBytes) {
+  std::vector<ChainStage> stages = uniform(3, 4);
+  for (ChainStage &stage : stages)
+    stage.dots = PartialKeep{2, 1};
+  // Without them 10 flops for 4 bytes, with them 1 for 2.
+  EXPECT_THAT(rangesOf(stages, 13), ElementsAre(RecomputedRange{1, 2, true}));
+}
+
+TEST(ChainRecomputation, WhatIsAliveBesideTheChainCounts) {
+  std::vector<ChainStage> stages = uniform(2, 4);
+  stages[1].besideBytes = 100;
+  EXPECT_THAT(rangesOf(stages, 110), IsEmpty());
+  EXPECT_THAT(rangesOf(stages, 106), ElementsAre(RecomputedRange{0, 1}));
+  stages[0].besideBytes = 1000;
+  EXPECT_FALSE(planChain(stages, 1004, 1004));
+}
+
+TEST(ChainRecomputation, LongChainsTakeCoarserUnits) {
+  std::vector<ChainStage> stages = uniform(200, 1 << 20);
+  auto plan = planChain(stages, int64_t(40) << 20);
+  ASSERT_TRUE(plan);
+  EXPECT_GT(plan->flops, 0);
+  EXPECT_LT(plan->flops, 2 * 200 * 10);
+}
+
+namespace {
+
+struct Distance {
+  int compared = 0, equal = 0, missed = 0;
+  double worst = 1, sum = 0;
+};
+
+class Chains {
+public:
+  std::vector<ChainStage> draw(int length) {
+    std::vector<ChainStage> stages(length);
+    for (ChainStage &stage : stages) {
+      stage.inputBytes = number(1, 3);
+      stage.valueBytes = number(2, 9);
+      stage.flops = number(1, 20);
+      stage.besideBytes = number(0, 3);
+      if (number(0, 1))
+        stage.dots = PartialKeep{number(1, int(stage.valueBytes)),
+                                 double(number(0, int(stage.flops)))};
+    }
+    return stages;
+  }
+
+private:
+  int number(int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(engine);
+  }
+  std::mt19937 engine{2019};
+};
+
+} // namespace
+
+/// Work of one whole step that recomputes so much, forward only.
+static double total(const std::vector<ChainStage> &stages, double again) {
+  for (const ChainStage &stage : stages)
+    again += stage.flops;
+  return again;
+}
+
+/// planChain against all schedules, at each limit.
+static void compare(const std::vector<ChainStage> &stages, Dropping inputs,
+                    Distance &distance) {
+  int64_t most = 0;
+  for (const ChainStage &stage : stages)
+    most += stage.inputBytes + stage.valueBytes + stage.besideBytes;
+  for (int64_t limit = 1; limit <= most; ++limit) {
+    auto plan = planChain(stages, limit, limit);
+    auto best = searchChain(stages, limit, inputs);
+    if (!best) {
+      EXPECT_FALSE(plan) << "a plan under a limit that nothing stays under";
+      continue;
+    }
+    ++distance.compared;
+    if (!plan) {
+      ++distance.missed;
+      continue;
+    }
+    EXPECT_GE(plan->flops, *best) << "better than all schedules";
+    double ratio = total(stages, plan->flops) / total(stages, *best);
+    distance.equal += plan->flops == *best;
+    distance.worst = std::max(distance.worst, ratio);
+    distance.sum += ratio;
+  }
+}
+
+static Distance measure(const char *what, Dropping inputs) {
+  Chains chains;
+  Distance distance;
+  for (int i = 0; i < 60; ++i)
+    compare(chains.draw(2 + i % 3), inputs, distance);
+  std::printf("%s: of %d chains and limits %d optimal, %d without a plan; "
+              "forward work %.4f times the least on average, %.3f at most\n",
+              what, distance.compared, distance.equal, distance.missed,
+              distance.sum / (distance.compared - distance.missed),
+              distance.worst);
+  return distance;
+}
+
+TEST(ChainRecomputation, DistanceToTheBestThatCheckpointsCanDo) {
+  Distance distance = measure("with inputs", Dropping::WithValues);
+  EXPECT_EQ(distance.missed, 0);
+  EXPECT_GE(distance.equal, 0.97 * distance.compared);
+  EXPECT_LE(distance.worst, 1.4);
+}
+
+TEST(ChainRecomputation, DistanceToTheBestOfAllSchedules) {
+  Distance distance = measure("all schedules", Dropping::Freely);
+  EXPECT_EQ(distance.missed, 0);
+  EXPECT_GE(distance.equal, 0.8 * distance.compared);
+  EXPECT_LE(distance.worst, 1.7);
+}
