@@ -81,7 +81,8 @@ Value weft::expandMath(OpBuilder &builder, Operation *op, ValueRange operands) {
   Value y = operands[1];
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](math::Atan2Op) { return expandAtan2(l, x, y); })
-      .Case([&](math::ClampFOp) { return l.max(l.min(x, operands[2]), y); })
+      // With bounds in the wrong order the upper one, as in StableHLO.
+      .Case([&](math::ClampFOp) { return l.min(l.max(x, y), operands[2]); })
       .Case([&](math::FPowIOp) { return expandIntegerPower(l, x, y); })
       .Case([&](math::PowFOp) { return expandPow(l, x, y); })
       .Case([&](arith::RemFOp) { return expandRemainder(l, x, y); })

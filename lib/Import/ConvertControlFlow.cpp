@@ -27,9 +27,30 @@ static Values convertComposite(Conversion &c) {
   return c.getImporter().importCall(c, callee, c.getOperands());
 }
 
-/// What keeps others from moving ops around means nothing in a graph: whether a
-/// value is kept or computed again is decided later.
+/// What keeps others from propagating shardings means nothing in a graph.
 static Values convertIdentity(Conversion &c) { return Values(c.getOperands()); }
+
+static bool isComputed(Value value) {
+  return value && value.getDefiningOp() &&
+         !value.getDefiningOp<arith::ConstantOp>();
+}
+
+/// `jax.checkpoint` puts what the backward pass computes again behind barriers:
+/// it is not to be merged with what the forward pass has computed. All operands
+/// are there once the one that is computed last is.
+static Values convertBarrier(Conversion &c) {
+  Values results(c.getOperands());
+  Value last;
+  for (Value value : results)
+    if (isComputed(value) &&
+        (!last || last.getDefiningOp()->isBeforeInBlock(value.getDefiningOp())))
+      last = value;
+  for (Value &value : results)
+    if (value && last && value != last &&
+        !value.getDefiningOp<arith::ConstantOp>())
+      value = c.make<BarrierOp>(value, last);
+  return results;
+}
 
 static Values convertRegion(Conversion &c) {
   return c.getImporter()
@@ -175,7 +196,7 @@ std::vector<Converter> weft::stablehlo::controlFlowConverters() {
        convertComposite,
        {"decomposition", "name", "version", "composite_attributes"},
        takesNull},
-      {"stablehlo.optimization_barrier", convertIdentity, {}, takesNull},
+      {"stablehlo.optimization_barrier", convertBarrier, {}, takesNull},
       {"sdy.propagation_barrier", convertIdentity, {}, takesNull},
       {"sdy.named_computation", convertRegion, {"name"}, takesNull},
       {"stablehlo.while", convertWhile, {}, takesNull},

@@ -86,7 +86,8 @@ static Value convertNot(Conversion &c) {
   return c.make<arith::XOrIOp>(c.operand(0), c.splatLike(c.operand(0), -1));
 }
 
-/// -1, 0 or 1; a NaN and a signed zero stay.
+/// -1, 0 or 1; a NaN and a signed zero stay. Flat, at zero as well: there the
+/// derivative of what is selected would be 1.
 static Value convertSign(Conversion &c) {
   Value x = c.operand(0), one = c.splatLike(x, 1), zero = c.splatLike(x, 0);
   if (!isFloat(x)) {
@@ -95,6 +96,7 @@ static Value convertSign(Conversion &c) {
     return c.make<arith::MaxSIOp>(c.make<arith::MinSIOp>(x, one),
                                   c.splatLike(x, -1));
   }
+  x = c.make<StopGradientOp>(x);
   Value hasSign = c.make<arith::CmpFOp>(arith::CmpFPredicate::ONE, x, zero);
   return c.make<arith::SelectOp>(hasSign, c.make<math::CopySignOp>(one, x), x);
 }
@@ -163,14 +165,16 @@ static Value convertErfInv(Conversion &c) {
                                  y);
 }
 
-/// The operands are min, x and max; the first and the last may be scalars.
+/// The operands are min, x and max; the first and the last may be scalars. An
+/// op of its own for floats, which is flat at its bounds as it is in JAX: the
+/// maximum of two numbers that are equal passes half of a derivative to each.
 static Value convertClamp(Conversion &c) {
   if (!c.hasOperands(3))
     return {};
   Value low = c.broadcastScalar(c.operand(0), c.shape()), x = c.operand(1),
         high = c.broadcastScalar(c.operand(2), c.shape());
   if (isFloat(x))
-    return c.make<arith::MinimumFOp>(c.make<arith::MaximumFOp>(low, x), high);
+    return c.make<math::ClampFOp>(x, low, high);
   if (c.isUnsigned(1))
     return c.make<arith::MinUIOp>(c.make<arith::MaxUIOp>(low, x), high);
   return c.make<arith::MinSIOp>(c.make<arith::MaxSIOp>(low, x), high);

@@ -60,7 +60,7 @@ static void importFunction(func::FuncOp source, Importer &importer) {
   if (!function || !results || llvm::is_contained(*results, Value()))
     return;
   // The types are those of the function, as the source was verified.
-  func::ReturnOp::create(builder, source.getLoc(), *results);
+  func::ReturnOp::create(builder, function.getLoc(), *results);
   lowerUpdates(function);
 }
 

@@ -117,6 +117,12 @@ ShardingAttr Meshes::convert(Location loc, Attribute attr) {
   return {};
 }
 
+std::string Meshes::describe(ShardingAttr sharding) {
+  sharding::Mesh mesh = meshOp.getMesh().toMesh();
+  FailureOr<sharding::Sharding> read = sharding.toSharding(mesh);
+  return succeeded(read) ? sharding::print(mesh, *read) : "another sharding";
+}
+
 void Meshes::finish() {
   for (const Declaration &declaration : declarations)
     if (!chosen && !isTrivial(declaration.mesh))

@@ -36,6 +36,9 @@ public:
   /// As above, for an attribute as it stands in the text.
   ShardingAttr convert(mlir::Location loc, mlir::Attribute attr);
 
+  /// `[{"data"}, {}]`, for messages.
+  std::string describe(ShardingAttr sharding);
+
   /// Makes the mesh of the first declaration if no sharding has named one.
   void finish();
 

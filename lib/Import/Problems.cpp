@@ -55,6 +55,10 @@ void Problems::ignored(Location loc, const Twine &what) {
   count(remarks, loc, what);
 }
 
+void Problems::warning(Location loc, const Twine &what) {
+  count(warnings, loc, what);
+}
+
 void Problems::reportUnsupported(Location loc) const {
   if (unsupportedOps.empty())
     return;
@@ -77,6 +81,8 @@ void Problems::report(Location loc) const {
   for (auto &[what, where] : errors)
     emitError(where.first) << what;
   reportUnsupported(loc);
+  for (auto &[what, where] : warnings)
+    emitWarning(where.first) << what;
   for (auto &[what, where] : remarks) {
     InFlightDiagnostic remark = emitRemark(where.first) << "ignored: " << what;
     if (where.count > 1)

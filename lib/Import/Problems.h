@@ -32,6 +32,8 @@ public:
   void malformed(mlir::Location loc, const llvm::Twine &what);
   /// Something that has no meaning for Weft: what, and how often.
   void ignored(mlir::Location loc, const llvm::Twine &what);
+  /// Something that is understood and not done.
+  void warning(mlir::Location loc, const llvm::Twine &what);
 
   bool any() const { return !errors.empty() || !unsupportedOps.empty(); }
   /// Emits everything: an error at `loc` for all unsupported ops, with a note
@@ -56,7 +58,7 @@ private:
 
   /// By line of source, op and reason: the latter two as a text.
   ByText<std::pair<std::string, Occurrences>> unsupportedOps;
-  OccurrenceMap errors, remarks;
+  OccurrenceMap errors, warnings, remarks;
 };
 
 } // namespace weft::stablehlo

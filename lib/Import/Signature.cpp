@@ -13,6 +13,7 @@
 #include "weft/IR/ValueSharding.h"
 
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace weft;
@@ -22,19 +23,26 @@ using namespace weft::stablehlo;
 // Names
 //===----------------------------------------------------------------------===//
 
-/// Characters that a name of a graph must not hold become underscores.
-static std::string clean(StringRef name) {
-  std::string text = name == "__metadata__" ? "metadata" : name.str();
-  for (char &c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '=')
-      c = '_';
+/// A name with the characters that a name of a graph must not hold written as
+/// in URLs, `%3D`: so that different names stay different, and that what made
+/// the program can read its own again.
+static std::string escape(StringRef name) {
+  std::string text;
+  for (auto [i, c] : llvm::enumerate(name.bytes())) {
+    bool isReserved = c < 0x20 || c == 0x7f || c == '=' || c == '%' ||
+                      (i == 0 && name == "__metadata__");
+    if (isReserved)
+      text += llvm::formatv("%{0:X-2}", static_cast<unsigned>(c)).str();
+    else
+      text += static_cast<char>(c);
+  }
   return text;
 }
 
 /// A name that none of `taken` has; `fallback` if it has no characters.
 static std::string makeUnique(StringRef name, const Twine &fallback,
                               llvm::StringSet<> &taken) {
-  std::string unique = name.empty() ? fallback.str() : clean(name);
+  std::string unique = name.empty() ? fallback.str() : escape(name);
   while (!taken.insert(unique).second)
     unique += "'";
   return unique;
@@ -121,6 +129,41 @@ static FunctionType importType(func::FuncOp source, Problems &problems) {
                  : FunctionType();
 }
 
+/// JAX says of the return of a program where it was called, and of the program
+/// nothing.
+static Location locationOf(func::FuncOp source) {
+  Place place = Place::of(source.getLoc());
+  Block &body = source.front();
+  if (!place.file && !body.empty())
+    place.file = Place::of(body.back().getLoc()).file;
+  return place.toLocation(source.getContext());
+}
+
+/// Takes back what cannot be: a value that is replaced in its place has one
+/// sharding.
+static void
+dropUnusableDonations(MutableArrayRef<std::optional<unsigned>> donors,
+                      ArrayRef<std::string> names,
+                      ArrayRef<ShardingAttr> arguments,
+                      ArrayRef<ShardingAttr> results, func::FuncOp source,
+                      Meshes &meshes, Problems &problems) {
+  for (auto [result, donor] : llvm::enumerate(donors)) {
+    if (!donor || !arguments[*donor] || !results[result] ||
+        arguments[*donor] == results[result])
+      continue;
+    auto info =
+        source.getResultAttrOfType<StringAttr>(result, "jax.result_info");
+    problems.warning(
+        locationOf(source),
+        "\"" + names[*donor] + "\" is donated, but cannot be replaced by \"" +
+            (info ? info.getValue() : StringRef("result")) +
+            "\": it is sharded as " + meshes.describe(arguments[*donor]) +
+            ", the result as " + meshes.describe(results[result]) +
+            "; give both one sharding, or do not donate it");
+    donor.reset();
+  }
+}
+
 func::FuncOp weft::stablehlo::importSignature(func::FuncOp source,
                                               OpBuilder &builder,
                                               Meshes &meshes,
@@ -128,15 +171,13 @@ func::FuncOp weft::stablehlo::importSignature(func::FuncOp source,
   FunctionType type = importType(source, problems);
   if (!type)
     return {};
-  auto function = func::FuncOp::create(
-      builder, Place::of(source.getLoc()).toLocation(builder.getContext()),
-      functionName(source), type);
+  auto function = func::FuncOp::create(builder, locationOf(source),
+                                       functionName(source), type);
   Block *entry = function.addEntryBlock();
 
   SmallVector<std::string> paths = argumentNames(source);
-  SmallVector<std::optional<unsigned>> donors =
-      matchDonations(source, paths, problems);
   SmallVector<std::string> names;
+  SmallVector<ShardingAttr> shardings, resultShardings;
   llvm::StringSet<> taken;
   for (BlockArgument argument : entry->getArguments()) {
     unsigned i = argument.getArgNumber();
@@ -144,11 +185,23 @@ func::FuncOp weft::stablehlo::importSignature(func::FuncOp source,
     auto name = builder.getStringAttr(names.back());
     argument.setLoc(NameLoc::get(name));
     function.setArgAttr(i, WeftDialect::kNameAttrName, name);
-    if (ShardingAttr sharding =
-            readAttributes(source.getArgument(i).getLoc(),
-                           source.getArgAttrDict(i), meshes, problems))
-      setSharding(argument, sharding);
+    shardings.push_back(readAttributes(source.getArgument(i).getLoc(),
+                                       source.getArgAttrDict(i), meshes,
+                                       problems));
+    if (shardings.back())
+      setSharding(argument, shardings.back());
   }
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    resultShardings.push_back(readAttributes(
+        source.getLoc(), source.getResultAttrDict(i), meshes, problems));
+    if (resultShardings.back())
+      setResultSharding(function, i, resultShardings.back());
+  }
+
+  SmallVector<std::optional<unsigned>> donors =
+      matchDonations(source, paths, problems);
+  dropUnusableDonations(donors, names, shardings, resultShardings, source,
+                        meshes, problems);
   // Only what is an argument's next value has its name.
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     auto info = source.getResultAttrOfType<StringAttr>(i, "jax.result_info");
@@ -157,9 +210,6 @@ func::FuncOp weft::stablehlo::importSignature(func::FuncOp source,
                                               "result" + Twine(i), taken);
     function.setResultAttr(i, WeftDialect::kNameAttrName,
                            builder.getStringAttr(name));
-    if (ShardingAttr sharding = readAttributes(
-            source.getLoc(), source.getResultAttrDict(i), meshes, problems))
-      setResultSharding(function, i, sharding);
   }
   return function;
 }

@@ -136,6 +136,29 @@ static std::string causeOf(OpOperand &use, Value source, Id from, Id need,
   return cause + ", wanted as " + print(mesh, wanted) + " by " + nameOf(use);
 }
 
+static bool hasLine(Location loc) {
+  return loc
+      ->walk([](Location inner) {
+        return isa<FileLineColLoc>(inner) ? WalkResult::interrupt()
+                                          : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The line of the source that a movement of data serves: of a reduction, what
+/// makes the terms; of others, the user, or what makes a result. An op without
+/// a line leaves that to the next.
+static Location chooseLocation(OpOperand &use, Value source, bool reduces) {
+  Location user = use.getOwner()->getLoc(), made = use.get().getLoc();
+  SmallVector<Location> places = {user, made, source.getLoc()};
+  if (reduces)
+    places = {source.getLoc(), user, made};
+  else if (isa<func::ReturnOp>(use.getOwner()))
+    places = {made, user, source.getLoc()};
+  auto found = llvm::find_if(places, hasLine);
+  return found == places.end() ? places.front() : *found;
+}
+
 Value Inserter::reshard(OpOperand &use, const Versions &group, size_t nearest,
                         Id need) {
   const Versions::Version &source = group.all[nearest];
@@ -144,9 +167,10 @@ Value Inserter::reshard(OpOperand &use, const Versions &group, size_t nearest,
                  prices.get(need));
   bool reduces = !prices.get(source.sharding).unreduced.empty() &&
                  source.value.getDefiningOp();
+  Location loc = chooseLocation(use, source.value, reduces);
   // What is moved to make a gradient is none.
-  Location loc = reduces ? source.value.getLoc()
-                         : withoutGradientName(use.getOwner()->getLoc());
+  if (!reduces)
+    loc = withoutGradientName(loc);
   builder.setInsertionPoint(use.getOwner());
   auto op = ReshardOp::create(builder, loc, source.value.getType(),
                               source.value, prices.getAttr(need));

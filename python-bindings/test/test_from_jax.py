@@ -418,3 +418,61 @@ def test_options_of_other_types(options, text):
 def test_arrays_of_another_byte_order():
     big = np.arange(4, dtype=">f4")
     np.testing.assert_array_equal(weft.from_jax(lambda x: x * 2, big).compile()(big), 2 * np.arange(4))
+
+
+def test_a_donation_between_two_shardings_is_not_used():
+    def f(state, x):
+        return {"w": state["w"] * 2, "b": state["b"] + 1}, x
+
+    w, b = np.ones((4, 8), np.float32), np.ones((8,), np.float32)
+    specs = {"w": weft.P("data"), "b": weft.P("model")}
+    out = {"w": weft.P("model"), "b": weft.P("model")}
+    lowered = weft.from_jax(f, {"w": w, "b": b}, b, mesh=MESH, in_shardings=(specs, None),
+                            out_shardings=(out, None), donate_argnums=0)
+    with pytest.warns(weft.CompilerWarning) as raised:
+        program = lowered.compile()
+    (warning,) = raised
+    assert (
+        "\"state['w']\" is donated, but cannot be replaced by \"result[0]['w']\": it is sharded as "
+        '[{"data"}, {}], the result as [{"model"}, {}]; give both one sharding, or do not donate it'
+    ) in str(warning.message)
+    assert "test_from_jax.py" in str(warning.message)
+    assert program.donated == ("state['b']",)
+    assert program.output_shardings[0]["w"].spec == weft.P("model")
+    np.testing.assert_array_equal(program({"w": w, "b": b}, b)[0]["w"], 2 * w)
+
+
+def test_collectives_at_the_boundary_have_a_place():
+    def f(x, w):
+        y = jax.lax.with_sharding_constraint(x, JaxP(None, "data"))
+        return y, x @ w
+
+    x, w = np.ones((4, 8), np.float32), np.ones((8, 4), np.float32)
+    program = weft.from_jax(f, x, w, mesh=MESH, in_shardings=(weft.P("data"), weft.P(None, "model")),
+                            out_shardings=(None, weft.P())).compile(None)
+    line = f.__code__.co_firstlineno
+    places = {(c.kind, c.file, c.line) for c in program.collectives() if "by result" in c.cause}
+    assert places == {("all_to_all", "test_from_jax.py", line + 1), ("all_gather", "test_from_jax.py", line + 2)}
+    # What is only passed on has the place of the call.
+    passed = weft.from_jax(lambda x: x, x, mesh=MESH, in_shardings=(weft.P("data"),), out_shardings=weft.P())
+    (gather,) = passed.compile(None).collectives()
+    assert (gather.file, gather.line) == ("test_from_jax.py", line + 14)
+
+
+def test_names_with_characters_of_command_lines_and_files():
+    keys = ["a=b", "a_b", "a/b", "a\nb", 'a"b', "a'b", "100%", "a%3Db", "__metadata__", ""]
+    values = {key: np.full((2, 2), i, np.float32) for i, key in enumerate(keys)}
+
+    def f(d, __metadata__):
+        return {key: value + 1 for key, value in d.items()}, d["a=b"] @ __metadata__
+
+    program = weft.from_jax(f, values, values["a=b"], mesh=MESH, donate_argnums=0,
+                            in_shardings=weft.P(None, "model")).compile()
+    paths = {f"d[{key!r}]" for key in keys}
+    assert set(program.input_shardings) == paths | {"__metadata__"}
+    assert set(program.donated) == paths
+    (gathered,) = [c for c in program.collectives() if "d['a=b']" in c.cause]
+    assert gathered.file == "test_from_jax.py"
+    result, _ = program(values, values["a=b"])
+    for key in keys:
+        np.testing.assert_array_equal(result[key], values[key] + 1)

@@ -79,9 +79,15 @@ class CompileError(Exception):
 
 
 class ExecutionError(RuntimeError):
-    """A plan cannot be read or run. `code` is the kind of failure: "invalid_argument",
-    "not_found", "failed_precondition", "resource_exhausted", "unavailable", "deadline_exceeded",
-    "unimplemented" or "internal"."""
+    """A plan cannot be read or run. `code` is the kind of failure:
+
+    - "invalid_argument": the input is wrong; "not_found": a file, tensor or entry does not exist;
+    - "failed_precondition": the call is not allowed now, as of an entry with an input that is not set;
+    - "resource_exhausted": memory or disk; "unavailable": a rank, file or device was lost;
+    - "deadline_exceeded": a rank waited too long for the others;
+    - "unimplemented": legal, but this build or this machine cannot do it;
+    - "internal": a defect of Weft.
+    """
 
     def __init__(self, message: str, code: str):
         super().__init__(message)

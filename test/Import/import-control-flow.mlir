@@ -112,8 +112,30 @@ func.func @branches(%p: tensor<i1>, %n: tensor<i32>, %x: tensor<8xf32>) -> (tens
   return %0, %1, %2 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
-// What only keeps others from moving ops is left out; a composite is what its
-// function does.
+// What is behind a barrier is there after the operand that is computed last;
+// constants always are.
+
+// CHECK-LABEL: func.func @barrier
+func.func @barrier(%x: tensor<8xf32>, %w: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  // CHECK: %[[FIRST:.*]] = math.absf %arg0
+  // CHECK: %[[LAST:.*]] = math.tanh %[[FIRST]]
+  // CHECK: %[[W:.*]] = weft.barrier %arg1 after %[[LAST]]
+  // CHECK: %[[F:.*]] = weft.barrier %[[FIRST]] after %[[LAST]]
+  // CHECK-NOT: weft.barrier
+  // CHECK: %[[SUM:.*]] = arith.addf %[[W]], %[[F]]
+  // CHECK: %[[PRODUCT:.*]] = arith.mulf %[[LAST]], %{{.*}}
+  // CHECK: return %[[SUM]], %[[PRODUCT]]
+  %c = "stablehlo.constant"() <{value = dense<2.0> : tensor<8xf32>}> : () -> tensor<8xf32>
+  %first = "stablehlo.abs"(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %last = "stablehlo.tanh"(%first) : (tensor<8xf32>) -> tensor<8xf32>
+  %0:4 = "stablehlo.optimization_barrier"(%w, %last, %first, %c) : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+  %1 = "stablehlo.add"(%0#0, %0#2) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %2 = "stablehlo.multiply"(%0#1, %0#3) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %1, %2 : tensor<8xf32>, tensor<8xf32>
+}
+
+// What only keeps others from propagating shardings is left out; a composite is
+// what its function does.
 
 // CHECK-LABEL: func.func @regions
 func.func @regions(%x: tensor<8xf32>) -> tensor<8xf32> {

@@ -22,13 +22,14 @@ module @jit_step attributes {mhlo.num_partitions = 1 : i32} {
 
 // Without locations, an argument is named after its result; a result that is no
 // argument's next value has no argument's name; characters that no name of a
-// graph has are replaced.
+// graph has are written as in URLs, so that names stay apart.
 
-// CHECK: func.func @main(%{{.*}} {weft.name = "result[0]"}, %{{.*}} {weft.name = "arg1"}, %{{.*}} {weft.name = "a_b"}, %{{.*}} {weft.name = "a_b'"})
+// CHECK: func.func @main(%{{.*}} {weft.name = "result[0]"}, %{{.*}} {weft.name = "arg1"}, %{{.*}} {weft.name = "a%3Db"}, %{{.*}} {weft.name = "a%253Db"}, %{{.*}} {weft.name = "%5F_metadata__"}, %{{.*}} {weft.name = "a%0Ab"})
 // CHECK-SAME: -> (tensor<8xf32> {weft.name = "result[0]"}, tensor<8xf32> {weft.name = "arg1'"})
 module attributes {mhlo.num_partitions = 1 : i32} {
   func.func public @main(%x: tensor<8xf32> {tf.aliasing_output = 0 : i32}, %y: tensor<8xf32>,
-                         %z: tensor<8xf32> loc("a=b"), %a: tensor<8xf32> loc("a_b"))
+                         %z: tensor<8xf32> loc("a=b"), %a: tensor<8xf32> loc("a%3Db"),
+                         %m: tensor<8xf32> loc("__metadata__"), %n: tensor<8xf32> loc("a\0Ab"))
       -> (tensor<8xf32> {jax.result_info = "result[0]"}, tensor<8xf32> {jax.result_info = "arg1"}) {
     return %x, %y : tensor<8xf32>, tensor<8xf32>
   }

@@ -20,13 +20,16 @@ func.func @floats(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tenso
   // CHECK: %[[SUM:.*]] = arith.addf %[[EXP]], %[[ONE]]
   // CHECK: arith.divf %[[ONE]], %[[SUM]]
   %e = "stablehlo.logistic"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  // The sign is that of x, or x itself: a zero or a NaN.
-  // CHECK: %[[HAS:.*]] = arith.cmpf one, %arg0
-  // CHECK: %[[SIGN:.*]] = math.copysign %{{.*}}, %arg0
-  // CHECK: arith.select %[[HAS]], %[[SIGN]], %arg0
+  // The sign is that of x, or x itself: a zero or a NaN. No derivative goes
+  // through, at zero either.
+  // CHECK: %[[X:.*]] = weft.stop_gradient %arg0
+  // CHECK: %[[HAS:.*]] = arith.cmpf one, %[[X]]
+  // CHECK: %[[SIGN:.*]] = math.copysign %{{.*}}, %[[X]]
+  // CHECK: arith.select %[[HAS]], %[[SIGN]], %[[X]]
   %f = "stablehlo.sign"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  // CHECK: %[[LOW:.*]] = arith.maximumf
-  // CHECK: arith.minimumf %[[LOW]]
+  // The op that is flat at its bounds.
+  // CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<4xf32>
+  // CHECK: math.clampf %arg0 to [%[[ZERO]], %arg1]
   %zero = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
   %g = "stablehlo.clamp"(%zero, %x, %y) : (tensor<f32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   // CHECK: math.log1p
