@@ -453,10 +453,10 @@ def test_collectives_at_the_boundary_have_a_place():
     line = f.__code__.co_firstlineno
     places = {(c.kind, c.file, c.line) for c in program.collectives() if "by result" in c.cause}
     assert places == {("all_to_all", "test_from_jax.py", line + 1), ("all_gather", "test_from_jax.py", line + 2)}
-    # What is only passed on has the place of the call.
+    # What is only passed on has the place of the program.
     passed = weft.from_jax(lambda x: x, x, mesh=MESH, in_shardings=(weft.P("data"),), out_shardings=weft.P())
     (gather,) = passed.compile(None).collectives()
-    assert (gather.file, gather.line) == ("test_from_jax.py", line + 14)
+    assert (gather.file, gather.line) == ("test_from_jax.py", line + 11)
 
 
 def test_names_with_characters_of_command_lines_and_files():

@@ -6,7 +6,6 @@ Runs where JAX is installed: build/venv-jax, which scripts/setup.sh makes.
 """
 
 import dataclasses
-import re
 import types
 
 import pytest
@@ -20,7 +19,6 @@ import weft  # noqa: E402
 import weft.lax  # noqa: E402
 import weft.nn  # noqa: E402
 import weft.numpy  # noqa: E402
-from weft.lowered import Source  # noqa: E402
 
 WEFT = types.SimpleNamespace(np=weft.numpy, nn=weft.nn, lax=weft.lax)
 JAX = types.SimpleNamespace(np=jax.numpy, nn=jax.nn, lax=jax.lax)
@@ -124,31 +122,6 @@ def test_second_derivatives_equal_jax():
     found = evaluate(lambda x: weft.grad(slope(WEFT, weft.grad))(x), x)
     expected = jax.grad(slope(JAX, jax.grad))(x)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
-
-
-def imported_gradient(f, x):
-    """The gradient of a function of JAX, which the compiler differentiates after the import."""
-    graph = weft.from_jax(f, x).as_text("graph")
-    assert "func.func @f(" in graph
-    kind = f"tensor<{x.size}xf32>"
-    main = f"""func.func @gradient(%x: {kind} {{weft.name = "x"}}) -> ({kind} {{weft.name = "g"}}) {{
-      %v, %g = weft.value_and_grad @f(%x) wrt = [0] : ({kind}) -> (tensor<f32>, {kind})
-      return %g : {kind}
-    }}
-    func.func private @f("""
-    text = re.sub(r" \{weft.name = [^}]*\}", "", graph).replace("func.func @f(", main)
-    session = weft.Session(weft.Plan(Source(text, "f.mlir").compile("cpu")))
-    session.set_input("gradient", "x", x)
-    session.run("gradient")
-    return session.output("g")
-
-
-def test_imported_signs_and_clamps_are_flat_where_those_of_jax_are():
-    def f(x):
-        return jax.numpy.sum(3 * jax.lax.clamp(-1.0, x, 2.0) + 5 * jax.lax.sign(x))
-
-    x = np.array([-3, -1, -0.5, -0.0, 0, 0.5, 2, 4], np.float32)
-    np.testing.assert_array_equal(imported_gradient(f, x), jax.grad(f)(x))
 
 
 def test_imported_clamps_with_bounds_in_the_wrong_order():

@@ -10,6 +10,7 @@ import csv
 import gzip
 import os
 import pathlib
+import re
 import subprocess
 
 import numpy as np
@@ -35,6 +36,7 @@ def tool(name, *arguments):
     run = subprocess.run([folder / name, *map(str, arguments)], capture_output=True,
                          text=True, stdin=subprocess.DEVNULL, timeout=300)
     assert run.returncode == 0, f"{name} {arguments}\n{run.stdout}{run.stderr}"
+    return run.stdout
 
 
 def named(tree, root):
@@ -108,3 +110,29 @@ def test_training(name, shape, tmp_path):
     for key, value in expected_state.items():
         assert norm(state[key] - value) <= (TOLERANCE * norm(value)
                                             + ROUNDING * norm_of_kind(key, expected_state)), key
+
+
+def test_derivatives_of_what_was_imported(tmp_path):
+    """Weft differentiates `sign` and `clamp` as JAX does: flat at zero and at the bounds."""
+    def f(x):
+        return jax.numpy.sum(3 * jax.lax.clamp(-1.0, x, 2.0) + 5 * jax.lax.sign(x))
+
+    x = np.array([-3, -1, -0.5, -0.0, 0, 0.5, 2, 4], np.float32)
+    module = jax.jit(f).lower(x).compiler_ir("stablehlo").operation
+    (tmp_path / "f.mlir").write_text(module.get_asm(print_generic_op_form=True))
+    graph = tool("shard-opt", tmp_path / "f.mlir", "--allow-unregistered-dialect",
+                 "--weft-import-stablehlo")
+    gradient = """
+      func.func @gradient(%x: tensor<8xf32> {weft.name = "x"}) -> (tensor<8xf32> {weft.name = "g"}) {
+        %v, %g = weft.value_and_grad @f(%x) wrt = [0] : (tensor<8xf32>) -> (tensor<f32>, tensor<8xf32>)
+        return %g : tensor<8xf32>
+      }
+      func.func private @f("""
+    graph, number = re.subn(r" \{weft.name = [^}]*\}", "", graph)
+    assert number == 2 and "func.func @f(" in graph
+    (tmp_path / "g.mlir").write_text(graph.replace("func.func @f(", gradient))
+    np.save(tmp_path / "x.npy", x)
+    tool("shard-compile", tmp_path / "g.mlir", "-o", tmp_path / "plan")
+    tool("shard-run", tmp_path / "plan", "--input", f"x={tmp_path / 'x.npy'}",
+         "--output", f"g={tmp_path / 'g.npy'}", "--quiet")
+    np.testing.assert_array_equal(np.load(tmp_path / "g.npy"), jax.grad(f)(x))
