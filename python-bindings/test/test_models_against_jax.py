@@ -68,11 +68,15 @@ def reference(request):
 def test_training(reference, layout):
     name, config, losses, state, batches, last = reference
     sizes, axes, roles = LAYOUTS[layout]
-    loss = partial(getattr(weft_models, f"{name}_loss"), config=config,
-                   layout=P(roles.get("batch"), roles.get("sequence"), None))
-    got, final = train(weft_models.train_step(loss, weft_models.adamw()), state, batches,
-                       mesh=weft.Mesh(sizes, axes),
+    loss = partial(getattr(weft_models, f"{name}_loss"), config=config)
+    placed = weft.Layout(weft.Mesh(sizes, axes), rest=specs(state["params"], roles),
+                         activations={"residual": P(roles.get("batch"), roles.get("sequence"), None)})
+    got, final = train(weft_models.train_step(loss, weft_models.adamw()), state, batches, layout=placed,
                        in_shardings=(specs(state, roles), P(roles.get("batch"))))
+    assert_trained_alike(got, final, losses, last)
+
+
+def assert_trained_alike(got, final, losses, last):
     np.testing.assert_allclose(got, losses, rtol=1e-4)
     paths = tree.flatten_with_paths(final["params"])[0]
     for (path, a), b in zip(paths, tree.leaves(last), strict=True):
@@ -103,7 +107,7 @@ def test_models_are_no_longer_than_in_jax(model):
     common = [f"{model}_block", f"{model}_loss", *training]
     norm = {"gpt2": ["layer_norm"], "llama": ["rms_norm", "rotate"]}[model]
     theirs = lines(jax_models, [*common, *norm, "attention", "cross_entropy", "embed", "lm_loss", "apply_blocks"])
-    ours = lines(weft_models, [*common, "lm_loss", "constrain", *(["layer_norm"] if model == "gpt2" else [])])
+    ours = lines(weft_models, [*common, "lm_loss", "residual", *(["layer_norm"] if model == "gpt2" else [])])
     assert ours <= theirs
 
 

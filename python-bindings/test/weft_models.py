@@ -3,11 +3,14 @@
 """The GPT-2 and the Llama of test/Import/jax_models.py, and their training step, written
 in weft.numpy: the same parameters, the same numbers.
 
-    step = train_step(partial(gpt2_loss, config=config, layout=P("data")), adamw())
+    step = train_step(partial(gpt2_loss, config=config), adamw())
     weft.jit(step, mesh=mesh, donate_argnums=0)(state, batch)
 
-`layout`, if given, is the spec of what goes from block to block, [batch, time, width].
+Of their activations they name "residual", which goes from block to block, and "logits".
+`wrap`, if given, is applied to every block: weft.checkpoint.
 """
+
+from functools import partial
 
 import weft
 import weft.numpy as wnp
@@ -18,13 +21,13 @@ from weft import nn
 # ===----------------------------------------------------------------------===
 
 
-def constrain(x, layout):
-    return x if layout is None else weft.with_sharding_constraint(x, layout)
+def residual(x):
+    return weft.checkpoint_name(x, "residual")
 
 
 def lm_loss(logits, targets):
     """The mean over all positions of -log p(target)."""
-    logits = logits.astype(wnp.float32)
+    logits = weft.checkpoint_name(logits.astype(wnp.float32), "logits")
     return nn.softmax_cross_entropy_with_integer_labels(logits, targets).mean()
 
 
@@ -37,7 +40,7 @@ def layer_norm(params, x):
     return nn.layer_norm(x, params["scale"], params["bias"])
 
 
-def gpt2_block(params, x, config, layout):
+def gpt2_block(params, x, config):
     batch, time, width = x.shape
     attn, mlp = params["attn"], params["mlp"]
 
@@ -48,19 +51,19 @@ def gpt2_block(params, x, config, layout):
     h = layer_norm(params["ln1"], x)
     q, k, v = heads("wq", "bq"), heads("wk", "bk"), heads("wv", "bv")
     y = nn.dot_product_attention(q, k, v, is_causal=True).reshape(batch, time, width)
-    x = constrain(x + y @ attn["wo"].astype(y.dtype) + attn["bo"].astype(y.dtype), layout)
+    x = residual(x + y @ attn["wo"].astype(y.dtype) + attn["bo"].astype(y.dtype))
 
     h = layer_norm(params["ln2"], x)
     h = nn.gelu(h @ mlp["w1"].astype(h.dtype) + mlp["b1"].astype(h.dtype))
-    return constrain(x + h @ mlp["w2"].astype(h.dtype) + mlp["b2"].astype(h.dtype), layout)
+    return residual(x + h @ mlp["w2"].astype(h.dtype) + mlp["b2"].astype(h.dtype))
 
 
-def gpt2_loss(params, batch, config, layout=None):
+def gpt2_loss(params, batch, config, wrap=lambda block: block):
     tokens = batch["tokens"]
     x = params["wte"][tokens] + params["wpe"][: tokens.shape[1]]
-    x = constrain(x.astype(config.dtype), layout)
+    x = residual(x.astype(config.dtype))
     for block in params["blocks"]:
-        x = gpt2_block(block, x, config, layout)
+        x = wrap(partial(gpt2_block, config=config))(block, x)
     x = layer_norm(params["ln_f"], x)
     logits = wnp.einsum("btd,vd->btv", x, params["wte"].astype(x.dtype))
     return lm_loss(logits, batch["targets"])
@@ -71,7 +74,7 @@ def gpt2_loss(params, batch, config, layout=None):
 # ===----------------------------------------------------------------------===
 
 
-def llama_block(params, x, config, layout):
+def llama_block(params, x, config):
     batch, time, width = x.shape
     size = width // config.heads
     attn, mlp = params["attn"], params["mlp"]
@@ -80,17 +83,17 @@ def llama_block(params, x, config, layout):
     q, k, v = ((h @ attn[w].astype(h.dtype)).reshape(batch, time, -1, size) for w in ("wq", "wk", "wv"))
     q, k = (nn.rotary_embedding(y, base=config.theta) for y in (q, k))
     y = nn.dot_product_attention(q, k, v, is_causal=True).reshape(batch, time, width)
-    x = constrain(x + y @ attn["wo"].astype(y.dtype), layout)
+    x = residual(x + y @ attn["wo"].astype(y.dtype))
 
     h = nn.rms_norm(x, params["norm2"])
     gate, up = h @ mlp["gate"].astype(h.dtype), h @ mlp["up"].astype(h.dtype)
-    return constrain(x + (nn.silu(gate) * up) @ mlp["down"].astype(h.dtype), layout)
+    return residual(x + (nn.silu(gate) * up) @ mlp["down"].astype(h.dtype))
 
 
-def llama_loss(params, batch, config, layout=None):
-    x = constrain(params["wte"][batch["tokens"]].astype(config.dtype), layout)
+def llama_loss(params, batch, config, wrap=lambda block: block):
+    x = residual(params["wte"][batch["tokens"]].astype(config.dtype))
     for block in params["blocks"]:
-        x = llama_block(block, x, config, layout)
+        x = wrap(partial(llama_block, config=config))(block, x)
     x = nn.rms_norm(x, params["norm_f"])
     return lm_loss(x @ params["head"].astype(x.dtype), batch["targets"])
 
