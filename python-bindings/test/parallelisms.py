@@ -84,6 +84,9 @@ class Parallelism:
             optimizer=table(params, shard=optimizer, **split),
             gradients=table(params, shard=self.gradients or optimizer, **split),
             activations={"residual": P(self.batch, self.sequence, None),
+                         "heads": P(self.batch, None, self.tp, None),
+                         "attended": P(self.batch, None, self.tp, None),
+                         "hidden": P(self.batch, None, self.tp),
                          "logits": P(self.batch, None, self.vocab)})
 
     def in_shardings(self, layout: weft.Layout, state: Any) -> Any:

@@ -21,8 +21,11 @@ def on_one_device(name):
     return train(model.train_step(adamw()), model.state(adamw()), model.batches(STEPS))
 
 
-@pytest.mark.parametrize("way", PARALLELISMS)
-@pytest.mark.parametrize("name", MODELS)
+LLAMA = ("tp+sp+vocab", "fsdp+checkpoint", "hybrid", "zero1+tp", "dp+fsdp+tp")
+
+
+@pytest.mark.parametrize("name, way", [*(("gpt2", way) for way in PARALLELISMS),
+                                       *(("llama", way) for way in LLAMA)])
 def test_the_numbers_of_one_device(name, way):
     model, way = MODELS[name], PARALLELISMS[way]
     losses, expected = on_one_device(name)

@@ -6,7 +6,8 @@ in weft.numpy: the same parameters, the same numbers.
     step = train_step(partial(gpt2_loss, config=config), adamw())
     weft.jit(step, mesh=mesh, donate_argnums=0)(state, batch)
 
-Of their activations they name "residual", which goes from block to block, and "logits".
+Of their activations they name "residual", which goes from block to block, "heads", queries,
+keys and values, "attended", what heads make of them, "hidden", inside a perceptron, and "logits".
 `wrap`, if given, is applied to every block: weft.checkpoint.
 """
 
@@ -14,20 +15,16 @@ from functools import partial
 
 import weft
 import weft.numpy as wnp
-from weft import nn
+from weft import checkpoint_name as named, nn
 
 # ===----------------------------------------------------------------------===
 # Parts of models
 # ===----------------------------------------------------------------------===
 
 
-def residual(x):
-    return weft.checkpoint_name(x, "residual")
-
-
 def lm_loss(logits, targets):
     """The mean over all positions of -log p(target)."""
-    logits = weft.checkpoint_name(logits.astype(wnp.float32), "logits")
+    logits = named(logits.astype(wnp.float32), "logits")
     return nn.softmax_cross_entropy_with_integer_labels(logits, targets).mean()
 
 
@@ -46,22 +43,22 @@ def gpt2_block(params, x, config):
 
     def heads(w, b):
         y = h @ attn[w].astype(h.dtype) + attn[b].astype(h.dtype)
-        return y.reshape(batch, time, config.heads, width // config.heads)
+        return named(y.reshape(batch, time, config.heads, width // config.heads), "heads")
 
     h = layer_norm(params["ln1"], x)
     q, k, v = heads("wq", "bq"), heads("wk", "bk"), heads("wv", "bv")
-    y = nn.dot_product_attention(q, k, v, is_causal=True).reshape(batch, time, width)
-    x = residual(x + y @ attn["wo"].astype(y.dtype) + attn["bo"].astype(y.dtype))
+    y = named(nn.dot_product_attention(q, k, v, is_causal=True), "attended").reshape(batch, time, width)
+    x = named(x + y @ attn["wo"].astype(y.dtype) + attn["bo"].astype(y.dtype), "residual")
 
     h = layer_norm(params["ln2"], x)
-    h = nn.gelu(h @ mlp["w1"].astype(h.dtype) + mlp["b1"].astype(h.dtype))
-    return residual(x + h @ mlp["w2"].astype(h.dtype) + mlp["b2"].astype(h.dtype))
+    h = named(nn.gelu(h @ mlp["w1"].astype(h.dtype) + mlp["b1"].astype(h.dtype)), "hidden")
+    return named(x + h @ mlp["w2"].astype(h.dtype) + mlp["b2"].astype(h.dtype), "residual")
 
 
 def gpt2_loss(params, batch, config, wrap=lambda block: block):
     tokens = batch["tokens"]
     x = params["wte"][tokens] + params["wpe"][: tokens.shape[1]]
-    x = residual(x.astype(config.dtype))
+    x = named(x.astype(config.dtype), "residual")
     for block in params["blocks"]:
         x = wrap(partial(gpt2_block, config=config))(block, x)
     x = layer_norm(params["ln_f"], x)
@@ -80,18 +77,19 @@ def llama_block(params, x, config):
     attn, mlp = params["attn"], params["mlp"]
 
     h = nn.rms_norm(x, params["norm1"])
-    q, k, v = ((h @ attn[w].astype(h.dtype)).reshape(batch, time, -1, size) for w in ("wq", "wk", "wv"))
+    q, k, v = (named((h @ attn[w].astype(h.dtype)).reshape(batch, time, -1, size), "heads")
+               for w in ("wq", "wk", "wv"))
     q, k = (nn.rotary_embedding(y, base=config.theta) for y in (q, k))
-    y = nn.dot_product_attention(q, k, v, is_causal=True).reshape(batch, time, width)
-    x = residual(x + y @ attn["wo"].astype(y.dtype))
+    y = named(nn.dot_product_attention(q, k, v, is_causal=True), "attended").reshape(batch, time, width)
+    x = named(x + y @ attn["wo"].astype(y.dtype), "residual")
 
     h = nn.rms_norm(x, params["norm2"])
     gate, up = h @ mlp["gate"].astype(h.dtype), h @ mlp["up"].astype(h.dtype)
-    return residual(x + (nn.silu(gate) * up) @ mlp["down"].astype(h.dtype))
+    return named(x + named(nn.silu(gate) * up, "hidden") @ mlp["down"].astype(h.dtype), "residual")
 
 
 def llama_loss(params, batch, config, wrap=lambda block: block):
-    x = residual(params["wte"][batch["tokens"]].astype(config.dtype))
+    x = named(params["wte"][batch["tokens"]].astype(config.dtype), "residual")
     for block in params["blocks"]:
         x = wrap(partial(llama_block, config=config))(block, x)
     x = nn.rms_norm(x, params["norm_f"])

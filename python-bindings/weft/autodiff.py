@@ -80,7 +80,7 @@ def _call(fun: Callable, argnums: int | Sequence[int], has_aux: bool, args: tupl
                                               more=operands)
     gradients = treedef.unflatten(gradients)
     value = (loss, aux) if has_aux else loss
-    return value, _laid_out(gradients[0] if one else tuple(gradients))
+    return value, laid_out(gradients[0] if one else tuple(gradients))
 
 
 def _variable(leaf: Any) -> Tracer:
@@ -104,7 +104,8 @@ def _used_as_laid_out(operands: Any) -> Any:
     return operands if table is None else compute_with(operands, table, what="Layout compute")
 
 
-def _laid_out(gradients: Any) -> Any:
+def laid_out(gradients: Any) -> Any:
+    """The gradients, where the layout says that they are."""
     layout = _layout()
     return constrain(gradients, layout.gradients(), "Layout gradients") if layout else gradients
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import tree as trees
+from .autodiff import laid_out
 from .tracing.graph import as_tracer, current_graph, type_text
 from .tracing.locations import user_line
 from .tracing.tracer import Tracer
@@ -39,7 +40,8 @@ def microbatches(value_and_grad_fn: Callable, n: int, *, dtype: Any = None) -> C
             result = trees.map(lambda leaf: _widened(as_tracer(leaf), dtype),
                                value_and_grad_fn(params, *part))
             total = result if total is None else trees.map(lambda a, b: a + b, total, result)
-        return trees.map(lambda leaf: leaf / n if leaf.element.kind == "f" else leaf, total)
+        value, gradients = trees.map(lambda x: x / n if x.element.kind == "f" else x, total)
+        return value, laid_out(gradients)
 
     return accumulated
 

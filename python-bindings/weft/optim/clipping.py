@@ -10,10 +10,28 @@ from .transform import Transform
 
 
 def global_norm(tree: Any) -> Any:
-    """The length of all leaves as one vector; bfloat16 is squared and summed in float32."""
-    squares = [wnp.sum(wnp.square(leaf.astype(wnp.promote_types(leaf.dtype, wnp.float32))))
-               for leaf in trees.leaves(tree)]
-    return wnp.sqrt(sum(squares[1:], squares[0]))
+    """The length of all leaves as one vector; bfloat16 is squared and summed in float32.
+
+    Squares of leaves that a constraint split over the same axes are added up first, since
+    devices can do that before they exchange anything.
+    """
+    groups: dict[frozenset, list] = {}
+    for leaf in trees.leaves(tree):
+        wide = leaf.astype(wnp.promote_types(leaf.dtype, wnp.float32))
+        groups.setdefault(_axes(leaf), []).append(wnp.sum(wnp.square(wide)))
+    return wnp.sqrt(_sum([_sum(squares) for squares in groups.values()]))
+
+
+def _axes(leaf: Any) -> frozenset:
+    """The mesh axes that are known to split the tensor."""
+    sharding = getattr(leaf, "sharding", None)
+    if sharding is None:
+        return frozenset()
+    return frozenset(axis for axes in sharding.spec.dim_axes() for axis in axes)
+
+
+def _sum(values: list) -> Any:
+    return sum(values[1:], values[0])
 
 
 def clip_by_global_norm(max_norm: float) -> Transform:

@@ -138,9 +138,11 @@ class Graph:
     def constrain(self, value: Tracer, sharding: Any) -> Tracer:
         """Appends the value in a sharding, whatever it is used as."""
         text = to_mlir(MESH_SYMBOL, sharding.mesh, sharding.spec, len(value.shape))
-        return self.add(
+        result = self.add(
             f"weft.constraint {self.refer(value)} {text} : {type_text(value.shape, value.element)}",
             value.shape, value.element, value.weak)
+        result.sharding = sharding
+        return result
 
     def constant(self, attribute: str, shape: tuple[int, ...], element: ElementType) -> str:
         key = (attribute, shape, element)

@@ -20,17 +20,18 @@ class Tracer:
 
     A literal, every element of which is the number `splat`, belongs to no graph and
     has no `name`; it is written where it is used. `used_as`, if not None, is the
-    sharding that every function which computes with the tensor takes it in.
+    sharding that every function which computes with the tensor takes it in, and
+    `sharding` the one that a constraint has given it.
     """
 
-    __slots__ = ("graph", "name", "shape", "element", "weak", "splat", "used_as")
+    __slots__ = ("graph", "name", "shape", "element", "weak", "splat", "used_as", "sharding")
     __array_priority__ = 1000  # NumPy's operators leave the work to these
 
     def __init__(self, graph, name: str | None, shape: tuple[int, ...], element: ElementType,
                  weak: bool = False, splat: Any = None, used_as: Any = None):
         self.graph, self.name, self.shape = graph, name, shape
         self.element, self.weak, self.splat = element, weak, splat
-        self.used_as = used_as
+        self.used_as, self.sharding = used_as, None
 
     @property
     def dtype(self):
