@@ -1,0 +1,94 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a layer of a GPT-2 exchanges in a step is what the literature says: counts, and bytes
+by the formulas of rings."""
+
+import numpy as np
+import pytest
+from tiny_models import MODELS, adamw
+from traffic import compiled_step, of_layers, per_layer, traffic
+
+from weft import optim, tree
+
+ROWS, CONFIG = 8, MODELS["gpt2"].config
+BLOCK = MODELS["gpt2"].params()["blocks"][0]
+PARAMETERS = len(tree.leaves(BLOCK))  # 16
+D, M, R = ("data",), ("model",), ("replica",)
+
+# Per layer, forward and backward together.
+EXPECTED = {
+    # Every gradient once.
+    "dp": {("all_reduce", D): PARAMETERS},
+    # Megatron-LM: two forward and two backward.
+    "tp": {("all_reduce", M): 4},
+    "tp+vocab": {("all_reduce", M): 4},
+    "vocab": {},
+    # ZeRO-1 and ZeRO-2: every gradient to its part of the optimizer, every parameter back.
+    "zero1": {("reduce_scatter", D): PARAMETERS, ("all_gather", D): PARAMETERS},
+    "zero2": {("reduce_scatter", D): PARAMETERS, ("all_gather", D): PARAMETERS},
+    # Every parameter gathered once and held; with checkpoints once more in the backward pass,
+    # where the last bias of a block is of no use.
+    "fsdp": {("reduce_scatter", D): PARAMETERS, ("all_gather", D): PARAMETERS},
+    "fsdp+checkpoint": {("reduce_scatter", D): PARAMETERS, ("all_gather", D): 2 * PARAMETERS - 1},
+    "hybrid": {("reduce_scatter", D): PARAMETERS, ("all_gather", D): PARAMETERS,
+               ("all_reduce", R): PARAMETERS},
+    "fsdp over two axes": {("reduce_scatter", ("a", "b")): PARAMETERS,
+                           ("all_gather", ("a", "b")): PARAMETERS},
+    "dp+tp": {("all_reduce", D): PARAMETERS, ("all_reduce", M): 4},
+    "zero1+tp": {("reduce_scatter", D): PARAMETERS, ("all_gather", D): PARAMETERS,
+                 ("all_reduce", M): 4},
+    "fsdp+tp": {("reduce_scatter", D): PARAMETERS, ("all_gather", D): PARAMETERS,
+                ("all_reduce", M): 4},
+    "dp+fsdp+tp": {("reduce_scatter", D): PARAMETERS, ("all_gather", D): PARAMETERS,
+                   ("all_reduce", R): PARAMETERS, ("all_reduce", M): 4},
+}
+
+
+@pytest.mark.parametrize("way", EXPECTED)
+def test_collectives_of_a_layer(way):
+    assert {key: found.count for key, found in per_layer("gpt2", way).items()} == EXPECTED[way]
+
+
+@pytest.mark.parametrize("way, axes", [("tp", [M]), ("fsdp", [D]), ("zero1+tp", [D, M]),
+                                       ("fsdp+tp", [D, M])])
+def test_the_norm_of_all_gradients_is_one_reduction_for_each_axis(way, axes):
+    """However many layers there are."""
+    plans = [traffic(compiled_step(of_layers("gpt2", 2), way, optimizer))
+             for optimizer in (optim.adamw(1e-3), adamw())]
+    more = {key: plans[1][key].count - plans[0].get(key, (0, 0))[0] for key in plans[1]}
+    assert {key: n for key, n in more.items() if n} == {("all_reduce", a): 1 for a in axes}
+
+
+def parameter_bytes(tp=1):
+    """Of a layer, where its columns and rows are split `tp` ways."""
+    split = ("wq", "wk", "wv", "wo", "bq", "bk", "bv", "w1", "b1", "w2")
+    return sum(leaf.nbytes / (tp if path[-1].value in split else 1)
+               for path, leaf in tree.flatten_with_keys(BLOCK)[0])
+
+
+def activation_bytes(dp=1):
+    return ROWS * CONFIG.context * CONFIG.width * 4 / dp
+
+
+def ring(n):
+    """The part of a tensor that each of n devices sends to gather or to reduce-scatter it."""
+    return (n - 1) / n
+
+
+@pytest.mark.parametrize("way, key, expected", [
+    ("dp", ("all_reduce", D), 2 * ring(8) * parameter_bytes()),
+    ("tp", ("all_reduce", M), 4 * 2 * ring(4) * activation_bytes()),
+    ("zero1", ("reduce_scatter", D), ring(4) * parameter_bytes()),
+    ("zero1", ("all_gather", D), ring(4) * parameter_bytes()),
+    ("fsdp", ("all_gather", D), ring(4) * parameter_bytes()),
+    ("fsdp", ("reduce_scatter", D), ring(4) * parameter_bytes()),
+    ("fsdp+checkpoint", ("all_gather", D),
+     ring(4) * (2 * parameter_bytes() - BLOCK["mlp"]["b2"].nbytes)),
+    ("hybrid", ("reduce_scatter", D), ring(4) * parameter_bytes()),
+    ("hybrid", ("all_reduce", R), 2 * ring(2) * parameter_bytes() / 4),
+    ("dp+tp", ("all_reduce", M), 4 * 2 * ring(4) * activation_bytes(dp=2)),
+    ("dp+tp", ("all_reduce", D), 2 * ring(2) * parameter_bytes(tp=4)),
+    ("fsdp+tp", ("all_gather", D), ring(2) * parameter_bytes(tp=4)),
+])
+def test_bytes_are_those_of_rings(way, key, expected):
+    assert np.isclose(per_layer("gpt2", way)[key].bytes, expected, rtol=1e-12)
