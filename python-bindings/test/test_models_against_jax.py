@@ -24,7 +24,7 @@ import jax_models  # noqa: E402
 import weft  # noqa: E402
 import weft_models  # noqa: E402
 from running import evaluate, train  # noqa: E402
-from weft import P, nn, tree  # noqa: E402
+from weft import P, nn, optim, tree  # noqa: E402
 
 STEPS = 20
 LAYOUTS = {
@@ -56,12 +56,17 @@ def reference(request):
     state = jax_models.init_state(init(jax.random.key(0), config), optimizer)
     batches = jax_models.lm_batch(jax.random.key(1), config, STEPS * 4)
     batches = tree.map(lambda a: np.asarray(a).reshape(STEPS, 4, -1), batches)
-    step = jax.jit(jax_models.train_step(partial(loss, config=config), optimizer))
-    losses, first = [], state
+    losses, last = trained_in_jax(partial(loss, config=config), optimizer, state, batches)
+    return name, config, losses, tree.map(np.asarray, state), batches, last
+
+
+def trained_in_jax(loss, optimizer, state, batches):
+    """Losses, and the last parameters."""
+    step, losses = jax.jit(jax_models.train_step(loss, optimizer)), []
     for i in range(STEPS):
         state, value = step(state, tree.map(lambda a: jnp.asarray(a[i]), batches))
         losses.append(float(value))
-    return name, config, np.array(losses), tree.map(np.asarray, first), batches, state["params"]
+    return np.array(losses), state["params"]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -73,6 +78,22 @@ def test_training(reference, layout):
                          activations={"residual": P(roles.get("batch"), roles.get("sequence"), None)})
     got, final = train(weft_models.train_step(loss, weft_models.adamw()), state, batches, layout=placed,
                        in_shardings=(specs(state, roles), P(roles.get("batch"))))
+    assert_trained_alike(got, final, losses, last)
+
+
+def test_training_by_the_optimizer_of_the_package(reference):
+    """Clipping, AdamW and its schedule, of weft.optim and of optax."""
+    pytest.importorskip("optax", reason="compares with optax, which is not installed here")
+    name, config, _, state, batches, _ = reference
+    theirs, params = jax_models.optax_adamw(), state["params"]
+    losses, last = trained_in_jax(
+        partial(getattr(jax_models, f"{name}_loss"), config=config), theirs,
+        jax_models.init_state(tree.map(jnp.asarray, params), theirs), batches)
+    ours = optim.chain(optim.clip_by_global_norm(1.0), optim.adamw(
+        optim.warmup_cosine_decay_schedule(0.0, 1e-3, 10, 1000, 1e-4), b2=0.95, weight_decay=0.1))
+    step = weft_models.train_step(partial(getattr(weft_models, f"{name}_loss"), config=config),
+                                  ours.update)
+    got, final = train(step, {"params": params, "optimizer": weft.jit(ours.init)(params)}, batches)
     assert_trained_alike(got, final, losses, last)
 
 
