@@ -14,9 +14,9 @@ from weft.tracing import trace
 Q, K = (2, 16, 8, 4), (2, 16, 4, 4)
 
 
-def arrays(dtype=np.float32):
+def arrays():
     random = np.random.default_rng(0)
-    return [random.normal(size=shape).astype(dtype) for shape in (Q, K, K, Q)]
+    return [random.normal(size=shape).astype(np.float32) for shape in (Q, K, K, Q)]
 
 
 def loss(is_causal, dtype, q, k, v, w):
@@ -110,16 +110,9 @@ def test_every_mesh_computes_the_same(layout, is_causal):
     close(split(layout, step(is_causal))(*x), evaluate(step(is_causal), *x), 2e-6)
 
 
-@pytest.mark.parametrize("dtype, tolerance", [("bfloat16", 1e-2), ("float64", 1e-13)])
-def test_rings_of_other_types(dtype, tolerance):
-    x = arrays(np.float64 if dtype == "float64" else np.float32)
-    if dtype == "float64":
-        def fn(q, k, v, w):
-            return weft.value_and_grad(lambda *x: (nn.dot_product_attention(*x, is_causal=True) * w).sum(),
-                                       argnums=(0, 1, 2))(q, k, v)
-    else:
-        fn = step(True, dtype)
-    close(split("ring of 4", fn)(*x), evaluate(fn, *x), tolerance)
+def test_a_ring_of_bfloat16():
+    x = arrays()
+    close(split("ring of 4", step(True, "bfloat16"))(*x), evaluate(step(True, "bfloat16"), *x), 1e-2)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -107,7 +107,7 @@ weft.mesh @mesh = <["seq"=2]>
 // Fewer queries than keys: each device has all keys, and queries that begin at
 // its part.
 // CHECK-LABEL: func.func @offset
-// CHECK-SAME:      %[[D:.*]]: tensor<i32>
+// CHECK-SAME:      %[[D:[a-z0-9]+]]: tensor<i32>
 // CHECK:         %[[P:.*]] = weft.position over <@mesh, {"seq"}>
 // CHECK:         %[[PART:.*]] = arith.constant dense<4> : tensor<i32>
 // CHECK:         %[[FIRST:.*]] = arith.muli %[[P]], %[[PART]]

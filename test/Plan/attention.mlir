@@ -3,11 +3,11 @@
 
 // RUN: shard-compile %s --emit=schedule | FileCheck %s --check-prefix=SCHEDULE
 // RUN: shard-compile %s -o %t.plan
-// RUN: shard-run --dump %t.plan | FileCheck %s --check-prefix=PLAN
+// RUN: shard-run %t.plan --dump | FileCheck %s --check-prefix=PLAN
 
 // Attention is an instruction as it is; a diagonal is a number in memory.
 // SCHEDULE:      weft.attention %{{.*}}, %{{.*}}, %{{.*}} causal diagonal %{{.*}} scale = 2.500000e-01 {weft.offsets = array<i64:
-// PLAN:          compute attention %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}}, %{{.*}} causal diagonal %{{.*}} scale 0.25 batch 2 queries 8 keys 12 heads 4 of 2 head size 16 flops {{.*}} bytes {{.*}} at "{{.*}}attention.mlir:17"
+// PLAN:          compute attention %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}}, %{{.*}} causal diagonal %{{.*}} scale 0.25 batch 2 queries 8 keys 12 heads 4 of 2 head size 16 flops {{.*}} bytes {{.*}} at "{{.*}}attention.mlir:16"
 weft.mesh @mesh = <["data"=2]>
 func.func @f(
     %q: tensor<4x8x4x16xf32> {weft.name = "q", weft.sharding = #weft.sharding<@mesh, [{"data"}, {}, {}, {}]>},
