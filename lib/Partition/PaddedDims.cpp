@@ -41,6 +41,13 @@ static bool makesElements(Operation *op) {
   return isa<IotaOp, BroadcastOp, ScatterAddOp>(op);
 }
 
+/// Whether the factor is that of the keys of attention. Behind the last one
+/// there may be none: the softmax counts all.
+static bool isOfKeys(Operation *op, const ShardingRule &rule, int32_t factor) {
+  return isa<AttentionOp, AttentionGradOp>(op) &&
+         rule.operands[1][1] == DimFactors{factor};
+}
+
 /// Whether the op means the same along the factor if elements follow behind the
 /// last one: what it makes of them comes behind the last one again, or the
 /// padding of the operand is masked, or it is not looked at.
@@ -48,6 +55,8 @@ static bool mayBePadded(Operation *op, const ShardingRule &rule,
                         int32_t factor) {
   bool inOperand = have(rule.operands, factor),
        inResult = have(rule.results, factor);
+  if (isOfKeys(op, rule, factor))
+    return false;
   switch (rule.factors[factor].kind) {
   case FactorKind::PassThrough:
     return inResult ? inOperand || makesElements(op) : isa<BarrierOp>(op);
