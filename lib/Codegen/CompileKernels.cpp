@@ -68,11 +68,16 @@ FailureOr<KernelObject> weft::compileKernels(ArrayRef<KernelRequest> kernels,
                     math::MathDialect, arith::ArithDialect>();
   OwningOpRef<ModuleOp> module = ModuleOp::create(first.getLoc());
   bool valid = true;
+  std::vector<int64_t> maxParts;
   for (const KernelRequest &request : kernels) {
     auto inPlace = checkInPlace(request);
-    valid &=
-        succeeded(inPlace) && succeeded(emitKernel(*module, request.kernel,
-                                                   *inPlace, request.symbol));
+    valid &= succeeded(inPlace);
+    if (failed(inPlace))
+      continue;
+    auto emitted =
+        emitKernel(*module, request.kernel, *inPlace, request.symbol);
+    valid &= succeeded(emitted);
+    maxParts.push_back(succeeded(emitted) ? emitted->maxParts : 1);
   }
   if (!valid)
     return failure();
@@ -82,5 +87,6 @@ FailureOr<KernelObject> weft::compileKernels(ArrayRef<KernelRequest> kernels,
   llvm::Expected<std::string> elf = linkSharedObject(*object);
   if (!elf)
     return fail(first, elf.takeError());
-  return KernelObject{std::move(*elf), target->cpu, target->features};
+  return KernelObject{std::move(*elf), target->cpu, target->features,
+                      std::move(maxParts)};
 }

@@ -12,32 +12,34 @@
 using namespace mlir;
 using namespace weft;
 
-void weft::emitColumns(ElementEmitter &e, int64_t columns, ColumnSums &sums,
-                       llvm::function_ref<void(ColumnSums &)> body) {
+static void emitVectors(ElementEmitter &e, Value begin, Value end,
+                        ColumnSums &sums,
+                        llvm::function_ref<void(ColumnSums &)> body) {
   OpBuilder &b = e.b;
-  Location loc = e.loc;
-  int64_t whole = columns - columns % laneCount;
-  if (whole > 0) {
-    auto loop = scf::ForOp::create(
-        b, loc, e.ops.i64(0), e.ops.i64(whole), e.ops.i64(laneCount), sums,
-        [&](OpBuilder &, Location, Value at, ValueRange arguments) {
-          e.enterScope();
-          e.column = {at, 1, {}, laneCount};
-          ColumnSums next(arguments);
-          body(next);
-          scf::YieldOp::create(b, loc, next);
-          e.leaveScope();
-        });
-    llvm::copy(loop.getResults(), sums.begin());
-  }
-  if (whole == columns)
-    return;
+  auto loop = scf::ForOp::create(
+      b, e.loc, begin, end, e.ops.i64(laneCount), sums,
+      [&](OpBuilder &, Location, Value at, ValueRange arguments) {
+        e.enterScope();
+        e.column = {at, 1, {}, laneCount};
+        ColumnSums next(arguments);
+        body(next);
+        scf::YieldOp::create(b, e.loc, next);
+        e.leaveScope();
+      });
+  llvm::copy(loop.getResults(), sums.begin());
+}
+
+/// The columns from `whole` on, which do not fill a vector.
+static void emitRest(ElementEmitter &e, int64_t whole, int64_t columns,
+                     ColumnSums &sums,
+                     llvm::function_ref<void(ColumnSums &)> body) {
   e.enterScope();
   SmallVector<bool> on(laneCount);
   std::fill_n(on.begin(), columns - whole, true);
   e.mask = arith::ConstantOp::create(
-      b, loc,
-      DenseElementsAttr::get(VectorType::get({laneCount}, b.getI1Type()), on));
+      e.b, e.loc,
+      DenseElementsAttr::get(VectorType::get({laneCount}, e.b.getI1Type()),
+                             on));
   e.column = e.indices.constant(whole);
   e.column.stride = 1;
   ColumnSums next(sums);
@@ -46,4 +48,44 @@ void weft::emitColumns(ElementEmitter &e, int64_t columns, ColumnSums &sums,
     sum = e.ops.select(e.mask, value, sum);
   e.mask = Value();
   e.leaveScope();
+}
+
+void weft::emitColumns(ElementEmitter &e, int64_t columns, ColumnSums &sums,
+                       llvm::function_ref<void(ColumnSums &)> body) {
+  int64_t whole = columns - columns % laneCount;
+  if (whole > 0)
+    emitVectors(e, e.ops.i64(0), e.ops.i64(whole), sums, body);
+  if (whole < columns)
+    emitRest(e, whole, columns, sums, body);
+}
+
+Value weft::emitCut(ElementEmitter &e, int64_t count, Value part, Value parts) {
+  Value product = arith::MulIOp::create(e.b, e.loc, part, e.ops.i64(count));
+  return arith::DivUIOp::create(e.b, e.loc, product, parts);
+}
+
+void weft::emitColumns(ElementEmitter &e, int64_t columns, ColumnRange range,
+                       llvm::function_ref<void()> body) {
+  OpBuilder &b = e.b;
+  ColumnSums none;
+  auto emitBody = [&](ColumnSums &) { body(); };
+  if (!range.part)
+    return emitColumns(e, columns, none, emitBody);
+  int64_t whole = columns - columns % laneCount;
+  Value next = arith::AddIOp::create(b, e.loc, range.part, e.ops.i64(1));
+  auto at = [&](Value part) -> Value {
+    return arith::MulIOp::create(
+        b, e.loc, emitCut(e, whole / laneCount, part, range.parts),
+        e.ops.i64(laneCount));
+  };
+  if (whole > 0)
+    emitVectors(e, at(range.part), at(next), none, emitBody);
+  if (whole == columns)
+    return;
+  Value isLast = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::eq, next,
+                                       range.parts);
+  scf::IfOp::create(b, e.loc, isLast, [&](OpBuilder &, Location) {
+    emitRest(e, whole, columns, none, emitBody);
+    scf::YieldOp::create(b, e.loc);
+  });
 }

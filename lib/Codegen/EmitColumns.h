@@ -18,11 +18,26 @@ namespace weft {
 /// Values that go from one vector of columns to the next.
 using ColumnSums = llvm::SmallVector<mlir::Value>;
 
+/// Part `part` of `parts` of a loop: a range of its whole vectors, and for the
+/// last one the columns that are left over. Null for all of it.
+struct ColumnRange {
+  mlir::Value part, parts;
+};
+
 /// Emits `body` for all columns, with `e.column` set and, for those that do not
 /// fill a vector, `e.mask`. `body` replaces the sums that it is given by the
 /// next ones.
 void emitColumns(ElementEmitter &e, int64_t columns, ColumnSums &sums,
                  llvm::function_ref<void(ColumnSums &)> body);
+
+/// The same for a range, of a loop without sums.
+void emitColumns(ElementEmitter &e, int64_t columns, ColumnRange range,
+                 llvm::function_ref<void()> body);
+
+/// `count` * `part` / `parts`: where a part begins, and with `part` + 1 where
+/// it ends.
+mlir::Value emitCut(ElementEmitter &e, int64_t count, mlir::Value part,
+                    mlir::Value parts);
 
 } // namespace weft
 

@@ -16,17 +16,15 @@
 using namespace mlir;
 using namespace weft;
 
-/// Rows that a blocked nest takes at a time: a transposed read touches a cache
-/// line for each lane, and this many rows use it up.
-static constexpr int64_t blockedRows = 16;
-
 namespace {
 
 class NestEmitter {
 public:
+  /// `part` of `parts` is what a call of the kernel computes.
   NestEmitter(ElementEmitter &e, ArrayRef<Value> results,
-              KernelAccesses &accesses)
-      : e(e), b(e.b), loc(e.loc), results(results), accesses(accesses) {}
+              KernelAccesses &accesses, Value part, Value parts)
+      : e(e), b(e.b), loc(e.loc), results(results), accesses(accesses),
+        part(part), parts(parts) {}
 
   void emit(const KernelNest &nest, unsigned number);
 
@@ -34,7 +32,9 @@ private:
   using Body = llvm::function_ref<void()>;
   using Sums = ColumnSums;
   void clearAccumulated(const ColumnLoop &loop);
-  void emitRows(int64_t begin, Value limit, Value start, Body body);
+  void emitOnePart(unsigned number, Body body);
+  std::pair<Value, Value> rangeOf(const KernelNest &nest, int64_t units);
+  void emitNest(const KernelNest &nest);
   void emitRow(const KernelNest &nest);
   void emitBlocks(const KernelNest &nest);
   void emitColumnLoop(const KernelNest &nest, const ColumnLoop &loop);
@@ -47,6 +47,9 @@ private:
   Location loc;
   ArrayRef<Value> results;
   KernelAccesses &accesses;
+  Value part, parts;
+  /// Set in a nest whose columns are cut.
+  ColumnRange columnRange;
 };
 
 } // namespace
@@ -125,8 +128,12 @@ void NestEmitter::emitColumnLoop(const KernelNest &nest,
     for (linalg::GenericOp reduction : loop.reductions)
       sums.push_back(e.ops.constant(
           *arith::getNeutralElement(getCombiner(reduction)), /*lanes=*/true));
-    emitColumns(e, loop.columns, sums,
-                [&](Sums &next) { emitBody(nest, loop, next); });
+    if (columnRange.part)
+      emitColumns(e, loop.columns, columnRange,
+                  [&] { emitBody(nest, loop, sums); });
+    else
+      emitColumns(e, loop.columns, sums,
+                  [&](Sums &next) { emitBody(nest, loop, next); });
     for (auto [init, sum, reduction] :
          llvm::zip_equal(inits, sums, loop.reductions)) {
       Operation *combiner = getCombiner(reduction);
@@ -160,7 +167,12 @@ void NestEmitter::emitBlocks(const KernelNest &nest) {
                          e.leaveScope();
                        });
   };
-  rowLoop(e.ops.i64(0), e.ops.i64(nest.rows), blockedRows, [&](Value first) {
+  auto [firstBlock, lastBlock] =
+      rangeOf(nest, llvm::divideCeil(nest.rows, blockedRows));
+  auto rowAt = [&](Value block) -> Value {
+    return arith::MulIOp::create(b, loc, block, e.ops.i64(blockedRows));
+  };
+  rowLoop(rowAt(firstBlock), rowAt(lastBlock), blockedRows, [&](Value first) {
     Value end = arith::AddIOp::create(b, loc, first, e.ops.i64(blockedRows));
     end = arith::MinSIOp::create(b, loc, end, e.ops.i64(nest.rows));
     for (const ColumnLoop &loop : nest.passes.front()) {
@@ -188,35 +200,74 @@ void NestEmitter::clearAccumulated(const ColumnLoop &loop) {
   for (const KernelRoot &root : loop.accumulations) {
     auto op = root.value.getDefiningOp<linalg::GenericOp>();
     auto shape = cast<RankedTensorType>(root.value.getType()).getShape();
-    auto body = [&](Sums &) {
+    auto body = [&] {
       Value init = e.emit(op.getDpsInits().front(),
                           e.indices.delinearise(e.column, shape));
       e.store(init, results[root.result], e.column);
     };
-    Sums none;
     if (loop.columns > 1) {
-      emitColumns(e, loop.columns, none, body);
+      emitColumns(e, loop.columns, columnRange, body);
       continue;
     }
     e.column = e.indices.constant(0);
-    body(none);
+    body();
   }
+}
+
+/// Nests that are not cut are dealt out to the parts.
+void NestEmitter::emitOnePart(unsigned number, Body body) {
+  Value chosen = arith::RemUIOp::create(b, loc, e.ops.i64(number), parts);
+  Value isChosen =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, part, chosen);
+  scf::IfOp::create(b, loc, isChosen, [&](OpBuilder &, Location) {
+    e.enterScope();
+    body();
+    scf::YieldOp::create(b, loc);
+    e.leaveScope();
+  });
+}
+
+/// Which of `units` groups of rows the part walks.
+std::pair<Value, Value> NestEmitter::rangeOf(const KernelNest &nest,
+                                             int64_t units) {
+  if (nest.cut() != NestCut::Rows)
+    return {e.ops.i64(0), e.ops.i64(units)};
+  Value next = arith::AddIOp::create(b, loc, part, e.ops.i64(1));
+  return {emitCut(e, units, part, parts), emitCut(e, units, next, parts)};
 }
 
 void NestEmitter::emit(const KernelNest &nest, unsigned number) {
   e.enterScope();
   e.nest = &nest;
   e.place = {number, 0, 0};
+  NestCut cut = nest.cut();
+  columnRange = {};
+  if (cut == NestCut::Columns)
+    columnRange = {part, parts};
+  if (cut == NestCut::None)
+    emitOnePart(number, [&] { emitNest(nest); });
+  else
+    emitNest(nest);
+  e.leaveScope();
+}
+
+/// Where the function begins: memory taken in a loop is never given back.
+static Block *entryBlockAround(OpBuilder &b) {
+  Operation *op = b.getInsertionBlock()->getParentOp();
+  while (!isa<LLVM::LLVMFuncOp>(op))
+    op = op->getParentOp();
+  return &op->getRegion(0).front();
+}
+
+void NestEmitter::emitNest(const KernelNest &nest) {
   if (nest.scatter) {
     emitScatterAdd(e, nest.scatter->value.getDefiningOp<ScatterAddOp>(),
                    results[nest.scatter->result]);
-    e.leaveScope();
     return;
   }
   for (auto [value, count] : nest.kept) {
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(
-        &b.getInsertionBlock()->getParentOp()->getRegion(0).front());
+    b.setInsertionPointToStart(entryBlockAround(b));
     Type type = getStorageType(getElementTypeOrSelf(value.getType()));
     e.keptBuffers[value] = LLVM::AllocaOp::create(
         b, loc, LLVM::LLVMPointerType::get(b.getContext()), type,
@@ -232,8 +283,8 @@ void NestEmitter::emit(const KernelNest &nest, unsigned number) {
     e.row = e.indices.constant(0);
     emitRow(nest);
   } else {
-    scf::ForOp::create(b, loc, e.ops.i64(0), e.ops.i64(nest.rows), e.ops.i64(1),
-                       ValueRange(),
+    auto [first, last] = rangeOf(nest, nest.rows);
+    scf::ForOp::create(b, loc, first, last, e.ops.i64(1), ValueRange(),
                        [&](OpBuilder &, Location, Value row, ValueRange) {
                          e.enterScope();
                          e.row = e.indices.uniform(row);
@@ -245,17 +296,34 @@ void NestEmitter::emit(const KernelNest &nest, unsigned number) {
   e.keptBuffers.clear();
   e.filled.clear();
   e.rowValues.clear();
-  e.leaveScope();
+}
+
+/// The most parts in which the kernel may be computed at once. Where a nest
+/// writes over what another one reads, their order counts.
+static int64_t countParts(const KernelPlan &plan,
+                          const KernelAccesses &accesses,
+                          ArrayRef<int64_t> inPlace) {
+  for (auto [result, operand] : llvm::enumerate(inPlace))
+    if (operand >= 0 &&
+        llvm::any_of(accesses.reads[operand], [&](const KernelAccess &read) {
+          return !accesses.writes[result] ||
+                 read.place.nest != accesses.writes[result]->nest;
+        }))
+      return 1;
+  int64_t most = 1;
+  for (const KernelNest &nest : plan.nests)
+    most = std::max(most, nest.maxParts());
+  return most;
 }
 
 /// The function that computes: one `noalias` pointer for each buffer, then the
-/// positions.
+/// positions, the part and the number of parts.
 static LLVM::LLVMFuncOp createBody(OpBuilder &b, func::FuncOp kernel,
                                    StringRef symbol, unsigned buffers,
                                    unsigned positions) {
   auto *context = b.getContext();
   SmallVector<Type> types(buffers, LLVM::LLVMPointerType::get(context));
-  types.append(positions, b.getI64Type());
+  types.append(positions + 2, b.getI64Type());
   auto type =
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
   auto body =
@@ -276,12 +344,14 @@ static void createEntry(OpBuilder &b, LLVM::LLVMFuncOp body, StringRef symbol,
   Location loc = body.getLoc();
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
   auto type = LLVM::LLVMFunctionType::get(
-      LLVM::LLVMVoidType::get(b.getContext()), {pointer, pointer});
+      LLVM::LLVMVoidType::get(b.getContext()),
+      {pointer, pointer, b.getI64Type(), b.getI64Type()});
   auto entry = LLVM::LLVMFuncOp::create(b, loc, symbol, type);
   Block *block = entry.addEntryBlock(b);
   b.setInsertionPointToStart(block);
   SmallVector<Value> arguments;
-  for (auto [number, type] : llvm::enumerate(body.getArgumentTypes())) {
+  for (auto [number, type] :
+       llvm::enumerate(body.getArgumentTypes().drop_back(2))) {
     bool isBuffer = number < buffers;
     int32_t at = isBuffer ? number : number - buffers;
     Value address = LLVM::GEPOp::create(b, loc, pointer, type,
@@ -289,6 +359,8 @@ static void createEntry(OpBuilder &b, LLVM::LLVMFuncOp body, StringRef symbol,
                                         ArrayRef<LLVM::GEPArg>{at});
     arguments.push_back(LLVM::LoadOp::create(b, loc, type, address));
   }
+  arguments.push_back(block->getArgument(2));
+  arguments.push_back(block->getArgument(3));
   LLVM::CallOp::create(b, loc, body, arguments);
   LLVM::ReturnOp::create(b, loc, ValueRange());
 }
@@ -317,10 +389,12 @@ FailureOr<KernelAccesses> weft::emitKernel(ModuleOp module, func::FuncOp kernel,
   KernelAccesses accesses;
   accesses.writes.resize(results.size());
   ElementEmitter elements(b, kernel, body, arguments);
-  NestEmitter nests(elements, results, accesses);
+  NestEmitter nests(elements, results, accesses, all[all.size() - 2],
+                    all.back());
   for (auto [number, nest] : llvm::enumerate(plan->nests))
     nests.emit(nest, number);
   LLVM::ReturnOp::create(b, kernel.getLoc(), ValueRange());
   accesses.reads = std::move(elements.reads);
+  accesses.maxParts = countParts(*plan, accesses, inPlace);
   return accesses;
 }

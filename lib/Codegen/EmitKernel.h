@@ -24,10 +24,12 @@ struct KernelAccesses {
   /// For each result where it is written, element by element; nothing for a
   /// result that is added to, or has no elements.
   std::vector<std::optional<AccessPlace>> writes;
+  /// In how many parts it may be computed at once.
+  int64_t maxParts = 1;
 };
 
-/// Adds to `module` the function
-/// `void symbol(void *const *buffers, const int64_t *positions)`: the operands'
+/// Adds to `module` the function `void symbol(void *const *buffers,
+/// const int64_t *positions, int64_t part, int64_t parts)`: the operands'
 /// buffers, then those of the results that are not in place.
 mlir::FailureOr<KernelAccesses> emitKernel(mlir::ModuleOp module,
                                            mlir::func::FuncOp kernel,

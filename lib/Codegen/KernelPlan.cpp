@@ -308,6 +308,39 @@ KernelNest Planner::makeNest(int64_t rows, ArrayRef<KernelRoot> members) {
   return nest;
 }
 
+/// Rows from which on they are enough for all threads.
+static constexpr int64_t manyRows = 64;
+
+NestCut KernelNest::cut() const {
+  if (scatter)
+    return NestCut::None;
+  bool accumulates = llvm::any_of(passes, [](const auto &loops) {
+    return llvm::any_of(loops, [](const ColumnLoop &loop) {
+      return !loop.accumulations.empty();
+    });
+  });
+  if (!accumulates && rows >= manyRows)
+    return NestCut::Rows;
+  // Of one loop, so that what a part reads of a buffer that it writes over is
+  // its own.
+  if (reductions.empty() && passes.size() == 1 && passes.front().size() == 1 &&
+      passes.front().front().columns >= laneCount && !blocked)
+    return NestCut::Columns;
+  return accumulates || rows == 1 ? NestCut::None : NestCut::Rows;
+}
+
+int64_t KernelNest::maxParts() const {
+  switch (cut()) {
+  case NestCut::Rows:
+    return blocked ? llvm::divideCeil(rows, blockedRows) : rows;
+  case NestCut::Columns:
+    return passes.front().front().columns / laneCount;
+  case NestCut::None:
+    return 1;
+  }
+  llvm_unreachable("three cuts");
+}
+
 static bool isCostly(Operation *op) {
   auto generic = dyn_cast<linalg::GenericOp>(op);
   return generic && generic.getNumReductionLoops() == 0 &&

@@ -28,6 +28,10 @@
 
 namespace weft {
 
+/// Rows that a blocked nest takes at a time: a transposed read touches a cache
+/// line for each lane, and this many rows use it up.
+inline constexpr int64_t blockedRows = 16;
+
 /// A result of the kernel. `value` is the returned value without the reshapes
 /// that only rename its elements.
 struct KernelRoot {
@@ -46,6 +50,17 @@ struct ColumnLoop {
   std::vector<KernelRoot> accumulations;
 };
 
+/// How a nest is cut when several threads execute a kernel. No sum is cut, so
+/// that numbers do not depend on the cut.
+enum class NestCut {
+  /// Each part walks some of the rows.
+  Rows,
+  /// Each part walks all rows, a range of their columns.
+  Columns,
+  /// One part does all of it.
+  None,
+};
+
 struct KernelNest {
   /// A result that a scatter_add fills. Such a nest walks the indices instead
   /// of rows of the result, and has nothing else.
@@ -61,6 +76,10 @@ struct KernelNest {
   /// Rows are taken in blocks, a few columns at a time, because some operand is
   /// read across its rows (a transpose).
   bool blocked = false;
+
+  NestCut cut() const;
+  /// The most parts that have something to do.
+  int64_t maxParts() const;
 };
 
 struct KernelPlan {

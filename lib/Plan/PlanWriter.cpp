@@ -91,6 +91,9 @@ static LogicalResult writeKernels(plan::PlanT &plan, ModuleOp module,
   plan.target->kind = "cpu";
   plan.target->processor = processor->cpu;
   plan.target->features = object->cpuFeatures;
+  for (auto [kernel, maxParts] :
+       llvm::zip_equal(plan.kernels, object->maxParts))
+    kernel->max_parts = maxParts;
   return success();
 }
 

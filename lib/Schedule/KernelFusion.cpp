@@ -173,6 +173,15 @@ static bool hasRows(ArrayRef<int64_t> shape, int64_t rows) {
 /// beyond this many a value stored and loaded once costs next to nothing.
 static constexpr size_t maxOpsOfKernel = 256;
 
+/// Elements of a row that a kernel walks more than once for the price of one
+/// walk: it stays in a cache. A sum of a longer one is worth a kernel of its
+/// own; what uses the sum can then be computed by several threads.
+static constexpr int64_t largestRow = 256 * 1024;
+
+/// Uses from which on a number ties ops together that have nothing else in
+/// common, such as the updates of all parameters by one learning rate.
+static constexpr size_t manyUses = 8;
+
 /// A reshape within a kernel must leave the last dimension alone; any other is
 /// free only between kernels.
 bool Grouping::isFusible(unsigned number) const {
@@ -229,7 +238,7 @@ bool Grouping::endsGroup(unsigned number, std::optional<int64_t> rows) const {
   case ReductionForm::Trailing:
     return false;
   case ReductionForm::Full:
-    return rows != 1;
+    return rows != 1 || countElements(op.operandShape) > largestRow;
   default:
     return true;
   }
@@ -243,6 +252,9 @@ bool Grouping::isLegalEdge(unsigned producer, unsigned user, bool hasReduction,
     return false;
   if (ops[producer].operands.empty())
     return true; // a counter or a constant, computed anywhere
+  if (countElements(ops[producer].shape) == 1 &&
+      countElements(ops[user].shape) > 1 && users[producer].size() >= manyUses)
+    return false;
   switch (ops[user].kind) {
   case FusionKind::RowBroadcast: {
     int64_t elements = countElements(ops[producer].shape);

@@ -190,8 +190,10 @@ class Plan:
 class Session:
     """The ranks of a plan with their memory, alive until the object goes.
 
-    `deadline` is how many seconds a rank waits for the others in one collective;
-    `memory_limit` the bytes that all ranks may take together (0: those of the machine). Calls
+    `threads` is the number of threads that each rank computes with, `deadline` how many
+    seconds a rank waits for the others in one collective, `memory_limit` the bytes that all
+    ranks may take together (0: those of the machine). The first `trace_runs` runs are recorded
+    for `write_trace`. Calls
     from several threads take turns; other threads of Python run while a call does.
     """
 
@@ -199,18 +201,20 @@ class Session:
         self,
         plan: Plan,
         *,
-        gemm_threads: int = 1,
+        threads: int = 1,
         deadline: float = 30.0,
         memory_limit: int = 0,
+        trace_runs: int = 0,
     ):
         from . import _runtime
 
         self.plan = plan
         self._handle = _runtime.Session.create(
             plan.handle,
-            gemm_threads=gemm_threads,
+            threads=threads,
             deadline_seconds=deadline,
             memory_limit=memory_limit,
+            trace_runs=trace_runs,
         )
         self._lock = threading.RLock()
         self._infos: dict[str, ValueInfo] = {}
@@ -267,6 +271,11 @@ class Session:
                 self._array(name, self._handle.shard(escape(name), rank), local=True)
                 for rank in range(self.plan.ranks)
             )
+
+    def write_trace(self, path: str | os.PathLike) -> None:
+        """Writes when each step of the recorded runs ran, as JSON for Perfetto."""
+        with self._lock:
+            self._handle.write_trace(os.fspath(path))
 
     def _array(self, name: str, data: np.ndarray, local: bool = False) -> np.ndarray:
         info = self._infos[name]

@@ -98,7 +98,7 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
       ->transform(integer(1))
       ->capture_default_str();
   app.add_option("--threads", arguments.threads,
-                 "Threads of each rank for matrix products")
+                 "Threads that each rank computes with")
       ->transform(integer(1, 1024))
       ->capture_default_str();
   app.add_option("--deadline", arguments.deadlineSeconds,

@@ -103,7 +103,7 @@ int run(const Arguments &arguments) {
     return exitBadInput;
 
   SessionOptions options;
-  options.gemmThreads = arguments.threads;
+  options.threads = arguments.threads;
   options.deadline = std::chrono::nanoseconds(
       static_cast<int64_t>(arguments.deadlineSeconds * 1e9));
   options.traceRuns = arguments.trace.empty() ? 0 : arguments.traceSteps;

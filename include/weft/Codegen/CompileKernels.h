@@ -11,11 +11,14 @@
 // few ops that move data. `compileKernels` turns a list of them into one ELF
 // shared object with one function each:
 //
-//   void symbol(void *const *buffers, const int64_t *positions);
+//   void symbol(void *const *buffers, const int64_t *positions,
+//               int64_t part, int64_t parts);
 //
 // `buffers` are the operands in order, then the results that are not in place;
 // `positions` are the values of the arguments marked `weft.position`, which
-// come last. Tensors are dense and row-major; a predicate is one byte.
+// come last. Tensors are dense and row-major; a predicate is one byte. A call
+// computes one of `parts` parts, which may be any number up to `maxParts`; the
+// calls for all of them, in any order or at once, make up the kernel.
 //
 // The object needs nothing: no C library, no math library, no constructor. The
 // same request gives the same bytes, and the same numbers on every processor:
@@ -27,7 +30,7 @@
 //       -> tensor<8xf32> attributes {weft.kernel} { ... }
 //
 //   auto object = compileKernels({{add, {0}, "kernel_0"}}, {});
-//   // kernel_0({a, b}, {}) replaces a by a + b.
+//   // kernel_0({a, b}, {}, 0, 1) replaces a by a + b.
 
 #ifndef WEFT_CODEGEN_COMPILEKERNELS_H
 #define WEFT_CODEGEN_COMPILEKERNELS_H
@@ -53,6 +56,8 @@ struct KernelObject {
   std::string cpu;
   /// Features that the machine must have, as LLVM spells them.
   std::vector<std::string> cpuFeatures;
+  /// For each kernel in how many parts it may be computed at once.
+  std::vector<int64_t> maxParts;
 };
 
 /// Compiles kernels, which must be of one context. Problems are reported at the

@@ -69,11 +69,13 @@ static nb::object toNumpy(Array array) {
                   nb::rv_policy::reference);
 }
 
-static std::unique_ptr<Session> createSession(const Plan &plan, int gemmThreads,
+static std::unique_ptr<Session> createSession(const Plan &plan, int threads,
                                               double deadlineSeconds,
-                                              uint64_t memoryLimit) {
+                                              uint64_t memoryLimit,
+                                              int traceRuns) {
   SessionOptions options;
-  options.gemmThreads = gemmThreads;
+  options.threads = threads;
+  options.traceRuns = traceRuns;
   options.deadline = std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::duration<double>(deadlineSeconds));
   options.memoryLimit = memoryLimit;
@@ -111,9 +113,8 @@ void bindSession(nb::module_ &m) {
   nb::class_<Tensor>(m, "Tensor").def_static("of", &makeTensor);
   nb::class_<Session>(m, "Session")
       .def_static("create", &createSession, nb::arg("plan"), nb::kw_only(),
-                  nb::arg("gemm_threads") = 1,
-                  nb::arg("deadline_seconds") = 30.0,
-                  nb::arg("memory_limit") = 0)
+                  nb::arg("threads") = 1, nb::arg("deadline_seconds") = 30.0,
+                  nb::arg("memory_limit") = 0, nb::arg("trace_runs") = 0)
       .def("set_input", &setInput)
       .def("set_input_shards", &setInputShards)
       .def("set_state",
@@ -128,6 +129,10 @@ void bindSession(nb::module_ &m) {
       .def("run",
            [](Session &session, const std::string &entry) {
              runUnlocked([&] { return session.run(entry); });
+           })
+      .def("write_trace",
+           [](const Session &session, const std::string &path) {
+             runUnlocked([&] { return session.writeTrace(path); });
            })
       .def("state",
            [](const Session &session, const std::string &name) {

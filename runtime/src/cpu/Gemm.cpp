@@ -13,8 +13,18 @@
 
 namespace weft::runtime {
 
+/// Whether an operand is used often enough to be worth copying.
+static bool isWorthPacking(const GemmProblem &problem) {
+  constexpr int64_t few = 8;
+  return problem.m >= few && problem.n >= few;
+}
+
 Result<std::unique_ptr<BoundGemm>> bindGemm(const GemmProblem &problem,
-                                            const GemmOperands &operands) {
+                                            const GemmOperands &operands,
+                                            ThreadTeam &team) {
+  if (isWorthPacking(problem))
+    if (auto gemm = bindPackedGemm(problem, operands, team))
+      return gemm;
   if (std::unique_ptr<BoundGemm> gemm = bindOneDnnGemm(problem, operands))
     return gemm;
   return bindReferenceGemm(problem, operands);

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One matrix product of a plan, bound to the memory it works on. Two
-// implementations: oneDNN (when built with it, for the types it has on this
-// machine) and plain C++ (everything else, and what tests compare with).
+// One matrix product of a plan, bound to the memory it works on. Three
+// implementations: packed tiles (f32 on x86-64 with AVX2), oneDNN (when built
+// with it, for the types it has on this machine) and plain C++ (everything
+// else, and what tests compare with).
 //
 // oneDNN gets the scratchpad of the rank: its default scratchpad is silently
 // wrong when ranks are threads.
@@ -54,9 +55,17 @@ struct GemmOperands {
 
 using BoundGemm = BoundOperation;
 
-/// The best implementation for the problem in this build, on this machine.
+class ThreadTeam;
+
+/// The best implementation for the problem in this build, on this machine. The
+/// team computes it, and outlives it.
 Result<std::unique_ptr<BoundGemm>> bindGemm(const GemmProblem &problem,
-                                            const GemmOperands &operands);
+                                            const GemmOperands &operands,
+                                            ThreadTeam &team);
+
+/// Packed tiles, or null for other types and processors.
+std::unique_ptr<BoundGemm>
+bindPackedGemm(GemmProblem problem, GemmOperands operands, ThreadTeam &team);
 
 /// Plain C++ for every type a verified plan may have.
 Result<std::unique_ptr<BoundGemm>>
@@ -67,7 +76,7 @@ bindReferenceGemm(const GemmProblem &problem, const GemmOperands &operands);
 std::unique_ptr<BoundGemm> bindOneDnnGemm(const GemmProblem &problem,
                                           const GemmOperands &operands);
 
-/// How many threads the products of the calling thread may use.
+/// How many threads oneDNN may use in products of the calling thread.
 void setGemmThreads(int threads);
 
 } // namespace weft::runtime

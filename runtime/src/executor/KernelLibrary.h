@@ -22,7 +22,8 @@
 namespace weft::runtime {
 
 /// The signature of every kernel (table Launch of plan.fbs).
-using KernelFunction = void (*)(void *const *buffers, const int64_t *positions);
+using KernelFunction = void (*)(void *const *buffers, const int64_t *positions,
+                                int64_t part, int64_t parts);
 
 class KernelLibrary {
 public:

@@ -9,7 +9,10 @@
 
 #include "cpu/Attention.h"
 #include "cpu/Gemm.h"
+#include "cpu/ThreadTeam.h"
 #include "plan/Text.h"
+
+#include <algorithm>
 
 namespace weft::runtime {
 namespace {
@@ -29,6 +32,7 @@ private:
   void bindAttention(const plan::Attention &attention);
   void bindAttentionGrad(const plan::AttentionGrad &grad);
   void bindLaunch(const plan::Launch &launch);
+  int64_t partsOf(const plan::Launch &launch) const;
   bool bindStart(const plan::CollectiveStart &start, uint32_t index);
   void bindCopy(const plan::Copy &copy);
   void bindInputs();
@@ -100,8 +104,10 @@ Status Binder::bindGemm(const plan::Gemm &gemm) {
   problem.accumulate = gemm.accumulate();
   WEFT_ASSIGN_OR_RETURN(
       std::unique_ptr<BoundGemm> bound,
-      runtime::bindGemm(problem, {address(gemm.lhs()), address(gemm.rhs()),
-                                  address(gemm.out())}));
+      runtime::bindGemm(
+          problem,
+          {address(gemm.lhs()), address(gemm.rhs()), address(gemm.out())},
+          context.team));
   add(std::move(bound));
   return {};
 }
@@ -142,6 +148,22 @@ void Binder::bindAttentionGrad(const plan::AttentionGrad &grad) {
   add(runtime::bindAttentionGrad(arguments));
 }
 
+/// Some parts for each thread, so that one that is held up has less to do, but
+/// none that takes less time than waking a thread.
+int64_t Binder::partsOf(const plan::Launch &launch) const {
+  const int threads = context.team.size();
+  if (threads == 1)
+    return 1;
+  constexpr int64_t partsOfThread = 4, smallestPart = 128 * 1024;
+  const plan::Kernel &kernel = *context.plan.kernels()->Get(launch.kernel());
+  int64_t bytes = 0;
+  for (uint32_t index : *launch.buffers())
+    bytes += static_cast<int64_t>(usedBytes(index));
+  return std::clamp<int64_t>(
+      bytes / smallestPart, 1,
+      std::min<int64_t>(kernel.max_parts(), partsOfThread * threads));
+}
+
 void Binder::bindLaunch(const plan::Launch &launch) {
   std::vector<void *> &buffers = program.kernelBuffers.emplace_back();
   for (uint32_t index : *launch.buffers())
@@ -151,7 +173,7 @@ void Binder::bindLaunch(const plan::Launch &launch) {
     for (const plan::AxisList *axes : *launch.positions())
       positions.push_back(context.mesh.position(context.rank, axesOf(axes)));
   add(current, LaunchStep{context.kernels.kernel(launch.kernel()),
-                          buffers.data(), positions.data()});
+                          buffers.data(), positions.data(), partsOf(launch)});
 }
 
 /// Returns whether the collective's wait is done with it.

@@ -40,6 +40,7 @@ struct LaunchStep {
   KernelFunction function;
   void *const *buffers;
   const int64_t *positions;
+  int64_t parts;
 };
 /// A collective that nothing runs beside: done in the thread of the rank.
 struct CollectiveStep {
@@ -92,9 +93,12 @@ struct Program {
 
 /// What a program is bound to.
 struct BindingContext {
+  const plan::Plan &plan;
   const Mesh &mesh;
   const World &world;
   const KernelLibrary &kernels;
+  /// What the rank computes with.
+  ThreadTeam &team;
   int rank;
   std::byte *arena;
   /// Longest wait of a collective for other ranks.

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <system_error>
 
 namespace weft::runtime {
 
@@ -38,12 +39,21 @@ Status Rank::bindScratchpad() {
 }
 
 Status Rank::initialize() {
-  setGemmThreads(setup.gemmThreads);
+  setGemmThreads(setup.threads);
+  const SpinPolicy spin =
+      SpinPolicy::forRanks(setup.threads * setup.world.size());
+  try {
+    team = std::make_unique<ThreadTeam>(setup.threads, spin);
+  } catch (const std::system_error &error) {
+    return resourceExhausted(fmt::format(
+        "cannot start {} threads of a rank: {}", setup.threads, error.what()));
+  }
   const plan::Plan &plan = setup.plan.contents();
   WEFT_ASSIGN_OR_RETURN(memory, Arena::allocate(plan.arena_bytes()));
   fillConstants();
-  const BindingContext context{setup.mesh, setup.world,   setup.kernels,
-                               number,     memory.data(), setup.deadline};
+  const BindingContext context{plan,          setup.mesh,    setup.world,
+                               setup.kernels, *team,         number,
+                               memory.data(), setup.deadline};
   size_t collectives = 0;
   bool isAsynchronous = false;
   for (const plan::Entry *entry : *plan.entries()) {
@@ -67,7 +77,9 @@ Status Rank::initialize() {
 
 Status Rank::execute(const Step &step, uint32_t entry) {
   if (const auto *launch = std::get_if<LaunchStep>(&step.operation)) {
-    launch->function(launch->buffers, launch->positions);
+    team->run(launch->parts, [&](int64_t part, int) {
+      launch->function(launch->buffers, launch->positions, part, launch->parts);
+    });
     return {};
   }
   if (const auto *bound = std::get_if<BoundStep>(&step.operation))

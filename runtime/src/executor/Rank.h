@@ -13,6 +13,7 @@
 #ifndef WEFT_RUNTIME_SRC_EXECUTOR_RANK_H
 #define WEFT_RUNTIME_SRC_EXECUTOR_RANK_H
 
+#include "cpu/ThreadTeam.h"
 #include "executor/Arena.h"
 #include "executor/CommunicationThread.h"
 #include "executor/Program.h"
@@ -33,7 +34,7 @@ struct RankSetup {
   const World &world;
   const KernelLibrary &kernels;
   std::chrono::nanoseconds deadline;
-  int gemmThreads;
+  int threads;
   /// Called by any thread of the rank with a failure that must stop all ranks.
   std::function<void(const Status &)> onFailure;
 };
@@ -71,6 +72,8 @@ private:
   const int number;
   Arena memory;
   Arena scratchpad;
+  /// Before the programs, whose products compute with it.
+  std::unique_ptr<ThreadTeam> team;
   std::vector<Program> programs;
   RankTrace tracks;
   /// For each collective of the running entry: the ticket of its start.

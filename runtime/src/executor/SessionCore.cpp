@@ -39,10 +39,9 @@ static Status checkMachine(const Plan &plan, const SessionOptions &options) {
     return failedPrecondition(
         fmt::format("the plan is for {} ranks, one process runs at most {}",
                     plan.ranks(), maxRanks));
-  if (options.gemmThreads < 1)
-    return invalidArgument(
-        fmt::format("{} threads for matrix products, need at least 1",
-                    options.gemmThreads));
+  if (options.threads < 1)
+    return invalidArgument(fmt::format(
+        "{} threads for each rank, need at least 1", options.threads));
   const uint64_t limit =
       options.memoryLimit ? options.memoryLimit : physicalMemory();
   const uint64_t arena = plan.contents().arena_bytes();
@@ -66,7 +65,7 @@ SessionCore::SessionCore(Plan plan, SessionOptions options,
             *this->world,
             this->kernels,
             options.deadline,
-            options.gemmThreads,
+            options.threads,
             [this](const Status &status) { fail(status); }},
       spin(SpinPolicy::forRanks(static_cast<int>(theMesh.ranks()) + 1)),
       finished(new std::atomic<uint32_t>[theMesh.ranks()]()) {

@@ -119,8 +119,8 @@ void Dumper::kernels() {
   print("kernels {}\n", plan.kernels()->size());
   for (uint32_t i = 0; i < plan.kernels()->size(); ++i) {
     const plan::Kernel &kernel = *plan.kernels()->Get(i);
-    print("  kernel {} @{} {}\n", i, escaped(view(kernel.symbol())),
-          quoted(kernel.summary()));
+    print("  kernel {} @{} {} parts {}\n", i, escaped(view(kernel.symbol())),
+          quoted(kernel.summary()), kernel.max_parts());
   }
 }
 

@@ -136,9 +136,15 @@ static Status verifyKernels(const plan::Plan &plan) {
   if (isExecutable && plan.kernels()->size() != 0 && bytes == 0)
     return invalidArgument(fmt::format(
         "the plan names {} kernels but has no object", plan.kernels()->size()));
-  for (uint32_t i = 0; i < plan.kernels()->size(); ++i)
-    if (view(plan.kernels()->Get(i)->symbol()).empty())
+  for (uint32_t i = 0; i < plan.kernels()->size(); ++i) {
+    const plan::Kernel &kernel = *plan.kernels()->Get(i);
+    if (view(kernel.symbol()).empty())
       return invalidArgument(fmt::format("kernel {} has an empty symbol", i));
+    if (kernel.max_parts() < 1)
+      return invalidArgument(
+          fmt::format("kernel {} may be computed in {} parts, need at least 1",
+                      i, kernel.max_parts()));
+  }
   if (bytes == 0 || view(plan.target()->kind()) != "cpu")
     return {};
   return checkElfHeader({plan.object()->data(), bytes})

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "cpu/Gemm.h"
+#include "cpu/PackedTile.h"
+#include "cpu/ThreadTeam.h"
 
 #include "PlanBuilder.h"
 
@@ -61,9 +63,11 @@ int64_t reach(const MatrixStrides &s, int64_t batch, int64_t rows,
          1;
 }
 
-/// Runs `gemm` on random integers and compares with three nested loops.
+enum class Implementation { Reference, OneDnn, Packed };
+
+/// Runs a product of random integers and compares with three nested loops.
 template <typename In, typename Out>
-void check(const GemmProblem &p, bool useOneDnn) {
+void check(const GemmProblem &p, Implementation implementation) {
   const auto lhs = randomIntegers<In>(reach(p.lhs, p.batch, p.m, p.k), 1);
   const auto rhs = randomIntegers<In>(reach(p.rhs, p.batch, p.k, p.n), 2);
   auto out = randomIntegers<Out>(reach(p.result, p.batch, p.m, p.n), 3);
@@ -85,16 +89,22 @@ void check(const GemmProblem &p, bool useOneDnn) {
       }
   setGemmThreads(1);
   const GemmOperands operands{lhs.data(), rhs.data(), out.data()};
-  if (useOneDnn) {
-    const auto gemm = bindOneDnnGemm(p, operands);
+  ThreadTeam team(2);
+  std::unique_ptr<BoundGemm> gemm;
+  if (implementation == Implementation::Reference) {
+    auto reference = bindReferenceGemm(p, operands);
+    ASSERT_TRUE(reference.ok()) << reference.status().message();
+    gemm = *std::move(reference);
+  } else if (implementation == Implementation::OneDnn) {
+    gemm = bindOneDnnGemm(p, operands);
     if (!gemm)
       GTEST_SKIP() << "oneDNN has no fast product of this kind here";
-    ASSERT_TRUE(execute(*gemm).ok());
   } else {
-    auto gemm = bindReferenceGemm(p, operands);
-    ASSERT_TRUE(gemm.ok()) << gemm.status().message();
-    ASSERT_TRUE(execute(**gemm).ok());
+    gemm = bindPackedGemm(p, operands, team);
+    if (!gemm)
+      GTEST_SKIP() << "this processor has no AVX2";
   }
+  ASSERT_TRUE(execute(*gemm).ok());
   for (size_t i = 0; i < out.size(); ++i)
     ASSERT_EQ(toDouble(out[i]), expected[i]) << "element " << i;
 }
@@ -151,6 +161,12 @@ std::vector<Case> cases() {
   p = plain(1, 1, 5, 6);
   p.lhs = {0, 1, 4}, p.result = {0, 3, 1};
   list.push_back({"stridedVector", p});
+  // Several tiles, panels and blocks of sums, none of them whole.
+  list.push_back({"tiles", plain(1, 251, 165, 517)});
+  list.push_back({"wide", plain(1, 13, 1093, 5)});
+  p = plain(1, 251, 165, 517);
+  p.lhs = {0, 1, 251}, p.rhs = {0, 1, 517};
+  list.push_back({"tilesTransposed", p});
   const size_t count = list.size();
   for (size_t i = 0; i < count; ++i) {
     list.push_back(list[i]);
@@ -161,44 +177,49 @@ std::vector<Case> cases() {
 
 struct GemmTest : testing::TestWithParam<Case> {
   template <typename In, typename Out>
-  void run(DType in, DType out, bool useOneDnn) {
+  void run(DType in, DType out, Implementation implementation) {
     GemmProblem problem = GetParam().problem;
     problem.in = in;
     problem.out = out;
-    check<In, Out>(problem, useOneDnn);
+    check<In, Out>(problem, implementation);
   }
 };
 
 TEST_P(GemmTest, ReferenceF32) {
-  run<float, float>(DType::F32, DType::F32, false);
+  run<float, float>(DType::F32, DType::F32, Implementation::Reference);
 }
 TEST_P(GemmTest, ReferenceF64) {
-  run<double, double>(DType::F64, DType::F64, false);
+  run<double, double>(DType::F64, DType::F64, Implementation::Reference);
 }
 TEST_P(GemmTest, ReferenceI32) {
-  run<int32_t, int32_t>(DType::I32, DType::I32, false);
+  run<int32_t, int32_t>(DType::I32, DType::I32, Implementation::Reference);
 }
 TEST_P(GemmTest, ReferenceI64) {
-  run<int64_t, int64_t>(DType::I64, DType::I64, false);
+  run<int64_t, int64_t>(DType::I64, DType::I64, Implementation::Reference);
 }
 TEST_P(GemmTest, ReferenceBF16) {
-  run<BFloat16, BFloat16>(DType::BF16, DType::BF16, false);
+  run<BFloat16, BFloat16>(DType::BF16, DType::BF16, Implementation::Reference);
 }
 TEST_P(GemmTest, ReferenceBF16ToF32) {
-  run<BFloat16, float>(DType::BF16, DType::F32, false);
+  run<BFloat16, float>(DType::BF16, DType::F32, Implementation::Reference);
 }
 TEST_P(GemmTest, ReferenceF16) {
-  run<Float16, Float16>(DType::F16, DType::F16, false);
+  run<Float16, Float16>(DType::F16, DType::F16, Implementation::Reference);
 }
 TEST_P(GemmTest, ReferenceF16ToF32) {
-  run<Float16, float>(DType::F16, DType::F32, false);
+  run<Float16, float>(DType::F16, DType::F32, Implementation::Reference);
 }
-TEST_P(GemmTest, OneDnnF32) { run<float, float>(DType::F32, DType::F32, true); }
+TEST_P(GemmTest, OneDnnF32) {
+  run<float, float>(DType::F32, DType::F32, Implementation::OneDnn);
+}
+TEST_P(GemmTest, PackedF32) {
+  run<float, float>(DType::F32, DType::F32, Implementation::Packed);
+}
 TEST_P(GemmTest, OneDnnBF16) {
-  run<BFloat16, BFloat16>(DType::BF16, DType::BF16, true);
+  run<BFloat16, BFloat16>(DType::BF16, DType::BF16, Implementation::OneDnn);
 }
 TEST_P(GemmTest, OneDnnBF16ToF32) {
-  run<BFloat16, float>(DType::BF16, DType::F32, true);
+  run<BFloat16, float>(DType::BF16, DType::F32, Implementation::OneDnn);
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, GemmTest, testing::ValuesIn(cases()),
@@ -209,33 +230,78 @@ INSTANTIATE_TEST_SUITE_P(Layouts, GemmTest, testing::ValuesIn(cases()),
                          });
 
 TEST(Gemm, SixteenBitSumsAreRoundedOnce) {
+  ThreadTeam team(1);
   // 256 + 256 times 1: a bf16 sum would stop at 256.
   std::vector<BFloat16> ones(256, toBFloat16(1));
   BFloat16 out = toBFloat16(256);
   GemmProblem p = plain(1, 1, 1, 256);
   p.in = p.out = DType::BF16;
   p.accumulate = true;
-  auto gemm = bindGemm(p, {ones.data(), ones.data(), &out});
+  auto gemm = bindGemm(p, {ones.data(), ones.data(), &out}, team);
   ASSERT_TRUE(gemm.ok());
   ASSERT_TRUE(execute(**gemm).ok());
   EXPECT_EQ(toFloat(out), 512);
 }
 
+/// The bits of a packed product with so many threads.
+static std::vector<float> packedProduct(TileFunction compute, int threads) {
+  GemmProblem p = plain(1, 301, 700, 600);
+  std::mt19937 random(7);
+  std::vector<float> lhs(p.m * p.k), rhs(p.k * p.n), out(p.m * p.n);
+  for (auto *values : {&lhs, &rhs})
+    for (float &value : *values)
+      value = std::normal_distribution<float>()(random);
+  const Scratchpad scratchpad(threads * tileScratchpadBytes);
+  if (compute) {
+    compute({lhs.data(),
+             rhs.data(),
+             out.data(),
+             p.m,
+             p.n,
+             p.k,
+             {p.k, 1},
+             {p.n, 1},
+             {p.n, 1},
+             false},
+            static_cast<std::byte *>(scratchpad.memory));
+    return out;
+  }
+  ThreadTeam team(threads);
+  const auto gemm =
+      bindPackedGemm(p, {lhs.data(), rhs.data(), out.data()}, team);
+  EXPECT_TRUE(gemm->bindScratchpad(scratchpad.memory).ok());
+  EXPECT_TRUE(gemm->run().ok());
+  return out;
+}
+
+TEST(Gemm, PackedBitsDependOnNeitherThreadsNorProcessor) {
+  if (!packedTileFunction())
+    GTEST_SKIP() << "this processor has no AVX2";
+  const std::vector<float> one = packedProduct(nullptr, 1);
+  EXPECT_EQ(packedProduct(nullptr, 3), one);
+  EXPECT_EQ(packedProduct(packedTileFunction(), 1), one);
+#if defined(__x86_64__)
+  EXPECT_EQ(packedProduct(&avx2::computeTile, 1), one);
+#endif
+}
+
 TEST(Gemm, IntegerSumsWrapAround) {
+  ThreadTeam team(1);
   const int32_t big = INT32_MAX, two = 2;
   int32_t out = 0;
   GemmProblem p = plain(1, 1, 1, 1);
   p.in = p.out = DType::I32;
-  auto gemm = bindGemm(p, {&big, &two, &out});
+  auto gemm = bindGemm(p, {&big, &two, &out}, team);
   ASSERT_TRUE(gemm.ok());
   ASSERT_TRUE(execute(**gemm).ok());
   EXPECT_EQ(out, -2);
 }
 
 TEST(Gemm, TypesWithoutProduct) {
+  ThreadTeam team(1);
   GemmProblem p = plain(1, 1, 1, 1);
   p.in = DType::I8;
-  const auto gemm = bindGemm(p, {});
+  const auto gemm = bindGemm(p, {}, team);
   ASSERT_FALSE(gemm.ok());
   EXPECT_EQ(gemm.status().message(), "no matrix product of i8 into f32");
 }

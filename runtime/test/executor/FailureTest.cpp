@@ -64,9 +64,9 @@ TEST(Failure, TooManyRanks) {
 
 TEST(Failure, NoThreadsForProducts) {
   SessionOptions options;
-  options.gemmThreads = 0;
+  options.threads = 0;
   EXPECT_THAT(creationStatus(SamplePlan(1), options).message(),
-              HasSubstr("0 threads for matrix products, need at least 1"));
+              HasSubstr("0 threads for each rank, need at least 1"));
 }
 
 TEST(Failure, NotEnoughMemory) {

@@ -133,6 +133,24 @@ TEST(Session, PositionsOfKernels) {
                   i + 100 * a + 1000 * (b % 2 * 2 + a));
 }
 
+TEST(Session, KernelsAreComputedInParts) {
+  constexpr int64_t size = 262144;
+  for (const auto [threads, parts] : {std::pair(1, 1), {2, 5}}) {
+    PlanBuilder builder({{"data", 1}});
+    EntryBuilder entry = builder.entry("e");
+    const uint32_t y = entry.output("y", builder.type(DType::F32, {size}));
+    entry.launch("parts", {{y, write}});
+    builder.table.kernels.front()->max_parts = 5;
+    SessionOptions options;
+    options.threads = threads;
+    const auto session = *Session::create(builder.build(), options);
+    ASSERT_TRUE(session->run("e").ok());
+    const std::vector<float> result = floats(*session->getOutput("y"));
+    for (int64_t part = 0; part < 8; ++part)
+      EXPECT_EQ(result[part], part < parts ? parts : 0);
+  }
+}
+
 TEST(Session, ConstantsAndCopies) {
   PlanBuilder builder({{"data", 2}});
   EntryBuilder first = builder.entry("first");

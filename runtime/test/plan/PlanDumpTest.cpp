@@ -59,9 +59,9 @@ TEST(PlanDump, OtherSections) {
             "states 1\n  state \"w\" f32[16] local [16] sharding [{}] offset 0 "
             "bytes 64\n");
   EXPECT_EQ(*plan.dump("kernels"),
-            "kernels 3\n  kernel 0 @fill \"fill of 16\"\n"
-            "  kernel 1 @add \"add of 16\"\n"
-            "  kernel 2 @total \"total of 16\"\n");
+            "kernels 3\n  kernel 0 @fill \"fill of 16\" parts 1\n"
+            "  kernel 1 @add \"add of 16\" parts 1\n"
+            "  kernel 2 @total \"total of 16\" parts 1\n");
   EXPECT_EQ(plan.dump(), *plan.dump("header") + *plan.dump("groups") +
                              *plan.dump("states") + *plan.dump("kernels") +
                              *plan.dump("init") + *plan.dump("train_step"));

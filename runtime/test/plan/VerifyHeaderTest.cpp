@@ -91,6 +91,8 @@ TEST(VerifyHeader, Kernels) {
        "the plan names 3 kernels but has no object"},
       {[](SamplePlan &p) { p.table.kernels[1]->symbol = ""; },
        "kernel 1 has an empty symbol"},
+      {[](SamplePlan &p) { p.table.kernels[1]->max_parts = 0; },
+       "kernel 1 may be computed in 0 parts, need at least 1"},
       {[](SamplePlan &p) { p.table.object.resize(10); },
        "kernel object: 10 bytes are too few for an ELF file"},
       {[](SamplePlan &p) { p.table.object[0] = 0; },

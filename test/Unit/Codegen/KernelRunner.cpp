@@ -58,6 +58,7 @@ KernelRunner::KernelRunner(const std::string &text, std::string cpu,
   for (auto function : module->getOps<mlir::func::FuncOp>()) {
     std::string name = function.getName().str();
     requests.push_back({function, inPlace[name], name});
+    names.push_back(name);
   }
   auto result = compileKernels(requests, {.cpu = std::move(cpu)});
   if (mlir::failed(result))
@@ -78,10 +79,14 @@ mlir::func::FuncOp KernelRunner::function(const std::string &name) {
 void KernelRunner::run(const std::string &name, std::vector<void *> buffers,
                        std::vector<int64_t> positions) const {
   ASSERT_TRUE(handle) << diagnostics;
-  using Kernel = void (*)(void *const *, const int64_t *);
+  using Kernel = void (*)(void *const *, const int64_t *, int64_t, int64_t);
   auto kernel = reinterpret_cast<Kernel>(dlsym(handle, name.c_str()));
   ASSERT_TRUE(kernel) << "no function " << name;
-  kernel(buffers.data(), positions.data());
+  // In parts, the last one first: their order must not count.
+  auto index = std::distance(names.begin(), llvm::find(names, name));
+  int64_t parts = std::min<int64_t>(compiledObject.maxParts[index], 3);
+  for (int64_t part = parts; part-- > 0;)
+    kernel(buffers.data(), positions.data(), part, parts);
 }
 
 bool test::machineHasAvx512() {

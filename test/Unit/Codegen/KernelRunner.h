@@ -52,6 +52,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::string diagnostics;
   KernelObject compiledObject;
+  std::vector<std::string> names;
   void *handle = nullptr;
 };
 

@@ -122,6 +122,35 @@ TEST(KernelFusion, LossOverRowsJoinsTheSoftmax) {
 }
 
 /// An index is cheap to compute again; the table is not.
+TEST(KernelFusion, SumOfALongRowEndsAKernel) {
+  for (int64_t size : {1024, 1024 * 1024}) {
+    Program p;
+    unsigned x = p.elementwise({}, {size});
+    unsigned sum = p.reduce(x, {size}, {0}, {});
+    unsigned y = p.add(FusionKind::RowBroadcast, {sum}, {size});
+    p.elementwise({x, y}, {size});
+    if (size == 1024)
+      EXPECT_THAT(p.groups(), ElementsAre(0, 0, 0, 0));
+    else
+      EXPECT_THAT(p.groups(), ElementsAre(0, 0, 1, 1));
+  }
+}
+
+TEST(KernelFusion, NumberOfManyUsesTiesNothingTogether) {
+  for (unsigned uses : {2, 20}) {
+    Program p;
+    unsigned rate = p.reduce(p.barrier({}, {16}), {16}, {0}, {});
+    for (unsigned i = 0; i < uses; ++i) {
+      unsigned gradient = p.barrier({}, {64});
+      unsigned all = p.add(FusionKind::RowBroadcast, {rate}, {64});
+      p.elementwise({gradient, all}, {64});
+    }
+    std::vector<int> groups = p.groups();
+    int kernels = *std::max_element(groups.begin(), groups.end()) + 1;
+    EXPECT_EQ(kernels, uses == 2 ? 1 : 21);
+  }
+}
+
 TEST(KernelFusion, GatherComputesIndicesButNotSharedTables) {
   Program p;
   unsigned index = p.elementwise({}, {4});

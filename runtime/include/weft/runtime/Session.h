@@ -48,8 +48,8 @@
 namespace weft::runtime {
 
 struct SessionOptions {
-  /// Threads of each rank for matrix products.
-  int gemmThreads = 1;
+  /// Threads that each rank computes with.
+  int threads = 1;
   /// Longest wait of a rank for the others in one collective.
   std::chrono::nanoseconds deadline = std::chrono::seconds(30);
   /// Bytes that the arenas of all ranks may take together; 0 = the memory of

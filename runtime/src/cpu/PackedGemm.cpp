@@ -1,0 +1,153 @@
+//===- PackedGemm.cpp - f32 products in tiles -------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cpu/Gemm.h"
+#include "cpu/PackedTile.h"
+#include "cpu/ThreadTeam.h"
+
+#include <algorithm>
+
+namespace weft::runtime {
+namespace {
+
+/// Rows and columns of a tile: the result is cut into a grid of them.
+struct TileSize {
+  int64_t rows, columns;
+};
+
+class PackedGemm final : public BoundGemm {
+public:
+  PackedGemm(const GemmProblem &problem, const GemmOperands &operands,
+             TileFunction compute, ThreadTeam &team);
+
+  size_t scratchpadBytes() const override {
+    return team.size() * tileScratchpadBytes;
+  }
+  Status bindScratchpad(void *memory) override {
+    scratchpad = static_cast<std::byte *>(memory);
+    return {};
+  }
+  Status run() override;
+
+private:
+  void runTile(int64_t number, int thread) const;
+
+  GemmProblem problem;
+  GemmOperands operands;
+  const TileFunction compute;
+  ThreadTeam &team;
+  TileSize tile;
+  int64_t tileRows, tileColumns;
+  std::byte *scratchpad = nullptr;
+};
+
+} // namespace
+
+static int64_t ceilDiv(int64_t x, int64_t y) { return (x + y - 1) / y; }
+
+/// Cuts `extent` into `parts` that are multiples of `unit`, the last but a
+/// rest.
+static int64_t partOf(int64_t extent, int64_t parts, int64_t unit) {
+  return ceilDiv(ceilDiv(extent, parts), unit) * unit;
+}
+
+/// Tiles as large as possible, since both operands are packed once for each
+/// tile, but some for each thread.
+static TileSize chooseTile(const GemmProblem &p, int threads) {
+  // Panels of both instruction sets divide these.
+  constexpr int64_t rowUnit = 12, columnUnit = 32, smallest = 96;
+  int64_t down = 1, across = ceilDiv(p.n, maxTileColumns);
+  TileSize tile{};
+  while (true) {
+    tile = {partOf(p.m, down, rowUnit), partOf(p.n, across, columnUnit)};
+    const int64_t tiles =
+        p.batch * ceilDiv(p.m, tile.rows) * ceilDiv(p.n, tile.columns);
+    if (threads == 1 || tiles >= 2 * threads ||
+        std::max(tile.rows, tile.columns) < 2 * smallest)
+      return tile;
+    ++(tile.rows >= tile.columns ? down : across);
+  }
+}
+
+PackedGemm::PackedGemm(const GemmProblem &problem, const GemmOperands &operands,
+                       TileFunction compute, ThreadTeam &team)
+    : problem(problem), operands(operands), compute(compute), team(team),
+      tile(chooseTile(problem, team.size())),
+      tileRows(ceilDiv(problem.m, tile.rows)),
+      tileColumns(ceilDiv(problem.n, tile.columns)) {}
+
+void PackedGemm::runTile(int64_t number, int thread) const {
+  const int64_t row = number % tileRows * tile.rows;
+  const int64_t column = number / tileRows % tileColumns * tile.columns;
+  const int64_t batch = number / tileRows / tileColumns;
+  const GemmProblem &p = problem;
+  const PackedTile part{static_cast<const float *>(operands.lhs) +
+                            batch * p.lhs.batch + row * p.lhs.row,
+                        static_cast<const float *>(operands.rhs) +
+                            batch * p.rhs.batch + column * p.rhs.column,
+                        static_cast<float *>(operands.out) +
+                            batch * p.result.batch + row * p.result.row +
+                            column * p.result.column,
+                        std::min(tile.rows, p.m - row),
+                        std::min(tile.columns, p.n - column),
+                        p.k,
+                        {p.lhs.row, p.lhs.column},
+                        {p.rhs.row, p.rhs.column},
+                        {p.result.row, p.result.column},
+                        p.accumulate};
+  compute(part, scratchpad + thread * tileScratchpadBytes);
+}
+
+Status PackedGemm::run() {
+  team.run(problem.batch * tileRows * tileColumns,
+           [this](int64_t number, int thread) { runTile(number, thread); });
+  return {};
+}
+
+/// The same product the other way round: out^T = rhs^T * lhs^T.
+static void transpose(GemmProblem &problem, GemmOperands &operands) {
+  const auto turned = [](MatrixStrides strides) {
+    return MatrixStrides{strides.batch, strides.column, strides.row};
+  };
+  std::swap(problem.m, problem.n);
+  std::swap(operands.lhs, operands.rhs);
+  std::swap(problem.lhs, problem.rhs);
+  problem.lhs = turned(problem.lhs);
+  problem.rhs = turned(problem.rhs);
+  problem.result = turned(problem.result);
+}
+
+std::unique_ptr<BoundGemm>
+bindPackedGemm(GemmProblem problem, GemmOperands operands, ThreadTeam &team) {
+  const TileFunction compute = packedTileFunction();
+  if (!compute || problem.in != DType::F32 || problem.out != DType::F32)
+    return nullptr;
+  // Tiles are written in rows.
+  if (problem.result.column != 1 && problem.result.row == 1)
+    transpose(problem, operands);
+  // One product of many rows instead of a stack that shares its rhs.
+  if (problem.batch > 1 && problem.rhs.batch == 0 &&
+      problem.lhs.batch == problem.m * problem.lhs.row &&
+      problem.result.batch == problem.m * problem.result.row) {
+    problem.m *= problem.batch;
+    problem.batch = 1;
+  }
+  return std::make_unique<PackedGemm>(problem, operands, compute, team);
+}
+
+TileFunction packedTileFunction() {
+#if WEFT_HAS_PACKED_TILES
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
+    return &avx512::computeTile;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return &avx2::computeTile;
+#endif
+  return nullptr;
+}
+
+} // namespace weft::runtime

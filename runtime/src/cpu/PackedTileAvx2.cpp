@@ -1,0 +1,13 @@
+//===- PackedTileAvx2.cpp - A tile with AVX2 --------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cpu/PackedTileCode.h"
+
+void weft::runtime::avx2::computeTile(const PackedTile &tile,
+                                      std::byte *scratchpad) {
+  PackedCode<8, 6>::compute(tile, scratchpad);
+}
