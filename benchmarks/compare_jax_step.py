@@ -10,7 +10,8 @@
 The defaults are GPT-2 small with 256 tokens a sequence and a batch of 4, fp32, AdamW with
 clipping by the global norm. Both start from the same state and see the same batches, in one
 process, alternating step by step, so that what else the machine does falls on both; figures
-are medians. JAX has `--ranks` forced host devices and the batch over them, Weft as many ranks
+are medians. "CPU ms" is processor time of all threads, which says more on a busy machine: a
+thread that waits for one that the system holds up spends none. JAX has `--ranks` forced host devices and the batch over them, Weft as many ranks
 in threads; one rank has all cores.
 
 `--model traced` is the step written in weft.numpy, `--model imported` the JAX function itself
@@ -80,13 +81,15 @@ class Step:
     temp_bytes: int
     compile_seconds: float
     seconds: list = dataclasses.field(default_factory=list)
+    processor_seconds: list = dataclasses.field(default_factory=list)
     losses: list = dataclasses.field(default_factory=list)
 
     def run(self, batch, timed):
-        start = time.perf_counter()
+        start, processor_start = time.perf_counter(), time.process_time()
         loss = self.call(batch)
         if timed:
             self.seconds.append(time.perf_counter() - start)
+            self.processor_seconds.append(time.process_time() - processor_start)
         self.losses.append(loss)
 
 
@@ -226,16 +229,21 @@ def main():
           f"{ARGUMENTS.ranks} rank(s), {ARGUMENTS.model}; median of {ARGUMENTS.steps} steps")
     print(f"load of the machine {load_before:.1f} before, {os.getloadavg()[0]:.1f} after, "
           f"{os.cpu_count()} cores\n")
-    print(f"{'':6} {'step ms':>9} {'fastest':>9} {'temp MB':>9} {'compile s':>10} {'last loss':>10}")
+    print(f"{'':6} {'step ms':>9} {'fastest':>9} {'CPU ms':>9} {'temp MB':>9} {'compile s':>10} "
+          f"{'last loss':>10}")
     for name, step in systems.items():
         print(f"{name:6} {1e3 * statistics.median(step.seconds):9.1f} "
-              f"{1e3 * min(step.seconds):9.1f} {step.temp_bytes / 1e6:9.1f} "
+              f"{1e3 * min(step.seconds):9.1f} "
+              f"{1e3 * statistics.median(step.processor_seconds):9.1f} {step.temp_bytes / 1e6:9.1f} "
               f"{step.compile_seconds:10.1f} {step.losses[-1]:10.6f}")
     if len(systems) == 2:
         ours, theirs = systems["Weft"], systems["JAX"]
         ratio = statistics.median(a / b for a, b in zip(ours.seconds, theirs.seconds))
         error = max(abs(a - b) / abs(b) for a, b in zip(ours.losses, theirs.losses))
+        processor = statistics.median(
+            a / b for a, b in zip(ours.processor_seconds, theirs.processor_seconds))
         print(f"{'ratio':6} {ratio:9.3f} {min(ours.seconds) / min(theirs.seconds):9.3f} "
+              f"{processor:9.3f} "
               f"{ours.temp_bytes / theirs.temp_bytes:9.3f}")
         print(f"\nlosses differ by at most {error:.1e}, relatively")
 
