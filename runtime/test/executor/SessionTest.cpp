@@ -135,7 +135,7 @@ TEST(Session, PositionsOfKernels) {
 
 TEST(Session, KernelsAreComputedInParts) {
   constexpr int64_t size = 262144;
-  for (const auto [threads, parts] : {std::pair(1, 1), {2, 5}}) {
+  for (const auto [threads, parts] : {std::pair(1, 1), std::pair(2, 5)}) {
     PlanBuilder builder({{"data", 1}});
     EntryBuilder entry = builder.entry("e");
     const uint32_t y = entry.output("y", builder.type(DType::F32, {size}));
