@@ -9,7 +9,6 @@
 
 #include "cpu/Attention.h"
 #include "cpu/Gemm.h"
-#include "cpu/ThreadTeam.h"
 #include "plan/Text.h"
 
 #include <algorithm>

@@ -16,6 +16,7 @@
 #define WEFT_RUNTIME_SRC_EXECUTOR_PROGRAM_H
 
 #include "cpu/BoundOperation.h"
+#include "cpu/ThreadTeam.h"
 #include "executor/Collective.h"
 #include "executor/KernelLibrary.h"
 #include "plan/Mesh.h"
