@@ -148,7 +148,7 @@ def test_memory_and_cost(step):
     memory, cost = step.memory(), step.cost()
     assert memory.states == 8 * 4 * 4
     assert memory.arena >= memory.states + memory.liveness_bound
-    assert memory.activations >= memory.liveness_bound > 0
+    assert memory.call >= memory.liveness_bound > 0
     assert cost.wire_bytes == sum(record.total_bytes for record in step.collectives())
     assert cost.gemms == 2
     assert cost.flops >= 2 * (2 * 8 * 8 * 4)

@@ -46,7 +46,7 @@ def test_rows_are_dealt_in_turn():
 def test_activations_of_one_micro_batch_at_a_time():
     rows, weights = 16 * ROWS, sum(w.nbytes for w in PARAMS.values())
     batch = tree.map(lambda x: ShapeDtypeStruct((rows, WIDTH), "float32"), BATCH)
-    bytes_ = {n: gradients(n).lower(PARAMS, batch).compile(None).memory().activations for n in (0, 4)}
+    bytes_ = {n: gradients(n).lower(PARAMS, batch).compile(None).memory().call for n in (0, 4)}
     hidden = rows * HIDDEN * 4
     inputs = sum(x.nbytes for x in tree.leaves(batch))
     assert bytes_[0] - inputs > 2 * hidden  # two values of a row for each hidden unit

@@ -169,7 +169,7 @@ TEST_F(PlanReportTest, PaddingIsListedOnceForEachName) {
                 "by 7 (0.014 %), 112 B in all\n"
                 "  y: dim 1 of size 3 over 2 shards of 2, padded by 1 "
                 "(33 %), 16 B in all\n"
-                "memory of a rank\n"));
+                "memory of a rank in step\n"));
 }
 
 TEST_F(PlanReportTest, WorkAndMemory) {
