@@ -213,6 +213,25 @@ func.func @makers(
 
 // -----
 
+weft.mesh @mesh = <["a"=4, "b"=4]>
+
+// Queries do not read keys that are padding: the sequence is cut, the batch not.
+// CHECK-LABEL: func.func @attention
+// CHECK-SAME:      tensor<8x8x4x16xf32> {weft.global_type = tensor<5x6x4x16xf32>
+// CHECK:         %[[Q:.*]] = weft.slice %{{.*}} limits = [8, 6, 4, 16]
+// CHECK:         %[[R:.*]], %{{.*}} = weft.attention %[[Q]], %[[Q]], %[[Q]] causal {{.*}} -> (tensor<8x6x4x16xf32>, tensor<8x6x4xf32>)
+// CHECK:         weft.pad %[[R]] {{.*}} high = [0, 2, 0, 0]
+func.func @attention(
+    %x: tensor<5x6x4x16xf32> {weft.sharding = #weft.sharding<@mesh, [{"a"}, {"b"}, {}, {}]>})
+    -> (tensor<5x6x4x16xf32> {weft.sharding = #weft.sharding<@mesh, [{"a"}, {"b"}, {}, {}]>}) {
+  %r, %l = weft.attention %x, %x, %x causal scale = 0.25
+      : (tensor<5x6x4x16xf32>, tensor<5x6x4x16xf32>, tensor<5x6x4x16xf32>)
+     -> (tensor<5x6x4x16xf32>, tensor<5x6x4xf32>)
+  return %r : tensor<5x6x4x16xf32>
+}
+
+// -----
+
 weft.mesh @mesh = <["a"=2]>
 
 // Axes divide everything: nothing changes.

@@ -28,8 +28,9 @@ def PadDimensions : Pass<"weft-pad-dimensions", "::mlir::ModuleOp"> {
       Padding known to be zeros is not replaced. Indices of `weft.gather` are
       limited to the elements, integer divisors in the padding become 1.
     - What an op cannot walk with padding (a dimension that a reshape joins with
-      others or takes apart, what `weft.concat` and `weft.pad` put together) it
-      gets cut to its elements, and whole; its result is padded again.
+      others or takes apart, what `weft.concat` and `weft.pad` put together, the
+      keys of `weft.attention`) it gets cut to its elements, and whole; its
+      result is padded again.
 
     A dimension with fewer elements than shards is an error.
 
