@@ -44,7 +44,7 @@ func.func @step(
 // REPORT: 134 bytes sent by a rank in one call
 // REPORT: memory of a rank in init
 // REPORT: memory of a rank in step
-// REPORT: states {{ +}}128 B {{ +}}128 B
+// REPORT: states 128 B 128 B
 // REPORT: arena
 // REPORT-NEXT: the call takes 1.000 times the liveness bound
 // REPORT-NEXT: alive at the peak (shard-compile.mlir:
