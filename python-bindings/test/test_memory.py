@@ -55,7 +55,7 @@ def gpt2_batch():
 
 def gpt2_step(ranks, target="cpu", **options):
     mesh = weft.AbstractMesh((ranks,), ("data",))
-    step = train_step(partial(gpt2_loss, config=Config, layout=P("data")), adamw())
+    step = train_step(partial(gpt2_loss, config=Config), adamw())
     step = weft.jit(step, mesh=mesh, in_shardings=(P(), P("data")), donate_argnums=0, **options)
     return step.lower(gpt2_state(), gpt2_batch()).compile(target)
 
