@@ -115,6 +115,15 @@ def test_a_ring_of_bfloat16():
     close(split("ring of 4", step(True, "bfloat16"))(*x), evaluate(step(True, "bfloat16"), *x), 1e-2)
 
 
+@pytest.mark.parametrize("spec", [P("x"), P(None, "x"), P(None, None, "x")], ids=["batch", "places", "heads"])
+def test_uneven_sizes(spec):
+    """Padding of keys would take part in the softmax."""
+    random = np.random.default_rng(0)
+    x = [random.normal(size=(5, 14, 6, 4)).astype(np.float32) for _ in range(4)]
+    found = weft.jit(step(False), mesh=weft.Mesh((4,), ("x",)), in_shardings=(spec,) * 4)(*x)
+    close(found, evaluate(step(False), *x), 2e-6)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_collectives(layout):
     shapes = [ShapeDtypeStruct(x.shape, x.dtype) for x in arrays()]
