@@ -122,7 +122,7 @@ def test_gradients(ways):
 def test_logits_are_not_gathered():
     step = compiled(4).lower(first_state(), batch()).compile()
     table = VOCABULARY * WIDTH * 4
-    assert sum(c.total_bytes for c in step.collectives) < table / 20
+    assert sum(c.total_bytes for c in step.collectives()) < table / 20
 
 
 def test_resumed_on_another_mesh(one_device):
