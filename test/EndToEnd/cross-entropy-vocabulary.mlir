@@ -5,7 +5,7 @@
 // backward, two small values go over the model axis. The logits at the labels
 // go with the loss, which the data axis has to add up as well; the gradients are
 // those of any product that is split by columns.
-// RUN: shard-compile %s --emit=spmd | FileCheck %s --implicit-check-not="weft.all_" --implicit-check-not=weft.reduce_scatter --implicit-check-not=tensor<4x64xf32>
+// RUN: shard-compile %s --emit=spmd | FileCheck %s --implicit-check-not="weft.all_" --implicit-check-not=weft.reduce_scatter --implicit-check-not="tensor<4x64xf32>"
 
 // CHECK-LABEL: func.func @step(
 // CHECK: weft.all_reduce max %{{.*}} over <@mesh, {"model"}> {{.*}} : tensor<4xf32>
