@@ -508,11 +508,11 @@ def test_results_and_arguments_that_are_no_tensors():
 
 def test_specs_that_do_not_fit():
     with pytest.raises(weft.SpecError, match="in_shardings.*cannot be sharded as written"):
-        trace(lambda x: x, (ShapeDtypeStruct((3,), "float32"),), mesh=MESH, in_shardings=P("data"))
+        trace(lambda x: x, (ShapeDtypeStruct((3,), "float32"),), mesh=MESH, in_shardings=P("rows"))
     with pytest.raises(weft.SpecError, match="out_shardings"):
-        trace(lambda x: x[:3], (X,), mesh=MESH, out_shardings=P("data"))
+        trace(lambda x: x[:3], (X,), mesh=MESH, out_shardings=P("rows"))
     with pytest.raises(weft.SpecError, match="with_sharding_constraint"):
-        trace(lambda x: weft.with_sharding_constraint(x[:3], P("data")), (X,), mesh=MESH)
+        trace(lambda x: weft.with_sharding_constraint(x[:3], P("rows")), (X,), mesh=MESH)
 
 
 def test_numpy_is_all_that_is_needed():
