@@ -24,7 +24,7 @@ public:
   NestEmitter(ElementEmitter &e, ArrayRef<Value> results,
               KernelAccesses &accesses, Value part, Value parts)
       : e(e), b(e.b), loc(e.loc), results(results), accesses(accesses),
-        part(part), parts(parts) {}
+        part(part), parts(parts), entry(b.getInsertionBlock()) {}
 
   void emit(const KernelNest &nest, unsigned number);
 
@@ -48,6 +48,8 @@ private:
   ArrayRef<Value> results;
   KernelAccesses &accesses;
   Value part, parts;
+  /// Where the function begins: memory taken in a loop is never given back.
+  Block *entry;
   /// Set in a nest whose columns are cut.
   ColumnRange columnRange;
 };
@@ -251,14 +253,6 @@ void NestEmitter::emit(const KernelNest &nest, unsigned number) {
   e.leaveScope();
 }
 
-/// Where the function begins: memory taken in a loop is never given back.
-static Block *entryBlockAround(OpBuilder &b) {
-  Operation *op = b.getInsertionBlock()->getParentOp();
-  while (!isa<LLVM::LLVMFuncOp>(op))
-    op = op->getParentOp();
-  return &op->getRegion(0).front();
-}
-
 void NestEmitter::emitNest(const KernelNest &nest) {
   if (nest.scatter) {
     emitScatterAdd(e, nest.scatter->value.getDefiningOp<ScatterAddOp>(),
@@ -267,7 +261,7 @@ void NestEmitter::emitNest(const KernelNest &nest) {
   }
   for (auto [value, count] : nest.kept) {
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(entryBlockAround(b));
+    b.setInsertionPointToStart(entry);
     Type type = getStorageType(getElementTypeOrSelf(value.getType()));
     e.keptBuffers[value] = LLVM::AllocaOp::create(
         b, loc, LLVM::LLVMPointerType::get(b.getContext()), type,
