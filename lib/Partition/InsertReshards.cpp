@@ -64,7 +64,8 @@ public:
 
 private:
   void define(Value value, Id made);
-  Id declaredOf(Value value);
+  void readDeclared(Value value);
+  Id declaredOf(Value value) const { return declared.at(value); }
   LogicalResult visit(Operation *op);
   void visitConstraint(Operation *op);
   void visitBarrier(BarrierOp op);
@@ -87,6 +88,9 @@ private:
   std::map<std::vector<int64_t>, OpAnswer> &answers;
   LargeTensorWarnings &warnings;
   OpBuilder builder;
+  /// The shardings of the input: an op is given those that it is made in, which
+  /// need not be what its users were told.
+  DenseMap<Value, Id> declared;
   /// Indices into `versions`.
   DenseMap<Value, size_t> versionsOf;
   std::vector<Versions> versions;
@@ -118,8 +122,8 @@ void Inserter::define(Value value, Id made) {
   versions.push_back({{{made, value}}, countUses(value)});
 }
 
-Id Inserter::declaredOf(Value value) {
-  return prices.intern(getSharding(value), typeOf(value).getRank());
+void Inserter::readDeclared(Value value) {
+  declared[value] = prices.intern(getSharding(value), typeOf(value).getRank());
 }
 
 /// A sentence that says why data has to move.
@@ -408,8 +412,13 @@ LogicalResult Inserter::run() {
            << "cannot be partitioned: function @" << function.getSymName()
            << " has control flow; a program is one block";
   Block &block = function.getBody().front();
-  for (BlockArgument argument : block.getArguments())
+  for (BlockArgument argument : block.getArguments()) {
+    readDeclared(argument);
     define(argument, declaredOf(argument));
+  }
+  for (Operation &op : block)
+    for (Value result : op.getResults())
+      readDeclared(result);
   bool failedAny = false;
   for (Operation &op : llvm::make_early_inc_range(block))
     if (failed(visit(&op))) {

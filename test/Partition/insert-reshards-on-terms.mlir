@@ -182,3 +182,28 @@ func.func @product_of_terms(
       : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %sum, %r : tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// -----
+
+// What made the terms was told to split the sequence, and so does their first
+// user, although it sums them up again: its own sum is small.
+
+weft.mesh @mesh = <["model"=4]>
+
+// CHECK-LABEL: func.func @scattered_for_all
+func.func @scattered_for_all(
+    %h: tensor<8x1024x256xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}, {"model"}]>},
+    %w: tensor<256x512xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>},
+    %x: tensor<8x1024x512xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"model"}, {}]>})
+    -> (tensor<512xf32> {weft.sharding = #weft.sharding<@mesh, [{}]>},
+        tensor<8x1024x512xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"model"}, {}]>}) {
+  // CHECK: %[[TERMS:.*]] = weft.dot_general
+  // CHECK: %[[SUM:.*]] = weft.reshard %[[TERMS]] <@mesh, [{}, {"model"}, {}]>
+  // CHECK: weft.reduce sum %[[SUM]]
+  // CHECK: arith.mulf %[[SUM]]
+  %d = weft.dot_general %h, %w contracting = [2] x [0] {weft.shardings = [#weft.sharding<@mesh, [{}, {"model"}, {}]>]}
+      : (tensor<8x1024x256xf32>, tensor<256x512xf32>) -> tensor<8x1024x512xf32>
+  %b = weft.reduce sum %d dims = [0, 1] {weft.shardings = [#weft.sharding<@mesh, [{}]>]} : tensor<8x1024x512xf32> -> tensor<512xf32>
+  %m = arith.mulf %d, %x {weft.shardings = [#weft.sharding<@mesh, [{}, {"model"}, {}]>]} : tensor<8x1024x512xf32>
+  return %b, %m : tensor<512xf32>, tensor<8x1024x512xf32>
+}
