@@ -45,7 +45,8 @@ struct Versions {
     Value value;
   };
   SmallVector<Version, 2> all;
-  /// Uses in the input, those of constraints counted through.
+  /// Uses in the input, those of constraints counted through and barriers
+  /// that wait for the value left out.
   int64_t numUses = 0;
 };
 
@@ -106,10 +107,19 @@ static RankedTensorType typeOf(Value value) {
 
 static bool isMarker(Operation *op) { return isa<ConstraintOp, ReshardOp>(op); }
 
+/// Whether a barrier waits for the value, in whatever sharding it is.
+static bool isWaitedFor(OpOperand &use) {
+  return isa<BarrierOp>(use.getOwner()) && use.getOperandNumber() != 0;
+}
+
+/// Uses that need the value.
 static int64_t countUses(Value value) {
   int64_t uses = 0;
-  for (Operation *user : value.getUsers())
-    uses += isMarker(user) ? countUses(user->getResult(0)) : 1;
+  for (OpOperand &use : value.getUses())
+    if (isMarker(use.getOwner()))
+      uses += countUses(use.getOwner()->getResult(0));
+    else
+      uses += !isWaitedFor(use);
   return uses;
 }
 

@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from traffic import compiled_step, of_layers, traffic
 
 import weft
 import weft.numpy as wnp
@@ -52,6 +53,24 @@ def test_activations_of_one_micro_batch_at_a_time():
     assert bytes_[0] - inputs > 2 * hidden  # two values of a row for each hidden unit
     # A part of the batch is a copy, and gradients are added to their sums.
     assert bytes_[4] - inputs < bytes_[0] / 4 + 3 * weights
+
+
+@pytest.mark.parametrize("way, n", [("zero1", 2), ("dp+tp", 4)])
+def test_gradients_are_reduced_once_a_step(way, n):
+    whole, parts = (traffic(compiled_step(of_layers("gpt2", 1), way, microbatches=m)) for m in (None, n))
+    expected = {key: found.count for key, found in whole.items()}
+    # The loss of a part is one number; tensor parallelism adds up the activations of each part.
+    expected["all_reduce", ("data",)] += n - 1
+    if ("all_reduce", ("model",)) in expected:
+        expected["all_reduce", ("model",)] *= n
+    assert {key: found.count for key, found in parts.items()} == expected
+
+
+def test_parameters_in_shards_are_gathered_for_every_part():
+    key = ("data",)
+    whole, parts = (traffic(compiled_step(of_layers("gpt2", 1), "fsdp", microbatches=m)) for m in (None, 2))
+    assert parts["all_gather", key] == tuple(2 * x for x in whole["all_gather", key])
+    assert parts["reduce_scatter", key] == whole["reduce_scatter", key]
 
 
 def test_sums_in_a_wider_type():

@@ -5,6 +5,7 @@ by the formulas of rings."""
 
 import numpy as np
 import pytest
+from parallelisms import PARALLELISMS
 from tiny_models import MODELS, adamw
 from traffic import compiled_step, of_layers, per_layer, traffic
 
@@ -13,6 +14,8 @@ from weft import optim, tree
 ROWS, CONFIG = 8, MODELS["gpt2"].config
 BLOCK = MODELS["gpt2"].params()["blocks"][0]
 PARAMETERS = len(tree.leaves(BLOCK))  # 16
+# Of these the columns and rows of Megatron-LM split: all but norms and the biases of rows.
+WHOLE = 6
 D, M, R = ("data",), ("model",), ("replica",)
 
 # Per layer, forward and backward together.
@@ -23,6 +26,10 @@ EXPECTED = {
     "tp": {("all_reduce", M): 4},
     "tp+vocab": {("all_reduce", M): 4},
     "vocab": {},
+    # Korthikanti et al.: each all-reduce in two halves. Parameters that work on parts of the
+    # sequence have a gradient from each.
+    "tp+sp": {("all_gather", M): 4, ("reduce_scatter", M): 4, ("all_reduce", M): WHOLE},
+    "tp+sp+vocab": {("all_gather", M): 4, ("reduce_scatter", M): 4, ("all_reduce", M): WHOLE},
     # ZeRO-1 and ZeRO-2: every gradient to its part of the optimizer, every parameter back.
     "zero1": {("reduce_scatter", D): PARAMETERS, ("all_gather", D): PARAMETERS},
     "zero2": {("reduce_scatter", D): PARAMETERS, ("all_gather", D): PARAMETERS},
@@ -35,16 +42,24 @@ EXPECTED = {
     "fsdp over two axes": {("reduce_scatter", ("a", "b")): PARAMETERS,
                            ("all_gather", ("a", "b")): PARAMETERS},
     "dp+tp": {("all_reduce", D): PARAMETERS, ("all_reduce", M): 4},
+    "dp+tp+sp": {("all_gather", M): 4, ("reduce_scatter", M): 4,
+                 ("all_reduce", D): PARAMETERS - WHOLE, ("all_reduce", ("data", "model")): WHOLE},
     "zero1+tp": {("reduce_scatter", D): PARAMETERS, ("all_gather", D): PARAMETERS,
                  ("all_reduce", M): 4},
     "fsdp+tp": {("reduce_scatter", D): PARAMETERS, ("all_gather", D): PARAMETERS,
                 ("all_reduce", M): 4},
     "dp+fsdp+tp": {("reduce_scatter", D): PARAMETERS, ("all_gather", D): PARAMETERS,
                    ("all_reduce", R): PARAMETERS, ("all_reduce", M): 4},
+    # The backward pass computes a block again up to its second activation of whole width: two
+    # gathers and one sum more.
+    "dp+fsdp+tp+sp+vocab+checkpoint": {
+        ("reduce_scatter", D): PARAMETERS, ("all_gather", D): 2 * PARAMETERS - 1,
+        ("all_gather", M): 6, ("reduce_scatter", M): 5, ("all_reduce", R): PARAMETERS - WHOLE,
+        ("all_reduce", ("replica", "model")): WHOLE},
 }
 
 
-@pytest.mark.parametrize("way", EXPECTED)
+@pytest.mark.parametrize("way", PARALLELISMS)
 def test_collectives_of_a_layer(way):
     assert {key: found.count for key, found in per_layer("gpt2", way).items()} == EXPECTED[way]
 
@@ -78,6 +93,8 @@ def ring(n):
 @pytest.mark.parametrize("way, key, expected", [
     ("dp", ("all_reduce", D), 2 * ring(8) * parameter_bytes()),
     ("tp", ("all_reduce", M), 4 * 2 * ring(4) * activation_bytes()),
+    ("tp+sp", ("all_gather", M), 4 * ring(4) * activation_bytes()),
+    ("tp+sp", ("reduce_scatter", M), 4 * ring(4) * activation_bytes()),
     ("zero1", ("reduce_scatter", D), ring(4) * parameter_bytes()),
     ("zero1", ("all_gather", D), ring(4) * parameter_bytes()),
     ("fsdp", ("all_gather", D), ring(4) * parameter_bytes()),

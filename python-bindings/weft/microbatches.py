@@ -23,7 +23,8 @@ def microbatches(value_and_grad_fn: Callable, n: int, *, dtype: Any = None) -> C
     every part of a batch that is split over devices has as many rows of each. Micro-batches
     follow one another: the activations of one are gone before those of the next are there.
     Values and gradients are added in order, in `dtype` if it is given and in their own types
-    otherwise, then divided by n; integers are added only.
+    otherwise, then divided by n; integers are added only. Devices add up what they have of
+    gradients before they exchange it: there is one reduction of them a step.
     """
     if not isinstance(n, int) or n < 1:
         raise ValueError(f"microbatches needs a number of at least 1, got {n!r}")

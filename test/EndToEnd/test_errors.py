@@ -19,7 +19,7 @@ def check_message(run, *words):
 
 
 @pytest.mark.parametrize("mesh, words", [
-    ("data=3", ("256", "3")),
+    ("data=3000", ("256", "3000")),
     ("rows=4", ("rows", "data")),
     ("data", ("data",)),
     ("data=0", ("data",)),

@@ -43,3 +43,23 @@ func.func @sum_of_terms(
   %f = math.exp %r : tensor<4xf32>
   return %e, %f : tensor<4xf32>, tensor<4xf32>
 }
+
+// Who waits for terms does not need their sum: what adds them up still does so
+// before they are reduced.
+// CHECK-LABEL: func.func @waits_for_terms(
+// CHECK: %[[FIRST:.*]] = weft.reduce sum
+// CHECK: %[[LATER:.*]] = weft.barrier %{{.*}} after %[[FIRST]]
+// CHECK: %[[SECOND:.*]] = weft.reduce sum %[[LATER]]
+// CHECK: %[[SUM:.*]] = arith.addf %[[FIRST]], %[[SECOND]] {{.*}}unreduced={"x"}
+// CHECK: weft.reshard %[[SUM]]
+// CHECK-NOT: weft.reshard
+func.func @waits_for_terms(
+    %x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"x"}, {}]>},
+    %g: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{}]>}) {
+  %a = weft.reduce sum %g dims = [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %later = weft.barrier %x after %a : tensor<8x4xf32> after tensor<4xf32>
+  %b = weft.reduce sum %later dims = [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %s = arith.addf %a, %b : tensor<4xf32>
+  return %s : tensor<4xf32>
+}

@@ -57,7 +57,7 @@ TEST(PlanDump, OtherSections) {
   EXPECT_EQ(*plan.dump("groups"), "groups 1\n  group 0 {\"data\"} size 2\n");
   EXPECT_EQ(*plan.dump("states"),
             "states 1\n  state \"w\" f32[16] local [16] sharding [{}] offset 0 "
-            "bytes 64\n");
+            "bytes 64 parameter\n");
   EXPECT_EQ(*plan.dump("kernels"),
             "kernels 3\n  kernel 0 @fill \"fill of 16\" parts 1\n"
             "  kernel 1 @add \"add of 16\" parts 1\n"
