@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Plans and sessions: arrays in and out, whole and as shards."""
 
+import json
 import sys
 import threading
 import time
@@ -52,6 +53,40 @@ def test_a_session_keeps_states():
     session.set_state("w", np.ones(4, np.float32))
     session.run("step")
     np.testing.assert_array_equal(session.output("w"), 1 + np.arange(4))
+
+
+def layer(x, w):
+    y = weft.nn.gelu(x @ w)
+    return weft.nn.softmax(y), (y * y).sum(axis=0), y.max(), y.T
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_change_no_bit(threads):
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(700, 300)).astype("f4"), rng.normal(size=(300, 500)).astype("f4")
+    compiled = weft.jit(layer).lower(x, w).compile()
+    results = []
+    for count in (1, threads):
+        session = compiled.session(threads=count)
+        for info, value in zip(compiled.entry.inputs, (x, w), strict=True):
+            session.set_input(compiled.entry.name, info.name, value)
+        session.run(compiled.entry.name)
+        results.append([session.output(info.name) for info in compiled.entry.outputs])
+    for one, several in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, several)
+    np.testing.assert_allclose(results[0][0].sum(axis=1), 1, rtol=1e-5)
+
+
+def test_the_first_runs_are_traced(tmp_path):
+    session = weft.Session(plan_of(TWO_ENTRIES), trace_runs=2)
+    session.run("init")
+    session.set_input("step", "x", np.arange(4, dtype=np.float32))
+    for _ in range(3):
+        session.run("step")
+    session.write_trace(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    entries = [event["args"]["entry"] for event in events if event["ph"] == "X"]
+    assert {"init", "step"} == set(entries)
 
 
 def test_shards_go_in_and_come_out(step):
