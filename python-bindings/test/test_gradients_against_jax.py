@@ -85,7 +85,11 @@ CASES = {
         lib.lax.rem(x, lib.np.full_like(x, float("inf"))) * x), ((6, 6),)),
     "floor_divide": Case(lambda lib, x: lib.np.sum(lib.np.floor_divide(x, 0.7) * x), ((6, 6),)),
     "divide": Case(lambda lib, x, y: lib.np.sum(x / (lib.np.exp(y) + 1)), ((4, 3), (4, 3))),
-    "silu": Case(lambda lib, x: lib.np.sum(lib.nn.silu(x)), ((6, 6),)),
+    "silu": Case(lambda lib, x: lib.np.sum(lib.nn.silu(x) * x), ((6, 6),)),
+    "gelu": Case(lambda lib, x: lib.np.sum(lib.nn.gelu(3 * x) * x), ((6, 6),)),
+    "gelu exact": Case(lambda lib, x: lib.np.sum(lib.nn.gelu(3 * x, approximate=False) * x), ((6, 6),)),
+    "softmax": Case(lambda lib, x, y: lib.np.sum(lib.nn.softmax(x, (0, 2)) * y), ((3, 4, 5),) * 2),
+    "log_softmax": Case(lambda lib, x, y: lib.np.sum(lib.nn.log_softmax(x, 0) * y), ((5, 3),) * 2),
     "stop_gradient": Case(lambda lib, x: lib.np.sum(lib.lax.stop_gradient(x * x) * x), ((5,),)),
     "broadcasting": Case(lambda lib, x, y: lib.np.sum((x + y) * y), ((3, 1, 4), (2, 1))),
     "concatenate": Case(lambda lib, x, y: lib.np.sum(lib.np.concatenate([x, y, x]) ** 2),
@@ -128,3 +132,15 @@ def test_imported_clamps_with_bounds_in_the_wrong_order():
     x, low, high = np.linspace(-3, 3, 13, dtype=np.float32), np.float32(1), np.float32(-1)
     program = weft.from_jax(jax.lax.clamp, low, x, high).compile()
     np.testing.assert_array_equal(program(low, x, high), jax.lax.clamp(low, x, high))
+
+
+@pytest.mark.parametrize("function", ["gelu", "silu", "softmax", "log_softmax"])
+def test_second_derivatives_of_composites_equal_jax(function):
+    def slope(lib, grad):
+        f = getattr(lib.nn, function)
+        return lambda x: lib.np.sum(lib.np.tanh(grad(lambda y: lib.np.sum(f(y) * y))(x)))
+
+    x = np.linspace(-1, 1, 7, dtype=np.float32)
+    found = evaluate(lambda x: weft.grad(slope(WEFT, weft.grad))(x), x)
+    expected = jax.grad(slope(JAX, jax.grad))(x)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
