@@ -3,6 +3,8 @@
 """What a layer of a GPT-2 exchanges in a step is what the literature says: counts, and bytes
 by the formulas of rings."""
 
+import pathlib
+
 import numpy as np
 import pytest
 from parallelisms import PARALLELISMS
@@ -11,6 +13,7 @@ from traffic import compiled_step, of_layers, per_layer, traffic
 
 from weft import optim, tree
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROWS, CONFIG = 8, MODELS["gpt2"].config
 BLOCK = MODELS["gpt2"].params()["blocks"][0]
 PARAMETERS = len(tree.leaves(BLOCK))  # 16
@@ -90,22 +93,32 @@ def ring(n):
     return (n - 1) / n
 
 
-@pytest.mark.parametrize("way, key, expected", [
-    ("dp", ("all_reduce", D), 2 * ring(8) * parameter_bytes()),
-    ("tp", ("all_reduce", M), 4 * 2 * ring(4) * activation_bytes()),
-    ("tp+sp", ("all_gather", M), 4 * ring(4) * activation_bytes()),
-    ("tp+sp", ("reduce_scatter", M), 4 * ring(4) * activation_bytes()),
-    ("zero1", ("reduce_scatter", D), ring(4) * parameter_bytes()),
-    ("zero1", ("all_gather", D), ring(4) * parameter_bytes()),
-    ("fsdp", ("all_gather", D), ring(4) * parameter_bytes()),
-    ("fsdp", ("reduce_scatter", D), ring(4) * parameter_bytes()),
-    ("fsdp+checkpoint", ("all_gather", D),
+# As docs/Training.md has them: P and A are the bytes of a layer's parameters and of its
+# activations of the whole batch.
+RINGS = [
+    ("dp", ("all_reduce", D), "2 · 7/8 · P", 2 * ring(8) * parameter_bytes()),
+    ("zero1", ("reduce_scatter", D), "3/4 · P", ring(4) * parameter_bytes()),
+    ("zero1", ("all_gather", D), "3/4 · P", ring(4) * parameter_bytes()),
+    ("fsdp", ("all_gather", D), "3/4 · P", ring(4) * parameter_bytes()),
+    ("fsdp", ("reduce_scatter", D), "3/4 · P", ring(4) * parameter_bytes()),
+    ("fsdp+checkpoint", ("all_gather", D), "2 · 3/4 · P, less the last bias",
      ring(4) * (2 * parameter_bytes() - BLOCK["mlp"]["b2"].nbytes)),
-    ("hybrid", ("reduce_scatter", D), ring(4) * parameter_bytes()),
-    ("hybrid", ("all_reduce", R), 2 * ring(2) * parameter_bytes() / 4),
-    ("dp+tp", ("all_reduce", M), 4 * 2 * ring(4) * activation_bytes(dp=2)),
-    ("dp+tp", ("all_reduce", D), 2 * ring(2) * parameter_bytes(tp=4)),
-    ("fsdp+tp", ("all_gather", D), ring(2) * parameter_bytes(tp=4)),
-])
-def test_bytes_are_those_of_rings(way, key, expected):
-    assert np.isclose(per_layer("gpt2", way)[key].bytes, expected, rtol=1e-12)
+    ("hybrid", ("reduce_scatter", D), "3/4 · P", ring(4) * parameter_bytes()),
+    ("hybrid", ("all_reduce", R), "2 · 1/2 · P / 4", 2 * ring(2) * parameter_bytes() / 4),
+    ("tp", ("all_reduce", M), "4 · 2 · 3/4 · A", 4 * 2 * ring(4) * activation_bytes()),
+    ("tp+sp", ("all_gather", M), "4 · 3/4 · A", 4 * ring(4) * activation_bytes()),
+    ("tp+sp", ("reduce_scatter", M), "4 · 3/4 · A", 4 * ring(4) * activation_bytes()),
+    ("dp+tp", ("all_reduce", M), "4 · 2 · 3/4 · A / 2", 4 * 2 * ring(4) * activation_bytes(dp=2)),
+    ("dp+tp", ("all_reduce", D), "2 · 1/2 · P split by 4",
+     2 * ring(2) * parameter_bytes(tp=4)),
+    ("fsdp+tp", ("all_gather", D), "1/2 · P split by 4", ring(2) * parameter_bytes(tp=4)),
+]
+
+
+@pytest.mark.parametrize("way, key, formula, expected", RINGS)
+def test_bytes_are_those_of_rings(way, key, formula, expected):
+    found = per_layer("gpt2", way)[key]
+    assert np.isclose(found.bytes, expected, rtol=1e-12)
+    kind, axes = key
+    row = f"| {way} | {found.count} {kind} | {', '.join(axes)} | {formula} | {found.bytes:,.0f} |"
+    assert row in (ROOT / "docs/Training.md").read_text(), row
