@@ -11,8 +11,8 @@ The defaults are GPT-2 small with 256 tokens a sequence and a batch of 4, fp32, 
 clipping by the global norm. Both start from the same state and see the same batches, in one
 process, alternating step by step, so that what else the machine does falls on both; figures
 are medians. "CPU ms" is processor time of all threads, which says more on a busy machine: a
-thread that waits for one that the system holds up spends none. JAX has `--ranks` forced host devices and the batch over them, Weft as many ranks
-in threads; one rank has all cores.
+thread that waits for one that the system holds up spends none. JAX has `--ranks` forced host
+devices and the batch over them, Weft as many ranks in threads; one rank has all cores.
 
 `--model traced` is the step written in weft.numpy, `--model imported` the JAX function itself
 through weft.from_jax. "temp bytes" are, for a device, those of XLA's memory_analysis() and
@@ -151,7 +151,7 @@ def lower_weft(problem):
     if arguments.model == "imported":
         step, shapes = problem.jitted()
         return weft.from_jax(step, shapes, problem.batches[0])
-    loss = functools.partial(weft_models.gpt2_loss, config=problem.config, layout=weft.P("data"))
+    loss = functools.partial(weft_models.gpt2_loss, config=problem.config)
     step = weft.jit(weft_models.train_step(loss, weft_models.adamw()),
                     mesh=weft.Mesh((arguments.ranks,), ("data",)),
                     in_shardings=(weft.P(), weft.P("data")), donate_argnums=0)

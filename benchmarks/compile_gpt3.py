@@ -73,21 +73,27 @@ def parameters(layers):
 def program(layers, data, tensor):
     """The text of the step on a mesh of data x tensor."""
     mesh = weft.make_mesh((data, tensor), ("data", "tensor"))
-    loss = functools.partial(models.gpt2_loss, config=Config, layout=P("data", "tensor", None))
+    layout = weft.Layout(mesh, rest=SPECS, activations={
+        "residual": P("data", "tensor", None),
+        "heads": P("data", None, "tensor", None),
+        "attended": P("data", None, "tensor", None),
+        "hidden": P("data", None, "tensor"),
+    })
+    loss = functools.partial(models.gpt2_loss, config=Config)
     params = parameters(layers)
     specs = SPECS(params)
     state = {"params": params,
              "optimizer": {"mu": params, "nu": params, "step": array(dtype=np.int32)}}
     state_specs = {"params": specs, "optimizer": {"mu": specs, "nu": specs, "step": P()}}
     tokens = array(data, CONTEXT, dtype=np.int32)
-    step = weft.jit(models.train_step(loss, models.adamw()), mesh=mesh, donate_argnums=0,
+    step = weft.jit(models.train_step(loss, models.adamw()), layout=layout, donate_argnums=0,
                     in_shardings=(state_specs, P("data")), out_shardings=(state_specs, P()))
     return step.lower(state, {"tokens": tokens, "targets": tokens}).as_text()
 
 
 def compile_once(binaries, source):
     """(seconds, seconds of CPU, peak MiB) of one process on one core."""
-    command = [binaries / "shard-compile", source, "--emit=schedule", "-o", os.devnull]
+    command = [binaries / "shard-compile", source, "--emit=schedule", "-o", f"{source}.schedule"]
     core = min(os.sched_getaffinity(0))
     start = time.perf_counter()
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL,
@@ -114,11 +120,11 @@ def main():
 
     print(f"{'devices':>8} {'text MiB':>9} {'seconds':>8} {'CPU s':>7} {'MiB':>6}")
     for data, tensor in args.meshes:
-        with tempfile.NamedTemporaryFile("w", suffix=".mlir") as source:
-            source.write(program(args.layers, data, tensor))
-            source.flush()
-            size = os.path.getsize(source.name) / 2**20
-            runs = [compile_once(args.bin, source.name) for _ in range(args.repeats)]
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder, "gpt3.mlir")
+            source.write_text(program(args.layers, data, tensor))
+            size = source.stat().st_size / 2**20
+            runs = [compile_once(args.bin, source) for _ in range(args.repeats)]
         wall, cpu, memory = (statistics.median(column) for column in zip(*runs))
         print(f"{data * tensor:8} {size:9.1f} {wall:8.2f} {cpu:7.2f} {memory:6.0f}", flush=True)
 
