@@ -153,7 +153,7 @@ void StageMeter::run() {
   };
   int64_t fixed = bytes(livenessBytesAttrName) -
                   *std::max_element(alive.begin(), alive.end());
-  // With the values of the stage for now; see below.
+  // The values of the stage are among them; finish() takes those off.
   for (const BackwardStep &step : backward)
     stages[step.stage].besideBytes =
         std::max(stages[step.stage].besideBytes, fixed + neededAt(step));
