@@ -3,6 +3,8 @@
 """Compares Weft with XLA on the same JAX training steps.
 
     build/venv-jax/bin/python benchmarks/compare_xla.py               bytes on the wire
+    build/venv-jax/bin/python benchmarks/compare_xla.py --scan        the same, layers in a
+                                                                      lax.scan with jax.checkpoint
     build/venv-jax/bin/python benchmarks/compare_xla.py --planning    planning time
 
 Both compile the same lowered step for 8 devices, as a mesh of 4 x 2. XLA's CPU
@@ -39,7 +41,7 @@ import weft  # noqa: E402
 MESH_SIZES, MESH_AXES = (4, 2), ("data", "model")
 
 
-def make_step(model, style, layers, batch_size=16):
+def make_step(model, style, layers, batch_size=16, scan=False):
     """(the jitted step, shapes of its arguments) of a small model."""
     mesh = jax.make_mesh(MESH_SIZES, MESH_AXES,
                          axis_types=(jax.sharding.AxisType.Auto,) * 2)
@@ -54,6 +56,8 @@ def make_step(model, style, layers, batch_size=16):
         config = models.LlamaConfig(vocab=512, context=64, width=128, hidden=256, heads=4,
                                     groups=2, layers=layers)
         init, loss, batch = models.llama_init, models.llama_loss, models.lm_batch
+    if scan:
+        init, loss = (functools.partial(part, scan=True) for part in (init, loss))
     optimizer = models.adamw()
 
     def loss_of(params, data):
@@ -71,9 +75,10 @@ def xla_bytes(lowered):
     collectives = hlo_collectives.read_collectives(lowered.compile().as_text())
     by_kind = {}
     for collective in collectives:
-        by_kind[collective.kind] = by_kind.get(collective.kind, 0) + collective.wire_bytes
+        by_kind[collective.kind] = (by_kind.get(collective.kind, 0)
+                                    + collective.wire_bytes * collective.trips)
     total = sum(by_kind.values())
-    credit = sum(c.wire_bytes / 2 for c in collectives if c.only_sliced)
+    credit = sum(c.wire_bytes * c.trips / 2 for c in collectives if c.only_sliced)
     return total, total - credit, by_kind
 
 
@@ -93,14 +98,14 @@ def kinds_text(by_kind):
     return ", ".join(f"{kind} {kib(size)}" for kind, size in sorted(by_kind.items()))
 
 
-def compare_bytes(names, styles, layers):
+def compare_bytes(names, styles, layers, scan):
     print("KiB that a rank sends in one training step, mesh 4 x 2\n")
     print(f"{'model':6} {'style':8} {'XLA':>10} {'credited':>10} {'Weft':>10} {'ratio':>6}")
     worse = 0
     details = []
     for name in names:
         for style in styles:
-            step, arguments = make_step(name, style, layers)
+            step, arguments = make_step(name, style, layers, scan=scan)
             raw, credited, xla_kinds = xla_bytes(step.lower(*arguments))
             ours, our_kinds = weft_bytes(step, arguments)
             worse += ours > credited
@@ -167,6 +172,8 @@ def main():
                         choices=["mlp", "gpt2", "llama"])
     parser.add_argument("--styles", nargs="+", default=list(models.STYLES))
     parser.add_argument("--layers", type=int, nargs="+", default=None)
+    parser.add_argument("--scan", action="store_true",
+                        help="layers in a lax.scan, each under jax.checkpoint")
     parser.add_argument("--planning", action="store_true")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--limit", type=int, default=1200, help="seconds a compilation may take")
@@ -179,7 +186,10 @@ def main():
         compare_planning(arguments.layers or [2, 12, 48], arguments.repeats, arguments.limit)
         return 0
     layers = arguments.layers[0] if arguments.layers else 2
-    return compare_bytes(arguments.models, arguments.styles, layers) > 0
+    models_of = arguments.models
+    if arguments.scan:
+        models_of = [name for name in models_of if name != "mlp"]  # it has no layers to scan
+    return compare_bytes(models_of, arguments.styles, layers, arguments.scan) > 0
 
 
 if __name__ == "__main__":

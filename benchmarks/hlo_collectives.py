@@ -4,10 +4,12 @@
 
 Bytes are those that one rank sends with the ring algorithms, as Weft counts
 them: 2(N-1)/N of the value for an all-reduce, (N-1)/N of the whole value for
-all-gather, reduce-scatter and all-to-all, the value for a permute.
+all-gather, reduce-scatter and all-to-all, the value for a permute. What stands
+in the body of a loop counts once for each trip.
 """
 
 import dataclasses
+import functools
 import math
 import re
 
@@ -26,6 +28,8 @@ class HloCollective:
     group: int
     wire_bytes: float
     op_name: str
+    """How often one run of the module executes it."""
+    trips: int = 1
     """The value is only sliced afterwards: a reduce-scatter, where the backend has none."""
     only_sliced: bool = False
 
@@ -90,10 +94,35 @@ def is_only_sliced(text, name):
     return True
 
 
+def computation_trips(text):
+    """[(start, end, trips)] of the computations: how often a run of the module executes each."""
+    spans = {match[1]: match.span()
+             for match in re.finditer(r"^(?:ENTRY )?%(\S+) \(.*?^}", text, re.M | re.S)}
+    callers = {}
+    for name, span in spans.items():
+        for line in text[slice(*span)].splitlines():
+            times = 1
+            if " while(" in line:
+                count = re.search(r'"known_trip_count":\{"n":"(\d+)"\}', line)
+                if not count:
+                    raise ValueError(f"a loop of unknown length: {line.strip()[:200]}")
+                times = int(count[1])
+            for called in re.findall(r"\b(?:body|condition|calls|to_apply)=%([^\s,]+)", line):
+                callers.setdefault(called, []).append((name, times))
+
+    @functools.cache
+    def trips(name):
+        return sum(trips(caller) * times for caller, times in callers.get(name, ())) or 1
+
+    return [(*span, trips(name)) for name, span in spans.items()]
+
+
 def read_collectives(text):
     """Every collective of the module, in order; combined ones array by array."""
     found = []
+    computations = computation_trips(text)
     for match in INSTRUCTION.finditer(text):
+        trips = next((n for start, end, n in computations if start <= match.start() < end), 1)
         line = text[match.start():text.find("\n", match.start())]
         kind = match["kind"]
         group = 2 if kind == "collective-permute" else group_size(line)
@@ -107,6 +136,6 @@ def read_collectives(text):
         # An all-to-all over a tuple exchanges its parts.
         parts = [sum(sizes)] if kind == "all-to-all" else sizes
         found += [HloCollective(kind, group, wire_bytes(kind, size, group),
-                                op_name[1] if op_name else "", sliced)
+                                op_name[1] if op_name else "", trips, sliced)
                   for size in parts]
     return found

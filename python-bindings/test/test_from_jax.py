@@ -163,6 +163,23 @@ def test_static_arguments_and_numbers():
         program(x)
 
 
+def test_arguments_chosen_by_name():
+    def f(x, function, *, state, axis):
+        return function(x, axis=axis) + state
+
+    x = arrays()[1]
+    state = np.zeros(x.shape[:1], np.float32)
+    program = weft.from_jax(
+        f, x, jnp.sum, state=state, axis=1,
+        static_argnames=("function", "axis"), donate_argnames="state",
+    ).compile()
+    assert list(program.input_shardings) == ["x", "state"]
+    assert program.donated == ("state",)
+    np.testing.assert_allclose(program(x, state=state), x.sum(axis=1), rtol=1e-6)
+    with pytest.raises(ValueError, match="static_argnames: f has no argument axes; its arguments are"):
+        weft.from_jax(f, x, jnp.sum, state=state, axis=1, static_argnames="axes")
+
+
 def test_many_arguments():
     program = weft.from_jax(lambda *xs: sum(xs), *[arrays()[1]] * 3).compile()
     assert list(program.input_shardings) == ["xs[0]", "xs[1]", "xs[2]"]
@@ -368,6 +385,27 @@ def test_what_does_not_divide_is_padded():
     np.testing.assert_array_equal(doubled, w * 2)
     np.testing.assert_array_equal(product, w @ x)
     assert "w: dim 0 of size 5" in program.report()
+
+
+def test_own_shardings_of_a_jitted_function_are_those_of_its_arguments():
+    def f(params, unused):
+        return params["w"] * 2
+
+    mesh = jax.sharding.AbstractMesh((2, 2), ("data", "model"))
+
+    def struct(spec):
+        sharding = jax.sharding.NamedSharding(mesh, spec)
+        return {"w": jax.ShapeDtypeStruct((4, 4), np.float32, sharding=sharding)}
+
+    sharding = jax.sharding.NamedSharding(mesh, JaxP("data", None))
+    jitted = jax.jit(f, in_shardings=({"w": sharding}, None))
+    same = weft.from_jax(jitted, struct(JaxP("data", None)), 1.0).compile(None)
+    assert same.input_shardings["params['w']"].spec == weft.P("data")
+    with pytest.raises(weft.SpecError, match=r"params\['w'\]: .*\n.*the array has") as own:
+        weft.from_jax(jitted, struct(JaxP("model")), 1.0)
+    with pytest.raises(weft.SpecError) as given:
+        weft.from_jax(f, struct(JaxP("model")), 1.0, in_shardings=({"w": sharding}, None))
+    assert str(own.value) == str(given.value)
 
 
 def test_specs_of_containers_that_only_jax_knows():

@@ -48,6 +48,34 @@ def test_reads_every_spelling():
     assert found[0].op_name == "jit(f)/dot"
 
 
+LOOP = """
+%body (p: (s32[], f32[8])) -> (s32[], f32[8]) {
+  %in.body = f32[8]{0} all-gather(%x), replica_groups={{0,1}}, dimensions={0}
+}
+
+%inner (p: s32[]) -> s32[] {
+  %in.inner = f32[8]{0} all-reduce(%y), replica_groups={{0,1}}, to_apply=%add
+}
+
+%outer (p: s32[]) -> s32[] {
+  %while.1 = s32[] while(%p), condition=%test, body=%inner, backend_config={"known_trip_count":{"n":"3"}}
+}
+
+ENTRY %main (x: f32[8]) -> f32[8] {
+  %while.2 = (s32[], f32[8]) while(%t), condition=%test, body=%body, backend_config={"known_trip_count":{"n":"12"}}
+  %while.3 = s32[] while(%u), condition=%test, body=%outer, backend_config={"known_trip_count":{"n":"2"}}
+  ROOT %after = f32[8]{0} all-reduce(%z), replica_groups={{0,1}}, to_apply=%add
+}
+"""
+
+
+def test_counts_the_trips_of_loops():
+    assert [(c.kind, c.trips) for c in hlo_collectives.read_collectives(LOOP)] == [
+        ("all-gather", 12), ("all-reduce", 6), ("all-reduce", 1)]
+    with pytest.raises(ValueError, match="a loop of unknown length"):
+        hlo_collectives.read_collectives(LOOP.replace('"known_trip_count"', '"other"'))
+
+
 def test_unknown_groups_are_not_guessed():
     with pytest.raises(ValueError, match="no replica groups"):
         hlo_collectives.read_collectives("  %a = f32[4]{0} all-reduce(%x), to_apply=%add\n")

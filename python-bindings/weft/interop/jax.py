@@ -12,6 +12,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
+import re
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -21,7 +22,7 @@ import numpy as np
 
 from .. import signature as signatures
 from .. import tree as trees
-from ..jit import Parameters, argument_numbers, call
+from ..jit import Parameters, call
 from ..legality import padding
 from ..lowered import Lowered, Source
 from ..mesh import AbstractMesh as WeftMesh
@@ -44,7 +45,9 @@ def from_jax(
     in_shardings: Any = None,
     out_shardings: Any = None,
     donate_argnums: int | Iterable[int] = (),
+    donate_argnames: str | Iterable[str] = (),
     static_argnums: int | Iterable[int] = (),
+    static_argnames: str | Iterable[str] = (),
     **kwargs: Any,
 ) -> Lowered:
     """Lowers a JAX function for arguments like `args` and `kwargs`: arrays, or `ShapeDtypeStruct`s
@@ -57,10 +60,11 @@ def from_jax(
     the compiler decides.
     """
     jax = _jax()
-    arguments = Parameters(fn).bind(args, kwargs)
-    static = argument_numbers("static_argnums", static_argnums)
-    static = tuple(n + len(args) if n < 0 else n for n in static)
-    dynamic = [argument for i, argument in enumerate(arguments) if i not in static]
+    parameters = Parameters(fn)
+    arguments = parameters.bind(args, kwargs)
+    static = parameters.chosen("static", static_argnums, static_argnames)
+    donated = parameters.chosen("donate", donate_argnums, donate_argnames)
+    dynamic = [argument for argument in arguments if argument.name not in static]
     names = [argument.name for argument in dynamic]
     mesh, ours = _find_mesh(jax, mesh, (in_shardings, out_shardings, args, kwargs))
     convert = _Converter(jax, mesh, ours)
@@ -70,15 +74,15 @@ def from_jax(
     padded_results: dict[int, Any] = {}
     options = {
         "in_shardings": given if in_shardings is not None else None,
-        "donate_argnums": argument_numbers("donate_argnums", donate_argnums),
-        "static_argnums": static,
+        **_chosen("donate", arguments, donated),
+        **_chosen("static", arguments, static),
     }
     if any(argument.by_name for argument in dynamic):
         # JAX has no in_shardings beside these: every argument brings its own.
         specs = jax.tree_util.tree_map(convert.placed, specs, given, is_leaf=_is_none)
         options["in_shardings"] = None
     left = iter(specs)
-    every = [a if i in static else replace(a, value=next(left)) for i, a in enumerate(arguments)]
+    every = [a if a.name in static else replace(a, value=next(left)) for a in arguments]
 
     def traced():
         given = {name: value for name, value in options.items() if value not in (None, ())}
@@ -96,11 +100,17 @@ def from_jax(
         lowered = traced().lower(lowering_platforms=("cpu",))
     module = lowered.compiler_ir("stablehlo").operation
     _keep_mesh(module, mesh)
+    # Of a jitted function that keeps its own; those given here are checked already.
+    own = _argument_specs(module)
+    paths = _paths(jax.tree_util, names, specs)
+    leaves, structure = jax.tree_util.tree_flatten(values)
+    moved = [own.get(path) if _is_placed(leaf) else None for path, leaf in zip(paths, leaves)]
+    convert.resolve("in_shardings", values, structure.unflatten(moved), names)
     _set_shardings(module, "arg_attrs", padded_inputs)
     _set_shardings(module, "res_attrs", padded_results)
     text = module.get_asm(print_generic_op_form=True, enable_debug_info=True)
     source = Source(text, f"{_name(fn)}.stablehlo.mlir")
-    return Lowered(source, _signature(jax, names, specs, lowered.out_info), ours)
+    return Lowered(source, _signature(jax, names, paths, lowered.out_info), ours)
 
 
 def _jax():
@@ -113,6 +123,19 @@ def _jax():
 
     source_info_util.register_exclusion(__file__)
     return jax
+
+
+def _chosen(what: str, arguments: list, names: Iterable[str]) -> dict[str, tuple]:
+    """Options of `jax.jit` that choose these arguments, by position where they are passed so."""
+    chosen = [(i, argument) for i, argument in enumerate(arguments) if argument.name in names]
+    return {
+        f"{what}_argnums": tuple(i for i, argument in chosen if not argument.by_name),
+        f"{what}_argnames": tuple(argument.name for _, argument in chosen if argument.by_name),
+    }
+
+
+def _is_placed(leaf: Any) -> bool:
+    return hasattr(getattr(leaf, "sharding", None), "spec")
 
 
 def _name(fn: Callable) -> str:
@@ -182,6 +205,27 @@ def _keep_mesh(module: Any, mesh: Any) -> None:
                 "sym_name": ir.StringAttr.get("mesh"),
             },
         )
+
+
+def _argument_specs(module: Any) -> dict[str, WeftSpec]:
+    """Where the main function of a module has its arguments, by their paths; without those that
+    a spec cannot say."""
+    from jax.extend.mlir import ir
+
+    main = next(op for op in module.regions[0].blocks[0] if str(op.attributes["sym_name"]) == '"main"')
+    specs = {}
+    for argument, attrs in zip(main.regions[0].blocks[0].arguments, main.attributes["arg_attrs"]):
+        if "sdy.sharding" not in attrs or not isinstance(argument.location, ir.NameLoc):
+            continue
+        dims = _DIMENSION.findall(str(attrs["sdy.sharding"]).split("[", 1)[1])
+        if all(_PLAIN_DIMENSION.fullmatch(dim) for dim in dims):
+            axes = [tuple(re.findall(r'"(\w+)"', dim)) for dim in dims]
+            specs[argument.location.name_str] = WeftSpec(*(each or None for each in axes))
+    return specs
+
+
+_DIMENSION = re.compile(r"\{([^}]*)\}")
+_PLAIN_DIMENSION = re.compile(r'(?:"\w+"(?:, "\w+")*)?')
 
 
 def _set_shardings(module: Any, attribute: str, shardings: dict[int, Any]) -> None:
@@ -348,22 +392,30 @@ def _stand_in(kind: type, names: tuple[str, ...]) -> type:
     return collections.namedtuple(kind.__name__, names)
 
 
-def _signature(jax, names: list[str], specs: tuple, out_info: Any) -> signatures.Signature:
+def _paths(util, names: list[str], arguments: tuple) -> tuple[str, ...]:
+    """The paths of the leaves of arguments, as JAX calls them."""
+    return tuple(
+        name + _keystr(util, path)
+        for name, argument in zip(names, arguments)
+        for path, _ in util.tree_flatten_with_path(argument)[0]
+    )
+
+
+def _signature(
+    jax, names: list[str], paths: tuple[str, ...], out_info: Any
+) -> signatures.Signature:
     util = jax.tree_util
     results, out_tree = util.tree_flatten(out_info)
 
     def flatten(args: tuple, kwargs: dict[str, Any]) -> signatures.Leaves:
-        return [
-            (name + _keystr(util, path), _key_data(jax, leaf))
-            for name, arg in zip(names, signatures.in_order(names, args, kwargs))
-            for path, leaf in util.tree_flatten_with_path(arg)[0]
-        ]
+        ordered = signatures.in_order(names, args, kwargs)
+        leaves = (_key_data(jax, leaf) for leaf in util.tree_leaves(ordered))
+        return list(zip(_paths(util, names, ordered), leaves))
 
     def unflatten(leaves: Iterable[Any]) -> Any:
         typed = [_with_dtype(jax, leaf, info.dtype) for leaf, info in zip(leaves, results)]
         return util.tree_unflatten(out_tree, typed)
 
-    paths = tuple(path for path, _ in flatten(specs, {}))
     return signatures.Signature(paths, flatten, unflatten, _stored(util, names, paths, out_tree))
 
 
