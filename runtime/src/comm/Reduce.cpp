@@ -20,10 +20,10 @@
 
 #include "Reduce.h"
 
+#include "ReduceElement.h"
+
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <functional>
 
 // Versions of a loop for three kinds of processor, chosen when the program
 // starts. The bits are the same: the loops only add, compare and convert. The
@@ -41,62 +41,6 @@ namespace {
 
 /// Bytes of the accumulators of one block.
 constexpr int64_t blockBytes = 8192;
-
-/// Memory format and accumulator of an element type; by default the same.
-template <typename T> struct Element {
-  using Stored = T;
-  using Accumulator = T;
-  static T load(T value) { return value; }
-  static T store(T value) { return value; }
-};
-template <> struct Element<BFloat16> {
-  using Stored = BFloat16;
-  using Accumulator = float;
-  static float load(BFloat16 value) { return toFloat(value); }
-  static BFloat16 store(float value) { return toBFloat16(value); }
-};
-template <> struct Element<Float16> {
-  using Stored = Float16;
-  using Accumulator = float;
-  static float load(Float16 value) { return toFloat(value); }
-  static Float16 store(float value) { return toFloat16(value); }
-};
-
-struct Add {
-  template <typename T> static T apply(T a, T b) {
-    if constexpr (std::is_integral_v<T>) {
-      using U = std::make_unsigned_t<T>;
-      return static_cast<T>(
-          static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
-    } else {
-      return a + b;
-    }
-  }
-};
-template <typename T>
-using BitsOf = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-/// Of numbers that compare equal only zeros have different bits, and only in
-/// the sign: `and` makes it that of +0, `or` that of -0, as in kernels.
-template <typename T, typename Join> T joinEqual(T a, T b, Join join) {
-  if constexpr (std::is_integral_v<T>)
-    return a;
-  else
-    return std::bit_cast<T>(
-        join(std::bit_cast<BitsOf<T>>(a), std::bit_cast<BitsOf<T>>(b)));
-}
-// `b != b`: a NaN in b wins; one in a stays because it compares false.
-struct Maximum {
-  template <typename T> static T apply(T a, T b) {
-    const T larger = (b > a) | (b != b) ? b : a;
-    return a == b ? joinEqual(a, b, std::bit_and<>()) : larger;
-  }
-};
-struct Minimum {
-  template <typename T> static T apply(T a, T b) {
-    const T smaller = (b < a) | (b != b) ? b : a;
-    return a == b ? joinEqual(a, b, std::bit_or<>()) : smaller;
-  }
-};
 
 /// block[i] = first[i] op second[i]
 template <typename E, typename Op>

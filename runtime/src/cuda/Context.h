@@ -1,0 +1,42 @@
+//===- Context.h - What operations on a device are bound to -----*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The libraries, the device and the stream of one rank. Lives as long as what
+// was bound with it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_SRC_CUDA_CONTEXT_H
+#define WEFT_RUNTIME_SRC_CUDA_CONTEXT_H
+
+#include "cuda/Libraries.h"
+
+#include <string>
+
+namespace weft::runtime {
+
+struct CudaContext {
+  const Cudart &cudart;
+  /// Loaded when the plan has products.
+  const CublasLt &cublasLt;
+  /// Null when it was not found, or the plan has no attention.
+  const Cudnn *cudnn;
+
+  /// Number of the device in this process, which is current in the thread of
+  /// the rank.
+  int device;
+  /// Its compute capability: 90 for 9.0.
+  int processor;
+  /// "NVIDIA H200".
+  std::string deviceName;
+  /// The stream that operations run on, also when they are measured at load.
+  cudaStream_t compute;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_SRC_CUDA_CONTEXT_H
