@@ -1,0 +1,82 @@
+//===- Bootstrap.h - The ranks of a job meet --------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the processes of a job agree on before there are communicators: who is
+// there, that all have the same plan and libraries, the address of the library
+// that carries the data; and later, which rank is where when one fails.
+//
+//   WEFT_ASSIGN_OR_RETURN(Launch launch, detectLaunch());
+//   WEFT_ASSIGN_OR_RETURN(auto bootstrap, Bootstrap::connect(launch, 300s));
+//   WEFT_ASSIGN_OR_RETURN(std::string id, bootstrap->broadcast("id", mine,
+//   30s));
+//
+// All ranks make the same calls of broadcast, gather and barrier in the same
+// order, in one thread. The store may be used by any thread.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_BOOTSTRAP_H
+#define WEFT_RUNTIME_BOOTSTRAP_H
+
+#include "weft/runtime/Launch.h"
+#include "weft/runtime/Status.h"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weft::runtime {
+
+class Store;
+
+class Bootstrap {
+public:
+  /// Returns when all ranks have arrived. The failure says who was waited for,
+  /// where, how long, and who came.
+  static Result<std::unique_ptr<Bootstrap>>
+  connect(Launch launch, std::chrono::nanoseconds timeout);
+  /// Says that this rank ended, and lets rank 0 wait a little for the others
+  /// to say so, because it may hold the store.
+  ~Bootstrap();
+
+  /// With the local rank filled in.
+  const Launch &launch() const { return theLaunch; }
+  /// Private to the runtime; safe from any thread.
+  Store &store() const { return *theStore; }
+
+  /// Rank 0's value on all ranks. `what` is for messages: "the id of NCCL".
+  Result<std::string> broadcast(const std::string &what,
+                                const std::string &value,
+                                std::chrono::nanoseconds timeout);
+
+  /// The values of all ranks, in their order, on all ranks.
+  Result<std::vector<std::string>> gather(const std::string &what,
+                                          const std::string &value,
+                                          std::chrono::nanoseconds timeout);
+
+  /// Returns when all ranks have called it.
+  Status barrier(const std::string &what, std::chrono::nanoseconds timeout);
+
+private:
+  Bootstrap(Launch launch, std::unique_ptr<Store> store);
+  Status findLocalRank(std::chrono::nanoseconds timeout);
+  std::string nextKey();
+  Result<std::vector<std::string>> collect(const std::string &key,
+                                           const std::string &value,
+                                           std::chrono::nanoseconds timeout);
+  Status missing(const std::string &key, std::chrono::nanoseconds timeout);
+
+  Launch theLaunch;
+  std::unique_ptr<Store> theStore;
+  /// Number of exchanges so far: the same on all ranks.
+  int exchanges = 0;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_BOOTSTRAP_H

@@ -1,0 +1,216 @@
+//===- Bootstrap.cpp - The ranks of a job meet ------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/runtime/Bootstrap.h"
+
+#include "launch/Arrival.h"
+#include "launch/FileStore.h"
+#include "launch/Number.h"
+#include "launch/TcpStore.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <set>
+
+namespace weft::runtime {
+
+using namespace std::chrono_literals;
+
+/// How much longer the others wait than rank 0, whose verdict is better.
+static constexpr auto grace = 2s;
+
+/// The host's name, and what tells two hosts with one name apart.
+static std::string hostIdentity() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  file >> boot;
+  return fmt::format("{} {}", name, boot);
+}
+
+Bootstrap::Bootstrap(Launch launch, std::unique_ptr<Store> store)
+    : theLaunch(std::move(launch)), theStore(std::move(store)) {}
+
+Bootstrap::~Bootstrap() {
+  (void)theStore->set(fmt::format("ended/{}", theLaunch.rank), "");
+  theStore->leave();
+  if (theLaunch.rank != 0)
+    return;
+  // One that was lost never says so.
+  const Clock::time_point deadline = Clock::now() + 1s;
+  for (int r = 1; r < theLaunch.world; ++r) {
+    const auto lost = theStore->find(lostKey(r));
+    if (lost.ok() && !*lost)
+      (void)theStore->wait(fmt::format("ended/{}", r), deadline);
+  }
+}
+
+Result<std::unique_ptr<Bootstrap>>
+Bootstrap::connect(Launch launch, std::chrono::nanoseconds timeout) {
+  Result<std::unique_ptr<Store>> store =
+      launch.world == 1                  ? std::make_unique<MemoryStore>()
+      : launch.meeting.directory.empty() ? connectTcpStore(launch, timeout)
+                                         : connectFileStore(launch, timeout);
+  if (!store.ok())
+    return store.status();
+  std::unique_ptr<Bootstrap> bootstrap(
+      new Bootstrap(std::move(launch), *std::move(store)));
+  WEFT_RETURN_IF_ERROR(bootstrap->findLocalRank(timeout));
+  return bootstrap;
+}
+
+/// The launcher's word, or the order of the ranks with the same host.
+Status Bootstrap::findLocalRank(std::chrono::nanoseconds timeout) {
+  const std::string mine = hostIdentity();
+  WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> hosts,
+                        gather("their hosts", mine, timeout));
+  int before = 0, all = 0;
+  for (int r = 0; r < theLaunch.world; ++r) {
+    all += hosts[r] == mine;
+    before += r < theLaunch.rank && hosts[r] == mine;
+  }
+  if (theLaunch.localRank < 0)
+    theLaunch.localRank = before;
+  if (theLaunch.localWorld < 0)
+    theLaunch.localWorld = all;
+  return {};
+}
+
+std::string Bootstrap::nextKey() {
+  return fmt::format("exchange-{}", exchanges++);
+}
+
+/// Every rank sees by itself who has come to an exchange.
+Status Bootstrap::missing(const std::string &key,
+                          std::chrono::nanoseconds timeout) {
+  std::set<int> arrived;
+  for (int r = 0; r < theLaunch.world; ++r) {
+    WEFT_ASSIGN_OR_RETURN(const auto value,
+                          theStore->find(fmt::format("{}/{}", key, r)));
+    if (value)
+      arrived.insert(r);
+  }
+  return notArrived(theLaunch, arrived, theStore->address(), timeout);
+}
+
+/// Rank 0's part of a gather.
+Result<std::vector<std::string>>
+Bootstrap::collect(const std::string &key, const std::string &value,
+                   std::chrono::nanoseconds timeout) {
+  const Clock::time_point deadline = deadlineAfter(timeout);
+  std::vector<std::string> values{value};
+  for (int r = 1; r < theLaunch.world; ++r) {
+    Backoff backoff;
+    while (static_cast<int>(values.size()) == r) {
+      WEFT_ASSIGN_OR_RETURN(auto found,
+                            theStore->find(fmt::format("{}/{}", key, r)));
+      if (found) {
+        values.push_back(*std::move(found));
+        break;
+      }
+      WEFT_ASSIGN_OR_RETURN(const auto lost, theStore->find(lostKey(r)));
+      if (lost)
+        return unavailable(fmt::format(
+            "rank {} ended while the ranks were meeting at {}; its own output "
+            "says why",
+            r, theStore->address()));
+      if (Clock::now() >= deadline)
+        return missing(key, timeout);
+      backoff.sleep(deadline);
+    }
+  }
+  return values;
+}
+
+/// Rank 0's verdict as one value: a code, then texts with their lengths.
+static std::string encode(const Status &status,
+                          const std::vector<std::string> &values) {
+  std::string text = fmt::format("{}\n", static_cast<int>(status.code()));
+  if (!status.ok())
+    return text + status.message();
+  for (const std::string &value : values)
+    text += fmt::format("{}\n{}", value.size(), value);
+  return text;
+}
+
+static Result<std::vector<std::string>> decode(std::string_view text) {
+  const auto damaged = [] {
+    return internalError("what rank 0 has put into the store is damaged");
+  };
+  const auto takeNumber = [&]() -> std::optional<int64_t> {
+    const size_t end = text.find('\n');
+    const auto number = parseNumber(text.substr(0, end), 0);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    return number;
+  };
+  const auto code = takeNumber();
+  if (!code || *code > static_cast<int>(StatusCode::Internal))
+    return damaged();
+  if (*code != 0)
+    return Status(static_cast<StatusCode>(*code), std::string(text));
+  std::vector<std::string> values;
+  while (!text.empty()) {
+    const auto bytes = takeNumber();
+    if (!bytes || *bytes > static_cast<int64_t>(text.size()))
+      return damaged();
+    values.emplace_back(text.substr(0, *bytes));
+    text.remove_prefix(*bytes);
+  }
+  return values;
+}
+
+Result<std::vector<std::string>>
+Bootstrap::gather(const std::string &what, const std::string &value,
+                  std::chrono::nanoseconds timeout) {
+  const std::string key = nextKey(), all = key + "/all";
+  WEFT_RETURN_IF_ERROR(
+      theStore->set(fmt::format("{}/{}", key, theLaunch.rank), value));
+  Result<std::vector<std::string>> values = std::vector<std::string>();
+  if (theLaunch.rank == 0) {
+    values = collect(key, value, timeout);
+    WEFT_RETURN_IF_ERROR(theStore->set(
+        all, encode(values.status(),
+                    values.ok() ? *values : std::vector<std::string>())));
+  } else {
+    WEFT_ASSIGN_OR_RETURN(const auto verdict,
+                          theStore->wait(all, deadlineAfter(timeout + grace)));
+    if (verdict)
+      values = decode(*verdict);
+    else
+      values = missing(key, timeout + grace);
+  }
+  if (!values.ok())
+    return values.status().withContext("exchanging " + what);
+  return values;
+}
+
+Result<std::string> Bootstrap::broadcast(const std::string &what,
+                                         const std::string &value,
+                                         std::chrono::nanoseconds timeout) {
+  const std::string key = nextKey();
+  if (theLaunch.rank == 0) {
+    WEFT_RETURN_IF_ERROR(theStore->set(key, value));
+    return value;
+  }
+  WEFT_ASSIGN_OR_RETURN(auto found,
+                        theStore->wait(key, deadlineAfter(timeout)));
+  if (found)
+    return *std::move(found);
+  return deadlineExceeded(fmt::format(
+      "rank {} waited {} at {} for rank 0 to send {}", theLaunch.rank,
+      describeDuration(timeout), theStore->address(), what));
+}
+
+Status Bootstrap::barrier(const std::string &what,
+                          std::chrono::nanoseconds timeout) {
+  return gather(what, "", timeout).status();
+}
+
+} // namespace weft::runtime

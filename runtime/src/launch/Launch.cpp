@@ -1,0 +1,239 @@
+//===- Launch.cpp - How the processes of a job were started -----*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/runtime/Launch.h"
+
+#include "launch/Number.h"
+#include "launch/SlurmNodes.h"
+#include "plan/Text.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace weft::runtime {
+
+/// A number of ranks beyond this is a mistake.
+static constexpr int64_t maxWorld = 1 << 20;
+/// Ports that are tried from the one that a launcher names.
+static constexpr int triedPorts = 8;
+
+std::string MeetingPoint::toString() const {
+  return directory.empty() ? fmt::format("tcp://{}:{}", host, port)
+                           : fmt::format("file://{}", directory);
+}
+
+namespace {
+
+/// Reads variables and remembers the first that is wrong.
+class Variables {
+public:
+  explicit Variables(const Environment &environment)
+      : environment(environment) {}
+
+  bool has(const char *name) const { return environment(name) != nullptr; }
+  std::string text(const char *name) const {
+    const char *value = environment(name);
+    return value ? value : "";
+  }
+  int number(const char *name, int64_t least, int64_t most, int otherwise) {
+    const char *value = environment(name);
+    if (!value)
+      return otherwise;
+    const auto parsed = parseNumber(value, least, most);
+    if (!parsed && status.ok())
+      status = invalidArgument(
+          fmt::format("the variable {} is \"{}\", need an integer from {} to "
+                      "{}",
+                      name, escaped(value), least, most));
+    return parsed ? static_cast<int>(*parsed) : otherwise;
+  }
+  /// Rank and world, and their like among the processes of a host.
+  void ranks(Launch &launch, const char *rank, const char *world,
+             const char *localRank, const char *localWorld) {
+    launch.world = number(world, 1, maxWorld, 1);
+    launch.rank = number(rank, 0, launch.world - 1, 0);
+    launch.localWorld = number(localWorld, 1, launch.world, -1);
+    launch.localRank = number(localRank, 0, launch.world - 1, -1);
+  }
+
+  Status status;
+
+private:
+  const Environment &environment;
+};
+
+} // namespace
+
+static bool readTorchrun(Variables &variables, Launch &launch) {
+  if (!variables.has("RANK") || !variables.has("WORLD_SIZE") ||
+      !variables.has("MASTER_ADDR"))
+    return false;
+  launch.launcher = "the variables of torchrun";
+  variables.ranks(launch, "RANK", "WORLD_SIZE", "LOCAL_RANK",
+                  "LOCAL_WORLD_SIZE");
+  launch.restart =
+      variables.number("TORCHELASTIC_RESTART_COUNT", 0, maxWorld, 0);
+  launch.job = variables.text("TORCHELASTIC_RUN_ID");
+  launch.meeting.host = variables.text("MASTER_ADDR");
+  launch.meeting.port =
+      static_cast<uint16_t>(variables.number("MASTER_PORT", 1, 65535, 29500));
+  // The agent of torchrun may listen on MASTER_PORT itself.
+  launch.meeting.ports = triedPorts;
+  return true;
+}
+
+/// Where ranks started by mpirun meet: where the variables of torchrun say, or,
+/// when all are on one host, on a port that they derive from the parent that
+/// they share.
+static void setMpiMeeting(Variables &variables, Launch &launch) {
+  launch.meeting.ports = triedPorts;
+  if (variables.has("MASTER_ADDR")) {
+    launch.meeting.host = variables.text("MASTER_ADDR");
+    launch.meeting.port =
+        static_cast<uint16_t>(variables.number("MASTER_PORT", 1, 65535, 29500));
+  } else if (launch.localWorld == launch.world) {
+    const auto parent = static_cast<uint32_t>(getppid());
+    launch.job = fmt::format("mpirun-{}", parent);
+    launch.meeting.host = "127.0.0.1";
+    launch.meeting.port = static_cast<uint16_t>(61440 + parent % 4032);
+  }
+}
+
+static bool readOpenMpi(Variables &variables, Launch &launch) {
+  if (!variables.has("OMPI_COMM_WORLD_SIZE"))
+    return false;
+  launch.launcher = "the variables of Open MPI";
+  variables.ranks(launch, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                  "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE");
+  setMpiMeeting(variables, launch);
+  return true;
+}
+
+static bool readMpich(Variables &variables, Launch &launch) {
+  if (!variables.has("PMI_SIZE") || !variables.has("PMI_RANK"))
+    return false;
+  launch.launcher = "the variables of MPICH";
+  variables.ranks(launch, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID",
+                  "MPI_LOCALNRANKS");
+  setMpiMeeting(variables, launch);
+  return true;
+}
+
+/// Only inside a step that srun started: a batch script has the variables of
+/// the job as well, but is one process.
+static bool readSlurm(Variables &variables, Launch &launch) {
+  if (!variables.has("SLURM_JOB_ID") || !variables.has("SLURM_PROCID") ||
+      !variables.has("SLURM_STEP_NUM_TASKS"))
+    return false;
+  launch.launcher = "the variables of Slurm";
+  variables.ranks(launch, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
+                  "SLURM_LOCALID", "");
+  launch.restart = variables.number("SLURM_RESTART_COUNT", 0, maxWorld, 0);
+  const int jobId = variables.number("SLURM_JOB_ID", 0, INT32_MAX, 0);
+  launch.job =
+      fmt::format("slurm-{}.{}", jobId, variables.text("SLURM_STEP_ID"));
+  const Result<std::string> host =
+      firstSlurmNode(variables.text("SLURM_STEP_NODELIST"));
+  if (variables.status.ok())
+    variables.status = host.status();
+  if (variables.has("SLURM_STEP_TASKS_PER_NODE")) {
+    const Result<std::vector<int>> tasks =
+        slurmTasksOfNodes(variables.text("SLURM_STEP_TASKS_PER_NODE"));
+    const int node = variables.number("SLURM_NODEID", 0, maxWorld, 0);
+    if (tasks.ok() && node < static_cast<int>(tasks->size()))
+      launch.localWorld = (*tasks)[node];
+    if (variables.status.ok())
+      variables.status = tasks.status();
+  }
+  if (host.ok())
+    launch.meeting.host = *host;
+  launch.meeting.port = static_cast<uint16_t>(61440 + jobId % 4032);
+  launch.meeting.ports = triedPorts;
+  return true;
+}
+
+static Result<MeetingPoint> parseRendezvous(const std::string &text) {
+  MeetingPoint meeting;
+  if (text.starts_with("file:///") && text.size() > 8) {
+    meeting.directory = text.substr(7);
+    return meeting;
+  }
+  if (text.starts_with("tcp://")) {
+    const std::string address = text.substr(6);
+    const size_t colon = address.rfind(':');
+    const auto port = colon == std::string::npos
+                          ? std::nullopt
+                          : parseNumber(address.substr(colon + 1), 1, 65535);
+    meeting.host = address.substr(0, colon);
+    if (meeting.host.starts_with('[') && meeting.host.ends_with(']'))
+      meeting.host = meeting.host.substr(1, meeting.host.size() - 2);
+    if (port && !meeting.host.empty()) {
+      meeting.port = static_cast<uint16_t>(*port);
+      return meeting;
+    }
+  }
+  return invalidArgument(fmt::format(
+      "the rendezvous must be tcp://HOST:PORT or file:///FOLDER, got \"{}\"",
+      escaped(text)));
+}
+
+/// Puts what the caller says over what the launcher says.
+static Status applyOptions(const LaunchOptions &options, Launch &launch) {
+  if (options.rendezvous.empty()) {
+    if (options.rank || options.world)
+      return invalidArgument(
+          "rank and world are for a rendezvous, which is not given; name one, "
+          "or leave both to the launcher");
+    return {};
+  }
+  WEFT_ASSIGN_OR_RETURN(launch.meeting, parseRendezvous(options.rendezvous));
+  if (options.rank.has_value() != options.world.has_value() ||
+      (!options.rank && launch.launcher.empty()))
+    return invalidArgument(
+        "a rendezvous needs both the rank of this process and the number of "
+        "all; give both, or start the processes with a launcher that says "
+        "them");
+  if (!options.rank)
+    return {};
+  if (*options.world < 1 || *options.world > maxWorld || *options.rank < 0 ||
+      *options.rank >= *options.world)
+    return invalidArgument(fmt::format("rank {} of {} processes does not exist",
+                                       *options.rank, *options.world));
+  launch.rank = *options.rank;
+  launch.world = *options.world;
+  launch.localRank = launch.localWorld = -1;
+  launch.launcher = "the command line";
+  return {};
+}
+
+Result<Launch> detectLaunch(const LaunchOptions &options,
+                            const Environment &environment) {
+  Launch launch;
+  Variables variables(environment);
+  for (auto *read : {readTorchrun, readOpenMpi, readMpich, readSlurm})
+    if (read(variables, launch))
+      break;
+  WEFT_RETURN_IF_ERROR(variables.status.withContext(launch.launcher));
+  WEFT_RETURN_IF_ERROR(applyOptions(options, launch));
+  if (launch.world == 1)
+    return launch;
+  if (launch.meeting.host.empty() && launch.meeting.directory.empty())
+    return failedPrecondition(fmt::format(
+        "{} name {} ranks on several hosts, but no place where they meet; set "
+        "MASTER_ADDR and MASTER_PORT to the host of rank 0 and a free port of "
+        "it, or name a rendezvous",
+        launch.launcher, launch.world));
+  return launch;
+}
+
+Result<Launch> detectLaunch(const LaunchOptions &options) {
+  return detectLaunch(options,
+                      [](const char *name) { return std::getenv(name); });
+}
+
+} // namespace weft::runtime

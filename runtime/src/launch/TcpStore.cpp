@@ -1,0 +1,215 @@
+//===- TcpStore.cpp - A store at a port of the host of rank 0 ---*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "launch/TcpStore.h"
+
+#include "comm/Call.h"
+#include "launch/TcpStoreServer.h"
+#include "plan/Text.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace weft::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// How long one attempt to connect, and one answer, may take.
+constexpr auto connectionTimeout = 2s;
+constexpr auto answerTimeout = 10s;
+
+/// What ranks of one start of one job say to each other.
+std::string jobName(const Launch &launch) {
+  return fmt::format("job \"{}\" start {} of {} ranks", launch.job,
+                     launch.restart, launch.world);
+}
+
+std::string portsOf(const MeetingPoint &meeting) {
+  std::string text = meeting.toString();
+  if (meeting.ports > 1)
+    text += fmt::format(" to {}", meeting.port + meeting.ports - 1);
+  return text;
+}
+
+/// The end of rank 0, in the process that has the server.
+class ServedStore final : public Store {
+public:
+  ServedStore(std::unique_ptr<TcpStoreServer> server, std::string where)
+      : server(std::move(server)), where(std::move(where)) {}
+
+  Status set(const std::string &key, const std::string &value) override {
+    return server->values().set(key, value);
+  }
+  Result<std::optional<std::string>> find(const std::string &key) override {
+    return server->values().find(key);
+  }
+  std::string address() const override { return where; }
+
+private:
+  std::unique_ptr<TcpStoreServer> server;
+  std::string where;
+};
+
+class RemoteStore final : public Store {
+public:
+  RemoteStore(Descriptor socket, std::string where)
+      : socket(std::move(socket)), where(std::move(where)) {}
+
+  /// One question and its answer.
+  Result<Frame> ask(const Frame &frame, Clock::time_point deadline) {
+    std::lock_guard<std::mutex> lock(mutex);
+    Status status = sendFrame(socket.get(), frame, deadline);
+    if (status.ok()) {
+      Result<Frame> answer = receiveFrame(socket.get(), received, deadline);
+      if (answer.ok())
+        return answer;
+      status = answer.status();
+    }
+    return status;
+  }
+
+  Status set(const std::string &key, const std::string &value) override {
+    return request({FrameKind::Set, key, value}).status();
+  }
+  Result<std::optional<std::string>> find(const std::string &key) override {
+    WEFT_ASSIGN_OR_RETURN(Frame answer, request({FrameKind::Find, key, ""}));
+    return answer.kind == FrameKind::Yes ? std::optional(answer.value)
+                                         : std::nullopt;
+  }
+  std::string address() const override { return where; }
+  void leave() override { (void)request({FrameKind::Leave, "", ""}); }
+
+private:
+  Result<Frame> request(const Frame &frame) {
+    Result<Frame> answer = ask(frame, Clock::now() + answerTimeout);
+    if (answer.ok())
+      return answer;
+    return unavailable(fmt::format(
+        "the store at {}, which rank 0 holds, is lost ({}); rank 0 has ended "
+        "or its host cannot be reached",
+        where, answer.status().message()));
+  }
+
+  std::mutex mutex;
+  Descriptor socket;
+  std::string received;
+  const std::string where;
+};
+
+Result<Descriptor> connectTo(const std::string &host, uint16_t port,
+                             Clock::time_point deadline) {
+  addrinfo hints{}, *addresses = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  const int error = ::getaddrinfo(host.c_str(), fmt::format("{}", port).c_str(),
+                                  &hints, &addresses);
+  if (error != 0)
+    return unavailable(fmt::format("cannot find host {}: {}", escaped(host),
+                                   gai_strerror(error)));
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(
+      addresses, &::freeaddrinfo);
+  std::string reason = "no address";
+  for (const addrinfo *at = addresses; at; at = at->ai_next) {
+    Descriptor socket(
+        ::socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket.isOpen())
+      continue;
+    int failure =
+        ::connect(socket.get(), at->ai_addr, at->ai_addrlen) == 0 ? 0 : errno;
+    if (failure == EINPROGRESS) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          deadline - Clock::now());
+      pollfd entry{socket.get(), POLLOUT, 0};
+      socklen_t size = sizeof failure;
+      if (::poll(&entry, 1,
+                 static_cast<int>(std::max<int64_t>(left.count(), 0))) != 1)
+        failure = ETIMEDOUT;
+      else
+        ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &failure, &size);
+    }
+    if (failure == 0) {
+      const int yes = 1;
+      ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+      return socket;
+    }
+    reason = std::strerror(failure);
+  }
+  return unavailable(std::move(reason));
+}
+
+/// Connects to one port and introduces this rank. `FailedPrecondition` when the
+/// store of the job is there, but will not have it.
+Result<std::unique_ptr<Store>> join(const Launch &launch, uint16_t port,
+                                    Clock::time_point deadline) {
+  WEFT_ASSIGN_OR_RETURN(Descriptor socket,
+                        connectTo(launch.meeting.host, port, deadline));
+  auto store = std::make_unique<RemoteStore>(
+      std::move(socket), fmt::format("tcp://{}:{}", launch.meeting.host, port));
+  WEFT_ASSIGN_OR_RETURN(Frame answer,
+                        store->ask({FrameKind::Hello, jobName(launch),
+                                    fmt::format("{}", launch.rank)},
+                                   deadline));
+  if (answer.kind == FrameKind::Refused)
+    return failedPrecondition(answer.value);
+  if (answer.kind != FrameKind::Yes)
+    return unavailable(answer.value);
+  return std::unique_ptr<Store>(std::move(store));
+}
+
+Result<std::unique_ptr<Store>> serve(const Launch &launch) {
+  const MeetingPoint &meeting = launch.meeting;
+  std::string reason;
+  for (int i = 0; i < meeting.ports && meeting.port + i < 65536; ++i) {
+    const auto port = static_cast<uint16_t>(meeting.port + i);
+    Result<std::unique_ptr<TcpStoreServer>> server =
+        TcpStoreServer::listen(port, jobName(launch), launch.world);
+    if (server.ok())
+      return std::make_unique<ServedStore>(
+          *std::move(server), fmt::format("tcp://{}:{}", meeting.host, port));
+    reason = server.status().message();
+  }
+  return unavailable(fmt::format("rank 0 cannot open the store of the job at "
+                                 "{}: {}; another job may use the port: name a "
+                                 "free one",
+                                 portsOf(meeting), reason));
+}
+
+} // namespace
+
+Result<std::unique_ptr<Store>>
+connectTcpStore(const Launch &launch, std::chrono::nanoseconds timeout) {
+  if (launch.rank == 0)
+    return serve(launch);
+  const MeetingPoint &meeting = launch.meeting;
+  const Clock::time_point deadline = deadlineAfter(timeout);
+  std::string reason;
+  for (Backoff backoff;; backoff.sleep(deadline)) {
+    for (int i = 0; i < meeting.ports && meeting.port + i < 65536; ++i) {
+      Result<std::unique_ptr<Store>> store =
+          join(launch, static_cast<uint16_t>(meeting.port + i),
+               std::min(deadline, Clock::now() + connectionTimeout));
+      if (store.ok())
+        return store;
+      if (store.status().code() == StatusCode::FailedPrecondition)
+        return store.status().withContext(
+            fmt::format("the store at {}", portsOf(meeting)));
+      reason = store.status().message();
+    }
+    if (Clock::now() >= deadline)
+      return deadlineExceeded(fmt::format(
+          "rank {} waited {} for rank 0, which holds the store at {}: {}",
+          launch.rank, describeDuration(timeout), portsOf(meeting), reason));
+  }
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,250 @@
+//===- BootstrapTest.cpp - The ranks of a job meet --------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ranks are processes on loopback, over both kinds of meeting points.
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/runtime/Bootstrap.h"
+#include "Processes.h"
+#include "io/ScratchDirectory.h"
+#include "launch/Store.h"
+
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+
+#include <thread>
+
+namespace weft::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+struct Meeting : ScratchDirectory, testing::WithParamInterface<bool> {
+  Launch launch(int rank, int world) const {
+    Launch launch;
+    launch.rank = rank;
+    launch.world = world;
+    launch.job = "test/job";
+    launch.launcher = "the test";
+    if (GetParam())
+      launch.meeting.directory = directory.string();
+    else
+      launch.meeting = {"127.0.0.1", port, 1, ""};
+    return launch;
+  }
+  /// A process of the rank that connects and does `use`.
+  Process start(int rank, int world,
+                const std::function<std::string(Bootstrap &)> &use,
+                std::chrono::nanoseconds timeout = 20s) const {
+    return Process([&] {
+      auto bootstrap = Bootstrap::connect(launch(rank, world), timeout);
+      return bootstrap.ok() ? use(**bootstrap) : bootstrap.status().toString();
+    });
+  }
+
+  const uint16_t port = freePort();
+};
+
+INSTANTIATE_TEST_SUITE_P(, Meeting, testing::Values(false, true),
+                         [](const auto &info) -> std::string {
+                           return info.param ? "Folder" : "Tcp";
+                         });
+
+std::string exchange(Bootstrap &bootstrap) {
+  const int rank = bootstrap.launch().rank;
+  const auto id = bootstrap.broadcast(
+      "the id", rank == 0 ? std::string("i\0d", 3) : "", 20s);
+  const auto all =
+      bootstrap.gather("squares", fmt::format("{}", rank * rank), 20s);
+  const Status barrier = bootstrap.barrier("the end", 20s);
+  if (!id.ok() || !all.ok() || !barrier.ok())
+    return id.status().toString() + all.status().toString() +
+           barrier.toString();
+  return fmt::format("{} of {} local {} of {}: {} bytes, {}", rank,
+                     bootstrap.launch().world, bootstrap.launch().localRank,
+                     bootstrap.launch().localWorld, id->size(),
+                     fmt::join(*all, " "));
+}
+
+TEST_P(Meeting, Exchange) {
+  std::vector<Process> ranks;
+  for (int r = 3; r >= 0; --r)
+    ranks.push_back(start(r, 4, exchange));
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ(
+        ranks[i].finish(),
+        fmt::format("{} of 4 local {} of 4: 3 bytes, 0 1 4 9", 3 - i, 3 - i));
+}
+
+TEST_P(Meeting, SecondStartSeesNothingOfTheFirst) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto use = [&](Bootstrap &bootstrap) {
+      const auto old = bootstrap.store().find("old");
+      (void)bootstrap.barrier("looking", 20s);
+      (void)bootstrap.store().set("old", "value");
+      if (bootstrap.launch().rank == 1)
+        ::_exit(0); // without saying anything
+      return std::string(*old ? "seen" : "unseen");
+    };
+    Process first = start(1, 2, use), zero = start(0, 2, use);
+    EXPECT_EQ(zero.finish(), "unseen");
+  }
+}
+
+TEST_P(Meeting, MissingRankIsNamed) {
+  const auto none = [](Bootstrap &) { return std::string("met"); };
+  Process one = start(1, 4, none, 1s), zero = start(0, 4, none, 1s),
+          three = start(3, 4, none, 1s);
+  EXPECT_THAT(zero.finish(),
+              AllOf(HasSubstr("deadline_exceeded"),
+                    HasSubstr("rank 0 waited 1 s at "),
+                    HasSubstr(" for rank 2; ranks 0, 1, 3 of 4 arrived (ranks "
+                              "and place by the test)"),
+                    HasSubstr(launch(0, 4).meeting.toString())));
+  for (Process *process : {&one, &three})
+    // Rank 0 may have given up by then.
+    EXPECT_THAT(process->finish(), MatchesRegex(".* for ranks? (0, )?2; .*"));
+}
+
+TEST_P(Meeting, RankZeroIsMissing) {
+  Process one = start(1, 2, exchange, 300ms);
+  EXPECT_THAT(one.finish(),
+              AllOf(HasSubstr("rank 1 waited 300 ms "), HasSubstr("for rank 0"),
+                    HasSubstr(launch(1, 2).meeting.toString())));
+}
+
+TEST_P(Meeting, BroadcastWithoutRankZero) {
+  const auto use = [](Bootstrap &bootstrap) {
+    if (bootstrap.launch().rank == 0) {
+      std::this_thread::sleep_for(1s);
+      return std::string();
+    }
+    return bootstrap.broadcast("the id", "", 100ms).status().message();
+  };
+  Process zero = start(0, 2, use), one = start(1, 2, use);
+  EXPECT_THAT(one.finish(), MatchesRegex("rank 1 waited 100 ms at .* for rank "
+                                         "0 to send the id"));
+}
+
+struct TcpMeeting : Meeting {};
+INSTANTIATE_TEST_SUITE_P(, TcpMeeting, testing::Values(false));
+
+TEST_P(TcpMeeting, LostRankIsNoticedAtOnce) {
+  const auto use = [](Bootstrap &bootstrap) {
+    if (bootstrap.launch().rank == 2)
+      ::_exit(7);
+    return bootstrap.barrier("the end", 30s).message();
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  Process zero = start(0, 3, use), one = start(1, 3, use),
+          two = start(2, 3, use);
+  for (Process *process : {&zero, &one})
+    EXPECT_THAT(process->finish(),
+                HasSubstr("rank 2 ended while the ranks were meeting at tcp://"
+                          "127.0.0.1:"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 15s);
+}
+
+TEST_P(TcpMeeting, LostStoreIsNoticed) {
+  const auto use = [](Bootstrap &bootstrap) {
+    if (bootstrap.launch().rank == 0)
+      ::_exit(7);
+    return bootstrap.barrier("the end", 30s).message();
+  };
+  Process zero = start(0, 2, use), one = start(1, 2, use);
+  EXPECT_THAT(one.finish(),
+              AllOf(HasSubstr("the store at tcp://127.0.0.1:"),
+                    HasSubstr(", which rank 0 holds, is lost ("),
+                    HasSubstr("rank 0 has ended or its host cannot be "
+                              "reached")));
+}
+
+TEST_P(TcpMeeting, RankGivenTwice) {
+  Process zero = start(0, 3, exchange, 3s), one = start(1, 3, exchange, 3s);
+  std::this_thread::sleep_for(300ms);
+  Process again = start(1, 3, exchange, 3s);
+  EXPECT_THAT(again.finish(),
+              HasSubstr("rank 1 has arrived before; every process needs a rank "
+                        "of its own"));
+  EXPECT_THAT(zero.finish(), HasSubstr("for rank 2"));
+}
+
+TEST_P(TcpMeeting, OtherJobAtThePort) {
+  Launch other = launch(0, 2);
+  other.job = "other";
+  Process zero([&] {
+    auto bootstrap = Bootstrap::connect(other, 2s);
+    return bootstrap.status().message();
+  });
+  Process one = start(1, 2, exchange, 1s);
+  EXPECT_THAT(one.finish(),
+              HasSubstr("the store there is of another job (job \\\"other\\\" "
+                        "start 0 of 2 ranks, not job \\\"test/job\\\" start 0 "
+                        "of 2 ranks)"));
+}
+
+/// Something else than a store listens on the first port: the next is taken.
+TEST_P(TcpMeeting, PortThatIsTaken) {
+  const int taken = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  ASSERT_EQ(
+      ::bind(taken, reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(taken, 4), 0);
+  Process only = start(0, 2, exchange, 1s);
+  EXPECT_THAT(only.finish(),
+              HasSubstr("another job may use the port: name a free one"));
+  const auto wide = [&](int rank) {
+    return Process([&, rank] {
+      Launch several = launch(rank, 2);
+      several.meeting.ports = 4;
+      auto bootstrap = Bootstrap::connect(several, 20s);
+      return bootstrap.ok() ? exchange(**bootstrap)
+                            : bootstrap.status().toString();
+    });
+  };
+  Process zero = wide(0), one = wide(1);
+  EXPECT_THAT(zero.finish(), HasSubstr("0 of 2 local 0 of 2"));
+  EXPECT_THAT(one.finish(), HasSubstr("1 of 2 local 1 of 2"));
+  ::close(taken);
+}
+
+TEST_P(TcpMeeting, UnknownHost) {
+  Launch unknown = launch(1, 2);
+  unknown.meeting.host = "no-such-host.invalid";
+  const auto bootstrap = Bootstrap::connect(unknown, 100ms);
+  EXPECT_THAT(bootstrap.status().message(),
+              HasSubstr("cannot find host no-such-host.invalid"));
+}
+
+struct FolderMeeting : Meeting {};
+INSTANTIATE_TEST_SUITE_P(, FolderMeeting, testing::Values(true));
+
+TEST_P(FolderMeeting, FolderThatCannotBeMade) {
+  Launch blocked = launch(0, 2);
+  blocked.meeting.directory = store("file", "x");
+  const auto bootstrap = Bootstrap::connect(blocked, 100ms);
+  EXPECT_THAT(bootstrap.status().message(),
+              HasSubstr("for the ranks to meet: "));
+}
+
+TEST(Bootstrap, OneRankMeetsItself) {
+  auto bootstrap = Bootstrap::connect(Launch(), 1s);
+  ASSERT_TRUE(bootstrap.ok());
+  EXPECT_EQ((*bootstrap)->launch().localRank, 0);
+  EXPECT_EQ((*bootstrap)->launch().localWorld, 1);
+  EXPECT_EQ(*(*bootstrap)->broadcast("a", "b", 1s), "b");
+}
+
+} // namespace
+} // namespace weft::runtime
