@@ -115,6 +115,18 @@ public:
     return {};
   }
 
+  /// Called by the same thread as its last word to the world, also after a
+  /// failure, before anything of the rank's device is freed: ends what `attach`
+  /// made, and after an abort what still runs on the device for it.
+  virtual void detach(int /*rank*/) {}
+
+  /// Called by the thread of a rank around each run of an entry (its index in
+  /// the plan): before anything of it is enqueued, with an idle device, and
+  /// when the device is idle again or the run has failed. What watches over the
+  /// rank measures its runs by these.
+  virtual void beginRun(int /*rank*/, uint32_t /*entry*/) {}
+  virtual void endRun(int /*rank*/) {}
+
   /// Returns when the host threads of all ranks have called it (rule C1: before
   /// and after the first step).
   virtual Status barrier(int rank) = 0;
