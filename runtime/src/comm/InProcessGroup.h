@@ -56,6 +56,8 @@ public:
   /// Ends the group with `reason`, unless it failed before; wakes all waiters.
   /// Returns the failure that counts.
   Status fail(const Status &reason);
+  /// Success, or the first failure.
+  Status failure() const;
 
 private:
   static constexpr uint64_t failedBit = uint64_t(1) << 63;
@@ -79,7 +81,6 @@ private:
 
   bool failed() const { return (gate.load() & failedBit) != 0; }
   uint64_t arrivals() const { return gate.load() & ~failedBit; }
-  Status failure() const;
   Mailbox &mailbox(int from, int to) {
     return mailboxes[static_cast<size_t>(from) * members.size() + to];
   }

@@ -9,6 +9,7 @@
 
 #include "cpu/Attention.h"
 #include "cpu/Gemm.h"
+#include "executor/EntryMemory.h"
 #include "plan/Text.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace {
 class Binder {
 public:
   Binder(const plan::Entry &entry, const BindingContext &context)
-      : entry(entry), context(context) {
+      : entry(entry), context(context), memory(entry, context.arena) {
     program.entry = &entry;
   }
 
@@ -28,35 +29,12 @@ public:
 
 private:
   Status bindGemm(const plan::Gemm &gemm);
-  void bindAttention(const plan::Attention &attention);
-  void bindAttentionGrad(const plan::AttentionGrad &grad);
   void bindLaunch(const plan::Launch &launch);
   int64_t partsOf(const plan::Launch &launch) const;
   bool bindStart(const plan::CollectiveStart &start, uint32_t index);
   void bindCopy(const plan::Copy &copy);
   void bindInputs();
 
-  const plan::Buffer &buffer(uint32_t index) const {
-    return *entry.buffers()->Get(index);
-  }
-  std::byte *address(uint32_t index) const {
-    return context.arena + buffer(index).offset();
-  }
-  size_t usedBytes(uint32_t index) const {
-    return elementCountOf(buffer(index)) *
-           byteSize(dtypeOf(buffer(index).dtype()));
-  }
-  static int64_t elementCountOf(const plan::Buffer &buffer) {
-    int64_t count = 1;
-    for (int64_t extent : *buffer.shape())
-      count *= extent;
-    return count;
-  }
-  AttentionResult resultAt(uint32_t index) const {
-    return {address(index), dtypeOf(buffer(index).dtype()) != DType::BF16};
-  }
-  template <typename Operation>
-  AttentionArguments argumentsOf(const Operation &operation) const;
   void add(std::unique_ptr<BoundOperation> operation) {
     program.operations.push_back(std::move(operation));
     add(current, BoundStep{program.operations.back().get()});
@@ -67,6 +45,7 @@ private:
 
   const plan::Entry &entry;
   const BindingContext &context;
+  const EntryMemory memory;
   Program program;
   uint32_t current = 0;
   uint32_t inFlight = 0;
@@ -74,77 +53,15 @@ private:
 
 } // namespace
 
-/// Of a verified plan.
-static AttentionElement elementOf(DType dtype) {
-  switch (dtype) {
-  case DType::BF16:
-    return AttentionElement::BF16;
-  case DType::F64:
-    return AttentionElement::F64;
-  default:
-    return AttentionElement::F32;
-  }
-}
-
 Status Binder::bindGemm(const plan::Gemm &gemm) {
-  GemmProblem problem;
-  problem.in = dtypeOf(buffer(gemm.lhs()).dtype());
-  problem.out = dtypeOf(buffer(gemm.out()).dtype());
-  problem.batch = gemm.batch();
-  problem.m = gemm.m();
-  problem.n = gemm.n();
-  problem.k = gemm.k();
-  problem.lhs = {gemm.lhs_batch_stride(), gemm.lhs_m_stride(),
-                 gemm.lhs_k_stride()};
-  problem.rhs = {gemm.rhs_batch_stride(), gemm.rhs_k_stride(),
-                 gemm.rhs_n_stride()};
-  problem.result = {gemm.out_batch_stride(), gemm.out_m_stride(),
-                    gemm.out_n_stride()};
-  problem.accumulate = gemm.accumulate();
   WEFT_ASSIGN_OR_RETURN(
       std::unique_ptr<BoundGemm> bound,
-      runtime::bindGemm(
-          problem,
-          {address(gemm.lhs()), address(gemm.rhs()), address(gemm.out())},
-          context.team));
+      runtime::bindGemm(memory.problem(gemm),
+                        {memory.address(gemm.lhs()), memory.address(gemm.rhs()),
+                         memory.address(gemm.out())},
+                        context.team));
   add(std::move(bound));
   return {};
-}
-
-template <typename Operation>
-AttentionArguments Binder::argumentsOf(const Operation &operation) const {
-  AttentionArguments arguments;
-  arguments.element = elementOf(dtypeOf(buffer(operation.query()).dtype()));
-  const plan::AttentionSizes &sizes = *operation.sizes();
-  arguments.sizes = {sizes.batch(), sizes.queries(),   sizes.keys(),
-                     sizes.heads(), sizes.key_heads(), sizes.head_size()};
-  arguments.isCausal = operation.causal();
-  arguments.scale = operation.scale();
-  arguments.query = address(operation.query());
-  arguments.key = address(operation.key());
-  arguments.value = address(operation.value());
-  if (operation.diagonal())
-    arguments.diagonal =
-        reinterpret_cast<const int32_t *>(address(*operation.diagonal()));
-  return arguments;
-}
-
-void Binder::bindAttention(const plan::Attention &attention) {
-  AttentionArguments arguments = argumentsOf(attention);
-  arguments.out = resultAt(attention.out());
-  arguments.logsumexp = address(attention.logsumexp());
-  add(runtime::bindAttention(arguments));
-}
-
-void Binder::bindAttentionGrad(const plan::AttentionGrad &grad) {
-  AttentionArguments arguments = argumentsOf(grad);
-  arguments.forwardLogsumexp = address(grad.logsumexp());
-  arguments.delta = address(grad.delta());
-  arguments.outCotangent = address(grad.out_cotangent());
-  arguments.queryCotangent = resultAt(grad.query_cotangent());
-  arguments.keyCotangent = resultAt(grad.key_cotangent());
-  arguments.valueCotangent = resultAt(grad.value_cotangent());
-  add(runtime::bindAttentionGrad(arguments));
 }
 
 /// Some parts for each thread, so that one that is held up has less to do, but
@@ -157,7 +74,7 @@ int64_t Binder::partsOf(const plan::Launch &launch) const {
   const plan::Kernel &kernel = *context.plan.kernels()->Get(launch.kernel());
   int64_t bytes = 0;
   for (uint32_t index : *launch.buffers())
-    bytes += static_cast<int64_t>(usedBytes(index));
+    bytes += static_cast<int64_t>(memory.usedBytes(index));
   return std::clamp<int64_t>(
       bytes / smallestPart, 1,
       std::min<int64_t>(kernel.max_parts(), partsOfThread * threads));
@@ -166,7 +83,7 @@ int64_t Binder::partsOf(const plan::Launch &launch) const {
 void Binder::bindLaunch(const plan::Launch &launch) {
   std::vector<void *> &buffers = program.kernelBuffers.emplace_back();
   for (uint32_t index : *launch.buffers())
-    buffers.push_back(address(index));
+    buffers.push_back(memory.address(index));
   std::vector<int64_t> &positions = program.kernelPositions.emplace_back();
   if (launch.positions())
     for (const plan::AxisList *axes : *launch.positions())
@@ -181,8 +98,8 @@ bool Binder::bindStart(const plan::CollectiveStart &start, uint32_t index) {
   program.collectives.emplace_back(
       start, context.mesh,
       *context.world.communicator(context.rank, start.group()),
-      address(start.source()), address(start.destination()),
-      dtypeOf(buffer(start.source()).dtype()),
+      memory.address(start.source()), memory.address(start.destination()),
+      memory.dtype(start.source()),
       CallContext{.planStep = index,
                   .cause = view(instruction.cause()),
                   .timeout = context.deadline});
@@ -201,16 +118,17 @@ bool Binder::bindStart(const plan::CollectiveStart &start, uint32_t index) {
 }
 
 void Binder::bindCopy(const plan::Copy &copy) {
-  add(current, CopyStep{address(copy.destination()), address(copy.source()),
-                        usedBytes(copy.source())});
+  add(current,
+      CopyStep{memory.address(copy.destination()),
+               memory.address(copy.source()), memory.usedBytes(copy.source())});
 }
 
 void Binder::bindInputs() {
   for (const plan::Binding *input : *entry.inputs())
-    if (buffer(input->buffer()).kind() == plan::BufferKind::Input)
+    if (memory.buffer(input->buffer()).kind() == plan::BufferKind::Input)
       program.inputs.push_back(
-          {std::vector<std::byte>(usedBytes(input->buffer())),
-           address(input->buffer())});
+          {std::vector<std::byte>(memory.usedBytes(input->buffer())),
+           memory.address(input->buffer())});
 }
 
 Result<Program> Binder::bind() {
@@ -221,9 +139,9 @@ Result<Program> Binder::bind() {
       if (Status status = bindGemm(*gemm); !status.ok())
         return status.withContext(stepName(current, instruction));
     } else if (const auto *attention = instruction.operation_as_Attention()) {
-      bindAttention(*attention);
+      add(runtime::bindAttention(memory.arguments(*attention)));
     } else if (const auto *grad = instruction.operation_as_AttentionGrad()) {
-      bindAttentionGrad(*grad);
+      add(runtime::bindAttentionGrad(memory.arguments(*grad)));
     } else if (const auto *launch = instruction.operation_as_Launch()) {
       bindLaunch(*launch);
     } else if (const auto *start = instruction.operation_as_CollectiveStart()) {

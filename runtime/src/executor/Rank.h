@@ -5,81 +5,102 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The memory and programs of one rank, and the loop that executes them. All
-// functions except the accessors run in the thread of the rank.
+// What a session needs of a rank, whether its memory is the host's (CpuRank.h)
+// or a device's (cuda/CudaRank.h), and of the ranks of this process together.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef WEFT_RUNTIME_SRC_EXECUTOR_RANK_H
 #define WEFT_RUNTIME_SRC_EXECUTOR_RANK_H
 
-#include "cpu/ThreadTeam.h"
-#include "executor/Arena.h"
-#include "executor/CommunicationThread.h"
-#include "executor/Program.h"
 #include "executor/Trace.h"
+#include "plan/Mesh.h"
 #include "weft/runtime/Plan.h"
+#include "weft/runtime/Session.h"
+#include "weft/runtime/Status.h"
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
 
 namespace weft::runtime {
 
-/// What the ranks of a session share.
-struct RankSetup {
-  const Plan &plan;
-  const Mesh &mesh;
-  const World &world;
-  const KernelLibrary &kernels;
-  std::chrono::nanoseconds deadline;
-  int threads;
-  /// Called by any thread of the rank with a failure that must stop all ranks.
-  std::function<void(const Status &)> onFailure;
-};
-
+/// The memory and programs of one rank. `initialize` and `run` are called in
+/// the thread of the rank, what reads and writes memory by the session while
+/// the rank is idle.
 class Rank {
 public:
-  Rank(const RankSetup &setup, int number) : setup(setup), number(number) {}
+  explicit Rank(int number) : worldRank(number) {}
+  virtual ~Rank() = default;
+  Rank(const Rank &) = delete;
+  Rank &operator=(const Rank &) = delete;
+
+  /// Its number in the mesh.
+  int number() const { return worldRank; }
 
   /// Allocates, fills the constants, binds all entries.
-  Status initialize();
+  virtual Status initialize() = 0;
 
   /// Executes an entry once.
-  Status run(uint32_t entry);
+  virtual Status run(uint32_t entry) = 0;
 
-  std::byte *arena() const { return memory.data(); }
-  uint64_t arenaBytes() const { return memory.size(); }
-  Program &program(uint32_t entry) { return programs[entry]; }
+  /// Host memory from which every run takes an input of an entry; `input`
+  /// counts those that are no states.
+  virtual std::byte *input(uint32_t entry, size_t input) = 0;
+
+  /// Lets `fill` write `bytes` of the arena, all of them.
+  using Fill = std::function<void(std::byte *)>;
+  virtual Status write(uint64_t offset, size_t bytes, const Fill &fill) = 0;
+
+  /// `bytes` of the arena as the host sees them: in place, or in `copy`.
+  virtual Result<const std::byte *>
+  read(uint64_t offset, size_t bytes, std::vector<std::byte> &copy) const = 0;
+
+  virtual uint64_t arenaBytes() const = 0;
+
   RankTrace &trace() { return tracks; }
   const RankTrace &trace() const { return tracks; }
+
   /// The instruction that the rank executes now; for reports about ranks that
   /// do not arrive.
   uint32_t currentInstruction() const {
     return instruction.load(std::memory_order_relaxed);
   }
 
-private:
-  void fillConstants();
-  Status bindScratchpad();
-  template <bool isRecording> Status walk(uint32_t entry);
-  Status execute(const Step &step, uint32_t entry);
-  void record(const Step &step, uint32_t entry,
-              std::chrono::steady_clock::time_point begin);
-
-  const RankSetup &setup;
-  const int number;
-  Arena memory;
-  Arena scratchpad;
-  /// Before the programs, whose products compute with it.
-  std::unique_ptr<ThreadTeam> team;
-  std::vector<Program> programs;
+protected:
   RankTrace tracks;
-  /// For each collective of the running entry: the ticket of its start.
-  std::vector<uint32_t> tickets;
   std::atomic<uint32_t> instruction{0};
-  std::unique_ptr<CommunicationThread> communication;
+
+private:
+  const int worldRank;
+};
+
+/// The ranks that are threads of this process, and what they share.
+class RankSet {
+public:
+  virtual ~RankSet() = default;
+
+  /// In the order of their numbers.
+  const std::vector<std::unique_ptr<Rank>> &ranks() const { return members; }
+
+  /// Ends all communication: every waiting and every later call of a rank
+  /// returns `reason`. Safe from any thread.
+  virtual void abort(const Status &reason) = 0;
+
+protected:
+  std::vector<std::unique_ptr<Rank>> members;
+};
+
+/// What ranks are made for. Outlives them.
+struct RankRequest {
+  const Plan &plan;
+  const Mesh &mesh;
+  const SessionOptions &options;
+  /// Called by any thread of a rank with a failure that must stop all ranks.
+  std::function<void(const Status &)> onFailure;
 };
 
 } // namespace weft::runtime

@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 namespace weft::runtime {
@@ -43,14 +44,16 @@ public:
     const plan::TensorType *type;
     /// How messages call it.
     std::string what;
-    /// Of each rank, in the order of the ranks.
-    std::vector<std::byte *> memory;
+    /// Lets something write the part of a rank.
+    std::function<Status(Rank &, const Rank::Fill &)> write;
     std::vector<bool>::reference isSet;
   };
   Result<Destination> stateDestination(std::string_view name);
   Result<Destination> inputDestination(std::string_view entry,
                                        std::string_view name);
   Status setWhole(Result<Destination> destination, const ArrayView &value);
+  /// The whole tensor at a place, out of the parts of the ranks.
+  Result<Array> assemble(const Place &place) const;
 
   std::shared_ptr<SessionCore> core;
   /// [state], and [entry][input among those that are no states].
@@ -91,6 +94,13 @@ Status Session::Impl::noEntry(std::string_view name) const {
     names.push_back(escaped(entry.name));
   return notFound(fmt::format("the plan has no entry \"{}\"; it has: {}",
                               escaped(name), fmt::join(names, ", ")));
+}
+
+/// Bytes of the part of one rank.
+static size_t partBytes(const plan::TensorType &type) {
+  const auto &shape = *type.local_shape();
+  return elementCountOf({shape.data(), shape.size()}) *
+         byteSize(dtypeOf(type.dtype()));
 }
 
 static Status checkValue(const plan::TensorType &type,
@@ -155,11 +165,11 @@ Session::Impl::stateDestination(std::string_view name) {
   if (!index)
     return notFound(fmt::format("the plan has no state \"{}\"", escaped(name)));
   const plan::State &state = *contents().states()->Get(*index);
-  std::vector<std::byte *> memory;
-  for (int64_t r = 0; r < core->mesh().ranks(); ++r)
-    memory.push_back(core->rank(r).arena() + state.offset());
+  const auto write = [&state](Rank &rank, const Rank::Fill &fill) {
+    return rank.write(state.offset(), partBytes(*state.type()), fill);
+  };
   return Destination{state.type(), fmt::format("state \"{}\"", escaped(name)),
-                     std::move(memory), stateIsSet[*index]};
+                     write, stateIsSet[*index]};
 }
 
 Result<Session::Impl::Destination>
@@ -182,12 +192,12 @@ Session::Impl::inputDestination(std::string_view entryName,
       ++staged;
       continue;
     }
-    std::vector<std::byte *> memory;
-    for (int64_t r = 0; r < core->mesh().ranks(); ++r)
-      memory.push_back(
-          core->rank(r).program(*index).inputs[staged].staging.data());
+    const auto write = [index, staged](Rank &rank, const Rank::Fill &fill) {
+      fill(rank.input(*index, staged));
+      return Status();
+    };
     return Destination{input.type(), fmt::format("input \"{}\"", escaped(name)),
-                       std::move(memory), inputIsSet[*index][i]};
+                       write, inputIsSet[*index][i]};
   }
   return notFound(fmt::format("entry \"{}\" has no input \"{}\"",
                               escaped(entryName), escaped(name)));
@@ -213,10 +223,30 @@ Status Session::Impl::setWhole(Result<Destination> destination,
   const plan::TensorType &type = *destination->type;
   WEFT_RETURN_IF_ERROR(
       checkValue(type, *type.global_shape(), value, destination->what));
-  for (int64_t r = 0; r < core->mesh().ranks(); ++r)
-    extractShard(type, core->mesh(), r, value.data, destination->memory[r]);
+  for (const auto &rank : core->ranks())
+    WEFT_RETURN_IF_ERROR(destination->write(*rank, [&](std::byte *part) {
+      extractShard(type, core->mesh(), rank->number(), value.data, part);
+    }));
   destination->isSet = true;
   return {};
+}
+
+Result<Array> Session::Impl::assemble(const Place &place) const {
+  const size_t bytes = partBytes(*place.type);
+  Status status;
+  std::vector<std::byte> copy;
+  Array whole = assembleShards(*place.type, core->mesh(), [&](int64_t number) {
+    Result<const std::byte *> part =
+        core->rank(number)->read(place.offset, bytes, copy);
+    if (part.ok())
+      return *part;
+    status = part.status();
+    copy.resize(bytes);
+    return const_cast<const std::byte *>(copy.data());
+  });
+  if (!status.ok())
+    return status;
+  return whole;
 }
 
 Status Session::setInput(std::string_view entry, std::string_view name,
@@ -241,9 +271,11 @@ Status Session::setInputShards(std::string_view entry, std::string_view name,
     WEFT_RETURN_IF_ERROR(checkValue(
         *destination.type, *destination.type->local_shape(), parts[r],
         fmt::format("the part of rank {} of {}", r, destination.what)));
-  for (int64_t r = 0; r < ranks; ++r)
-    copyShard(*destination.type, impl->core->mesh(), r, parts[r].data,
-              destination.memory[r]);
+  for (const auto &rank : impl->core->ranks())
+    WEFT_RETURN_IF_ERROR(destination.write(*rank, [&](std::byte *part) {
+      copyShard(*destination.type, impl->core->mesh(), rank->number(),
+                parts[rank->number()].data, part);
+    }));
   destination.isSet = true;
   return {};
 }
@@ -253,15 +285,13 @@ Result<Array> Session::getState(std::string_view name) const {
   if (!index)
     return notFound(fmt::format("the plan has no state \"{}\"", escaped(name)));
   WEFT_ASSIGN_OR_RETURN(const plan::State *state, impl->readable(*index));
-  return assembleShards(*state->type(), impl->core->mesh(), [&](int64_t rank) {
-    return impl->core->rank(rank).arena() + state->offset();
-  });
+  return impl->assemble({state->type(), state->offset()});
 }
 
 std::vector<uint64_t> Session::arenaBytes() const {
   std::vector<uint64_t> bytes;
-  for (int64_t rank = 0; rank < impl->core->mesh().ranks(); ++rank)
-    bytes.push_back(impl->core->rank(rank).arenaBytes());
+  for (const auto &rank : impl->core->ranks())
+    bytes.push_back(rank->arenaBytes());
   return bytes;
 }
 
@@ -289,9 +319,7 @@ Status Session::run(std::string_view name) {
 
 Result<Array> Session::getOutput(std::string_view name) const {
   WEFT_ASSIGN_OR_RETURN(const Impl::Place place, impl->find(name));
-  return assembleShards(*place.type, impl->core->mesh(), [&](int64_t rank) {
-    return impl->core->rank(rank).arena() + place.offset;
-  });
+  return impl->assemble(place);
 }
 
 Result<Array> Session::getShard(std::string_view name, int64_t rank) const {
@@ -301,15 +329,18 @@ Result<Array> Session::getShard(std::string_view name, int64_t rank) const {
                                        rank, impl->core->mesh().ranks()));
   Array part(dtypeOf(place.type->dtype()), {place.type->local_shape()->begin(),
                                             place.type->local_shape()->end()});
-  const std::byte *memory = impl->core->rank(rank).arena() + place.offset;
+  std::vector<std::byte> copy;
+  WEFT_ASSIGN_OR_RETURN(
+      const std::byte *memory,
+      impl->core->rank(rank)->read(place.offset, part.bytes(), copy));
   std::copy_n(memory, part.bytes(), part.data.data());
   return part;
 }
 
 Status Session::writeTrace(const std::string &path) const {
   std::vector<const RankTrace *> tracks;
-  for (int64_t r = 0; r < impl->core->mesh().ranks(); ++r)
-    tracks.push_back(&impl->core->rank(r).trace());
+  for (const auto &rank : impl->core->ranks())
+    tracks.push_back(&rank->trace());
   return writeTraceFile(path, plan(), tracks);
 }
 

@@ -8,7 +8,8 @@
 
 #include "executor/SessionCore.h"
 
-#include "cpu/CpuFeatures.h"
+#include "cuda/CudaRanks.h"
+#include "executor/CpuRank.h"
 #include "plan/Text.h"
 
 #include <algorithm>
@@ -19,22 +20,7 @@ namespace weft::runtime {
 /// Threads of one process beyond this number are a mistake.
 static constexpr int64_t maxRanks = 1024;
 
-static Status checkMachine(const Plan &plan, const SessionOptions &options) {
-  const plan::Target &target = *plan.contents().target();
-  if (view(target.kind()) == "none")
-    return failedPrecondition(
-        "the plan has no machine code: it was compiled for target \"none\", to "
-        "be looked at; compile it for a processor to run it");
-  if (view(target.kind()) != "cpu")
-    return failedPrecondition(fmt::format(
-        "the plan is for target \"{}\", this runtime executes \"cpu\"",
-        escaped(view(target.kind()))));
-  std::vector<std::string> features;
-  if (target.features())
-    for (const flatbuffers::String *feature : *target.features())
-      features.push_back(escaped(view(feature)));
-  WEFT_RETURN_IF_ERROR(
-      checkFeatures(features, escaped(view(target.processor()))));
+static Status checkRequest(const Plan &plan, const SessionOptions &options) {
   if (plan.ranks() > maxRanks)
     return failedPrecondition(
         fmt::format("the plan is for {} ranks, one process runs at most {}",
@@ -42,57 +28,52 @@ static Status checkMachine(const Plan &plan, const SessionOptions &options) {
   if (options.threads < 1)
     return invalidArgument(fmt::format(
         "{} threads for each rank, need at least 1", options.threads));
-  const uint64_t limit =
-      options.memoryLimit ? options.memoryLimit : physicalMemory();
-  const uint64_t arena = plan.contents().arena_bytes();
-  const auto needed = static_cast<unsigned __int128>(arena) * plan.ranks();
-  if (limit != 0 && needed > limit)
-    return resourceExhausted(fmt::format(
-        "{} ranks need arenas of {} bytes each, together {} bytes, but {} are "
-        "available; compile for a larger mesh and run on more hosts, or shrink "
-        "the batch",
-        plan.ranks(), arena, needed, limit));
   return {};
 }
 
-SessionCore::SessionCore(Plan plan, SessionOptions options,
-                         KernelLibrary kernels,
-                         std::unique_ptr<InProcessWorld> world)
+/// The ranks for the machine that the plan was compiled for.
+static Result<std::unique_ptr<RankSet>>
+createRanks(const RankRequest &request) {
+  const std::string_view kind = view(request.plan.contents().target()->kind());
+  if (kind == "none")
+    return failedPrecondition(
+        "the plan has no machine code: it was compiled for target \"none\", to "
+        "be looked at; compile it for a processor to run it");
+  if (kind == "cpu")
+    return createCpuRanks(request);
+  if (kind == "cuda")
+    return createCudaRanks(request);
+  return failedPrecondition(fmt::format(
+      "the plan is for target \"{}\", this runtime executes \"cpu\" and "
+      "\"cuda\"",
+      escaped(kind)));
+}
+
+SessionCore::SessionCore(Plan plan, SessionOptions options)
     : thePlan(std::move(plan)), theMesh(thePlan.contents()), options(options),
-      kernels(std::move(kernels)), world(std::move(world)),
-      setup{thePlan,
-            theMesh,
-            *this->world,
-            this->kernels,
-            options.deadline,
-            options.threads,
-            [this](const Status &status) { fail(status); }},
+      request{thePlan, theMesh, this->options,
+              [this](const Status &status) { fail(status); }},
       spin(SpinPolicy::forRanks(static_cast<int>(theMesh.ranks()) + 1)),
-      finished(new std::atomic<uint32_t>[theMesh.ranks()]()) {
-  for (int64_t r = 0; r < theMesh.ranks(); ++r)
-    ranks.push_back(std::make_unique<Rank>(setup, static_cast<int>(r)));
+      finished(new std::atomic<uint32_t>[theMesh.ranks()]()) {}
+
+Rank *SessionCore::rank(int64_t number) const {
+  for (const auto &rank : ranks())
+    if (rank->number() == number)
+      return rank.get();
+  return nullptr;
 }
 
 Result<std::shared_ptr<SessionCore>>
 SessionCore::create(Plan plan, SessionOptions options) {
-  WEFT_RETURN_IF_ERROR(checkMachine(plan, options));
-  WEFT_ASSIGN_OR_RETURN(KernelLibrary kernels,
-                        KernelLibrary::load(plan.contents()));
-  const Mesh mesh(plan.contents());
-  std::vector<GroupRanks> groups;
-  for (const plan::AxisList *axes : *plan.contents().groups())
-    groups.push_back(mesh.groups(axesOf(axes)));
-  WEFT_ASSIGN_OR_RETURN(
-      std::unique_ptr<InProcessWorld> world,
-      InProcessWorld::create(static_cast<int>(mesh.ranks()), groups));
-  std::shared_ptr<SessionCore> core(new SessionCore(
-      std::move(plan), options, std::move(kernels), std::move(world)));
+  WEFT_RETURN_IF_ERROR(checkRequest(plan, options));
+  std::shared_ptr<SessionCore> core(new SessionCore(std::move(plan), options));
+  WEFT_ASSIGN_OR_RETURN(core->rankSet, createRanks(core->request));
   try {
     core->startThreads();
   } catch (const std::system_error &error) {
     core->shutDown();
     return resourceExhausted(fmt::format("cannot start {} rank threads: {}",
-                                         core->ranks.size(), error.what()));
+                                         core->ranks().size(), error.what()));
   }
   if (Status status = core->dispatch(initializeJob); !status.ok()) {
     core->shutDown();
@@ -102,14 +83,12 @@ SessionCore::create(Plan plan, SessionOptions options) {
 }
 
 void SessionCore::startThreads() {
-  for (size_t r = 0; r < ranks.size(); ++r)
-    threads.emplace_back([core = shared_from_this(), r] {
-      core->rankMain(static_cast<int>(r));
-    });
+  for (size_t r = 0; r < ranks().size(); ++r)
+    threads.emplace_back([core = shared_from_this(), r] { core->rankMain(r); });
 }
 
-void SessionCore::rankMain(int number) {
-  Rank &rank = *ranks[number];
+void SessionCore::rankMain(size_t index) {
+  Rank &rank = *ranks()[index];
   for (uint32_t seen = 0;;) {
     waitUntil(jobPosted, spin, Clock::time_point::max(),
               [&] { return generation.load() != seen; });
@@ -122,7 +101,7 @@ void SessionCore::rankMain(int number) {
       status = rank.run(static_cast<uint32_t>(current));
     if (!status.ok())
       fail(status);
-    finished[number].store(seen);
+    finished[index].store(seen);
     // The last word to the session: once `running` is 0 the next job may come.
     running.fetch_sub(1);
     rankFinished.notifyAll();
@@ -154,7 +133,7 @@ Status SessionCore::run(uint32_t entry) {
   const size_t instructions =
       thePlan.contents().entries()->Get(entry)->instructions()->size();
   if (running.load() == 0)
-    for (const auto &rank : ranks)
+    for (const auto &rank : ranks())
       for (TraceTrack *track :
            {&rank->trace().compute, &rank->trace().communication}) {
         track->recording = isRecorded;
@@ -173,13 +152,14 @@ std::string SessionCore::describeStuckRanks() {
       *thePlan.contents().entries()->Get(static_cast<uint32_t>(current));
   constexpr int limit = 8;
   int listed = 0;
-  for (size_t r = 0; r < ranks.size(); ++r) {
+  for (size_t r = 0; r < ranks().size(); ++r) {
     if (finished[r].load() == generation.load())
       continue;
     if (++listed > limit)
       return text + ", ...";
-    const uint32_t index = ranks[r]->currentInstruction();
-    text += fmt::format("{} rank {} is in {}", text.empty() ? ";" : ",", r,
+    const uint32_t index = ranks()[r]->currentInstruction();
+    text += fmt::format("{} rank {} is in {}", text.empty() ? ";" : ",",
+                        ranks()[r]->number(),
                         stepName(index, *entry.instructions()->Get(index)));
   }
   return text;
@@ -196,7 +176,7 @@ void SessionCore::fail(const Status &status) {
             : status;
     failed.store(true);
   }
-  world->abort(status);
+  rankSet->abort(status);
   rankFinished.notifyAll();
 }
 

@@ -16,7 +16,6 @@
 
 #include "comm/EventCount.h"
 #include "executor/Rank.h"
-#include "weft/runtime/InProcessWorld.h"
 #include "weft/runtime/Session.h"
 
 #include <atomic>
@@ -44,18 +43,22 @@ public:
 
   const Plan &plan() const { return thePlan; }
   const Mesh &mesh() const { return theMesh; }
-  Rank &rank(int64_t number) { return *ranks[number]; }
+  /// The ranks of this process.
+  const std::vector<std::unique_ptr<Rank>> &ranks() const {
+    return rankSet->ranks();
+  }
+  /// The rank of that number, or null when it is not of this process.
+  Rank *rank(int64_t number) const;
 
 private:
-  SessionCore(Plan plan, SessionOptions options, KernelLibrary kernels,
-              std::unique_ptr<InProcessWorld> world);
+  SessionCore(Plan plan, SessionOptions options);
 
   /// Work for all ranks: the index of an entry, or one of these.
   static constexpr int64_t initializeJob = -1;
   static constexpr int64_t stopJob = -2;
 
   void startThreads();
-  void rankMain(int number);
+  void rankMain(size_t index);
   Status dispatch(int64_t job);
   /// Remembers the first failure and ends all communication.
   void fail(const Status &status);
@@ -65,11 +68,9 @@ private:
   const Plan thePlan;
   const Mesh theMesh;
   const SessionOptions options;
-  const KernelLibrary kernels;
-  const std::unique_ptr<InProcessWorld> world;
-  const RankSetup setup;
+  const RankRequest request;
+  std::unique_ptr<RankSet> rankSet;
   const SpinPolicy spin;
-  std::vector<std::unique_ptr<Rank>> ranks;
   std::vector<std::thread> threads;
 
   // Work: written before `generation` is raised.
@@ -77,7 +78,7 @@ private:
   std::atomic<uint32_t> generation{0};
   EventCount jobPosted;
 
-  /// For each rank the generation it has finished.
+  /// For each rank of this process the generation it has finished.
   std::unique_ptr<std::atomic<uint32_t>[]> finished;
   std::atomic<int> running{0};
   EventCount rankFinished;

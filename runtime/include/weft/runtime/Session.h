@@ -48,15 +48,19 @@
 namespace weft::runtime {
 
 struct SessionOptions {
-  /// Threads that each rank computes with.
+  /// CPU: threads that each rank computes with.
   int threads = 1;
   /// Longest wait of a rank for the others in one collective.
   std::chrono::nanoseconds deadline = std::chrono::seconds(30);
   /// Bytes that the arenas of all ranks may take together; 0 = the memory of
-  /// this machine.
+  /// this machine, or what is free on the device.
   uint64_t memoryLimit = 0;
   /// How many runs, from the first, the trace records.
   int traceRuns = 0;
+  /// CUDA: the device, as the driver counts them.
+  int device = 0;
+  /// CUDA: whether an entry that has run twice is captured in a graph.
+  bool cudaGraphs = true;
 };
 
 class Session {

@@ -51,12 +51,13 @@ __device__ void reduceBlocks(const BlockReduceParameters &p) {
   for (int64_t i = firstIndex(); i < p.rows * p.columns; i += gridSize()) {
     const int64_t row = i / p.columns;
     const int64_t from = row * p.sourceStride + (i - row * p.columns);
-    auto sum = Element<T>::load(static_cast<const Stored *>(p.sources[0])[from]);
+    auto sum =
+        Element<T>::load(static_cast<const Stored *>(p.sources[0])[from]);
 #pragma unroll
     for (int k = 1; k < maxReduceSources; ++k)
       if (k < p.count)
-        sum = Op::apply(sum, Element<T>::load(
-                                 static_cast<const Stored *>(p.sources[k])[from]));
+        sum = Op::apply(sum, Element<T>::load(static_cast<const Stored *>(
+                                 p.sources[k])[from]));
     static_cast<Stored *>(p.destination)[i] = Element<T>::store(sum);
   }
 }

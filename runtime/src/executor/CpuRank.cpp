@@ -1,11 +1,11 @@
-//===- Rank.cpp - One rank of a session -------------------------*- C++ -*-===//
+//===- CpuRank.cpp - A rank in host memory ----------------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "executor/Rank.h"
+#include "executor/CpuRank.h"
 
 #include "cpu/Gemm.h"
 #include "plan/Text.h"
@@ -16,8 +16,8 @@
 
 namespace weft::runtime {
 
-void Rank::fillConstants() {
-  const plan::Plan &plan = setup.plan.contents();
+void CpuRank::fillConstants() {
+  const plan::Plan &plan = request.plan.contents();
   for (const plan::Entry *entry : *plan.entries())
     for (const plan::Buffer *buffer : *entry->buffers())
       if (buffer->kind() == plan::BufferKind::Constant && buffer->bytes() != 0)
@@ -26,7 +26,7 @@ void Rank::fillConstants() {
                     buffer->bytes());
 }
 
-Status Rank::bindScratchpad() {
+Status CpuRank::bindScratchpad() {
   size_t bytes = 0;
   for (const Program &program : programs)
     for (const auto &operation : program.operations)
@@ -38,22 +38,23 @@ Status Rank::bindScratchpad() {
   return {};
 }
 
-Status Rank::initialize() {
-  setGemmThreads(setup.threads);
+Status CpuRank::initialize() {
+  setGemmThreads(request.options.threads);
   const SpinPolicy spin =
-      SpinPolicy::forRanks(setup.threads * setup.world.size());
+      SpinPolicy::forRanks(request.options.threads * setup.world.size());
   try {
-    team = std::make_unique<ThreadTeam>(setup.threads, spin);
+    team = std::make_unique<ThreadTeam>(request.options.threads, spin);
   } catch (const std::system_error &error) {
-    return resourceExhausted(fmt::format(
-        "cannot start {} threads of a rank: {}", setup.threads, error.what()));
+    return resourceExhausted(
+        fmt::format("cannot start {} threads of a rank: {}",
+                    request.options.threads, error.what()));
   }
-  const plan::Plan &plan = setup.plan.contents();
+  const plan::Plan &plan = request.plan.contents();
   WEFT_ASSIGN_OR_RETURN(memory, Arena::allocate(plan.arena_bytes()));
   fillConstants();
-  const BindingContext context{plan,          setup.mesh,    setup.world,
-                               setup.kernels, *team,         number,
-                               memory.data(), setup.deadline};
+  const BindingContext context{
+      plan,  request.mesh, setup.world,   setup.kernels,
+      *team, number(),     memory.data(), request.options.deadline};
   size_t collectives = 0;
   bool isAsynchronous = false;
   for (const plan::Entry *entry : *plan.entries()) {
@@ -71,11 +72,11 @@ Status Rank::initialize() {
   if (isAsynchronous)
     communication = std::make_unique<CommunicationThread>(
         collectives, SpinPolicy::forRanks(2 * setup.world.size()),
-        tracks.communication, setup.onFailure);
+        tracks.communication, request.onFailure);
   return {};
 }
 
-Status Rank::execute(const Step &step, uint32_t entry) {
+Status CpuRank::execute(const Step &step, uint32_t entry) {
   if (const auto *launch = std::get_if<LaunchStep>(&step.operation)) {
     team->run(launch->parts, [&](int64_t part, int) {
       launch->function(launch->buffers, launch->positions, part, launch->parts);
@@ -111,8 +112,8 @@ static Status located(Status status, const Step &step, const plan::Entry &entry,
 
 /// A collective is shown in the track of communication, whichever thread
 /// carries it; what the rank does meanwhile is its wait.
-void Rank::record(const Step &step, uint32_t entry,
-                  std::chrono::steady_clock::time_point begin) {
+void CpuRank::record(const Step &step, uint32_t entry,
+                     std::chrono::steady_clock::time_point begin) {
   if (std::holds_alternative<StartStep>(step.operation))
     return;
   const auto end = std::chrono::steady_clock::now();
@@ -122,7 +123,7 @@ void Rank::record(const Step &step, uint32_t entry,
   tracks.compute.events.push_back({entry, index, begin, end});
 }
 
-template <bool isRecording> Status Rank::walk(uint32_t entry) {
+template <bool isRecording> Status CpuRank::walk(uint32_t entry) {
   const Program &program = programs[entry];
   for (const Step &step : program.steps) {
     instruction.store(step.instruction, std::memory_order_relaxed);
@@ -133,12 +134,22 @@ template <bool isRecording> Status Rank::walk(uint32_t entry) {
     if constexpr (isRecording)
       record(step, entry, begin);
     if (!status.ok())
-      return located(std::move(status), step, *program.entry, number);
+      return located(std::move(status), step, *program.entry, number());
   }
   return {};
 }
 
-Status Rank::run(uint32_t entry) {
+Status CpuRank::write(uint64_t offset, size_t, const Fill &fill) {
+  fill(memory.data() + offset);
+  return {};
+}
+
+Result<const std::byte *> CpuRank::read(uint64_t offset, size_t,
+                                        std::vector<std::byte> &) const {
+  return memory.data() + offset;
+}
+
+Status CpuRank::run(uint32_t entry) {
   for (const StagedInput &input : programs[entry].inputs)
     if (!input.staging.empty())
       std::memcpy(input.place, input.staging.data(), input.staging.size());

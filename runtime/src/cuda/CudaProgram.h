@@ -1,0 +1,129 @@
+//===- CudaProgram.h - An entry bound to the memory of a GPU ----*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What executor/Program.h is for host memory: a flat list of steps with
+// addresses. A step is enqueued on one of two streams:
+//
+//   compute         products, attention, kernels, copies
+//   communication   collectives, which wait for an event that is recorded on
+//                   the compute stream where they start; their wait makes the
+//                   compute stream wait for an event recorded after them
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_SRC_CUDA_CUDAPROGRAM_H
+#define WEFT_RUNTIME_SRC_CUDA_CUDAPROGRAM_H
+
+#include "cuda/Context.h"
+#include "cuda/DeviceWorld.h"
+#include "cuda/Handles.h"
+#include "cuda/Operation.h"
+#include "cuda/PlanKernels.h"
+#include "plan/Mesh.h"
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace weft::runtime {
+
+/// A collective, where its rank is in its group, and the events that order it
+/// against the computation.
+struct BoundDeviceCollective {
+  DeviceCollective collective;
+  DeviceCommunicator *communicator = nullptr;
+  EventOwner started;
+  EventOwner done;
+};
+
+/// A kernel of the plan. CUDA takes addresses of the parameters' values.
+struct GridLaunch {
+  cudaKernel_t kernel = nullptr;
+  unsigned blocks = 1;
+  unsigned threads = 1;
+  std::vector<uint64_t> values;
+  std::vector<void *> parameters;
+};
+
+struct OperationStep {
+  CudaOperation *operation;
+};
+struct GridStep {
+  GridLaunch *launch;
+};
+struct DeviceStartStep {
+  BoundDeviceCollective *bound;
+};
+struct DeviceWaitStep {
+  BoundDeviceCollective *bound;
+};
+struct DeviceCopyStep {
+  void *destination;
+  const void *source;
+  size_t bytes;
+};
+
+struct CudaStep {
+  std::variant<OperationStep, GridStep, DeviceStartStep, DeviceWaitStep,
+               DeviceCopyStep>
+      operation;
+  /// Index of the instruction in the entry.
+  uint32_t instruction;
+  /// For profilers: "gelu of h (mlp.py:7)".
+  std::string label;
+};
+
+/// Where the host puts an input, and where every run copies it to.
+struct PinnedInput {
+  PinnedMemory staging;
+  std::byte *place;
+  size_t bytes;
+};
+
+/// One entry of one rank.
+struct CudaProgram {
+  CudaProgram() = default;
+  CudaProgram(const CudaProgram &) = delete;
+  CudaProgram(CudaProgram &&) = default;
+
+  const plan::Entry *entry = nullptr;
+  std::vector<CudaStep> steps;
+  std::vector<PinnedInput> inputs;
+
+  // What the steps point to.
+  std::vector<std::unique_ptr<CudaOperation>> operations;
+  std::deque<BoundDeviceCollective> collectives;
+  std::deque<GridLaunch> launches;
+
+  /// Bytes that its operations and collectives want.
+  size_t workspaceBytes() const;
+  size_t stagingBytes() const;
+};
+
+/// What a program is bound to.
+struct CudaBinding {
+  const plan::Plan &plan;
+  const Mesh &mesh;
+  const DeviceWorld &world;
+  const PlanKernels &kernels;
+  const CudaContext &context;
+  int rank;
+  std::byte *arena;
+  /// What kernels work in; null when none does.
+  void *kernelWorkspace;
+};
+
+/// Binds an entry of a verified plan, in the thread of the rank. Operations and
+/// collectives still need their memory.
+Result<CudaProgram> bindCudaProgram(const plan::Entry &entry,
+                                    const CudaBinding &binding);
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_SRC_CUDA_CUDAPROGRAM_H

@@ -1,0 +1,313 @@
+//===- CudaRank.cpp - A rank in the memory of a GPU -------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cuda/CudaRank.h"
+
+#include "comm/EventCount.h"
+#include "cuda/Nvtx.h"
+#include "plan/Text.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace weft::runtime {
+
+CudaRank::~CudaRank() {
+  // Memory and events must outlive what is on the streams.
+  for (const StreamOwner *stream : {&compute, &communication})
+    if (*stream)
+      (void)cudart.streamSynchronize(stream->get());
+}
+
+Status CudaRank::createStreams() {
+  WEFT_RETURN_IF_ERROR(
+      check(cudart.setDevice(setup.device.number), "cudaSetDevice"));
+  WEFT_ASSIGN_OR_RETURN(compute, createStream(cudart, 0));
+  // Before the computation that runs beside it, which is longer.
+  WEFT_ASSIGN_OR_RETURN(communication, createStream(cudart, -1));
+  context.emplace(CudaContext{cudart, setup.cublasLt, setup.cudnn,
+                              setup.device.number, setup.device.processor,
+                              setup.device.name, compute.get()});
+  return {};
+}
+
+Status CudaRank::bindEntries() {
+  const plan::Plan &plan = setup.request.plan.contents();
+  const CudaBinding binding{
+      plan,     setup.request.mesh, setup.world, setup.kernels,
+      *context, number(),           address(0),  kernelWorkspace.get()};
+  for (const plan::Entry *entry : *plan.entries()) {
+    Result<CudaProgram> program = bindCudaProgram(*entry, binding);
+    if (!program.ok())
+      return program.status().withContext(
+          fmt::format("entry \"{}\"", escaped(view(entry->name()))));
+    runs.push_back({*std::move(program), 0, {}});
+  }
+  return {};
+}
+
+Status CudaRank::bindWorkspaces() {
+  size_t ofOperations = 0, ofCollectives = 0;
+  for (const EntryRuns &each : runs) {
+    ofOperations = std::max(ofOperations, each.program.workspaceBytes());
+    ofCollectives = std::max(ofCollectives, each.program.stagingBytes());
+  }
+  WEFT_ASSIGN_OR_RETURN(
+      workspace, allocateDevice(cudart, ofOperations, "workspace of products"));
+  WEFT_ASSIGN_OR_RETURN(
+      staging, allocateDevice(cudart, ofCollectives, "staging of collectives"));
+  for (EntryRuns &each : runs) {
+    for (const auto &operation : each.program.operations)
+      operation->bindWorkspace(workspace.get());
+    for (BoundDeviceCollective &bound : each.program.collectives)
+      bound.collective.staging = staging.get();
+  }
+  return {};
+}
+
+/// Makes the libraries load what they load on first use (rule C1). The arena
+/// holds zeros only, and it does not matter what they write.
+Status CudaRank::exerciseOperations() {
+  for (const EntryRuns &each : runs)
+    for (const auto &operation : each.program.operations)
+      WEFT_RETURN_IF_ERROR(operation->enqueue(compute.get()));
+  return check(cudart.streamSynchronize(compute.get()),
+               "cudaStreamSynchronize");
+}
+
+Status CudaRank::clear(const DeviceMemory &memory, size_t bytes) {
+  if (bytes == 0)
+    return {};
+  WEFT_RETURN_IF_ERROR(
+      check(cudart.memsetAsync(memory.get(), 0, bytes, compute.get()),
+            "cudaMemsetAsync"));
+  return check(cudart.streamSynchronize(compute.get()),
+               "cudaStreamSynchronize");
+}
+
+Status CudaRank::fillArena() {
+  const plan::Plan &plan = setup.request.plan.contents();
+  WEFT_RETURN_IF_ERROR(clear(arena, plan.arena_bytes()));
+  for (const plan::Entry *entry : *plan.entries())
+    for (const plan::Buffer *buffer : *entry->buffers())
+      if (buffer->kind() == plan::BufferKind::Constant && buffer->bytes() != 0)
+        WEFT_RETURN_IF_ERROR(
+            check(cudart.memcpyAsync(
+                      address(buffer->offset()),
+                      plan.constant_data()->data() + buffer->data_offset(),
+                      buffer->bytes(), cudaMemcpyHostToDevice, compute.get()),
+                  "cudaMemcpyAsync"));
+  return check(cudart.streamSynchronize(compute.get()),
+               "cudaStreamSynchronize");
+}
+
+Status CudaRank::initialize() {
+  const plan::Plan &plan = setup.request.plan.contents();
+  WEFT_RETURN_IF_ERROR(createStreams());
+  WEFT_ASSIGN_OR_RETURN(arena,
+                        allocateDevice(cudart, plan.arena_bytes(), "arena"));
+  WEFT_RETURN_IF_ERROR(
+      setup.world.attach(number(), arena.get(), plan.arena_bytes()));
+  size_t kernelBytes = 0;
+  for (const plan::Kernel *kernel : *plan.kernels())
+    kernelBytes =
+        std::max<size_t>(kernelBytes, kernel->grid()->workspace_bytes());
+  WEFT_ASSIGN_OR_RETURN(
+      kernelWorkspace,
+      allocateDevice(cudart, kernelBytes, "workspace of kernels"));
+  WEFT_RETURN_IF_ERROR(clear(kernelWorkspace, kernelBytes));
+  WEFT_RETURN_IF_ERROR(clear(arena, plan.arena_bytes()));
+  WEFT_RETURN_IF_ERROR(bindEntries());
+  WEFT_RETURN_IF_ERROR(bindWorkspaces());
+  WEFT_RETURN_IF_ERROR(exerciseOperations());
+  WEFT_RETURN_IF_ERROR(fillArena());
+  if (setup.request.options.traceRuns != 0) {
+    size_t steps = 0;
+    for (const EntryRuns &each : runs)
+      steps = std::max(steps, each.program.steps.size());
+    WEFT_ASSIGN_OR_RETURN(timer, StepTimer::create(cudart, steps));
+  }
+  const NvtxRange range("weft: loaded"); // the profiler's library loads now
+  return {};
+}
+
+Status CudaRank::write(uint64_t offset, size_t bytes, const Fill &fill) {
+  std::vector<std::byte> part(bytes);
+  fill(part.data());
+  if (bytes == 0)
+    return {};
+  WEFT_RETURN_IF_ERROR(
+      check(cudart.setDevice(setup.device.number), "cudaSetDevice"));
+  WEFT_RETURN_IF_ERROR(
+      check(cudart.memcpyAsync(address(offset), part.data(), bytes,
+                               cudaMemcpyHostToDevice, compute.get()),
+            "cudaMemcpyAsync"));
+  return check(cudart.streamSynchronize(compute.get()),
+               "cudaStreamSynchronize");
+}
+
+Result<const std::byte *> CudaRank::read(uint64_t offset, size_t bytes,
+                                         std::vector<std::byte> &copy) const {
+  copy.resize(bytes);
+  if (bytes == 0)
+    return copy.data();
+  WEFT_RETURN_IF_ERROR(
+      check(cudart.setDevice(setup.device.number), "cudaSetDevice"));
+  WEFT_RETURN_IF_ERROR(
+      check(cudart.memcpyAsync(copy.data(), address(offset), bytes,
+                               cudaMemcpyDeviceToHost, compute.get()),
+            "cudaMemcpyAsync"));
+  WEFT_RETURN_IF_ERROR(
+      check(cudart.streamSynchronize(compute.get()), "cudaStreamSynchronize"));
+  return copy.data();
+}
+
+Status CudaRank::enqueueInputs(const CudaProgram &program) {
+  for (const PinnedInput &input : program.inputs)
+    if (input.bytes != 0)
+      WEFT_RETURN_IF_ERROR(check(
+          cudart.memcpyAsync(input.place, input.staging.get(), input.bytes,
+                             cudaMemcpyHostToDevice, compute.get()),
+          "cudaMemcpyAsync"));
+  return {};
+}
+
+Status CudaRank::enqueue(const CudaStep &step) {
+  if (const auto *grid = std::get_if<GridStep>(&step.operation)) {
+    GridLaunch &launch = *grid->launch;
+    return check(
+        cudart.launchKernel(reinterpret_cast<const void *>(launch.kernel),
+                            dim3(launch.blocks), dim3(launch.threads),
+                            launch.parameters.data(), 0, compute.get()),
+        "cudaLaunchKernel");
+  }
+  if (const auto *operation = std::get_if<OperationStep>(&step.operation))
+    return operation->operation->enqueue(compute.get());
+  if (const auto *start = std::get_if<DeviceStartStep>(&step.operation)) {
+    const BoundDeviceCollective &bound = *start->bound;
+    WEFT_RETURN_IF_ERROR(
+        check(cudart.eventRecord(bound.started.get(), compute.get()),
+              "cudaEventRecord"));
+    WEFT_RETURN_IF_ERROR(check(
+        cudart.streamWaitEvent(communication.get(), bound.started.get(), 0),
+        "cudaStreamWaitEvent"));
+    WEFT_RETURN_IF_ERROR(
+        bound.communicator->enqueue(bound.collective, communication.get()));
+    return check(cudart.eventRecord(bound.done.get(), communication.get()),
+                 "cudaEventRecord");
+  }
+  if (const auto *wait = std::get_if<DeviceWaitStep>(&step.operation))
+    return check(
+        cudart.streamWaitEvent(compute.get(), wait->bound->done.get(), 0),
+        "cudaStreamWaitEvent");
+  const auto &copy = std::get<DeviceCopyStep>(step.operation);
+  return check(cudart.memcpyAsync(copy.destination, copy.source, copy.bytes,
+                                  cudaMemcpyDeviceToDevice, compute.get()),
+               "cudaMemcpyAsync");
+}
+
+/// A failed collective names its step and rank itself.
+static Status located(Status status, const CudaStep &step,
+                      const plan::Entry &entry, int rank) {
+  if (std::holds_alternative<DeviceStartStep>(step.operation))
+    return status;
+  return status.withContext(fmt::format(
+      "{} on rank {}",
+      stepName(step.instruction, *entry.instructions()->Get(step.instruction)),
+      rank));
+}
+
+template <bool isTimed> Status CudaRank::walk(const CudaProgram &program) {
+  if constexpr (isTimed)
+    WEFT_RETURN_IF_ERROR(timer->start(compute.get()));
+  WEFT_RETURN_IF_ERROR(enqueueInputs(program));
+  for (const CudaStep &step : program.steps) {
+    instruction.store(step.instruction, std::memory_order_relaxed);
+    const NvtxRange range(step.label.c_str());
+    const bool isStart =
+        std::holds_alternative<DeviceStartStep>(step.operation);
+    const cudaStream_t stream = isStart ? communication.get() : compute.get();
+    if constexpr (isTimed)
+      WEFT_RETURN_IF_ERROR(timer->begin(stream));
+    if (Status status = enqueue(step); !status.ok())
+      return located(std::move(status), step, *program.entry, number());
+    if constexpr (isTimed)
+      WEFT_RETURN_IF_ERROR(timer->end(stream, isStart, step.instruction));
+  }
+  return {};
+}
+
+/// In the mode that leaves other threads alone (rule C3). A failed capture is
+/// ended all the same: the stream must be usable again.
+Status CudaRank::capture(EntryRuns &each) {
+  WEFT_RETURN_IF_ERROR(
+      check(cudart.streamBeginCapture(compute.get(),
+                                      cudaStreamCaptureModeThreadLocal),
+            "cudaStreamBeginCapture"));
+  Status captured = walk<false>(each.program);
+  cudaGraph_t graph = nullptr;
+  const cudaError_t ended = cudart.streamEndCapture(compute.get(), &graph);
+  const GraphOwner owner(cudart, graph);
+  WEFT_RETURN_IF_ERROR(captured);
+  WEFT_RETURN_IF_ERROR(check(ended, "cudaStreamEndCapture"));
+  cudaGraphExec_t executable = nullptr;
+  WEFT_RETURN_IF_ERROR(check(cudart.graphInstantiate(&executable, graph, 0),
+                             "cudaGraphInstantiate"));
+  each.graph = GraphExecOwner(cudart, executable);
+  return check(cudart.graphUpload(executable, compute.get()),
+               "cudaGraphUpload");
+}
+
+Status CudaRank::runSteps(uint32_t entry) {
+  EntryRuns &each = runs[entry];
+  constexpr uint64_t runsBeforeCapture = 2;
+  if (tracks.compute.recording)
+    return walk<true>(each.program);
+  const bool isGraph = setup.request.options.cudaGraphs &&
+                       setup.world.allowsCapture() &&
+                       each.count >= runsBeforeCapture;
+  if (!isGraph)
+    return walk<false>(each.program);
+  if (!each.graph)
+    WEFT_RETURN_IF_ERROR(capture(each));
+  return check(cudart.graphLaunch(each.graph.get(), compute.get()),
+               "cudaGraphLaunch");
+}
+
+/// Polls, so that the end of the world ends the wait: who is stuck in a
+/// collective would never come out of cudaStreamSynchronize.
+Status CudaRank::waitForDevice() {
+  const auto begin = Clock::now();
+  while (true) {
+    const cudaError_t state = cudart.streamQuery(compute.get());
+    if (state != cudaErrorNotReady)
+      return check(state, "waiting for the device");
+    WEFT_RETURN_IF_ERROR(setup.world.status());
+    if (Clock::now() - begin < std::chrono::milliseconds(2))
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+}
+
+Status CudaRank::run(uint32_t entry) {
+  const plan::Entry &table = *runs[entry].program.entry;
+  const NvtxRange range(table.name()->c_str());
+  const bool isFirst = !std::exchange(hasRun, true);
+  if (isFirst)
+    WEFT_RETURN_IF_ERROR(setup.world.barrier(number()));
+  WEFT_RETURN_IF_ERROR(runSteps(entry));
+  if (Status status = waitForDevice(); !status.ok())
+    return status.withContext(fmt::format(
+        "entry \"{}\" on rank {}", escaped(view(table.name())), number()));
+  ++runs[entry].count;
+  if (tracks.compute.recording)
+    WEFT_RETURN_IF_ERROR(timer->collect(entry, tracks));
+  return isFirst ? setup.world.barrier(number()) : Status();
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,103 @@
+//===- CudaRank.h - A rank in the memory of a GPU ---------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The arena of one rank, its two streams, and how a run gets onto them:
+//
+//   runs 1 and 2   step after step (libraries connect and choose in them,
+//                  rule N12)
+//   run 3          the same steps, captured in a graph; the graph is launched
+//   later          the graph is launched
+//   traced runs    step after step, between timed events
+//
+// A run allocates nothing and waits for the device once, at its end. The first
+// run is between two barriers of all ranks (rule C1).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_SRC_CUDA_CUDARANK_H
+#define WEFT_RUNTIME_SRC_CUDA_CUDARANK_H
+
+#include "cuda/CudaProgram.h"
+#include "cuda/StepTimer.h"
+#include "executor/Rank.h"
+
+#include <optional>
+#include <vector>
+
+namespace weft::runtime {
+
+/// What the ranks of a session share.
+struct CudaRankSetup {
+  const RankRequest &request;
+  const Cudart &cudart;
+  const CublasLt &cublasLt;
+  const Cudnn *cudnn;
+  const CudaDevice &device;
+  const PlanKernels &kernels;
+  DeviceWorld &world;
+};
+
+class CudaRank final : public Rank {
+public:
+  CudaRank(const CudaRankSetup &setup, int number)
+      : Rank(number), setup(setup), cudart(setup.cudart) {}
+  ~CudaRank() override;
+
+  Status initialize() override;
+  Status run(uint32_t entry) override;
+  std::byte *input(uint32_t entry, size_t input) override {
+    return static_cast<std::byte *>(
+        runs[entry].program.inputs[input].staging.get());
+  }
+  Status write(uint64_t offset, size_t bytes, const Fill &fill) override;
+  Result<const std::byte *> read(uint64_t offset, size_t bytes,
+                                 std::vector<std::byte> &copy) const override;
+  uint64_t arenaBytes() const override {
+    return setup.request.plan.contents().arena_bytes();
+  }
+
+private:
+  /// An entry, and how often it ran.
+  struct EntryRuns {
+    CudaProgram program;
+    uint64_t count = 0;
+    GraphExecOwner graph;
+  };
+
+  std::byte *address(uint64_t offset) const {
+    return static_cast<std::byte *>(arena.get()) + offset;
+  }
+  Status check(cudaError_t error, std::string_view call) const {
+    return cudaStatus(cudart, error, call);
+  }
+  Status createStreams();
+  Status bindEntries();
+  Status bindWorkspaces();
+  Status exerciseOperations();
+  Status clear(const DeviceMemory &memory, size_t bytes);
+  Status fillArena();
+
+  Status enqueueInputs(const CudaProgram &program);
+  Status enqueue(const CudaStep &step);
+  template <bool isTimed> Status walk(const CudaProgram &program);
+  Status capture(EntryRuns &runs);
+  Status runSteps(uint32_t entry);
+  Status waitForDevice();
+
+  const CudaRankSetup &setup;
+  const Cudart &cudart;
+  StreamOwner compute, communication;
+  std::optional<CudaContext> context;
+  DeviceMemory arena, kernelWorkspace, workspace, staging;
+  std::vector<EntryRuns> runs;
+  std::optional<StepTimer> timer;
+  bool hasRun = false;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_SRC_CUDA_CUDARANK_H

@@ -1,0 +1,124 @@
+//===- CudaRanks.cpp - The ranks of a plan for GPUs -------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cuda/CudaRanks.h"
+
+#include "cuda/CudaRank.h"
+#include "cuda/LoopbackWorld.h"
+#include "plan/Text.h"
+
+#include <optional>
+
+namespace weft::runtime {
+namespace {
+
+class CudaRanks final : public RankSet {
+public:
+  explicit CudaRanks(const RankRequest &request) : request(request) {}
+  // The ranks refer to what they share.
+  ~CudaRanks() override { members.clear(); }
+
+  /// Opens libraries and device, checks that the plan can run, and makes what
+  /// the ranks share.
+  Status open();
+
+  void abort(const Status &reason) override { world->abort(reason); }
+
+private:
+  Status openLibraries(const CudaLibrarySearch &search);
+  Status checkMemory() const;
+  Status createWorld();
+
+  const RankRequest &request;
+  // Before everything that is given back with their functions.
+  Cudart cudart;
+  CublasLt cublasLt;
+  std::optional<Cudnn> cudnn;
+  CudaDevice device;
+  PlanKernels kernels;
+  std::unique_ptr<DeviceWorld> world;
+  std::optional<CudaRankSetup> setup;
+};
+
+} // namespace
+
+/// Whether an entry has an operation of one of the types.
+static bool has(const plan::Plan &plan,
+                std::initializer_list<plan::Operation> types) {
+  for (const plan::Entry *entry : *plan.entries())
+    for (const plan::Instruction *instruction : *entry->instructions())
+      if (std::find(types.begin(), types.end(),
+                    instruction->operation_type()) != types.end())
+        return true;
+  return false;
+}
+
+Status CudaRanks::openLibraries(const CudaLibrarySearch &search) {
+  const plan::Plan &plan = request.plan.contents();
+  if (has(plan, {plan::Operation::Gemm})) {
+    WEFT_ASSIGN_OR_RETURN(cublasLt, loadCublasLt(search));
+  }
+  if (has(plan, {plan::Operation::Attention, plan::Operation::AttentionGrad}))
+    if (const Result<Cudnn> loaded = loadCudnn(search); loaded.ok())
+      cudnn = *loaded;
+  return {};
+}
+
+Status CudaRanks::checkMemory() const {
+  size_t free = 0, total = 0;
+  WEFT_RETURN_IF_ERROR(
+      cudaStatus(cudart, cudart.memGetInfo(&free, &total), "cudaMemGetInfo"));
+  const uint64_t limit =
+      request.options.memoryLimit ? request.options.memoryLimit : free;
+  const uint64_t arena = request.plan.contents().arena_bytes();
+  const size_t ranks = world->localRanks().size();
+  const auto needed = static_cast<unsigned __int128>(arena) * ranks;
+  if (needed > limit)
+    return resourceExhausted(fmt::format(
+        "{} ranks on device {} ({}) need arenas of {} bytes each, together {} "
+        "bytes, but {} are available; compile for a larger mesh, or shrink the "
+        "batch",
+        ranks, device.number, device.name, arena, needed, limit));
+  return {};
+}
+
+Status CudaRanks::createWorld() {
+  std::vector<GroupRanks> groups;
+  for (const plan::AxisList *axes : *request.plan.contents().groups())
+    groups.push_back(request.mesh.groups(axesOf(axes)));
+  WEFT_ASSIGN_OR_RETURN(
+      world,
+      LoopbackWorld::create(cudart, static_cast<int>(request.mesh.ranks()),
+                            groups, request.options.deadline));
+  return {};
+}
+
+Status CudaRanks::open() {
+  const plan::Plan &plan = request.plan.contents();
+  const CudaLibrarySearch search = CudaLibrarySearch::fromEnvironment();
+  WEFT_ASSIGN_OR_RETURN(cudart, loadCudart(search));
+  WEFT_ASSIGN_OR_RETURN(device, openDevice(cudart, request.options.device));
+  WEFT_RETURN_IF_ERROR(checkProcessor(plan, device));
+  WEFT_RETURN_IF_ERROR(openLibraries(search));
+  WEFT_ASSIGN_OR_RETURN(kernels, PlanKernels::load(cudart, plan, device));
+  WEFT_RETURN_IF_ERROR(createWorld());
+  WEFT_RETURN_IF_ERROR(checkMemory());
+  setup.emplace(CudaRankSetup{request, cudart, cublasLt,
+                              cudnn ? &*cudnn : nullptr, device, kernels,
+                              *world});
+  for (int rank : world->localRanks())
+    members.push_back(std::make_unique<CudaRank>(*setup, rank));
+  return {};
+}
+
+Result<std::unique_ptr<RankSet>> createCudaRanks(const RankRequest &request) {
+  auto ranks = std::make_unique<CudaRanks>(request);
+  WEFT_RETURN_IF_ERROR(ranks->open());
+  return ranks;
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,61 @@
+//===- PlanKernels.cpp - The compiled kernels of a plan ---------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cuda/PlanKernels.h"
+
+#include "plan/Text.h"
+
+namespace weft::runtime {
+
+static Result<KernelModule> loadCode(const Cudart &cudart,
+                                     const plan::Plan &plan,
+                                     const CudaDevice &device) {
+  Status ofCubin = notFound("the plan has none");
+  if (plan.object() && plan.object()->size() != 0) {
+    Result<KernelModule> module =
+        KernelModule::load(cudart, plan.object()->data());
+    if (module.ok())
+      return module;
+    ofCubin = module.status();
+  }
+  Status ofPtx = notFound("the plan has none");
+  if (plan.ptx()) {
+    Result<KernelModule> module =
+        KernelModule::load(cudart, plan.ptx()->data());
+    if (module.ok())
+      return module;
+    ofPtx = module.status();
+  }
+  return failedPrecondition(fmt::format(
+      "device {} ({}, sm_{}, driver for CUDA {}) can load neither the plan's "
+      "cubin for {} ({}) nor its PTX ({}); update the driver, or compile the "
+      "plan with an older ptxas",
+      device.number, device.name, device.processor, cudaVersion(device.driver),
+      escaped(view(plan.target()->processor())), ofCubin.message(),
+      ofPtx.message()));
+}
+
+Result<PlanKernels> PlanKernels::load(const Cudart &cudart,
+                                      const plan::Plan &plan,
+                                      const CudaDevice &device) {
+  PlanKernels loaded;
+  if (plan.kernels()->size() == 0)
+    return loaded;
+  WEFT_ASSIGN_OR_RETURN(KernelModule module, loadCode(cudart, plan, device));
+  loaded.module.emplace(std::move(module));
+  for (const plan::Kernel *kernel : *plan.kernels()) {
+    Result<cudaKernel_t> found = loaded.module->kernel(kernel->symbol()->str());
+    if (!found.ok())
+      return failedPrecondition(fmt::format(
+          "the plan's code does not define kernel \"{}\": {}",
+          escaped(view(kernel->symbol())), found.status().message()));
+    loaded.kernels.push_back(*found);
+  }
+  return loaded;
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,61 @@
+//===- EntryMemory.h - The buffers of an entry in an arena ------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What programs are bound with, for every kind of memory: addresses of buffers,
+// and the problems of products and attention in them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_SRC_EXECUTOR_ENTRYMEMORY_H
+#define WEFT_RUNTIME_SRC_EXECUTOR_ENTRYMEMORY_H
+
+#include "cpu/AttentionKernels.h"
+#include "cpu/Gemm.h"
+#include "weft/runtime/DType.h"
+#include "weft/runtime/plan_generated.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::runtime {
+
+/// An entry of a verified plan, whose arena is at some address.
+class EntryMemory {
+public:
+  EntryMemory(const plan::Entry &entry, std::byte *arena)
+      : entry(entry), arena(arena) {}
+
+  const plan::Buffer &buffer(uint32_t index) const {
+    return *entry.buffers()->Get(index);
+  }
+  std::byte *address(uint32_t index) const {
+    return arena + buffer(index).offset();
+  }
+  DType dtype(uint32_t index) const {
+    return static_cast<DType>(buffer(index).dtype());
+  }
+  /// Bytes of the elements; a buffer may have more.
+  size_t usedBytes(uint32_t index) const;
+
+  GemmProblem problem(const plan::Gemm &gemm) const;
+  AttentionArguments arguments(const plan::Attention &attention) const;
+  AttentionArguments arguments(const plan::AttentionGrad &grad) const;
+
+private:
+  template <typename Operation>
+  AttentionArguments shared(const Operation &operation) const;
+  AttentionResult result(uint32_t index) const {
+    return {address(index), dtype(index) != DType::BF16};
+  }
+
+  const plan::Entry &entry;
+  std::byte *const arena;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_SRC_EXECUTOR_ENTRYMEMORY_H
