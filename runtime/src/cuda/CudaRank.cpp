@@ -294,19 +294,25 @@ Status CudaRank::waitForDevice() {
   }
 }
 
-Status CudaRank::run(uint32_t entry) {
-  const plan::Entry &table = *runs[entry].program.entry;
-  const NvtxRange range(table.name()->c_str());
-  const bool isFirst = !std::exchange(hasRun, true);
-  if (isFirst)
-    WEFT_RETURN_IF_ERROR(setup.world.barrier(number()));
+Status CudaRank::runOnDevice(uint32_t entry) {
   WEFT_RETURN_IF_ERROR(runSteps(entry));
+  const plan::Entry &table = *runs[entry].program.entry;
   if (Status status = waitForDevice(); !status.ok())
     return status.withContext(fmt::format(
         "entry \"{}\" on rank {}", escaped(view(table.name())), number()));
   ++runs[entry].count;
-  if (tracks.compute.recording)
-    WEFT_RETURN_IF_ERROR(timer->collect(entry, tracks));
+  return tracks.compute.recording ? timer->collect(entry, tracks) : Status();
+}
+
+Status CudaRank::run(uint32_t entry) {
+  const NvtxRange range(runs[entry].program.entry->name()->c_str());
+  const bool isFirst = !std::exchange(hasRun, true);
+  if (isFirst)
+    WEFT_RETURN_IF_ERROR(setup.world.barrier(number()));
+  setup.world.beginRun(number(), entry);
+  Status status = runOnDevice(entry);
+  setup.world.endRun(number());
+  WEFT_RETURN_IF_ERROR(status);
   return isFirst ? setup.world.barrier(number()) : Status();
 }
 

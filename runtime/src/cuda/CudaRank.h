@@ -49,6 +49,7 @@ public:
 
   Status initialize() override;
   Status run(uint32_t entry) override;
+  void finish() override { setup.world.detach(number()); }
   std::byte *input(uint32_t entry, size_t input) override {
     return static_cast<std::byte *>(
         runs[entry].program.inputs[input].staging.get());
@@ -86,6 +87,7 @@ private:
   template <bool isTimed> Status walk(const CudaProgram &program);
   Status capture(EntryRuns &runs);
   Status runSteps(uint32_t entry);
+  Status runOnDevice(uint32_t entry);
   Status waitForDevice();
 
   const CudaRankSetup &setup;

@@ -47,6 +47,9 @@ public:
   /// Executes an entry once.
   virtual Status run(uint32_t entry) = 0;
 
+  /// Called last in the thread of the rank, also after a failure.
+  virtual void finish() {}
+
   /// Host memory from which every run takes an input of an entry; `input`
   /// counts those that are no states.
   virtual std::byte *input(uint32_t entry, size_t input) = 0;

@@ -97,7 +97,9 @@ void SessionCore::rankMain(size_t index) {
     Status status;
     if (current == initializeJob)
       status = rank.initialize();
-    else if (current != stopJob)
+    else if (current == stopJob)
+      rank.finish();
+    else
       status = rank.run(static_cast<uint32_t>(current));
     if (!status.ok())
       fail(status);

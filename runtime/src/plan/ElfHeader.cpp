@@ -14,7 +14,7 @@
 
 namespace weft::runtime {
 
-Status checkElfHeader(std::span<const uint8_t> object) {
+static Result<Elf64_Ehdr> readHeader(std::span<const uint8_t> object) {
   Elf64_Ehdr header;
   if (object.size() < sizeof(header))
     return invalidArgument(
@@ -22,6 +22,11 @@ Status checkElfHeader(std::span<const uint8_t> object) {
   std::memcpy(&header, object.data(), sizeof(header));
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
     return invalidArgument("is no ELF file");
+  return header;
+}
+
+Status checkElfHeader(std::span<const uint8_t> object) {
+  WEFT_ASSIGN_OR_RETURN(const Elf64_Ehdr header, readHeader(object));
   if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
       header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_type != ET_DYN)
     return invalidArgument("is no 64-bit little-endian shared object");
@@ -36,6 +41,29 @@ Status checkElfHeader(std::span<const uint8_t> object) {
     if (segment.p_offset > object.size() ||
         segment.p_filesz > object.size() - segment.p_offset)
       return invalidArgument(fmt::format("segment {} lies outside its {} bytes",
+                                         i, object.size()));
+  }
+  return {};
+}
+
+Status checkCubinHeader(std::span<const uint8_t> object) {
+  WEFT_ASSIGN_OR_RETURN(const Elf64_Ehdr header, readHeader(object));
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_CUDA)
+    return invalidArgument(
+        fmt::format("is for machine {} of ELF, GPUs are machine {}",
+                    header.e_machine, EM_CUDA));
+  if (header.e_shentsize != sizeof(Elf64_Shdr) ||
+      header.e_shoff > object.size() ||
+      header.e_shnum > (object.size() - header.e_shoff) / sizeof(Elf64_Shdr))
+    return invalidArgument("its section headers lie outside the file");
+  for (size_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, object.data() + header.e_shoff + i * sizeof(section),
+                sizeof(section));
+    if (section.sh_type != SHT_NOBITS &&
+        (section.sh_offset > object.size() ||
+         section.sh_size > object.size() - section.sh_offset))
+      return invalidArgument(fmt::format("section {} lies outside its {} bytes",
                                          i, object.size()));
   }
   return {};

@@ -24,6 +24,10 @@ namespace weft::runtime {
 /// inside it.
 Status checkElfHeader(std::span<const uint8_t> object);
 
+/// Whether `object` is a cubin: a 64-bit ELF file for GPUs, whose sections lie
+/// inside it. The driver reads it as far as these say.
+Status checkCubinHeader(std::span<const uint8_t> object);
+
 } // namespace weft::runtime
 
 #endif // WEFT_RUNTIME_SRC_PLAN_ELFHEADER_H

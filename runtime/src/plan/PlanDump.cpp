@@ -74,10 +74,13 @@ void Dumper::header() {
     print("{}{}={}", i ? ", " : "", quoted(plan.mesh()->Get(i)->name()),
           plan.mesh()->Get(i)->size());
   print("]> ranks {}\n", mesh.ranks());
-  print("arena {} bytes, constants {} bytes, object {} bytes\n",
+  print("arena {} bytes, constants {} bytes, object {} bytes",
         plan.arena_bytes(),
         plan.constant_data() ? plan.constant_data()->size() : 0,
         plan.object() ? plan.object()->size() : 0);
+  if (plan.ptx())
+    print(", ptx {} bytes", plan.ptx()->size());
+  print("\n");
   if (const auto *metadata = plan.metadata())
     for (const plan::Metadata *item : *metadata)
       print("metadata {} {} bytes\n", quoted(item->key()),
@@ -119,8 +122,15 @@ void Dumper::kernels() {
   print("kernels {}\n", plan.kernels()->size());
   for (uint32_t i = 0; i < plan.kernels()->size(); ++i) {
     const plan::Kernel &kernel = *plan.kernels()->Get(i);
-    print("  kernel {} @{} {} parts {}\n", i, escaped(view(kernel.symbol())),
-          quoted(kernel.summary()), kernel.max_parts());
+    print("  kernel {} @{} {}", i, escaped(view(kernel.symbol())),
+          quoted(kernel.summary()));
+    if (const plan::Grid *grid = kernel.grid())
+      print(" grid {} x {} shared {} bytes workspace {} bytes registers {} "
+            "spills {} bytes\n",
+            grid->blocks(), grid->threads(), grid->shared_bytes(),
+            grid->workspace_bytes(), grid->registers(), grid->spill_bytes());
+    else
+      print(" parts {}\n", kernel.max_parts());
   }
 }
 

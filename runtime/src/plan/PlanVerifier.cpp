@@ -7,7 +7,6 @@
 
 #include "plan/PlanVerifier.h"
 
-#include "plan/ElfHeader.h"
 #include "plan/Text.h"
 #include "weft/runtime/PlanFormat.h"
 
@@ -128,27 +127,6 @@ static Status verifyStates(const plan::Plan &plan, const Mesh &mesh) {
             .withContext(what));
   }
   return {};
-}
-
-static Status verifyKernels(const plan::Plan &plan) {
-  const size_t bytes = plan.object() ? plan.object()->size() : 0;
-  const bool isExecutable = view(plan.target()->kind()) != "none";
-  if (isExecutable && plan.kernels()->size() != 0 && bytes == 0)
-    return invalidArgument(fmt::format(
-        "the plan names {} kernels but has no object", plan.kernels()->size()));
-  for (uint32_t i = 0; i < plan.kernels()->size(); ++i) {
-    const plan::Kernel &kernel = *plan.kernels()->Get(i);
-    if (view(kernel.symbol()).empty())
-      return invalidArgument(fmt::format("kernel {} has an empty symbol", i));
-    if (kernel.max_parts() < 1)
-      return invalidArgument(
-          fmt::format("kernel {} may be computed in {} parts, need at least 1",
-                      i, kernel.max_parts()));
-  }
-  if (bytes == 0 || view(plan.target()->kind()) != "cpu")
-    return {};
-  return checkElfHeader({plan.object()->data(), bytes})
-      .withContext("kernel object");
 }
 
 static Status verifyGroups(const plan::Plan &plan, const Mesh &mesh) {

@@ -69,6 +69,12 @@ Result<Operand> findOperand(const plan::Entry &entry, uint32_t index,
 /// Checks the whole plan: header, then each entry.
 Status verifyPlan(const plan::Plan &plan);
 
+/// Checks the kernels and the compiled code against the target.
+Status verifyKernels(const plan::Plan &plan);
+
+/// Whether a launch of a verified kernel has room for its parameters.
+Status verifyParameters(const plan::Plan &plan, const plan::Launch &launch);
+
 /// Checks one entry; messages start with `entry "name"`.
 Status verifyEntry(const VerifiedHeader &header, const plan::Entry &entry);
 

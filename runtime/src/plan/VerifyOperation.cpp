@@ -187,7 +187,7 @@ Status OperationVerifier::verifyLaunch(const plan::Launch &launch) {
     for (uint32_t i = 0; i < launch.positions()->size(); ++i)
       WEFT_RETURN_IF_ERROR(header.mesh.checkAxes(
           axesOf(launch.positions()->Get(i)), fmt::format("position {}", i)));
-  return {};
+  return verifyParameters(header.plan, launch);
 }
 
 Status OperationVerifier::verifyCopy(const plan::Copy &copy) {

@@ -26,11 +26,12 @@ Status creationStatus(const PlanBuilder &builder, SessionOptions options = {}) {
 
 TEST(Failure, OtherTarget) {
   SamplePlan sample(2);
-  sample.table.target->kind = "cuda";
+  sample.table.target->kind = "abacus";
   const Status status = creationStatus(sample);
   EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
-  EXPECT_THAT(status.message(), HasSubstr("the plan is for target \"cuda\", "
-                                          "this runtime executes \"cpu\""));
+  EXPECT_THAT(status.message(),
+              HasSubstr("the plan is for target \"abacus\", this "
+                        "runtime executes \"cpu\" and \"cuda\""));
 }
 
 TEST(Failure, NoMachineCode) {

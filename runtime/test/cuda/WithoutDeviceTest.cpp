@@ -1,0 +1,113 @@
+//===- WithoutDeviceTest.cpp - Plans for GPUs where there is none -*- C++
+//-*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A machine without libraries, and one with libraries but without a driver:
+// one message each, that names what is missing and what helps.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaPlan.h"
+#include "cuda/Device.h"
+#include "weft/runtime/Session.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+namespace weft::runtime {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// What a session of a plan for a GPU says with libraries from a folder.
+Status creationStatus(const char *folder) {
+  PlanBuilder builder({{"data", 1}});
+  EntryBuilder entry = builder.entry("e");
+  const auto type = builder.type(DType::F32, {16});
+  entry.copy(entry.input("x", type), entry.output("y", type));
+  makeCudaPlan(builder, ".version 9.0");
+  setenv("WEFT_CUDA_LIBRARIES", folder, 1);
+  const Status status = Session::create(builder.build()).status();
+  unsetenv("WEFT_CUDA_LIBRARIES");
+  return status;
+}
+
+TEST(WithoutDevice, NoLibraries) {
+  const Status status = creationStatus("/no/such/folder");
+  EXPECT_EQ(status.code(), StatusCode::Unavailable);
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("cannot open libcudart.so.13"),
+                    HasSubstr("install the runtime of CUDA 13")));
+}
+
+TEST(WithoutDevice, NoDriver) {
+  const auto cudart = loadCudart({{WEFT_CUDA_LIBRARY_FOLDER}});
+  if (!cudart.ok())
+    GTEST_SKIP() << "the toolkit has headers only";
+  int driver = 0;
+  if (cudart->driverGetVersion(&driver) == cudaSuccess && driver != 0)
+    GTEST_SKIP() << "this machine has a driver";
+  const Status status = creationStatus(WEFT_CUDA_LIBRARY_FOLDER);
+  EXPECT_EQ(status.code(), StatusCode::Unavailable);
+  EXPECT_EQ(status.message(),
+            "the plan is for a GPU, but this machine has no NVIDIA driver; run "
+            "it where there is one, or compile the plan with --target=cpu");
+}
+
+TEST(WithoutDevice, CallsThatFailAreNamed) {
+  const auto cudart = loadCudart({{WEFT_CUDA_LIBRARY_FOLDER}});
+  if (!cudart.ok())
+    GTEST_SKIP() << "the toolkit has headers only";
+  EXPECT_TRUE(cudaStatus(*cudart, cudaSuccess, "cudaMalloc").ok());
+  const Status memory =
+      cudaStatus(*cudart, cudaErrorMemoryAllocation, "cudaMalloc of 8 bytes");
+  EXPECT_EQ(memory.code(), StatusCode::ResourceExhausted);
+  EXPECT_EQ(memory.message(), "cudaMalloc of 8 bytes: out of memory "
+                              "(cudaErrorMemoryAllocation)");
+  EXPECT_EQ(cudaStatus(*cudart, cudaErrorIllegalAddress, "x").code(),
+            StatusCode::Unavailable);
+}
+
+plan::PlanT planFor(std::string processor, bool hasPtx) {
+  plan::PlanT table;
+  table.producer = "test";
+  table.target = std::make_unique<plan::TargetT>();
+  table.target->kind = "cuda";
+  table.target->processor = std::move(processor);
+  if (hasPtx)
+    table.ptx = ".version 9.0";
+  return table;
+}
+
+std::string verdict(std::string processor, bool hasPtx, int device) {
+  flatbuffers::FlatBufferBuilder builder;
+  const plan::PlanT table = planFor(std::move(processor), hasPtx);
+  builder.Finish(plan::Plan::Pack(builder, &table));
+  return checkProcessor(
+             *flatbuffers::GetRoot<plan::Plan>(builder.GetBufferPointer()),
+             {.number = 2, .name = "GPU", .processor = device})
+      .message();
+}
+
+TEST(WithoutDevice, ProcessorsThatFit) {
+  EXPECT_EQ(verdict("sm_90", false, 90), "");
+  // A cubin runs on later minor versions, PTX on all later processors.
+  EXPECT_EQ(verdict("sm_80", false, 86), "");
+  EXPECT_EQ(verdict("sm_80", true, 90), "");
+  EXPECT_EQ(verdict("sm_100", true, 120), "");
+  EXPECT_EQ(verdict("sm_90a", true, 90), "");
+  EXPECT_EQ(verdict("sm_80", false, 90),
+            "the plan is for sm_80, but device 2 (GPU) is sm_90; compile it "
+            "with --target=cuda:sm_90");
+  EXPECT_THAT(verdict("sm_90", true, 80), HasSubstr("is sm_80; compile it"));
+  EXPECT_THAT(verdict("sm_90a", true, 100), HasSubstr("is sm_100; compile"));
+}
+
+} // namespace
+} // namespace weft::runtime
