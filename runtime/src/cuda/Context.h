@@ -15,6 +15,7 @@
 
 #include "cuda/Libraries.h"
 
+#include <functional>
 #include <string>
 
 namespace weft::runtime {
@@ -35,6 +36,10 @@ struct CudaContext {
   std::string deviceName;
   /// The stream that operations run on, also when they are measured at load.
   cudaStream_t compute;
+
+  /// Takes what a user may want to know of how operations were bound: that a
+  /// library was not used, and why.
+  std::function<void(std::string text)> note = [](std::string) {};
 };
 
 } // namespace weft::runtime

@@ -1,0 +1,192 @@
+//===- GemmMeasurement.cpp - The time of a product --------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cuda/GemmMeasurement.h"
+
+#include "cuda/GemmTuner.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+namespace weft::runtime {
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+DeviceScratch::~DeviceScratch() {
+  for (void *piece : pieces)
+    (void)cudart.free(piece);
+}
+
+Result<void *> DeviceScratch::allocate(size_t bytes) {
+  void *piece = nullptr;
+  WEFT_RETURN_IF_ERROR(
+      cudaStatus(cudart, cudart.malloc(&piece, bytes), "cudaMalloc"));
+  pieces.push_back(piece);
+  return piece;
+}
+
+static std::vector<std::byte> randomNumbers(DType dtype, int64_t count) {
+  std::mt19937 random(1);
+  std::vector<std::byte> bytes(static_cast<size_t>(count) * byteSize(dtype));
+  for (int64_t i = 0; i < count; ++i) {
+    const float value = static_cast<float>(random()) * 0x1p-31f - 1;
+    std::byte *place = bytes.data() + i * byteSize(dtype);
+    const auto put = [&](auto number) {
+      std::memcpy(place, &number, sizeof(number));
+    };
+    switch (dtype) {
+    case DType::F32:
+      put(value);
+      break;
+    case DType::F64:
+      put(static_cast<double>(value));
+      break;
+    case DType::BF16:
+      put(toBFloat16(value));
+      break;
+    case DType::F16:
+      put(toFloat16(value));
+      break;
+    default:
+      break; // no products of others
+    }
+  }
+  return bytes;
+}
+
+Result<void *> DeviceScratch::random(DType dtype, int64_t elements) {
+  const size_t bytes = static_cast<size_t>(elements) * byteSize(dtype);
+  WEFT_ASSIGN_OR_RETURN(void *const piece, allocate(bytes));
+  // A piece from the host, which then doubles.
+  const std::vector<std::byte> numbers =
+      randomNumbers(dtype, std::min<int64_t>(elements, 1 << 20));
+  WEFT_RETURN_IF_ERROR(
+      cudaStatus(cudart,
+                 cudart.memcpy(piece, numbers.data(), numbers.size(),
+                               cudaMemcpyHostToDevice),
+                 "cudaMemcpy"));
+  for (size_t done = numbers.size(); done < bytes;) {
+    const size_t more = std::min(done, bytes - done);
+    WEFT_RETURN_IF_ERROR(
+        cudaStatus(cudart,
+                   cudart.memcpy(static_cast<std::byte *>(piece) + done, piece,
+                                 more, cudaMemcpyDeviceToDevice),
+                   "cudaMemcpy"));
+    done += more;
+  }
+  return piece;
+}
+
+//===----------------------------------------------------------------------===//
+// Time
+//===----------------------------------------------------------------------===//
+
+static int64_t elementsOf(const LtMatrix &matrix, int64_t batch) {
+  return (batch - 1) * matrix.batchStride +
+         (matrix.columns - 1) * matrix.leading + matrix.leading;
+}
+
+Status GemmMeasurement::allocate(const LtProblem &problem) {
+  const int64_t batch = problem.batch;
+  WEFT_ASSIGN_OR_RETURN(
+      pointers.a, memory.random(problem.a.dtype, elementsOf(problem.a, batch)));
+  WEFT_ASSIGN_OR_RETURN(
+      pointers.b, memory.random(problem.b.dtype, elementsOf(problem.b, batch)));
+  WEFT_ASSIGN_OR_RETURN(
+      pointers.d, memory.random(problem.d.dtype, elementsOf(problem.d, batch)));
+  if (problem.hasAux) {
+    WEFT_ASSIGN_OR_RETURN(
+        pointers.aux,
+        memory.random(problem.d.dtype, elementsOf(problem.d, batch)));
+  }
+  if (problem.hasBias) {
+    WEFT_ASSIGN_OR_RETURN(
+        pointers.bias,
+        memory.random(problem.bias,
+                      std::max(problem.d.rows, problem.d.columns)));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<GemmMeasurement>>
+GemmMeasurement::prepare(const LtProblem &problem,
+                         std::shared_ptr<const LtHandle> handle,
+                         size_t workspaceLimit, const CudaContext &context) {
+  const Cudart &cudart = context.cudart;
+  std::unique_ptr<GemmMeasurement> made(new GemmMeasurement(context));
+  WEFT_RETURN_IF_ERROR(made->allocate(problem));
+  WEFT_ASSIGN_OR_RETURN(made->workspace, made->memory.allocate(workspaceLimit));
+  int cacheBytes = 0;
+  WEFT_RETURN_IF_ERROR(
+      cudaStatus(cudart,
+                 cudart.deviceGetAttribute(&cacheBytes, cudaDevAttrL2CacheSize,
+                                           context.device),
+                 "cudaDeviceGetAttribute"));
+  made->flushBytes = 2 * static_cast<size_t>(std::max(cacheBytes, 1));
+  WEFT_ASSIGN_OR_RETURN(made->flush, made->memory.allocate(made->flushBytes));
+  for (cudaEvent_t *event : {&made->begin, &made->end})
+    WEFT_RETURN_IF_ERROR(
+        cudaStatus(cudart, cudart.eventCreateWithFlags(event, cudaEventDefault),
+                   "cudaEventCreateWithFlags"));
+  WEFT_ASSIGN_OR_RETURN(
+      GemmDescriptors descriptors,
+      GemmDescriptors::create(std::move(handle), problem, made->pointers));
+  made->descriptors.emplace(std::move(descriptors));
+  return made;
+}
+
+GemmMeasurement::~GemmMeasurement() {
+  (void)context.cudart.streamSynchronize(context.compute);
+  for (cudaEvent_t event : {begin, end})
+    if (event)
+      (void)context.cudart.eventDestroy(event);
+}
+
+Result<float> GemmMeasurement::timeOnce(const GemmAlgorithm &algorithm) {
+  const Cudart &cudart = context.cudart;
+  const cudaStream_t stream = context.compute;
+  WEFT_RETURN_IF_ERROR(
+      cudaStatus(cudart, cudart.memsetAsync(flush, 0, flushBytes, stream),
+                 "cudaMemsetAsync"));
+  WEFT_RETURN_IF_ERROR(
+      cudaStatus(cudart, cudart.eventRecord(begin, stream), "cudaEventRecord"));
+  WEFT_RETURN_IF_ERROR(
+      cublasStatus(descriptors->library().library(),
+                   descriptors->run(pointers, algorithm.code, workspace,
+                                    algorithm.workspaceBytes, stream),
+                   "cublasLtMatmul"));
+  WEFT_RETURN_IF_ERROR(
+      cudaStatus(cudart, cudart.eventRecord(end, stream), "cudaEventRecord"));
+  WEFT_RETURN_IF_ERROR(
+      cudaStatus(cudart, cudart.eventSynchronize(end), "cudaEventSynchronize"));
+  float milliseconds = 0;
+  WEFT_RETURN_IF_ERROR(
+      cudaStatus(cudart, cudart.eventElapsedTime(&milliseconds, begin, end),
+                 "cudaEventElapsedTime"));
+  return milliseconds;
+}
+
+std::optional<float>
+GemmMeasurement::milliseconds(const GemmAlgorithm &algorithm) {
+  // The first run loads the kernel.
+  if (!timeOnce(algorithm).ok())
+    return std::nullopt;
+  std::array<float, 3> times;
+  for (float &time : times) {
+    const Result<float> taken = timeOnce(algorithm);
+    if (!taken.ok())
+      return std::nullopt;
+    time = *taken;
+  }
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+} // namespace weft::runtime

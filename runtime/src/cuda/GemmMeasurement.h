@@ -1,0 +1,76 @@
+//===- GemmMeasurement.h - The time of a product ----------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs a product on memory of its own: random numbers, because zeros take less
+// power and run faster than any data, and a cache that holds none of them, as
+// in a step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_SRC_CUDA_GEMMMEASUREMENT_H
+#define WEFT_RUNTIME_SRC_CUDA_GEMMMEASUREMENT_H
+
+#include "cuda/Context.h"
+#include "cuda/GemmDescriptors.h"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace weft::runtime {
+
+struct GemmAlgorithm;
+
+/// Device memory, freed at the end.
+class DeviceScratch {
+public:
+  explicit DeviceScratch(const Cudart &cudart) : cudart(cudart) {}
+  ~DeviceScratch();
+  DeviceScratch(const DeviceScratch &) = delete;
+  DeviceScratch &operator=(const DeviceScratch &) = delete;
+
+  /// Uninitialised.
+  Result<void *> allocate(size_t bytes);
+  /// Numbers of the type from -1 to 1, the same ones in every call.
+  Result<void *> random(DType dtype, int64_t elements);
+
+private:
+  const Cudart &cudart;
+  std::vector<void *> pieces;
+};
+
+class GemmMeasurement {
+public:
+  static Result<std::unique_ptr<GemmMeasurement>>
+  prepare(const LtProblem &problem, std::shared_ptr<const LtHandle> handle,
+          size_t workspaceLimit, const CudaContext &context);
+  ~GemmMeasurement();
+
+  /// The median of a few runs on the compute stream; none if one fails.
+  std::optional<float> milliseconds(const GemmAlgorithm &algorithm);
+
+private:
+  explicit GemmMeasurement(const CudaContext &context)
+      : context(context), memory(context.cudart) {}
+  Status allocate(const LtProblem &problem);
+  Result<float> timeOnce(const GemmAlgorithm &algorithm);
+
+  const CudaContext &context;
+  DeviceScratch memory;
+  LtPointers pointers;
+  std::optional<GemmDescriptors> descriptors;
+  void *workspace = nullptr;
+  /// Twice what the second cache holds: writing it leaves nothing else there.
+  void *flush = nullptr;
+  size_t flushBytes = 0;
+  cudaEvent_t begin = nullptr, end = nullptr;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_SRC_CUDA_GEMMMEASUREMENT_H
