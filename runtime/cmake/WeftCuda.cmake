@@ -82,18 +82,24 @@ if(NOT WEFT_CUDA STREQUAL "OFF")
   endif()
 endif()
 
-# weft_embed_ptx(target file.cu): compiles device code to PTX that every GPU
-# from sm_80 on can load, and gives `target` the text as
-# `weft::runtime::embedded::<file>` (src/cuda/EmbeddedPtx.h).
+# weft_embed_ptx(target file.cu [NAME name] [DEFINES macro=value...]): compiles
+# device code to PTX that every GPU from sm_80 on can load, and gives `target`
+# the text as `weft::runtime::embedded::<name>`, without a NAME that of the file
+# (src/cuda/EmbeddedPtx.h).
 set(weft_embed_script ${CMAKE_CURRENT_LIST_DIR}/EmbedText.cmake)
 function(weft_embed_ptx target file)
+  cmake_parse_arguments(ARG "" "NAME" "DEFINES" ${ARGN})
   get_filename_component(name ${file} NAME_WE)
+  if(ARG_NAME)
+    set(name ${ARG_NAME})
+  endif()
+  list(TRANSFORM ARG_DEFINES PREPEND -D)
   set(source ${CMAKE_CURRENT_SOURCE_DIR}/${file})
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/ptx)
   file(MAKE_DIRECTORY ${folder})
   add_custom_command(
     OUTPUT ${folder}/${name}.ptx ${folder}/${name}.cpp
-    COMMAND ${WEFT_NVCC} -ptx -arch=compute_80 -O3 -std=c++20
+    COMMAND ${WEFT_NVCC} -ptx -arch=compute_80 -O3 -std=c++20 ${ARG_DEFINES}
             --expt-relaxed-constexpr
             -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src -MD -MF ${folder}/${name}.d
             -MT ${folder}/${name}.ptx ${source} -o ${folder}/${name}.ptx
@@ -102,8 +108,9 @@ function(weft_embed_ptx target file)
             -P ${weft_embed_script}
     DEPENDS ${source} ${weft_embed_script}
     DEPFILE ${folder}/${name}.d
-    COMMENT "Compiling ${file} to PTX"
+    COMMENT "Compiling ${file} to ${name}.ptx"
     VERBATIM)
+  set_property(GLOBAL APPEND PROPERTY WEFT_PTX_FILES ${folder}/${name}.ptx)
   # A library of its own, because the rule for the file is of this folder.
   add_library(weft_ptx_${name} OBJECT ${folder}/${name}.cpp)
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:weft_ptx_${name}>)
