@@ -7,6 +7,8 @@
 
 #include "cuda/CudaProgram.h"
 
+#include "cuda/Attention.h"
+#include "cuda/Gemm.h"
 #include "executor/EntryMemory.h"
 #include "plan/Text.h"
 
@@ -28,6 +30,7 @@ public:
 private:
   Status bindInputs();
   Status bindInstruction(const plan::Instruction &instruction);
+  Result<std::unique_ptr<CudaOperation>> bindGemm(const plan::Gemm &gemm) const;
   void bindLaunch(const plan::Launch &launch);
   Status bindStart(const plan::CollectiveStart &start);
   void bindCopy(const plan::Copy &copy);
@@ -85,6 +88,22 @@ Status Binder::add(Result<std::unique_ptr<CudaOperation>> operation) {
   program.operations.push_back(*std::move(operation));
   add(OperationStep{program.operations.back().get()});
   return {};
+}
+
+Result<std::unique_ptr<CudaOperation>>
+Binder::bindGemm(const plan::Gemm &gemm) const {
+  CudaGemmProblem problem{memory.problem(gemm), gemm.precision(),
+                          gemm.epilogue()};
+  CudaGemmPointers pointers{memory.address(gemm.lhs()),
+                            memory.address(gemm.rhs()),
+                            memory.address(gemm.out())};
+  if (gemm.bias()) {
+    problem.bias = memory.dtype(*gemm.bias());
+    pointers.bias = memory.address(*gemm.bias());
+  }
+  if (gemm.aux())
+    pointers.aux = memory.address(*gemm.aux());
+  return bindCudaGemm(problem, pointers, binding.context);
 }
 
 void Binder::bindLaunch(const plan::Launch &launch) {
@@ -164,11 +183,13 @@ Status Binder::bindInputs() {
 }
 
 Status Binder::bindInstruction(const plan::Instruction &instruction) {
-  if (instruction.operation_as_Gemm())
-    return unimplemented("products are not executed on GPUs yet");
-  if (instruction.operation_as_Attention() ||
-      instruction.operation_as_AttentionGrad())
-    return unimplemented("attention is not executed on GPUs yet");
+  if (const auto *gemm = instruction.operation_as_Gemm())
+    return add(bindGemm(*gemm));
+  if (const auto *attention = instruction.operation_as_Attention())
+    return add(
+        bindCudaAttention(memory.arguments(*attention), binding.context));
+  if (const auto *grad = instruction.operation_as_AttentionGrad())
+    return add(bindCudaAttentionGrad(memory.arguments(*grad), binding.context));
   if (const auto *launch = instruction.operation_as_Launch())
     bindLaunch(*launch);
   else if (const auto *start = instruction.operation_as_CollectiveStart())
