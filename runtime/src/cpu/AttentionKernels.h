@@ -52,6 +52,9 @@ struct AttentionArguments {
   const void *forwardLogsumexp = nullptr;
   const void *delta = nullptr;
   const void *outCotangent = nullptr;
+  /// The result of the forward pass, of the type of the elements; null if the
+  /// plan does not give it. For libraries that compute delta themselves.
+  const void *forwardOut = nullptr;
   AttentionResult queryCotangent, keyCotangent, valueCotangent;
 };
 

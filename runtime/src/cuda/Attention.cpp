@@ -7,17 +7,58 @@
 
 #include "cuda/Attention.h"
 
+#include "cuda/AttentionCudnn.h"
+
+#include <fmt/format.h>
+
 namespace weft::runtime {
+
+namespace {
+using Bind = Result<std::unique_ptr<CudaOperation>>(const AttentionArguments &,
+                                                    const CudaContext &);
+} // namespace
+
+/// By cuDNN, or none, with a note that says why.
+static std::unique_ptr<CudaOperation>
+bindCudnn([[maybe_unused]] Bind *bind, std::string_view what,
+          [[maybe_unused]] const AttentionArguments &arguments,
+          const CudaContext &context) {
+  std::string reason = "libcudnn.so.9 was not found";
+#if WEFT_HAS_CUDNN
+  if (context.cudnn) {
+    Result<std::unique_ptr<CudaOperation>> bound = bind(arguments, context);
+    if (bound.ok())
+      return *std::move(bound);
+    reason = bound.status().message();
+  }
+#endif
+  context.note(fmt::format("{} is not by cuDNN but by the runtime's kernels, "
+                           "which are slower: {}",
+                           what, reason));
+  return nullptr;
+}
+
+#if WEFT_HAS_CUDNN
+static constexpr Bind *cudnnAttention = bindCudnnAttention;
+static constexpr Bind *cudnnAttentionGrad = bindCudnnAttentionGrad;
+#else
+static constexpr Bind *cudnnAttention = nullptr, *cudnnAttentionGrad = nullptr;
+#endif
 
 Result<std::unique_ptr<CudaOperation>>
 bindCudaAttention(const AttentionArguments &arguments,
                   const CudaContext &context) {
+  if (auto bound = bindCudnn(cudnnAttention, "attention", arguments, context))
+    return bound;
   return bindTiledAttention(arguments, context.cudart);
 }
 
 Result<std::unique_ptr<CudaOperation>>
 bindCudaAttentionGrad(const AttentionArguments &arguments,
                       const CudaContext &context) {
+  if (auto bound = bindCudnn(cudnnAttentionGrad, "the derivative of attention",
+                             arguments, context))
+    return bound;
   return bindTiledAttentionGrad(arguments, context.cudart);
 }
 

@@ -10,83 +10,9 @@
 #include "cuda/GemmTuner.h"
 
 #include <algorithm>
-#include <cstring>
-#include <random>
+#include <array>
 
 namespace weft::runtime {
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-DeviceScratch::~DeviceScratch() {
-  for (void *piece : pieces)
-    (void)cudart.free(piece);
-}
-
-Result<void *> DeviceScratch::allocate(size_t bytes) {
-  void *piece = nullptr;
-  WEFT_RETURN_IF_ERROR(
-      cudaStatus(cudart, cudart.malloc(&piece, bytes), "cudaMalloc"));
-  pieces.push_back(piece);
-  return piece;
-}
-
-static std::vector<std::byte> randomNumbers(DType dtype, int64_t count) {
-  std::mt19937 random(1);
-  std::vector<std::byte> bytes(static_cast<size_t>(count) * byteSize(dtype));
-  for (int64_t i = 0; i < count; ++i) {
-    const float value = static_cast<float>(random()) * 0x1p-31f - 1;
-    std::byte *place = bytes.data() + i * byteSize(dtype);
-    const auto put = [&](auto number) {
-      std::memcpy(place, &number, sizeof(number));
-    };
-    switch (dtype) {
-    case DType::F32:
-      put(value);
-      break;
-    case DType::F64:
-      put(static_cast<double>(value));
-      break;
-    case DType::BF16:
-      put(toBFloat16(value));
-      break;
-    case DType::F16:
-      put(toFloat16(value));
-      break;
-    default:
-      break; // no products of others
-    }
-  }
-  return bytes;
-}
-
-Result<void *> DeviceScratch::random(DType dtype, int64_t elements) {
-  const size_t bytes = static_cast<size_t>(elements) * byteSize(dtype);
-  WEFT_ASSIGN_OR_RETURN(void *const piece, allocate(bytes));
-  // A piece from the host, which then doubles.
-  const std::vector<std::byte> numbers =
-      randomNumbers(dtype, std::min<int64_t>(elements, 1 << 20));
-  WEFT_RETURN_IF_ERROR(
-      cudaStatus(cudart,
-                 cudart.memcpy(piece, numbers.data(), numbers.size(),
-                               cudaMemcpyHostToDevice),
-                 "cudaMemcpy"));
-  for (size_t done = numbers.size(); done < bytes;) {
-    const size_t more = std::min(done, bytes - done);
-    WEFT_RETURN_IF_ERROR(
-        cudaStatus(cudart,
-                   cudart.memcpy(static_cast<std::byte *>(piece) + done, piece,
-                                 more, cudaMemcpyDeviceToDevice),
-                   "cudaMemcpy"));
-    done += more;
-  }
-  return piece;
-}
-
-//===----------------------------------------------------------------------===//
-// Time
-//===----------------------------------------------------------------------===//
 
 static int64_t elementsOf(const LtMatrix &matrix, int64_t batch) {
   return (batch - 1) * matrix.batchStride +

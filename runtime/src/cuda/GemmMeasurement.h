@@ -15,34 +15,15 @@
 #define WEFT_RUNTIME_SRC_CUDA_GEMMMEASUREMENT_H
 
 #include "cuda/Context.h"
+#include "cuda/DeviceScratch.h"
 #include "cuda/GemmDescriptors.h"
 
-#include <array>
 #include <memory>
 #include <optional>
-#include <vector>
 
 namespace weft::runtime {
 
 struct GemmAlgorithm;
-
-/// Device memory, freed at the end.
-class DeviceScratch {
-public:
-  explicit DeviceScratch(const Cudart &cudart) : cudart(cudart) {}
-  ~DeviceScratch();
-  DeviceScratch(const DeviceScratch &) = delete;
-  DeviceScratch &operator=(const DeviceScratch &) = delete;
-
-  /// Uninitialised.
-  Result<void *> allocate(size_t bytes);
-  /// Numbers of the type from -1 to 1, the same ones in every call.
-  Result<void *> random(DType dtype, int64_t elements);
-
-private:
-  const Cudart &cudart;
-  std::vector<void *> pieces;
-};
 
 class GemmMeasurement {
 public:

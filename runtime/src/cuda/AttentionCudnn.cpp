@@ -1,0 +1,169 @@
+//===- AttentionCudnn.cpp - Attention by cuDNN ------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cuda/AttentionCudnn.h"
+
+#include "cuda/AttentionCheck.h"
+#include "cuda/CudnnGraph.h"
+#include "cuda/DeviceScratch.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+
+namespace weft::runtime {
+namespace {
+
+/// Deterministic engines keep all products of a pass in memory: 2 bytes for
+/// each pair of a query and a key. Beyond this the own kernels are used.
+constexpr size_t workspaceLimit = size_t(4) << 30;
+
+/// cuDNN on the stream of one rank, used by its thread alone, and the plans
+/// that it has made.
+class CudnnStream {
+public:
+  static Result<std::shared_ptr<CudnnStream>>
+  shared(const CudaContext &context);
+  ~CudnnStream() {
+    if (handle)
+      (void)library.destroy(handle);
+  }
+
+  /// The plan for such arguments, made and checked once: layers of a model have
+  /// the same.
+  Result<std::shared_ptr<const CudnnPlan>>
+  plan(const AttentionArguments &arguments, bool isGrad,
+       const CudaContext &context);
+
+  cudnnHandle_t get() const { return handle; }
+
+private:
+  explicit CudnnStream(const Cudnn &library) : library(library) {}
+  Result<std::shared_ptr<const CudnnPlan>>
+  make(const AttentionArguments &arguments, bool isGrad,
+       const CudaContext &context);
+
+  const Cudnn library;
+  cudnnHandle_t handle = nullptr;
+  std::map<std::string, Result<std::shared_ptr<const CudnnPlan>>> plans;
+};
+
+class CudnnAttention final : public CudaOperation {
+public:
+  CudnnAttention(std::shared_ptr<CudnnStream> stream,
+                 std::shared_ptr<const CudnnPlan> plan,
+                 const AttentionArguments &arguments, CudnnDescriptor bound)
+      : cudnn(std::move(stream)), plan(std::move(plan)), arguments(arguments),
+        bound(std::move(bound)) {}
+
+  size_t workspaceBytes() const override { return plan->workspaceBytes(); }
+  void bindWorkspace(void *memory) override {
+    bound = plan->bind(arguments, memory);
+  }
+  Status enqueue(cudaStream_t stream) override {
+    if (!bound.ok())
+      return bound.status();
+    return plan->execute(cudnn->get(), *bound, stream);
+  }
+
+private:
+  // Plans belong to the handle.
+  const std::shared_ptr<CudnnStream> cudnn;
+  const std::shared_ptr<const CudnnPlan> plan;
+  const AttentionArguments arguments;
+  Result<CudnnDescriptor> bound;
+};
+
+} // namespace
+
+Result<std::shared_ptr<CudnnStream>>
+CudnnStream::shared(const CudaContext &context) {
+  static std::mutex mutex;
+  static std::map<std::pair<cudaStream_t, int>, std::weak_ptr<CudnnStream>>
+      streams;
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<CudnnStream> &known =
+      streams[{context.compute, context.device}];
+  if (std::shared_ptr<CudnnStream> stream = known.lock())
+    return stream;
+  const Cudnn &library = *context.cudnn;
+  std::shared_ptr<CudnnStream> made(new CudnnStream(library));
+  WEFT_RETURN_IF_ERROR(
+      cudnnStatus(library, library.create(&made->handle), "cudnnCreate"));
+  known = made;
+  return made;
+}
+
+Result<std::shared_ptr<const CudnnPlan>>
+CudnnStream::make(const AttentionArguments &arguments, bool isGrad,
+                  const CudaContext &context) {
+  WEFT_ASSIGN_OR_RETURN(CudnnPlan created,
+                        CudnnPlan::create(library, handle,
+                                          isGrad ? attentionGradGraph(arguments)
+                                                 : attentionGraph(arguments),
+                                          workspaceLimit));
+  auto made = std::make_shared<const CudnnPlan>(std::move(created));
+  DeviceScratch memory(context.cudart);
+  WEFT_ASSIGN_OR_RETURN(void *const workspace,
+                        memory.allocate(made->workspaceBytes() + 1));
+  const auto candidate = [&](const AttentionArguments &trial) -> Status {
+    WEFT_ASSIGN_OR_RETURN(const CudnnDescriptor bound,
+                          made->bind(trial, workspace));
+    return made->execute(handle, bound, context.compute);
+  };
+  const Status status = isGrad
+                            ? checkAttentionGrad(arguments, context, candidate)
+                            : checkAttention(arguments, context, candidate);
+  if (!status.ok())
+    return status.withContext("its check at load failed");
+  return made;
+}
+
+Result<std::shared_ptr<const CudnnPlan>>
+CudnnStream::plan(const AttentionArguments &arguments, bool isGrad,
+                  const CudaContext &context) {
+  const AttentionSizes &s = arguments.sizes;
+  const std::string key = fmt::format(
+      "{} {} {} {} {} {} {} {} {}", isGrad, s.batch, s.queries, s.keys, s.heads,
+      s.keyHeads, s.headSize, arguments.isCausal, arguments.scale);
+  const auto known = plans.find(key);
+  if (known != plans.end())
+    return known->second;
+  return plans.emplace(key, make(arguments, isGrad, context)).first->second;
+}
+
+static Result<std::unique_ptr<CudaOperation>>
+bind(const AttentionArguments &arguments, bool isGrad,
+     std::optional<std::string> reason, const CudaContext &context) {
+  if (reason)
+    return unimplemented(*std::move(reason));
+  WEFT_ASSIGN_OR_RETURN(std::shared_ptr<CudnnStream> stream,
+                        CudnnStream::shared(context));
+  WEFT_ASSIGN_OR_RETURN(std::shared_ptr<const CudnnPlan> plan,
+                        stream->plan(arguments, isGrad, context));
+  // Without the workspace, which comes when all operations are known.
+  WEFT_ASSIGN_OR_RETURN(CudnnDescriptor bound, plan->bind(arguments, nullptr));
+  return std::make_unique<CudnnAttention>(std::move(stream), std::move(plan),
+                                          arguments, std::move(bound));
+}
+
+Result<std::unique_ptr<CudaOperation>>
+bindCudnnAttention(const AttentionArguments &arguments,
+                   const CudaContext &context) {
+  return bind(arguments, /*isGrad=*/false,
+              reasonAgainstAttentionGraph(arguments), context);
+}
+
+Result<std::unique_ptr<CudaOperation>>
+bindCudnnAttentionGrad(const AttentionArguments &arguments,
+                       const CudaContext &context) {
+  return bind(arguments, /*isGrad=*/true,
+              reasonAgainstAttentionGradGraph(arguments), context);
+}
+
+} // namespace weft::runtime

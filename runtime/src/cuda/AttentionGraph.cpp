@@ -1,0 +1,307 @@
+//===- AttentionGraph.cpp - Attention as a graph of cuDNN -------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cuda/AttentionGraph.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace weft::runtime {
+
+//===----------------------------------------------------------------------===//
+// What there are graphs for
+//===----------------------------------------------------------------------===//
+
+static std::optional<std::string>
+reasonAgainst(const AttentionArguments &arguments) {
+  const AttentionSizes &s = arguments.sizes;
+  if (arguments.element != AttentionElement::BF16)
+    return "its elements are not of 16 bits";
+  if (s.headSize % 8 != 0 || s.headSize > 128)
+    return fmt::format("heads have {} elements, not a multiple of 8 up to 128",
+                       s.headSize);
+  if (arguments.diagonal)
+    return "the mask's diagonal is known in the step only";
+  return std::nullopt;
+}
+
+std::optional<std::string>
+reasonAgainstAttentionGraph(const AttentionArguments &arguments) {
+  if (arguments.out.isSum)
+    return "the result is of f32";
+  return reasonAgainst(arguments);
+}
+
+std::optional<std::string>
+reasonAgainstAttentionGradGraph(const AttentionArguments &arguments) {
+  if (!arguments.forwardOut)
+    return "the plan does not give it the result of the forward pass";
+  for (const AttentionResult *result :
+       {&arguments.queryCotangent, &arguments.keyCotangent,
+        &arguments.valueCotangent})
+    if (result->isSum)
+      return "a result is of f32";
+  return reasonAgainst(arguments);
+}
+
+void *addressOf(AttentionRole role, const AttentionArguments &arguments) {
+  const bool isForward = arguments.logsumexp != nullptr;
+  switch (role) {
+  case AttentionRole::Query:
+    return const_cast<void *>(arguments.query);
+  case AttentionRole::Key:
+    return const_cast<void *>(arguments.key);
+  case AttentionRole::Value:
+    return const_cast<void *>(arguments.value);
+  case AttentionRole::Out:
+    return isForward ? arguments.out.data
+                     : const_cast<void *>(arguments.forwardOut);
+  case AttentionRole::Logsumexp:
+    return isForward ? arguments.logsumexp
+                     : const_cast<void *>(arguments.forwardLogsumexp);
+  case AttentionRole::OutCotangent:
+    return const_cast<void *>(arguments.outCotangent);
+  case AttentionRole::QueryCotangent:
+    return arguments.queryCotangent.data;
+  case AttentionRole::KeyCotangent:
+    return arguments.keyCotangent.data;
+  case AttentionRole::ValueCotangent:
+    return arguments.valueCotangent.data;
+  }
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Building
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+using Extents = GraphTensor::Extents;
+
+/// [batch, heads, rows, columns], dense.
+Extents denseStrides(const Extents &sizes) {
+  return {sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], sizes[3], 1};
+}
+
+/// Of a tensor that lies as [batch, places, heads, size].
+Extents placedStrides(const Extents &sizes) {
+  return {sizes[1] * sizes[2] * sizes[3], sizes[3], sizes[1] * sizes[3], 1};
+}
+
+Extents swapped(Extents extents) {
+  std::swap(extents[2], extents[3]);
+  return extents;
+}
+
+class Builder {
+public:
+  explicit Builder(const AttentionArguments &arguments)
+      : arguments(arguments), s(arguments.sizes) {}
+
+  void forward();
+  void grad();
+
+  AttentionGraph graph;
+
+private:
+  TensorIndex add(GraphTensor tensor) {
+    graph.tensors.push_back(std::move(tensor));
+    return graph.tensors.size() - 1;
+  }
+  TensorIndex external(std::string name, AttentionRole role, GraphType type,
+                       Extents sizes, Extents strides) {
+    return add({std::move(name), type, sizes, strides, role, std::nullopt});
+  }
+  /// [batch, heads, places, size] of elements, where the plan has it.
+  TensorIndex ofQueries(std::string name, AttentionRole role) {
+    const Extents sizes{s.batch, s.heads, s.queries, s.headSize};
+    return external(std::move(name), role, GraphType::BF16, sizes,
+                    placedStrides(sizes));
+  }
+  TensorIndex ofKeys(std::string name, AttentionRole role, bool isTransposed) {
+    const Extents sizes{s.batch, s.keyHeads, s.keys, s.headSize};
+    const Extents strides = placedStrides(sizes);
+    return external(std::move(name), role, GraphType::BF16,
+                    isTransposed ? swapped(sizes) : sizes,
+                    isTransposed ? swapped(strides) : strides);
+  }
+  TensorIndex logsumexp() {
+    const Extents sizes{s.batch, s.heads, s.queries, 1};
+    return external("logsumexp", AttentionRole::Logsumexp, GraphType::F32,
+                    sizes, placedStrides(sizes));
+  }
+  TensorIndex number(std::string name, float value) {
+    return add({std::move(name),
+                GraphType::F32,
+                {1, 1, 1, 1},
+                {1, 1, 1, 1},
+                std::nullopt,
+                value});
+  }
+
+  /// A node whose result is a new virtual tensor.
+  TensorIndex node(GraphOperation operation, std::vector<TensorIndex> inputs,
+                   std::string name, Extents sizes,
+                   GraphType type = GraphType::F32, int axis = 0) {
+    const TensorIndex output =
+        add({std::move(name), type, sizes, denseStrides(sizes), {}, {}});
+    graph.nodes.push_back({operation, std::move(inputs), output, axis});
+    return output;
+  }
+  void nodeInto(TensorIndex output, GraphOperation operation,
+                std::vector<TensorIndex> inputs) {
+    graph.nodes.push_back({operation, std::move(inputs), output, 0});
+  }
+  /// The transpose of a tile of scores as the elements' type: it lies as the
+  /// scores do.
+  TensorIndex transposedScores(TensorIndex tensor, std::string name) {
+    const TensorIndex result =
+        node(GraphOperation::Reshape, {tensor}, std::move(name),
+             swapped(scoreSizes), GraphType::BF16);
+    graph.tensors[result].strides = swapped(denseStrides(scoreSizes));
+    return result;
+  }
+
+  /// scale * query key^T, with the masked ones at the lowest float.
+  TensorIndex scores(TensorIndex query, TensorIndex key, TensorIndex scale);
+  /// The product of transposed scores with rows of queries, summed over the
+  /// heads that share a head of keys.
+  void overQueries(TensorIndex transposed, TensorIndex rows, TensorIndex result,
+                   const std::string &name);
+
+  const AttentionArguments &arguments;
+  const AttentionSizes &s;
+  const Extents scoreSizes{s.batch, s.heads, s.queries, s.keys};
+  const Extents rowSizes{s.batch, s.heads, s.queries, 1};
+};
+
+} // namespace
+
+TensorIndex Builder::scores(TensorIndex query, TensorIndex key,
+                            TensorIndex scale) {
+  TensorIndex last =
+      node(GraphOperation::Matmul, {query, key}, "scores", scoreSizes);
+  last = node(GraphOperation::Multiply, {last, scale}, "scaled", scoreSizes);
+  if (!arguments.isCausal)
+    return last;
+  const TensorIndex lowest =
+      number("lowest", std::numeric_limits<float>::lowest());
+  const TensorIndex row = node(GraphOperation::Index, {last}, "row", scoreSizes,
+                               GraphType::I32, /*axis=*/2);
+  const TensorIndex column =
+      node(GraphOperation::Index, {last}, "column", scoreSizes, GraphType::I32,
+           /*axis=*/3);
+  const TensorIndex sees = node(GraphOperation::GreaterOrEqual, {row, column},
+                                "sees", scoreSizes, GraphType::Bool);
+  return node(GraphOperation::Select, {last, lowest, sees}, "masked",
+              scoreSizes);
+}
+
+void Builder::forward() {
+  const TensorIndex query = ofQueries("query", AttentionRole::Query);
+  const TensorIndex key = ofKeys("key", AttentionRole::Key, true);
+  const TensorIndex value = ofKeys("value", AttentionRole::Value, false);
+  const TensorIndex out = ofQueries("out", AttentionRole::Out);
+  const TensorIndex stats = logsumexp();
+  const TensorIndex scale =
+      number("scale", static_cast<float>(arguments.scale));
+  const TensorIndex masked = scores(query, key, scale);
+
+  const TensorIndex largest =
+      node(GraphOperation::ReduceMax, {masked}, "largest", rowSizes);
+  const TensorIndex shifted =
+      node(GraphOperation::Subtract, {masked, largest}, "shifted", scoreSizes);
+  const TensorIndex powers =
+      node(GraphOperation::Exp, {shifted}, "powers", scoreSizes);
+  const TensorIndex sum =
+      node(GraphOperation::ReduceSum, {powers}, "sum", rowSizes);
+  const TensorIndex log = node(GraphOperation::Log, {sum}, "log", rowSizes);
+  nodeInto(stats, GraphOperation::Add, {largest, log});
+  // Engines want this factor in the type of the elements.
+  const TensorIndex weights = node(GraphOperation::Divide, {powers, sum},
+                                   "weights", scoreSizes, GraphType::BF16);
+  nodeInto(out, GraphOperation::Matmul, {weights, value});
+}
+
+void Builder::overQueries(TensorIndex transposed, TensorIndex rows,
+                          TensorIndex result, const std::string &name) {
+  if (s.heads == s.keyHeads)
+    return nodeInto(result, GraphOperation::Matmul, {transposed, rows});
+  const TensorIndex each =
+      node(GraphOperation::Matmul, {transposed, rows}, name + " of each head",
+           {s.batch, s.heads, s.keys, s.headSize}, GraphType::BF16);
+  nodeInto(result, GraphOperation::ReduceSum, {each});
+}
+
+void Builder::grad() {
+  const TensorIndex query = ofQueries("query", AttentionRole::Query);
+  const TensorIndex key = ofKeys("key", AttentionRole::Key, true);
+  const TensorIndex value = ofKeys("value", AttentionRole::Value, true);
+  const TensorIndex out = ofQueries("out", AttentionRole::Out);
+  const TensorIndex stats = logsumexp();
+  const TensorIndex cotangent =
+      ofQueries("cotangent of out", AttentionRole::OutCotangent);
+  const TensorIndex ofQuery =
+      ofQueries("cotangent of query", AttentionRole::QueryCotangent);
+  const TensorIndex ofKey =
+      ofKeys("cotangent of key", AttentionRole::KeyCotangent, false);
+  const TensorIndex ofValue =
+      ofKeys("cotangent of value", AttentionRole::ValueCotangent, false);
+  const TensorIndex scale =
+      number("scale", static_cast<float>(arguments.scale));
+  // The pattern has places for dropout; these are its factors without.
+  const TensorIndex one = number("one", 1);
+
+  const Extents querySizes{s.batch, s.heads, s.queries, s.headSize};
+  TensorIndex delta = node(GraphOperation::Multiply, {cotangent, out},
+                           "cotangent times out", querySizes);
+  delta =
+      node(GraphOperation::ReduceSum, {delta}, "sum over the head", rowSizes);
+  delta = node(GraphOperation::Multiply, {delta, one}, "delta", rowSizes);
+
+  TensorIndex weights = scores(query, key, scale);
+  weights =
+      node(GraphOperation::Subtract, {weights, stats}, "shifted", scoreSizes);
+  weights = node(GraphOperation::Exp, {weights}, "weights", scoreSizes);
+  overQueries(transposedScores(weights, "transposed weights"), cotangent,
+              ofValue, "cotangent of value");
+
+  TensorIndex ofScores = node(GraphOperation::Matmul, {cotangent, value},
+                              "cotangent of weights", scoreSizes);
+  ofScores = node(GraphOperation::Multiply, {ofScores, one},
+                  "cotangent of weights, kept", scoreSizes);
+  ofScores = node(GraphOperation::Subtract, {ofScores, delta}, "less delta",
+                  scoreSizes);
+  ofScores = node(GraphOperation::Multiply, {ofScores, weights},
+                  "cotangent of scaled", scoreSizes);
+  ofScores = node(GraphOperation::Multiply, {ofScores, scale},
+                  "cotangent of scores", scoreSizes);
+  overQueries(transposedScores(ofScores, "transposed cotangent of scores"),
+              query, ofKey, "cotangent of key");
+
+  const Extents keySizes{s.batch, s.keyHeads, s.keys, s.headSize};
+  const TensorIndex keyRows =
+      node(GraphOperation::Reshape, {key}, "rows of key", keySizes);
+  graph.tensors[keyRows].strides = placedStrides(keySizes);
+  nodeInto(ofQuery, GraphOperation::Matmul, {ofScores, keyRows});
+}
+
+AttentionGraph attentionGraph(const AttentionArguments &arguments) {
+  Builder builder(arguments);
+  builder.forward();
+  return std::move(builder.graph);
+}
+
+AttentionGraph attentionGradGraph(const AttentionArguments &arguments) {
+  Builder builder(arguments);
+  builder.grad();
+  return std::move(builder.graph);
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,44 @@
+//===- DeviceScratch.h - Device memory for trials ---------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Memory beside the arena in which operations are measured and checked while a
+// plan is loaded.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_SRC_CUDA_DEVICESCRATCH_H
+#define WEFT_RUNTIME_SRC_CUDA_DEVICESCRATCH_H
+
+#include "cuda/Libraries.h"
+#include "weft/runtime/DType.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace weft::runtime {
+
+/// Device memory, freed at the end.
+class DeviceScratch {
+public:
+  explicit DeviceScratch(const Cudart &cudart) : cudart(cudart) {}
+  ~DeviceScratch();
+  DeviceScratch(const DeviceScratch &) = delete;
+  DeviceScratch &operator=(const DeviceScratch &) = delete;
+
+  /// Uninitialised.
+  Result<void *> allocate(size_t bytes);
+  /// Numbers of the type from -1 to 1, the same ones for the same seed.
+  Result<void *> random(DType dtype, int64_t elements, int seed = 1);
+
+private:
+  const Cudart &cudart;
+  std::vector<void *> pieces;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_SRC_CUDA_DEVICESCRATCH_H
