@@ -105,6 +105,13 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
                  "Longest wait of a rank for the others, in seconds")
       ->check(checkSeconds)
       ->capture_default_str();
+  app.add_option("--device", arguments.device,
+                 "GPU that a plan for \"cuda\" runs on, as the driver counts")
+      ->transform(integer(0))
+      ->capture_default_str();
+  app.add_flag("--cuda-graphs,!--no-cuda-graphs", arguments.cudaGraphs,
+               "Whether a GPU runs an entry as one graph from its third run on "
+               "(default), or step after step");
   app.add_flag("--quiet", arguments.quiet, "Print errors only");
   CLI::Option *dumpOption =
       app.add_option("--dump", dump,

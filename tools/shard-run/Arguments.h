@@ -47,6 +47,8 @@ struct Arguments {
   int traceSteps = 10;
   int threads = 1;
   double deadlineSeconds = 30;
+  int device = 0;
+  bool cudaGraphs = true;
   bool quiet = false;
   /// Set when the plan is printed instead of run; empty = all sections.
   std::optional<std::string> dump;

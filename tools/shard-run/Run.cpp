@@ -106,6 +106,8 @@ int run(const Arguments &arguments) {
   options.threads = arguments.threads;
   options.deadline = std::chrono::nanoseconds(
       static_cast<int64_t>(arguments.deadlineSeconds * 1e9));
+  options.device = arguments.device;
+  options.cudaGraphs = arguments.cudaGraphs;
   options.traceRuns = arguments.trace.empty() ? 0 : arguments.traceSteps;
   const Result<std::unique_ptr<Session>> session =
       Session::create(*plan, options);

@@ -176,6 +176,21 @@ Status CudaRank::enqueueInputs(const CudaProgram &program) {
   return {};
 }
 
+/// The stream that a step runs on. That of a collective first waits for what
+/// the computation has done before it.
+Result<cudaStream_t> CudaRank::streamFor(const CudaStep &step) {
+  const auto *start = std::get_if<DeviceStartStep>(&step.operation);
+  if (!start)
+    return compute.get();
+  const cudaEvent_t started = start->bound->started.get();
+  WEFT_RETURN_IF_ERROR(
+      check(cudart.eventRecord(started, compute.get()), "cudaEventRecord"));
+  WEFT_RETURN_IF_ERROR(
+      check(cudart.streamWaitEvent(communication.get(), started, 0),
+            "cudaStreamWaitEvent"));
+  return communication.get();
+}
+
 Status CudaRank::enqueue(const CudaStep &step) {
   if (const auto *grid = std::get_if<GridStep>(&step.operation)) {
     GridLaunch &launch = *grid->launch;
@@ -189,12 +204,6 @@ Status CudaRank::enqueue(const CudaStep &step) {
     return operation->operation->enqueue(compute.get());
   if (const auto *start = std::get_if<DeviceStartStep>(&step.operation)) {
     const BoundDeviceCollective &bound = *start->bound;
-    WEFT_RETURN_IF_ERROR(
-        check(cudart.eventRecord(bound.started.get(), compute.get()),
-              "cudaEventRecord"));
-    WEFT_RETURN_IF_ERROR(check(
-        cudart.streamWaitEvent(communication.get(), bound.started.get(), 0),
-        "cudaStreamWaitEvent"));
     WEFT_RETURN_IF_ERROR(
         bound.communicator->enqueue(bound.collective, communication.get()));
     return check(cudart.eventRecord(bound.done.get(), communication.get()),
@@ -228,15 +237,14 @@ template <bool isTimed> Status CudaRank::walk(const CudaProgram &program) {
   for (const CudaStep &step : program.steps) {
     instruction.store(step.instruction, std::memory_order_relaxed);
     const NvtxRange range(step.label.c_str());
-    const bool isStart =
-        std::holds_alternative<DeviceStartStep>(step.operation);
-    const cudaStream_t stream = isStart ? communication.get() : compute.get();
+    WEFT_ASSIGN_OR_RETURN(const cudaStream_t stream, streamFor(step));
     if constexpr (isTimed)
       WEFT_RETURN_IF_ERROR(timer->begin(stream));
     if (Status status = enqueue(step); !status.ok())
       return located(std::move(status), step, *program.entry, number());
     if constexpr (isTimed)
-      WEFT_RETURN_IF_ERROR(timer->end(stream, isStart, step.instruction));
+      WEFT_RETURN_IF_ERROR(
+          timer->end(stream, stream == communication.get(), step.instruction));
   }
   return {};
 }
@@ -301,7 +309,10 @@ Status CudaRank::runOnDevice(uint32_t entry) {
     return status.withContext(fmt::format(
         "entry \"{}\" on rank {}", escaped(view(table.name())), number()));
   ++runs[entry].count;
-  return tracks.compute.recording ? timer->collect(entry, tracks) : Status();
+  if (!tracks.compute.recording)
+    return {};
+  return timer->collect(setup.request.plan.contents(), entry, setup.roofline,
+                        tracks);
 }
 
 Status CudaRank::run(uint32_t entry) {

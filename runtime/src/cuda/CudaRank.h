@@ -37,6 +37,7 @@ struct CudaRankSetup {
   const CublasLt &cublasLt;
   const Cudnn *cudnn;
   const CudaDevice &device;
+  const Roofline &roofline;
   const PlanKernels &kernels;
   DeviceWorld &world;
 };
@@ -83,6 +84,7 @@ private:
   Status fillArena();
 
   Status enqueueInputs(const CudaProgram &program);
+  Result<cudaStream_t> streamFor(const CudaStep &step);
   Status enqueue(const CudaStep &step);
   template <bool isTimed> Status walk(const CudaProgram &program);
   Status capture(EntryRuns &runs);

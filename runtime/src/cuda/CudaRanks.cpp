@@ -39,6 +39,7 @@ private:
   CublasLt cublasLt;
   std::optional<Cudnn> cudnn;
   CudaDevice device;
+  Roofline roofline;
   PlanKernels kernels;
   std::unique_ptr<DeviceWorld> world;
   std::optional<CudaRankSetup> setup;
@@ -103,13 +104,14 @@ Status CudaRanks::open() {
   WEFT_ASSIGN_OR_RETURN(cudart, loadCudart(search));
   WEFT_ASSIGN_OR_RETURN(device, openDevice(cudart, request.options.device));
   WEFT_RETURN_IF_ERROR(checkProcessor(plan, device));
+  roofline = Roofline::of(cudart, device);
   WEFT_RETURN_IF_ERROR(openLibraries(search));
   WEFT_ASSIGN_OR_RETURN(kernels, PlanKernels::load(cudart, plan, device));
   WEFT_RETURN_IF_ERROR(createWorld());
   WEFT_RETURN_IF_ERROR(checkMemory());
   setup.emplace(CudaRankSetup{request, cudart, cublasLt,
-                              cudnn ? &*cudnn : nullptr, device, kernels,
-                              *world});
+                              cudnn ? &*cudnn : nullptr, device, roofline,
+                              kernels, *world});
   for (int rank : world->localRanks())
     members.push_back(std::make_unique<CudaRank>(*setup, rank));
   return {};

@@ -57,7 +57,9 @@ Result<Clock::time_point> StepTimer::timeOf(cudaEvent_t event) const {
              std::chrono::duration<double, std::milli>(milliseconds));
 }
 
-Status StepTimer::collect(uint32_t entry, RankTrace &trace) {
+Status StepTimer::collect(const plan::Plan &plan, uint32_t entry,
+                          const Roofline &roofline, RankTrace &trace) const {
+  const plan::Entry &table = *plan.entries()->Get(entry);
   for (size_t i = 0; i < used; ++i) {
     const Slice &slice = slices[i];
     WEFT_ASSIGN_OR_RETURN(const Clock::time_point begin,
@@ -65,7 +67,9 @@ Status StepTimer::collect(uint32_t entry, RankTrace &trace) {
     WEFT_ASSIGN_OR_RETURN(const Clock::time_point end, timeOf(slice.end.get()));
     TraceTrack &track =
         slice.isCommunication ? trace.communication : trace.compute;
-    track.events.push_back({entry, slice.instruction, begin, end});
+    track.events.push_back({entry, slice.instruction, begin, end,
+                            roofline.predict(table, *table.instructions()->Get(
+                                                        slice.instruction))});
   }
   return {};
 }

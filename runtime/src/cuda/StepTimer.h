@@ -15,6 +15,7 @@
 #define WEFT_RUNTIME_SRC_CUDA_STEPTIMER_H
 
 #include "cuda/Handles.h"
+#include "cuda/Roofline.h"
 #include "executor/Trace.h"
 
 #include <chrono>
@@ -33,8 +34,10 @@ public:
   /// Around what is enqueued for one step.
   Status begin(cudaStream_t stream);
   Status end(cudaStream_t stream, bool isCommunication, uint32_t instruction);
-  /// Adds the steps to the tracks, when the device has done them.
-  Status collect(uint32_t entry, RankTrace &trace);
+  /// Adds the steps to the tracks, when the device has done them, with what
+  /// was to be expected of each.
+  Status collect(const plan::Plan &plan, uint32_t entry,
+                 const Roofline &roofline, RankTrace &trace) const;
 
 private:
   struct Slice {

@@ -52,6 +52,8 @@ static Json eventJson(const plan::Plan &plan, const TraceEvent &event, int rank,
     args["flops"] = instruction.flops();
   if (instruction.bytes() != 0)
     args["bytes"] = instruction.bytes();
+  if (event.predicted != 0)
+    args["predicted_us"] = event.predicted * 1e6;
   if (const auto *start = instruction.operation_as_CollectiveStart())
     args["wire_bytes"] = start->wire_bytes();
   return {{"name", sliceName(plan, instruction)},

@@ -29,6 +29,8 @@ struct TraceEvent {
   uint32_t instruction = 0;
   std::chrono::steady_clock::time_point begin;
   std::chrono::steady_clock::time_point end;
+  /// Seconds that the plan's numbers make of it on this machine; 0 = unknown.
+  double predicted = 0;
 };
 
 /// What one thread of one rank did.
