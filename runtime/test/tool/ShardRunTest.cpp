@@ -10,20 +10,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SamplePlan.h"
-#include "weft/runtime/Npy.h"
+#include "ShardRunFixture.h"
 #include "weft/runtime/Safetensors.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 namespace weft::runtime {
 namespace {
@@ -31,60 +24,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-struct Outcome {
-  int status = -1;
-  /// Standard output and standard error.
-  std::string text;
-};
-
-struct ShardRun : testing::Test {
-  void SetUp() override {
-    std::string name = testing::TempDir() + "/shard-run-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    directory = name;
-    plan = writePlan("sample.plan", SamplePlan(2));
-  }
-  void TearDown() override { std::filesystem::remove_all(directory); }
-
-  std::string path(const std::string &name) const {
-    return directory + "/" + name;
-  }
-  std::string writePlan(const std::string &name, const PlanBuilder &builder) {
-    const auto bytes = builder.bytes();
-    std::ofstream(path(name), std::ios::binary)
-        .write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-    return path(name);
-  }
-  std::string writeArray(const std::string &name, const Array &array) {
-    EXPECT_TRUE(writeNpy(path(name), array).ok());
-    return path(name);
-  }
-  static std::string contents(const std::string &file) {
-    std::ifstream stream(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
-  std::vector<std::string> filesIn() const {
-    std::vector<std::string> names;
-    for (const auto &file : std::filesystem::directory_iterator(directory))
-      names.push_back(file.path().filename());
-    return names;
-  }
-
-  static Outcome run(const std::string &arguments) {
-    const std::string command = WEFT_SHARD_RUN " " + arguments + " 2>&1";
-    Outcome outcome;
-    std::FILE *pipe = popen(command.c_str(), "r");
-    for (int c; (c = std::fgetc(pipe)) != EOF;)
-      outcome.text.push_back(static_cast<char>(c));
-    const int status = pclose(pipe);
-    outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return outcome;
-  }
-
-  std::string directory;
-  std::string plan;
-};
 
 TEST_F(ShardRun, Help) {
   const Outcome outcome = run("--help");
@@ -114,6 +53,7 @@ TEST_F(ShardRun, BadNumbers) {
   expectError("--steps 99999999999999999999",
               "--steps: must be an integer of at most 9223372036854775807, got "
               "\"99999999999999999999\"");
+  expectError("--device=-1", "--device" + least + "0, got \"-1\"");
   expectError("--threads 0", "--threads" + least + "1, got \"0\"");
   expectError("--threads=-99999999999",
               "--threads" + least + "1, got \"-99999999999\"");
