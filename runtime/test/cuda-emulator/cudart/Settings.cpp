@@ -1,0 +1,36 @@
+//===- Settings.cpp - What the environment says of the device -------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Settings.h"
+
+#include <cstdlib>
+#include <string>
+
+namespace weft::emulator {
+
+static uint64_t number(const char *name, uint64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+Settings Settings::fromEnvironment() {
+  Settings settings;
+  settings.seed = number("WEFT_EMULATOR_SEED", settings.seed);
+  settings.hostThreads = static_cast<uint32_t>(
+      number("WEFT_EMULATOR_THREADS", settings.hostThreads));
+  settings.devices =
+      static_cast<int>(number("WEFT_EMULATOR_DEVICES", settings.devices));
+  settings.capability =
+      static_cast<int>(number("WEFT_EMULATOR_CAPABILITY", settings.capability));
+  const char *checks = std::getenv("WEFT_EMULATOR_CHECKS");
+  std::string list = checks ? checks : "";
+  settings.findRaces = list.find("races") != list.npos;
+  settings.findUninitialized = list.find("uninitialized") != list.npos;
+  return settings;
+}
+
+} // namespace weft::emulator

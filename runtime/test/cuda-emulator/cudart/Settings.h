@@ -1,0 +1,38 @@
+//===- Settings.h - What the environment says of the device -----*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   WEFT_EMULATOR_SEED        decides every order that CUDA leaves open (0)
+//   WEFT_EMULATOR_THREADS     threads of the host that blocks run on (2)
+//   WEFT_EMULATOR_DEVICES     number of devices (1)
+//   WEFT_EMULATOR_CAPABILITY  compute capability, 90 for 9.0 (90)
+//   WEFT_EMULATOR_CHECKS      races, uninitialized, or both with a comma
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_EMULATOR_CUDART_SETTINGS_H
+#define WEFT_EMULATOR_CUDART_SETTINGS_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::emulator {
+
+struct Settings {
+  uint64_t seed = 0;
+  uint32_t hostThreads = 2;
+  int devices = 1;
+  int capability = 90;
+  bool findRaces = false, findUninitialized = false;
+  /// Of an H200; only what is touched is allocated.
+  size_t memoryBytes = size_t(141) << 30;
+
+  static Settings fromEnvironment();
+};
+
+} // namespace weft::emulator
+
+#endif // WEFT_EMULATOR_CUDART_SETTINGS_H

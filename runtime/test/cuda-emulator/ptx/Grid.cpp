@@ -1,0 +1,81 @@
+//===- Grid.cpp - Launches of kernels -------------------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Grid.h"
+#include "Block.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <random>
+#include <thread>
+
+namespace weft::emulator {
+namespace {
+
+class GridRun {
+public:
+  GridRun(const Launch &launch, const RunOptions &options)
+      : launch(launch), options(options),
+        checker(options.findRaces, options.findUninitialized),
+        order(launch.grid.count()) {
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(),
+                 std::mt19937_64(options.seed ^ order.size()));
+  }
+
+  uint64_t run() {
+    // A thread is worth its start for a few blocks.
+    size_t threads = std::min<size_t>(options.hostThreads, order.size() / 4);
+    std::vector<std::thread> helpers;
+    for (size_t i = 1; i < threads; ++i)
+      helpers.emplace_back([this] { work(); });
+    work();
+    for (std::thread &helper : helpers)
+      helper.join();
+    if (failure)
+      std::rethrow_exception(failure);
+    return executed;
+  }
+
+private:
+  void work() {
+    bool checks = options.findRaces || options.findUninitialized;
+    try {
+      Block block(launch, checks ? &checker : nullptr);
+      uint64_t count = 0;
+      for (size_t i; (i = next++) < order.size() && !failed;)
+        count += block.run(order[i], options.seed);
+      executed += count;
+    } catch (...) {
+      std::lock_guard lock(mutex);
+      if (!failure)
+        failure = std::current_exception();
+      failed = true;
+    }
+  }
+
+  const Launch &launch;
+  const RunOptions &options;
+  AccessChecker checker;
+  std::vector<uint32_t> order;
+  std::atomic<size_t> next = 0;
+  std::atomic<uint64_t> executed = 0;
+  std::atomic<bool> failed = false;
+  std::mutex mutex;
+  std::exception_ptr failure;
+};
+
+} // namespace
+
+uint64_t run(const Launch &launch, const RunOptions &options) {
+  return GridRun(launch, options).run();
+}
+
+} // namespace weft::emulator
