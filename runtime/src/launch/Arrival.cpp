@@ -9,12 +9,9 @@
 
 #include <fmt/format.h>
 
-#include <vector>
-
 namespace weft::runtime {
 
-/// The first ranks of a list, and how many more there are.
-static std::string shortList(const std::vector<int> &ranks) {
+std::string shortList(const std::vector<int> &ranks) {
   constexpr size_t limit = 16;
   if (ranks.size() <= limit)
     return describeRanks(ranks);

@@ -15,8 +15,12 @@
 #include <chrono>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace weft::runtime {
+
+/// "ranks 0, 1 and 1022 more".
+std::string shortList(const std::vector<int> &ranks);
 
 /// "rank 0 waited 30 s at tcp://node1:29500 for ranks 2, 3; ranks 0, 1 of 4
 /// arrived (started by the variables of torchrun)". Long lists are cut.

@@ -100,6 +100,28 @@ Status Bootstrap::missing(const std::string &key,
   return notArrived(theLaunch, arrived, theStore->address(), timeout);
 }
 
+Result<std::optional<std::string>>
+Bootstrap::await(const std::string &key, std::chrono::nanoseconds timeout) {
+  const Clock::time_point deadline = deadlineAfter(timeout);
+  for (Backoff backoff;; backoff.sleep(deadline)) {
+    WEFT_ASSIGN_OR_RETURN(auto value, theStore->find(key));
+    if (value || Clock::now() >= deadline)
+      return value;
+    WEFT_RETURN_IF_ERROR(failure());
+  }
+}
+
+void Bootstrap::fail(const std::string &message) {
+  const auto earlier = theStore->find(failureKey);
+  if (earlier.ok() && !*earlier)
+    (void)theStore->set(failureKey, message);
+}
+
+Status Bootstrap::failure() {
+  WEFT_ASSIGN_OR_RETURN(const auto message, theStore->find(failureKey));
+  return message ? unavailable(*message) : Status();
+}
+
 /// Rank 0's part of a gather.
 Result<std::vector<std::string>>
 Bootstrap::collect(const std::string &key, const std::string &value,
@@ -121,6 +143,7 @@ Bootstrap::collect(const std::string &key, const std::string &value,
             "rank {} ended while the ranks were meeting at {}; its own output "
             "says why",
             r, theStore->address()));
+      WEFT_RETURN_IF_ERROR(failure());
       if (Clock::now() >= deadline)
         return missing(key, timeout);
       backoff.sleep(deadline);
@@ -199,8 +222,7 @@ Result<std::string> Bootstrap::broadcast(const std::string &what,
     WEFT_RETURN_IF_ERROR(theStore->set(key, value));
     return value;
   }
-  WEFT_ASSIGN_OR_RETURN(auto found,
-                        theStore->wait(key, deadlineAfter(timeout)));
+  WEFT_ASSIGN_OR_RETURN(auto found, await(key, timeout));
   if (found)
     return *std::move(found);
   return deadlineExceeded(fmt::format(

@@ -62,6 +62,9 @@ private:
 /// without leaving.
 std::string lostKey(int rank);
 
+/// The key of the reason why the job cannot go on.
+inline constexpr const char *failureKey = "failure";
+
 /// How often something is tried: often at first, then every 20 ms.
 class Backoff {
 public:

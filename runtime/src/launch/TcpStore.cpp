@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 
 /// How long one attempt to connect, and one answer, may take.
 constexpr auto connectionTimeout = 2s;
-constexpr auto answerTimeout = 10s;
+constexpr auto answerTimeout = 5s;
 
 /// What ranks of one start of one job say to each other.
 std::string jobName(const Launch &launch) {
@@ -66,17 +66,17 @@ public:
   RemoteStore(Descriptor socket, std::string where)
       : socket(std::move(socket)), where(std::move(where)) {}
 
-  /// One question and its answer.
+  /// One question and its answer. After a failure every later one fails at
+  /// once: an answer that comes late would be taken for that of the next.
   Result<Frame> ask(const Frame &frame, Clock::time_point deadline) {
     std::lock_guard<std::mutex> lock(mutex);
-    Status status = sendFrame(socket.get(), frame, deadline);
-    if (status.ok()) {
-      Result<Frame> answer = receiveFrame(socket.get(), received, deadline);
-      if (answer.ok())
-        return answer;
-      status = answer.status();
-    }
-    return status;
+    if (lost.ok())
+      lost = sendFrame(socket.get(), frame, deadline);
+    if (!lost.ok())
+      return lost;
+    Result<Frame> answer = receiveFrame(socket.get(), received, deadline);
+    lost = answer.status();
+    return answer;
   }
 
   Status set(const std::string &key, const std::string &value) override {
@@ -104,6 +104,7 @@ private:
   std::mutex mutex;
   Descriptor socket;
   std::string received;
+  Status lost;
   const std::string where;
 };
 

@@ -182,8 +182,14 @@ Frame TcpStoreServer::welcome(Connection &connection, const Frame &hello) {
 
 void TcpStoreServer::close(Connection &connection) {
   connection.isClosed = true;
-  if (connection.rank >= 0)
-    (void)store.set(lostKey(connection.rank), "");
+  if (connection.rank < 0)
+    return;
+  (void)store.set(lostKey(connection.rank), "");
+  if (!*store.find(failureKey))
+    (void)store.set(failureKey,
+                    fmt::format("rank {} has ended without a word; its own "
+                                "output may say why",
+                                connection.rank));
 }
 
 } // namespace weft::runtime

@@ -20,7 +20,8 @@
 
 namespace weft::runtime {
 
-/// A child of the test that writes one text when it ends.
+/// A child of the test that writes one text when it ends, after what it writes
+/// to standard error.
 class Process {
 public:
   /// The child runs `main` and writes what it returns.
@@ -31,6 +32,7 @@ public:
     child = ::fork();
     if (child == 0) {
       ::alarm(60);
+      ::dup2(ends[1], STDERR_FILENO);
       const std::string text = main();
       [[maybe_unused]] const ssize_t written =
           ::write(ends[1], text.data(), text.size());
@@ -59,6 +61,8 @@ public:
     ::close(output);
     int status = 0;
     ::waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+      text += " exit " + std::to_string(WEXITSTATUS(status));
     if (WIFSIGNALED(status))
       text += " killed by signal " + std::to_string(WTERMSIG(status));
     child = -1;

@@ -27,6 +27,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,12 +63,23 @@ public:
   /// Returns when all ranks have called it.
   Status barrier(const std::string &what, std::chrono::nanoseconds timeout);
 
+  /// Tells all ranks why the job cannot go on; the first reason stays. Safe
+  /// from any thread.
+  void fail(const std::string &message);
+
+  /// Success, or the first reason that a rank gave, or that the store noticed:
+  /// a rank that is gone. Safe from any thread.
+  Status failure();
+
 private:
   Bootstrap(Launch launch, std::unique_ptr<Store> store);
   Status findLocalRank(std::chrono::nanoseconds timeout);
   std::string nextKey();
   Result<std::vector<std::string>> collect(const std::string &key,
                                            const std::string &value,
+                                           std::chrono::nanoseconds timeout);
+  /// What `key` is set to; nothing after the timeout.
+  Result<std::optional<std::string>> await(const std::string &key,
                                            std::chrono::nanoseconds timeout);
   Status missing(const std::string &key, std::chrono::nanoseconds timeout);
 

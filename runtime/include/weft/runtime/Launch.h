@@ -64,10 +64,10 @@ struct Launch {
 /// What the caller says about the launch.
 struct LaunchOptions {
   /// "tcp://HOST:PORT", "file:///FOLDER", or nothing: the launcher says it.
-  std::string rendezvous;
+  std::string rendezvous = {};
   /// Beside `rendezvous`, where no launcher says them.
-  std::optional<int> rank;
-  std::optional<int> world;
+  std::optional<int> rank = std::nullopt;
+  std::optional<int> world = std::nullopt;
 };
 
 /// The value of a variable, or null.
