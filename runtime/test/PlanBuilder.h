@@ -21,22 +21,17 @@
 #ifndef WEFT_RUNTIME_TEST_PLANBUILDER_H
 #define WEFT_RUNTIME_TEST_PLANBUILDER_H
 
+#include "PrintStatus.h"
 #include "weft/runtime/Array.h"
 #include "weft/runtime/Plan.h"
 #include "weft/runtime/plan_generated.h"
 
 #include <cstdint>
-#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace weft::runtime {
-
-/// How gtest prints a status.
-inline void PrintTo(const Status &status, std::ostream *stream) {
-  *stream << status.toString();
-}
 
 inline constexpr uint8_t read = 1, write = 2, update = 3;
 

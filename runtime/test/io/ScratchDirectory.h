@@ -8,6 +8,7 @@
 #ifndef WEFT_RUNTIME_TEST_IO_SCRATCHDIRECTORY_H
 #define WEFT_RUNTIME_TEST_IO_SCRATCHDIRECTORY_H
 
+#include "../PrintStatus.h"
 #include "weft/runtime/Array.h"
 #include "weft/runtime/Status.h"
 
@@ -16,15 +17,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <ostream>
 #include <string>
 
 namespace weft::runtime {
-
-/// How gtest prints a status.
-inline void PrintTo(const Status &status, std::ostream *stream) {
-  *stream << status.toString();
-}
 
 /// A fixture with an empty directory, removed afterwards.
 class ScratchDirectory : public testing::Test {

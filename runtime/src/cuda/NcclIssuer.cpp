@@ -1,0 +1,203 @@
+//===- NcclIssuer.cpp - The thread that talks to NCCL -----------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cuda/NcclIssuer.h"
+
+#include "comm/Call.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace weft::runtime {
+
+Status NcclIssuer::attach(uint32_t marks, std::chrono::nanoseconds newSetup,
+                          std::chrono::nanoseconds newDeadline) {
+  owner = std::this_thread::get_id();
+  setup = newSetup;
+  deadline = newDeadline;
+  WEFT_ASSIGN_OR_RETURN(blocks, BlockKernels::load(cudart));
+  std::vector<uint32_t> counted(marks);
+  std::iota(counted.begin(), counted.end(), 0);
+  const size_t bytes = counted.size() * sizeof(uint32_t);
+  WEFT_RETURN_IF_ERROR(cudaStatus(
+      cudart, cudart.malloc(reinterpret_cast<void **>(&numbers), bytes),
+      "cudaMalloc"));
+  WEFT_RETURN_IF_ERROR(cudaStatus(
+      cudart,
+      cudart.mallocHost(reinterpret_cast<void **>(&place), sizeof *place),
+      "cudaMallocHost"));
+  clearMark();
+  return cudaStatus(
+      cudart,
+      cudart.memcpy(numbers, counted.data(), bytes, cudaMemcpyHostToDevice),
+      "cudaMemcpy");
+}
+
+void NcclIssuer::detach() {
+  if (numbers)
+    (void)cudart.free(numbers);
+  // The watchdog may look at `place` until the world is gone.
+  numbers = nullptr;
+  blocks.reset();
+}
+
+Status NcclIssuer::check() const {
+  if (owner != std::this_thread::get_id())
+    return internalError("NCCL is called by another thread than the one that "
+                         "made its communicators");
+  return failed.load() ? status() : Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+static StatusCode codeOf(ncclResult_t result) {
+  switch (result) {
+  case ncclInvalidArgument:
+    return StatusCode::InvalidArgument;
+  case ncclInvalidUsage:
+    return StatusCode::FailedPrecondition;
+  case ncclInternalError:
+    return StatusCode::Internal;
+  default:
+    return StatusCode::Unavailable;
+  }
+}
+
+/// What usually lies behind a failure (N23).
+static std::string_view remedy(ncclResult_t result) {
+  if (result == ncclSystemError)
+    return "; in a container, NCCL needs more of /dev/shm and of locked memory "
+           "than the default (--shm-size=1g --ulimit memlock=-1); "
+           "NCCL_DEBUG=INFO "
+           "prints more";
+  if (result == ncclRemoteError)
+    return "; another rank has failed, or the network between the ranks";
+  return "; NCCL_DEBUG=INFO prints more";
+}
+
+Status NcclIssuer::describe(ncclResult_t result, const char *call,
+                            ncclComm_t communicator) const {
+  const char *last = nccl.getLastError(communicator);
+  return Status(codeOf(result),
+                fmt::format("{}: {}{}{}{}", call, nccl.getErrorString(result),
+                            last && *last ? ": " : "", last ? last : "",
+                            remedy(result)));
+}
+
+Status NcclIssuer::settle(ncclResult_t result, const char *call,
+                          ncclComm_t communicator,
+                          std::chrono::nanoseconds timeout) {
+  const Clock::time_point end = deadlineAfter(timeout);
+  for (int look = 0; result == ncclInProgress; ++look) {
+    const ncclResult_t asked = nccl.commGetAsyncError(communicator, &result);
+    if (asked != ncclSuccess)
+      result = asked;
+    if (result != ncclInProgress)
+      break;
+    if (failed.load())
+      return status();
+    if (Clock::now() >= end) {
+      abort(deadlineExceeded(fmt::format("{}: still in progress after {}", call,
+                                         describeDuration(timeout))));
+      return status();
+    }
+    // A collective is enqueued within microseconds; ranks that are created wait
+    // for each other.
+    if (look < 1000)
+      pauseCpu();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  if (result == ncclSuccess)
+    return {};
+  const Status failure = describe(result, call, communicator);
+  if (result == ncclInvalidArgument)
+    return failure;
+  abort(failure);
+  return failure;
+}
+
+//===----------------------------------------------------------------------===//
+// Marks
+//===----------------------------------------------------------------------===//
+
+Status NcclIssuer::mark(uint32_t instruction, cudaStream_t stream) {
+  return cudaStatus(cudart,
+                    cudart.memcpyAsync(place, numbers + instruction + 1,
+                                       sizeof *place, cudaMemcpyDeviceToHost,
+                                       stream),
+                    "cudaMemcpyAsync");
+}
+
+uint32_t NcclIssuer::lastMark() const {
+  return place ? std::atomic_ref<uint32_t>(*place).load() : 0;
+}
+
+void NcclIssuer::clearMark() { std::atomic_ref<uint32_t>(*place).store(0); }
+
+Status NcclIssuer::checkCapture(const void *collective, cudaStream_t stream) {
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  WEFT_RETURN_IF_ERROR(cudaStatus(cudart,
+                                  cudart.streamIsCapturing(stream, &capture),
+                                  "cudaStreamIsCapturing"));
+  if (capture == cudaStreamCaptureStatusNone)
+    wasRun.insert(collective);
+  else if (!wasRun.contains(collective))
+    return failedPrecondition("a collective is captured in a graph before it "
+                              "has run once: NCCL connects ranks in their "
+                              "first call, which no graph can hold");
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Failures
+//===----------------------------------------------------------------------===//
+
+void NcclIssuer::watch(ncclComm_t communicator) {
+  const Inside inside(calling);
+  watched.push_back(communicator);
+}
+
+void NcclIssuer::unwatch(ncclComm_t communicator) {
+  const Inside inside(calling);
+  std::erase(watched, communicator);
+}
+
+Status NcclIssuer::asyncError() {
+  const std::unique_lock<std::recursive_mutex> inside(calling,
+                                                      std::try_to_lock);
+  if (!inside)
+    return {};
+  for (ncclComm_t communicator : watched) {
+    ncclResult_t result = ncclSuccess;
+    const ncclResult_t asked = nccl.commGetAsyncError(communicator, &result);
+    if (asked != ncclSuccess)
+      result = asked;
+    if (result != ncclSuccess && result != ncclInProgress)
+      return describe(result, "an operation of NCCL", communicator);
+  }
+  return {};
+}
+
+void NcclIssuer::abort(const Status &reason) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!failure.ok())
+    return;
+  failure = reason;
+  failed.store(true);
+}
+
+Status NcclIssuer::status() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return failure;
+}
+
+} // namespace weft::runtime

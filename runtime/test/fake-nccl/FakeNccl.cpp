@@ -1,0 +1,442 @@
+//===- FakeNccl.cpp - The functions of the fake NCCL ------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeNccl.h"
+
+#include "Collectives.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+using namespace fake_nccl;
+
+namespace {
+
+/// KIND@RANK[:N]
+struct Fault {
+  std::string kind;
+  int rank = -1;
+  int number = 0;
+
+  static Fault fromEnvironment() {
+    Fault fault;
+    const char *text = std::getenv("WEFT_FAKE_NCCL_FAULT");
+    char kind[32] = {};
+    if (text && std::sscanf(text, "%31[a-z-]@%d:%d", kind, &fault.rank,
+                            &fault.number) >= 2)
+      fault.kind = kind;
+    return fault;
+  }
+  bool is(const char *wanted, int ofRank, int ofNumber = 0) const {
+    return kind == wanted && rank == ofRank && number == ofNumber;
+  }
+};
+
+/// The rank of this process, for faults before there is a communicator.
+int rankOfProcess() {
+  const char *text = std::getenv("RANK");
+  return text ? std::atoi(text) : -1;
+}
+
+/// What is wrong with how the library is used.
+void complain(const char *what) {
+  std::fprintf(stderr, "fake nccl: %s\n", what);
+}
+
+FakeNcclLaunch launchOnStream = nullptr;
+thread_local int groupDepth = 0;
+thread_local std::shared_ptr<Operation> grouped;
+thread_local ncclComm_t groupedComm = nullptr;
+thread_local cudaStream_t groupedStream = nullptr;
+std::string lastError;
+
+} // namespace
+
+/// What a stream carries out.
+struct Queued {
+  ncclComm_t comm;
+  std::shared_ptr<Operation> operation;
+  int number;
+};
+
+struct ncclComm {
+  std::string name;
+  int rank = 0;
+  int size = 1;
+  /// In the world, for faults.
+  int worldRank = 0;
+  std::thread::id owner;
+  std::unique_ptr<Meeting> meeting;
+  std::atomic<bool> stop{false};
+  std::atomic<ncclResult_t> state{ncclInProgress};
+  std::atomic<bool> isFinalized{false};
+  /// Operations since the world's communicator was made.
+  std::shared_ptr<std::atomic<int>> operations;
+  int splits = 0;
+  /// A graph may hold an operation: they live as long as the communicator.
+  std::deque<Queued> queue;
+  std::thread starter;
+
+  ~ncclComm() {
+    stop.store(true);
+    if (starter.joinable())
+      starter.join();
+  }
+};
+
+/// Checks what every call of a communicator must hold to.
+static ncclResult_t checkCall(ncclComm_t comm) {
+  if (!comm)
+    return ncclInvalidArgument;
+  if (comm->owner != std::this_thread::get_id()) {
+    complain("a communicator is used by another thread than the one that made "
+             "it");
+    return ncclInvalidUsage;
+  }
+  if (comm->state.load() == ncclInProgress) {
+    complain("a call comes while another is in progress");
+    return ncclInvalidUsage;
+  }
+  return comm->state.load();
+}
+
+static void defaultLaunch(cudaStream_t stream, void (*function)(void *),
+                          void *argument) {
+  static const auto launch = [] {
+    Dl_info here{};
+    void *handle = nullptr;
+    if (::dladdr(reinterpret_cast<void *>(&ncclGetVersion), &here) != 0) {
+      std::string folder = here.dli_fname;
+      folder.resize(folder.rfind('/') + 1);
+      handle = ::dlopen((folder + "libcudart.so.13").c_str(),
+                        RTLD_NOW | RTLD_NOLOAD);
+    }
+    return handle ? reinterpret_cast<decltype(&cudaLaunchHostFunc)>(
+                        ::dlsym(handle, "cudaLaunchHostFunc"))
+                  : nullptr;
+  }();
+  if (!launch || launch(stream, function, argument) != cudaSuccess)
+    complain("cannot put an operation on the stream");
+}
+
+static void runQueued(void *argument) {
+  const auto &queued = *static_cast<Queued *>(argument);
+  ncclComm_t comm = queued.comm;
+  const Fault fault = Fault::fromEnvironment();
+  const int number = queued.number;
+  while (fault.is("late", comm->worldRank, number) && !comm->stop.load())
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  if (fault.is("error", comm->worldRank, number)) {
+    comm->state.store(ncclRemoteError);
+    return;
+  }
+  std::string problem;
+  if (!comm->stop.load() &&
+      !carryOut(*queued.operation, *comm->meeting, comm->rank, comm->size,
+                comm->stop, problem) &&
+      !problem.empty()) {
+    complain(problem.c_str());
+    comm->state.store(ncclInternalError);
+  }
+}
+
+static ncclResult_t submit(ncclComm_t comm,
+                           std::shared_ptr<Operation> operation,
+                           cudaStream_t stream) {
+  const Fault fault = Fault::fromEnvironment();
+  const int number = ++*comm->operations;
+  if (fault.is("refuse", comm->worldRank, number)) {
+    lastError = "refused on demand";
+    return ncclInvalidArgument;
+  }
+  comm->queue.push_back({comm, std::move(operation), number});
+  (launchOnStream ? launchOnStream : defaultLaunch)(stream, runQueued,
+                                                    &comm->queue.back());
+  return ncclSuccess;
+}
+
+static ncclResult_t start(ncclComm_t comm, Operation operation,
+                          cudaStream_t stream) {
+  if (const ncclResult_t result = checkCall(comm); result != ncclSuccess)
+    return result;
+  if (groupDepth != 0)
+    complain("a collective stands in a group");
+  return submit(comm, std::make_shared<Operation>(std::move(operation)),
+                stream);
+}
+
+static ncclResult_t transfer(ncclComm_t comm, const Transfer &one,
+                             cudaStream_t stream) {
+  if (const ncclResult_t result = checkCall(comm); result != ncclSuccess)
+    return result;
+  if (groupDepth == 0) {
+    complain("send and receive stand outside of a group");
+    return ncclInvalidUsage;
+  }
+  if (grouped && (groupedComm != comm || groupedStream != stream)) {
+    complain("a group has several communicators or streams");
+    return ncclInvalidUsage;
+  }
+  if (!grouped) {
+    grouped = std::make_shared<Operation>();
+    grouped->kind = Kind::Exchange;
+  }
+  groupedComm = comm;
+  groupedStream = stream;
+  grouped->transfers.push_back(one);
+  return ncclSuccess;
+}
+
+/// Opens the meeting in a thread of its own, as a call that does not block.
+static void startComm(ncclComm_t comm, std::atomic<ncclResult_t> *also,
+                      ncclComm_t *result) {
+  comm->starter = std::thread([comm, also, result] {
+    // A moment in which the call is in progress.
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    const bool hangs =
+        Fault::fromEnvironment().is("init-hang", comm->worldRank);
+    while (hangs && !comm->stop.load())
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    comm->meeting.reset(Meeting::open(comm->name, comm->rank, comm->size));
+    const bool isReady =
+        !comm->stop.load() && comm->meeting && comm->meeting->meet(comm->stop);
+    comm->state.store(isReady ? ncclSuccess : ncclSystemError);
+    if (result)
+      *result = comm;
+    if (also)
+      also->store(isReady ? ncclSuccess : ncclSystemError);
+  });
+}
+
+extern "C" {
+
+void weftFakeNcclSetLaunch(FakeNcclLaunch launch) { launchOnStream = launch; }
+
+ncclResult_t ncclGetVersion(int *version) {
+  *version = Fault::fromEnvironment().is("version", rankOfProcess())
+                 ? 22703
+                 : NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+
+const char *ncclGetErrorString(ncclResult_t result) {
+  switch (result) {
+  case ncclSuccess:
+    return "no error";
+  case ncclSystemError:
+    return "unhandled system error";
+  case ncclInternalError:
+    return "internal error";
+  case ncclInvalidArgument:
+    return "invalid argument";
+  case ncclInvalidUsage:
+    return "invalid usage";
+  case ncclRemoteError:
+    return "remote process exited or there was a network error";
+  default:
+    return "unknown result code";
+  }
+}
+
+const char *ncclGetLastError(ncclComm_t) { return lastError.c_str(); }
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
+  static std::atomic<int> next{0};
+  const char *folder = std::getenv("TMPDIR");
+  std::memset(id, 0, sizeof *id);
+  std::snprintf(id->internal, sizeof id->internal, "%s/weft-fake-nccl-%d-%d",
+                folder ? folder : "/tmp", ::getpid(), next++);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t *result, int size,
+                                    ncclUniqueId id, int rank,
+                                    ncclConfig_t *config) {
+  if (config->blocking != 0)
+    complain("a communicator may block");
+  for (const char *name :
+       {"NCCL_LAUNCH_ORDER_IMPLICIT", "NCCL_LAUNCH_RACE_FATAL"})
+    if (const char *value = std::getenv(name);
+        !value || std::strcmp(value, "1") != 0)
+      complain("the order of launches is not that of the calls");
+  if (groupDepth != 0)
+    complain("communicators are made in a group");
+  auto *comm = new ncclComm;
+  comm->name = id.internal;
+  comm->rank = comm->worldRank = rank;
+  comm->size = size;
+  comm->owner = std::this_thread::get_id();
+  comm->operations = std::make_shared<std::atomic<int>>(0);
+  *result = comm;
+  startComm(comm, nullptr, nullptr);
+  return ncclInProgress;
+}
+
+ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key,
+                           ncclComm_t *result, ncclConfig_t *config) {
+  if (const ncclResult_t answer = checkCall(parent); answer != ncclSuccess)
+    return answer;
+  if (config->blocking != 0)
+    complain("a communicator may block");
+  *result = nullptr;
+  const int split = parent->splits++;
+  parent->state.store(ncclInProgress);
+  if (parent->starter.joinable())
+    parent->starter.join();
+  const std::thread::id owner = std::this_thread::get_id();
+  parent->starter = std::thread([=] {
+    Announcement &mine = parent->meeting->announcement(parent->rank);
+    mine.count = static_cast<uint64_t>(color);
+    mine.type = static_cast<uint64_t>(key);
+    if (!parent->meeting->meet(parent->stop))
+      return parent->state.store(ncclSystemError);
+    std::vector<std::pair<int, int>> members;
+    for (int r = 0; r < parent->size; ++r)
+      if (const Announcement &other = parent->meeting->announcement(r);
+          static_cast<int>(other.count) == color)
+        members.emplace_back(static_cast<int>(other.type), r);
+    if (!parent->meeting->meet(parent->stop))
+      return parent->state.store(ncclSystemError);
+    if (color == NCCL_SPLIT_NOCOLOR)
+      return parent->state.store(ncclSuccess);
+    std::sort(members.begin(), members.end());
+    auto *child = new ncclComm;
+    child->name = fmt::format("{}-{}-{}", parent->name, split, color);
+    child->rank = static_cast<int>(std::find(members.begin(), members.end(),
+                                             std::pair(key, parent->rank)) -
+                                   members.begin());
+    child->size = static_cast<int>(members.size());
+    child->worldRank = parent->worldRank;
+    child->owner = owner;
+    child->operations = parent->operations;
+    startComm(child, &parent->state, result);
+  });
+  return ncclInProgress;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result) {
+  if (!comm)
+    return ncclInvalidArgument;
+  *result = comm->state.load();
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  if (const ncclResult_t result = checkCall(comm); result != ncclSuccess)
+    return result;
+  comm->isFinalized.store(true);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  if (const ncclResult_t result = checkCall(comm); result != ncclSuccess)
+    return result;
+  if (!comm->isFinalized.load())
+    complain("a communicator is destroyed that was not finalized");
+  delete comm;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  if (!comm)
+    return ncclInvalidArgument;
+  if (comm->owner != std::this_thread::get_id())
+    complain("a communicator is aborted by another thread than the one that "
+             "made it");
+  comm->stop.store(true);
+  while (Fault::fromEnvironment().is("abort-hang", comm->worldRank))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  // Operations on streams may still look at it.
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommRegister(const ncclComm_t comm, void *buffer, size_t bytes,
+                              void **handle) {
+  if (!comm || !buffer || bytes == 0)
+    return ncclInvalidArgument;
+  *handle = buffer;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommDeregister(const ncclComm_t comm, void *handle) {
+  return comm && handle ? ncclSuccess : ncclInvalidArgument;
+}
+
+ncclResult_t ncclAllReduce(const void *source, void *destination, size_t count,
+                           ncclDataType_t type, ncclRedOp_t reduction,
+                           ncclComm_t comm, cudaStream_t stream) {
+  return start(
+      comm,
+      {Kind::AllReduce, source, destination, count, type, reduction, 0, {}},
+      stream);
+}
+
+ncclResult_t ncclAllGather(const void *source, void *destination, size_t count,
+                           ncclDataType_t type, ncclComm_t comm,
+                           cudaStream_t stream) {
+  return start(
+      comm, {Kind::AllGather, source, destination, count, type, ncclSum, 0, {}},
+      stream);
+}
+
+ncclResult_t ncclReduceScatter(const void *source, void *destination,
+                               size_t count, ncclDataType_t type,
+                               ncclRedOp_t reduction, ncclComm_t comm,
+                               cudaStream_t stream) {
+  return start(
+      comm,
+      {Kind::ReduceScatter, source, destination, count, type, reduction, 0, {}},
+      stream);
+}
+
+ncclResult_t ncclBroadcast(const void *source, void *destination, size_t count,
+                           ncclDataType_t type, int root, ncclComm_t comm,
+                           cudaStream_t stream) {
+  return start(
+      comm,
+      {Kind::Broadcast, source, destination, count, type, ncclSum, root, {}},
+      stream);
+}
+
+ncclResult_t ncclSend(const void *buffer, size_t count, ncclDataType_t type,
+                      int peer, ncclComm_t comm, cudaStream_t stream) {
+  return transfer(
+      comm, {true, const_cast<void *>(buffer), count * bytesOf(type), peer},
+      stream);
+}
+
+ncclResult_t ncclRecv(void *buffer, size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t comm, cudaStream_t stream) {
+  return transfer(comm, {false, buffer, count * bytesOf(type), peer}, stream);
+}
+
+ncclResult_t ncclGroupStart() {
+  ++groupDepth;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd() {
+  if (groupDepth == 0)
+    return ncclInvalidUsage;
+  if (--groupDepth != 0 || !grouped)
+    return ncclSuccess;
+  return submit(groupedComm, std::exchange(grouped, nullptr), groupedStream);
+}
+
+} // extern "C"

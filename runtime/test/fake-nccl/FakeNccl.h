@@ -1,0 +1,36 @@
+//===- FakeNccl.h - How a test reaches into the fake NCCL -------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Faults, by the variable WEFT_FAKE_NCCL_FAULT, for one rank of the world:
+//
+//   version@1       ncclGetVersion answers another version
+//   init-hang@1     its communicator never becomes ready
+//   late@1:3        its device never comes to the third operation
+//   error@1:3       its third operation is an error, found asynchronously
+//   refuse@1:3      its third operation is refused with ncclInvalidArgument
+//   abort-hang@1    ncclCommAbort does not return
+//
+// Calls are checked as NCCL would not: one thread makes, uses and destroys the
+// communicators of a process, no call comes while another is in progress, all
+// ranks call one operation with one size and type in one order. What is found
+// is an error of the call and a line on standard error that begins with
+// "fake nccl:".
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_TEST_FAKENCCL_FAKENCCL_H
+#define WEFT_RUNTIME_TEST_FAKENCCL_FAKENCCL_H
+
+#include <cuda_runtime_api.h>
+
+/// Puts a host function on a stream. Without, that of libcudart.so.13 beside
+/// which the library lies is used.
+using FakeNcclLaunch = void (*)(cudaStream_t stream, void (*function)(void *),
+                                void *argument);
+extern "C" void weftFakeNcclSetLaunch(FakeNcclLaunch launch);
+
+#endif // WEFT_RUNTIME_TEST_FAKENCCL_FAKENCCL_H

@@ -1,0 +1,238 @@
+//===- NcclWorldTest.cpp - Worlds that come and go --------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NcclJob.h"
+#include "SamplePlan.h"
+#include "cuda/NcclEnvironment.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+namespace weft::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+using testing::StartsWith;
+
+/// The all_reduce of SamplePlan's train_step.
+struct SampleReduce {
+  explicit SampleReduce(NcclRank &rank)
+      : rank(rank), values(16, static_cast<float>(rank.rank + 1)), sums(16) {
+    collective.kind = plan::CollectiveKind::AllReduce;
+    collective.source = values.data();
+    collective.destination = sums.data();
+    collective.inner = 16;
+    collective.instruction = 1;
+    collective.cause = "gradient of w, summed over data";
+  }
+  Status enqueue() {
+    return rank.world.communicator(rank.rank, 0)
+        ->enqueue(collective, hostStream());
+  }
+  Status run() {
+    return rank.run(1, [&] { return enqueue(); });
+  }
+
+  NcclRank &rank;
+  std::vector<float> values, sums;
+  DeviceCollective collective;
+};
+
+struct NcclWorldTest : NcclJob {};
+
+TEST_F(NcclWorldTest, ReducesFromRunToRun) {
+  const Plan plan = SamplePlan(3).build();
+  const auto texts = startAll(3, plan, [](NcclRank &rank) -> std::string {
+    SampleReduce reduce(rank);
+    for (int run = 0; run < 5; ++run) {
+      if (Status status = reduce.run(); !status.ok())
+        return status.message();
+      if (reduce.sums != std::vector<float>(16, 6.0f))
+        return "wrong sums";
+    }
+    return rank.world.barrier(rank.rank).ok() ? "ok" : "no barrier";
+  });
+  EXPECT_THAT(texts, AllOf(SizeIs(3), Each("ok")));
+}
+
+TEST_F(NcclWorldTest, RegistersTheArena) {
+  options.registerArena = true;
+  const Plan plan = SamplePlan(2).build();
+  EXPECT_THAT(startAll(2, plan,
+                       [](NcclRank &rank) {
+                         return SampleReduce(rank).run().toString();
+                       }),
+              Each("ok"));
+}
+
+TEST_F(NcclWorldTest, OneRankNeedsNoGroup) {
+  const Plan plan = SamplePlan(1).build();
+  EXPECT_THAT(startAll(1, plan,
+                       [](NcclRank &rank) -> std::string {
+                         SampleReduce reduce(rank);
+                         const Status status = reduce.run();
+                         return reduce.sums == reduce.values ? status.toString()
+                                                             : "wrong";
+                       }),
+              ElementsAre("ok"));
+}
+
+TEST_F(NcclWorldTest, PlanForOtherRanks) {
+  const Plan plan = SamplePlan(3).build();
+  EXPECT_THAT(
+      startAll(2, plan, [](NcclRank &) { return "ok"; }),
+      Each("failed_precondition: the plan is for 3 ranks, the test started 2; "
+           "start one process a rank"));
+}
+
+/// N1, N22: before the first collective.
+TEST_F(NcclWorldTest, OtherPlanAndOtherLibrary) {
+  fault = "version@1";
+  SamplePlan other(2);
+  other.table.producer = "another compiler";
+  const Plan plans[] = {SamplePlan(2).build(), other.build()};
+  const auto ok = [](NcclRank &) { return "ok"; };
+  Process zero = start(0, 2, plans[0], ok), one = start(1, 2, plans[1], ok);
+  const std::string expected = fmt::format(
+      "failed_precondition: the ranks differ in the plan (its hash): rank 0 "
+      "has {:016x}, rank 1 has {:016x}; in the version of NCCL: rank 0 has "
+      "2.28.9, rank 1 has 2.27.3",
+      plans[0].hash(), plans[1].hash());
+  EXPECT_EQ(zero.finish(), expected);
+  EXPECT_EQ(one.finish(), expected);
+}
+
+/// N20: variables that change what NCCL computes are the same everywhere.
+TEST_F(NcclWorldTest, OtherVariables) {
+  const Plan plan = SamplePlan(2).build();
+  const auto ok = [](NcclRank &) { return "ok"; };
+  Process zero = start(0, 2, plan, ok);
+  options.deterministic = true;
+  Process one = start(1, 2, plan, ok);
+  EXPECT_THAT(
+      zero.finish(),
+      AllOf(HasSubstr("the variable NCCL_ALGO: rank 0 has none, rank 1 has "
+                      "Ring"),
+            HasSubstr("the variable NCCL_NVLS_ENABLE: rank 0 has none, rank 1 "
+                      "has 0")));
+  (void)one.finish();
+}
+
+TEST_F(NcclWorldTest, DeterministicRuns) {
+  options.deterministic = true;
+  const Plan plan = SamplePlan(2).build();
+  EXPECT_THAT(startAll(2, plan,
+                       [](NcclRank &rank) {
+                         return std::string(::getenv("NCCL_PROTO")) + " " +
+                                SampleReduce(rank).run().toString();
+                       }),
+              Each("Simple ok"));
+}
+
+/// N4, N5.
+TEST_F(NcclWorldTest, OtherThread) {
+  const Plan plan = SamplePlan(2).build();
+  EXPECT_THAT(
+      startAll(2, plan,
+               [](NcclRank &rank) {
+                 SampleReduce reduce(rank);
+                 std::string text;
+                 std::thread([&] { text = reduce.enqueue().message(); }).join();
+                 return text;
+               }),
+      Each("NCCL is called by another thread than the one that made "
+           "its communicators"));
+}
+
+/// N12.
+TEST_F(NcclWorldTest, CaptureNeedsARunBefore) {
+  const Plan plan = SamplePlan(2).build();
+  const auto texts = startAll(2, plan, [](NcclRank &rank) {
+    SampleReduce reduce(rank);
+    setHostStreamCapturing(true);
+    std::string text = reduce.run().message();
+    setHostStreamCapturing(false);
+    text += " | " + reduce.run().toString();
+    setHostStreamCapturing(true);
+    return text + " | " + reduce.run().toString();
+  });
+  EXPECT_THAT(texts,
+              Each(AllOf(StartsWith("step 1 all_reduce on rank "),
+                         HasSubstr(": a collective is captured in a graph "
+                                   "before it has run once: NCCL connects "
+                                   "ranks in their first call, which no graph "
+                                   "can hold (gradient of w, summed over "
+                                   "data) | ok | ok"))));
+}
+
+/// N14: a wrong argument leaves the communicator as it was.
+TEST_F(NcclWorldTest, RefusedCallIsNotFinal) {
+  fault = "refuse@1:1";
+  const Plan plan = SamplePlan(2).build();
+  const auto use = [](NcclRank &rank) {
+    SampleReduce reduce(rank);
+    const Status first = rank.rank == 1 ? reduce.run() : Status();
+    return first.toString() + " | " + reduce.run().toString();
+  };
+  const auto texts = startAll(2, plan, use);
+  EXPECT_EQ(texts[0], "ok | ok");
+  EXPECT_EQ(texts[1],
+            "invalid_argument: step 1 all_reduce on rank 1: ncclAllReduce: "
+            "invalid argument: refused on demand; NCCL_DEBUG=INFO prints more "
+            "(gradient of w, summed over data) | ok");
+}
+
+TEST(NcclTypes, OfPlans) {
+  EXPECT_EQ(ncclTypeOf(DType::Pred), ncclUint8);
+  EXPECT_EQ(ncclTypeOf(DType::BF16), ncclBfloat16);
+  EXPECT_EQ(ncclReductionOf(Reduction::Min), ncclMin);
+}
+
+/// N24.
+TEST(NcclEnvironment, UnlimitedStackIsWarnedOf) {
+  Process process([]() -> std::string {
+    rlimit stack{};
+    ::getrlimit(RLIMIT_STACK, &stack);
+    stack.rlim_cur = 8 << 20;
+    ::setrlimit(RLIMIT_STACK, &stack);
+    std::string text;
+    for (const std::string &warning : ncclMachineWarnings())
+      text += warning;
+    if (text.find("stack") != std::string::npos)
+      return "warned of 8 MB";
+    if (stack.rlim_max != RLIM_INFINITY)
+      return "the stack of this process is unlimited"; // cannot be raised here
+    stack.rlim_cur = RLIM_INFINITY;
+    ::setrlimit(RLIMIT_STACK, &stack);
+    for (const std::string &warning : ncclMachineWarnings())
+      text += warning;
+    return text;
+  });
+  EXPECT_THAT(process.finish(),
+              HasSubstr("the stack of this process is unlimited"));
+}
+
+/// N2, N3, N21.
+TEST(NcclEnvironment, OrderOfLaunches) {
+  Process process([]() -> std::string {
+    ::setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "0", 1);
+    setNcclEnvironment(false);
+    return std::string(::getenv("NCCL_LAUNCH_ORDER_IMPLICIT")) +
+           ::getenv("NCCL_LAUNCH_RACE_FATAL") +
+           (::getenv("NCCL_PROTO") ? "set" : "");
+  });
+  EXPECT_EQ(process.finish(), "11");
+}
+
+} // namespace
+} // namespace weft::runtime
