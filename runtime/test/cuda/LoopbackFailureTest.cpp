@@ -1,0 +1,101 @@
+//===- LoopbackFailureTest.cpp - Ranks on a GPU that fail -------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Who does not come to a collective, and who comes to another one, is named.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceLibraries.h"
+#include "cuda/Handles.h"
+#include "cuda/LoopbackWorld.h"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+namespace weft::runtime {
+namespace {
+
+using testing::HasSubstr;
+
+/// Two ranks with a stream and 64 floats each.
+struct LoopbackFailure : testing::Test {
+  void SetUp() override {
+    auto loaded = loadCudart(CudaLibrarySearch::fromEnvironment());
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    cudart = *loaded;
+    ASSERT_EQ(cudart.setDevice(0), cudaSuccess);
+    auto made = LoopbackWorld::create(cudart, 2, {{{0, 1}}},
+                                      std::chrono::milliseconds(200));
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    world = *std::move(made);
+    for (int rank = 0; rank < 2; ++rank) {
+      streams.push_back(*createStream(cudart, 0));
+      memory.push_back(*allocateDevice(cudart, 512, "test"));
+    }
+  }
+
+  DeviceCollective allReduce(int rank, int64_t count) {
+    auto *floats = static_cast<float *>(memory[rank].get());
+    DeviceCollective collective;
+    collective.source = floats;
+    collective.destination = floats + 64;
+    collective.inner = count;
+    collective.instruction = 17;
+    collective.cause = "gradient of w1";
+    return collective;
+  }
+  Status enqueue(int rank, const DeviceCollective &collective) {
+    return world->communicator(rank, 0)->enqueue(collective,
+                                                 streams[rank].get());
+  }
+
+  DeviceLibraries libraries;
+  Cudart cudart;
+  std::unique_ptr<LoopbackWorld> world;
+  std::vector<StreamOwner> streams;
+  std::vector<DeviceMemory> memory;
+};
+
+TEST_F(LoopbackFailure, ARankThatDoesNotCome) {
+  const Status status = enqueue(0, allReduce(0, 64));
+  EXPECT_EQ(status.code(), StatusCode::DeadlineExceeded);
+  EXPECT_EQ(status.message(),
+            "step 17 all_reduce on rank 0: rank 1 did not arrive within 200 ms "
+            "(gradient of w1)");
+  // Final for the group, and not for the world until somebody says so.
+  EXPECT_EQ(enqueue(1, allReduce(1, 64)), status);
+  EXPECT_TRUE(world->status().ok());
+}
+
+TEST_F(LoopbackFailure, ARankThatCallsAnother) {
+  Status first;
+  std::thread other([&] { first = enqueue(0, allReduce(0, 64)); });
+  const Status second = enqueue(1, allReduce(1, 32));
+  other.join();
+  EXPECT_EQ(first.code(), StatusCode::FailedPrecondition);
+  EXPECT_THAT(second.message(),
+              HasSubstr("the ranks of group {0, 1} call different operations: "
+                        "rank 0 calls all_reduce sum of f32[64] at step 17"));
+}
+
+TEST_F(LoopbackFailure, AbortEndsCollectivesAndBarriers) {
+  const Status reason = unavailable("rank 1 is gone");
+  Status ofCollective, ofBarrier;
+  std::thread waiting([&] {
+    ofCollective = enqueue(0, allReduce(0, 64));
+    ofBarrier = world->barrier(0);
+  });
+  world->abort(reason);
+  waiting.join();
+  EXPECT_EQ(ofCollective, reason);
+  EXPECT_EQ(ofBarrier, reason);
+  EXPECT_EQ(world->status(), reason);
+}
+
+} // namespace
+} // namespace weft::runtime
