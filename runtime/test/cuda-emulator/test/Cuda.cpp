@@ -10,7 +10,7 @@
 #include <string_view>
 
 namespace weft::runtime::embedded {
-extern const std::string_view TestKernels;
+extern const std::string_view EmulatorKernels;
 }
 
 namespace weft::emulator {
@@ -46,7 +46,7 @@ std::vector<float> DeviceFloats::read() const {
 }
 
 Kernels::Kernels()
-    : Kernels(std::string(runtime::embedded::TestKernels).c_str()) {}
+    : Kernels(std::string(runtime::embedded::EmulatorKernels).c_str()) {}
 
 Kernels::Kernels(const char *ptx) {
   EXPECT_CUDA(cudaLibraryLoadData(&library, ptx, nullptr, nullptr, 0, nullptr,

@@ -45,7 +45,7 @@ public:
   size_t count;
 };
 
-/// Kernels of PTX, or of TestKernels.cu.
+/// Kernels of PTX, or of EmulatorKernels.cu.
 class Kernels {
 public:
   Kernels();

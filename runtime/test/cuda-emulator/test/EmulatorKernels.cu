@@ -1,4 +1,4 @@
-//===- TestKernels.cu - Kernels as nvcc compiles them ---------------------===//
+//===- EmulatorKernels.cu - Kernels as nvcc compiles them --------------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
