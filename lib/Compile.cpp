@@ -160,15 +160,17 @@ LogicalResult lowerModule(ModuleOp module, Form form,
                             "func.func with a body");
   if (failed(overrideMesh(module, options.mesh)))
     return failure();
-  PipelineOptions pipeline = options.pipeline;
+  CompileOptions used = options;
+  used.pipeline.cuda = options.target.isCuda();
   if (options.memoryLimit) {
-    auto ranges = chooseRecomputation(module, options);
+    auto ranges = chooseRecomputation(module, used);
     if (failed(ranges))
       return failure();
-    pipeline.recomputed = std::move(*ranges);
+    used.pipeline.recomputed = std::move(*ranges);
   }
-  return runPasses(module, options,
-                   [&](PassManager &pm) { buildPipeline(pm, pipeline, form); });
+  return runPasses(module, used, [&](PassManager &pm) {
+    buildPipeline(pm, used.pipeline, form);
+  });
 }
 
 FailureOr<std::string> compileModule(ModuleOp module,

@@ -120,7 +120,7 @@ void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createStartCollectives({options.overlapCollectives}));
   pm.addPass(createLowerKernels());
   // Before memory: what kernels may write over.
-  pm.addPass(createFindInPlace());
+  pm.addPass(createFindInPlace({options.cuda}));
   // Last: lifetimes are those of the final order.
   pm.addPass(createPlanMemory());
   verifyForm(pm, Form::Schedule);

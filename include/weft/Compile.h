@@ -23,7 +23,7 @@
 #ifndef WEFT_COMPILE_H
 #define WEFT_COMPILE_H
 
-#include "weft/Codegen/CpuTarget.h"
+#include "weft/Codegen/Target.h"
 #include "weft/Phases.h"
 #include "weft/Plan/PlanWriter.h"
 

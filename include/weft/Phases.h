@@ -43,6 +43,8 @@ std::optional<Form> symbolizeForm(llvm::StringRef name);
 struct PipelineOptions {
   /// Let collectives run beside computation.
   bool overlapCollectives = true;
+  /// For a CUDA device; lowerModule (Compile.h) takes it from the target.
+  bool cuda = false;
   /// Cut what is differentiated into stages and note them in locations, and
   /// compute ranges of them again: see --weft-checkpoint-stages. CompileOptions
   /// has a limit that chooses them.

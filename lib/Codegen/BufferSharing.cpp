@@ -20,21 +20,25 @@ using namespace mlir;
 using namespace weft;
 
 /// Whether a read can come before, or together with, the write of its element.
-static bool isBefore(const KernelAccess &read, const AccessPlace &write) {
+/// That of an own element does on a GPU, too: one thread does both.
+static bool isBefore(const KernelAccess &read, const AccessPlace &write,
+                     NestOrder order) {
   if (read.place.nest != write.nest)
-    return read.place.nest < write.nest;
+    return order == NestOrder::InTurn && read.place.nest < write.nest;
   return read.ownElement && read.place.columns == write.columns &&
          read.place.pass <= write.pass;
 }
 
-FailureOr<BufferSharing> BufferSharing::analyze(func::FuncOp kernel) {
+FailureOr<BufferSharing> BufferSharing::analyze(func::FuncOp kernel,
+                                                NestOrder order) {
   kernel.getContext()
       ->loadDialect<LLVM::LLVMDialect, scf::SCFDialect, vector::VectorDialect,
                     math::MathDialect, arith::ArithDialect>();
   // What is emitted here is thrown away; the accesses are what counts.
   OwningOpRef<ModuleOp> scratch = ModuleOp::create(kernel.getLoc());
   SmallVector<int64_t> separate(kernel.getNumResults(), -1);
-  auto accesses = emitKernel(*scratch, kernel, separate, "scratch");
+  auto accesses = emitKernel(*scratch, kernel, separate, "scratch",
+                             /*finishSums=*/order == NestOrder::AtOnce);
   if (failed(accesses))
     return failure();
 
@@ -50,7 +54,7 @@ FailureOr<BufferSharing> BufferSharing::analyze(func::FuncOp kernel) {
           write && from.getElementType() == to.getElementType() &&
           from.getNumElements() == to.getNumElements() &&
           llvm::all_of(accesses->reads[operand], [&](const KernelAccess &read) {
-            return isBefore(read, *write);
+            return isBefore(read, *write, order);
           });
     }
   }
@@ -58,7 +62,7 @@ FailureOr<BufferSharing> BufferSharing::analyze(func::FuncOp kernel) {
 }
 
 bool weft::mayShareBuffer(func::FuncOp kernel, unsigned operand,
-                          unsigned result) {
-  auto sharing = BufferSharing::analyze(kernel);
+                          unsigned result, NestOrder order) {
+  auto sharing = BufferSharing::analyze(kernel, order);
   return succeeded(sharing) && sharing->mayShare(operand, result);
 }

@@ -7,7 +7,7 @@
 
 #include "weft/Codegen/CompileKernels.h"
 #include "EmitKernel.h"
-#include "KernelBody.h"
+#include "InPlaceResults.h"
 #include "LinkObject.h"
 #include "TranslateModule.h"
 
@@ -17,38 +17,6 @@
 
 using namespace mlir;
 using namespace weft;
-
-/// Completes and checks the list of results in place.
-static FailureOr<std::vector<int64_t>>
-checkInPlace(const KernelRequest &request) {
-  func::FuncOp kernel = request.kernel;
-  std::vector<int64_t> inPlace = request.inPlace;
-  if (inPlace.empty())
-    inPlace.assign(kernel.getNumResults(), -1);
-  if (inPlace.size() != kernel.getNumResults())
-    return kernel.emitOpError("has ")
-           << kernel.getNumResults() << " results, but in_place lists "
-           << inPlace.size();
-  if (llvm::all_of(inPlace, [](int64_t operand) { return operand == -1; }))
-    return inPlace;
-  auto sharing = BufferSharing::analyze(kernel);
-  if (failed(sharing))
-    return failure();
-  int64_t operands = countBufferArguments(kernel);
-  llvm::SmallDenseSet<int64_t> taken;
-  for (auto [result, operand] : llvm::enumerate(inPlace)) {
-    if (operand == -1)
-      continue;
-    if (operand < -1 || operand >= operands ||
-        !sharing->mayShare(operand, result))
-      return kernel.emitOpError("result ")
-             << result << " cannot take the buffer of operand " << operand;
-    if (!taken.insert(operand).second)
-      return kernel.emitOpError("operand ")
-             << operand << " gives its buffer to two results";
-  }
-  return inPlace;
-}
 
 static FailureOr<KernelObject> fail(func::FuncOp kernel, llvm::Error error) {
   return kernel.emitError(llvm::toString(std::move(error)));
@@ -70,7 +38,7 @@ FailureOr<KernelObject> weft::compileKernels(ArrayRef<KernelRequest> kernels,
   bool valid = true;
   std::vector<int64_t> maxParts;
   for (const KernelRequest &request : kernels) {
-    auto inPlace = checkInPlace(request);
+    auto inPlace = checkInPlace(request, NestOrder::InTurn);
     valid &= succeeded(inPlace);
     if (failed(inPlace))
       continue;

@@ -102,20 +102,3 @@ Expected<CpuTarget> weft::resolveTarget(const TargetOptions &options) {
                                "is x86-64-v3");
   return target;
 }
-
-Expected<TargetOptions> weft::parseTarget(StringRef text) {
-  TargetOptions options;
-  if (text == "none") {
-    options.machineCode = false;
-    return options;
-  }
-  auto [kind, processor] = text.split(':');
-  if (kind != "cpu" || text == "cpu:")
-    return createStringError("expected cpu, cpu:<processor> or none, got \"" +
-                             text + "\"");
-  if (!processor.empty())
-    options.cpu = processor.str();
-  if (Expected<CpuTarget> known = resolveTarget(options); !known)
-    return known.takeError();
-  return options;
-}

@@ -21,9 +21,10 @@ static RankedTensorType tensorType(Value value) {
 
 ElementEmitter::ElementEmitter(OpBuilder &builder, func::FuncOp kernel,
                                LLVM::LLVMFuncOp target,
-                               ArrayRef<Value> arguments)
-    : b(builder), loc(kernel.getLoc()), ops(builder, kernel.getLoc()),
+                               ArrayRef<Value> arguments, int64_t width)
+    : b(builder), loc(kernel.getLoc()), ops(builder, kernel.getLoc(), width),
       indices(builder, ops, &target.getBody().front()),
+      tablePrefix(target.getName().str()),
       reads(kernel.getNumArguments()), kernel(kernel), target(target),
       arguments(arguments), values(1) {}
 
@@ -118,7 +119,7 @@ Value ElementEmitter::emitConstant(arith::ConstantOp op, Index index) {
     table = LLVM::GlobalOp::create(
         b, loc, LLVM::LLVMArrayType::get(storage, count), /*isConstant=*/true,
         LLVM::Linkage::Internal,
-        (target.getName() + "_table" + Twine(tables.size())).str(),
+        (tablePrefix + "_table" + Twine(tables.size())).str(),
         DenseElementsAttr::get(RankedTensorType::get({count}, storage),
                                stored));
   }
@@ -258,6 +259,9 @@ Value ElementEmitter::emitReduction(OpResult result, Index index) {
   if (auto known = rowValues.find(generic);
       known != rowValues.end() && indices.linearise(index, shape) == row)
     return known->second;
+  if (auto known = columnValues.find(generic);
+      known != columnValues.end() && indices.linearise(index, shape) == column)
+    return known->second;
 
   // Any other reduction is a loop of its own.
   bool lanes = !llvm::all_of(index, [](LaneIndex x) { return x.isUniform(); });
@@ -301,9 +305,20 @@ Value ElementEmitter::emitSlice(tensor::ExtractSliceOp op, Index index) {
   return emit(op.getSource(), at);
 }
 
+/// Whether all lanes read one piece: those of a GPU are few, and pieces mostly
+/// begin at multiples of them.
+bool ElementEmitter::liesInOnePiece(tensor::ConcatOp op, LaneIndex x) const {
+  if (x.isUniform())
+    return true;
+  return vectorAlignment != 0 && llvm::all_of(op.getInputs(), [&](Value piece) {
+           int64_t size = tensorType(piece).getDimSize(op.getDim());
+           return indices.lanesStayInBlock(x, size);
+         });
+}
+
 Value ElementEmitter::emitConcat(tensor::ConcatOp op, Index index) {
   int64_t dim = op.getDim();
-  if (index[dim].isUniform())
+  if (liesInOnePiece(op, index[dim]))
     return emitPieceAtNumber(op, index, 0, 0);
   Value number = indices.materialise(index[dim]), result, outer = mask;
   int64_t start = 0;

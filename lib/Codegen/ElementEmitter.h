@@ -42,9 +42,11 @@ struct KernelAccess {
 class ElementEmitter {
 public:
   /// `arguments`: a pointer for each buffer argument, an i64 for each position.
+  /// Lanes are `width` numbers.
   ElementEmitter(mlir::OpBuilder &builder, mlir::func::FuncOp kernel,
                  mlir::LLVM::LLVMFuncOp target,
-                 llvm::ArrayRef<mlir::Value> arguments);
+                 llvm::ArrayRef<mlir::Value> arguments,
+                 int64_t width = laneCount);
 
   /// The elements of `tensor` at `index`: one number if the index is uniform, a
   /// number or a vector otherwise.
@@ -75,6 +77,11 @@ public:
 
   /// The lanes that are on; null if all are.
   mlir::Value mask;
+  /// Bytes that every buffer is aligned to and that a load of lanes may count
+  /// on where its offset allows it; 0: only elements are aligned.
+  unsigned vectorAlignment = 0;
+  /// What the names of tables of constants begin with.
+  std::string tablePrefix;
   /// The loops around the insertion point. `ownElement` is row * columns +
   /// column.
   AccessPlace place;
@@ -82,6 +89,8 @@ public:
   const KernelNest *nest = nullptr;
   /// Results of the nest's row reductions for the current row.
   llvm::DenseMap<mlir::Operation *, mlir::Value> rowValues;
+  /// Sums over rows that are complete, at the current column.
+  llvm::DenseMap<mlir::Operation *, mlir::Value> columnValues;
   /// Row buffers of kept values, and those that the current row has filled.
   llvm::DenseMap<mlir::Value, mlir::Value> keptBuffers;
   llvm::DenseSet<mlir::Value> filled, filling;
@@ -110,6 +119,8 @@ private:
   bool isOwnElement(mlir::Value tensor, Index index);
   mlir::Value elementPointer(mlir::Value pointer, mlir::Type storage,
                              LaneIndex offset);
+  unsigned alignmentAt(LaneIndex offset, mlir::Type storage) const;
+  bool liesInOnePiece(mlir::tensor::ConcatOp op, LaneIndex index) const;
 
   mlir::func::FuncOp kernel;
   mlir::LLVM::LLVMFuncOp target;

@@ -7,6 +7,7 @@
 
 #include "EmitKernel.h"
 #include "EmitColumns.h"
+#include "EmitPlace.h"
 #include "EmitScatter.h"
 #include "KernelBody.h"
 
@@ -39,8 +40,6 @@ private:
   void emitBlocks(const KernelNest &nest);
   void emitColumnLoop(const KernelNest &nest, const ColumnLoop &loop);
   void emitBody(const KernelNest &nest, const ColumnLoop &loop, Sums &sums);
-  void setColumn(LaneIndex column, const KernelNest &nest);
-  SmallVector<LaneIndex> pointAt(linalg::GenericOp op, int64_t major);
 
   ElementEmitter &e;
   OpBuilder &b;
@@ -56,55 +55,26 @@ private:
 
 } // namespace
 
-static SmallVector<LaneIndex> operator+(SmallVector<LaneIndex> x,
-                                        ArrayRef<LaneIndex> y) {
-  x.append(y.begin(), y.end());
-  return x;
-}
-
-/// The point of row and column in an iteration space whose leading dimensions
-/// have `major` elements.
-SmallVector<LaneIndex> NestEmitter::pointAt(linalg::GenericOp op,
-                                            int64_t major) {
-  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  unsigned split = *splitShape(sizes, major, e.place.columns);
-  return e.indices.delinearise(e.row, ArrayRef(sizes).take_front(split)) +
-         e.indices.delinearise(e.column, ArrayRef(sizes).drop_front(split));
-}
-
-void NestEmitter::setColumn(LaneIndex column, const KernelNest &nest) {
-  e.column = column;
-  e.ownElement =
-      e.indices.linearise({e.row, column}, {nest.rows, e.place.columns});
-}
-
 /// Everything is computed before anything is stored, so that a result may take
 /// the buffer of an operand that another result reads at the same element.
 void NestEmitter::emitBody(const KernelNest &nest, const ColumnLoop &loop,
                            Sums &sums) {
-  setColumn(e.column, nest);
+  setColumn(e, e.column, nest.rows);
   e.bodyDepth = e.depth();
-  for (auto [reduction, sum] : llvm::zip_equal(loop.reductions, sums)) {
-    Value next =
-        e.emitRegion(reduction, pointAt(reduction, nest.rows), {sum})[0];
-    sum = LaneOps::isLanes(sum) ? e.ops.spread(next) : next;
-  }
+  for (auto [reduction, sum] : llvm::zip_equal(loop.reductions, sums))
+    sum = emitTerm(e, reduction, nest.rows, sum);
   std::vector<std::tuple<Value, Value, LaneIndex>> stores;
   for (const KernelRoot &root : loop.writes) {
-    auto shape = cast<RankedTensorType>(root.value.getType()).getShape();
-    unsigned split = *splitShape(shape, nest.rows, loop.columns);
-    auto index = e.indices.delinearise(e.row, shape.take_front(split)) +
-                 e.indices.delinearise(e.column, shape.drop_front(split));
-    stores.push_back(
-        {e.emit(root.value, index), results[root.result], e.ownElement});
+    stores.push_back({emitWritten(e, root, nest.rows), results[root.result],
+                      e.ownElement});
     accesses.writes[root.result] = e.place;
   }
   for (const KernelRoot &root : loop.accumulations) {
     auto op = root.value.getDefiningOp<linalg::GenericOp>();
     Type element = getElementTypeOrSelf(root.value.getType());
     Value sum = e.load(results[root.result], element, e.column);
-    Value next = e.emitRegion(op, pointAt(op, nest.rows), {sum})[0];
-    stores.push_back({next, results[root.result], e.column});
+    stores.push_back(
+        {emitTerm(e, op, nest.rows, sum), results[root.result], e.column});
   }
   for (auto &[value, pointer, offset] : stores)
     e.store(value, pointer, offset);
@@ -116,12 +86,8 @@ void NestEmitter::emitColumnLoop(const KernelNest &nest,
   e.place.columns = loop.columns;
   e.ownElement = {};
   SmallVector<Value> inits;
-  for (linalg::GenericOp reduction : loop.reductions) {
-    auto shape =
-        cast<RankedTensorType>(reduction->getResult(0).getType()).getShape();
-    inits.push_back(e.emit(reduction.getDpsInits().front(),
-                           e.indices.delinearise(e.row, shape)));
-  }
+  for (linalg::GenericOp reduction : loop.reductions)
+    inits.push_back(emitRowInit(e, reduction));
   if (loop.columns == 1) {
     e.column = e.indices.constant(0);
     emitBody(nest, loop, inits);
@@ -200,12 +166,8 @@ void NestEmitter::emitBlocks(const KernelNest &nest) {
 
 void NestEmitter::clearAccumulated(const ColumnLoop &loop) {
   for (const KernelRoot &root : loop.accumulations) {
-    auto op = root.value.getDefiningOp<linalg::GenericOp>();
-    auto shape = cast<RankedTensorType>(root.value.getType()).getShape();
     auto body = [&] {
-      Value init = e.emit(op.getDpsInits().front(),
-                          e.indices.delinearise(e.column, shape));
-      e.store(init, results[root.result], e.column);
+      e.store(emitColumnInit(e, root), results[root.result], e.column);
     };
     if (loop.columns > 1) {
       emitColumns(e, loop.columns, columnRange, body);
@@ -361,8 +323,8 @@ static void createEntry(OpBuilder &b, LLVM::LLVMFuncOp body, StringRef symbol,
 
 FailureOr<KernelAccesses> weft::emitKernel(ModuleOp module, func::FuncOp kernel,
                                            ArrayRef<int64_t> inPlace,
-                                           StringRef symbol) {
-  FailureOr<KernelPlan> plan = planKernel(kernel);
+                                           StringRef symbol, bool finishSums) {
+  FailureOr<KernelPlan> plan = planKernel(kernel, finishSums);
   if (failed(plan))
     return failure();
   unsigned operands = countBufferArguments(kernel);

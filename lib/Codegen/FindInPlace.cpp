@@ -38,11 +38,14 @@ static SmallVector<int64_t> findPairs(func::FuncOp kernel,
 
 namespace {
 struct FindInPlace : weft::impl::FindInPlaceBase<FindInPlace> {
+  using FindInPlaceBase::FindInPlaceBase;
+
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<func::FuncOp>()) {
       if (!kernel->hasAttr(WeftDialect::kKernelAttrName))
         continue;
-      FailureOr<BufferSharing> sharing = BufferSharing::analyze(kernel);
+      FailureOr<BufferSharing> sharing = BufferSharing::analyze(
+          kernel, cuda ? NestOrder::AtOnce : NestOrder::InTurn);
       if (failed(sharing)) {
         signalPassFailure();
         continue;

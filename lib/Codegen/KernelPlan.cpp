@@ -78,7 +78,8 @@ struct ReductionShape {
 
 class Planner {
 public:
-  explicit Planner(func::FuncOp kernel) : kernel(kernel) {}
+  Planner(func::FuncOp kernel, bool finishSums)
+      : kernel(kernel), finishSums(finishSums) {}
   KernelPlan plan();
 
 private:
@@ -95,6 +96,7 @@ private:
   void keepCostlyValues(KernelNest &nest);
 
   func::FuncOp kernel;
+  bool finishSums;
   SmallVector<KernelRoot> roots;
   int64_t keptBytes = 0;
 };
@@ -129,6 +131,29 @@ static std::optional<ReductionShape> getReductionShape(Operation *op) {
   return shape;
 }
 
+/// The sum over rows that `value` is computed from, element by element, and from
+/// nothing else; null if there is none.
+static Value findFinishedSum(Value value) {
+  while (auto generic = value.getDefiningOp<linalg::GenericOp>()) {
+    auto shape = getReductionShape(generic);
+    if (shape)
+      return shape->leading && !shape->trailing ? value : Value();
+    bool isUnary =
+        generic.getNumReductionLoops() == 0 && generic.getNumDpsInputs() == 1 &&
+        generic->getNumResults() == 1 &&
+        llvm::all_of(generic.getIndexingMapsArray(),
+                     [](AffineMap map) { return map.isIdentity(); }) &&
+        generic.getRegionOutputArgs().front().use_empty() &&
+        generic.getBody()->getOps<tensor::ExtractOp>().empty();
+    if (!isUnary)
+      return {};
+    value = generic.getDpsInputs().front();
+    if (!isa<RankedTensorType>(value.getType()))
+      return {};
+  }
+  return {};
+}
+
 void Planner::collectRoots() {
   auto terminator = kernel.getBody().front().getTerminator();
   for (auto [number, value] : llvm::enumerate(terminator->getOperands())) {
@@ -138,6 +163,9 @@ void Planner::collectRoots() {
       value = op->getOperand(0);
     }
     roots.push_back({unsigned(number), value});
+    Value sum = finishSums ? findFinishedSum(value) : Value();
+    if (sum && sum != value)
+      roots.back() = {unsigned(number), sum, value};
   }
 }
 
@@ -437,8 +465,8 @@ KernelPlan Planner::plan() {
   return plan;
 }
 
-FailureOr<KernelPlan> weft::planKernel(func::FuncOp kernel) {
+FailureOr<KernelPlan> weft::planKernel(func::FuncOp kernel, bool finishSums) {
   if (failed(checkKernelBody(kernel)))
     return failure();
-  return Planner(kernel).plan();
+  return Planner(kernel, finishSums).plan();
 }

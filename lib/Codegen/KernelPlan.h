@@ -37,6 +37,9 @@ inline constexpr int64_t blockedRows = 16;
 struct KernelRoot {
   unsigned result;
   mlir::Value value;
+  /// Where `value` is a sum over rows whose elements are finished before they
+  /// are stored (a gradient that is rounded): what is stored, else null.
+  mlir::Value finished = {};
 };
 
 /// One loop over `columns` columns of a row.
@@ -87,8 +90,11 @@ struct KernelPlan {
 };
 
 /// Checks that the body of `kernel` is one that can be emitted (diagnostics
-/// otherwise) and decides its loops.
-mlir::FailureOr<KernelPlan> planKernel(mlir::func::FuncOp kernel);
+/// otherwise) and decides its loops. With `finishSums`, sums over rows are
+/// finished where they are complete, instead of added up once more for each
+/// element of what is stored.
+mlir::FailureOr<KernelPlan> planKernel(mlir::func::FuncOp kernel,
+                                       bool finishSums = false);
 
 /// The operation of a reduction's region that combines a new element with the
 /// result so far, or null if the region is not of this form or has no neutral

@@ -116,11 +116,11 @@ LaneIndex IndexBuilder::multiply(LaneIndex x, int64_t factor) {
   });
 }
 
-/// An index that counts up by one within a block of `laneCount` cannot cross a
-/// multiple of a divisor that is one of `laneCount`.
-static bool lanesStayInBlock(const LaneIndex &x, int64_t divisor) {
-  return !x.lanes && x.stride == 1 && divisor % laneCount == 0 &&
-         x.divisor % laneCount == 0;
+/// An index that counts up by one within a block of `width` cannot cross a
+/// multiple of a divisor that is one of `width`.
+bool IndexBuilder::lanesStayInBlock(const LaneIndex &x, int64_t divisor) const {
+  return !x.lanes && x.stride == 1 && divisor % ops.width == 0 &&
+         x.divisor % ops.width == 0;
 }
 
 LaneIndex IndexBuilder::splitPart(LaneIndex x, int64_t divisor, bool quotient) {

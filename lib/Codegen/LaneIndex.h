@@ -72,6 +72,9 @@ public:
   /// The value of an affine expression of these dimensions.
   LaneIndex evaluate(mlir::AffineExpr expr, llvm::ArrayRef<LaneIndex> dims);
 
+  /// Whether all lanes have the same quotient by `divisor`, as far as is known.
+  bool lanesStayInBlock(const LaneIndex &x, int64_t divisor) const;
+
   /// The index as one i64 (uniform) or as a vector of them.
   mlir::Value materialise(LaneIndex x);
 

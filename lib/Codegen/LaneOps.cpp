@@ -90,7 +90,7 @@ Value LaneOps::i64(int64_t value) {
 }
 
 Value LaneOps::laneNumbers() {
-  auto numbers = llvm::to_vector(llvm::seq<int64_t>(0, laneCount));
+  auto numbers = llvm::to_vector(llvm::seq<int64_t>(0, width));
   return arith::ConstantOp::create(b, loc, b.getI64VectorAttr(numbers));
 }
 
@@ -217,7 +217,7 @@ Value LaneOps::apply(Operation *op, ValueRange given) {
 }
 
 Value LaneOps::reduceLanes(Operation *combiner, Value lanes) {
-  for (int64_t half = laneCount / 2; half >= 1; half /= 2) {
+  for (int64_t half = width / 2; half >= 1; half /= 2) {
     auto low = llvm::to_vector(llvm::seq<int64_t>(0, half));
     auto high = llvm::to_vector(llvm::seq<int64_t>(half, 2 * half));
     Value x = vector::ShuffleOp::create(b, loc, lanes, lanes, low);

@@ -8,8 +8,8 @@
 // Scalar operations of a linalg region, applied to lanes.
 //
 // A value in an emitted kernel is either one number (the same for all lanes) or
-// a vector of `laneCount` numbers. LaneOps clones an operation at the width of
-// its operands, spreads numbers where it meets vectors, computes bf16 in f32,
+// a vector of `width` numbers. LaneOps clones an operation at the width of its
+// operands, spreads numbers where it meets vectors, computes bf16 in f32,
 // expands transcendental functions and makes integer operations total.
 //
 // `index` is carried as i64 and bf16 as the i16 of its bits: LLVM must never
@@ -25,14 +25,18 @@
 
 namespace weft {
 
-/// Numbers a vector holds. Fixed for every target, because the order in which a
-/// row is summed depends on it.
+/// Numbers a vector of a CPU holds. Fixed for every processor, because the order
+/// in which a row is summed depends on it.
 inline constexpr int64_t laneCount = 16;
 
 class LaneOps {
 public:
-  LaneOps(mlir::OpBuilder &builder, mlir::Location loc)
-      : b(builder), loc(loc) {}
+  LaneOps(mlir::OpBuilder &builder, mlir::Location loc,
+          int64_t width = laneCount)
+      : width(width), b(builder), loc(loc) {}
+
+  /// Numbers that a vector holds, a power of two.
+  const int64_t width;
 
   /// Fails with a diagnostic if kernels cannot contain `op`.
   static mlir::LogicalResult check(mlir::Operation *op);
@@ -58,7 +62,7 @@ public:
   mlir::Value select(mlir::Value mask, mlir::Value x, mlir::Value y);
 
   /// Reduces the lanes to one number by halving: lane i is combined with lane
-  /// i + 8, then with i + 4, and so on.
+  /// i + width / 2, then with i + width / 4, and so on.
   mlir::Value reduceLanes(mlir::Operation *combiner, mlir::Value lanes);
 
   static bool isLanes(mlir::Value value) {
@@ -72,7 +76,7 @@ private:
                       mlir::Type element);
   mlir::Value castInteger(mlir::Value value, mlir::Type element, bool isSigned);
   mlir::Type shaped(mlir::Type element, bool lanes) {
-    return lanes ? mlir::VectorType::get({laneCount}, element) : element;
+    return lanes ? mlir::VectorType::get({width}, element) : element;
   }
 
   mlir::OpBuilder &b;

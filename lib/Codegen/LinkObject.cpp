@@ -7,31 +7,13 @@
 
 #include "LinkObject.h"
 
-#include "llvm/ADT/SmallString.h"
+#include "ExternalTool.h"
+
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
-
-/// A file that is removed at the end of its life.
-static Expected<std::pair<SmallString<128>, FileRemover>>
-createFile(StringRef suffix) {
-  SmallString<128> path;
-  if (std::error_code error =
-          sys::fs::createTemporaryFile("weft-kernels", suffix, path))
-    // no test: the folder of temporary files would have to be read-only
-    return createStringError(error, "cannot create a temporary file: " +
-                                        error.message());
-  return std::make_pair(path, FileRemover(path));
-}
-
-static std::string readFile(StringRef path) {
-  auto buffer = MemoryBuffer::getFile(path);
-  return buffer ? (*buffer)->getBuffer().str() : std::string();
-}
+using namespace weft;
 
 static Expected<std::string> findLinker() {
   if (sys::fs::can_execute(WEFT_LLD))
@@ -48,43 +30,18 @@ Expected<std::string> weft::linkSharedObject(StringRef object) {
   auto linker = findLinker();
   if (!linker)
     return linker.takeError();
-  auto input = createFile("o"), output = createFile("so"),
-       log = createFile("log");
-  for (auto *file : {&input, &output, &log})
+  auto input = TemporaryFile::create("o"), output = TemporaryFile::create("so");
+  for (auto *file : {&input, &output})
     if (!*file)
       return file->takeError();
-  {
-    std::error_code error;
-    raw_fd_ostream stream(input->first, error);
-    stream << object;
-    stream.close();
-    if (error || stream.has_error()) {
-      stream.clear_error();
-      return createStringError("cannot write " + input->first.str());
-    }
-  }
-  StringRef arguments[] = {*linker,
-                           "-shared",
-                           "--no-undefined",
-                           "--build-id=none",
-                           "--strip-all",
-                           "--hash-style=sysv",
-                           "-z",
-                           "noexecstack",
-                           "-z",
-                           "now",
-                           "-o",
-                           output->first,
-                           input->first};
-  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log->first),
-                                          StringRef(log->first)};
-  std::string problem;
-  int status =
-      sys::ExecuteAndWait(*linker, arguments, std::nullopt, redirects,
-                          /*SecondsToWait=*/0, /*MemoryLimit=*/0, &problem);
-  if (status != 0)
+  if (Error error = input->write(object))
+    return error;
+  auto log = runTool({*linker, "-shared", "--no-undefined", "--build-id=none",
+                      "--strip-all", "--hash-style=sysv", "-z", "noexecstack",
+                      "-z", "now", "-o", output->path(), input->path()});
+  if (!log)
     // no test: the linker would have to refuse what LLVM emitted
-    return createStringError("linking kernels failed: " + problem +
-                             readFile(log->first));
-  return readFile(output->first);
+    return createStringError("linking kernels failed: " +
+                             toString(log.takeError()));
+  return output->read();
 }

@@ -29,21 +29,31 @@ Value ElementEmitter::elementPointer(Value pointer, Type storage,
   Value at = offset.stride == 1 ? offset.base : indices.materialise(offset);
   Type type = pointer.getType();
   if (isa<VectorType>(at.getType()))
-    type = VectorType::get({laneCount}, type);
+    type = VectorType::get({ops.width}, type);
   return LLVM::GEPOp::create(b, loc, type, storage, pointer, ValueRange{at},
                              LLVM::GEPNoWrapFlags::inbounds);
 }
 
-static Type atWidth(Type element, bool lanes) {
-  return lanes ? VectorType::get({laneCount}, element) : element;
+static Type atWidth(Type element, Value lanes) {
+  auto vector = dyn_cast<VectorType>(lanes.getType());
+  return vector ? vector.clone(element) : element;
+}
+
+/// How the elements from `offset` on are aligned.
+unsigned ElementEmitter::alignmentAt(LaneIndex offset, Type storage) const {
+  unsigned element = alignmentOf(storage);
+  if (vectorAlignment == 0 || offset.lanes || offset.stride != 1)
+    return element;
+  return std::max<uint64_t>(
+      element, llvm::MinAlign(vectorAlignment, offset.divisor * element));
 }
 
 Value ElementEmitter::load(Value pointer, Type element, LaneIndex offset) {
   Type storage = getStorageType(element);
-  unsigned alignment = alignmentOf(storage);
+  unsigned alignment = alignmentAt(offset, storage);
   Value address = elementPointer(pointer, storage, offset), value;
   bool lanes = !offset.isUniform();
-  Type type = atWidth(storage, lanes);
+  Type type = lanes ? VectorType::get({ops.width}, storage) : storage;
   bool contiguous = !offset.lanes && offset.stride == 1;
   if (!lanes || (contiguous && !mask)) {
     value = LLVM::LoadOp::create(b, loc, type, address, alignment);
@@ -70,11 +80,12 @@ void ElementEmitter::store(Value value, Value pointer, LaneIndex offset) {
   Type element = getElementTypeOrSelf(value.getType());
   Type storage = getStorageType(element);
   if (element.isInteger(1))
-    value = arith::ExtUIOp::create(b, loc, atWidth(storage, lanes), value);
+    value = arith::ExtUIOp::create(b, loc, atWidth(storage, value), value);
   Value address = elementPointer(pointer, storage, offset);
   if (lanes && mask)
     LLVM::MaskedStoreOp::create(b, loc, value, address, mask,
-                                alignmentOf(storage));
+                                alignmentAt(offset, storage));
   else
-    LLVM::StoreOp::create(b, loc, value, address, alignmentOf(storage));
+    LLVM::StoreOp::create(b, loc, value, address,
+                          alignmentAt(offset, storage));
 }

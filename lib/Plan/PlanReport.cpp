@@ -128,8 +128,27 @@ static EntryReport makeEntryReport(const plan::Plan &plan,
   return report;
 }
 
+static std::optional<GpuKernelsReport>
+makeGpuKernelsReport(const plan::Plan &plan) {
+  if (plan.target()->kind()->string_view() != "cuda")
+    return std::nullopt;
+  GpuKernelsReport report;
+  report.processor = plan.target()->processor()->str();
+  report.kernels = plan.kernels()->size();
+  report.cubinBytes = plan.object() ? plan.object()->size() : 0;
+  for (const plan::Kernel *kernel : *plan.kernels()) {
+    const plan::Grid &grid = *kernel->grid();
+    report.registers = std::max<int64_t>(report.registers, grid.registers());
+    report.sharedBytes =
+        std::max<int64_t>(report.sharedBytes, grid.shared_bytes());
+    report.spilling += grid.spill_bytes() > 0;
+  }
+  return report;
+}
+
 PlanReport makePlanReport(const plan::Plan &plan) {
   PlanReport report;
+  report.gpuKernels = makeGpuKernelsReport(plan);
   // States and constants have their own places; the rest of the arena is shared
   // by what the instructions make.
   uint64_t fixed = 0;

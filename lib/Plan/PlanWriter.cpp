@@ -8,18 +8,12 @@
 #include "weft/Plan/PlanWriter.h"
 #include "BufferContents.h"
 #include "EntryWriter.h"
+#include "KernelWriter.h"
 #include "PlanTypes.h"
 
-#include "weft/Codegen/CompileKernels.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/IR/WeftOps.h"
 #include "weft/runtime/PlanFormat.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "llvm/ADT/StringSet.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -38,63 +32,6 @@ static std::unique_ptr<plan::StateT> toState(const sharding::Mesh &mesh,
   result->bytes = state.type.getNumElements() *
                   ((state.type.getElementTypeBitWidth() + 7) / 8);
   return result;
-}
-
-/// What an op of a kernel's body is called in a summary; nothing if it is not
-/// worth a word.
-static StringRef wordFor(Operation *op) {
-  if (isa<ScatterAddOp>(op))
-    return "scatter_add";
-  if (isa<tensor::ExtractOp>(op) && isa<linalg::GenericOp>(op->getParentOp()))
-    return "gather";
-  bool isMath = isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
-                !isa<arith::ConstantOp, arith::IndexCastOp>(op);
-  return isMath ? op->getName().stripDialect() : "";
-}
-
-/// The math of a kernel's body, each op once, in order: "mulf, addf, tanh".
-static std::string summarize(func::FuncOp kernel) {
-  llvm::StringSet<> seen;
-  std::string summary;
-  kernel.walk([&](Operation *op) {
-    StringRef word = wordFor(op);
-    if (!word.empty() && seen.insert(word).second)
-      summary += (summary.empty() ? "" : ", ") + word.str();
-  });
-  return summary.empty() ? "copy" : summary;
-}
-
-/// Compiles the kernels that the entries launch.
-static LogicalResult writeKernels(plan::PlanT &plan, ModuleOp module,
-                                  const PlanTables &tables,
-                                  const TargetOptions &target) {
-  std::vector<KernelRequest> requests;
-  for (const PlanTables::Kernel &kernel : tables.kernels) {
-    auto out = std::make_unique<plan::KernelT>();
-    out->symbol = "kernel_" + std::to_string(requests.size());
-    out->summary = summarize(kernel.function);
-    requests.push_back({kernel.function, kernel.inPlace, out->symbol});
-    plan.kernels.push_back(std::move(out));
-  }
-  plan.target = std::make_unique<plan::TargetT>();
-  if (!target.machineCode) {
-    plan.target->kind = "none";
-    return success();
-  }
-  llvm::Expected<CpuTarget> processor = resolveTarget(target);
-  if (!processor)
-    return module.emitError(toString(processor.takeError()));
-  FailureOr<KernelObject> object = compileKernels(requests, target);
-  if (failed(object))
-    return failure();
-  plan.object.assign(object->elf.begin(), object->elf.end());
-  plan.target->kind = "cpu";
-  plan.target->processor = processor->cpu;
-  plan.target->features = object->cpuFeatures;
-  for (auto [kernel, maxParts] :
-       llvm::zip_equal(plan.kernels, object->maxParts))
-    kernel->max_parts = maxParts;
-  return success();
 }
 
 /// The file: a container around the finished plan.

@@ -92,8 +92,29 @@ static std::string printPadding(const std::vector<PaddingRecord> &padding) {
   return text;
 }
 
+/// `21 kernels for sm_90: a cubin of 52.1 KiB, at most 40 registers and
+/// 2.0 KiB of shared memory, no spills`
+static std::string printGpuKernels(const GpuKernelsReport &report) {
+  std::string text = std::to_string(report.kernels) +
+                     (report.kernels == 1 ? " kernel" : " kernels") + " for " +
+                     report.processor + ": ";
+  if (report.cubinBytes == 0)
+    return text + "PTX only, as there was no ptxas; the driver compiles it "
+                  "when the plan is loaded\n";
+  text += "a cubin of " + printBytes(report.cubinBytes) + ", at most " +
+          std::to_string(report.registers) + " registers and " +
+          printBytes(report.sharedBytes) + " of shared memory, ";
+  return text +
+         (report.spilling == 0
+              ? "no spills"
+              : "registers spilled in " + std::to_string(report.spilling)) +
+         "\n";
+}
+
 std::string printPlanReport(const PlanReport &report) {
   std::string text;
+  if (report.gpuKernels && report.gpuKernels->kernels > 0)
+    text += printGpuKernels(*report.gpuKernels);
   for (const EntryReport &entry : report.entries)
     text += "entry " + entry.name + ": " + summarize(entry) + "\n" +
             printCollectives(entry);

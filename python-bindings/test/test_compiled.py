@@ -192,7 +192,7 @@ def test_options_reach_the_compiler():
     assert serial.as_text("schedule") != lowered_step().compile(None).as_text("schedule")
     portable = lowered_step().compile("cpu:x86-64-v3")
     assert "target cpu x86-64-v3 " in portable.as_text()
-    with pytest.raises(ValueError, match="target: expected cpu, cpu:<processor> or none"):
+    with pytest.raises(ValueError, match="target: expected cpu, cpu:<processor>, cuda:<processor> or none"):
         lowered_step().compile("gpu")
 
 

@@ -94,8 +94,9 @@ class Lowered:
         memory_limit: int | str | None = None,
         entry: str | None = None,
     ) -> Compiled:
-        """The plan, for "cpu" (this machine's), "cpu:<processor>" as LLVM names it, or None:
-        without machine code, which is what planning needs and takes the least time.
+        """The plan, for "cpu" (this machine's), "cpu:<processor>" as LLVM names it,
+        "cuda:sm_80", "cuda:sm_90" or "cuda:sm_100", which takes no GPU, or None: without
+        machine code, which is what planning needs and takes the least time.
 
         `memory_limit` is what a rank may take: bytes, or text such as "2GiB" or "1500MB". What
         the backward pass needs is then computed again as far as necessary, with the least work;

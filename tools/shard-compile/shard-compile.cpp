@@ -39,10 +39,16 @@ static cl::opt<std::string> output("o", cl::desc("Output file"),
 static cl::opt<std::string>
     target("target",
            cl::desc("Machine to compile for: cpu, the one that "
-                    "compiles, cpu:<processor>, or none: a plan without "
-                    "machine code, to look at"),
-           cl::value_desc("cpu[:x86-64-v3|...]|none"), cl::init("cpu"),
-           cl::cat(category));
+                    "compiles, cpu:<processor>, cuda:<processor>, or none: a "
+                    "plan without machine code, to look at"),
+           cl::value_desc("cpu[:x86-64-v3|...]|cuda:sm_80|sm_90|sm_100|none"),
+           cl::init("cpu"), cl::cat(category));
+static cl::opt<std::string>
+    ptxas("ptxas",
+          cl::desc("Assembler for --target=cuda, or none: the plan has PTX "
+                   "then, which the driver compiles (WEFT_PTXAS, or else the "
+                   "one in PATH or in the toolkit)"),
+          cl::value_desc("path|none"), cl::cat(category));
 static cl::opt<std::string>
     mesh("mesh", cl::desc("Sizes of mesh axes that replace those of the model"),
          cl::value_desc("data=2,model=2"), cl::cat(category));
@@ -91,6 +97,11 @@ static llvm::Error readOptions(CompileOptions &options) {
   if (!parsed)
     return llvm::createStringError("--target: " + toString(parsed.takeError()));
   options.target = *parsed;
+  if (ptxas.getNumOccurrences() && !parsed->isCuda())
+    return llvm::createStringError("--ptxas is for --target=cuda:<processor>, "
+                                   "but the target is \"" +
+                                   target + "\"");
+  options.target.ptxas = ptxas;
   if (emit == Form::Plan && output.empty())
     return llvm::createStringError("a plan needs an output file: -o <file>");
   return llvm::Error::success();

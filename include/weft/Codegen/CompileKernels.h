@@ -66,13 +66,18 @@ mlir::FailureOr<KernelObject>
 compileKernels(llvm::ArrayRef<KernelRequest> kernels,
                const TargetOptions &options);
 
+/// How the independent parts of a kernel, its nests, run: on a CPU one after
+/// the other, on a GPU all at once.
+enum class NestOrder { InTurn, AtOnce };
+
 /// Answers, for one kernel, which results may take the buffer of which operand:
 /// where types are equal and an element of the operand is read for the last
 /// time before, or when, the same element of the result is written.
 class BufferSharing {
 public:
   /// Fails, with diagnostics, if the kernel cannot be compiled.
-  static mlir::FailureOr<BufferSharing> analyze(mlir::func::FuncOp kernel);
+  static mlir::FailureOr<BufferSharing>
+  analyze(mlir::func::FuncOp kernel, NestOrder order = NestOrder::InTurn);
 
   bool mayShare(unsigned operand, unsigned result) const {
     return allowed[operand][result];
@@ -84,7 +89,7 @@ private:
 
 /// One question to `BufferSharing`; false if the kernel cannot be compiled.
 bool mayShareBuffer(mlir::func::FuncOp kernel, unsigned operand,
-                    unsigned result);
+                    unsigned result, NestOrder order = NestOrder::InTurn);
 
 } // namespace weft
 

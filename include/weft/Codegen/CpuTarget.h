@@ -14,21 +14,12 @@
 #ifndef WEFT_CODEGEN_CPUTARGET_H
 #define WEFT_CODEGEN_CPUTARGET_H
 
-#include "llvm/Support/Error.h"
+#include "weft/Codegen/Target.h"
 
 #include <string>
 #include <vector>
 
 namespace weft {
-
-struct TargetOptions {
-  /// False for a plan that is made to be looked at: it has everything but
-  /// machine code, and no runtime executes it.
-  bool machineCode = true;
-  /// A processor or level as LLVM names it ("x86-64-v3", "x86-64-v4", "znver5",
-  /// ...), or "host" for the machine that compiles.
-  std::string cpu = "host";
-};
 
 struct CpuTarget {
   /// LLVM's name of the processor; never "host".
@@ -45,10 +36,6 @@ struct CpuTarget {
 /// Fails if LLVM does not know the processor, or if it lacks AVX2 or FMA, which
 /// every kernel needs.
 llvm::Expected<CpuTarget> resolveTarget(const TargetOptions &options);
-
-/// Reads "cpu", "cpu:<processor>" or "none". Fails as resolveTarget does, or on
-/// another text.
-llvm::Expected<TargetOptions> parseTarget(llvm::StringRef text);
 
 } // namespace weft
 

@@ -19,6 +19,9 @@ def FindInPlace : Pass<"weft-find-in-place", "::mlir::ModuleOp"> {
     equal type where the machine code reads an element of the operand for the
     last time before, or when, it writes that element of the result.
 
+    On a CUDA device the nests of a kernel run at once, so there the elements of
+    the operand must all be read by the nest that writes the result.
+
     **Leaves** the attribute `weft.in_place` on kernels that have such pairs:
     operand, result, operand, result, ...
 
@@ -28,6 +31,33 @@ def FindInPlace : Pass<"weft-find-in-place", "::mlir::ModuleOp"> {
     "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect"
+  ];
+  let options = [
+    Option<"cuda", "cuda", "bool", /*default=*/"false",
+           "Find what kernels on a CUDA device may write over.">
+  ];
+}
+
+def PrintPtx : Pass<"weft-print-ptx", "::mlir::ModuleOp"> {
+  let summary = "Print kernels as code for a GPU";
+  let description = [{
+    **Needs** kernels whose bodies are linalg.
+
+    **Does** compile them for a CUDA device, each result in a buffer of its own,
+    and print a line on the grid of each and their PTX.
+
+    **Leaves** the module as it was.
+
+    **Example** `test/Codegen/print-ptx.mlir`.
+  }];
+  let dependentDialects = [
+    "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+  let options = [
+    Option<"processor", "processor", "std::string", /*default=*/"\"sm_90\"",
+           "The processor, as in the target cuda:<processor>.">
   ];
 }
 

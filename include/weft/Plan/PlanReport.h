@@ -18,6 +18,7 @@
 #define WEFT_PLAN_PLANREPORT_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -101,8 +102,23 @@ struct PaddingRecord {
   uint64_t bytes = 0;
 };
 
+/// Kernels for a GPU.
+struct GpuKernelsReport {
+  /// "sm_90".
+  std::string processor;
+  int64_t kernels = 0;
+  /// 0 if there was no ptxas; then the rest is not known either.
+  uint64_t cubinBytes = 0;
+  /// The most that a kernel has.
+  int64_t registers = 0, sharedBytes = 0;
+  /// Kernels that spill registers.
+  int64_t spilling = 0;
+};
+
 /// Sizes are those of one rank.
 struct PlanReport {
+  /// Of a plan for CUDA.
+  std::optional<GpuKernelsReport> gpuKernels;
   std::vector<EntryReport> entries;
   /// Each name once.
   std::vector<PaddingRecord> padding;

@@ -14,7 +14,7 @@
 #ifndef WEFT_PLAN_PLANWRITER_H
 #define WEFT_PLAN_PLANWRITER_H
 
-#include "weft/Codegen/CpuTarget.h"
+#include "weft/Codegen/Target.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

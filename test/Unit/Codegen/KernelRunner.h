@@ -43,6 +43,7 @@ public:
   const std::string &messages() const { return diagnostics; }
   const KernelObject &object() const { return compiledObject; }
   mlir::func::FuncOp function(const std::string &name);
+  const std::vector<std::string> &symbols() const { return names; }
 
   void run(const std::string &name, std::vector<void *> buffers,
            std::vector<int64_t> positions = {}) const;

@@ -1,0 +1,71 @@
+//===- EmitPlace.cpp - What a kernel computes at one place ----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmitPlace.h"
+
+using namespace mlir;
+using namespace weft;
+
+static SmallVector<LaneIndex> operator+(SmallVector<LaneIndex> x,
+                                        ArrayRef<LaneIndex> y) {
+  x.append(y.begin(), y.end());
+  return x;
+}
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+/// The point of row and column in a space whose leading dimensions have `rows`
+/// elements.
+static SmallVector<LaneIndex> pointAt(ElementEmitter &e,
+                                      ArrayRef<int64_t> sizes, int64_t rows) {
+  unsigned split = *splitShape(sizes, rows, e.place.columns);
+  return e.indices.delinearise(e.row, sizes.take_front(split)) +
+         e.indices.delinearise(e.column, sizes.drop_front(split));
+}
+
+void weft::setColumn(ElementEmitter &e, LaneIndex column, int64_t rows) {
+  e.column = column;
+  e.ownElement = e.indices.linearise({e.row, column}, {rows, e.place.columns});
+}
+
+Value weft::emitRowInit(ElementEmitter &e, linalg::GenericOp reduction) {
+  return e.emit(reduction.getDpsInits().front(),
+                e.indices.delinearise(e.row, shapeOf(reduction->getResult(0))));
+}
+
+Value weft::emitColumnInit(ElementEmitter &e, const KernelRoot &accumulation) {
+  auto op = accumulation.value.getDefiningOp<linalg::GenericOp>();
+  return e.emit(op.getDpsInits().front(),
+                e.indices.delinearise(e.column, shapeOf(accumulation.value)));
+}
+
+Value weft::emitTerm(ElementEmitter &e, linalg::GenericOp reduction,
+                     int64_t rows, Value sum) {
+  auto point = pointAt(e, reduction.getStaticLoopRanges(), rows);
+  Value next = e.emitRegion(reduction, point, {sum})[0];
+  return LaneOps::isLanes(sum) ? e.ops.spread(next) : next;
+}
+
+Value weft::emitFinished(ElementEmitter &e, const KernelRoot &accumulation,
+                         Value sum) {
+  if (!accumulation.finished)
+    return sum;
+  Operation *op = accumulation.value.getDefiningOp();
+  e.columnValues[op] = sum;
+  Value stored =
+      e.emit(accumulation.finished,
+             e.indices.delinearise(e.column, shapeOf(accumulation.finished)));
+  e.columnValues.erase(op);
+  return stored;
+}
+
+Value weft::emitWritten(ElementEmitter &e, const KernelRoot &root,
+                        int64_t rows) {
+  return e.emit(root.value, pointAt(e, shapeOf(root.value), rows));
+}

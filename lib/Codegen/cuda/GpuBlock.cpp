@@ -1,0 +1,253 @@
+//===- GpuBlock.cpp - Threads that work together --------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuBlock.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace weft;
+
+/// Threads of the device see what is ordered by it.
+static constexpr StringLiteral deviceScope = "device";
+static constexpr unsigned sharedSpace = 3;
+static constexpr int64_t sharedAlignment = 16;
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+SharedMemory::SharedMemory(OpBuilder &b, LLVM::LLVMFuncOp kernel) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(kernel);
+  global = LLVM::GlobalOp::create(b, kernel.getLoc(),
+                                  LLVM::LLVMArrayType::get(b.getI8Type(), 0),
+                                  /*isConstant=*/false, LLVM::Linkage::Internal,
+                                  (kernel.getName() + "_shared").str(),
+                                  Attribute(), sharedAlignment, sharedSpace);
+}
+
+Value SharedMemory::allocate(OpBuilder &b, int64_t bytes) {
+  int64_t offset = used;
+  used = llvm::alignTo(used + bytes, sharedAlignment);
+  most = std::max(most, used);
+  Location loc = global.getLoc();
+  Value base = LLVM::AddressOfOp::create(b, loc, global);
+  return LLVM::GEPOp::create(b, loc, base.getType(), b.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+}
+
+int64_t SharedMemory::finish() {
+  if (most == 0)
+    global.erase();
+  else
+    global.setGlobalType(LLVM::LLVMArrayType::get(
+        IntegerType::get(global.getContext(), 8), most));
+  return most;
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers and loops
+//===----------------------------------------------------------------------===//
+
+GpuBlock::GpuBlock(ElementEmitter &e, SharedMemory &shared,
+                   const GridPlan &plan, const GridJob &job, Value block,
+                   Value workspace)
+    : threads(plan.threads), e(e), b(e.b), loc(e.loc), shared(shared),
+      workspace(workspace) {
+  thread = toI64(NVVM::ThreadIdXOp::create(b, loc, b.getI32Type()));
+  lane = remainder(thread, warpThreads);
+  warp = divide(thread, warpThreads);
+  this->block = block;
+  if (job.firstBlock > 0)
+    this->block = arith::SubIOp::create(b, loc, block, number(job.firstBlock));
+}
+
+Value GpuBlock::i32(int64_t value) {
+  return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
+}
+
+Value GpuBlock::toI64(Value x) {
+  return arith::ExtUIOp::create(b, loc, b.getI64Type(), x);
+}
+
+Value GpuBlock::add(Value x, Value y) {
+  return arith::AddIOp::create(b, loc, x, y);
+}
+
+Value GpuBlock::multiply(Value x, int64_t factor) {
+  return factor == 1 ? x : arith::MulIOp::create(b, loc, x, number(factor));
+}
+
+Value GpuBlock::divide(Value x, int64_t divisor) {
+  return divisor == 1 ? x : arith::DivUIOp::create(b, loc, x, number(divisor));
+}
+
+Value GpuBlock::remainder(Value x, int64_t divisor) {
+  return arith::RemUIOp::create(b, loc, x, number(divisor));
+}
+
+Value GpuBlock::less(Value x, Value y) {
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, x, y);
+}
+
+Value GpuBlock::equals(Value x, int64_t value) {
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x,
+                               number(value));
+}
+
+Value GpuBlock::smaller(Value x, int64_t value) {
+  return arith::MinUIOp::create(b, loc, x, number(value));
+}
+
+void GpuBlock::when(Value condition, llvm::function_ref<void()> body) {
+  if (!condition)
+    return body();
+  scf::IfOp::create(b, loc, condition, [&](OpBuilder &, Location) {
+    e.enterScope();
+    body();
+    scf::YieldOp::create(b, loc);
+    e.leaveScope();
+  });
+}
+
+void GpuBlock::loop(
+    Value begin, Value end, int64_t step, MutableArrayRef<Value> carried,
+    llvm::function_ref<void(Value, MutableArrayRef<Value>)> body) {
+  auto loop = scf::ForOp::create(
+      b, loc, begin, end, number(step), carried,
+      [&](OpBuilder &, Location, Value at, ValueRange arguments) {
+        e.enterScope();
+        SmallVector<Value> next(arguments);
+        body(at, next);
+        scf::YieldOp::create(b, loc, next);
+        e.leaveScope();
+      });
+  llvm::copy(loop.getResults(), carried.begin());
+}
+
+LaneIndex GpuBlock::columnsAt(Value base) {
+  if (e.ops.width == 1)
+    return e.indices.uniform(base);
+  return {base, 1, {}, e.ops.width};
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+Value GpuBlock::neutral(linalg::GenericOp reduction, bool lanes) {
+  return e.ops.constant(*arith::getNeutralElement(getCombiner(reduction)),
+                        lanes && e.ops.width > 1);
+}
+
+Value GpuBlock::combine(linalg::GenericOp reduction, Value x, Value y) {
+  return e.ops.apply(getCombiner(reduction), {x, y});
+}
+
+/// The value of the thread whose lane differs in the bits of `distance`.
+Value GpuBlock::shuffle(Value x, int distance) {
+  Type type = x.getType(), word = b.getI32Type();
+  unsigned width = type.getIntOrFloatBitWidth();
+  Type integer = b.getIntegerType(width);
+  auto exchange = [&](Value bits) -> Value {
+    return NVVM::ShflOp::create(b, loc, word, i32(-1), bits, i32(distance),
+                                i32(warpThreads - 1), NVVM::ShflKind::bfly,
+                                UnitAttr());
+  };
+  Value bits =
+      type == integer ? x : arith::BitcastOp::create(b, loc, integer, x);
+  if (width == 64) {
+    Value high = arith::ShRUIOp::create(b, loc, bits, number(32));
+    high = exchange(arith::TruncIOp::create(b, loc, word, high));
+    Value low = exchange(arith::TruncIOp::create(b, loc, word, bits));
+    high = arith::ShLIOp::create(b, loc, toI64(high), number(32));
+    bits = arith::OrIOp::create(b, loc, high, toI64(low));
+  } else if (width < 32) {
+    bits = exchange(arith::ExtUIOp::create(b, loc, word, bits));
+    bits = arith::TruncIOp::create(b, loc, integer, bits);
+  } else {
+    bits = exchange(bits);
+  }
+  return type == integer ? bits : arith::BitcastOp::create(b, loc, type, bits);
+}
+
+void GpuBlock::reduceWarps(MutableArrayRef<Sum> sums, int64_t together) {
+  for (Sum &sum : sums)
+    for (int distance = together / 2; distance >= 1; distance /= 2)
+      sum.value =
+          combine(sum.reduction, sum.value, shuffle(sum.value, distance));
+}
+
+/// Each warp leaves its sum in shared memory, and every warp adds them up.
+void GpuBlock::reduceBlock(MutableArrayRef<Sum> sums) {
+  reduceWarps(sums);
+  int64_t warps = threads / warpThreads;
+  if (warps == 1 || sums.empty())
+    return;
+  SmallVector<Value> slots;
+  LaneIndex own = e.indices.uniform(warp);
+  for (Sum &sum : sums) {
+    constexpr int64_t widest = 8;
+    slots.push_back(allocateShared(warps * widest));
+    when(equals(lane, 0), [&] { e.store(sum.value, slots.back(), own); });
+  }
+  barrier();
+  LaneIndex other = e.indices.uniform(smaller(lane, warps - 1));
+  Value isWarp = less(lane, number(warps));
+  for (auto [sum, slot] : llvm::zip_equal(sums, slots)) {
+    Value loaded = e.load(slot, sum.value.getType(), other);
+    sum.value = e.ops.select(isWarp, loaded, neutral(sum.reduction, false));
+  }
+  reduceWarps(sums);
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+void GpuBlock::barrier() { NVVM::BarrierOp::create(b, loc); }
+
+void GpuBlock::warpBarrier() { NVVM::SyncWarpOp::create(b, loc, i32(-1)); }
+
+Value GpuBlock::workspaceAt(Value byte) {
+  return LLVM::GEPOp::create(b, loc, workspace.getType(), b.getI8Type(),
+                             workspace, ValueRange{byte});
+}
+
+Value GpuBlock::arriveLast(Value counter, int64_t count) {
+  auto fence = [&] {
+    LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acq_rel, deviceScope);
+  };
+  Type word = b.getI32Type();
+  Value flag = allocateShared(counterBytes);
+  fence();
+  barrier();
+  when(equals(thread, 0), [&] {
+    Value address = LLVM::GEPOp::create(b, loc, workspace.getType(), word,
+                                        workspace, ValueRange{counter});
+    Value before = LLVM::AtomicRMWOp::create(
+        b, loc, LLVM::AtomicBinOp::add, address, i32(1),
+        LLVM::AtomicOrdering::acq_rel, deviceScope);
+    Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                         before, i32(count - 1));
+    when(isLast, [&] { LLVM::StoreOp::create(b, loc, i32(0), address); });
+    LLVM::StoreOp::create(b, loc, arith::ExtUIOp::create(b, loc, word, isLast),
+                          flag);
+  });
+  barrier();
+  fence();
+  Value known = LLVM::LoadOp::create(b, loc, word, flag);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, known, i32(0));
+}
+
+Value GpuBlock::ballot(Value condition) {
+  return NVVM::VoteSyncOp::create(b, loc, b.getI32Type(), i32(-1), condition,
+                                  NVVM::VoteSyncKind::ballot);
+}

@@ -1,0 +1,232 @@
+//===- GpuKernelRunner.cpp - Kernels for a GPU, without one ---------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuKernelRunner.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+
+#include "ptx/Error.h"
+#include "ptx/Grid.h"
+#include "ptx/Parser.h"
+#include "ptx/Translator.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <map>
+
+using namespace weft;
+using namespace weft::test;
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+static size_t bytesOf(mlir::Type element) {
+  return (element.getIntOrFloatBitWidth() + 7) / 8;
+}
+
+template <typename T, typename Make>
+static void fillAs(Memory &memory, Make make) {
+  for (size_t at = 0; at + sizeof(T) <= memory.size(); at += sizeof(T)) {
+    T value = make();
+    std::memcpy(memory.data() + at, &value, sizeof(T));
+  }
+}
+
+static Memory randomMemory(mlir::RankedTensorType type, unsigned seed) {
+  mlir::Type element = type.getElementType();
+  Memory memory(type.getNumElements() * bytesOf(element));
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> real(-3, 3);
+  std::uniform_int_distribution<int> whole(0, 7);
+  auto number = [&] { return real(random); };
+  auto integer = [&] { return whole(random); };
+  if (element.isF32())
+    fillAs<float>(memory, number);
+  else if (element.isF64())
+    fillAs<double>(memory, number);
+  else if (element.isBF16())
+    fillAs<uint16_t>(memory, [&] { return toBf16(real(random)); });
+  else if (element.isInteger(1))
+    fillAs<uint8_t>(memory, [&] { return whole(random) & 1; });
+  else if (element.isInteger(8))
+    fillAs<int8_t>(memory, integer);
+  else if (element.isInteger(16))
+    fillAs<int16_t>(memory, integer);
+  else if (element.isInteger(32))
+    fillAs<int32_t>(memory, integer);
+  else
+    fillAs<int64_t>(memory, integer);
+  return memory;
+}
+
+template <typename T> static T at(const Memory &memory, size_t index) {
+  T value;
+  std::memcpy(&value, memory.data() + index * sizeof(T), sizeof(T));
+  return value;
+}
+
+static double floatAt(const Memory &memory, mlir::Type element, size_t i) {
+  if (element.isF64())
+    return at<double>(memory, i);
+  return element.isF32() ? at<float>(memory, i)
+                         : fromBf16(at<uint16_t>(memory, i));
+}
+
+static void expectNear(const Memory &cpu, const Memory &gpu, mlir::Type element,
+                       double tolerance, const std::string &what) {
+  if (!mlir::isa<mlir::FloatType>(element) || tolerance == 0) {
+    EXPECT_TRUE(cpu == gpu) << what;
+    return;
+  }
+  size_t count = cpu.size() / bytesOf(element);
+  double largest = 0, worst = 0;
+  for (size_t i = 0; i < count; ++i) {
+    double x = floatAt(cpu, element, i), y = floatAt(gpu, element, i);
+    ASSERT_EQ(std::isnan(x), std::isnan(y)) << what << ", element " << i;
+    if (std::isnan(x) || x == y)
+      continue;
+    largest = std::max(largest, std::abs(x));
+    worst = std::max(worst, std::abs(x - y));
+  }
+  EXPECT_LE(worst, tolerance * largest) << what;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+GpuComparison::GpuComparison(const std::string &text,
+                             KernelRunner::InPlace inPlace)
+    : kernels(text, "host", inPlace), inPlace(inPlace) {
+  EXPECT_TRUE(kernels.compiled()) << kernels.messages();
+  std::vector<KernelRequest> requests;
+  for (const std::string &name : kernels.symbols()) {
+    names.push_back(name);
+    requests.push_back({kernels.function(name), inPlace[name], name});
+  }
+  TargetOptions target;
+  target.gpu = "sm_80";
+  target.ptxas = "none";
+  auto compiled = compileGpuKernels(requests, target);
+  EXPECT_TRUE(mlir::succeeded(compiled)) << kernels.messages();
+  if (mlir::succeeded(compiled))
+    code = std::move(*compiled);
+  size_t bytes = 0;
+  for (const KernelGrid &grid : code.grids)
+    bytes = std::max<size_t>(bytes, grid.workspaceBytes);
+  workspace.resize(bytes);
+}
+
+const KernelGrid &GpuComparison::grid(const std::string &name) const {
+  return code.grids[llvm::find(names, name) - names.begin()];
+}
+
+static emulator::Range rangeOf(Memory &memory) {
+  emulator::Range range;
+  range.begin = reinterpret_cast<uint64_t>(memory.data());
+  range.end = range.begin + memory.size();
+  range.storage = memory.data();
+  return range;
+}
+
+void GpuComparison::runOnGpu(const std::string &name,
+                             std::vector<Memory> &buffers, uint64_t seed) {
+  emulator::Module module = emulator::parseModule(code.ptx);
+  // Constants.
+  std::map<std::string, Memory> variables;
+  emulator::SymbolAddresses addresses;
+  for (const emulator::Variable &variable : module.variables) {
+    Memory &storage = variables[variable.name];
+    storage.resize(variable.size);
+    size_t element = emulator::sizeOf(variable.type);
+    for (size_t i = 0; i < variable.initial.size(); ++i)
+      std::memcpy(storage.data() + i * element, &variable.initial[i].bits,
+                  element);
+    addresses[variable.name] = reinterpret_cast<uint64_t>(storage.data());
+  }
+  std::vector<emulator::Range> ranges;
+  for (auto &[symbol, storage] : variables)
+    if (!storage.empty())
+      ranges.push_back(rangeOf(storage));
+  emulator::Program program =
+      emulator::translate(module, module.functions.at(name), addresses);
+
+  std::vector<uint64_t> parameters;
+  for (Memory &buffer : buffers) {
+    parameters.push_back(reinterpret_cast<uint64_t>(buffer.data()));
+    if (!buffer.empty())
+      ranges.push_back(rangeOf(buffer));
+  }
+  const KernelGrid &launch = grid(name);
+  unsigned needed = program.parameters.size();
+  unsigned others = buffers.size() + (launch.workspaceBytes > 0);
+  for (unsigned position = others; position < needed; ++position)
+    parameters.push_back(1);
+  if (launch.workspaceBytes > 0) {
+    parameters.push_back(reinterpret_cast<uint64_t>(workspace.data()));
+    ranges.push_back(rangeOf(workspace));
+  }
+  emulator::AddressSpace memory(ranges);
+  emulator::Launch run;
+  run.program = &program;
+  run.grid.x = launch.blocks;
+  run.block.x = launch.threads;
+  run.parameters = reinterpret_cast<const std::byte *>(parameters.data());
+  run.memory = &memory;
+  emulator::RunOptions options;
+  options.seed = seed;
+  options.findRaces = options.findUninitialized = true;
+  try {
+    emulator::run(run, options);
+  } catch (const std::exception &problem) {
+    FAIL() << name << ": " << problem.what();
+  }
+}
+
+void GpuComparison::check(const std::string &name, double tolerance) {
+  mlir::func::FuncOp function = kernels.function(name);
+  std::vector<int64_t> shared = inPlace[name];
+  shared.resize(function.getNumResults(), -1);
+  if (inPlace[name].empty())
+    std::fill(shared.begin(), shared.end(), -1);
+  std::vector<Memory> first;
+  std::vector<mlir::Type> elements;
+  std::vector<int64_t> positions;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    if (function.getArgAttr(i, "weft.position")) {
+      positions.push_back(1);
+      continue;
+    }
+    auto type =
+        mlir::cast<mlir::RankedTensorType>(function.getArgumentTypes()[i]);
+    first.push_back(randomMemory(type, i + 1));
+    elements.push_back(type.getElementType());
+  }
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (shared[i] < 0) {
+      auto type =
+          mlir::cast<mlir::RankedTensorType>(function.getResultTypes()[i]);
+      first.push_back(randomMemory(type, 100 + i));
+      elements.push_back(type.getElementType());
+    }
+
+  std::vector<Memory> cpu = first, gpu = first, again = first;
+  std::vector<void *> addresses;
+  for (Memory &buffer : cpu)
+    addresses.push_back(buffer.data());
+  kernels.run(name, addresses, positions);
+  runOnGpu(name, gpu, 1);
+  runOnGpu(name, again, 2);
+  for (size_t i = 0; i < first.size(); ++i) {
+    std::string what = name + ", buffer " + std::to_string(i);
+    expectNear(cpu[i], gpu[i], elements[i], tolerance, what);
+    EXPECT_TRUE(gpu[i] == again[i]) << what << " in another order of blocks";
+  }
+  for (int64_t i = 0; i < grid(name).workspaceBytes && i < 65536; ++i)
+    ASSERT_EQ(workspace[i], std::byte(0)) << name << " leaves counters";
+}

@@ -1,0 +1,319 @@
+//===- GpuKernelsTest.cpp - Kernels on a GPU against the CPU --------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each way in which a grid walks a kernel, with sizes that divide and sizes
+// that do not. Element-wise results have the bits of the CPU; sums differ in
+// order.
+
+#include "GpuKernelRunner.h"
+
+#include <gtest/gtest.h>
+
+using namespace weft;
+using namespace weft::test;
+
+namespace {
+
+constexpr double rounding = 1e-6;
+/// Of sums of up to some thousand numbers, which a CPU adds up one by one.
+constexpr double longSum = 1e-5;
+
+std::string matrix(int64_t rows, int64_t columns, std::string element = "f32") {
+  return tensor({rows, columns}, element);
+}
+
+std::string vectorOf(int64_t size, std::string element = "f32") {
+  return tensor({size}, element);
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+std::string tanhOfSum(const std::string &type) {
+  return function("f", {type, type}, {type},
+                  elementwise("%y", {"%0", "%1"}, type,
+                              "arith.addf %a0, %a1 : " + elementOf(type) +
+                                  "\n%z = math.tanh %r"),
+                  {"%y"});
+}
+
+TEST(GpuKernels, ElementsHaveTheBitsOfTheCpu) {
+  for (std::string element : {"f32", "f64", "bf16"})
+    for (int64_t size : {1, 7, 1000, 1024, 4098}) {
+      SCOPED_TRACE(element + " " + std::to_string(size));
+      GpuComparison(tanhOfSum(vectorOf(size, element))).check("f");
+    }
+}
+
+TEST(GpuKernels, VectorsAreOf16Bytes) {
+  EXPECT_EQ(GpuComparison(tanhOfSum(vectorOf(4096))).grid("f").blocks, 4);
+  EXPECT_EQ(GpuComparison(tanhOfSum(vectorOf(4096, "bf16"))).grid("f").blocks,
+            2);
+  EXPECT_EQ(GpuComparison(tanhOfSum(vectorOf(4097))).grid("f").blocks, 17);
+}
+
+TEST(GpuKernels, ElementsInPlace) {
+  std::string type = vectorOf(1003);
+  GpuComparison(tanhOfSum(type), {{"f", {0}}}).check("f");
+}
+
+TEST(GpuKernels, BroadcastsAndIndices) {
+  std::string type = matrix(33, 24), row = vectorOf(24), column = vectorOf(33);
+  std::string text = function(
+      "f", {type, row, column}, {type, matrix(33, 24, "i32")},
+      broadcast("%b", "%1", row, type, "(i, j) -> (j)") +
+          broadcast("%c", "%2", column, type, "(i, j) -> (i)") +
+          elementwise("%s", {"%0", "%b"}, type, "arith.mulf %a0, %a1") +
+          elementwise("%y", {"%s", "%c"}, type, "arith.addf %a0, %a1") +
+          generate("%i", matrix(33, 24, "i32"), "linalg.index 1"),
+      {"%y", "%i"});
+  GpuComparison(text).check("f");
+}
+
+TEST(GpuKernels, IntegersAndConditions) {
+  std::string type = vectorOf(300, "i64"), small = vectorOf(300, "i8"),
+              condition = vectorOf(300, "i1");
+  std::string text = function(
+      "f", {type, type, small, condition}, {type, condition, small},
+      elementwise("%y", {"%0", "%1"}, type, "arith.divsi %a0, %a1") +
+          mixed("%c", {"%0", "%3"}, {type, condition}, condition,
+                "arith.andi %a1, %a1 : i1") +
+          elementwise("%z", {"%2", "%2"}, small, "arith.muli %a0, %a1"),
+      {"%y", "%c", "%z"});
+  GpuComparison(text).check("f");
+}
+
+TEST(GpuKernels, PiecesOfRows) {
+  // Halves of rows change places: pieces begin at multiples of a vector, or
+  // not.
+  for (int64_t half : {32, 10}) {
+    std::string type = matrix(6, 2 * half), piece = matrix(6, half);
+    auto sliced = [&](std::string name, int64_t start) {
+      return name + " = tensor.extract_slice %0[0, " + std::to_string(start) +
+             "] [6, " + std::to_string(half) + "] [1, 1] : " + type + " to " +
+             piece + "\n";
+    };
+    std::string text =
+        function("f", {type}, {type},
+                 sliced("%l", 0) + sliced("%h", half) +
+                     "%y = tensor.concat dim(1) %h, %l : (" + piece + ", " +
+                     piece + ") -> " + type + "\n",
+                 {"%y"});
+    GpuComparison(text).check("f");
+  }
+}
+
+TEST(GpuKernels, Transposes) {
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{64, 32}, {33, 70}}) {
+    std::string text =
+        function("f", {matrix(columns, rows)}, {matrix(rows, columns)},
+                 broadcast("%y", "%0", matrix(columns, rows),
+                           matrix(rows, columns), "(i, j) -> (j, i)"),
+                 {"%y"});
+    GpuComparison(text).check("f");
+  }
+}
+
+TEST(GpuKernels, TablesOfConstants) {
+  std::string text = function(
+      "f", {matrix(4, 8)}, {matrix(4, 8)},
+      "%t = arith.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]> : "
+      "tensor<8xf32>\n" +
+          broadcast("%b", "%t", vectorOf(8), matrix(4, 8), "(i, j) -> (j)") +
+          elementwise("%y", {"%0", "%b"}, matrix(4, 8), "arith.mulf %a0, %a1"),
+      {"%y"});
+  GpuComparison(text).check("f");
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+std::string softmax(int64_t rows, int64_t columns) {
+  std::string type = matrix(rows, columns), column = vectorOf(rows);
+  std::string kept = "(i, j) -> (i)";
+  Names walk = {"parallel", "reduction"};
+  return function(
+      "f", {type}, {type},
+      reduce("%m", "%0", type, column, kept, walk, "arith.maximumf",
+             "0xFF800000") +
+          broadcast("%ms", "%m", column, type, kept) +
+          elementwise("%e", {"%0", "%ms"}, type,
+                      "arith.subf %a0, %a1 : f32\n%z = math.exp %r") +
+          reduce("%s", "%e", type, column, kept, walk, "arith.addf", "0.0") +
+          broadcast("%ss", "%s", column, type, kept) +
+          elementwise("%y", {"%e", "%ss"}, type, "arith.divf %a0, %a1"),
+      {"%y"});
+}
+
+TEST(GpuKernels, Softmax) {
+  // Of a part of a warp, a warp, a block, and too long for registers.
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1024, 32},
+                               {1024, 3},
+                               {17, 96},
+                               {2048, 768},
+                               {5, 1000},
+                               {3, 4100},
+                               {2, 20000},
+                               {1, 1},
+                               {4, 1}}) {
+    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
+    GpuComparison(softmax(rows, columns)).check("f", rounding);
+    GpuComparison(softmax(rows, columns), {{"f", {0}}}).check("f", rounding);
+  }
+}
+
+TEST(GpuKernels, ReductionsOfEveryType) {
+  for (std::string combiner :
+       {"f32 arith.addf 0.0", "f64 arith.addf 0.0", "i64 arith.addi 0",
+        "i32 arith.maxsi -100", "i8 arith.addi 0", "i1 arith.ori false",
+        "i16 arith.minsi 100"}) {
+    SCOPED_TRACE(combiner);
+    size_t one = combiner.find(' '), two = combiner.rfind(' ');
+    std::string element = combiner.substr(0, one);
+    std::string type = matrix(40, 100, element);
+    std::string text = function(
+        "f", {type}, {vectorOf(40, element)},
+        reduce("%s", "%0", type, vectorOf(40, element), "(i, j) -> (i)",
+               {"parallel", "reduction"}, combiner.substr(one + 1, two - one),
+               combiner.substr(two + 1)),
+        {"%s"});
+    GpuComparison(text).check("f", rounding);
+  }
+}
+
+TEST(GpuKernels, FewLongRows) {
+  for (int64_t rows : {1, 3}) {
+    std::string type = matrix(rows, 40000), column = vectorOf(rows);
+    std::string text =
+        function("f", {type}, {column, type},
+                 elementwise("%q", {"%0"}, type, "arith.mulf %a0, %a0") +
+                     reduce("%s", "%q", type, column, "(i, j) -> (i)",
+                            {"parallel", "reduction"}, "arith.addf", "1.0") +
+                     elementwise("%n", {"%s"}, column, "math.sqrt %a0"),
+                 {"%n", "%q"});
+    GpuComparison kernels(text);
+    EXPECT_GT(kernels.grid("f").workspaceBytes, 0);
+    kernels.check("f", longSum);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Sums over rows
+//===----------------------------------------------------------------------===//
+
+std::string columnSum(const std::string &name, const std::string &input,
+                      int64_t rows, int64_t columns,
+                      const std::string &init = "0.5") {
+  return reduce(name, input, matrix(rows, columns), vectorOf(columns),
+                "(i, j) -> (j)", {"reduction", "parallel"}, "arith.addf", init);
+}
+
+TEST(GpuKernels, SumsOverRows) {
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{8, 4},
+                               {1000, 96},
+                               {333, 130},
+                               {2, 5000},
+                               {3000, 3}}) {
+    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
+    std::string type = matrix(rows, columns);
+    std::string text =
+        function("f", {type}, {type, vectorOf(columns)},
+                 elementwise("%y", {"%0"}, type, "arith.mulf %a0, %a0") +
+                     columnSum("%s", "%y", rows, columns),
+                 {"%y", "%s"});
+    GpuComparison(text).check("f", longSum);
+    GpuComparison(text, {{"f", {0, -1}}}).check("f", longSum);
+  }
+}
+
+TEST(GpuKernels, SumsAreFinished) {
+  std::string type = matrix(500, 64), row = vectorOf(64);
+  std::string rounded = vectorOf(64, "bf16");
+  std::string text = function("f", {type}, {rounded, row},
+                              columnSum("%s", "%0", 500, 64) +
+                                  mixed("%y", {"%s"}, {row}, rounded,
+                                        "arith.truncf %a0 : f32 to bf16") +
+                                  columnSum("%t", "%0", 500, 64, "2.0"),
+                              {"%y", "%t"});
+  GpuComparison kernels(text);
+  EXPECT_GT(kernels.grid("f").workspaceBytes, 0);
+  kernels.check("f", 1e-2);
+}
+
+/// The backward pass of a norm in short: each row less its mean, and the sum of
+/// that over rows, and of the means.
+std::string normGradient(int64_t rows, int64_t columns) {
+  std::string type = matrix(rows, columns), column = vectorOf(rows);
+  return function(
+      "f", {type}, {type, vectorOf(columns), tensor({}, "f32")},
+      reduce("%m", "%0", type, column, "(i, j) -> (i)",
+             {"parallel", "reduction"}, "arith.addf", "0.0") +
+          broadcast("%ms", "%m", column, type, "(i, j) -> (i)") +
+          elementwise("%y", {"%0", "%ms"}, type, "arith.subf %a0, %a1") +
+          columnSum("%s", "%y", rows, columns) +
+          reduce("%t", "%m", column, tensor({}, "f32"), "(i) -> ()",
+                 {"reduction"}, "arith.addf", "0.0"),
+      {"%y", "%s", "%t"});
+}
+
+TEST(GpuKernels, SumsOverRowsOfReductions) {
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{3, 8},
+                               {64, 64},
+                               {700, 96},
+                               {1030, 30},
+                               {20, 3000},
+                               {8, 20000}}) {
+    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
+    GpuComparison(normGradient(rows, columns)).check("f", longSum);
+    GpuComparison(normGradient(rows, columns), {{"f", {0, -1, -1}}})
+        .check("f", longSum);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Scatter, and several at once
+//===----------------------------------------------------------------------===//
+
+TEST(GpuKernels, ScatterAdd) {
+  auto text = [](std::string updates, std::string indices, std::string table,
+                 std::string dims) {
+    return function("f", {updates, indices}, {table},
+                    "%r = weft.scatter_add %0, %1 " + dims + " : (" + updates +
+                        ", " + indices + ") -> " + table + "\n",
+                    {"%r"});
+  };
+  for (int64_t columns : {1, 5, 128, 130})
+    GpuComparison(text(tensor({9, 11, columns}, "f32"), "tensor<9x11xi32>",
+                       tensor({20, columns}, "f32"), "dim = 0"))
+        .check("f");
+  GpuComparison(text("tensor<4x3x8xf32>", "tensor<4x3xi64>",
+                     "tensor<4x50x8xf32>", "dim = 1 batching = [0] x [0]"))
+      .check("f");
+  // Some indices are outside of the table.
+  GpuComparison(
+      text("tensor<40x8xi32>", "tensor<40xi32>", "tensor<5x8xi32>", "dim = 0"))
+      .check("f");
+}
+
+TEST(GpuKernels, SeveralNests) {
+  std::string big = matrix(200, 64), small = vectorOf(77),
+              other = matrix(64, 200);
+  std::string text = function(
+      "f", {big, small}, {big, vectorOf(64), small, other, tensor({}, "f32")},
+      elementwise("%y", {"%0"}, big, "math.exp %a0") +
+          columnSum("%s", "%y", 200, 64) +
+          elementwise("%z", {"%1"}, small, "arith.negf %a0") +
+          broadcast("%t", "%0", big, other, "(i, j) -> (j, i)") +
+          reduce("%n", "%1", small, tensor({}, "f32"), "(i) -> ()",
+                 {"reduction"}, "arith.addf", "0.0"),
+      {"%y", "%s", "%z", "%t", "%n"});
+  GpuComparison(text).check("f", longSum);
+}
+
+} // namespace
