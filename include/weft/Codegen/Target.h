@@ -25,10 +25,10 @@ struct TargetOptions {
   std::string cpu = "host";
   /// The processor of a GPU, "sm_80", "sm_90" or "sm_100", if the plan is for
   /// one; the processor of the CPU beside it does not matter then.
-  std::string gpu;
+  std::string gpu = {};
   /// GPU only: the program that makes machine code of PTX, or "none"; empty for
   /// the one that is found, see findPtxas.
-  std::string ptxas;
+  std::string ptxas = {};
 
   bool isCuda() const { return !gpu.empty(); }
 };

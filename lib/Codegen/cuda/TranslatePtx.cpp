@@ -32,9 +32,9 @@ createMachine(llvm::StringRef processor) {
   llvm::TargetOptions options;
   // a * b + c stays two roundings: the numbers are those of a CPU.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  // The oldest version of PTX that has the processor, for drivers that must
-  // compile it; all of them have what kernels use.
-  StringRef version = processor == "sm_100" ? "+ptx86" : "+ptx80";
+  // The oldest version of PTX that has the processor, and room for the
+  // parameters of a kernel with more than 544 buffers.
+  StringRef version = processor == "sm_100" ? "+ptx86" : "+ptx81";
   return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(
       triple, processor, version, options, llvm::Reloc::PIC_, std::nullopt,
       llvm::CodeGenOptLevel::Aggressive));
