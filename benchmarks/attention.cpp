@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cpu/Attention.h"
-#include "cpu/Gemm.h"
+#include "cpu/ThreadTeam.h"
 
 #include <benchmark/benchmark.h>
 
@@ -88,16 +88,17 @@ void measure(benchmark::State &state, BoundOperation &operation, double flops) {
 }
 
 void forward(benchmark::State &state) {
-  setGemmThreads(1);
+  ThreadTeam team(1);
   Pass pass(state);
-  measure(state, *bindAttention(pass.arguments()), pass.flops(2));
+  measure(state, *bindAttention(pass.arguments(), team), pass.flops(2));
 }
 
 template <GradPasses passes> void backward(benchmark::State &state) {
-  setGemmThreads(1);
+  ThreadTeam team(1);
   Pass pass(state);
   measure(state,
-          *bindAttentionGrad(pass.arguments(), attentionKernelsHere(), passes),
+          *bindAttentionGrad(pass.arguments(), team, attentionKernelsHere(),
+                             passes),
           pass.flops(5));
 }
 

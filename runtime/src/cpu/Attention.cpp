@@ -8,14 +8,11 @@
 #include "cpu/Attention.h"
 
 #include "cpu/CpuFeatures.h"
+#include "cpu/ThreadTeam.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <vector>
-
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
 
 namespace weft::runtime {
 
@@ -32,44 +29,35 @@ const AttentionKernels &attentionKernelsHere() {
   return baselineAttentionKernels;
 }
 
-int attentionThreads() {
-#if defined(_OPENMP)
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
-}
-
 namespace {
 
-/// Parts that run one after the other, each on all threads.
+/// Parts that run one after the other, each on the whole team.
 class BoundAttention final : public BoundOperation {
 public:
   BoundAttention(const AttentionArguments &arguments,
-                 std::vector<AttentionPart> list)
-      : arguments(arguments), parts(std::move(list)),
-        threads(attentionThreads()) {
+                 std::vector<AttentionPart> list, ThreadTeam &team)
+      : arguments(arguments), parts(std::move(list)), team(team) {
     for (const AttentionPart &part : parts)
       bytes = std::max(bytes, part.scratchBytes);
   }
 
-  size_t scratchpadBytes() const override { return bytes * threads; }
+  size_t scratchpadBytes() const override { return bytes * team.size(); }
   Status bindScratchpad(void *memory) override {
     scratchpad = static_cast<std::byte *>(memory);
     return {};
   }
   Status run() override {
     for (const AttentionPart &part : parts)
-      run(part);
+      team.run(part.tasks, [&](int64_t task, int thread) {
+        part.run(arguments, task, scratchpad + bytes * thread);
+      });
     return {};
   }
 
 private:
-  void run(const AttentionPart &part);
-
   const AttentionArguments arguments;
   const std::vector<AttentionPart> parts;
-  const int threads;
+  ThreadTeam &team;
   /// Of one thread.
   size_t bytes = 0;
   std::byte *scratchpad = nullptr;
@@ -77,41 +65,30 @@ private:
 
 } // namespace
 
-void BoundAttention::run(const AttentionPart &part) {
-#if defined(_OPENMP)
-  if (threads > 1) {
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (int64_t task = 0; task < part.tasks; ++task)
-      part.run(arguments, task, scratchpad + bytes * omp_get_thread_num());
-    return;
-  }
-#endif
-  for (int64_t task = 0; task < part.tasks; ++task)
-    part.run(arguments, task, scratchpad);
-}
-
 std::unique_ptr<BoundOperation>
-bindAttention(const AttentionArguments &arguments,
+bindAttention(const AttentionArguments &arguments, ThreadTeam &team,
               const AttentionKernels &kernels) {
   return std::make_unique<BoundAttention>(
-      arguments, std::vector{kernels.forward(arguments)});
+      arguments, std::vector{kernels.forward(arguments)}, team);
 }
 
 std::unique_ptr<BoundOperation>
-bindAttentionGrad(const AttentionArguments &arguments,
+bindAttentionGrad(const AttentionArguments &arguments, ThreadTeam &team,
                   const AttentionKernels &kernels, GradPasses passes) {
   constexpr size_t secondCache = size_t(1) << 20;
   const AttentionPart atOnce = kernels.gradAtOnce(arguments);
   if (passes == GradPasses::Best)
-    passes =
-        atOnce.scratchBytes <= secondCache && atOnce.tasks >= attentionThreads()
-            ? GradPasses::One
-            : GradPasses::Two;
+    passes = atOnce.scratchBytes <= secondCache && atOnce.tasks >= team.size()
+                 ? GradPasses::One
+                 : GradPasses::Two;
   if (passes == GradPasses::One)
-    return std::make_unique<BoundAttention>(arguments, std::vector{atOnce});
+    return std::make_unique<BoundAttention>(arguments, std::vector{atOnce},
+                                            team);
   return std::make_unique<BoundAttention>(
-      arguments, std::vector{kernels.gradOfQueries(arguments),
-                             kernels.gradOfKeys(arguments)});
+      arguments,
+      std::vector{kernels.gradOfQueries(arguments),
+                  kernels.gradOfKeys(arguments)},
+      team);
 }
 
 } // namespace weft::runtime

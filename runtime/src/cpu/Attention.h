@@ -9,8 +9,8 @@
 // a few tiles a thread. The kernels are built for several sets of vector
 // registers; the widest that the machine has is taken.
 //
-// The threads are those of the products (setGemmThreads). Results do not depend
-// on their number.
+// The team computes what is bound, and outlives it. Results do not depend on
+// its size.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,19 +27,18 @@ namespace weft::runtime {
 /// The kernels for the widest vectors that this machine has.
 const AttentionKernels &attentionKernelsHere();
 
-/// How many threads a step of the calling thread may use.
-int attentionThreads();
+class ThreadTeam;
 
 /// The derivative is computed at once while what a thread then needs stays in
 /// its second cache, and there is work for all.
 enum class GradPasses : uint8_t { Best, One, Two };
 
 std::unique_ptr<BoundOperation>
-bindAttention(const AttentionArguments &arguments,
+bindAttention(const AttentionArguments &arguments, ThreadTeam &team,
               const AttentionKernels &kernels = attentionKernelsHere());
 
 std::unique_ptr<BoundOperation>
-bindAttentionGrad(const AttentionArguments &arguments,
+bindAttentionGrad(const AttentionArguments &arguments, ThreadTeam &team,
                   const AttentionKernels &kernels = attentionKernelsHere(),
                   GradPasses passes = GradPasses::Best);
 

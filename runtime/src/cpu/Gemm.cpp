@@ -7,10 +7,6 @@
 
 #include "cpu/Gemm.h"
 
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
-
 namespace weft::runtime {
 
 /// Whether an operand is used often enough to be worth copying.
@@ -35,12 +31,8 @@ std::unique_ptr<BoundGemm> bindOneDnnGemm(const GemmProblem &,
                                           const GemmOperands &) {
   return nullptr;
 }
-#endif
 
-void setGemmThreads([[maybe_unused]] int threads) {
-#if defined(_OPENMP)
-  omp_set_num_threads(threads);
+void setOneDnnThreads(int) {}
 #endif
-}
 
 } // namespace weft::runtime

@@ -76,8 +76,9 @@ bindReferenceGemm(const GemmProblem &problem, const GemmOperands &operands);
 std::unique_ptr<BoundGemm> bindOneDnnGemm(const GemmProblem &problem,
                                           const GemmOperands &operands);
 
-/// How many threads oneDNN may use in products of the calling thread.
-void setGemmThreads(int threads);
+/// How many threads of its own oneDNN may use in products of the calling
+/// thread.
+void setOneDnnThreads(int threads);
 
 } // namespace weft::runtime
 

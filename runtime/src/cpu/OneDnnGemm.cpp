@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Written against oneDNN 2 (operation descriptors) and 3 (without). Its C++
-// interface throws; nothing is thrown out of this file.
+// interface throws; nothing is thrown out of this file. It has threads of its
+// own, those of OpenMP if it was built with that.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,10 @@
 #include <optional>
 #include <string_view>
 #include <vector>
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
 
 namespace weft::runtime {
 namespace {
@@ -190,6 +195,12 @@ std::unique_ptr<BoundGemm> bindOneDnnGemm(const GemmProblem &problem,
   } catch (const dnnl::error &) {
     return nullptr; // the caller has another implementation
   }
+}
+
+void setOneDnnThreads([[maybe_unused]] int threads) {
+#if defined(_OPENMP)
+  omp_set_num_threads(threads);
+#endif
 }
 
 } // namespace weft::runtime

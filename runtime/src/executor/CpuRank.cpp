@@ -39,7 +39,7 @@ Status CpuRank::bindScratchpad() {
 }
 
 Status CpuRank::initialize() {
-  setGemmThreads(request.options.threads);
+  setOneDnnThreads(request.options.threads);
   const SpinPolicy spin =
       SpinPolicy::forRanks(request.options.threads * setup.world.size());
   try {

@@ -139,9 +139,9 @@ Result<Program> Binder::bind() {
       if (Status status = bindGemm(*gemm); !status.ok())
         return status.withContext(stepName(current, instruction));
     } else if (const auto *attention = instruction.operation_as_Attention()) {
-      add(runtime::bindAttention(memory.arguments(*attention)));
+      add(runtime::bindAttention(memory.arguments(*attention), context.team));
     } else if (const auto *grad = instruction.operation_as_AttentionGrad()) {
-      add(runtime::bindAttentionGrad(memory.arguments(*grad)));
+      add(runtime::bindAttentionGrad(memory.arguments(*grad), context.team));
     } else if (const auto *launch = instruction.operation_as_Launch()) {
       bindLaunch(*launch);
     } else if (const auto *start = instruction.operation_as_CollectiveStart()) {

@@ -12,7 +12,7 @@
 
 #include "cpu/Attention.h"
 #include "cpu/CpuFeatures.h"
-#include "cpu/Gemm.h"
+#include "cpu/ThreadTeam.h"
 #include "weft/runtime/DType.h"
 
 #include <gmock/gmock.h>
@@ -292,11 +292,12 @@ using Elements = testing::Types<float, BFloat16, double>;
 TYPED_TEST_SUITE(Attention, Elements);
 
 TYPED_TEST(Attention, IsThatOfTheDefinition) {
+  ThreadTeam team(2);
   for (const Case &c : cases())
     for (auto [name, kernels] : allKernels()) {
       SCOPED_TRACE(nameOf(c) + " " + name);
       Tensors<TypeParam> t(c);
-      execute(*bindAttention(t.arguments(), *kernels));
+      execute(*bindAttention(t.arguments(), team, *kernels));
       Definition expected = t.definition();
       expected.forward();
       EXPECT_LE(distance(toDoubles(t.out), expected.out),
@@ -308,6 +309,7 @@ TYPED_TEST(Attention, IsThatOfTheDefinition) {
 
 TYPED_TEST(Attention, GradIsThatOfTheDefinition) {
   using Sum = typename Tensors<TypeParam>::Sum;
+  ThreadTeam team(2);
   for (const Case &c : cases())
     for (auto [name, kernels] : allKernels())
       for (GradPasses passes : {GradPasses::One, GradPasses::Two}) {
@@ -322,7 +324,7 @@ TYPED_TEST(Attention, GradIsThatOfTheDefinition) {
           t.logsumexp[i] = Traits<Sum>::store(expected.logsumexp[i]);
           t.delta[i] = Traits<Sum>::store(expected.delta[i]);
         }
-        execute(*bindAttentionGrad(t.arguments(), *kernels, passes));
+        execute(*bindAttentionGrad(t.arguments(), team, *kernels, passes));
         const double tolerance = Traits<TypeParam>::tolerance;
         EXPECT_LE(distance(toDoubles(t.dq), expected.dq), tolerance);
         EXPECT_LE(distance(toDoubles(t.dk), expected.dk), tolerance);
@@ -337,11 +339,11 @@ TYPED_TEST(Attention, GradIsThatOfTheDefinition) {
 const Case wide = {{2, 300, 300, 4, 2, 24}, true};
 
 std::vector<std::vector<float>> bitsOf(int threads, GradPasses passes) {
-  setGemmThreads(threads);
+  ThreadTeam team(threads);
   Tensors<float> t(wide);
-  execute(*bindAttention(t.arguments()));
-  execute(*bindAttentionGrad(t.arguments(), attentionKernelsHere(), passes));
-  setGemmThreads(1);
+  execute(*bindAttention(t.arguments(), team));
+  execute(
+      *bindAttentionGrad(t.arguments(), team, attentionKernelsHere(), passes));
   return {t.out, t.logsumexp, t.dq, t.dk, t.dv};
 }
 
@@ -359,9 +361,10 @@ TEST(AttentionBits, ResultsOfTheTypeOfSumsAreNotRounded) {
   AttentionArguments arguments = exact.arguments();
   arguments.out = {out.data(), true};
   arguments.keyCotangent = {dk.data(), true};
+  ThreadTeam team(1);
   for (const AttentionArguments &a : {arguments, rounded.arguments()}) {
-    execute(*bindAttention(a));
-    execute(*bindAttentionGrad(a));
+    execute(*bindAttention(a, team));
+    execute(*bindAttentionGrad(a, team));
   }
   for (size_t i = 0; i < out.size(); ++i)
     EXPECT_EQ(toBFloat16(out[i]), rounded.out[i]);
@@ -373,7 +376,8 @@ TEST(AttentionBits, NotANumberStaysOne) {
   const Case c = {{1, 3, 3, 1, 1, 2}, true};
   Tensors<float> t(c);
   t.k[2] = NAN; // the second key, which the first query does not see
-  execute(*bindAttention(t.arguments()));
+  ThreadTeam team(1);
+  execute(*bindAttention(t.arguments(), team));
   EXPECT_TRUE(std::isfinite(t.out[0]));
   EXPECT_TRUE(std::isnan(t.out[2]));
   EXPECT_TRUE(std::isnan(t.logsumexp[2]));

@@ -87,7 +87,7 @@ void check(const GemmProblem &p, Implementation implementation) {
               toDouble(rhs[b * p.rhs.batch + k * p.rhs.row + j * p.rhs.column]);
         place = sum;
       }
-  setGemmThreads(1);
+  setOneDnnThreads(1);
   const GemmOperands operands{lhs.data(), rhs.data(), out.data()};
   ThreadTeam team(2);
   std::unique_ptr<BoundGemm> gemm;

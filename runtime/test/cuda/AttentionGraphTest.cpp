@@ -14,6 +14,7 @@
 #include "cuda/AttentionGraph.h"
 
 #include "cpu/Attention.h"
+#include "cpu/ThreadTeam.h"
 #include "weft/runtime/DType.h"
 
 #include <gmock/gmock.h>
@@ -215,7 +216,8 @@ struct Tensors {
   }
   /// Computes both passes on the CPU.
   void compute() {
-    execute(*bindAttention(a));
+    ThreadTeam team(1);
+    execute(*bindAttention(a, team));
     const int64_t size = a.sizes.headSize;
     for (size_t i = 0; i < count; ++i)
       delta[i / size] += out[i] * cotangent[i];
@@ -225,7 +227,7 @@ struct Tensors {
     g.outCotangent = cotangent.data();
     g.queryCotangent = {ofQuery.data()}, g.keyCotangent = {ofKey.data()};
     g.valueCotangent = {ofValue.data()};
-    execute(*bindAttentionGrad(g));
+    execute(*bindAttentionGrad(g, team));
   }
 
   Numbers random(size_t n) {
