@@ -77,13 +77,26 @@ SmallVector<Value> Tape::getResults() const {
                              [&](Value value) { return copies.lookup(value); });
 }
 
-/// Whether the policy of the checkpoint keeps the result of an op in it.
+/// Whether one of the names is given to the value, or to what a constraint
+/// makes of it.
+static bool isNamed(Value value, ArrayAttr names) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (auto named = dyn_cast<CheckpointNameOp>(user))
+      return llvm::is_contained(names, named.getNameAttr());
+    return isa<ConstraintOp>(user) && isNamed(user->getResult(0), names);
+  });
+}
+
+/// Whether the policy of the checkpoint keeps the results of an op in it. A
+/// name keeps all of them: the derivative of attention needs its logsumexp
+/// beside what is named.
 static bool isKept(Operation &op, CheckpointOp checkpoint) {
   if (checkpoint.getPolicy() == "dots")
     return isa<DotGeneralOp>(op);
-  auto named = dyn_cast<CheckpointNameOp>(op);
-  return named && checkpoint.getNames() &&
-         llvm::is_contained(*checkpoint.getNames(), named.getNameAttr());
+  std::optional<ArrayAttr> names = checkpoint.getNames();
+  return names && llvm::any_of(op.getResults(), [&](Value result) {
+           return isNamed(result, *names);
+         });
 }
 
 std::unique_ptr<Tape> Tape::replay(CheckpointOp checkpoint,
@@ -91,12 +104,13 @@ std::unique_ptr<Tape> Tape::replay(CheckpointOp checkpoint,
                                    ArrayRef<Value> earlier,
                                    OpBuilder &builder) const {
   std::unique_ptr<Tape> again(new Tape(body));
-  auto takeOver = [&](Value value) {
+  auto takeOver = [&](Value value) -> Value {
     Value held = copies.lookup(value);
     Value later =
         BarrierOp::create(builder, held.getLoc(), held,
                           isa<BlockArgument>(held) ? earlier : cotangents);
     again->copies.map(value, later);
+    return later;
   };
   for (BlockArgument argument : body.getArguments())
     takeOver(argument);
@@ -105,7 +119,11 @@ std::unique_ptr<Tape> Tape::replay(CheckpointOp checkpoint,
     // What is kept is copied as well: its derivative has to find its operands
     // as they are computed again. Without uses the copy is erased.
     if (isKept(op, checkpoint))
-      takeOver(op.getResult(0));
+      for (Value result : op.getResults()) {
+        Value copy = again->copies.lookup(result), held = takeOver(result);
+        if (!isa<CheckpointOp>(op))
+          again->kept.push_back({copy, held});
+      }
   }
   return again;
 }
@@ -133,9 +151,13 @@ SmallVector<Value> Tape::pullBackCheckpoint(CheckpointOp op,
     return forward.pullBack(activity, cotangents, builder);
   auto present = llvm::map_to_vector(
       given.set_bits(), [&](unsigned index) { return cotangents[index]; });
-  return forward
-      .replay(op, present, earlier.empty() ? present : earlier, builder)
-      ->pullBack(activity, cotangents, builder);
+  std::unique_ptr<Tape> again =
+      forward.replay(op, present, earlier.empty() ? present : earlier, builder);
+  auto found = again->pullBack(activity, cotangents, builder);
+  // A derivative reads the results of an op's copy; only now are they there.
+  for (auto [copy, held] : again->kept)
+    copy.replaceAllUsesWith(held);
+  return found;
 }
 
 /// What is computed again is the transpose of the same line.

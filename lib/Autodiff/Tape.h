@@ -68,6 +68,9 @@ private:
   mlir::Block &body;
   /// From the function's values and ops to those of the copy.
   mlir::IRMapping copies;
+  /// Of a replay: what it computes again although it is kept, and the value
+  /// that is kept.
+  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> kept;
   /// The copies of what the checkpoints of the body call.
   std::map<mlir::Operation *, std::unique_ptr<Tape>> checkpoints;
 };

@@ -36,7 +36,8 @@ class checkpoint_policies:  # noqa: N801, the name is JAX's
 
     @staticmethod
     def save_only_these_names(*names: str) -> Policy:
-        """Keeps what `checkpoint_name` gives one of the names."""
+        """Keeps what `checkpoint_name` gives one of the names, with all that the op which made it
+        gives: of attention also what its derivative needs."""
         if not names:
             return checkpoint_policies.nothing_saveable
         return Policy("names", tuple(map(_checked, names)))

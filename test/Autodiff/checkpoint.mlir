@@ -71,7 +71,8 @@ func.func private @layer(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// "names" keeps what has one of the names.
+// "names" keeps what has one of the names; the derivative of what made it reads it,
+// too.
 
 // CHECK-LABEL: func.func @names(
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>)
@@ -80,7 +81,7 @@ func.func private @layer(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 // CHECK-NEXT: math.exp %[[T]]
 // CHECK: %[[LATER:.*]] = weft.barrier %[[T]] after
 // CHECK-NEXT: math.exp %[[LATER]]
-// CHECK-NOT: {{math.exp|weft.checkpoint_name}}
+// CHECK-NOT: {{math.exp|math.tanh|weft.checkpoint_name}}
 // CHECK: math.cos
 // CHECK: return
 func.func @names(%x: tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>) {
@@ -100,6 +101,36 @@ func.func private @layer(%x: tensor<4xf32>) -> tensor<4xf32> {
   %h = weft.checkpoint_name %t "hidden" : tensor<4xf32>
   %e = math.exp %h : tensor<4xf32>
   return %e : tensor<4xf32>
+}
+
+// -----
+
+// A name keeps all results of an op, seen through constraints: attention is not
+// computed again for its logsumexp.
+
+weft.mesh @mesh = <["data"=2]>
+
+// CHECK-LABEL: func.func @attention(
+// CHECK: %[[OUT:.*]], %[[SUM:.*]] = weft.attention
+// CHECK: %[[OUT2:.*]] = weft.barrier %[[OUT]] after
+// CHECK: %[[SUM2:.*]] = weft.barrier %[[SUM]] after
+// CHECK-NOT: weft.attention %
+// CHECK: weft.attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %[[SUM2]],
+func.func @attention(%x: tensor<1x8x2x4xf32>) -> (tensor<f32>, tensor<1x8x2x4xf32>) {
+  %r:2 = weft.value_and_grad @loss(%x) wrt = [0] : (tensor<1x8x2x4xf32>) -> (tensor<f32>, tensor<1x8x2x4xf32>)
+  return %r#0, %r#1 : tensor<f32>, tensor<1x8x2x4xf32>
+}
+func.func private @loss(%x: tensor<1x8x2x4xf32>) -> tensor<f32> {
+  %e = weft.checkpoint @layer(%x) policy = "names" ["attended"] : (tensor<1x8x2x4xf32>) -> tensor<1x8x2x4xf32>
+  %l = weft.reduce sum %e dims = [0, 1, 2, 3] : tensor<1x8x2x4xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}
+func.func private @layer(%x: tensor<1x8x2x4xf32>) -> tensor<1x8x2x4xf32> {
+  %o, %s = weft.attention %x, %x, %x scale = 0.5 : (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>) -> (tensor<1x8x2x4xf32>, tensor<1x8x2xf32>)
+  %c = weft.constraint %o <@mesh, [{"data"}, {}, {}, {}]> : tensor<1x8x2x4xf32>
+  %h = weft.checkpoint_name %c "attended" : tensor<1x8x2x4xf32>
+  %e = math.exp %h : tensor<1x8x2x4xf32>
+  return %e : tensor<1x8x2x4xf32>
 }
 
 // -----
