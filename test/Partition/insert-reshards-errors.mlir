@@ -5,17 +5,16 @@
 
 weft.mesh @mesh = <["data"=4, "model"=6]>
 
-// All offenders are named at once.
+// All offenders are named at once, each where it is most likely from.
 // expected-error @+1 {{dim 1 of result "y" has size 10, not divisible by 6 shards of {"model"}; nearest legal: {}, {"model":(1)2}; or an axis size that divides 10}}
 func.func @indivisible(
-    // expected-error @+1 {{dim 0 of "w1" has size 10, not divisible by 4 shards of {"data"}; nearest legal: {}, {"data":(1)2}; or an axis size that divides 10}}
     %w: tensor<10x10xf32> {weft.name = "w1", weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
     // expected-error @+1 {{dim 1 of "arg1" has size 12, not divisible by 24 shards of {"data", "model"}; nearest legal: {"data"}, {"data", "model":(1)3}; or axis sizes whose product divides 12}}
     %v: tensor<8x12xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"data", "model"}]>})
     -> (tensor<10x10xf32> {weft.name = "y", weft.sharding = #weft.sharding<@mesh, [{}, {"model"}]>}) {
-  // expected-error @+1 {{dim 0 of a constraint has size 10, not divisible by 4 shards of {"data"}; nearest legal: {}, {"data":(1)2}; or an axis size that divides 10}}
+  // expected-error @+2 {{dim 0 of a constraint has size 10, not divisible by 4 shards of {"data"}; nearest legal: {}, {"data":(1)2}; or an axis size that divides 10}}
+  // expected-note-re @+1 {{so have "w1", math.exp ({{.*}})}}
   %c = weft.constraint %w <@mesh, [{"data"}, {}]> : tensor<10x10xf32>
-  // expected-error-re @+1 {{dim 0 of math.exp ({{.*}}) has size 10, not divisible by 4 shards of {"data"}}}
   %e = math.exp %c {weft.shardings = [#weft.sharding<@mesh, [{"data"}, {}]>]} : tensor<10x10xf32>
   return %e : tensor<10x10xf32>
 }
