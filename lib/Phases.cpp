@@ -90,13 +90,16 @@ void buildPropagatePipeline(OpPassManager &pm) {
 // Partition: sharded graph -> SPMD program
 //===----------------------------------------------------------------------===//
 
-void buildPartitionPipeline(OpPassManager &pm) {
+void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // So that what is computed twice is moved once.
   pm.addPass(createCSEPass());
   // From here on axes divide dimensions.
   pm.addPass(createPadDimensions());
   // Decides what moves, while shapes are still global.
   pm.addPass(createInsertReshards());
+  // Once it is known which values are terms.
+  if (options.wideGradientSums)
+    pm.addNestedPass<func::FuncOp>(createWidenGradientSums());
   pm.addPass(createLocalize());
   // Joins the copies of constants, and equal collectives.
   pm.addPass(createCSEPass());
@@ -132,7 +135,7 @@ void buildPipeline(OpPassManager &pm, const PipelineOptions &options,
   if (stopAfter >= Form::Sharded)
     buildPropagatePipeline(pm);
   if (stopAfter >= Form::Spmd)
-    buildPartitionPipeline(pm);
+    buildPartitionPipeline(pm, options);
   if (stopAfter >= Form::Schedule)
     buildSchedulePipeline(pm, options);
 }
@@ -175,10 +178,15 @@ struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
       *this, "overlap-collectives",
       llvm::cl::desc("Let collectives run beside computation."),
       llvm::cl::init(true)};
+  Option<bool> wideGradientSums{
+      *this, "wide-gradient-sums",
+      llvm::cl::desc("Sum 16-bit gradients over devices in f32."),
+      llvm::cl::init(false)};
 
   PipelineOptions toOptions() const {
     PipelineOptions options;
     options.overlapCollectives = overlapCollectives;
+    options.wideGradientSums = wideGradientSums;
     return options;
   }
 };
@@ -199,9 +207,9 @@ void registerAllWeftPasses() {
   PassPipelineRegistration<>("weft-propagate-pipeline",
                              "From graph to sharded graph",
                              buildPropagatePipeline);
-  PassPipelineRegistration<>("weft-partition-pipeline",
-                             "From sharded graph to SPMD program",
-                             buildPartitionPipeline);
+  PassPipelineRegistration<>(
+      "weft-partition-pipeline", "From sharded graph to SPMD program",
+      [](OpPassManager &pm) { buildPartitionPipeline(pm, PipelineOptions()); });
   PassPipelineRegistration<ScheduleFlags>(
       "weft-schedule-pipeline", "From SPMD program to schedule",
       [](OpPassManager &pm, const ScheduleFlags &flags) {

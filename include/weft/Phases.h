@@ -45,6 +45,9 @@ struct PipelineOptions {
   bool overlapCollectives = true;
   /// For a CUDA device; lowerModule (Compile.h) takes it from the target.
   bool cuda = false;
+  /// Form and reduce the terms of 16-bit gradients in f32: see
+  /// --weft-widen-gradient-sums.
+  bool wideGradientSums = false;
   /// Cut what is differentiated into stages and note them in locations, and
   /// compute ranges of them again: see --weft-checkpoint-stages. CompileOptions
   /// has a limit that chooses them.
@@ -60,7 +63,8 @@ void buildPipeline(mlir::OpPassManager &pm, const PipelineOptions &options,
 void buildGraphPipeline(mlir::OpPassManager &pm,
                         const PipelineOptions &options);
 void buildPropagatePipeline(mlir::OpPassManager &pm);
-void buildPartitionPipeline(mlir::OpPassManager &pm);
+void buildPartitionPipeline(mlir::OpPassManager &pm,
+                            const PipelineOptions &options);
 void buildSchedulePipeline(mlir::OpPassManager &pm,
                            const PipelineOptions &options);
 
@@ -69,7 +73,8 @@ void registerAllWeftDialects(mlir::DialectRegistry &registry);
 /// All passes of this project, and the pipelines
 ///   weft-graph-pipeline, weft-propagate-pipeline, weft-partition-pipeline,
 ///   weft-schedule-pipeline,
-///   weft-pipeline{stop-after=<form> overlap-collectives=<bool>}.
+///   weft-pipeline{stop-after=<form> overlap-collectives=<bool>
+///                 wide-gradient-sums=<bool>}.
 void registerAllWeftPasses();
 
 } // namespace weft

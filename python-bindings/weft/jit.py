@@ -244,7 +244,9 @@ class Jitted:
         )
         source = Source(traced.text, f"{self._parameters.function_name}.mlir")
         signature = signatures.of_trees(names, traced.in_tree, traced.out_tree)
-        return Lowered(source, signature, traced.mesh, self._memory_limit)
+        is_wide = self._layout is not None and self._layout.reduce_dtype is not None
+        options = {"wide_gradient_sums": True} if is_wide else {}
+        return Lowered(source, signature, traced.mesh, self._memory_limit, options)
 
     def _of_dynamic(self, arguments: list[Argument]) -> Callable:
         """The function of the arguments that are not static, all by position."""

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from . import tree as trees
 from .mesh import AbstractMesh
 from .optim.specs import state_specs
@@ -32,6 +34,8 @@ class Layout:
     gradients    where the results of `weft.value_and_grad` are, by default where the state of
                  the optimizer is, which they update
     activations  where the values are that the model names by `weft.checkpoint_name`
+    reduce_dtype the type in which the terms of gradients of 16-bit floats are formed and summed
+                 over devices: float32, or None, which is their own
 
     The first four are `weft.rules`, or prefix trees of specs, of the tree of parameters.
     """
@@ -45,6 +49,7 @@ class Layout:
         optimizer: Any = None,
         gradients: Any = None,
         activations: Mapping[str, PartitionSpec] | None = None,
+        reduce_dtype: Any = None,
     ):
         self.mesh = mesh
         self.rest = rest
@@ -53,6 +58,7 @@ class Layout:
         self.gradients = self.optimizer if gradients is None else gradients
         self.activations = dict(activations or {})
         _check_activations(self.activations)
+        self.reduce_dtype = _checked_reduce_dtype(reduce_dtype)
 
     def parameter_specs(self, params: Any) -> Any:
         """The spec at rest of every parameter."""
@@ -64,8 +70,22 @@ class Layout:
         return state_specs(state, params, self.optimizer)
 
     def __repr__(self) -> str:
-        tables = ("rest", "compute", "optimizer", "gradients", "activations")
+        tables = ["rest", "compute", "optimizer", "gradients", "activations"]
+        if self.reduce_dtype:
+            tables.append("reduce_dtype")
         return f"Layout({self.mesh!r}, {', '.join(f'{t}={getattr(self, t)!r}' for t in tables)})"
+
+
+def _checked_reduce_dtype(given: Any) -> str | None:
+    """The name of the type."""
+    try:
+        name = None if given is None else np.dtype(given).name
+    except TypeError:
+        name = ""
+    if name not in (None, "float32"):
+        raise TypeError("Layout: reduce_dtype must be float32, or None for the type of the "
+                        f"gradients, got {given!r}")
+    return name
 
 
 def _check_activations(activations: dict) -> None:

@@ -70,12 +70,13 @@ class Lowered:
     """
 
     def __init__(self, source: Source, signature: Signature, mesh: AbstractMesh | None = None,
-                 memory_limit: int | str | None = None):
+                 memory_limit: int | str | None = None, options: dict | None = None):
         self.source = source
         self.signature = signature
         self.mesh = mesh
         """The caller's, on which the shardings of the plan will be."""
         self._memory_limit = memory_limit
+        self._options = options or {}
 
     def as_text(self, form: str | None = None, *, locations: bool = False) -> str:
         """The program as it was lowered, or in a form: "graph", "sharded", "spmd",
@@ -84,7 +85,7 @@ class Lowered:
             return self.source.text
         if form not in FORMS or form == "plan":
             raise ValueError(f"form must be one of {', '.join(FORMS[:-1])}, got {form!r}")
-        return self.source.lower(form, locations=locations)
+        return self.source.lower(form, locations=locations, **self._options)
 
     def compile(
         self,
@@ -109,7 +110,7 @@ class Lowered:
                 "target must be a string, as \"cpu\", or None for a plan without machine code, got "
                 f"{target!r} of type {type(target).__name__}"
             )
-        options = {"overlap_collectives": overlap_collectives}
+        options = {**self._options, "overlap_collectives": overlap_collectives}
         if memory_limit is None:
             memory_limit = self._memory_limit
         if memory_limit is not None:

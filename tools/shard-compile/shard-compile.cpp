@@ -68,6 +68,10 @@ static cl::opt<Form> emit(
 static cl::opt<bool> overlap("overlap-collectives",
                              cl::desc("Let collectives run beside computation"),
                              cl::init(true), cl::cat(category));
+static cl::opt<bool> wideGradientSums(
+    "wide-gradient-sums",
+    cl::desc("Sum gradients of 16-bit floats over devices in f32"),
+    cl::init(false), cl::cat(category));
 
 static int fail(const llvm::Twine &message) {
   llvm::WithColor::error(llvm::errs(), "shard-compile") << message << '\n';
@@ -79,6 +83,7 @@ static int fail(llvm::Error error) { return fail(toString(std::move(error))); }
 /// Reads the flags into `options`.
 static llvm::Error readOptions(CompileOptions &options) {
   options.pipeline.overlapCollectives = overlap;
+  options.pipeline.wideGradientSums = wideGradientSums;
   options.configurePasses = [](PassManager &pm) {
     applyDefaultTimingPassManagerCLOptions(pm);
     return applyPassManagerCLOptions(pm);

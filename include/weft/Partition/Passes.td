@@ -94,6 +94,28 @@ def InsertReshards : Pass<"weft-insert-reshards", "::mlir::ModuleOp"> {
   ];
 }
 
+def WidenGradientSums : Pass<"weft-widen-gradient-sums", "::mlir::func::FuncOp"> {
+  let summary = "Form and reduce the terms of gradients in f32";
+  let description = [{
+    **Needs** a sharded graph after `--weft-insert-reshards`.
+
+    **Does** give the terms of every gradient of 16-bit floats that is summed over
+    devices the type f32: the product or sum that makes them has its result in
+    f32, so have the linear ops that they pass through and the reshard that adds
+    them up, and the sum is rounded once. A gradient is what the location of an
+    op says is one, and all terms that are added to it.
+
+    **Leaves** a sharded graph with the same reshards, those of gradients on f32.
+    Terms that a function returns keep their type.
+
+    **Example** `test/Partition/widen-gradient-sums.mlir`.
+  }];
+  let dependentDialects = ["::weft::WeftDialect", "::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"sums", "sums", "Sums over devices that are in f32">
+  ];
+}
+
 def Localize : Pass<"weft-localize", "::mlir::ModuleOp"> {
   let summary = "Turn global shapes into local ones and reshards into collectives";
   let description = [{

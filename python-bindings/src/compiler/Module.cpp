@@ -76,7 +76,7 @@ static Outcome withModule(std::string_view text, const std::string &name,
 }
 
 static CompileOptions toOptions(const std::string &mesh,
-                                bool overlapCollectives,
+                                bool overlapCollectives, bool wideGradientSums,
                                 const std::string &memoryLimit) {
   CompileOptions options;
   options.mesh = mesh;
@@ -88,21 +88,23 @@ static CompileOptions toOptions(const std::string &mesh,
     options.memoryLimit = *bytes;
   }
   options.pipeline.overlapCollectives = overlapCollectives;
+  options.pipeline.wideGradientSums = wideGradientSums;
   return options;
 }
 
 /// The text of a form, or none.
 static nb::tuple lower(std::string_view text, const std::string &name,
                        const std::string &form, const std::string &mesh,
-                       bool overlapCollectives, const std::string &memoryLimit,
-                       bool locations) {
+                       bool overlapCollectives, bool wideGradientSums,
+                       const std::string &memoryLimit, bool locations) {
   std::optional<Form> last = symbolizeForm(form);
   if (!last || *last == Form::Plan)
     throw nb::value_error(
         ("expected the form graph, sharded, spmd or schedule, got \"" + form +
          "\"")
             .c_str());
-  CompileOptions options = toOptions(mesh, overlapCollectives, memoryLimit);
+  CompileOptions options =
+      toOptions(mesh, overlapCollectives, wideGradientSums, memoryLimit);
   Outcome outcome;
   {
     nb::gil_scoped_release unlocked;
@@ -125,10 +127,11 @@ static nb::tuple lower(std::string_view text, const std::string &name,
 /// The bytes of a plan, or none.
 static nb::tuple compile(std::string_view text, const std::string &name,
                          const std::string &target, const std::string &mesh,
-                         bool overlapCollectives,
+                         bool overlapCollectives, bool wideGradientSums,
                          const std::string &memoryLimit,
                          const std::map<std::string, std::string> &metadata) {
-  CompileOptions options = toOptions(mesh, overlapCollectives, memoryLimit);
+  CompileOptions options =
+      toOptions(mesh, overlapCollectives, wideGradientSums, memoryLimit);
   llvm::Expected<TargetOptions> parsed = parseTarget(target);
   if (!parsed)
     throw nb::value_error(
@@ -152,12 +155,14 @@ NB_MODULE(_compiler, m) {
   m.doc() = "The compiler: text in, text or plan out. Use weft.jit instead.";
   m.def("lower", &lower, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("form"), nb::arg("mesh") = "",
-        nb::arg("overlap_collectives") = true, nb::arg("memory_limit") = "",
+        nb::arg("overlap_collectives") = true,
+        nb::arg("wide_gradient_sums") = false, nb::arg("memory_limit") = "",
         nb::arg("locations") = false,
         "The module in a form as text, or None, and the diagnostics.");
   m.def("compile", &compile, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("target") = "cpu", nb::arg("mesh") = "",
-        nb::arg("overlap_collectives") = true, nb::arg("memory_limit") = "",
+        nb::arg("overlap_collectives") = true,
+        nb::arg("wide_gradient_sums") = false, nb::arg("memory_limit") = "",
         nb::arg("metadata") = std::map<std::string, std::string>(),
         "The bytes of the plan, or None, and the diagnostics.");
 }

@@ -1,0 +1,214 @@
+//===- WidenGradientSums.cpp - Sum gradients over devices in f32 ----------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Terms of a sum are used by linear ops and by reshards alone. So those of one
+// gradient form a region of the graph, which begins where an op makes terms and
+// ends where a reshard adds them up: the region gets the wider type, with
+// conversions at its borders.
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/IR/SourcePlace.h"
+#include "weft/IR/ValueSharding.h"
+#include "weft/Partition/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace weft {
+#define GEN_PASS_DEF_WIDENGRADIENTSUMS
+#include "weft/Partition/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// Whether elements are floats of 16 bits.
+static bool isNarrow(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && isa<FloatType>(type.getElementType()) &&
+         type.getElementTypeBitWidth() == 16;
+}
+
+/// Whether devices hold terms of a sum.
+static bool holdsTerms(Value value) {
+  ShardingAttr sharding = getSharding(value);
+  return sharding && !sharding.getUnreduced().empty() &&
+         sharding.getUnreducedKind() == sharding::Reduction::Sum;
+}
+
+static bool isOfGradient(Location loc) {
+  return loc
+      ->walk([](Location part) {
+        return nameIn(part).starts_with(kGradientOf) ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+namespace {
+
+class Widener {
+public:
+  explicit Widener(func::FuncOp function)
+      : function(function), builder(function.getContext()) {}
+
+  void run();
+
+  int64_t numSums = 0;
+
+private:
+  void findRegions();
+  bool isWidened(Value value) const {
+    return widened.contains(value.getAsOpaquePointer());
+  }
+  RankedTensorType wide(Value value) {
+    return typeOf(value).clone(builder.getF32Type());
+  }
+  void widen(Operation *op);
+  void widenOperands(Operation *op);
+  void widenAttributes(Operation *op);
+  void narrowBehind(OpResult sum);
+
+  func::FuncOp function;
+  OpBuilder builder;
+  /// What gets the wider type: terms, and the sums of reshards.
+  llvm::SmallPtrSet<const void *, 32> widened;
+  SmallVector<Operation *> ops;
+};
+
+} // namespace
+
+/// Whether the op hands terms of an operand on, or adds them up.
+static bool isOfRegion(Operation *op) {
+  return op->getNumResults() == 1 && isNarrow(op->getResult(0)) &&
+         (isa<ReshardOp>(op) || holdsTerms(op->getResult(0)));
+}
+
+/// The regions that make a gradient and that no result leaves as terms.
+void Widener::findRegions() {
+  llvm::EquivalenceClasses<const void *> regions;
+  for (Operation &op : function.getBody().front())
+    for (Value result : op.getResults()) {
+      // Results of attention have the type of its operands.
+      if (!isNarrow(result) || !holdsTerms(result) || isa<AttentionGradOp>(op))
+        continue;
+      const void *mine = result.getAsOpaquePointer();
+      regions.insert(mine);
+      for (Operation *user : result.getUsers())
+        if (isOfRegion(user))
+          regions.unionSets(mine, user->getResult(0).getAsOpaquePointer());
+    }
+  llvm::SmallPtrSet<const void *, 16> chosen, returned;
+  for (const auto *member : regions) {
+    Value value = Value::getFromOpaquePointer(member->getData());
+    const void *leader = regions.getLeaderValue(member->getData());
+    if (isOfGradient(value.getLoc()))
+      chosen.insert(leader);
+    if (holdsTerms(value) && llvm::any_of(value.getUsers(), [](Operation *op) {
+          return isa<func::ReturnOp>(op);
+        }))
+      returned.insert(leader);
+  }
+  for (const auto *member : regions) {
+    const void *leader = regions.getLeaderValue(member->getData());
+    if (chosen.contains(leader) && !returned.contains(leader))
+      widened.insert(member->getData());
+  }
+}
+
+/// Values that come into the region are converted.
+void Widener::widenOperands(Operation *op) {
+  // A product has a wide result of narrow operands, unless one is wide itself.
+  if (isa<DotGeneralOp>(op) &&
+      llvm::none_of(op->getOperands(), [&](Value v) { return isWidened(v); }))
+    return;
+  for (OpOperand &use : op->getOpOperands()) {
+    Value value = use.get();
+    bool isWaitedFor = isa<BarrierOp>(op) && use.getOperandNumber() != 0;
+    if (!isNarrow(value) || isWidened(value) || isWaitedFor)
+      continue;
+    builder.setInsertionPoint(op);
+    Value converted =
+        arith::ExtFOp::create(builder, value.getLoc(), wide(value), value);
+    if (ShardingAttr sharding = getSharding(value))
+      setSharding(converted, sharding);
+    use.set(converted);
+  }
+}
+
+/// The elements that ops put in have the type of the others.
+void Widener::widenAttributes(Operation *op) {
+  for (NamedAttribute attr : op->getAttrs()) {
+    auto number = dyn_cast<FloatAttr>(attr.getValue());
+    if (number && number.getType().getIntOrFloatBitWidth() == 16)
+      op->setAttr(attr.getName(),
+                  builder.getF32FloatAttr(number.getValueAsDouble()));
+  }
+}
+
+/// Rounds the sum for those who use it.
+void Widener::narrowBehind(OpResult sum) {
+  ++numSums;
+  RankedTensorType narrow = typeOf(sum);
+  sum.setType(wide(sum));
+  builder.setInsertionPointAfter(sum.getOwner());
+  Value rounded = arith::TruncFOp::create(builder, sum.getLoc(), narrow, sum);
+  setSharding(rounded, getSharding(sum));
+  sum.replaceAllUsesExcept(rounded, rounded.getDefiningOp());
+}
+
+void Widener::widen(Operation *op) {
+  // What made the terms wider comes too late.
+  if (auto conversion = dyn_cast<arith::ExtFOp>(op);
+      conversion && isWidened(conversion.getIn())) {
+    if (typeOf(conversion.getOut()).getElementType().isF32()) {
+      conversion.getOut().replaceAllUsesWith(conversion.getIn());
+      op->erase();
+    }
+    return;
+  }
+  if (llvm::none_of(op->getResults(), [&](Value v) { return isWidened(v); }))
+    return;
+  widenOperands(op);
+  widenAttributes(op);
+  for (OpResult result : op->getResults()) {
+    if (!isWidened(result))
+      continue;
+    if (holdsTerms(result))
+      result.setType(wide(result));
+    else
+      narrowBehind(result);
+  }
+}
+
+void Widener::run() {
+  findRegions();
+  if (widened.empty())
+    return;
+  for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
+    widen(&op);
+}
+
+namespace {
+struct WidenGradientSums
+    : weft::impl::WidenGradientSumsBase<WidenGradientSums> {
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (!function.getBody().hasOneBlock())
+      return;
+    Widener widener(function);
+    widener.run();
+    sums += widener.numSums;
+  }
+};
+} // namespace

@@ -1,0 +1,84 @@
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: shard-opt %s "--pass-pipeline=builtin.module(func.func(weft-widen-gradient-sums))" --split-input-file | FileCheck %s
+
+weft.mesh @mesh = <["data"=4]>
+
+// The product, the sum with another and the reshard are in f32; the sum over
+// devices is rounded once.
+// CHECK-LABEL: func.func @gradient
+// CHECK-SAME:      %[[X:[a-z0-9]*]]: tensor<8x4xbf16> {{.*}}, %[[G:[a-z0-9]*]]: tensor<8x2xbf16>
+// CHECK:         %[[A:.*]] = weft.dot_general %[[X]], %[[G]] {{.*}} : (tensor<8x4xbf16>, tensor<8x2xbf16>) -> tensor<4x2xf32>
+// CHECK-NEXT:    %[[B:.*]] = weft.dot_general %[[X]], %[[X]] {{.*}} -> tensor<4x4xf32>
+// CHECK-NEXT:    %[[S:.*]] = weft.slice %[[B]] {{.*}} : tensor<4x4xf32> -> tensor<4x2xf32>
+// CHECK-NEXT:    %[[D:.*]] = arith.addf %[[A]], %[[S]] {{.*}} : tensor<4x2xf32>
+// CHECK-NEXT:    %[[SUM:.*]] = weft.reshard %[[D]] <@mesh, [{"data"}, {}]> {{.*}} : tensor<4x2xf32>
+// CHECK-NEXT:    %[[R:.*]] = arith.truncf %[[SUM]] {weft.shardings = [#weft.sharding<@mesh, [{"data"}, {}]>]} : tensor<4x2xf32> to tensor<4x2xbf16>
+// CHECK-NEXT:    return %[[R]]
+func.func @gradient(
+    %x: tensor<8x4xbf16> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
+    %g: tensor<8x2xbf16> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>})
+    -> (tensor<4x2xbf16> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>}) {
+  %a = weft.dot_general %x, %g contracting = [0] x [0] {weft.shardings = [#weft.sharding<@mesh, [{}, {}], unreduced={"data"}>]}
+      : (tensor<8x4xbf16>, tensor<8x2xbf16>) -> tensor<4x2xbf16>
+  %b = weft.dot_general %x, %x contracting = [0] x [0] {weft.shardings = [#weft.sharding<@mesh, [{}, {}], unreduced={"data"}>]}
+      : (tensor<8x4xbf16>, tensor<8x4xbf16>) -> tensor<4x4xbf16>
+  %s = weft.slice %b starts = [0, 0] limits = [4, 2] strides = [1, 1] {weft.shardings = [#weft.sharding<@mesh, [{}, {}], unreduced={"data"}>]}
+      : tensor<4x4xbf16> -> tensor<4x2xbf16>
+  %d = arith.addf %a, %s {weft.shardings = [#weft.sharding<@mesh, [{}, {}], unreduced={"data"}>]} : tensor<4x2xbf16> loc("gradient of w"("mlp.py":7:1))
+  %r = weft.reshard %d <@mesh, [{"data"}, {}]> {weft.shardings = [#weft.sharding<@mesh, [{"data"}, {}]>]} : tensor<4x2xbf16>
+  return %r : tensor<4x2xbf16>
+}
+
+// -----
+
+weft.mesh @mesh = <["data"=4]>
+
+// What ops other than products take is converted before them, and what they put
+// in as well; a conversion of terms is none any more.
+// CHECK-LABEL: func.func @borders
+// CHECK-SAME:      %[[G:[a-z0-9]*]]: tensor<8x2xbf16>
+// CHECK:         %[[WIDE:.*]] = arith.extf %[[G]] {weft.shardings = [#weft.sharding<@mesh, [{"data"}, {}]>]} : tensor<8x2xbf16> to tensor<8x2xf32>
+// CHECK-NEXT:    %[[A:.*]] = weft.reduce sum %[[WIDE]] {{.*}} : tensor<8x2xf32> -> tensor<2xf32>
+// CHECK-NEXT:    %[[P:.*]] = weft.pad %[[A]] {{.*}} value = 0.000000e+00 : f32 {{.*}} : tensor<2xf32> -> tensor<4xf32>
+// CHECK-NEXT:    %[[SUM:.*]] = weft.reshard %[[P]] <@mesh, [{}]> {{.*}} : tensor<4xf32>
+// CHECK-NEXT:    return %[[SUM]]
+func.func @borders(%g: tensor<8x2xbf16> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>})
+    -> (tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{}]>}) {
+  %a = weft.reduce sum %g dims = [0] {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"data"}>]}
+      : tensor<8x2xbf16> -> tensor<2xbf16> loc("gradient of b"("mlp.py":7:1))
+  %p = weft.pad %a low = [0] high = [2] interior = [0] value = 0.0 : bf16 {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"data"}>]}
+      : tensor<2xbf16> -> tensor<4xbf16>
+  %w = arith.extf %p {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"data"}>]} : tensor<4xbf16> to tensor<4xf32>
+  %r = weft.reshard %w <@mesh, [{}]> {weft.shardings = [#weft.sharding<@mesh, [{}]>]} : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["data"=4]>
+
+// Nothing happens to activations, to maxima, to terms that are returned, and to
+// gradients that no device has a part of.
+// CHECK-LABEL: func.func @others
+// CHECK-NOT:     f32
+// CHECK:         return
+func.func @others(
+    %x: tensor<8x4xbf16> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
+    %g: tensor<8x2xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>})
+    -> (tensor<4xbf16> {weft.sharding = #weft.sharding<@mesh, [{}]>},
+        tensor<4xbf16> {weft.sharding = #weft.sharding<@mesh, [{}]>},
+        tensor<4xbf16> {weft.sharding = #weft.sharding<@mesh, [{}], unreduced={"data"}>},
+        tensor<2xbf16> {weft.sharding = #weft.sharding<@mesh, [{}]>}) {
+  %a = weft.reduce sum %x dims = [0] {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"data"}>]} : tensor<8x4xbf16> -> tensor<4xbf16>
+  %b = weft.reshard %a <@mesh, [{}]> {weft.shardings = [#weft.sharding<@mesh, [{}]>]} : tensor<4xbf16>
+  %c = weft.reduce max %x dims = [0] {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced=max{"data"}>]}
+      : tensor<8x4xbf16> -> tensor<4xbf16> loc("gradient of m"("mlp.py":7:1))
+  %d = weft.reshard %c <@mesh, [{}]> {weft.shardings = [#weft.sharding<@mesh, [{}]>]} : tensor<4xbf16>
+  %e = weft.reduce sum %x dims = [0] {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"data"}>]}
+      : tensor<8x4xbf16> -> tensor<4xbf16> loc("gradient of n"("mlp.py":8:1))
+  %f = weft.reduce sum %g dims = [0] {weft.shardings = [#weft.sharding<@mesh, [{}]>]}
+      : tensor<8x2xbf16> -> tensor<2xbf16> loc("gradient of o"("mlp.py":9:1))
+  return %b, %d, %e, %f : tensor<4xbf16>, tensor<4xbf16>, tensor<4xbf16>, tensor<2xbf16>
+}
