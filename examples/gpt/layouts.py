@@ -145,9 +145,9 @@ def problems_of(modes, axes, sizes):
                         f"{'+'.join(modes) or '(none)'}")
     for dim, split in splits.items():
         (size, setting), ways = sizes[dim], math.prod(axes.get(axis, 1) for axis in split)
-        if size % ways:
+        if size < ways:  # other sizes are padded
             problems.append(f"{setting} cannot be split over {_text(axes, split)}: "
-                            f"{ways} does not divide {size}")
+                            f"{ways - size} of {ways} ranks would have nothing of it")
     return list(dict.fromkeys(problems))
 
 

@@ -46,13 +46,10 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path):
         "--mesh: want axis=size, size 1 or more, got 'data'",
         "--mesh: the axis data is there twice",
         "--mesh: want axis=size, size 1 or more, got 'model=0'"]),
-    (["--mesh=data=3", "--parallel=fsdp", "--batch=8"], [
-        "--batch 8 cannot be split over data=3: 3 does not divide 8",
-        "--width 256 cannot be split over data=3: 3 does not divide 256"]),
-    (["--mesh=replica=2,data=2,model=16", "--parallel=hsdp+sp", "--batch=6", "--context=24"], [
-        "--batch 6 cannot be split over replica=2,data=2: 4 does not divide 6",
-        "--heads 8 cannot be split over model=16: 16 does not divide 8",
-        "--context 24 cannot be split over model=16: 16 does not divide 24"]),
+    (["--mesh=replica=2,data=2,model=16", "--parallel=hsdp+sp", "--batch=3", "--context=12"], [
+        "--batch 3 cannot be split over replica=2,data=2: 1 of 4 ranks would have nothing of it",
+        "--heads 8 cannot be split over model=16: 8 of 16 ranks would have nothing of it",
+        "--context 12 cannot be split over model=16: 4 of 16 ranks would have nothing of it"]),
     (["--mesh=data=2", "--parallel=dp+tp+sp"], [
         "--parallel tp+sp splits over the axis model, which the mesh data=2 does not have"]),
     (["--mesh=data=2,model=2", "--parallel=dp"], [

@@ -35,7 +35,18 @@ def test_every_mode_is_tested():
 
 @pytest.mark.parametrize(("mesh", "parallel"), LAYOUTS)
 def test_numbers_do_not_depend_on_the_layout(workshop, mesh, parallel):
-    expected, got = workshop.training("data=1", "dp"), workshop.training(mesh, parallel)
+    check_same(workshop.training("data=1", "dp"), workshop.training(mesh, parallel))
+
+
+@pytest.mark.parametrize(("mesh", "parallel"), [
+    ("data=3", "dp"), ("data=3", "fsdp"), ("model=3", "tp"), ("model=3", "sp"), ("context=3", "cp"),
+    ("data=3,model=2", "fsdp+tp")])
+def test_sizes_need_not_divide(workshop, mesh, parallel):
+    """4 heads, 8 rows, 32 features and places, and 256 bytes in three parts."""
+    check_same(workshop.training("data=1", "dp"), workshop.training(mesh, parallel))
+
+
+def check_same(expected, got):
     assert len(got.losses) == STEPS and expected.losses[-1] < expected.losses[0] - 1
     np.testing.assert_allclose(got.losses, expected.losses, rtol=2e-5)
     np.testing.assert_allclose(got.validation, expected.validation, rtol=2e-5)
