@@ -49,6 +49,7 @@ private:
   std::optional<int64_t> findLeastBudget(int64_t budget) const;
   LogicalResult attempt(const Choice &choice);
   LogicalResult search();
+  Choice everythingAgain(bool isNested) const;
   LogicalResult fail();
 
   ModuleOp graph;
@@ -163,6 +164,28 @@ LogicalResult Chooser::search() {
   return success();
 }
 
+/// Every stage computed again on its own, and if `isNested` also the halves of
+/// each chain, their halves and so on: what takes the least where stages hold
+/// more, and less beside them, than was measured.
+Chooser::Choice Chooser::everythingAgain(bool isNested) const {
+  Choice choice;
+  size_t first = 0;
+  for (const std::vector<ChainStage> &chain : chains) {
+    const size_t count = chain.size();
+    for (size_t width = 1; width == 1 || (isNested && width < count);
+         width *= 2)
+      for (size_t begin = 0; begin + width / 2 < count; begin += width) {
+        const size_t end = std::min(begin + width, count);
+        choice.ranges.push_back(std::to_string(first + begin) + ":" +
+                                std::to_string(first + end));
+        for (size_t stage = begin; stage < end; ++stage)
+          choice.flops += chain[stage].flops;
+      }
+    first += count;
+  }
+  return choice;
+}
+
 /// The entry that takes the most.
 static const EntryReport &largestEntry(const PlanReport &report) {
   return *std::max_element(report.entries.begin(), report.entries.end(),
@@ -226,6 +249,9 @@ FailureOr<Ranges> Chooser::run() {
   chains = std::move(*measured);
   if (!chains.empty() && failed(search()))
     return failure();
+  for (bool isNested : {false, true})
+    if (!best && !chains.empty() && failed(attempt(everythingAgain(isNested))))
+      return failure();
   if (best)
     return best->ranges;
   return fail();

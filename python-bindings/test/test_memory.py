@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What plans say of memory: against the runtime, against the formulas, and under a limit."""
 
+import dataclasses
 import re
 from functools import partial
 
 import numpy as np
 import pytest
+from tiny_models import MODELS
 from weft_models import adamw, gpt2_loss, train_step
 
 import weft
@@ -194,6 +196,25 @@ def test_less_memory_takes_more_work(step):
         assert compiled.memory().arena <= limit
         work.append(compiled.cost().recomputed_flops)
     assert work == sorted(work) and work[0] == 0 < work[-1]
+
+
+@pytest.mark.parametrize("rows, layers, again", [(8, 3, 0.1), (64, 4, 0.6)])
+def test_the_least_that_an_error_names_can_be_had(rows, layers, again):
+    """With the most rows, by computing ranges again within ranges: much more work."""
+    model = MODELS["gpt2"]
+    model = dataclasses.replace(model, config=dataclasses.replace(model.config, layers=layers))
+    optimizer = optim.adamw(1e-3)
+    state = {"params": model.params(), "optimizer": optimizer.init(model.params())}
+    batch = weft.tree.map(lambda steps: steps[0], model.batches(1, rows))
+    lowered = weft.jit(model.train_step(optimizer), mesh=weft.AbstractMesh((2,), ("data",)),
+                       in_shardings=(P(), P("data")), donate_argnums=0).lower(state, batch)
+    free = lowered.compile(None)
+    with pytest.raises(weft.CompileError) as raised:
+        lowered.compile(None, memory_limit="1KB")
+    least = int(re.search(r"the least that was reached is (\d+) bytes", str(raised.value))[1])
+    limited = lowered.compile(None, memory_limit=least)
+    assert limited.memory().arena == least < free.memory().arena
+    assert limited.cost().recomputed_flops > again * free.cost().flops
 
 
 def test_a_limit_that_is_met_changes_nothing(step):
