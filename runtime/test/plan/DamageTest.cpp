@@ -53,7 +53,7 @@ TEST(Damage, OtherFormatVersion) {
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.status().code(), StatusCode::FailedPrecondition);
   EXPECT_THAT(plan.status().message(),
-              HasSubstr("has format version 45, this runtime reads version 4; "
+              HasSubstr("has format version 46, this runtime reads version 5; "
                         "compile the plan with the compiler of this "
                         "runtime's release"));
 }
