@@ -189,3 +189,21 @@ def test_wrong_arguments():
     with pytest.raises(TypeError, match=r"a mask of adamw is .*, but mask\['blocks'\]\[0\]\['w'\] is"):
         weft.eval_shape(optim.adamw(1e-3, mask=mask).update, GRADS[0],
                         evaluate(optim.adamw(1e-3).init, PARAMS), PARAMS)
+
+
+def test_states_can_be_made_outside_of_a_traced_function():
+    for make in OPTIMIZERS.values():
+        found, expected = make(optim).init(PARAMS), evaluate(make(optim).init, PARAMS)
+        assert tree.structure(found) == tree.structure(expected)
+        for a, b in zip(tree.leaves(found), tree.leaves(expected), strict=True):
+            assert isinstance(a, np.ndarray) and a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b)
+    # In one they are part of the program.
+    assert weft.eval_shape(optim.adamw(0.1).init, PARAMS)["count"].dtype == np.int32
+
+
+@pytest.mark.parametrize("rate", ["x", None, True, [0.1], np.ones(2)])
+@pytest.mark.parametrize("make", [optim.sgd, optim.adamw])
+def test_a_learning_rate_is_a_number_or_a_schedule(make, rate):
+    with pytest.raises(TypeError, match=f"^{make.__name__} takes a learning rate that is a number or"):
+        make(rate)

@@ -145,6 +145,7 @@ def test_the_table_of_rules():
 @pytest.mark.parametrize(
     ("arrays", "specs", "mesh", "reason"),
     [
+        (array(64), P(None), MESH, "P() replicates it; P('model',) would leave 1/4 of it a device"),
         (array(64), P(), MESH, "P() replicates it; P('model',) would leave 1/4 of it a device"),
         (array(63), P(), MESH, "P() replicates it; no dimension divides by 'data' (2) or 'model' (4)"),
         (array(), P(), MESH, "P() replicates it"),

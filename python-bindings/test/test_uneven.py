@@ -174,7 +174,13 @@ def test_parts_hold_zeros_behind_the_last_row():
 def test_the_report_says_what_is_padded():
     mesh = weft.Mesh((4,), ("model",))
     w = weft.ShapeDtypeStruct((50257, 768), "float32")
-    text = weft.jit(lambda w: w.sum(), mesh=mesh, in_shardings=P("model")).lower(w).compile().report()
+    compiled = weft.jit(lambda w: w.sum(), mesh=mesh, in_shardings=P("model")).lower(w).compile(None)
     assert (
-        "w: dim 0 of size 50257 over 4 shards of 12565, padded by 3 (0.006 %), 9.00 KiB in all" in text
+        "w: dim 0 of size 50257 over 4 shards of 12565, padded by 3 (0.006 %), 9.00 KiB in all"
+        in compiled.report()
     )
+    (record,) = compiled.padding()
+    assert record == weft.Padding("w", dim=0, size=50257, shards=4, local_size=12565, bytes=3 * 768 * 4)
+    assert record.padded_size == 50260
+    even = weft.jit(lambda w: w.sum(), mesh=mesh, in_shardings=P(None, "model"))
+    assert even.lower(w).compile(None).padding() == []

@@ -16,7 +16,7 @@ from .lowered import CompilerWarning, Lowered
 from .microbatches import microbatches
 from .mesh import AbstractMesh, AxisType, Mesh, make_mesh
 from .recomputation import checkpoint, checkpoint_name, checkpoint_policies
-from .report import Collective, Cost, Memory
+from .report import Collective, Cost, Memory, Padding
 from .rules import Rules, rules
 from .session import Plan, Session, Shards
 from .shape import ShapeDtypeStruct
@@ -47,6 +47,7 @@ __all__ = [
     "NamedSharding",
     "NoTraceError",
     "P",
+    "Padding",
     "PartitionSpec",
     "Plan",
     "Rules",

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import signature as signatures
 from .lowered import FORMS, Source
-from .report import Collective, Cost, Memory, Report
+from .report import Collective, Cost, Memory, Padding, Report
 from .random_keys import typed_key_remedy
 from .session import EntryInfo, Plan, Session, Shards, ValueInfo, type_text
 from .sharding import NamedSharding
@@ -114,6 +114,10 @@ class Compiled:
 
     def cost(self) -> Cost:
         return self._report().cost
+
+    def padding(self) -> list[Padding]:
+        """The dimensions of arguments and results that are padded; none if axes divide all."""
+        return list(self._report().padding)
 
     def report(self) -> str:
         """The tables that shard-compile prints."""

@@ -135,12 +135,32 @@ class Cost:
 
 
 @dataclasses.dataclass(frozen=True)
+class Padding:
+    """A dimension of an argument or result that its shards do not divide."""
+
+    name: str
+    """The path of the argument or result."""
+    dim: int
+    size: int
+    shards: int
+    local_size: int
+    """Elements of the dimension in each shard, padding included."""
+    bytes: int
+    """What the padding takes on all ranks that hold one copy of the tensor."""
+
+    @property
+    def padded_size(self) -> int:
+        return self.local_size * self.shards
+
+
+@dataclasses.dataclass(frozen=True)
 class Report:
-    """The three of them for one entry of a plan."""
+    """All of them for one entry of a plan."""
 
     collectives: tuple[Collective, ...]
     memory: Memory
     cost: Cost
+    padding: tuple[Padding, ...]
 
     @staticmethod
     def of(plan_report, entry: str, paths: Sequence[str] = ()) -> Report:
@@ -174,7 +194,13 @@ class Report:
             found.copies,
             sum(c.count for c in collectives),
         )
-        return Report(collectives, memory, cost)
+        bound = {escape(path): path for path in paths}
+        padding = tuple(
+            Padding(bound[r.name], r.dim, r.size, r.shards, r.local_size, r.bytes)
+            for r in plan_report.padding
+            if r.name in bound
+        )
+        return Report(collectives, memory, cost, padding)
 
 
 def _unescaped(cause: str, names: Mapping[str, str]) -> str:

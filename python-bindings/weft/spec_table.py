@@ -66,7 +66,7 @@ class Row:
             return f"{', '.join(repr(str(axis)) for axis in axes)} of the mesh has size 1"
         if any(self.spec.is_open(dim) for dim in range(len(self.spec))):
             return "unconstrained: left to propagation"
-        return f"{self.spec} replicates it{self._hint(mesh, all_bytes)}"
+        return f"P() replicates it{self._hint(mesh, all_bytes)}"
 
     def _padding(self, mesh: AbstractMesh) -> str:
         """What is padded, and the part of it that a device holds."""

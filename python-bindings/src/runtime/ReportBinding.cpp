@@ -51,8 +51,16 @@ void bindReport(nb::module_ &m) {
       .def_ro("peak_place", &EntryReport::peakPlace)
       .def_ro("peak", &EntryReport::peak)
       .def_ro("peak_bytes", &EntryReport::peakBytes);
+  nb::class_<PaddingRecord>(m, "PaddingRecord")
+      .def_ro("name", &PaddingRecord::name)
+      .def_ro("dim", &PaddingRecord::dim)
+      .def_ro("size", &PaddingRecord::size)
+      .def_ro("shards", &PaddingRecord::shards)
+      .def_ro("local_size", &PaddingRecord::localSize)
+      .def_ro("bytes", &PaddingRecord::bytes);
   nb::class_<PlanReport>(m, "PlanReport")
       .def_ro("entries", &PlanReport::entries)
+      .def_ro("padding", &PlanReport::padding)
       .def_ro("state_bytes", &PlanReport::stateBytes)
       .def_ro("constant_bytes", &PlanReport::constantBytes)
       .def_ro("arena_bytes", &PlanReport::arenaBytes)

@@ -6,7 +6,7 @@ from typing import Any, Callable
 
 from .. import numpy as wnp
 from .. import tree as trees
-from .transform import Transform, counter, rate_at, zeros_like
+from .transform import Transform, checked_rate, counter, rate_at, zeros_like
 
 
 def adamw(learning_rate: Any, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8,
@@ -16,6 +16,8 @@ def adamw(learning_rate: Any, b1: float = 0.9, b2: float = 0.999, eps: float = 1
     `learning_rate` is a number or a schedule of the number of steps made. `mask` is a tree of
     bools like the parameters, or a function that makes it of them: which of them decay.
     """
+    checked_rate("adamw", learning_rate)
+
     def init(params: Any) -> dict:
         return {"count": counter(), "mu": zeros_like(params), "nu": zeros_like(params)}
 

@@ -5,13 +5,15 @@
 from typing import Any
 
 from .. import tree as trees
-from .transform import Transform, counter, rate_at, zeros_like
+from .transform import Transform, checked_rate, counter, rate_at, zeros_like
 
 
 def sgd(learning_rate: Any, momentum: float | None = None, nesterov: bool = False) -> Transform:
     """Gradient descent, with momentum if `momentum` is given: the part of the sum of past
     gradients that stays. `learning_rate` is a number or a schedule of the number of steps made.
     """
+    checked_rate("sgd", learning_rate)
+
     def init(params: Any) -> dict:
         state = {"count": counter()} if callable(learning_rate) else {}
         return state if momentum is None else {**state, "trace": zeros_like(params)}

@@ -6,8 +6,12 @@ what is added to the parameters."""
 import dataclasses
 from typing import Any, Callable
 
+import numpy as np
+
 from .. import numpy as wnp
 from .. import tree as trees
+from ..tracing.graph import is_tracing
+from ..tracing.tracer import Tracer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,10 +65,25 @@ def rate_at(learning_rate: Any, count: Any) -> Any:
     return learning_rate(count) if callable(learning_rate) else learning_rate
 
 
+def checked_rate(what: str, learning_rate: Any) -> Any:
+    """The learning rate, if it can be one."""
+    if isinstance(learning_rate, bool) or not (
+            callable(learning_rate) or isinstance(learning_rate, Tracer)
+            or np.ndim(learning_rate) == 0 and np.issubdtype(np.asarray(learning_rate).dtype, np.number)):
+        raise TypeError(f"{what} takes a learning rate that is a number or a schedule, got "
+                        f"{learning_rate!r}")
+    return learning_rate
+
+
 def zeros_like(tree: Any) -> Any:
-    return trees.map(wnp.zeros_like, tree)
+    return trees.map(lambda leaf: _of_state(wnp.zeros_like(leaf)), tree)
 
 
 def counter() -> Any:
     """Steps made so far: none."""
-    return wnp.zeros((), wnp.int32)
+    return _of_state(wnp.zeros((), wnp.int32))
+
+
+def _of_state(literal: Tracer) -> Any:
+    """A number as a part of a state: of a traced function, or else a NumPy array."""
+    return literal if is_tracing() else np.full(literal.shape, literal.splat, literal.dtype)

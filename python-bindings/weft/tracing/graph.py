@@ -205,6 +205,11 @@ class _Active(threading.local):
 _active = _Active()
 
 
+def is_tracing() -> bool:
+    """Whether there is a graph that ops are added to."""
+    return bool(_active.graphs)
+
+
 def current_graph() -> Graph:
     """The graph that ops are added to."""
     graphs = _active.graphs
