@@ -50,6 +50,30 @@ TEST(GpuKernels, ElementsHaveTheBitsOfTheCpu) {
     }
 }
 
+TEST(GpuKernels, FunctionsHaveTheBitsOfTheCpu) {
+  for (std::string element : {"f32", "f64"}) {
+    std::string type = vectorOf(1000, element), body;
+    Names types = {type, type}, results, names;
+    auto add = [&](std::string expression) {
+      names.push_back("%y" + std::to_string(names.size()));
+      results.push_back(type);
+      body += elementwise(names.back(), {"%0", "%1"}, type, expression);
+    };
+    for (std::string op :
+         {"acos",  "acosh", "asin",  "asinh",     "atan",  "atanh",
+          "cbrt",  "ceil",  "cos",   "cosh",      "erf",   "erfc",
+          "exp",   "exp2",  "expm1", "floor",     "log",   "log10",
+          "log1p", "log2",  "round", "roundeven", "rsqrt", "sin",
+          "sinh",  "sqrt",  "tan",   "tanh",      "trunc", "absf"})
+      add("math." + op + " %a0");
+    for (std::string op : {"math.atan2", "math.powf", "math.copysign",
+                           "arith.remf", "arith.divf", "arith.maximumf",
+                           "arith.minimumf", "arith.maxnumf", "arith.minnumf"})
+      add(op + " %a0, %a1");
+    GpuComparison(function("f", types, results, body, names)).check("f");
+  }
+}
+
 TEST(GpuKernels, VectorsAreOf16Bytes) {
   EXPECT_EQ(GpuComparison(tanhOfSum(vectorOf(4096))).grid("f").blocks, 4);
   EXPECT_EQ(GpuComparison(tanhOfSum(vectorOf(4096, "bf16"))).grid("f").blocks,
@@ -119,6 +143,18 @@ TEST(GpuKernels, Transposes) {
   }
 }
 
+TEST(GpuKernels, PositionsOfRanks) {
+  GpuComparison("func.func private @f(%0: tensor<64xi32>, %p: tensor<i32> "
+                "{weft.position}) -> (tensor<64xi32>) {\n"
+                "%b_e = tensor.empty() : tensor<64xi32>\n" +
+                generic("%b", {"%0", "%p"}, {"tensor<64xi32>", "tensor<i32>"},
+                        "%b_e", "tensor<64xi32>",
+                        {"#v", "affine_map<(i) -> ()>", "#v"}, {"parallel"},
+                        "%r = arith.addi %a0, %a1 : i32", "%r") +
+                "return %b : tensor<64xi32>\n}\n")
+      .check("f");
+}
+
 TEST(GpuKernels, TablesOfConstants) {
   std::string text = function(
       "f", {matrix(4, 8)}, {matrix(4, 8)},
@@ -185,6 +221,19 @@ TEST(GpuKernels, ReductionsOfEveryType) {
         {"%s"});
     GpuComparison(text).check("f", rounding);
   }
+}
+
+TEST(GpuKernels, NothingToReduce) {
+  std::string none = matrix(4, 0), rows = matrix(0, 4);
+  std::string text =
+      function("f", {none, rows}, {vectorOf(4), vectorOf(4), none},
+               reduce("%s", "%0", none, vectorOf(4), "(i, j) -> (i)",
+                      {"parallel", "reduction"}, "arith.addf", "2.0") +
+                   reduce("%t", "%1", rows, vectorOf(4), "(i, j) -> (j)",
+                          {"reduction", "parallel"}, "arith.addf", "3.0") +
+                   elementwise("%n", {"%0"}, none, "arith.negf %a0"),
+               {"%s", "%t", "%n"});
+  GpuComparison(text).check("f");
 }
 
 TEST(GpuKernels, FewLongRows) {
