@@ -169,6 +169,14 @@ void Dumper::gemm(const plan::Gemm &gemm) {
         gemm.lhs_m_stride(), gemm.lhs_k_stride(), gemm.rhs_batch_stride(),
         gemm.rhs_k_stride(), gemm.rhs_n_stride(), gemm.out_batch_stride(),
         gemm.out_m_stride(), gemm.out_n_stride());
+  if (gemm.precision() == plan::GemmPrecision::TF32)
+    print(" tf32");
+  if (gemm.epilogue() != plan::GemmEpilogue::None)
+    print(" then {}", epilogueName(gemm.epilogue()));
+  if (gemm.bias())
+    print(" bias %{}", *gemm.bias());
+  if (gemm.aux())
+    print(" aux %{}", *gemm.aux());
 }
 
 /// What the two instructions of attention say alike.

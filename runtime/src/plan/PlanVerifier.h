@@ -84,6 +84,10 @@ Status verifyOperation(const VerifiedHeader &header, const plan::Entry &entry,
                        const plan::Instruction &instruction,
                        std::vector<Touch> &touches);
 
+/// The part of verifyOperation for products.
+Status verifyGemm(const VerifiedHeader &header, const plan::Entry &entry,
+                  const plan::Gemm &gemm, std::vector<Touch> &touches);
+
 /// The part of verifyOperation for attention.
 Status verifyAttention(const plan::Entry &entry,
                        const plan::Attention &attention,

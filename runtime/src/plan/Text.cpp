@@ -67,6 +67,32 @@ std::string_view collectiveName(plan::CollectiveKind kind) {
   return "unknown";
 }
 
+std::string_view epilogueName(plan::GemmEpilogue epilogue) {
+  switch (epilogue) {
+  case plan::GemmEpilogue::None:
+    return "none";
+  case plan::GemmEpilogue::Bias:
+    return "bias";
+  case plan::GemmEpilogue::Gelu:
+    return "gelu";
+  case plan::GemmEpilogue::BiasGelu:
+    return "bias_gelu";
+  case plan::GemmEpilogue::GeluAux:
+    return "gelu_aux";
+  case plan::GemmEpilogue::BiasGeluAux:
+    return "bias_gelu_aux";
+  case plan::GemmEpilogue::GeluGrad:
+    return "gelu_grad";
+  case plan::GemmEpilogue::GeluGradBiasGrad:
+    return "gelu_grad_bias_grad";
+  case plan::GemmEpilogue::LhsBiasGrad:
+    return "lhs_bias_grad";
+  case plan::GemmEpilogue::RhsBiasGrad:
+    return "rhs_bias_grad";
+  }
+  return "unknown";
+}
+
 std::string_view operationName(const plan::Instruction &instruction) {
   switch (instruction.operation_type()) {
   case plan::Operation::Gemm:

@@ -54,6 +54,8 @@ std::string typeName(DType dtype, const Range &shape) {
 /// "gemm", "attention", "launch", "all_reduce", "wait", "copy".
 std::string_view operationName(const plan::Instruction &instruction);
 std::string_view collectiveName(plan::CollectiveKind kind);
+/// "bias_gelu", as in the schedule.
+std::string_view epilogueName(plan::GemmEpilogue epilogue);
 std::string_view bufferKindName(plan::BufferKind kind);
 /// "parameter", "optimizer state", "communication".
 std::string_view purposeName(plan::Purpose purpose);

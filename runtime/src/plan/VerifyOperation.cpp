@@ -10,17 +10,10 @@
 #include "plan/Text.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 namespace weft::runtime {
 namespace {
-
-/// One dimension of a matrix in memory.
-struct Extent {
-  int64_t size;
-  int64_t stride;
-};
 
 /// Checks the operation of one instruction.
 class OperationVerifier {
@@ -32,7 +25,6 @@ public:
   Status verify(const plan::Instruction &instruction);
 
 private:
-  Status verifyGemm(const plan::Gemm &gemm);
   Status verifyLaunch(const plan::Launch &launch);
   Status verifyStart(const plan::CollectiveStart &start);
   Status verifyCopy(const plan::Copy &copy);
@@ -63,100 +55,6 @@ Result<Operand> findOperand(const plan::Entry &entry, uint32_t index,
   WEFT_ASSIGN_OR_RETURN(const int64_t elements,
                         elementCount(*buffer.shape(), dtype));
   return Operand{index, dtype, elements};
-}
-
-/// Whether a matrix stack stays inside its buffer, and whether libraries can
-/// read it: one of the matrix strides is 1.
-static Status verifyStrides(const Operand &operand, std::string_view role,
-                            Extent batch, Extent rows, Extent columns) {
-  int64_t last = 0;
-  for (const Extent &extent : {batch, rows, columns}) {
-    int64_t span;
-    if (extent.stride < 0)
-      return invalidArgument(
-          fmt::format("{} has the negative stride {}", role, extent.stride));
-    if (__builtin_mul_overflow(extent.size - 1, extent.stride, &span) ||
-        __builtin_add_overflow(last, span, &last))
-      return invalidArgument(fmt::format("{}: strides overflow", role));
-  }
-  if (last >= operand.elements)
-    return invalidArgument(
-        fmt::format("{} reaches element {} of buffer {}, which has {}", role,
-                    last, operand.index, operand.elements));
-  if (rows.size > 1 && columns.size > 1 && rows.stride != 1 &&
-      columns.stride != 1)
-    return invalidArgument(
-        fmt::format("{} has the matrix strides {} and {}, one must be 1", role,
-                    rows.stride, columns.stride));
-  return {};
-}
-
-/// Whether no two indices of a written matrix stack name the same element.
-static bool isInjective(std::array<Extent, 3> extents) {
-  std::sort(
-      extents.begin(), extents.end(),
-      [](const Extent &a, const Extent &b) { return a.stride < b.stride; });
-  int64_t reach = 0;
-  for (const Extent &extent : extents) {
-    if (extent.size == 1)
-      continue;
-    if (extent.stride <= reach)
-      return false;
-    reach += (extent.size - 1) * extent.stride;
-  }
-  return true;
-}
-
-static bool isGemmType(DType in, DType out) {
-  switch (in) {
-  case DType::F32:
-  case DType::F64:
-  case DType::I32:
-  case DType::I64:
-    return out == in;
-  case DType::BF16:
-  case DType::F16:
-    return out == in || out == DType::F32;
-  case DType::Pred:
-  case DType::I8:
-    return false;
-  }
-  return false;
-}
-
-Status OperationVerifier::verifyGemm(const plan::Gemm &gemm) {
-  WEFT_ASSIGN_OR_RETURN(const Operand lhs, operand(gemm.lhs(), "lhs"));
-  WEFT_ASSIGN_OR_RETURN(const Operand rhs, operand(gemm.rhs(), "rhs"));
-  WEFT_ASSIGN_OR_RETURN(const Operand out, operand(gemm.out(), "out"));
-  if (lhs.dtype != rhs.dtype || !isGemmType(lhs.dtype, out.dtype))
-    return invalidArgument(fmt::format("no product of {} and {} into {}",
-                                       name(lhs.dtype), name(rhs.dtype),
-                                       name(out.dtype)));
-  if (gemm.batch() < 1 || gemm.m() < 1 || gemm.n() < 1 || gemm.k() < 1)
-    return invalidArgument(
-        fmt::format("batch {}, m {}, n {} and k {} must be at least 1",
-                    gemm.batch(), gemm.m(), gemm.n(), gemm.k()));
-  if (out.index == lhs.index || out.index == rhs.index)
-    return invalidArgument(
-        fmt::format("out is buffer {}, which is also an operand", out.index));
-  WEFT_RETURN_IF_ERROR(verifyStrides(
-      lhs, "lhs", {gemm.batch(), gemm.lhs_batch_stride()},
-      {gemm.m(), gemm.lhs_m_stride()}, {gemm.k(), gemm.lhs_k_stride()}));
-  WEFT_RETURN_IF_ERROR(verifyStrides(
-      rhs, "rhs", {gemm.batch(), gemm.rhs_batch_stride()},
-      {gemm.k(), gemm.rhs_k_stride()}, {gemm.n(), gemm.rhs_n_stride()}));
-  const Extent batch{gemm.batch(), gemm.out_batch_stride()};
-  const Extent rows{gemm.m(), gemm.out_m_stride()};
-  const Extent columns{gemm.n(), gemm.out_n_stride()};
-  WEFT_RETURN_IF_ERROR(verifyStrides(out, "out", batch, rows, columns));
-  if (!isInjective({batch, rows, columns}))
-    return invalidArgument(fmt::format(
-        "out with strides {}, {}, {} has elements that share a place",
-        batch.stride, rows.stride, columns.stride));
-  touches.push_back({lhs.index, true, false});
-  touches.push_back({rhs.index, true, false});
-  touches.push_back({out.index, gemm.accumulate(), true});
-  return {};
 }
 
 Status OperationVerifier::verifyLaunch(const plan::Launch &launch) {
@@ -318,7 +216,7 @@ Status OperationVerifier::verify(const plan::Instruction &instruction) {
                                        instruction.stream()));
   switch (instruction.operation_type()) {
   case plan::Operation::Gemm:
-    return verifyGemm(*instruction.operation_as_Gemm());
+    return verifyGemm(header, entry, *instruction.operation_as_Gemm(), touches);
   case plan::Operation::Launch:
     return verifyLaunch(*instruction.operation_as_Launch());
   case plan::Operation::CollectiveStart:

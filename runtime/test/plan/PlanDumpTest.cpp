@@ -70,6 +70,25 @@ TEST(PlanDump, OtherSections) {
                         "groups, states, kernels, init, train_step"));
 }
 
+TEST(PlanDump, Epilogue) {
+  PlanBuilder builder({{"a", 1}});
+  builder.table.target->kind = "none";
+  EntryBuilder entry = builder.entry("e");
+  const auto square = builder.type(DType::F32, {8, 8});
+  const uint32_t x = entry.input("x", square);
+  const uint32_t bias = entry.input("bias", builder.type(DType::F32, {8}));
+  const uint32_t y = entry.output("y", square);
+  const uint32_t aux = entry.output("aux", square);
+  plan::GemmT &gemm = entry.gemm(x, x, y, 8, 8, 8);
+  gemm.precision = plan::GemmPrecision::TF32;
+  gemm.epilogue = plan::GemmEpilogue::BiasGeluAux;
+  gemm.bias = bias;
+  gemm.aux = aux;
+  EXPECT_THAT(*builder.build().dump("e"),
+              HasSubstr("out [0, 8, 1] tf32 then bias_gelu_aux bias %1 aux "
+                        "%3\n"));
+}
+
 TEST(PlanDump, GemmAndAllKindsOfCollectives) {
   PlanBuilder builder({{"a", 2}, {"b", 2}});
   const uint32_t both = builder.group({"a", "b"});
