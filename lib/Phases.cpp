@@ -112,9 +112,12 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
 
 void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
   // First, so that transposes become strides instead of kernels.
-  pm.addPass(createLowerGemms());
+  pm.addPass(createLowerGemms({options.tf32}));
   // Joins transposes that several GEMMs need.
   pm.addPass(createCSEPass());
+  // Before constants that products read are filled, and kernels made.
+  if (options.cuda && options.fuseEpilogues)
+    pm.addPass(createFuseEpilogues());
   // So that no plan stores a tensor of zeros.
   pm.addPass(createFillConstants());
   pm.addPass(createFuseKernels());
@@ -153,20 +156,28 @@ void registerAllWeftDialects(DialectRegistry &registry) {
 
 namespace {
 
-struct ScheduleFlags : PassPipelineOptions<ScheduleFlags> {
-  Option<bool> overlapCollectives{
+/// The flags of pipelines that end with a schedule.
+template <typename Flags> struct ScheduleOptions : PassPipelineOptions<Flags> {
+  using Flag = mlir::detail::PassOptions::Option<bool>;
+
+  Flag overlapCollectives{
       *this, "overlap-collectives",
       llvm::cl::desc("Let collectives run beside computation."),
       llvm::cl::init(true)};
+  Flag cuda{*this, "cuda", llvm::cl::desc("Make a schedule for a CUDA device."),
+            llvm::cl::init(false)};
 
   PipelineOptions toOptions() const {
     PipelineOptions options;
     options.overlapCollectives = overlapCollectives;
+    options.cuda = cuda;
     return options;
   }
 };
 
-struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
+struct ScheduleFlags : ScheduleOptions<ScheduleFlags> {};
+
+struct PipelineFlags : ScheduleOptions<PipelineFlags> {
   Option<Form> stopAfter{
       *this, "stop-after", llvm::cl::desc("The last form to reach."),
       llvm::cl::init(Form::Schedule),
@@ -174,18 +185,13 @@ struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
                        clEnumValN(Form::Sharded, "sharded", "shardings"),
                        clEnumValN(Form::Spmd, "spmd", "local shapes"),
                        clEnumValN(Form::Schedule, "schedule", "kernels"))};
-  Option<bool> overlapCollectives{
-      *this, "overlap-collectives",
-      llvm::cl::desc("Let collectives run beside computation."),
-      llvm::cl::init(true)};
-  Option<bool> wideGradientSums{
+  Flag wideGradientSums{
       *this, "wide-gradient-sums",
       llvm::cl::desc("Sum 16-bit gradients over devices in f32."),
       llvm::cl::init(false)};
 
   PipelineOptions toOptions() const {
-    PipelineOptions options;
-    options.overlapCollectives = overlapCollectives;
+    PipelineOptions options = ScheduleOptions::toOptions();
     options.wideGradientSums = wideGradientSums;
     return options;
   }

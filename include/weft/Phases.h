@@ -48,6 +48,10 @@ struct PipelineOptions {
   /// Form and reduce the terms of 16-bit gradients in f32: see
   /// --weft-widen-gradient-sums.
   bool wideGradientSums = false;
+  /// CUDA only: let products do element-wise work before they store.
+  bool fuseEpilogues = true;
+  /// CUDA only: let products round their factors of f32 to 10 bits of mantissa.
+  bool tf32 = false;
   /// Cut what is differentiated into stages and note them in locations, and
   /// compute ranges of them again: see --weft-checkpoint-stages. CompileOptions
   /// has a limit that chooses them.
@@ -73,7 +77,7 @@ void registerAllWeftDialects(mlir::DialectRegistry &registry);
 /// All passes of this project, and the pipelines
 ///   weft-graph-pipeline, weft-propagate-pipeline, weft-partition-pipeline,
 ///   weft-schedule-pipeline,
-///   weft-pipeline{stop-after=<form> overlap-collectives=<bool>
+///   weft-pipeline{stop-after=<form> overlap-collectives=<bool> cuda=<bool>
 ///                 wide-gradient-sums=<bool>}.
 void registerAllWeftPasses();
 

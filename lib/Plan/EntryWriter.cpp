@@ -118,6 +118,13 @@ void EntryWriter::write(plan::OperationUnion &operation, GemmOp gemm) {
   step.out_batch_stride = out[0];
   step.out_m_stride = out[1];
   step.out_n_stride = out[2];
+  // The enumerations list the same in one order.
+  step.epilogue = static_cast<plan::GemmEpilogue>(gemm.getEpilogue());
+  step.precision = static_cast<plan::GemmPrecision>(gemm.getPrecision());
+  if (Value bias = gemm.getBias())
+    step.bias = indexOf(bias);
+  if (Value aux = gemm.getAux())
+    step.aux = indexOf(aux);
   operation.Set(std::move(step));
 }
 

@@ -87,9 +87,12 @@ void StageMeter::visitStep(Operation *op) {
   auto gemm = dyn_cast<GemmOp>(op);
   if (!stage.dots)
     stage.dots = PartialKeep();
-  if (!gemm)
+  if (!gemm) {
     stage.dots->flops += flops;
-  else if (!leavesStage(gemm.getResult(), mine.front()))
+    return;
+  }
+  Value sums = gemm.getAux() ? gemm.getAux() : gemm.getResult();
+  if (!leavesStage(sums, mine.front()))
     stage.dots->bytes += byteSize(gemm.getResult().getType());
 }
 

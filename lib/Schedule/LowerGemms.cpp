@@ -198,7 +198,7 @@ static LogicalResult checkGemm(DotGeneralOp dot) {
 }
 
 /// Replaces `dot`; returns how many tensors have to be moved for it.
-static int64_t lower(DotGeneralOp dot) {
+static int64_t lower(DotGeneralOp dot, bool tf32) {
   OperandView views[] = {viewOf(dot.getLhs()), viewOf(dot.getRhs())};
   Choice choice = chooseLayout(dot, views[0], views[1]);
   const GemmLayout &layout = choice.layout;
@@ -218,11 +218,15 @@ static int64_t lower(DotGeneralOp dot) {
   auto type = cast<RankedTensorType>(replaced.getType());
   if (layout.copied[GemmOut])
     type = type.clone(permuted(type.getShape(), layout.order[GemmOut]));
-  Value result = GemmOp::create(
-      builder, dot.getLoc(), type, operands[0], operands[1],
-      layout.sizes[GemmBatch], layout.sizes[GemmM], layout.sizes[GemmN],
-      layout.sizes[GemmK], layout.strides[GemmLhs], layout.strides[GemmRhs],
-      layout.strides[GemmOut]);
+  bool rounds = tf32 && dot.getLhs().getType().getElementType().isF32();
+  auto gemm = GemmOp::create(
+      builder, dot.getLoc(), type, /*epilogue_result=*/Type(), operands[0],
+      operands[1], layout.sizes[GemmBatch], layout.sizes[GemmM],
+      layout.sizes[GemmN], layout.sizes[GemmK], layout.strides[GemmLhs],
+      layout.strides[GemmRhs], layout.strides[GemmOut],
+      /*epilogue_operand=*/Value(), GemmEpilogue::None,
+      rounds ? GemmPrecision::TF32 : GemmPrecision::Full);
+  Value result = gemm.getResult();
   if (layout.copied[GemmOut])
     result =
         TransposeOp::create(builder, dot.getLoc(), result,
@@ -241,6 +245,8 @@ static int64_t lower(DotGeneralOp dot) {
 
 namespace {
 struct LowerGemms : weft::impl::LowerGemmsBase<LowerGemms> {
+  using LowerGemmsBase::LowerGemmsBase;
+
   void runOnOperation() override {
     SmallVector<DotGeneralOp> dots;
     getOperation().walk([&](DotGeneralOp dot) { dots.push_back(dot); });
@@ -249,7 +255,7 @@ struct LowerGemms : weft::impl::LowerGemmsBase<LowerGemms> {
         signalPassFailure();
         continue;
       }
-      copies += lower(dot);
+      copies += lower(dot, tf32);
     }
   }
 };

@@ -90,3 +90,123 @@ func.func @result_type(%a: tensor<4x16xbf16>, %b: tensor<16x8xbf16>) {
       : (tensor<4x16xbf16>, tensor<16x8xbf16>) -> tensor<4x8xf64>
   return
 }
+
+// -----
+
+func.func @epilogue_without_operand(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
+  // expected-error @below {{epilogue bias_gelu needs the bias as its operand, got none}}
+  %r = weft.gemm %a, %b batch = 1 m = 4 n = 8 k = 16
+      strides = [64, 16, 1] x [128, 8, 1] -> [32, 8, 1] then bias_gelu
+      : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @epilogue_with_operand(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>, %x: tensor<8xf32>) {
+  // expected-error @below {{epilogue gelu needs nothing as its operand, got one}}
+  %r = weft.gemm %a, %b batch = 1 m = 4 n = 8 k = 16
+      strides = [64, 16, 1] x [128, 8, 1] -> [32, 8, 1] then gelu(%x)
+      : (tensor<4x16xf32>, tensor<16x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @epilogue_without_result(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
+  // expected-error @below {{epilogue gelu_aux needs aux as its result, got none}}
+  %r = weft.gemm %a, %b batch = 1 m = 4 n = 8 k = 16
+      strides = [64, 16, 1] x [128, 8, 1] -> [32, 8, 1] then gelu_aux
+      : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @result_without_epilogue(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
+  // expected-error @below {{epilogue none needs nothing as its result, got one}}
+  %r:2 = weft.gemm %a, %b batch = 1 m = 4 n = 8 k = 16
+      strides = [64, 16, 1] x [128, 8, 1] -> [32, 8, 1] 
+      : (tensor<4x16xf32>, tensor<16x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @epilogue_type(%a: tensor<4x16xf64>, %b: tensor<16x8xf64>) {
+  // expected-error @below {{with an epilogue, the result must be of f32 or bf16, got 'f64'}}
+  %r = weft.gemm %a, %b batch = 1 m = 4 n = 8 k = 16
+      strides = [64, 16, 1] x [128, 8, 1] -> [32, 8, 1] then gelu
+      : (tensor<4x16xf64>, tensor<16x8xf64>) -> tensor<4x8xf64>
+  return
+}
+
+// -----
+
+func.func @rows_apart(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
+  // expected-error @below {{epilogue gelu needs an n stride of 1 in the result, got 4}}
+  %r = weft.gemm %a, %b batch = 1 m = 4 n = 8 k = 16
+      strides = [64, 16, 1] x [128, 8, 1] -> [32, 1, 4] then gelu
+      : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @length_of_bias(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>, %x: tensor<4xf32>) {
+  // expected-error @below {{bias must have 8 elements (n) of 'f32', got 'tensor<4xf32>'}}
+  %r = weft.gemm %a, %b batch = 1 m = 4 n = 8 k = 16
+      strides = [64, 16, 1] x [128, 8, 1] -> [32, 8, 1] then bias(%x)
+      : (tensor<4x16xf32>, tensor<16x8xf32>, tensor<4xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @length_of_gradient(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
+  // expected-error @below {{bias must have 4 elements (m) of 'f32', got 'tensor<4xbf16>'}}
+  %r:2 = weft.gemm %a, %b batch = 1 m = 4 n = 8 k = 16
+      strides = [64, 16, 1] x [128, 8, 1] -> [32, 8, 1] then lhs_bias_grad
+      : (tensor<4x16xf32>, tensor<16x8xf32>) -> (tensor<4x8xf32>, tensor<4xbf16>)
+  return
+}
+
+// -----
+
+func.func @batches_of_bias(%a: tensor<2x4x16xf32>, %b: tensor<2x16x8xf32>, %x: tensor<8xf32>) {
+  // expected-error @below {{with a bias, batch must be 1, got 2}}
+  %r = weft.gemm %a, %b batch = 2 m = 4 n = 8 k = 16
+      strides = [64, 16, 1] x [128, 8, 1] -> [32, 8, 1] then bias(%x)
+      : (tensor<2x4x16xf32>, tensor<2x16x8xf32>, tensor<8xf32>) -> tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @type_of_aux(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
+  // expected-error @below {{aux must have the type of the result, 'tensor<4x8xf32>', got 'tensor<32xf32>'}}
+  %r:2 = weft.gemm %a, %b batch = 1 m = 4 n = 8 k = 16
+      strides = [64, 16, 1] x [128, 8, 1] -> [32, 8, 1] then gelu_aux
+      : (tensor<4x16xf32>, tensor<16x8xf32>) -> (tensor<4x8xf32>, tensor<32xf32>)
+  return
+}
+
+// -----
+
+func.func @width_of_aux(%a: tensor<4x16xf32>, %b: tensor<16x4xf32>) {
+  // expected-error @below {{with aux, n must be a multiple of 8, got 4}}
+  %r:2 = weft.gemm %a, %b batch = 1 m = 4 n = 4 k = 16
+      strides = [64, 16, 1] x [64, 4, 1] -> [16, 4, 1] then gelu_aux
+      : (tensor<4x16xf32>, tensor<16x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>)
+  return
+}
+
+// -----
+
+func.func @precision_of_bf16(%a: tensor<4x16xbf16>, %b: tensor<16x8xbf16>) {
+  // expected-error @below {{precision tf32 is for operands of f32, got 'bf16'}}
+  %r = weft.gemm %a, %b batch = 1 m = 4 n = 8 k = 16
+      strides = [64, 16, 1] x [128, 8, 1] -> [32, 8, 1] tf32
+      : (tensor<4x16xbf16>, tensor<16x8xbf16>) -> tensor<4x8xf32>
+  return
+}

@@ -22,6 +22,7 @@
 #define WEFT_IR_SCHEDULEOPS_TD
 
 include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpAsmInterface.td"
 include "weft/IR/WeftOps.td"
 
 //===----------------------------------------------------------------------===//
@@ -35,6 +36,28 @@ def Weft_CollectiveKind : I32EnumAttr<"CollectiveKind",
       I32EnumAttrCase<"ReduceScatter", 2, "reduce_scatter">,
       I32EnumAttrCase<"AllToAll", 3, "all_to_all">,
       I32EnumAttrCase<"Permute", 4, "permute">]> {
+  let cppNamespace = "::weft";
+}
+
+def Weft_GemmEpilogue : I32EnumAttr<"GemmEpilogue",
+    "What a product does to its sums before they are stored", [
+      I32EnumAttrCase<"None", 0, "none">,
+      I32EnumAttrCase<"Bias", 1, "bias">,
+      I32EnumAttrCase<"Gelu", 2, "gelu">,
+      I32EnumAttrCase<"BiasGelu", 3, "bias_gelu">,
+      I32EnumAttrCase<"GeluAux", 4, "gelu_aux">,
+      I32EnumAttrCase<"BiasGeluAux", 5, "bias_gelu_aux">,
+      I32EnumAttrCase<"GeluGrad", 6, "gelu_grad">,
+      I32EnumAttrCase<"GeluGradBiasGrad", 7, "gelu_grad_bias_grad">,
+      I32EnumAttrCase<"LhsBiasGrad", 8, "lhs_bias_grad">,
+      I32EnumAttrCase<"RhsBiasGrad", 9, "rhs_bias_grad">]> {
+  let cppNamespace = "::weft";
+}
+
+def Weft_GemmPrecision : I32EnumAttr<"GemmPrecision",
+    "How the factors of a product of f32 are rounded", [
+      I32EnumAttrCase<"Full", 0, "full">,
+      I32EnumAttrCase<"TF32", 1, "tf32">]> {
   let cppNamespace = "::weft";
 }
 
@@ -92,7 +115,9 @@ def Weft_LaunchOp : Weft_Op<"launch",
   }];
 }
 
-def Weft_GemmOp : Weft_Op<"gemm", [Pure]> {
+def Weft_GemmOp : Weft_Op<"gemm",
+    [Pure, DeclareOpInterfaceMethods<OpAsmOpInterface,
+                                     ["getAsmResultNames"]>]> {
   let summary = "Batched matrix product over strides";
   let description = [{
     `out[b, m, n]` = sum over `k` of `lhs[b, m, k] * rhs[b, k, n]`, where an
@@ -107,20 +132,66 @@ def Weft_GemmOp : Weft_Op<"gemm", [Pure]> {
         strides = [64, 16, 1] x [128, 1, 16] -> [32, 8, 1]
         : (tensor<4x16xf32>, tensor<8x16xf32>) -> tensor<4x8xf32>
     ```
+
+    An `epilogue`, named after `then`, works on the sums before they are
+    stored, and has at most one operand and one result more. They are those of
+    cuBLASLt, and only schedules for CUDA have any; GELU is the one with tanh:
+
+    | epilogue              | stores                      | operand | result  |
+    | --------------------- | --------------------------- | ------- | ------- |
+    | `bias`                | sums + bias[n]              | bias    |         |
+    | `gelu`                | gelu(sums)                  |         |         |
+    | `bias_gelu`           | gelu(sums + bias[n])        | bias    |         |
+    | `gelu_aux`            | gelu(aux), aux = sums       |         | aux     |
+    | `bias_gelu_aux`       | gelu(aux), aux = sums + bias[n] | bias | aux    |
+    | `gelu_grad`           | sums * gelu'(aux)           | aux     |         |
+    | `gelu_grad_bias_grad` | the same                    | aux     | its sum over m, [n] |
+    | `lhs_bias_grad`       | sums                        |         | the sum of lhs over k, [m] |
+    | `rhs_bias_grad`       | sums                        |         | the sum of rhs over k, [n] |
+
+    A bias and its gradient have the element type of the result, f32 or bf16;
+    with one, batch is 1. But for the last two, rows of the result are
+    contiguous. `aux` has the type of the result, and n is then a multiple of 8.
+
+    With `tf32`, the factors of f32 are rounded to 10 bits of mantissa.
+
+    ```mlir
+    // The activation of a perceptron, and what its derivative needs.
+    %y:2 = weft.gemm %x, %w batch = 1 m = 4 n = 8 k = 16
+        strides = [64, 16, 1] x [128, 8, 1] -> [32, 8, 1]
+        tf32 then bias_gelu_aux(%bias)
+        : (tensor<4x16xf32>, tensor<16x8xf32>, tensor<8xf32>)
+        -> (tensor<4x8xf32>, tensor<4x8xf32>)
+    ```
   }];
   let arguments = (ins
     Weft_Tensor:$lhs, Weft_Tensor:$rhs,
     I64Attr:$batch, I64Attr:$m, I64Attr:$n, I64Attr:$k,
     DenseI64ArrayAttr:$lhs_strides, DenseI64ArrayAttr:$rhs_strides,
-    DenseI64ArrayAttr:$out_strides);
-  let results = (outs Weft_Tensor:$result);
+    DenseI64ArrayAttr:$out_strides,
+    Optional<Weft_Tensor>:$epilogue_operand,
+    DefaultValuedAttr<Weft_GemmEpilogue,
+                      "::weft::GemmEpilogue::None">:$epilogue,
+    DefaultValuedAttr<Weft_GemmPrecision,
+                      "::weft::GemmPrecision::Full">:$precision);
+  let results = (outs Weft_Tensor:$result,
+                 Optional<Weft_Tensor>:$epilogue_result);
   let assemblyFormat = [{
     $lhs `,` $rhs `batch` `=` custom<Dim>($batch) `m` `=` custom<Dim>($m)
     `n` `=` custom<Dim>($n) `k` `=` custom<Dim>($k)
-    `strides` `=` $lhs_strides `x` $rhs_strides `->` $out_strides attr-dict
-    `:` functional-type(operands, $result)
+    `strides` `=` $lhs_strides `x` $rhs_strides `->` $out_strides
+    ($precision^)? (`then` $epilogue^)? (`(` $epilogue_operand^ `)`)? attr-dict
+    `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The bias that the epilogue adds, or the gradient of one that it writes;
+    /// null if it has none.
+    ::mlir::Value getBias();
+    /// The sums that the epilogue writes or reads beside the result; null if it
+    /// does neither.
+    ::mlir::Value getAux();
+  }];
 }
 
 def Weft_CopyOp : Weft_Op<"copy", [SameOperandsAndResultType]> {

@@ -30,6 +30,43 @@ def LowerGemms : Pass<"weft-lower-gemms", "::mlir::ModuleOp"> {
     Statistic<"copies", "copied-tensors",
               "Operands and results that need a transpose in memory">
   ];
+  let options = [
+    Option<"tf32", "tf32", "bool", /*default=*/"false",
+           "Let products round their factors of f32 to 10 bits of mantissa.">
+  ];
+}
+
+def FuseEpilogues : Pass<"weft-fuse-epilogues", "::mlir::ModuleOp"> {
+  let summary = "Let products do element-wise work before they store";
+  let description = [{
+    **Needs** entries whose matrix products are GEMMs, for a CUDA device.
+
+    **Does** give GEMMs the epilogues of cuBLASLt:
+
+    - a product, a bias added to each row, and the GELU with tanh become one,
+      and with any other reader of the sums they are written too;
+    - a product that is multiplied by the derivative of GELU does that itself,
+      and adds up the rows of the result, where that is the gradient of a bias;
+    - a product whose factor is also added up over its rows, as the gradient of
+      a weight and that of the bias beside it are, does both.
+
+    GELU is known by what it computes, in any order of operations; constants may
+    be rounded to their type. Sums are not rounded before the bias or GELU is
+    applied to them, else numbers are the same. What a kernel that follows does
+    at no cost stays: a bias, or GELU of sums that are needed in any case, is
+    fused only where its result is read from memory. A bias needs one batch,
+    sums that are written or read need rows of a multiple of 8 elements, and the
+    result is of f32 or bf16.
+
+    **Leaves** GEMMs with epilogues; no op that computes what they do.
+
+    **Example** `test/Schedule/fuse-epilogues.mlir`.
+  }];
+  let dependentDialects = ["::weft::WeftDialect",
+                           "::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"fused", "fused-products", "Products with an epilogue">
+  ];
 }
 
 def FillConstants : Pass<"weft-fill-constants", "::mlir::ModuleOp"> {

@@ -1,0 +1,314 @@
+//===- FuseEpilogues.cpp - Element-wise work into products ----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BiasGradient.h"
+#include "GeluExpression.h"
+#include "GemmProduct.h"
+
+#include "weft/Schedule/Passes.h"
+
+#include "weft/IR/SourcePlace.h"
+
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+namespace weft {
+#define GEN_PASS_DEF_FUSEEPILOGUES
+#include "weft/Schedule/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+
+//===----------------------------------------------------------------------===//
+// Conditions
+//===----------------------------------------------------------------------===//
+
+/// Whether a product may get an epilogue of cuBLASLt.
+static bool takesEpilogue(GemmOp gemm) {
+  Type element = gemm.getResult().getType().getElementType();
+  return gemm.getEpilogue() == GemmEpilogue::None &&
+         (element.isF32() || element.isBF16());
+}
+
+/// Whether the rows of sums, n long, start at places that cuBLASLt can store
+/// them at beside the result.
+static bool takesAux(const GemmProduct &product) { return product.n % 8 == 0; }
+
+/// Whether an op takes the value from memory, so that no kernel can compute it
+/// on its way.
+static bool isReadFromMemory(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    if (isa<ReshapeOp>(user))
+      return isReadFromMemory(user->getResult(0));
+    return user->hasTrait<OpTrait::IsTerminator>() ||
+           isa<GemmOp, AttentionOp, AttentionGradOp, AllGatherOp, AllReduceOp,
+               ReduceScatterOp, AllToAllOp, PermuteOp>(user);
+  });
+}
+
+/// The vector of length n that a tensor repeats in each row; null if it does
+/// something else.
+static Value vectorBehind(Value tensor, int64_t n) {
+  auto broadcast = tensor.getDefiningOp<BroadcastOp>();
+  if (!broadcast || broadcast.getOperand().getType().getNumElements() != n)
+    return {};
+  ArrayRef<int64_t> shape = broadcast.getType().getShape();
+  // The dimensions that a row is made of.
+  int64_t first = shape.size(), length = 1;
+  while (first > 0 && length < n)
+    length *= shape[--first];
+  bool isRow =
+      length == n && llvm::all_of(broadcast.getDims(), [&](int64_t dim) {
+        return dim >= first || shape[dim] == 1;
+      });
+  return isRow ? broadcast.getOperand() : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// product -> (+ bias) -> (gelu)
+struct Activation {
+  GemmProduct product;
+  /// Null if none is added.
+  Value bias;
+  /// The product, with the bias.
+  Value sums;
+  std::optional<GeluExpression> gelu;
+};
+
+} // namespace
+
+/// The bias that the only user of a product adds to it.
+static std::optional<Activation> findBias(GemmOp gemm,
+                                          const GemmProduct &product) {
+  if (!gemm.getResult().hasOneUse() || product.batch != 1)
+    return std::nullopt;
+  auto add = dyn_cast<arith::AddFOp>(*gemm.getResult().user_begin());
+  if (!add)
+    return std::nullopt;
+  Value other = add.getLhs() == gemm.getResult() ? add.getRhs() : add.getLhs();
+  Value bias = vectorBehind(other, product.n);
+  if (!bias)
+    return std::nullopt;
+  return Activation{product, bias, add.getResult(), findGelu(add.getResult())};
+}
+
+static std::optional<Activation> findActivation(GemmOp gemm) {
+  GemmProduct product(gemm);
+  for (const GemmProduct &seen : {product, product.transposed()})
+    if (seen.hasContiguousRows())
+      if (auto found = findBias(gemm, seen))
+        return found;
+  if (!product.hasContiguousRows())
+    product = product.transposed();
+  auto gelu = findGelu(gemm.getResult());
+  if (!gelu || !product.hasContiguousRows())
+    return std::nullopt;
+  return Activation{product, {}, gemm.getResult(), std::move(gelu)};
+}
+
+/// Whether GELU is not all that reads the sums.
+static bool needsAux(const Activation &found) {
+  return llvm::any_of(found.sums.getUsers(), [&](Operation *user) {
+    return !found.gelu->ops.contains(user);
+  });
+}
+
+/// Whether the product should compute GELU: where the sums are needed too, it
+/// writes both, for a reader that could not compute the one from the other.
+static bool takesGelu(const Activation &found) {
+  if (!found.gelu || !found.gelu->isClosed())
+    return false;
+  return !needsAux(found) ||
+         (takesAux(found.product) && isReadFromMemory(found.gelu->result));
+}
+
+static GemmEpilogue epilogueOf(bool bias, bool gelu, bool aux) {
+  if (!gelu)
+    return GemmEpilogue::Bias;
+  if (aux)
+    return bias ? GemmEpilogue::BiasGeluAux : GemmEpilogue::GeluAux;
+  return bias ? GemmEpilogue::BiasGelu : GemmEpilogue::Gelu;
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+/// Erases what makes a value that nothing uses, and what only that used, but no
+/// products.
+static void eraseIfDead(Value value) {
+  llvm::SetVector<Operation *> pending;
+  auto visit = [&](Value operand) {
+    Operation *op = operand.getDefiningOp();
+    if (isa_and_present<BarrierOp, BroadcastOp, ReshapeOp, ReduceOp>(op) ||
+        (op && isa<arith::ArithDialect, math::MathDialect>(op->getDialect())))
+      pending.insert(op);
+  };
+  visit(value);
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val();
+    if (!op->use_empty())
+      continue;
+    SmallVector<Value> operands(op->getOperands());
+    op->erase();
+    llvm::for_each(operands, visit);
+  }
+}
+
+/// Behind `gemm`, and behind what computes `operand`.
+static OpBuilder builderAfter(GemmOp gemm, Value operand) {
+  Operation *place = gemm;
+  Operation *definer = operand ? operand.getDefiningOp() : nullptr;
+  if (definer && place->isBeforeInBlock(definer))
+    place = definer;
+  OpBuilder builder(gemm);
+  builder.setInsertionPointAfter(place);
+  return builder;
+}
+
+/// The location of the product that makes a value, and another beside it if
+/// there is one.
+static Location locationOfFused(GemmOp gemm, Value value, Value beside) {
+  SmallVector<Location, 2> results = {value.getLoc()};
+  if (beside)
+    results.push_back(beside.getLoc());
+  return fusedLocation({gemm.getLoc(), value.getLoc()}, results,
+                       gemm.getContext());
+}
+
+namespace {
+
+struct FuseEpilogues : weft::impl::FuseEpiloguesBase<FuseEpilogues> {
+  void runOnOperation() override {
+    for (auto entry : getOperation().getOps<func::FuncOp>())
+      if (!entry.isExternal())
+        fuse(entry.getBody().front());
+  }
+
+private:
+  void fuse(Block &body);
+  bool fuseGeluGrad(GemmOp gemm, const DenseSet<Value> &sums);
+  bool fuseActivation(GemmOp gemm);
+  bool fuseBiasGrad(GemmOp gemm);
+};
+
+} // namespace
+
+bool FuseEpilogues::fuseGeluGrad(GemmOp gemm, const DenseSet<Value> &sums) {
+  GemmProduct product(gemm);
+  if (!product.hasContiguousRows())
+    product = product.transposed();
+  if (!product.hasContiguousRows() || !takesAux(product))
+    return false;
+  auto found = findGeluGrad(gemm.getResult(), sums);
+  if (!found)
+    return false;
+  std::optional<BiasGradient> bias;
+  if (product.batch == 1)
+    bias = findBiasGradient(found->result, product.m, product.n,
+                            product.type.getElementType());
+  Value beside = bias ? bias->value : Value();
+  OpBuilder builder = builderAfter(gemm, found->x);
+  GemmOp fused = product.create(
+      builder, locationOfFused(gemm, found->result, beside),
+      bias ? GemmEpilogue::GeluGradBiasGrad : GemmEpilogue::GeluGrad, found->x,
+      bias ? bias->type : Type());
+  if (bias) {
+    bias->replaceWith(fused.getEpilogueResult());
+    eraseIfDead(bias->value);
+  }
+  found->result.replaceAllUsesWith(fused.getResult());
+  eraseIfDead(found->result);
+  gemm.erase();
+  return true;
+}
+
+bool FuseEpilogues::fuseActivation(GemmOp gemm) {
+  std::optional<Activation> found = findActivation(gemm);
+  if (!found)
+    return false;
+  bool gelu = takesGelu(*found);
+  // A kernel that reads the sums adds the bias at no cost.
+  if (!gelu && (!found->bias || !isReadFromMemory(found->sums)))
+    return false;
+  bool aux = gelu && needsAux(*found);
+  Value result = gelu ? found->gelu->result : found->sums;
+  OpBuilder builder = builderAfter(gemm, found->bias);
+  GemmOp fused = found->product.create(
+      builder, locationOfFused(gemm, result, aux ? found->sums : Value()),
+      epilogueOf(bool(found->bias), gelu, aux), found->bias,
+      aux ? Type(found->product.type) : Type());
+  result.replaceAllUsesWith(fused.getResult());
+  eraseIfDead(result);
+  if (aux) {
+    found->sums.replaceAllUsesWith(fused.getEpilogueResult());
+    eraseIfDead(found->sums);
+  }
+  gemm.erase();
+  return true;
+}
+
+bool FuseEpilogues::fuseBiasGrad(GemmOp gemm) {
+  GemmProduct product(gemm);
+  if (product.batch != 1)
+    return false;
+  Type element = product.type.getElementType();
+  for (bool ofLhs : {false, true}) {
+    Value factor = ofLhs ? product.lhs : product.rhs;
+    int64_t length = ofLhs ? product.m : product.n;
+    ArrayRef<int64_t> strides = ofLhs ? product.lhsStrides : product.rhsStrides;
+    int64_t rowStride = strides[ofLhs ? 2 : 1];
+    bool hasRows =
+        strides[ofLhs ? 1 : 2] == 1 && (rowStride == length || product.k == 1);
+    if (!hasRows)
+      continue;
+    auto bias = findBiasGradient(factor, product.k, length, element);
+    if (!bias || !bias->canWaitFor(gemm))
+      continue;
+    OpBuilder builder(gemm);
+    GemmOp fused = product.create(
+        builder, locationOfFused(gemm, gemm.getResult(), bias->value),
+        ofLhs ? GemmEpilogue::LhsBiasGrad : GemmEpilogue::RhsBiasGrad, {},
+        bias->type);
+    bias->replaceWith(fused.getEpilogueResult());
+    eraseIfDead(bias->value);
+    gemm.getResult().replaceAllUsesWith(fused.getResult());
+    gemm.erase();
+    return true;
+  }
+  return false;
+}
+
+void FuseEpilogues::fuse(Block &body) {
+  SmallVector<GemmOp> gemms;
+  for (auto gemm : body.getOps<GemmOp>())
+    if (takesEpilogue(gemm))
+      gemms.push_back(gemm);
+  size_t all = gemms.size();
+  DenseSet<Value> sums;
+  for (GemmOp gemm : gemms)
+    if (auto found = findActivation(gemm); found && found->gelu)
+      sums.insert(found->sums);
+  // Backward first: what GELU keeps of its operand depends on who is left.
+  llvm::erase_if(gemms, [&](GemmOp gemm) { return fuseGeluGrad(gemm, sums); });
+  llvm::erase_if(gemms, [&](GemmOp gemm) { return fuseActivation(gemm); });
+  size_t others = gemms.size();
+  llvm::erase_if(gemms, [&](GemmOp gemm) { return fuseBiasGrad(gemm); });
+  // What uses the gradient of a bias may stand before the product that it is
+  // part of now.
+  if (gemms.size() != others)
+    sortTopologically(&body);
+  fused += all - gemms.size();
+}
