@@ -53,6 +53,12 @@ llvm::Expected<int64_t> parseBytes(StringRef text) {
   return int64_t(value * factor);
 }
 
+llvm::Expected<bool> parseGemmPrecision(StringRef text) {
+  if (text == "full" || text == "tf32")
+    return text == "tf32";
+  return llvm::createStringError("expected full or tf32, got \"" + text + "\"");
+}
+
 static InFlightDiagnostic meshError(Operation *op) {
   return op->emitError("--mesh: ");
 }
@@ -147,6 +153,15 @@ static LogicalResult runPasses(ModuleOp module, const CompileOptions &options,
   return pm.run(module);
 }
 
+/// Reports what is asked of the passes that they do for other targets only.
+static LogicalResult checkPipeline(ModuleOp module,
+                                   const PipelineOptions &options) {
+  if (options.tf32 && !options.cuda)
+    return module.emitError("--gemm-precision: tf32 is for cuda targets; "
+                            "compile for one, or leave the precision at full");
+  return success();
+}
+
 LogicalResult lowerModule(ModuleOp module, Form form,
                           const CompileOptions &options) {
   // On its own: what follows looks at the mesh and the functions of the graph.
@@ -162,6 +177,8 @@ LogicalResult lowerModule(ModuleOp module, Form form,
     return failure();
   CompileOptions used = options;
   used.pipeline.cuda = options.target.isCuda();
+  if (failed(checkPipeline(module, used.pipeline)))
+    return failure();
   if (options.memoryLimit) {
     auto ranges = chooseRecomputation(module, used);
     if (failed(ranges))

@@ -62,6 +62,9 @@ struct CompileOptions {
 /// KiB, MiB, GiB, TiB, as in "1500MB" and "1.5GiB". At least one byte.
 llvm::Expected<int64_t> parseBytes(llvm::StringRef text);
 
+/// Whether products round their factors to TF32: reads "full" or "tf32".
+llvm::Expected<bool> parseGemmPrecision(llvm::StringRef text);
+
 /// Replaces the sizes of axes of the module's mesh. Reports all problems: text
 /// that is no list of sizes, axes that the mesh does not have, sizes below 1
 /// and meshes of too many devices.

@@ -194,6 +194,10 @@ def test_options_reach_the_compiler():
     assert "target cpu x86-64-v3 " in portable.as_text()
     with pytest.raises(ValueError, match="target: expected cpu, cpu:<processor>, cuda:<processor> or none"):
         lowered_step().compile("gpu")
+    with pytest.raises(ValueError, match="gemm_precision: expected full or tf32, got \"half\""):
+        lowered_step().compile(None, gemm_precision="half")
+    with pytest.raises(weft.CompileError, match="tf32 is for cuda targets"):
+        lowered_step().compile(None, gemm_precision="tf32")
 
 
 def test_planning_needs_no_machine_code(step):

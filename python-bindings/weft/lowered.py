@@ -92,6 +92,8 @@ class Lowered:
         target: str | None = "cpu",
         *,
         overlap_collectives: bool = True,
+        fuse_epilogues: bool = True,
+        gemm_precision: str = "full",
         memory_limit: int | str | None = None,
         entry: str | None = None,
     ) -> Compiled:
@@ -101,7 +103,11 @@ class Lowered:
 
         `memory_limit` is what a rank may take: bytes, or text such as "2GiB" or "1500MB". What
         the backward pass needs is then computed again as far as necessary, with the least work;
-        no result changes."""
+        no result changes.
+
+        For CUDA, `gemm_precision` "tf32" lets matrix products round their float32 factors to 10
+        bits of mantissa, which "full" does not; and `fuse_epilogues` lets them add biases and
+        apply GELU before they store."""
         from .compiled import Compiled
         from .session import Plan
 
@@ -110,7 +116,12 @@ class Lowered:
                 "target must be a string, as \"cpu\", or None for a plan without machine code, got "
                 f"{target!r} of type {type(target).__name__}"
             )
-        options = {**self._options, "overlap_collectives": overlap_collectives}
+        options = {
+            **self._options,
+            "overlap_collectives": overlap_collectives,
+            "fuse_epilogues": fuse_epilogues,
+            "gemm_precision": gemm_precision,
+        }
         if memory_limit is None:
             memory_limit = self._memory_limit
         if memory_limit is not None:
@@ -119,4 +130,5 @@ class Lowered:
         if self.mesh is not None:
             metadata[meshes.METADATA_KEY] = meshes.write(self.mesh)
         contents = self.source.compile(target or "none", metadata=metadata, **options)
-        return Compiled(Plan(contents), self.signature, entry, source=self.source, options=options)
+        return Compiled(Plan(contents), self.signature, entry, source=self.source,
+                        options={"target": target or "none", **options})

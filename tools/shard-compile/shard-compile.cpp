@@ -72,6 +72,16 @@ static cl::opt<bool> wideGradientSums(
     "wide-gradient-sums",
     cl::desc("Sum gradients of 16-bit floats over devices in f32"),
     cl::init(false), cl::cat(category));
+static cl::opt<bool>
+    fuseEpilogues("fuse-epilogues",
+                  cl::desc("For cuda: let products do element-wise work before "
+                           "they store"),
+                  cl::init(true), cl::cat(category));
+static cl::opt<std::string> gemmPrecision(
+    "gemm-precision",
+    cl::desc("How products round their factors of f32: full, not at all, or, "
+             "for cuda, tf32, to 10 bits of mantissa"),
+    cl::value_desc("full|tf32"), cl::init("full"), cl::cat(category));
 
 static int fail(const llvm::Twine &message) {
   llvm::WithColor::error(llvm::errs(), "shard-compile") << message << '\n';
@@ -84,6 +94,7 @@ static int fail(llvm::Error error) { return fail(toString(std::move(error))); }
 static llvm::Error readOptions(CompileOptions &options) {
   options.pipeline.overlapCollectives = overlap;
   options.pipeline.wideGradientSums = wideGradientSums;
+  options.pipeline.fuseEpilogues = fuseEpilogues;
   options.configurePasses = [](PassManager &pm) {
     applyDefaultTimingPassManagerCLOptions(pm);
     return applyPassManagerCLOptions(pm);
@@ -98,6 +109,11 @@ static llvm::Error readOptions(CompileOptions &options) {
                                      toString(bytes.takeError()));
     options.memoryLimit = *bytes;
   }
+  auto rounds = parseGemmPrecision(gemmPrecision);
+  if (!rounds)
+    return llvm::createStringError("--gemm-precision: " +
+                                   toString(rounds.takeError()));
+  options.pipeline.tf32 = *rounds;
   auto parsed = parseTarget(target);
   if (!parsed)
     return llvm::createStringError("--target: " + toString(parsed.takeError()));

@@ -75,11 +75,25 @@ static Outcome withModule(std::string_view text, const std::string &name,
   return outcome;
 }
 
-static CompileOptions toOptions(const std::string &mesh,
+static CompileOptions toOptions(const std::string &target,
+                                const std::string &mesh,
                                 bool overlapCollectives, bool wideGradientSums,
+                                bool fuseEpilogues,
+                                const std::string &gemmPrecision,
                                 const std::string &memoryLimit) {
   CompileOptions options;
   options.mesh = mesh;
+  llvm::Expected<TargetOptions> parsed = parseTarget(target);
+  if (!parsed)
+    throw nb::value_error(
+        ("target: " + llvm::toString(parsed.takeError())).c_str());
+  options.target = *parsed;
+  llvm::Expected<bool> rounds = parseGemmPrecision(gemmPrecision);
+  if (!rounds)
+    throw nb::value_error(
+        ("gemm_precision: " + llvm::toString(rounds.takeError())).c_str());
+  options.pipeline.tf32 = *rounds;
+  options.pipeline.fuseEpilogues = fuseEpilogues;
   if (!memoryLimit.empty()) {
     llvm::Expected<int64_t> bytes = parseBytes(memoryLimit);
     if (!bytes)
@@ -94,8 +108,10 @@ static CompileOptions toOptions(const std::string &mesh,
 
 /// The text of a form, or none.
 static nb::tuple lower(std::string_view text, const std::string &name,
-                       const std::string &form, const std::string &mesh,
-                       bool overlapCollectives, bool wideGradientSums,
+                       const std::string &form, const std::string &target,
+                       const std::string &mesh, bool overlapCollectives,
+                       bool wideGradientSums, bool fuseEpilogues,
+                       const std::string &gemmPrecision,
                        const std::string &memoryLimit, bool locations) {
   std::optional<Form> last = symbolizeForm(form);
   if (!last || *last == Form::Plan)
@@ -104,7 +120,8 @@ static nb::tuple lower(std::string_view text, const std::string &name,
          "\"")
             .c_str());
   CompileOptions options =
-      toOptions(mesh, overlapCollectives, wideGradientSums, memoryLimit);
+      toOptions(target, mesh, overlapCollectives, wideGradientSums,
+                fuseEpilogues, gemmPrecision, memoryLimit);
   Outcome outcome;
   {
     nb::gil_scoped_release unlocked;
@@ -128,15 +145,12 @@ static nb::tuple lower(std::string_view text, const std::string &name,
 static nb::tuple compile(std::string_view text, const std::string &name,
                          const std::string &target, const std::string &mesh,
                          bool overlapCollectives, bool wideGradientSums,
+                         bool fuseEpilogues, const std::string &gemmPrecision,
                          const std::string &memoryLimit,
                          const std::map<std::string, std::string> &metadata) {
   CompileOptions options =
-      toOptions(mesh, overlapCollectives, wideGradientSums, memoryLimit);
-  llvm::Expected<TargetOptions> parsed = parseTarget(target);
-  if (!parsed)
-    throw nb::value_error(
-        ("target: " + llvm::toString(parsed.takeError())).c_str());
-  options.target = *parsed;
+      toOptions(target, mesh, overlapCollectives, wideGradientSums,
+                fuseEpilogues, gemmPrecision, memoryLimit);
   options.metadata = metadata;
   Outcome outcome;
   {
@@ -154,15 +168,17 @@ static nb::tuple compile(std::string_view text, const std::string &name,
 NB_MODULE(_compiler, m) {
   m.doc() = "The compiler: text in, text or plan out. Use weft.jit instead.";
   m.def("lower", &lower, nb::arg("text"), nb::arg("name"), nb::kw_only(),
-        nb::arg("form"), nb::arg("mesh") = "",
+        nb::arg("form"), nb::arg("target") = "none", nb::arg("mesh") = "",
         nb::arg("overlap_collectives") = true,
-        nb::arg("wide_gradient_sums") = false, nb::arg("memory_limit") = "",
+        nb::arg("wide_gradient_sums") = false, nb::arg("fuse_epilogues") = true,
+        nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
         nb::arg("locations") = false,
         "The module in a form as text, or None, and the diagnostics.");
   m.def("compile", &compile, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("target") = "cpu", nb::arg("mesh") = "",
         nb::arg("overlap_collectives") = true,
-        nb::arg("wide_gradient_sums") = false, nb::arg("memory_limit") = "",
+        nb::arg("wide_gradient_sums") = false, nb::arg("fuse_epilogues") = true,
+        nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
         nb::arg("metadata") = std::map<std::string, std::string>(),
         "The bytes of the plan, or None, and the diagnostics.");
 }
