@@ -7,7 +7,8 @@
 //
 // The libraries are tables of functions: here of ours, which note what they are
 // asked and take as long as the test says. Descriptors and preferences are the
-// real library's, which checks attributes and their sizes, and needs no driver.
+// real library's, which checks attributes and their sizes, needs no driver, and
+// says what a product that is run would be.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -59,6 +61,8 @@ struct FakeDevice {
   float clock = 0, lastRecord = 0;
   uint64_t lastRun = 0;
   double alpha = 0, beta = 0;
+  LtProblem ran;
+  LtPointers ranOn;
   cudaStream_t lastStream = nullptr;
 };
 FakeDevice *fake = nullptr;
@@ -122,6 +126,97 @@ const Result<CublasLt> &realCublasLt() {
   return real;
 }
 
+/// Functions of the library that the runtime has no use for.
+template <typename Function> Function *getter(const char *symbol) {
+  static void *const library =
+      dlopen(WEFT_CUDA_LIBRARY_FOLDER "/libcublasLt.so.13", RTLD_NOW);
+  return reinterpret_cast<Function *>(dlsym(library, symbol));
+}
+
+template <typename T>
+T attributeOf(cublasLtMatmulDesc_t description,
+              cublasLtMatmulDescAttributes_t attribute) {
+  static auto *const get = getter<decltype(cublasLtMatmulDescGetAttribute)>(
+      "cublasLtMatmulDescGetAttribute");
+  T value{};
+  size_t written = 0;
+  EXPECT_EQ(get(description, attribute, &value, sizeof(value), &written),
+            CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(written, sizeof(value));
+  return value;
+}
+
+template <typename T>
+T attributeOf(cublasLtMatrixLayout_t layout,
+              cublasLtMatrixLayoutAttribute_t attribute) {
+  static auto *const get = getter<decltype(cublasLtMatrixLayoutGetAttribute)>(
+      "cublasLtMatrixLayoutGetAttribute");
+  T value{};
+  size_t written = 0;
+  EXPECT_EQ(get(layout, attribute, &value, sizeof(value), &written),
+            CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(written, sizeof(value));
+  return value;
+}
+
+DType dtypeOf(int32_t type) {
+  for (const DType dtype : {DType::F32, DType::F64, DType::BF16, DType::F16})
+    if (cudaTypeOf(dtype) == type)
+      return dtype;
+  ADD_FAILURE() << "type " << type;
+  return DType::I8;
+}
+
+LtMatrix matrixOf(cublasLtMatrixLayout_t layout) {
+  EXPECT_EQ(attributeOf<int32_t>(layout, CUBLASLT_MATRIX_LAYOUT_ORDER),
+            CUBLASLT_ORDER_COL);
+  return {dtypeOf(attributeOf<uint32_t>(layout, CUBLASLT_MATRIX_LAYOUT_TYPE)),
+          attributeOf<int64_t>(layout, CUBLASLT_MATRIX_LAYOUT_ROWS),
+          attributeOf<int64_t>(layout, CUBLASLT_MATRIX_LAYOUT_COLS),
+          attributeOf<int64_t>(layout, CUBLASLT_MATRIX_LAYOUT_LD),
+          attributeOf<int64_t>(layout,
+                               CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET)};
+}
+
+/// What the library's objects say.
+void decode(cublasLtMatmulDesc_t product, cublasLtMatrixLayout_t a,
+            cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t d, bool accumulate,
+            LtProblem &p, LtPointers &on) {
+  const auto isTransposed = [&](cublasLtMatmulDescAttributes_t attribute) {
+    return attributeOf<int32_t>(product, attribute) == CUBLAS_OP_T;
+  };
+  p.a = matrixOf(a), p.b = matrixOf(b), p.d = matrixOf(d);
+  p.a.isTransposed = isTransposed(CUBLASLT_MATMUL_DESC_TRANSA);
+  p.b.isTransposed = isTransposed(CUBLASLT_MATMUL_DESC_TRANSB);
+  p.batch = attributeOf<int32_t>(d, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+  for (cublasLtMatrixLayout_t other : {a, b})
+    EXPECT_EQ(attributeOf<int32_t>(other, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT),
+              p.batch);
+  p.accumulate = accumulate;
+  p.compute = static_cast<cublasComputeType_t>(
+      attributeOf<int32_t>(product, CUBLASLT_MATMUL_DESC_COMPUTE_TYPE));
+  p.scale =
+      dtypeOf(attributeOf<int32_t>(product, CUBLASLT_MATMUL_DESC_SCALE_TYPE));
+  p.epilogue = static_cast<cublasLtEpilogue_t>(
+      attributeOf<uint32_t>(product, CUBLASLT_MATMUL_DESC_EPILOGUE));
+  on.bias = attributeOf<void *>(product, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+  on.aux =
+      attributeOf<void *>(product, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER);
+  p.hasBias = on.bias != nullptr;
+  p.hasAux = on.aux != nullptr;
+  if (p.hasBias)
+    p.bias = dtypeOf(
+        attributeOf<int32_t>(product, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE));
+  if (p.hasAux) {
+    EXPECT_EQ(
+        attributeOf<int64_t>(product, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD),
+        p.d.leading);
+    EXPECT_EQ(attributeOf<int64_t>(
+                  product, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE),
+              p.d.batchStride);
+  }
+}
+
 CublasLt fakeCublasLt() {
   if (!realCublasLt().ok())
     return {};
@@ -170,24 +265,29 @@ CublasLt fakeCublasLt() {
     return fake->acceptsKnown ? CUBLAS_STATUS_SUCCESS
                               : CUBLAS_STATUS_NOT_SUPPORTED;
   };
-  t.matmul = [](cublasLtHandle_t, cublasLtMatmulDesc_t, const void *alpha,
-                const void *, cublasLtMatrixLayout_t, const void *,
-                cublasLtMatrixLayout_t, const void *beta, const void *c,
-                cublasLtMatrixLayout_t, void *d, cublasLtMatrixLayout_t,
-                const cublasLtMatmulAlgo_t *algorithm, void *, size_t,
-                cudaStream_t stream) {
-    EXPECT_EQ(c, d);
-    ++fake->runs;
-    fake->alpha = *static_cast<const float *>(alpha);
-    fake->beta = *static_cast<const float *>(beta);
-    fake->lastRun = algorithm->data[0];
-    fake->lastStream = stream;
-    for (const int number : fake->failing)
-      if (static_cast<uint64_t>(number) == fake->lastRun)
-        return CUBLAS_STATUS_EXECUTION_FAILED;
-    fake->clock += fake->times[fake->lastRun];
-    return CUBLAS_STATUS_SUCCESS;
-  };
+  t.matmul =
+      [](cublasLtHandle_t, cublasLtMatmulDesc_t product, const void *alpha,
+         const void *a, cublasLtMatrixLayout_t aLayout, const void *b,
+         cublasLtMatrixLayout_t bLayout, const void *beta, const void *c,
+         cublasLtMatrixLayout_t cLayout, void *d,
+         cublasLtMatrixLayout_t dLayout, const cublasLtMatmulAlgo_t *algorithm,
+         void *, size_t, cudaStream_t stream) {
+        EXPECT_EQ(c, d);
+        EXPECT_EQ(cLayout, dLayout);
+        ++fake->runs;
+        fake->alpha = *static_cast<const float *>(alpha);
+        fake->beta = *static_cast<const float *>(beta);
+        fake->lastRun = algorithm->data[0];
+        fake->lastStream = stream;
+        fake->ranOn = {a, b, d};
+        decode(product, aLayout, bLayout, dLayout, fake->beta == 1, fake->ran,
+               fake->ranOn);
+        for (const int number : fake->failing)
+          if (static_cast<uint64_t>(number) == fake->lastRun)
+            return CUBLAS_STATUS_EXECUTION_FAILED;
+        fake->clock += fake->times[fake->lastRun];
+        return CUBLAS_STATUS_SUCCESS;
+      };
   return t;
 }
 
@@ -365,13 +465,39 @@ TEST_F(GemmTunerTest, TheEnvironmentTurnsMeasurementOff) {
   EXPECT_TRUE(GemmTuner::fromEnvironment().ok());
 }
 
-/// The real library takes the attributes of every epilogue.
-TEST_F(GemmTunerTest, EveryEpilogueHasDescriptors) {
+/// What runs is what GemmLayout says, of the addresses of the plan.
+TEST_F(GemmTunerTest, DescriptorsSayTheProblem) {
   const auto all = tuner();
+  std::vector<CudaGemmProblem> problems;
   for (const plan::GemmEpilogue epilogue : plan::EnumValuesGemmEpilogue()) {
-    problem.epilogue = epilogue;
-    const auto bound = bind(*all);
-    EXPECT_TRUE(bound.ok()) << bound.status().message();
+    problems.push_back(problem);
+    problems.back().epilogue = epilogue;
+    problems.push_back(problems.back());
+    problems.back().product.in = DType::BF16;
+    problems.back().bias = DType::BF16;
+    problems.back().product.accumulate = true;
+  }
+  problems.push_back(problem);
+  problems.back().product.batch = 3;
+  problems.back().product.lhs.batch = 8;
+  problems.back().product.rhs.batch = 16;
+  problems.back().product.result.batch = 32;
+  problems.push_back(problems.back());
+  problems.back().product.lhs = {8, 1, 4};
+  problems.push_back(problem);
+  problems.back().product.result = {0, 1, 4};
+  problems.back().precision = plan::GemmPrecision::TF32;
+  for (const CudaGemmProblem &each : problems) {
+    SCOPED_TRACE(toString(each));
+    problem = each;
+    (void)algorithmIn(*all);
+    LtProblem expected = *ltProblemOf(each);
+    EXPECT_EQ(device.ranOn.a, expected.aIsRhs ? pointers.rhs : pointers.lhs);
+    EXPECT_EQ(device.ranOn.b, expected.aIsRhs ? pointers.lhs : pointers.rhs);
+    EXPECT_EQ(device.ranOn.d, pointers.out);
+    EXPECT_EQ(device.ranOn.bias, expected.hasBias ? pointers.bias : nullptr);
+    EXPECT_EQ(device.ranOn.aux, expected.hasAux ? pointers.aux : nullptr);
+    EXPECT_EQ(toString(device.ran), toString(expected));
   }
 }
 
