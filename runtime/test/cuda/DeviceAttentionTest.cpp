@@ -13,6 +13,7 @@
 #include "DeviceLibraries.h"
 
 #include "cpu/Attention.h"
+#include "cpu/ThreadTeam.h"
 #include "cuda/Attention.h"
 #include "cuda/DeviceScratch.h"
 #include "cuda/Handles.h"
@@ -190,12 +191,13 @@ template <typename T> void expectSame(const Case &c) {
                            s.queries, s.keys, s.heads, s.keyHeads, s.headSize,
                            c.isCausal, c.diagonal.value_or(0)));
   Tensors<T> t(c);
-  execute(*bindAttention(t.arguments(false)));
+  ThreadTeam team(1);
+  execute(*bindAttention(t.arguments(false), team));
   execute(bindTiledAttention(t.arguments(true), cudart()));
   expectNear(t.out, "out");
   expectNear(t.logsumexp, "logsumexp");
   t.logsumexp.upload(); // the derivative starts from the same numbers
-  execute(*bindAttentionGrad(t.arguments(false)));
+  execute(*bindAttentionGrad(t.arguments(false), team));
   execute(bindTiledAttentionGrad(t.arguments(true), cudart()));
   expectNear(t.dq, "cotangent of query");
   expectNear(t.dk, "cotangent of key");
