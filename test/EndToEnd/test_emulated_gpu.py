@@ -1,0 +1,158 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Plans for GPUs, executed by a device in software (runtime/test/cuda-emulator) and compared with
+plans for the host: the compiler's kernels, the runtime's streams, events and graphs, and the
+collectives of ranks that share the device. Needs the CUDA toolkit for its headers, and no GPU."""
+
+import os
+import re
+import subprocess
+
+import numpy as np
+import pytest
+from conftest import EXAMPLE, LAYOUTS, ROOT, binaries, succeed
+from safetensors.numpy import load_file, save_file
+from test_cuda_kernels import MODELS
+
+STEPS = 3
+
+
+def emulator():
+    """The folder with libcudart.so.13 and libcublasLt.so.13 in software."""
+    if "WEFT_TEST_EMULATOR" in os.environ:
+        return os.environ["WEFT_TEST_EMULATOR"]
+    return str(binaries().parent / "runtime" / "test" / "cuda-emulator" / "lib")
+
+
+pytestmark = pytest.mark.skipif(
+    not os.path.exists(f"{emulator()}/libcublasLt.so.13"),
+    reason="no device in software was built; it needs the CUDA toolkit")
+
+
+def compile_pair(source, folder, *options):
+    """A plan for the host and one for a GPU."""
+    plans = [folder / "host.plan", folder / "device.plan"]
+    succeed("shard-compile", source, "-o", plans[0], *options)
+    succeed("shard-compile", source, "-o", plans[1], "--target=cuda:sm_90", "--ptxas=none",
+            *options)
+    return plans
+
+
+def run(plan, *arguments, **environment):
+    settings = {"WEFT_CUDA_LIBRARIES": emulator(), "WEFT_CUDA_TUNE": "off"} | environment
+    result = subprocess.run([binaries() / "shard-run", plan, *map(str, arguments)], cwd=ROOT,
+                            env=os.environ | settings, capture_output=True, text=True,
+                            stdin=subprocess.DEVNULL, timeout=300)
+    assert result.returncode == 0, f"{plan}\n{result.stdout}{result.stderr}"
+    return result
+
+
+def train(plan, output, *arguments, steps=STEPS, **environment):
+    """Losses and states after some steps."""
+    metrics, states = output.with_suffix(".csv"), output.with_suffix(".safetensors")
+    run(plan, "--entry", "train_step", "--steps", steps, "--metrics", metrics, "--save", states,
+        *arguments, **environment)
+    return np.loadtxt(metrics, delimiter=",", skiprows=1)[:, 1:], load_file(states)
+
+
+def assert_near(actual, expected):
+    """Losses, and every number of the states as a part of the largest of its tensor."""
+    np.testing.assert_allclose(actual[0], expected[0], rtol=1e-5)
+    assert actual[1].keys() == expected[1].keys()
+    for name, value in expected[1].items():
+        largest = np.abs(value).max(initial=0)
+        np.testing.assert_allclose(actual[1][name], value, rtol=0, atol=1e-4 * largest + 1e-12,
+                                   err_msg=name)
+
+
+def assert_equal(actual, expected):
+    np.testing.assert_array_equal(actual[0], expected[0])
+    for name, value in expected[1].items():
+        np.testing.assert_array_equal(actual[1][name], value, err_msg=name)
+
+
+# ===----------------------------------------------------------------------===
+# The MLP, on one rank and on four that share the device
+# ===----------------------------------------------------------------------===
+
+
+def mlp_arguments(workshop):
+    return ("--init", "init", "--input", f"x={workshop.folder / 'x.npy'}",
+            "--input", f"y={workshop.folder / 'y.npy'}")
+
+
+@pytest.fixture
+def mlp(layout, workshop, tmp_path):
+    source, mesh = LAYOUTS[layout]
+    return compile_pair(EXAMPLE / source, tmp_path, "--mesh", mesh)
+
+
+def test_the_mlp_has_the_losses_of_the_host(mlp, workshop, tmp_path):
+    host, device = mlp
+    arguments = mlp_arguments(workshop)
+    expected = train(host, tmp_path / "host", *arguments)
+    first = None
+    # Seeds decide the order of what streams, blocks and warps leave open.
+    for seed in range(2):
+        actual = train(device, tmp_path / f"seed{seed}", *arguments, WEFT_EMULATOR_SEED=str(seed))
+        assert_near(actual, expected)
+        first = first or actual
+        assert_equal(actual, first)
+    plain = train(device, tmp_path / "plain", "--no-cuda-graphs", *arguments)
+    assert_equal(plain, first)
+
+
+def test_no_kernel_of_the_mlp_races(workshop, tmp_path):
+    _, device = compile_pair(EXAMPLE / "mlp_lm.mlir", tmp_path)
+    train(device, tmp_path / "checked", *mlp_arguments(workshop), steps=1,
+          WEFT_EMULATOR_CHECKS="races,uninitialized")
+
+
+# ===----------------------------------------------------------------------===
+# Transformers: norms, attention, cross entropy, AdamW
+# ===----------------------------------------------------------------------===
+
+TYPES = {"f32": np.float32, "i32": np.int32}
+
+
+def random_arguments(plan, folder):
+    """Numbers for all states and inputs of the plan's step."""
+    dump = run(plan, "--dump").stdout
+    entry = dump[dump.index('entry "train_step"'):]
+    random = np.random.default_rng(0)
+    states, arguments = {}, []
+    pattern = r'input "(.*)" (\w+)\[([0-9x]*)\] .* (\S+)$'
+    for name, dtype, sizes, kind in re.findall(pattern, entry, re.MULTILINE):
+        shape = tuple(map(int, sizes.split("x"))) if sizes else ()
+        if dtype == "i32":
+            # A count of steps, or tokens.
+            value = random.integers(0, 20, shape) if shape else np.zeros(shape)
+        elif "norm" in name or "ln" in name:
+            value = 1 + 0.1 * random.standard_normal(shape)
+        else:
+            value = 0.1 * random.standard_normal(shape)
+        if "optimizer" in name:
+            value = 1e-3 * np.abs(value)
+        value = np.asarray(value, TYPES[dtype])
+        if kind == "state":
+            states[name] = value
+            continue
+        path = folder / f"input{len(arguments)}.npy"
+        np.save(path, value)
+        arguments += ["--input", f"{name}={path}"]
+    save_file(states, folder / "start.safetensors")
+    return ["--load", folder / "start.safetensors", *arguments]
+
+
+@pytest.mark.parametrize("name", ["gpt-small", "gpt2-tiny-f32", "llama-tiny-f32"])
+def test_a_transformer_has_the_losses_of_the_host(name, tmp_path):
+    source = tmp_path / f"{name}.mlir"
+    source.write_text(MODELS[name]())
+    host, device = compile_pair(source, tmp_path)
+    arguments = random_arguments(host, tmp_path)
+    expected = train(host, tmp_path / "host", *arguments)
+    actual = train(device, tmp_path / "device", *arguments)
+    assert_near(actual, expected)
+    plain = train(device, tmp_path / "plain", "--no-cuda-graphs", *arguments,
+                  WEFT_EMULATOR_SEED="7")
+    assert_equal(plain, actual)
