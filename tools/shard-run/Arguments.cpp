@@ -64,8 +64,10 @@ static std::vector<NamedFile> split(const std::vector<std::string> &pairs,
 }
 
 std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
-  CLI::App app("Runs a plan with all its ranks as threads of this process.\n"
-               "Exit status: 0 success, 1 the run failed, 2 bad input.");
+  CLI::App app(
+      "Runs a plan, with all its ranks as threads of this process or, on "
+      "GPUs, as one of several processes.\n"
+      "Exit status: 0 success, 1 the run failed, 2 bad input.");
   std::vector<std::string> inputs, outputs;
   std::string dump;
   app.add_option("plan", arguments.plan, "Plan file")->required();
@@ -112,6 +114,24 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
   app.add_flag("--cuda-graphs,!--no-cuda-graphs", arguments.cudaGraphs,
                "Whether a GPU runs an entry as one graph from its third run on "
                "(default), or step after step");
+  app.add_option("--rendezvous", arguments.launch.rendezvous,
+                 "tcp://HOST:PORT or file:///FOLDER, where processes of one "
+                 "rank each meet; default: what torchrun, mpirun or srun says");
+  app.add_option("--rank", arguments.launch.rank,
+                 "With --rendezvous: the rank of this process")
+      ->transform(integer(0, (1 << 20) - 1));
+  app.add_option("--world", arguments.launch.world,
+                 "With --rendezvous: the number of processes")
+      ->transform(integer(1, 1 << 20));
+  app.add_option("--start-deadline", arguments.startDeadlineSeconds,
+                 "Longest wait for the other processes to start, in seconds")
+      ->check(checkSeconds)
+      ->capture_default_str();
+  app.add_flag("--deterministic", arguments.deterministic,
+               "CUDA: collectives between processes give the same bits in "
+               "every run");
+  app.add_flag("--register-arena", arguments.registerArena,
+               "CUDA: register the arena with NCCL");
   app.add_flag("--quiet", arguments.quiet, "Print errors only");
   CLI::Option *dumpOption =
       app.add_option("--dump", dump,

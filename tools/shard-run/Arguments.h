@@ -8,6 +8,8 @@
 #ifndef WEFT_TOOLS_SHARD_RUN_ARGUMENTS_H
 #define WEFT_TOOLS_SHARD_RUN_ARGUMENTS_H
 
+#include "weft/runtime/Launch.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -50,6 +52,11 @@ struct Arguments {
   int device = 0;
   bool cudaGraphs = true;
   bool quiet = false;
+  /// Where the processes of a job meet, and which of them this is.
+  runtime::LaunchOptions launch;
+  double startDeadlineSeconds = 300;
+  bool deterministic = false;
+  bool registerArena = false;
   /// Set when the plan is printed instead of run; empty = all sections.
   std::optional<std::string> dump;
 };

@@ -100,9 +100,11 @@ Status MetricsFile::close() {
   return std::fclose(file.release()) == 0 ? Status() : writeError(path);
 }
 
-Progress::Progress(int64_t steps, bool quiet, const Scalars &scalars)
-    : steps(steps), quiet(quiet), isTerminal(isatty(STDOUT_FILENO) == 1),
-      scalars(scalars), begin(Clock::now()) {}
+Progress::Progress(int64_t steps, bool quiet, const Scalars &scalars,
+                   const Launch &launch)
+    : steps(steps), quiet(quiet),
+      isTerminal(launch.world == 1 && isatty(STDOUT_FILENO) == 1),
+      isShowing(launch.rank == 0), scalars(scalars), begin(Clock::now()) {}
 
 /// A failure shows in the state of the stream, which main() looks at.
 static void print(const std::string &text) {
@@ -125,6 +127,8 @@ bool Progress::wants(int64_t step) const {
 }
 
 void Progress::show(int64_t step, const std::vector<std::string> &values) {
+  if (!isShowing)
+    return;
   std::string line = fmt::format("step {}/{}", step + 1, steps);
   for (size_t i = 0; i < values.size(); ++i)
     line += fmt::format(" {} {}", printable(scalars.names()[i]), values[i]);
@@ -141,7 +145,7 @@ void Progress::show(int64_t step, const std::vector<std::string> &values) {
 }
 
 void Progress::finish() {
-  if (quiet || steps == 0)
+  if (quiet || steps == 0 || !isShowing)
     return;
   const double elapsed = seconds();
   print(fmt::format(

@@ -8,6 +8,7 @@
 #ifndef WEFT_TOOLS_SHARD_RUN_PROGRESS_H
 #define WEFT_TOOLS_SHARD_RUN_PROGRESS_H
 
+#include "weft/runtime/Launch.h"
 #include "weft/runtime/Session.h"
 
 #include <chrono>
@@ -54,7 +55,9 @@ private:
 /// about twenty lines a run.
 class Progress {
 public:
-  Progress(int64_t steps, bool quiet, const Scalars &scalars);
+  /// With several processes all want the same steps, and rank 0 shows them.
+  Progress(int64_t steps, bool quiet, const Scalars &scalars,
+           const runtime::Launch &launch);
 
   /// Whether step `step`, from 0, is shown, so that its values must be read.
   bool wants(int64_t step) const;
@@ -68,6 +71,7 @@ private:
   const int64_t steps;
   const bool quiet;
   const bool isTerminal;
+  const bool isShowing;
   const Scalars &scalars;
   const std::chrono::steady_clock::time_point begin;
   std::chrono::steady_clock::time_point lastDrawn;

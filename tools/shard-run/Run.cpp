@@ -34,18 +34,21 @@ static int dump(const Plan &plan, const std::string &section) {
   return exitSuccess;
 }
 
+/// With several processes, all read what is written, because each has a part of
+/// it; rank 0 writes.
 static Status stepAll(Session &session, const Inputs &inputs,
-                      const Arguments &arguments) {
+                      const Arguments &arguments, const Launch &launch) {
   const Scalars scalars(inputs.entry());
   MetricsFile metrics;
-  if (!arguments.metrics.empty())
+  const bool isMeasured = !arguments.metrics.empty();
+  if (isMeasured && launch.rank == 0)
     WEFT_RETURN_IF_ERROR(metrics.open(arguments.metrics, scalars));
-  Progress progress(arguments.steps, arguments.quiet, scalars);
+  Progress progress(arguments.steps, arguments.quiet, scalars, launch);
   for (int64_t step = 0; step < arguments.steps; ++step) {
     WEFT_RETURN_IF_ERROR(inputs.setInputs(session, step));
     WEFT_RETURN_IF_ERROR(session.run(inputs.entry().name));
     const bool isShown = progress.wants(step);
-    if (!isShown && !metrics.isOpen())
+    if (!isShown && !isMeasured)
       continue;
     WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> values,
                           scalars.read(session));
@@ -58,12 +61,15 @@ static Status stepAll(Session &session, const Inputs &inputs,
   return metrics.isOpen() ? metrics.close() : Status();
 }
 
-static Status saveStates(const Session &session, const std::string &path) {
+static Status saveStates(const Session &session, const std::string &path,
+                         const Launch &launch) {
   std::vector<Array> arrays;
   for (const ValueSpec &state : session.plan().states()) {
     WEFT_ASSIGN_OR_RETURN(Array array, session.getState(state.name));
     arrays.push_back(std::move(array));
   }
+  if (launch.rank != 0)
+    return {};
   std::vector<NamedTensor> tensors;
   for (size_t i = 0; i < arrays.size(); ++i)
     tensors.push_back({session.plan().states()[i].name, arrays[i]});
@@ -73,18 +79,23 @@ static Status saveStates(const Session &session, const std::string &path) {
 }
 
 static Status runAndWrite(Session &session, const Inputs &inputs,
-                          const Arguments &arguments) {
+                          const Arguments &arguments, const Launch &launch) {
   WEFT_RETURN_IF_ERROR(inputs.setStates(session));
-  WEFT_RETURN_IF_ERROR(stepAll(session, inputs, arguments));
+  WEFT_RETURN_IF_ERROR(stepAll(session, inputs, arguments, launch));
   for (const NamedFile &file : arguments.outputs) {
     WEFT_ASSIGN_OR_RETURN(const Array array, session.getOutput(file.name));
-    WEFT_RETURN_IF_ERROR(writeNpy(file.path, array));
+    if (launch.rank == 0)
+      WEFT_RETURN_IF_ERROR(writeNpy(file.path, array));
   }
   if (!arguments.save.empty())
-    WEFT_RETURN_IF_ERROR(saveStates(session, arguments.save));
-  if (!arguments.trace.empty())
+    WEFT_RETURN_IF_ERROR(saveStates(session, arguments.save, launch));
+  if (!arguments.trace.empty() && launch.rank == 0)
     WEFT_RETURN_IF_ERROR(session.writeTrace(arguments.trace));
   return {};
+}
+
+static std::chrono::nanoseconds nanoseconds(double seconds) {
+  return std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9));
 }
 
 int run(const Arguments &arguments) {
@@ -94,9 +105,14 @@ int run(const Arguments &arguments) {
   if (arguments.dump)
     return dump(*plan, *arguments.dump);
 
+  const Result<Launch> launch = detectLaunch(arguments.launch);
+  if (!launch.ok())
+    return report(exitBadInput, launch.status().message());
+
   Problems problems;
   const Inputs inputs = Inputs::open(arguments, *plan, problems);
-  checkOutputs(arguments, problems);
+  if (launch->rank == 0)
+    checkOutputs(arguments, problems);
   for (const std::string &problem : problems)
     report(exitBadInput, problem);
   if (!problems.empty())
@@ -104,17 +120,31 @@ int run(const Arguments &arguments) {
 
   SessionOptions options;
   options.threads = arguments.threads;
-  options.deadline = std::chrono::nanoseconds(
-      static_cast<int64_t>(arguments.deadlineSeconds * 1e9));
+  options.deadline = nanoseconds(arguments.deadlineSeconds);
   options.device = arguments.device;
   options.cudaGraphs = arguments.cudaGraphs;
   options.traceRuns = arguments.trace.empty() ? 0 : arguments.traceSteps;
+  options.deterministic = arguments.deterministic;
+  options.registerArena = arguments.registerArena;
+  if (launch->world > 1) {
+    Result<std::unique_ptr<Bootstrap>> bootstrap = Bootstrap::connect(
+        *launch, nanoseconds(arguments.startDeadlineSeconds));
+    if (!bootstrap.ok())
+      return report(exitRunFailed, bootstrap.status().message());
+    options.bootstrap = *std::move(bootstrap);
+  }
   const Result<std::unique_ptr<Session>> session =
       Session::create(*plan, options);
   if (!session.ok())
     return report(exitRunFailed, session.status().message());
-  if (Status status = runAndWrite(**session, inputs, arguments); !status.ok())
+  if (Status status = runAndWrite(**session, inputs, arguments, *launch);
+      !status.ok()) {
+    // A full disk, say, of which the other processes know nothing.
+    if (options.bootstrap)
+      options.bootstrap->fail(
+          fmt::format("rank {}: {}", launch->rank, status.message()));
     return report(exitRunFailed, status.message());
+  }
   return exitSuccess;
 }
 

@@ -9,6 +9,9 @@
 
 #include "cuda/CudaRank.h"
 #include "cuda/LoopbackWorld.h"
+#if WEFT_HAS_NCCL
+#include "cuda/NcclWorld.h"
+#endif
 #include "plan/Text.h"
 
 #include <optional>
@@ -31,13 +34,16 @@ public:
 private:
   Status openLibraries(const CudaLibrarySearch &search);
   Status checkMemory() const;
-  Status createWorld();
+  Status createWorld(const CudaLibrarySearch &search);
+  Status createNcclWorld(const CudaLibrarySearch &search);
+  Result<int> deviceNumber() const;
 
   const RankRequest &request;
   // Before everything that is given back with their functions.
   Cudart cudart;
   CublasLt cublasLt;
   std::optional<Cudnn> cudnn;
+  Nccl nccl;
   CudaDevice device;
   Roofline roofline;
   PlanKernels kernels;
@@ -87,7 +93,47 @@ Status CudaRanks::checkMemory() const {
   return {};
 }
 
-Status CudaRanks::createWorld() {
+/// A process that sees one device was given it by its launcher.
+Result<int> CudaRanks::deviceNumber() const {
+  const Bootstrap *bootstrap = request.options.bootstrap.get();
+  if (!bootstrap || bootstrap->launch().world == 1)
+    return request.options.device;
+  int devices = 0;
+  WEFT_RETURN_IF_ERROR(cudaStatus(cudart, cudart.getDeviceCount(&devices),
+                                  "cudaGetDeviceCount"));
+  const Launch &launch = bootstrap->launch();
+  if (devices == 1)
+    return 0;
+  if (launch.localRank < devices)
+    return launch.localRank;
+  return failedPrecondition(
+      fmt::format("rank {} is the process {} of {} on this host, which has {} "
+                  "devices; start at most one process a device",
+                  launch.rank, launch.localRank, launch.localWorld, devices));
+}
+
+/// The ranks are processes: this one has one of them.
+Status CudaRanks::createNcclWorld(const CudaLibrarySearch &search) {
+#if WEFT_HAS_NCCL
+  WEFT_ASSIGN_OR_RETURN(nccl, loadNccl(search));
+  const SessionOptions &options = request.options;
+  NcclWorldOptions world;
+  world.watchdog.deadline = options.deadline;
+  world.deterministic = options.deterministic;
+  world.registerArena = options.registerArena;
+  WEFT_ASSIGN_OR_RETURN(this->world,
+                        NcclWorld::create(nccl, cudart, *options.bootstrap,
+                                          request.plan, std::move(world)));
+  return {};
+#else
+  return loadNccl(search).status();
+#endif
+}
+
+Status CudaRanks::createWorld(const CudaLibrarySearch &search) {
+  const Bootstrap *bootstrap = request.options.bootstrap.get();
+  if (bootstrap && bootstrap->launch().world > 1)
+    return createNcclWorld(search);
   std::vector<GroupRanks> groups;
   for (const plan::AxisList *axes : *request.plan.contents().groups())
     groups.push_back(request.mesh.groups(axesOf(axes)));
@@ -102,12 +148,13 @@ Status CudaRanks::open() {
   const plan::Plan &plan = request.plan.contents();
   const CudaLibrarySearch search = CudaLibrarySearch::fromEnvironment();
   WEFT_ASSIGN_OR_RETURN(cudart, loadCudart(search));
-  WEFT_ASSIGN_OR_RETURN(device, openDevice(cudart, request.options.device));
+  WEFT_ASSIGN_OR_RETURN(const int number, deviceNumber());
+  WEFT_ASSIGN_OR_RETURN(device, openDevice(cudart, number));
   WEFT_RETURN_IF_ERROR(checkProcessor(plan, device));
   roofline = Roofline::of(cudart, device);
   WEFT_RETURN_IF_ERROR(openLibraries(search));
   WEFT_ASSIGN_OR_RETURN(kernels, PlanKernels::load(cudart, plan, device));
-  WEFT_RETURN_IF_ERROR(createWorld());
+  WEFT_RETURN_IF_ERROR(createWorld(search));
   WEFT_RETURN_IF_ERROR(checkMemory());
   setup.emplace(CudaRankSetup{request, cudart, cublasLt,
                               cudnn ? &*cudnn : nullptr, device, roofline,

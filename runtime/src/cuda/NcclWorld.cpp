@@ -258,7 +258,9 @@ void NcclWorld::detach(int) {
   if (!status().ok())
     abortAll();
   issuer.detach();
-  watchdog->detached();
+  // After a failure the device may still hang: watched until the world ends.
+  if (status().ok())
+    watchdog->detached();
 }
 
 //===----------------------------------------------------------------------===//

@@ -53,6 +53,7 @@ public:
                                        std::string_view name);
   Status setWhole(Result<Destination> destination, const ArrayView &value);
   /// The whole tensor at a place, out of the parts of the ranks.
+  Result<std::vector<std::string>> gatherParts(const Place &place) const;
   Result<Array> assemble(const Place &place) const;
 
   std::shared_ptr<SessionCore> core;
@@ -208,10 +209,18 @@ Session::~Session() = default;
 
 Result<std::unique_ptr<Session>> Session::create(Plan plan,
                                                  SessionOptions options) {
-  WEFT_ASSIGN_OR_RETURN(std::shared_ptr<SessionCore> core,
-                        SessionCore::create(std::move(plan), options));
+  Result<std::shared_ptr<SessionCore>> core =
+      SessionCore::create(std::move(plan), options);
+  if (!core.ok()) {
+    // The other processes wait for this one.
+    if (options.bootstrap)
+      options.bootstrap->fail(fmt::format("rank {}: {}",
+                                          options.bootstrap->launch().rank,
+                                          core.status().message()));
+    return core.status();
+  }
   return std::unique_ptr<Session>(
-      new Session(std::make_unique<Impl>(std::move(core))));
+      new Session(std::make_unique<Impl>(*std::move(core))));
 }
 
 const Plan &Session::plan() const { return impl->core->plan(); }
@@ -231,8 +240,39 @@ Status Session::Impl::setWhole(Result<Destination> destination,
   return {};
 }
 
+/// The part of this process's rank, and those of the others over the store, in
+/// pieces that fit into one of its values together.
+Result<std::vector<std::string>>
+Session::Impl::gatherParts(const Place &place) const {
+  Bootstrap &bootstrap = *core->bootstrap();
+  const size_t bytes = partBytes(*place.type);
+  std::vector<std::byte> copy;
+  WEFT_ASSIGN_OR_RETURN(const std::byte *mine,
+                        core->ranks()[0]->read(place.offset, bytes, copy));
+  constexpr size_t together = 512 * 1024;
+  const size_t piece = std::max<size_t>(1, together / bootstrap.launch().world);
+  std::vector<std::string> parts(bootstrap.launch().world);
+  for (size_t begin = 0; begin < bytes; begin += piece) {
+    const std::string mineNow(reinterpret_cast<const char *>(mine) + begin,
+                              std::min(piece, bytes - begin));
+    WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> pieces,
+                          bootstrap.gather("the parts of a value", mineNow,
+                                           std::chrono::minutes(5)));
+    for (size_t r = 0; r < parts.size(); ++r)
+      parts[r] += pieces[r];
+  }
+  return parts;
+}
+
 Result<Array> Session::Impl::assemble(const Place &place) const {
   const size_t bytes = partBytes(*place.type);
+  if (core->bootstrap()) {
+    WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> parts,
+                          gatherParts(place));
+    return assembleShards(*place.type, core->mesh(), [&](int64_t number) {
+      return reinterpret_cast<const std::byte *>(parts[number].data());
+    });
+  }
   Status status;
   std::vector<std::byte> copy;
   Array whole = assembleShards(*place.type, core->mesh(), [&](int64_t number) {
@@ -327,6 +367,9 @@ Result<Array> Session::getShard(std::string_view name, int64_t rank) const {
   if (rank < 0 || rank >= impl->core->mesh().ranks())
     return invalidArgument(fmt::format("rank {} is not one of the {} ranks",
                                        rank, impl->core->mesh().ranks()));
+  if (!impl->core->rank(rank))
+    return invalidArgument(
+        fmt::format("rank {} is of another process, which has its part", rank));
   Array part(dtypeOf(place.type->dtype()), {place.type->local_shape()->begin(),
                                             place.type->local_shape()->end()});
   std::vector<std::byte> copy;

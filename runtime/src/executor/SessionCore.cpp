@@ -39,8 +39,16 @@ createRanks(const RankRequest &request) {
     return failedPrecondition(
         "the plan has no machine code: it was compiled for target \"none\", to "
         "be looked at; compile it for a processor to run it");
-  if (kind == "cpu")
+  if (kind == "cpu") {
+    if (const Bootstrap *bootstrap = request.options.bootstrap.get();
+        bootstrap && bootstrap->launch().world > 1)
+      return failedPrecondition(
+          fmt::format("the plan is for \"cpu\", where the ranks are threads of "
+                      "one process, "
+                      "but {} started {}; start one",
+                      bootstrap->launch().launcher, bootstrap->launch().world));
     return createCpuRanks(request);
+  }
   if (kind == "cuda")
     return createCudaRanks(request);
   return failedPrecondition(fmt::format(

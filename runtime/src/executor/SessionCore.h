@@ -47,6 +47,11 @@ public:
   const std::vector<std::unique_ptr<Rank>> &ranks() const {
     return rankSet->ranks();
   }
+  /// What the processes of the ranks meet over; null when this one has all.
+  Bootstrap *bootstrap() const {
+    Bootstrap *given = options.bootstrap.get();
+    return given && given->launch().world > 1 ? given : nullptr;
+  }
   /// The rank of that number, or null when it is not of this process.
   Rank *rank(int64_t number) const;
 

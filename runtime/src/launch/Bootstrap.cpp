@@ -17,6 +17,7 @@
 
 #include <fstream>
 #include <set>
+#include <utility>
 
 namespace weft::runtime {
 
@@ -193,6 +194,14 @@ Result<std::vector<std::string>>
 Bootstrap::gather(const std::string &what, const std::string &value,
                   std::chrono::nanoseconds timeout) {
   const std::string key = nextKey(), all = key + "/all";
+  // Values that all ranks have taken need no memory any more: rank 0 has read
+  // the others' of the last gather, and all have read the verdict before it.
+  for (const std::string &taken : takenKeys)
+    WEFT_RETURN_IF_ERROR(theStore->set(taken, ""));
+  takenKeys = std::exchange(readKeys, {});
+  if (theLaunch.rank == 0)
+    readKeys.push_back(all);
+  takenKeys.push_back(fmt::format("{}/{}", key, theLaunch.rank));
   WEFT_RETURN_IF_ERROR(
       theStore->set(fmt::format("{}/{}", key, theLaunch.rank), value));
   Result<std::vector<std::string>> values = std::vector<std::string>();
@@ -202,8 +211,7 @@ Bootstrap::gather(const std::string &what, const std::string &value,
         all, encode(values.status(),
                     values.ok() ? *values : std::vector<std::string>())));
   } else {
-    WEFT_ASSIGN_OR_RETURN(const auto verdict,
-                          theStore->wait(all, deadlineAfter(timeout + grace)));
+    WEFT_ASSIGN_OR_RETURN(const auto verdict, await(all, timeout + grace));
     if (verdict)
       values = decode(*verdict);
     else

@@ -21,6 +21,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -119,14 +120,12 @@ static ncclResult_t checkCall(ncclComm_t comm) {
 static void defaultLaunch(cudaStream_t stream, void (*function)(void *),
                           void *argument) {
   static const auto launch = [] {
-    Dl_info here{};
+    const char *folders = std::getenv("WEFT_CUDA_LIBRARIES");
+    std::istringstream list(folders ? folders : "");
     void *handle = nullptr;
-    if (::dladdr(reinterpret_cast<void *>(&ncclGetVersion), &here) != 0) {
-      std::string folder = here.dli_fname;
-      folder.resize(folder.rfind('/') + 1);
-      handle = ::dlopen((folder + "libcudart.so.13").c_str(),
+    for (std::string folder; !handle && std::getline(list, folder, ':');)
+      handle = ::dlopen((folder + "/libcudart.so.13").c_str(),
                         RTLD_NOW | RTLD_NOLOAD);
-    }
     return handle ? reinterpret_cast<decltype(&cudaLaunchHostFunc)>(
                         ::dlsym(handle, "cudaLaunchHostFunc"))
                   : nullptr;

@@ -27,8 +27,8 @@
 
 #include <cuda_runtime_api.h>
 
-/// Puts a host function on a stream. Without, that of libcudart.so.13 beside
-/// which the library lies is used.
+/// Puts a host function on a stream. Without, that of the libcudart.so.13 in
+/// WEFT_CUDA_LIBRARIES is used.
 using FakeNcclLaunch = void (*)(cudaStream_t stream, void (*function)(void *),
                                 void *argument);
 extern "C" void weftFakeNcclSetLaunch(FakeNcclLaunch launch);

@@ -87,6 +87,8 @@ private:
   std::unique_ptr<Store> theStore;
   /// Number of exchanges so far: the same on all ranks.
   int exchanges = 0;
+  /// Keys of this rank that nobody needs after this gather, and after the next.
+  std::vector<std::string> takenKeys, readKeys;
 };
 
 } // namespace weft::runtime

@@ -34,6 +34,7 @@
 #define WEFT_RUNTIME_SESSION_H
 
 #include "weft/runtime/Array.h"
+#include "weft/runtime/Bootstrap.h"
 #include "weft/runtime/Plan.h"
 #include "weft/runtime/Status.h"
 
@@ -57,8 +58,17 @@ struct SessionOptions {
   uint64_t memoryLimit = 0;
   /// How many runs, from the first, the trace records.
   int traceRuns = 0;
-  /// CUDA: the device, as the driver counts them.
+  /// CUDA: the device, as the driver counts them; when the ranks are processes,
+  /// that of the local rank.
   int device = 0;
+  /// CUDA: set when each rank is a process of its own. The session then holds
+  /// the rank of this one, and all processes make the same calls in the same
+  /// order.
+  std::shared_ptr<Bootstrap> bootstrap;
+  /// CUDA: collectives between processes give the same bits in every run.
+  bool deterministic = false;
+  /// CUDA: registers the arena with NCCL.
+  bool registerArena = false;
   /// CUDA: whether an entry that has run twice is captured in a graph.
   bool cudaGraphs = true;
 };

@@ -204,4 +204,15 @@ WEFT_EMULATOR_EXPORT cudaError_t cudaEventElapsedTime(float *milliseconds,
   return error != cudaSuccess || done ? error : cudaErrorNotReady;
 }
 
+/// The runtime does not call it; libraries in the place of NCCL do.
+WEFT_EMULATOR_EXPORT cudaError_t cudaLaunchHostFunc(cudaStream_t stream,
+                                                    cudaHostFn_t function,
+                                                    void *argument) {
+  return call(__func__, [&](Device &device) {
+    std::lock_guard lock(device.mutex);
+    device.enqueue(device.stream(stream), "host function",
+                   [function, argument] { function(argument); });
+  });
+}
+
 } // extern "C"

@@ -1,0 +1,178 @@
+//===- JobTest.cpp - shard-run as several processes -------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A hand-written plan for "cuda", run by one process a rank on devices in
+// software and the fake NCCL, against the same plan for "cpu" in one process.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaPlan.h"
+#include "SamplePlan.h"
+#include "io/ScratchDirectory.h"
+#include "launch/Processes.h"
+#include "weft/runtime/Npy.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <cstdio>
+
+namespace weft::runtime {
+
+namespace embedded {
+extern const std::string_view JobKernels;
+} // namespace embedded
+
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+struct Job : ScratchDirectory {
+  Job() { (void)writeNpy(file("x.npy"), countingArray({64}, 0.25f)); }
+
+  std::string writePlan(const std::string &name, const PlanBuilder &builder) {
+    const auto bytes = builder.bytes();
+    return store(name,
+                 {reinterpret_cast<const char *>(bytes.data()), bytes.size()});
+  }
+  std::string cpuPlan(int ranks) {
+    return writePlan("cpu.plan", SamplePlan(ranks));
+  }
+  std::string cudaPlan(int ranks) {
+    SamplePlan sample(ranks);
+    makeCudaPlan(sample, std::string(embedded::JobKernels));
+    return writePlan("cuda.plan", sample);
+  }
+  /// What all runs do, and write to files with this name.
+  std::string common(int ranks, const std::string &name) {
+    (void)writeNpy(file("x.npy"), countingArray({16 * ranks}, 0.25f));
+    return fmt::format(" --init init --steps 6 --input x={} --metrics {} "
+                       "--save {} --output loss={}",
+                       file("x.npy"), file(name + ".csv"),
+                       file(name + ".safetensors"), file(name + ".npy"));
+  }
+  /// A process that runs the command; its text ends with its exit status.
+  static Process start(const std::string &command) {
+    return Process([command] {
+      std::string text;
+      std::FILE *pipe = ::popen((command + " 2>&1").c_str(), "r");
+      for (int c; (c = std::fgetc(pipe)) != EOF;)
+        text.push_back(static_cast<char>(c));
+      return fmt::format("{}status {}", text, WEXITSTATUS(::pclose(pipe)));
+    });
+  }
+  std::vector<std::string>
+  runAll(int ranks, const std::function<std::string(int)> &command) {
+    std::vector<Process> processes;
+    for (int r = 0; r < ranks; ++r)
+      processes.push_back(start(command(r)));
+    std::vector<std::string> texts;
+    for (Process &process : processes)
+      texts.push_back(process.finish());
+    return texts;
+  }
+  std::string variables(int rank, int world,
+                        const std::string &others = "") const {
+    return fmt::format("env WEFT_CUDA_LIBRARIES={} RANK={} WORLD_SIZE={} "
+                       "LOCAL_RANK={} MASTER_ADDR=127.0.0.1 MASTER_PORT={} "
+                       "TMPDIR={} {} " WEFT_SHARD_RUN " ",
+                       WEFT_TEST_LIBRARIES, rank, world, rank, port,
+                       directory.string(), others);
+  }
+
+  const uint16_t port = freePort();
+};
+
+struct JobOfRanks : Job, testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, JobOfRanks, testing::Values(2, 4));
+
+/// Before, in and after the capture of a graph.
+TEST_P(JobOfRanks, HasTheBitsOfOneProcess) {
+  const int ranks = GetParam();
+  EXPECT_THAT(start(WEFT_SHARD_RUN " " + cpuPlan(ranks) + common(ranks, "cpu"))
+                  .finish(),
+              EndsWith("status 0"));
+  const std::string plan = cudaPlan(ranks);
+  const auto texts = runAll(ranks, [&](int rank) {
+    return variables(rank, ranks) + plan + common(ranks, "cuda");
+  });
+  EXPECT_THAT(texts[0],
+              AllOf(HasSubstr("step 6/6 loss "), EndsWith("status 0")));
+  for (int r = 1; r < ranks; ++r)
+    EXPECT_EQ(texts[r], "status 0");
+  EXPECT_EQ(load("cuda.csv"), load("cpu.csv"));
+  EXPECT_EQ(load("cuda.npy"), load("cpu.npy"));
+  // The header names the plan, the values follow it.
+  const std::string cpu = load("cpu.safetensors"),
+                    cuda = load("cuda.safetensors");
+  ASSERT_EQ(cuda.size(), cpu.size());
+  EXPECT_EQ(cuda.substr(cuda.size() - 64), cpu.substr(cpu.size() - 64));
+}
+
+TEST_F(Job, MeetsInAFolder) {
+  const std::string plan = cudaPlan(2);
+  const auto texts = runAll(2, [&](int rank) {
+    return fmt::format("env WEFT_CUDA_LIBRARIES={} TMPDIR={} " WEFT_SHARD_RUN
+                       " {}{} --rendezvous file://{} --rank {} --world 2 "
+                       "--deterministic --register-arena --quiet",
+                       WEFT_TEST_LIBRARIES, directory.string(), plan,
+                       common(2, "cuda"), file("meeting"), rank);
+  });
+  EXPECT_EQ(texts[0], "status 0");
+  EXPECT_EQ(texts[1], "status 0");
+}
+
+/// A device in software that hangs takes the thread of its rank with it: rank 0
+/// is ended by its watchdog.
+TEST_F(Job, FailureOfNcclEndsAllProcesses) {
+  const std::string plan = cudaPlan(2);
+  const auto texts = runAll(2, [&](int rank) {
+    return variables(rank, 2, "WEFT_FAKE_NCCL_FAULT=error@1:2") + plan +
+           common(2, "cuda") + " --deadline 2";
+  });
+  for (const std::string &text : texts)
+    EXPECT_THAT(text, AllOf(HasSubstr(" error: "),
+                            HasSubstr("remote process exited or there was a "
+                                      "network error"),
+                            EndsWith("status 1")));
+}
+
+TEST_F(Job, MissingProcess) {
+  const std::string text = start(variables(0, 2) + cudaPlan(2) +
+                                 common(2, "cuda") + " --start-deadline 0.5")
+                               .finish();
+  EXPECT_THAT(text, AllOf(HasSubstr("rank 0 waited 500 ms at tcp://127.0.0.1:"),
+                          HasSubstr(" for rank 1; rank 0 of 2 arrived (ranks "
+                                    "and place by the variables of torchrun)"),
+                          EndsWith("status 1")));
+}
+
+TEST_F(Job, PlanForTheHost) {
+  const std::string plan = cpuPlan(2);
+  for (const std::string &text : runAll(2, [&](int rank) {
+         return variables(rank, 2) + plan + common(2, "cpu");
+       }))
+    EXPECT_THAT(text,
+                AllOf(HasSubstr("the plan is for \"cpu\", where the ranks are "
+                                "threads of one process, but the variables of "
+                                "torchrun started 2; start one"),
+                      EndsWith("status 1")));
+}
+
+TEST_F(Job, WrongRendezvous) {
+  EXPECT_THAT(start(WEFT_SHARD_RUN " " + cudaPlan(2) + common(2, "cuda") +
+                    " --rendezvous somewhere --rank 0 --world 2")
+                  .finish(),
+              AllOf(HasSubstr("the rendezvous must be tcp://HOST:PORT or "
+                              "file:///FOLDER, got \"somewhere\""),
+                    EndsWith("status 2")));
+}
+
+} // namespace
+} // namespace weft::runtime
