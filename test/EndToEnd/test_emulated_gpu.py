@@ -156,3 +156,19 @@ def test_a_transformer_has_the_losses_of_the_host(name, tmp_path):
     plain = train(device, tmp_path / "plain", "--no-cuda-graphs", *arguments,
                   WEFT_EMULATOR_SEED="7")
     assert_equal(plain, actual)
+
+
+def test_epilogues_compute_what_kernels_do(tmp_path):
+    """Biases, GELU and their gradients: in products, and in kernels of their own."""
+    source = tmp_path / "gpt2.mlir"
+    source.write_text(MODELS["gpt2-tiny-f32"]())
+    host, fused = compile_pair(source, tmp_path)
+    apart = tmp_path / "apart.plan"
+    succeed("shard-compile", source, "-o", apart, "--target=cuda:sm_90", "--ptxas=none",
+            "--fuse-epilogues=false")
+    products = [set(re.findall(r" then (\w+)", run(plan, "--dump").stdout))
+                for plan in (fused, apart)]
+    assert products == [{"bias", "bias_gelu_aux", "gelu_grad_bias_grad", "rhs_bias_grad"}, set()]
+    arguments = random_arguments(host, tmp_path)
+    losses = [train(plan, tmp_path / plan.stem, *arguments) for plan in (fused, apart)]
+    assert_near(*losses)
