@@ -33,18 +33,27 @@ Status NcclIssuer::attach(uint32_t marks, std::chrono::nanoseconds newSetup,
       cudart.mallocHost(reinterpret_cast<void **>(&place), sizeof *place),
       "cudaMallocHost"));
   clearMark();
-  return cudaStatus(
+  WEFT_RETURN_IF_ERROR(cudaStatus(
       cudart,
       cudart.memcpy(numbers, counted.data(), bytes, cudaMemcpyHostToDevice),
-      "cudaMemcpy");
+      "cudaMemcpy"));
+  // The streams of the rank do not wait for the one of the copy.
+  return cudaStatus(cudart, cudart.deviceSynchronize(),
+                    "cudaDeviceSynchronize");
 }
 
 void NcclIssuer::detach() {
-  if (numbers)
+  // Giving memory back waits for the device, which hangs after some failures.
+  if (numbers && !failed.load())
     (void)cudart.free(numbers);
-  // The watchdog may look at `place` until the world is gone.
   numbers = nullptr;
   blocks.reset();
+}
+
+NcclIssuer::~NcclIssuer() {
+  // Not in detach: the watchdog looks at it until the world is gone.
+  if (place && !failed.load())
+    (void)cudart.freeHost(place);
 }
 
 Status NcclIssuer::check() const {
@@ -96,7 +105,8 @@ Status NcclIssuer::settle(ncclResult_t result, const char *call,
                           ncclComm_t communicator,
                           std::chrono::nanoseconds timeout) {
   const Clock::time_point end = deadlineAfter(timeout);
-  for (int look = 0; result == ncclInProgress; ++look) {
+  const Clock::time_point begin = Clock::now();
+  while (result == ncclInProgress) {
     const ncclResult_t asked = nccl.commGetAsyncError(communicator, &result);
     if (asked != ncclSuccess)
       result = asked;
@@ -111,10 +121,10 @@ Status NcclIssuer::settle(ncclResult_t result, const char *call,
     }
     // A collective is enqueued within microseconds; ranks that are created wait
     // for each other.
-    if (look < 1000)
-      pauseCpu();
+    if (Clock::now() - begin < std::chrono::milliseconds(2))
+      std::this_thread::yield();
     else
-      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
   if (result == ncclSuccess)
     return {};

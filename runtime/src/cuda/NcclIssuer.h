@@ -34,6 +34,10 @@ public:
   NcclIssuer(const Nccl &nccl, const Cudart &cudart)
       : nccl(nccl), cudart(cudart) {}
 
+  ~NcclIssuer();
+  NcclIssuer(const NcclIssuer &) = delete;
+  NcclIssuer &operator=(const NcclIssuer &) = delete;
+
   /// Makes the calling thread the one that talks to NCCL. `marks` is how many
   /// numbers `mark` may write: instructions of an entry and one.
   Status attach(uint32_t marks, std::chrono::nanoseconds setup,

@@ -50,8 +50,7 @@ NcclWorld::create(const Nccl &nccl, const Cudart &cudart, Bootstrap &bootstrap,
   std::unique_ptr<NcclWorld> world(
       new NcclWorld(nccl, cudart, bootstrap, plan, std::move(options)));
   WEFT_RETURN_IF_ERROR(world->agreeOn());
-  world->watchdog =
-      std::make_unique<Watchdog>(
+  world->watchdog = std::make_unique<Watchdog>(
       bootstrap, static_cast<WatchedRank &>(*world), world->options.watchdog);
   return world;
 }
@@ -208,15 +207,17 @@ Status NcclWorld::attach(int, void *arena, size_t bytes) {
 
 /// In the reverse of the order in which they were made.
 Status NcclWorld::destroyAll() {
-  const auto destroy = [&](ncclComm_t communicator) -> Status {
+  // Until it is destroyed it can be aborted, if this fails half-way.
+  const auto destroy = [&](ncclComm_t &communicator) -> Status {
     if (!communicator)
       return {};
     WEFT_RETURN_IF_ERROR(
         issuer.call("ncclCommFinalize", communicator, issuer.setup,
                     [&] { return issuer.nccl.commFinalize(communicator); }));
     issuer.unwatch(communicator);
-    return issuer.call("ncclCommDestroy", nullptr, issuer.setup,
-                       [&] { return issuer.nccl.commDestroy(communicator); });
+    return issuer.call("ncclCommDestroy", nullptr, issuer.setup, [&] {
+      return issuer.nccl.commDestroy(std::exchange(communicator, nullptr));
+    });
   };
   // Nobody begins to destroy while another still communicates (N17).
   WEFT_RETURN_IF_ERROR(
@@ -228,9 +229,9 @@ Status NcclWorld::destroyAll() {
             return issuer.nccl.commDeregister(group->handle,
                                               group->registration);
           }));
-    WEFT_RETURN_IF_ERROR(destroy(std::exchange(group->handle, nullptr)));
+    WEFT_RETURN_IF_ERROR(destroy(group->handle));
   }
-  return destroy(std::exchange(world, nullptr));
+  return destroy(world);
 }
 
 /// In the thread of the rank, which is in no other call (N16). What does not
