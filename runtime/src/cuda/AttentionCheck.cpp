@@ -156,11 +156,13 @@ Status Trial::computeDelta() {
     delta[i / static_cast<size_t>(s.headSize)] += out[i] * cotangent[i];
   WEFT_ASSIGN_OR_RETURN(void *const place, sums(rows()));
   arguments.delta = place;
-  return cudaStatus(context.cudart,
-                    context.cudart.memcpy(place, delta.data(),
-                                          delta.size() * sizeof(float),
-                                          cudaMemcpyHostToDevice),
-                    "cudaMemcpy");
+  WEFT_RETURN_IF_ERROR(cudaStatus(
+      context.cudart,
+      context.cudart.memcpyAsync(place, delta.data(),
+                                 delta.size() * sizeof(float),
+                                 cudaMemcpyHostToDevice, context.compute),
+      "cudaMemcpyAsync"));
+  return synchronize();
 }
 
 Status Trial::prepareGrad() {

@@ -20,8 +20,12 @@ DeviceScratch::~DeviceScratch() {
 
 Result<void *> DeviceScratch::allocate(size_t bytes) {
   void *piece = nullptr;
-  WEFT_RETURN_IF_ERROR(
-      cudaStatus(cudart, cudart.malloc(&piece, bytes), "cudaMalloc"));
+  if (const cudaError_t error = cudart.malloc(&piece, bytes);
+      error != cudaSuccess) {
+    // The caller goes on without, and libraries would take it for theirs.
+    (void)cudart.getLastError();
+    return cudaStatus(cudart, error, "cudaMalloc");
+  }
   pieces.push_back(piece);
   return piece;
 }
@@ -76,6 +80,9 @@ Result<void *> DeviceScratch::random(DType dtype, int64_t elements, int seed) {
                    "cudaMemcpy"));
     done += more;
   }
+  // Copies are on the default stream, which others do not wait for.
+  WEFT_RETURN_IF_ERROR(cudaStatus(cudart, cudart.streamSynchronize(nullptr),
+                                  "cudaStreamSynchronize"));
   return piece;
 }
 

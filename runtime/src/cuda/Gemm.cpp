@@ -58,9 +58,15 @@ bindCudaGemm(const CudaGemmProblem &problem, const CudaGemmPointers &pointers,
              const CudaContext &context, GemmTuner &tuner) {
   Result<std::unique_ptr<CudaOperation>> bound =
       bind(problem, pointers, context, tuner);
-  if (!bound.ok())
-    return bound.status().withContext(toString(problem));
-  return bound;
+  if (bound.ok())
+    return bound;
+  Status status = bound.status().withContext(toString(problem));
+  // Kernels can do what an epilogue does.
+  if (status.code() == StatusCode::Unimplemented &&
+      problem.epilogue != plan::GemmEpilogue::None)
+    return unimplemented(status.message() +
+                         "; compile with --fuse-epilogues=false");
+  return status;
 }
 
 Result<std::unique_ptr<CudaOperation>>

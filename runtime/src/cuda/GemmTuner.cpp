@@ -21,17 +21,17 @@ size_t gemmWorkspaceLimit(int processor) {
   return processor >= 90 ? size_t(32) << 20 : size_t(4) << 20;
 }
 
-GemmAlgorithm fastestOf(const std::vector<GemmAlgorithm> &proposals,
-                        const GemmTimer &time) {
-  const GemmAlgorithm *fastest = &proposals.front();
-  std::optional<float> least;
+std::optional<GemmAlgorithm>
+fastestOf(const std::vector<GemmAlgorithm> &proposals, const GemmTimer &time) {
+  std::optional<GemmAlgorithm> fastest;
+  float least = 0;
   for (const GemmAlgorithm &proposal : proposals)
     if (const std::optional<float> taken = time(proposal);
-        taken && (!least || *taken < *least)) {
-      least = taken;
-      fastest = &proposal;
+        taken && (!fastest || *taken < least)) {
+      least = *taken;
+      fastest = proposal;
     }
-  return *fastest;
+  return fastest;
 }
 
 Result<std::unique_ptr<GemmTuner>> GemmTuner::fromEnvironment() {
@@ -100,20 +100,24 @@ Result<GemmAlgorithm> GemmTuner::choose(const LtProblem &problem,
   Result<std::unique_ptr<GemmMeasurement>> measurement =
       GemmMeasurement::prepare(
           problem, descriptors.library().shared_from_this(), limit, context);
-  if (!measurement.ok()) {
+  const auto unmeasured = [&](std::string_view why) {
     context.note(fmt::format("took the first algorithm of cuBLASLt for a "
                              "product, unmeasured: {}",
-                             measurement.status().message()));
+                             why));
     return proposals.front();
-  }
-  const GemmAlgorithm fastest =
+  };
+  if (!measurement.ok())
+    return unmeasured(measurement.status().message());
+  const std::optional<GemmAlgorithm> fastest =
       fastestOf(proposals, [&](const GemmAlgorithm &algorithm) {
         return (*measurement)->milliseconds(algorithm);
       });
-  cache->add(key, fastest.code);
+  if (!fastest)
+    return unmeasured("none of those that it proposes runs");
+  cache->add(key, fastest->code);
   for (std::string &text : cache->takeNotes())
     context.note(std::move(text));
-  return fastest;
+  return *fastest;
 }
 
 } // namespace weft::runtime

@@ -39,9 +39,9 @@ size_t gemmWorkspaceLimit(int processor);
 using GemmTimer =
     std::function<std::optional<float>(const GemmAlgorithm &algorithm)>;
 
-/// The fastest of the proposals, of equals the first.
-GemmAlgorithm fastestOf(const std::vector<GemmAlgorithm> &proposals,
-                        const GemmTimer &time);
+/// The fastest of the proposals, of equals the first; none if all fail.
+std::optional<GemmAlgorithm>
+fastestOf(const std::vector<GemmAlgorithm> &proposals, const GemmTimer &time);
 
 class GemmTuner {
 public:

@@ -144,6 +144,11 @@ Cudart fakeCudart() {
     std::memcpy(to, from, bytes);
     return cudaSuccess;
   };
+  t.memcpyAsync = [](void *to, const void *from, size_t bytes, cudaMemcpyKind,
+                     cudaStream_t) {
+    std::memcpy(to, from, bytes);
+    return cudaSuccess;
+  };
   t.streamSynchronize = [](cudaStream_t) { return cudaSuccess; };
   t.libraryLoadData = [](cudaLibrary_t *library, const void *, cudaJitOption *,
                          void **, unsigned, cudaLibraryOption *, void **,

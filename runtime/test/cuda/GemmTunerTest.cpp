@@ -392,6 +392,15 @@ TEST_F(GemmTunerTest, LeavesOutWhatFailsOrWantsMore) {
   EXPECT_EQ(algorithmIn(*tuner()), 0u) << "2 wants more workspace";
 }
 
+TEST_F(GemmTunerTest, RemembersNoneThatDidNotRun) {
+  device.failing = {0, 1};
+  const auto bound = bind(*tuner(path));
+  ASSERT_TRUE(bound.ok()) << bound.status().message();
+  EXPECT_THAT(notes, ElementsAre(HasSubstr(
+                         "unmeasured: none of those that it proposes runs")));
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
 TEST_F(GemmTunerTest, ReadsTheFileOfAnotherProcess) {
   EXPECT_EQ(algorithmIn(*tuner(path)), 1u);
   const int runs = device.runs;
@@ -450,6 +459,10 @@ TEST_F(GemmTunerTest, WhatCublasLtLacksIsOneError) {
   EXPECT_EQ(bound.status().message(),
             "f32 product of 4 x 2 and 2 x 8 into f32: cuBLASLt has no "
             "algorithm for it");
+  problem.epilogue = plan::GemmEpilogue::Gelu;
+  EXPECT_EQ(bind(*tuner()).status().message(),
+            "f32 product of 4 x 2 and 2 x 8 into f32, with Gelu: cuBLASLt has "
+            "no algorithm for it; compile with --fuse-epilogues=false");
 }
 
 TEST_F(GemmTunerTest, TheEnvironmentTurnsMeasurementOff) {
@@ -511,15 +524,13 @@ TEST(GemmTuner, OfEqualsTheFirst) {
   const std::vector<GemmAlgorithm> proposals = {
       {algorithmOf(0), 0}, {algorithmOf(1), 0}, {algorithmOf(2), 0}};
   const auto chosen = [&](std::vector<std::optional<float>> times) {
-    return fastestOf(proposals,
-                     [&](const GemmAlgorithm &algorithm) {
-                       return times[algorithm.code.data[0]];
-                     })
-        .code.data[0];
+    return fastestOf(proposals, [&](const GemmAlgorithm &algorithm) {
+      return times[algorithm.code.data[0]];
+    });
   };
-  EXPECT_EQ(chosen({2, 1, 1}), 1u);
-  EXPECT_EQ(chosen({std::nullopt, 3, 2}), 2u);
-  EXPECT_EQ(chosen({std::nullopt, std::nullopt, std::nullopt}), 0u);
+  EXPECT_EQ(chosen({2, 1, 1})->code.data[0], 1u);
+  EXPECT_EQ(chosen({std::nullopt, 3, 2})->code.data[0], 2u);
+  EXPECT_FALSE(chosen({std::nullopt, std::nullopt, std::nullopt}));
 }
 
 } // namespace

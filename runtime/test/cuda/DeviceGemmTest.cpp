@@ -1,0 +1,157 @@
+//===- DeviceGemmTest.cpp - Products on a device ----------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Products through cuBLASLt, bound as in a plan, against the plain ones of the
+// CPU.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceLibraries.h"
+
+#include "cuda/DeviceScratch.h"
+#include "cuda/Gemm.h"
+#include "cuda/GemmTuner.h"
+#include "cuda/Handles.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <cstring>
+
+namespace weft::runtime {
+namespace {
+
+class DeviceGemm : public testing::Test {
+protected:
+  void SetUp() override {
+    const DeviceLibraries libraries;
+    const CudaLibrarySearch search = CudaLibrarySearch::fromEnvironment();
+    cudart = *loadCudart(search);
+    cublasLt = *loadCublasLt(search);
+    stream = *createStream(cudart, 0);
+    context.emplace(CudaContext{cudart, cublasLt, nullptr, 0, 90, "a device",
+                                stream.get()});
+  }
+
+  /// Elements of a dense stack of matrices of the sizes.
+  static MatrixStrides stridesOf(int64_t rows, int64_t columns,
+                                 bool byColumns) {
+    return {rows * columns, byColumns ? 1 : columns, byColumns ? rows : 1};
+  }
+
+  std::vector<std::byte> download(const void *from, size_t bytes) {
+    std::vector<std::byte> values(bytes);
+    EXPECT_EQ(cudart.memcpy(values.data(), from, bytes, cudaMemcpyDeviceToHost),
+              cudaSuccess);
+    return values;
+  }
+  static double valueAt(const std::vector<std::byte> &bytes, DType dtype,
+                        size_t index) {
+    const std::byte *place = bytes.data() + index * byteSize(dtype);
+    const auto get = [&]<typename T>(T value) {
+      std::memcpy(&value, place, sizeof(T));
+      return value;
+    };
+    switch (dtype) {
+    case DType::F32:
+      return get(float());
+    case DType::F64:
+      return get(double());
+    case DType::BF16:
+      return toFloat(get(BFloat16()));
+    default:
+      return toFloat(get(Float16()));
+    }
+  }
+
+  void expectThatOfTheCpu(const CudaGemmProblem &problem, double tolerance) {
+    SCOPED_TRACE(toString(problem));
+    const GemmProblem &p = problem.product;
+    DeviceScratch memory(cudart);
+    const int64_t counts[] = {p.batch * p.m * p.k, p.batch * p.k * p.n,
+                              p.batch * p.m * p.n};
+    const CudaGemmPointers pointers{*memory.random(p.in, counts[0], 1),
+                                    *memory.random(p.in, counts[1], 2),
+                                    *memory.random(p.out, counts[2], 3)};
+    const size_t bytes = counts[2] * byteSize(p.out);
+    auto expected = download(pointers.out, bytes);
+    const auto lhs = download(pointers.lhs, counts[0] * byteSize(p.in));
+    const auto rhs = download(pointers.rhs, counts[1] * byteSize(p.in));
+    ASSERT_TRUE(
+        (*bindReferenceGemm(p, {lhs.data(), rhs.data(), expected.data()}))
+            ->run()
+            .ok());
+
+    const auto bound = bindCudaGemm(problem, pointers, *context, tuner);
+    ASSERT_TRUE(bound.ok()) << bound.status().message();
+    (*bound)->bindWorkspace(*memory.allocate((*bound)->workspaceBytes() + 1));
+    ASSERT_TRUE((*bound)->enqueue(stream.get()).ok());
+    ASSERT_EQ(cudart.streamSynchronize(stream.get()), cudaSuccess);
+    const auto found = download(pointers.out, bytes);
+    for (int64_t i = 0; i < counts[2]; ++i)
+      ASSERT_NEAR(valueAt(found, p.out, i), valueAt(expected, p.out, i),
+                  tolerance)
+          << i;
+  }
+
+  Cudart cudart;
+  CublasLt cublasLt;
+  StreamOwner stream;
+  std::optional<CudaContext> context;
+  GemmTuner tuner{std::make_unique<AlgorithmCache>("")};
+};
+
+TEST_F(DeviceGemm, EveryLayout) {
+  for (int layouts = 0; layouts < 16; ++layouts) {
+    CudaGemmProblem problem;
+    GemmProblem &p = problem.product;
+    p.batch = layouts & 8 ? 3 : 1, p.m = 6, p.n = 5, p.k = 7;
+    p.lhs = stridesOf(p.m, p.k, layouts & 1);
+    p.rhs = stridesOf(p.k, p.n, layouts & 2);
+    p.result = stridesOf(p.m, p.n, layouts & 4);
+    for (const bool accumulate : {false, true}) {
+      p.accumulate = accumulate;
+      expectThatOfTheCpu(problem, 1e-5);
+    }
+  }
+}
+
+TEST_F(DeviceGemm, EveryType) {
+  struct Types {
+    DType in, out;
+    double tolerance;
+  };
+  for (const auto &[in, out, tolerance] :
+       {Types{DType::F64, DType::F64, 1e-12},
+        Types{DType::BF16, DType::F32, 1e-5},
+        Types{DType::BF16, DType::BF16, 0.04},
+        Types{DType::F16, DType::F32, 1e-5},
+        Types{DType::F16, DType::F16, 0.005}}) {
+    CudaGemmProblem problem;
+    GemmProblem &p = problem.product;
+    p.in = in, p.out = out, p.m = 6, p.n = 5, p.k = 19;
+    p.lhs = stridesOf(p.m, p.k, false);
+    p.rhs = stridesOf(p.k, p.n, true);
+    p.result = stridesOf(p.m, p.n, false);
+    expectThatOfTheCpu(problem, tolerance);
+  }
+}
+
+TEST_F(DeviceGemm, RoundsFactorsInTf32Only) {
+  CudaGemmProblem problem;
+  GemmProblem &p = problem.product;
+  p.m = 6, p.n = 5, p.k = 7;
+  p.lhs = stridesOf(p.m, p.k, false);
+  p.rhs = stridesOf(p.k, p.n, false);
+  p.result = stridesOf(p.m, p.n, false);
+  expectThatOfTheCpu(problem, 1e-6);
+  problem.precision = plan::GemmPrecision::TF32;
+  expectThatOfTheCpu(problem, 7 * 2e-3);
+}
+
+} // namespace
+} // namespace weft::runtime
