@@ -23,6 +23,13 @@ CudaRank::~CudaRank() {
       (void)cudart.streamSynchronize(stream->get());
 }
 
+void CudaRank::finish() {
+  // First: a communicator of NCCL ends when no graph holds its collectives.
+  for (EntryRuns &each : runs)
+    each.graph = {};
+  setup.world.detach(number());
+}
+
 Status CudaRank::createStreams() {
   WEFT_RETURN_IF_ERROR(
       check(cudart.setDevice(setup.device.number), "cudaSetDevice"));
@@ -263,8 +270,11 @@ Status CudaRank::capture(EntryRuns &each) {
   WEFT_RETURN_IF_ERROR(captured);
   WEFT_RETURN_IF_ERROR(check(ended, "cudaStreamEndCapture"));
   cudaGraphExec_t executable = nullptr;
-  WEFT_RETURN_IF_ERROR(check(cudart.graphInstantiate(&executable, graph, 0),
-                             "cudaGraphInstantiate"));
+  WEFT_RETURN_IF_ERROR(
+      check(cudart.graphInstantiate(&executable, graph,
+                                    // Communication stays before computation.
+                                    cudaGraphInstantiateFlagUseNodePriority),
+            "cudaGraphInstantiate"));
   each.graph = GraphExecOwner(cudart, executable);
   return check(cudart.graphUpload(executable, compute.get()),
                "cudaGraphUpload");

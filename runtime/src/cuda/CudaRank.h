@@ -50,7 +50,7 @@ public:
 
   Status initialize() override;
   Status run(uint32_t entry) override;
-  void finish() override { setup.world.detach(number()); }
+  void finish() override;
   std::byte *input(uint32_t entry, size_t input) override {
     return static_cast<std::byte *>(
         runs[entry].program.inputs[input].staging.get());

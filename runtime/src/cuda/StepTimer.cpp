@@ -62,6 +62,11 @@ Status StepTimer::collect(const plan::Plan &plan, uint32_t entry,
   const plan::Entry &table = *plan.entries()->Get(entry);
   for (size_t i = 0; i < used; ++i) {
     const Slice &slice = slices[i];
+    // The end of a collective is recorded after what the computation waited
+    // for.
+    WEFT_RETURN_IF_ERROR(cudaStatus(*cudart,
+                                    cudart->eventSynchronize(slice.end.get()),
+                                    "cudaEventSynchronize"));
     WEFT_ASSIGN_OR_RETURN(const Clock::time_point begin,
                           timeOf(slice.begin.get()));
     WEFT_ASSIGN_OR_RETURN(const Clock::time_point end, timeOf(slice.end.get()));
