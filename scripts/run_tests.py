@@ -37,6 +37,8 @@ def suites(sanitize, property_flags):
         return [python, "-m", "pytest", "-q", *paths,
                 f"--junitxml={RESULTS / name}.xml"]
 
+    # The package as the build made it.
+    package = {"PYTHONPATH": str(BUILD / "python")}
     yield "unit", ctest(BUILD, "unit"), {}
     if property_flags:
         yield ("property", [str(BUILD / "unit" / "ShardingPropertyTests"),
@@ -44,18 +46,19 @@ def suites(sanitize, property_flags):
                             f"--gtest_output=xml:{RESULTS / 'property.xml'}"], {})
     yield ("lit", ["ninja", "-C", str(BUILD), "check-weft"],
            {"LIT_OPTS": f"--xunit-xml-output={RESULTS / 'lit.xml'}"})
-    yield "end-to-end", pytest(["test/EndToEnd"], "end-to-end"), {}
+    yield "end-to-end", pytest(["test/EndToEnd"], "end-to-end"), package
     yield ("import", pytest(["test/Import/test_fixtures.py",
                              "test/Import/test_hlo_collectives.py",
                              "test/Import/test_mutations.py"], "import"), {})
     yield "docs", pytest(["test/Docs"], "docs"), {}
-    # The package as the build made it; what wants JAX runs in its environment.
-    package = {"PYTHONPATH": str(BUILD / "python")}
+    # What wants JAX runs in its environment.
     python, jax = [], []
     for path in sorted((ROOT / "python-bindings" / "test").glob("test_*.py")):
         (jax if "jax" in path.stem else python).append(str(path.relative_to(ROOT)))
     yield "python", pytest(python, "python"), package
     yield "examples", pytest(["test/Examples"], "examples"), package
+    # A part of it compares with optax, which comes with JAX.
+    jax.append("python-bindings/test/test_optim.py")
     yield "jax", pytest([*jax, "test/Conformance", "test/Import/test_numbers.py"], "jax",
                         JAX_PYTHON), package
     if sanitize:

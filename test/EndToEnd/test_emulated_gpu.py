@@ -52,7 +52,7 @@ def train(plan, output, *arguments, steps=STEPS, **environment):
     metrics, states = output.with_suffix(".csv"), output.with_suffix(".safetensors")
     run(plan, "--entry", "train_step", "--steps", steps, "--metrics", metrics, "--save", states,
         *arguments, **environment)
-    return np.loadtxt(metrics, delimiter=",", skiprows=1)[:, 1:], load_file(states)
+    return np.loadtxt(metrics, delimiter=",", skiprows=1, ndmin=2)[:, 1:], load_file(states)
 
 
 def assert_near(actual, expected):
