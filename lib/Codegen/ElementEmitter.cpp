@@ -24,9 +24,8 @@ ElementEmitter::ElementEmitter(OpBuilder &builder, func::FuncOp kernel,
                                ArrayRef<Value> arguments, int64_t width)
     : b(builder), loc(kernel.getLoc()), ops(builder, kernel.getLoc(), width),
       indices(builder, ops, &target.getBody().front()),
-      tablePrefix(target.getName().str()),
-      reads(kernel.getNumArguments()), kernel(kernel), target(target),
-      arguments(arguments), values(1) {}
+      tablePrefix(target.getName().str()), reads(kernel.getNumArguments()),
+      kernel(kernel), target(target), arguments(arguments), values(1) {}
 
 Value ElementEmitter::remember(Value tensor, Index index, Value value) {
   values.back()[tensor].push_back({index.vec(), value});

@@ -65,8 +65,8 @@ void NestEmitter::emitBody(const KernelNest &nest, const ColumnLoop &loop,
     sum = emitTerm(e, reduction, nest.rows, sum);
   std::vector<std::tuple<Value, Value, LaneIndex>> stores;
   for (const KernelRoot &root : loop.writes) {
-    stores.push_back({emitWritten(e, root, nest.rows), results[root.result],
-                      e.ownElement});
+    stores.push_back(
+        {emitWritten(e, root, nest.rows), results[root.result], e.ownElement});
     accesses.writes[root.result] = e.place;
   }
   for (const KernelRoot &root : loop.accumulations) {

@@ -131,8 +131,8 @@ static std::optional<ReductionShape> getReductionShape(Operation *op) {
   return shape;
 }
 
-/// The sum over rows that `value` is computed from, element by element, and from
-/// nothing else; null if there is none.
+/// The sum over rows that `value` is computed from, element by element, and
+/// from nothing else; null if there is none.
 static Value findFinishedSum(Value value) {
   while (auto generic = value.getDefiningOp<linalg::GenericOp>()) {
     auto shape = getReductionShape(generic);

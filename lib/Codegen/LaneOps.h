@@ -25,8 +25,8 @@
 
 namespace weft {
 
-/// Numbers a vector of a CPU holds. Fixed for every processor, because the order
-/// in which a row is summed depends on it.
+/// Numbers a vector of a CPU holds. Fixed for every processor, because the
+/// order in which a row is summed depends on it.
 inline constexpr int64_t laneCount = 16;
 
 class LaneOps {

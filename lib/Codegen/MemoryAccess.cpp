@@ -86,6 +86,5 @@ void ElementEmitter::store(Value value, Value pointer, LaneIndex offset) {
     LLVM::MaskedStoreOp::create(b, loc, value, address, mask,
                                 alignmentAt(offset, storage));
   else
-    LLVM::StoreOp::create(b, loc, value, address,
-                          alignmentAt(offset, storage));
+    LLVM::StoreOp::create(b, loc, value, address, alignmentAt(offset, storage));
 }

@@ -251,8 +251,7 @@ void GridPlanner::layRows(GridJob &job) {
   // Short rows: several in a warp, where no thread is without a row.
   auto fits = [&](int64_t threads) {
     return !job.hasAccumulations() && job.rowThreads <= warpThreads &&
-           threads > 0 &&
-           longestRow(*job.nest) <= threads * job.lanes &&
+           threads > 0 && longestRow(*job.nest) <= threads * job.lanes &&
            job.nest->rows % (plan.threads / threads) == 0;
   };
   while (fits(job.rowThreads / 2))

@@ -75,12 +75,10 @@ static Outcome withModule(std::string_view text, const std::string &name,
   return outcome;
 }
 
-static CompileOptions toOptions(const std::string &target,
-                                const std::string &mesh,
-                                bool overlapCollectives, bool wideGradientSums,
-                                bool fuseEpilogues,
-                                const std::string &gemmPrecision,
-                                const std::string &memoryLimit) {
+static CompileOptions
+toOptions(const std::string &target, const std::string &mesh,
+          bool overlapCollectives, bool wideGradientSums, bool fuseEpilogues,
+          const std::string &gemmPrecision, const std::string &memoryLimit) {
   CompileOptions options;
   options.mesh = mesh;
   llvm::Expected<TargetOptions> parsed = parseTarget(target);
