@@ -10,7 +10,7 @@
 // CHECK: ld.global{{.*}}.v4.b32
 // CHECK: bar.sync
 // CHECK: fence.acq_rel.gpu
-// CHECK: atom{{.*}}.add.u32
+// CHECK: atom{{.*}}.inc.u32
 // CHECK: fence.acq_rel.gpu
 // CHECK-NOT: {{[[:space:]](atom|red)\.}}
 func.func private @norm(%x: tensor<768x768xf32>) -> tensor<f32> attributes {weft.kernel} {

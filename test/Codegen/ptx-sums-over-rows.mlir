@@ -15,7 +15,7 @@
 // CHECK-LABEL: .entry bias(
 // CHECK: st.shared
 // CHECK: bar.sync
-// CHECK: atom{{.*}}.add.u32
+// CHECK: atom{{.*}}.inc.u32
 // CHECK: st.global.v2.b32
 // CHECK-NOT: {{[[:space:]](atom|red)\.}}
 func.func private @bias(%x: tensor<8192x768xf32>) -> tensor<768xbf16> attributes {weft.kernel} {
@@ -42,7 +42,7 @@ func.func private @bias(%x: tensor<8192x768xf32>) -> tensor<768xbf16> attributes
 // CHECK: ld.global{{.*}}.v4.b32
 // CHECK: shfl.sync.bfly.b32
 // CHECK: bar.sync
-// CHECK-COUNT-2: atom{{.*}}.add.u32
+// CHECK-COUNT-2: atom{{.*}}.inc.u32
 // CHECK-NOT: {{[[:space:]](atom|red)\.}}
 func.func private @norm_scale(%x: tensor<8192x768xf32>) -> tensor<768xf32> attributes {weft.kernel} {
   %zeros = arith.constant dense<0.0> : tensor<8192xf32>

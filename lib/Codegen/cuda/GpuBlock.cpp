@@ -232,12 +232,12 @@ Value GpuBlock::arriveLast(Value counter, int64_t count) {
   when(equals(thread, 0), [&] {
     Value address = LLVM::GEPOp::create(b, loc, workspace.getType(), word,
                                         workspace, ValueRange{counter});
+    // Behind the last block it is zero again.
     Value before = LLVM::AtomicRMWOp::create(
-        b, loc, LLVM::AtomicBinOp::add, address, i32(1),
+        b, loc, LLVM::AtomicBinOp::uinc_wrap, address, i32(count - 1),
         LLVM::AtomicOrdering::acq_rel, deviceScope);
     Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                          before, i32(count - 1));
-    when(isLast, [&] { LLVM::StoreOp::create(b, loc, i32(0), address); });
     LLVM::StoreOp::create(b, loc, arith::ExtUIOp::create(b, loc, word, isLast),
                           flag);
   });
