@@ -10,6 +10,7 @@
 #include "ptx/Parser.h"
 #include "ptx/Translator.h"
 
+#include <cstdio>
 #include <cstring>
 
 using namespace weft::emulator;
@@ -95,7 +96,18 @@ struct KernelWork {
     options.hostThreads = state.settings.hostThreads;
     options.findRaces = state.settings.findRaces;
     options.findUninitialized = state.settings.findUninitialized;
+    LaunchTraffic traffic;
+    if (state.settings.countTraffic)
+      options.traffic = &traffic;
     state.executed += run(launch, options);
+    if (state.settings.countTraffic)
+      print(traffic);
+  }
+
+  void print(const LaunchTraffic &traffic) const {
+    std::fprintf(stderr, "traffic of '%s': reads %s; writes %s\n",
+                 program->name.c_str(), describe(traffic.reads).c_str(),
+                 describe(traffic.writes).c_str());
   }
 };
 

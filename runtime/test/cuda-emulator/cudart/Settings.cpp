@@ -30,6 +30,7 @@ Settings Settings::fromEnvironment() {
   std::string list = checks ? checks : "";
   settings.findRaces = list.find("races") != list.npos;
   settings.findUninitialized = list.find("uninitialized") != list.npos;
+  settings.countTraffic = list.find("traffic") != list.npos;
   return settings;
 }
 

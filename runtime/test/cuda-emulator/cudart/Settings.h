@@ -9,7 +9,7 @@
 //   WEFT_EMULATOR_THREADS     threads of the host that blocks run on (2)
 //   WEFT_EMULATOR_DEVICES     number of devices (1)
 //   WEFT_EMULATOR_CAPABILITY  compute capability, 90 for 9.0 (90)
-//   WEFT_EMULATOR_CHECKS      races, uninitialized, or both with a comma
+//   WEFT_EMULATOR_CHECKS      races, uninitialized and traffic, with commas
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ struct Settings {
   uint32_t hostThreads = 2;
   int devices = 1;
   int capability = 90;
-  bool findRaces = false, findUninitialized = false;
+  bool findRaces = false, findUninitialized = false, countTraffic = false;
   /// Of an H200; only what is touched is allocated.
   size_t memoryBytes = size_t(141) << 30;
 

@@ -32,9 +32,10 @@ static std::byte *alignedBegin(std::vector<std::byte> &storage) {
   return storage.data() + (-address & (sharedAlignment - 1));
 }
 
-Block::Block(const Launch &launch, AccessChecker *checker)
+Block::Block(const Launch &launch, AccessChecker *checker,
+             TrafficCounter *traffic)
     : theLaunch(launch), program(*launch.program), theChecker(checker),
-      threads(launch.block.count()) {
+      theTraffic(traffic), threads(launch.block.count()) {
   uint32_t count = (threads + warpSize - 1) / warpSize;
   uint32_t localStride = roundUp(program.localBytes, 16);
   registers.resize(size_t(count) * program.registerBytes + sharedAlignment);
@@ -254,6 +255,8 @@ uint32_t Block::runGroup(Warp &warp, uint32_t position, Mask group,
         stop(position);
       if (active && op.run)
         op.run(warp, op, active);
+      if (theTraffic)
+        theTraffic->endAccess();
       ++position;
     } else if (op.flow == Op::Flow::Branch && (active == group || !active)) {
       position = active ? op.target : position + 1;

@@ -32,8 +32,9 @@ public:
     uint32_t yes = 0, all = 0;
   };
 
-  /// Memory for blocks of `launch`, which run one after the other.
-  Block(const Launch &launch, AccessChecker *checker);
+  /// Memory for blocks of `launch`, which run one after the other. `checker`
+  /// and `traffic` may be null.
+  Block(const Launch &launch, AccessChecker *checker, TrafficCounter *traffic);
   Block(const Block &) = delete;
 
   /// Runs the block with this index; returns the number of operations that
@@ -48,6 +49,7 @@ public:
   Range shared() const;
   Range local(uint32_t thread) const;
   AccessChecker *checker() const { return theChecker; }
+  TrafficCounter *traffic() const { return theTraffic; }
   Actor actor(const Warp &warp, uint32_t lane) const;
 
   [[noreturn]] void fault(uint32_t line, uint32_t thread, FaultKind kind,
@@ -82,6 +84,7 @@ private:
   const Launch &theLaunch;
   const Program &program;
   AccessChecker *theChecker;
+  TrafficCounter *theTraffic;
   uint32_t threads;
   std::vector<std::byte> registers, sharedStorage, localStorage;
   std::vector<Warp> warps;

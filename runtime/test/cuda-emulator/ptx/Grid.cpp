@@ -41,6 +41,8 @@ public:
       helper.join();
     if (failure)
       std::rethrow_exception(failure);
+    if (options.traffic)
+      *options.traffic = traffic.total();
     return executed;
   }
 
@@ -48,11 +50,15 @@ private:
   void work() {
     bool checks = options.findRaces || options.findUninitialized;
     try {
-      Block block(launch, checks ? &checker : nullptr);
+      TrafficCounter own;
+      Block block(launch, checks ? &checker : nullptr,
+                  options.traffic ? &own : nullptr);
       uint64_t count = 0;
       for (size_t i; (i = next++) < order.size() && !failed;)
         count += block.run(order[i], options.seed);
       executed += count;
+      std::lock_guard lock(mutex);
+      own.addTo(traffic);
     } catch (...) {
       std::lock_guard lock(mutex);
       if (!failure)
@@ -64,6 +70,7 @@ private:
   const Launch &launch;
   const RunOptions &options;
   AccessChecker checker;
+  TrafficCounter traffic;
   std::vector<uint32_t> order;
   std::atomic<size_t> next = 0;
   std::atomic<uint64_t> executed = 0;

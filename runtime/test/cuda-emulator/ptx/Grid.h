@@ -10,6 +10,7 @@
 
 #include "AddressSpace.h"
 #include "Program.h"
+#include "Traffic.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -49,6 +50,8 @@ struct RunOptions {
   bool findRaces = false;
   /// Reports reads of shared memory that nobody has written.
   bool findUninitialized = false;
+  /// Gets what the launch moves, unless null.
+  LaunchTraffic *traffic = nullptr;
 };
 
 /// Runs all blocks. Returns the number of operations that threads executed.

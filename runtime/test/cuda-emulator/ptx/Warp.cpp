@@ -13,7 +13,8 @@
 namespace weft::emulator {
 
 Warp::Warp(Block &block, uint32_t index)
-    : block(block), index(index), isChecked(block.checker() != nullptr) {}
+    : block(block), index(index),
+      isChecked(block.checker() || block.traffic()) {}
 
 void Warp::fault(const Op &op, uint32_t lane, FaultKind kind,
                  const std::string &what) const {
@@ -62,6 +63,9 @@ std::byte *Warp::resolveGlobal(const Op &op, uint32_t lane, uint64_t address,
     if (auto report = block.checker()->global(address, bytes, kind,
                                               block.actor(*this, lane)))
       fault(op, lane, report->kind, report->what);
+  if (block.traffic())
+    block.traffic()->touch(address, bytes, kind != Access::Write,
+                           kind != Access::Read);
   recent = *range;
   return range->at(address);
 }
