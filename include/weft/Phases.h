@@ -50,6 +50,8 @@ struct PipelineOptions {
   bool wideGradientSums = false;
   /// CUDA only: let products do element-wise work before they store.
   bool fuseEpilogues = true;
+  /// CUDA only: make one launch of several of the same kernel.
+  bool batchLaunches = true;
   /// CUDA only: let products round their factors of f32 to 10 bits of mantissa.
   bool tf32 = false;
   /// Cut what is differentiated into stages and note them in locations, and

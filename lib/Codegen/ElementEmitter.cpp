@@ -75,7 +75,8 @@ Value ElementEmitter::emitArgument(BlockArgument argument, LaneIndex offset) {
   if (number >= countBufferArguments(kernel))
     return arith::TruncIOp::create(b, loc, b.getI32Type(), arguments[number]);
   reads[number].push_back({place, offset == ownElement});
-  return load(arguments[number], tensorType(argument).getElementType(), offset);
+  return load(arguments[number], tensorType(argument).getElementType(), offset,
+              !isReadOnly.empty() && isReadOnly[number]);
 }
 
 /// A number of a tensor of no dimensions or of the function's scalars.

@@ -58,7 +58,8 @@ public:
                                             llvm::ArrayRef<LaneIndex> point,
                                             mlir::ValueRange accumulators);
 
-  mlir::Value load(mlir::Value pointer, mlir::Type element, LaneIndex offset);
+  mlir::Value load(mlir::Value pointer, mlir::Type element, LaneIndex offset,
+                   bool isInvariant = false);
   void store(mlir::Value value, mlir::Value pointer, LaneIndex offset);
 
   void enterScope() {
@@ -80,6 +81,9 @@ public:
   /// Bytes that every buffer is aligned to and that a load of lanes may count
   /// on where its offset allows it; 0: only elements are aligned.
   unsigned vectorAlignment = 0;
+  /// For each argument whether loads may say that nothing writes to its buffer
+  /// while the kernel runs; none may if it is empty.
+  llvm::SmallVector<bool> isReadOnly;
   /// What the names of tables of constants begin with.
   std::string tablePrefix;
   /// The loops around the insertion point. `ownElement` is row * columns +

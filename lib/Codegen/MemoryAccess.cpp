@@ -48,7 +48,8 @@ unsigned ElementEmitter::alignmentAt(LaneIndex offset, Type storage) const {
       element, llvm::MinAlign(vectorAlignment, offset.divisor * element));
 }
 
-Value ElementEmitter::load(Value pointer, Type element, LaneIndex offset) {
+Value ElementEmitter::load(Value pointer, Type element, LaneIndex offset,
+                           bool isInvariant) {
   Type storage = getStorageType(element);
   unsigned alignment = alignmentAt(offset, storage);
   Value address = elementPointer(pointer, storage, offset), value;
@@ -56,7 +57,9 @@ Value ElementEmitter::load(Value pointer, Type element, LaneIndex offset) {
   Type type = lanes ? VectorType::get({ops.width}, storage) : storage;
   bool contiguous = !offset.lanes && offset.stride == 1;
   if (!lanes || (contiguous && !mask)) {
-    value = LLVM::LoadOp::create(b, loc, type, address, alignment);
+    value = LLVM::LoadOp::create(b, loc, type, address, alignment,
+                                 /*isVolatile=*/false, /*isNonTemporal=*/false,
+                                 isInvariant);
   } else {
     Value none = ops.constant(b.getZeroAttr(storage), /*lanes=*/true);
     Value on = mask ? mask : ops.constant(b.getBoolAttr(true), /*lanes=*/true);

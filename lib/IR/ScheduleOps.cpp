@@ -16,32 +16,74 @@ using namespace weft;
 // launch
 //===----------------------------------------------------------------------===//
 
-LogicalResult LaunchOp::verify() {
-  std::optional<ArrayRef<int64_t>> inPlace = getInPlace();
-  if (!inPlace)
-    return success();
-  if (inPlace->size() != getNumResults())
-    return emitOpError("in_place must have one element for each of the ")
-           << getNumResults() << " results, got " << inPlace->size();
+int64_t LaunchOp::getInPlaceOperand(unsigned index) {
+  if (!getInPlace())
+    return -1;
+  int64_t operands = getOperands().size() / getBatch();
+  int64_t results = getNumResults() / getBatch();
+  int64_t operand = (*getInPlace())[index % results];
+  return operand < 0 ? -1 : index / results * operands + operand;
+}
+
+/// Checks `in_place` for one set of arguments.
+static LogicalResult verifyInPlace(LaunchOp op, ArrayRef<int64_t> inPlace) {
+  OperandRange operands = op.getSetOperands(0);
+  ResultRange results = op.getSetResults(0);
+  if (inPlace.size() != results.size())
+    return op.emitOpError("in_place must have one element for each of the ")
+           << results.size() << " results, got " << inPlace.size();
   llvm::SmallDenseSet<int64_t> taken;
-  for (auto [index, operand] : llvm::enumerate(*inPlace)) {
+  for (auto [index, operand] : llvm::enumerate(inPlace)) {
     if (operand == -1)
       continue;
-    if (operand < 0 || operand >= int64_t(getOperands().size()))
-      return emitOpError("in_place of result ")
+    if (operand < 0 || operand >= int64_t(operands.size()))
+      return op.emitOpError("in_place of result ")
              << index << " must be -1 or an operand, got " << operand;
     if (!taken.insert(operand).second)
-      return emitOpError("in_place gives the buffer of operand ")
+      return op.emitOpError("in_place gives the buffer of operand ")
              << operand << " to two results";
-    auto from = cast<RankedTensorType>(getOperands()[operand].getType());
-    auto to = cast<RankedTensorType>(getResult(index).getType());
+    auto from = cast<RankedTensorType>(operands[operand].getType());
+    auto to = cast<RankedTensorType>(results[index].getType());
     if (from.getElementType() != to.getElementType() ||
         from.getNumElements() != to.getNumElements())
-      return emitOpError("in_place of result ")
+      return op.emitOpError("in_place of result ")
              << index << " needs an operand with the elements of " << to
              << ", operand " << operand << " has type " << from;
   }
   return success();
+}
+
+/// No set reads what another one writes over.
+static LogicalResult verifyApart(LaunchOp op) {
+  llvm::SmallDenseMap<Value, int64_t> readers;
+  int64_t size = op.getSetOperands(0).size();
+  for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
+    auto [it, isNew] = readers.try_emplace(operand, index / size);
+    if (!isNew && it->second != int64_t(index) / size)
+      it->second = -1;
+  }
+  for (unsigned result = 0; result < op.getNumResults(); ++result) {
+    int64_t operand = op.getInPlaceOperand(result);
+    if (operand >= 0 && readers.lookup(op.getOperands()[operand]) < 0)
+      return op.emitOpError("set ")
+             << operand / size << " of the batch writes over its operand "
+             << operand % size << ", which another set has as well";
+  }
+  return success();
+}
+
+LogicalResult LaunchOp::verify() {
+  int64_t batch = getBatch(), operands = getOperands().size(),
+          results = getNumResults();
+  if (batch < 1 || operands % batch != 0 || results % batch != 0)
+    return emitOpError("batch must divide the ")
+           << operands << " operands and the " << results << " results, got "
+           << batch;
+  std::optional<ArrayRef<int64_t>> inPlace = getInPlace();
+  if (!inPlace)
+    return success();
+  return success(succeeded(verifyInPlace(*this, *inPlace)) &&
+                 succeeded(verifyApart(*this)));
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -53,14 +95,22 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("@")
            << getKernel() << " must be a private function with "
            << WeftDialect::kKernelAttrName;
-  SmallVector<Type> inputs(getOperandTypes());
-  inputs.append(getPositions() ? getPositions()->size() : 0,
-                RankedTensorType::get({}, IntegerType::get(getContext(), 32)));
-  auto type = FunctionType::get(getContext(), inputs, getResultTypes());
-  if (kernel.getFunctionType() != type)
-    return emitOpError("needs a kernel of type ")
-           << type << ", @" << getKernel() << " has type "
-           << kernel.getFunctionType();
+  int64_t batch = getBatch();
+  for (int64_t set = 0; set < batch; ++set) {
+    SmallVector<Type> inputs(getSetOperands(set).getTypes());
+    inputs.append(
+        getPositions() ? getPositions()->size() : 0,
+        RankedTensorType::get({}, IntegerType::get(getContext(), 32)));
+    auto type =
+        FunctionType::get(getContext(), inputs, getSetResults(set).getTypes());
+    if (kernel.getFunctionType() == type)
+      continue;
+    InFlightDiagnostic error = emitOpError("needs a kernel of type ") << type;
+    if (batch > 1)
+      error << " for set " << set << " of the batch";
+    return error << ", @" << getKernel() << " has type "
+                 << kernel.getFunctionType();
+  }
   return success();
 }
 

@@ -34,7 +34,7 @@ uint32_t PlanTables::groupOf(const sharding::AxisList &axes) {
 }
 
 uint32_t PlanTables::kernelOf(LaunchOp launch) {
-  std::vector<int64_t> inPlace(launch.getNumResults(), -1);
+  std::vector<int64_t> inPlace(launch.getSetResults(0).size(), -1);
   if (launch.getInPlace())
     inPlace.assign(launch.getInPlace()->begin(), launch.getInPlace()->end());
   Attribute choice = DenseI64ArrayAttr::get(launch.getContext(), inPlace);
@@ -43,6 +43,8 @@ uint32_t PlanTables::kernelOf(LaunchOp launch) {
   if (isNew)
     kernels.push_back(
         {symbols.lookup<func::FuncOp>(launch.getKernel()), std::move(inPlace)});
+  int64_t &maxBatch = kernels[it->second].maxBatch;
+  maxBatch = std::max<int64_t>(maxBatch, launch.getBatch());
   return it->second;
 }
 
@@ -176,17 +178,20 @@ void EntryWriter::write(plan::OperationUnion &operation, LaunchOp launch) {
   constexpr uint8_t reads = 1, writes = 2;
   plan::LaunchT step;
   step.kernel = tables.kernelOf(launch);
-  for (Value operand : launch.getOperands()) {
-    step.buffers.push_back(indexOf(operand));
-    step.access.push_back(reads);
-  }
-  for (unsigned i = 0; i < launch.getNumResults(); ++i) {
-    if (int64_t operand = launch.getInPlaceOperand(i); operand >= 0) {
+  step.batch = launch.getBatch();
+  step.access.assign(launch.getSetOperands(0).size(), reads);
+  for (unsigned i = 0; i < launch.getSetResults(0).size(); ++i) {
+    if (int64_t operand = launch.getInPlaceOperand(i); operand >= 0)
       step.access[operand] |= writes;
-      continue;
-    }
-    step.buffers.push_back(indexOf(launch.getResult(i)));
-    step.access.push_back(writes);
+    else
+      step.access.push_back(writes);
+  }
+  for (unsigned set = 0; set < step.batch; ++set) {
+    for (Value operand : launch.getSetOperands(set))
+      step.buffers.push_back(indexOf(operand));
+    for (OpResult result : launch.getSetResults(set))
+      if (launch.getInPlaceOperand(result.getResultNumber()) < 0)
+        step.buffers.push_back(indexOf(result));
   }
   if (launch.getPositions())
     for (auto axes : launch.getPositions()->getAsRange<AxesAttr>())

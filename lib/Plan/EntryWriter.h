@@ -36,10 +36,12 @@ public:
   /// Offset of the contents in the constant data.
   uint64_t contentsOf(mlir::ElementsAttr elements);
 
-  /// A kernel to compile.
+  /// A kernel to compile, and for how many sets of arguments it is launched at
+  /// most.
   struct Kernel {
     mlir::func::FuncOp function;
     std::vector<int64_t> inPlace;
+    int64_t maxBatch = 1;
   };
 
   mlir::SymbolTable symbols;

@@ -83,6 +83,7 @@ static LogicalResult writeGpuKernels(plan::PlanT &plan,
     kernel->grid->workspace_bytes = grid.workspaceBytes;
     kernel->grid->registers = grid.registers;
     kernel->grid->spill_bytes = grid.spillBytes;
+    kernel->grid->max_batch = grid.maxBatch;
   }
   return success();
 }
@@ -95,7 +96,8 @@ LogicalResult writeKernels(plan::PlanT &plan, ModuleOp module,
     auto out = std::make_unique<plan::KernelT>();
     out->symbol = "kernel_" + std::to_string(requests.size());
     out->summary = summarize(kernel.function);
-    requests.push_back({kernel.function, kernel.inPlace, out->symbol});
+    requests.push_back(
+        {kernel.function, kernel.inPlace, out->symbol, kernel.maxBatch});
     plan.kernels.push_back(std::move(out));
   }
   plan.target = std::make_unique<plan::TargetT>();

@@ -26,27 +26,6 @@ using namespace weft;
 
 namespace {
 
-/// What the kernels say of themselves: which operands a result may overwrite.
-class InPlacePairs {
-public:
-  explicit InPlacePairs(ModuleOp module) : symbols(module) {}
-
-  bool contain(LaunchOp launch, int64_t operand, int64_t result) const {
-    auto kernel = symbols.lookup<func::FuncOp>(launch.getKernel());
-    auto pairs =
-        kernel->getAttrOfType<DenseI64ArrayAttr>(WeftDialect::kInPlaceAttrName);
-    if (!pairs)
-      return false;
-    for (int64_t i = 0; i + 1 < pairs.size(); i += 2)
-      if (pairs[i] == operand && pairs[i + 1] == result)
-        return true;
-    return false;
-  }
-
-private:
-  SymbolTable symbols;
-};
-
 struct PlanMemory : weft::impl::PlanMemoryBase<PlanMemory> {
   using PlanMemoryBase::PlanMemoryBase;
 
@@ -127,15 +106,10 @@ void PlanMemory::runOnOperation() {
 
   int64_t copies = 0, inPlace = 0;
   InPlacePairs pairs(module);
-  auto mayShare = [&](LaunchOp launch, unsigned operand, unsigned result) {
-    return pairs.contain(launch, operand, result);
-  };
   for (func::FuncOp entry : entries) {
-    copies += separateOperands(entry, *states);
-    copies += placeResults(entry, *states, mayShare);
-    EntryBuffers buffers(entry, *states, ResultBinding::Bound);
-    shareTemporaries(buffers, mayShare);
-    layOut(entry, buffers, *states);
+    placeInBuffers(entry, *states, pairs);
+    layOut(entry, EntryBuffers(entry, *states, ResultBinding::Bound), *states);
+    copies += llvm::range_size(entry.getOps<CopyOp>());
     inPlace += countInPlace(entry);
   }
   module->setAttr(arenaBytesAttrName,

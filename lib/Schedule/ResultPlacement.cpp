@@ -17,6 +17,19 @@ namespace weft {
 // In place
 //===----------------------------------------------------------------------===//
 
+bool InPlacePairs::contain(LaunchOp launch, int64_t operand,
+                           int64_t result) const {
+  auto kernel = symbols.lookup<func::FuncOp>(launch.getKernel());
+  auto pairs =
+      kernel->getAttrOfType<DenseI64ArrayAttr>(WeftDialect::kInPlaceAttrName);
+  if (!pairs)
+    return false;
+  for (int64_t i = 0; i + 1 < pairs.size(); i += 2)
+    if (pairs[i] == operand && pairs[i + 1] == result)
+      return true;
+  return false;
+}
+
 /// The one operand of `op` that lies in a buffer; null if there is none or more
 /// than one.
 static OpOperand *findOperandIn(Operation *op, const EntryBuffers &buffers,
@@ -39,7 +52,7 @@ static bool isTaken(LaunchOp launch, unsigned operand) {
 
 /// Lets `op` write `result` over its operand in `buffer`, if it can.
 static bool writeInPlace(OpResult result, const EntryBuffers &buffers,
-                         int32_t buffer, MayShare mayShare) {
+                         int32_t buffer, const InPlacePairs &pairs) {
   Operation *op = result.getOwner();
   OpOperand *operand = findOperandIn(op, buffers, buffer);
   if (!operand)
@@ -50,12 +63,13 @@ static bool writeInPlace(OpResult result, const EntryBuffers &buffers,
     start.setInPlace(true);
     return true;
   }
+  // The sets of a batch have one choice, which was made before it.
   auto launch = dyn_cast<LaunchOp>(op);
-  if (!launch)
+  if (!launch || launch.getBatch() != 1)
     return false;
   unsigned from = operand->getOperandNumber(), to = result.getResultNumber();
   if (launch.getInPlaceOperand(to) >= 0 || isTaken(launch, from) ||
-      !mayShare(launch, from, to))
+      !pairs.contain(launch, from, to))
     return false;
   SmallVector<int64_t> inPlace(launch.getNumResults(), -1);
   if (launch.getInPlace())
@@ -71,24 +85,25 @@ static bool isLastUse(const EntryBuffers &buffers, int32_t buffer,
   return buffers.lastUse(buffer, op) < buffers.timeOf(op);
 }
 
-int64_t separateOperands(func::FuncOp entry, const ProgramStates &states) {
+static void separateOperands(func::FuncOp entry, const ProgramStates &states) {
   EntryBuffers buffers(entry, states, ResultBinding::Loose);
-  int64_t copies = 0;
   for (auto launch : entry.getOps<LaunchOp>()) {
-    llvm::SmallDenseSet<int32_t> seen;
+    llvm::SmallDenseSet<std::pair<int64_t, int32_t>> seen;
+    size_t setSize = launch.getSetOperands(0).size();
     for (OpOperand &operand : launch->getOpOperands()) {
-      if (seen.insert(buffers.bufferOf(operand.get())).second)
+      int64_t set = operand.getOperandNumber() / setSize;
+      if (seen.insert({set, buffers.bufferOf(operand.get())}).second)
         continue;
       OpBuilder builder(launch);
       operand.set(CopyOp::create(builder, launch.getLoc(),
                                  operand.get().getType(), operand.get()));
-      ++copies;
     }
   }
-  return copies;
 }
 
-void shareTemporaries(EntryBuffers &buffers, MayShare mayShare) {
+static void shareTemporaries(func::FuncOp entry, const ProgramStates &states,
+                             const InPlacePairs &pairs) {
+  EntryBuffers buffers(entry, states, ResultBinding::Bound);
   for (Operation *op : buffers.instructions()) {
     if (!isa<LaunchOp, StartOp>(op))
       continue;
@@ -101,7 +116,7 @@ void shareTemporaries(EntryBuffers &buffers, MayShare mayShare) {
         int32_t from = buffers.bufferOf(operand);
         if (from == to || buffers.buffer(from).role != BufferRole::Temporary ||
             !isLastUse(buffers, from, op) ||
-            !writeInPlace(result, buffers, from, mayShare))
+            !writeInPlace(result, buffers, from, pairs))
           continue;
         buffers.merge(from, to);
         break;
@@ -127,12 +142,13 @@ struct Move {
 
 class Placement {
 public:
-  Placement(func::FuncOp entry, const ProgramStates &states, MayShare mayShare)
-      : entry(entry), states(states), mayShare(mayShare),
+  Placement(func::FuncOp entry, const ProgramStates &states,
+            const InPlacePairs &pairs)
+      : entry(entry), states(states), pairs(pairs),
         buffers(entry, states, ResultBinding::Loose),
         terminator(entry.front().getTerminator()), builder(terminator) {}
 
-  int64_t run();
+  void run();
 
 private:
   bool placeDirectly(Value value, int32_t state);
@@ -142,11 +158,10 @@ private:
 
   func::FuncOp entry;
   const ProgramStates &states;
-  MayShare mayShare;
+  const InPlacePairs &pairs;
   EntryBuffers buffers;
   Operation *terminator;
   OpBuilder builder;
-  int64_t copies = 0;
 };
 
 } // namespace
@@ -174,7 +189,7 @@ bool Placement::placeDirectly(Value value, int32_t state) {
       return buffers.bufferOf(operand) == home;
     });
     if (!isLastUse(buffers, home, op) ||
-        (reads && !writeInPlace(writer, buffers, home, mayShare)))
+        (reads && !writeInPlace(writer, buffers, home, pairs)))
       return false;
   }
   buffers.assignState(from, state);
@@ -182,7 +197,6 @@ bool Placement::placeDirectly(Value value, int32_t state) {
 }
 
 Value Placement::copy(Value value) {
-  ++copies;
   return CopyOp::create(builder, value.getLoc(), value.getType(), value);
 }
 
@@ -215,7 +229,7 @@ void Placement::copyStates(std::vector<Move> moves) {
   }
 }
 
-int64_t Placement::run() {
+void Placement::run() {
   std::vector<Move> moves;
   SmallVector<OpOperand *> outputs;
   for (OpOperand &result : terminator->getOpOperands()) {
@@ -231,12 +245,13 @@ int64_t Placement::run() {
   for (OpOperand *output : outputs)
     copyOutput(*output);
   copyStates(std::move(moves));
-  return copies;
 }
 
-int64_t placeResults(func::FuncOp entry, const ProgramStates &states,
-                     MayShare mayShare) {
-  return Placement(entry, states, mayShare).run();
+void placeInBuffers(func::FuncOp entry, const ProgramStates &states,
+                    const InPlacePairs &pairs) {
+  separateOperands(entry, states);
+  Placement(entry, states, pairs).run();
+  shareTemporaries(entry, states, pairs);
 }
 
 } // namespace weft

@@ -26,21 +26,24 @@
 
 namespace weft {
 
-/// Whether a launch may write a result over an operand.
-using MayShare = llvm::function_ref<bool(LaunchOp launch, unsigned operand,
-                                         unsigned result)>;
+/// What the kernels say of themselves: which operands a result may overwrite.
+class InPlacePairs {
+public:
+  explicit InPlacePairs(mlir::ModuleOp module) : symbols(module) {}
 
-/// A kernel's operands are different buffers; where a launch is given two views
-/// of one, the second becomes a copy. Returns the number of copies inserted.
-int64_t separateOperands(mlir::func::FuncOp entry, const ProgramStates &states);
+  bool contain(LaunchOp launch, int64_t operand, int64_t result) const;
 
-/// Returns the number of copies inserted.
-int64_t placeResults(mlir::func::FuncOp entry, const ProgramStates &states,
-                     MayShare mayShare);
+private:
+  mlir::SymbolTable symbols;
+};
 
-/// Lets launches and all-reduces whose operand dies with them write in place,
-/// where both are temporary or the result is an output. Merges the buffers.
-void shareTemporaries(EntryBuffers &buffers, MayShare mayShare);
+/// Does all that. A kernel's operands are different buffers; where a launch is
+/// given two views of one in a set of arguments, the second becomes a copy.
+/// Launches and all-reduces whose operand dies with them write in place as
+/// well, where both are temporary or the result is an output. Changes nothing
+/// when it is done a second time.
+void placeInBuffers(mlir::func::FuncOp entry, const ProgramStates &states,
+                    const InPlacePairs &pairs);
 
 } // namespace weft
 

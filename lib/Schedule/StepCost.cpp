@@ -101,7 +101,7 @@ int64_t countFlops(Operation *op) {
   if (auto launch = dyn_cast<LaunchOp>(op)) {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
         op, launch.getKernelAttr());
-    return kernel ? countKernelFlops(kernel) : 0;
+    return kernel ? int64_t(launch.getBatch()) * countKernelFlops(kernel) : 0;
   }
   return 0;
 }
@@ -139,14 +139,14 @@ static int64_t countBytesLeftAlone(LaunchOp launch) {
   if (!kernel || kernel.isExternal())
     return 0;
   int64_t leftAlone = 0;
-  for (unsigned index = 0; index < launch.getOperands().size(); ++index) {
+  for (unsigned index = 0; index < launch.getSetOperands(0).size(); ++index) {
     BlockArgument argument = kernel.getArgument(index);
     int64_t all = tensorBytes(argument.getType()), read = 0;
     for (OpOperand &use : argument.getUses())
       read += bytesLookedUp(use).value_or(all);
     leftAlone += std::max<int64_t>(all - read, 0);
   }
-  return leftAlone;
+  return leftAlone * int64_t(launch.getBatch());
 }
 
 int64_t countBytes(Operation *op) {

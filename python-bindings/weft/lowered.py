@@ -93,6 +93,7 @@ class Lowered:
         *,
         overlap_collectives: bool = True,
         fuse_epilogues: bool = True,
+        batch_launches: bool = True,
         gemm_precision: str = "full",
         memory_limit: int | str | None = None,
         entry: str | None = None,
@@ -106,8 +107,9 @@ class Lowered:
         no result changes.
 
         For CUDA, `gemm_precision` "tf32" lets matrix products round their float32 factors to 10
-        bits of mantissa, which "full" does not; and `fuse_epilogues` lets them add biases and
-        apply GELU before they store."""
+        bits of mantissa, which "full" does not; `fuse_epilogues` lets them add biases and apply
+        GELU before they store; and `batch_launches` makes one launch of several of the same
+        kernel, as of the updates of parameters."""
         from .compiled import Compiled
         from .session import Plan
 
@@ -120,6 +122,7 @@ class Lowered:
             **self._options,
             "overlap_collectives": overlap_collectives,
             "fuse_epilogues": fuse_epilogues,
+            "batch_launches": batch_launches,
             "gemm_precision": gemm_precision,
         }
         if memory_limit is None:

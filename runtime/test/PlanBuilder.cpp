@@ -291,6 +291,18 @@ EntryBuilder::launch(std::string symbol,
   return add(std::move(launch), 0);
 }
 
+plan::LaunchT &EntryBuilder::launchBatch(
+    std::string symbol,
+    std::vector<std::vector<std::pair<uint32_t, uint8_t>>> sets,
+    std::vector<std::vector<std::string>> positions) {
+  plan::LaunchT &made = launch(std::move(symbol), sets.front(), positions);
+  made.batch = sets.size();
+  for (size_t set = 1; set < sets.size(); ++set)
+    for (auto [place, access] : sets[set])
+      made.buffers.push_back(place);
+  return made;
+}
+
 plan::CollectiveStartT &EntryBuilder::start(plan::CollectiveKind kind,
                                             uint32_t group, uint32_t source,
                                             uint32_t destination, int64_t outer,

@@ -71,6 +71,11 @@ public:
   plan::LaunchT &launch(std::string symbol,
                         std::vector<std::pair<uint32_t, uint8_t>> buffers,
                         std::vector<std::vector<std::string>> positions = {});
+  /// A launch for several sets of buffers, alike in their access.
+  plan::LaunchT &
+  launchBatch(std::string symbol,
+              std::vector<std::vector<std::pair<uint32_t, uint8_t>>> sets,
+              std::vector<std::vector<std::string>> positions = {});
   plan::CollectiveStartT &start(plan::CollectiveKind kind, uint32_t group,
                                 uint32_t source, uint32_t destination,
                                 int64_t outer, int64_t inner);

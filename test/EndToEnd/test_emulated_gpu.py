@@ -158,6 +158,37 @@ def test_a_transformer_has_the_losses_of_the_host(name, tmp_path):
     assert_equal(plain, actual)
 
 
+def test_launches_of_several_parameters_compute_what_single_ones_do(tmp_path):
+    """Casts, updates and other kernels that a step launches for each parameter: the same bits, with
+    graphs and without, in whatever order blocks run, and nothing that races."""
+    source = tmp_path / "gpt2.mlir"
+    source.write_text(MODELS["gpt2-tiny-f32"]())
+    host, batched = compile_pair(source, tmp_path)
+    single = tmp_path / "single.plan"
+    succeed("shard-compile", source, "-o", single, "--target=cuda:sm_90", "--ptxas=none",
+            "--batch-launches=false")
+
+    def launches(plan):
+        dump = run(plan, "--dump").stdout
+        sets = [int(n) for n in re.findall(r" launch @.* batch (\d+)", dump)]
+        return len(re.findall(r" launch @", dump)), sum(sets), max(sets, default=1)
+
+    several, of_several, largest = launches(batched)
+    assert launches(single)[1:] == (0, 1) and largest > 10
+    assert several < launches(single)[0] / 2
+    # Nothing was lost.
+    assert of_several + several - len(re.findall(r" launch @.* batch ", run(
+        batched, "--dump").stdout)) == launches(single)[0]
+
+    arguments = random_arguments(host, tmp_path)
+    expected = train(single, tmp_path / "single", *arguments)
+    assert_equal(train(batched, tmp_path / "batched", *arguments), expected)
+    assert_equal(train(batched, tmp_path / "plain", "--no-cuda-graphs", *arguments,
+                       WEFT_EMULATOR_SEED="3"), expected)
+    train(batched, tmp_path / "checked", *arguments, steps=1,
+          WEFT_EMULATOR_CHECKS="races,uninitialized")
+
+
 def test_epilogues_compute_what_kernels_do(tmp_path):
     """Biases, GELU and their gradients: in products, and in kernels of their own."""
     source = tmp_path / "gpt2.mlir"

@@ -20,3 +20,17 @@ func.func @launch(%a: tensor<4xf32>, %b: tensor<4xf32>) {
       : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<2x2xf32>)
   return
 }
+
+func.func private @descend(%p: tensor<4xf32>, %dp: tensor<4xf32>, %rate: tensor<f32>)
+    -> tensor<4xf32> attributes {weft.kernel}
+
+// CHECK-LABEL: @batch
+func.func @batch(%p: tensor<4xf32>, %q: tensor<4xf32>, %d: tensor<4xf32>, %rate: tensor<f32>) {
+  // Sets may share what they read.
+  // CHECK-SAME: (%[[P:.*]]: tensor<4xf32>, %[[Q:.*]]: tensor<4xf32>, %[[D:.*]]: tensor<4xf32>, %[[RATE:.*]]: tensor<f32>)
+  // CHECK: weft.launch @descend(%[[P]], %[[D]], %[[RATE]], %[[Q]], %[[D]], %[[RATE]]) batch = 2 in_place = [0] : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %r:2 = weft.launch @descend(%p, %d, %rate, %q, %d, %rate) batch = 2 in_place = [0]
+      : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>)
+      -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}

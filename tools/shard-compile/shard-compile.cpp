@@ -77,6 +77,11 @@ static cl::opt<bool>
                   cl::desc("For cuda: let products do element-wise work before "
                            "they store"),
                   cl::init(true), cl::cat(category));
+static cl::opt<bool>
+    batchLaunches("batch-launches",
+                  cl::desc("For cuda: make one launch of several of the same "
+                           "kernel"),
+                  cl::init(true), cl::cat(category));
 static cl::opt<std::string> gemmPrecision(
     "gemm-precision",
     cl::desc("How products round their factors of f32: full, not at all, or, "
@@ -95,6 +100,7 @@ static llvm::Error readOptions(CompileOptions &options) {
   options.pipeline.overlapCollectives = overlap;
   options.pipeline.wideGradientSums = wideGradientSums;
   options.pipeline.fuseEpilogues = fuseEpilogues;
+  options.pipeline.batchLaunches = batchLaunches;
   options.configurePasses = [](PassManager &pm) {
     applyDefaultTimingPassManagerCLOptions(pm);
     return applyPassManagerCLOptions(pm);

@@ -32,6 +32,9 @@ struct KernelGrid {
   int64_t workspaceBytes = 0;
   /// What ptxas says; 0 without it.
   int64_t registers = 0, spillBytes = 0;
+  /// The sets of arguments that the parameters have room for: above 1, they are
+  /// a table, and a grid has a row of blocks for each set.
+  int64_t maxBatch = 1;
 };
 
 struct GpuCode {

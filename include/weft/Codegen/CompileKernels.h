@@ -47,6 +47,9 @@ struct KernelRequest {
   /// be one for which `mayShareBuffer` holds. Empty: no result is in place.
   std::vector<int64_t> inPlace;
   std::string symbol;
+  /// For how many sets of arguments it is launched at most. Code for a CPU is
+  /// called once for each.
+  int64_t maxBatch = 1;
 };
 
 struct KernelObject {

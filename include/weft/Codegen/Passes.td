@@ -57,7 +57,9 @@ def PrintPtx : Pass<"weft-print-ptx", "::mlir::ModuleOp"> {
   ];
   let options = [
     Option<"processor", "processor", "std::string", /*default=*/"\"sm_90\"",
-           "The processor, as in the target cuda:<processor>.">
+           "The processor, as in the target cuda:<processor>.">,
+    Option<"maxBatch", "max-batch", "int64_t", /*default=*/"1",
+           "For how many sets of arguments a kernel is launched at once.">
   ];
 }
 

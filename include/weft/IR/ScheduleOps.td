@@ -89,29 +89,51 @@ def Weft_LaunchOp : Weft_Op<"launch",
     `positions`.
 
     `in_place` says for each result the operand whose buffer it takes over, or
-    -1; set by the memory planner.
+    -1; set when memory is planned.
 
     ```mlir
     %r:2 = weft.launch @kernel(%a, %b) positions = [#weft.axes<@mesh, {"data"}>]
         : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>)
     ```
+
+    With a `batch`, the kernel is called for so many sets of operands at once:
+    those of the first set come first, and so do its results. What `in_place`
+    says holds for each set. A set may read what another one reads, but not what
+    it writes.
+
+    ```mlir
+    // Two steps of gradient descent with one rate.
+    %s:2 = weft.launch @descend(%p, %dp, %rate, %q, %dq, %rate) batch = 2
+        in_place = [0]
+        : (tensor<4xf32>, tensor<4xf32>, tensor<f32>,
+           tensor<4xf32>, tensor<4xf32>, tensor<f32>)
+        -> (tensor<4xf32>, tensor<4xf32>)
+    ```
   }];
   let arguments = (ins
     FlatSymbolRefAttr:$kernel, Variadic<Weft_Tensor>:$operands,
     OptionalAttr<Weft_AxesArray>:$positions,
-    OptionalAttr<DenseI64ArrayAttr>:$in_place);
+    OptionalAttr<DenseI64ArrayAttr>:$in_place,
+    DefaultValuedAttr<I64Attr, "1">:$batch);
   let results = (outs Variadic<Weft_Tensor>:$results);
   let assemblyFormat = [{
-    $kernel `(` $operands `)` (`positions` `=` $positions^)?
-    (`in_place` `=` $in_place^)? attr-dict
+    $kernel `(` $operands `)` (`batch` `=` $batch^)?
+    (`positions` `=` $positions^)? (`in_place` `=` $in_place^)? attr-dict
     `:` functional-type($operands, $results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The operand whose buffer result `index` takes over, or -1.
-    int64_t getInPlaceOperand(unsigned index) {
-      return getInPlace() ? (*getInPlace())[index] : -1;
+    /// The operands and the results of one of the sets of a batch.
+    ::mlir::OperandRange getSetOperands(int64_t set) {
+      int64_t size = getOperands().size() / int64_t(getBatch());
+      return getOperands().slice(set * size, size);
     }
+    ::mlir::ResultRange getSetResults(int64_t set) {
+      int64_t size = getNumResults() / int64_t(getBatch());
+      return getResults().slice(set * size, size);
+    }
+    /// The operand whose buffer result `index` takes over, or -1.
+    int64_t getInPlaceOperand(unsigned index);
   }];
 }
 

@@ -195,6 +195,33 @@ def StartCollectives : Pass<"weft-start-collectives", "::mlir::ModuleOp"> {
   ];
 }
 
+def BatchLaunches : Pass<"weft-batch-launches", "::mlir::ModuleOp"> {
+  let summary = "Make one launch of several of the same kernel";
+  let description = [{
+    **Needs** ordered entries, as `--weft-plan-memory` does.
+
+    **Does** decide, as `--weft-plan-memory` would, which results take over
+    buffers, and then make one launch with several sets of arguments of launches
+    that have the same kernel, positions and results in place: the casts of
+    weights, the updates of parameters. They come together where nothing that
+    one of them needs is behind, and nothing that needs one of them is before.
+    Launches that move never make the entry need more memory at its peak, and
+    only 20 microseconds of work move ahead of the start of a collective, or
+    behind the wait for one; nothing else moves. Of kernels with reductions,
+    whose blocks may need a workspace, every launch stays on its own. A batch has
+    at most as many sets as a GPU has room for among the parameters of a kernel:
+    4095 addresses.
+
+    **Leaves** `weft.launch` ops with a `batch`.
+
+    **Example** `test/Schedule/batch-launches.mlir`.
+  }];
+  let dependentDialects = ["::weft::WeftDialect"];
+  let statistics = [
+    Statistic<"saved", "saved-launches", "Launches that became part of others">
+  ];
+}
+
 def PlanMemory : Pass<"weft-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Give every value a place in the arena";
   let description = [{

@@ -57,8 +57,8 @@ FailureOr<GpuCode> weft::compileGpuKernels(ArrayRef<KernelRequest> kernels,
     valid &= succeeded(inPlace);
     if (failed(inPlace))
       continue;
-    auto grid =
-        emitGpuKernel(*module, request.kernel, *inPlace, request.symbol);
+    auto grid = emitGpuKernel(*module, request.kernel, *inPlace, request.symbol,
+                              request.maxBatch);
     valid &= succeeded(grid);
     if (succeeded(grid))
       code.grids.push_back(*grid);

@@ -10,6 +10,8 @@
 
 #include "../KernelBody.h"
 
+#include "weft/Cost/GpuLimits.h"
+
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -26,14 +28,22 @@ namespace {
 class KernelEmitter {
 public:
   KernelEmitter(OpBuilder &b, func::FuncOp kernel, ArrayRef<int64_t> inPlace,
-                StringRef symbol, const GridPlan &plan)
-      : b(b), kernel(kernel), inPlace(inPlace), symbol(symbol), plan(plan) {}
+                StringRef symbol, int64_t maxBatch, const GridPlan &plan)
+      : b(b), kernel(kernel), inPlace(inPlace), symbol(symbol),
+        maxBatch(maxBatch), plan(plan), operands(countBufferArguments(kernel)),
+        buffers(operands + llvm::count(inPlace, -1)),
+        positions(kernel.getNumArguments() - operands) {}
 
+  LogicalResult checkBatch();
   KernelGrid emit();
 
 private:
+  bool hasTable() const { return maxBatch > 1; }
   LLVM::LLVMFuncOp declare();
+  void addTable(LLVM::LLVMFuncOp made);
+  void addNoAlias(LLVM::LLVMFuncOp made);
   void bindParameters();
+  SmallVector<Value> loadBuffers(Value table);
   void emitJobs(Value block, size_t number);
   void emitJob(const GridJob &job, size_t number, Value block);
 
@@ -41,7 +51,10 @@ private:
   func::FuncOp kernel;
   ArrayRef<int64_t> inPlace;
   StringRef symbol;
+  int64_t maxBatch;
   const GridPlan &plan;
+  /// Numbers of buffers of operands, of all buffers, and of positions.
+  unsigned operands, buffers, positions;
   LLVM::LLVMFuncOp function;
   std::optional<SharedMemory> shared;
   /// For the arguments of the kernel, and its results.
@@ -51,25 +64,38 @@ private:
 
 } // namespace
 
+/// The sets of a batch would count blocks, and add up, in one workspace.
+LogicalResult KernelEmitter::checkBatch() {
+  if (!hasTable())
+    return success();
+  if (plan.workspaceBytes > 0)
+    return kernel.emitOpError("is launched for ")
+           << maxBatch
+           << " sets of arguments at once, which would share its workspace";
+  int64_t bytes = cost::addressBytes * (maxBatch * buffers + positions);
+  if (bytes > cost::kernelParameterBytes)
+    return kernel.emitOpError("is launched for ")
+           << maxBatch << " sets of arguments at once, whose parameters take "
+           << bytes << " bytes; a GPU takes " << cost::kernelParameterBytes;
+  return success();
+}
+
 LLVM::LLVMFuncOp KernelEmitter::declare() {
   MLIRContext *context = b.getContext();
-  unsigned operands = countBufferArguments(kernel);
-  unsigned buffers = operands + llvm::count(inPlace, -1);
-  unsigned positions = kernel.getNumArguments() - operands;
   Type pointer = LLVM::LLVMPointerType::get(context, globalSpace);
   SmallVector<Type> types(buffers, pointer);
+  if (hasTable())
+    types = {LLVM::LLVMPointerType::get(context)};
   types.append(positions, b.getI64Type());
   if (plan.workspaceBytes > 0)
     types.push_back(pointer);
   auto type =
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
   auto made = LLVM::LLVMFuncOp::create(b, kernel.getLoc(), symbol, type);
-  // Not where threads wait for one another between reading and writing: a load
-  // of what nothing else points to could be moved over a barrier.
-  for (unsigned i = 0; i < buffers; ++i)
-    if (!llvm::is_contained(inPlace, int64_t(i)))
-      made.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
-                      b.getUnitAttr());
+  if (hasTable())
+    addTable(made);
+  else
+    addNoAlias(made);
   made->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   made->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                 b.getDenseI32ArrayAttr({int32_t(plan.threads)}));
@@ -77,11 +103,55 @@ LLVM::LLVMFuncOp KernelEmitter::declare() {
   return made;
 }
 
+/// The first parameter is the table itself, not its address.
+void KernelEmitter::addTable(LLVM::LLVMFuncOp made) {
+  auto table = LLVM::LLVMArrayType::get(b.getI64Type(), maxBatch * buffers);
+  made.setArgAttr(0, LLVM::LLVMDialect::getByValAttrName(),
+                  TypeAttr::get(table));
+  made.setArgAttr(0, LLVM::LLVMDialect::getAlignAttrName(),
+                  b.getI64IntegerAttr(cost::addressBytes));
+}
+
+/// Not where threads wait for one another between reading and writing: a load
+/// of what nothing else points to could be moved over a barrier.
+void KernelEmitter::addNoAlias(LLVM::LLVMFuncOp made) {
+  for (unsigned i = 0; i < buffers; ++i)
+    if (!llvm::is_contained(inPlace, int64_t(i)))
+      made.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                      b.getUnitAttr());
+}
+
+/// The buffers of the block's own set.
+SmallVector<Value> KernelEmitter::loadBuffers(Value table) {
+  Location loc = kernel.getLoc();
+  Type word = b.getI64Type();
+  Value set = NVVM::BlockIdYOp::create(b, loc, b.getI32Type());
+  set = arith::ExtUIOp::create(b, loc, word, set);
+  Value size = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(buffers));
+  Value first = arith::MulIOp::create(b, loc, set, size);
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext(), globalSpace);
+  SmallVector<Value> loaded;
+  for (unsigned i = 0; i < buffers; ++i) {
+    Value number = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(i));
+    Value at = arith::AddIOp::create(b, loc, first, number);
+    Value address =
+        LLVM::GEPOp::create(b, loc, table.getType(), word, table,
+                            ValueRange{at}, LLVM::GEPNoWrapFlags::inbounds);
+    loaded.push_back(
+        LLVM::LoadOp::create(b, loc, pointer, address, cost::addressBytes));
+  }
+  return loaded;
+}
+
 void KernelEmitter::bindParameters() {
-  unsigned operands = countBufferArguments(kernel);
   SmallVector<Value> all(function.getArguments());
   if (plan.workspaceBytes > 0)
     workspace = all.pop_back_val();
+  if (hasTable()) {
+    SmallVector<Value> loaded = loadBuffers(all.front());
+    all.erase(all.begin());
+    all.insert(all.begin(), loaded.begin(), loaded.end());
+  }
   unsigned next = operands;
   for (int64_t operand : inPlace)
     results.push_back(operand < 0 ? all[next++] : all[operand]);
@@ -92,6 +162,10 @@ void KernelEmitter::bindParameters() {
 void KernelEmitter::emitJob(const GridJob &job, size_t number, Value block) {
   ElementEmitter elements(b, kernel, function, arguments, job.lanes);
   elements.vectorAlignment = bufferAlignment;
+  // Parameters say it themselves.
+  if (hasTable())
+    for (unsigned i = 0; i < operands; ++i)
+      elements.isReadOnly.push_back(!llvm::is_contained(inPlace, int64_t(i)));
   elements.tablePrefix = (symbol + "_job" + Twine(number)).str();
   elements.nest = job.nest;
   elements.place.nest = job.nestNumber;
@@ -142,8 +216,8 @@ KernelGrid KernelEmitter::emit() {
   Location loc = kernel.getLoc();
   function = declare();
   shared.emplace(b, function);
-  bindParameters();
   b.setInsertionPointToStart(&function.getBody().front());
+  bindParameters();
   Value block = NVVM::BlockIdXOp::create(b, loc, b.getI32Type());
   block = arith::ExtUIOp::create(b, loc, b.getI64Type(), block);
   emitJobs(block, 0);
@@ -154,16 +228,20 @@ KernelGrid KernelEmitter::emit() {
   grid.threads = plan.threads;
   grid.sharedBytes = shared->finish();
   grid.workspaceBytes = plan.workspaceBytes;
+  grid.maxBatch = maxBatch;
   return grid;
 }
 
 FailureOr<KernelGrid> weft::emitGpuKernel(ModuleOp module, func::FuncOp kernel,
                                           ArrayRef<int64_t> inPlace,
-                                          StringRef symbol) {
+                                          StringRef symbol, int64_t maxBatch) {
   FailureOr<KernelPlan> nests = planKernel(kernel, /*finishSums=*/true);
   if (failed(nests))
     return failure();
   GridPlan plan = planGrid(std::move(*nests));
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-  return KernelEmitter(b, kernel, inPlace, symbol, plan).emit();
+  KernelEmitter emitter(b, kernel, inPlace, symbol, maxBatch, plan);
+  if (failed(emitter.checkBatch()))
+    return failure();
+  return emitter.emit();
 }

@@ -20,12 +20,15 @@ namespace weft {
 
 /// Adds to `module` the kernel `symbol`, whose parameters are the operands'
 /// buffers, those of the results that are not in place, the positions (i64
-/// each), and, if it has one, its workspace. Returns the grid, as far as it is
-/// known without ptxas.
+/// each), and, if it has one, its workspace. For several sets of arguments, the
+/// parameters are a table of the buffers of so many, and the positions; the
+/// second index of a block says which set is its own. Returns the grid, as far
+/// as it is known without ptxas.
 mlir::FailureOr<KernelGrid> emitGpuKernel(mlir::ModuleOp module,
                                           mlir::func::FuncOp kernel,
                                           llvm::ArrayRef<int64_t> inPlace,
-                                          llvm::StringRef symbol);
+                                          llvm::StringRef symbol,
+                                          int64_t maxBatch);
 
 } // namespace weft
 

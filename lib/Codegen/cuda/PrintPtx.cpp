@@ -46,7 +46,7 @@ struct PrintPtx : weft::impl::PrintPtxBase<PrintPtx> {
     std::vector<KernelRequest> requests;
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr(WeftDialect::kKernelAttrName))
-        requests.push_back({kernel, {}, kernel.getName().str()});
+        requests.push_back({kernel, {}, kernel.getName().str(), maxBatch});
     FailureOr<GpuCode> code = compileGpuKernels(requests, *target);
     if (failed(code))
       return signalPassFailure();

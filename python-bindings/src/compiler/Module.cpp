@@ -75,10 +75,12 @@ static Outcome withModule(std::string_view text, const std::string &name,
   return outcome;
 }
 
-static CompileOptions
-toOptions(const std::string &target, const std::string &mesh,
-          bool overlapCollectives, bool wideGradientSums, bool fuseEpilogues,
-          const std::string &gemmPrecision, const std::string &memoryLimit) {
+static CompileOptions toOptions(const std::string &target,
+                                const std::string &mesh,
+                                bool overlapCollectives, bool wideGradientSums,
+                                bool fuseEpilogues, bool batchLaunches,
+                                const std::string &gemmPrecision,
+                                const std::string &memoryLimit) {
   CompileOptions options;
   options.mesh = mesh;
   llvm::Expected<TargetOptions> parsed = parseTarget(target);
@@ -92,6 +94,7 @@ toOptions(const std::string &target, const std::string &mesh,
         ("gemm_precision: " + llvm::toString(rounds.takeError())).c_str());
   options.pipeline.tf32 = *rounds;
   options.pipeline.fuseEpilogues = fuseEpilogues;
+  options.pipeline.batchLaunches = batchLaunches;
   if (!memoryLimit.empty()) {
     llvm::Expected<int64_t> bytes = parseBytes(memoryLimit);
     if (!bytes)
@@ -109,7 +112,7 @@ static nb::tuple lower(std::string_view text, const std::string &name,
                        const std::string &form, const std::string &target,
                        const std::string &mesh, bool overlapCollectives,
                        bool wideGradientSums, bool fuseEpilogues,
-                       const std::string &gemmPrecision,
+                       bool batchLaunches, const std::string &gemmPrecision,
                        const std::string &memoryLimit, bool locations) {
   std::optional<Form> last = symbolizeForm(form);
   if (!last || *last == Form::Plan)
@@ -119,7 +122,7 @@ static nb::tuple lower(std::string_view text, const std::string &name,
             .c_str());
   CompileOptions options =
       toOptions(target, mesh, overlapCollectives, wideGradientSums,
-                fuseEpilogues, gemmPrecision, memoryLimit);
+                fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit);
   Outcome outcome;
   {
     nb::gil_scoped_release unlocked;
@@ -143,12 +146,13 @@ static nb::tuple lower(std::string_view text, const std::string &name,
 static nb::tuple compile(std::string_view text, const std::string &name,
                          const std::string &target, const std::string &mesh,
                          bool overlapCollectives, bool wideGradientSums,
-                         bool fuseEpilogues, const std::string &gemmPrecision,
+                         bool fuseEpilogues, bool batchLaunches,
+                         const std::string &gemmPrecision,
                          const std::string &memoryLimit,
                          const std::map<std::string, std::string> &metadata) {
   CompileOptions options =
       toOptions(target, mesh, overlapCollectives, wideGradientSums,
-                fuseEpilogues, gemmPrecision, memoryLimit);
+                fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit);
   options.metadata = metadata;
   Outcome outcome;
   {
@@ -169,14 +173,15 @@ NB_MODULE(_compiler, m) {
         nb::arg("form"), nb::arg("target") = "none", nb::arg("mesh") = "",
         nb::arg("overlap_collectives") = true,
         nb::arg("wide_gradient_sums") = false, nb::arg("fuse_epilogues") = true,
-        nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
-        nb::arg("locations") = false,
+        nb::arg("batch_launches") = true, nb::arg("gemm_precision") = "full",
+        nb::arg("memory_limit") = "", nb::arg("locations") = false,
         "The module in a form as text, or None, and the diagnostics.");
   m.def("compile", &compile, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("target") = "cpu", nb::arg("mesh") = "",
         nb::arg("overlap_collectives") = true,
         nb::arg("wide_gradient_sums") = false, nb::arg("fuse_epilogues") = true,
-        nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
+        nb::arg("batch_launches") = true, nb::arg("gemm_precision") = "full",
+        nb::arg("memory_limit") = "",
         nb::arg("metadata") = std::map<std::string, std::string>(),
         "The bytes of the plan, or None, and the diagnostics.");
 }

@@ -68,6 +68,8 @@ static std::string labelOf(const plan::Plan &plan,
     const plan::Kernel &kernel = *plan.kernels()->Get(launch->kernel());
     label = view(view(kernel.summary()).empty() ? kernel.symbol()
                                                 : kernel.summary());
+    if (launch->batch() > 1)
+      label += fmt::format(", {} times", launch->batch());
   }
   if (!view(instruction.cause()).empty())
     label += fmt::format(": {}", view(instruction.cause()));
@@ -112,17 +114,22 @@ void Binder::bindLaunch(const plan::Launch &launch) {
   GridLaunch &bound = program.launches.emplace_back();
   bound.kernel = binding.kernels.kernel(launch.kernel());
   bound.blocks = grid.blocks();
+  bound.batch = launch.batch();
   bound.threads = grid.threads();
   for (uint32_t index : *launch.buffers())
     bound.values.push_back(reinterpret_cast<uint64_t>(memory.address(index)));
+  // A table is one parameter, whose size the kernel decides.
+  const size_t table =
+      grid.max_batch() > 1 ? launch.access()->size() * grid.max_batch() : 0;
+  bound.values.resize(std::max(bound.values.size(), table));
   if (launch.positions())
     for (const plan::AxisList *axes : *launch.positions())
       bound.values.push_back(static_cast<uint64_t>(
           binding.mesh.position(binding.rank, axesOf(axes))));
   if (grid.workspace_bytes() != 0)
     bound.values.push_back(reinterpret_cast<uint64_t>(binding.kernelWorkspace));
-  for (uint64_t &value : bound.values)
-    bound.parameters.push_back(&value);
+  for (size_t i = 0; i < bound.values.size(); i += i < table ? table : 1)
+    bound.parameters.push_back(&bound.values[i]);
   add(GridStep{&bound});
 }
 

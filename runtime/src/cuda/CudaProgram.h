@@ -42,10 +42,12 @@ struct BoundDeviceCollective {
   EventOwner done;
 };
 
-/// A kernel of the plan. CUDA takes addresses of the parameters' values.
+/// A kernel of the plan, a row of blocks for each set of its batch. CUDA takes
+/// addresses of the parameters' values.
 struct GridLaunch {
   cudaKernel_t kernel = nullptr;
   unsigned blocks = 1;
+  unsigned batch = 1;
   unsigned threads = 1;
   std::vector<uint64_t> values;
   std::vector<void *> parameters;

@@ -78,9 +78,7 @@ Status CpuRank::initialize() {
 
 Status CpuRank::execute(const Step &step, uint32_t entry) {
   if (const auto *launch = std::get_if<LaunchStep>(&step.operation)) {
-    team->run(launch->parts, [&](int64_t part, int) {
-      launch->function(launch->buffers, launch->positions, part, launch->parts);
-    });
+    team->run(launch->parts, [&](int64_t part, int) { launch->run(part); });
     return {};
   }
   if (const auto *bound = std::get_if<BoundStep>(&step.operation))

@@ -89,7 +89,8 @@ void Binder::bindLaunch(const plan::Launch &launch) {
     for (const plan::AxisList *axes : *launch.positions())
       positions.push_back(context.mesh.position(context.rank, axesOf(axes)));
   add(current, LaunchStep{context.kernels.kernel(launch.kernel()),
-                          buffers.data(), positions.data(), partsOf(launch)});
+                          buffers.data(), launch.access()->size(),
+                          launch.batch(), positions.data(), partsOf(launch)});
 }
 
 /// Returns whether the collective's wait is done with it.

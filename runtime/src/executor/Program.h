@@ -37,11 +37,20 @@ namespace weft::runtime {
 struct BoundStep {
   BoundOperation *operation;
 };
+/// A kernel, for one set of buffers after the other.
 struct LaunchStep {
   KernelFunction function;
+  /// Of all sets; `setSize` are those of one.
   void *const *buffers;
+  size_t setSize;
+  uint32_t batch;
   const int64_t *positions;
   int64_t parts;
+
+  void run(int64_t part) const {
+    for (uint32_t set = 0; set < batch; ++set)
+      function(buffers + set * setSize, positions, part, parts);
+  }
 };
 /// A collective that nothing runs beside: done in the thread of the rank.
 struct CollectiveStep {

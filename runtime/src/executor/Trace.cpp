@@ -54,6 +54,9 @@ static Json eventJson(const plan::Plan &plan, const TraceEvent &event, int rank,
     args["bytes"] = instruction.bytes();
   if (event.predicted != 0)
     args["predicted_us"] = event.predicted * 1e6;
+  if (const auto *launch = instruction.operation_as_Launch();
+      launch && launch->batch() != 1)
+    args["batch"] = launch->batch();
   if (const auto *start = instruction.operation_as_CollectiveStart())
     args["wire_bytes"] = start->wire_bytes();
   return {{"name", sliceName(plan, instruction)},

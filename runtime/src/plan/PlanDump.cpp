@@ -125,10 +125,11 @@ void Dumper::kernels() {
     print("  kernel {} @{} {}", i, escaped(view(kernel.symbol())),
           quoted(kernel.summary()));
     if (const plan::Grid *grid = kernel.grid())
-      print(" grid {} x {} shared {} bytes workspace {} bytes registers {} "
-            "spills {} bytes\n",
-            grid->blocks(), grid->threads(), grid->shared_bytes(),
-            grid->workspace_bytes(), grid->registers(), grid->spill_bytes());
+      print(" grid {} x {} batch {} shared {} bytes workspace {} bytes "
+            "registers {} spills {} bytes\n",
+            grid->blocks(), grid->threads(), grid->max_batch(),
+            grid->shared_bytes(), grid->workspace_bytes(), grid->registers(),
+            grid->spill_bytes());
     else
       print(" parts {}\n", kernel.max_parts());
   }
@@ -212,10 +213,16 @@ void Dumper::launch(const plan::Launch &launch) {
                                                 "update"};
   print("launch @{}(",
         escaped(view(plan.kernels()->Get(launch.kernel())->symbol())));
+  const uint32_t size = launch.access()->size();
   for (uint32_t i = 0; i < launch.buffers()->size(); ++i)
-    print("{}{} %{}", i ? ", " : "", access[launch.access()->Get(i)],
-          launch.buffers()->Get(i));
+    print("{}{} %{}",
+          i == 0          ? ""
+          : i % size == 0 ? "; "
+                          : ", ",
+          access[launch.access()->Get(i % size)], launch.buffers()->Get(i));
   print(")");
+  if (launch.batch() != 1)
+    print(" batch {}", launch.batch());
   if (launch.positions() && launch.positions()->size() != 0) {
     print(" positions [");
     for (uint32_t i = 0; i < launch.positions()->size(); ++i)

@@ -40,6 +40,9 @@ struct FixedRegion {
   std::string name;
 };
 
+/// Sets of arguments of a launch: the second extent of a grid on a GPU.
+inline constexpr uint32_t maxLaunchBatch = 65535;
+
 /// What an instruction does to a buffer of its entry.
 struct Touch {
   uint32_t buffer = 0;

@@ -73,6 +73,15 @@ static Status verifyGrid(const plan::Grid &grid) {
         "{} threads of {} registers, must be at most {} for each and {} for a "
         "block",
         grid.threads(), grid.registers(), maxRegisters, registersOfBlock));
+  if (grid.max_batch() < 1 || grid.max_batch() > maxLaunchBatch)
+    return invalidArgument(
+        fmt::format("batches of up to {} sets of arguments, must be 1 to {}",
+                    grid.max_batch(), maxLaunchBatch));
+  if (grid.max_batch() > 1 && grid.workspace_bytes() != 0)
+    return invalidArgument(
+        fmt::format("batches of up to {} sets of arguments, which would share "
+                    "its workspace",
+                    grid.max_batch()));
   return {};
 }
 
@@ -135,11 +144,17 @@ Status verifyParameters(const plan::Plan &plan, const plan::Launch &launch) {
   if (!isFor(plan, "cuda"))
     return {};
   const plan::Grid &grid = *plan.kernels()->Get(launch.kernel())->grid();
+  if (launch.batch() > grid.max_batch())
+    return invalidArgument(
+        fmt::format("a batch of {} sets of arguments, the kernel takes {}",
+                    launch.batch(), grid.max_batch()));
+  const uint64_t addresses =
+      uint64_t{launch.access()->size()} * grid.max_batch();
   const size_t positions = launch.positions() ? launch.positions()->size() : 0;
-  const size_t bytes =
-      sizeof(uint64_t) *
-      (launch.buffers()->size() + positions + (grid.workspace_bytes() != 0));
-  constexpr size_t limit = 32764;
+  const uint64_t bytes = sizeof(uint64_t) * (addresses + positions +
+                                             (grid.workspace_bytes() != 0));
+  // From version 8.1 of PTX on.
+  constexpr uint64_t limit = 32764;
   if (bytes > limit)
     return invalidArgument(fmt::format(
         "the parameters take {} bytes, a GPU takes {}", bytes, limit));

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 namespace weft::runtime {
 namespace {
@@ -26,6 +27,7 @@ public:
 
 private:
   Status verifyLaunch(const plan::Launch &launch);
+  Status verifySets(const plan::Launch &launch);
   Status verifyStart(const plan::CollectiveStart &start);
   Status verifyCopy(const plan::Copy &copy);
 
@@ -62,30 +64,75 @@ Status OperationVerifier::verifyLaunch(const plan::Launch &launch) {
   if (launch.kernel() >= kernels.size())
     return invalidArgument(fmt::format("kernel {} of {} does not exist",
                                        launch.kernel(), kernels.size()));
+  if (launch.batch() < 1 || launch.batch() > maxLaunchBatch)
+    return invalidArgument(
+        fmt::format("a batch of {} sets of arguments, must be 1 to {}",
+                    launch.batch(), maxLaunchBatch));
   const auto &buffers = *launch.buffers();
   const auto &access = *launch.access();
-  if (buffers.size() != access.size())
-    return invalidArgument(fmt::format("{} buffers but {} kinds of access",
-                                       buffers.size(), access.size()));
-  std::vector<uint32_t> sorted(buffers.begin(), buffers.end());
-  std::sort(sorted.begin(), sorted.end());
-  if (auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-      twice != sorted.end())
-    return invalidArgument(fmt::format("buffer {} is listed twice", *twice));
-  for (uint32_t i = 0; i < buffers.size(); ++i) {
-    WEFT_RETURN_IF_ERROR(
-        operand(buffers.Get(i), fmt::format("operand {}", i)).status());
+  if (buffers.size() != uint64_t{access.size()} * launch.batch())
+    return invalidArgument(fmt::format(
+        "{} buffers but {} kinds of access{}", buffers.size(), access.size(),
+        launch.batch() == 1
+            ? ""
+            : fmt::format(" in a batch of {}", launch.batch())));
+  for (uint32_t i = 0; i < access.size(); ++i)
     if (access.Get(i) < 1 || access.Get(i) > 3)
       return invalidArgument(fmt::format(
           "operand {} has access {}, must be 1, 2 or 3", i, access.Get(i)));
-    touches.push_back(
-        {buffers.Get(i), (access.Get(i) & 1) != 0, (access.Get(i) & 2) != 0});
-  }
+  WEFT_RETURN_IF_ERROR(verifySets(launch));
   if (launch.positions())
     for (uint32_t i = 0; i < launch.positions()->size(); ++i)
       WEFT_RETURN_IF_ERROR(header.mesh.checkAxes(
           axesOf(launch.positions()->Get(i)), fmt::format("position {}", i)));
   return verifyParameters(header.plan, launch);
+}
+
+/// The buffers of all sets: those of a set are like those of the first one, and
+/// no set writes what another one, or the same one at another place, uses.
+Status OperationVerifier::verifySets(const plan::Launch &launch) {
+  const auto &buffers = *launch.buffers();
+  const uint32_t size = launch.access()->size();
+  struct Use {
+    uint32_t buffer, set;
+    bool writes;
+  };
+  std::vector<Use> uses;
+  for (uint32_t i = 0; i < buffers.size(); ++i) {
+    const uint32_t set = i / size, place = i % size;
+    WEFT_ASSIGN_OR_RETURN(
+        const Operand used,
+        operand(buffers.Get(i), fmt::format("operand {}", i)));
+    WEFT_ASSIGN_OR_RETURN(const Operand first,
+                          operand(buffers.Get(place), "operand"));
+    if (used.dtype != first.dtype || used.elements != first.elements)
+      return invalidArgument(fmt::format(
+          "operand {} of set {} has {} elements of {}, that of set 0 has {} of "
+          "{}",
+          place, set, used.elements, name(used.dtype), first.elements,
+          name(first.dtype)));
+    const uint8_t access = launch.access()->Get(place);
+    uses.push_back({buffers.Get(i), set, (access & 2) != 0});
+    touches.push_back({buffers.Get(i), (access & 1) != 0, (access & 2) != 0});
+  }
+  // Writers first.
+  std::sort(uses.begin(), uses.end(), [](const Use &a, const Use &b) {
+    return std::tuple(a.buffer, !a.writes, a.set) <
+           std::tuple(b.buffer, !b.writes, b.set);
+  });
+  for (size_t i = 1; i < uses.size(); ++i) {
+    const Use &a = uses[i - 1], &b = uses[i];
+    if (a.buffer != b.buffer)
+      continue;
+    if (a.set == b.set)
+      return invalidArgument(
+          fmt::format("buffer {} is listed twice", a.buffer));
+    if (a.writes)
+      return invalidArgument(
+          fmt::format("set {} writes buffer {}, which set {} uses as well",
+                      a.set, a.buffer, b.set));
+  }
+  return {};
 }
 
 Status OperationVerifier::verifyCopy(const plan::Copy &copy) {

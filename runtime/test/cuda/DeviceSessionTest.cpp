@@ -125,6 +125,48 @@ TEST_F(DeviceSession, TheWorkspaceOfKernelsIsZeroAtFirstAndStays) {
   }
 }
 
+/// Several sets in one launch, and one of a kernel that has room for several.
+TEST_F(DeviceSession, LaunchesOfSeveralSets) {
+  for (const bool cudaGraphs : {false, true}) {
+    PlanBuilder builder({{"data", 2}});
+    EntryBuilder entry = builder.entry("e");
+    const auto type = builder.type(DType::F32, {16, 2}, {{}, {"data"}});
+    const uint32_t x = entry.input("x", type), y = entry.input("y", type);
+    const uint32_t a = entry.output("a", type), b = entry.output("b", type),
+                   c = entry.output("c", type), d = entry.output("d", type);
+    entry.launchBatch("addSets",
+                      {{{x, read}, {y, read}, {a, write}},
+                       {{y, read}, {x, read}, {b, write}},
+                       {{x, read}, {y, read}, {c, write}}},
+                      {{"data"}});
+    entry.launch("addSets", {{a, read}, {b, read}, {d, write}}, {{"data"}});
+    makeCudaPlan(builder, testKernels());
+    builder.table.kernels[0]->grid->max_batch = 5;
+    SessionOptions options;
+    options.cudaGraphs = cudaGraphs;
+    const auto session = makeSession(builder, options);
+    ASSERT_NE(session, nullptr);
+    for (int run = 1; run <= 5; ++run) {
+      ASSERT_TRUE(
+          session->setInput("e", "x", countingArray({16, 2}, run)).ok());
+      ASSERT_TRUE(session->setInput("e", "y", countingArray({16, 2}, 10)).ok());
+      ASSERT_TRUE(session->run("e").ok());
+      for (int rank = 0; rank < 2; ++rank) {
+        const auto shard = [&](const char *name) {
+          return floats(*session->getShard(name, rank));
+        };
+        for (int i = 0; i < 16; ++i) {
+          const float at = 2.0f * i + rank, xi = run * at, yi = 10 * at;
+          EXPECT_EQ(shard("a")[i], xi + rank * yi);
+          EXPECT_EQ(shard("b")[i], yi + rank * xi);
+          EXPECT_EQ(shard("c")[i], xi + rank * yi);
+          EXPECT_EQ(shard("d")[i], xi + rank * yi + rank * (yi + rank * xi));
+        }
+      }
+    }
+  }
+}
+
 TEST_F(DeviceSession, TracesShowStreamsAndPredictions) {
   SamplePlan sample(2);
   sample.instruction(0).bytes = 1 << 20;

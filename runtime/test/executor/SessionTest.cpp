@@ -151,6 +151,33 @@ TEST(Session, KernelsAreComputedInParts) {
   }
 }
 
+TEST(Session, LaunchesOfSeveralSets) {
+  for (const int threads : {1, 2}) {
+    PlanBuilder builder({{"data", 2}});
+    EntryBuilder entry = builder.entry("e");
+    const auto type = builder.type(DType::F32, {16});
+    const uint32_t x = entry.input("x", type), y = entry.input("y", type);
+    const uint32_t a = entry.output("a", type), b = entry.output("b", type),
+                   c = entry.output("c", type);
+    entry.launchBatch("add", {{{x, read}, {y, read}, {a, write}},
+                              {{y, read}, {x, read}, {b, write}},
+                              {{x, read}, {y, read}, {c, write}}});
+    entry.launchBatch("twice", {{{b, update}}, {{c, update}}});
+    entry.launchBatch("twice", {{{c, update}}});
+    builder.table.kernels.front()->max_parts = 4;
+    SessionOptions options;
+    options.threads = threads;
+    const auto session = *Session::create(builder.build(), options);
+    ASSERT_TRUE(session->setInput("e", "x", countingArray({16})).ok());
+    ASSERT_TRUE(session->setInput("e", "y", countingArray({16}, 2)).ok());
+    ASSERT_TRUE(session->run("e").ok());
+    EXPECT_EQ(floats(*session->getOutput("a")), floats(countingArray({16}, 3)));
+    EXPECT_EQ(floats(*session->getOutput("b")), floats(countingArray({16}, 6)));
+    EXPECT_EQ(floats(*session->getOutput("c")),
+              floats(countingArray({16}, 12)));
+  }
+}
+
 TEST(Session, ConstantsAndCopies) {
   PlanBuilder builder({{"data", 2}});
   EntryBuilder first = builder.entry("first");

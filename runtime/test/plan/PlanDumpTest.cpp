@@ -41,6 +41,18 @@ TEST(PlanDump, Entry) {
 )");
 }
 
+TEST(PlanDump, Batch) {
+  PlanBuilder builder({{"a", 1}});
+  EntryBuilder entry = builder.entry("e");
+  const auto type = builder.type(DType::F32, {16});
+  const uint32_t x = entry.input("x", type), y = entry.output("y", type),
+                 z = entry.output("z", type);
+  entry.launchBatch("add", {{{x, read}, {y, write}}, {{x, read}, {z, write}}});
+  EXPECT_THAT(*builder.build().dump("e"),
+              HasSubstr("0: compute launch @add(read %0, write %1; read %0, "
+                        "write %2) batch 2\n"));
+}
+
 TEST(PlanDump, OtherSections) {
   SamplePlan sample(2);
   sample.table.target->features = {"avx2", "fma"};

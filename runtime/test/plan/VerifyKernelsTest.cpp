@@ -133,6 +133,34 @@ TEST(VerifyKernels, Parameters) {
                        "bytes, a GPU takes 32764"}});
 }
 
+TEST(VerifyKernels, Batches) {
+  // Instruction 0 adds x and w to t; now also to u.
+  const auto batch = [](SamplePlan &p, uint32_t room) -> plan::GridT & {
+    auto &launch = *p.instruction(0).operation.AsLaunch();
+    launch.batch = 2;
+    launch.buffers = {p.x, p.w, p.t, p.x, p.w, p.u};
+    plan::GridT &grid = *p.table.kernels[launch.kernel]->grid;
+    grid.max_batch = room;
+    return grid;
+  };
+  expectCudaVerdicts({
+      {[&](SamplePlan &p) { batch(p, 2); }, ""},
+      {[&](SamplePlan &p) { batch(p, 1365); }, ""},
+      {[&](SamplePlan &p) { batch(p, 1); },
+       "step 0 launch: a batch of 2 sets of arguments, the kernel takes 1"},
+      {[&](SamplePlan &p) { batch(p, 1366); },
+       "the parameters take 32784 bytes, a GPU takes 32764"},
+      {[&](SamplePlan &p) { batch(p, 0); },
+       "kernel 1 @add: batches of up to 0 sets of arguments, must be 1 to "
+       "65535"},
+      {[&](SamplePlan &p) { batch(p, 65536); },
+       "batches of up to 65536 sets of arguments, must be 1 to 65535"},
+      {[&](SamplePlan &p) { batch(p, 2).workspace_bytes = 64; },
+       "kernel 1 @add: batches of up to 2 sets of arguments, which would share "
+       "its workspace"},
+  });
+}
+
 TEST(VerifyKernels, OnlyPlansForCudaHaveGrids) {
   expectVerdicts({
       {[](SamplePlan &p) {
@@ -171,8 +199,8 @@ TEST(VerifyKernels, Dump) {
                                        std::to_string(sample.table.ptx.size()) +
                                        " bytes\n"));
   EXPECT_THAT(text, testing::HasSubstr(
-                        " grid 264 x 256 shared 1024 bytes workspace 4096 "
-                        "bytes registers 40 spills 8 bytes\n"));
+                        " grid 264 x 256 batch 1 shared 1024 bytes workspace "
+                        "4096 bytes registers 40 spills 8 bytes\n"));
 }
 
 } // namespace

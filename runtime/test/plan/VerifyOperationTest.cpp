@@ -65,6 +65,56 @@ TEST(VerifyOperation, Launch) {
   });
 }
 
+TEST(VerifyOperation, Batch) {
+  // Instruction 0 becomes t = x + w, s = u + w; instruction 4 reads s.
+  const auto launch = [](SamplePlan &p) -> plan::LaunchT & {
+    auto &launch = *p.instruction(0).operation.AsLaunch();
+    launch.batch = 2;
+    launch.buffers = {p.x, p.w, p.t, p.x, p.w, p.u};
+    return launch;
+  };
+  expectVerdicts({
+      {[&](SamplePlan &p) { launch(p); }, ""},
+      {[&](SamplePlan &p) { launch(p).batch = 0; },
+       "step 0 launch: a batch of 0 sets of arguments, must be 1 to 65535"},
+      {[&](SamplePlan &p) { launch(p).batch = 65536; },
+       "a batch of 65536 sets of arguments, must be 1 to 65535"},
+      {[&](SamplePlan &p) { launch(p).batch = 3; },
+       "6 buffers but 3 kinds of access in a batch of 3"},
+      {[&](SamplePlan &p) { launch(p).buffers[4] = 99; },
+       "operand 4 is buffer 99, but the entry has 6"},
+      {[&](SamplePlan &p) { launch(p).buffers[4] = p.x; },
+       "buffer 1 is listed twice"},
+      {[&](SamplePlan &p) { launch(p).buffers[5] = p.t; },
+       "set 0 writes buffer 2, which set 1 uses as well"},
+      {[&](SamplePlan &p) { launch(p).buffers[0] = p.u; },
+       "set 1 writes buffer 4, which set 0 uses as well"},
+      {[&](SamplePlan &p) { launch(p).buffers[5] = p.loss; },
+       "operand 2 of set 1 has 1 elements of f32, that of set 0 has 16 of f32"},
+      // Every set reads what was written.
+      {[&](SamplePlan &p) { launch(p).buffers[3] = p.s; },
+       "step 0 launch: reads buffer 3 (temporary) before anything is written"},
+  });
+}
+
+/// No set may touch what a collective in flight writes.
+TEST(VerifyOperation, BatchBesideACollective) {
+  expectVerdicts({{[](SamplePlan &p) {
+                     auto &total = *p.instruction(2).operation.AsLaunch();
+                     total.batch = 2;
+                     total.buffers = {p.x, p.loss, p.s, p.loss};
+                   },
+                   "step 2 launch: set 0 writes buffer 5"},
+                  {[](SamplePlan &p) {
+                     auto &total = *p.instruction(2).operation.AsLaunch();
+                     total.batch = 2;
+                     total.access = {1};
+                     total.buffers = {p.x, p.s};
+                   },
+                   "step 2 launch: reads buffer 3 (temporary), which "
+                   "collective 0 in flight writes"}});
+}
+
 TEST(VerifyOperation, Copy) {
   const auto copy = [](SamplePlan &p) -> plan::CopyT & {
     return *p.instruction(5).operation.AsCopy();

@@ -101,13 +101,13 @@ static void expectNear(const Memory &cpu, const Memory &gpu, mlir::Type element,
 //===----------------------------------------------------------------------===//
 
 GpuComparison::GpuComparison(const std::string &text,
-                             KernelRunner::InPlace inPlace)
-    : kernels(text, "host", inPlace), inPlace(inPlace) {
+                             KernelRunner::InPlace inPlace, int64_t maxBatch)
+    : kernels(text, "host", inPlace), inPlace(inPlace), maxBatch(maxBatch) {
   EXPECT_TRUE(kernels.compiled()) << kernels.messages();
   std::vector<KernelRequest> requests;
   for (const std::string &name : kernels.symbols()) {
     names.push_back(name);
-    requests.push_back({kernels.function(name), inPlace[name], name});
+    requests.push_back({kernels.function(name), inPlace[name], name, maxBatch});
   }
   TargetOptions target;
   target.gpu = "sm_80";
@@ -134,8 +134,8 @@ static emulator::Range rangeOf(Memory &memory) {
   return range;
 }
 
-void GpuComparison::runOnGpu(const std::string &name,
-                             std::vector<Memory> &buffers, uint64_t seed) {
+void GpuComparison::runOnGpu(const std::string &name, Sets &sets,
+                             uint64_t seed) {
   emulator::Module module = emulator::parseModule(code.ptx);
   // Constants.
   std::map<std::string, Memory> variables;
@@ -156,17 +156,18 @@ void GpuComparison::runOnGpu(const std::string &name,
   emulator::Program program =
       emulator::translate(module, module.functions.at(name), addresses);
 
-  std::vector<uint64_t> parameters;
-  for (Memory &buffer : buffers) {
-    parameters.push_back(reinterpret_cast<uint64_t>(buffer.data()));
-    if (!buffer.empty())
-      ranges.push_back(rangeOf(buffer));
-  }
   const KernelGrid &launch = grid(name);
-  unsigned needed = program.parameters.size();
-  unsigned others = buffers.size() + (launch.workspaceBytes > 0);
-  for (unsigned position = others; position < needed; ++position)
-    parameters.push_back(1);
+  std::vector<uint64_t> parameters;
+  for (std::vector<Memory> &buffers : sets)
+    for (Memory &buffer : buffers) {
+      parameters.push_back(reinterpret_cast<uint64_t>(buffer.data()));
+      if (!buffer.empty())
+        ranges.push_back(rangeOf(buffer));
+    }
+  // Sets that the table has room for, positions, the workspace.
+  parameters.resize(maxBatch * sets.front().size());
+  size_t workspaces = launch.workspaceBytes > 0;
+  parameters.resize(program.parameterBytes / sizeof(uint64_t) - workspaces, 1);
   if (launch.workspaceBytes > 0) {
     parameters.push_back(reinterpret_cast<uint64_t>(workspace.data()));
     ranges.push_back(rangeOf(workspace));
@@ -175,6 +176,7 @@ void GpuComparison::runOnGpu(const std::string &name,
   emulator::Launch run;
   run.program = &program;
   run.grid.x = launch.blocks;
+  run.grid.y = sets.size();
   run.block.x = launch.threads;
   run.parameters = reinterpret_cast<const std::byte *>(parameters.data());
   run.memory = &memory;
@@ -188,45 +190,61 @@ void GpuComparison::runOnGpu(const std::string &name,
   }
 }
 
-void GpuComparison::check(const std::string &name, double tolerance) {
-  mlir::func::FuncOp function = kernels.function(name);
-  std::vector<int64_t> shared = inPlace[name];
-  shared.resize(function.getNumResults(), -1);
-  if (inPlace[name].empty())
-    std::fill(shared.begin(), shared.end(), -1);
-  std::vector<Memory> first;
-  std::vector<mlir::Type> elements;
-  std::vector<int64_t> positions;
-  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    if (function.getArgAttr(i, "weft.position")) {
-      positions.push_back(1);
-      continue;
-    }
-    auto type =
-        mlir::cast<mlir::RankedTensorType>(function.getArgumentTypes()[i]);
-    first.push_back(randomMemory(type, i + 1));
-    elements.push_back(type.getElementType());
-  }
+/// The types of a kernel's buffers: of its operands, and of the results that
+/// are in none of them.
+static std::vector<mlir::RankedTensorType>
+bufferTypes(mlir::func::FuncOp function, const std::vector<int64_t> &inPlace) {
+  std::vector<mlir::RankedTensorType> types;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (!function.getArgAttr(i, "weft.position"))
+      types.push_back(
+          mlir::cast<mlir::RankedTensorType>(function.getArgumentTypes()[i]));
   for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (shared[i] < 0) {
-      auto type =
-          mlir::cast<mlir::RankedTensorType>(function.getResultTypes()[i]);
-      first.push_back(randomMemory(type, 100 + i));
-      elements.push_back(type.getElementType());
-    }
+    if (inPlace.empty() || inPlace[i] < 0)
+      types.push_back(
+          mlir::cast<mlir::RankedTensorType>(function.getResultTypes()[i]));
+  return types;
+}
 
-  std::vector<Memory> cpu = first, gpu = first, again = first;
-  std::vector<void *> addresses;
-  for (Memory &buffer : cpu)
-    addresses.push_back(buffer.data());
-  kernels.run(name, addresses, positions);
+GpuComparison::Sets GpuComparison::makeSets(const std::string &name) {
+  Sets sets(std::max<int64_t>(maxBatch - 1, 1));
+  unsigned seed = 0;
+  for (std::vector<Memory> &buffers : sets)
+    for (auto type : bufferTypes(kernels.function(name), inPlace[name]))
+      buffers.push_back(randomMemory(type, ++seed));
+  return sets;
+}
+
+void GpuComparison::runOnCpu(const std::string &name, Sets &sets) {
+  mlir::func::FuncOp function = kernels.function(name);
+  std::vector<int64_t> positions;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (function.getArgAttr(i, "weft.position"))
+      positions.push_back(1);
+  for (std::vector<Memory> &buffers : sets) {
+    std::vector<void *> addresses;
+    for (Memory &buffer : buffers)
+      addresses.push_back(buffer.data());
+    kernels.run(name, addresses, positions);
+  }
+}
+
+void GpuComparison::check(const std::string &name, double tolerance) {
+  auto types = bufferTypes(kernels.function(name), inPlace[name]);
+  const Sets first = makeSets(name);
+  Sets cpu = first, gpu = first, again = first;
+  runOnCpu(name, cpu);
   runOnGpu(name, gpu, 1);
   runOnGpu(name, again, 2);
-  for (size_t i = 0; i < first.size(); ++i) {
-    std::string what = name + ", buffer " + std::to_string(i);
-    expectNear(cpu[i], gpu[i], elements[i], tolerance, what);
-    EXPECT_TRUE(gpu[i] == again[i]) << what << " in another order of blocks";
-  }
+  for (size_t set = 0; set < first.size(); ++set)
+    for (size_t i = 0; i < types.size(); ++i) {
+      std::string what = name + ", buffer " + std::to_string(i) + " of set " +
+                         std::to_string(set);
+      expectNear(cpu[set][i], gpu[set][i], types[i].getElementType(), tolerance,
+                 what);
+      EXPECT_TRUE(gpu[set][i] == again[set][i])
+          << what << " in another order of blocks";
+    }
   for (int64_t i = 0; i < grid(name).workspaceBytes && i < 65536; ++i)
     ASSERT_EQ(workspace[i], std::byte(0)) << name << " leaves counters";
 }

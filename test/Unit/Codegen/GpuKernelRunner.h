@@ -29,9 +29,11 @@ using Memory = std::vector<std::byte>;
 
 class GpuComparison {
 public:
-  /// The kernels are those of `text`; see KernelRunner.
+  /// The kernels are those of `text`; see KernelRunner. With room for several
+  /// sets of arguments, the GPU computes one set less than that at once.
   explicit GpuComparison(const std::string &text,
-                         KernelRunner::InPlace inPlace = {});
+                         KernelRunner::InPlace inPlace = {},
+                         int64_t maxBatch = 1);
 
   /// Runs a kernel on both, and expects results of integers to be equal and
   /// others to differ by at most `tolerance` times the largest number of the
@@ -44,11 +46,16 @@ public:
   const std::string &ptx() const { return code.ptx; }
 
 private:
-  void runOnGpu(const std::string &name, std::vector<Memory> &buffers,
-                uint64_t seed);
+  /// The buffers of each set of arguments.
+  using Sets = std::vector<std::vector<Memory>>;
+
+  Sets makeSets(const std::string &name);
+  void runOnCpu(const std::string &name, Sets &sets);
+  void runOnGpu(const std::string &name, Sets &sets, uint64_t seed);
 
   KernelRunner kernels;
   KernelRunner::InPlace inPlace;
+  const int64_t maxBatch;
   std::vector<std::string> names;
   GpuCode code;
   /// Of all kernels; they leave in it what they found.

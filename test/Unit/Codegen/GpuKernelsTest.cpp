@@ -365,4 +365,63 @@ TEST(GpuKernels, SeveralNests) {
   GpuComparison(text).check("f", longSum);
 }
 
+//===----------------------------------------------------------------------===//
+// Several sets of arguments
+//===----------------------------------------------------------------------===//
+
+/// Each set has the bits of the CPU, and no set touches what is of another one.
+TEST(GpuKernels, BatchesOfElements) {
+  for (std::string element : {"f32", "bf16"})
+    for (int64_t size : {1, 1003, 4096})
+      for (int64_t room : {2, 6}) {
+        SCOPED_TRACE(element + " " + std::to_string(size));
+        std::string text = tanhOfSum(vectorOf(size, element));
+        GpuComparison(text, {}, room).check("f");
+        GpuComparison(text, {{"f", {0}}}, room).check("f");
+      }
+}
+
+TEST(GpuKernels, BatchesOfSeveralJobs) {
+  std::string big = matrix(200, 64), other = matrix(64, 200),
+              small = vectorOf(77);
+  std::string text =
+      function("f", {big, small}, {big, small, other},
+               elementwise("%y", {"%0"}, big, "math.exp %a0") +
+                   elementwise("%z", {"%1"}, small, "arith.negf %a0") +
+                   broadcast("%t", "%0", big, other, "(i, j) -> (j, i)"),
+               {"%y", "%z", "%t"});
+  GpuComparison(text, {}, 5).check("f");
+}
+
+TEST(GpuKernels, BatchesOfRowsWithPositions) {
+  std::string text =
+      "func.func private @f(%0: tensor<8x64xi32>, %p: tensor<i32> "
+      "{weft.position}) -> (tensor<8xi32>) {\n" +
+      reduce("%s", "%0", matrix(8, 64, "i32"), vectorOf(8, "i32"),
+             "(i, j) -> (i)", {"parallel", "reduction"}, "arith.addi", "0") +
+      "%b_e = tensor.empty() : tensor<8xi32>\n" +
+      generic("%b", {"%s", "%p"}, {"tensor<8xi32>", "tensor<i32>"}, "%b_e",
+              "tensor<8xi32>", {"#v", "affine_map<(i) -> ()>", "#v"},
+              {"parallel"}, "%r = arith.addi %a0, %a1 : i32", "%r") +
+      "return %b : tensor<8xi32>\n}\n";
+  GpuComparison(text, {}, 4).check("f");
+}
+
+/// As wide as those of one set, and through the read-only cache.
+TEST(GpuKernels, AccessesOfBatches) {
+  std::string type = vectorOf(4096);
+  std::string ptx = GpuComparison(tanhOfSum(type), {{"f", {0}}}, 3).ptx();
+  auto count = [&](std::string what) {
+    size_t found = 0;
+    for (size_t at = ptx.find(what); at != ptx.npos;
+         at = ptx.find(what, at + 1))
+      ++found;
+    return found;
+  };
+  EXPECT_EQ(count("ld.global.nc.v4.b32"), 1u);
+  EXPECT_EQ(count("ld.global.v4.b32"), 1u);
+  EXPECT_EQ(count("st.global.v4.b32"), 1u);
+  EXPECT_EQ(count("ld.param.b64"), 2u);
+}
+
 } // namespace

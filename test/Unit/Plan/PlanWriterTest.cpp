@@ -213,6 +213,66 @@ TEST_F(PlanWriterTest, GroupsAreSharedAndAPermutationHasAllItsAxes) {
   EXPECT_EQ(steps[3]->operation.AsCollectiveWait()->id, 1u);
 }
 
+/// Sets come one after the other; results in place are written where operands
+/// are read.
+TEST_F(PlanWriterTest, Batches) {
+  const char *text = R"(
+    #map = affine_map<(i) -> (i)>
+    #one = affine_map<(i) -> ()>
+    func.func private @scale(%x: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32>
+        attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+      %e = tensor.empty() : tensor<4xf32>
+      %r = linalg.generic {indexing_maps = [#map, #one, #map],
+                           iterator_types = ["parallel"]}
+          ins(%x, %s : tensor<4xf32>, tensor<f32>) outs(%e : tensor<4xf32>) {
+      ^bb0(%a: f32, %b: f32, %out: f32):
+        %p = arith.mulf %a, %b : f32
+        linalg.yield %p : f32
+      } -> tensor<4xf32>
+      return %r : tensor<4xf32>
+    }
+    func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>, %s: tensor<f32>)
+        -> (tensor<4xf32>, tensor<4xf32>) {
+      %a:2 = weft.launch @scale(%x, %s, %y, %s) batch = 2
+          : (tensor<4xf32>, tensor<f32>, tensor<4xf32>, tensor<f32>)
+          -> (tensor<4xf32>, tensor<4xf32>)
+      %b:2 = weft.launch @scale(%a#0, %s, %a#1, %s) batch = 2 in_place = [0]
+          : (tensor<4xf32>, tensor<f32>, tensor<4xf32>, tensor<f32>)
+          -> (tensor<4xf32>, tensor<4xf32>)
+      %c = weft.launch @scale(%b#0, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+      return %c, %b#1 : tensor<4xf32>, tensor<4xf32>
+    })";
+  for (bool isCuda : {false, true}) {
+    if (isCuda) {
+      target.gpu = "sm_90";
+      target.ptxas = "none";
+    }
+    auto plan = write(text);
+    ASSERT_TRUE(plan) << messages;
+    plan::EntryT &entry = *plan->entries[0];
+    const plan::LaunchT &apart = *entry.instructions[0]->operation.AsLaunch();
+    const plan::LaunchT &over = *entry.instructions[1]->operation.AsLaunch();
+    const plan::LaunchT &single = *entry.instructions[2]->operation.AsLaunch();
+    EXPECT_EQ(apart.batch, 2u);
+    EXPECT_THAT(apart.access, ElementsAre(1, 1, 2));
+    EXPECT_EQ(apart.buffers[1], apart.buffers[4]);
+    EXPECT_EQ(apart.buffers.size(), 6u);
+    EXPECT_EQ(over.batch, 2u);
+    EXPECT_THAT(over.access, ElementsAre(3, 1));
+    EXPECT_THAT(over.buffers, ElementsAre(apart.buffers[2], apart.buffers[1],
+                                          apart.buffers[5], apart.buffers[1]));
+    EXPECT_EQ(single.batch, 1u);
+    // A multiplication for each element of each set.
+    EXPECT_EQ(entry.instructions[0]->flops, 8u);
+    EXPECT_EQ(entry.instructions[2]->flops, 4u);
+    // Whether it is in place makes a kernel; its largest batch makes room.
+    ASSERT_EQ(plan->kernels.size(), 2u);
+    EXPECT_EQ(over.kernel, single.kernel);
+    if (isCuda)
+      EXPECT_EQ(plan->kernels[over.kernel]->grid->max_batch, 2u);
+  }
+}
+
 TEST_F(PlanWriterTest, ConstantsAreStoredOnceRowMajor) {
   auto plan = write(
       "func.func private @use(%x: tensor<2x2xi32>, %y: tensor<3xi1>)"

@@ -14,6 +14,7 @@
 using namespace weft::emulator;
 using testing::Each;
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 namespace {
 
@@ -212,6 +213,39 @@ TEST(Memory, DynamicSharedMemoryFollowsTheStatic) {
   kernel.run({{1}, {32}, 128}, x);
   EXPECT_EQ(x, counting(32));
   EXPECT_THROW(kernel.run({{1}, {32}, 64}, x), Fault);
+}
+
+/// Each row of blocks has a line of the table.
+TEST(Parameters, ATableIsReadAtComputedPlaces) {
+  PtxKernel kernel(R"(
+    .visible .entry f(.param .align 8 .b8 table[48], .param .u64 x) {
+      .reg .b64 %rd<8>; .reg .b32 %r<3>;
+      mov.b64 %rd1, table;
+      mov.u32 %r1, %ctaid.y;
+      mul.wide.u32 %rd2, %r1, 16;
+      add.s64 %rd3, %rd1, %rd2;
+      ld.param.b64 %rd4, [%rd3];
+      ld.param.b64 %rd5, [%rd3+8];
+      ld.param.u64 %rd6, [x];
+      add.s64 %rd7, %rd6, %rd4;
+      cvt.u32.u64 %r2, %rd5;
+      st.global.u32 [%rd7], %r2;
+      ret;
+    })",
+                   "f");
+  const struct {
+    uint64_t words[6];
+  } table = {{8, 100, 0, 200, 4, 300}};
+  U x(4);
+  kernel.run({{1, 3}, {1}}, table, x);
+  EXPECT_THAT(x, ElementsAre(200, 300, 100, 0));
+  try {
+    kernel.run({{1, 4}, {1}}, table, x);
+    FAIL() << "reads behind the parameters";
+  } catch (const Fault &fault) {
+    EXPECT_EQ(fault.kind, FaultKind::IllegalAddress);
+    EXPECT_THAT(fault.what(), HasSubstr("of the parameters, which has 56"));
+  }
 }
 
 TEST(Atomics, AddInOrderOfNobody) {

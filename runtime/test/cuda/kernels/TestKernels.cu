@@ -18,6 +18,21 @@ extern "C" __global__ void add(const float *a, const float *b, float *out) {
 
 extern "C" __global__ void twice(float *x) { x[threadIdx.x] *= 2; }
 
+// For up to five sets of buffers.
+struct TwoAndOne {
+  const float *a, *b;
+  float *out;
+};
+struct Table {
+  TwoAndOne sets[5];
+};
+
+extern "C" __global__ void addSets(const __grid_constant__ Table table,
+                                   int64_t factor) {
+  const TwoAndOne &set = table.sets[blockIdx.y];
+  set.out[threadIdx.x] = set.a[threadIdx.x] + factor * set.b[threadIdx.x];
+}
+
 extern "C" __global__ void fill(float *out, int64_t first, int64_t second) {
   out[threadIdx.x] =
       static_cast<float>(threadIdx.x + 100 * first + 1000 * second);
