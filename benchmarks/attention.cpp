@@ -45,7 +45,7 @@ struct Pass {
     v = numbers(ofKeys, 0.11), g = numbers(ofQueries, 0.13);
     out.resize(ofQueries), dq.resize(ofQueries);
     dk.resize(ofKeys), dv.resize(ofKeys);
-    logsumexp.resize(rows), delta.resize(rows);
+    logsumexp.resize(rows);
   }
 
   AttentionArguments arguments() {
@@ -56,8 +56,8 @@ struct Pass {
     a.query = q.data(), a.key = k.data(), a.value = v.data();
     a.out = {out.data()};
     a.logsumexp = logsumexp.data();
+    a.forwardOut = out.data();
     a.forwardLogsumexp = logsumexp.data();
-    a.delta = delta.data();
     a.outCotangent = g.data();
     a.queryCotangent = {dq.data()};
     a.keyCotangent = {dk.data()};
@@ -72,7 +72,7 @@ struct Pass {
   }
 
   AttentionSizes sizes;
-  std::vector<float> q, k, v, g, out, dq, dk, dv, logsumexp, delta;
+  std::vector<float> q, k, v, g, out, dq, dk, dv, logsumexp;
 };
 
 void measure(benchmark::State &state, BoundOperation &operation, double flops) {

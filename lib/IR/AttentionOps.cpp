@@ -69,8 +69,8 @@ static LogicalResult verifyOperands(Operation *op) {
   return success();
 }
 
-/// `type` has the shape, and the element type `element` or that of sums.
-static LogicalResult verifyTensor(Operation *op, StringRef name,
+/// A result has the shape, and the element type `element` or that of sums.
+static LogicalResult verifyResult(Operation *op, StringRef name,
                                   RankedTensorType type,
                                   ArrayRef<int64_t> shape, Type element) {
   Type sum = getAttentionSumType(element);
@@ -83,6 +83,14 @@ static LogicalResult verifyTensor(Operation *op, StringRef name,
   if (sum != element)
     error << " or " << RankedTensorType::get(shape, sum);
   return error << ", got " << type;
+}
+
+static LogicalResult verifyOperand(Operation *op, StringRef name, Value value,
+                                   RankedTensorType wanted) {
+  if (value.getType() == wanted)
+    return success();
+  return op->emitOpError() << name << " must be " << wanted << ", got "
+                           << value.getType();
 }
 
 static LogicalResult verifyMask(Operation *op, Value diagonal, bool causal) {
@@ -99,9 +107,9 @@ LogicalResult AttentionOp::verify() {
   RankedTensorType query = getQuery().getType();
   Type sum = getAttentionSumType(query.getElementType());
   return failure(
-      failed(verifyTensor(*this, "out", getOut().getType(), query.getShape(),
+      failed(verifyResult(*this, "out", getOut().getType(), query.getShape(),
                           query.getElementType())) ||
-      failed(verifyTensor(*this, "logsumexp", getLogsumexp().getType(),
+      failed(verifyResult(*this, "logsumexp", getLogsumexp().getType(),
                           query.getShape().drop_back(), sum)));
 }
 
@@ -110,20 +118,22 @@ LogicalResult AttentionGradOp::verify() {
       failed(verifyMask(*this, getDiagonal(), getCausal())))
     return failure();
   RankedTensorType query = getQuery().getType(), key = getKey().getType();
-  Type element = query.getElementType(), sum = getAttentionSumType(element);
-  ArrayRef<int64_t> row = query.getShape().drop_back();
+  Type element = query.getElementType();
+  auto row = RankedTensorType::get(query.getShape().drop_back(),
+                                   getAttentionSumType(element));
+  Value ofLogsumexp = getLogsumexpCotangent();
   return failure(
-      failed(verifyTensor(*this, "logsumexp", getLogsumexp().getType(), row,
-                          sum)) ||
-      failed(verifyTensor(*this, "delta", getDelta().getType(), row, sum)) ||
-      failed(verifyTensor(*this, "out_cotangent", getOutCotangent().getType(),
-                          query.getShape(), element)) ||
-      failed(verifyTensor(*this, "query_cotangent",
+      failed(verifyOperand(*this, "out", getOut(), query)) ||
+      failed(verifyOperand(*this, "logsumexp", getLogsumexp(), row)) ||
+      failed(verifyOperand(*this, "out_cotangent", getOutCotangent(), query)) ||
+      (ofLogsumexp &&
+       failed(verifyOperand(*this, "logsumexp_cotangent", ofLogsumexp, row))) ||
+      failed(verifyResult(*this, "query_cotangent",
                           getQueryCotangent().getType(), query.getShape(),
                           element)) ||
-      failed(verifyTensor(*this, "key_cotangent", getKeyCotangent().getType(),
+      failed(verifyResult(*this, "key_cotangent", getKeyCotangent().getType(),
                           key.getShape(), element)) ||
-      failed(verifyTensor(*this, "value_cotangent",
+      failed(verifyResult(*this, "value_cotangent",
                           getValueCotangent().getType(), key.getShape(),
                           element)));
 }
@@ -186,7 +196,9 @@ Linearity AttentionOp::getLinearity() { return Linearity::NotLinear; }
 
 ShardingRule AttentionGradOp::getShardingRule() {
   AttentionFactors f = factorsOf(*this, /*summed=*/true);
-  f.rule.operands = {f.query, f.key, f.key, f.row, f.row, f.query};
+  f.rule.operands = {f.query, f.key, f.key, f.query, f.row, f.query};
+  if (getLogsumexpCotangent())
+    f.rule.operands.push_back(f.row);
   if (getDiagonal())
     f.rule.operands.push_back({});
   f.rule.results = {f.query, f.key, f.key};
@@ -199,31 +211,26 @@ Linearity AttentionGradOp::getLinearity() { return Linearity::NotLinear; }
 // Derivative
 //===----------------------------------------------------------------------===//
 
-static Value widened(Value value, Type element, VjpBuilder &b) {
+/// A result that has the type of the sums, or its cotangent, as the derivative
+/// reads it.
+static Value rounded(Value value, Type element, VjpBuilder &b) {
   RankedTensorType type = typeOf(value);
   return type.getElementType() == element
              ? value
-             : arith::ExtFOp::create(b, type.clone(element), value);
+             : arith::TruncFOp::create(b, type.clone(element), value);
 }
 
 void AttentionOp::buildVjp(VjpBuilder &b) {
-  Value g = b.getCotangent(0), ofLogsumexp = b.getCotangent(1);
-  Value delta;
-  if (g) {
-    Type sum = getLogsumexp().getType().getElementType();
-    Value out = widened(getOut(), sum, b);
-    Value products = b.mul(out, widened(g, sum, b));
-    delta = ReduceOp::create(b, sharding::Reduction::Sum, products, {3});
-    if (ofLogsumexp)
-      delta = b.sub(delta, ofLogsumexp);
-  } else {
-    g = b.constant(0, getOut());
-    delta = b.neg(ofLogsumexp);
-  }
+  Value ofOut = b.getCotangent(0), ofLogsumexp = b.getCotangent(1);
+  if (!ofOut)
+    ofOut = b.constant(0, getOut());
   RankedTensorType query = getQuery().getType(), key = getKey().getType();
-  auto grad = AttentionGradOp::create(
-      b, TypeRange{query, key, key}, getQuery(), getKey(), getValue(),
-      getLogsumexp(), delta, g, getDiagonal(), getCausal(), getScale());
+  Value out = rounded(getOut(), query.getElementType(), b);
+  ofOut = rounded(ofOut, query.getElementType(), b);
+  auto grad = AttentionGradOp::create(b, TypeRange{query, key, key}, getQuery(),
+                                      getKey(), getValue(), out, getLogsumexp(),
+                                      ofOut, ofLogsumexp, getDiagonal(),
+                                      getCausal(), getScale());
   for (auto [index, cotangent] : llvm::enumerate(grad.getResults()))
     b.addCotangent(index, cotangent);
 }

@@ -74,6 +74,7 @@ private:
   /// The sum over queries of scores times what queries have.
   Value overQueries(Value scores, Value x, Type type);
   Value scores();
+  Value rowSums(AttentionGradOp op);
   /// p = exp(score - base), for each query a base.
   Value exponentials(Value base);
   Value alongKeys(Value rows) {
@@ -218,12 +219,23 @@ SmallVector<Value> Expander::expand(AttentionOp op) {
           fromScoreRows(logsumexp, op.getLogsumexp().getType())};
 }
 
+/// The sum of `out` times its cotangent over a head, less the cotangent of
+/// `logsumexp`: what the softmax takes from the cotangent of each weight.
+Value Expander::rowSums(AttentionGradOp op) {
+  Value products = arith::MulFOp::create(*this, widened(op.getOut()),
+                                         widened(op.getOutCotangent()));
+  Value sums =
+      ReduceOp::create(*this, sharding::Reduction::Sum, products, Dims{3});
+  if (Value ofLogsumexp = op.getLogsumexpCotangent())
+    sums = arith::SubFOp::create(*this, sums, ofLogsumexp);
+  return rowsOfScores(sums);
+}
+
 SmallVector<Value> Expander::expand(AttentionGradOp op) {
   Value g = perKeyHead(op.getOutCotangent());
   Value weights = exponentials(rowsOfScores(op.getLogsumexp()));
   Value cotangents = pairwise(g, value);
-  Value delta = alongKeys(rowsOfScores(op.getDelta()));
-  cotangents = arith::SubFOp::create(*this, cotangents, delta);
+  cotangents = arith::SubFOp::create(*this, cotangents, alongKeys(rowSums(op)));
   cotangents = scaled(arith::MulFOp::create(*this, weights, cotangents));
   return {fromScoreHeads(overKeys(cotangents, key),
                          op.getQueryCotangent().getType()),

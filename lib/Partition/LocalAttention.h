@@ -11,7 +11,8 @@
 // with the keys that it holds while it receives those of the next device, and
 // puts the results over parts of the keys together by their logsumexp. In the
 // derivative the cotangents of keys and values travel with them, and come home
-// with one step more. Nobody ever holds all keys.
+// with one step more; every step reads the results over all keys. Nobody ever
+// holds all keys.
 //
 // If each device has all keys, only the causal mask changes: the queries of a
 // device begin at its part.

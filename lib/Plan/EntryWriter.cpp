@@ -160,9 +160,11 @@ void EntryWriter::write(plan::OperationUnion &operation, AttentionGradOp grad) {
   step.query = indexOf(grad.getQuery());
   step.key = indexOf(grad.getKey());
   step.value = indexOf(grad.getValue());
+  step.out = indexOf(grad.getOut());
   step.logsumexp = indexOf(grad.getLogsumexp());
-  step.delta = indexOf(grad.getDelta());
   step.out_cotangent = indexOf(grad.getOutCotangent());
+  if (Value ofLogsumexp = grad.getLogsumexpCotangent())
+    step.logsumexp_cotangent = indexOf(ofLogsumexp);
   if (Value diagonal = grad.getDiagonal())
     step.diagonal = indexOf(diagonal);
   step.query_cotangent = indexOf(grad.getQueryCotangent());

@@ -8,11 +8,7 @@
 // CHECK-SAME:      %[[Q:.*]]: tensor<2x8x4x16xbf16>, %[[K:.*]]: tensor<2x8x2x16xbf16>
 // CHECK:         %[[OUT:.*]], %[[LSE:.*]] = weft.attention %[[Q]], %[[K]], %[[K]] causal scale = 2.500000e-01
 // CHECK:         %[[G:.*]] = arith.truncf %{{.*}} : tensor<2x8x4x16xf32> to tensor<2x8x4x16xbf16>
-// CHECK-NEXT:    %[[O:.*]] = arith.extf %[[OUT]] : tensor<2x8x4x16xbf16> to tensor<2x8x4x16xf32>
-// CHECK-NEXT:    %[[WIDE:.*]] = arith.extf %[[G]] : tensor<2x8x4x16xbf16> to tensor<2x8x4x16xf32>
-// CHECK-NEXT:    %[[P:.*]] = arith.mulf %[[O]], %[[WIDE]]
-// CHECK-NEXT:    %[[DELTA:.*]] = weft.reduce sum %[[P]] dims = [3] : tensor<2x8x4x16xf32> -> tensor<2x8x4xf32>
-// CHECK-NEXT:    %{{.*}}, %{{.*}}, %{{.*}} = weft.attention_grad %[[Q]], %[[K]], %[[K]], %[[LSE]], %[[DELTA]], %[[G]] causal scale = 2.500000e-01
+// CHECK-NEXT:    %{{.*}}, %{{.*}}, %{{.*}} = weft.attention_grad %[[Q]], %[[K]], %[[K]], %[[OUT]], %[[LSE]], %[[G]] causal scale = 2.500000e-01
 func.func @train(%q: tensor<2x8x4x16xbf16>, %k: tensor<2x8x2x16xbf16>, %w: tensor<2x8x4x16xf32>) -> (tensor<f32>, tensor<2x8x4x16xbf16>, tensor<2x8x2x16xbf16>) {
   %l, %dq, %dk = weft.value_and_grad @loss(%q, %k, %w) wrt = [0, 1]
       : (tensor<2x8x4x16xbf16>, tensor<2x8x2x16xbf16>, tensor<2x8x4x16xf32>) -> (tensor<f32>, tensor<2x8x4x16xbf16>, tensor<2x8x2x16xbf16>)
@@ -27,11 +23,12 @@ func.func private @loss(%q: tensor<2x8x4x16xbf16>, %k: tensor<2x8x2x16xbf16>, %w
   return %l : tensor<f32>
 }
 
-// The cotangent of logsumexp goes into delta.
 // CHECK-LABEL: func.func @of_logsumexp
-// CHECK:         %{{.*}}, %[[LSE:.*]] = weft.attention
-// CHECK:         %[[DELTA:.*]] = arith.negf %{{.*}} : tensor<2x8x4xf32>
-// CHECK:         weft.attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %[[LSE]], %[[DELTA]], %{{.*}} scale = 1.000000e+00
+// CHECK-SAME:      %[[Q:.*]]: tensor<2x8x4x16xf32>, %[[W:.*]]: tensor<2x8x4xf32>
+// CHECK:         %[[OUT:.*]], %[[LSE:.*]] = weft.attention
+// CHECK:         %[[G:.*]] = arith.mulf %{{.*}}, %[[W]] : tensor<2x8x4xf32>
+// CHECK:         %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<2x8x4x16xf32>
+// CHECK:         weft.attention_grad %[[Q]], %[[Q]], %[[Q]], %[[OUT]], %[[LSE]], %[[ZERO]] logsumexp %[[G]] scale = 1.000000e+00
 func.func @of_logsumexp(%q: tensor<2x8x4x16xf32>, %w: tensor<2x8x4xf32>) -> (tensor<f32>, tensor<2x8x4x16xf32>) {
   %l, %dq = weft.value_and_grad @loss2(%q, %w) wrt = [0] : (tensor<2x8x4x16xf32>, tensor<2x8x4xf32>) -> (tensor<f32>, tensor<2x8x4x16xf32>)
   return %l, %dq : tensor<f32>, tensor<2x8x4x16xf32>
@@ -41,5 +38,22 @@ func.func private @loss2(%q: tensor<2x8x4x16xf32>, %w: tensor<2x8x4xf32>) -> ten
       : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x8x4xf32>)
   %weighted = arith.mulf %s, %w : tensor<2x8x4xf32>
   %l = weft.reduce sum %weighted dims = [0, 1, 2] : tensor<2x8x4xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// A result of the type of the sums is rounded for the derivative.
+// CHECK-LABEL: func.func @of_sums
+// CHECK:         %[[OUT:.*]], %{{.*}} = weft.attention {{.*}} -> (tensor<2x8x4x16xf32>, tensor<2x8x4xf32>)
+// CHECK:         %[[O:.*]] = arith.truncf %[[OUT]] : tensor<2x8x4x16xf32> to tensor<2x8x4x16xbf16>
+// CHECK:         %[[G:.*]] = arith.truncf %{{.*}} : tensor<2x8x4x16xf32> to tensor<2x8x4x16xbf16>
+// CHECK:         weft.attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %[[O]], %{{.*}}, %[[G]] scale
+func.func @of_sums(%q: tensor<2x8x4x16xbf16>) -> (tensor<f32>, tensor<2x8x4x16xbf16>) {
+  %l, %dq = weft.value_and_grad @loss3(%q) wrt = [0] : (tensor<2x8x4x16xbf16>) -> (tensor<f32>, tensor<2x8x4x16xbf16>)
+  return %l, %dq : tensor<f32>, tensor<2x8x4x16xbf16>
+}
+func.func private @loss3(%q: tensor<2x8x4x16xbf16>) -> tensor<f32> {
+  %r, %s = weft.attention %q, %q, %q scale = 1.0
+      : (tensor<2x8x4x16xbf16>, tensor<2x8x4x16xbf16>, tensor<2x8x4x16xbf16>) -> (tensor<2x8x4x16xf32>, tensor<2x8x4xf32>)
+  %l = weft.reduce sum %r dims = [0, 1, 2, 3] : tensor<2x8x4x16xf32> -> tensor<f32>
   return %l : tensor<f32>
 }

@@ -115,7 +115,7 @@ weft.mesh @mesh = <["data"=2]>
 // CHECK: %[[OUT2:.*]] = weft.barrier %[[OUT]] after
 // CHECK: %[[SUM2:.*]] = weft.barrier %[[SUM]] after
 // CHECK-NOT: weft.attention %
-// CHECK: weft.attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %[[SUM2]],
+// CHECK: weft.attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %[[OUT2]], %[[SUM2]],
 func.func @attention(%x: tensor<1x8x2x4xf32>) -> (tensor<f32>, tensor<1x8x2x4xf32>) {
   %r:2 = weft.value_and_grad @loss(%x) wrt = [0] : (tensor<1x8x2x4xf32>) -> (tensor<f32>, tensor<1x8x2x4xf32>)
   return %r#0, %r#1 : tensor<f32>, tensor<1x8x2x4xf32>

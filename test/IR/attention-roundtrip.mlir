@@ -13,6 +13,8 @@ func.func @f(%q: tensor<2x8x4x16xbf16>, %k: tensor<2x12x2x16xbf16>, %v: tensor<2
   // CHECK: weft.attention %{{.*}}, %{{.*}}, %{{.*}} causal scale = 1.000000e+00 : {{.*}} -> (tensor<2x8x4x16xf64>, tensor<2x8x4xf64>)
   %r2, %l2 = weft.attention %w, %w, %w causal scale = 1.0 : (tensor<2x8x4x16xf64>, tensor<2x8x4x16xf64>, tensor<2x8x4x16xf64>) -> (tensor<2x8x4x16xf64>, tensor<2x8x4xf64>)
   // CHECK: weft.attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} causal diagonal %{{.*}} scale = 2.500000e-01 : {{.*}} -> (tensor<2x8x4x16xbf16>, tensor<2x12x2x16xf32>, tensor<2x12x2x16xbf16>)
-  %dq, %dk, %dv = weft.attention_grad %q, %k, %v, %l0, %e, %g causal diagonal %d scale = 0.25 : (tensor<2x8x4x16xbf16>, tensor<2x12x2x16xbf16>, tensor<2x12x2x16xbf16>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4x16xbf16>, tensor<i32>) -> (tensor<2x8x4x16xbf16>, tensor<2x12x2x16xf32>, tensor<2x12x2x16xbf16>)
+  %dq, %dk, %dv = weft.attention_grad %q, %k, %v, %r0, %l0, %g causal diagonal %d scale = 0.25 : (tensor<2x8x4x16xbf16>, tensor<2x12x2x16xbf16>, tensor<2x12x2x16xbf16>, tensor<2x8x4x16xbf16>, tensor<2x8x4xf32>, tensor<2x8x4x16xbf16>, tensor<i32>) -> (tensor<2x8x4x16xbf16>, tensor<2x12x2x16xf32>, tensor<2x12x2x16xbf16>)
+  // CHECK: weft.attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} logsumexp %{{.*}} scale = 2.500000e-01 : {{.*}}, tensor<2x8x4xf32>) ->
+  %dp, %dl, %dw = weft.attention_grad %q, %k, %v, %r0, %l0, %g logsumexp %e scale = 0.25 : (tensor<2x8x4x16xbf16>, tensor<2x12x2x16xbf16>, tensor<2x12x2x16xbf16>, tensor<2x8x4x16xbf16>, tensor<2x8x4xf32>, tensor<2x8x4x16xbf16>, tensor<2x8x4xf32>) -> (tensor<2x8x4x16xbf16>, tensor<2x12x2x16xbf16>, tensor<2x12x2x16xbf16>)
   return
 }

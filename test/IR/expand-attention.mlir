@@ -18,12 +18,17 @@ func.func @forward(%q: tensor<2x8x4x16xbf16>, %k: tensor<2x12x2x16xbf16>, %d: te
   return %r, %s : tensor<2x8x4x16xbf16>, tensor<2x8x4xf32>
 }
 
+// The sums of a result times its cotangent, less the cotangent of the logsumexp,
+// come off the cotangents of all weights of a query.
 // CHECK-LABEL: func.func @backward
+// CHECK:         %[[PRODUCTS:.*]] = arith.mulf %arg2, %arg4 : tensor<2x8x4x16xf64>
+// CHECK:         %[[SUMS:.*]] = weft.reduce sum %[[PRODUCTS]] dims = [3]
+// CHECK:         arith.subf %[[SUMS]], %arg5 : tensor<2x8x4xf64>
 // CHECK:         weft.dot_general %{{.*}}, %{{.*}} batching = [0, 1] x [0, 2] contracting = [2, 3] x [1, 3] : (tensor<2x2x8x2x12xf64>, tensor<2x8x2x2x16xf64>) -> tensor<2x2x12x16xf64>
 // CHECK-NOT:     weft.attention
-func.func @backward(%q: tensor<2x8x4x16xf64>, %k: tensor<2x12x2x16xf64>, %l: tensor<2x8x4xf64>) -> (tensor<2x8x4x16xf64>, tensor<2x12x2x16xf64>, tensor<2x12x2x16xf64>) {
-  %dq, %dk, %dv = weft.attention_grad %q, %k, %k, %l, %l, %q scale = 0.25
-      : (tensor<2x8x4x16xf64>, tensor<2x12x2x16xf64>, tensor<2x12x2x16xf64>, tensor<2x8x4xf64>, tensor<2x8x4xf64>, tensor<2x8x4x16xf64>)
+func.func @backward(%q: tensor<2x8x4x16xf64>, %k: tensor<2x12x2x16xf64>, %o: tensor<2x8x4x16xf64>, %l: tensor<2x8x4xf64>, %g: tensor<2x8x4x16xf64>, %e: tensor<2x8x4xf64>) -> (tensor<2x8x4x16xf64>, tensor<2x12x2x16xf64>, tensor<2x12x2x16xf64>) {
+  %dq, %dk, %dv = weft.attention_grad %q, %k, %k, %o, %l, %g logsumexp %e scale = 0.25
+      : (tensor<2x8x4x16xf64>, tensor<2x12x2x16xf64>, tensor<2x12x2x16xf64>, tensor<2x8x4x16xf64>, tensor<2x8x4xf64>, tensor<2x8x4x16xf64>, tensor<2x8x4xf64>)
      -> (tensor<2x8x4x16xf64>, tensor<2x12x2x16xf64>, tensor<2x12x2x16xf64>)
   return %dq, %dk, %dv : tensor<2x8x4x16xf64>, tensor<2x12x2x16xf64>, tensor<2x12x2x16xf64>
 }

@@ -36,8 +36,8 @@ func.func @groups(
     %k: tensor<4x8x2x16xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}, {"model":(1)2}, {}]>},
     %l: tensor<4x8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}, {"model"}]>})
     -> (tensor<4x8x4x16xf32>, tensor<4x8x2x16xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}, {"model":(1)2}, {}]>}) {
-  %dq, %dk, %dv = weft.attention_grad %q, %k, %k, %l, %l, %q scale = 0.25
-      : (tensor<4x8x4x16xf32>, tensor<4x8x2x16xf32>, tensor<4x8x2x16xf32>, tensor<4x8x4xf32>, tensor<4x8x4xf32>, tensor<4x8x4x16xf32>)
+  %dq, %dk, %dv = weft.attention_grad %q, %k, %k, %q, %l, %q scale = 0.25
+      : (tensor<4x8x4x16xf32>, tensor<4x8x2x16xf32>, tensor<4x8x2x16xf32>, tensor<4x8x4x16xf32>, tensor<4x8x4xf32>, tensor<4x8x4x16xf32>)
      -> (tensor<4x8x4x16xf32>, tensor<4x8x2x16xf32>, tensor<4x8x2x16xf32>)
   return %dq, %dk : tensor<4x8x4x16xf32>, tensor<4x8x2x16xf32>
 }
@@ -79,11 +79,12 @@ func.func @ring(
 weft.mesh @mesh = <["seq"=2]>
 
 // The cotangents of keys and values travel with them, and once more to come
-// home.
+// home. Results over all keys stay where the queries are.
 // CHECK-LABEL: func.func @ring_grad
-// CHECK:         %[[DQ0:.*]], %[[DK0:.*]], %[[DV0:.*]] = weft.attention_grad
+// CHECK-SAME:      %[[Q:[a-z0-9]+]]: tensor<4x4x4x16xbf16> {{.*}}, %[[K:.*]]: tensor<4x4x2x16xbf16> {{.*}}, %[[L:.*]]: tensor<4x4x4xf32> {{.*}}, %[[E:.*]]: tensor<4x4x4xf32>
+// CHECK:         %[[DQ0:.*]], %[[DK0:.*]], %[[DV0:.*]] = weft.attention_grad %[[Q]], %[[K]], %[[K]], %[[Q]], %[[L]], %[[Q]] logsumexp %[[E]] scale
 // CHECK-COUNT-2: weft.permute {{.*}} : tensor<4x4x2x16xbf16>
-// CHECK:         %[[DQ1:.*]], %[[DK1:.*]], %[[DV1:.*]] = weft.attention_grad
+// CHECK:         %[[DQ1:.*]], %[[DK1:.*]], %[[DV1:.*]] = weft.attention_grad %[[Q]], %{{.*}}, %{{.*}}, %[[Q]], %[[L]], %[[Q]] logsumexp %[[E]] scale
 // CHECK:         arith.addf %[[DQ0]], %[[DQ1]] : tensor<4x4x4x16xf32>
 // CHECK:         %[[MOVED:.*]] = weft.permute %[[DK0]] {{.*}} : tensor<4x4x2x16xf32>
 // CHECK:         %[[DK:.*]] = arith.addf %[[MOVED]], %[[DK1]]
@@ -92,10 +93,10 @@ weft.mesh @mesh = <["seq"=2]>
 // CHECK-NOT:     weft.all_
 func.func @ring_grad(
     %q: tensor<4x8x4x16xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {"seq"}, {}, {}]>},
-    %k: tensor<4x8x2x16xbf16>, %l: tensor<4x8x4xf32>)
+    %k: tensor<4x8x2x16xbf16>, %l: tensor<4x8x4xf32>, %e: tensor<4x8x4xf32>)
     -> (tensor<4x8x4x16xbf16>, tensor<4x8x2x16xbf16>, tensor<4x8x2x16xbf16>) {
-  %dq, %dk, %dv = weft.attention_grad %q, %k, %k, %l, %l, %q scale = 0.25
-      : (tensor<4x8x4x16xbf16>, tensor<4x8x2x16xbf16>, tensor<4x8x2x16xbf16>, tensor<4x8x4xf32>, tensor<4x8x4xf32>, tensor<4x8x4x16xbf16>)
+  %dq, %dk, %dv = weft.attention_grad %q, %k, %k, %q, %l, %q logsumexp %e scale = 0.25
+      : (tensor<4x8x4x16xbf16>, tensor<4x8x2x16xbf16>, tensor<4x8x2x16xbf16>, tensor<4x8x4x16xbf16>, tensor<4x8x4xf32>, tensor<4x8x4x16xbf16>, tensor<4x8x4xf32>)
      -> (tensor<4x8x4x16xbf16>, tensor<4x8x2x16xbf16>, tensor<4x8x2x16xbf16>)
   return %dq, %dk, %dv : tensor<4x8x4x16xbf16>, tensor<4x8x2x16xbf16>, tensor<4x8x2x16xbf16>
 }

@@ -17,3 +17,21 @@ func.func @f(
       : (tensor<4x8x4x16xf32>, tensor<4x12x2x16xf32>, tensor<4x12x2x16xf32>, tensor<i32>) -> (tensor<4x8x4x16xf32>, tensor<4x8x4xf32>)
   return %r : tensor<4x8x4x16xf32>
 }
+
+// The derivative reads the results; the cotangent of logsumexp is one only where
+// there is one.
+// PLAN:          compute attention_grad %{{.*}}, %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} causal scale 0.5 batch 2 queries
+// PLAN:          compute attention_grad %{{.*}}, %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} logsumexp %{{.*}} scale 0.5 batch 2 queries
+func.func @grad(
+    %q: tensor<4x8x4x16xf32> {weft.name = "q", weft.sharding = #weft.sharding<@mesh, [{"data"}, {}, {}, {}]>},
+    %o: tensor<4x8x4x16xf32> {weft.name = "o"}, %l: tensor<4x8x4xf32> {weft.name = "l"},
+    %g: tensor<4x8x4x16xf32> {weft.name = "g"}, %e: tensor<4x8x4xf32> {weft.name = "e"})
+    -> (tensor<4x8x4x16xf32> {weft.name = "a"}, tensor<4x8x4x16xf32> {weft.name = "b"}) {
+  %a:3 = weft.attention_grad %q, %q, %q, %o, %l, %g causal scale = 0.5
+      : (tensor<4x8x4x16xf32>, tensor<4x8x4x16xf32>, tensor<4x8x4x16xf32>, tensor<4x8x4x16xf32>, tensor<4x8x4xf32>, tensor<4x8x4x16xf32>)
+     -> (tensor<4x8x4x16xf32>, tensor<4x8x4x16xf32>, tensor<4x8x4x16xf32>)
+  %b:3 = weft.attention_grad %q, %q, %q, %o, %l, %g logsumexp %e scale = 0.5
+      : (tensor<4x8x4x16xf32>, tensor<4x8x4x16xf32>, tensor<4x8x4x16xf32>, tensor<4x8x4x16xf32>, tensor<4x8x4xf32>, tensor<4x8x4x16xf32>, tensor<4x8x4xf32>)
+     -> (tensor<4x8x4x16xf32>, tensor<4x8x4x16xf32>, tensor<4x8x4x16xf32>)
+  return %a#0, %b#0 : tensor<4x8x4x16xf32>, tensor<4x8x4x16xf32>
+}

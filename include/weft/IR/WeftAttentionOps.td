@@ -61,36 +61,49 @@ def Weft_AttentionOp : Weft_TensorOp<"attention", [Weft_Differentiable]> {
   }];
 }
 
-def Weft_AttentionGradOp : Weft_TensorOp<"attention_grad"> {
+def Weft_AttentionGradOp
+    : Weft_TensorOp<"attention_grad", [AttrSizedOperandSegments]> {
   let summary = "Derivative of attention";
   let description = [{
     The cotangents of `query`, `key` and `value` of the `weft.attention` with
-    the same operands and attributes, from that of its `out`, from its
-    `logsumexp`, and from `delta`, [batch, queries, heads]: the sum of `out`
-    times its cotangent over the size of a head, less the cotangent of
-    `logsumexp`. Scores are computed again, tile by tile.
+    the same operands and attributes, from its results `out` and `logsumexp` and
+    their cotangents; that of `logsumexp` is zero where it is not given. Scores
+    are computed again, tile by tile.
+
+    If attention runs over parts of the keys, each part has a derivative of its
+    own: with `out`, `logsumexp` and cotangents of all keys, the cotangent of
+    the query is a term of a sum over the parts.
 
     Each result has the element type of its operand, or that of the sums.
 
     ```mlir
-    %dq, %dk, %dv = weft.attention_grad %q, %k, %v, %l, %delta, %dout causal
+    %dq, %dk, %dv = weft.attention_grad %q, %k, %v, %out, %l, %dout causal
         scale = 1.250000e-01
         : (tensor<2x32x8x64xf32>, tensor<2x32x4x64xf32>, tensor<2x32x4x64xf32>,
-           tensor<2x32x8xf32>, tensor<2x32x8xf32>, tensor<2x32x8x64xf32>)
+           tensor<2x32x8x64xf32>, tensor<2x32x8xf32>, tensor<2x32x8x64xf32>)
+       -> (tensor<2x32x8x64xf32>, tensor<2x32x4x64xf32>, tensor<2x32x4x64xf32>)
+    // The logsumexp is a result of the program too.
+    %dp, %dl, %dw = weft.attention_grad %q, %k, %v, %out, %l, %dout
+        logsumexp %dlse scale = 1.250000e-01
+        : (tensor<2x32x8x64xf32>, tensor<2x32x4x64xf32>, tensor<2x32x4x64xf32>,
+           tensor<2x32x8x64xf32>, tensor<2x32x8xf32>, tensor<2x32x8x64xf32>,
+           tensor<2x32x8xf32>)
        -> (tensor<2x32x8x64xf32>, tensor<2x32x4x64xf32>, tensor<2x32x4x64xf32>)
     ```
   }];
   let arguments = (ins
     Weft_AttentionTensor:$query, Weft_AttentionTensor:$key,
-    Weft_AttentionTensor:$value, Weft_AttentionTensor:$logsumexp,
-    Weft_AttentionTensor:$delta, Weft_AttentionTensor:$out_cotangent,
+    Weft_AttentionTensor:$value, Weft_AttentionTensor:$out,
+    Weft_AttentionTensor:$logsumexp, Weft_AttentionTensor:$out_cotangent,
+    Optional<Weft_AttentionTensor>:$logsumexp_cotangent,
     Optional<0DTensorOf<[I32]>>:$diagonal, UnitAttr:$causal, F64Attr:$scale);
   let results = (outs
     Weft_AttentionTensor:$query_cotangent, Weft_AttentionTensor:$key_cotangent,
     Weft_AttentionTensor:$value_cotangent);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `,` $logsumexp `,` $delta `,` $out_cotangent
-    (`causal` $causal^)? (`diagonal` $diagonal^)?
+    $query `,` $key `,` $value `,` $out `,` $logsumexp `,` $out_cotangent
+    (`logsumexp` $logsumexp_cotangent^)? (`causal` $causal^)?
+    (`diagonal` $diagonal^)?
     `scale` `=` $scale attr-dict
     `:` functional-type(operands, results)
   }];

@@ -7,6 +7,7 @@
 //
 // For a query q with the cotangent g of its result, a key k with value v:
 //
+//   delta = out.g - the cotangent of logsumexp
 //   p = exp(scale q.k - logsumexp)        as in the forward pass
 //   s = scale p (g.v - delta)             the cotangent of q.k
 //   dq += s k, dk += s q, dv += p g
@@ -25,6 +26,25 @@
 
 namespace weft::runtime {
 namespace {
+
+/// The sum of products of two rows, in the same order whoever forms it.
+template <typename Element>
+typename SumOf<Element>::Type dot(const Element *x, const Element *y,
+                                  int64_t size) {
+  using T = typename SumOf<Element>::Type;
+  constexpr int64_t width = laneCount<T>;
+  T parts[width] = {};
+  int64_t d = 0;
+  for (; d + width <= size; d += width)
+    for (int64_t lane = 0; lane < width; ++lane)
+      parts[lane] += load(x[d + lane]) * load(y[d + lane]);
+  for (int64_t lane = 0; d + lane < size; ++lane)
+    parts[lane] += load(x[d + lane]) * load(y[d + lane]);
+  T sum = 0;
+  for (const T part : parts)
+    sum += part;
+  return sum;
+}
 
 /// A block of queries as the products of the derivative read it.
 template <typename Element> class GradQueries {
@@ -54,14 +74,30 @@ public:
       packRows(cotangent, first, count, p.s.headSize, cotangentRows);
     }
     const auto sums = p.rowsOf(args.forwardLogsumexp, batch, head);
-    const auto deltas = p.rowsOf(args.delta, batch, head);
     for (int64_t i = 0; i < queryBlock; ++i) {
       const T sum = i < count ? *sums.row(first + i) : T(__builtin_inf());
       // A query that sees no key has no weights: none is above 2^-inf.
       logsumexp[i] =
           sum == -T(__builtin_inf()) ? T(__builtin_inf()) : sum * T(log2e);
-      delta[i] = i < count ? *deltas.row(first + i) : T(0);
     }
+    readDelta(batch, head, first, count);
+  }
+
+  /// One body for all tasks: the compiler chooses once how it rounds.
+  [[gnu::noinline]] void readDelta(int64_t batch, int64_t head, int64_t first,
+                                   int64_t count) {
+    const AttentionArguments &args = p.arguments;
+    const auto out = p.ofQueries(args.forwardOut, batch, head);
+    const auto cotangent = p.ofQueries(args.outCotangent, batch, head);
+    for (int64_t i = 0; i < queryBlock; ++i)
+      delta[i] = i < count ? dot(out.row(first + i), cotangent.row(first + i),
+                                 p.s.headSize)
+                           : T(0);
+    if (!args.logsumexpCotangent)
+      return;
+    const auto given = p.rowsOf(args.logsumexpCotangent, batch, head);
+    for (int64_t i = 0; i < count; ++i)
+      delta[i] -= *given.row(first + i);
   }
 
   const Problem<Element> &p;

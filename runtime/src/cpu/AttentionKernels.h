@@ -48,13 +48,12 @@ struct AttentionArguments {
   AttentionResult out;
   void *logsumexp = nullptr;
 
-  // The derivative only.
-  const void *forwardLogsumexp = nullptr;
-  const void *delta = nullptr;
-  const void *outCotangent = nullptr;
-  /// The result of the forward pass, of the type of the elements; null if the
-  /// plan does not give it. For libraries that compute delta themselves.
+  // The derivative only: results of the forward pass and their cotangents.
   const void *forwardOut = nullptr;
+  const void *forwardLogsumexp = nullptr;
+  const void *outCotangent = nullptr;
+  /// Null: 0.
+  const void *logsumexpCotangent = nullptr;
   AttentionResult queryCotangent, keyCotangent, valueCotangent;
 };
 

@@ -55,7 +55,6 @@ private:
   template <typename T>
   Result<std::vector<T>> read(const void *from, int64_t count);
   Result<std::vector<float>> readElements(const void *from, int64_t count);
-  Status computeDelta();
 
   const CudaContext &context;
   DeviceScratch memory;
@@ -88,6 +87,9 @@ Status Trial::synchronize() {
 Status Trial::run(Result<std::unique_ptr<CudaOperation>> operation) {
   if (!operation.ok())
     return operation.status();
+  WEFT_ASSIGN_OR_RETURN(void *const workspace,
+                        memory.allocate((*operation)->workspaceBytes() + 1));
+  (*operation)->bindWorkspace(workspace);
   WEFT_RETURN_IF_ERROR((*operation)->enqueue(context.compute));
   return synchronize();
 }
@@ -145,26 +147,6 @@ Status Trial::checkForward(const AttentionCandidate &candidate) {
   return compareResults("logsumexp", foundSums, expectedSums, sumTolerance);
 }
 
-/// The sum of out times its cotangent over a head, on the host.
-Status Trial::computeDelta() {
-  WEFT_ASSIGN_OR_RETURN(const auto out,
-                        readElements(arguments.forwardOut, ofQueries()));
-  WEFT_ASSIGN_OR_RETURN(const auto cotangent,
-                        readElements(arguments.outCotangent, ofQueries()));
-  std::vector<float> delta(static_cast<size_t>(rows()));
-  for (size_t i = 0; i < out.size(); ++i)
-    delta[i / static_cast<size_t>(s.headSize)] += out[i] * cotangent[i];
-  WEFT_ASSIGN_OR_RETURN(void *const place, sums(rows()));
-  arguments.delta = place;
-  WEFT_RETURN_IF_ERROR(cudaStatus(
-      context.cudart,
-      context.cudart.memcpyAsync(place, delta.data(),
-                                 delta.size() * sizeof(float),
-                                 cudaMemcpyHostToDevice, context.compute),
-      "cudaMemcpyAsync"));
-  return synchronize();
-}
-
 Status Trial::prepareGrad() {
   WEFT_RETURN_IF_ERROR(prepare());
   WEFT_RETURN_IF_ERROR(run(bindTiledAttention(arguments, context.cudart)));
@@ -173,7 +155,6 @@ Status Trial::prepareGrad() {
   arguments.out.data = arguments.logsumexp = nullptr;
   WEFT_ASSIGN_OR_RETURN(arguments.outCotangent,
                         memory.random(DType::BF16, ofQueries(), 4));
-  WEFT_RETURN_IF_ERROR(computeDelta());
   WEFT_ASSIGN_OR_RETURN(arguments.queryCotangent.data, elements(ofQueries()));
   WEFT_ASSIGN_OR_RETURN(arguments.keyCotangent.data, elements(ofKeys()));
   WEFT_ASSIGN_OR_RETURN(arguments.valueCotangent.data, elements(ofKeys()));

@@ -39,8 +39,8 @@ reasonAgainstAttentionGraph(const AttentionArguments &arguments) {
 
 std::optional<std::string>
 reasonAgainstAttentionGradGraph(const AttentionArguments &arguments) {
-  if (!arguments.forwardOut)
-    return "the plan does not give it the result of the forward pass";
+  if (arguments.logsumexpCotangent)
+    return "the logsumexp has a cotangent";
   for (const AttentionResult *result :
        {&arguments.queryCotangent, &arguments.keyCotangent,
         &arguments.valueCotangent})

@@ -101,7 +101,7 @@ struct AttentionGraph {
 /// sizes are those that every version from 9.0 on takes.
 std::optional<std::string>
 reasonAgainstAttentionGraph(const AttentionArguments &arguments);
-/// The same for the derivative, which reads the forward pass's result.
+/// The same for the derivative.
 std::optional<std::string>
 reasonAgainstAttentionGradGraph(const AttentionArguments &arguments);
 

@@ -24,11 +24,15 @@ namespace {
 /// Kernels one after the other, with the same parameter.
 class TiledAttention final : public CudaOperation {
 public:
+  /// `deltaBytes`: of the derivative's sums, in the working memory.
   TiledAttention(std::shared_ptr<const KernelModule> module,
-                 const AttentionParameters &parameters)
-      : module(std::move(module)), parameters(parameters) {}
+                 const AttentionParameters &parameters, size_t deltaBytes)
+      : module(std::move(module)), parameters(parameters),
+        deltaBytes(deltaBytes) {}
 
   Status add(const std::string &symbol, int64_t blocks);
+  size_t workspaceBytes() const override { return deltaBytes; }
+  void bindWorkspace(void *memory) override { parameters.delta = memory; }
   Status enqueue(cudaStream_t stream) override;
 
 private:
@@ -39,6 +43,7 @@ private:
 
   std::shared_ptr<const KernelModule> module;
   AttentionParameters parameters;
+  const size_t deltaBytes;
   std::vector<Launch> launches;
 };
 
@@ -121,17 +126,22 @@ parametersOf(const AttentionArguments &arguments) {
   p.scale = arguments.scale;
   p.out = placeOf(arguments.out);
   p.logsumexp = arguments.logsumexp;
+  p.forwardOut = arguments.forwardOut;
   p.forwardLogsumexp = arguments.forwardLogsumexp;
-  p.delta = arguments.delta;
   p.outCotangent = arguments.outCotangent;
+  p.logsumexpCotangent = arguments.logsumexpCotangent;
   p.queryCotangent = placeOf(arguments.queryCotangent);
   p.keyCotangent = placeOf(arguments.keyCotangent);
   p.valueCotangent = placeOf(arguments.valueCotangent);
   return p;
 }
 
+static int sumBytes(AttentionElement element) {
+  return element == AttentionElement::F64 ? 8 : 4;
+}
+
 static int64_t tilesOf(AttentionElement element, int64_t places) {
-  const int tile = attentionTile(element == AttentionElement::F64 ? 8 : 4);
+  const int tile = attentionTile(sumBytes(element));
   return (places + tile - 1) / tile;
 }
 
@@ -145,8 +155,8 @@ bindTiledAttention(const AttentionArguments &arguments, const Cudart &cudart) {
       sharedModule(
           attentionPtx(arguments.element, attentionHeadSizeFor(s.headSize)),
           cudart));
-  auto operation =
-      std::make_unique<TiledAttention>(std::move(module), parameters);
+  auto operation = std::make_unique<TiledAttention>(
+      std::move(module), parameters, /*deltaBytes=*/0);
   WEFT_RETURN_IF_ERROR(operation->add(
       "weft_attention",
       s.batch * s.heads * tilesOf(arguments.element, s.queries)));
@@ -164,8 +174,10 @@ bindTiledAttentionGrad(const AttentionArguments &arguments,
       sharedModule(
           attentionGradPtx(arguments.element, attentionHeadSizeFor(s.headSize)),
           cudart));
-  auto operation =
-      std::make_unique<TiledAttention>(std::move(module), parameters);
+  auto operation = std::make_unique<TiledAttention>(
+      std::move(module), parameters,
+      static_cast<size_t>(s.batch * s.queries * s.heads) *
+          sumBytes(arguments.element));
   WEFT_RETURN_IF_ERROR(operation->add(
       "weft_attention_grad_queries",
       s.batch * s.heads * tilesOf(arguments.element, s.queries)));

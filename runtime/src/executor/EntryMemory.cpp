@@ -76,9 +76,11 @@ EntryMemory::arguments(const plan::Attention &attention) const {
 AttentionArguments
 EntryMemory::arguments(const plan::AttentionGrad &grad) const {
   AttentionArguments arguments = shared(grad);
+  arguments.forwardOut = address(grad.out());
   arguments.forwardLogsumexp = address(grad.logsumexp());
-  arguments.delta = address(grad.delta());
   arguments.outCotangent = address(grad.out_cotangent());
+  if (grad.logsumexp_cotangent())
+    arguments.logsumexpCotangent = address(*grad.logsumexp_cotangent());
   arguments.queryCotangent = result(grad.query_cotangent());
   arguments.keyCotangent = result(grad.key_cotangent());
   arguments.valueCotangent = result(grad.value_cotangent());

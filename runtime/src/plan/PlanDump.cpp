@@ -203,8 +203,10 @@ void Dumper::attention(const plan::Attention &attention) {
 void Dumper::attentionGrad(const plan::AttentionGrad &grad) {
   print("attention_grad %{}, %{}, %{} = %{}, %{}, %{}, %{}, %{}, %{}",
         grad.query_cotangent(), grad.key_cotangent(), grad.value_cotangent(),
-        grad.query(), grad.key(), grad.value(), grad.logsumexp(), grad.delta(),
+        grad.query(), grad.key(), grad.value(), grad.out(), grad.logsumexp(),
         grad.out_cotangent());
+  if (grad.logsumexp_cotangent())
+    print(" logsumexp %{}", *grad.logsumexp_cotangent());
   attentionDetails(grad);
 }
 

@@ -126,10 +126,13 @@ Status AttentionVerifier::verify(const plan::Attention &attention) {
 
 Status AttentionVerifier::verify(const plan::AttentionGrad &grad) {
   WEFT_RETURN_IF_ERROR(start(grad));
+  WEFT_RETURN_IF_ERROR(reads(grad.out(), "out", element, ofQueries));
   WEFT_RETURN_IF_ERROR(reads(grad.logsumexp(), "logsumexp", sum, ofRows));
-  WEFT_RETURN_IF_ERROR(reads(grad.delta(), "delta", sum, ofRows));
   WEFT_RETURN_IF_ERROR(
       reads(grad.out_cotangent(), "out_cotangent", element, ofQueries));
+  if (grad.logsumexp_cotangent())
+    WEFT_RETURN_IF_ERROR(
+        reads(*grad.logsumexp_cotangent(), "logsumexp_cotangent", sum, ofRows));
   WEFT_RETURN_IF_ERROR(
       writes(grad.query_cotangent(), "query_cotangent", ofQueries));
   WEFT_RETURN_IF_ERROR(writes(grad.key_cotangent(), "key_cotangent", ofKeys));

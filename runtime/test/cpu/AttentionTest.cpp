@@ -200,16 +200,15 @@ struct Definition {
   /// From the cotangents of both results.
   void backward(const Numbers &g, const Numbers &ofLogsumexp) {
     dq.assign(q.size(), 0), dk.assign(k.size(), 0), dv.assign(v.size(), 0);
-    delta.assign(logsumexp.size(), 0);
     forRows([&](int64_t b, int64_t i, int64_t h) {
       const size_t at = query(b, i, h), row = at / s.headSize;
-      delta[row] = dot(out, at, g, at) - ofLogsumexp[row];
+      const double delta = dot(out, at, g, at) - ofLogsumexp[row];
       for (int64_t j = 0; j < s.keys; ++j)
         if (sees(i, j)) {
           const size_t other = key(b, j, h);
           const double p =
               std::exp(scale * dot(q, at, k, other) - logsumexp[row]);
-          const double ds = scale * p * (dot(g, at, v, other) - delta[row]);
+          const double ds = scale * p * (dot(g, at, v, other) - delta);
           for (int64_t d = 0; d < s.headSize; ++d) {
             dq[at + d] += ds * k[other + d];
             dk[other + d] += ds * q[at + d];
@@ -222,7 +221,7 @@ struct Definition {
   const Case &c;
   const AttentionSizes &s;
   const double scale;
-  Numbers q, k, v, out, logsumexp, delta, dq, dk, dv;
+  Numbers q, k, v, out, logsumexp, dq, dk, dv;
 };
 
 //===----------------------------------------------------------------------===//
@@ -256,7 +255,8 @@ template <typename T> struct Tensors {
         rows(count / c.sizes.headSize), q(randomNumbers<T>(count, 1)),
         k(randomNumbers<T>(keyCount, 2)), v(randomNumbers<T>(keyCount, 3)),
         g(randomNumbers<T>(count, 4)), out(count), dq(count), dk(keyCount),
-        dv(keyCount), logsumexp(rows), delta(rows) {}
+        dv(keyCount), logsumexp(rows),
+        ofLogsumexp(randomNumbers<Sum>(rows, 5)) {}
 
   AttentionArguments arguments() {
     AttentionArguments a;
@@ -268,9 +268,10 @@ template <typename T> struct Tensors {
     a.diagonal = c.diagonal ? &*c.diagonal : nullptr;
     a.out = {out.data()};
     a.logsumexp = logsumexp.data();
+    a.forwardOut = out.data();
     a.forwardLogsumexp = logsumexp.data();
-    a.delta = delta.data();
     a.outCotangent = g.data();
+    a.logsumexpCotangent = ofLogsumexp.data();
     a.queryCotangent = {dq.data()};
     a.keyCotangent = {dk.data()};
     a.valueCotangent = {dv.data()};
@@ -284,7 +285,7 @@ template <typename T> struct Tensors {
   static constexpr double scale = 0.25;
   size_t count, keyCount, rows;
   std::vector<T> q, k, v, g, out, dq, dk, dv;
-  std::vector<Sum> logsumexp, delta;
+  std::vector<Sum> logsumexp, ofLogsumexp;
 };
 
 template <typename T> struct Attention : testing::Test {};
@@ -318,17 +319,27 @@ TYPED_TEST(Attention, GradIsThatOfTheDefinition) {
         Tensors<TypeParam> t(c);
         Definition expected = t.definition();
         expected.forward();
-        expected.backward(toDoubles(t.g),
-                          toDoubles(randomNumbers<Sum>(t.rows, 5)));
-        for (size_t i = 0; i < t.rows; ++i) {
-          t.logsumexp[i] = Traits<Sum>::store(expected.logsumexp[i]);
-          t.delta[i] = Traits<Sum>::store(expected.delta[i]);
+        // The derivative is that of these numbers.
+        for (size_t i = 0; i < t.count; ++i) {
+          t.out[i] = Traits<TypeParam>::store(expected.out[i]);
+          expected.out[i] = Traits<TypeParam>::load(t.out[i]);
         }
-        execute(*bindAttentionGrad(t.arguments(), team, *kernels, passes));
+        for (size_t i = 0; i < t.rows; ++i)
+          t.logsumexp[i] = Traits<Sum>::store(expected.logsumexp[i]);
         const double tolerance = Traits<TypeParam>::tolerance;
-        EXPECT_LE(distance(toDoubles(t.dq), expected.dq), tolerance);
-        EXPECT_LE(distance(toDoubles(t.dk), expected.dk), tolerance);
-        EXPECT_LE(distance(toDoubles(t.dv), expected.dv), tolerance);
+        for (bool hasLogsumexpCotangent : {true, false}) {
+          AttentionArguments a = t.arguments();
+          Numbers ofLogsumexp = toDoubles(t.ofLogsumexp);
+          if (!hasLogsumexpCotangent) {
+            a.logsumexpCotangent = nullptr;
+            ofLogsumexp.assign(t.rows, 0);
+          }
+          expected.backward(toDoubles(t.g), ofLogsumexp);
+          execute(*bindAttentionGrad(a, team, *kernels, passes));
+          EXPECT_LE(distance(toDoubles(t.dq), expected.dq), tolerance);
+          EXPECT_LE(distance(toDoubles(t.dk), expected.dk), tolerance);
+          EXPECT_LE(distance(toDoubles(t.dv), expected.dv), tolerance);
+        }
       }
 }
 

@@ -205,8 +205,7 @@ struct Tensors {
         keyCount(s.batch * s.keys * s.keyHeads * s.headSize),
         rows(count / s.headSize), query(random(count)), key(random(keyCount)),
         value(random(keyCount)), cotangent(random(count)), out(count),
-        ofQuery(count), ofKey(keyCount), ofValue(keyCount), logsumexp(rows),
-        delta(rows) {
+        ofQuery(count), ofKey(keyCount), ofValue(keyCount), logsumexp(rows) {
     a.element = AttentionElement::F64;
     a.sizes = s;
     a.isCausal = isCausal;
@@ -218,12 +217,9 @@ struct Tensors {
   void compute() {
     ThreadTeam team(1);
     execute(*bindAttention(a, team));
-    const int64_t size = a.sizes.headSize;
-    for (size_t i = 0; i < count; ++i)
-      delta[i / size] += out[i] * cotangent[i];
     AttentionArguments g = a;
     g.logsumexp = nullptr;
-    g.forwardLogsumexp = logsumexp.data(), g.delta = delta.data();
+    g.forwardOut = out.data(), g.forwardLogsumexp = logsumexp.data();
     g.outCotangent = cotangent.data();
     g.queryCotangent = {ofQuery.data()}, g.keyCotangent = {ofKey.data()};
     g.valueCotangent = {ofValue.data()};
@@ -247,8 +243,7 @@ struct Tensors {
 
   std::mt19937 generator{1};
   size_t count, keyCount, rows;
-  Numbers query, key, value, cotangent, out, ofQuery, ofKey, ofValue, logsumexp,
-      delta;
+  Numbers query, key, value, cotangent, out, ofQuery, ofKey, ofValue, logsumexp;
   AttentionArguments a;
 };
 
@@ -308,10 +303,8 @@ TEST(AttentionGraph, HasTheNodesOfThePattern) {
 
 TEST(AttentionGraph, SaysWhyNot) {
   AttentionArguments a;
-  const float memory = 0;
   a.element = AttentionElement::BF16;
   a.sizes = {1, 64, 64, 4, 4, 64};
-  a.forwardOut = &memory;
   EXPECT_EQ(reasonAgainstAttentionGraph(a), std::nullopt);
   EXPECT_EQ(reasonAgainstAttentionGradGraph(a), std::nullopt);
 
@@ -336,9 +329,10 @@ TEST(AttentionGraph, SaysWhyNot) {
   other.keyCotangent.isSum = true;
   EXPECT_EQ(reasonAgainstAttentionGradGraph(other), "a result is of f32");
   other = a;
-  other.forwardOut = nullptr;
+  const float memory = 0;
+  other.logsumexpCotangent = &memory;
   EXPECT_EQ(reasonAgainstAttentionGradGraph(other),
-            "the plan does not give it the result of the forward pass");
+            "the logsumexp has a cotangent");
 }
 
 } // namespace

@@ -106,7 +106,8 @@ template <typename T> struct Tensors {
         rows(count / c.sizes.headSize), q(memory, count, 1),
         k(memory, keyCount, 2), v(memory, keyCount, 3), g(memory, count, 4),
         out(memory, count), dq(memory, count), dk(memory, keyCount),
-        dv(memory, keyCount), logsumexp(memory, rows), delta(memory, rows, 5),
+        dv(memory, keyCount), logsumexp(memory, rows),
+        ofLogsumexp(memory, rows, 5),
         diagonal(*memory.allocate(sizeof(int32_t))) {
     const int32_t value = c.diagonal.value_or(0);
     EXPECT_EQ(cudart().memcpy(diagonal, &value, sizeof(value),
@@ -129,9 +130,10 @@ template <typename T> struct Tensors {
           onDevice ? static_cast<const int32_t *>(diagonal) : &*c.diagonal;
     a.out = {at(out)};
     a.logsumexp = at(logsumexp);
+    a.forwardOut = at(out);
     a.forwardLogsumexp = at(logsumexp);
-    a.delta = at(delta);
     a.outCotangent = at(g);
+    a.logsumexpCotangent = at(ofLogsumexp);
     a.queryCotangent = {at(dq)};
     a.keyCotangent = {at(dk)};
     a.valueCotangent = {at(dv)};
@@ -142,7 +144,7 @@ template <typename T> struct Tensors {
   DeviceScratch memory;
   size_t count, keyCount, rows;
   Mirror<T> q, k, v, g, out, dq, dk, dv;
-  Mirror<Sum> logsumexp, delta;
+  Mirror<Sum> logsumexp, ofLogsumexp;
   void *diagonal;
 };
 
@@ -160,6 +162,9 @@ void execute(BoundOperation &operation) {
 
 void execute(Result<std::unique_ptr<CudaOperation>> operation) {
   ASSERT_TRUE(operation.ok()) << operation.status().message();
+  DeviceScratch memory(cudart());
+  (*operation)
+      ->bindWorkspace(*memory.allocate((*operation)->workspaceBytes() + 1));
   const auto stream = createStream(cudart(), 0);
   ASSERT_TRUE(stream.ok());
   const Status status = (*operation)->enqueue(stream->get());
@@ -196,12 +201,20 @@ template <typename T> void expectSame(const Case &c) {
   execute(bindTiledAttention(t.arguments(true), cudart()));
   expectNear(t.out, "out");
   expectNear(t.logsumexp, "logsumexp");
-  t.logsumexp.upload(); // the derivative starts from the same numbers
-  execute(*bindAttentionGrad(t.arguments(false), team));
-  execute(bindTiledAttentionGrad(t.arguments(true), cudart()));
-  expectNear(t.dq, "cotangent of query");
-  expectNear(t.dk, "cotangent of key");
-  expectNear(t.dv, "cotangent of value");
+  // The derivative starts from the same numbers.
+  t.out.upload();
+  t.logsumexp.upload();
+  for (const bool hasLogsumexpCotangent : {true, false}) {
+    AttentionArguments onHost = t.arguments(false),
+                       onDevice = t.arguments(true);
+    if (!hasLogsumexpCotangent)
+      onHost.logsumexpCotangent = onDevice.logsumexpCotangent = nullptr;
+    execute(*bindAttentionGrad(onHost, team));
+    execute(bindTiledAttentionGrad(onDevice, cudart()));
+    expectNear(t.dq, "cotangent of query");
+    expectNear(t.dk, "cotangent of key");
+    expectNear(t.dv, "cotangent of value");
+  }
 }
 
 template <typename T> struct DeviceAttention : testing::Test {};

@@ -153,9 +153,10 @@ TEST(PlanDump, Attention) {
   const uint32_t logsumexp = entry.output("l", builder.type(DType::F32, {8}));
   entry.attention(query, key, key, out, logsumexp, sizes);
   plan::AttentionGradT grad;
-  grad.query = grad.out_cotangent = query;
+  grad.query = grad.out = grad.out_cotangent = query;
   grad.key = grad.value = key;
-  grad.logsumexp = grad.delta = row;
+  grad.logsumexp = row;
+  grad.logsumexp_cotangent = row;
   grad.query_cotangent = entry.output("dq", builder.type(DType::F32, {64}));
   grad.key_cotangent = entry.output("dk", builder.type(DType::F32, {48}));
   grad.value_cotangent = entry.output("dv", builder.type(DType::F32, {48}));
@@ -167,7 +168,8 @@ TEST(PlanDump, Attention) {
               HasSubstr("0: compute attention %4, %5 = %0, %1, %1 scale 0.5 "
                         "batch 1 queries 2 keys 3 heads 4 of 2 head size 8\n"));
   EXPECT_THAT(text, HasSubstr("1: compute attention_grad %6, %7, %8 = %0, %1, "
-                              "%1, %2, %2, %0 causal diagonal %3 scale 0.5 "));
+                              "%1, %0, %2, %0 logsumexp %2 causal diagonal %3 "
+                              "scale 0.5 "));
 }
 
 TEST(PlanDump, NamesStayOnTheirLine) {

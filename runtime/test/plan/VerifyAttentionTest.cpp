@@ -109,8 +109,8 @@ struct VerifyAttentionGrad : VerifyAttention {
     operands.query = query;
     operands.key = key;
     operands.value = value;
+    operands.out = out;
     operands.logsumexp = logsumexp;
-    operands.delta = input("delta", {2, 3, 4});
     operands.out_cotangent = input("out_cotangent", {2, 3, 4, 8});
     operands.query_cotangent = output("query_cotangent", {2, 3, 4, 8});
     operands.key_cotangent = output("key_cotangent", {2, 5, 2, 8});
@@ -125,14 +125,21 @@ TEST_F(VerifyAttentionGrad, Accepted) {
   grad->causal = true;
   grad->diagonal = diagonal;
   EXPECT_EQ(verdict(builder), "");
+  grad->logsumexp_cotangent = logsumexp;
+  EXPECT_EQ(verdict(builder), "");
 }
 
 TEST_F(VerifyAttentionGrad, Operands) {
-  grad->delta = query;
+  grad->out = logsumexp;
   EXPECT_THAT(verdict(builder),
-              HasSubstr("step 1 attention_grad: delta must have 24 elements of "
-                        "f32, but buffer 0 has 192 of f32"));
-  grad->delta = logsumexp;
+              HasSubstr("step 1 attention_grad: out must have 192 elements of "
+                        "f32, but buffer 5 has 24 of f32"));
+  grad->out = out;
+  grad->logsumexp_cotangent = query;
+  EXPECT_THAT(verdict(builder),
+              HasSubstr("logsumexp_cotangent must have 24 elements of f32, but "
+                        "buffer 0 has 192 of f32"));
+  grad->logsumexp_cotangent = flatbuffers::nullopt;
   grad->out_cotangent = key;
   EXPECT_THAT(verdict(builder), HasSubstr("out_cotangent must have 192"));
 }
@@ -140,7 +147,7 @@ TEST_F(VerifyAttentionGrad, Operands) {
 TEST_F(VerifyAttentionGrad, Results) {
   grad->key_cotangent = grad->value_cotangent;
   EXPECT_THAT(verdict(builder),
-              HasSubstr("value_cotangent is buffer 10, which is also an "
+              HasSubstr("value_cotangent is buffer 9, which is also an "
                         "operand or another result"));
   grad->key_cotangent = grad->query_cotangent;
   EXPECT_THAT(verdict(builder), HasSubstr("key_cotangent must have 160"));

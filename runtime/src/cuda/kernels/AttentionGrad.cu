@@ -8,13 +8,14 @@
 //
 // For a query q with the cotangent g of its result, a key k with value v:
 //
+//   delta = out.g - the cotangent of logsumexp
 //   p = exp(scale q.k - logsumexp)        as in the forward pass
 //   s = scale p (g.v - delta)             the cotangent of q.k
 //   dq += s k, dk += s q, dv += p g
 //
 // Two grids, so that nobody shares a sum: in the first a block of threads has a
-// tile of queries and makes dq, in the second it has a tile of keys and makes
-// dk and dv. p and s are computed in both.
+// tile of queries and makes delta and dq, in the second it has a tile of keys
+// and makes dk and dv. p and s are computed in both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,6 +54,33 @@ __device__ void differentiate(const AttentionParameters &p, const Mask &mask,
   cotangent = weight * T(p.scale) * (cotangent - query.delta);
 }
 
+/// delta of a tile's queries. The threads of a row share its sum.
+template <typename Element, int HeadSize>
+__device__ void storeDelta(const AttentionParameters &p, int batch, int head,
+                           int first, const Rows<Element> &out,
+                           const Rows<Element> &cotangents) {
+  using Parts = Tiles<Element, HeadSize>;
+  using T = typename Parts::T;
+#pragma unroll
+  for (int i = 0; i < Parts::across; ++i) {
+    const int row = Parts::row(i);
+    T sum = 0;
+    for (int d = Parts::x(); d < p.headSize; d += threadsAcross)
+      sum += out.at(row, d) * cotangents.at(row, d);
+#pragma unroll
+    for (int step = threadsAcross / 2; step > 0; step /= 2)
+      sum += __shfl_xor_sync(~0u, sum, step);
+    if (Parts::x() != 0 || first + row >= p.queries)
+      continue;
+    const int64_t place =
+        (int64_t(batch) * p.queries + first + row) * p.heads + head;
+    if (p.logsumexpCotangent)
+      sum -= static_cast<const T *>(p.logsumexpCotangent)[place];
+    static_cast<T *>(p.delta)[place] = sum;
+  }
+  __syncthreads();
+}
+
 template <typename Element, int HeadSize>
 __device__ void
 gradOfQueries(const AttentionParameters &p,
@@ -71,6 +99,11 @@ gradOfQueries(const AttentionParameters &p,
                               p.headSize, first, count);
   const Rows<Element> cotangents(p.outCotangent, batch, p.queries, p.heads,
                                  head, p.headSize, first, count);
+  storeDelta<Element, HeadSize>(p, batch, head, first,
+                                Rows<Element>(p.forwardOut, batch, p.queries,
+                                              p.heads, head, p.headSize, first,
+                                              count),
+                                cotangents);
   typename Parts::Sums sums;
   Parts::clear(sums);
 

@@ -9,9 +9,9 @@
 // Addresses are those of the device. Grids have one dimension:
 //
 //   weft_attention                a block for each tile of queries of each head
-//   weft_attention_grad_queries   the same
+//   weft_attention_grad_queries   the same; also writes `delta`
 //   weft_attention_grad_keys      a block for each tile of keys of each head of
-//                                 keys
+//                                 keys, after the other
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +52,11 @@ struct AttentionParameters {
   void *logsumexp;
 
   // The derivative only.
-  const void *forwardLogsumexp, *delta, *outCotangent;
+  const void *forwardOut, *forwardLogsumexp, *outCotangent;
+  /// Null: 0.
+  const void *logsumexpCotangent;
+  /// Working memory: a sum for each query of each head.
+  void *delta;
   AttentionPlace queryCotangent, keyCotangent, valueCotangent;
 };
 
