@@ -369,6 +369,8 @@ AttentionPart partFor(const AttentionArguments &arguments) {
     return Part<float>::part(arguments);
   case AttentionElement::BF16:
     return Part<Brain>::part(arguments);
+  case AttentionElement::F16:
+    return Part<Half>::part(arguments);
   case AttentionElement::F64:
     return Part<double>::part(arguments);
   }

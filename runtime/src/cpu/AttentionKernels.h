@@ -20,7 +20,7 @@
 namespace weft::runtime {
 
 /// Element types of queries, keys and values, and the types of their sums.
-enum class AttentionElement : uint8_t { F32, BF16, F64 };
+enum class AttentionElement : uint8_t { F32, BF16, F16, F64 };
 
 struct AttentionSizes {
   int64_t batch = 1, queries = 1, keys = 1, heads = 1, keyHeads = 1,

@@ -41,9 +41,25 @@ constexpr double ln2 = 0.69314718055994530942;
 struct Brain {
   uint16_t bits;
 };
+/// The elements of f16 tensors. Converted as in DType.h, by functions that are
+/// local as all here.
+struct Half {
+  uint16_t bits;
+};
 
 inline float load(Brain value) {
   return __builtin_bit_cast(float, uint32_t(value.bits) << 16);
+}
+inline float load(Half value) {
+  constexpr uint32_t rebias = (127u - 15u) << 23;
+  const uint32_t magnitude = uint32_t(value.bits & 0x7fff) << 13;
+  const bool isFinite = magnitude < 0x1fu << 23;
+  const uint32_t normal = magnitude + (isFinite ? rebias : 2 * rebias);
+  const float subnormal =
+      __builtin_bit_cast(float, magnitude + rebias + (1u << 23)) - 0x1p-14f;
+  const uint32_t bits =
+      magnitude < 1u << 23 ? __builtin_bit_cast(uint32_t, subnormal) : normal;
+  return __builtin_bit_cast(float, bits | uint32_t(value.bits & 0x8000) << 16);
 }
 inline float load(float value) { return value; }
 inline double load(double value) { return value; }
@@ -57,10 +73,29 @@ inline void store(Brain &place, float value) {
   place.bits = uint16_t(value != value ? bits >> 16 | 0x40 : rounded);
 }
 
+inline void store(Half &place, float value) {
+  constexpr uint32_t rebias = (127u - 15u) << 23;
+  const auto bits = __builtin_bit_cast(uint32_t, value);
+  const uint32_t magnitude = bits & 0x7fffffff;
+  const uint32_t subnormal =
+      __builtin_bit_cast(uint32_t,
+                         __builtin_bit_cast(float, magnitude) + 0.5f) -
+      0x3f000000;
+  const uint32_t normal =
+      (magnitude - rebias + 0xfff + (magnitude >> 13 & 1)) >> 13;
+  const uint32_t finite = magnitude < 0x38800000 ? subnormal : normal;
+  const uint32_t special = value != value ? 0x7e00 : 0x7c00;
+  place.bits = uint16_t((magnitude < 0x477ff000 ? finite : special) |
+                        (bits >> 16 & 0x8000));
+}
+
 template <typename Element> struct SumOf {
   using Type = Element;
 };
 template <> struct SumOf<Brain> {
+  using Type = float;
+};
+template <> struct SumOf<Half> {
   using Type = float;
 };
 

@@ -17,7 +17,7 @@
 namespace weft::runtime {
 namespace {
 
-/// Weights are rounded to 8 bits before they meet the values.
+/// Weights of bf16 are rounded to 8 bits before they meet the values.
 constexpr float elementTolerance = 2e-2f;
 constexpr float sumTolerance = 1e-3f;
 
@@ -41,11 +41,15 @@ public:
   Status checkGrad(const AttentionCandidate &candidate);
 
 private:
+  DType dtype() const {
+    return arguments.element == AttentionElement::F16 ? DType::F16
+                                                      : DType::BF16;
+  }
   int64_t rows() const { return s.batch * s.queries * s.heads; }
   int64_t ofQueries() const { return rows() * s.headSize; }
   int64_t ofKeys() const { return s.batch * s.keys * s.keyHeads * s.headSize; }
   Result<void *> elements(int64_t count) {
-    return memory.allocate(static_cast<size_t>(count) * sizeof(BFloat16));
+    return memory.allocate(static_cast<size_t>(count) * byteSize(DType::BF16));
   }
   Result<void *> sums(int64_t count) {
     return memory.allocate(static_cast<size_t>(count) * sizeof(float));
@@ -107,21 +111,21 @@ Result<std::vector<T>> Trial::read(const void *from, int64_t count) {
 
 Result<std::vector<float>> Trial::readElements(const void *from,
                                                int64_t count) {
-  WEFT_ASSIGN_OR_RETURN(const std::vector<BFloat16> elements,
-                        read<BFloat16>(from, count));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<uint16_t> elements,
+                        read<uint16_t>(from, count));
   std::vector<float> values;
   values.reserve(elements.size());
-  for (const BFloat16 element : elements)
-    values.push_back(toFloat(element));
+  for (const uint16_t bits : elements)
+    values.push_back(dtype() == DType::F16 ? toFloat(Float16{bits})
+                                           : toFloat(BFloat16{bits}));
   return values;
 }
 
 Status Trial::prepare() {
   WEFT_ASSIGN_OR_RETURN(arguments.query,
-                        memory.random(DType::BF16, ofQueries(), 1));
-  WEFT_ASSIGN_OR_RETURN(arguments.key, memory.random(DType::BF16, ofKeys(), 2));
-  WEFT_ASSIGN_OR_RETURN(arguments.value,
-                        memory.random(DType::BF16, ofKeys(), 3));
+                        memory.random(dtype(), ofQueries(), 1));
+  WEFT_ASSIGN_OR_RETURN(arguments.key, memory.random(dtype(), ofKeys(), 2));
+  WEFT_ASSIGN_OR_RETURN(arguments.value, memory.random(dtype(), ofKeys(), 3));
   WEFT_ASSIGN_OR_RETURN(arguments.out.data, elements(ofQueries()));
   WEFT_ASSIGN_OR_RETURN(arguments.logsumexp, sums(rows()));
   return {};
@@ -154,7 +158,7 @@ Status Trial::prepareGrad() {
   arguments.forwardLogsumexp = arguments.logsumexp;
   arguments.out.data = arguments.logsumexp = nullptr;
   WEFT_ASSIGN_OR_RETURN(arguments.outCotangent,
-                        memory.random(DType::BF16, ofQueries(), 4));
+                        memory.random(dtype(), ofQueries(), 4));
   WEFT_ASSIGN_OR_RETURN(arguments.queryCotangent.data, elements(ofQueries()));
   WEFT_ASSIGN_OR_RETURN(arguments.keyCotangent.data, elements(ofKeys()));
   WEFT_ASSIGN_OR_RETURN(arguments.valueCotangent.data, elements(ofKeys()));

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Runs an implementation of attention, or of its derivative, and the runtime's
-// own on the same random numbers, in memory of its own, and compares. For bf16.
+// own on the same random numbers, in memory of its own, and compares. For
+// elements of 16 bits.
 //
 //===----------------------------------------------------------------------===//
 

@@ -18,6 +18,7 @@ namespace weft::runtime {
 #define WEFT_FOR_ATTENTION(X)                                                  \
   WEFT_FOR_HEAD_SIZES(X, F32)                                                  \
   WEFT_FOR_HEAD_SIZES(X, BF16)                                                 \
+  WEFT_FOR_HEAD_SIZES(X, F16)                                                  \
   WEFT_FOR_HEAD_SIZES(X, F64)
 
 namespace embedded {

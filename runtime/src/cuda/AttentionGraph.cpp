@@ -20,7 +20,8 @@ namespace weft::runtime {
 static std::optional<std::string>
 reasonAgainst(const AttentionArguments &arguments) {
   const AttentionSizes &s = arguments.sizes;
-  if (arguments.element != AttentionElement::BF16)
+  if (arguments.element != AttentionElement::BF16 &&
+      arguments.element != AttentionElement::F16)
     return "its elements are not of 16 bits";
   if (s.headSize % 8 != 0 || s.headSize > 128)
     return fmt::format("heads have {} elements, not a multiple of 8 up to 128",
@@ -102,7 +103,10 @@ Extents swapped(Extents extents) {
 class Builder {
 public:
   explicit Builder(const AttentionArguments &arguments)
-      : arguments(arguments), s(arguments.sizes) {}
+      : arguments(arguments), s(arguments.sizes),
+        elementType(arguments.element == AttentionElement::F16
+                        ? GraphType::F16
+                        : GraphType::BF16) {}
 
   void forward();
   void grad();
@@ -121,13 +125,13 @@ private:
   /// [batch, heads, places, size] of elements, where the plan has it.
   TensorIndex ofQueries(std::string name, AttentionRole role) {
     const Extents sizes{s.batch, s.heads, s.queries, s.headSize};
-    return external(std::move(name), role, GraphType::BF16, sizes,
+    return external(std::move(name), role, elementType, sizes,
                     placedStrides(sizes));
   }
   TensorIndex ofKeys(std::string name, AttentionRole role, bool isTransposed) {
     const Extents sizes{s.batch, s.keyHeads, s.keys, s.headSize};
     const Extents strides = placedStrides(sizes);
-    return external(std::move(name), role, GraphType::BF16,
+    return external(std::move(name), role, elementType,
                     isTransposed ? swapped(sizes) : sizes,
                     isTransposed ? swapped(strides) : strides);
   }
@@ -163,7 +167,7 @@ private:
   TensorIndex transposedScores(TensorIndex tensor, std::string name) {
     const TensorIndex result =
         node(GraphOperation::Reshape, {tensor}, std::move(name),
-             swapped(scoreSizes), GraphType::BF16);
+             swapped(scoreSizes), elementType);
     graph.tensors[result].strides = swapped(denseStrides(scoreSizes));
     return result;
   }
@@ -177,6 +181,7 @@ private:
 
   const AttentionArguments &arguments;
   const AttentionSizes &s;
+  const GraphType elementType;
   const Extents scoreSizes{s.batch, s.heads, s.queries, s.keys};
   const Extents rowSizes{s.batch, s.heads, s.queries, 1};
 };
@@ -225,7 +230,7 @@ void Builder::forward() {
   nodeInto(stats, GraphOperation::Add, {largest, log});
   // Engines want this factor in the type of the elements.
   const TensorIndex weights = node(GraphOperation::Divide, {powers, sum},
-                                   "weights", scoreSizes, GraphType::BF16);
+                                   "weights", scoreSizes, elementType);
   nodeInto(out, GraphOperation::Matmul, {weights, value});
 }
 
@@ -235,7 +240,7 @@ void Builder::overQueries(TensorIndex transposed, TensorIndex rows,
     return nodeInto(result, GraphOperation::Matmul, {transposed, rows});
   const TensorIndex each =
       node(GraphOperation::Matmul, {transposed, rows}, name + " of each head",
-           {s.batch, s.heads, s.keys, s.headSize}, GraphType::BF16);
+           {s.batch, s.heads, s.keys, s.headSize}, elementType);
   nodeInto(result, GraphOperation::ReduceSum, {each});
 }
 

@@ -42,7 +42,7 @@ enum class AttentionRole : uint8_t {
   ValueCotangent,
 };
 
-enum class GraphType : uint8_t { F32, BF16, I32, Bool };
+enum class GraphType : uint8_t { F32, BF16, F16, I32, Bool };
 
 enum class GraphOperation : uint8_t {
   /// [.., i, k] and [.., k, j] to [.., i, j]. The second may have fewer heads,

@@ -112,12 +112,18 @@ static cudnnDataType_t cudnnTypeOf(GraphType type) {
     return CUDNN_DATA_FLOAT;
   case GraphType::BF16:
     return CUDNN_DATA_BFLOAT16;
+  case GraphType::F16:
+    return CUDNN_DATA_HALF;
   case GraphType::I32:
     return CUDNN_DATA_INT32;
   case GraphType::Bool:
     return CUDNN_DATA_BOOLEAN;
   }
   return CUDNN_DATA_FLOAT;
+}
+
+static bool isNarrow(GraphType type) {
+  return type == GraphType::BF16 || type == GraphType::F16;
 }
 
 static Result<CudnnDescriptor> tensorOf(const Cudnn &library,
@@ -229,9 +235,9 @@ Status OperationMaker::addPointwise(const GraphNode &node,
   WEFT_RETURN_IF_ERROR(description.set(CUDNN_ATTR_POINTWISE_MODE,
                                        CUDNN_TYPE_POINTWISE_MODE, 1, &mode));
   // Numbers are computed as floats, places and truths as what they are.
-  WEFT_RETURN_IF_ERROR(description.set(
-      CUDNN_ATTR_POINTWISE_MATH_PREC,
-      type == GraphType::BF16 ? CUDNN_DATA_FLOAT : cudnnTypeOf(type)));
+  WEFT_RETURN_IF_ERROR(
+      description.set(CUDNN_ATTR_POINTWISE_MATH_PREC,
+                      isNarrow(type) ? CUDNN_DATA_FLOAT : cudnnTypeOf(type)));
   if (node.operation == GraphOperation::Index)
     WEFT_RETURN_IF_ERROR(
         description.set(CUDNN_ATTR_POINTWISE_AXIS, int64_t(node.axis)));

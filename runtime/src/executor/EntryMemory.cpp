@@ -39,6 +39,8 @@ static AttentionElement elementOf(DType dtype) {
   switch (dtype) {
   case DType::BF16:
     return AttentionElement::BF16;
+  case DType::F16:
+    return AttentionElement::F16;
   case DType::F64:
     return AttentionElement::F64;
   default:

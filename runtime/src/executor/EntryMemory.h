@@ -49,7 +49,8 @@ private:
   template <typename Operation>
   AttentionArguments shared(const Operation &operation) const;
   AttentionResult result(uint32_t index) const {
-    return {address(index), dtype(index) != DType::BF16};
+    const DType type = dtype(index);
+    return {address(index), type != DType::BF16 && type != DType::F16};
   }
 
   const plan::Entry &entry;

@@ -103,9 +103,9 @@ Status AttentionVerifier::start(const Operation &operation) {
   WEFT_ASSIGN_OR_RETURN(const Operand query,
                         findOperand(entry, operation.query(), "query"));
   element = query.dtype;
-  if (element != DType::F32 && element != DType::BF16 && element != DType::F64)
+  if (!isFloat(element))
     return invalidArgument(fmt::format(
-        "no attention of {}; it takes f32, bf16 or f64", name(element)));
+        "no attention of {}; it takes f32, bf16, f16 or f64", name(element)));
   sum = element == DType::F64 ? DType::F64 : DType::F32;
   WEFT_RETURN_IF_ERROR(reads(operation.query(), "query", element, ofQueries));
   WEFT_RETURN_IF_ERROR(reads(operation.key(), "key", element, ofKeys));

@@ -72,6 +72,29 @@ TEST(Arithmetic, BFloat16SumsAreRoundedOnce) {
   });
 }
 
+TEST(Arithmetic, Float16SumsAreRoundedOnce) {
+  // In f16, 2048 + 1 rounds back to 2048, and 40000 + 40000 is infinite.
+  runCollective(5, [](Communicator &ranks) {
+    const float others[] = {-40000, 1, 1, 1};
+    Float16 x[] = {
+        toFloat16(ranks.rank() == 0 ? 2048.0f : 1.0f),
+        toFloat16(ranks.rank() == 0 ? 40000.0f : others[ranks.rank() - 1])};
+    Status status = ranks.allReduce(x, x, 2, DType::F16, Reduction::Sum, {});
+    EXPECT_EQ(toFloat(x[0]), 2052.0f);
+    EXPECT_EQ(toFloat(x[1]), 3.0f);
+    return status;
+  });
+}
+
+TEST(Arithmetic, SumsBeyondTheLargestFloat16AreInfinite) {
+  runCollective(3, [](Communicator &ranks) {
+    Float16 x = toFloat16(ranks.rank() == 0 ? -30000.0f : -20000.0f);
+    Status status = ranks.allReduce(&x, &x, 1, DType::F16, Reduction::Sum, {});
+    EXPECT_EQ(x.bits, 0xfc00);
+    return status;
+  });
+}
+
 TEST(Arithmetic, MaxAndMinKeepNaN) {
   for (int nanRank = 0; nanRank < 3; ++nanRank)
     runCollective(3, [&](Communicator &ranks) {

@@ -324,5 +324,6 @@ INSTANTIATE_TEST_SUITE_P(Small, PointToPoint,
 INSTANTIATE_TEST_SUITE_P(
     Large, Collective,
     testing::Combine(testing::Values(2, 7), testing::Values(65537),
-                     testing::Values(DType::F32, DType::BF16, DType::I8)),
+                     testing::Values(DType::F32, DType::BF16, DType::F16,
+                                     DType::I8)),
     parameterName);

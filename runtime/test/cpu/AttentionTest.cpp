@@ -110,6 +110,15 @@ template <> struct Traits<BFloat16> {
     return toBFloat16(static_cast<float>(value));
   }
 };
+template <> struct Traits<Float16> {
+  using Sum = float;
+  static constexpr AttentionElement element = AttentionElement::F16;
+  static constexpr double tolerance = 6e-4;
+  static double load(Float16 value) { return toFloat(value); }
+  static Float16 store(double value) {
+    return toFloat16(static_cast<float>(value));
+  }
+};
 
 template <typename T> std::vector<T> randomNumbers(size_t count, int seed) {
   std::mt19937 random(seed);
@@ -289,7 +298,7 @@ template <typename T> struct Tensors {
 };
 
 template <typename T> struct Attention : testing::Test {};
-using Elements = testing::Types<float, BFloat16, double>;
+using Elements = testing::Types<float, BFloat16, Float16, double>;
 TYPED_TEST_SUITE(Attention, Elements);
 
 TYPED_TEST(Attention, IsThatOfTheDefinition) {

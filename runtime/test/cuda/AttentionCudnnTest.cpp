@@ -50,19 +50,21 @@ protected:
 };
 
 TEST_F(CudnnGraphs, TheLibraryTakesEveryTensorAndOperation) {
-  for (const int64_t keyHeads : {4, 2, 1})
-    for (const bool isCausal : {false, true})
-      for (const bool isGrad : {false, true}) {
-        const AttentionArguments a = argumentsOf(keyHeads, isCausal);
-        const AttentionGraph graph =
-            isGrad ? attentionGradGraph(a) : attentionGraph(a);
-        const auto made = CudnnOperations::create(*realCudnn(), graph);
-        ASSERT_TRUE(made.ok())
-            << "keyHeads " << keyHeads << " causal " << isCausal << " grad "
-            << isGrad << ": " << made.status().message();
-        EXPECT_EQ(made->tensors.size(), graph.tensors.size());
-        EXPECT_EQ(made->operations.size(), graph.nodes.size());
-      }
+  for (const auto element : {AttentionElement::BF16, AttentionElement::F16})
+    for (const int64_t keyHeads : {4, 2, 1})
+      for (const bool isCausal : {false, true})
+        for (const bool isGrad : {false, true}) {
+          AttentionArguments a = argumentsOf(keyHeads, isCausal);
+          a.element = element;
+          const AttentionGraph graph =
+              isGrad ? attentionGradGraph(a) : attentionGraph(a);
+          const auto made = CudnnOperations::create(*realCudnn(), graph);
+          ASSERT_TRUE(made.ok())
+              << "keyHeads " << keyHeads << " causal " << isCausal << " grad "
+              << isGrad << ": " << made.status().message();
+          EXPECT_EQ(made->tensors.size(), graph.tensors.size());
+          EXPECT_EQ(made->operations.size(), graph.nodes.size());
+        }
 }
 
 TEST_F(CudnnGraphs, WhatItRefusesHasAName) {

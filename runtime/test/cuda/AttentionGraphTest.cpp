@@ -301,6 +301,25 @@ TEST(AttentionGraph, HasTheNodesOfThePattern) {
   EXPECT_EQ(attentionGradGraph(a).nodes.size(), 24u);
 }
 
+TEST(AttentionGraph, HasTheTypeOfTheElements) {
+  AttentionArguments a;
+  a.sizes = {1, 64, 64, 4, 2, 64};
+  for (const auto [element, type, other] :
+       {std::tuple(AttentionElement::BF16, GraphType::BF16, GraphType::F16),
+        std::tuple(AttentionElement::F16, GraphType::F16, GraphType::BF16)}) {
+    a.element = element;
+    for (const AttentionGraph &graph :
+         {attentionGraph(a), attentionGradGraph(a)}) {
+      for (const GraphTensor &tensor : graph.tensors) {
+        EXPECT_NE(tensor.type, other) << tensor.name;
+        if (tensor.role && *tensor.role != AttentionRole::Logsumexp) {
+          EXPECT_EQ(tensor.type, type) << tensor.name;
+        }
+      }
+    }
+  }
+}
+
 TEST(AttentionGraph, SaysWhyNot) {
   AttentionArguments a;
   a.element = AttentionElement::BF16;

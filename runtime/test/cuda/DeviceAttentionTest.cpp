@@ -60,6 +60,15 @@ template <> struct Traits<BFloat16> {
     return toBFloat16(static_cast<float>(value));
   }
 };
+template <> struct Traits<Float16> {
+  using Sum = float;
+  static constexpr AttentionElement element = AttentionElement::F16;
+  static constexpr double tolerance = 1e-3;
+  static double load(Float16 value) { return toFloat(value); }
+  static Float16 store(double value) {
+    return toFloat16(static_cast<float>(value));
+  }
+};
 
 struct Case {
   AttentionSizes sizes;
@@ -218,7 +227,7 @@ template <typename T> void expectSame(const Case &c) {
 }
 
 template <typename T> struct DeviceAttention : testing::Test {};
-using Elements = testing::Types<float, BFloat16, double>;
+using Elements = testing::Types<float, BFloat16, Float16, double>;
 TYPED_TEST_SUITE(DeviceAttention, Elements);
 
 TYPED_TEST(DeviceAttention, IsThatOfTheCpu) {

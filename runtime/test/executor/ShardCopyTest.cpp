@@ -71,7 +71,8 @@ TEST(ShardCopy, AssembleInvertsExtract) {
   for (const std::vector<int64_t> &shape :
        {std::vector<int64_t>{8, 8, 8}, {5, 7, 3}})
     for (const auto &dims : shardings)
-      for (DType dtype : {DType::F32, DType::BF16, DType::I64, DType::Pred}) {
+      for (DType dtype :
+           {DType::F32, DType::BF16, DType::F16, DType::I64, DType::Pred}) {
         PlanBuilder builder({{"a", 2}, {"b", 4}});
         const Sharded sharded(builder, builder.type(dtype, shape, dims));
         Array whole(dtype, shape);

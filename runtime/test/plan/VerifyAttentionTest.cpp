@@ -72,7 +72,7 @@ TEST_F(VerifyAttention, Results) {
 TEST_F(VerifyAttention, Types) {
   attention->query = diagonal;
   EXPECT_THAT(verdict(builder),
-              HasSubstr("no attention of i32; it takes f32, bf16 or f64"));
+              HasSubstr("no attention of i32; it takes f32, bf16, f16 or f64"));
 }
 
 TEST_F(VerifyAttention, Sizes) {

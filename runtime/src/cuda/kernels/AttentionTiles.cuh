@@ -50,9 +50,18 @@ constexpr int threads = attentionThreads;
 struct Brain {
   uint16_t bits;
 };
+/// The elements of f16 tensors.
+struct Half {
+  uint16_t bits;
+};
 
 __device__ inline float load(Brain value) {
   return __uint_as_float(uint32_t(value.bits) << 16);
+}
+__device__ inline float load(Half value) {
+  float result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
+  return result;
 }
 __device__ inline float load(float value) { return value; }
 __device__ inline double load(double value) { return value; }
@@ -66,10 +75,17 @@ __device__ inline void store(Brain &place, float value) {
   place.bits = uint16_t(value != value ? bits >> 16 | 0x40 : rounded);
 }
 
+__device__ inline void store(Half &place, float value) {
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(place.bits) : "f"(value));
+}
+
 template <typename Element> struct SumOf {
   using Type = Element;
 };
 template <> struct SumOf<Brain> {
+  using Type = float;
+};
+template <> struct SumOf<Half> {
   using Type = float;
 };
 
