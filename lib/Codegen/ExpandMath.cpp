@@ -26,8 +26,12 @@ static Value chooseNumber(Lanes &l, Value x, Value y, Value result) {
   return l.select(l.isNan(x), y, l.select(l.isNan(y), x, result));
 }
 
-static Value isNormal(Lanes &l, Value x) {
-  return l.both(l.isFinite(x), l.atMost(l.f(l.smallestNormal()), l.abs(x)));
+/// As a number of type `element`, which x may be wider than.
+static Value isNormal(Lanes &l, Value x, Type element) {
+  APFloat smallest = APFloat::getSmallestNormalized(
+      cast<FloatType>(element).getFloatSemantics());
+  return l.both(l.isFinite(x),
+                l.atMost(l.f(smallest.convertToDouble()), l.abs(x)));
 }
 
 bool weft::needsMathExpansion(Operation *op) {
@@ -60,7 +64,9 @@ static Value expandUnary(Lanes &l, Operation *op, Value x) {
       .Case([&](math::IsFiniteOp) { return l.isFinite(x); })
       .Case([&](math::IsInfOp) { return l.equal(l.abs(x), l.f(l.infinity())); })
       .Case([&](math::IsNaNOp) { return l.isNan(x); })
-      .Case([&](math::IsNormalOp) { return isNormal(l, x); })
+      .Case([&](math::IsNormalOp is) {
+        return isNormal(l, x, getElementTypeOrSelf(is.getOperand()));
+      })
       .Case([&](math::LogOp) { return expandLog(l, x); })
       .Case([&](math::Log10Op) { return expandLog10(l, x); })
       .Case([&](math::Log1pOp) { return expandLog1p(l, x); })

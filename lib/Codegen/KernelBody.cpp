@@ -8,6 +8,7 @@
 #include "KernelBody.h"
 #include "LaneOps.h"
 
+#include "weft/IR/NarrowFloats.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -27,9 +28,9 @@ unsigned weft::countBufferArguments(func::FuncOp kernel) {
 }
 
 static bool isElementType(Type type) {
-  return type.isF32() || type.isF64() || type.isBF16() || type.isInteger(1) ||
-         type.isInteger(8) || type.isInteger(16) || type.isInteger(32) ||
-         type.isInteger(64);
+  return type.isF32() || type.isF64() || isNarrowFloat(type) ||
+         type.isInteger(1) || type.isInteger(8) || type.isInteger(16) ||
+         type.isInteger(32) || type.isInteger(64);
 }
 
 static LogicalResult checkTensor(Operation *op, Type type) {
@@ -40,7 +41,7 @@ static LogicalResult checkTensor(Operation *op, Type type) {
   return op->emitOpError("has the type ")
          << type
          << "; kernels take tensors of static shape with elements f32, f64, "
-            "bf16, i1, i8, i16, i32 or i64";
+            "bf16, f16, i1, i8, i16, i32 or i64";
 }
 
 static LogicalResult checkGeneric(linalg::GenericOp generic) {
@@ -65,9 +66,11 @@ static LogicalResult checkGeneric(linalg::GenericOp generic) {
 
 /// The sums lie in the result's buffer.
 static LogicalResult checkScatterAdd(ScatterAddOp op) {
-  if (op.getType().getElementType().isBF16())
-    return op.emitOpError("adds up bf16, which would round at every step; "
-                          "convert the updates to f32 and the result back");
+  if (Type element = op.getType().getElementType(); isNarrowFloat(element))
+    return op.emitOpError("adds up ")
+           << element
+           << ", which would round at every step; convert the updates to f32 "
+              "and the result back";
   for (Operation *user : op->getUsers())
     if (!isa<func::ReturnOp>(user))
       return op.emitOpError("is used by ")

@@ -10,6 +10,7 @@
 #include "KernelBody.h"
 #include "LaneOps.h"
 
+#include "weft/IR/NarrowFloats.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -41,9 +42,9 @@ std::optional<unsigned> weft::splitShape(ArrayRef<int64_t> shape, int64_t rows,
 }
 
 Operation *weft::getCombiner(linalg::GenericOp reduction) {
-  // A sum in bf16 rounds at every step; it is left to the general loop.
+  // A sum in 16 bits rounds at every step; it is left to the general loop.
   if (reduction.getNumResults() != 1 ||
-      getElementTypeOrSelf(reduction->getResult(0)).isBF16())
+      isNarrowFloat(getElementTypeOrSelf(reduction->getResult(0))))
     return nullptr;
   SmallVector<Operation *> combiners;
   if (!matchReduction(reduction.getRegionOutputArgs(), 0, combiners) ||

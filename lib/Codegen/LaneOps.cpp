@@ -7,8 +7,11 @@
 
 #include "LaneOps.h"
 #include "ExpandConversion.h"
+#include "ExpandHalf.h"
 #include "ExpandInteger.h"
 #include "ExpandMath.h"
+
+#include "weft/IR/NarrowFloats.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -22,9 +25,9 @@ using namespace mlir;
 using namespace weft;
 
 static bool isSupportedType(Type type) {
-  return type.isF32() || type.isF64() || type.isBF16() || type.isIndex() ||
-         type.isInteger(1) || type.isInteger(8) || type.isInteger(16) ||
-         type.isInteger(32) || type.isInteger(64);
+  return type.isF32() || type.isF64() || isNarrowFloat(type) ||
+         type.isIndex() || type.isInteger(1) || type.isInteger(8) ||
+         type.isInteger(16) || type.isInteger(32) || type.isInteger(64);
 }
 
 LogicalResult LaneOps::check(Operation *op) {
@@ -33,8 +36,8 @@ LogicalResult LaneOps::check(Operation *op) {
     if (!isSupportedType(getElementTypeOrSelf(type)))
       return op->emitOpError("has the type ")
              << type
-             << ", but kernels compute in f32, f64, bf16, i1, i8, i16, i32 and "
-                "i64 only";
+             << ", but kernels compute in f32, f64, bf16, f16, i1, i8, i16, "
+                "i32 and i64 only";
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
       !isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
           op->getDialect()))
@@ -64,14 +67,14 @@ Type LaneOps::carrier(Type element) {
   MLIRContext *context = element.getContext();
   if (element.isIndex())
     return IntegerType::get(context, 64);
-  return element.isBF16() ? IntegerType::get(context, 16) : element;
+  return isNarrowFloat(element) ? IntegerType::get(context, 16) : element;
 }
 
 TypedAttr LaneOps::carry(TypedAttr value) {
   if (value.getType().isIndex())
     return IntegerAttr::get(carrier(value.getType()),
                             cast<IntegerAttr>(value).getInt());
-  if (value.getType().isBF16())
+  if (isNarrowFloat(value.getType()))
     return IntegerAttr::get(carrier(value.getType()),
                             cast<FloatAttr>(value).getValue().bitcastToAPInt());
   return value;
@@ -137,6 +140,15 @@ Value LaneOps::truncateToBf16(Value value) {
   return arith::TruncIOp::create(b, loc, shaped(b.getI16Type(), lanes), chosen);
 }
 
+Value LaneOps::widen(Value value, Type element) {
+  return element.isBF16() ? extendBf16(value) : extendHalf(b, loc, value);
+}
+
+Value LaneOps::narrow(Value value, Type element) {
+  return element.isBF16() ? truncateToBf16(value)
+                          : truncateToHalf(b, loc, value);
+}
+
 Value LaneOps::castInteger(Value value, Type element, bool isSigned) {
   unsigned from = getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
   unsigned to = element.getIntOrFloatBitWidth();
@@ -196,7 +208,7 @@ Value LaneOps::apply(Operation *op, ValueRange given) {
     return castInteger(operands[0], carried, /*isSigned=*/true);
   if (isa<arith::IndexCastUIOp>(op))
     return castInteger(operands[0], carried, /*isSigned=*/false);
-  // These move bits; everything else on bf16 is computed in f32.
+  // These move bits; everything else on 16-bit floats is computed in f32.
   if (isa<arith::SelectOp>(op))
     return cloneAt(op, operands, carried);
   if (isa<arith::BitcastOp>(op))
@@ -205,15 +217,15 @@ Value LaneOps::apply(Operation *op, ValueRange given) {
                : cloneAt(op, operands, carried);
 
   for (auto [operand, type] : llvm::zip_equal(operands, op->getOperandTypes()))
-    if (getElementTypeOrSelf(type).isBF16())
-      operand = extendBf16(operand);
-  Type computed = element.isBF16() ? b.getF32Type() : carried;
+    if (Type narrow = getElementTypeOrSelf(type); isNarrowFloat(narrow))
+      operand = widen(operand, narrow);
+  Type computed = isNarrowFloat(element) ? b.getF32Type() : carried;
   bool changesWidth = isa<arith::ExtFOp, arith::TruncFOp>(op);
   Value result =
       changesWidth && getElementTypeOrSelf(operands[0].getType()) == computed
           ? operands[0]
           : cloneAt(op, operands, computed);
-  return element.isBF16() ? truncateToBf16(result) : result;
+  return isNarrowFloat(element) ? narrow(result, element) : result;
 }
 
 Value LaneOps::reduceLanes(Operation *combiner, Value lanes) {

@@ -9,12 +9,12 @@
 //
 // A value in an emitted kernel is either one number (the same for all lanes) or
 // a vector of `width` numbers. LaneOps clones an operation at the width of its
-// operands, spreads numbers where it meets vectors, computes bf16 in f32,
-// expands transcendental functions and makes integer operations total.
+// operands, spreads numbers where it meets vectors, computes bf16 and f16 in
+// f32, expands transcendental functions and makes integer operations total.
 //
-// `index` is carried as i64 and bf16 as the i16 of its bits: LLVM must never
-// see a bf16, for it would form operations on it (such as `fabs` from `and`)
-// that x86 can only carry out by calling a library.
+// `index` is carried as i64, bf16 and f16 as the i16 of their bits: LLVM must
+// never see them, for it would form operations on them (such as `fabs` from
+// `and`) that x86 can only carry out by calling a library.
 
 #ifndef WEFT_LIB_CODEGEN_LANEOPS_H
 #define WEFT_LIB_CODEGEN_LANEOPS_H
@@ -70,6 +70,9 @@ public:
   }
 
 private:
+  /// The number in f32 that stands for one of 16 bits, and the other way.
+  mlir::Value widen(mlir::Value value, mlir::Type element);
+  mlir::Value narrow(mlir::Value value, mlir::Type element);
   mlir::Value extendBf16(mlir::Value value);
   mlir::Value truncateToBf16(mlir::Value value);
   mlir::Value cloneAt(mlir::Operation *op, mlir::ValueRange operands,

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FormRules.h"
+#include "weft/IR/NarrowFloats.h"
 #include "weft/IR/ValueSharding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -129,7 +130,7 @@ static bool isProgramTensor(Type type) {
         elements > kMaxElements)
       return false;
   Type element = tensor.getElementType();
-  return element.isF32() || element.isBF16() || element.isF64() ||
+  return element.isF32() || isNarrowFloat(element) || element.isF64() ||
          element.isInteger(1) || element.isInteger(8) ||
          element.isInteger(32) || element.isInteger(64);
 }
@@ -140,7 +141,7 @@ void weft::checkTensorTypes(ModuleOp module, FormCheck &check) {
       check.error(loc)
           << what
           << " must be a ranked tensor with static, positive sizes, at most "
-             "2^59 elements, of f32, bf16, f64, i64, i32, i8 or i1, got "
+             "2^59 elements, of f32, bf16, f16, f64, i64, i32, i8 or i1, got "
           << type;
   };
   for (func::FuncOp function : findPrograms(module)) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "weft/IR/NarrowFloats.h"
 #include "weft/IR/WeftOps.h"
 
 using namespace mlir;
@@ -171,9 +172,9 @@ static LogicalResult verifyEpilogue(GemmOp op) {
   if (epilogue == GemmEpilogue::None)
     return success();
   Type element = op.getResult().getType().getElementType();
-  if (!element.isF32() && !element.isBF16())
-    return op.emitOpError("with an epilogue, the result must be of f32 or "
-                          "bf16, got ")
+  if (!element.isF32() && !isNarrowFloat(element))
+    return op.emitOpError("with an epilogue, the result must be of f32, "
+                          "bf16 or f16, got ")
            << element;
   bool ofFactor = epilogue == GemmEpilogue::LhsBiasGrad ||
                   epilogue == GemmEpilogue::RhsBiasGrad;
@@ -215,16 +216,18 @@ LogicalResult GemmOp::verify() {
 
   Type element = getLhs().getType().getElementType();
   Type out = result.getElementType();
-  if (!element.isBF16() && !element.isF32() && !element.isF64() &&
+  if (!isNarrowFloat(element) && !element.isF32() && !element.isF64() &&
       !element.isInteger(32) && !element.isInteger(64))
-    return emitOpError("operands must be of bf16, f32, f64, i32 or i64, got ")
+    return emitOpError("operands must be of bf16, f16, f32, f64, i32 or i64, "
+                       "got ")
            << element;
   if (getRhs().getType().getElementType() != element)
     return emitOpError("operands must have one element type, got ")
            << element << " and " << getRhs().getType().getElementType();
-  if (out != element && !(element.isBF16() && out.isF32()))
+  if (out != element && !(isNarrowFloat(element) && out.isF32()))
     return emitOpError("result must be of ")
-           << element << (element.isBF16() ? " or f32" : "") << ", got " << out;
+           << element << (isNarrowFloat(element) ? " or f32" : "") << ", got "
+           << out;
   if (getPrecision() == GemmPrecision::TF32 && !element.isF32())
     return emitOpError("precision tf32 is for operands of f32, got ")
            << element;

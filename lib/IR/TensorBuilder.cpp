@@ -62,8 +62,11 @@ Value TensorBuilder::convert(Value x, Type element) {
   auto type = cast<RankedTensorType>(x.getType());
   unsigned from = type.getElementTypeBitWidth();
   unsigned to = element.getIntOrFloatBitWidth();
-  if (from == to)
+  if (type.getElementType() == element)
     return x;
+  // bf16 and f16 hold numbers that the other one does not.
+  if (from == to)
+    return convert(convert(x, getF32Type()), element);
   if (from < to)
     return arith::ExtFOp::create(*this, type.clone(element), x);
   return arith::TruncFOp::create(*this, type.clone(element), x);

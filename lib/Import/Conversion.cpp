@@ -8,6 +8,8 @@
 #include "Conversion.h"
 #include "Importer.h"
 
+#include "weft/IR/NarrowFloats.h"
+
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -98,10 +100,11 @@ RankedTensorType weft::stablehlo::convertType(Type type, std::string &why) {
     unsigned width = integer.getWidth();
     if (width == 1 || width == 8 || width == 32 || width == 64)
       return tensor.clone(IntegerType::get(type.getContext(), width));
-  } else if (element.isF32() || element.isBF16() || element.isF64()) {
+  } else if (element.isF32() || isNarrowFloat(element) || element.isF64()) {
     return tensor;
   }
-  return reject("elements of a graph are f32, bf16, f64, i64, i32, i8 or i1");
+  return reject(
+      "elements of a graph are f32, bf16, f16, f64, i64, i32, i8 or i1");
 }
 
 //===----------------------------------------------------------------------===//

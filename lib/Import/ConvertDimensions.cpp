@@ -8,6 +8,8 @@
 #include "Converters.h"
 #include "Updates.h"
 
+#include "weft/IR/NarrowFloats.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -208,8 +210,9 @@ static Value convertDotGeneral(Conversion &c) {
     lhs = widen(c, lhs, factor);
     rhs = widen(c, rhs, factor);
   }
-  // As XLA does, sums of bf16 are formed in f32.
-  Type accumulation = c.element().isBF16() ? c.builder.getF32Type() : Type();
+  // As XLA does, sums of 16-bit floats are formed in f32.
+  Type accumulation =
+      isNarrowFloat(c.element()) ? c.builder.getF32Type() : Type();
   Type result = c.element();
   bool isNarrowed =
       result.getIntOrFloatBitWidth() < factor.getIntOrFloatBitWidth();

@@ -65,6 +65,11 @@ static Value convertToBool(Conversion &c, Value x) {
 static Value convertFloat(Conversion &c, Value x, Type result) {
   if (auto to = dyn_cast<FloatType>(c.element())) {
     unsigned from = typeOf(x).getElementType().getIntOrFloatBitWidth();
+    // bf16 and f16 hold numbers that the other one does not.
+    if (to.getWidth() == from) {
+      x = c.make<arith::ExtFOp>(typeOf(x).clone(c.builder.getF32Type()), x);
+      return c.make<arith::TruncFOp>(result, x);
+    }
     return to.getWidth() > from ? c.make<arith::ExtFOp>(result, x)
                                 : c.make<arith::TruncFOp>(result, x);
   }

@@ -21,7 +21,8 @@ static LogicalResult check(GemmOp gemm) {
     return success();
   return gemm.emitError("matrix product of ")
          << element
-         << " on a CUDA device: cuBLASLt has products of f32, f64 and bf16; "
+         << " on a CUDA device: cuBLASLt has products of f32, f64, bf16 and "
+            "f16; "
             "convert the factors, or compile for a CPU";
 }
 

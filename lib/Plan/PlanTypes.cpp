@@ -21,6 +21,8 @@ plan::DType toDType(Type type) {
     return plan::DType::F32;
   if (type.isBF16())
     return plan::DType::BF16;
+  if (type.isF16())
+    return plan::DType::F16;
   if (type.isF64())
     return plan::DType::F64;
   if (type.isInteger(64))

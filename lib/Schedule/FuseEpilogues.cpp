@@ -11,6 +11,7 @@
 
 #include "weft/Schedule/Passes.h"
 
+#include "weft/IR/NarrowFloats.h"
 #include "weft/IR/SourcePlace.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -34,7 +35,7 @@ using namespace weft;
 static bool takesEpilogue(GemmOp gemm) {
   Type element = gemm.getResult().getType().getElementType();
   return gemm.getEpilogue() == GemmEpilogue::None &&
-         (element.isF32() || element.isBF16());
+         (element.isF32() || isNarrowFloat(element));
 }
 
 /// Whether the rows of sums, n long, start at places that cuBLASLt can store

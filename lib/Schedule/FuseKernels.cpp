@@ -10,6 +10,7 @@
 #include "weft/Schedule/KernelFusion.h"
 #include "weft/Schedule/Passes.h"
 
+#include "weft/IR/NarrowFloats.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -142,11 +143,11 @@ static void duplicateCheapOps(Block &body) {
   }
 }
 
-/// A scatter_add of bf16 adds up in f32 and rounds once. Its sums lie in memory
-/// until the last index has been seen, hence the tensor of f32.
+/// A scatter_add of 16-bit floats adds up in f32 and rounds once. Its sums lie
+/// in memory until the last index has been seen, hence the tensor of f32.
 static void widenScatterSums(Block &body) {
   for (auto op : llvm::make_early_inc_range(body.getOps<ScatterAddOp>())) {
-    if (!op.getType().getElementType().isBF16())
+    if (!isNarrowFloat(op.getType().getElementType()))
       continue;
     OpBuilder b(op);
     Location loc = op.getLoc();

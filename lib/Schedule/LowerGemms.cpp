@@ -8,6 +8,7 @@
 #include "weft/Schedule/GemmLayout.h"
 #include "weft/Schedule/Passes.h"
 
+#include "weft/IR/NarrowFloats.h"
 #include "weft/IR/SourcePlace.h"
 #include "weft/IR/WeftOps.h"
 
@@ -168,16 +169,16 @@ static SmallVector<int64_t> permuted(ArrayRef<int64_t> shape,
 static bool hasGemm(DotGeneralOp dot) {
   Type in = dot.getLhs().getType().getElementType();
   Type out = dot.getType().getElementType();
-  if (in.isBF16() && out.isF32())
+  if (isNarrowFloat(in) && out.isF32())
     return true;
-  return in == out && (in.isBF16() || in.isF32() || in.isF64() ||
+  return in == out && (isNarrowFloat(in) || in.isF32() || in.isF64() ||
                        in.isInteger(32) || in.isInteger(64));
 }
 
 /// The type in which GEMMs of these operands form their sums.
 static Type accumulationOf(DotGeneralOp dot) {
   Type in = dot.getLhs().getType().getElementType();
-  return in.isBF16() ? Float32Type::get(dot.getContext()) : in;
+  return isNarrowFloat(in) ? Float32Type::get(dot.getContext()) : in;
 }
 
 /// Reports a product that no GEMM computes as it is asked for.
@@ -186,7 +187,7 @@ static LogicalResult checkGemm(DotGeneralOp dot) {
     return dot.emitOpError("has no GEMM from ")
            << dot.getLhs().getType().getElementType() << " to "
            << dot.getType().getElementType()
-           << "; compute it in bf16, f32, f64, i32 or i64";
+           << "; compute it in bf16, f16, f32, f64, i32 or i64";
   std::optional<Type> asked = dot.getAccumulationType();
   if (asked && *asked != accumulationOf(dot))
     return dot.emitOpError("has accumulation_type ")

@@ -7,6 +7,7 @@
 
 #include "weft/Schedule/Passes.h"
 
+#include "weft/IR/NarrowFloats.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -178,11 +179,12 @@ static TypedAttr neutralElement(OpBuilder &b, sharding::Reduction kind,
                                       : APInt::getSignedMaxValue(width));
 }
 
-/// Sums of bf16 are formed in f32 and rounded once.
+/// Sums of 16-bit floats are formed in f32 and rounded once.
 Value BodyLowering::reduce(ReduceOp op) {
   RankedTensorType from = typeOf(op.getOperand()), to = typeOf(op.getResult());
   Type element = to.getElementType();
-  bool widen = element.isBF16() && op.getKind() == sharding::Reduction::Sum;
+  bool widen =
+      isNarrowFloat(element) && op.getKind() == sharding::Reduction::Sum;
   Type sumType = widen ? b.getF32Type() : element;
   SmallVector<utils::IteratorType> iterators(from.getRank(),
                                              utils::IteratorType::parallel);

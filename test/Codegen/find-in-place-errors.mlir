@@ -1,6 +1,6 @@
 // RUN: shard-opt %s --weft-find-in-place --split-input-file --verify-diagnostics --allow-unregistered-dialect
 
-// expected-error @+1 {{'func.func' op has the type 'tensor<?xf32>'; kernels take tensors of static shape with elements f32, f64, bf16, i1, i8, i16, i32 or i64}}
+// expected-error @+1 {{'func.func' op has the type 'tensor<?xf32>'; kernels take tensors of static shape with elements f32, f64, bf16, f16, i1, i8, i16, i32 or i64}}
 func.func private @dynamic(%x: tensor<?xf32>) -> tensor<?xf32>
     attributes {weft.kernel} {
   return %x : tensor<?xf32>
@@ -84,9 +84,9 @@ func.func private @half(%x: tensor<4xf32>) -> tensor<4xf32>
       iterator_types = ["parallel"]}
       ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
   ^bb0(%a: f32, %o: f32):
-    // expected-error @+1 {{'arith.truncf' op has the type 'f16', but kernels compute in f32, f64, bf16, i1, i8, i16, i32 and i64 only}}
-    %b = arith.truncf %a : f32 to f16
-    %c = arith.extf %b : f16 to f32
+    // expected-error @+1 {{'arith.truncf' op has the type 'f8E5M2', but kernels compute in f32, f64, bf16, f16, i1, i8, i16, i32 and i64 only}}
+    %b = arith.truncf %a : f32 to f8E5M2
+    %c = arith.extf %b : f8E5M2 to f32
     linalg.yield %c : f32
   } -> tensor<4xf32>
   return %y : tensor<4xf32>

@@ -84,7 +84,7 @@ func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x12x2x16xf32>, %v: tensor<2x1
 // -----
 
 func.func @f(%q: tensor<2x8x4x16xi32>, %k: tensor<2x12x2x16xi32>, %v: tensor<2x12x2x16xi32>) {
-  // expected-error @below {{'weft.attention' op operand #0 must be static ranked tensor of f32, bf16 or f64, but got 'tensor<2x8x4x16xi32>'}}
+  // expected-error @below {{'weft.attention' op operand #0 must be static ranked tensor of f32, bf16, f16 or f64, but got 'tensor<2x8x4x16xi32>'}}
   %r, %l = weft.attention %q, %k, %v scale = 0.25 : (tensor<2x8x4x16xi32>, tensor<2x12x2x16xi32>, tensor<2x12x2x16xi32>) -> (tensor<2x8x4x16xf32>, tensor<2x8x4xf32>)
   return
 }

@@ -18,3 +18,10 @@ func.func @f(%q: tensor<2x8x4x16xbf16>, %k: tensor<2x12x2x16xbf16>, %v: tensor<2
   %dp, %dl, %dw = weft.attention_grad %q, %k, %v, %r0, %l0, %g logsumexp %e scale = 0.25 : (tensor<2x8x4x16xbf16>, tensor<2x12x2x16xbf16>, tensor<2x12x2x16xbf16>, tensor<2x8x4x16xbf16>, tensor<2x8x4xf32>, tensor<2x8x4x16xbf16>, tensor<2x8x4xf32>) -> (tensor<2x8x4x16xbf16>, tensor<2x12x2x16xbf16>, tensor<2x12x2x16xbf16>)
   return
 }
+
+// CHECK-LABEL: @f16
+func.func @f16(%q: tensor<2x8x4x16xf16>) -> (tensor<2x8x4x16xf16>, tensor<2x8x4xf32>) {
+  // CHECK: weft.attention {{.*}} -> (tensor<2x8x4x16xf16>, tensor<2x8x4xf32>)
+  %r, %l = weft.attention %q, %q, %q scale = 0.25 : (tensor<2x8x4x16xf16>, tensor<2x8x4x16xf16>, tensor<2x8x4x16xf16>) -> (tensor<2x8x4x16xf16>, tensor<2x8x4xf32>)
+  return %r, %l : tensor<2x8x4x16xf16>, tensor<2x8x4xf32>
+}

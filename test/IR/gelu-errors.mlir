@@ -4,7 +4,7 @@
 // RUN: shard-opt %s --split-input-file --verify-diagnostics
 
 func.func @f(%x: tensor<4x8xi32>) {
-  // expected-error @below {{'weft.gelu' op operand #0 must be static ranked tensor of f32, bf16 or f64, but got 'tensor<4x8xi32>'}}
+  // expected-error @below {{'weft.gelu' op operand #0 must be static ranked tensor of f32, bf16, f16 or f64, but got 'tensor<4x8xi32>'}}
   %r = weft.gelu %x : tensor<4x8xi32>
   return
 }

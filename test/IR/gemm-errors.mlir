@@ -64,7 +64,7 @@ func.func @overlapping_result(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
 // -----
 
 func.func @element_type(%a: tensor<4x16xi8>, %b: tensor<16x8xi8>) {
-  // expected-error @below {{operands must be of bf16, f32, f64, i32 or i64, got 'i8'}}
+  // expected-error @below {{operands must be of bf16, f16, f32, f64, i32 or i64, got 'i8'}}
   %r = weft.gemm %a, %b batch = 1 m = 4 n = 8 k = 16
       strides = [64, 16, 1] x [128, 8, 1] -> [32, 8, 1]
       : (tensor<4x16xi8>, tensor<16x8xi8>) -> tensor<4x8xi8>
@@ -134,7 +134,7 @@ func.func @result_without_epilogue(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
 // -----
 
 func.func @epilogue_type(%a: tensor<4x16xf64>, %b: tensor<16x8xf64>) {
-  // expected-error @below {{with an epilogue, the result must be of f32 or bf16, got 'f64'}}
+  // expected-error @below {{with an epilogue, the result must be of f32, bf16 or f16, got 'f64'}}
   %r = weft.gemm %a, %b batch = 1 m = 4 n = 8 k = 16
       strides = [64, 16, 1] x [128, 8, 1] -> [32, 8, 1] then gelu
       : (tensor<4x16xf64>, tensor<16x8xf64>) -> tensor<4x8xf64>

@@ -4,7 +4,7 @@
 // RUN: shard-opt %s --split-input-file --verify-diagnostics
 
 func.func @f(%x: tensor<4x8xi1>) {
-  // expected-error @below {{'weft.silu' op operand #0 must be static ranked tensor of f32, bf16 or f64, but got 'tensor<4x8xi1>'}}
+  // expected-error @below {{'weft.silu' op operand #0 must be static ranked tensor of f32, bf16, f16 or f64, but got 'tensor<4x8xi1>'}}
   %r = weft.silu %x : tensor<4x8xi1>
   return
 }

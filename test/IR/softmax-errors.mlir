@@ -28,7 +28,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x8xi32>) {
-  // expected-error @below {{'weft.softmax' op operand #0 must be static ranked tensor of f32, bf16 or f64, but got 'tensor<4x8xi32>'}}
+  // expected-error @below {{'weft.softmax' op operand #0 must be static ranked tensor of f32, bf16, f16 or f64, but got 'tensor<4x8xi32>'}}
   %r = weft.softmax %x dims = [1] : tensor<4x8xi32>
   return
 }

@@ -61,6 +61,14 @@ func.func @pads(%x: tensor<4xf32>, %v: tensor<f32>) -> (tensor<7xf32>, tensor<3x
   return %0, %1, %2, %3 : tensor<7xf32>, tensor<3xf32>, tensor<6xf32>, tensor<5xf32>
 }
 
+// Sums of f16 are formed in f32, too.
+// CHECK-LABEL: func.func @dot_of_f16
+func.func @dot_of_f16(%a: tensor<8x16xf16>, %b: tensor<16x32xf16>) -> tensor<8x32xf16> {
+  // CHECK: weft.dot_general {{.*}} {accumulation_type = f32} : {{.*}} -> tensor<8x32xf16>
+  %0 = "stablehlo.dot_general"(%a, %b) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>, precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]}> : (tensor<8x16xf16>, tensor<16x32xf16>) -> tensor<8x32xf16>
+  return %0 : tensor<8x32xf16>
+}
+
 // CHECK-LABEL: func.func @dots
 func.func @dots(%a: tensor<4x8x16xbf16>, %b: tensor<4x16x32xbf16>, %c: tensor<4x16x32xf32>) -> (tensor<4x8x32xbf16>, tensor<4x8x32xf32>, tensor<4x8x32xf32>) {
   // Sums of bf16 are formed in f32.

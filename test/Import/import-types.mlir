@@ -28,6 +28,21 @@ func.func @converts(%f: tensor<4xf32>, %s: tensor<4xi32>, %u: tensor<4xui32>, %b
   return %0, %1, %2, %3, %4, %5, %6, %7, %8 : tensor<4xbf16>, tensor<4xi64>, tensor<4xf32>, tensor<4xui32>, tensor<4xi8>, tensor<4xf32>, tensor<4xi64>, tensor<4xi1>, tensor<4xi32>
 }
 
+// bf16 and f16 hold numbers that the other one does not.
+// CHECK-LABEL: func.func @halves
+func.func @halves(%h: tensor<4xf16>, %d: tensor<4xf64>) -> (tensor<4xf32>, tensor<4xbf16>, tensor<4xf16>, tensor<4xi32>) {
+  // CHECK: arith.extf %arg0 : tensor<4xf16> to tensor<4xf32>
+  %0 = "stablehlo.convert"(%h) : (tensor<4xf16>) -> tensor<4xf32>
+  // CHECK: %[[WIDE:.*]] = arith.extf %arg0 : tensor<4xf16> to tensor<4xf32>
+  // CHECK: arith.truncf %[[WIDE]] : tensor<4xf32> to tensor<4xbf16>
+  %1 = "stablehlo.convert"(%h) : (tensor<4xf16>) -> tensor<4xbf16>
+  // CHECK: arith.truncf %arg1 : tensor<4xf64> to tensor<4xf16>
+  %2 = "stablehlo.convert"(%d) : (tensor<4xf64>) -> tensor<4xf16>
+  // CHECK: arith.fptosi %arg0 : tensor<4xf16> to tensor<4xi32>
+  %3 = "stablehlo.convert"(%h) : (tensor<4xf16>) -> tensor<4xi32>
+  return %0, %1, %2, %3 : tensor<4xf32>, tensor<4xbf16>, tensor<4xf16>, tensor<4xi32>
+}
+
 // CHECK-LABEL: func.func @bits
 func.func @bits(%f: tensor<4xf32>, %u: tensor<4xui32>) -> (tensor<4xui32>, tensor<4xi32>, tensor<4xf32>, tensor<4xf32>) {
   // CHECK: arith.bitcast %arg0 : tensor<4xf32> to tensor<4xi32>

@@ -19,7 +19,7 @@
 // CHECK: note: sdy.manual_computation: programs for each device (shard_map); state shardings with with_sharding_constraint and let them be partitioned
 // CHECK: note: stablehlo.partition_id: it asks for the device; a graph is the program of all devices
 // CHECK: note: stablehlo.all_reduce: a collective between devices (of shard_map); a graph is the program of all devices
-// CHECK: note: stablehlo.convert: type tensor<4xf16>: elements of a graph are f32, bf16, f64, i64, i32, i8 or i1
+// CHECK: note: stablehlo.convert: type tensor<4xf8E5M2>: elements of a graph are f32, bf16, f16, f64, i64, i32, i8 or i1
 // CHECK: note: stablehlo.convert: type tensor<?xf32>: sizes must be known
 // CHECK: note: stablehlo.convert: type tensor<0xf32>: a tensor of a graph has elements
 // CHECK: note: stablehlo.convert: type tensor<4xf32, "sparse">: a tensor of a graph has no encoding
@@ -74,7 +74,7 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<4xi32>, %n: tensor<i32>, %d: tenso
   %12 = "sdy.manual_computation"(%x) ({}) : (tensor<4xf32>) -> tensor<4xf32>
   %13 = "stablehlo.partition_id"() : () -> tensor<ui32>
   %14 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({}) : (tensor<4xf32>) -> tensor<4xf32>
-  %15 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<4xf16>
+  %15 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<4xf8E5M2>
   %16 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<?xf32>
   %17 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<0xf32>
   %18 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<4xf32, "sparse">

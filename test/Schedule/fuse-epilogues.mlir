@@ -38,6 +38,17 @@ func.func @bf16(%x: tensor<2x4x16xbf16>, %w: tensor<16x8xbf16>, %master: tensor<
   return %y : tensor<2x4x8xbf16>
 }
 
+// In f16.
+// CHECK-LABEL: func.func @f16(
+// CHECK: weft.gemm {{.*}} then bias_gelu({{.*}}) : {{.*}} -> tensor<4x8xf16>
+func.func @f16(%x: tensor<4x16xf16>, %w: tensor<16x8xf16>, %b: tensor<8xf16>) -> tensor<4x8xf16> {
+  %p = weft.dot_general %x, %w contracting = [1] x [0] : (tensor<4x16xf16>, tensor<16x8xf16>) -> tensor<4x8xf16>
+  %bs = weft.broadcast %b dims = [1] : tensor<8xf16> -> tensor<4x8xf16>
+  %s = arith.addf %p, %bs : tensor<4x8xf16>
+  %y = weft.gelu approximate %s : tensor<4x8xf16>
+  return %y : tensor<4x8xf16>
+}
+
 // -----
 
 // Sums that another op reads are written beside the result.

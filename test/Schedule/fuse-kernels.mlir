@@ -196,3 +196,13 @@ func.func @scatter_bf16(%u: tensor<4x8xbf16>, %i: tensor<4xi32>) -> tensor<50x8x
   %s = weft.scatter_add %u, %i dim = 0 : (tensor<4x8xbf16>, tensor<4xi32>) -> tensor<50x8xbf16>
   return %s : tensor<50x8xbf16>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @scatter_f16
+// CHECK:         weft.launch @kernel_0(%{{.*}}) : (tensor<4x8xf16>, tensor<4xi32>) -> tensor<50x8xf32>
+// CHECK-NEXT:    weft.launch @kernel_1(%{{.*}}) : (tensor<50x8xf32>) -> tensor<50x8xf16>
+func.func @scatter_f16(%u: tensor<4x8xf16>, %i: tensor<4xi32>) -> tensor<50x8xf16> {
+  %s = weft.scatter_add %u, %i dim = 0 : (tensor<4x8xf16>, tensor<4xi32>) -> tensor<50x8xf16>
+  return %s : tensor<50x8xf16>
+}

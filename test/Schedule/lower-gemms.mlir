@@ -81,6 +81,17 @@ func.func @bf16_to_f32(%x: tensor<4x16xbf16>, %w: tensor<16x8xbf16>) -> tensor<4
   return %r : tensor<4x8xf32>
 }
 
+// CHECK-LABEL: @f16
+func.func @f16(%x: tensor<4x16xf16>, %w: tensor<16x8xf16>) -> (tensor<4x8xf16>, tensor<4x8xf32>) {
+  // CHECK: weft.gemm {{.*}} : (tensor<4x16xf16>, tensor<16x8xf16>) -> tensor<4x8xf16>
+  // CHECK: weft.gemm {{.*}} : (tensor<4x16xf16>, tensor<16x8xf16>) -> tensor<4x8xf32>
+  %r = weft.dot_general %x, %w contracting = [1] x [0] {accumulation_type = f32}
+      : (tensor<4x16xf16>, tensor<16x8xf16>) -> tensor<4x8xf16>
+  %s = weft.dot_general %x, %w contracting = [1] x [0]
+      : (tensor<4x16xf16>, tensor<16x8xf16>) -> tensor<4x8xf32>
+  return %r, %s : tensor<4x8xf16>, tensor<4x8xf32>
+}
+
 // Nothing to do.
 // CHECK-LABEL: @no_product
 func.func @no_product(%x: tensor<4x16xf32>) -> tensor<16x4xf32> {

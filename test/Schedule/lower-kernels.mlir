@@ -72,6 +72,23 @@ func.func private @sum_bf16(%x: tensor<4x8xbf16>) -> tensor<8xbf16>
 
 // -----
 
+// And one of f16; the largest number is one of the tensor, and is not rounded.
+
+// CHECK-LABEL: func.func private @reductions_of_f16
+// CHECK-DAG:     dense<0.000000e+00> : tensor<8xf32>
+// CHECK-DAG:     dense<0xFC00> : tensor<8xf16>
+// CHECK:         arith.addf {{.*}} : f32
+// CHECK:         arith.truncf {{.*}} : f32 to f16
+// CHECK:         arith.maximumf {{.*}} : f16
+func.func private @reductions_of_f16(%x: tensor<4x8xf16>)
+    -> (tensor<8xf16>, tensor<8xf16>) attributes {weft.kernel} {
+  %s = weft.reduce sum %x dims = [0] : tensor<4x8xf16> -> tensor<8xf16>
+  %m = weft.reduce max %x dims = [0] : tensor<4x8xf16> -> tensor<8xf16>
+  return %s, %m : tensor<8xf16>, tensor<8xf16>
+}
+
+// -----
+
 // CHECK-LABEL: func.func private @max_of_integers
 // CHECK-DAG:     dense<-2147483648> : tensor<4xi32>
 // CHECK-DAG:     dense<false> : tensor<4xi1>

@@ -7,8 +7,8 @@
 //
 // Ops of a graph as users write it, whose derivative as a whole keeps less than
 // the derivatives of their parts; `--weft-decompose` resolves them, so no later
-// phase knows them. They compute in f32 where an operand is bf16 (in f64 if
-// another one is f64), and round the result once.
+// phase knows them. They compute in f32 where an operand is of 16 bits (in
+// f64 if another one is f64), and round the result once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@ include "weft/IR/DecompositionOpInterface.td"
 include "weft/IR/WeftOps.td"
 
 def Weft_FloatTensor : Type<
-    StaticShapeTensorOf<[F32, BF16, F64]>.predicate,
-    "static ranked tensor of f32, bf16 or f64", "::mlir::RankedTensorType">;
+    StaticShapeTensorOf<[F32, BF16, F16, F64]>.predicate,
+    "static ranked tensor of f32, bf16, f16 or f64", "::mlir::RankedTensorType">;
 
 class Weft_CompositeOp<string mnemonic, list<Trait> traits = []>
     : Weft_Op<mnemonic, !listconcat([Pure, Weft_Differentiable,

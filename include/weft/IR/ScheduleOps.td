@@ -171,7 +171,7 @@ def Weft_GemmOp : Weft_Op<"gemm",
     | `lhs_bias_grad`       | sums                        |         | the sum of lhs over k, [m] |
     | `rhs_bias_grad`       | sums                        |         | the sum of rhs over k, [n] |
 
-    A bias and its gradient have the element type of the result, f32 or bf16;
+    A bias and its gradient have the element type of the result, f32, bf16 or f16;
     with one, batch is 1. But for the last two, rows of the result are
     contiguous. `aux` has the type of the result, and n is then a multiple of 8.
 

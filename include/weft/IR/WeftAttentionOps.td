@@ -17,8 +17,8 @@
 include "weft/IR/WeftOps.td"
 
 def Weft_AttentionTensor : Type<
-    StaticShapeTensorOf<[F32, BF16, F64]>.predicate,
-    "static ranked tensor of f32, bf16 or f64", "::mlir::RankedTensorType">;
+    StaticShapeTensorOf<[F32, BF16, F16, F64]>.predicate,
+    "static ranked tensor of f32, bf16, f16 or f64", "::mlir::RankedTensorType">;
 
 def Weft_AttentionOp : Weft_TensorOp<"attention", [Weft_Differentiable]> {
   let summary = "Attention of queries over keys and values";

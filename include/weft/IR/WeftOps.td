@@ -26,8 +26,8 @@ class Weft_Op<string mnemonic, list<Trait> traits = []>
     : Op<Weft_Dialect, mnemonic, traits>;
 
 def Weft_Tensor : Type<
-    StaticShapeTensorOf<[F32, BF16, F64, I64, I32, I8, I1]>.predicate,
-    "static ranked tensor of f32, bf16, f64, i64, i32, i8 or i1",
+    StaticShapeTensorOf<[F32, BF16, F16, F64, I64, I32, I8, I1]>.predicate,
+    "static ranked tensor of f32, bf16, f16, f64, i64, i32, i8 or i1",
     "::mlir::RankedTensorType">;
 
 def Weft_Indices : Type<
@@ -82,7 +82,7 @@ def Weft_DotGeneralOp : Weft_TensorOp<"dot_general", [Weft_Differentiable]> {
     each in the order of the operand.
 
     Operands have one element type. The result has that type or a wider one of
-    the same sort (bf16 operands, f32 result). Sums are formed in
+    the same sort (bf16 or f16 operands, f32 result). Sums are formed in
     `accumulation_type` where given, else in the result's element type.
 
     ```mlir

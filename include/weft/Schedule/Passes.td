@@ -56,7 +56,7 @@ def FuseEpilogues : Pass<"weft-fuse-epilogues", "::mlir::ModuleOp"> {
     at no cost stays: a bias, or GELU of sums that are needed in any case, is
     fused only where its result is read from memory. A bias needs one batch,
     sums that are written or read need rows of a multiple of 8 elements, and the
-    result is of f32 or bf16.
+    result is of f32, bf16 or f16.
 
     **Leaves** GEMMs with epilogues; no op that computes what they do.
 
@@ -102,8 +102,8 @@ def FuseKernels : Pass<"weft-fuse-kernels", "::mlir::ModuleOp"> {
     Reductions over trailing dimensions stay inside of a kernel (a softmax is
     one); those over leading dimensions and `weft.scatter_add` end it. What
     feeds a collective is not held up by work that does not. A scatter_add of
-    bf16 is formed in f32 and rounded once. Constants, counters and positions are
-    computed anew in each kernel. Equal kernels become one function.
+    bf16 or f16 is formed in f32 and rounded once. Constants, counters and positions
+    are computed anew in each kernel. Equal kernels become one function.
 
     **Leaves** launches, GEMMs, collectives, and, free of cost, reshapes between
     them and constants that are needed in memory.
@@ -129,7 +129,7 @@ def LowerKernels : Pass<"weft-lower-kernels", "::mlir::ModuleOp"> {
     **Does** write each op as a `linalg.generic`, a slice, a concat or a reshape
     of the tensor dialect, and compute element-wise ops inside of their only
     consumer. A gather is a loop that reads one tensor at indices that it takes
-    from another (`tensor.extract`). Sums of bf16 are formed in f32.
+    from another (`tensor.extract`). Sums of bf16 and f16 are formed in f32.
 
     **Leaves** kernels that `compileKernels` takes, in which `weft.scatter_add`
     is left: it has no form in linalg. Other functions untouched.

@@ -144,6 +144,9 @@ TEST(Comparison, Numbers) {
   expectFloatPredicates<uint16_t>(
       "bf16", {0, 0x8000, 0x3f80, 0xbf80, 1, 0x8001, 0x7f80, 0xff80, 0x7fc0},
       [](uint16_t x) { return fromBf16(x); });
+  expectFloatPredicates<uint16_t>(
+      "f16", {0, 0x8000, 0x3c00, 0xbc00, 1, 0x8001, 0x7c00, 0xfc00, 0x7e00},
+      [](uint16_t x) { return fromHalf(x); });
 }
 
 } // namespace

@@ -51,6 +51,8 @@ static Memory randomMemory(mlir::RankedTensorType type, unsigned seed) {
     fillAs<double>(memory, number);
   else if (element.isBF16())
     fillAs<uint16_t>(memory, [&] { return toBf16(real(random)); });
+  else if (element.isF16())
+    fillAs<uint16_t>(memory, [&] { return toHalf(real(random)); });
   else if (element.isInteger(1))
     fillAs<uint8_t>(memory, [&] { return whole(random) & 1; });
   else if (element.isInteger(8))
@@ -73,8 +75,10 @@ template <typename T> static T at(const Memory &memory, size_t index) {
 static double floatAt(const Memory &memory, mlir::Type element, size_t i) {
   if (element.isF64())
     return at<double>(memory, i);
-  return element.isF32() ? at<float>(memory, i)
-                         : fromBf16(at<uint16_t>(memory, i));
+  if (element.isF32())
+    return at<float>(memory, i);
+  auto bits = at<uint16_t>(memory, i);
+  return element.isBF16() ? fromBf16(bits) : fromHalf(bits);
 }
 
 static void expectNear(const Memory &cpu, const Memory &gpu, mlir::Type element,

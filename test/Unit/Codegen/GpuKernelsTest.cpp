@@ -43,7 +43,7 @@ std::string tanhOfSum(const std::string &type) {
 }
 
 TEST(GpuKernels, ElementsHaveTheBitsOfTheCpu) {
-  for (std::string element : {"f32", "f64", "bf16"})
+  for (std::string element : {"f32", "f64", "bf16", "f16"})
     for (int64_t size : {1, 7, 1000, 1024, 4098}) {
       SCOPED_TRACE(element + " " + std::to_string(size));
       GpuComparison(tanhOfSum(vectorOf(size, element))).check("f");

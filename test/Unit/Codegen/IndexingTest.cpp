@@ -197,7 +197,7 @@ TEST(Scatter, SumsOfBf16AreRejected) {
       "-> tensor<9xbf16>\n",
       {"%s"}));
   EXPECT_THAT(kernels.messages(),
-              HasSubstr("adds up bf16, which would round at every step; "
+              HasSubstr("adds up 'bf16', which would round at every step; "
                         "convert the updates to f32 and the result back"));
 }
 

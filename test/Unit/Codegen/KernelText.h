@@ -14,6 +14,7 @@
 
 #include "KernelRunner.h"
 
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -174,6 +175,28 @@ inline uint16_t toBf16(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, 4);
   return (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+}
+
+inline float fromHalf(uint16_t value) {
+  int exponent = value >> 10 & 31, mantissa = value & 1023;
+  float magnitude = exponent == 0 ? std::ldexp(mantissa, -24)
+                    : exponent != 31
+                        ? std::ldexp(mantissa + 1024, exponent - 25)
+                    : mantissa == 0 ? INFINITY
+                                    : NAN;
+  return value >> 15 ? -magnitude : magnitude;
+}
+
+/// Round to nearest, ties to even; not for NaN.
+inline uint16_t toHalf(float value) {
+  uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  float magnitude = std::abs(value);
+  if (magnitude >= 65520)
+    return sign | 0x7c00;
+  // In units of the last place, of which subnormal numbers have the smallest.
+  int exponent = magnitude < 0x1p-14f ? -14 : std::ilogb(magnitude);
+  auto units = int(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
+  return sign | (((exponent + 14) << 10) + units);
 }
 
 } // namespace weft::test

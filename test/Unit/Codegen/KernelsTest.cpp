@@ -218,19 +218,28 @@ TEST_P(Sizes, IotaHash) {
   }
 }
 
-TEST_P(Sizes, Bf16IsRoundedAtEachOperation) {
-  std::string halves = tensor({rows, columns}, "bf16");
-  std::vector<uint16_t> x(elements), y(elements), z(elements);
-  for (int64_t i = 0; i < elements; ++i) {
-    x[i] = 0x3f80 + i * 37 % 512;
-    y[i] = 0xbf00 + i * 91 % 256;
+TEST_P(Sizes, SixteenBitsAreRoundedAtEachOperation) {
+  struct Format {
+    const char *element;
+    float (*value)(uint16_t);
+    uint16_t (*bits)(float);
+    int one;
+  };
+  for (const Format &f : {Format{"bf16", fromBf16, toBf16, 0x3f80},
+                          Format{"f16", fromHalf, toHalf, 0x3c00}}) {
+    std::string halves = tensor({rows, columns}, f.element);
+    std::vector<uint16_t> x(elements), y(elements), z(elements);
+    for (int64_t i = 0; i < elements; ++i) {
+      x[i] = f.one + i * 37 % 512;
+      y[i] = (0x7f80 + f.one) + i * 91 % 256;
+    }
+    std::string text = function(
+        "f", {halves, halves}, {halves},
+        elementwise("%z", {"%0", "%1"}, halves, "arith.addf %a0, %a1"), {"%z"});
+    KernelRunner(text).run("f", {x.data(), y.data(), z.data()});
+    for (int64_t i = 0; i < elements; ++i)
+      EXPECT_EQ(z[i], f.bits(f.value(x[i]) + f.value(y[i]))) << f.element;
   }
-  std::string text = function(
-      "f", {halves, halves}, {halves},
-      elementwise("%z", {"%0", "%1"}, halves, "arith.addf %a0, %a1"), {"%z"});
-  KernelRunner(text).run("f", {x.data(), y.data(), z.data()});
-  for (int64_t i = 0; i < elements; ++i)
-    EXPECT_EQ(z[i], toBf16(fromBf16(x[i]) + fromBf16(y[i])));
 }
 
 TEST_P(Sizes, PredicatesAreBytes) {

@@ -363,22 +363,28 @@ TEST(MathOfOne, Clamp) {
     ASSERT_EQ(errorOf<float>(y[i], minimum(maximum(x[i], -2), 3)), 0) << x[i];
 }
 
-/// bf16 is computed in f32 and rounded once.
-TEST(MathOfOne, Bf16) {
+/// A function of every number of 16 bits, computed in f32 and rounded once;
+/// `unit`: half a unit in the last place of 1, and a little more.
+void expectSines(const std::string &element, float (*value)(uint16_t),
+                 float unit, float smallest) {
   std::vector<uint16_t> x(1 << 16), y(x.size());
   for (size_t i = 0; i < x.size(); ++i)
     x[i] = i;
-  std::string halves = typeOf(x.size(), "bf16");
-  KernelRunner kernels(kernelOf("math.sin %a0 : bf16", {halves}, halves));
+  std::string halves = typeOf(x.size(), element);
+  KernelRunner kernels(kernelOf("math.sin %a0 : " + element, {halves}, halves));
   kernels.run("f", {x.data(), y.data()});
   for (size_t i = 0; i < x.size(); ++i) {
-    float want = std::sin(fromBf16(x[i])), got = fromBf16(y[i]);
+    float want = std::sin(value(x[i])), got = value(y[i]);
     if (std::isnan(want))
       EXPECT_TRUE(std::isnan(got)) << i;
     else
-      EXPECT_NEAR(got, want, std::abs(want) * 0x1.01p-8) << fromBf16(x[i]);
+      EXPECT_NEAR(got, want, std::max(std::abs(want) * unit, smallest))
+          << value(x[i]);
   }
 }
+
+TEST(MathOfOne, Bf16) { expectSines("bf16", fromBf16, 0x1.01p-8f, 0); }
+TEST(MathOfOne, F16) { expectSines("f16", fromHalf, 0x1.01p-11f, 0x1.01p-25f); }
 
 /// One element only, and so no vectors: the same bits.
 TEST(MathOfOne, ScalarsAreAsLanes) {
