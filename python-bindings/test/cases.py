@@ -7,6 +7,7 @@ A case gets `x`, a namespace of the packages (numpy, nn, lax), and its arrays.
 """
 
 import dataclasses
+import functools
 from typing import Any, Callable
 
 import numpy as np
@@ -277,16 +278,17 @@ attention("causal window", SELF, SELF, SELF, local_window_size=(2, 0), is_causal
 attention("lengths", SELF, GROUPED, GROUPED, query_seq_lengths=np.array([4, 6], np.int32),
           key_value_seq_lengths=np.array([3, 5], np.int32))
 
-# bfloat16: products and sums are formed in float32, as in JAX.
+# Types of 16 bits: products and sums are formed in float32, as in JAX. bfloat16 rounds to 8 bits, float16 to 11.
 
 
 def half(name, f, *args, tolerance=1e-2):
-    """f of arrays in bfloat16, whose results are looked at in float32."""
-    def call(x, *arrays):
-        results = f(x, *(a.astype("bfloat16") for a in arrays))
+    """f of arrays of 16 bits, whose results are looked at in float32."""
+    def call(dtype, x, *arrays):
+        results = f(x, *(a.astype(dtype) for a in arrays))
         return [y.astype("float32") for y in (results if isinstance(results, list) else [results])]
 
-    case(call, *args, name=f"bfloat16 {name}", into=JAX_ONLY, tolerance=tolerance)
+    for dtype, part in (("bfloat16", 1), ("float16", 1 / 8)):
+        case(functools.partial(call, dtype), *args, name=f"{dtype} {name}", into=JAX_ONLY, tolerance=tolerance * part)
 
 
 half("arithmetic", lambda x, a, b: [a + b, a * b, a / 3, 2 - a, x.numpy.maximum(a, b), x.numpy.where(a > b, a, b)], F, G)

@@ -47,7 +47,7 @@ def text(fn, *shapes, dtype="float32"):
     ({"scale": np.float32(1e-20)}, "scale = 9.999999682655225e-21"),
     ({"implementation": "xla"}, "scale = 0.5"),
 ])
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "float64"])
 def test_one_op(options, op, dtype):
     found = text(lambda q, k: nn.dot_product_attention(q, k, k, **options), Q, K, dtype=dtype)
     assert f"weft.attention %0, %1, %1 {op} :" in found
@@ -110,9 +110,10 @@ def test_every_mesh_computes_the_same(layout, is_causal):
     close(split(layout, step(is_causal))(*x), evaluate(step(is_causal), *x), 2e-6)
 
 
-def test_a_ring_of_bfloat16():
+@pytest.mark.parametrize("dtype, tolerance", [("bfloat16", 1e-2), ("float16", 1.5e-3)])
+def test_a_ring_of_16_bits(dtype, tolerance):
     x = arrays()
-    close(split("ring of 4", step(True, "bfloat16"))(*x), evaluate(step(True, "bfloat16"), *x), 1e-2)
+    close(split("ring of 4", step(True, dtype))(*x), evaluate(step(True, dtype), *x), tolerance)
 
 
 @pytest.mark.parametrize("spec", [P("x"), P(None, "x"), P(None, None, "x")], ids=["batch", "places", "heads"])

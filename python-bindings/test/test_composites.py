@@ -61,20 +61,21 @@ def test_parts_have_the_numbers_of_one_device(name):
             np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5, err_msg=what)
 
 
+@pytest.mark.parametrize("dtype, part", [("bfloat16", 3e-2), ("float16", 4e-3)])
 @pytest.mark.parametrize("name", OPS)
-def test_bfloat16_is_computed_in_float32(name):
+def test_16_bits_are_computed_in_float32(name, dtype, part):
     """Rounded operands, one rounding of the result and one of each gradient: nothing else."""
     def rounded(x):
-        return x.astype("bfloat16").astype("float32")
+        return x.astype(dtype).astype("float32")
 
-    function = value_and_gradients(OPS[name], "bfloat16")
+    function = value_and_gradients(OPS[name], dtype)
     exact = value_and_gradients(OPS[name], "float32")
     _, got = evaluate(function, X, SCALE, BIAS)
     inputs = evaluate(lambda x, s, b: [rounded(v) for v in (x, s, b)], X, SCALE, BIAS)
     _, wanted = evaluate(exact, *inputs)
     for one, other in zip(got, wanted, strict=True):
         # The cotangent is rounded as well, where the result was.
-        np.testing.assert_allclose(one, other, rtol=3e-2, atol=3e-2 * max(1e-3, np.abs(other).max()))
+        np.testing.assert_allclose(one, other, rtol=part, atol=part * max(1e-3, np.abs(other).max()))
 
 
 def moved(step, *arrays, mesh, **options):

@@ -13,7 +13,7 @@ from tiny_models import MODELS, adamw
 import weft
 from weft import tree
 
-FLOAT32, BFLOAT16 = (weft.ShapeDtypeStruct((), name).dtype for name in ("float32", "bfloat16"))
+FLOAT32, BFLOAT16, FLOAT16 = (weft.ShapeDtypeStruct((), name).dtype for name in ("float32", "bfloat16", "float16"))
 
 # Of one block: queries, keys and values have a bias; those of the other two products come after
 # the residual stream. The gradient of the first bias of the perceptron is formed with that of
@@ -46,7 +46,7 @@ def times(counts, layers=MODELS["gpt2"].config.layers):
     return {name: count * layers for name, count in counts.items()}
 
 
-@pytest.mark.parametrize("dtype", [FLOAT32, BFLOAT16], ids=["f32", "bf16"])
+@pytest.mark.parametrize("dtype", [FLOAT32, BFLOAT16, FLOAT16], ids=["f32", "bf16", "f16"])
 @pytest.mark.parametrize("way", [None, "dp", "tp", "fsdp+tp"])
 def test_the_products_of_gpt2(dtype, way):
     text = schedule(lowered(dtype, way), "cuda:sm_90")

@@ -310,6 +310,43 @@ def test_bfloat16():
     np.testing.assert_array_equal(result, x * 2)
 
 
+def test_float16_has_the_bits_of_numpy():
+    """Each op rounds once, to infinity beyond 65504 and to multiples of 2^-24 below 2^-14."""
+    def ops(xp, x, y):
+        return [x + y, x - y, x * y, x / y, xp.sqrt(abs(x)), -x, xp.maximum(x, y), x * xp.float16(1e-3),
+                xp.floor(x), (x < y).astype(xp.float16)]
+
+    random = np.random.default_rng(0)
+    bits = random.integers(0, 1 << 16, (2, 4096)).astype(np.uint16)
+    x, y = bits.view(np.float16)
+    special = np.float16([np.inf, -np.inf, 65504, -65504, 6e-8, 0, -0.0, 300])
+    x[:64], y[:64] = np.repeat(special, 8), np.tile(special, 8)
+    results = weft.jit(lambda x, y: ops(wnp, x, y), mesh=MESH, in_shardings=(P("data"), P("data")))(x, y)
+    with np.errstate(all="ignore"):
+        for result, expected in zip(results, ops(np, x, y), strict=True):
+            assert result.dtype == np.float16
+            np.testing.assert_array_equal(result, expected)
+            np.testing.assert_array_equal(np.signbit(result), np.signbit(expected),
+                                          where=~np.isnan(expected))
+
+
+@pytest.mark.parametrize("spec", [P(), P("data"), P(None, "data")])
+def test_sums_of_float16_are_formed_in_float32(spec):
+    """2048 + 1 is 2048 in float16, and 8 times 10000 squared infinite."""
+    x = np.ones((8, 512), np.float16)
+    x[:, 0] = [2048, 1, 1, 1, 1, 1, 1, 1]
+    x[:4, 1], x[4:, 1] = 10000, -10000
+    columns, total, product = weft.jit(
+        lambda x: (x.sum(0), x.sum(dtype="float32"), x.T @ x), mesh=MESH, in_shardings=(spec,))(x)
+    np.testing.assert_array_equal(columns[:3], np.float16([2056, 0, 8]))  # 2055 is none of them
+    assert total == 2055 + 510 * 8
+    wide = x.astype(np.float32)
+    with np.errstate(over="ignore"):
+        expected = (wide.T @ wide).astype(np.float16)
+    assert np.isinf(expected[1, 1])
+    np.testing.assert_allclose(product, expected, rtol=1e-3)
+
+
 def test_a_jitted_function_is_part_of_one_that_calls_it():
     @weft.jit
     def double(x):

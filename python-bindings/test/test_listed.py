@@ -36,5 +36,5 @@ def test_random_functions_are_listed():
     assert own - set(re.findall(r"`(\w+)`", section)) == set()
 
 
-DTYPES = ("float32", "float64", "bfloat16", "int8", "int32", "int64", "uint32")
+DTYPES = ("float32", "float64", "bfloat16", "float16", "int8", "int32", "int64", "uint32")
 WORDS = ("precision", "preferred_element_type", "None")

@@ -110,7 +110,7 @@ def test_gradients(case, gradients):
 # Promotion
 # ===----------------------------------------------------------------------===
 
-DTYPES = ["bool", "int8", "int32", "int64", "bfloat16", "float32", "float64"]
+DTYPES = ["bool", "int8", "int32", "int64", "bfloat16", "float16", "float32", "float64"]
 OPERANDS = [*DTYPES, "True", "3", "2.5", "weak int32", "weak float32"]
 BINARY = [operator.add, operator.mul, operator.truediv, operator.pow, operator.lt, "where", "maximum"]
 UNARY = ["exp", "abs", "sum", "mean", "max", "cumsum", "var", "floor", "argmax", "square", "prod",
@@ -195,6 +195,8 @@ def random_cases(random, numpy, key):
         "normal": random.normal(k[2], (7, 9, 2)),
         "normal bfloat16": random.normal(k[2], (64,), "bfloat16").astype(np.float32),
         "uniform bfloat16": random.uniform(k[3], (64,), "bfloat16").astype(np.float32),
+        "normal float16": random.normal(k[10], (64,), "float16").astype(np.float32),
+        "uniform float16": random.uniform(k[11], (64,), "float16", -3.0, 0.5).astype(np.float32),
         "truncated_normal": random.truncated_normal(k[3], -2.0, 2.0, (40,)),
         "bernoulli": random.bernoulli(k[4], 0.3, (50,)),
         "bernoulli tensor": random.bernoulli(k[4], numpy.asarray(np.linspace(0, 1, 20, dtype=np.float32))),
@@ -218,7 +220,8 @@ def random_results():
 
 
 @pytest.mark.parametrize("name", list(
-    "uniform|uniform range|uniform scalar|normal|normal bfloat16|uniform bfloat16|truncated_normal|bernoulli|"
+    "uniform|uniform range|uniform scalar|normal|normal bfloat16|uniform bfloat16|normal float16|uniform float16|"
+    "truncated_normal|bernoulli|"
     "bernoulli tensor|randint|randint large|gumbel|exponential|categorical|categorical shape|nested split|"
     "fold_in".split("|")))
 def test_random(random_results, name):

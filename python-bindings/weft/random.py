@@ -143,7 +143,7 @@ def bits(key: Any, shape: Any = (), dtype: Any = np.int32) -> Tracer:
 
 
 def _unit(key: Any, shape: tuple[int, ...], element: elements.ElementType) -> Tracer:
-    """Uniform in [0, 1), multiples of 2^-7, 2^-23 or 2^-52."""
+    """Uniform in [0, 1), multiples of 2^-7, 2^-10, 2^-23 or 2^-52."""
     first, second = _pair(key, shape)
     if element is elements.FLOAT64:
         first, second = (ops._cast("arith.extui", x, elements.INT64) for x in (first, second))
@@ -153,6 +153,8 @@ def _unit(key: Any, shape: tuple[int, ...], element: elements.ElementType) -> Tr
         word, drop, kept = _xor(first, second), 9, 23
     if element is elements.BFLOAT16:  # from the lowest 8 bits, as in JAX
         word, drop, kept = ops.binary("arith.andi", word, ops.full(255, word)), 1, 7
+    if element is elements.FLOAT16:  # from the lowest 16
+        word, drop, kept = ops.binary("arith.andi", word, ops.full(65535, word)), 6, 10
     mantissa = ops.binary("arith.shrui", word, ops.full(drop, word))
     number = ops.convert(mantissa, element)
     return el.multiply(number, ops.full(2.0**-kept, number))
@@ -191,8 +193,8 @@ def normal(key: Any, shape: Any = (), dtype: Any = float) -> Tracer:
 
 
 # The number next to -1 in the direction of 0.
-_BELOW_MINUS_ONE = {elements.BFLOAT16: -1 + 2.0**-8, elements.FLOAT32: -1 + 2.0**-24,
-                    elements.FLOAT64: -1 + 2.0**-53}
+_BELOW_MINUS_ONE = {elements.BFLOAT16: -1 + 2.0**-8, elements.FLOAT16: -1 + 2.0**-11,
+                    elements.FLOAT32: -1 + 2.0**-24, elements.FLOAT64: -1 + 2.0**-53}
 
 
 def _of_uniform(key: Any, shape: tuple[int, ...], element: elements.ElementType, low: Any,

@@ -86,7 +86,7 @@ def _check(query: Tracer, key: Tracer, value: Tracer) -> None:
 
 def _is_whole(query: Tracer, key: Tracer, value: Tracer, scale: Any) -> bool:
     """Whether this is attention as the op of that name computes it, tile by tile."""
-    known = (elements.FLOAT32, elements.BFLOAT16, elements.FLOAT64)
+    known = (elements.FLOAT32, elements.BFLOAT16, elements.FLOAT16, elements.FLOAT64)
     return (query.element in known and query.element is key.element is value.element
             and isinstance(scale, numbers.Real) and math.isfinite(scale))
 

@@ -75,7 +75,7 @@ def _norm(function: str, x: Any, scale: Any, bias: Any, axis: Any, epsilon: floa
     places = [None if p is None else as_tracer(p) for p in (scale, bias)]
     if all(p is None or _has_places(p, x.shape, dims) for p in places):
         return ops.norm(f"weft.{function}", x, *places, dims, epsilon)
-    wide = ops.convert(x, elements.FLOAT32) if x.element is elements.BFLOAT16 else x
+    wide = ops.convert(x, elements.to_computed(x.element))
     result = ops.norm(f"weft.{function}", wide, None, None, dims, epsilon)
     if scale is not None:
         result = el.multiply(result, scale)

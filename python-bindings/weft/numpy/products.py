@@ -29,7 +29,7 @@ def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = Non
         preferred_element_type)
     if x.element.kind != "f" or result.kind != "f" or not contracting[0]:
         return ops.convert(_product_of_elements(x, y, contracting, batching, result), result)
-    if result.bits < x.element.bits:
+    if result is not x.element and result.bits <= x.element.bits:
         return ops.convert(ops.dot_general(x, y, contracting, batching, x.element), result)
     return ops.dot_general(x, y, contracting, batching, result)
 

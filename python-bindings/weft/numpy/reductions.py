@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions that combine elements along dimensions.
 
-Sums of bfloat16 are formed in float32, as in JAX; sums of bools and int8 in int32.
+Sums of bfloat16 and float16 are formed in float32, as in JAX; sums of bools and int8 in int32.
 """
 
 import builtins
@@ -35,7 +35,7 @@ def _sum_type(x: Tracer, dtype: Any) -> tuple[ElementType, ElementType]:
     result = x.element if dtype is None else elements.element_type(dtype)
     if dtype is None and result in (elements.BOOL, elements.INT8):
         result = elements.INT32
-    return elements.FLOAT32 if result is elements.BFLOAT16 else result, result
+    return elements.to_computed(result), result
 
 
 def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,  # noqa: A001
@@ -63,7 +63,7 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,
     x = as_tracer(x)
     dims = sh.axes_of(axis, len(x.shape), "mean")
     result = elements.to_inexact(x.element) if dtype is None else elements.element_type(dtype)
-    computed = elements.FLOAT32 if result is elements.BFLOAT16 else result
+    computed = elements.to_computed(result)
     total = sum(x, dims, computed, keepdims, where=where)
     return ops.convert(el.divide(total, _count(x, dims, where, keepdims)), result)
 
@@ -83,7 +83,7 @@ def var(x: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bo
     x = as_tracer(x)
     dims = sh.axes_of(axis, len(x.shape), "var")
     result = elements.to_inexact(x.element) if dtype is None else elements.element_type(dtype)
-    computed = elements.FLOAT32 if result is elements.BFLOAT16 else result
+    computed = elements.to_computed(result)
     x = ops.convert(x, computed)
     if mean is None:
         mean = _mean(x, dims, keepdims=True, where=where)

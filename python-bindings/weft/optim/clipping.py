@@ -10,7 +10,7 @@ from .transform import Transform
 
 
 def global_norm(tree: Any) -> Any:
-    """The length of all leaves as one vector; bfloat16 is squared and summed in float32.
+    """The length of all leaves as one vector; bfloat16 and float16 are squared and summed in float32.
 
     Squares of leaves that a constraint split over the same axes are added up first, since
     devices can do that before they exchange anything.

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Element types of tensors, and how JAX promotes them.
 
-There are seven, in the order of promotion:
+There are eight, in the order of promotion:
 
-    bool < int8 < int32 < int64 < bfloat16 < float32 < float64
+    bool < int8 < int32 < int64 < bfloat16, float16 < float32 < float64
 
 A value made of Python numbers alone is *weakly typed*: it takes on the type of
 what it meets. A weak integer stands between bool and int8, a weak float between
-int64 and bfloat16. Since that is one chain, to promote is to take the largest.
+int64 and the floats of 16 bits. To promote is to take the largest; bfloat16 and
+float16, neither of which has the numbers of the other, become float32.
 """
 
 from typing import Any
@@ -24,7 +25,7 @@ except ImportError:
 
 
 class ElementType:
-    """One of the seven; compared by identity."""
+    """One of the eight; compared by identity."""
 
     __slots__ = ("name", "mlir", "kind", "bits", "rank", "numpy")
 
@@ -43,10 +44,11 @@ INT8 = ElementType("int8", "i8", "i", 8, 2, np.dtype(np.int8))
 INT32 = ElementType("int32", "i32", "i", 32, 3, np.dtype(np.int32))
 INT64 = ElementType("int64", "i64", "i", 64, 4, np.dtype(np.int64))
 BFLOAT16 = ElementType("bfloat16", "bf16", "f", 16, 6, BFLOAT16_NUMPY)
+FLOAT16 = ElementType("float16", "f16", "f", 16, 6, np.dtype(np.float16))
 FLOAT32 = ElementType("float32", "f32", "f", 32, 7, np.dtype(np.float32))
 FLOAT64 = ElementType("float64", "f64", "f", 64, 8, np.dtype(np.float64))
 
-ALL = (BOOL, INT8, INT32, INT64, BFLOAT16, FLOAT32, FLOAT64)
+ALL = (BOOL, INT8, INT32, INT64, BFLOAT16, FLOAT16, FLOAT32, FLOAT64)
 
 _WEAK_RANK = {"b": 0, "i": 1, "f": 5}
 _DEFAULT = {"b": BOOL, "i": INT32, "f": FLOAT32}
@@ -105,6 +107,8 @@ def promote(*values: Any) -> tuple[ElementType, bool]:
         rank = _WEAK_RANK[element.kind] if weak else element.rank
         if best_rank is None or rank > best_rank:
             best, best_rank = element, rank
+        elif rank == best_rank == BFLOAT16.rank and element is not best:
+            best, best_rank = FLOAT32, FLOAT32.rank
     if not strong:
         return max((value.element for value in values), key=lambda e: e.rank), True
     if best_rank in (1, 5):  # a weak type among strong ones
@@ -115,3 +119,8 @@ def promote(*values: Any) -> tuple[ElementType, bool]:
 def to_inexact(element: ElementType) -> ElementType:
     """The type in which functions like exp compute: integers become float32."""
     return element if element.kind == "f" else FLOAT32
+
+
+def to_computed(element: ElementType) -> ElementType:
+    """The type in which numbers of `element` are summed: float32 for 16 bits."""
+    return FLOAT32 if element in (BFLOAT16, FLOAT16) else element

@@ -44,7 +44,8 @@ def number_text(value: Any, element: ElementType) -> str:
     if value - value == 0:  # finite
         text = repr(value)
         return text if "." in text else text.replace("e", ".0e")
-    bits = {"bfloat16": (0x7F80, 0x7FC0), "float32": (0x7F800000, 0x7FC00000),
+    bits = {"bfloat16": (0x7F80, 0x7FC0), "float16": (0x7C00, 0x7E00),
+            "float32": (0x7F800000, 0x7FC00000),
             "float64": (0x7FF0000000000000, 0x7FF8000000000000)}[element.name]
     sign = 1 << (element.bits - 1) if value < 0 else 0
     return hex(bits[value != value] | sign)

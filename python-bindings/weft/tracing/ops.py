@@ -105,6 +105,8 @@ def convert(x: Tracer, element: ElementType, weak: bool = False) -> Tracer:
 def _convert_float(x: Tracer, element: ElementType) -> Tracer:
     if x.element.bits < element.bits:
         return _cast("arith.extf", x, element)
+    if x.element.bits == element.bits:  # bfloat16 and float16
+        x = _cast("arith.extf", x, elements.FLOAT32)
     if x.used_as is None:
         return _cast("arith.truncf", x, element)
     # Converted where it is: what moves is the narrower value.
