@@ -105,13 +105,21 @@ def gpt_example(**sizes):
     return lowered(training.train_step(config, settings), state, tokens, tokens)
 
 
+def mlp_in_f16():
+    """The step of the example with all its numbers in f16."""
+    text = (EXAMPLE / "mlp_lm.mlir").read_text()
+    return text[:text.index("// The states before")].replace("f32", "f16")
+
+
 MODELS = {
     "mlp": lambda: (EXAMPLE / "mlp_lm.mlir").read_text(),
     "mlp-fsdp": lambda: (EXAMPLE / "mlp_lm_fsdp.mlir").read_text(),
+    "mlp-f16": mlp_in_f16,
     "gpt-small": lambda: gpt_example(layers=2, width=32, heads=4, context=32, batch=8),
     "gpt": lambda: gpt_example(layers=2),
     "gpt2-tiny-f32": lambda: tiny("gpt2", "float32"),
     "gpt2-tiny-bf16": lambda: tiny("gpt2", "bfloat16"),
+    "gpt2-tiny-f16": lambda: tiny("gpt2", "float16"),
     "llama-tiny-f32": lambda: tiny("llama", "float32"),
     "llama-tiny-bf16": lambda: tiny("llama", "bfloat16"),
     "gpt2-f32": Gpt2Small("float32").text,

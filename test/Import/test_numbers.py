@@ -136,3 +136,44 @@ def test_derivatives_of_what_was_imported(tmp_path):
     tool("shard-run", tmp_path / "plan", "--input", f"x={tmp_path / 'x.npy'}",
          "--output", f"g={tmp_path / 'g.npy'}", "--quiet")
     np.testing.assert_array_equal(np.load(tmp_path / "g.npy"), jax.grad(f)(x))
+
+
+@pytest.mark.parametrize("dtype, tolerance", [("bfloat16", 2e-2), ("float16", 2e-3)])
+@pytest.mark.parametrize("devices", [1, 4])
+def test_types_of_16_bits(dtype, tolerance, devices, tmp_path):
+    """A layer with softmax, forward and backward; infinity where the type ends."""
+    jnp = jax.numpy
+
+    def loss(w, x):
+        h = jnp.tanh(x.astype(dtype) @ w.astype(dtype))
+        return -jnp.mean(jax.nn.log_softmax(h, axis=-1)[:, 0].astype(jnp.float32))
+
+    def f(w, x):
+        value, gradient = jax.value_and_grad(loss)(w, x)
+        large = x.astype(dtype) * 30000
+        return value, gradient, (large + large).astype(jnp.float32), large.sum(1).astype(jnp.float32)
+
+    random = np.random.default_rng(0)
+    w, x = (random.normal(size=shape).astype(np.float32) for shape in ((16, 32), (8, 16)))
+    module = jax.jit(f).lower(w, x).compiler_ir("stablehlo").operation
+    (tmp_path / "f.mlir").write_text(module.get_asm(print_generic_op_form=True))
+    graph = tool("shard-opt", tmp_path / "f.mlir", "--allow-unregistered-dialect", "--weft-import-stablehlo")
+    assert {"bfloat16": "xbf16>", "float16": "xf16>"}[dtype] in graph
+    split = f'weft.mesh @mesh = <["data"={devices}]>\n'
+    rows = 'weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>, weft.name = "x"'
+    assert graph.count('weft.name = "x"') == 1
+    body = graph.index("func.func")
+    (tmp_path / "g.mlir").write_text(graph[:body] + split + graph[body:].replace('weft.name = "x"', rows))
+    np.save(tmp_path / "w.npy", w)
+    np.save(tmp_path / "x.npy", x)
+    tool("shard-compile", tmp_path / "g.mlir", "-o", tmp_path / "plan")
+    names = [f"result[{i}]" for i in range(4)]
+    outputs = [f"{name}={tmp_path / f'{i}.npy'}" for i, name in enumerate(names)]
+    tool("shard-run", tmp_path / "plan", "--input", f"w={tmp_path / 'w.npy'}", "--input",
+         f"x={tmp_path / 'x.npy'}", *(word for out in outputs for word in ("--output", out)), "--quiet")
+    for i, expected in enumerate(map(np.asarray, jax.jit(f)(w, x))):
+        found = np.load(tmp_path / f"{i}.npy")
+        np.testing.assert_array_equal(np.isinf(found), np.isinf(expected))
+        finite = np.isfinite(expected)
+        assert norm((found - expected)[finite]) <= tolerance * norm(expected[finite]), names[i]
+        assert dtype == "bfloat16" or i < 2 or not finite.all()

@@ -29,6 +29,8 @@ DType dtypeOf(Element element) {
     return DType::F32;
   case Element::BF16:
     return DType::BF16;
+  case Element::F16:
+    return DType::F16;
   case Element::F64:
     return DType::F64;
   case Element::I32:
@@ -58,6 +60,10 @@ Array randomArray(const Value &value, uint64_t seed) {
       array.as<runtime::BFloat16>()[i] =
           runtime::toBFloat16(static_cast<float>(number));
       break;
+    case Element::F16:
+      array.as<runtime::Float16>()[i] =
+          runtime::toFloat16(static_cast<float>(number));
+      break;
     case Element::F64:
       array.as<double>()[i] = number;
       break;
@@ -83,6 +89,8 @@ double floatAt(const Array &array, int64_t i) {
     return array.as<double>()[i];
   if (array.dtype == DType::BF16)
     return runtime::toFloat(array.as<runtime::BFloat16>()[i]);
+  if (array.dtype == DType::F16)
+    return runtime::toFloat(array.as<runtime::Float16>()[i]);
   return array.as<float>()[i];
 }
 

@@ -112,9 +112,12 @@ void ProgramGenerator::addConversion(int x) {
   const double magnitude = value(x).magnitude;
   switch (value(x).element) {
   case Element::F32:
+    if (random.oneIn(3))
+      return cast("arith.truncf", Element::F16, magnitude);
     return random.oneIn(2) ? cast("arith.truncf", Element::BF16, magnitude)
                            : cast("arith.extf", Element::F64, magnitude);
   case Element::BF16:
+  case Element::F16:
     return cast("arith.extf", Element::F32, magnitude);
   case Element::F64:
     return cast("arith.truncf", Element::F32, magnitude);

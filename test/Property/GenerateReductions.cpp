@@ -64,10 +64,9 @@ int ProgramGenerator::addDot(int lhs, int rhs, llvm::ArrayRef<int64_t> lhsBatch,
   const Value &a = value(lhs), &b = value(rhs);
   const double length = static_cast<double>(shape(lhs)[lhsSum]);
   result.magnitude = length * a.magnitude * b.magnitude;
-  // Sums of bf16 are formed in f32; the terms of the ranks are rounded.
-  const double roundings = result.element == Element::BF16
-                               ? 1 + std::min<double>(unit, length)
-                               : length;
+  // Sums of 16 bits are formed in f32; the terms of the ranks are rounded.
+  const double roundings =
+      isNarrow(result.element) ? 1 + std::min<double>(unit, length) : length;
   result.error = length * (a.magnitude * b.error + b.magnitude * a.error) +
                  roundings * rounding(result.element, result.magnitude);
   std::string attributes;
@@ -141,9 +140,9 @@ void ProgramGenerator::addUnreduced() {
 }
 
 void ProgramGenerator::addUnreducedExtremum(Reduction kind) {
-  static const std::vector<Element> elements = {Element::F32,  Element::F64,
-                                                Element::BF16, Element::I32,
-                                                Element::I64,  Element::I8};
+  static const std::vector<Element> elements = {
+      Element::F32, Element::F64, Element::BF16, Element::F16,
+      Element::I32, Element::I64, Element::I8};
   const AxisRef axis = anyAxis();
   const int x = newSplitArgument(random.pick(elements), axis);
   Value result = value(x);

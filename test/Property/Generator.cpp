@@ -18,7 +18,7 @@ static constexpr double maxMagnitude = 1e4;
 
 /// Beyond it a comparison says little. bf16 has three digits.
 static double maxError(Element element) {
-  return element == Element::BF16 ? 0.5 : 0.05;
+  return isNarrow(element) ? 0.5 : 0.05;
 }
 
 static int64_t product(llvm::ArrayRef<int64_t> sizes) {
@@ -34,6 +34,8 @@ double weft::test::rounding(Element element, double magnitude) {
     return magnitude * 0x1p-23;
   case Element::BF16:
     return magnitude * 0x1p-7;
+  case Element::F16:
+    return std::max(magnitude, 0x1p-14) * 0x1p-10;
   case Element::F64:
     return magnitude * 0x1p-52;
   default:
@@ -143,8 +145,8 @@ Program ProgramGenerator::generate() {
   unit = program.mesh.numDevices();
   newArgument(randomShape(), Element::F32);
   static const std::vector<Element> elements = {
-      Element::F32,  Element::F32, Element::F32, Element::F64,
-      Element::BF16, Element::I32, Element::I32, Element::I8};
+      Element::F32, Element::F32, Element::F32, Element::F64, Element::BF16,
+      Element::F16, Element::I32, Element::I32, Element::I8};
   if (!random.oneIn(3))
     newArgument(randomShape(), random.pick(elements));
   const size_t count = static_cast<size_t>(random.between(3, 15));

@@ -108,10 +108,12 @@ TEST(Generator, CoversOpsMeshesAndKindsOfShardings) {
   for (auto kind : {sharding::Reduction::Sum, sharding::Reduction::Max,
                     sharding::Reduction::Min})
     EXPECT_GE(kinds[kind], 10);
-  for (Element element : {Element::F32, Element::BF16, Element::F64,
-                          Element::I32, Element::I64, Element::I8, Element::I1})
+  for (Element element :
+       {Element::F32, Element::BF16, Element::F16, Element::F64, Element::I32,
+        Element::I64, Element::I8, Element::I1})
     EXPECT_GE(elements[element], 20) << name(element);
-  for (Element element : {Element::F32, Element::BF16, Element::F64})
+  for (Element element :
+       {Element::F32, Element::BF16, Element::F16, Element::F64})
     EXPECT_GE(dots[element], 10) << name(element);
   for (int count : {subAxes, replicated, unreduced, open, closed})
     EXPECT_GE(count, 30);

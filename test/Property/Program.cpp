@@ -18,6 +18,8 @@ const char *weft::test::name(Element element) {
     return "f32";
   case Element::BF16:
     return "bf16";
+  case Element::F16:
+    return "f16";
   case Element::F64:
     return "f64";
   case Element::I32:
@@ -32,9 +34,13 @@ const char *weft::test::name(Element element) {
   return "";
 }
 
+bool weft::test::isNarrow(Element element) {
+  return element == Element::BF16 || element == Element::F16;
+}
+
 bool weft::test::isFloat(Element element) {
-  return element == Element::F32 || element == Element::BF16 ||
-         element == Element::F64;
+  return element == Element::F32 || element == Element::F64 ||
+         isNarrow(element);
 }
 
 namespace {

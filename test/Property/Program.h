@@ -22,11 +22,13 @@
 
 namespace weft::test {
 
-enum class Element { F32, BF16, F64, I32, I64, I8, I1 };
+enum class Element { F32, BF16, F16, F64, I32, I64, I8, I1 };
 
 /// "f32", ..., as in a tensor type.
 const char *name(Element element);
 bool isFloat(Element element);
+/// Floats of 16 bits, whose sums are formed in f32.
+bool isNarrow(Element element);
 
 struct Value {
   sharding::Shape shape;
