@@ -130,6 +130,9 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
   app.add_flag("--deterministic", arguments.deterministic,
                "CUDA: collectives between processes give the same bits in "
                "every run");
+  app.add_flag("--serialize-collectives", arguments.serializeCollectives,
+               "CUDA: run one collective after the other, also where the plan "
+               "lets one overtake another");
   app.add_flag("--register-arena", arguments.registerArena,
                "CUDA: register the arena with NCCL");
   app.add_flag("--quiet", arguments.quiet, "Print errors only");

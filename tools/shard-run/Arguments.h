@@ -56,6 +56,7 @@ struct Arguments {
   runtime::LaunchOptions launch;
   double startDeadlineSeconds = 300;
   bool deterministic = false;
+  bool serializeCollectives = false;
   bool registerArena = false;
   /// Set when the plan is printed instead of run; empty = all sections.
   std::optional<std::string> dump;

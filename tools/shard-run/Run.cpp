@@ -125,6 +125,7 @@ int run(const Arguments &arguments) {
   options.cudaGraphs = arguments.cudaGraphs;
   options.traceRuns = arguments.trace.empty() ? 0 : arguments.traceSteps;
   options.deterministic = arguments.deterministic;
+  options.serializeCollectives = arguments.serializeCollectives;
   options.registerArena = arguments.registerArena;
   if (launch->world > 1) {
     Result<std::unique_ptr<Bootstrap>> bootstrap = Bootstrap::connect(

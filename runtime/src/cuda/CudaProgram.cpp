@@ -20,8 +20,9 @@ namespace {
 /// Turns instructions into steps.
 class Binder {
 public:
-  Binder(const plan::Entry &entry, const CudaBinding &binding)
-      : entry(entry), binding(binding), memory(entry, binding.arena) {
+  Binder(uint32_t number, const CudaBinding &binding)
+      : number(number), entry(*binding.plan.entries()->Get(number)),
+        binding(binding), memory(entry, binding.arena) {
     program.entry = &entry;
   }
 
@@ -37,6 +38,7 @@ private:
   Status add(Result<std::unique_ptr<CudaOperation>> operation);
   void add(decltype(CudaStep::operation) operation);
 
+  const uint32_t number;
   const plan::Entry &entry;
   const CudaBinding &binding;
   const EntryMemory memory;
@@ -53,11 +55,12 @@ size_t CudaProgram::workspaceBytes() const {
   return bytes;
 }
 
-size_t CudaProgram::stagingBytes() const {
+size_t CudaProgram::stagingBytes(size_t lane) const {
   size_t bytes = 0;
   for (const BoundDeviceCollective &bound : collectives)
-    bytes = std::max<size_t>(
-        bytes, bound.communicator->stagingBytes(bound.collective));
+    if (bound.collective.lane == lane)
+      bytes = std::max<size_t>(
+          bytes, bound.communicator->stagingBytes(bound.collective));
   return bytes;
 }
 
@@ -136,8 +139,10 @@ void Binder::bindLaunch(const plan::Launch &launch) {
 Status Binder::bindStart(const plan::CollectiveStart &start) {
   const Cudart &cudart = binding.context.cudart;
   BoundDeviceCollective &bound = program.collectives.emplace_back();
-  bound.communicator = binding.world.communicator(binding.rank, start.group());
   DeviceCollective &collective = bound.collective;
+  collective.lane = binding.world.lanes().of(number, start.id());
+  bound.communicator =
+      binding.world.communicator(binding.rank, start.group(), collective.lane);
   collective.kind = start.kind();
   collective.reduction = static_cast<Reduction>(start.reduction());
   collective.source = memory.address(start.source());
@@ -218,7 +223,7 @@ Result<CudaProgram> Binder::bind() {
   return std::move(program);
 }
 
-Result<CudaProgram> bindCudaProgram(const plan::Entry &entry,
+Result<CudaProgram> bindCudaProgram(uint32_t entry,
                                     const CudaBinding &binding) {
   return Binder(entry, binding).bind();
 }

@@ -103,9 +103,9 @@ struct CudaProgram {
   std::deque<BoundDeviceCollective> collectives;
   std::deque<GridLaunch> launches;
 
-  /// Bytes that its operations and collectives want.
+  /// Bytes that its operations want, and its collectives in a lane.
   size_t workspaceBytes() const;
-  size_t stagingBytes() const;
+  size_t stagingBytes(size_t lane) const;
 };
 
 /// What a program is bound to.
@@ -121,10 +121,9 @@ struct CudaBinding {
   void *kernelWorkspace;
 };
 
-/// Binds an entry of a verified plan, in the thread of the rank. Operations and
-/// collectives still need their memory.
-Result<CudaProgram> bindCudaProgram(const plan::Entry &entry,
-                                    const CudaBinding &binding);
+/// Binds the entry of a verified plan with that number, in the thread of the
+/// rank. Operations and collectives still need their memory.
+Result<CudaProgram> bindCudaProgram(uint32_t entry, const CudaBinding &binding);
 
 } // namespace weft::runtime
 

@@ -18,9 +18,10 @@ namespace weft::runtime {
 
 CudaRank::~CudaRank() {
   // Memory and events must outlive what is on the streams.
-  for (const StreamOwner *stream : {&compute, &communication})
-    if (*stream)
-      (void)cudart.streamSynchronize(stream->get());
+  if (compute)
+    (void)cudart.streamSynchronize(compute.get());
+  for (const StreamOwner &stream : communication)
+    (void)cudart.streamSynchronize(stream.get());
 }
 
 void CudaRank::finish() {
@@ -34,8 +35,11 @@ Status CudaRank::createStreams() {
   WEFT_RETURN_IF_ERROR(
       check(cudart.setDevice(setup.device.number), "cudaSetDevice"));
   WEFT_ASSIGN_OR_RETURN(compute, createStream(cudart, 0));
-  // Before the computation that runs beside it, which is longer.
-  WEFT_ASSIGN_OR_RETURN(communication, createStream(cudart, -1));
+  for (size_t lane = 0; lane < setup.world.lanes().count(); ++lane) {
+    // Before the computation that runs beside it, which is longer.
+    WEFT_ASSIGN_OR_RETURN(StreamOwner stream, createStream(cudart, -1));
+    communication.push_back(std::move(stream));
+  }
   context.emplace(CudaContext{cudart, setup.cublasLt, setup.cudnn,
                               setup.device.number, setup.device.processor,
                               setup.device.name, compute.get()});
@@ -47,31 +51,36 @@ Status CudaRank::bindEntries() {
   const CudaBinding binding{
       plan,     setup.request.mesh, setup.world, setup.kernels,
       *context, number(),           address(0),  kernelWorkspace.get()};
-  for (const plan::Entry *entry : *plan.entries()) {
-    Result<CudaProgram> program = bindCudaProgram(*entry, binding);
+  for (uint32_t entry = 0; entry < plan.entries()->size(); ++entry) {
+    Result<CudaProgram> program = bindCudaProgram(entry, binding);
     if (!program.ok())
-      return program.status().withContext(
-          fmt::format("entry \"{}\"", escaped(view(entry->name()))));
+      return program.status().withContext(fmt::format(
+          "entry \"{}\"", escaped(view(plan.entries()->Get(entry)->name()))));
     runs.push_back({*std::move(program), 0, {}});
   }
   return {};
 }
 
 Status CudaRank::bindWorkspaces() {
-  size_t ofOperations = 0, ofCollectives = 0;
-  for (const EntryRuns &each : runs) {
+  size_t ofOperations = 0;
+  for (const EntryRuns &each : runs)
     ofOperations = std::max(ofOperations, each.program.workspaceBytes());
-    ofCollectives = std::max(ofCollectives, each.program.stagingBytes());
-  }
   WEFT_ASSIGN_OR_RETURN(
       workspace, allocateDevice(cudart, ofOperations, "workspace of products"));
-  WEFT_ASSIGN_OR_RETURN(
-      staging, allocateDevice(cudart, ofCollectives, "staging of collectives"));
+  for (size_t lane = 0; lane < communication.size(); ++lane) {
+    size_t bytes = 0;
+    for (const EntryRuns &each : runs)
+      bytes = std::max(bytes, each.program.stagingBytes(lane));
+    WEFT_ASSIGN_OR_RETURN(
+        DeviceMemory memory,
+        allocateDevice(cudart, bytes, "staging of collectives"));
+    staging.push_back(std::move(memory));
+  }
   for (EntryRuns &each : runs) {
     for (const auto &operation : each.program.operations)
       operation->bindWorkspace(workspace.get());
     for (BoundDeviceCollective &bound : each.program.collectives)
-      bound.collective.staging = staging.get();
+      bound.collective.staging = staging[bound.collective.lane].get();
   }
   return {};
 }
@@ -86,19 +95,18 @@ Status CudaRank::exerciseOperations() {
                "cudaStreamSynchronize");
 }
 
-Status CudaRank::clear(const DeviceMemory &memory, size_t bytes) {
+Status CudaRank::clear(void *memory, size_t bytes) {
   if (bytes == 0)
     return {};
-  WEFT_RETURN_IF_ERROR(
-      check(cudart.memsetAsync(memory.get(), 0, bytes, compute.get()),
-            "cudaMemsetAsync"));
+  WEFT_RETURN_IF_ERROR(check(
+      cudart.memsetAsync(memory, 0, bytes, compute.get()), "cudaMemsetAsync"));
   return check(cudart.streamSynchronize(compute.get()),
                "cudaStreamSynchronize");
 }
 
 Status CudaRank::fillArena() {
   const plan::Plan &plan = setup.request.plan.contents();
-  WEFT_RETURN_IF_ERROR(clear(arena, plan.arena_bytes()));
+  WEFT_RETURN_IF_ERROR(clear(arena.get(), plan.arena_bytes()));
   for (const plan::Entry *entry : *plan.entries())
     for (const plan::Buffer *buffer : *entry->buffers())
       if (buffer->kind() == plan::BufferKind::Constant && buffer->bytes() != 0)
@@ -116,7 +124,7 @@ Status CudaRank::initialize() {
   const plan::Plan &plan = setup.request.plan.contents();
   WEFT_RETURN_IF_ERROR(createStreams());
   WEFT_ASSIGN_OR_RETURN(arena,
-                        allocateDevice(cudart, plan.arena_bytes(), "arena"));
+                        setup.world.allocateArena(cudart, plan.arena_bytes()));
   WEFT_RETURN_IF_ERROR(
       setup.world.attach(number(), arena.get(), plan.arena_bytes()));
   size_t kernelBytes = 0;
@@ -126,8 +134,8 @@ Status CudaRank::initialize() {
   WEFT_ASSIGN_OR_RETURN(
       kernelWorkspace,
       allocateDevice(cudart, kernelBytes, "workspace of kernels"));
-  WEFT_RETURN_IF_ERROR(clear(kernelWorkspace, kernelBytes));
-  WEFT_RETURN_IF_ERROR(clear(arena, plan.arena_bytes()));
+  WEFT_RETURN_IF_ERROR(clear(kernelWorkspace.get(), kernelBytes));
+  WEFT_RETURN_IF_ERROR(clear(arena.get(), plan.arena_bytes()));
   WEFT_RETURN_IF_ERROR(bindEntries());
   WEFT_RETURN_IF_ERROR(bindWorkspaces());
   WEFT_RETURN_IF_ERROR(exerciseOperations());
@@ -190,15 +198,16 @@ Result<cudaStream_t> CudaRank::streamFor(const CudaStep &step) {
   if (!start)
     return compute.get();
   const cudaEvent_t started = start->bound->started.get();
+  const cudaStream_t stream =
+      communication[start->bound->collective.lane].get();
   WEFT_RETURN_IF_ERROR(
       check(cudart.eventRecord(started, compute.get()), "cudaEventRecord"));
   WEFT_RETURN_IF_ERROR(
-      check(cudart.streamWaitEvent(communication.get(), started, 0),
-            "cudaStreamWaitEvent"));
-  return communication.get();
+      check(cudart.streamWaitEvent(stream, started, 0), "cudaStreamWaitEvent"));
+  return stream;
 }
 
-Status CudaRank::enqueue(const CudaStep &step) {
+Status CudaRank::enqueue(const CudaStep &step, cudaStream_t stream) {
   if (const auto *grid = std::get_if<GridStep>(&step.operation)) {
     GridLaunch &launch = *grid->launch;
     return check(cudart.launchKernel(
@@ -211,9 +220,8 @@ Status CudaRank::enqueue(const CudaStep &step) {
     return operation->operation->enqueue(compute.get());
   if (const auto *start = std::get_if<DeviceStartStep>(&step.operation)) {
     const BoundDeviceCollective &bound = *start->bound;
-    WEFT_RETURN_IF_ERROR(
-        bound.communicator->enqueue(bound.collective, communication.get()));
-    return check(cudart.eventRecord(bound.done.get(), communication.get()),
+    WEFT_RETURN_IF_ERROR(bound.communicator->enqueue(bound.collective, stream));
+    return check(cudart.eventRecord(bound.done.get(), stream),
                  "cudaEventRecord");
   }
   if (const auto *wait = std::get_if<DeviceWaitStep>(&step.operation))
@@ -237,6 +245,15 @@ static Status located(Status status, const CudaStep &step,
       rank));
 }
 
+/// The track of its stream.
+static TraceTrack RankTrace::*trackOf(const CudaStep &step) {
+  const auto *start = std::get_if<DeviceStartStep>(&step.operation);
+  if (!start)
+    return &RankTrace::compute;
+  return start->bound->collective.lane == 0 ? &RankTrace::communication
+                                            : &RankTrace::overtaken;
+}
+
 template <bool isTimed> Status CudaRank::walk(const CudaProgram &program) {
   if constexpr (isTimed)
     WEFT_RETURN_IF_ERROR(timer->start(compute.get()));
@@ -247,11 +264,10 @@ template <bool isTimed> Status CudaRank::walk(const CudaProgram &program) {
     WEFT_ASSIGN_OR_RETURN(const cudaStream_t stream, streamFor(step));
     if constexpr (isTimed)
       WEFT_RETURN_IF_ERROR(timer->begin(stream));
-    if (Status status = enqueue(step); !status.ok())
+    if (Status status = enqueue(step, stream); !status.ok())
       return located(std::move(status), step, *program.entry, number());
     if constexpr (isTimed)
-      WEFT_RETURN_IF_ERROR(
-          timer->end(stream, stream == communication.get(), step.instruction));
+      WEFT_RETURN_IF_ERROR(timer->end(stream, trackOf(step), step.instruction));
   }
   return {};
 }

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The arena of one rank, its two streams, and how a run gets onto them:
+// The arena of one rank, its streams - one for computation, one for each lane
+// of collectives - and how a run gets onto them:
 //
 //   runs 1 and 2   step after step (libraries connect and choose in them,
 //                  rule N12)
@@ -80,12 +81,12 @@ private:
   Status bindEntries();
   Status bindWorkspaces();
   Status exerciseOperations();
-  Status clear(const DeviceMemory &memory, size_t bytes);
+  Status clear(void *memory, size_t bytes);
   Status fillArena();
 
   Status enqueueInputs(const CudaProgram &program);
   Result<cudaStream_t> streamFor(const CudaStep &step);
-  Status enqueue(const CudaStep &step);
+  Status enqueue(const CudaStep &step, cudaStream_t stream);
   template <bool isTimed> Status walk(const CudaProgram &program);
   Status capture(EntryRuns &runs);
   Status runSteps(uint32_t entry);
@@ -94,9 +95,13 @@ private:
 
   const CudaRankSetup &setup;
   const Cudart &cudart;
-  StreamOwner compute, communication;
+  StreamOwner compute;
+  /// By lane (CollectiveLanes.h).
+  std::vector<StreamOwner> communication;
   std::optional<CudaContext> context;
-  DeviceMemory arena, kernelWorkspace, workspace, staging;
+  ArenaMemory arena;
+  DeviceMemory kernelWorkspace, workspace;
+  std::vector<DeviceMemory> staging;
   std::vector<EntryRuns> runs;
   std::optional<StepTimer> timer;
   bool hasRun = false;

@@ -121,6 +121,7 @@ Status CudaRanks::createNcclWorld(const CudaLibrarySearch &search) {
   NcclWorldOptions world;
   world.watchdog.deadline = options.deadline;
   world.deterministic = options.deterministic;
+  world.serializeCollectives = options.serializeCollectives;
   world.registerArena = options.registerArena;
   WEFT_ASSIGN_OR_RETURN(this->world,
                         NcclWorld::create(nccl, cudart, *options.bootstrap,
@@ -139,9 +140,11 @@ Status CudaRanks::createWorld(const CudaLibrarySearch &search) {
   for (const plan::AxisList *axes : *request.plan.contents().groups())
     groups.push_back(request.mesh.groups(axesOf(axes)));
   WEFT_ASSIGN_OR_RETURN(
-      world,
-      LoopbackWorld::create(cudart, static_cast<int>(request.mesh.ranks()),
-                            groups, request.options.deadline));
+      world, LoopbackWorld::create(
+                 cudart, static_cast<int>(request.mesh.ranks()), groups,
+                 CollectiveLanes(request.plan.contents(),
+                                 request.options.serializeCollectives),
+                 request.options.deadline));
   return {};
 }
 

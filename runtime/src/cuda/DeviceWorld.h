@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What Communicator.h is for ranks in host memory, for ranks on CUDA devices:
-// a collective is not carried out by a call but enqueued on the communication
-// stream of the rank, and nobody waits for it on the host.
+// a collective is not carried out by a call but enqueued on a communication
+// stream of the rank, one a lane, and nobody waits for it on the host.
 //
 //   LoopbackWorld   ranks are threads of this process and share one device
 //   NcclWorld       one rank a process, each on a device of its own
@@ -19,6 +19,8 @@
 #ifndef WEFT_RUNTIME_SRC_CUDA_DEVICEWORLD_H
 #define WEFT_RUNTIME_SRC_CUDA_DEVICEWORLD_H
 
+#include "cuda/Libraries.h"
+#include "plan/CollectiveLanes.h"
 #include "weft/runtime/Communicator.h"
 #include "weft/runtime/DType.h"
 #include "weft/runtime/Status.h"
@@ -28,6 +30,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -55,8 +59,10 @@ struct DeviceCollective {
   /// Index of its CollectiveStart in the entry, and why it is there.
   uint32_t instruction = 0;
   std::string_view cause;
+  /// Those of a lane run one after the other.
+  size_t lane = 0;
   /// Device memory of the size that `stagingBytes` asked for, 256 bytes
-  /// aligned. The collectives of a rank run one after the other and share it.
+  /// aligned. The collectives of a lane share it.
   void *staging = nullptr;
 };
 
@@ -94,6 +100,9 @@ private:
   int groupRank;
 };
 
+/// Device memory, whoever gave it.
+using ArenaMemory = std::unique_ptr<void, std::function<void(void *)>>;
+
 /// The ranks of a job and their communicators, all created before the first
 /// step in the order of the plan's groups.
 class DeviceWorld {
@@ -104,10 +113,17 @@ public:
   virtual int size() const = 0;
   virtual std::span<const int> localRanks() const = 0;
 
-  /// The end of world rank `rank` in group `group` of the plan; null when the
-  /// rank is in none of its lists or lives in another process. Owned by the
-  /// world.
-  virtual DeviceCommunicator *communicator(int rank, size_t group) const = 0;
+  /// Which collectives run side by side.
+  virtual const CollectiveLanes &lanes() const = 0;
+
+  /// The end of world rank `rank` in group `group` of the plan, for collectives
+  /// of a lane that the group needs; null when the rank is in none of its lists
+  /// or lives in another process. Owned by the world.
+  virtual DeviceCommunicator *communicator(int rank, size_t group,
+                                           size_t lane) const = 0;
+
+  /// The arena of a rank, on the current device.
+  virtual Result<ArenaMemory> allocateArena(const Cudart &cudart, size_t bytes);
 
   /// Called by the thread of a rank once its device is current and its arena
   /// exists: what must be made or registered by the thread that owns it.

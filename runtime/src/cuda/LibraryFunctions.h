@@ -102,7 +102,7 @@
   X(backendGetAttribute, cudnnBackendGetAttribute)                             \
   X(backendExecute, cudnnBackendExecute)
 
-/// libnccl.so.2
+/// libnccl.so.2, from 2.27 on
 #define WEFT_NCCL_FUNCTIONS(X)                                                 \
   X(getVersion, ncclGetVersion)                                                \
   X(getErrorString, ncclGetErrorString)                                        \
@@ -116,6 +116,10 @@
   X(commGetAsyncError, ncclCommGetAsyncError)                                  \
   X(commRegister, ncclCommRegister)                                            \
   X(commDeregister, ncclCommDeregister)                                        \
+  X(commWindowRegister, ncclCommWindowRegister)                                \
+  X(commWindowDeregister, ncclCommWindowDeregister)                            \
+  X(memAlloc, ncclMemAlloc)                                                    \
+  X(memFree, ncclMemFree)                                                      \
   X(allReduce, ncclAllReduce)                                                  \
   X(allGather, ncclAllGather)                                                  \
   X(reduceScatter, ncclReduceScatter)                                          \

@@ -16,8 +16,10 @@
 namespace weft::runtime {
 
 LoopbackWorld::LoopbackWorld(BlockKernels kernels, int ranks,
+                             CollectiveLanes lanes,
                              std::chrono::nanoseconds deadline)
-    : kernels(std::move(kernels)), deadline(deadline), numbers(ranks) {
+    : kernels(std::move(kernels)), laneTable(std::move(lanes)),
+      deadline(deadline), numbers(ranks) {
   std::iota(numbers.begin(), numbers.end(), 0);
 }
 
@@ -42,13 +44,12 @@ Status LoopbackWorld::addGroup(const Cudart &cudart, const GroupRanks &lists) {
   return {};
 }
 
-Result<std::unique_ptr<LoopbackWorld>>
-LoopbackWorld::create(const Cudart &cudart, int ranks,
-                      const std::vector<GroupRanks> &groups,
-                      std::chrono::nanoseconds deadline) {
+Result<std::unique_ptr<LoopbackWorld>> LoopbackWorld::create(
+    const Cudart &cudart, int ranks, const std::vector<GroupRanks> &groups,
+    CollectiveLanes lanes, std::chrono::nanoseconds deadline) {
   WEFT_ASSIGN_OR_RETURN(BlockKernels kernels, BlockKernels::load(cudart));
   std::unique_ptr<LoopbackWorld> world(
-      new LoopbackWorld(std::move(kernels), ranks, deadline));
+      new LoopbackWorld(std::move(kernels), ranks, std::move(lanes), deadline));
   for (size_t i = 0; i < groups.size(); ++i)
     WEFT_RETURN_IF_ERROR(world->addGroup(cudart, groups[i])
                              .withContext(fmt::format("group {}", i)));
@@ -58,7 +59,8 @@ LoopbackWorld::create(const Cudart &cudart, int ranks,
   return world;
 }
 
-DeviceCommunicator *LoopbackWorld::communicator(int rank, size_t group) const {
+DeviceCommunicator *LoopbackWorld::communicator(int rank, size_t group,
+                                                size_t) const {
   return communicators[group][rank].get();
 }
 

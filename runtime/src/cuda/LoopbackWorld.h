@@ -45,23 +45,27 @@ public:
   /// current device. `deadline` bounds the wait of a rank for the others.
   static Result<std::unique_ptr<LoopbackWorld>>
   create(const Cudart &cudart, int ranks, const std::vector<GroupRanks> &groups,
-         std::chrono::nanoseconds deadline);
+         CollectiveLanes lanes, std::chrono::nanoseconds deadline);
   ~LoopbackWorld() override;
 
   int size() const override { return static_cast<int>(numbers.size()); }
   std::span<const int> localRanks() const override { return numbers; }
-  DeviceCommunicator *communicator(int rank, size_t group) const override;
+  const CollectiveLanes &lanes() const override { return laneTable; }
+  /// One for all lanes: events know no communicators.
+  DeviceCommunicator *communicator(int rank, size_t group,
+                                   size_t lane) const override;
   Status barrier(int rank) override;
   bool allowsCapture() const override { return size() == 1; }
   void abort(const Status &reason) override;
   Status status() const override;
 
 private:
-  LoopbackWorld(BlockKernels kernels, int ranks,
+  LoopbackWorld(BlockKernels kernels, int ranks, CollectiveLanes lanes,
                 std::chrono::nanoseconds deadline);
   Status addGroup(const Cudart &cudart, const GroupRanks &lists);
 
   const BlockKernels kernels;
+  const CollectiveLanes laneTable;
   const std::chrono::nanoseconds deadline;
   std::vector<int> numbers;
   /// The lists of all groups, and one of all ranks for the barrier.

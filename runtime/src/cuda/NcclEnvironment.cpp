@@ -12,6 +12,7 @@
 #include <sys/statvfs.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 namespace weft::runtime {
 
@@ -41,24 +42,43 @@ std::vector<Fact> ncclEnvironmentFacts() {
   return facts;
 }
 
-std::vector<std::string> ncclMachineWarnings() {
+NcclMachine NcclMachine::ofThisProcess() {
+  NcclMachine machine;
+  rlimit limit{};
+  machine.isStackUnlimited =
+      ::getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
+  struct statvfs shared{};
+  if (::statvfs("/dev/shm", &shared) == 0)
+    machine.sharedMemory = static_cast<uint64_t>(shared.f_bavail) *
+                           static_cast<uint64_t>(shared.f_frsize);
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&
+      limit.rlim_cur != RLIM_INFINITY)
+    machine.lockedMemory = limit.rlim_cur;
+  std::error_code error;
+  machine.hasInfiniBand =
+      !std::filesystem::is_empty("/sys/class/infiniband", error) && !error;
+  return machine;
+}
+
+std::vector<std::string> ncclMachineWarnings(const NcclMachine &machine) {
   std::vector<std::string> warnings;
-  rlimit stack{};
-  if (::getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur == RLIM_INFINITY)
+  if (machine.isStackUnlimited)
     warnings.push_back("the stack of this process is unlimited (ulimit -s), "
                        "which gives the threads of NCCL stacks of 2 MB; "
                        "ulimit -s 8192 gives them 8 MB");
-  struct statvfs shared{};
-  constexpr uint64_t enough = 128 << 20;
-  if (::statvfs("/dev/shm", &shared) == 0) {
-    const uint64_t bytes = static_cast<uint64_t>(shared.f_bavail) *
-                           static_cast<uint64_t>(shared.f_frsize);
-    if (bytes < enough)
-      warnings.push_back(fmt::format(
-          "/dev/shm has {} MB free; ranks of one host exchange data through it "
-          "and may fail; start the container with --shm-size=1g",
-          bytes >> 20));
-  }
+  constexpr uint64_t enoughShared = 128 << 20, enoughLocked = 1 << 30;
+  if (machine.sharedMemory.value_or(enoughShared) < enoughShared)
+    warnings.push_back(fmt::format(
+        "/dev/shm has {} MB free; ranks of one host exchange data through it "
+        "and may fail; start the container with --shm-size=1g",
+        *machine.sharedMemory >> 20));
+  if (machine.hasInfiniBand &&
+      machine.lockedMemory.value_or(enoughLocked) < enoughLocked)
+    warnings.push_back(fmt::format(
+        "this process may lock {} MB of memory (ulimit -l); InfiniBand locks "
+        "what it sends from and may fail; start the container with --ulimit "
+        "memlock=-1",
+        *machine.lockedMemory >> 20));
   return warnings;
 }
 

@@ -10,6 +10,8 @@
 
 #include "launch/Agreement.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +27,20 @@ void setNcclEnvironment(bool deterministic);
 /// other, as facts that all ranks must have alike.
 std::vector<Fact> ncclEnvironmentFacts();
 
-/// What is known to give trouble on this machine; for the user (N23, N24).
-std::vector<std::string> ncclMachineWarnings();
+/// What of a machine and its limits is known to give NCCL trouble.
+struct NcclMachine {
+  bool isStackUnlimited = false;
+  /// Bytes free in /dev/shm, and those that a process may lock; nothing where
+  /// there is no limit.
+  std::optional<uint64_t> sharedMemory;
+  std::optional<uint64_t> lockedMemory;
+  bool hasInfiniBand = false;
+
+  static NcclMachine ofThisProcess();
+};
+
+/// For the user (N23, N24).
+std::vector<std::string> ncclMachineWarnings(const NcclMachine &machine);
 
 } // namespace weft::runtime
 

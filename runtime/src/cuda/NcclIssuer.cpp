@@ -30,9 +30,9 @@ Status NcclIssuer::attach(uint32_t marks, std::chrono::nanoseconds newSetup,
       "cudaMalloc"));
   WEFT_RETURN_IF_ERROR(cudaStatus(
       cudart,
-      cudart.mallocHost(reinterpret_cast<void **>(&place), sizeof *place),
+      cudart.mallocHost(reinterpret_cast<void **>(&places), sizeof(Begun)),
       "cudaMallocHost"));
-  clearMark();
+  clearMarks();
   WEFT_RETURN_IF_ERROR(cudaStatus(
       cudart,
       cudart.memcpy(numbers, counted.data(), bytes, cudaMemcpyHostToDevice),
@@ -52,8 +52,8 @@ void NcclIssuer::detach() {
 
 NcclIssuer::~NcclIssuer() {
   // Not in detach: the watchdog looks at it until the world is gone.
-  if (place && !failed.load())
-    (void)cudart.freeHost(place);
+  if (places && !failed.load())
+    (void)cudart.freeHost(places);
 }
 
 Status NcclIssuer::check() const {
@@ -139,26 +139,43 @@ Status NcclIssuer::settle(ncclResult_t result, const char *call,
 // Marks
 //===----------------------------------------------------------------------===//
 
-Status NcclIssuer::mark(uint32_t instruction, cudaStream_t stream) {
+Status NcclIssuer::mark(uint32_t instruction, size_t lane,
+                        cudaStream_t stream) {
   return cudaStatus(cudart,
-                    cudart.memcpyAsync(place, numbers + instruction + 1,
-                                       sizeof *place, cudaMemcpyDeviceToHost,
+                    cudart.memcpyAsync(places + lane, numbers + instruction + 1,
+                                       sizeof *places, cudaMemcpyDeviceToHost,
                                        stream),
                     "cudaMemcpyAsync");
 }
 
-uint32_t NcclIssuer::lastMark() const {
-  return place ? std::atomic_ref<uint32_t>(*place).load() : 0;
+Begun NcclIssuer::lastMarks() const {
+  Begun marks{};
+  for (size_t lane = 0; places && lane < marks.size(); ++lane)
+    marks[lane] = std::atomic_ref<uint32_t>(places[lane]).load();
+  return marks;
 }
 
-void NcclIssuer::clearMark() { std::atomic_ref<uint32_t>(*place).store(0); }
+void NcclIssuer::clearMarks() {
+  for (size_t lane = 0; lane < Begun().size(); ++lane)
+    std::atomic_ref<uint32_t>(places[lane]).store(0);
+}
+
+void NcclIssuer::beginRun() {
+  clearMarks();
+  isCaptured.reset();
+}
 
 Status NcclIssuer::checkCapture(const void *collective, cudaStream_t stream) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   WEFT_RETURN_IF_ERROR(cudaStatus(cudart,
                                   cudart.streamIsCapturing(stream, &capture),
                                   "cudaStreamIsCapturing"));
-  if (capture == cudaStreamCaptureStatusNone)
+  const bool isCapture = capture != cudaStreamCaptureStatusNone;
+  if (isCaptured.value_or(isCapture) != isCapture)
+    return internalError("a run has collectives that are captured in a graph "
+                         "and others that are not");
+  isCaptured = isCapture;
+  if (!isCapture)
     wasRun.insert(collective);
   else if (!wasRun.contains(collective))
     return failedPrecondition("a collective is captured in a graph before it "

@@ -18,6 +18,7 @@
 #include "comm/EventCount.h"
 #include "cuda/Blocks.h"
 #include "cuda/Libraries.h"
+#include "launch/Place.h"
 
 #include <atomic>
 #include <functional>
@@ -71,17 +72,23 @@ public:
     // Ended in any case, or the next call would belong to this group.
     const Status ended =
         call("ncclGroupEnd", communicator, [&] { return nccl.groupEnd(); });
-    return called.ok() ? ended : called;
+    const Status &result = called.ok() ? ended : called;
+    if (!result.ok()) // whatever it is, no communicator of a group survives it
+      abort(result);
+    return result;
   }
 
   /// Puts a note on the stream that the device begins a collective.
-  Status mark(uint32_t instruction, cudaStream_t stream);
-  /// The last note the device has written; 0 after `clearMark`.
-  uint32_t lastMark() const;
-  void clearMark();
+  Status mark(uint32_t instruction, size_t lane, cudaStream_t stream);
+  /// The last notes the device has written; 0 after `beginRun`.
+  Begun lastMarks() const;
 
-  /// Whether the stream is being captured in a graph; refuses a collective that
-  /// was never run outside of one (N12).
+  /// Before the collectives of a run, with an idle device.
+  void beginRun();
+  /// Refuses to capture a collective that was never run outside of a graph
+  /// (N12), and collectives of which some are captured and others are not in
+  /// one run (N13): between two runs the device is idle, and so captured ones
+  /// never run beside others.
   Status checkCapture(const void *collective, cudaStream_t stream);
 
   /// Registers a communicator for `asyncError`, and takes it off before its
@@ -104,6 +111,7 @@ public:
   std::chrono::nanoseconds deadline{};
 
 private:
+  void clearMarks();
   using Inside = std::lock_guard<std::recursive_mutex>;
   Status settle(ncclResult_t result, const char *call, ncclComm_t communicator,
                 std::chrono::nanoseconds timeout);
@@ -111,10 +119,13 @@ private:
                   ncclComm_t communicator) const;
 
   std::thread::id owner;
-  /// On the device the numbers from 0; on the host the place of the last one.
+  /// On the device the numbers from 0; on the host the places of the last ones,
+  /// one a lane.
   uint32_t *numbers = nullptr;
-  uint32_t *place = nullptr;
+  uint32_t *places = nullptr;
   std::unordered_set<const void *> wasRun;
+  /// Whether the collectives of this run are captured, from the first on.
+  std::optional<bool> isCaptured;
 
   mutable std::mutex mutex;
   Status failure;

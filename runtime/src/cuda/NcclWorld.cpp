@@ -8,6 +8,7 @@
 #include "cuda/NcclWorld.h"
 
 #include "cuda/NcclEnvironment.h"
+#include "cuda/NcclStatusPort.h"
 #include "plan/Mesh.h"
 #include "plan/Text.h"
 
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -28,10 +30,17 @@ NcclWorld::NcclWorld(const Nccl &nccl, const Cudart &cudart,
                      Bootstrap &bootstrap, const Plan &plan,
                      NcclWorldOptions options)
     : bootstrap(bootstrap), plan(plan), options(std::move(options)),
-      rank(bootstrap.launch().rank), issuer(nccl, cudart) {
+      rank(bootstrap.launch().rank),
+      laneTable(plan.contents(), this->options.serializeCollectives),
+      issuer(nccl, cudart) {
+  static_assert(std::tuple_size_v<Begun> == maxLanes);
   const Mesh mesh(plan.contents());
-  for (const plan::AxisList *axes : *plan.contents().groups())
-    groups.emplace_back().ranks = mesh.groups(axesOf(axes));
+  for (const plan::AxisList *axes : *plan.contents().groups()) {
+    for (size_t lane = 0; lane < maxLanes; ++lane)
+      if (laneTable.needs(groups.size(), lane))
+        ends.emplace_back(groups.size(), lane);
+    groups.push_back(mesh.groups(axesOf(axes)));
+  }
 }
 
 NcclWorld::~NcclWorld() = default;
@@ -45,7 +54,8 @@ NcclWorld::create(const Nccl &nccl, const Cudart &cudart, Bootstrap &bootstrap,
         "the plan is for {} ranks, {} started {}; start one process a rank",
         plan.ranks(), launch.launcher, launch.world));
   setNcclEnvironment(options.deterministic);
-  for (const std::string &warning : ncclMachineWarnings())
+  for (const std::string &warning :
+       ncclMachineWarnings(NcclMachine::ofThisProcess()))
     std::fprintf(stderr, "weft: warning: %s\n", warning.c_str());
   std::unique_ptr<NcclWorld> world(
       new NcclWorld(nccl, cudart, bootstrap, plan, std::move(options)));
@@ -70,6 +80,8 @@ Status NcclWorld::agreeOn() {
   std::vector<Fact> facts = {
       {"the plan (its hash)", fmt::format("{:016x}", plan.hash())},
       {"the version of NCCL", versionName(version)},
+      {"whether collectives are serialized",
+       options.serializeCollectives ? "yes" : "no"},
       {"whether the arena is registered",
        options.registerArena ? "yes" : "no"}};
   for (Fact &fact : ncclEnvironmentFacts())
@@ -77,8 +89,12 @@ Status NcclWorld::agreeOn() {
   return agree(bootstrap, facts, options.watchdog.setup);
 }
 
-DeviceCommunicator *NcclWorld::communicator(int ofRank, size_t group) const {
-  return ofRank == rank ? groups[group].communicator.get() : nullptr;
+DeviceCommunicator *NcclWorld::communicator(int ofRank, size_t group,
+                                            size_t lane) const {
+  for (const GroupLane &end : ends)
+    if (ofRank == rank && end.group == group && end.lane == lane)
+      return end.communicator.get();
+  return nullptr;
 }
 
 uint32_t NcclWorld::mostInstructions() const {
@@ -92,11 +108,15 @@ uint32_t NcclWorld::mostInstructions() const {
 // Communicators
 //===----------------------------------------------------------------------===//
 
-/// Never blocking (N5): whatever a peer does, a call returns.
-static ncclConfig_t configOf(const char *name) {
+/// Never blocking (N5): whatever a peer does, a call returns. A communicator
+/// shares its resources with those split from it as its own configuration says.
+/// They then run one after the other on the device, which is what one lane
+/// does anyway, and is no use to two.
+ncclConfig_t NcclWorld::configOf(const char *name) const {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   config.commName = name;
+  config.splitShare = laneTable.count() == 1;
   return config;
 }
 
@@ -130,60 +150,137 @@ Status NcclWorld::createWorld() {
   return {};
 }
 
-Status NcclWorld::split(Group &group, int color, int key) {
-  ncclConfig_t config = configOf("weft group");
-  config.splitShare = 1;
+Status NcclWorld::split(GroupLane &end, int color, int key) {
+  ncclConfig_t config =
+      configOf(end.lane == 0 ? "weft group" : "weft group, overtaken");
   // The parent says when the child is ready (N7).
   WEFT_RETURN_IF_ERROR(issuer.call("ncclCommSplit", world, issuer.setup, [&] {
-    return issuer.nccl.commSplit(world, color, key, &group.handle, &config);
+    return issuer.nccl.commSplit(world, color, key, &end.handle, &config);
   }));
-  if (!group.handle)
+  if (!end.handle)
     return {};
-  issuer.watch(group.handle);
-  return issuer.call("ncclCommSplit", group.handle, issuer.setup,
+  issuer.watch(end.handle);
+  return issuer.call("ncclCommSplit", end.handle, issuer.setup,
                      [] { return ncclInProgress; });
 }
 
-/// Every rank splits the world once for every group with several ranks, in the
-/// plan's order, whether it is in one of its lists or not (N7).
-Status NcclWorld::splitGroups() {
-  for (Group &group : groups) {
-    int color = NCCL_SPLIT_NOCOLOR, key = 0;
-    size_t longest = 0;
-    for (size_t list = 0; list < group.ranks.size(); ++list) {
-      const std::vector<int> &members = group.ranks[list];
-      longest = std::max(longest, members.size());
-      const auto found = std::find(members.begin(), members.end(), rank);
-      if (found == members.end())
-        continue;
-      color = static_cast<int>(list);
-      key = static_cast<int>(found - members.begin());
-      group.communicator = std::make_unique<NcclCommunicator>(
-          issuer, members, key,
-          [this](uint32_t instruction) { watchdog->enqueued(instruction); });
-    }
-    if (longest < 2)
+Status NcclWorld::splitGroup(GroupLane &end) {
+  int color = NCCL_SPLIT_NOCOLOR, key = 0;
+  size_t longest = 0;
+  const GroupRanks &lists = groups[end.group];
+  for (size_t list = 0; list < lists.size(); ++list) {
+    const std::vector<int> &members = lists[list];
+    longest = std::max(longest, members.size());
+    const auto found = std::find(members.begin(), members.end(), rank);
+    if (found == members.end())
       continue;
-    WEFT_RETURN_IF_ERROR(split(group, color, key));
-    if (group.communicator)
-      group.communicator->setHandle(group.handle);
+    color = static_cast<int>(list);
+    key = static_cast<int>(found - members.begin());
+    end.communicator = std::make_unique<NcclCommunicator>(
+        issuer, members, key,
+        [this](uint32_t instruction) { watchdog->enqueued(instruction); });
   }
+  if (longest < 2)
+    return {};
+  WEFT_RETURN_IF_ERROR(split(end, color, key));
+  if (end.communicator)
+    end.communicator->setHandle(end.handle);
   return {};
 }
 
-/// One arena of one layout on all ranks (N18).
-Status NcclWorld::registerBuffers(void *arena, size_t bytes) {
-  if (!options.registerArena || bytes == 0)
-    return {};
-  for (Group &group : groups)
-    if (group.handle)
-      WEFT_RETURN_IF_ERROR(
-          issuer.call("ncclCommRegister", group.handle, issuer.setup, [&] {
-            return issuer.nccl.commRegister(group.handle, arena, bytes,
-                                            &group.registration);
-          }));
+/// Every rank splits the world for every group with several ranks, in the
+/// plan's order, whether it is in one of its lists or not (N7).
+Status NcclWorld::splitGroups() {
+  for (GroupLane &end : ends)
+    WEFT_RETURN_IF_ERROR(splitGroup(end));
   return {};
 }
+
+//===----------------------------------------------------------------------===//
+// The arena as registered memory (N18)
+//===----------------------------------------------------------------------===//
+
+/// Only what NCCL has allocated can be registered safely.
+Result<ArenaMemory> NcclWorld::allocateArena(const Cudart &cudart,
+                                             size_t bytes) {
+  if (!options.registerArena || bytes == 0)
+    return DeviceWorld::allocateArena(cudart, bytes);
+  // Without it NCCL allocates as cudaMalloc does.
+  const char *enabled = std::getenv("NCCL_CUMEM_ENABLE");
+  void *memory = nullptr;
+  if (enabled && std::strcmp(enabled, "0") == 0)
+    whyNotRegistered = "NCCL_CUMEM_ENABLE is 0";
+  else if (const ncclResult_t result = issuer.nccl.memAlloc(&memory, bytes);
+           result != ncclSuccess)
+    whyNotRegistered = fmt::format("ncclMemAlloc of {} bytes: {}", bytes,
+                                   issuer.nccl.getErrorString(result));
+  if (!whyNotRegistered.empty())
+    return DeviceWorld::allocateArena(cudart, bytes);
+  return ArenaMemory(memory, [free = issuer.nccl.memFree](void *address) {
+    (void)free(address);
+  });
+}
+
+/// All ranks register their arena, or none.
+Result<bool> NcclWorld::agreesToRegister() {
+  WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> reasons,
+                        bootstrap.gather("whether the arena can be registered",
+                                         whyNotRegistered, issuer.setup));
+  for (size_t r = 0; r < reasons.size(); ++r)
+    if (!reasons[r].empty()) {
+      if (rank == 0)
+        std::fprintf(stderr,
+                     "weft: note: the arena is not registered with NCCL: %s on "
+                     "rank %zu\n",
+                     reasons[r].c_str(), r);
+      return false;
+    }
+  return true;
+}
+
+/// As a window, because every rank has the same buffers at the same places of
+/// its arena; the kernels that NCCL has for windows sum in other orders, and
+/// no variable chooses among them, so that deterministic runs do without.
+Status NcclWorld::registerWith(GroupLane &end, void *arena, size_t bytes) {
+  if (options.deterministic)
+    return issuer.call("ncclCommRegister", end.handle, issuer.setup, [&] {
+      return issuer.nccl.commRegister(end.handle, arena, bytes,
+                                      &end.registration);
+    });
+  return issuer.call("ncclCommWindowRegister", end.handle, issuer.setup, [&] {
+    return issuer.nccl.commWindowRegister(end.handle, arena, bytes, &end.window,
+                                          NCCL_WIN_COLL_SYMMETRIC);
+  });
+}
+
+Status NcclWorld::registerArena(void *arena, size_t bytes) {
+  if (!options.registerArena || bytes == 0)
+    return {};
+  WEFT_ASSIGN_OR_RETURN(const bool agrees, agreesToRegister());
+  for (GroupLane &end : ends)
+    if (agrees && end.handle)
+      WEFT_RETURN_IF_ERROR(registerWith(end, arena, bytes));
+  return {};
+}
+
+Status NcclWorld::deregister(GroupLane &end) {
+  if (end.window)
+    return issuer.call("ncclCommWindowDeregister", end.handle, issuer.setup,
+                       [&] {
+                         return issuer.nccl.commWindowDeregister(
+                             end.handle, std::exchange(end.window, nullptr));
+                       });
+  if (end.registration)
+    return issuer.call("ncclCommDeregister", end.handle, issuer.setup, [&] {
+      return issuer.nccl.commDeregister(
+          end.handle, std::exchange(end.registration, nullptr));
+    });
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Attach and detach
+//===----------------------------------------------------------------------===//
 
 Status NcclWorld::attach(int, void *arena, size_t bytes) {
   watchdog->attach();
@@ -195,7 +292,7 @@ Status NcclWorld::attach(int, void *arena, size_t bytes) {
   if (status.ok())
     status = splitGroups();
   if (status.ok())
-    status = registerBuffers(arena, bytes);
+    status = registerArena(arena, bytes);
   if (!status.ok()) {
     status = status.withContext("creating the communicators of NCCL");
     abort(status);
@@ -222,14 +319,9 @@ Status NcclWorld::destroyAll() {
   // Nobody begins to destroy while another still communicates (N17).
   WEFT_RETURN_IF_ERROR(
       bootstrap.barrier("that all have ended", options.watchdog.setup));
-  for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
-    if (group->registration)
-      WEFT_RETURN_IF_ERROR(
-          issuer.call("ncclCommDeregister", group->handle, issuer.setup, [&] {
-            return issuer.nccl.commDeregister(group->handle,
-                                              group->registration);
-          }));
-    WEFT_RETURN_IF_ERROR(destroy(group->handle));
+  for (auto end = ends.rbegin(); end != ends.rend(); ++end) {
+    WEFT_RETURN_IF_ERROR(deregister(*end));
+    WEFT_RETURN_IF_ERROR(destroy(end->handle));
   }
   return destroy(world);
 }
@@ -243,8 +335,8 @@ void NcclWorld::abortAll() {
     issuer.unwatch(communicator);
     (void)issuer.nccl.commAbort(communicator);
   };
-  for (auto group = groups.rbegin(); group != groups.rend(); ++group)
-    abortOne(std::exchange(group->handle, nullptr));
+  for (auto end = ends.rbegin(); end != ends.rend(); ++end)
+    abortOne(std::exchange(end->handle, nullptr));
   abortOne(std::exchange(world, nullptr));
 }
 
@@ -269,7 +361,7 @@ void NcclWorld::detach(int) {
 //===----------------------------------------------------------------------===//
 
 void NcclWorld::beginRun(int, uint32_t entry) {
-  issuer.clearMark();
+  issuer.beginRun();
   watchdog->begin(entry);
 }
 
@@ -315,12 +407,21 @@ std::string NcclWorld::causeOf(uint32_t entry, uint32_t instruction) const {
   return text;
 }
 
+/// N25: asked once on each host, beside the runtime's own places.
+std::string NcclWorld::libraryReport() const {
+  if (bootstrap.launch().localRank != 0)
+    return "";
+  return "what NCCL says of itself, which may call a stuck operation "
+         "healthy:\n" +
+         readNcclStatus(ncclStatusAddress(), std::chrono::seconds(3));
+}
+
 std::vector<int> NcclWorld::partners(uint32_t entry, uint32_t instruction,
                                      int ofRank) const {
   const auto *start =
       instructionAt(plan, entry, instruction).operation_as_CollectiveStart();
   if (start)
-    for (const std::vector<int> &members : groups[start->group()].ranks)
+    for (const std::vector<int> &members : groups[start->group()])
       if (std::find(members.begin(), members.end(), ofRank) != members.end())
         return members;
   return {};

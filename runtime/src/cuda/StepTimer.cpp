@@ -38,10 +38,10 @@ Status StepTimer::begin(cudaStream_t stream) {
                     "cudaEventRecord");
 }
 
-Status StepTimer::end(cudaStream_t stream, bool isCommunication,
+Status StepTimer::end(cudaStream_t stream, TraceTrack RankTrace::*track,
                       uint32_t instruction) {
   Slice &slice = slices[used++];
-  slice.isCommunication = isCommunication;
+  slice.track = track;
   slice.instruction = instruction;
   return cudaStatus(*cudart, cudart->eventRecord(slice.end.get(), stream),
                     "cudaEventRecord");
@@ -70,11 +70,10 @@ Status StepTimer::collect(const plan::Plan &plan, uint32_t entry,
     WEFT_ASSIGN_OR_RETURN(const Clock::time_point begin,
                           timeOf(slice.begin.get()));
     WEFT_ASSIGN_OR_RETURN(const Clock::time_point end, timeOf(slice.end.get()));
-    TraceTrack &track =
-        slice.isCommunication ? trace.communication : trace.compute;
-    track.events.push_back({entry, slice.instruction, begin, end,
-                            roofline.predict(table, *table.instructions()->Get(
-                                                        slice.instruction))});
+    (trace.*slice.track)
+        .events.push_back({entry, slice.instruction, begin, end,
+                           roofline.predict(table, *table.instructions()->Get(
+                                                       slice.instruction))});
   }
   return {};
 }

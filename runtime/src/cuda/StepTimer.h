@@ -33,7 +33,8 @@ public:
   Status start(cudaStream_t stream);
   /// Around what is enqueued for one step.
   Status begin(cudaStream_t stream);
-  Status end(cudaStream_t stream, bool isCommunication, uint32_t instruction);
+  Status end(cudaStream_t stream, TraceTrack RankTrace::*track,
+             uint32_t instruction);
   /// Adds the steps to the tracks, when the device has done them, with what
   /// was to be expected of each.
   Status collect(const plan::Plan &plan, uint32_t entry,
@@ -42,7 +43,7 @@ public:
 private:
   struct Slice {
     EventOwner begin, end;
-    bool isCommunication = false;
+    TraceTrack RankTrace::*track = &RankTrace::compute;
     uint32_t instruction = 0;
   };
   explicit StepTimer(const Cudart &cudart) : cudart(&cudart) {}

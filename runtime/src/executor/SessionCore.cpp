@@ -144,11 +144,11 @@ Status SessionCore::run(uint32_t entry) {
       thePlan.contents().entries()->Get(entry)->instructions()->size();
   if (running.load() == 0)
     for (const auto &rank : ranks())
-      for (TraceTrack *track :
-           {&rank->trace().compute, &rank->trace().communication}) {
-        track->recording = isRecorded;
+      for (TraceTrack RankTrace::*member : RankTrace::all) {
+        TraceTrack &track = rank->trace().*member;
+        track.recording = isRecorded;
         if (isRecorded)
-          track->events.reserve(track->events.size() + instructions);
+          track.events.reserve(track.events.size() + instructions);
       }
   return dispatch(entry);
 }

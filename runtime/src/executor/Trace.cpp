@@ -91,10 +91,14 @@ static Json traceJson(const plan::Plan &plan,
         metadata("process_name", rank, 0, fmt::format("rank {}", rank)));
     events.push_back(metadata("thread_name", rank, 0, "compute"));
     events.push_back(metadata("thread_name", rank, 1, "communication"));
-    for (const TraceEvent &event : ranks[r]->compute.events)
-      events.push_back(eventJson(plan, event, rank, 0, origin));
-    for (const TraceEvent &event : ranks[r]->communication.events)
-      events.push_back(eventJson(plan, event, rank, 1, origin));
+    if (!ranks[r]->overtaken.events.empty())
+      events.push_back(
+          metadata("thread_name", rank, 2, "communication, overtaken"));
+    for (int stream = 0; TraceTrack RankTrace::*track : RankTrace::all) {
+      for (const TraceEvent &event : (ranks[r]->*track).events)
+        events.push_back(eventJson(plan, event, rank, stream, origin));
+      ++stream;
+    }
   }
   return {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
 }

@@ -41,10 +41,15 @@ struct TraceTrack {
   std::vector<TraceEvent> events;
 };
 
-/// The two tracks of a rank.
+/// The tracks of a rank.
 struct RankTrace {
   TraceTrack compute;
   TraceTrack communication;
+  /// On GPUs, collectives that others overtake (CollectiveLanes.h).
+  TraceTrack overtaken;
+
+  static constexpr TraceTrack RankTrace::*all[] = {
+      &RankTrace::compute, &RankTrace::communication, &RankTrace::overtaken};
 };
 
 /// Writes the tracks of all ranks; one process a rank, one thread a stream.

@@ -17,12 +17,13 @@ namespace weft::runtime {
 
 std::string encode(const ToldPlace &told) {
   const Place &place = told.place;
-  return fmt::format("{} {} {} {} {}", static_cast<int>(place.phase), place.run,
-                     place.entry, place.begun, told.when);
+  return fmt::format("{} {} {} {} {} {}", static_cast<int>(place.phase),
+                     place.run, place.entry, place.begun[0], place.begun[1],
+                     told.when);
 }
 
 std::optional<ToldPlace> decodePlace(std::string_view text) {
-  std::array<int64_t, 5> numbers{};
+  std::array<int64_t, 6> numbers{};
   for (int64_t &number : numbers) {
     const size_t end = text.find(' ');
     const auto parsed = parseNumber(text.substr(0, end), 0);
@@ -34,9 +35,11 @@ std::optional<ToldPlace> decodePlace(std::string_view text) {
   if (numbers[0] > static_cast<int>(Phase::Gone))
     return std::nullopt;
   return ToldPlace{
-      {static_cast<Phase>(numbers[0]), static_cast<uint32_t>(numbers[1]),
-       static_cast<uint32_t>(numbers[2]), static_cast<uint32_t>(numbers[3])},
-      numbers[4]};
+      {static_cast<Phase>(numbers[0]),
+       static_cast<uint32_t>(numbers[1]),
+       static_cast<uint32_t>(numbers[2]),
+       {static_cast<uint32_t>(numbers[3]), static_cast<uint32_t>(numbers[4])}},
+      numbers[5]};
 }
 
 } // namespace weft::runtime

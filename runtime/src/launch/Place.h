@@ -8,7 +8,9 @@
 #ifndef WEFT_RUNTIME_SRC_LAUNCH_PLACE_H
 #define WEFT_RUNTIME_SRC_LAUNCH_PLACE_H
 
+#include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,22 +33,27 @@ enum class Phase : uint8_t {
   Gone,
 };
 
+/// For each lane of collectives (CollectiveLanes.h) the last one that the
+/// device has begun, as an instruction plus one, or 0.
+using Begun = std::array<uint32_t, 2>;
+
 struct Place {
   Phase phase = Phase::Absent;
   /// Number of the run, from 1, and the entry that it runs.
   uint32_t run = 0;
   uint32_t entry = 0;
-  /// Running: the last collective begun, as an instruction plus one, or 0.
-  uint32_t begun = 0;
+  /// Running.
+  Begun begun{};
 
   friend bool operator==(const Place &, const Place &) = default;
 };
 
-/// The order in which one rank is at places: whoever is at a lesser one than
-/// another rank has not come as far.
-inline std::strong_ordering compare(const Place &a, const Place &b) {
-  const auto key = [](const Place &place) {
-    return std::pair(place.run, std::pair(place.phase, place.begun));
+/// The order in which one rank is at places, in one lane: whoever is at a
+/// lesser one than another rank has not come as far.
+inline std::strong_ordering compare(const Place &a, const Place &b,
+                                    size_t lane) {
+  const auto key = [lane](const Place &place) {
+    return std::pair(place.run, std::pair(place.phase, place.begun[lane]));
   };
   return key(a) <=> key(b);
 }

@@ -118,7 +118,7 @@ void Watchdog::loop() {
 Place Watchdog::here() const {
   const Phase now = phase.load();
   return {now, run.load(), entry.load(),
-          now == Phase::Running ? rank.begunCollective() : 0};
+          now == Phase::Running ? rank.begunCollectives() : Begun{}};
 }
 
 std::chrono::nanoseconds Watchdog::allowed() const {
@@ -181,7 +181,7 @@ void Watchdog::publish(const Place &place, Clock::time_point now) {
                               encode(ToldPlace{place, systemMilliseconds()}));
 }
 
-std::vector<Place> Watchdog::placesOfAll() {
+std::vector<Place> Watchdog::placesOfAll() const {
   std::vector<Place> places;
   for (int r = 0; r < bootstrap.launch().world; ++r) {
     const auto text = bootstrap.store().find(placeKey(r));
@@ -206,12 +206,14 @@ std::string Watchdog::describe(int number, const Place &place) const {
   case Phase::Running:
     break;
   }
-  return fmt::format(
-      "rank {} is in run {} {}", number, place.run,
-      place.begun == 0
-          ? "before its first collective"
-          : fmt::format("after the start of {}",
-                        rank.nameOf(place.entry, place.begun - 1)));
+  std::string begun;
+  for (uint32_t one : place.begun)
+    if (one != 0)
+      begun +=
+          fmt::format("{}{}", begun.empty() ? "after the start of " : " and ",
+                      rank.nameOf(place.entry, one - 1));
+  return fmt::format("rank {} is in run {} {}", number, place.run,
+                     begun.empty() ? "before its first collective" : begun);
 }
 
 Status Watchdog::judge(const Place &mine) {
@@ -222,41 +224,46 @@ Status Watchdog::judge(const Place &mine) {
   // Of the collectives that some rank waits in, the furthest that not all of
   // its ranks have come to.
   int waiting = -1;
+  std::pair<uint32_t, uint32_t> furthest; // run, and instruction plus one
   std::vector<int> missing;
-  for (int r = 0; r < static_cast<int>(places.size()); ++r) {
-    const Place &place = places[r];
-    if (place.phase != Phase::Running || place.begun == 0 ||
-        (waiting >= 0 && compare(place, places[waiting]) <= 0))
-      continue;
-    std::vector<int> behind;
-    for (int partner : rank.partners(place.entry, place.begun - 1, r))
-      if (compare(places[partner], place) < 0)
-        behind.push_back(partner);
-    if (!behind.empty()) {
-      waiting = r;
-      missing = std::move(behind);
+  for (int r = 0; r < static_cast<int>(places.size()); ++r)
+    for (size_t lane = 0; lane < places[r].begun.size(); ++lane) {
+      const Place &place = places[r];
+      const std::pair at(place.run, place.begun[lane]);
+      if (place.phase != Phase::Running || at.second == 0 ||
+          (waiting >= 0 && at <= furthest))
+        continue;
+      std::vector<int> behind;
+      for (int partner : rank.partners(place.entry, at.second - 1, r))
+        if (compare(places[partner], place, lane) < 0)
+          behind.push_back(partner);
+      if (!behind.empty()) {
+        waiting = r;
+        furthest = at;
+        missing = std::move(behind);
+      }
     }
-  }
+  const uint32_t last = *std::max_element(mine.begun.begin(), mine.begun.end());
 
   std::string text;
   if (waiting >= 0) {
     const Place &place = places[waiting];
-    const uint32_t instruction = place.begun - 1;
+    const uint32_t instruction = furthest.second - 1;
     text = fmt::format("{} on rank {}: {} did not arrive within {}{}",
                        rank.nameOf(place.entry, instruction), waiting,
                        shortList(missing), within,
                        describeCause(rank.causeOf(place.entry, instruction)));
-  } else if (mine.phase == Phase::Running && mine.begun != 0) {
+  } else if (mine.phase == Phase::Running && last != 0) {
     text = fmt::format(
         "{} on rank {}: all its ranks have arrived, but it, or the computation "
         "after it, did not end within {}{}",
-        rank.nameOf(mine.entry, mine.begun - 1), bootstrap.launch().rank,
-        within, describeCause(rank.causeOf(mine.entry, mine.begun - 1)));
+        rank.nameOf(mine.entry, last - 1), bootstrap.launch().rank, within,
+        describeCause(rank.causeOf(mine.entry, last - 1)));
   } else {
     text = fmt::format("{} and has not moved for {}",
                        describe(bootstrap.launch().rank, mine), within);
     for (int r = 0; r < static_cast<int>(places.size()); ++r)
-      if (compare(places[r], mine) < 0)
+      if (compare(places[r], mine, /*lane=*/0) < 0)
         missing.push_back(r);
   }
   constexpr size_t limit = 8;
@@ -273,10 +280,13 @@ void Watchdog::convict(const Status &verdict) {
   isConvicted.store(true);
   bootstrap.fail(verdict.message());
   rank.fail(verdict);
-  writeReport(verdict.message());
+  // Twice: the process may end before the library has answered.
+  writeReport(verdict.message(), "");
+  writeReport(verdict.message(), rank.libraryReport());
 }
 
-void Watchdog::writeReport(const std::string &verdict) {
+void Watchdog::writeReport(const std::string &verdict,
+                           const std::string &ofLibrary) const {
   const Launch &launch = bootstrap.launch();
   std::string text = fmt::format(
       "weft: rank {} of {}, job \"{}\", start {}\n{}\n\nplaces:\n", launch.rank,
@@ -284,6 +294,8 @@ void Watchdog::writeReport(const std::string &verdict) {
   const std::vector<Place> places = placesOfAll();
   for (size_t r = 0; r < places.size(); ++r)
     text += "  " + describe(static_cast<int>(r), places[r]) + "\n";
+  if (!ofLibrary.empty())
+    text += "\n" + ofLibrary;
   text += "\nlast events of this rank:\n" + recorder.toString();
   const std::string folder =
       options.reportFolder.empty()

@@ -45,15 +45,17 @@ public:
   virtual ~WatchedRank() = default;
   /// A failure that nobody was told of yet.
   virtual Status asyncError() = 0;
-  /// The last collective that its device has begun in this run: the index of
-  /// its instruction plus one, or 0.
-  virtual uint32_t begunCollective() const = 0;
+  /// The last collectives that its device has begun in this run.
+  virtual Begun begunCollectives() const = 0;
   /// "step 17 all_reduce", and "gradient of w1, mlp.py:7" or nothing.
   virtual std::string nameOf(uint32_t entry, uint32_t instruction) const = 0;
   virtual std::string causeOf(uint32_t entry, uint32_t instruction) const = 0;
   /// The ranks that `rank` meets in a collective, itself among them.
   virtual std::vector<int> partners(uint32_t entry, uint32_t instruction,
                                     int rank) const = 0;
+  /// What the library that carries the data says, for the report of a failure
+  /// that it may be waiting in; takes seconds at most.
+  virtual std::string libraryReport() const = 0;
   /// Called once, with the verdict.
   virtual void fail(const Status &verdict) = 0;
   /// Called when the rank does not let go.
@@ -102,10 +104,11 @@ private:
   void publish(const Place &place, Clock::time_point now);
   std::chrono::nanoseconds allowed() const;
   Status judge(const Place &mine);
-  std::vector<Place> placesOfAll();
+  std::vector<Place> placesOfAll() const;
   std::string describe(int rank, const Place &place) const;
   void convict(const Status &verdict);
-  void writeReport(const std::string &verdict);
+  void writeReport(const std::string &verdict,
+                   const std::string &ofLibrary) const;
   void move(Phase next) { phase.store(next); }
 
   Bootstrap &bootstrap;

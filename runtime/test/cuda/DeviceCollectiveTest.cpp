@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CollectivePlan.h"
 #include "DeviceLibraries.h"
 #include "weft/runtime/Session.h"
 
@@ -59,59 +60,6 @@ Array randomArray(DType dtype, int64_t size, unsigned seed) {
   return array;
 }
 
-/// All kinds of collectives over one axis of a mesh <["a"=2, "b"=N]>, one
-/// after the other or all in flight at once.
-PlanBuilder collectives(DType dtype, int64_t size, bool atOnce) {
-  PlanBuilder builder({{"a", 2}, {"b", size}});
-  const uint32_t group = builder.group({"b"});
-  EntryBuilder entry = builder.entry("e");
-  const int64_t ranks = 2 * size, outer = 3, inner = 5, middle = 2;
-  const int64_t elements = outer * size * middle * inner;
-  const auto shard = [&](int64_t local) {
-    return builder.type(dtype, {ranks * local}, {{"a", "b"}});
-  };
-  const uint32_t x = entry.input("x", shard(elements));
-  uint32_t started = 0;
-  const auto add = [&](plan::CollectiveKind kind, int64_t local, int64_t o,
-                       int64_t m, int64_t i, plan::Reduction reduction,
-                       bool splitFirst = false) {
-    const uint32_t y =
-        entry.output("y" + std::to_string(started), shard(local));
-    auto &start = entry.start(kind, group, x, y, o, i);
-    start.middle = m;
-    start.reduction = reduction;
-    start.split_first = splitFirst;
-    if (kind == plan::CollectiveKind::Permute) {
-      start.permute_from = builder.axes({"b"});
-      start.permute_to = builder.axes({"b"});
-      start.permute_shift = size > 1 ? 1 : 0;
-    }
-    if (!atOnce)
-      entry.wait(started);
-    ++started;
-  };
-  using Kind = plan::CollectiveKind;
-  for (plan::Reduction reduction :
-       {plan::Reduction::Max, plan::Reduction::Min, plan::Reduction::Sum}) {
-    if (dtype == DType::Pred && reduction == plan::Reduction::Sum)
-      continue;
-    add(Kind::AllReduce, elements, outer, 1, elements / outer, reduction);
-    add(Kind::ReduceScatter, elements / size, outer, 1, middle * inner,
-        reduction);
-  }
-  add(Kind::AllGather, elements * size, outer, 1, elements / outer,
-      plan::Reduction::Sum);
-  add(Kind::AllToAll, elements, outer, middle, inner, plan::Reduction::Sum,
-      true);
-  add(Kind::AllToAll, elements, outer, middle, inner, plan::Reduction::Sum,
-      false);
-  add(Kind::Permute, elements, 1, 1, elements, plan::Reduction::Sum);
-  if (atOnce)
-    for (uint32_t id = started; id-- > 0;)
-      entry.wait(id);
-  return builder;
-}
-
 /// Group size, all at once, element type.
 struct DeviceCollectives
     : testing::TestWithParam<std::tuple<int64_t, bool, int>> {
@@ -121,8 +69,8 @@ struct DeviceCollectives
 TEST_P(DeviceCollectives, HaveTheBitsOfTheHost) {
   const auto [size, atOnce, type] = GetParam();
   const DType dtype = static_cast<DType>(type);
-  PlanBuilder host = collectives(dtype, size, atOnce);
-  PlanBuilder device = collectives(dtype, size, atOnce);
+  PlanBuilder host = collectivePlan(dtype, 2, size, atOnce);
+  PlanBuilder device = collectivePlan(dtype, 2, size, atOnce);
   makeCudaPlan(device, ".version 9.0\n.target sm_80\n.address_size 64\n");
   const auto expected = Session::create(host.build());
   const auto session = Session::create(device.build());

@@ -29,7 +29,7 @@ struct LoopbackFailure : testing::Test {
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
     cudart = *loaded;
     ASSERT_EQ(cudart.setDevice(0), cudaSuccess);
-    auto made = LoopbackWorld::create(cudart, 2, {{{0, 1}}},
+    auto made = LoopbackWorld::create(cudart, 2, {{{0, 1}}}, CollectiveLanes(1),
                                       std::chrono::milliseconds(200));
     ASSERT_TRUE(made.ok()) << made.status().message();
     world = *std::move(made);
@@ -50,8 +50,8 @@ struct LoopbackFailure : testing::Test {
     return collective;
   }
   Status enqueue(int rank, const DeviceCollective &collective) {
-    return world->communicator(rank, 0)->enqueue(collective,
-                                                 streams[rank].get());
+    return world->communicator(rank, 0, 0)
+        ->enqueue(collective, streams[rank].get());
   }
 
   DeviceLibraries libraries;

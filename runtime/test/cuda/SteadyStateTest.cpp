@@ -95,7 +95,8 @@ TEST_P(SteadyState, RunsOnlyEnqueue) {
   const Roofline roofline;
   auto kernels = PlanKernels::load(cudart, plan.contents(), *device);
   ASSERT_TRUE(kernels.ok()) << kernels.status().message();
-  auto world = LoopbackWorld::create(cudart, 1, {{{0}}}, options.deadline);
+  auto world = LoopbackWorld::create(cudart, 1, {{{0}}}, CollectiveLanes(1),
+                                     options.deadline);
   ASSERT_TRUE(world.ok()) << world.status().message();
   const CudaRankSetup setup{request, cudart,   cublasLt, nullptr,
                             *device, roofline, *kernels, **world};

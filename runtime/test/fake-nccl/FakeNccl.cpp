@@ -8,8 +8,8 @@
 #include "FakeNccl.h"
 
 #include "Collectives.h"
+#include "LaunchOrder.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -19,11 +19,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 
 using namespace fake_nccl;
 
@@ -60,12 +62,13 @@ void complain(const char *what) {
   std::fprintf(stderr, "fake nccl: %s\n", what);
 }
 
-FakeNcclLaunch launchOnStream = nullptr;
 thread_local int groupDepth = 0;
 thread_local std::shared_ptr<Operation> grouped;
 thread_local ncclComm_t groupedComm = nullptr;
 thread_local cudaStream_t groupedStream = nullptr;
 std::string lastError;
+/// What ncclMemAlloc has allocated.
+std::map<void *, size_t> ownMemory;
 
 } // namespace
 
@@ -74,6 +77,14 @@ struct Queued {
   ncclComm_t comm;
   std::shared_ptr<Operation> operation;
   int number;
+  bool isCaptured;
+};
+
+/// Those that are split from one communicator; with shared resources their
+/// operations run one after the other.
+struct Family {
+  bool isShared = false;
+  std::mutex running;
 };
 
 struct ncclComm {
@@ -89,9 +100,19 @@ struct ncclComm {
   std::atomic<bool> isFinalized{false};
   /// Operations since the world's communicator was made.
   std::shared_ptr<std::atomic<int>> operations;
+  std::shared_ptr<Family> family;
+  /// What is left of the call in progress, and how often its state is asked for
+  /// until then.
+  std::function<void()> rest;
+  int polls = 0;
   int splits = 0;
   /// A graph may hold an operation: they live as long as the communicator.
   std::deque<Queued> queue;
+  /// Where its operations are.
+  cudaStream_t stream = nullptr;
+  /// Operations outside of graphs that are not done, and those in graphs that
+  /// still exist.
+  std::atomic<int> plain{0}, held{0};
   std::thread starter;
 
   ~ncclComm() {
@@ -117,35 +138,24 @@ static ncclResult_t checkCall(ncclComm_t comm) {
   return comm->state.load();
 }
 
-static void defaultLaunch(cudaStream_t stream, void (*function)(void *),
-                          void *argument) {
-  static const auto launch = [] {
-    const char *folders = std::getenv("WEFT_CUDA_LIBRARIES");
-    std::istringstream list(folders ? folders : "");
-    void *handle = nullptr;
-    for (std::string folder; !handle && std::getline(list, folder, ':');)
-      handle = ::dlopen((folder + "/libcudart.so.13").c_str(),
-                        RTLD_NOW | RTLD_NOLOAD);
-    return handle ? reinterpret_cast<decltype(&cudaLaunchHostFunc)>(
-                        ::dlsym(handle, "cudaLaunchHostFunc"))
-                  : nullptr;
-  }();
-  if (!launch || launch(stream, function, argument) != cudaSuccess)
-    complain("cannot put an operation on the stream");
-}
-
 static void runQueued(void *argument) {
   const auto &queued = *static_cast<Queued *>(argument);
   ncclComm_t comm = queued.comm;
   const Fault fault = Fault::fromEnvironment();
   const int number = queued.number;
+  if (queued.isCaptured && comm->plain.load() != 0)
+    complain("captured operations of a communicator run beside others");
   while (fault.is("late", comm->worldRank, number) && !comm->stop.load())
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   if (fault.is("error", comm->worldRank, number)) {
     comm->state.store(ncclRemoteError);
+    comm->plain -= !queued.isCaptured;
     return;
   }
   std::string problem;
+  std::unique_lock<std::mutex> alone(comm->family->running, std::defer_lock);
+  if (comm->family->isShared)
+    alone.lock();
   if (!comm->stop.load() &&
       !carryOut(*queued.operation, *comm->meeting, comm->rank, comm->size,
                 comm->stop, problem) &&
@@ -153,6 +163,53 @@ static void runQueued(void *argument) {
     complain(problem.c_str());
     comm->state.store(ncclInternalError);
   }
+  comm->plain -= !queued.isCaptured;
+}
+
+/// A call is not over when it returns: the rest is done when its state has been
+/// asked for a few times.
+static ncclResult_t progress(ncclComm_t comm, std::function<void()> rest) {
+  comm->rest = std::move(rest);
+  comm->polls = 3;
+  comm->state.store(ncclInProgress);
+  return ncclInProgress;
+}
+
+static bool overlap(const void *a, const void *b, size_t ofA, size_t ofB) {
+  const auto *first = static_cast<const std::byte *>(a);
+  const auto *second = static_cast<const std::byte *>(b);
+  return first < second + ofB && second < first + ofA;
+}
+
+/// Whether source and destination are apart, or as in-place operations want.
+static bool isPlaced(const Operation &operation, int rank, int size) {
+  const size_t part = operation.count * bytesOf(operation.type);
+  const size_t whole = part * static_cast<size_t>(size);
+  const auto *source = static_cast<const std::byte *>(operation.source);
+  const auto *destination =
+      static_cast<const std::byte *>(operation.destination);
+  switch (operation.kind) {
+  case Kind::AllGather:
+    return source == destination + rank * part ||
+           !overlap(source, destination, part, whole);
+  case Kind::ReduceScatter:
+    return destination == source + rank * part ||
+           !overlap(source, destination, whole, part);
+  default:
+    return source == destination || !overlap(source, destination, part, part);
+  }
+}
+
+static ncclResult_t checkRegistration(ncclComm_t comm, void *buffer,
+                                      size_t bytes) {
+  if (const ncclResult_t result = checkCall(comm); result != ncclSuccess)
+    return result;
+  const auto found = ownMemory.find(buffer);
+  if (found == ownMemory.end() || found->second < bytes) {
+    complain("memory is registered that ncclMemAlloc has not allocated");
+    return ncclInvalidArgument;
+  }
+  return ncclSuccess;
 }
 
 static ncclResult_t submit(ncclComm_t comm,
@@ -164,10 +221,20 @@ static ncclResult_t submit(ncclComm_t comm,
     lastError = "refused on demand";
     return ncclInvalidArgument;
   }
-  comm->queue.push_back({comm, std::move(operation), number});
-  (launchOnStream ? launchOnStream : defaultLaunch)(stream, runQueued,
-                                                    &comm->queue.back());
-  return ncclSuccess;
+  if (comm->stream && comm->stream != stream)
+    complain("a communicator has operations on several streams");
+  comm->stream = stream;
+  const bool isCaptured = isCapturing(stream);
+  if (isCaptured) {
+    ++comm->held;
+    holdInGraph(stream, comm,
+                [](void *holder) { --static_cast<ncclComm *>(holder)->held; });
+  } else {
+    ++comm->plain;
+  }
+  comm->queue.push_back({comm, std::move(operation), number, isCaptured});
+  return progress(
+      comm, [comm, stream] { launch(stream, runQueued, &comm->queue.back()); });
 }
 
 static ncclResult_t start(ncclComm_t comm, Operation operation,
@@ -176,6 +243,10 @@ static ncclResult_t start(ncclComm_t comm, Operation operation,
     return result;
   if (groupDepth != 0)
     complain("a collective stands in a group");
+  if (!isPlaced(operation, comm->rank, comm->size)) {
+    complain("source and destination overlap");
+    return ncclInvalidArgument;
+  }
   return submit(comm, std::make_shared<Operation>(std::move(operation)),
                 stream);
 }
@@ -225,8 +296,6 @@ static void startComm(ncclComm_t comm, std::atomic<ncclResult_t> *also,
 
 extern "C" {
 
-void weftFakeNcclSetLaunch(FakeNcclLaunch launch) { launchOnStream = launch; }
-
 ncclResult_t ncclGetVersion(int *version) {
   *version = Fault::fromEnvironment().is("version", rankOfProcess())
                  ? 22703
@@ -238,6 +307,8 @@ const char *ncclGetErrorString(ncclResult_t result) {
   switch (result) {
   case ncclSuccess:
     return "no error";
+  case ncclUnhandledCudaError:
+    return "unhandled cuda error";
   case ncclSystemError:
     return "unhandled system error";
   case ncclInternalError:
@@ -282,6 +353,8 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *result, int size,
   comm->size = size;
   comm->owner = std::this_thread::get_id();
   comm->operations = std::make_shared<std::atomic<int>>(0);
+  comm->family = std::make_shared<Family>();
+  comm->family->isShared = config->splitShare == 1;
   *result = comm;
   startComm(comm, nullptr, nullptr);
   return ncclInProgress;
@@ -324,6 +397,7 @@ ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key,
     child->worldRank = parent->worldRank;
     child->owner = owner;
     child->operations = parent->operations;
+    child->family = parent->family;
     startComm(child, &parent->state, result);
   });
   return ncclInProgress;
@@ -332,6 +406,11 @@ ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key,
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result) {
   if (!comm)
     return ncclInvalidArgument;
+  if (comm->rest && --comm->polls == 0) {
+    std::exchange(comm->rest, nullptr)();
+    ncclResult_t expected = ncclInProgress;
+    comm->state.compare_exchange_strong(expected, ncclSuccess);
+  }
   *result = comm->state.load();
   return ncclSuccess;
 }
@@ -339,8 +418,11 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result) {
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
   if (const ncclResult_t result = checkCall(comm); result != ncclSuccess)
     return result;
-  comm->isFinalized.store(true);
-  return ncclSuccess;
+  if (comm->held.load() != 0) {
+    complain("a communicator ends while a graph holds its operations");
+    return ncclInvalidUsage;
+  }
+  return progress(comm, [comm] { comm->isFinalized.store(true); });
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
@@ -365,12 +447,58 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
   return ncclSuccess;
 }
 
+ncclResult_t ncclMemAlloc(void **memory, size_t bytes) {
+  if (Fault::fromEnvironment().is("no-memory", rankOfProcess()))
+    return ncclUnhandledCudaError;
+  if (!allocate(memory, bytes))
+    return ncclUnhandledCudaError;
+  ownMemory[*memory] = bytes;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclMemFree(void *memory) {
+  if (ownMemory.erase(memory) == 0)
+    return ncclInvalidArgument;
+  release(memory);
+  return ncclSuccess;
+}
+
 ncclResult_t ncclCommRegister(const ncclComm_t comm, void *buffer, size_t bytes,
                               void **handle) {
-  if (!comm || !buffer || bytes == 0)
-    return ncclInvalidArgument;
+  if (const ncclResult_t result = checkRegistration(comm, buffer, bytes);
+      result != ncclSuccess)
+    return result;
   *handle = buffer;
   return ncclSuccess;
+}
+
+/// All ranks register a window of one size, and nobody knows it before.
+ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void *buffer, size_t bytes,
+                                    ncclWindow_t *window, int flags) {
+  if (const ncclResult_t result = checkRegistration(comm, buffer, bytes);
+      result != ncclSuccess)
+    return result;
+  if (flags != NCCL_WIN_COLL_SYMMETRIC)
+    complain("a window is not symmetric");
+  comm->state.store(ncclInProgress);
+  if (comm->starter.joinable())
+    comm->starter.join();
+  comm->starter = std::thread([=] {
+    comm->meeting->announcement(comm->rank).count = bytes;
+    bool isEqual = comm->meeting->meet(comm->stop);
+    for (int r = 0; isEqual && r < comm->size; ++r)
+      isEqual = comm->meeting->announcement(r).count == bytes;
+    const bool isDone = comm->meeting->meet(comm->stop) && isEqual;
+    *window = reinterpret_cast<ncclWindow_t>(buffer);
+    comm->state.store(isDone ? ncclSuccess : ncclInvalidUsage);
+  });
+  return ncclInProgress;
+}
+
+ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t window) {
+  if (const ncclResult_t result = checkCall(comm); result != ncclSuccess)
+    return result;
+  return window ? ncclSuccess : ncclInvalidArgument;
 }
 
 ncclResult_t ncclCommDeregister(const ncclComm_t comm, void *handle) {
@@ -435,7 +563,11 @@ ncclResult_t ncclGroupEnd() {
     return ncclInvalidUsage;
   if (--groupDepth != 0 || !grouped)
     return ncclSuccess;
-  return submit(groupedComm, std::exchange(grouped, nullptr), groupedStream);
+  const ncclResult_t result =
+      submit(groupedComm, std::exchange(grouped, nullptr), groupedStream);
+  if (result != ncclInProgress) // its communicators are lost
+    groupedComm->state.store(result);
+  return result;
 }
 
 } // extern "C"

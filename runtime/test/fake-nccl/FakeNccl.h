@@ -13,12 +13,16 @@
 //   error@1:3       its third operation is an error, found asynchronously
 //   refuse@1:3      its third operation is refused with ncclInvalidArgument
 //   abort-hang@1    ncclCommAbort does not return
+//   no-memory@1     ncclMemAlloc fails
 //
 // Calls are checked as NCCL would not: one thread makes, uses and destroys the
 // communicators of a process, no call comes while another is in progress, all
-// ranks call one operation with one size and type in one order. What is found
-// is an error of the call and a line on standard error that begins with
-// "fake nccl:".
+// ranks call one operation with one size and type in one order, a communicator
+// has one stream, its captured operations never run beside others, it ends when
+// no graph holds one of them, and destination and source do not overlap but
+// where NCCL works in place, and what is registered comes from ncclMemAlloc.
+// Calls are in progress for a while. What is found is an error of the call and
+// a line on standard error that begins with "fake nccl:".
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,10 +31,18 @@
 
 #include <cuda_runtime_api.h>
 
-/// Puts a host function on a stream. Without, that of the libcudart.so.13 in
-/// WEFT_CUDA_LIBRARIES is used.
-using FakeNcclLaunch = void (*)(cudaStream_t stream, void (*function)(void *),
-                                void *argument);
-extern "C" void weftFakeNcclSetLaunch(FakeNcclLaunch launch);
+/// What it needs of a device. Without, it is the libcudart.so.13 in
+/// WEFT_CUDA_LIBRARIES.
+struct FakeNcclDevice {
+  /// Puts a host function on a stream.
+  void (*launch)(cudaStream_t stream, void (*function)(void *), void *argument);
+  bool (*isCapturing)(cudaStream_t stream);
+  /// Calls `release` when the graph that the stream is captured in is gone.
+  void (*hold)(cudaStream_t stream, void *object, void (*release)(void *));
+  /// Memory of the device; null when there is none left.
+  void *(*allocate)(size_t bytes);
+  void (*release)(void *memory);
+};
+extern "C" void weftFakeNcclSetDevice(const FakeNcclDevice *device);
 
 #endif // WEFT_RUNTIME_TEST_FAKENCCL_FAKENCCL_H

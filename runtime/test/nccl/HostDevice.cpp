@@ -18,10 +18,12 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace weft::runtime {
 namespace {
@@ -59,10 +61,13 @@ private:
   std::atomic<int> pending{0};
 };
 
-Stream &stream() {
-  static auto *only = new Stream;
-  return *only;
+Stream &streamOf(size_t lane) {
+  static auto *all = new Stream[2];
+  return all[lane];
 }
+Stream &at(cudaStream_t stream) { return *reinterpret_cast<Stream *>(stream); }
+
+std::vector<std::shared_ptr<void>> held;
 
 std::atomic<bool> capturing{false};
 
@@ -83,13 +88,13 @@ void copyBlocks(const BlockCopyParameters &copy, int64_t unit) {
 }
 
 cudaError_t launchKernel(const void *kernel, dim3, dim3, void **arguments,
-                         size_t, cudaStream_t) {
+                         size_t, cudaStream_t stream) {
   const std::string &name = *static_cast<const std::string *>(kernel);
   const std::string prefix = "weft_copy_";
   if (!name.starts_with(prefix))
     return cudaErrorInvalidDeviceFunction;
-  stream().push([copy = *static_cast<BlockCopyParameters *>(arguments[0]),
-                 unit = std::stoll(name.substr(prefix.size()))] {
+  at(stream).push([copy = *static_cast<BlockCopyParameters *>(arguments[0]),
+                   unit = std::stoll(name.substr(prefix.size()))] {
     copyBlocks(copy, unit);
   });
   return cudaSuccess;
@@ -124,8 +129,8 @@ Cudart hostDevice() {
   };
   table.deviceSynchronize = [] { return cudaSuccess; };
   table.memcpyAsync = [](void *to, const void *from, size_t bytes,
-                         cudaMemcpyKind, cudaStream_t) {
-    stream().push([=] { std::memcpy(to, from, bytes); });
+                         cudaMemcpyKind, cudaStream_t stream) {
+    at(stream).push([=] { std::memcpy(to, from, bytes); });
     return cudaSuccess;
   };
   table.streamIsCapturing = [](cudaStream_t, cudaStreamCaptureStatus *status) {
@@ -136,7 +141,7 @@ Cudart hostDevice() {
   table.libraryLoadData = [](cudaLibrary_t *library, const void *,
                              cudaJitOption *, void **, unsigned,
                              cudaLibraryOption *, void **, unsigned) {
-    *library = reinterpret_cast<cudaLibrary_t>(&stream());
+    *library = reinterpret_cast<cudaLibrary_t>(&streamOf(0));
     return cudaSuccess;
   };
   table.libraryUnload = [](cudaLibrary_t) { return cudaSuccess; };
@@ -153,16 +158,27 @@ Nccl fakeNccl() {
   }
   void *handle =
       dlopen(WEFT_FAKE_NCCL_FOLDER "/libnccl.so.2", RTLD_NOW | RTLD_NOLOAD);
-  const auto setLaunch = reinterpret_cast<decltype(&weftFakeNcclSetLaunch)>(
-      dlsym(handle, "weftFakeNcclSetLaunch"));
-  setLaunch([](cudaStream_t, void (*function)(void *), void *argument) {
-    stream().push([=] { function(argument); });
-  });
+  const auto setDevice = reinterpret_cast<decltype(&weftFakeNcclSetDevice)>(
+      dlsym(handle, "weftFakeNcclSetDevice"));
+  const FakeNcclDevice device = {
+      [](cudaStream_t stream, void (*function)(void *), void *argument) {
+        at(stream).push([=] { function(argument); });
+      },
+      [](cudaStream_t) { return capturing.load(); },
+      [](cudaStream_t, void *object, void (*release)(void *)) {
+        held.emplace_back(object, release);
+      },
+      [](size_t bytes) { return std::malloc(bytes); },
+      [](void *memory) { std::free(memory); }};
+  setDevice(&device);
   return *table;
 }
 
-cudaStream_t hostStream() { return reinterpret_cast<cudaStream_t>(&stream()); }
-bool isHostStreamIdle() { return stream().isIdle(); }
+cudaStream_t hostStream(size_t lane) {
+  return reinterpret_cast<cudaStream_t>(&streamOf(lane));
+}
+bool isHostStreamIdle() { return streamOf(0).isIdle() && streamOf(1).isIdle(); }
 void setHostStreamCapturing(bool isCapturing) { capturing.store(isCapturing); }
+void dropHostGraphs() { held.clear(); }
 
 } // namespace weft::runtime

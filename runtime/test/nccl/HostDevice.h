@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// As much of the CUDA runtime as a world of NCCL needs: memory of the host, one
-// stream, which is a thread with a queue, and the kernels that copy blocks.
+// As much of the CUDA runtime as a world of NCCL needs: memory of the host, two
+// streams, which are threads with a queue, and the kernels that copy blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,15 +20,17 @@ namespace weft::runtime {
 /// The table; there is one device a process.
 Cudart hostDevice();
 
-/// The fake NCCL, whose operations run on the stream of the device.
+/// The fake NCCL, whose operations run on the streams of the device.
 Nccl fakeNccl();
 
-/// The stream of the process.
-cudaStream_t hostStream();
-/// Whether everything on it is done.
+/// The stream of a lane.
+cudaStream_t hostStream(size_t lane = 0);
+/// Whether everything on the streams is done.
 bool isHostStreamIdle();
-/// What cudaStreamIsCapturing says from now on.
+/// What cudaStreamIsCapturing says from now on. What is captured runs at once,
+/// and is held in a graph until `dropHostGraphs`.
 void setHostStreamCapturing(bool isCapturing);
+void dropHostGraphs();
 
 } // namespace weft::runtime
 

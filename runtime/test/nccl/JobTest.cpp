@@ -5,12 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A hand-written plan for "cuda", run by one process a rank on devices in
-// software and the fake NCCL, against the same plan for "cpu" in one process.
+// Hand-written plans for "cuda", run by one process a rank on devices in
+// software and the fake NCCL, against the same plans for "cpu" in one process.
+//
+// With WEFT_TEST_GPU all processes share the first GPU, and NCCL is the real
+// one, which takes them for hosts of their own:
+//
+//   WEFT_TEST_GPU=1 weft_job_test --gtest_filter='Ranks/JobOfRanks.*'
 //
 //===----------------------------------------------------------------------===//
 
+#include "CollectivePlan.h"
 #include "CudaPlan.h"
+#include "OvertakingPlan.h"
 #include "SamplePlan.h"
 #include "io/ScratchDirectory.h"
 #include "launch/Processes.h"
@@ -20,6 +27,8 @@
 #include <gmock/gmock.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 
 namespace weft::runtime {
 
@@ -79,15 +88,54 @@ struct Job : ScratchDirectory {
   }
   std::string variables(int rank, int world,
                         const std::string &others = "") const {
-    return fmt::format("env WEFT_CUDA_LIBRARIES={} RANK={} WORLD_SIZE={} "
-                       "LOCAL_RANK={} MASTER_ADDR=127.0.0.1 MASTER_PORT={} "
-                       "TMPDIR={} {} " WEFT_SHARD_RUN " ",
-                       WEFT_TEST_LIBRARIES, rank, world, rank, port,
-                       directory.string(), others);
+    return fmt::format(
+        "env {} RANK={} WORLD_SIZE={} LOCAL_RANK={} "
+        "MASTER_ADDR=127.0.0.1 MASTER_PORT={} TMPDIR={} {} " WEFT_SHARD_RUN " ",
+        libraries(rank), rank, world, rank, port, directory.string(), others);
   }
+  static std::string libraries(int rank) {
+    if (!std::getenv("WEFT_TEST_GPU"))
+      return "WEFT_CUDA_LIBRARIES=" WEFT_TEST_LIBRARIES;
+    return fmt::format("CUDA_VISIBLE_DEVICES=0 NCCL_HOSTID=weft-rank-{} "
+                       "NCCL_SOCKET_IFNAME=lo NCCL_IB_DISABLE=1",
+                       rank);
+  }
+  /// Runs both plans five times, which is before, in and after the capture of a
+  /// graph, and compares all outputs.
+  void expectEqualOutputs(PlanBuilder host, PlanBuilder device, int ranks,
+                          const std::string &inputs,
+                          const std::string &others = "");
 
   const uint16_t port = freePort();
 };
+
+void Job::expectEqualOutputs(PlanBuilder host, PlanBuilder device, int ranks,
+                             const std::string &inputs,
+                             const std::string &others) {
+  const std::string cpu = writePlan("cpu.plan", host);
+  makeCudaPlan(device, std::string(embedded::JobKernels));
+  const std::string cuda = writePlan("cuda.plan", device);
+  const auto &outputs = host.table.entries[0]->outputs;
+  const auto common = [&](const std::string &folder) {
+    std::filesystem::create_directories(file(folder));
+    std::string text = " --steps 5 --quiet" + inputs;
+    for (const auto &output : outputs)
+      text += fmt::format(" --output {}={}", output->name,
+                          file(folder + "/" + output->name + ".npy"));
+    return text;
+  };
+  ASSERT_EQ(start(WEFT_SHARD_RUN " " + cpu + common("cpu")).finish(),
+            "status 0");
+  const auto texts = runAll(ranks, [&](int rank) {
+    return variables(rank, ranks, others) + cuda + common("cuda");
+  });
+  for (const std::string &text : texts)
+    ASSERT_EQ(text, "status 0");
+  for (const auto &output : outputs)
+    EXPECT_EQ(load("cuda/" + output->name + ".npy"),
+              load("cpu/" + output->name + ".npy"))
+        << output->name << others << inputs;
+}
 
 struct JobOfRanks : Job, testing::WithParamInterface<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, JobOfRanks, testing::Values(2, 4));
@@ -113,6 +161,37 @@ TEST_P(JobOfRanks, HasTheBitsOfOneProcess) {
                     cuda = load("cuda.safetensors");
   ASSERT_EQ(cuda.size(), cpu.size());
   EXPECT_EQ(cuda.substr(cuda.size() - 64), cpu.substr(cpu.size() - 64));
+}
+
+/// In two lanes and in one.
+TEST_P(JobOfRanks, WhatOvertakesChangesNoBits) {
+  const int ranks = GetParam();
+  (void)writeNpy(file("x.npy"), countingArray({16 * ranks}, 0.25f));
+  (void)writeNpy(file("b.npy"), countingArray({16}, 0.5f));
+  const std::string inputs =
+      fmt::format(" --input x={} --input b={}", file("x.npy"), file("b.npy"));
+  for (const char *option : {"", " --serialize-collectives"})
+    for (int seed : {1, 2, 3})
+      expectEqualOutputs(OvertakingPlan(ranks), OvertakingPlan(ranks), ranks,
+                         inputs + option,
+                         fmt::format("WEFT_EMULATOR_SEED={}", seed));
+}
+
+/// Sums are of small integers, which no order rounds.
+TEST_P(JobOfRanks, AllCollectivesHaveTheBitsOfOneProcess) {
+  const int ranks = GetParam();
+  for (DType dtype : {DType::F32, DType::I32})
+    for (bool atOnce : {false, true}) {
+      const PlanBuilder plan = collectivePlan(dtype, ranks / 2, 2, atOnce);
+      Array x(dtype, plan.table.entries[0]->inputs[0]->type->global_shape);
+      for (int64_t i = 0; i < x.shape[0]; ++i)
+        if (dtype == DType::F32)
+          x.as<float>()[i] = static_cast<float>(i * 7 % 11);
+        else
+          x.as<int32_t>()[i] = static_cast<int32_t>(i * 7 % 11);
+      (void)writeNpy(file("x.npy"), x);
+      expectEqualOutputs(plan, plan, ranks, " --input x=" + file("x.npy"));
+    }
 }
 
 TEST_F(Job, MeetsInAFolder) {

@@ -210,7 +210,8 @@ TEST_P(NcclCollective, HasTheBytesOfTheHost) {
         std::string all;
         for (size_t group = 0; group < groupCount; ++group)
           for (const Case &one : casesOf(GetParam())) {
-            DeviceCommunicator &on = *rank.world.communicator(rank.rank, group);
+            DeviceCommunicator &on =
+                *rank.world.communicator(rank.rank, group, 0);
             const auto source =
                 valuesOf(rank.rank, sourceCount(one, on.size()), GetParam());
             std::string result(

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AnsweringPort.h"
 #include "NcclJob.h"
 #include "SamplePlan.h"
 
@@ -17,6 +18,7 @@ using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::Each;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 struct NcclFailure : NcclJob {
@@ -36,7 +38,7 @@ struct NcclFailure : NcclJob {
     collective.cause = "gradient of w, summed over data";
     for (int i = 0; i < runs; ++i) {
       const Status status = rank.run(1, [&] {
-        return rank.world.communicator(rank.rank, 0)
+        return rank.world.communicator(rank.rank, 0, 0)
             ->enqueue(collective, hostStream());
       });
       if (!status.ok()) {
@@ -79,7 +81,10 @@ TEST_F(NcclFailure, RankBetweenRuns) {
       std::this_thread::sleep_for(10ms);
     return rank.world.status().message();
   };
+  const AnsweringPort port("OK\nNCCL version 2.28.9\nErrors\n======\n");
+  ::setenv("NCCL_RAS_ADDR", port.address().c_str(), 1);
   const auto texts = startAll(2, plan, use);
+  ::unsetenv("NCCL_RAS_ADDR");
   EXPECT_THAT(
       texts,
       Each("step 1 all_reduce on rank 0: rank 1 did not arrive within 500 ms "
@@ -92,8 +97,14 @@ TEST_F(NcclFailure, RankBetweenRuns) {
                     HasSubstr("  rank 0 is in run 4 after the start of step 1 "
                               "all_reduce\n"),
                     HasSubstr("  rank 1 is between runs, after run 3\n"),
+                    HasSubstr("\nwhat NCCL says of itself, which may call a "
+                              "stuck operation healthy:\nNCCL version "
+                              "2.28.9\nErrors\n======\n\nlast events"),
                     HasSubstr(" s run 4 entry 1 begins\n"),
                     HasSubstr(" s run 4 entry 1 step 1 enqueued\n")));
+  // One process of a host asks.
+  EXPECT_THAT(load("weft-failure-rank-1.txt"), Not(HasSubstr("NCCL says")));
+  EXPECT_THAT(port.heard(), "timeout 1\nverbose status\n");
 }
 
 /// The computation of rank 1 before its collective never ends.

@@ -74,10 +74,11 @@ struct NcclJob : ScratchDirectory {
       std::string text;
       // The thread of the rank is another one than that of the session.
       std::thread([&] {
-        std::vector<std::byte> arena(64);
+        const auto arena = (*created)->allocateArena(cudart, 64);
+        if (!arena.ok())
+          return void(text = arena.status().toString());
         NcclRank context{**created, **bootstrap, rank};
-        const Status status =
-            (*created)->attach(rank, arena.data(), arena.size());
+        const Status status = (*created)->attach(rank, arena->get(), 64);
         text = status.ok() ? use(context) : status.toString();
         (*created)->detach(rank);
         if (!(*created)->status().ok() && text == "ok")

@@ -6,12 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "NcclJob.h"
+#include "OvertakingPlan.h"
 #include "SamplePlan.h"
 #include "cuda/NcclEnvironment.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
+
+#include <atomic>
+#include <filesystem>
 
 namespace weft::runtime {
 namespace {
@@ -21,6 +25,7 @@ using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
@@ -36,7 +41,7 @@ struct SampleReduce {
     collective.cause = "gradient of w, summed over data";
   }
   Status enqueue() {
-    return rank.world.communicator(rank.rank, 0)
+    return rank.world.communicator(rank.rank, 0, 0)
         ->enqueue(collective, hostStream());
   }
   Status run() {
@@ -73,6 +78,44 @@ TEST_F(NcclWorldTest, RegistersTheArena) {
                          return SampleReduce(rank).run().toString();
                        }),
               Each("ok"));
+}
+
+/// As windows, or each for itself where the order of sums must stay.
+TEST_F(NcclWorldTest, RegistersTheArenaInDeterministicRuns) {
+  options.registerArena = options.deterministic = true;
+  const Plan plan = SamplePlan(2).build();
+  EXPECT_THAT(startAll(2, plan,
+                       [](NcclRank &rank) {
+                         return SampleReduce(rank).run().toString();
+                       }),
+              Each("ok"));
+}
+
+/// Then nobody registers.
+TEST_F(NcclWorldTest, ArenaThatNcclDoesNotAllocate) {
+  options.registerArena = true;
+  fault = "no-memory@1";
+  const Plan plan = SamplePlan(2).build();
+  const auto texts = startAll(2, plan, [](NcclRank &rank) {
+    return SampleReduce(rank).run().toString();
+  });
+  EXPECT_THAT(texts,
+              ElementsAre("weft: note: the arena is not registered with NCCL: "
+                          "ncclMemAlloc of 64 bytes: unhandled cuda error on "
+                          "rank 1\nok",
+                          "ok"));
+}
+
+TEST_F(NcclWorldTest, ArenaOfAnAllocatorThatIsSwitchedOff) {
+  options.registerArena = true;
+  const Plan plan = SamplePlan(2).build();
+  ::setenv("NCCL_CUMEM_ENABLE", "0", 1);
+  const auto texts = startAll(2, plan, [](NcclRank &rank) {
+    return SampleReduce(rank).run().toString();
+  });
+  ::unsetenv("NCCL_CUMEM_ENABLE");
+  EXPECT_EQ(texts[0], "weft: note: the arena is not registered with NCCL: "
+                      "NCCL_CUMEM_ENABLE is 0 on rank 0\nok");
 }
 
 TEST_F(NcclWorldTest, OneRankNeedsNoGroup) {
@@ -164,7 +207,9 @@ TEST_F(NcclWorldTest, CaptureNeedsARunBefore) {
     setHostStreamCapturing(false);
     text += " | " + reduce.run().toString();
     setHostStreamCapturing(true);
-    return text + " | " + reduce.run().toString();
+    text += " | " + reduce.run().toString();
+    dropHostGraphs();
+    return text;
   });
   EXPECT_THAT(texts,
               Each(AllOf(StartsWith("step 1 all_reduce on rank "),
@@ -173,6 +218,124 @@ TEST_F(NcclWorldTest, CaptureNeedsARunBefore) {
                                    "ranks in their first call, which no graph "
                                    "can hold (gradient of w, summed over "
                                    "data) | ok | ok"))));
+}
+
+/// N13: never beside each other.
+TEST_F(NcclWorldTest, CapturedAndPlainInOneRun) {
+  const Plan plan = SamplePlan(2).build();
+  const auto texts = startAll(2, plan, [](NcclRank &rank) {
+    SampleReduce first(rank), second(rank);
+    std::string text = first.run().toString() + second.run().toString();
+    const Status mixed = rank.run(1, [&]() -> Status {
+      setHostStreamCapturing(true);
+      WEFT_RETURN_IF_ERROR(first.enqueue());
+      setHostStreamCapturing(false);
+      return second.enqueue();
+    });
+    text += " | " + mixed.message() + " | " + second.run().toString();
+    dropHostGraphs();
+    return text;
+  });
+  EXPECT_THAT(texts, Each(AllOf(StartsWith("okok | step 1 all_reduce on rank "),
+                                HasSubstr(": a run has collectives that are "
+                                          "captured in a graph and others that "
+                                          "are not (gradient of w, summed over "
+                                          "data) | ok"))));
+}
+
+/// NCCL would wait for the graph for ever.
+TEST_F(NcclWorldTest, GraphThatOutlivesItsCommunicator) {
+  const Plan plan = SamplePlan(2).build();
+  const auto texts = startAll(2, plan, [](NcclRank &rank) -> std::string {
+    SampleReduce reduce(rank);
+    if (Status status = reduce.run(); !status.ok())
+      return status.message();
+    setHostStreamCapturing(true);
+    return reduce.run().toString();
+  });
+  EXPECT_THAT(texts, Each(HasSubstr("ncclCommFinalize: invalid usage")));
+}
+
+/// The first two collectives of OvertakingPlan, on one rank.
+struct Overtaking {
+  explicit Overtaking(NcclRank &rank)
+      : rank(rank), values(16, static_cast<float>(rank.rank + 1)) {}
+
+  /// Starts both and returns true when the later one is there, which it is
+  /// before the earlier one if that never comes.
+  bool urgentComes() {
+    for (uint32_t id : {0, 1}) {
+      DeviceCollective &collective = collectives[id];
+      collective.source = values.data();
+      collective.destination = sums[id].data();
+      collective.inner = 16;
+      collective.instruction = id;
+      collective.lane = rank.world.lanes().of(0, id);
+      if (!rank.world.communicator(rank.rank, 0, collective.lane)
+               ->enqueue(collective, hostStream(collective.lane))
+               .ok())
+        return false;
+    }
+    const auto end = std::chrono::steady_clock::now() + 5s;
+    while (std::chrono::steady_clock::now() < end)
+      if (std::atomic_ref<float>(sums[1].back()).load() == 3.0f)
+        return true;
+      else
+        std::this_thread::sleep_for(1ms);
+    return false;
+  }
+
+  NcclRank &rank;
+  std::vector<float> values;
+  std::vector<float> sums[2] = {std::vector<float>(16), std::vector<float>(16)};
+  DeviceCollective collectives[2];
+};
+
+TEST_F(NcclWorldTest, CollectiveOvertakesAnother) {
+  fault = "late@1:1";
+  const Plan plan = OvertakingPlan(2).build();
+  const auto texts = startAll(2, plan, [](NcclRank &rank) -> std::string {
+    Overtaking both(rank);
+    rank.world.beginRun(rank.rank, 0);
+    const bool comes = both.urgentComes();
+    rank.world.abort(internalError("the end"));
+    const bool isBehind = both.sums[0].back() != 3.0f;
+    // What is on the other stream looks at what is on this one's stack.
+    rank.world.detach(rank.rank);
+    while (!isHostStreamIdle())
+      std::this_thread::sleep_for(1ms);
+    return comes && isBehind ? "overtook" : "waited";
+  });
+  EXPECT_THAT(texts, Each("overtook"));
+}
+
+/// N2.
+TEST_F(NcclWorldTest, SerializedCollectivesShareALane) {
+  options.serializeCollectives = true;
+  const Plan plan = OvertakingPlan(2).build();
+  const auto texts = startAll(2, plan, [](NcclRank &rank) -> std::string {
+    Overtaking both(rank);
+    const Status status = rank.run(0, [&]() -> Status {
+      return both.urgentComes() ? Status() : internalError("it did not come");
+    });
+    return status.ok() && !rank.world.communicator(rank.rank, 0, 1)
+               ? fmt::format("{} lane, {}", rank.world.lanes().count(),
+                             both.sums[0].back())
+               : status.message();
+  });
+  EXPECT_THAT(texts, Each("1 lane, 3"));
+}
+
+TEST_F(NcclWorldTest, OneRankSerializesItsCollectives) {
+  const Plan plan = OvertakingPlan(2).build();
+  const auto ok = [](NcclRank &) { return "ok"; };
+  Process zero = start(0, 2, plan, ok);
+  options.serializeCollectives = true;
+  Process one = start(1, 2, plan, ok);
+  EXPECT_THAT(zero.finish(),
+              HasSubstr("whether collectives are serialized: rank 0 has no, "
+                        "rank 1 has yes"));
+  (void)one.finish();
 }
 
 /// N14: a wrong argument leaves the communicator as it was.
@@ -192,6 +355,27 @@ TEST_F(NcclWorldTest, RefusedCallIsNotFinal) {
             "(gradient of w, summed over data) | ok");
 }
 
+/// N14: no communicator survives that of a group.
+TEST_F(NcclWorldTest, RefusedGroupIsFinal) {
+  fault = "refuse@1:1";
+  const Plan plan = SamplePlan(2).build();
+  const auto texts = startAll(2, plan, [](NcclRank &rank) -> std::string {
+    SampleReduce exchange(rank);
+    exchange.collective.kind = plan::CollectiveKind::Permute;
+    exchange.collective.sendTo = exchange.collective.receiveFrom =
+        1 - rank.rank;
+    if (rank.rank == 0)
+      return "";
+    const Status first = exchange.run();
+    return first.message() + " | " + exchange.run().message();
+  });
+  const std::string reason =
+      "ncclGroupEnd: invalid argument: refused on demand; NCCL_DEBUG=INFO "
+      "prints more";
+  EXPECT_EQ(texts[1], "step 1 permute on rank 1: " + reason +
+                          " (gradient of w, summed over data) | " + reason);
+}
+
 TEST(NcclTypes, OfPlans) {
   EXPECT_EQ(ncclTypeOf(DType::Pred), ncclUint8);
   EXPECT_EQ(ncclTypeOf(DType::BF16), ncclBfloat16);
@@ -206,7 +390,8 @@ TEST(NcclEnvironment, UnlimitedStackIsWarnedOf) {
     stack.rlim_cur = 8 << 20;
     ::setrlimit(RLIMIT_STACK, &stack);
     std::string text;
-    for (const std::string &warning : ncclMachineWarnings())
+    for (const std::string &warning :
+         ncclMachineWarnings(NcclMachine::ofThisProcess()))
       text += warning;
     if (text.find("stack") != std::string::npos)
       return "warned of 8 MB";
@@ -214,12 +399,42 @@ TEST(NcclEnvironment, UnlimitedStackIsWarnedOf) {
       return "the stack of this process is unlimited"; // cannot be raised here
     stack.rlim_cur = RLIM_INFINITY;
     ::setrlimit(RLIMIT_STACK, &stack);
-    for (const std::string &warning : ncclMachineWarnings())
+    for (const std::string &warning :
+         ncclMachineWarnings(NcclMachine::ofThisProcess()))
       text += warning;
     return text;
   });
   EXPECT_THAT(process.finish(),
               HasSubstr("the stack of this process is unlimited"));
+}
+
+/// N23.
+TEST(NcclEnvironment, SmallSharedAndLockedMemoryIsWarnedOf) {
+  NcclMachine machine;
+  EXPECT_THAT(ncclMachineWarnings(machine), IsEmpty());
+  machine.sharedMemory = machine.lockedMemory = 64 << 20;
+  EXPECT_THAT(
+      ncclMachineWarnings(machine),
+      ElementsAre("/dev/shm has 64 MB free; ranks of one host exchange data "
+                  "through it and may fail; start the container with "
+                  "--shm-size=1g"));
+  machine.hasInfiniBand = true;
+  machine.sharedMemory.reset();
+  EXPECT_THAT(ncclMachineWarnings(machine),
+              ElementsAre("this process may lock 64 MB of memory (ulimit -l); "
+                          "InfiniBand locks what it sends from and may fail; "
+                          "start the container with --ulimit memlock=-1"));
+  machine.lockedMemory.reset();
+  EXPECT_THAT(ncclMachineWarnings(machine), IsEmpty());
+}
+
+TEST(NcclEnvironment, MachineOfThisProcess) {
+  const NcclMachine machine = NcclMachine::ofThisProcess();
+  rlimit locked{};
+  ASSERT_EQ(::getrlimit(RLIMIT_MEMLOCK, &locked), 0);
+  EXPECT_EQ(machine.lockedMemory.has_value(), locked.rlim_cur != RLIM_INFINITY);
+  EXPECT_EQ(machine.sharedMemory.has_value(),
+            std::filesystem::exists("/dev/shm"));
 }
 
 /// N2, N3, N21.

@@ -67,6 +67,9 @@ struct SessionOptions {
   std::shared_ptr<Bootstrap> bootstrap;
   /// CUDA: collectives between processes give the same bits in every run.
   bool deterministic = false;
+  /// CUDA: one collective after the other, also where the plan lets one
+  /// overtake another.
+  bool serializeCollectives = false;
   /// CUDA: registers the arena with NCCL.
   bool registerArena = false;
   /// CUDA: whether an entry that has run twice is captured in a graph.

@@ -62,6 +62,8 @@ cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
     capture->mode = mode;
     capture->thread = std::this_thread::get_id();
     capture->origin = stream;
+    static unsigned long long captures = 0;
+    capture->number = ++captures;
     target.capture = capture;
     target.captured.clear();
     device.captures.insert(capture);
@@ -108,6 +110,36 @@ cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus *status) {
     *status = !target.capture           ? cudaStreamCaptureStatusNone
               : target.capture->isValid ? cudaStreamCaptureStatusActive
                                         : cudaStreamCaptureStatusInvalidated;
+  });
+}
+
+/// The runtime does not call the next two; libraries in the place of NCCL do.
+/// Of a capture it tells the number only.
+WEFT_EMULATOR_EXPORT cudaError_t cudaStreamGetCaptureInfo(
+    cudaStream_t stream, cudaStreamCaptureStatus *status,
+    unsigned long long *number, cudaGraph_t *graph, const cudaGraphNode_t **,
+    const cudaGraphEdgeData **, size_t *) {
+  if (cudaError_t error = cudaStreamIsCapturing(stream, status))
+    return error;
+  return call(__func__, [&](Device &device) {
+    std::lock_guard lock(device.mutex);
+    require(!graph, cudaErrorNotSupported, "a capture has no graph yet");
+    if (const auto &capture = device.stream(stream).capture; capture && number)
+      *number = capture->number;
+  });
+}
+
+/// In the place of user objects: `release` is called when the graph that the
+/// stream is captured in, and all that is made of it, are destroyed.
+WEFT_EMULATOR_EXPORT cudaError_t weftEmulatorHold(cudaStream_t stream,
+                                                  void *object,
+                                                  void (*release)(void *)) {
+  return call(__func__, [&](Device &device) {
+    std::lock_guard lock(device.mutex);
+    const auto &capture = device.stream(stream).capture;
+    require(capture != nullptr, cudaErrorInvalidValue,
+            "the stream is not captured");
+    capture->body.held.emplace_back(object, release);
   });
 }
 

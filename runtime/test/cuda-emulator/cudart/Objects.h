@@ -31,6 +31,8 @@ struct GraphBody {
     Nodes dependencies;
   };
   std::vector<Node> nodes;
+  /// What lives as long as the graph and all that is made of it.
+  std::vector<std::shared_ptr<void>> held;
 };
 
 /// What streams are being captured into.
@@ -39,6 +41,7 @@ struct Capture {
   std::thread::id thread;
   cudaStream_t origin;
   GraphBody body;
+  unsigned long long number = 0;
   bool isValid = true;
 };
 

@@ -1,0 +1,54 @@
+//===- CollectiveLanes.cpp - Which collectives run side by side -*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "plan/CollectiveLanes.h"
+
+#include <algorithm>
+
+namespace weft::runtime {
+
+/// For each collective whether one that starts later is waited for earlier:
+/// whether, when its own wait comes, a later one has had its wait.
+static std::vector<uint8_t> overtaken(const plan::Entry &entry) {
+  std::vector<uint8_t> lanes;
+  int64_t latestWaited = -1;
+  for (const plan::Instruction *instruction : *entry.instructions()) {
+    if (instruction->operation_as_CollectiveStart())
+      lanes.push_back(0);
+    if (const auto *wait = instruction->operation_as_CollectiveWait()) {
+      lanes[wait->id()] = latestWaited > wait->id();
+      latestWaited = std::max<int64_t>(latestWaited, wait->id());
+    }
+  }
+  return lanes;
+}
+
+CollectiveLanes::CollectiveLanes(size_t groups) : uses(groups, {true, false}) {}
+
+CollectiveLanes::CollectiveLanes(const plan::Plan &plan, bool serialize)
+    : CollectiveLanes(plan.groups()->size()) {
+  if (serialize)
+    return;
+  for (const plan::Entry *entry : *plan.entries()) {
+    entries.push_back(overtaken(*entry));
+    if (std::ranges::find(entries.back(), 1) != entries.back().end())
+      lanes = 2;
+  }
+  if (lanes == 1)
+    return;
+  std::vector<std::array<bool, maxLanes>> found(uses.size());
+  for (size_t i = 0; i < entries.size(); ++i)
+    for (const plan::Instruction *instruction :
+         *plan.entries()->Get(i)->instructions())
+      if (const auto *start = instruction->operation_as_CollectiveStart())
+        found[start->group()][entries[i][start->id()]] = true;
+  for (size_t group = 0; group < uses.size(); ++group)
+    if (found[group][0] || found[group][1])
+      uses[group] = found[group];
+}
+
+} // namespace weft::runtime
