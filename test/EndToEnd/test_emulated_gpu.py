@@ -220,3 +220,31 @@ def test_epilogues_compute_what_kernels_do(tmp_path):
     arguments = random_arguments(host, tmp_path)
     losses = [train(plan, tmp_path / plan.stem, *arguments) for plan in (fused, apart)]
     assert_near(*losses)
+
+
+# ===----------------------------------------------------------------------===
+# Attention by cuDNN
+# ===----------------------------------------------------------------------===
+
+
+@pytest.mark.skipif(not os.path.exists(f"{emulator()}/libcudnn.so.9"),
+                    reason="no cuDNN in software was built; it needs cuDNN's header")
+def test_attention_and_its_derivative_are_cudnns(tmp_path):
+    """The compiler's plan has all that cuDNN's patterns read: causal attention is a graph of 14
+    operations, its derivative one of 22. Each was compared with the runtime's kernels at load."""
+    source = tmp_path / "gpt2.mlir"
+    source.write_text(MODELS["gpt2-tiny-bf16"]())
+    host, device = compile_pair(source, tmp_path)
+    arguments = random_arguments(host, tmp_path)
+    expected = train(host, tmp_path / "host", *arguments, steps=2)
+    traced = run(device, "--entry", "train_step", "--steps", 2, "--metrics", tmp_path / "device.csv",
+                 *arguments, WEFT_EMULATOR_TRACE="1").stderr
+    graphs = re.findall(r"runs a graph of (\d+) operations by cuDNN", traced)
+    tiled = re.findall(r"runs (weft_attention\w*)", traced)
+    layers, steps, checks = 2, 2, 1
+    assert graphs.count("14") == graphs.count("22") == layers * steps + checks
+    # The check of either pass has the runtime's own forward pass.
+    assert sorted(tiled) == ["weft_attention", "weft_attention", "weft_attention_grad_keys",
+                             "weft_attention_grad_queries"]
+    losses = np.loadtxt(tmp_path / "device.csv", delimiter=",", skiprows=1, ndmin=2)[:, 1:]
+    np.testing.assert_allclose(losses, expected[0], rtol=5e-3)

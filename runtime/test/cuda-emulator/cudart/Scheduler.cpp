@@ -60,6 +60,8 @@ void Scheduler::carryOut(WorkPointer work, std::unique_lock<std::mutex> &lock) {
     lock.unlock();
     bool throws = false;
     try {
+      if (onStart)
+        onStart(*work);
       work->run();
     } catch (...) {
       throws = true;

@@ -55,6 +55,10 @@ public:
   /// Does one piece of work, if one is ready: those who only ask whether work
   /// is done drive it, too.
   void step();
+  /// Called with all work before it is carried out.
+  void setStartHandler(std::function<void(const Work &)> handler) {
+    onStart = std::move(handler);
+  }
   /// What failed work says; no work is carried out from then on.
   void setFailureHandler(std::function<void(const Work &)> handler) {
     onException = std::move(handler);
@@ -73,7 +77,7 @@ private:
   bool failed = false;
   enum class Mood { Any, Newest, Oldest } mood = Mood::Any;
   std::mt19937_64 random;
-  std::function<void(const Work &)> onException;
+  std::function<void(const Work &)> onStart, onException;
 };
 
 } // namespace weft::emulator

@@ -26,6 +26,7 @@ Settings Settings::fromEnvironment() {
       static_cast<int>(number("WEFT_EMULATOR_DEVICES", settings.devices));
   settings.capability =
       static_cast<int>(number("WEFT_EMULATOR_CAPABILITY", settings.capability));
+  settings.tracesWork = number("WEFT_EMULATOR_TRACE", 0) != 0;
   const char *checks = std::getenv("WEFT_EMULATOR_CHECKS");
   std::string list = checks ? checks : "";
   settings.findRaces = list.find("races") != list.npos;

@@ -10,6 +10,7 @@
 //   WEFT_EMULATOR_DEVICES     number of devices (1)
 //   WEFT_EMULATOR_CAPABILITY  compute capability, 90 for 9.0 (90)
 //   WEFT_EMULATOR_CHECKS      races, uninitialized and traffic, with commas
+//   WEFT_EMULATOR_TRACE       1: standard error gets a line for all work (0)
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +28,7 @@ struct Settings {
   int devices = 1;
   int capability = 90;
   bool findRaces = false, findUninitialized = false, countTraffic = false;
+  bool tracesWork = false;
   /// Of an H200; only what is touched is allocated.
   size_t memoryBytes = size_t(141) << 30;
 

@@ -340,7 +340,9 @@ cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t planObject,
       numbers[tensor.id] = *static_cast<const float *>(addresses.at(tensor.id));
   });
   const cudaError_t error = enqueue(
-      reinterpret_cast<Handle *>(handle)->stream, "graph of cuDNN",
+      reinterpret_cast<Handle *>(handle)->stream,
+      "a graph of " + std::to_string(plan.graph->nodes.size()) +
+          " operations by cuDNN",
       [graph = plan.graph, addresses, numbers,
        workspace = pack.one<void *>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE)] {
         graph->checkMemory(addresses);
