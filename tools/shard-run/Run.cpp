@@ -25,6 +25,15 @@ static int report(ExitCode code, const std::string &message) {
   return code;
 }
 
+/// What the session tells beside what was asked for.
+static void showNote(const Launch &launch, const std::string &text) {
+  const std::string line = fmt::format(
+      "shard-run: note: {}{}\n",
+      launch.world > 1 ? fmt::format("rank {}: ", launch.rank) : "",
+      printable(text));
+  std::fputs(line.c_str(), stderr);
+}
+
 static int dump(const Plan &plan, const std::string &section) {
   const Result<std::string> text =
       section.empty() ? plan.dump() : plan.dump(section);
@@ -105,13 +114,12 @@ int run(const Arguments &arguments) {
   if (arguments.dump)
     return dump(*plan, *arguments.dump);
 
+  Problems problems;
   const Result<Launch> launch = detectLaunch(arguments.launch);
   if (!launch.ok())
-    return report(exitBadInput, launch.status().message());
-
-  Problems problems;
+    problems.push_back(launch.status().message());
   const Inputs inputs = Inputs::open(arguments, *plan, problems);
-  if (launch->rank == 0)
+  if (!launch.ok() || launch->rank == 0)
     checkOutputs(arguments, problems);
   for (const std::string &problem : problems)
     report(exitBadInput, problem);
@@ -127,6 +135,8 @@ int run(const Arguments &arguments) {
   options.deterministic = arguments.deterministic;
   options.serializeCollectives = arguments.serializeCollectives;
   options.registerArena = arguments.registerArena;
+  if (!arguments.quiet)
+    options.note = [&](const std::string &text) { showNote(*launch, text); };
   if (launch->world > 1) {
     Result<std::unique_ptr<Bootstrap>> bootstrap = Bootstrap::connect(
         *launch, nanoseconds(arguments.startDeadlineSeconds));

@@ -23,7 +23,7 @@ static std::unique_ptr<CudaOperation>
 bindCudnn([[maybe_unused]] Bind *bind, std::string_view what,
           [[maybe_unused]] const AttentionArguments &arguments,
           const CudaContext &context) {
-  std::string reason = "libcudnn.so.9 was not found";
+  std::string reason = context.whyNoCudnn;
 #if WEFT_HAS_CUDNN
   if (context.cudnn) {
     Result<std::unique_ptr<CudaOperation>> bound = bind(arguments, context);

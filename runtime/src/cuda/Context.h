@@ -37,9 +37,12 @@ struct CudaContext {
   /// The stream that operations run on, also when they are measured at load.
   cudaStream_t compute;
 
+  /// Why `cudnn` is null.
+  std::string whyNoCudnn = {};
   /// Takes what a user may want to know of how operations were bound: that a
   /// library was not used, and why.
-  std::function<void(std::string text)> note = [](std::string) {};
+  std::function<void(const std::string &text)> note = [](const std::string &) {
+  };
 };
 
 } // namespace weft::runtime

@@ -7,7 +7,9 @@
 
 #include "cuda/CudaRank.h"
 
+#include "comm/Call.h"
 #include "comm/EventCount.h"
+#include "cuda/DeviceFailure.h"
 #include "cuda/Nvtx.h"
 #include "plan/Text.h"
 
@@ -16,20 +18,151 @@
 
 namespace weft::runtime {
 
+/// Steps between two marks: an entry of a thousand steps has about fifteen.
+static constexpr size_t markInterval = 64;
+
 CudaRank::~CudaRank() {
+  (void)cudart.setDevice(setup.device.number);
   // Memory and events must outlive what is on the streams.
-  if (compute)
-    (void)cudart.streamSynchronize(compute.get());
-  for (const StreamOwner &stream : communication)
-    (void)cudart.streamSynchronize(stream.get());
+  if (!hasFinished)
+    (void)waitUntilIdle(setup.request.options.deadline);
 }
 
 void CudaRank::finish() {
   // First: a communicator of NCCL ends when no graph holds its collectives.
+  // One that the device still executes goes when it has.
   for (EntryRuns &each : runs)
     each.graph = {};
   setup.world.detach(number());
+  constexpr std::chrono::nanoseconds patience = std::chrono::seconds(10);
+  isHung = !waitUntilIdle(std::min(patience, setup.request.options.deadline));
+  hasFinished = true;
 }
+
+//===----------------------------------------------------------------------===//
+// Waits
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Asks a stream whether it is done, again and again and never without bound.
+class StreamPoll {
+public:
+  StreamPoll(const Cudart &cudart, cudaStream_t stream)
+      : cudart(cudart), stream(stream), begin(Clock::now()) {}
+  // "Not ready" is an error, too, which libraries would take for theirs.
+  ~StreamPoll() {
+    if (wasBusy)
+      (void)cudart.getLastError();
+  }
+  StreamPoll(const StreamPoll &) = delete;
+  StreamPoll &operator=(const StreamPoll &) = delete;
+
+  /// cudaErrorNotReady while it is busy.
+  cudaError_t ask() {
+    const cudaError_t state = cudart.streamQuery(stream);
+    wasBusy |= state == cudaErrorNotReady;
+    return state;
+  }
+  /// A little at first, and not at once again later.
+  void pause() const {
+    if (Clock::now() - begin < std::chrono::milliseconds(2))
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+
+private:
+  const Cudart &cudart;
+  const cudaStream_t stream;
+  const Clock::time_point begin;
+  bool wasBusy = false;
+};
+
+} // namespace
+
+Status CudaRank::synchronize(std::string_view what) const {
+  // Nothing else is enqueued then, and most take milliseconds.
+  const std::chrono::nanoseconds allowed = 4 * setup.request.options.deadline;
+  const Clock::time_point end = deadlineAfter(allowed);
+  StreamPoll poll(cudart, compute.get());
+  while (true) {
+    const cudaError_t state = poll.ask();
+    if (isDeviceFailure(state))
+      return deviceFailure(cudart, state, fmt::format("in {}", what));
+    if (state != cudaErrorNotReady)
+      return check(state, what);
+    WEFT_RETURN_IF_ERROR(setup.world.status());
+    if (Clock::now() >= end)
+      return deadlineExceeded(
+          fmt::format("the device did not end {} on rank {} within {}", what,
+                      number(), describeDuration(allowed)));
+    poll.pause();
+  }
+}
+
+bool CudaRank::waitUntilIdle(std::chrono::nanoseconds timeout) const {
+  const Clock::time_point end = deadlineAfter(timeout);
+  std::vector<cudaStream_t> streams;
+  if (compute)
+    streams.push_back(compute.get());
+  for (const StreamOwner &lane : communication)
+    streams.push_back(lane.get());
+  for (cudaStream_t stream : streams) {
+    StreamPoll poll(cudart, stream);
+    while (poll.ask() == cudaErrorNotReady) {
+      if (Clock::now() >= end)
+        return false;
+      poll.pause();
+    }
+  }
+  return true;
+}
+
+std::string CudaRank::stepText(const CudaProgram &program, size_t step,
+                               bool withCause) const {
+  const uint32_t index = program.steps[step].instruction;
+  const plan::Instruction &at = *program.entry->instructions()->Get(index);
+  std::string text = stepName(index, at);
+  std::string cause = escaped(view(at.cause()));
+  if (const auto location = view(at.location()); !location.empty())
+    cause += (cause.empty() ? "" : ", ") + escaped(location);
+  return withCause && !cause.empty() ? fmt::format("{} ({})", text, cause)
+                                     : text;
+}
+
+/// Where the device is in a run that was enqueued: between two marks.
+std::string CudaRank::devicePlace(const EntryRuns &each,
+                                  bool withCauses) const {
+  const CudaProgram &program = each.program;
+  const std::string where =
+      fmt::format("in {}entry \"{}\"", each.graph ? "the graph of " : "",
+                  escaped(view(program.entry->name())));
+  if (program.steps.empty())
+    return where;
+  const size_t last = program.steps.size() - 1;
+  const size_t from = std::min(marks.last() * markInterval, last);
+  const size_t to = std::min(from + markInterval - 1, last);
+  if (from == to)
+    return fmt::format("{} in {}", where, stepText(program, from, withCauses));
+  return fmt::format("{} somewhere from {} to {}", where,
+                     stepText(program, from, withCauses),
+                     stepText(program, to, withCauses));
+}
+
+std::string CudaRank::place(uint32_t entry) const {
+  const EntryRuns &each = runs[entry];
+  if (isWaiting.load())
+    return "waiting for its device, which is " +
+           devicePlace(each, /*withCauses=*/false);
+  const uint32_t index = instruction.load(std::memory_order_relaxed);
+  return "in " + stepName(index,
+                          *each.program.entry->instructions()->Get(index));
+}
+
+//===----------------------------------------------------------------------===//
+// Load
+//===----------------------------------------------------------------------===//
 
 Status CudaRank::createStreams() {
   WEFT_RETURN_IF_ERROR(
@@ -42,7 +175,8 @@ Status CudaRank::createStreams() {
   }
   context.emplace(CudaContext{cudart, setup.cublasLt, setup.cudnn,
                               setup.device.number, setup.device.processor,
-                              setup.device.name, compute.get()});
+                              setup.device.name, compute.get(),
+                              setup.whyNoCudnn, setup.request.note});
   return {};
 }
 
@@ -91,17 +225,16 @@ Status CudaRank::exerciseOperations() {
   for (const EntryRuns &each : runs)
     for (const auto &operation : each.program.operations)
       WEFT_RETURN_IF_ERROR(operation->enqueue(compute.get()));
-  return check(cudart.streamSynchronize(compute.get()),
-               "cudaStreamSynchronize");
+  return synchronize("the trial of products and attention");
 }
 
 Status CudaRank::clear(void *memory, size_t bytes) {
   if (bytes == 0)
     return {};
-  WEFT_RETURN_IF_ERROR(check(
-      cudart.memsetAsync(memory, 0, bytes, compute.get()), "cudaMemsetAsync"));
-  return check(cudart.streamSynchronize(compute.get()),
-               "cudaStreamSynchronize");
+  WEFT_RETURN_IF_ERROR(
+      check(cudart.memsetAsync(memory, 0, bytes, compute.get()),
+            "cudaMemsetAsync"));
+  return synchronize("the first write to its memory");
 }
 
 Status CudaRank::fillArena() {
@@ -116,8 +249,7 @@ Status CudaRank::fillArena() {
                       plan.constant_data()->data() + buffer->data_offset(),
                       buffer->bytes(), cudaMemcpyHostToDevice, compute.get()),
                   "cudaMemcpyAsync"));
-  return check(cudart.streamSynchronize(compute.get()),
-               "cudaStreamSynchronize");
+  return synchronize("the copy of constants");
 }
 
 Status CudaRank::initialize() {
@@ -140,10 +272,14 @@ Status CudaRank::initialize() {
   WEFT_RETURN_IF_ERROR(bindWorkspaces());
   WEFT_RETURN_IF_ERROR(exerciseOperations());
   WEFT_RETURN_IF_ERROR(fillArena());
+  size_t steps = 0;
+  for (const EntryRuns &each : runs)
+    steps = std::max(steps, each.program.steps.size());
+  WEFT_ASSIGN_OR_RETURN(
+      marks,
+      DeviceMarks::create(cudart,
+                          static_cast<uint32_t>(steps / markInterval + 1)));
   if (setup.request.options.traceRuns != 0) {
-    size_t steps = 0;
-    for (const EntryRuns &each : runs)
-      steps = std::max(steps, each.program.steps.size());
     WEFT_ASSIGN_OR_RETURN(timer, StepTimer::create(cudart, steps));
   }
   const NvtxRange range("weft: loaded"); // the profiler's library loads now
@@ -161,8 +297,7 @@ Status CudaRank::write(uint64_t offset, size_t bytes, const Fill &fill) {
       check(cudart.memcpyAsync(address(offset), part.data(), bytes,
                                cudaMemcpyHostToDevice, compute.get()),
             "cudaMemcpyAsync"));
-  return check(cudart.streamSynchronize(compute.get()),
-               "cudaStreamSynchronize");
+  return synchronize("a copy from the host");
 }
 
 Result<const std::byte *> CudaRank::read(uint64_t offset, size_t bytes,
@@ -176,8 +311,7 @@ Result<const std::byte *> CudaRank::read(uint64_t offset, size_t bytes,
       check(cudart.memcpyAsync(copy.data(), address(offset), bytes,
                                cudaMemcpyDeviceToHost, compute.get()),
             "cudaMemcpyAsync"));
-  WEFT_RETURN_IF_ERROR(
-      check(cudart.streamSynchronize(compute.get()), "cudaStreamSynchronize"));
+  WEFT_RETURN_IF_ERROR(synchronize("a copy to the host"));
   return copy.data();
 }
 
@@ -258,8 +392,12 @@ template <bool isTimed> Status CudaRank::walk(const CudaProgram &program) {
   if constexpr (isTimed)
     WEFT_RETURN_IF_ERROR(timer->start(compute.get()));
   WEFT_RETURN_IF_ERROR(enqueueInputs(program));
-  for (const CudaStep &step : program.steps) {
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const CudaStep &step = program.steps[i];
     instruction.store(step.instruction, std::memory_order_relaxed);
+    if (i % markInterval == 0 && i != 0)
+      WEFT_RETURN_IF_ERROR(
+          marks.write(static_cast<uint32_t>(i / markInterval), compute.get()));
     const NvtxRange range(step.label.c_str());
     WEFT_ASSIGN_OR_RETURN(const cudaStream_t stream, streamFor(step));
     if constexpr (isTimed)
@@ -313,28 +451,63 @@ Status CudaRank::runSteps(uint32_t entry) {
 }
 
 /// Polls, so that the end of the world ends the wait: who is stuck in a
-/// collective would never come out of cudaStreamSynchronize.
-Status CudaRank::waitForDevice() {
-  const auto begin = Clock::now();
+/// collective would never come out of cudaStreamSynchronize. Where no watchdog
+/// looks, the wait itself ends when the device has not come from one mark to
+/// the next for longer than it ever took for all.
+Status CudaRank::waitForDevice(const EntryRuns &each) {
+  const std::chrono::nanoseconds deadline = setup.request.options.deadline;
+  const std::chrono::nanoseconds allowed =
+      each.count == 0 ? 4 * deadline : std::max(deadline, 10 * each.longest);
+  Clock::time_point lastMove = Clock::now();
+  uint32_t seen = marks.last();
+  StreamPoll poll(cudart, compute.get());
   while (true) {
-    const cudaError_t state = cudart.streamQuery(compute.get());
+    const cudaError_t state = poll.ask();
+    if (isDeviceFailure(state))
+      return deviceFailure(cudart, state,
+                           devicePlace(each, /*withCauses=*/true));
     if (state != cudaErrorNotReady)
       return check(state, "waiting for the device");
     WEFT_RETURN_IF_ERROR(setup.world.status());
-    if (Clock::now() - begin < std::chrono::milliseconds(2))
-      std::this_thread::yield();
-    else
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    const Clock::time_point now = Clock::now();
+    if (const uint32_t mark = marks.last(); mark != seen) {
+      seen = mark;
+      lastMove = now;
+    }
+    if (!setup.world.isWatched() && now - lastMove > allowed)
+      return deadlineExceeded(fmt::format(
+          "the device has not moved for {} {}; if its work takes that long, "
+          "give a longer --deadline; otherwise --no-cuda-graphs with "
+          "CUDA_LAUNCH_BLOCKING=1 shows the step, and dmesg may show an Xid",
+          describeDuration(allowed), devicePlace(each, /*withCauses=*/true)));
+    poll.pause();
   }
 }
 
 Status CudaRank::runOnDevice(uint32_t entry) {
-  WEFT_RETURN_IF_ERROR(runSteps(entry));
-  const plan::Entry &table = *runs[entry].program.entry;
-  if (Status status = waitForDevice(); !status.ok())
-    return status.withContext(fmt::format(
-        "entry \"{}\" on rank {}", escaped(view(table.name())), number()));
-  ++runs[entry].count;
+  EntryRuns &each = runs[entry];
+  const Clock::time_point begin = Clock::now();
+  marks.clear();
+  Status status = runSteps(entry);
+  if (status.ok()) {
+    isWaiting.store(true);
+    status = waitForDevice(each);
+  } else {
+    const cudaError_t state = cudart.streamQuery(compute.get());
+    if (!isDeviceFailure(state))
+      return status;
+    // The call only learned of what an earlier step has done.
+    status =
+        deviceFailure(cudart, state, devicePlace(each, /*withCauses=*/true));
+  }
+  isWaiting.store(false);
+  if (!status.ok())
+    return status.withContext(
+        fmt::format("entry \"{}\" on rank {}",
+                    escaped(view(each.program.entry->name())), number()));
+  ++each.count;
+  each.longest =
+      std::max<std::chrono::nanoseconds>(each.longest, Clock::now() - begin);
   if (!tracks.compute.recording)
     return {};
   return timer->collect(setup.request.plan.contents(), entry, setup.roofline,

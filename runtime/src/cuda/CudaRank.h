@@ -15,7 +15,9 @@
 //   traced runs    step after step, between timed events
 //
 // A run allocates nothing and waits for the device once, at its end. The first
-// run is between two barriers of all ranks (rule C1).
+// run is between two barriers of all ranks (rule C1). Every few steps the
+// device marks how far it has come: what hangs, and what fails, is somewhere
+// after the last mark, also in a graph, where the host has long passed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,9 +25,11 @@
 #define WEFT_RUNTIME_SRC_CUDA_CUDARANK_H
 
 #include "cuda/CudaProgram.h"
+#include "cuda/DeviceMarks.h"
 #include "cuda/StepTimer.h"
 #include "executor/Rank.h"
 
+#include <chrono>
 #include <optional>
 #include <vector>
 
@@ -41,6 +45,8 @@ struct CudaRankSetup {
   const Roofline &roofline;
   const PlanKernels &kernels;
   DeviceWorld &world;
+  /// Why `cudnn` is null.
+  std::string whyNoCudnn = {};
 };
 
 class CudaRank final : public Rank {
@@ -52,6 +58,8 @@ public:
   Status initialize() override;
   Status run(uint32_t entry) override;
   void finish() override;
+  std::string place(uint32_t entry) const override;
+  bool mustStay() const override { return isHung; }
   std::byte *input(uint32_t entry, size_t input) override {
     return static_cast<std::byte *>(
         runs[entry].program.inputs[input].staging.get());
@@ -69,6 +77,8 @@ private:
     CudaProgram program;
     uint64_t count = 0;
     GraphExecOwner graph;
+    /// Of those that ended well.
+    std::chrono::nanoseconds longest{0};
   };
 
   std::byte *address(uint64_t offset) const {
@@ -77,6 +87,11 @@ private:
   Status check(cudaError_t error, std::string_view call) const {
     return cudaStatus(cudart, error, call);
   }
+  /// Waits for what is on the compute stream outside of runs. `what` is for
+  /// the message: "the copy of a state".
+  Status synchronize(std::string_view what) const;
+  /// Whether all streams are idle, or the device is lost, within a time.
+  bool waitUntilIdle(std::chrono::nanoseconds timeout) const;
   Status createStreams();
   Status bindEntries();
   Status bindWorkspaces();
@@ -91,7 +106,10 @@ private:
   Status capture(EntryRuns &runs);
   Status runSteps(uint32_t entry);
   Status runOnDevice(uint32_t entry);
-  Status waitForDevice();
+  Status waitForDevice(const EntryRuns &runs);
+  std::string devicePlace(const EntryRuns &runs, bool withCauses) const;
+  std::string stepText(const CudaProgram &program, size_t step,
+                       bool withCause) const;
 
   const CudaRankSetup &setup;
   const Cudart &cudart;
@@ -104,7 +122,12 @@ private:
   std::vector<DeviceMemory> staging;
   std::vector<EntryRuns> runs;
   std::optional<StepTimer> timer;
+  DeviceMarks marks;
+  /// Whether the rank's thread has enqueued a run and waits for its end.
+  std::atomic<bool> isWaiting{false};
   bool hasRun = false;
+  bool hasFinished = false;
+  bool isHung = false;
 };
 
 } // namespace weft::runtime

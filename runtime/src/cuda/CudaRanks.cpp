@@ -43,6 +43,7 @@ private:
   Cudart cudart;
   CublasLt cublasLt;
   std::optional<Cudnn> cudnn;
+  std::string whyNoCudnn;
   Nccl nccl;
   CudaDevice device;
   Roofline roofline;
@@ -72,6 +73,8 @@ Status CudaRanks::openLibraries(const CudaLibrarySearch &search) {
   if (has(plan, {plan::Operation::Attention, plan::Operation::AttentionGrad}))
     if (const Result<Cudnn> loaded = loadCudnn(search); loaded.ok())
       cudnn = *loaded;
+    else
+      whyNoCudnn = loaded.status().message();
   return {};
 }
 
@@ -157,12 +160,12 @@ Status CudaRanks::open() {
   WEFT_RETURN_IF_ERROR(checkProcessor(plan, device));
   roofline = Roofline::of(cudart, device);
   WEFT_RETURN_IF_ERROR(openLibraries(search));
-  WEFT_ASSIGN_OR_RETURN(kernels, PlanKernels::load(cudart, plan, device));
+  WEFT_ASSIGN_OR_RETURN(kernels, PlanKernels::load(cudart, plan, device, request.note));
   WEFT_RETURN_IF_ERROR(createWorld(search));
   WEFT_RETURN_IF_ERROR(checkMemory());
   setup.emplace(CudaRankSetup{request, cudart, cublasLt,
                               cudnn ? &*cudnn : nullptr, device, roofline,
-                              kernels, *world});
+                              kernels, *world, whyNoCudnn});
   for (int rank : world->localRanks())
     members.push_back(std::make_unique<CudaRank>(*setup, rank));
   return {};

@@ -7,6 +7,7 @@
 
 #include "cuda/Device.h"
 
+#include "cuda/DeviceFailure.h"
 #include "plan/Text.h"
 
 #include <charconv>
@@ -42,8 +43,15 @@ Result<CudaDevice> openDevice(const Cudart &cudart, int number) {
   WEFT_ASSIGN_OR_RETURN(device.driver, driverVersion(cudart));
   int count = 0;
   const cudaError_t error = cudart.getDeviceCount(&count);
+  const auto started = [&](cudaError_t failed, std::string_view call) {
+    const Status status = cudaStatus(cudart, failed, call);
+    return status.ok() ? status
+                       : Status(status.code(), status.message() +
+                                                   std::string(
+                                                       remedyAtStart(failed)));
+  };
   if (error != cudaErrorNoDevice)
-    WEFT_RETURN_IF_ERROR(cudaStatus(cudart, error, "cudaGetDeviceCount"));
+    WEFT_RETURN_IF_ERROR(started(error, "cudaGetDeviceCount"));
   if (count == 0)
     return unavailable("the plan is for a GPU, but the driver finds none; "
                        "CUDA_VISIBLE_DEVICES may hide them");
@@ -52,8 +60,7 @@ Result<CudaDevice> openDevice(const Cudart &cudart, int number) {
         fmt::format("device {} is not one of the {} devices that the driver "
                     "shows, 0 to {}",
                     number, count, count - 1));
-  WEFT_RETURN_IF_ERROR(
-      cudaStatus(cudart, cudart.setDevice(number), "cudaSetDevice"));
+  WEFT_RETURN_IF_ERROR(started(cudart.setDevice(number), "cudaSetDevice"));
   cudaDeviceProp properties = {};
   WEFT_RETURN_IF_ERROR(
       cudaStatus(cudart, cudart.getDeviceProperties(&properties, number),

@@ -143,6 +143,10 @@ public:
   virtual void beginRun(int /*rank*/, uint32_t /*entry*/) {}
   virtual void endRun(int /*rank*/) {}
 
+  /// Whether something else than the thread of a rank notices that a device no
+  /// longer moves.
+  virtual bool isWatched() const { return false; }
+
   /// Returns when the host threads of all ranks have called it (rule C1: before
   /// and after the first step).
   virtual Status barrier(int rank) = 0;

@@ -66,6 +66,7 @@ public:
   void endRun(int rank) override;
   Status barrier(int rank) override;
   bool allowsCapture() const override { return true; }
+  bool isWatched() const override { return true; }
   void abort(const Status &reason) override;
   Status status() const override { return issuer.status(); }
 

@@ -13,9 +13,12 @@ namespace weft::runtime {
 
 static Result<KernelModule> loadCode(const Cudart &cudart,
                                      const plan::Plan &plan,
-                                     const CudaDevice &device) {
+                                     const CudaDevice &device,
+                                     const std::function<void(
+                                         const std::string &)> &note) {
   Status ofCubin = notFound("the plan has none");
-  if (plan.object() && plan.object()->size() != 0) {
+  const bool hasCubin = plan.object() && plan.object()->size() != 0;
+  if (hasCubin) {
     Result<KernelModule> module =
         KernelModule::load(cudart, plan.object()->data());
     if (module.ok())
@@ -26,6 +29,13 @@ static Result<KernelModule> loadCode(const Cudart &cudart,
   if (plan.ptx()) {
     Result<KernelModule> module =
         KernelModule::load(cudart, plan.ptx()->data());
+    if (module.ok() && hasCubin)
+      note(fmt::format("the driver compiled the plan's PTX for device {} ({}, "
+                       "sm_{}), because the cubin for {} does not load there: "
+                       "{}; --target=cuda:sm_{} compiles one that does",
+                       device.number, device.name, device.processor,
+                       escaped(view(plan.target()->processor())),
+                       ofCubin.message(), device.processor));
     if (module.ok())
       return module;
     ofPtx = module.status();
@@ -41,11 +51,13 @@ static Result<KernelModule> loadCode(const Cudart &cudart,
 
 Result<PlanKernels> PlanKernels::load(const Cudart &cudart,
                                       const plan::Plan &plan,
-                                      const CudaDevice &device) {
+                                      const CudaDevice &device,
+                                      const std::function<void(
+                                          const std::string &)> &note) {
   PlanKernels loaded;
   if (plan.kernels()->size() == 0)
     return loaded;
-  WEFT_ASSIGN_OR_RETURN(KernelModule module, loadCode(cudart, plan, device));
+  WEFT_ASSIGN_OR_RETURN(KernelModule module, loadCode(cudart, plan, device, note));
   loaded.module.emplace(std::move(module));
   for (const plan::Kernel *kernel : *plan.kernels()) {
     Result<cudaKernel_t> found = loaded.module->kernel(kernel->symbol()->str());

@@ -18,6 +18,7 @@
 #include "cuda/KernelModule.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -25,9 +26,11 @@ namespace weft::runtime {
 
 class PlanKernels {
 public:
-  /// Loads the code onto the current device and resolves all kernels.
-  static Result<PlanKernels> load(const Cudart &cudart, const plan::Plan &plan,
-                                  const CudaDevice &device);
+  /// Loads the code onto the current device and resolves all kernels. `note` is
+  /// told when the PTX stands in for a cubin.
+  static Result<PlanKernels>
+  load(const Cudart &cudart, const plan::Plan &plan, const CudaDevice &device,
+       const std::function<void(const std::string &)> &note);
 
   cudaKernel_t kernel(uint32_t index) const { return kernels[index]; }
 

@@ -154,4 +154,10 @@ Status CpuRank::run(uint32_t entry) {
   return tracks.compute.recording ? walk<true>(entry) : walk<false>(entry);
 }
 
+std::string CpuRank::place(uint32_t entry) const {
+  const uint32_t index = instruction.load(std::memory_order_relaxed);
+  const plan::Entry &table = *request.plan.contents().entries()->Get(entry);
+  return "in " + stepName(index, *table.instructions()->Get(index));
+}
+
 } // namespace weft::runtime

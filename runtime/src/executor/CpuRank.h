@@ -37,6 +37,7 @@ public:
 
   Status initialize() override;
   Status run(uint32_t entry) override;
+  std::string place(uint32_t entry) const override;
   std::byte *input(uint32_t entry, size_t input) override {
     return programs[entry].inputs[input].staging.data();
   }

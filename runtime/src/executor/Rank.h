@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace weft::runtime {
@@ -67,14 +68,17 @@ public:
   RankTrace &trace() { return tracks; }
   const RankTrace &trace() const { return tracks; }
 
-  /// The instruction that the rank executes now; for reports about ranks that
-  /// do not arrive.
-  uint32_t currentInstruction() const {
-    return instruction.load(std::memory_order_relaxed);
-  }
+  /// Where the rank is in an entry that it runs, for reports about ranks that
+  /// do not arrive: "in step 12 launch". Safe from any thread.
+  virtual std::string place(uint32_t entry) const = 0;
+
+  /// After `finish`: whether to give back what it has would be to wait for a
+  /// device that never comes back. It is then never destroyed.
+  virtual bool mustStay() const { return false; }
 
 protected:
   RankTrace tracks;
+  /// The instruction that the rank's thread is at.
   std::atomic<uint32_t> instruction{0};
 
 private:
@@ -104,6 +108,8 @@ struct RankRequest {
   const SessionOptions &options;
   /// Called by any thread of a rank with a failure that must stop all ranks.
   std::function<void(const Status &)> onFailure;
+  /// Called by any thread with what SessionOptions::note is told.
+  std::function<void(const std::string &)> note = [](const std::string &) {};
 };
 
 } // namespace weft::runtime

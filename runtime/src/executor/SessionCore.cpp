@@ -59,8 +59,10 @@ createRanks(const RankRequest &request) {
 
 SessionCore::SessionCore(Plan plan, SessionOptions options)
     : thePlan(std::move(plan)), theMesh(thePlan.contents()), options(options),
+      notes(this->options.note),
       request{thePlan, theMesh, this->options,
-              [this](const Status &status) { fail(status); }},
+              [this](const Status &status) { fail(status); },
+              [this](const std::string &text) { notes.add(text); }},
       spin(SpinPolicy::forRanks(static_cast<int>(theMesh.ranks()) + 1)),
       finished(new std::atomic<uint32_t>[theMesh.ranks()]()) {}
 
@@ -158,8 +160,6 @@ std::string SessionCore::describeStuckRanks() {
   const int64_t current = job.load();
   if (current < 0)
     return text;
-  const plan::Entry &entry =
-      *thePlan.contents().entries()->Get(static_cast<uint32_t>(current));
   constexpr int limit = 8;
   int listed = 0;
   for (size_t r = 0; r < ranks().size(); ++r) {
@@ -167,10 +167,9 @@ std::string SessionCore::describeStuckRanks() {
       continue;
     if (++listed > limit)
       return text + ", ...";
-    const uint32_t index = ranks()[r]->currentInstruction();
-    text += fmt::format("{} rank {} is in {}", text.empty() ? ";" : ",",
+    text += fmt::format("{} rank {} is {}", text.empty() ? ";" : ",",
                         ranks()[r]->number(),
-                        stepName(index, *entry.instructions()->Get(index)));
+                        ranks()[r]->place(static_cast<uint32_t>(current)));
   }
   return text;
 }
@@ -208,6 +207,19 @@ void SessionCore::shutDown() {
   for (size_t r = 0; r < threads.size(); ++r)
     isIdle[r] ? threads[r].join() : threads[r].detach();
   threads.clear();
+  notes.close();
+  for (const auto &rank : ranks())
+    if (rank->mustStay())
+      return leaveBehind();
+}
+
+/// Streams, memory and communicators of a device that hangs are left to the end
+/// of the process: CUDA waits for the device before it frees them.
+void SessionCore::leaveBehind() {
+  static std::mutex mutex;
+  static auto *const left = new std::vector<std::shared_ptr<SessionCore>>;
+  const std::lock_guard lock(mutex);
+  left->push_back(shared_from_this());
 }
 
 } // namespace weft::runtime

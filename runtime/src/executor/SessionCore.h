@@ -15,6 +15,7 @@
 #define WEFT_RUNTIME_SRC_EXECUTOR_SESSIONCORE_H
 
 #include "comm/EventCount.h"
+#include "executor/Notes.h"
 #include "executor/Rank.h"
 #include "weft/runtime/Session.h"
 
@@ -69,10 +70,12 @@ private:
   void fail(const Status &status);
   Status firstFailure();
   std::string describeStuckRanks();
+  void leaveBehind();
 
   const Plan thePlan;
   const Mesh theMesh;
   const SessionOptions options;
+  Notes notes;
   const RankRequest request;
   std::unique_ptr<RankSet> rankSet;
   const SpinPolicy spin;

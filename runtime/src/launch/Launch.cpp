@@ -11,6 +11,7 @@
 #include "launch/SlurmNodes.h"
 #include "plan/Text.h"
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -29,7 +30,7 @@ std::string MeetingPoint::toString() const {
 
 namespace {
 
-/// Reads variables and remembers the first that is wrong.
+/// Reads variables and remembers all that are wrong.
 class Variables {
 public:
   explicit Variables(const Environment &environment)
@@ -45,8 +46,8 @@ public:
     if (!value)
       return otherwise;
     const auto parsed = parseNumber(value, least, most);
-    if (!parsed && status.ok())
-      status = invalidArgument(
+    if (!parsed)
+      problems.push_back(
           fmt::format("the variable {} is \"{}\", need an integer from {} to "
                       "{}",
                       name, escaped(value), least, most));
@@ -55,13 +56,20 @@ public:
   /// Rank and world, and their like among the processes of a host.
   void ranks(Launch &launch, const char *rank, const char *world,
              const char *localRank, const char *localWorld) {
+    const size_t before = problems.size();
     launch.world = number(world, 1, maxWorld, 1);
-    launch.rank = number(rank, 0, launch.world - 1, 0);
-    launch.localWorld = number(localWorld, 1, launch.world, -1);
-    launch.localRank = number(localRank, 0, launch.world - 1, -1);
+    // Of a wrong number of ranks nothing else can be told.
+    const int64_t most = problems.size() == before ? launch.world : maxWorld;
+    launch.rank = number(rank, 0, most - 1, 0);
+    launch.localWorld = number(localWorld, 1, most, -1);
+    launch.localRank = number(localRank, 0, most - 1, -1);
+  }
+  void check(const Status &status) {
+    if (!status.ok())
+      problems.push_back(status.message());
   }
 
-  Status status;
+  std::vector<std::string> problems;
 
 private:
   const Environment &environment;
@@ -139,16 +147,14 @@ static bool readSlurm(Variables &variables, Launch &launch) {
       fmt::format("slurm-{}.{}", jobId, variables.text("SLURM_STEP_ID"));
   const Result<std::string> host =
       firstSlurmNode(variables.text("SLURM_STEP_NODELIST"));
-  if (variables.status.ok())
-    variables.status = host.status();
+  variables.check(host.status());
   if (variables.has("SLURM_STEP_TASKS_PER_NODE")) {
     const Result<std::vector<int>> tasks =
         slurmTasksOfNodes(variables.text("SLURM_STEP_TASKS_PER_NODE"));
     const int node = variables.number("SLURM_NODEID", 0, maxWorld, 0);
     if (tasks.ok() && node < static_cast<int>(tasks->size()))
       launch.localWorld = (*tasks)[node];
-    if (variables.status.ok())
-      variables.status = tasks.status();
+    variables.check(tasks.status());
   }
   if (host.ok())
     launch.meeting.host = *host;
@@ -183,32 +189,36 @@ static Result<MeetingPoint> parseRendezvous(const std::string &text) {
 }
 
 /// Puts what the caller says over what the launcher says.
-static Status applyOptions(const LaunchOptions &options, Launch &launch) {
+static std::vector<std::string> applyOptions(const LaunchOptions &options,
+                                             Launch &launch) {
+  std::vector<std::string> problems;
   if (options.rendezvous.empty()) {
     if (options.rank || options.world)
-      return invalidArgument(
-          "rank and world are for a rendezvous, which is not given; name one, "
-          "or leave both to the launcher");
-    return {};
+      problems.push_back("rank and world are for a rendezvous, which is not "
+                         "given; name one, or leave both to the launcher");
+    return problems;
   }
-  WEFT_ASSIGN_OR_RETURN(launch.meeting, parseRendezvous(options.rendezvous));
+  if (auto meeting = parseRendezvous(options.rendezvous); meeting.ok())
+    launch.meeting = *std::move(meeting);
+  else
+    problems.push_back(meeting.status().message());
   if (options.rank.has_value() != options.world.has_value() ||
       (!options.rank && launch.launcher.empty()))
-    return invalidArgument(
+    problems.push_back(
         "a rendezvous needs both the rank of this process and the number of "
         "all; give both, or start the processes with a launcher that says "
         "them");
-  if (!options.rank)
-    return {};
+  if (!options.rank || !options.world)
+    return problems;
   if (*options.world < 1 || *options.world > maxWorld || *options.rank < 0 ||
       *options.rank >= *options.world)
-    return invalidArgument(fmt::format("rank {} of {} processes does not exist",
-                                       *options.rank, *options.world));
+    problems.push_back(fmt::format("rank {} of {} processes does not exist",
+                                   *options.rank, *options.world));
   launch.rank = *options.rank;
   launch.world = *options.world;
   launch.localRank = launch.localWorld = -1;
   launch.launcher = "the command line";
-  return {};
+  return problems;
 }
 
 Result<Launch> detectLaunch(const LaunchOptions &options,
@@ -218,8 +228,13 @@ Result<Launch> detectLaunch(const LaunchOptions &options,
   for (auto *read : {readTorchrun, readOpenMpi, readMpich, readSlurm})
     if (read(variables, launch))
       break;
-  WEFT_RETURN_IF_ERROR(variables.status.withContext(launch.launcher));
-  WEFT_RETURN_IF_ERROR(applyOptions(options, launch));
+  std::vector<std::string> problems;
+  for (const std::string &problem : variables.problems)
+    problems.push_back(fmt::format("{}: {}", launch.launcher, problem));
+  for (std::string &problem : applyOptions(options, launch))
+    problems.push_back(std::move(problem));
+  if (!problems.empty())
+    return invalidArgument(fmt::format("{}", fmt::join(problems, "; ")));
   if (launch.world == 1)
     return launch;
   if (launch.meeting.host.empty() && launch.meeting.directory.empty())

@@ -254,9 +254,41 @@ TEST_F(DeviceSession, PtxStandsInForACubinThatDoesNotLoad) {
   SamplePlan sample(2);
   makeCudaPlan(sample, testKernels());
   sample.table.object = brokenCubin();
-  const auto session = makeSession(sample);
+  std::vector<std::string> notes;
+  SessionOptions options;
+  options.note = [&](const std::string &text) { notes.push_back(text); };
+  const auto session = makeSession(sample, options);
   ASSERT_NE(session, nullptr);
   EXPECT_TRUE(session->run("init").ok());
+  EXPECT_THAT(notes, testing::ElementsAre(AllOf(
+                         HasSubstr("the driver compiled the plan's PTX for "
+                                   "device 0 ("),
+                         HasSubstr("because the cubin for sm_80 does not load "
+                                   "there: cudaLibraryLoadData: "),
+                         HasSubstr("--target=cuda:sm_"),
+                         HasSubstr(" compiles one that does"))));
+}
+
+TEST_F(DeviceSession, WithoutCudnnThereIsANote) {
+  PlanBuilder builder({{"data", 1}});
+  EntryBuilder entry = builder.entry("e");
+  const auto type = builder.type(DType::F32, {1, 2, 1, 4});
+  const uint32_t query = entry.input("q", type), key = entry.input("k", type),
+                 value = entry.input("v", type), out = entry.output("o", type),
+                 sums = entry.temporary(DType::F32, {1, 1, 2});
+  entry.attention(query, key, value, out, sums, {1, 2, 2, 1, 1, 4});
+  entry.attention(query, key, value, out, sums, {1, 2, 2, 1, 1, 4});
+  makeCudaPlan(builder, "");
+  std::vector<std::string> notes;
+  SessionOptions options;
+  options.note = [&](const std::string &text) { notes.push_back(text); };
+  ASSERT_NE(makeSession(builder, options), nullptr);
+  // Two layers, one note.
+  EXPECT_THAT(notes, testing::ElementsAre(AllOf(
+                         HasSubstr("attention is not by cuDNN but by the "
+                                   "runtime's kernels, which are slower: "
+                                   "cannot open libcudnn.so.9: "),
+                         HasSubstr("install cuDNN 9 for CUDA 13"))));
 }
 
 TEST_F(DeviceSession, CodeThatDoesNotLoad) {

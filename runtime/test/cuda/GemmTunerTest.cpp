@@ -297,7 +297,7 @@ protected:
       : folder(testing::TempDir() + fmt::format("weft-tuner-{}", getpid())) {
     std::filesystem::remove_all(folder);
     fake = &device;
-    context.note = [this](std::string text) { notes.push_back(text); };
+    context.note = [this](const std::string &text) { notes.push_back(text); };
     problem.product.m = 4, problem.product.n = 8, problem.product.k = 2;
     problem.product.lhs = {0, 2, 1};
     problem.product.rhs = {0, 8, 1};

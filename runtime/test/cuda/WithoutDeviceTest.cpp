@@ -74,6 +74,37 @@ TEST(WithoutDevice, CallsThatFailAreNamed) {
             StatusCode::Unavailable);
 }
 
+TEST(WithoutDevice, DriversThatDoNotStart) {
+  static cudaError_t error;
+  Cudart broken;
+  broken.driverGetVersion = broken.runtimeGetVersion = [](int *version) {
+    *version = 13000;
+    return cudaSuccess;
+  };
+  broken.getErrorString = [](cudaError_t) { return "text"; };
+  broken.getErrorName = [](cudaError_t) { return "name"; };
+  broken.getDeviceCount = [](int *count) {
+    *count = 1;
+    return error == cudaErrorDevicesUnavailable ? cudaSuccess : error;
+  };
+  broken.setDevice = [](int) { return error; };
+  const auto messageOf = [&](cudaError_t given) {
+    error = given;
+    return openDevice(broken, 0).status().message();
+  };
+  EXPECT_EQ(messageOf(cudaErrorSystemNotReady),
+            "cudaGetDeviceCount: text (name); on machines with NVSwitch the "
+            "fabric manager of the driver's version must run: systemctl start "
+            "nvidia-fabricmanager");
+  EXPECT_THAT(messageOf(cudaErrorSystemDriverMismatch),
+              HasSubstr("the driver's kernel module and its libraries are of "
+                        "different versions: restart the machine, or mount "
+                        "the libraries of the host into the container"));
+  EXPECT_EQ(messageOf(cudaErrorDevicesUnavailable),
+            "cudaSetDevice: text (name); another process may hold the device "
+            "alone: nvidia-smi shows its processes and its compute mode");
+}
+
 plan::PlanT planFor(std::string processor, bool hasPtx) {
   plan::PlanT table;
   table.producer = "test";

@@ -184,6 +184,20 @@ TEST(Launch, OptionsAreChecked) {
             "rank 2 of 2 processes does not exist");
 }
 
+TEST(Launch, ProblemsComeTogether) {
+  Variables variables = torchrun();
+  variables["RANK"] = "8";
+  variables["MASTER_PORT"] = "x";
+  EXPECT_EQ(messageOf(detect(variables, {.rendezvous = "somewhere",
+                                         .rank = 2,
+                                         .world = 2})),
+            "the variables of torchrun: the variable RANK is \"8\", need an "
+            "integer from 0 to 7; the variables of torchrun: the variable "
+            "MASTER_PORT is \"x\", need an integer from 1 to 65535; the "
+            "rendezvous must be tcp://HOST:PORT or file:///FOLDER, got "
+            "\"somewhere\"; rank 2 of 2 processes does not exist");
+}
+
 TEST(SlurmNodes, FirstNode) {
   const std::map<std::string, std::string> firstOf{
       {"n1", "n1"},

@@ -41,6 +41,7 @@ namespace {
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
 struct Job : ScratchDirectory {
   Job() { (void)writeNpy(file("x.npy"), countingArray({64}, 0.25f)); }
@@ -244,13 +245,64 @@ TEST_F(Job, PlanForTheHost) {
                       EndsWith("status 1")));
 }
 
-TEST_F(Job, WrongRendezvous) {
+TEST_F(Job, AllProblemsAtOnce) {
   EXPECT_THAT(start(WEFT_SHARD_RUN " " + cudaPlan(2) + common(2, "cuda") +
-                    " --rendezvous somewhere --rank 0 --world 2")
+                    " --rendezvous somewhere --rank 2 --world 2 --input y=" +
+                    file("x.npy"))
                   .finish(),
               AllOf(HasSubstr("the rendezvous must be tcp://HOST:PORT or "
-                              "file:///FOLDER, got \"somewhere\""),
+                              "file:///FOLDER, got \"somewhere\"; rank 2 of 2 "
+                              "processes does not exist"),
+                    HasSubstr("--input y: neither a state nor an input"),
                     EndsWith("status 2")));
+}
+
+/// A cubin that no driver loads.
+TEST_F(Job, NotesAreShown) {
+  SamplePlan sample(1);
+  makeCudaPlan(sample, std::string(embedded::JobKernels));
+  sample.table.object.assign(64, 0);
+  const uint8_t magic[] = {0x7f, 'E', 'L', 'F', 2, 1};
+  std::copy(std::begin(magic), std::end(magic), sample.table.object.begin());
+  sample.table.object[18] = 190; // e_machine: CUDA
+  sample.table.object[58] = 64;  // e_shentsize
+  const std::string command =
+      fmt::format("env WEFT_CUDA_LIBRARIES={} " WEFT_SHARD_RUN " {}{}",
+                  WEFT_TEST_LIBRARIES, writePlan("cubin.plan", sample),
+                  common(1, "cuda"));
+  EXPECT_THAT(start(command).finish(),
+              AllOf(HasSubstr("shard-run: note: the driver compiled the plan's "
+                              "PTX for device 0 (Emulated H200, sm_90)"),
+                    EndsWith("status 0")));
+  EXPECT_THAT(start(command + " --quiet").finish(),
+              Not(HasSubstr("shard-run: note")));
+}
+
+TEST_F(Job, ADeviceThatIsLost) {
+  const std::string text =
+      start(fmt::format("env WEFT_CUDA_LIBRARIES={} "
+                        "WEFT_EMULATOR_FAULT=lose@total:5 " WEFT_SHARD_RUN
+                        " {}{}",
+                        WEFT_TEST_LIBRARIES, cudaPlan(1), common(1, "cuda")))
+          .finish();
+  EXPECT_THAT(text, AllOf(HasSubstr("shard-run: error: entry \"train_step\" on "
+                                    "rank 0: the device has failed in the "
+                                    "graph of entry \"train_step\""),
+                          EndsWith("status 1")));
+}
+
+/// The others hear of it from the rank that has it.
+TEST_F(Job, ADeviceOfOneProcessThatIsLost) {
+  const std::string plan = cudaPlan(2);
+  const auto texts = runAll(2, [&](int rank) {
+    return variables(rank, 2,
+                     rank == 1 ? "WEFT_EMULATOR_FAULT=lose@total:2" : "") +
+           plan + common(2, "cuda") + " --deadline 5";
+  });
+  for (const std::string &text : texts)
+    EXPECT_THAT(text, AllOf(HasSubstr("on rank 1: the device has failed in "
+                                      "entry \"train_step\""),
+                            EndsWith("status 1")));
 }
 
 } // namespace

@@ -40,6 +40,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -74,6 +75,11 @@ struct SessionOptions {
   bool registerArena = false;
   /// CUDA: whether an entry that has run twice is captured in a graph.
   bool cudaGraphs = true;
+  /// Told what is no failure, but not what was asked for either: a library that
+  /// was not found, an algorithm that was not measured, and why. Each text
+  /// once, from any thread of the session, but from one at a time; never after
+  /// the session has ended.
+  std::function<void(const std::string &)> note;
 };
 
 class Session {

@@ -26,6 +26,9 @@ Device::Device() : scheduler(settings.seed) {
     scheduler.setStartHandler([](const Work &work) {
       std::fprintf(stderr, "CUDA emulator: runs %s\n", work.label.c_str());
     });
+  if (settings.fault != Settings::Fault::None)
+    scheduler.setFaultHandler(
+        [this](const Work &work) { return meetsFault(work); });
 }
 
 cudaError_t codeOf(FaultKind kind) {
@@ -41,6 +44,18 @@ cudaError_t codeOf(FaultKind kind) {
   }
 }
 
+/// What WEFT_EMULATOR_FAULT asks for.
+bool Device::meetsFault(const Work &work) {
+  if (work.label != settings.faultName || ++faultsMet != settings.faultCount)
+    return false;
+  if (settings.fault == Settings::Fault::Lose)
+    throw CudaError{cudaErrorECCUncorrectable, "the device is lost in " +
+                                                   work.label +
+                                                   ", as it was asked to be"};
+  report("the device hangs in " + work.label + ", as it was asked to");
+  return true;
+}
+
 /// Called where the exception is handled.
 void Device::workFailed(const Work &work) {
   try {
@@ -48,6 +63,9 @@ void Device::workFailed(const Work &work) {
   } catch (const Fault &fault) {
     stickyError = codeOf(fault.kind);
     report(fault.what());
+  } catch (const CudaError &failure) {
+    stickyError = failure.code;
+    report(failure.what);
   } catch (const std::exception &failure) {
     stickyError = cudaErrorUnknown;
     report(work.label + ": " + failure.what());

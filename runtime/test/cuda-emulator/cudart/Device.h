@@ -63,8 +63,10 @@ private:
   Device();
   CUstream_st &legacyStream();
   void workFailed(const Work &work);
+  bool meetsFault(const Work &work);
 
   std::map<int, CUstream_st> legacy;
+  std::atomic<uint64_t> faultsMet = 0;
   std::mutex reportMutex;
   std::string lastText;
 };

@@ -70,6 +70,8 @@ constexpr ErrorText errorTexts[] = {
     WEFT_ERROR(cudaErrorStreamCaptureWrongThread,
                "attempt to terminate a thread-local capture sequence from "
                "another thread"),
+    WEFT_ERROR(cudaErrorECCUncorrectable,
+               "uncorrectable ECC error encountered"),
     WEFT_ERROR(cudaErrorUnknown, "unknown error"),
 };
 #undef WEFT_ERROR

@@ -58,17 +58,24 @@ WorkPointer Scheduler::pick() {
 void Scheduler::carryOut(WorkPointer work, std::unique_lock<std::mutex> &lock) {
   if (work->run && !failed) {
     lock.unlock();
-    bool throws = false;
+    bool throws = false, isStuck = false;
     try {
-      if (onStart)
-        onStart(*work);
-      work->run();
+      isStuck = neverEnds && neverEnds(*work);
+      if (!isStuck) {
+        if (onStart)
+          onStart(*work);
+        work->run();
+      }
     } catch (...) {
       throws = true;
       onException(*work);
     }
     lock.lock();
     failed |= throws;
+    if (isStuck) {
+      stuck.push_back(std::move(work));
+      return;
+    }
   }
   work->done = true;
   work->run = nullptr;

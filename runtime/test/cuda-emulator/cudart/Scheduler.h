@@ -59,6 +59,11 @@ public:
   void setStartHandler(std::function<void(const Work &)> handler) {
     onStart = std::move(handler);
   }
+  /// Asked before work is done: whether it never ends, as on a device that
+  /// hangs. May throw what the work fails with.
+  void setFaultHandler(std::function<bool(const Work &)> handler) {
+    neverEnds = std::move(handler);
+  }
   /// What failed work says; no work is carried out from then on.
   void setFailureHandler(std::function<void(const Work &)> handler) {
     onException = std::move(handler);
@@ -71,13 +76,14 @@ private:
 
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<WorkPointer> ready;
+  std::vector<WorkPointer> ready, stuck;
   size_t pending = 0;
   uint64_t submitted = 0, picked = 0;
   bool failed = false;
   enum class Mood { Any, Newest, Oldest } mood = Mood::Any;
   std::mt19937_64 random;
   std::function<void(const Work &)> onStart, onException;
+  std::function<bool(const Work &)> neverEnds;
 };
 
 } // namespace weft::emulator

@@ -17,6 +17,21 @@ static uint64_t number(const char *name, uint64_t otherwise) {
   return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
+/// "hang@add:3".
+static void readFault(Settings &settings) {
+  const char *text = std::getenv("WEFT_EMULATOR_FAULT");
+  const std::string fault = text ? text : "";
+  const size_t at = fault.find('@'), colon = fault.rfind(':');
+  if (at == fault.npos)
+    return;
+  settings.fault = fault.substr(0, at) == "lose" ? Settings::Fault::Lose
+                                                 : Settings::Fault::Hang;
+  settings.faultName = fault.substr(at + 1, colon - at - 1);
+  if (colon != fault.npos)
+    settings.faultCount =
+        std::strtoull(fault.c_str() + colon + 1, nullptr, 10);
+}
+
 Settings Settings::fromEnvironment() {
   Settings settings;
   settings.seed = number("WEFT_EMULATOR_SEED", settings.seed);
@@ -32,6 +47,7 @@ Settings Settings::fromEnvironment() {
   settings.findRaces = list.find("races") != list.npos;
   settings.findUninitialized = list.find("uninitialized") != list.npos;
   settings.countTraffic = list.find("traffic") != list.npos;
+  readFault(settings);
   return settings;
 }
 

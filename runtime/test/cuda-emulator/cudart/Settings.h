@@ -11,6 +11,7 @@
 //   WEFT_EMULATOR_CAPABILITY  compute capability, 90 for 9.0 (90)
 //   WEFT_EMULATOR_CHECKS      races, uninitialized and traffic, with commas
 //   WEFT_EMULATOR_TRACE       1: standard error gets a line for all work (0)
+//   WEFT_EMULATOR_FAULT       hang@NAME:N or lose@NAME:N, without :N the first
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace weft::emulator {
 
@@ -29,6 +31,10 @@ struct Settings {
   int capability = 90;
   bool findRaces = false, findUninitialized = false, countTraffic = false;
   bool tracesWork = false;
+  /// In the N-th work of the name the device hangs, or is lost.
+  enum class Fault { None, Hang, Lose } fault = Fault::None;
+  std::string faultName;
+  uint64_t faultCount = 1;
   /// Of an H200; only what is touched is allocated.
   size_t memoryBytes = size_t(141) << 30;
 

@@ -1,0 +1,187 @@
+//===- DeviceFailureTest.cpp - Devices that hang and fail -------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A device that hangs, or is lost, ends the run with where it was, and the
+// session ends all the same. Each session is a process: what a device in
+// software has lost, it does not find again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceLibraries.h"
+#include "SamplePlan.h"
+#include "cuda/DeviceFailure.h"
+#include "launch/Processes.h"
+#include "weft/runtime/Session.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <chrono>
+
+namespace weft::runtime {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+/// What a session says when the device meets a fault, and that it ends.
+std::string failureOf(const std::string &fault, const PlanBuilder &plan,
+                      const std::string &entry, SessionOptions options = {}) {
+  return Process([&]() -> std::string {
+           const DeviceLibraries libraries;
+           setenv("WEFT_EMULATOR_FAULT", fault.c_str(), 1);
+           const int64_t ranks = plan.build().ranks();
+           options.deadline = 300ms;
+           std::string text;
+           {
+             auto session = Session::create(plan.build(), options);
+             if (!session.ok())
+               return session.status().toString() + "; load failed";
+             Session &s = **session;
+             if (entry == "train_step")
+               for (const Status &set :
+                    {s.setState("w", countingArray({16})),
+                     s.setInput(entry, "x", countingArray({16 * ranks}))})
+                 text += set.message();
+             int runs = 0;
+             Status status;
+             while ((status = s.run(entry)).ok() && ++runs < 10)
+               ;
+             text += fmt::format("run {}: {}", runs + 1, status.toString());
+             if (s.run(entry) != status)
+               text += "; not final";
+           }
+           return text + "; ended";
+         })
+      .finish();
+}
+
+SamplePlan sample(int ranks = 1) {
+  SamplePlan sample(ranks);
+  makeCudaPlan(sample, testKernels());
+  return sample;
+}
+
+/// 150 steps on one buffer.
+PlanBuilder longPlan() {
+  PlanBuilder builder({{"data", 1}});
+  EntryBuilder entry = builder.entry("long");
+  const uint32_t y = entry.output("y", builder.type(DType::F32, {16}));
+  for (int i = 0; i < 150; ++i)
+    entry.launch(i == 70 ? "twice" : "count", {{y, i == 70 ? update : write}});
+  for (auto &instruction : entry.table().instructions)
+    instruction->cause = "the loop";
+  makeCudaPlan(builder, testKernels());
+  for (auto &kernel : builder.table.kernels)
+    if (kernel->symbol == "count")
+      kernel->grid->workspace_bytes = 64;
+  return builder;
+}
+
+TEST(DeviceFailure, AHangEndsTheRunAndTheSession) {
+  EXPECT_THAT(
+      failureOf("hang@total", sample(), "train_step"),
+      AllOf(HasSubstr("run 1: deadline_exceeded: entry \"train_step\" on rank "
+                      "0: the device has not moved for 1.2 s in entry "
+                      "\"train_step\" somewhere from step 0 launch to step "),
+            HasSubstr("; if its work takes that long, give a longer "
+                      "--deadline; otherwise --no-cuda-graphs with "
+                      "CUDA_LAUNCH_BLOCKING=1 shows the step, and dmesg may "
+                      "show an Xid"),
+            EndsWith("; ended")));
+}
+
+TEST(DeviceFailure, AHangInAGraphNamesTheGraph) {
+  EXPECT_THAT(failureOf("hang@total:4", sample(), "train_step"),
+              AllOf(HasSubstr("run 4: deadline_exceeded: entry "),
+                    HasSubstr("has not moved for 300 ms in the graph of entry "
+                              "\"train_step\" somewhere from step 0 launch to "
+                              "step "),
+                    EndsWith("; ended")));
+}
+
+TEST(DeviceFailure, MarksTellHowFarItCame) {
+  for (const bool cudaGraphs : {true, false}) {
+    SessionOptions options;
+    options.cudaGraphs = cudaGraphs;
+    EXPECT_THAT(failureOf("hang@twice:4", longPlan(), "long", options),
+                AllOf(HasSubstr(fmt::format(
+                          "in {}entry \"long\" somewhere from step 64 launch "
+                          "(the loop) to step 127 launch (the loop)",
+                          cudaGraphs ? "the graph of " : "")),
+                      EndsWith("; ended")));
+  }
+}
+
+TEST(DeviceFailure, OfSeveralRanksEachIsPlaced) {
+  EXPECT_THAT(failureOf("hang@total:2", sample(2), "train_step"),
+              AllOf(HasSubstr("deadline_exceeded: entry \"train_step\" on rank "),
+                    HasSubstr(": the device has not moved for 1.2 s in entry"),
+                    HasSubstr(" is waiting for its device, which is in entry "
+                              "\"train_step\" somewhere from step 0 launch to "
+                              "step "),
+                    EndsWith("; ended")));
+}
+
+TEST(DeviceFailure, ALostDeviceIsFinal) {
+  for (const int run : {1, 3, 4})
+    EXPECT_THAT(
+        failureOf(fmt::format("lose@total:{}", run), sample(), "train_step"),
+        AllOf(HasSubstr(fmt::format("run {}: unavailable: entry \"train_step\" "
+                                    "on rank 0: the device has failed in {}"
+                                    "entry \"train_step\" somewhere from ",
+                                    run, run > 2 ? "the graph of " : "")),
+              HasSubstr("uncorrectable ECC error encountered "
+                        "(cudaErrorECCUncorrectable); the device is lost to "
+                        "this process: dmesg shows its Xid and nvidia-smi -q "
+                        "what it remembers of memory errors; start again from "
+                        "the last checkpoint, and without this device if it "
+                        "fails again"),
+              EndsWith("; ended")));
+}
+
+TEST(DeviceFailure, AKernelThatGoesWrong) {
+  PlanBuilder builder({{"data", 1}});
+  EntryBuilder entry = builder.entry("e");
+  const uint32_t y = entry.output("y", builder.type(DType::F32, {16}));
+  entry.launch("trap", {{y, write}});
+  makeCudaPlan(builder, ".version 8.0\n.target sm_80\n.address_size 64\n"
+                        ".visible .entry trap(.param .u64 y) { trap; }\n");
+  EXPECT_THAT(failureOf("", builder, "e"),
+              AllOf(HasSubstr("the device has failed in entry \"e\" in step 0 "
+                              "launch: unspecified launch failure "
+                              "(cudaErrorLaunchFailure); a kernel has gone "
+                              "wrong: compute-sanitizer names it, and so does "
+                              "--no-cuda-graphs with CUDA_LAUNCH_BLOCKING=1; "
+                              "try a smaller batch if it does not happen "
+                              "there"),
+                    EndsWith("; ended")));
+}
+
+TEST(DeviceFailure, AtLoad) {
+  EXPECT_THAT(failureOf("lose@fill", sample(), "train_step"),
+              AllOf(HasSubstr("unavailable: the device has failed in the first "
+                              "write to its memory: uncorrectable ECC error"),
+                    EndsWith("; load failed")));
+  EXPECT_THAT(failureOf("hang@fill", sample(), "train_step"),
+              AllOf(HasSubstr("deadline_exceeded: the device did not end the "
+                              "first write to its memory on rank 0 within "
+                              "1.2 s"),
+                    EndsWith("; load failed")));
+}
+
+TEST(DeviceFailure, ErrorsOfCallsAreNoFailures) {
+  for (const cudaError_t error :
+       {cudaSuccess, cudaErrorNotReady, cudaErrorMemoryAllocation,
+        cudaErrorInvalidValue, cudaErrorStreamCaptureUnsupported})
+    EXPECT_FALSE(isDeviceFailure(error)) << error;
+}
+
+} // namespace
+} // namespace weft::runtime
