@@ -114,6 +114,12 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
   app.add_flag("--cuda-graphs,!--no-cuda-graphs", arguments.cudaGraphs,
                "Whether a GPU runs an entry as one graph from its third run on "
                "(default), or step after step");
+  app.add_option("--processors-for-collectives",
+                 arguments.processorsForCollectives,
+                 "Multiprocessors of a GPU that products leave to collectives "
+                 "beside them; 0 = none")
+      ->transform(integer(0))
+      ->capture_default_str();
   app.add_option("--rendezvous", arguments.launch.rendezvous,
                  "tcp://HOST:PORT or file:///FOLDER, where processes of one "
                  "rank each meet; default: what torchrun, mpirun or srun says");
@@ -128,8 +134,8 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
       ->check(checkSeconds)
       ->capture_default_str();
   app.add_flag("--deterministic", arguments.deterministic,
-               "CUDA: collectives between processes give the same bits in "
-               "every run");
+               "CUDA: collectives between processes, and products, give the "
+               "same bits in every run");
   app.add_flag("--serialize-collectives", arguments.serializeCollectives,
                "CUDA: run one collective after the other, also where the plan "
                "lets one overtake another");

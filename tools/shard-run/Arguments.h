@@ -51,6 +51,7 @@ struct Arguments {
   double deadlineSeconds = 30;
   int device = 0;
   bool cudaGraphs = true;
+  int processorsForCollectives = 0;
   bool quiet = false;
   /// Where the processes of a job meet, and which of them this is.
   runtime::LaunchOptions launch;

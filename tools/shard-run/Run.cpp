@@ -131,6 +131,7 @@ int run(const Arguments &arguments) {
   options.deadline = nanoseconds(arguments.deadlineSeconds);
   options.device = arguments.device;
   options.cudaGraphs = arguments.cudaGraphs;
+  options.processorsForCollectives = arguments.processorsForCollectives;
   options.traceRuns = arguments.trace.empty() ? 0 : arguments.traceSteps;
   options.deterministic = arguments.deterministic;
   options.serializeCollectives = arguments.serializeCollectives;

@@ -46,14 +46,14 @@ AlgorithmCache::AlgorithmCache(std::string path) : path(std::move(path)) {}
 // Texts
 //===----------------------------------------------------------------------===//
 
-static std::string toHex(const cublasLtMatmulAlgo_t &algorithm) {
+std::string toHex(const cublasLtMatmulAlgo_t &algorithm) {
   std::string text;
   for (const uint64_t word : algorithm.data)
     text += fmt::format("{:016x}", word);
   return text;
 }
 
-static std::optional<cublasLtMatmulAlgo_t> fromHex(std::string_view text) {
+std::optional<cublasLtMatmulAlgo_t> fromHex(std::string_view text) {
   cublasLtMatmulAlgo_t algorithm = {};
   if (text.size() != 16 * std::size(algorithm.data))
     return std::nullopt;

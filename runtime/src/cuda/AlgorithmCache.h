@@ -31,9 +31,14 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft::runtime {
+
+/// The 64 bytes as 128 digits, and back; nothing if it is no such text.
+std::string toHex(const cublasLtMatmulAlgo_t &algorithm);
+std::optional<cublasLtMatmulAlgo_t> fromHex(std::string_view text);
 
 class AlgorithmCache {
 public:

@@ -20,6 +20,8 @@
 
 namespace weft::runtime {
 
+class SharedAlgorithms;
+
 struct CudaContext {
   const Cudart &cudart;
   /// Loaded when the plan has products.
@@ -43,6 +45,13 @@ struct CudaContext {
   /// library was not used, and why.
   std::function<void(const std::string &text)> note = [](const std::string &) {
   };
+
+  /// Null unless the ranks are processes, which then choose together.
+  SharedAlgorithms *algorithms = nullptr;
+  /// Whether what is chosen must be the same in every run: nothing is measured.
+  bool isDeterministic = false;
+  /// Multiprocessors that products beside a collective may have; 0 = all.
+  int processorsBesideCollectives = 0;
 };
 
 } // namespace weft::runtime

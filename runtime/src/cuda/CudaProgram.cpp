@@ -34,6 +34,7 @@ private:
   Result<std::unique_ptr<CudaOperation>> bindGemm(const plan::Gemm &gemm) const;
   void bindLaunch(const plan::Launch &launch);
   Status bindStart(const plan::CollectiveStart &start);
+  void bindWait(const plan::CollectiveWait &wait);
   void bindCopy(const plan::Copy &copy);
   Status add(Result<std::unique_ptr<CudaOperation>> operation);
   void add(decltype(CudaStep::operation) operation);
@@ -44,6 +45,8 @@ private:
   const EntryMemory memory;
   CudaProgram program;
   uint32_t current = 0;
+  /// Collectives that were started and not waited for.
+  int inFlight = 0;
 };
 
 } // namespace
@@ -108,6 +111,8 @@ Binder::bindGemm(const plan::Gemm &gemm) const {
   }
   if (gemm.aux())
     pointers.aux = memory.address(*gemm.aux());
+  if (inFlight > 0)
+    problem.processors = binding.context.processorsBesideCollectives;
   return bindCudaGemm(problem, pointers, binding.context);
 }
 
@@ -171,8 +176,15 @@ Status Binder::bindStart(const plan::CollectiveStart &start) {
   }
   WEFT_ASSIGN_OR_RETURN(bound.started, createEvent(cudart));
   WEFT_ASSIGN_OR_RETURN(bound.done, createEvent(cudart));
+  inFlight += bound.communicator->size() > 1;
   add(DeviceStartStep{&bound});
   return {};
+}
+
+void Binder::bindWait(const plan::CollectiveWait &wait) {
+  BoundDeviceCollective &bound = program.collectives[wait.id()];
+  inFlight -= bound.communicator->size() > 1;
+  add(DeviceWaitStep{&bound});
 }
 
 void Binder::bindCopy(const plan::Copy &copy) {
@@ -207,7 +219,7 @@ Status Binder::bindInstruction(const plan::Instruction &instruction) {
   else if (const auto *start = instruction.operation_as_CollectiveStart())
     return bindStart(*start);
   else if (const auto *wait = instruction.operation_as_CollectiveWait())
-    add(DeviceWaitStep{&program.collectives[wait->id()]});
+    bindWait(*wait);
   else if (const auto *copy = instruction.operation_as_Copy())
     bindCopy(*copy);
   return {};

@@ -10,10 +10,12 @@
 #include "comm/Call.h"
 #include "comm/EventCount.h"
 #include "cuda/DeviceFailure.h"
+#include "cuda/MemoryNeeds.h"
 #include "cuda/Nvtx.h"
 #include "plan/Text.h"
 
 #include <algorithm>
+#include <numeric>
 #include <thread>
 
 namespace weft::runtime {
@@ -173,10 +175,19 @@ Status CudaRank::createStreams() {
     WEFT_ASSIGN_OR_RETURN(StreamOwner stream, createStream(cudart, -1));
     communication.push_back(std::move(stream));
   }
-  context.emplace(CudaContext{cudart, setup.cublasLt, setup.cudnn,
-                              setup.device.number, setup.device.processor,
-                              setup.device.name, compute.get(),
-                              setup.whyNoCudnn, setup.request.note});
+  context.emplace(CudaContext{
+      .cudart = cudart,
+      .cublasLt = setup.cublasLt,
+      .cudnn = setup.cudnn,
+      .device = setup.device.number,
+      .processor = setup.device.processor,
+      .deviceName = setup.device.name,
+      .compute = compute.get(),
+      .whyNoCudnn = setup.whyNoCudnn,
+      .note = setup.request.note,
+      .algorithms = setup.algorithms,
+      .isDeterministic = setup.request.options.deterministic,
+      .processorsBesideCollectives = setup.processorsBesideCollectives});
   return {};
 }
 
@@ -192,19 +203,38 @@ Status CudaRank::bindEntries() {
           "entry \"{}\"", escaped(view(plan.entries()->Get(entry)->name()))));
     runs.push_back({*std::move(program), 0, {}});
   }
-  return {};
+  return setup.algorithms ? setup.algorithms->end() : Status();
 }
 
 Status CudaRank::bindWorkspaces() {
   size_t ofOperations = 0;
   for (const EntryRuns &each : runs)
     ofOperations = std::max(ofOperations, each.program.workspaceBytes());
+  std::vector<size_t> ofCollectives(communication.size(), 0);
+  for (const EntryRuns &each : runs)
+    for (size_t lane = 0; lane < ofCollectives.size(); ++lane)
+      ofCollectives[lane] =
+          std::max(ofCollectives[lane], each.program.stagingBytes(lane));
+  size_t free = 0, total = 0;
+  WEFT_RETURN_IF_ERROR(
+      check(cudart.memGetInfo(&free, &total), "cudaMemGetInfo"));
+  // The arena and the workspace of kernels are not free any more.
+  const plan::Plan &plan = setup.request.plan.contents();
+  const uint64_t arenaBytes = plan.arena_bytes(),
+                 kernelBytes = kernelWorkspaceBytes(plan);
+  WEFT_RETURN_IF_ERROR(
+      checkMemory(setup.device,
+                  {{"arena", arenaBytes},
+                   {"workspace of kernels", kernelBytes},
+                   {"workspace of products and attention", ofOperations},
+                   {"staging of collectives",
+                     std::accumulate(ofCollectives.begin(),
+                                     ofCollectives.end(), size_t(0))}},
+                  1, free + arenaBytes + kernelBytes)
+          .withContext(fmt::format("rank {}", number())));
   WEFT_ASSIGN_OR_RETURN(
       workspace, allocateDevice(cudart, ofOperations, "workspace of products"));
-  for (size_t lane = 0; lane < communication.size(); ++lane) {
-    size_t bytes = 0;
-    for (const EntryRuns &each : runs)
-      bytes = std::max(bytes, each.program.stagingBytes(lane));
+  for (size_t bytes : ofCollectives) {
     WEFT_ASSIGN_OR_RETURN(
         DeviceMemory memory,
         allocateDevice(cudart, bytes, "staging of collectives"));
@@ -259,10 +289,7 @@ Status CudaRank::initialize() {
                         setup.world.allocateArena(cudart, plan.arena_bytes()));
   WEFT_RETURN_IF_ERROR(
       setup.world.attach(number(), arena.get(), plan.arena_bytes()));
-  size_t kernelBytes = 0;
-  for (const plan::Kernel *kernel : *plan.kernels())
-    kernelBytes =
-        std::max<size_t>(kernelBytes, kernel->grid()->workspace_bytes());
+  const size_t kernelBytes = kernelWorkspaceBytes(plan);
   WEFT_ASSIGN_OR_RETURN(
       kernelWorkspace,
       allocateDevice(cudart, kernelBytes, "workspace of kernels"));

@@ -26,6 +26,7 @@
 
 #include "cuda/CudaProgram.h"
 #include "cuda/DeviceMarks.h"
+#include "cuda/SharedAlgorithms.h"
 #include "cuda/StepTimer.h"
 #include "executor/Rank.h"
 
@@ -47,6 +48,10 @@ struct CudaRankSetup {
   DeviceWorld &world;
   /// Why `cudnn` is null.
   std::string whyNoCudnn = {};
+  /// Null unless the ranks are processes.
+  SharedAlgorithms *algorithms = nullptr;
+  /// 0 = all.
+  int processorsBesideCollectives = 0;
 };
 
 class CudaRank final : public Rank {

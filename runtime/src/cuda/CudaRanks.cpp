@@ -8,7 +8,9 @@
 #include "cuda/CudaRanks.h"
 
 #include "cuda/CudaRank.h"
+#include "cuda/JobDevices.h"
 #include "cuda/LoopbackWorld.h"
+#include "cuda/MemoryNeeds.h"
 #if WEFT_HAS_NCCL
 #include "cuda/NcclWorld.h"
 #endif
@@ -36,7 +38,9 @@ private:
   Status checkMemory() const;
   Status createWorld(const CudaLibrarySearch &search);
   Status createNcclWorld(const CudaLibrarySearch &search);
+  Status meetDevices();
   Result<int> deviceNumber() const;
+  Result<int> processorsBesideCollectives() const;
 
   const RankRequest &request;
   // Before everything that is given back with their functions.
@@ -49,6 +53,7 @@ private:
   Roofline roofline;
   PlanKernels kernels;
   std::unique_ptr<DeviceWorld> world;
+  std::optional<SharedAlgorithms> algorithms;
   std::optional<CudaRankSetup> setup;
 };
 
@@ -78,22 +83,18 @@ Status CudaRanks::openLibraries(const CudaLibrarySearch &search) {
   return {};
 }
 
+/// Before anything is allocated.
 Status CudaRanks::checkMemory() const {
+  const plan::Plan &plan = request.plan.contents();
+  const size_t ranks = world->localRanks().size();
+  if (const uint64_t limit = request.options.memoryLimit)
+    return weft::runtime::checkMemory(device, {{"arena", plan.arena_bytes()}},
+                                      ranks, limit);
   size_t free = 0, total = 0;
   WEFT_RETURN_IF_ERROR(
       cudaStatus(cudart, cudart.memGetInfo(&free, &total), "cudaMemGetInfo"));
-  const uint64_t limit =
-      request.options.memoryLimit ? request.options.memoryLimit : free;
-  const uint64_t arena = request.plan.contents().arena_bytes();
-  const size_t ranks = world->localRanks().size();
-  const auto needed = static_cast<unsigned __int128>(arena) * ranks;
-  if (needed > limit)
-    return resourceExhausted(fmt::format(
-        "{} ranks on device {} ({}) need arenas of {} bytes each, together {} "
-        "bytes, but {} are available; compile for a larger mesh, or shrink the "
-        "batch",
-        ranks, device.number, device.name, arena, needed, limit));
-  return {};
+  return weft::runtime::checkMemory(device, needsOfPlan(plan, device), ranks,
+                                    free);
 }
 
 /// A process that sees one device was given it by its launcher.
@@ -129,10 +130,48 @@ Status CudaRanks::createNcclWorld(const CudaLibrarySearch &search) {
   WEFT_ASSIGN_OR_RETURN(this->world,
                         NcclWorld::create(nccl, cudart, *options.bootstrap,
                                           request.plan, std::move(world)));
-  return {};
+  return meetDevices();
 #else
   return loadNccl(search).status();
 #endif
+}
+
+#if WEFT_HAS_NCCL
+/// Whether the devices of the job fit together, and which rank chooses for this
+/// one.
+Status CudaRanks::meetDevices() {
+  Bootstrap &bootstrap = *request.options.bootstrap;
+  const std::chrono::nanoseconds setup = WatchdogOptions().setup;
+  WEFT_ASSIGN_OR_RETURN(
+      const std::vector<JobDevice> devices,
+      exchangeDevices(
+          bootstrap,
+          jobDevice(device, cublasLt.getVersion ? cublasLt.getVersion() : 0),
+          setup));
+  WEFT_RETURN_IF_ERROR(checkOneDeviceEach(devices));
+  const int first = firstOfKind(devices, bootstrap.launch().rank);
+  algorithms.emplace(bootstrap, first, devices[first].session, setup);
+  return {};
+}
+#endif
+
+/// Of a device's multiprocessors those that are not for collectives.
+Result<int> CudaRanks::processorsBesideCollectives() const {
+  const int wanted = request.options.processorsForCollectives;
+  if (wanted == 0)
+    return 0;
+  int all = 0;
+  WEFT_RETURN_IF_ERROR(
+      cudaStatus(cudart,
+                 cudart.deviceGetAttribute(
+                     &all, cudaDevAttrMultiProcessorCount, device.number),
+                 "cudaDeviceGetAttribute"));
+  if (wanted < 0 || wanted >= all)
+    return invalidArgument(fmt::format(
+        "{} multiprocessors for collectives; device {} ({}) has {}, and "
+        "products need at least 1",
+        wanted, device.number, device.name, all));
+  return all - wanted;
 }
 
 Status CudaRanks::createWorld(const CudaLibrarySearch &search) {
@@ -163,9 +202,11 @@ Status CudaRanks::open() {
   WEFT_ASSIGN_OR_RETURN(kernels, PlanKernels::load(cudart, plan, device, request.note));
   WEFT_RETURN_IF_ERROR(createWorld(search));
   WEFT_RETURN_IF_ERROR(checkMemory());
+  WEFT_ASSIGN_OR_RETURN(const int processors, processorsBesideCollectives());
   setup.emplace(CudaRankSetup{request, cudart, cublasLt,
                               cudnn ? &*cudnn : nullptr, device, roofline,
-                              kernels, *world, whyNoCudnn});
+                              kernels, *world, whyNoCudnn,
+                              algorithms ? &*algorithms : nullptr, processors});
   for (int rank : world->localRanks())
     members.push_back(std::make_unique<CudaRank>(*setup, rank));
   return {};

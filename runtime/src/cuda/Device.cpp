@@ -37,6 +37,16 @@ static Result<int> driverVersion(const Cudart &cudart) {
   return driver;
 }
 
+/// As nvidia-smi -L shows it.
+static std::string uuidText(const cudaUUID_t &uuid) {
+  std::string text = "GPU";
+  for (size_t i = 0; i < sizeof uuid.bytes; ++i)
+    text += fmt::format("{}{:02x}",
+                        i == 0 || (i >= 4 && i <= 10 && i % 2 == 0) ? "-" : "",
+                        static_cast<unsigned char>(uuid.bytes[i]));
+  return text;
+}
+
 Result<CudaDevice> openDevice(const Cudart &cudart, int number) {
   CudaDevice device;
   device.number = number;
@@ -66,6 +76,7 @@ Result<CudaDevice> openDevice(const Cudart &cudart, int number) {
       cudaStatus(cudart, cudart.getDeviceProperties(&properties, number),
                  "cudaGetDeviceProperties"));
   device.name = properties.name;
+  device.uuid = uuidText(properties.uuid);
   device.processor = properties.major * 10 + properties.minor;
   return device;
 }

@@ -7,6 +7,8 @@
 
 #include "cuda/DeviceScratch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -24,7 +26,12 @@ Result<void *> DeviceScratch::allocate(size_t bytes) {
       error != cudaSuccess) {
     // The caller goes on without, and libraries would take it for theirs.
     (void)cudart.getLastError();
-    return cudaStatus(cudart, error, "cudaMalloc");
+    size_t free = 0, total = 0;
+    (void)cudart.memGetInfo(&free, &total);
+    return cudaStatus(cudart, error,
+                      fmt::format("cudaMalloc of {} bytes for a trial, with "
+                                  "{} of {} free",
+                                  bytes, free, total));
   }
   pieces.push_back(piece);
   return piece;

@@ -138,6 +138,9 @@ GemmDescriptors::create(std::shared_ptr<const LtHandle> handle,
       made.set(CUBLASLT_MATMUL_DESC_TRANSB, operationOf(problem.b)));
   WEFT_RETURN_IF_ERROR(
       made.set(CUBLASLT_MATMUL_DESC_EPILOGUE, problem.epilogue));
+  if (problem.processors != 0)
+    WEFT_RETURN_IF_ERROR(made.set(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET,
+                                  static_cast<int32_t>(problem.processors)));
   if (problem.hasBias) {
     WEFT_RETURN_IF_ERROR(
         made.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, pointers.bias));

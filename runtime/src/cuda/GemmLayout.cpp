@@ -124,6 +124,7 @@ static Status chooseTypes(const CudaGemmProblem &problem, LtProblem &lt) {
   lt.a.dtype = lt.b.dtype = in;
   lt.d.dtype = problem.product.out;
   lt.bias = problem.bias;
+  lt.processors = problem.processors;
   return {};
 }
 
@@ -288,11 +289,12 @@ static std::string toString(const LtMatrix &m) {
 
 std::string toString(const LtProblem &p) {
   return fmt::format(
-      "{} x (a {}; b {}; d {}) compute {} scale {} epilogue {}{}{}", p.batch,
+      "{} x (a {}; b {}; d {}) compute {} scale {} epilogue {}{}{}{}", p.batch,
       toString(p.a), toString(p.b), toString(p.d), static_cast<int>(p.compute),
       name(p.scale), static_cast<int>(p.epilogue),
       p.hasBias ? fmt::format(" bias {}", name(p.bias)) : "",
-      p.accumulate ? " accumulate" : "");
+      p.accumulate ? " accumulate" : "",
+      p.processors ? fmt::format(" processors {}", p.processors) : "");
 }
 
 } // namespace weft::runtime

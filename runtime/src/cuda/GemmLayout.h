@@ -40,6 +40,8 @@ struct CudaGemmProblem {
   plan::GemmPrecision precision = plan::GemmPrecision::Full;
   plan::GemmEpilogue epilogue = plan::GemmEpilogue::None;
   DType bias = DType::F32;
+  /// How many multiprocessors it may count on; 0 = all.
+  int processors = 0;
 };
 
 /// For messages: "bf16 product of 4096 x 768 and 768 x 3072 into f32".
@@ -73,6 +75,7 @@ struct LtProblem {
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   bool hasBias = false, hasAux = false;
   DType bias = DType::F32;
+  int processors = 0;
 };
 
 /// Complete, and the same text for the same problem only: the key of caches.

@@ -101,15 +101,16 @@ Result<float> GemmMeasurement::timeOnce(const GemmAlgorithm &algorithm) {
 
 std::optional<float>
 GemmMeasurement::milliseconds(const GemmAlgorithm &algorithm) {
-  // The first run loads the kernel.
-  if (!timeOnce(algorithm).ok())
-    return std::nullopt;
+  // The first run loads the kernel, and is not counted.
   std::array<float, 3> times;
-  for (float &time : times) {
+  for (int run = -1; run < static_cast<int>(times.size()); ++run) {
     const Result<float> taken = timeOnce(algorithm);
-    if (!taken.ok())
+    if (!taken.ok()) {
+      failure = taken.status();
       return std::nullopt;
-    time = *taken;
+    }
+    if (run >= 0)
+      times[run] = *taken;
   }
   std::sort(times.begin(), times.end());
   return times[times.size() / 2];

@@ -34,6 +34,8 @@ public:
 
   /// The median of a few runs on the compute stream; none if one fails.
   std::optional<float> milliseconds(const GemmAlgorithm &algorithm);
+  /// Why the last one that failed did.
+  const Status &lastFailure() const { return failure; }
 
 private:
   explicit GemmMeasurement(const CudaContext &context)
@@ -50,6 +52,7 @@ private:
   void *flush = nullptr;
   size_t flushBytes = 0;
   cudaEvent_t begin = nullptr, end = nullptr;
+  Status failure;
 };
 
 } // namespace weft::runtime

@@ -8,6 +8,7 @@
 #include "cuda/GemmTuner.h"
 
 #include "cuda/GemmMeasurement.h"
+#include "cuda/SharedAlgorithms.h"
 
 #include <fmt/format.h>
 
@@ -60,64 +61,136 @@ proposalsFor(const LtPointers &pointers, const GemmDescriptors &descriptors,
   return proposals;
 }
 
+/// The largest power of two up to 256 that an address is a multiple of.
+static uintptr_t alignmentOf(const void *address) {
+  const uintptr_t bits = reinterpret_cast<uintptr_t>(address) | 256;
+  return bits & -bits;
+}
+
 /// What the choice depends on beside the problem: the machine, the version that
-/// algorithms mean something to, and what the pointers allow.
+/// algorithms mean something to, and what each of the pointers allows.
 static std::string keyOf(const LtProblem &problem, const LtPointers &pointers,
                          const GemmDescriptors &descriptors,
                          const CudaContext &context) {
-  const auto addresses = reinterpret_cast<uintptr_t>(pointers.a) |
-                         reinterpret_cast<uintptr_t>(pointers.b) |
-                         reinterpret_cast<uintptr_t>(pointers.d) |
-                         reinterpret_cast<uintptr_t>(pointers.bias) |
-                         reinterpret_cast<uintptr_t>(pointers.aux) | 256;
   return fmt::format(
-      "{} | cuBLASLt {} | {} | aligned {} | workspace {}", context.deviceName,
-      descriptors.library().library().getVersion(), toString(problem),
-      addresses & -addresses, gemmWorkspaceLimit(context.processor));
+      "{} | cuBLASLt {} | {} | aligned {} {} {} {} {} | workspace {}",
+      context.deviceName, descriptors.library().library().getVersion(),
+      toString(problem), alignmentOf(pointers.a), alignmentOf(pointers.b),
+      alignmentOf(pointers.d), alignmentOf(pointers.bias),
+      alignmentOf(pointers.aux), gemmWorkspaceLimit(context.processor));
+}
+
+/// Never blindly: a file, or another rank, may say anything.
+static std::optional<GemmAlgorithm>
+checked(const cublasLtMatmulAlgo_t &algorithm,
+        const GemmDescriptors &descriptors, const CudaContext &context) {
+  const Result<size_t> bytes = descriptors.check(algorithm);
+  if (!bytes.ok() || *bytes > gemmWorkspaceLimit(context.processor))
+    return std::nullopt;
+  return GemmAlgorithm{algorithm, *bytes};
+}
+
+/// The fastest of the proposals; the first, with a note, where they cannot be
+/// compared.
+static Result<std::optional<GemmAlgorithm>>
+measure(const LtProblem &problem, const std::vector<GemmAlgorithm> &proposals,
+        const GemmDescriptors &descriptors, const CudaContext &context) {
+  Result<std::unique_ptr<GemmMeasurement>> measurement =
+      GemmMeasurement::prepare(
+          problem, descriptors.library().shared_from_this(),
+          gemmWorkspaceLimit(context.processor), context);
+  if (!measurement.ok() &&
+      measurement.status().code() != StatusCode::ResourceExhausted)
+    return measurement.status();
+  if (!measurement.ok()) {
+    // The product itself needs none of this memory.
+    context.note(fmt::format("took the first algorithm of cuBLASLt for a "
+                             "product, unmeasured, because the memory beside "
+                             "the arena does not hold a second one: {}",
+                             measurement.status().message()));
+    return std::optional<GemmAlgorithm>();
+  }
+  const std::optional<GemmAlgorithm> fastest =
+      fastestOf(proposals, [&](const GemmAlgorithm &algorithm) {
+        return (*measurement)->milliseconds(algorithm);
+      });
+  if (!fastest)
+    return (*measurement)
+        ->lastFailure()
+        .withContext(fmt::format(
+            "none of the {} algorithms that cuBLASLt proposes runs; the last",
+            proposals.size()));
+  return fastest;
+}
+
+Result<GemmAlgorithm>
+GemmTuner::chooseAlone(const std::string &key, const LtProblem &problem,
+                       const LtPointers &pointers,
+                       const GemmDescriptors &descriptors,
+                       const CudaContext &context) {
+  const size_t limit = gemmWorkspaceLimit(context.processor);
+  const bool isMeasured =
+      cache && !context.isDeterministic && problem.processors == 0;
+  if (isMeasured)
+    if (const auto known = cache->find(key))
+      if (const auto usable = checked(*known, descriptors, context))
+        return *usable;
+  WEFT_ASSIGN_OR_RETURN(
+      const std::vector<GemmAlgorithm> proposals,
+      proposalsFor(pointers, descriptors, limit,
+                   isMeasured ? proposalCount : 1));
+  if (!isMeasured)
+    return proposals.front();
+  WEFT_ASSIGN_OR_RETURN(const std::optional<GemmAlgorithm> fastest,
+                        measure(problem, proposals, descriptors, context));
+  if (fastest)
+    cache->add(key, fastest->code);
+  for (const std::string &text : cache->takeNotes())
+    context.note(text);
+  return fastest.value_or(proposals.front());
+}
+
+/// The choice of the first rank; none, with a note, if it cannot be used here.
+Result<std::optional<GemmAlgorithm>>
+GemmTuner::askFirst(const std::string &key, const GemmDescriptors &descriptors,
+                    const CudaContext &context) {
+  SharedAlgorithms &shared = *context.algorithms;
+  WEFT_ASSIGN_OR_RETURN(const auto told, shared.ask(key));
+  if (told)
+    if (const auto usable = checked(*told, descriptors, context))
+      return usable;
+  context.note(fmt::format(
+      "chose an algorithm for a product by itself, because {} rank {}: results "
+      "of the two may differ in the last bits",
+      told ? "cuBLASLt refuses here what was chosen by"
+           : "no such product was chosen for by",
+      shared.first()));
+  return std::optional<GemmAlgorithm>();
 }
 
 Result<GemmAlgorithm> GemmTuner::choose(const LtProblem &problem,
                                         const LtPointers &pointers,
                                         const GemmDescriptors &descriptors,
                                         const CudaContext &context) {
-  const size_t limit = gemmWorkspaceLimit(context.processor);
-  if (!cache) {
-    WEFT_ASSIGN_OR_RETURN(const std::vector<GemmAlgorithm> proposals,
-                          proposalsFor(pointers, descriptors, limit, 1));
-    return proposals.front();
-  }
   const std::lock_guard lock(measuring);
   const std::string key = keyOf(problem, pointers, descriptors, context);
-  if (const auto known = cache->find(key))
-    // Never blindly: a file may say anything.
-    if (const Result<size_t> bytes = descriptors.check(*known);
-        bytes.ok() && *bytes <= limit)
-      return GemmAlgorithm{*known, *bytes};
-
+  SharedAlgorithms *const shared = context.algorithms;
+  if (shared)
+    if (const auto known = shared->known(key))
+      if (const auto usable = checked(*known, descriptors, context))
+        return *usable;
+  if (shared && !shared->isFirst()) {
+    WEFT_ASSIGN_OR_RETURN(const auto told,
+                          askFirst(key, descriptors, context));
+    if (told)
+      return *told;
+  }
   WEFT_ASSIGN_OR_RETURN(
-      const std::vector<GemmAlgorithm> proposals,
-      proposalsFor(pointers, descriptors, limit, proposalCount));
-  Result<std::unique_ptr<GemmMeasurement>> measurement =
-      GemmMeasurement::prepare(
-          problem, descriptors.library().shared_from_this(), limit, context);
-  const auto unmeasured = [&](std::string_view why) {
-    context.note(fmt::format("took the first algorithm of cuBLASLt for a "
-                             "product, unmeasured: {}",
-                             why));
-    return proposals.front();
-  };
-  if (!measurement.ok())
-    return unmeasured(measurement.status().message());
-  const std::optional<GemmAlgorithm> fastest =
-      fastestOf(proposals, [&](const GemmAlgorithm &algorithm) {
-        return (*measurement)->milliseconds(algorithm);
-      });
-  if (!fastest)
-    return unmeasured("none of those that it proposes runs");
-  cache->add(key, fastest->code);
-  for (std::string &text : cache->takeNotes())
-    context.note(std::move(text));
-  return *fastest;
+      const GemmAlgorithm chosen,
+      chooseAlone(key, problem, pointers, descriptors, context));
+  if (shared && shared->isFirst())
+    WEFT_RETURN_IF_ERROR(shared->tell(key, chosen.code));
+  return chosen;
 }
 
 } // namespace weft::runtime

@@ -9,7 +9,10 @@
 // first 32 is timed on the product's shape, with random numbers and a cold
 // cache, and the fastest is kept, in this process and on disk
 // (AlgorithmCache.h). WEFT_CUDA_TUNE=off takes the first proposal and neither
-// measures nor reads the file.
+// measures nor reads the file; so does a session that must be deterministic,
+// and a product that has not the whole device, of which a measurement alone
+// would tell nothing. Processes of one job choose together
+// (SharedAlgorithms.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,6 +63,15 @@ public:
                                const CudaContext &context);
 
 private:
+  Result<GemmAlgorithm> chooseAlone(const std::string &key,
+                                    const LtProblem &problem,
+                                    const LtPointers &pointers,
+                                    const GemmDescriptors &descriptors,
+                                    const CudaContext &context);
+  Result<std::optional<GemmAlgorithm>>
+  askFirst(const std::string &key, const GemmDescriptors &descriptors,
+           const CudaContext &context);
+
   std::unique_ptr<AlgorithmCache> cache;
   /// Ranks that are threads do not measure at once.
   std::mutex measuring;

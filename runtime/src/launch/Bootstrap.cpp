@@ -9,13 +9,12 @@
 
 #include "launch/Arrival.h"
 #include "launch/FileStore.h"
+#include "launch/Host.h"
 #include "launch/Number.h"
 #include "launch/TcpStore.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <fstream>
 #include <set>
 #include <utility>
 
@@ -25,16 +24,6 @@ using namespace std::chrono_literals;
 
 /// How much longer the others wait than rank 0, whose verdict is better.
 static constexpr auto grace = 2s;
-
-/// The host's name, and what tells two hosts with one name apart.
-static std::string hostIdentity() {
-  char name[256] = {};
-  ::gethostname(name, sizeof name - 1);
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string boot;
-  file >> boot;
-  return fmt::format("{} {}", name, boot);
-}
 
 Bootstrap::Bootstrap(Launch launch, std::unique_ptr<Store> store)
     : theLaunch(std::move(launch)), theStore(std::move(store)) {}

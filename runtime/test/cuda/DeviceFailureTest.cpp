@@ -176,6 +176,57 @@ TEST(DeviceFailure, AtLoad) {
                     EndsWith("; load failed")));
 }
 
+/// What a session of a device with so much memory says.
+std::string loadFailure(const char *memory, const PlanBuilder &plan) {
+  return Process([&]() -> std::string {
+           const DeviceLibraries libraries;
+           setenv("WEFT_EMULATOR_MEMORY", memory, 1);
+           return Session::create(plan.build()).status().toString();
+         })
+      .finish();
+}
+
+TEST(DeviceFailure, MemoryIsComparedBeforeItIsAllocated) {
+  PlanBuilder plan = sample(2);
+  plan.table.kernels[0]->grid->workspace_bytes = 128;
+  EXPECT_EQ(loadFailure("1000", plan),
+            "resource_exhausted: 2 ranks on device 0 (Emulated H200) need 1024 "
+            "bytes, 512 each: arena 384, workspace of kernels 128; 1000 bytes "
+            "are available; compile for a larger mesh, or shrink the batch");
+  PlanBuilder products({{"data", 1}});
+  EntryBuilder entry = products.entry("e");
+  const auto type = products.type(DType::F32, {4, 4});
+  const uint32_t x = entry.input("x", type), y = entry.output("y", type);
+  entry.gemm(x, x, y, 4, 4, 4);
+  makeCudaPlan(products, ".version 8.0\n.target sm_80\n.address_size 64\n");
+  EXPECT_THAT(loadFailure("30000000", products),
+              AllOf(HasSubstr("1 rank on device 0 (Emulated H200) needs "),
+                    HasSubstr("arena 128, workspace of products, at most "
+                              "33554432; 30000000 bytes are available")));
+}
+
+/// What collectives need shows when they are bound.
+TEST(DeviceFailure, MemoryOfCollectives) {
+  PlanBuilder plan({{"data", 2}});
+  const uint32_t data = plan.group({"data"});
+  EntryBuilder entry = plan.entry("e");
+  constexpr int64_t count = 1 << 20;
+  const uint32_t x = entry.input(
+      "x", plan.type(DType::F32, {2 * count}, {{"data"}}));
+  const uint32_t y = entry.output("y", plan.type(DType::F32, {count}));
+  entry.copy(x, y);
+  entry.start(plan::CollectiveKind::AllReduce, data, y, y, 1, count);
+  entry.wait(0);
+  makeCudaPlan(plan, ".version 8.0\n.target sm_80\n.address_size 64\n");
+  EXPECT_THAT(loadFailure("18000000", plan),
+              AllOf(HasSubstr("resource_exhausted: rank "),
+                    HasSubstr("1 rank on device 0 (Emulated H200) needs "
+                              "12582912 bytes: arena 8388608, staging of "
+                              "collectives 4194304; "),
+                    HasSubstr(" bytes are available; compile for a larger "
+                              "mesh, or shrink the batch")));
+}
+
 TEST(DeviceFailure, ErrorsOfCallsAreNoFailures) {
   for (const cudaError_t error :
        {cudaSuccess, cudaErrorNotReady, cudaErrorMemoryAllocation,

@@ -216,8 +216,21 @@ TEST_F(DeviceSession, NotEnoughMemory) {
   EXPECT_EQ(status.code(), StatusCode::ResourceExhausted);
   EXPECT_THAT(status.message(),
               AllOf(HasSubstr("2 ranks on device 0 ("),
-                    HasSubstr("need arenas of 384 bytes each, together 768 "
-                              "bytes, but 100 are available")));
+                    HasSubstr("need 768 bytes, 384 each: arena 384; 100 bytes "
+                              "are available; compile for a larger mesh, or "
+                              "shrink the batch")));
+}
+
+TEST_F(DeviceSession, ProcessorsForCollectives) {
+  SamplePlan sample(1);
+  makeCudaPlan(sample, testKernels());
+  SessionOptions options;
+  options.processorsForCollectives = 132;
+  const Status status = Session::create(sample.build(), options).status();
+  EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("132 multiprocessors for collectives; device 0 ("),
+                    HasSubstr(") has 132, and products need at least 1")));
 }
 
 TEST_F(DeviceSession, NoSuchDevice) {

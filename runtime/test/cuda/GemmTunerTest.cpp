@@ -80,6 +80,10 @@ Cudart fakeCudart() {
     *memory = std::malloc(bytes);
     return cudaSuccess;
   };
+  t.memGetInfo = [](size_t *free, size_t *total) {
+    *free = 1000, *total = 3000;
+    return cudaSuccess;
+  };
   t.free = [](void *memory) {
     --fake->live;
     std::free(memory);
@@ -202,6 +206,8 @@ void decode(cublasLtMatmulDesc_t product, cublasLtMatrixLayout_t a,
   on.bias = attributeOf<void *>(product, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
   on.aux =
       attributeOf<void *>(product, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER);
+  p.processors =
+      attributeOf<int32_t>(product, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET);
   p.hasBias = on.bias != nullptr;
   p.hasAux = on.aux != nullptr;
   if (p.hasBias)
@@ -387,6 +393,26 @@ TEST_F(GemmTunerTest, SaysHowPointersAreAligned) {
   EXPECT_EQ(device.alignmentA, 64u);
 }
 
+TEST_F(GemmTunerTest, EachPointerHasItsAlignment) {
+  const auto all = tuner();
+  (void)algorithmIn(*all);
+  pointers.rhs = memory + 66, pointers.lhs = memory;
+  (void)algorithmIn(*all);
+  EXPECT_EQ(device.heuristicCalls, 2);
+  // The least of all is the same, but not of which.
+  pointers.rhs = memory + 64, pointers.lhs = memory + 2;
+  (void)algorithmIn(*all);
+  EXPECT_EQ(device.heuristicCalls, 3);
+}
+
+TEST_F(GemmTunerTest, DeterministicSessionsMeasureNothing) {
+  context.isDeterministic = true;
+  EXPECT_EQ(algorithmIn(*tuner(path)), 0u);
+  EXPECT_EQ(device.runs, 1);
+  EXPECT_EQ(device.requested, 1);
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
 TEST_F(GemmTunerTest, LeavesOutWhatFailsOrWantsMore) {
   device.failing = {1};
   EXPECT_EQ(algorithmIn(*tuner()), 0u) << "2 wants more workspace";
@@ -395,9 +421,11 @@ TEST_F(GemmTunerTest, LeavesOutWhatFailsOrWantsMore) {
 TEST_F(GemmTunerTest, RemembersNoneThatDidNotRun) {
   device.failing = {0, 1};
   const auto bound = bind(*tuner(path));
-  ASSERT_TRUE(bound.ok()) << bound.status().message();
-  EXPECT_THAT(notes, ElementsAre(HasSubstr(
-                         "unmeasured: none of those that it proposes runs")));
+  ASSERT_FALSE(bound.ok());
+  EXPECT_THAT(bound.status().message(),
+              HasSubstr("none of the 2 algorithms that cuBLASLt proposes runs; "
+                        "the last: cublasLtMatmul: "));
+  EXPECT_THAT(notes, IsEmpty());
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
@@ -447,7 +475,10 @@ TEST_F(GemmTunerTest, WithoutMemoryTheFirstIsTaken) {
   EXPECT_EQ(algorithmIn(*tuner(path)), 0u);
   EXPECT_THAT(notes, ElementsAre(HasSubstr(
                          "took the first algorithm of cuBLASLt for a product, "
-                         "unmeasured: cudaMalloc: out of memory")));
+                         "unmeasured, because the memory beside the arena does "
+                         "not hold a second one: cudaMalloc of 33554432 bytes "
+                         "for a trial, with 1000 of 3000 free: out of "
+                         "memory")));
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
@@ -497,6 +528,8 @@ TEST_F(GemmTunerTest, DescriptorsSayTheProblem) {
   problems.back().product.result.batch = 32;
   problems.push_back(problems.back());
   problems.back().product.lhs = {8, 1, 4};
+  problems.push_back(problem);
+  problems.back().processors = 100;
   problems.push_back(problem);
   problems.back().product.result = {0, 1, 4};
   problems.back().precision = plan::GemmPrecision::TF32;

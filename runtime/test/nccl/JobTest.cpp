@@ -291,6 +291,96 @@ TEST_F(Job, ADeviceThatIsLost) {
                           EndsWith("status 1")));
 }
 
+/// Two products, of which the second runs beside a collective.
+PlanBuilder productPlan(int64_t ranks) {
+  PlanBuilder builder({{"data", ranks}});
+  const uint32_t data = builder.group({"data"});
+  EntryBuilder entry = builder.entry("train_step");
+  const uint32_t x = entry.input(
+                     "x", builder.type(DType::F32, {16 * ranks}, {{"data"}})),
+                 w = entry.constant(countingArray({4, 4})),
+                 t = entry.temporary(DType::F32, {4, 4}),
+                 y = entry.output("y", builder.type(DType::F32, {4, 4})),
+                 z = entry.output("z", builder.type(DType::F32, {4 * ranks, 4},
+                                                    {{"data"}}));
+  entry.gemm(x, w, t, 4, 4, 4);
+  entry.start(plan::CollectiveKind::AllReduce, data, t, y, 1, 16);
+  entry.gemm(x, w, z, 4, 4, 4);
+  entry.wait(0);
+  makeCudaPlan(builder, ".version 8.0\n.target sm_80\n.address_size 64\n");
+  return builder;
+}
+
+struct JobOfProducts : Job {
+  /// Runs two ranks, in the second of which cuBLASLt guesses otherwise; the
+  /// last products that they ran.
+  std::vector<std::string> productsOf(const std::string &options) {
+    const std::string plan = writePlan("products.plan", productPlan(2));
+    (void)writeNpy(file("x.npy"), countingArray({32}));
+    const auto texts = runAll(2, [&](int rank) {
+      return variables(rank, 2,
+                       fmt::format("XDG_CACHE_HOME={0}/cache-{1} "
+                                   "WEFT_EMULATOR_PRODUCTS={0}/products-{1} "
+                                   "WEFT_EMULATOR_ALGORITHM={1}",
+                                   directory.string(), rank)) +
+             plan + " --steps 2 --input x=" + file("x.npy") + options;
+    });
+    for (const std::string &text : texts)
+      EXPECT_THAT(text, EndsWith("status 0"));
+    std::vector<std::string> last;
+    for (const char *name : {"products-0", "products-1"}) {
+      std::string text = load(name);
+      text.resize(text.empty() ? 0 : text.size() - 1);
+      const size_t line = text.rfind('\n');
+      last.push_back(text.substr(line == text.npos ? 0 : line + 1));
+    }
+    return last;
+  }
+};
+
+TEST_F(JobOfProducts, OneRankMeasuresForAll) {
+  const auto last = productsOf("");
+  EXPECT_THAT(last[0], HasSubstr("4 x 4 x 4 algorithm "));
+  EXPECT_EQ(last[1], last[0]);
+}
+
+TEST_F(JobOfProducts, NobodyMeasuresWhatMustBeDeterministic) {
+  const auto last = productsOf(" --deterministic");
+  EXPECT_EQ(last[0], "4 x 4 x 4 algorithm 0 processors 0");
+  EXPECT_EQ(last[1], last[0]);
+  EXPECT_FALSE(std::filesystem::exists(file("cache-0")));
+}
+
+TEST_F(JobOfProducts, LeaveProcessorsToCollectives) {
+  const auto last = productsOf(" --processors-for-collectives 32");
+  EXPECT_EQ(last[0], "4 x 4 x 4 algorithm 0 processors 100");
+  EXPECT_EQ(last[1], last[0]);
+  EXPECT_THAT(load("products-0"), HasSubstr(" processors 0\n"));
+}
+
+TEST_F(Job, RanksThatShareADevice) {
+  const std::string plan = cudaPlan(2);
+  for (const bool isAllowed : {false, true})
+    for (const std::string &text : runAll(2, [&](int rank) {
+           return variables(rank, 2,
+                            fmt::format("WEFT_EMULATOR_UUID=7 {}{}",
+                                        isAllowed ? "NCCL_HOSTID=host-" : "",
+                                        isAllowed ? std::to_string(rank)
+                                                  : "")) +
+                  plan + common(2, "cuda");
+         })) {
+      if (isAllowed)
+        EXPECT_THAT(text, EndsWith("status 0"));
+      else
+        EXPECT_THAT(
+            text,
+            AllOf(HasSubstr("NCCL wants a device for each rank, and ranks 0, 1 "
+                            "have GPU-07000000-e0e0-e0e0-e0e0-e0e0e0e0e0e0 "
+                            "(Emulated H200, cuBLASLt 0) of one host"),
+                  EndsWith("status 1")));
+    }
+}
+
 /// The others hear of it from the rank that has it.
 TEST_F(Job, ADeviceOfOneProcessThatIsLost) {
   const std::string plan = cudaPlan(2);

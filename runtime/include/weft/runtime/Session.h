@@ -66,7 +66,8 @@ struct SessionOptions {
   /// the rank of this one, and all processes make the same calls in the same
   /// order.
   std::shared_ptr<Bootstrap> bootstrap;
-  /// CUDA: collectives between processes give the same bits in every run.
+  /// CUDA: the same bits in every run: of collectives between processes, and of
+  /// products, whose algorithms are then not chosen by measurement.
   bool deterministic = false;
   /// CUDA: one collective after the other, also where the plan lets one
   /// overtake another.
@@ -75,6 +76,9 @@ struct SessionOptions {
   bool registerArena = false;
   /// CUDA: whether an entry that has run twice is captured in a graph.
   bool cudaGraphs = true;
+  /// CUDA: multiprocessors that products leave to collectives while some are in
+  /// flight beside them; 0 = none.
+  int processorsForCollectives = 0;
   /// Told what is no failure, but not what was asked for either: a library that
   /// was not found, an algorithm that was not measured, and why. Each text
   /// once, from any thread of the session, but from one at a time; never after

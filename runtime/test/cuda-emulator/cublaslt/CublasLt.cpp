@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
 
 using namespace weft::emulator;
@@ -20,6 +22,8 @@ namespace {
 /// What the opaque handles point to.
 struct Preference {
   uint64_t workspace = 0;
+  /// Of A, B, C and D.
+  uint32_t alignments[4] = {256, 256, 256, 256};
 };
 
 Matrix &matrixOf(cublasLtMatrixLayout_t handle) {
@@ -75,15 +79,49 @@ Product productOf(cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t a,
   return product;
 }
 
-cublasLtMatmulHeuristicResult_t result(uint64_t number) {
+cublasLtMatmulHeuristicResult_t result(uint64_t number,
+                                       const uint32_t (&alignments)[4]) {
   cublasLtMatmulHeuristicResult_t result;
   std::memset(&result, 0, sizeof result);
   result.algo.data[0] = algorithmMark;
   result.algo.data[1] = number;
+  // What an algorithm was proposed for, it may count on.
+  for (int i = 0; i < 4; ++i)
+    result.algo.data[2] |= uint64_t(std::min(alignments[i], 16u)) << 16 * i;
   result.workspaceSize = workspaces[number];
   result.state = CUBLAS_STATUS_SUCCESS;
   result.wavesCount = 1;
   return result;
+}
+
+/// Three ways, the first of which WEFT_EMULATOR_ALGORITHM says: a library that
+/// guesses differently elsewhere.
+uint64_t proposal(uint64_t index) {
+  const char *first = std::getenv("WEFT_EMULATOR_ALGORITHM");
+  return (index + (first ? std::strtoull(first, nullptr, 10) : 0)) %
+         std::size(workspaces);
+}
+
+bool isMisaligned(const void *pointer, uint64_t bytes) {
+  return bytes && reinterpret_cast<uintptr_t>(pointer) % bytes;
+}
+
+/// A line for each product in the file that WEFT_EMULATOR_PRODUCTS names.
+void log(const Product &product, uint64_t algorithm) {
+  static const char *const path = std::getenv("WEFT_EMULATOR_PRODUCTS");
+  if (!path)
+    return;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (std::FILE *file = std::fopen(path, "a")) {
+    std::fprintf(file, "%llu x %llu x %llu algorithm %llu processors %d\n",
+                 static_cast<unsigned long long>(product.m()),
+                 static_cast<unsigned long long>(product.n()),
+                 static_cast<unsigned long long>(product.k()),
+                 static_cast<unsigned long long>(algorithm),
+                 product.operation.processors);
+    std::fclose(file);
+  }
 }
 
 bool isAlgorithm(const cublasLtMatmulAlgo_t &algorithm) {
@@ -197,6 +235,8 @@ WEFT_EMULATOR_EXPORT cublasStatus_t cublasLtMatmulDescSetAttribute(
     return take(operation.scale, value, bytes);
   case CUBLASLT_MATMUL_DESC_POINTER_MODE:
     return expect(CUBLASLT_POINTER_MODE_HOST, value, bytes);
+  case CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET:
+    return take(operation.processors, value, bytes);
   case CUBLASLT_MATMUL_DESC_TRANSA:
     return take(operation.transposeA, value, bytes);
   case CUBLASLT_MATMUL_DESC_TRANSB:
@@ -241,15 +281,20 @@ cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
                                      cublasLtMatmulPreferenceAttributes_t name,
                                      const void *value, size_t bytes) {
   uint32_t ignored;
+  Preference &target = preferenceOf(preference);
   switch (name) {
   case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
-    return take(preferenceOf(preference).workspace, value, bytes);
+    return take(target.workspace, value, bytes);
   case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK:
-  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
-  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
-  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
-  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
     return take(ignored, value, bytes);
+  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
+    return take(target.alignments[0], value, bytes);
+  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
+    return take(target.alignments[1], value, bytes);
+  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
+    return take(target.alignments[2], value, bytes);
+  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
+    return take(target.alignments[3], value, bytes);
   default:
     return CUBLAS_STATUS_INVALID_VALUE;
   }
@@ -266,9 +311,10 @@ WEFT_EMULATOR_EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     failed(problem);
     return CUBLAS_STATUS_NOT_SUPPORTED;
   }
+  const Preference &given = preferenceOf(preference);
   for (uint64_t i = 0; i < std::size(workspaces) && *returned < requested; ++i)
-    if (workspaces[i] <= preferenceOf(preference).workspace)
-      results[(*returned)++] = result(i);
+    if (workspaces[proposal(i)] <= given.workspace)
+      results[(*returned)++] = result(proposal(i), given.alignments);
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -280,7 +326,8 @@ WEFT_EMULATOR_EXPORT cublasStatus_t cublasLtMatmulAlgoCheck(
   if (!isAlgorithm(*algorithm) ||
       !productOf(operation, a, b, c, d).problem().empty())
     return CUBLAS_STATUS_NOT_SUPPORTED;
-  *out = result(algorithm->data[1]);
+  *out = result(algorithm->data[1], {});
+  out->algo = *algorithm;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -302,6 +349,21 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
     return failed("the algorithm needs " + std::to_string(used) +
                   " bytes of workspace, and there are " +
                   std::to_string(workspaceBytes));
+  // Libraries ask for the last error after a launch, whoever has left it.
+  if (const cudaError_t left = leftError(); left != cudaSuccess)
+    return failed(std::string("an earlier call has left ") +
+                  cudaGetErrorName(left) +
+                  ", which would be taken for the outcome of the launch");
+  if (workspace && isMisaligned(workspace, 256))
+    return failed("the workspace is not aligned to 256 bytes");
+  if (algorithm) {
+    const void *pointers[] = {aData, bData, cData, dData};
+    for (int i = 0; i < 4; ++i)
+      if (isMisaligned(pointers[i], algorithm->data[2] >> 16 * i & 0xffff))
+        return failed(std::string("the algorithm was proposed for a matrix ") +
+                      "ABCD"[i] + " that is better aligned");
+    log(product, algorithm->data[1]);
+  }
   product.alpha = numberAt(product.operation.scale, alpha);
   product.beta = numberAt(product.operation.scale, beta);
   product.aData = aData;

@@ -280,6 +280,11 @@ std::string Product::problem() const {
     return "an epilogue of a result by rows";
   if ((operation.hasBias() || operation.hasBiasGradient()) && !operation.bias)
     return "the epilogue needs the pointer of the bias";
+  if ((operation.hasBias() || operation.hasBiasGradient()) &&
+      operation.biasType.value_or(d.type) != d.type)
+    return "the bias does not have the type of D";
+  if (operation.hasAux() && reinterpret_cast<uintptr_t>(operation.aux) % 16)
+    return "the auxiliary matrix is not aligned to 16 bytes";
   if (operation.hasAux() &&
       (!operation.aux || operation.auxLeading < static_cast<int64_t>(m()) ||
        operation.auxLeading % 8 || operation.auxStride % 8))

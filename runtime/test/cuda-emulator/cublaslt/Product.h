@@ -49,6 +49,7 @@ struct Operation {
   void *aux = nullptr;
   int64_t auxLeading = 0, auxStride = 0;
   std::optional<cudaDataType> auxType;
+  int32_t processors = 0;
 
   bool hasBias() const;
   bool hasBiasGradient() const;

@@ -171,6 +171,8 @@ void checkAccess(const void *pointer, size_t bytes, const std::string &what) {
                     std::to_string(allocation->bytes) + " bytes there");
 }
 
+cudaError_t leftError() { return lastError; }
+
 std::string lastReport() { return Device::get().lastReport(); }
 
 uint64_t executedInstructions() { return Device::get().executed; }

@@ -32,6 +32,10 @@ WEFT_EMULATOR_EXPORT cudaError_t enqueue(cudaStream_t stream, std::string label,
 WEFT_EMULATOR_EXPORT void checkAccess(const void *pointer, size_t bytes,
                                       const std::string &what);
 
+/// What cudaGetLastError would return, which libraries take for the outcome of
+/// their own launches.
+WEFT_EMULATOR_EXPORT cudaError_t leftError();
+
 /// What was last written to standard error: why the last call failed, or what a
 /// kernel did.
 WEFT_EMULATOR_EXPORT std::string lastReport();

@@ -169,6 +169,7 @@ cudaGetDeviceProperties(cudaDeviceProp *properties, int index) {
     std::memset(&p, 0, sizeof p);
     std::strcpy(p.name, "Emulated H200");
     std::memset(p.uuid.bytes, 0xe0 + index, sizeof p.uuid.bytes);
+    std::memcpy(p.uuid.bytes, &device.settings.uuid, sizeof(uint32_t));
     auto get = [&](cudaDeviceAttr name) { return attribute(device, name); };
     p.totalGlobalMem = device.settings.memoryBytes;
     p.sharedMemPerBlock = get(cudaDevAttrMaxSharedMemoryPerBlock);

@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <unistd.h>
 
 namespace weft::emulator {
 
@@ -47,6 +48,9 @@ Settings Settings::fromEnvironment() {
   settings.findRaces = list.find("races") != list.npos;
   settings.findUninitialized = list.find("uninitialized") != list.npos;
   settings.countTraffic = list.find("traffic") != list.npos;
+  settings.memoryBytes = number("WEFT_EMULATOR_MEMORY", settings.memoryBytes);
+  settings.uuid = static_cast<uint32_t>(
+      number("WEFT_EMULATOR_UUID", static_cast<uint64_t>(getpid())));
   readFault(settings);
   return settings;
 }

@@ -11,6 +11,9 @@
 //   WEFT_EMULATOR_CAPABILITY  compute capability, 90 for 9.0 (90)
 //   WEFT_EMULATOR_CHECKS      races, uninitialized and traffic, with commas
 //   WEFT_EMULATOR_TRACE       1: standard error gets a line for all work (0)
+//   WEFT_EMULATOR_MEMORY      bytes of a device (those of an H200)
+//   WEFT_EMULATOR_UUID        a number for the devices of several processes to
+//                             be the same (each process has its own)
 //   WEFT_EMULATOR_FAULT       hang@NAME:N or lose@NAME:N, without :N the first
 //
 //===----------------------------------------------------------------------===//
@@ -37,6 +40,8 @@ struct Settings {
   uint64_t faultCount = 1;
   /// Of an H200; only what is touched is allocated.
   size_t memoryBytes = size_t(141) << 30;
+  /// What the identity of devices begins with.
+  uint32_t uuid = 0;
 
   static Settings fromEnvironment();
 };

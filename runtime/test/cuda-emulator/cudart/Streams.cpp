@@ -9,6 +9,9 @@
 
 using namespace weft::emulator;
 
+/// Stays until somebody asks for the last error, like any other.
+static cudaError_t notReady() { return lastError = cudaErrorNotReady; }
+
 extern "C" {
 
 WEFT_EMULATOR_EXPORT cudaError_t
@@ -69,7 +72,7 @@ WEFT_EMULATOR_EXPORT cudaError_t cudaStreamQuery(cudaStream_t stream) {
     device.scheduler.step();
     done = device.scheduler.isDone(tail);
   });
-  return error != cudaSuccess || done ? error : cudaErrorNotReady;
+  return error != cudaSuccess || done ? error : notReady();
 }
 
 WEFT_EMULATOR_EXPORT cudaError_t cudaDeviceSynchronize() {
@@ -176,7 +179,7 @@ WEFT_EMULATOR_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event) {
     device.scheduler.step();
     done = device.scheduler.isDone(work);
   });
-  return error != cudaSuccess || done ? error : cudaErrorNotReady;
+  return error != cudaSuccess || done ? error : notReady();
 }
 
 WEFT_EMULATOR_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event) {
@@ -201,7 +204,7 @@ WEFT_EMULATOR_EXPORT cudaError_t cudaEventElapsedTime(float *milliseconds,
           std::chrono::duration<float, std::milli>(**end->time - **start->time)
               .count();
   });
-  return error != cudaSuccess || done ? error : cudaErrorNotReady;
+  return error != cudaSuccess || done ? error : notReady();
 }
 
 /// The runtime does not call it; libraries in the place of NCCL do.
