@@ -13,6 +13,7 @@
 #include "Progress.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace weft::tools {
 
@@ -27,10 +28,10 @@ static int report(ExitCode code, const std::string &message) {
 
 /// What the session tells beside what was asked for.
 static void showNote(const Launch &launch, const std::string &text) {
-  const std::string line = fmt::format(
-      "shard-run: note: {}{}\n",
-      launch.world > 1 ? fmt::format("rank {}: ", launch.rank) : "",
-      printable(text));
+  const std::string line =
+      fmt::format("shard-run: note: {}{}\n",
+                  launch.world > 1 ? fmt::format("rank {}: ", launch.rank) : "",
+                  printable(text));
   std::fputs(line.c_str(), stderr);
 }
 
@@ -162,9 +163,13 @@ int run(const Arguments &arguments) {
 
 int finish(int code) {
   const bool isWritten = std::fflush(stdout) == 0 && !std::ferror(stdout);
-  if (isWritten || code != exitSuccess)
-    return code;
-  return report(exitRunFailed, "cannot write to standard output");
+  if (!isWritten && code == exitSuccess)
+    code = report(exitRunFailed, "cannot write to standard output");
+  // What libraries do at the end of a process could wait for a device that
+  // hangs. Everything of ours is done.
+  if (code == exitRunFailed)
+    ::_exit(code);
+  return code;
 }
 
 } // namespace weft::tools

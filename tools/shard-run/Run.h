@@ -17,6 +17,7 @@ namespace weft::tools {
 int run(const Arguments &arguments);
 
 /// The exit code after `code`: a failure when standard output lost something.
+/// Ends the process at once when the run has failed.
 int finish(int code);
 
 } // namespace weft::tools

@@ -21,6 +21,8 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <mutex>
+
 namespace nb = nanobind;
 
 namespace weft::runtime {
@@ -39,6 +41,30 @@ struct Tensor {
   ArrayView view() const {
     return {dtype, shape, reinterpret_cast<const std::byte *>(bytes.data())};
   }
+};
+
+/// What a session tells in threads that know no interpreter, until somebody who
+/// does turns it into warnings.
+class CollectedNotes {
+public:
+  void add(const std::string &text) {
+    const std::lock_guard lock(mutex);
+    texts.push_back(text);
+  }
+  void warn() {
+    std::vector<std::string> now;
+    {
+      const std::lock_guard lock(mutex);
+      now.swap(texts);
+    }
+    for (const std::string &text : now)
+      if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0)
+        throw nb::python_error();
+  }
+
+private:
+  std::mutex mutex;
+  std::vector<std::string> texts;
 };
 
 } // namespace
@@ -79,10 +105,13 @@ static std::unique_ptr<Session> createSession(const Plan &plan, int threads,
   options.deadline = std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::duration<double>(deadlineSeconds));
   options.memoryLimit = memoryLimit;
+  const auto notes = std::make_shared<CollectedNotes>();
+  options.note = [notes](const std::string &text) { notes->add(text); };
   Result<std::unique_ptr<Session>> session = [&] {
     nb::gil_scoped_release unlocked;
     return Session::create(plan, options);
   }();
+  notes->warn();
   return valueOrRaise(std::move(session));
 }
 

@@ -158,8 +158,8 @@ std::string CudaRank::place(uint32_t entry) const {
     return "waiting for its device, which is " +
            devicePlace(each, /*withCauses=*/false);
   const uint32_t index = instruction.load(std::memory_order_relaxed);
-  return "in " + stepName(index,
-                          *each.program.entry->instructions()->Get(index));
+  return "in " +
+         stepName(index, *each.program.entry->instructions()->Get(index));
 }
 
 //===----------------------------------------------------------------------===//
@@ -303,9 +303,8 @@ Status CudaRank::initialize() {
   for (const EntryRuns &each : runs)
     steps = std::max(steps, each.program.steps.size());
   WEFT_ASSIGN_OR_RETURN(
-      marks,
-      DeviceMarks::create(cudart,
-                          static_cast<uint32_t>(steps / markInterval + 1)));
+      marks, DeviceMarks::create(
+                 cudart, static_cast<uint32_t>(steps / markInterval + 1)));
   if (setup.request.options.traceRuns != 0) {
     WEFT_ASSIGN_OR_RETURN(timer, StepTimer::create(cudart, steps));
   }

@@ -75,11 +75,12 @@ Status CudaRanks::openLibraries(const CudaLibrarySearch &search) {
   if (has(plan, {plan::Operation::Gemm})) {
     WEFT_ASSIGN_OR_RETURN(cublasLt, loadCublasLt(search));
   }
-  if (has(plan, {plan::Operation::Attention, plan::Operation::AttentionGrad}))
+  if (has(plan, {plan::Operation::Attention, plan::Operation::AttentionGrad})) {
     if (const Result<Cudnn> loaded = loadCudnn(search); loaded.ok())
       cudnn = *loaded;
     else
       whyNoCudnn = loaded.status().message();
+  }
   return {};
 }
 
@@ -163,8 +164,8 @@ Result<int> CudaRanks::processorsBesideCollectives() const {
   int all = 0;
   WEFT_RETURN_IF_ERROR(
       cudaStatus(cudart,
-                 cudart.deviceGetAttribute(
-                     &all, cudaDevAttrMultiProcessorCount, device.number),
+                 cudart.deviceGetAttribute(&all, cudaDevAttrMultiProcessorCount,
+                                           device.number),
                  "cudaDeviceGetAttribute"));
   if (wanted < 0 || wanted >= all)
     return invalidArgument(fmt::format(
@@ -199,7 +200,8 @@ Status CudaRanks::open() {
   WEFT_RETURN_IF_ERROR(checkProcessor(plan, device));
   roofline = Roofline::of(cudart, device);
   WEFT_RETURN_IF_ERROR(openLibraries(search));
-  WEFT_ASSIGN_OR_RETURN(kernels, PlanKernels::load(cudart, plan, device, request.note));
+  WEFT_ASSIGN_OR_RETURN(kernels,
+                        PlanKernels::load(cudart, plan, device, request.note));
   WEFT_RETURN_IF_ERROR(createWorld(search));
   WEFT_RETURN_IF_ERROR(checkMemory());
   WEFT_ASSIGN_OR_RETURN(const int processors, processorsBesideCollectives());

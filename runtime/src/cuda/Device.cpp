@@ -55,10 +55,10 @@ Result<CudaDevice> openDevice(const Cudart &cudart, int number) {
   const cudaError_t error = cudart.getDeviceCount(&count);
   const auto started = [&](cudaError_t failed, std::string_view call) {
     const Status status = cudaStatus(cudart, failed, call);
-    return status.ok() ? status
-                       : Status(status.code(), status.message() +
-                                                   std::string(
-                                                       remedyAtStart(failed)));
+    return status.ok()
+               ? status
+               : Status(status.code(),
+                        status.message() + std::string(remedyAtStart(failed)));
   };
   if (error != cudaErrorNoDevice)
     WEFT_RETURN_IF_ERROR(started(error, "cudaGetDeviceCount"));

@@ -27,7 +27,7 @@ struct CudaDevice {
   /// "NVIDIA H200".
   std::string name;
   /// "GPU-5e1f...", the same for all processes.
-  std::string uuid;
+  std::string uuid = {};
   /// Compute capability: 90 for 9.0.
   int processor = 0;
   /// What the driver supports: 13000 for CUDA 13.0.

@@ -31,9 +31,7 @@ public:
   /// The device writes the number when it has done what is on the stream.
   Status write(uint32_t number, cudaStream_t stream) const;
   /// The last number it has written since `clear`, or 0.
-  uint32_t last() const {
-    return place ? std::atomic_ref(*word()).load() : 0;
-  }
+  uint32_t last() const { return place ? std::atomic_ref(*word()).load() : 0; }
   void clear() const { std::atomic_ref(*word()).store(0); }
 
 private:

@@ -96,9 +96,9 @@ static Result<std::optional<GemmAlgorithm>>
 measure(const LtProblem &problem, const std::vector<GemmAlgorithm> &proposals,
         const GemmDescriptors &descriptors, const CudaContext &context) {
   Result<std::unique_ptr<GemmMeasurement>> measurement =
-      GemmMeasurement::prepare(
-          problem, descriptors.library().shared_from_this(),
-          gemmWorkspaceLimit(context.processor), context);
+      GemmMeasurement::prepare(problem,
+                               descriptors.library().shared_from_this(),
+                               gemmWorkspaceLimit(context.processor), context);
   if (!measurement.ok() &&
       measurement.status().code() != StatusCode::ResourceExhausted)
     return measurement.status();
@@ -123,11 +123,11 @@ measure(const LtProblem &problem, const std::vector<GemmAlgorithm> &proposals,
   return fastest;
 }
 
-Result<GemmAlgorithm>
-GemmTuner::chooseAlone(const std::string &key, const LtProblem &problem,
-                       const LtPointers &pointers,
-                       const GemmDescriptors &descriptors,
-                       const CudaContext &context) {
+Result<GemmAlgorithm> GemmTuner::chooseAlone(const std::string &key,
+                                             const LtProblem &problem,
+                                             const LtPointers &pointers,
+                                             const GemmDescriptors &descriptors,
+                                             const CudaContext &context) {
   const size_t limit = gemmWorkspaceLimit(context.processor);
   const bool isMeasured =
       cache && !context.isDeterministic && problem.processors == 0;
@@ -135,10 +135,9 @@ GemmTuner::chooseAlone(const std::string &key, const LtProblem &problem,
     if (const auto known = cache->find(key))
       if (const auto usable = checked(*known, descriptors, context))
         return *usable;
-  WEFT_ASSIGN_OR_RETURN(
-      const std::vector<GemmAlgorithm> proposals,
-      proposalsFor(pointers, descriptors, limit,
-                   isMeasured ? proposalCount : 1));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<GemmAlgorithm> proposals,
+                        proposalsFor(pointers, descriptors, limit,
+                                     isMeasured ? proposalCount : 1));
   if (!isMeasured)
     return proposals.front();
   WEFT_ASSIGN_OR_RETURN(const std::optional<GemmAlgorithm> fastest,
@@ -180,8 +179,7 @@ Result<GemmAlgorithm> GemmTuner::choose(const LtProblem &problem,
       if (const auto usable = checked(*known, descriptors, context))
         return *usable;
   if (shared && !shared->isFirst()) {
-    WEFT_ASSIGN_OR_RETURN(const auto told,
-                          askFirst(key, descriptors, context));
+    WEFT_ASSIGN_OR_RETURN(const auto told, askFirst(key, descriptors, context));
     if (told)
       return *told;
   }

@@ -38,8 +38,9 @@ std::vector<MemoryNeed> needsOfPlan(const plan::Plan &plan,
            hasProducts(plan) ? gemmWorkspaceLimit(device.processor) : 0}};
 }
 
-Status checkMemory(const CudaDevice &device, const std::vector<MemoryNeed> &needs,
-                   size_t ranks, uint64_t available) {
+Status checkMemory(const CudaDevice &device,
+                   const std::vector<MemoryNeed> &needs, size_t ranks,
+                   uint64_t available) {
   unsigned __int128 each = 0;
   std::vector<std::string> parts;
   for (const MemoryNeed &need : needs) {

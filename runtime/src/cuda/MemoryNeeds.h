@@ -37,8 +37,9 @@ std::vector<MemoryNeed> needsOfPlan(const plan::Plan &plan,
 
 /// Fails with all needs of one rank when `ranks` of them want more than
 /// `available` bytes.
-Status checkMemory(const CudaDevice &device, const std::vector<MemoryNeed> &needs,
-                   size_t ranks, uint64_t available);
+Status checkMemory(const CudaDevice &device,
+                   const std::vector<MemoryNeed> &needs, size_t ranks,
+                   uint64_t available);
 
 } // namespace weft::runtime
 

@@ -9,18 +9,20 @@
 
 #include "plan/Text.h"
 
+#include <cstring>
+
 namespace weft::runtime {
 
-static Result<KernelModule> loadCode(const Cudart &cudart,
-                                     const plan::Plan &plan,
-                                     const CudaDevice &device,
-                                     const std::function<void(
-                                         const std::string &)> &note) {
+static Result<KernelModule>
+loadCode(const Cudart &cudart, const plan::Plan &plan, const CudaDevice &device,
+         const std::function<void(const std::string &)> &note) {
   Status ofCubin = notFound("the plan has none");
   const bool hasCubin = plan.object() && plan.object()->size() != 0;
   if (hasCubin) {
-    Result<KernelModule> module =
-        KernelModule::load(cudart, plan.object()->data());
+    // An ELF file has words of 8 bytes, a plan's bytes begin anywhere.
+    std::vector<uint64_t> aligned((plan.object()->size() + 7) / 8);
+    std::memcpy(aligned.data(), plan.object()->data(), plan.object()->size());
+    Result<KernelModule> module = KernelModule::load(cudart, aligned.data());
     if (module.ok())
       return module;
     ofCubin = module.status();
@@ -49,15 +51,15 @@ static Result<KernelModule> loadCode(const Cudart &cudart,
       ofPtx.message()));
 }
 
-Result<PlanKernels> PlanKernels::load(const Cudart &cudart,
-                                      const plan::Plan &plan,
-                                      const CudaDevice &device,
-                                      const std::function<void(
-                                          const std::string &)> &note) {
+Result<PlanKernels>
+PlanKernels::load(const Cudart &cudart, const plan::Plan &plan,
+                  const CudaDevice &device,
+                  const std::function<void(const std::string &)> &note) {
   PlanKernels loaded;
   if (plan.kernels()->size() == 0)
     return loaded;
-  WEFT_ASSIGN_OR_RETURN(KernelModule module, loadCode(cudart, plan, device, note));
+  WEFT_ASSIGN_OR_RETURN(KernelModule module,
+                        loadCode(cudart, plan, device, note));
   loaded.module.emplace(std::move(module));
   for (const plan::Kernel *kernel : *plan.kernels()) {
     Result<cudaKernel_t> found = loaded.module->kernel(kernel->symbol()->str());

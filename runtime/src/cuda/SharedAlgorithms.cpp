@@ -40,12 +40,14 @@ SharedAlgorithms::ask(const std::string &key) {
   const Clock::time_point deadline = deadlineAfter(timeout);
   for (Backoff backoff;; backoff.sleep(deadline)) {
     // Looked at before: who has ended has told all.
-    WEFT_ASSIGN_OR_RETURN(const auto ended, bootstrap.store().find(place("end")));
+    WEFT_ASSIGN_OR_RETURN(const auto ended,
+                          bootstrap.store().find(place("end")));
     WEFT_ASSIGN_OR_RETURN(const auto told, bootstrap.store().find(mine));
     if (told) {
       const size_t space = told->find(' ');
       const auto algorithm = fromHex(std::string_view(*told).substr(0, space));
-      if (!algorithm || told->substr(std::min(space, told->size() - 1) + 1) != key)
+      if (!algorithm ||
+          told->substr(std::min(space, told->size() - 1) + 1) != key)
         return std::optional<cublasLtMatmulAlgo_t>();
       algorithms.insert_or_assign(key, *algorithm);
       return algorithm;

@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cuda/DeviceFailure.h"
 #include "DeviceLibraries.h"
 #include "SamplePlan.h"
-#include "cuda/DeviceFailure.h"
 #include "launch/Processes.h"
 #include "weft/runtime/Session.h"
 
@@ -120,13 +120,14 @@ TEST(DeviceFailure, MarksTellHowFarItCame) {
 }
 
 TEST(DeviceFailure, OfSeveralRanksEachIsPlaced) {
-  EXPECT_THAT(failureOf("hang@total:2", sample(2), "train_step"),
-              AllOf(HasSubstr("deadline_exceeded: entry \"train_step\" on rank "),
-                    HasSubstr(": the device has not moved for 1.2 s in entry"),
-                    HasSubstr(" is waiting for its device, which is in entry "
-                              "\"train_step\" somewhere from step 0 launch to "
-                              "step "),
-                    EndsWith("; ended")));
+  EXPECT_THAT(
+      failureOf("hang@total:2", sample(2), "train_step"),
+      AllOf(HasSubstr("deadline_exceeded: entry \"train_step\" on rank "),
+            HasSubstr(": the device has not moved for 1.2 s in entry"),
+            HasSubstr(" is waiting for its device, which is in entry "
+                      "\"train_step\" somewhere from step 0 launch to "
+                      "step "),
+            EndsWith("; ended")));
 }
 
 TEST(DeviceFailure, ALostDeviceIsFinal) {
@@ -211,8 +212,8 @@ TEST(DeviceFailure, MemoryOfCollectives) {
   const uint32_t data = plan.group({"data"});
   EntryBuilder entry = plan.entry("e");
   constexpr int64_t count = 1 << 20;
-  const uint32_t x = entry.input(
-      "x", plan.type(DType::F32, {2 * count}, {{"data"}}));
+  const uint32_t x =
+      entry.input("x", plan.type(DType::F32, {2 * count}, {{"data"}}));
   const uint32_t y = entry.output("y", plan.type(DType::F32, {count}));
   entry.copy(x, y);
   entry.start(plan::CollectiveKind::AllReduce, data, y, y, 1, count);

@@ -17,6 +17,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <fstream>
 
 namespace weft::runtime {
@@ -228,9 +229,10 @@ TEST_F(DeviceSession, ProcessorsForCollectives) {
   options.processorsForCollectives = 132;
   const Status status = Session::create(sample.build(), options).status();
   EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
-  EXPECT_THAT(status.message(),
-              AllOf(HasSubstr("132 multiprocessors for collectives; device 0 ("),
-                    HasSubstr(") has 132, and products need at least 1")));
+  EXPECT_THAT(
+      status.message(),
+      AllOf(HasSubstr("132 multiprocessors for collectives; device 0 ("),
+            HasSubstr(") has 132, and products need at least 1")));
 }
 
 TEST_F(DeviceSession, NoSuchDevice) {
@@ -277,12 +279,20 @@ TEST_F(DeviceSession, PtxStandsInForACubinThatDoesNotLoad) {
                          HasSubstr("the driver compiled the plan's PTX for "
                                    "device 0 ("),
                          HasSubstr("because the cubin for sm_80 does not load "
-                                   "there: cudaLibraryLoadData: "),
+                                   "there: cudaLibraryLoadData: no kernel "
+                                   "image is available"),
                          HasSubstr("--target=cuda:sm_"),
                          HasSubstr(" compiles one that does"))));
 }
 
 TEST_F(DeviceSession, WithoutCudnnThereIsANote) {
+  // A folder with the device alone.
+  const std::string folder = testing::TempDir() + "weft-device-alone";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  std::filesystem::create_symlink(WEFT_CUDA_EMULATOR "/libcudart.so.13",
+                                  folder + "/libcudart.so.13");
+  setenv("WEFT_CUDA_LIBRARIES", folder.c_str(), 1);
   PlanBuilder builder({{"data", 1}});
   EntryBuilder entry = builder.entry("e");
   const auto type = builder.type(DType::F32, {1, 2, 1, 4});
@@ -297,11 +307,12 @@ TEST_F(DeviceSession, WithoutCudnnThereIsANote) {
   options.note = [&](const std::string &text) { notes.push_back(text); };
   ASSERT_NE(makeSession(builder, options), nullptr);
   // Two layers, one note.
-  EXPECT_THAT(notes, testing::ElementsAre(AllOf(
-                         HasSubstr("attention is not by cuDNN but by the "
-                                   "runtime's kernels, which are slower: "
-                                   "cannot open libcudnn.so.9: "),
-                         HasSubstr("install cuDNN 9 for CUDA 13"))));
+  EXPECT_THAT(notes, testing::ElementsAre(
+                         AllOf(HasSubstr("attention is not by cuDNN but by the "
+                                         "runtime's kernels, which are slower: "
+                                         "cannot open libcudnn.so.9: "),
+                               HasSubstr("install cuDNN 9 for CUDA 13"))));
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(DeviceSession, CodeThatDoesNotLoad) {

@@ -29,8 +29,7 @@ struct SharedAlgorithmsTest : testing::Test {
   }
   /// What the first rank, 5, puts into the store.
   void put(const std::string &what, const std::string &value) {
-    ASSERT_TRUE(
-        bootstrap->store().set("algorithms/5/s/" + what, value).ok());
+    ASSERT_TRUE(bootstrap->store().set("algorithms/5/s/" + what, value).ok());
   }
 
   std::unique_ptr<Bootstrap> bootstrap =

@@ -93,7 +93,8 @@ TEST_P(SteadyState, RunsOnlyEnqueue) {
   options.cudaGraphs = cudaGraphs;
   const RankRequest request{plan, mesh, options, [](const Status &) {}};
   const Roofline roofline;
-  auto kernels = PlanKernels::load(cudart, plan.contents(), *device, request.note);
+  auto kernels =
+      PlanKernels::load(cudart, plan.contents(), *device, request.note);
   ASSERT_TRUE(kernels.ok()) << kernels.status().message();
   auto world = LoopbackWorld::create(cudart, 1, {{{0}}}, CollectiveLanes(1),
                                      options.deadline);

@@ -188,9 +188,8 @@ TEST(Launch, ProblemsComeTogether) {
   Variables variables = torchrun();
   variables["RANK"] = "8";
   variables["MASTER_PORT"] = "x";
-  EXPECT_EQ(messageOf(detect(variables, {.rendezvous = "somewhere",
-                                         .rank = 2,
-                                         .world = 2})),
+  EXPECT_EQ(messageOf(detect(
+                variables, {.rendezvous = "somewhere", .rank = 2, .world = 2})),
             "the variables of torchrun: the variable RANK is \"8\", need an "
             "integer from 0 to 7; the variables of torchrun: the variable "
             "MASTER_PORT is \"x\", need an integer from 1 to 65535; the "

@@ -266,10 +266,9 @@ TEST_F(Job, NotesAreShown) {
   std::copy(std::begin(magic), std::end(magic), sample.table.object.begin());
   sample.table.object[18] = 190; // e_machine: CUDA
   sample.table.object[58] = 64;  // e_shentsize
-  const std::string command =
-      fmt::format("env WEFT_CUDA_LIBRARIES={} " WEFT_SHARD_RUN " {}{}",
-                  WEFT_TEST_LIBRARIES, writePlan("cubin.plan", sample),
-                  common(1, "cuda"));
+  const std::string command = fmt::format(
+      "env WEFT_CUDA_LIBRARIES={} " WEFT_SHARD_RUN " {}{}", WEFT_TEST_LIBRARIES,
+      writePlan("cubin.plan", sample), common(1, "cuda"));
   EXPECT_THAT(start(command).finish(),
               AllOf(HasSubstr("shard-run: note: the driver compiled the plan's "
                               "PTX for device 0 (Emulated H200, sm_90)"),
@@ -301,8 +300,8 @@ PlanBuilder productPlan(int64_t ranks) {
                  w = entry.constant(countingArray({4, 4})),
                  t = entry.temporary(DType::F32, {4, 4}),
                  y = entry.output("y", builder.type(DType::F32, {4, 4})),
-                 z = entry.output("z", builder.type(DType::F32, {4 * ranks, 4},
-                                                    {{"data"}}));
+                 z = entry.output(
+                     "z", builder.type(DType::F32, {4 * ranks, 4}, {{"data"}}));
   entry.gemm(x, w, t, 4, 4, 4);
   entry.start(plan::CollectiveKind::AllReduce, data, t, y, 1, 16);
   entry.gemm(x, w, z, 4, 4, 4);
@@ -362,11 +361,11 @@ TEST_F(Job, RanksThatShareADevice) {
   const std::string plan = cudaPlan(2);
   for (const bool isAllowed : {false, true})
     for (const std::string &text : runAll(2, [&](int rank) {
-           return variables(rank, 2,
-                            fmt::format("WEFT_EMULATOR_UUID=7 {}{}",
-                                        isAllowed ? "NCCL_HOSTID=host-" : "",
-                                        isAllowed ? std::to_string(rank)
-                                                  : "")) +
+           return variables(
+                      rank, 2,
+                      fmt::format("WEFT_EMULATOR_UUID=7 {}{}",
+                                  isAllowed ? "NCCL_HOSTID=host-" : "",
+                                  isAllowed ? std::to_string(rank) : "")) +
                   plan + common(2, "cuda");
          })) {
       if (isAllowed)

@@ -138,11 +138,13 @@ WEFT_EMULATOR_EXPORT cudaError_t cudaLibraryLoadData(
       device.forbidInCapture("cudaLibraryLoadData");
     }
     auto text = static_cast<const char *>(code);
-    require(std::memcmp(text,
-                        "\x7f"
-                        "ELF",
-                        4) != 0,
-            cudaErrorNoKernelImageForDevice,
+    const bool isElf = std::memcmp(text,
+                                   "\x7f"
+                                   "ELF",
+                                   4) == 0;
+    require(!isElf || reinterpret_cast<uintptr_t>(code) % 8 == 0,
+            cudaErrorInvalidValue, "machine code is not aligned to 8 bytes");
+    require(!isElf, cudaErrorNoKernelImageForDevice,
             "the emulator executes PTX, not machine code");
     auto result = std::make_unique<CUlib_st>();
     try {

@@ -29,8 +29,7 @@ static void readFault(Settings &settings) {
                                                  : Settings::Fault::Hang;
   settings.faultName = fault.substr(at + 1, colon - at - 1);
   if (colon != fault.npos)
-    settings.faultCount =
-        std::strtoull(fault.c_str() + colon + 1, nullptr, 10);
+    settings.faultCount = std::strtoull(fault.c_str() + colon + 1, nullptr, 10);
 }
 
 Settings Settings::fromEnvironment() {
