@@ -23,6 +23,11 @@
 #include <chrono>
 
 namespace weft::runtime {
+
+namespace embedded {
+extern const std::string_view FailureKernels;
+} // namespace embedded
+
 namespace {
 
 using testing::AllOf;
@@ -64,7 +69,7 @@ std::string failureOf(const std::string &fault, const PlanBuilder &plan,
 
 SamplePlan sample(int ranks = 1) {
   SamplePlan sample(ranks);
-  makeCudaPlan(sample, testKernels());
+  makeCudaPlan(sample, std::string(embedded::FailureKernels));
   return sample;
 }
 
@@ -77,7 +82,7 @@ PlanBuilder longPlan() {
     entry.launch(i == 70 ? "twice" : "count", {{y, i == 70 ? update : write}});
   for (auto &instruction : entry.table().instructions)
     instruction->cause = "the loop";
-  makeCudaPlan(builder, testKernels());
+  makeCudaPlan(builder, std::string(embedded::FailureKernels));
   for (auto &kernel : builder.table.kernels)
     if (kernel->symbol == "count")
       kernel->grid->workspace_bytes = 64;
