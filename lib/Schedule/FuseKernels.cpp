@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FusionRewrites.h"
 #include "OutlineKernel.h"
 
 #include "weft/Schedule/KernelFusion.h"
 #include "weft/Schedule/Passes.h"
 
-#include "weft/IR/NarrowFloats.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -82,6 +82,7 @@ static FusionKind kindOf(Operation *op) {
           [](Operation *) { return FusionKind::Movement; })
       .Case([](GatherOp) { return FusionKind::Gather; })
       .Case([](ScatterAddOp) { return FusionKind::ScatterAdd; })
+      .Case([](BarrierOp) { return FusionKind::Order; })
       .Case([](IotaOp) { return FusionKind::Elementwise; })
       .Default([](Operation *op) {
         return isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
@@ -89,6 +90,17 @@ static FusionKind kindOf(Operation *op) {
                    ? FusionKind::Elementwise
                    : FusionKind::Barrier;
       });
+}
+
+static bool isElementwise(Operation *op) {
+  return !isRematerialized(op) && kindOf(op) == FusionKind::Elementwise;
+}
+
+/// Whether the op reads its first operand at other places.
+static bool isMove(Operation *op) {
+  FusionKind kind = kindOf(op);
+  return kind == FusionKind::Movement || kind == FusionKind::Transpose ||
+         kind == FusionKind::Gather;
 }
 
 static bool isCollective(Operation *op) {
@@ -121,50 +133,6 @@ static FusionOp describe(Operation *op,
   return result;
 }
 
-/// Broadcasts of buffers and counters cost nothing in a kernel and a lot in
-/// memory: each use gets its own.
-static void duplicateCheapOps(Block &body) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body))) {
-    if (!isa<BroadcastOp, IotaOp>(op))
-      continue;
-    OpBuilder b(&op);
-    auto uses = llvm::to_vector(llvm::make_pointer_range(op.getUses()));
-    llvm::SmallMapVector<Operation *, Operation *, 4> copies;
-    for (OpOperand *use : llvm::reverse(uses)) {
-      if (use->getOwner()->hasTrait<OpTrait::IsTerminator>())
-        continue;
-      Operation *&copy = copies[use->getOwner()];
-      if (!copy)
-        copy = copies.size() == 1 ? &op : b.clone(op);
-      use->set(copy->getResult(0));
-    }
-    if (op.use_empty())
-      op.erase();
-  }
-}
-
-/// A scatter_add of 16-bit floats adds up in f32 and rounds once. Its sums lie
-/// in memory until the last index has been seen, hence the tensor of f32.
-static void widenScatterSums(Block &body) {
-  for (auto op : llvm::make_early_inc_range(body.getOps<ScatterAddOp>())) {
-    if (!isNarrowFloat(op.getType().getElementType()))
-      continue;
-    OpBuilder b(op);
-    Location loc = op.getLoc();
-    auto widen = [&](RankedTensorType type) {
-      return type.clone(b.getF32Type());
-    };
-    Value updates = arith::ExtFOp::create(
-        b, loc, widen(op.getUpdates().getType()), op.getUpdates());
-    Value sums = ScatterAddOp::create(
-        b, loc, widen(op.getType()), updates, op.getIndices(), op.getDim(),
-        op.getOperandBatching(), op.getIndicesBatching());
-    Value result = arith::TruncFOp::create(b, loc, op.getType(), sums);
-    op.getResult().replaceAllUsesWith(result);
-    op.erase();
-  }
-}
-
 namespace {
 
 struct FuseKernels : weft::impl::FuseKernelsBase<FuseKernels> {
@@ -182,6 +150,8 @@ struct FuseKernels : weft::impl::FuseKernelsBase<FuseKernels> {
     Block &body = entry.getBody().front();
     widenScatterSums(body);
     duplicateCheapOps(body);
+    convertAfterMoves(body, isMove);
+    loosenBarriers(body, isElementwise);
     SmallVector<Operation *> ops;
     DenseMap<Operation *, unsigned> numbers;
     std::vector<FusionOp> graph;

@@ -28,6 +28,11 @@ static bool isBarrier(const FusionOp &op) {
   return op.kind == FusionKind::Barrier || op.kind == FusionKind::End;
 }
 
+/// Whether an op is part of a kernel at all.
+static bool isComputed(const FusionOp &op) {
+  return !isBarrier(op) && op.kind != FusionKind::Order;
+}
+
 static std::vector<std::vector<unsigned>> collectUsers(ArrayRef<FusionOp> ops) {
   std::vector<std::vector<unsigned>> users(ops.size());
   for (auto [number, op] : enumerate(ops))
@@ -62,7 +67,7 @@ static int64_t costOfDelay(ArrayRef<FusionOp> ops, unsigned number,
     if (neededAnyway)
       continue;
     int64_t alive = ops[operand].bytes;
-    if (!isBarrier(ops[operand]) && depth < delayDepth &&
+    if (isComputed(ops[operand]) && depth < delayDepth &&
         none_of(users[operand], isOther))
       alive = std::min(
           alive, costOfDelay(ops, operand, level, levels, users, depth + 1));
@@ -79,7 +84,7 @@ std::vector<unsigned> weft::computeFusionLevels(ArrayRef<FusionOp> ops) {
       levels[number] =
           std::max(levels[number], levels[operand] + isBarrier(ops[operand]));
   for (unsigned number = ops.size(); number-- > 0;) {
-    if (isBarrier(ops[number]))
+    if (!isComputed(ops[number]))
       continue;
     unsigned latest = std::numeric_limits<unsigned>::max();
     for (unsigned user : users[number])
@@ -186,7 +191,7 @@ static constexpr size_t manyUses = 8;
 /// free only between kernels.
 bool Grouping::isFusible(unsigned number) const {
   const FusionOp &op = ops[number];
-  if (isBarrier(op))
+  if (!isComputed(op))
     return false;
   return op.kind != FusionKind::Reshape ||
          lastDimension(op.shape) == lastDimension(op.operandShape);
@@ -408,7 +413,7 @@ void Grouping::releaseReshapes(std::vector<int> &group) const {
 std::vector<int> Grouping::result() {
   std::vector<int> group(ops.size(), -1);
   for (unsigned number = 0; number < ops.size(); ++number)
-    if (!isBarrier(ops[number]))
+    if (isComputed(ops[number]))
       group[number] = leader[number];
   releaseReshapes(group);
   // Number the groups in the order of their last ops.

@@ -206,3 +206,101 @@ func.func @scatter_f16(%u: tensor<4x8xf16>, %i: tensor<4xi32>) -> tensor<50x8xf1
   %s = weft.scatter_add %u, %i dim = 0 : (tensor<4x8xf16>, tensor<4xi32>) -> tensor<50x8xf16>
   return %s : tensor<50x8xf16>
 }
+
+// -----
+
+// A residual, its bias and the norm of the sum are one kernel: the bias is
+// rounded to bf16 where it is added.
+
+// CHECK-LABEL: func.func @residual_and_norm
+// CHECK-NEXT:    weft.launch @kernel_0(%arg0, %arg1, %arg2)
+// CHECK-NEXT:    return
+// CHECK-LABEL: func.func private @kernel_0
+// CHECK:         %[[B:.*]] = weft.broadcast %arg2 dims = [1] : tensor<8xf32> -> tensor<4x8xf32>
+// CHECK-NEXT:    arith.truncf %[[B]] : tensor<4x8xf32> to tensor<4x8xbf16>
+func.func @residual_and_norm(%x: tensor<4x8xbf16>, %y: tensor<4x8xbf16>,
+                             %bias: tensor<8xf32>)
+    -> (tensor<4x8xbf16>, tensor<4x8xf32>) {
+  %b = arith.truncf %bias : tensor<8xf32> to tensor<8xbf16>
+  %bs = weft.broadcast %b dims = [1] : tensor<8xbf16> -> tensor<4x8xbf16>
+  %s = arith.addf %x, %y : tensor<4x8xbf16>
+  %z = arith.addf %s, %bs : tensor<4x8xbf16>
+  %w = arith.extf %z : tensor<4x8xbf16> to tensor<4x8xf32>
+  %m = weft.reduce max %w dims = [1] : tensor<4x8xf32> -> tensor<4xf32>
+  %ms = weft.broadcast %m dims = [0] : tensor<4xf32> -> tensor<4x8xf32>
+  %n = arith.subf %w, %ms : tensor<4x8xf32>
+  return %z, %n : tensor<4x8xbf16>, tensor<4x8xf32>
+}
+
+// -----
+
+// The halves of a rotary embedding are read in bf16 and widened one by one.
+
+// CHECK-LABEL: func.func @halves
+// CHECK:         %[[Q:.*]] = weft.gemm
+// CHECK-NEXT:    %[[K:.*]] = weft.launch @kernel_0(%[[Q]])
+// CHECK-NEXT:    return %[[K]]
+// CHECK-LABEL: func.func private @kernel_0
+// CHECK-SAME:      (%[[X:.*]]: tensor<8x8xbf16>) -> tensor<8x8xf32>
+// CHECK:         %[[L:.*]] = weft.slice %[[X]] starts = [0, 0]
+// CHECK-NEXT:    arith.extf %[[L]] : tensor<8x4xbf16> to tensor<8x4xf32>
+// CHECK:         %[[R:.*]] = weft.slice %[[X]] starts = [0, 4]
+// CHECK-NEXT:    arith.extf %[[R]] : tensor<8x4xbf16> to tensor<8x4xf32>
+func.func @halves(%x: tensor<8x8xbf16>) -> tensor<8x8xf32> {
+  %q = weft.gemm %x, %x batch = 1 m = 8 n = 8 k = 8
+      strides = [64, 8, 1] x [64, 8, 1] -> [64, 8, 1]
+      : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
+  %wide = arith.extf %q : tensor<8x8xbf16> to tensor<8x8xf32>
+  %l = weft.slice %wide starts = [0, 0] limits = [8, 4] strides = [1, 1] : tensor<8x8xf32> -> tensor<8x4xf32>
+  %r = weft.slice %wide starts = [0, 4] limits = [8, 8] strides = [1, 1] : tensor<8x8xf32> -> tensor<8x4xf32>
+  %d = arith.subf %l, %r : tensor<8x4xf32>
+  %s = arith.addf %l, %r : tensor<8x4xf32>
+  %y = weft.concat %d, %s dim = 1 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
+  return %y : tensor<8x8xf32>
+}
+
+// -----
+
+// What the backward pass computes again from %x waits for the cotangent, here
+// a sum: for the terms of the sum, so that all is one kernel.
+
+// CHECK-LABEL: func.func @backward_of_a_scale
+// CHECK-SAME:      (%[[A:.*]]: tensor<8x8xf32>, %[[X:.*]]: tensor<8x8xf32>)
+// CHECK:         %[[P:.*]] = weft.gemm %[[A]], %[[A]]
+// CHECK:         %[[Q:.*]] = weft.gemm %[[P]], %[[A]]
+// CHECK:         %[[AGAIN:.*]] = weft.barrier %[[X]] after %[[P]], %[[Q]]
+// CHECK-NEXT:    %[[K:.*]]:2 = weft.launch @kernel_0(%[[P]], %[[Q]], %[[AGAIN]])
+// CHECK-NEXT:    return %[[K]]#0, %[[K]]#1
+func.func @backward_of_a_scale(%a: tensor<8x8xf32>, %x: tensor<8x8xf32>)
+    -> (tensor<8xf32>, tensor<8xf32>) {
+  %p = weft.gemm %a, %a batch = 1 m = 8 n = 8 k = 8
+      strides = [64, 8, 1] x [64, 8, 1] -> [64, 8, 1]
+      : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %q = weft.gemm %p, %a batch = 1 m = 8 n = 8 k = 8
+      strides = [64, 8, 1] x [64, 8, 1] -> [64, 8, 1]
+      : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %g = arith.addf %p, %q : tensor<8x8xf32>
+  %bias = weft.reduce sum %g dims = [0] : tensor<8x8xf32> -> tensor<8xf32>
+  %again = weft.barrier %x after %g : tensor<8x8xf32> after tensor<8x8xf32>
+  %t = math.tanh %again : tensor<8x8xf32>
+  %gt = arith.mulf %g, %t : tensor<8x8xf32>
+  %scale = weft.reduce sum %gt dims = [0] : tensor<8x8xf32> -> tensor<8xf32>
+  return %bias, %scale : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// What is computed again after a value that a kernel has to finish first comes
+// in another kernel.
+
+// CHECK-LABEL: func.func @after_a_sum
+// CHECK-NEXT:    %[[S:.*]] = weft.launch @kernel_0(%arg0)
+// CHECK-NEXT:    %[[AGAIN:.*]] = weft.barrier %arg0 after %[[S]]
+// CHECK-NEXT:    %[[Y:.*]] = weft.launch @kernel_1(%[[AGAIN]])
+// CHECK-NEXT:    return %[[S]], %[[Y]]
+func.func @after_a_sum(%x: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4x8xf32>) {
+  %s = weft.reduce sum %x dims = [1] : tensor<4x8xf32> -> tensor<4xf32>
+  %again = weft.barrier %x after %s : tensor<4x8xf32> after tensor<4xf32>
+  %y = math.tanh %again : tensor<4x8xf32>
+  return %s, %y : tensor<4xf32>, tensor<4x8xf32>
+}

@@ -9,9 +9,11 @@
 //
 // Ops are numbered in program order. Barriers (GEMMs, collectives, the end) are
 // never grouped. Every other op gets a level: the number of barriers that come
-// before it. An op that is cheap to delay and is needed late only (the momentum
-// term of an update) gets the level of its use. Groups are made of one level,
-// so no group can wait for a barrier that waits for the group.
+// before it. What only says that one value comes after another has its
+// operands' level, and no group spans it. An op that is cheap to delay and is
+// needed late only (the momentum term of an update) gets the level of its use.
+// Groups are made of one level, so no group can wait for a barrier that waits
+// for the group.
 //
 // Within a level an op joins the groups of its operands, in order, where
 //  - no path leaves the joined group and comes back to it;
@@ -41,6 +43,9 @@ enum class FusionKind {
   Barrier,
   /// Not part of any kernel, and at the end of the program.
   End,
+  /// Not part of any kernel, and nothing to wait for: its users come after its
+  /// operands, but for that they need no level of their own.
+  Order,
   Elementwise,
   /// Repeats its operand along trailing dimensions only: the operand is one
   /// number a row.

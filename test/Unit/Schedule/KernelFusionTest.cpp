@@ -214,6 +214,28 @@ TEST(KernelFusion, ReductionIsNotDelayed) {
   EXPECT_LT(levels[sum], levels[use]);
 }
 
+/// A norm's backward pass: what is computed again comes after the cotangent,
+/// not a kernel after the sum of it.
+TEST(KernelFusion, OrderNeedsNoLevel) {
+  Program p;
+  unsigned g = p.barrier({}, {64, 8});
+  unsigned sum = p.reduce(g, {64, 8}, {0}, {8});
+  unsigned x = p.add(FusionKind::Order, {g}, {64, 8});
+  unsigned y = p.elementwise({x, g}, {64, 8});
+  p.barrier({y}, {64, 8});
+  auto group = p.groups();
+  EXPECT_EQ(group[sum], group[y]);
+  EXPECT_EQ(group[x], -1);
+}
+
+TEST(KernelFusion, NoGroupSpansAnOrder) {
+  Program p;
+  unsigned g = p.elementwise({}, {64, 8});
+  unsigned x = p.add(FusionKind::Order, {g}, {64, 8});
+  unsigned y = p.elementwise({x, g}, {64, 8});
+  EXPECT_NE(p.groups()[g], p.groups()[y]);
+}
+
 TEST(KernelFusion, CollectiveIsNotHeldUp) {
   Program p;
   unsigned x = p.elementwise({}, {4, 8});
@@ -252,9 +274,12 @@ TEST(KernelFusion, RandomProgramsStayAcyclic) {
       std::vector<unsigned> operands;
       for (int i = 0; i < 2 && op > 0; ++i)
         operands.push_back(op - 1 - random() % std::min(op, 12u));
-      switch (random() % 6) {
+      switch (random() % 7) {
       case 0:
         p.barrier(operands, {4, 8});
+        break;
+      case 6:
+        p.add(FusionKind::Order, operands, {4, 8});
         break;
       case 1:
         p.reduce(operands.empty() ? p.elementwise({}, {4, 8}) : operands[0],

@@ -1,0 +1,143 @@
+//===- FusionRewrites.cpp - Ops made ready for kernels --------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FusionRewrites.h"
+
+#include "weft/IR/NarrowFloats.h"
+#include "weft/IR/WeftOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace weft;
+
+void weft::widenScatterSums(Block &body) {
+  for (auto op : llvm::make_early_inc_range(body.getOps<ScatterAddOp>())) {
+    if (!isNarrowFloat(op.getType().getElementType()))
+      continue;
+    OpBuilder b(op);
+    Location loc = op.getLoc();
+    auto widen = [&](RankedTensorType type) {
+      return type.clone(b.getF32Type());
+    };
+    Value updates = arith::ExtFOp::create(
+        b, loc, widen(op.getUpdates().getType()), op.getUpdates());
+    Value sums = ScatterAddOp::create(
+        b, loc, widen(op.getType()), updates, op.getIndices(), op.getDim(),
+        op.getOperandBatching(), op.getIndicesBatching());
+    Value result = arith::TruncFOp::create(b, loc, op.getType(), sums);
+    op.getResult().replaceAllUsesWith(result);
+    op.erase();
+  }
+}
+
+void weft::duplicateCheapOps(Block &body) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body))) {
+    if (!isa<BroadcastOp, IotaOp>(op))
+      continue;
+    OpBuilder b(&op);
+    auto uses = llvm::to_vector(llvm::make_pointer_range(op.getUses()));
+    llvm::SmallMapVector<Operation *, Operation *, 4> copies;
+    for (OpOperand *use : llvm::reverse(uses)) {
+      if (use->getOwner()->hasTrait<OpTrait::IsTerminator>())
+        continue;
+      Operation *&copy = copies[use->getOwner()];
+      if (!copy)
+        copy = copies.size() == 1 ? &op : b.clone(op);
+      use->set(copy->getResult(0));
+    }
+    if (op.use_empty())
+      op.erase();
+  }
+}
+
+bool weft::isWidening(Operation *op) {
+  return isa_and_present<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(op) &&
+         isa<RankedTensorType>(op->getResult(0).getType());
+}
+
+/// Whether a broadcast repeats its whole operand, which is small: its
+/// dimensions are the last ones of the result.
+static bool repeatsRows(Operation *op) {
+  auto broadcast = dyn_cast<BroadcastOp>(op);
+  if (!broadcast)
+    return false;
+  RankedTensorType from = broadcast.getOperand().getType();
+  RankedTensorType to = broadcast.getType();
+  int64_t added = to.getRank() - from.getRank();
+  for (auto [dim, target] : llvm::enumerate(broadcast.getDims()))
+    if (target != added + int64_t(dim) ||
+        from.getDimSize(dim) != to.getDimSize(target))
+      return false;
+  return added > 0;
+}
+
+/// Whether to move the elements as they are in memory costs no more than to
+/// move those of the conversion.
+static bool canConvertAfter(Operation *move, Operation *conversion) {
+  return isWidening(conversion) ||
+         (isa<arith::TruncFOp>(conversion) && repeatsRows(move));
+}
+
+void weft::convertAfterMoves(Block &body,
+                             function_ref<bool(Operation *)> isMove) {
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    if (!isa<BroadcastOp, SliceOp, AllSliceOp, TransposeOp, GatherOp>(op) ||
+        !isMove(&op))
+      continue;
+    Operation *conversion = op.getOperand(0).getDefiningOp();
+    if (!conversion || !canConvertAfter(&op, conversion))
+      continue;
+    OpBuilder b(&op);
+    auto elementOf = [](Value value) {
+      return cast<RankedTensorType>(value.getType()).getElementType();
+    };
+    auto converted = cast<RankedTensorType>(op.getResult(0).getType());
+    Value source = conversion->getOperand(0);
+    Operation *move = b.clone(op);
+    move->setOperand(0, source);
+    move->getResult(0).setType(converted.clone(elementOf(source)));
+    Operation *after = b.clone(*conversion);
+    after->setOperand(0, move->getResult(0));
+    after->getResult(0).setType(converted);
+    op.getResult(0).replaceAllUsesWith(after->getResult(0));
+    op.erase();
+    if (conversion->use_empty())
+      conversion->erase();
+  }
+}
+
+/// How many ops a barrier looks behind for what it waits for.
+static constexpr size_t mostLookedBehind = 16;
+
+/// The values from which element-wise ops compute those of `after`; those
+/// themselves where that takes many ops, or where nothing would be left.
+static SmallVector<Value>
+findSources(ValueRange after, function_ref<bool(Operation *)> isElementwise) {
+  llvm::SetVector<Value> seen(after.begin(), after.end());
+  SmallVector<Value> sources;
+  for (size_t i = 0; i < seen.size(); ++i) {
+    Operation *op = seen[i].getDefiningOp();
+    if (!op || isa<arith::ConstantOp>(op))
+      continue; // always there
+    if (isElementwise(op))
+      seen.insert_range(op->getOperands());
+    else
+      sources.push_back(seen[i]);
+    if (seen.size() > mostLookedBehind)
+      return after;
+  }
+  return sources.empty() ? SmallVector<Value>(after) : sources;
+}
+
+void weft::loosenBarriers(Block &body,
+                          function_ref<bool(Operation *)> isElementwise) {
+  for (auto barrier : body.getOps<BarrierOp>())
+    barrier.getAfterMutable().assign(
+        findSources(barrier.getAfter(), isElementwise));
+}
