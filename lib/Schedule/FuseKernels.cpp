@@ -113,6 +113,7 @@ static FusionOp describe(Operation *op,
   FusionOp result;
   result.kind = kindOf(op);
   result.isCollective = isCollective(op);
+  result.widens = isWidening(op);
   for (Value operand : op->getOperands())
     if (Operation *producer = operand.getDefiningOp();
         producer && numbers.contains(producer))
@@ -131,6 +132,25 @@ static FusionOp describe(Operation *op,
         producer && numbers.contains(producer))
       result.indices = numbers.lookup(producer);
   return result;
+}
+
+/// A copy of `op` for those of its users for which `isIn` holds.
+static Operation *copyFor(Operation *op,
+                          llvm::function_ref<bool(Operation *)> isIn) {
+  Operation *copy = OpBuilder(op).clone(*op);
+  op->getResult(0).replaceUsesWithIf(
+      copy->getResult(0), [&](OpOperand &use) { return isIn(use.getOwner()); });
+  return copy;
+}
+
+/// Erases the conversions of a group of which all users have got copies.
+static void eraseUnused(SmallVectorImpl<Operation *> &group) {
+  llvm::erase_if(group, [](Operation *op) {
+    bool isUnused = isWidening(op) && op->use_empty();
+    if (isUnused)
+      op->erase();
+    return isUnused;
+  });
 }
 
 namespace {
@@ -165,10 +185,18 @@ struct FuseKernels : weft::impl::FuseKernelsBase<FuseKernels> {
     std::vector<int> group = groupIntoKernels(graph);
     int count = group.empty() ? 0 : *llvm::max_element(group) + 1;
     std::vector<SmallVector<Operation *>> members(count);
+    for (const KernelCopy &copy : findWideningCopies(graph, group))
+      members[copy.group].push_back(
+          copyFor(ops[copy.op], [&, copy](Operation *user) {
+            return group[numbers.lookup(user)] == copy.group;
+          }));
     for (auto [op, number] : llvm::zip_equal(ops, group))
       if (number != -1)
         members[number].push_back(op);
-    for (ArrayRef<Operation *> kernel : members) {
+    for (SmallVector<Operation *> &kernel : members) {
+      eraseUnused(kernel);
+      if (kernel.empty())
+        continue;
       fusedOps += kernel.size();
       ++launches;
       outlineKernel(kernel, library);

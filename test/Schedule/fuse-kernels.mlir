@@ -304,3 +304,31 @@ func.func @after_a_sum(%x: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4x8xf32>) 
   %y = math.tanh %again : tensor<4x8xf32>
   return %s, %y : tensor<4xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// The norm of a gradient and the update both read it in bf16; the f32 copy
+// that they work with is in nobody's memory.
+
+// CHECK-LABEL: func.func @gradient_in_bf16
+// CHECK:         %[[G:.*]] = weft.gemm
+// CHECK-NEXT:    %[[N:.*]] = weft.launch @kernel_0(%[[G]]) : (tensor<8x8xbf16>) -> tensor<f32>
+// CHECK-NEXT:    %[[ALL:.*]] = weft.all_reduce sum %[[N]]
+// CHECK-NEXT:    weft.launch @kernel_1(%[[G]], %[[ALL]], %arg1)
+// CHECK-LABEL: func.func private @kernel_1(%arg0: tensor<8x8xbf16>
+// CHECK:         arith.extf
+func.func @gradient_in_bf16(%x: tensor<8x8xbf16>, %w: tensor<8x8xf32>)
+    -> tensor<8x8xf32> {
+  %g = weft.gemm %x, %x batch = 1 m = 8 n = 8 k = 8
+      strides = [64, 8, 1] x [64, 8, 1] -> [64, 8, 1]
+      : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
+  %wide = arith.extf %g : tensor<8x8xbf16> to tensor<8x8xf32>
+  %squares = arith.mulf %wide, %wide : tensor<8x8xf32>
+  %norm = weft.reduce sum %squares dims = [0, 1] : tensor<8x8xf32> -> tensor<f32>
+  %all = weft.all_reduce sum %norm over <@mesh, {"data"}> : tensor<f32>
+  %rates = weft.broadcast %all dims = [] : tensor<f32> -> tensor<8x8xf32>
+  %step = arith.mulf %wide, %rates : tensor<8x8xf32>
+  %new = arith.subf %w, %step : tensor<8x8xf32>
+  return %new : tensor<8x8xf32>
+}
+weft.mesh @mesh = <["data"=2]>

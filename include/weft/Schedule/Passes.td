@@ -103,9 +103,10 @@ def FuseKernels : Pass<"weft-fuse-kernels", "::mlir::ModuleOp"> {
     one); those over leading dimensions and `weft.scatter_add` end it. What
     feeds a collective is not held up by work that does not. A scatter_add of
     bf16 or f16 is formed in f32 and rounded once. Constants, counters and
-    positions are computed anew in each kernel. Conversions are made behind
-    slices and broadcasts, not before them. A `weft.barrier` waits for the
-    products and sums behind element-wise ops instead of their results. Equal
+    positions are computed anew in each kernel, and so is what a conversion
+    widens, unless a product or a collective needs it in memory. Conversions are
+    made behind slices and broadcasts, not before them. A `weft.barrier` waits for
+    the products and sums behind element-wise ops instead of their results. Equal
     kernels become one function.
 
     **Leaves** launches, GEMMs, collectives, and, free of cost, reshapes between

@@ -236,6 +236,50 @@ TEST(KernelFusion, NoGroupSpansAnOrder) {
   EXPECT_NE(p.groups()[g], p.groups()[y]);
 }
 
+/// %wide is stored for nobody: both others can widen %narrow.
+TEST(KernelFusion, WidenedValuesAreNotStored) {
+  Program p;
+  unsigned narrow = p.barrier({}, {4, 8});
+  unsigned wide = p.elementwise({narrow}, {4, 8});
+  p.ops[wide].widens = true;
+  unsigned squares = p.reduce(wide, {4, 8}, {0, 1}, {});
+  unsigned gemm = p.barrier({squares}, {4, 8});
+  unsigned use = p.elementwise({wide, gemm}, {4, 8});
+  std::vector<int> group = p.groups();
+  ASSERT_EQ(group[wide], group[squares]);
+  std::vector<KernelCopy> copies = findWideningCopies(p.ops, group);
+  ASSERT_THAT(copies, ::testing::SizeIs(1));
+  EXPECT_EQ(copies[0].op, wide);
+  EXPECT_EQ(copies[0].group, group[use]);
+}
+
+/// A product reads %wide from memory, so there it is for everybody.
+TEST(KernelFusion, WidenedValuesOfProductsAreStored) {
+  Program p;
+  unsigned narrow = p.barrier({}, {4, 8});
+  unsigned wide = p.elementwise({narrow}, {4, 8});
+  p.ops[wide].widens = true;
+  unsigned gemm = p.barrier({wide}, {4, 8});
+  p.elementwise({wide, gemm}, {4, 8});
+  EXPECT_THAT(findWideningCopies(p.ops, p.groups()), ::testing::IsEmpty());
+}
+
+TEST(KernelFusion, WidenedValuesAreNotMovedBesideReductions) {
+  for (bool reduces : {false, true}) {
+    Program p;
+    unsigned narrow = p.barrier({}, {8, 8});
+    unsigned wide = p.elementwise({narrow}, {8, 8});
+    p.ops[wide].widens = true;
+    unsigned squares = p.reduce(wide, {8, 8}, {0, 1}, {});
+    unsigned gemm = p.barrier({squares}, {8, 8});
+    unsigned moved = p.add(FusionKind::Movement, {wide}, {8, 8});
+    unsigned use = p.elementwise({moved, gemm}, {8, 8});
+    if (reduces)
+      p.reduce(use, {8, 8}, {1}, {8});
+    EXPECT_EQ(findWideningCopies(p.ops, p.groups()).empty(), reduces);
+  }
+}
+
 TEST(KernelFusion, CollectiveIsNotHeldUp) {
   Program p;
   unsigned x = p.elementwise({}, {4, 8});
@@ -274,12 +318,15 @@ TEST(KernelFusion, RandomProgramsStayAcyclic) {
       std::vector<unsigned> operands;
       for (int i = 0; i < 2 && op > 0; ++i)
         operands.push_back(op - 1 - random() % std::min(op, 12u));
-      switch (random() % 7) {
+      switch (random() % 8) {
       case 0:
         p.barrier(operands, {4, 8});
         break;
       case 6:
         p.add(FusionKind::Order, operands, {4, 8});
+        break;
+      case 7:
+        p.ops[p.elementwise(operands, {4, 8})].widens = true;
         break;
       case 1:
         p.reduce(operands.empty() ? p.elementwise({}, {4, 8}) : operands[0],
@@ -303,6 +350,11 @@ TEST(KernelFusion, RandomProgramsStayAcyclic) {
       for (unsigned operand : p.ops[op].operands)
         if (step[operand] != step[op])
           before[step[op]].push_back(step[operand]);
+    for (KernelCopy copy : findWideningCopies(p.ops, group)) {
+      ASSERT_NE(step[copy.op], unsigned(copy.group));
+      for (unsigned operand : p.ops[copy.op].operands)
+        before[copy.group].push_back(step[operand]);
+    }
     std::vector<int> state(steps);
     std::function<bool(unsigned)> isAcyclic = [&](unsigned at) {
       if (state[at] != 0)
