@@ -108,9 +108,30 @@ Value LaneOps::select(Value mask, Value x, Value y) {
   return arith::SelectOp::create(b, loc, mask, x, y);
 }
 
+/// A register has two of them: one instruction for each, where taking the
+/// register apart is another for two.
+Value LaneOps::extendBf16Pairs(Value value) {
+  auto pairs = VectorType::get({width / 2}, b.getI32Type());
+  auto all = [&](int32_t bits) -> Value {
+    Attribute word = b.getI32IntegerAttr(bits);
+    return arith::ConstantOp::create(b, loc,
+                                     DenseElementsAttr::get(pairs, word));
+  };
+  Value both = vector::BitCastOp::create(b, loc, pairs, value);
+  Value low = arith::ShLIOp::create(b, loc, both, all(16));
+  Value high = arith::AndIOp::create(b, loc, both, all(~0xffff));
+  SmallVector<int64_t> order;
+  for (int64_t pair = 0; pair < width / 2; ++pair)
+    order.append({pair, pair + width / 2});
+  Value wide = vector::ShuffleOp::create(b, loc, low, high, order);
+  return arith::BitcastOp::create(b, loc, shaped(b.getF32Type(), true), wide);
+}
+
 /// The high half of an f32 is the bf16.
 Value LaneOps::extendBf16(Value value) {
   bool lanes = isLanes(value);
+  if (lanes && width > 1 && convertsNarrowFloats)
+    return extendBf16Pairs(value);
   Value wide =
       arith::ExtUIOp::create(b, loc, shaped(b.getI32Type(), lanes), value);
   Value shift = constant(b.getI32IntegerAttr(16), lanes);
@@ -141,12 +162,27 @@ Value LaneOps::truncateToBf16(Value value) {
 }
 
 Value LaneOps::widen(Value value, Type element) {
-  return element.isBF16() ? extendBf16(value) : extendHalf(b, loc, value);
+  if (element.isBF16())
+    return extendBf16(value);
+  if (!convertsNarrowFloats)
+    return extendHalf(b, loc, value);
+  bool lanes = isLanes(value);
+  value = arith::BitcastOp::create(b, loc, shaped(element, lanes), value);
+  return arith::ExtFOp::create(b, loc, shaped(b.getF32Type(), lanes), value);
 }
 
 Value LaneOps::narrow(Value value, Type element) {
+  if (convertsNarrowFloats)
+    return narrowByMachine(value, element);
   return element.isBF16() ? truncateToBf16(value)
                           : truncateToHalf(b, loc, value);
+}
+
+/// Two numbers by one instruction.
+Value LaneOps::narrowByMachine(Value value, Type element) {
+  bool lanes = isLanes(value);
+  value = arith::TruncFOp::create(b, loc, shaped(element, lanes), value);
+  return arith::BitcastOp::create(b, loc, shaped(b.getI16Type(), lanes), value);
 }
 
 Value LaneOps::castInteger(Value value, Type element, bool isSigned) {

@@ -13,8 +13,10 @@
 // f32, expands transcendental functions and makes integer operations total.
 //
 // `index` is carried as i64, bf16 and f16 as the i16 of their bits: LLVM must
-// never see them, for it would form operations on them (such as `fabs` from
-// `and`) that x86 can only carry out by calling a library.
+// not compute with them, for it would form operations on them (such as `fabs`
+// from `and`) that x86 can only carry out by calling a library. GPUs have
+// instructions that convert them, which `convertsNarrowFloats` asks for; what
+// these make of a NaN is 0x7fff, without its sign.
 
 #ifndef WEFT_LIB_CODEGEN_LANEOPS_H
 #define WEFT_LIB_CODEGEN_LANEOPS_H
@@ -35,8 +37,11 @@ public:
           int64_t width = laneCount)
       : width(width), b(builder), loc(loc) {}
 
-  /// Numbers that a vector holds, a power of two.
-  const int64_t width;
+  /// Numbers that a vector holds, a power of two. It may change between values
+  /// that are not used together.
+  int64_t width;
+  /// Whether the machine converts bf16 and f16, and has registers of two.
+  bool convertsNarrowFloats = false;
 
   /// Fails with a diagnostic if kernels cannot contain `op`.
   static mlir::LogicalResult check(mlir::Operation *op);
@@ -73,7 +78,9 @@ private:
   /// The number in f32 that stands for one of 16 bits, and the other way.
   mlir::Value widen(mlir::Value value, mlir::Type element);
   mlir::Value narrow(mlir::Value value, mlir::Type element);
+  mlir::Value narrowByMachine(mlir::Value value, mlir::Type element);
   mlir::Value extendBf16(mlir::Value value);
+  mlir::Value extendBf16Pairs(mlir::Value value);
   mlir::Value truncateToBf16(mlir::Value value);
   mlir::Value cloneAt(mlir::Operation *op, mlir::ValueRange operands,
                       mlir::Type element);
