@@ -178,9 +178,14 @@ SmallVector<Value> ElementEmitter::emitRegion(linalg::GenericOp generic,
     SmallVector<LaneIndex> at;
     for (AffineExpr expr : map.getResults())
       at.push_back(indices.evaluate(expr, point));
-    known.map(argument, isa<RankedTensorType>(operand.getType())
-                            ? emit(operand, at)
-                            : emitScalar(operand));
+    if (!isa<RankedTensorType>(operand.getType())) {
+      known.map(argument, emitScalar(operand));
+      continue;
+    }
+    auto emitElement = [&, tensor = operand] { return emit(tensor, at); };
+    OpOperand *use = generic.getDpsInputOperand(number);
+    known.map(argument, readOperand ? readOperand(generic, *use, emitElement)
+                                    : emitElement());
   }
   for (auto [argument, value] :
        llvm::zip(generic.getRegionOutputArgs(), accumulators))

@@ -23,6 +23,8 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
+#include <functional>
+
 namespace weft {
 
 /// Where in the loops an element is read or written. The order of fields is the
@@ -102,6 +104,12 @@ public:
   /// value computed for all columns.
   size_t bodyDepth = 0;
   size_t depth() const { return values.size(); }
+
+  /// Asked, if set, before the element of an operand of an element-wise
+  /// operation is emitted: gives the element, which `emitElement` emits.
+  std::function<mlir::Value(mlir::linalg::GenericOp, mlir::OpOperand &,
+                            llvm::function_ref<mlir::Value()> emitElement)>
+      readOperand;
 
   /// For each argument the reads of its buffer.
   std::vector<std::vector<KernelAccess>> reads;

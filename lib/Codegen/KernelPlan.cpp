@@ -277,23 +277,23 @@ static ColumnLoop &loopAt(KernelNest &nest, unsigned pass, int64_t columns) {
   return nest.passes[pass].emplace_back(ColumnLoop{columns, {}, {}, {}});
 }
 
-/// Whether some element-wise producer is read along another dimension than its
-/// last one while the last dimension of the result varies.
+bool weft::readsAcrossRows(linalg::GenericOp op, OpOperand &operand) {
+  if (op.getNumLoops() < 2)
+    return false;
+  AffineExpr last = getAffineDimExpr(op.getNumLoops() - 1, op->getContext());
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  auto position = map.getResultPosition(last);
+  return position && *position + 1 != map.getNumResults();
+}
+
 static bool readsAcrossRows(ArrayRef<Operation *> producers) {
-  for (Operation *op : producers) {
+  return llvm::any_of(producers, [](Operation *op) {
     auto generic = dyn_cast<linalg::GenericOp>(op);
-    if (!generic || generic.getNumLoops() < 2)
-      continue;
-    AffineExpr last =
-        getAffineDimExpr(generic.getNumLoops() - 1, op->getContext());
-    for (OpOperand *input : generic.getDpsInputOperands()) {
-      AffineMap map = generic.getMatchingIndexingMap(input);
-      auto position = map.getResultPosition(last);
-      if (position && *position + 1 != map.getNumResults())
-        return true;
-    }
-  }
-  return false;
+    return generic &&
+           llvm::any_of(generic.getDpsInputOperands(), [&](OpOperand *input) {
+             return weft::readsAcrossRows(generic, *input);
+           });
+  });
 }
 
 KernelNest Planner::makeNest(int64_t rows, ArrayRef<KernelRoot> members) {

@@ -101,6 +101,10 @@ mlir::FailureOr<KernelPlan> planKernel(mlir::func::FuncOp kernel,
 /// element.
 mlir::Operation *getCombiner(mlir::linalg::GenericOp reduction);
 
+/// Whether an operand of an element-wise operation is read along another
+/// dimension than its last one while the last dimension of the result varies.
+bool readsAcrossRows(mlir::linalg::GenericOp op, mlir::OpOperand &operand);
+
 /// Elements of a static shape.
 int64_t countElements(llvm::ArrayRef<int64_t> shape);
 

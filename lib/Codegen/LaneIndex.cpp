@@ -157,6 +157,11 @@ std::pair<LaneIndex, LaneIndex> IndexBuilder::split(LaneIndex x,
   return {major, minor};
 }
 
+void IndexBuilder::declareJoin(LaneIndex major, LaneIndex minor,
+                               int64_t divisor, LaneIndex whole) {
+  remember({Join, identity({major, minor}), divisor}, [&] { return whole; });
+}
+
 LaneIndex IndexBuilder::join(LaneIndex major, LaneIndex minor,
                              int64_t divisor) {
   if (divisor == 1)

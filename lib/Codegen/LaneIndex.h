@@ -60,6 +60,10 @@ public:
   LaneIndex multiply(LaneIndex x, int64_t factor);
   /// Quotient and remainder of a non-negative index.
   std::pair<LaneIndex, LaneIndex> split(LaneIndex x, int64_t divisor);
+  /// Lets `whole`, of which more may be known, stand for the index whose parts
+  /// these are.
+  void declareJoin(LaneIndex major, LaneIndex minor, int64_t divisor,
+                   LaneIndex whole);
   /// major * divisor + minor.
   LaneIndex join(LaneIndex major, LaneIndex minor, int64_t divisor);
 

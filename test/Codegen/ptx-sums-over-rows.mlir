@@ -11,7 +11,7 @@
 // Six tiles of 128 columns; threads of a tile meet in shared memory, blocks in
 // the workspace. The sums are rounded where they are complete.
 // CHECK-DAG: // bias: 528 blocks of 256 threads, {{[0-9]+}} bytes of shared memory, {{[0-9]+}} bytes of workspace
-// CHECK-DAG: // norm_scale: 1024 blocks of 192 threads, {{[0-9]+}} bytes of shared memory, {{[0-9]+}} bytes of workspace
+// CHECK-DAG: // norm_scale: 2048 blocks of 192 threads, {{[0-9]+}} bytes of shared memory, {{[0-9]+}} bytes of workspace
 // CHECK-LABEL: .entry bias(
 // CHECK: st.shared
 // CHECK: bar.sync

@@ -206,6 +206,37 @@ def test_a_model_in_f16_has_the_losses_of_the_host(name, tmp_path):
     assert_equal(plain, actual)
 
 
+def traffic_of(plan, *arguments):
+    """Of each kernel that the compiler made: bytes used and moved by the launches of a step."""
+    said = run(plan, "--entry", "train_step", "--steps", 1, *arguments,
+               WEFT_EMULATOR_CHECKS="traffic").stderr
+    counts = r"(\d+) accesses, (\d+) bytes in (\d+) sectors \(\d+ %\), (\d+) of them distinct"
+    traffic = {}
+    for name, *numbers in re.findall(rf"^traffic of '(kernel_\d+)': reads {counts}; writes "
+                                     rf"{counts}$", said, re.MULTILINE):
+        numbers = list(map(int, numbers))
+        for kind, (accesses, used, sectors, distinct) in (("reads", numbers[:4]),
+                                                          ("writes", numbers[4:])):
+            assert accesses <= sectors and distinct <= sectors and used <= 32 * sectors
+            before = traffic.get((name, kind), (0, 0))
+            traffic[name, kind] = (before[0] + used, before[1] + 32 * sectors)
+    return traffic
+
+
+@pytest.mark.parametrize("name", ["gpt-small", "gpt2-tiny-bf16", "llama-tiny-bf16"])
+def test_kernels_use_most_of_what_they_move(name, tmp_path):
+    """Memory moves in sectors of 32 bytes. The models are small: a scalar is much for them."""
+    source = tmp_path / f"{name}.mlir"
+    source.write_text(MODELS[name]())
+    host, device = compile_pair(source, tmp_path)
+    traffic = traffic_of(device, *random_arguments(host, tmp_path))
+    for kind, share in (("reads", 0.85), ("writes", 0.95)):
+        used, moved = map(sum, zip(*(bytes_ for (_, of), bytes_ in traffic.items() if of == kind)))
+        assert used >= share * moved, (kind, traffic)
+    for what, (used, moved) in traffic.items():
+        assert moved < 1 << 16 or used >= 0.5 * moved, (what, used, moved)
+
+
 def test_epilogues_compute_what_kernels_do(tmp_path):
     """Biases, GELU and their gradients: in products, and in kernels of their own."""
     source = tmp_path / "gpt2.mlir"

@@ -81,6 +81,10 @@ Value GpuBlock::add(Value x, Value y) {
   return arith::AddIOp::create(b, loc, x, y);
 }
 
+Value GpuBlock::subtract(Value x, Value y) {
+  return arith::SubIOp::create(b, loc, x, y);
+}
+
 Value GpuBlock::multiply(Value x, int64_t factor) {
   return factor == 1 ? x : arith::MulIOp::create(b, loc, x, number(factor));
 }
@@ -104,6 +108,10 @@ Value GpuBlock::equals(Value x, int64_t value) {
 
 Value GpuBlock::smaller(Value x, int64_t value) {
   return arith::MinUIOp::create(b, loc, x, number(value));
+}
+
+Value GpuBlock::both(Value x, Value y) {
+  return arith::AndIOp::create(b, loc, x, y);
 }
 
 void GpuBlock::when(Value condition, llvm::function_ref<void()> body) {
@@ -157,7 +165,7 @@ Value GpuBlock::shuffle(Value x, int distance) {
   unsigned width = type.getIntOrFloatBitWidth();
   Type integer = b.getIntegerType(width);
   auto exchange = [&](Value bits) -> Value {
-    return NVVM::ShflOp::create(b, loc, word, i32(-1), bits, i32(distance),
+    return NVVM::ShflOp::create(b, loc, word, warpMask(), bits, i32(distance),
                                 i32(warpThreads - 1), NVVM::ShflKind::bfly,
                                 UnitAttr());
   };
@@ -199,13 +207,17 @@ void GpuBlock::reduceBlock(MutableArrayRef<Sum> sums) {
     when(equals(lane, 0), [&] { e.store(sum.value, slots.back(), own); });
   }
   barrier();
-  LaneIndex other = e.indices.uniform(smaller(lane, warps - 1));
-  Value isWarp = less(lane, number(warps));
+  int64_t together = llvm::PowerOf2Ceil(warps);
+  Value other = remainder(lane, together), isWarp;
+  if (together > warps) {
+    isWarp = less(other, number(warps));
+    other = smaller(other, warps - 1);
+  }
   for (auto [sum, slot] : llvm::zip_equal(sums, slots)) {
-    Value loaded = e.load(slot, sum.value.getType(), other);
+    Value loaded = e.load(slot, sum.value.getType(), e.indices.uniform(other));
     sum.value = e.ops.select(isWarp, loaded, neutral(sum.reduction, false));
   }
-  reduceWarps(sums);
+  reduceWarps(sums, together);
 }
 
 //===----------------------------------------------------------------------===//
@@ -214,7 +226,7 @@ void GpuBlock::reduceBlock(MutableArrayRef<Sum> sums) {
 
 void GpuBlock::barrier() { NVVM::BarrierOp::create(b, loc); }
 
-void GpuBlock::warpBarrier() { NVVM::SyncWarpOp::create(b, loc, i32(-1)); }
+void GpuBlock::warpBarrier() { NVVM::SyncWarpOp::create(b, loc, warpMask()); }
 
 Value GpuBlock::workspaceAt(Value byte) {
   return LLVM::GEPOp::create(b, loc, workspace.getType(), b.getI8Type(),

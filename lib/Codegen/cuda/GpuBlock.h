@@ -52,12 +52,14 @@ public:
   void warpBarrier();
   mlir::Value number(int64_t value) { return e.ops.i64(value); }
   mlir::Value add(mlir::Value x, mlir::Value y);
+  mlir::Value subtract(mlir::Value x, mlir::Value y);
   mlir::Value multiply(mlir::Value x, int64_t factor);
   mlir::Value divide(mlir::Value x, int64_t divisor);
   mlir::Value remainder(mlir::Value x, int64_t divisor);
   mlir::Value less(mlir::Value x, mlir::Value y);
   mlir::Value equals(mlir::Value x, int64_t value);
   mlir::Value smaller(mlir::Value x, int64_t value);
+  mlir::Value both(mlir::Value x, mlir::Value y);
 
   /// Runs `body` where `condition` holds, in a scope of its own; everywhere if
   /// there is no condition.
@@ -101,8 +103,13 @@ public:
   /// The 32 bits of a condition in the lanes of the warp.
   mlir::Value ballot(mlir::Value condition);
 
+  /// The lanes of the warp that are where code is emitted (i32); null if all
+  /// are. Shuffles and barriers of the warp wait for these.
+  mlir::Value lanesHere;
+
 private:
   mlir::Value shuffle(mlir::Value x, int distance);
+  mlir::Value warpMask() { return lanesHere ? lanesHere : i32(-1); }
   mlir::Value i32(int64_t value);
   mlir::Value toI64(mlir::Value x);
 

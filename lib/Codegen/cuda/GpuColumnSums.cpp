@@ -93,7 +93,7 @@ SmallVector<Value> ColumnSumsEmitter::sumRows() {
            setColumn(e, column, rows);
            for (auto [root, sum] : llvm::zip_equal(loop.accumulations, next))
              sum = emitTerm(e, opOf(root), rows, sum);
-           emitWrites(job, loop, Value());
+           emitWrites(job, loop);
          });
   return sums;
 }

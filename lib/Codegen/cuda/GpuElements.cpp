@@ -10,66 +10,65 @@
 using namespace mlir;
 using namespace weft;
 
-void weft::emitWrites(GpuJob &job, const ColumnLoop &loop, Value valid,
-                      llvm::function_ref<void()> beforeStores) {
-  ElementEmitter &e = job.e;
-  SmallVector<Value> values;
-  for (const KernelRoot &root : loop.writes)
-    values.push_back(emitWritten(e, root, job.grid.nest->rows));
-  if (values.empty())
-    return;
-  beforeStores();
-  job.g.when(valid, [&] {
-    for (auto [root, value] : llvm::zip_equal(loop.writes, values))
-      e.store(value, job.results[root.result], e.ownElement);
+SmallVector<Value> weft::computeWrites(GpuJob &job, const ColumnLoop &loop) {
+  return llvm::map_to_vector(loop.writes, [&](const KernelRoot &root) {
+    return emitWritten(job.e, root, job.grid.nest->rows);
   });
 }
 
-/// A thread has one vector, counted through all rows.
+void weft::storeWrites(GpuJob &job, const ColumnLoop &loop,
+                       ArrayRef<Value> values, Value valid) {
+  if (values.empty())
+    return;
+  job.g.when(valid, [&] {
+    for (auto [root, value] : llvm::zip_equal(loop.writes, values))
+      job.e.store(value, job.results[root.result], job.e.ownElement);
+  });
+}
+
+void weft::emitWrites(GpuJob &job, const ColumnLoop &loop) {
+  storeWrites(job, loop, computeWrites(job, loop), Value());
+}
+
+/// The elements from `first` on, as many as a vector has.
+static void emitElementsAt(GpuJob &job, Value first) {
+  ElementEmitter &e = job.e;
+  const ColumnLoop &loop = *job.grid.loop;
+  int64_t rows = job.grid.nest->rows;
+  LaneIndex zero = e.indices.constant(0);
+  LaneIndex element = job.g.columnsAt(first);
+  LaneIndex row = zero, column = element;
+  if (loop.columns == 1)
+    std::swap(row, column);
+  else if (rows > 1)
+    std::tie(row, column) = e.indices.split(element, loop.columns);
+  e.row = row;
+  setColumn(e, column, rows);
+  emitWrites(job, loop);
+}
+
+/// A thread has one vector, counted through all rows. Behind the last vector
+/// there may be single numbers.
 void weft::emitElements(GpuJob &job) {
   ElementEmitter &e = job.e;
   GpuBlock &g = job.g;
-  const ColumnLoop &loop = *job.grid.loop;
-  int64_t rows = job.grid.nest->rows;
-  int64_t vectors = rows * loop.columns / e.ops.width;
-  e.place.columns = loop.columns;
+  int64_t elements = job.grid.nest->rows * job.grid.loop->columns;
+  int64_t lanes = e.ops.width;
+  int64_t vectors = elements / lanes, rest = elements % lanes;
+  e.place.columns = job.grid.loop->columns;
   Value vector = g.add(g.multiply(g.block, g.threads), g.thread);
   Value valid;
-  if (vectors % g.threads != 0)
+  if (rest != 0 || vectors % g.threads != 0)
     valid = g.less(vector, g.number(vectors));
-  g.when(valid, [&] {
-    LaneIndex zero = e.indices.constant(0);
-    LaneIndex element = g.columnsAt(g.multiply(vector, e.ops.width));
-    LaneIndex row = zero, column = element;
-    if (loop.columns == 1)
-      std::swap(row, column);
-    else if (rows > 1)
-      std::tie(row, column) = e.indices.split(element, loop.columns);
-    e.row = row;
-    setColumn(e, column, rows);
-    emitWrites(job, loop, Value());
+  g.when(valid, [&] { emitElementsAt(job, g.multiply(vector, lanes)); });
+  if (rest == 0)
+    return;
+  // The threads behind those with vectors; before them the difference is a
+  // large number.
+  Value number = g.subtract(vector, g.number(vectors));
+  e.ops.width = 1;
+  g.when(g.less(number, g.number(rest)), [&] {
+    emitElementsAt(job, g.add(number, g.number(vectors * lanes)));
   });
-}
-
-/// A warp writes 32 columns of a row. What it reads across rows are pieces of
-/// cache lines, which the rows of the same square use up.
-void weft::emitTiles(GpuJob &job) {
-  ElementEmitter &e = job.e;
-  GpuBlock &g = job.g;
-  const ColumnLoop &loop = *job.grid.loop;
-  int64_t rows = job.grid.nest->rows;
-  int64_t tilesOfRow = llvm::divideCeil(loop.columns, warpThreads);
-  e.place.columns = loop.columns;
-  Value top = g.multiply(g.divide(g.block, tilesOfRow), warpThreads);
-  Value left = g.multiply(g.remainder(g.block, tilesOfRow), warpThreads);
-  Value column = g.add(left, g.lane);
-  g.when(g.less(column, g.number(loop.columns)), [&] {
-    Value limit = g.smaller(g.add(top, g.number(warpThreads)), rows);
-    g.loop(g.add(top, g.warp), limit, g.threads / warpThreads, {},
-           [&](Value row, MutableArrayRef<Value>) {
-             e.row = e.indices.uniform(row);
-             setColumn(e, g.columnsAt(column), rows);
-             emitWrites(job, loop, Value());
-           });
-  });
+  e.ops.width = lanes;
 }

@@ -36,12 +36,14 @@ void emitRows(GpuJob &job);
 void emitSplitRows(GpuJob &job);
 void emitScatter(GpuJob &job);
 
-/// Writes the results of a loop at the emitter's place, where `valid` holds or
-/// is null. Everything is computed, by all threads, before anything is stored;
-/// `beforeStores` goes in between.
-void emitWrites(
-    GpuJob &job, const ColumnLoop &loop, mlir::Value valid,
-    llvm::function_ref<void()> beforeStores = [] {});
+/// The results of a loop at the emitter's place, computed by all threads.
+llvm::SmallVector<mlir::Value> computeWrites(GpuJob &job,
+                                             const ColumnLoop &loop);
+/// Stores them there, where `valid` holds or is null.
+void storeWrites(GpuJob &job, const ColumnLoop &loop,
+                 llvm::ArrayRef<mlir::Value> values, mlir::Value valid);
+/// One after the other, everywhere.
+void emitWrites(GpuJob &job, const ColumnLoop &loop);
 
 } // namespace weft
 

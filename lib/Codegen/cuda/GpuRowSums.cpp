@@ -34,7 +34,7 @@ RowSums::RowSums(GpuJob &job, RowsEmitter &rows)
     bytes += partialBytes(root, loop->columns);
     bool isSingle = loop->columns == 1;
     if (isSingle || rows.isHeld(*loop)) {
-      size_t steps = isSingle ? 1 : rows.columnsOf(*loop).size();
+      size_t steps = isSingle ? 1 : rows.partsOf(*loop).size();
       int64_t more = steps * (isSingle ? 1 : e.ops.width);
       if (numbers + more <= heldNumbers) {
         numbers += more;
@@ -101,8 +101,8 @@ void RowSums::leave(const Entry &entry, ArrayRef<Value> sums) {
            [&] { e.store(sums[0], partial, e.indices.constant(0)); });
     return;
   }
-  for (auto [sum, columns] : llvm::zip_equal(sums, rows.columnsOf(*entry.loop)))
-    g.when(columns.valid, [&, sum = sum, column = columns.column] {
+  for (auto [sum, part] : llvm::zip_equal(sums, rows.partsOf(*entry.loop)))
+    g.when(part.valid, [&, sum = sum, column = part.column] {
       e.store(sum, partial, column);
     });
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The passes over a row, by the threads of a warp or of a block. Thread t has
-// vectors t, t + threads, ... of the columns in every pass. Where they are few,
+// The passes over a row, by the threads of a warp or of a block, of which each
+// has the same columns in every pass (RowColumns). Where they are few,
 // all passes are straight-line code: the element emitter then finds in one pass
 // what an earlier one has loaded or computed, and the row stays in registers.
 
@@ -19,37 +19,39 @@ RowsEmitter::RowsEmitter(GpuJob &job)
     : job(job), e(job.e), g(job.g), nest(*job.grid.nest),
       together(job.grid.rowThreads), isWarp(together < g.threads),
       member(isWarp ? g.remainder(g.thread, together) : g.thread) {
-  // Here, where they dominate all passes.
+  // Here, where they dominate all rows.
+  if (!job.grid.hasEdges)
+    placeColumns(Value());
+}
+
+/// Of a row, or of all.
+void RowsEmitter::placeColumns(Value row) {
+  columnsOf.clear();
+  held.clear();
   for (const auto &pass : nest.passes)
-    for (const ColumnLoop &loop : pass)
-      if (isHeld(loop) && !held.count(loop.columns))
-        held[loop.columns] = makeColumns(loop.columns);
+    for (const ColumnLoop &loop : pass) {
+      if (loop.columns == 1 || columnsOf.count(loop.columns))
+        continue;
+      RowColumns columns(job, loop.columns, member, together, row);
+      columnsOf.insert({loop.columns, columns});
+      if (!isHeld(loop))
+        continue;
+      // Edges first: for them, and for the first vector, a thread may borrow
+      // what is another's, before that one writes over it.
+      std::vector<RowColumns::Part> &parts = held[loop.columns];
+      if (auto edge = columns.edge())
+        parts.push_back(*edge);
+      int64_t steps = countSteps(loop.columns, together, job.grid.lanes);
+      for (int64_t step = 0; step < steps; ++step)
+        parts.push_back(columns.vectorAt(step));
+    }
 }
 
 bool RowsEmitter::isHeld(const ColumnLoop &loop) const {
   if (job.grid.kind == JobKind::SplitRows || loop.columns == 1)
     return false;
-  int64_t lanes = e.ops.width;
+  int64_t lanes = job.grid.lanes;
   return countSteps(loop.columns, together, lanes) * lanes <= heldNumbers;
-}
-
-/// The vectors of a thread. One beyond the last column is moved, so that it can
-/// be loaded, and is not valid: to the first vector, which is the thread's own,
-/// or, if that is beyond it, to the last one.
-std::vector<RowsEmitter::Columns> RowsEmitter::makeColumns(int64_t columns) {
-  std::vector<Columns> made;
-  int64_t lanes = e.ops.width, step = together * lanes;
-  Value first = g.multiply(member, lanes);
-  for (int64_t start = 0; start < columns; start += step) {
-    Value base = start == 0 ? first : g.add(first, g.number(start)), valid;
-    if (start + step > columns) {
-      valid = g.less(base, g.number(columns));
-      base = start == 0 ? g.smaller(base, columns - lanes)
-                        : e.ops.select(valid, base, first);
-    }
-    made.push_back({g.columnsAt(base), valid});
-  }
-  return made;
 }
 
 void RowsEmitter::setRow(Value row) {
@@ -79,26 +81,30 @@ MutableArrayRef<RowsEmitter::OpenSum>
 RowsEmitter::openSums(const ColumnLoop &loop, std::vector<OpenSum> &open) {
   size_t before = open.size();
   for (linalg::GenericOp reduction : loop.reductions)
-    open.push_back({reduction, emitRowInit(e, reduction),
-                    g.neutral(reduction, /*lanes=*/true)});
+    open.push_back(
+        {reduction, emitRowInit(e, reduction),
+         g.neutral(reduction, /*lanes=*/true),
+         job.grid.hasEdges ? g.neutral(reduction, /*lanes=*/false) : Value()});
   return MutableArrayRef(open).drop_front(before);
 }
 
-/// Adds up the shares of the threads, whose lanes are one number by now.
+/// Adds up the shares of the threads, each as one number.
 void RowsEmitter::addThreads(MutableArrayRef<OpenSum> open) {
   SmallVector<GpuBlock::Sum> sums;
-  for (const OpenSum &sum : open)
-    sums.push_back(
-        {sum.reduction,
-         LaneOps::isLanes(sum.value)
-             ? e.ops.reduceLanes(getCombiner(sum.reduction), sum.value)
-             : sum.value});
+  for (const OpenSum &sum : open) {
+    Value value = sum.value;
+    if (LaneOps::isLanes(value))
+      value = e.ops.reduceLanes(getCombiner(sum.reduction), value);
+    if (sum.edge)
+      value = g.combine(sum.reduction, value, sum.edge);
+    sums.push_back({sum.reduction, value});
+  }
   if (isWarp)
     g.reduceWarps(sums, together);
   else
     g.reduceBlock(sums);
   for (auto [sum, total] : llvm::zip_equal(open, sums))
-    sum.value = total.value;
+    sum = {sum.reduction, sum.init, total.value, Value()};
 }
 
 /// Makes them numbers of the row, for the passes that follow.
@@ -133,50 +139,91 @@ void RowsEmitter::emitSingle(const ColumnLoop &loop, RowSums *sums) {
   if (loop.writes.empty())
     return;
   waitToOverwrite(loop);
-  g.when(g.equals(member, 0), [&] { emitWrites(job, loop, Value()); });
+  g.when(g.equals(member, 0), [&] { emitWrites(job, loop); });
+}
+
+/// Parts of one kind, edges or vectors, whose loads may overlap: all is
+/// computed before anything is stored. `waits`: until others have computed.
+void RowsEmitter::emitParts(const ColumnLoop &loop,
+                            ArrayRef<RowColumns::Part> parts,
+                            MutableArrayRef<OpenSum> own, RowSums *sums,
+                            size_t step, bool waits) {
+  RowColumns &columns = columnsOf.at(loop.columns);
+  SmallVector<SmallVector<Value>> written;
+  for (const RowColumns::Part &part : parts) {
+    columns.enter(part);
+    for (OpenSum &sum : own) {
+      Value &value = part.isEdge ? sum.edge : sum.value;
+      Value next = emitTerm(e, sum.reduction, nest.rows, value);
+      value = e.ops.select(part.valid, next, value);
+    }
+    if (sums)
+      sums->add(loop, step, part.valid);
+    written.push_back(computeWrites(job, loop));
+  }
+  if (waits && !loop.writes.empty())
+    waitToOverwrite(loop);
+  for (auto [part, values] : llvm::zip_equal(parts, written)) {
+    columns.enter(part);
+    storeWrites(job, loop, values, part.valid);
+  }
+  e.ops.width = job.grid.lanes;
 }
 
 void RowsEmitter::emitHeld(const ColumnLoop &loop, std::vector<OpenSum> &open,
                            RowSums *sums) {
   MutableArrayRef<OpenSum> own = openSums(loop, open);
-  for (auto [step, columns] : llvm::enumerate(held[loop.columns])) {
-    setColumn(e, columns.column, nest.rows);
-    for (OpenSum &sum : own) {
-      Value next = emitTerm(e, sum.reduction, nest.rows, sum.value);
-      sum.value = e.ops.select(columns.valid, next, sum.value);
-    }
-    if (sums)
-      sums->add(loop, step, columns.valid);
-    bool hasBorrowed = step == 0 && columns.valid;
-    emitWrites(job, loop, columns.valid, [&] {
-      if (hasBorrowed)
-        waitToOverwrite(loop);
-    });
+  bool isFirst = true;
+  for (auto [step, part] : llvm::enumerate(held.at(loop.columns))) {
+    bool hasBorrowed = part.valid && (part.isEdge || isFirst);
+    isFirst &= part.isEdge;
+    emitParts(loop, part, own, sums, step, hasBorrowed);
   }
 }
 
+/// Vectors are walked two at a time as long as all threads have them.
 void RowsEmitter::emitWalk(const ColumnLoop &loop, std::vector<OpenSum> &open,
                            RowSums *sums) {
   MutableArrayRef<OpenSum> own = openSums(loop, open);
-  SmallVector<Value> carried;
-  for (const OpenSum &sum : own)
-    carried.push_back(sum.value);
-  int64_t lanes = e.ops.width, step = together * lanes;
-  Value first = g.multiply(member, lanes);
+  RowColumns &columns = columnsOf.at(loop.columns);
+  int64_t step = together;
+  Value first = member, isFirstBlock;
   if (job.grid.kind == JobKind::SplitRows) {
     Value part = g.remainder(g.block, job.grid.sharers);
     first = g.add(first, g.multiply(part, step));
+    isFirstBlock = g.equals(part, 0);
     step *= job.grid.sharers;
   }
-  g.loop(first, g.number(loop.columns), step, carried,
-         [&](Value at, MutableArrayRef<Value> next) {
-           setColumn(e, g.columnsAt(at), nest.rows);
-           for (auto [sum, value] : llvm::zip_equal(own, next))
-             value = emitTerm(e, sum.reduction, nest.rows, value);
-           if (sums)
-             sums->add(loop, /*step=*/0, Value());
-           emitWrites(job, loop, Value());
-         });
+  if (auto edge = columns.edge()) {
+    if (isFirstBlock)
+      edge->valid = g.both(edge->valid, isFirstBlock);
+    emitParts(loop, *edge, own, sums, /*step=*/0, /*waits=*/true);
+  }
+  SmallVector<Value> carried;
+  for (const OpenSum &sum : own)
+    carried.push_back(sum.value);
+  auto walk = [&](Value begin, Value end, int64_t count) {
+    g.loop(begin, end, count * step, carried,
+           [&](Value at, MutableArrayRef<Value> next) {
+             for (auto [sum, value] : llvm::zip_equal(own, next))
+               sum.value = value;
+             SmallVector<RowColumns::Part> parts;
+             for (int64_t i = 0; i < count; ++i)
+               parts.push_back(
+                   columns.vector(i == 0 ? at : g.add(at, g.number(i * step))));
+             emitParts(loop, parts, own, sums, /*step=*/0, /*waits=*/false);
+             for (auto [sum, value] : llvm::zip_equal(own, next))
+               value = sum.value;
+           });
+  };
+  constexpr int64_t atOnce = 2, fewSteps = 4;
+  int64_t common = columns.leastVectors() / step / atOnce * atOnce;
+  if (common >= fewSteps) {
+    Value end = g.add(first, g.number(common * step));
+    walk(first, end, atOnce);
+    first = end;
+  }
+  walk(first, columns.vectors(), 1);
   for (auto [sum, value] : llvm::zip_equal(own, carried))
     sum.value = value;
 }
@@ -184,6 +231,8 @@ void RowsEmitter::emitWalk(const ColumnLoop &loop, std::vector<OpenSum> &open,
 void RowsEmitter::emitRow(Value row, RowSums *sums) {
   e.enterScope();
   setRow(row);
+  if (job.grid.hasEdges)
+    placeColumns(row);
   for (unsigned pass = 0; pass < nest.passes.size(); ++pass)
     emitPass(pass, sums);
   e.leaveScope();
@@ -199,8 +248,11 @@ void RowsEmitter::emit() {
   Value row = g.block, valid;
   if (isWarp)
     row = g.add(g.multiply(row, rowsAtOnce), g.divide(g.thread, together));
-  if (nest.rows % rowsAtOnce != 0)
+  if (nest.rows % rowsAtOnce != 0) {
     valid = g.less(row, g.number(nest.rows));
+    if (together < warpThreads)
+      g.lanesHere = g.ballot(valid);
+  }
   g.when(valid, [&] { emitRow(row, nullptr); });
 }
 
@@ -214,6 +266,8 @@ void weft::emitRows(GpuJob &job) { RowsEmitter(job).emit(); }
 void RowsEmitter::emitSplit() {
   Value row = g.divide(g.block, job.grid.sharers);
   setRow(row);
+  if (job.grid.hasEdges)
+    placeColumns(row);
   const ColumnLoop &loop = nest.passes.front().front();
   e.place.columns = loop.columns;
   std::vector<OpenSum> open;

@@ -12,7 +12,7 @@
 #ifndef WEFT_LIB_CODEGEN_CUDA_GPUROWS_H
 #define WEFT_LIB_CODEGEN_CUDA_GPUROWS_H
 
-#include "GpuJobs.h"
+#include "RowColumns.h"
 
 #include <map>
 
@@ -29,25 +29,21 @@ public:
   /// All passes over one row. `sums`, which may be null, takes part in them.
   void emitRow(mlir::Value row, RowSums *sums);
 
-  /// One vector of a thread, at the same columns in all passes.
-  struct Columns {
-    LaneIndex column;
-    /// Null if all are.
-    mlir::Value valid;
-  };
   bool isHeld(const ColumnLoop &loop) const;
-  const std::vector<Columns> &columnsOf(const ColumnLoop &loop) const {
+  /// What the thread has of a held loop, the same in all passes.
+  const std::vector<RowColumns::Part> &partsOf(const ColumnLoop &loop) const {
     return held.at(loop.columns);
   }
 
 private:
   struct OpenSum {
     mlir::linalg::GenericOp reduction;
-    /// What the row begins with, and the thread's share without it.
-    mlir::Value init, value;
+    /// What the row begins with, and the thread's share without it: of vectors,
+    /// and of edges.
+    mlir::Value init, value, edge;
   };
-  std::vector<Columns> makeColumns(int64_t columns);
   void setRow(mlir::Value row);
+  void placeColumns(mlir::Value row);
   void emitPass(unsigned number, RowSums *sums);
   llvm::MutableArrayRef<OpenSum> openSums(const ColumnLoop &loop,
                                           std::vector<OpenSum> &open);
@@ -57,6 +53,9 @@ private:
   void emitSingle(const ColumnLoop &loop, RowSums *sums);
   void emitHeld(const ColumnLoop &loop, std::vector<OpenSum> &open,
                 RowSums *sums);
+  void emitParts(const ColumnLoop &loop, llvm::ArrayRef<RowColumns::Part> parts,
+                 llvm::MutableArrayRef<OpenSum> own, RowSums *sums, size_t step,
+                 bool waits);
   void emitWalk(const ColumnLoop &loop, std::vector<OpenSum> &open,
                 RowSums *sums);
 
@@ -70,7 +69,8 @@ private:
   bool isWarp;
   mlir::Value member;
   /// By number of columns.
-  std::map<int64_t, std::vector<Columns>> held;
+  std::map<int64_t, RowColumns> columnsOf;
+  std::map<int64_t, std::vector<RowColumns::Part>> held;
   /// Numbers of the row that the current pass gives to the next ones.
   llvm::SmallVector<std::pair<mlir::Operation *, mlir::Value>> known;
 };

@@ -21,10 +21,10 @@ using namespace weft;
 static constexpr int64_t vectorBytes = 16;
 /// The most blocks that several of are of use: some for each multiprocessor.
 static constexpr int64_t manyBlocks = 528;
+/// Threads that keep the memory of a large GPU busy, if each has a vector.
+static constexpr int64_t manyThreads = 132 * 1536;
 /// The most threads of a block, so that each may have 128 registers.
 static constexpr int64_t mostThreads = 512;
-/// Side of a square of elements.
-static constexpr int64_t tileSide = 32;
 
 int64_t weft::countSteps(int64_t columns, int64_t threads, int64_t lanes) {
   return llvm::divideCeil(columns, threads * lanes);
@@ -61,42 +61,79 @@ int64_t weft::countScatterRowDims(Operation *op) {
   return count;
 }
 
-/// The widest element among the values that are read or written along `columns`
-/// columns to compute `value`.
-static void findWidest(Value value, int64_t columns, int64_t &bytes,
+/// The widest element among the tensors of at least `elements` elements that
+/// are read to compute `value`. What is smaller is read for many of them, and
+/// the caches have it.
+static void findWidest(Value value, int64_t elements, int64_t &bytes,
                        DenseSet<Value> &seen) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || !seen.insert(value).second)
     return;
   Operation *op = value.getDefiningOp();
   if (!op) {
-    if (type.getNumElements() >= columns)
+    if (type.getNumElements() >= elements)
       bytes = std::max(bytes, elementBytes(value));
     return;
   }
   for (Value operand : op->getOperands())
-    findWidest(operand, columns, bytes, seen);
+    findWidest(operand, elements, bytes, seen);
 }
 
-/// The widest vectors of 16 bytes that divide the columns of all loops.
-static int64_t chooseLanes(ArrayRef<const ColumnLoop *> loops) {
-  int64_t columns = 0, bytes = 1;
+/// The numbers of 16 bytes, of the widest that memory has one for each row and
+/// column of.
+static int64_t wideLanes(int64_t rows, ArrayRef<const ColumnLoop *> loops) {
+  int64_t bytes = 2;
+  DenseSet<Value> seen;
+  for (const ColumnLoop *loop : loops) {
+    if (loop->columns == 1)
+      continue;
+    int64_t elements = rows * loop->columns;
+    for (linalg::GenericOp reduction : loop->reductions)
+      findWidest(reduction->getResult(0), elements, bytes, seen);
+    for (const KernelRoot &root : loop->accumulations)
+      findWidest(root.value, elements, bytes, seen);
+    for (const KernelRoot &root : loop->writes) {
+      bytes = std::max(bytes, elementBytes(root.value));
+      findWidest(root.value, elements, bytes, seen);
+    }
+  }
+  return vectorBytes / bytes;
+}
+
+/// The numbers of the widest vectors that divide the columns of all loops.
+static int64_t chooseLanes(int64_t rows, ArrayRef<const ColumnLoop *> loops) {
+  int64_t columns = 0;
   for (const ColumnLoop *loop : loops)
     if (loop->columns > 1)
       columns = std::gcd(columns, loop->columns);
-  DenseSet<Value> seen;
-  for (const ColumnLoop *loop : loops) {
-    for (linalg::GenericOp reduction : loop->reductions)
-      for (Value result : reduction->getResults())
-        findWidest(result, loop->columns, bytes, seen);
-    for (const auto &roots : {loop->writes, loop->accumulations})
-      for (const KernelRoot &root : roots) {
-        bytes = std::max(bytes, elementBytes(root.value));
-        findWidest(root.value, loop->columns, bytes, seen);
-      }
-  }
-  return std::gcd(columns == 0 ? 1 : columns,
-                  std::min<int64_t>(vectorBytes / bytes, 8));
+  return std::gcd(columns == 0 ? 1 : columns, wideLanes(rows, loops));
+}
+
+/// Whether rows of this number of columns are worth a way of their own to have
+/// wide vectors: all loops have them, and nothing is added up by columns.
+static bool wantsEdges(const KernelNest &nest, int64_t lanes, int64_t wide) {
+  constexpr int64_t fewColumns = 256;
+  if (lanes * 4 > wide)
+    return false;
+  int64_t columns = 1;
+  for (const auto &pass : nest.passes)
+    for (const ColumnLoop &loop : pass) {
+      if (loop.columns == 1)
+        continue;
+      if (loop.columns < fewColumns || !loop.accumulations.empty() ||
+          (columns > 1 && columns != loop.columns))
+        return false;
+      columns = loop.columns;
+    }
+  return columns > 1;
+}
+
+static SmallVector<const ColumnLoop *> loopsOf(const KernelNest &nest) {
+  SmallVector<const ColumnLoop *> loops;
+  for (const auto &pass : nest.passes)
+    for (const ColumnLoop &loop : pass)
+      loops.push_back(&loop);
+  return loops;
 }
 
 static int64_t longestRow(const KernelNest &nest) {
@@ -145,14 +182,27 @@ void GridPlanner::reserve(GridJob &job, int64_t count, int64_t bytes) {
 
 /// Nothing of a nest without reductions depends on another of its loops.
 void GridPlanner::addLoops(const KernelNest &nest, unsigned number) {
+  SmallVector<const ColumnLoop *> loops = loopsOf(nest);
+  // Many rows are walked each by threads of its own.
+  if (nest.rows >= manyBlocks && !nest.blocked &&
+      accumulationsOf(nest).empty() &&
+      wantsEdges(nest, chooseLanes(nest.rows, loops),
+                 wideLanes(nest.rows, loops)))
+    return addRows(nest, number);
   for (const ColumnLoop &loop : nest.passes.front()) {
     GridJob job{JobKind::Elements, &nest, number, &loop};
-    job.lanes = chooseLanes(&loop);
+    job.lanes = chooseLanes(nest.rows, &loop);
+    // Without rows, what is left behind the last vector is no trouble.
+    int64_t wide = wideLanes(nest.rows, &loop);
+    if (nest.rows == 1 && loop.columns >= wide && loop.accumulations.empty())
+      job.lanes = wide;
     if (!loop.accumulations.empty()) {
       job.kind = JobKind::ColumnSums;
     } else if (nest.blocked && nest.rows > 1 && loop.columns > 1) {
+      // Four bytes a lane, whichever way it counts.
       job.kind = JobKind::Tiles;
-      job.lanes = 1;
+      job.lanes = std::gcd(std::gcd(nest.rows, loop.columns),
+                           std::max<int64_t>(wide / 4, 1));
     }
     plan.jobs.push_back(job);
   }
@@ -164,6 +214,8 @@ bool GridPlanner::canSplitRows(const KernelNest &nest) {
       nest.passes.front().front().columns < 8192)
     return false;
   // What needs the sums is done by one block.
+  if (nest.reductions.empty())
+    return false;
   return llvm::all_of(ArrayRef(nest.passes).drop_front(), [](const auto &pass) {
     return llvm::all_of(
         pass, [](const ColumnLoop &loop) { return loop.columns == 1; });
@@ -172,12 +224,12 @@ bool GridPlanner::canSplitRows(const KernelNest &nest) {
 
 void GridPlanner::addRows(const KernelNest &nest, unsigned number) {
   GridJob job{JobKind::Rows, &nest, number};
-  SmallVector<const ColumnLoop *> loops;
-  int64_t columns = longestRow(nest);
-  for (const auto &pass : nest.passes)
-    for (const ColumnLoop &loop : pass)
-      loops.push_back(&loop);
-  job.lanes = chooseLanes(loops);
+  SmallVector<const ColumnLoop *> loops = loopsOf(nest);
+  int64_t columns = longestRow(nest), wide = wideLanes(nest.rows, loops);
+  job.lanes = chooseLanes(nest.rows, loops);
+  job.hasEdges = wantsEdges(nest, job.lanes, wide);
+  if (job.hasEdges)
+    job.lanes = wide;
   auto threadsFor = [&](int64_t numbers) {
     int64_t threads = llvm::alignTo(llvm::divideCeil(columns, numbers), 32);
     return std::min(threads, mostThreads);
@@ -210,10 +262,12 @@ void GridPlanner::addScatter(const KernelNest &nest, unsigned number) {
 
 void GridPlanner::layElements(GridJob &job) {
   int64_t elements = job.nest->rows * job.loop->columns;
-  job.blocks = llvm::divideCeil(elements / job.lanes, plan.threads);
+  // A vector that is not full at the end is of a thread more for each number.
+  job.blocks = llvm::divideCeil(elements / job.lanes + elements % job.lanes,
+                                plan.threads);
   if (job.kind == JobKind::Tiles)
-    job.blocks = llvm::divideCeil(job.nest->rows, tileSide) *
-                 llvm::divideCeil(job.loop->columns, tileSide);
+    job.blocks = llvm::divideCeil(job.nest->rows, warpThreads * job.lanes) *
+                 llvm::divideCeil(job.loop->columns, warpThreads * job.lanes);
 }
 
 void GridPlanner::layColumnSums(GridJob &job) {
@@ -245,17 +299,37 @@ void GridPlanner::layColumnSums(GridJob &job) {
   reserve(job, job.tiles, job.blocks * bytes);
 }
 
+/// Threads of a warp that walk a row: as many as are idle least, and of these
+/// the fewest that have up to two vectors each and keep memory busy.
+static int64_t threadsOfShortRow(const GridJob &job) {
+  /// So many vectors are a cache line.
+  constexpr int64_t lineVectors = 8;
+  int64_t vectors = llvm::divideCeil(longestRow(*job.nest), job.lanes);
+  int64_t best = warpThreads, leastIdle = -1;
+  for (int64_t threads = warpThreads; threads >= 1; threads /= 2) {
+    int64_t steps = llvm::divideCeil(vectors, threads);
+    // Of what is beside the vectors, a thread has one number.
+    bool hasRoom = !job.hasEdges || threads >= 2 * job.lanes;
+    bool isLong = steps > 1 && (threads < lineVectors ||
+                                steps * job.lanes > heldNumbers / 2 ||
+                                job.nest->rows * threads < manyThreads);
+    if (threads < warpThreads && (!hasRoom || isLong))
+      break;
+    int64_t idle = steps * threads - vectors;
+    if (leastIdle >= 0 &&
+        (idle > leastIdle || (idle == leastIdle && steps > 2)))
+      continue;
+    best = threads;
+    leastIdle = idle;
+  }
+  return best;
+}
+
 void GridPlanner::layRows(GridJob &job) {
   if (job.rowThreads != warpThreads || job.hasAccumulations())
     job.rowThreads = plan.threads;
-  // Short rows: several in a warp, where no thread is without a row.
-  auto fits = [&](int64_t threads) {
-    return !job.hasAccumulations() && job.rowThreads <= warpThreads &&
-           threads > 0 && longestRow(*job.nest) <= threads * job.lanes &&
-           job.nest->rows % (plan.threads / threads) == 0;
-  };
-  while (fits(job.rowThreads / 2))
-    job.rowThreads /= 2;
+  if (!job.hasAccumulations() && job.rowThreads <= warpThreads)
+    job.rowThreads = threadsOfShortRow(job);
   int64_t together = plan.threads / job.rowThreads;
   job.blocks = llvm::divideCeil(job.nest->rows, together);
   if (job.hasAccumulations())
@@ -265,11 +339,13 @@ void GridPlanner::layRows(GridJob &job) {
 /// Sums over rows are made in up to two stages of `sumFanIn`.
 void GridPlanner::layRowSums(GridJob &job) {
   constexpr int64_t rowsAtLeast = 4;
-  int64_t blocks = std::max<int64_t>(1, job.nest->rows / rowsAtLeast);
-  if (!hasCounters(sumFanIn + 1))
+  // Twice as many as run at once, so that none waits long for the last.
+  int64_t useful = llvm::divideCeil(2 * manyThreads, plan.threads);
+  int64_t blocks = std::clamp<int64_t>(job.nest->rows / rowsAtLeast, 1, useful);
+  if (!hasCounters(mostSumGroups + 1))
     blocks = 1;
   if (blocks > sumFanIn)
-    blocks = std::min(blocks / sumFanIn, sumFanIn) * sumFanIn;
+    blocks = std::min(blocks / sumFanIn, mostSumGroups) * sumFanIn;
   job.blocks = job.sharers = blocks;
   int64_t bytes = 0, groups = blocks > sumFanIn ? blocks / sumFanIn : 0;
   for (auto &[loop, root] : accumulationsOf(*job.nest))

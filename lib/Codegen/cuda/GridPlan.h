@@ -31,6 +31,9 @@ inline constexpr int64_t heldNumbers = 32;
 /// Blocks whose partial sums one block adds up.
 inline constexpr int64_t sumFanIn = 32;
 
+/// The most such groups of blocks, whose sums one block adds up in turn.
+inline constexpr int64_t mostSumGroups = 2 * sumFanIn;
+
 /// Counters of blocks that have arrived are at the start of the workspace, at
 /// the same place for all kernels: each leaves them zero for the next.
 inline constexpr int64_t counterCount = 16384;
@@ -39,7 +42,8 @@ inline constexpr int64_t counterBytes = 4;
 enum class JobKind {
   /// A thread computes a vector of elements.
   Elements,
-  /// A block computes a square of elements, some of which are read transposed.
+  /// A block computes a square of elements, some of which are read transposed,
+  /// with a vector for each lane on its sides.
   Tiles,
   /// Sums over rows: a block adds up some rows of a tile of columns.
   ColumnSums,
@@ -59,8 +63,13 @@ struct GridJob {
   const ColumnLoop *loop = nullptr;
   /// Elements of a vector: contiguous columns of one thread.
   int64_t lanes = 1;
+  /// Rows, SplitRows: vectors do not divide the columns, so that they begin at
+  /// another column in each row, and a thread takes a number before or behind
+  /// them beside its vectors.
+  bool hasEdges = false;
   int64_t firstBlock = 0, blocks = 1;
-  /// Rows: threads that walk a row together, of a warp or all of the block.
+  /// Rows: threads that walk a row together, of a warp or all of the block. A
+  /// warp has several rows where they are short.
   /// ColumnSums: threads side by side.
   int64_t rowThreads = warpThreads;
   /// ColumnSums: tiles of columns. Scatter: tiles of a row of the table.

@@ -10,7 +10,6 @@
 #include "mlir/IR/BuiltinTypes.h"
 
 #include "ptx/Error.h"
-#include "ptx/Grid.h"
 #include "ptx/Parser.h"
 #include "ptx/Translator.h"
 
@@ -130,9 +129,10 @@ const KernelGrid &GpuComparison::grid(const std::string &name) const {
   return code.grids[llvm::find(names, name) - names.begin()];
 }
 
-static emulator::Range rangeOf(Memory &memory) {
+/// Each has addresses of its own, from a multiple of everything on.
+static emulator::Range rangeOf(Memory &memory, size_t number) {
   emulator::Range range;
-  range.begin = reinterpret_cast<uint64_t>(memory.data());
+  range.begin = uint64_t(number + 1) << 32;
   range.end = range.begin + memory.size();
   range.storage = memory.data();
   return range;
@@ -141,6 +141,12 @@ static emulator::Range rangeOf(Memory &memory) {
 void GpuComparison::runOnGpu(const std::string &name, Sets &sets,
                              uint64_t seed) {
   emulator::Module module = emulator::parseModule(code.ptx);
+  std::vector<emulator::Range> ranges;
+  auto place = [&](Memory &memory) {
+    emulator::Range range = rangeOf(memory, ranges.size());
+    ranges.push_back(range);
+    return range.begin;
+  };
   // Constants.
   std::map<std::string, Memory> variables;
   emulator::SymbolAddresses addresses;
@@ -151,31 +157,22 @@ void GpuComparison::runOnGpu(const std::string &name, Sets &sets,
     for (size_t i = 0; i < variable.initial.size(); ++i)
       std::memcpy(storage.data() + i * element, &variable.initial[i].bits,
                   element);
-    addresses[variable.name] = reinterpret_cast<uint64_t>(storage.data());
+    addresses[variable.name] = place(storage);
   }
-  std::vector<emulator::Range> ranges;
-  for (auto &[symbol, storage] : variables)
-    if (!storage.empty())
-      ranges.push_back(rangeOf(storage));
   emulator::Program program =
       emulator::translate(module, module.functions.at(name), addresses);
 
   const KernelGrid &launch = grid(name);
   std::vector<uint64_t> parameters;
   for (std::vector<Memory> &buffers : sets)
-    for (Memory &buffer : buffers) {
-      parameters.push_back(reinterpret_cast<uint64_t>(buffer.data()));
-      if (!buffer.empty())
-        ranges.push_back(rangeOf(buffer));
-    }
+    for (Memory &buffer : buffers)
+      parameters.push_back(place(buffer));
   // Sets that the table has room for, positions, the workspace.
   parameters.resize(maxBatch * sets.front().size());
   size_t workspaces = launch.workspaceBytes > 0;
   parameters.resize(program.parameterBytes / sizeof(uint64_t) - workspaces, 1);
-  if (launch.workspaceBytes > 0) {
-    parameters.push_back(reinterpret_cast<uint64_t>(workspace.data()));
-    ranges.push_back(rangeOf(workspace));
-  }
+  if (launch.workspaceBytes > 0)
+    parameters.push_back(place(workspace));
   emulator::AddressSpace memory(ranges);
   emulator::Launch run;
   run.program = &program;
@@ -187,6 +184,7 @@ void GpuComparison::runOnGpu(const std::string &name, Sets &sets,
   emulator::RunOptions options;
   options.seed = seed;
   options.findRaces = options.findUninitialized = true;
+  options.traffic = &moved;
   try {
     emulator::run(run, options);
   } catch (const std::exception &problem) {

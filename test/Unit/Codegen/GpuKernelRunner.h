@@ -20,7 +20,7 @@
 
 #include "weft/Codegen/CompileGpuKernels.h"
 
-#include "ptx/Program.h"
+#include "ptx/Grid.h"
 
 namespace weft::test {
 
@@ -43,6 +43,9 @@ public:
   void check(const std::string &name, double tolerance = 0);
 
   const KernelGrid &grid(const std::string &name) const;
+  /// What the last run moved to and from memory, whose buffers are aligned as
+  /// on a GPU.
+  const emulator::LaunchTraffic &traffic() const { return moved; }
   const std::string &ptx() const { return code.ptx; }
 
 private:
@@ -58,6 +61,7 @@ private:
   const int64_t maxBatch;
   std::vector<std::string> names;
   GpuCode code;
+  emulator::LaunchTraffic moved;
   /// Of all kernels; they leave in it what they found.
   Memory workspace;
 };
