@@ -35,6 +35,7 @@ public:
         positions(kernel.getNumArguments() - operands) {}
 
   LogicalResult checkBatch();
+  LogicalResult checkParameters();
   KernelGrid emit();
 
 private:
@@ -72,12 +73,22 @@ LogicalResult KernelEmitter::checkBatch() {
     return kernel.emitOpError("is launched for ")
            << maxBatch
            << " sets of arguments at once, which would share its workspace";
-  int64_t bytes = cost::addressBytes * (maxBatch * buffers + positions);
-  if (bytes > cost::kernelParameterBytes)
+  return success();
+}
+
+LogicalResult KernelEmitter::checkParameters() {
+  int64_t words = maxBatch * buffers + positions + (plan.workspaceBytes > 0);
+  int64_t bytes = cost::addressBytes * words;
+  if (bytes <= cost::kernelParameterBytes)
+    return success();
+  if (hasTable())
     return kernel.emitOpError("is launched for ")
            << maxBatch << " sets of arguments at once, whose parameters take "
            << bytes << " bytes; a GPU takes " << cost::kernelParameterBytes;
-  return success();
+  return kernel.emitOpError("has ")
+         << buffers << " buffers, whose addresses take " << bytes
+         << " bytes as parameters; a GPU takes " << cost::kernelParameterBytes
+         << ": combine fewer tensors at once";
 }
 
 LLVM::LLVMFuncOp KernelEmitter::declare() {
@@ -245,7 +256,7 @@ FailureOr<KernelGrid> weft::emitGpuKernel(ModuleOp module, func::FuncOp kernel,
   GridPlan plan = planGrid(std::move(*nests));
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
   KernelEmitter emitter(b, kernel, inPlace, symbol, maxBatch, plan);
-  if (failed(emitter.checkBatch()))
+  if (failed(emitter.checkBatch()) || failed(emitter.checkParameters()))
     return failure();
   return emitter.emit();
 }

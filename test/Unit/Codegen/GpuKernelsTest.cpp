@@ -11,6 +11,8 @@
 
 #include "GpuKernelRunner.h"
 
+#include "mlir/IR/Diagnostics.h"
+
 #include <gtest/gtest.h>
 
 using namespace weft;
@@ -352,6 +354,40 @@ TEST(GpuKernels, ScatterAdd) {
   GpuComparison(
       text("tensor<40x8xi32>", "tensor<40xi32>", "tensor<5x8xi32>", "dim = 0"))
       .check("f");
+}
+
+TEST(GpuKernels, ParametersHaveALimit) {
+  std::string type = vectorOf(4);
+  KernelRunner kernels(
+      function("f", Names(4096, type), {type},
+               elementwise("%y", {"%0"}, type, "arith.negf %a0"), {"%y"}));
+  TargetOptions target;
+  target.gpu = "sm_90";
+  target.ptxas = "none";
+  std::string message;
+  mlir::func::FuncOp kernel = kernels.function("f");
+  mlir::ScopedDiagnosticHandler handler(kernel.getContext(),
+                                        [&](mlir::Diagnostic &problem) {
+                                          message = problem.str();
+                                          return mlir::success();
+                                        });
+  EXPECT_TRUE(mlir::failed(compileGpuKernels({{kernel, {}, "f"}}, target)));
+  EXPECT_EQ(message, "'func.func' op has 4097 buffers, whose addresses take "
+                     "32776 bytes as parameters; a GPU takes 32764: combine "
+                     "fewer tensors at once");
+}
+
+TEST(GpuKernels, NaNsRoundToNaNs) {
+  // Their bits are those of the machine.
+  std::string from = vectorOf(64), to = vectorOf(64, "bf16");
+  std::string text = function(
+      "f", {from}, {to},
+      splat("%nan", "0x7FC01234", from) +
+          elementwise("%x", {"%0", "%nan"}, from, "arith.addf %a0, %a1") +
+          mixed("%y", {"%x"}, {from}, to, "arith.truncf %a0 : f32 to bf16"),
+      {"%y"});
+  // Any tolerance lets the bits of a NaN differ.
+  GpuComparison(text).check("f", 1e-9);
 }
 
 TEST(GpuKernels, SeveralNests) {
