@@ -89,16 +89,22 @@ TEST(GpuKernels, ElementsInPlace) {
 }
 
 TEST(GpuKernels, BroadcastsAndIndices) {
-  std::string type = matrix(33, 24), row = vectorOf(24), column = vectorOf(33);
-  std::string text = function(
-      "f", {type, row, column}, {type, matrix(33, 24, "i32")},
-      broadcast("%b", "%1", row, type, "(i, j) -> (j)") +
-          broadcast("%c", "%2", column, type, "(i, j) -> (i)") +
-          elementwise("%s", {"%0", "%b"}, type, "arith.mulf %a0, %a1") +
-          elementwise("%y", {"%s", "%c"}, type, "arith.addf %a0, %a1") +
-          generate("%i", matrix(33, 24, "i32"), "linalg.index 1"),
-      {"%y", "%i"});
-  GpuComparison(text).check("f");
+  // Vectors divide the columns; and rows are walked one by one.
+  for (auto [rows, columns] :
+       {std::pair<int64_t, int64_t>{33, 24}, {600, 261}}) {
+    std::string type = matrix(rows, columns), row = vectorOf(columns),
+                column = vectorOf(rows), numbers = matrix(rows, columns, "i32");
+    std::string text = function(
+        "f", {type, row, column}, {type, numbers},
+        broadcast("%b", "%1", row, type, "(i, j) -> (j)") +
+            broadcast("%c", "%2", column, type, "(i, j) -> (i)") +
+            elementwise("%s", {"%0", "%b"}, type, "arith.mulf %a0, %a1") +
+            elementwise("%y", {"%s", "%c"}, type, "arith.addf %a0, %a1") +
+            generate("%i", numbers, "linalg.index 1"),
+        {"%y", "%i"});
+    GpuComparison(text).check("f");
+    GpuComparison(text, {{"f", {0, -1}}}).check("f");
+  }
 }
 
 TEST(GpuKernels, IntegersAndConditions) {
@@ -142,6 +148,23 @@ TEST(GpuKernels, Transposes) {
                            matrix(rows, columns), "(i, j) -> (j, i)"),
                  {"%y"});
     GpuComparison(text).check("f");
+  }
+}
+
+TEST(GpuKernels, TransposesOfShortNumbers) {
+  // Two in a lane, and one where sizes are odd; of several matrices.
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{64, 96}, {66, 35}}) {
+    std::string from = tensor({3, columns, rows}, "bf16"),
+                to = tensor({3, rows, columns}, "bf16");
+    std::string text = function(
+        "f", {from, to, from}, {to},
+        broadcast("%x", "%0", from, to, "(i, j, k) -> (i, k, j)") +
+            broadcast("%z", "%2", from, to, "(i, j, k) -> (i, k, j)") +
+            elementwise("%s", {"%x", "%1"}, to, "arith.addf %a0, %a1") +
+            elementwise("%y", {"%s", "%z"}, to, "arith.mulf %a0, %a1"),
+        {"%y"});
+    GpuComparison(text).check("f");
+    GpuComparison(text, {{"f", {1}}}).check("f");
   }
 }
 
