@@ -206,9 +206,7 @@ Status NcclCommunicator::permute(const DeviceCollective &collective,
                                  cudaStream_t stream) {
   const auto count = static_cast<size_t>(collective.inner);
   const ncclDataType_t type = ncclTypeOf(collective.dtype);
-  if (collective.sendTo == rank())
-    return copy(collective.destination, collective.source,
-                count * byteSize(collective.dtype), stream);
+  // Also to itself: all ranks call the same operations (rule N1).
   return issuer.group(handle, [&]() -> Status {
     WEFT_RETURN_IF_ERROR(issuer.call("ncclSend", handle, [&] {
       return issuer.nccl.send(collective.source, count, type, collective.sendTo,

@@ -44,6 +44,9 @@ struct Case {
   bool splitFirst;
   DType dtype;
   Reduction reduction;
+  /// Of a permutation: whether the first two ranks exchange and the others send
+  /// to themselves, or all send to the rank before them.
+  bool isSwap = false;
 };
 
 /// Values that every type holds exactly, also their sums.
@@ -118,13 +121,20 @@ std::vector<Case> casesOf(DType dtype) {
         cases.push_back({CollectiveKind::AllToAll, outer, middle, 6, splitFirst,
                          dtype, Reduction::Sum});
   }
-  cases.push_back(
-      {CollectiveKind::Permute, 1, 1, 9, false, dtype, Reduction::Sum});
+  for (bool isSwap : {false, true})
+    cases.push_back({CollectiveKind::Permute, 1, 1, 9, false, dtype,
+                     Reduction::Sum, isSwap});
   return cases;
 }
 
-/// Permutations turn the group by one.
-int senderTo(int rank, int size) { return (rank + 1) % size; }
+int senderTo(const Case &one, int rank, int size) {
+  if (!one.isSwap)
+    return (rank + 1) % size;
+  return rank < 2 && size > 1 ? 1 - rank : rank;
+}
+int receiverOf(const Case &one, int rank, int size) {
+  return one.isSwap ? senderTo(one, rank, size) : (rank + size - 1) % size;
+}
 
 Status runOnHost(const Case &one, Communicator &on, const void *source,
                  void *result) {
@@ -144,7 +154,7 @@ Status runOnHost(const Case &one, Communicator &on, const void *source,
                        one.splitFirst, one.dtype, context);
   case CollectiveKind::Permute:
     return on.permute(source, result, one.inner, one.dtype,
-                      senderTo(on.rank(), on.size()), context);
+                      senderTo(one, on.rank(), on.size()), context);
   }
   return internalError("unknown");
 }
@@ -161,8 +171,8 @@ Status runOnDevice(const Case &one, NcclRank &rank, DeviceCommunicator &on,
   collective.inner = one.inner;
   collective.splitFirst = one.splitFirst;
   collective.dtype = one.dtype;
-  collective.receiveFrom = senderTo(on.rank(), on.size());
-  collective.sendTo = (on.rank() + on.size() - 1) % on.size();
+  collective.receiveFrom = senderTo(one, on.rank(), on.size());
+  collective.sendTo = receiverOf(one, on.rank(), on.size());
   std::vector<std::byte> staging(on.stagingBytes(collective));
   collective.staging = staging.data();
   return rank.run(0, [&] { return on.enqueue(collective, hostStream()); });
