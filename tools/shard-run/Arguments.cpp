@@ -93,6 +93,9 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
                  "Safetensors file that all states are written to at the end");
   app.add_option("--metrics", arguments.metrics,
                  "CSV file for the scalar outputs of every step");
+  app.add_option("--times", arguments.times,
+                 "CSV file for how long every step took, and how long of that "
+                 "a GPU was given its work");
   app.add_option("--trace", arguments.trace,
                  "JSON timeline for Perfetto of the first steps");
   app.add_option("--trace-steps", arguments.traceSteps,

@@ -45,6 +45,7 @@ struct Arguments {
   std::string load;
   std::string save;
   std::string metrics;
+  std::string times;
   std::string trace;
   int traceSteps = 10;
   int threads = 1;

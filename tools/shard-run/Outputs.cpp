@@ -74,6 +74,7 @@ void checkOutputs(const Arguments &arguments, Problems &problems) {
   const std::vector<NamedPath> outputs =
       given({{"--save", arguments.save},
              {"--metrics", arguments.metrics},
+             {"--times", arguments.times},
              {"--trace", arguments.trace}},
             "--output", arguments.outputs);
   std::map<std::string, std::string> readFiles, writtenFiles;

@@ -74,20 +74,20 @@ static std::string csvField(const std::string &text) {
   return field + '"';
 }
 
-Status MetricsFile::open(const std::string &name, const Scalars &scalars) {
+Status StepsFile::open(const std::string &name,
+                       const std::vector<std::string> &columns) {
   path = name;
   file.reset(std::fopen(path.c_str(), "wb"));
   if (!file)
     return writeError(path);
   std::string header = "step";
-  for (const std::string &output : scalars.names())
-    header += "," + csvField(output);
+  for (const std::string &column : columns)
+    header += "," + csvField(column);
   return std::fprintf(file.get(), "%s\n", header.c_str()) < 0 ? writeError(path)
                                                               : Status();
 }
 
-Status MetricsFile::write(int64_t step,
-                          const std::vector<std::string> &values) {
+Status StepsFile::write(int64_t step, const std::vector<std::string> &values) {
   const std::string line = fmt::format(
       "{}{}{}\n", step, values.empty() ? "" : ",", fmt::join(values, ","));
   const bool isWritten =
@@ -96,7 +96,7 @@ Status MetricsFile::write(int64_t step,
   return isWritten ? Status() : writeError(path);
 }
 
-Status MetricsFile::close() {
+Status StepsFile::close() {
   return std::fclose(file.release()) == 0 ? Status() : writeError(path);
 }
 

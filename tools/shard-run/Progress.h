@@ -35,10 +35,13 @@ private:
   std::vector<std::string> outputs;
 };
 
-/// The CSV file of --metrics: "step,loss", then a line a step.
-class MetricsFile {
+/// A CSV file with a line a step, as --metrics writes: "step,loss", then
+/// "0,2.5".
+class StepsFile {
 public:
-  runtime::Status open(const std::string &path, const Scalars &scalars);
+  /// `columns` are those after the number of the step.
+  runtime::Status open(const std::string &path,
+                       const std::vector<std::string> &columns);
   bool isOpen() const { return file != nullptr; }
   runtime::Status write(int64_t step, const std::vector<std::string> &values);
   runtime::Status close();

@@ -15,6 +15,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
+
 namespace weft::tools {
 
 using namespace weft::runtime;
@@ -44,19 +46,31 @@ static int dump(const Plan &plan, const std::string &section) {
   return exitSuccess;
 }
 
+static std::string seconds(std::chrono::duration<double> duration) {
+  return fmt::format("{:.9f}", duration.count());
+}
+
 /// With several processes, all read what is written, because each has a part of
 /// it; rank 0 writes.
 static Status stepAll(Session &session, const Inputs &inputs,
                       const Arguments &arguments, const Launch &launch) {
   const Scalars scalars(inputs.entry());
-  MetricsFile metrics;
+  StepsFile metrics, times;
   const bool isMeasured = !arguments.metrics.empty();
   if (isMeasured && launch.rank == 0)
-    WEFT_RETURN_IF_ERROR(metrics.open(arguments.metrics, scalars));
+    WEFT_RETURN_IF_ERROR(metrics.open(arguments.metrics, scalars.names()));
+  if (!arguments.times.empty() && launch.rank == 0)
+    WEFT_RETURN_IF_ERROR(
+        times.open(arguments.times, {"seconds", "enqueue_seconds"}));
   Progress progress(arguments.steps, arguments.quiet, scalars, launch);
   for (int64_t step = 0; step < arguments.steps; ++step) {
+    const auto begin = std::chrono::steady_clock::now();
     WEFT_RETURN_IF_ERROR(inputs.setInputs(session, step));
     WEFT_RETURN_IF_ERROR(session.run(inputs.entry().name));
+    if (times.isOpen())
+      WEFT_RETURN_IF_ERROR(
+          times.write(step, {seconds(std::chrono::steady_clock::now() - begin),
+                             seconds(session.lastRunTimes().enqueue)}));
     const bool isShown = progress.wants(step);
     if (!isShown && !isMeasured)
       continue;
@@ -68,6 +82,8 @@ static Status stepAll(Session &session, const Inputs &inputs,
       progress.show(step, values);
   }
   progress.finish();
+  if (times.isOpen())
+    WEFT_RETURN_IF_ERROR(times.close());
   return metrics.isOpen() ? metrics.close() : Status();
 }
 

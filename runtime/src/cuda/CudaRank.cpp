@@ -12,6 +12,7 @@
 #include "cuda/DeviceFailure.h"
 #include "cuda/MemoryNeeds.h"
 #include "cuda/Nvtx.h"
+#include "executor/Stopwatch.h"
 #include "plan/Text.h"
 
 #include <algorithm>
@@ -461,6 +462,7 @@ Status CudaRank::capture(EntryRuns &each) {
 }
 
 Status CudaRank::runSteps(uint32_t entry) {
+  const Stopwatch stopwatch(enqueued);
   EntryRuns &each = runs[entry];
   constexpr uint64_t runsBeforeCapture = 2;
   if (tracks.compute.recording)

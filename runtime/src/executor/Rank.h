@@ -20,6 +20,7 @@
 #include "weft/runtime/Status.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -65,6 +66,9 @@ public:
 
   virtual uint64_t arenaBytes() const = 0;
 
+  /// How long the last run took to give the device its work.
+  std::chrono::nanoseconds enqueueTime() const { return enqueued; }
+
   RankTrace &trace() { return tracks; }
   const RankTrace &trace() const { return tracks; }
 
@@ -78,6 +82,7 @@ public:
 
 protected:
   RankTrace tracks;
+  std::chrono::nanoseconds enqueued{0};
   /// The instruction that the rank's thread is at.
   std::atomic<uint32_t> instruction{0};
 

@@ -357,6 +357,8 @@ Status Session::run(std::string_view name) {
   return {};
 }
 
+RunTimes Session::lastRunTimes() const { return impl->core->lastRunTimes(); }
+
 Result<Array> Session::getOutput(std::string_view name) const {
   WEFT_ASSIGN_OR_RETURN(const Impl::Place place, impl->find(name));
   return impl->assemble(place);

@@ -152,7 +152,14 @@ Status SessionCore::run(uint32_t entry) {
         if (isRecorded)
           track.events.reserve(track.events.size() + instructions);
       }
-  return dispatch(entry);
+  const Clock::time_point begin = Clock::now();
+  Status status = dispatch(entry);
+  times = {.total = Clock::now() - begin};
+  if (!status.ok())
+    return status; // a rank may still be at work
+  for (const auto &rank : ranks())
+    times.enqueue = std::max(times.enqueue, rank->enqueueTime());
+  return status;
 }
 
 std::string SessionCore::describeStuckRanks() {

@@ -37,6 +37,7 @@ public:
 
   /// Runs an entry once on all ranks.
   Status run(uint32_t entry);
+  const RunTimes &lastRunTimes() const { return times; }
 
   /// Stops the threads. A rank that does not stop within the deadline keeps
   /// its thread and the core.
@@ -96,6 +97,7 @@ private:
   std::atomic<bool> failed{false};
   /// Runs that the trace holds.
   int recordedRuns = 0;
+  RunTimes times;
 };
 
 } // namespace weft::runtime

@@ -117,6 +117,7 @@ TEST_P(SteadyState, RunsOnlyEnqueue) {
     EXPECT_EQ(CountedCudart::instances, isCaptured) << run;
     EXPECT_EQ(CountedCudart::graphLaunches, isGraph) << run;
     EXPECT_EQ(CountedCudart::launches == 0, isGraph && !isCaptured) << run;
+    EXPECT_GT(rank.enqueueTime().count(), 0) << run;
   }
   if (cudaGraphs)
     EXPECT_EQ(CountedCudart::mode, cudaStreamCaptureModeThreadLocal);

@@ -126,6 +126,22 @@ TEST_F(ShardRun, StepsAndMetrics) {
   EXPECT_EQ(floats(*readNpy(path("loss.npy"))), std::vector<float>{2160});
 }
 
+TEST_F(ShardRun, TimesOfSteps) {
+  const std::string x = writeArray("x.npy", countingArray({32}, 0));
+  const Outcome outcome = run(plan + " --init init --steps 2 --input x=" + x +
+                              " --times " + path("t.csv"));
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  double first = 0, second = 0;
+  // A CPU has nothing to enqueue.
+  ASSERT_EQ(std::sscanf(contents(path("t.csv")).c_str(),
+                        "step,seconds,enqueue_seconds\n0,%lf,0.000000000\n"
+                        "1,%lf,0.000000000\n",
+                        &first, &second),
+            2);
+  EXPECT_GT(std::min(first, second), 0);
+  EXPECT_LT(std::max(first, second), 60);
+}
+
 TEST_F(ShardRun, MetricsHaveAllDigits) {
   const std::string x = writeArray("x.npy", countingArray({32}, 0.1f));
   const Outcome outcome = run(plan + " --init init --quiet --input x=" + x +

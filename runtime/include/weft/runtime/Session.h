@@ -86,6 +86,15 @@ struct SessionOptions {
   std::function<void(const std::string &)> note;
 };
 
+/// How long the host was busy with a run.
+struct RunTimes {
+  /// From the call of `run` to the end of the last rank.
+  std::chrono::nanoseconds total{0};
+  /// CUDA: of that, until the device had been given all work, in the rank that
+  /// took longest; 0 on CPUs. The host is free from then on.
+  std::chrono::nanoseconds enqueue{0};
+};
+
 class Session {
 public:
   static Result<std::unique_ptr<Session>> create(Plan plan,
@@ -118,6 +127,9 @@ public:
 
   /// Runs an entry once on all ranks.
   Status run(std::string_view entry);
+
+  /// Of the last run.
+  RunTimes lastRunTimes() const;
 
   /// An output of the entry that ran last. Ranks that hold copies give that of
   /// the first; terms of a sum are added.
