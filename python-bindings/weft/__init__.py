@@ -18,7 +18,7 @@ from .mesh import AbstractMesh, AxisType, Mesh, make_mesh
 from .recomputation import checkpoint, checkpoint_name, checkpoint_policies
 from .report import Collective, Cost, Memory, Padding
 from .rules import Rules, rules
-from .session import Plan, Session, Shards
+from .session import Plan, RunTimes, Session, Shards
 from .shape import ShapeDtypeStruct
 from .sharding import NamedSharding
 from .spec import P, PartitionSpec
@@ -51,6 +51,7 @@ __all__ = [
     "PartitionSpec",
     "Plan",
     "Rules",
+    "RunTimes",
     "Session",
     "ShapeDtypeStruct",
     "ShapeError",

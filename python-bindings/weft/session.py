@@ -19,6 +19,7 @@ import functools
 import os
 import threading
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -187,14 +188,26 @@ class Plan:
         return f"Plan({self.handle.hash:016x}: {names}; {self.ranks} ranks)"
 
 
+class RunTimes(NamedTuple):
+    """How long the host was busy with a run, in seconds."""
+
+    total: float
+    """From the call to the end of the last rank."""
+    enqueue: float
+    """Of that, until a GPU had been given all work, in the rank that took longest; 0 on CPUs."""
+
+
 class Session:
     """The ranks of a plan with their memory, alive until the object goes.
 
     `threads` is the number of threads that each rank computes with, `deadline` how many
     seconds a rank waits for the others in one collective, `memory_limit` the bytes that all
     ranks may take together (0: those of the machine). The first `trace_runs` runs are recorded
-    for `write_trace`. Calls
-    from several threads take turns; other threads of Python run while a call does.
+    for `write_trace`. Calls from several threads take turns; other threads of Python run
+    while a call does.
+
+    For plans for GPUs: `device` is the one that the ranks are on, as the driver counts, and
+    `cuda_graphs` whether an entry runs as one graph from its third run on.
     """
 
     def __init__(
@@ -205,6 +218,8 @@ class Session:
         deadline: float = 30.0,
         memory_limit: int = 0,
         trace_runs: int = 0,
+        device: int = 0,
+        cuda_graphs: bool = True,
     ):
         from . import _runtime
 
@@ -215,6 +230,8 @@ class Session:
             deadline_seconds=deadline,
             memory_limit=memory_limit,
             trace_runs=trace_runs,
+            device=device,
+            cuda_graphs=cuda_graphs,
         )
         self._lock = threading.RLock()
         self._infos: dict[str, ValueInfo] = {}
@@ -253,6 +270,12 @@ class Session:
             self._handle.run(entry)
             for info in self._entries[entry].outputs:
                 self._infos[info.name] = info
+
+    @property
+    def last_run(self) -> RunTimes:
+        """How long the host was busy with the last run."""
+        with self._lock:
+            return RunTimes(*self._handle.last_run_seconds())
 
     def state(self, name: str) -> np.ndarray:
         """A state as a whole array; a copy."""

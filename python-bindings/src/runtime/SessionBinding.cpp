@@ -17,6 +17,7 @@
 #include "weft/runtime/Session.h"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -98,10 +99,13 @@ static nb::object toNumpy(Array array) {
 static std::unique_ptr<Session> createSession(const Plan &plan, int threads,
                                               double deadlineSeconds,
                                               uint64_t memoryLimit,
-                                              int traceRuns) {
+                                              int traceRuns, int device,
+                                              bool cudaGraphs) {
   SessionOptions options;
   options.threads = threads;
   options.traceRuns = traceRuns;
+  options.device = device;
+  options.cudaGraphs = cudaGraphs;
   options.deadline = std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::duration<double>(deadlineSeconds));
   options.memoryLimit = memoryLimit;
@@ -143,7 +147,8 @@ void bindSession(nb::module_ &m) {
   nb::class_<Session>(m, "Session")
       .def_static("create", &createSession, nb::arg("plan"), nb::kw_only(),
                   nb::arg("threads") = 1, nb::arg("deadline_seconds") = 30.0,
-                  nb::arg("memory_limit") = 0, nb::arg("trace_runs") = 0)
+                  nb::arg("memory_limit") = 0, nb::arg("trace_runs") = 0,
+                  nb::arg("device") = 0, nb::arg("cuda_graphs") = true)
       .def("set_input", &setInput)
       .def("set_input_shards", &setInputShards)
       .def("set_state",
@@ -158,6 +163,13 @@ void bindSession(nb::module_ &m) {
       .def("run",
            [](Session &session, const std::string &entry) {
              runUnlocked([&] { return session.run(entry); });
+           })
+      .def("last_run_seconds",
+           [](const Session &session) {
+             const RunTimes times = session.lastRunTimes();
+             using Seconds = std::chrono::duration<double>;
+             return std::pair(Seconds(times.total).count(),
+                              Seconds(times.enqueue).count());
            })
       .def("write_trace",
            [](const Session &session, const std::string &path) {

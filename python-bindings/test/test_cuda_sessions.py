@@ -1,0 +1,89 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sessions of plans for GPUs, on devices in software (runtime/test/cuda-emulator)."""
+
+import pathlib
+
+import numpy as np
+import pytest
+from tiny_models import MODELS, adamw
+
+import weft
+from weft import _runtime, tree
+
+EMULATOR = pathlib.Path(_runtime.__file__).parents[2] / "runtime/test/cuda-emulator/lib"
+TARGET = "cuda:sm_90"
+
+pytestmark = pytest.mark.skipif(
+    not (EMULATOR / "libcublasLt.so.13").exists(),
+    reason="no device in software was built; it needs the CUDA toolkit")
+
+
+@pytest.fixture(autouse=True)
+def device_in_software(monkeypatch):
+    monkeypatch.setenv("WEFT_CUDA_LIBRARIES", str(EMULATOR))
+    monkeypatch.setenv("WEFT_CUDA_TUNE", "off")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_trains_as_on_the_host(name):
+    model, optimizer = MODELS[name], adamw()
+    step = weft.jit(model.train_step(optimizer), donate_argnums=0)
+    state, batches = model.state(optimizer), model.batches(4, rows=2)
+    lowered = step.lower(state, tree.map(lambda steps: steps[0], batches))
+    losses = {}
+    for target in ("cpu", TARGET):
+        compiled, current, losses[target] = lowered.compile(target), state, []
+        for i in range(4):
+            current, loss = compiled(current, tree.map(lambda steps: steps[i], batches))
+            losses[target].append(loss)
+    np.testing.assert_allclose(losses[TARGET], losses["cpu"], rtol=1e-5)
+
+
+def doublings(count=40):
+    """As many kernels as rows: every sum is a kernel of its own."""
+    def function(x):
+        for _ in range(count):
+            x = x / x.sum() + x.max()
+        return x
+    x = np.linspace(1, 2, 64, dtype=np.float32)
+    return weft.jit(function).lower(x).compile(TARGET), x
+
+
+def enqueues(compiled, x, runs, **options):
+    session, entry = compiled.session(**options), compiled.entry
+    session.set_input(entry.name, entry.inputs[0].name, x)
+    times, results = [], []
+    for _ in range(runs):
+        session.run(entry.name)
+        times.append(session.last_run)
+        results.append(session.output(entry.outputs[0].name))
+    return times, results
+
+
+def test_graphs_free_the_host():
+    compiled, x = doublings()
+    graphs, expected = enqueues(compiled, x, 10)
+    steps, actual = enqueues(compiled, x, 10, cuda_graphs=False)
+    np.testing.assert_array_equal(expected, actual)
+    for times in graphs + steps:
+        assert 0 < times.enqueue < times.total
+    # The first two runs are none of a graph, the third makes it.
+    assert min(t.enqueue for t in graphs[3:]) < min(t.enqueue for t in steps[3:]) / 2
+
+
+def test_a_cpu_is_given_no_work():
+    double = weft.jit(lambda x: 2 * x).lower(np.ones(4, np.float32)).compile()
+    session = double.session()
+    assert session.last_run == weft.RunTimes(0, 0)
+    session.set_input(double.entry.name, "x", np.ones(4, np.float32))
+    session.run(double.entry.name)
+    assert session.last_run.total > 0 and session.last_run.enqueue == 0
+
+
+def test_the_device_is_chosen(tmp_path):
+    compiled, x = doublings(1)
+    with pytest.raises(weft.ExecutionError, match="device 7 is not one of the 1 devices that the driver") as raised:
+        compiled.session(device=7)
+    assert raised.value.code == "invalid_argument"
+    assert len(enqueues(compiled, x, 1, device=0)[1]) == 1
