@@ -152,20 +152,21 @@ runtime::Result<Arrays> runPlan(const std::string &plan, const Arrays &inputs,
 } // namespace
 
 std::optional<Failure> weft::test::checkProgram(const Program &program,
-                                                uint64_t seed) {
+                                                const Setting &setting) {
   Arrays inputs;
   for (const Port &port : program.arguments)
-    inputs.emplace(
-        "a" + std::to_string(port.value),
-        randomArray(program.values[port.value],
-                    seed + 1000003 * static_cast<uint64_t>(port.value + 1)));
+    inputs.emplace("a" + std::to_string(port.value),
+                   randomArray(program.values[port.value],
+                               setting.seed + 1000003 * static_cast<uint64_t>(
+                                                            port.value + 1)));
 
   Arrays outputs[2];
   const std::string sources[2] = {program.print(), program.printForOneDevice()};
+  const std::string targets[2] = {setting.target, "cpu"};
   for (int i = 0; i < 2; ++i) {
     const std::string which = i == 0 ? "sharded: " : "on one device: ";
     std::string plan, diagnostics;
-    if (!compileProgram(sources[i], plan, diagnostics))
+    if (!compileProgram(sources[i], targets[i], plan, diagnostics))
       return Failure{Failure::Compile, which + diagnostics};
     runtime::Result<Arrays> run = runPlan(plan, inputs, program);
     if (!run.ok())

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The property: a program compiled for its mesh and run on that many ranks
-// gives what it gives compiled without shardings for one device.
+// gives what it gives compiled without shardings for one CPU.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,12 +28,20 @@ struct Failure {
   std::string message;
 };
 
-/// Inputs are drawn from `seed` and the number of the argument.
-std::optional<Failure> checkProgram(const Program &program, uint64_t seed);
+/// What is drawn: inputs, from the seed and the number of the argument, and
+/// what the ranks of the mesh run on: "cpu", or "cuda:<processor>".
+struct Setting {
+  uint64_t seed = 0;
+  std::string target = "cpu";
+};
+
+std::optional<Failure> checkProgram(const Program &program,
+                                    const Setting &setting);
 
 /// A smaller program that fails in the same way: fewer results, annotations and
 /// steps.
-Program shrinkFailure(Program program, uint64_t seed, Failure::Kind kind);
+Program shrinkFailure(Program program, const Setting &setting,
+                      Failure::Kind kind);
 
 } // namespace weft::test
 

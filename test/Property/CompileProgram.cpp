@@ -11,12 +11,22 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
-bool weft::test::compileProgram(const std::string &source, std::string &plan,
+bool weft::test::compileProgram(const std::string &source,
+                                const std::string &target, std::string &plan,
                                 std::string &diagnostics) {
+  CompileOptions options;
+  llvm::Expected<TargetOptions> parsed = parseTarget(target);
+  if (!parsed) {
+    diagnostics = llvm::toString(parsed.takeError());
+    return false;
+  }
+  options.target = std::move(*parsed);
+  options.target.ptxas = "none";
   DialectRegistry registry;
   registerAllWeftDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -26,7 +36,7 @@ bool weft::test::compileProgram(const std::string &source, std::string &plan,
       messages << diagnostic.getLocation() << ": " << diagnostic << '\n';
   });
   FailureOr<std::string> result =
-      compileText(source, "program.mlir", context, CompileOptions());
+      compileText(source, "program.mlir", context, options);
   if (failed(result))
     return false;
   plan = std::move(*result);

@@ -12,10 +12,11 @@
 
 namespace weft::test {
 
-/// Compiles a module to the bytes of a plan for this machine; on failure the
+/// Compiles a module to the bytes of a plan for "cpu", this machine, or
+/// "cuda:<processor>", without machine code of ptxas; on failure the
 /// diagnostics are in `diagnostics`.
-bool compileProgram(const std::string &source, std::string &plan,
-                    std::string &diagnostics);
+bool compileProgram(const std::string &source, const std::string &target,
+                    std::string &plan, std::string &diagnostics);
 
 } // namespace weft::test
 

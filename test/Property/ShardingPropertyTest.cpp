@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Random programs with random shardings on random meshes:
+// Random programs with random shardings on random meshes, run as threads and on
+// a GPU in software (runtime/test/cuda-emulator) that all ranks share:
 //
-//   ShardingPropertyTests --cases 500 --seed 1
+//   ShardingPropertyTests --cases 500 --device-cases 40 --seed 1
 //
 // Case i has the seed `seed` + i. A failure prints the program made smaller,
 // the values that differ, and how to run that one case again. `scripts/test.sh
@@ -20,62 +21,89 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
+
+#include <cstdlib>
 
 using namespace weft::test;
 
 namespace {
 
+/// Cases are dealt to as many tests, which may run at the same time.
+constexpr uint64_t numGroups = 10;
+
 struct Options {
-  uint64_t cases = 500, seed = 1;
+  uint64_t cases = 500, deviceCases = 40, seed = 1;
 };
 Options options;
 
-/// Whether `text` is a number, which is then in `number`.
-bool parseNumber(llvm::StringRef text, uint64_t &number) {
-  return !text.getAsInteger(10, number);
+/// The number that a flag sets, or null.
+uint64_t *numberOf(llvm::StringRef flag) {
+  return llvm::StringSwitch<uint64_t *>(flag)
+      .Case("--cases", &options.cases)
+      .Case("--device-cases", &options.deviceCases)
+      .Case("--seed", &options.seed)
+      .Default(nullptr);
 }
 
-/// What gtest has left: `--cases N` and `--seed N`.
+/// What gtest has left: flags, each with a number.
 bool readFlags(llvm::ArrayRef<char *> flags) {
   for (; flags.size() >= 2; flags = flags.drop_front(2)) {
-    const llvm::StringRef name = flags[0];
-    if (name != "--cases" && name != "--seed")
-      return false;
-    if (!parseNumber(flags[1], name == "--seed" ? options.seed : options.cases))
+    uint64_t *number = numberOf(flags[0]);
+    if (!number || llvm::StringRef(flags[1]).getAsInteger(10, *number))
       return false;
   }
   return flags.empty();
 }
 
-} // namespace
+/// Checks the program of a seed; a failure is made smaller.
+void checkCase(const Setting &setting, llvm::StringRef again) {
+  Random random(setting.seed);
+  const Program program = generateProgram(random);
+  const std::optional<Failure> failure = checkProgram(program, setting);
+  if (!failure)
+    return;
+  const Program small = shrinkFailure(program, setting, failure->kind);
+  const std::optional<Failure> smallFailure = checkProgram(small, setting);
+  ADD_FAILURE() << failure->message << "\nmade smaller: "
+                << (smallFailure ? smallFailure->message : "passes") << "\n\n"
+                << small.print() << "\nagain: ShardingPropertyTests "
+                << again.str() << " --seed " << setting.seed;
+}
 
-/// Cases are dealt to as many tests, which may run at the same time.
-static constexpr uint64_t numGroups = 10;
+/// The cases of one group.
+void checkGroup(uint64_t group, uint64_t cases, llvm::StringRef target,
+                llvm::StringRef again) {
+  llvm::EnablePrettyStackTrace();
+  for (uint64_t i = group; i < cases; i += numGroups) {
+    const Setting setting{options.seed + i, target.str()};
+    llvm::PrettyStackTraceFormat crash(
+        "%s --seed %llu", again.str().c_str(),
+        static_cast<unsigned long long>(setting.seed));
+    checkCase(setting, again);
+  }
+}
+
+} // namespace
 
 class ShardingProperty : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(ShardingProperty, ShardedEqualsOneDevice) {
-  llvm::EnablePrettyStackTrace();
-  for (uint64_t i = GetParam(); i < options.cases; i += numGroups) {
-    const uint64_t seed = options.seed + i;
-    llvm::PrettyStackTraceFormat crash("--cases 1 --seed %llu",
-                                       static_cast<unsigned long long>(seed));
-    Random random(seed);
-    const Program program = generateProgram(random);
-    const std::optional<Failure> failure = checkProgram(program, seed);
-    if (!failure)
-      continue;
-    const Program small = shrinkFailure(program, seed, failure->kind);
-    const std::optional<Failure> smallFailure = checkProgram(small, seed);
-    ADD_FAILURE() << failure->message << "\nmade smaller: "
-                  << (smallFailure ? smallFailure->message : "passes") << "\n\n"
-                  << small.print()
-                  << "\nagain: ShardingPropertyTests --cases 1 --seed " << seed;
-  }
+  checkGroup(GetParam(), options.cases, "cpu", "--cases 1 --device-cases 0");
 }
+
+#ifdef WEFT_EMULATOR_FOLDER
+TEST_P(ShardingProperty, ShardedOnGpuEqualsOneDevice) {
+  // Libraries that are named already may be those of a GPU.
+  setenv("WEFT_CUDA_LIBRARIES", WEFT_EMULATOR_FOLDER, /*overwrite=*/0);
+  setenv("WEFT_CUDA_TUNE", "off", /*overwrite=*/0);
+  checkGroup(GetParam(), options.deviceCases, "cuda:sm_90",
+             "--cases 0 --device-cases 1");
+}
+#endif
 
 INSTANTIATE_TEST_SUITE_P(Cases, ShardingProperty,
                          testing::Range<uint64_t>(0, numGroups));
@@ -83,8 +111,9 @@ INSTANTIATE_TEST_SUITE_P(Cases, ShardingProperty,
 int main(int argc, char **argv) {
   testing::InitGoogleTest(&argc, argv);
   if (!readFlags(llvm::ArrayRef(argv, argc).drop_front())) {
-    llvm::errs() << "usage: ShardingPropertyTests [--cases N] [--seed N] "
-                    "[--gtest_...]\n";
+    llvm::errs()
+        << "usage: ShardingPropertyTests [--cases N] [--device-cases N] "
+           "[--seed N] [--gtest_...]\n";
     return 2;
   }
   return RUN_ALL_TESTS();

@@ -18,8 +18,8 @@ namespace {
 /// still fails, until none does or the budget is spent.
 class Shrinker {
 public:
-  Shrinker(Program program, uint64_t seed, Failure::Kind kind)
-      : program(std::move(program)), seed(seed), kind(kind) {}
+  Shrinker(Program program, const Setting &setting, Failure::Kind kind)
+      : program(std::move(program)), setting(setting), kind(kind) {}
 
   Program shrink() {
     for (bool changed = true; changed && budget > 0;) {
@@ -42,7 +42,7 @@ private:
     changed.removeUnused();
     if (budget-- <= 0)
       return false;
-    const std::optional<Failure> failure = checkProgram(changed, seed);
+    const std::optional<Failure> failure = checkProgram(changed, setting);
     if (!failure || failure->kind != kind)
       return false;
     program = std::move(changed);
@@ -100,14 +100,14 @@ private:
   }
 
   Program program;
-  const uint64_t seed;
+  const Setting &setting;
   const Failure::Kind kind;
   int budget = 300;
 };
 
 } // namespace
 
-Program weft::test::shrinkFailure(Program program, uint64_t seed,
+Program weft::test::shrinkFailure(Program program, const Setting &setting,
                                   Failure::Kind kind) {
-  return Shrinker(std::move(program), seed, kind).shrink();
+  return Shrinker(std::move(program), setting, kind).shrink();
 }
