@@ -4,7 +4,9 @@
 #
 # Builds, checks and times everything that needs a GPU, and prints a table last.
 #
-#   benchmarks/gpu/run.sh [--device N] [--only STEP,STEP] [--steps N]
+#   benchmarks/gpu/run.sh [--device N] [--only GROUP,STEP] [--steps N]
+#   benchmarks/gpu/run.sh --prepare FOLDER      needs no GPU
+#   benchmarks/gpu/run.sh --prepared FOLDER     needs the runtime alone
 #
 # Needs an NVIDIA GPU with its driver, and what scripts/setup.sh installs. What
 # a step needs beyond that and is not there skips the step, with the reason.
@@ -13,11 +15,18 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-if ! command -v nvidia-smi >/dev/null; then
+needs_gpu=1
+for argument in "$@"; do
+  case $argument in
+    --prepare | --prepare=* | --help | -h) needs_gpu= ;;
+  esac
+done
+if [ -n "$needs_gpu" ] && ! command -v nvidia-smi >/dev/null; then
   echo "benchmarks/gpu: no GPU: there is no nvidia-smi, so nothing was built, checked or timed" >&2
   exit 1
 fi
-if ! nvidia-smi --query-gpu=name --format=csv,noheader >/dev/null 2>&1; then
+if [ -n "$needs_gpu" ] &&
+  ! nvidia-smi --query-gpu=name --format=csv,noheader >/dev/null 2>&1; then
   echo "benchmarks/gpu: no GPU: nvidia-smi finds none, so nothing was built, checked or timed" >&2
   exit 1
 fi
