@@ -214,6 +214,7 @@ TEST_F(CudnnFailures, SaysWhatItCannotDo) {
   a.element = AttentionElement::F32;
   ASSERT_TRUE(bindCudaAttention(a, context).ok());
   context.cudnn = nullptr;
+  context.whyNoCudnn = "libcudnn.so.9 was not found";
   a.element = AttentionElement::BF16;
   ASSERT_TRUE(bindCudaAttentionGrad(a, context).ok());
   EXPECT_THAT(notes, ElementsAre(HasSubstr("its elements are not of 16 bits"),
