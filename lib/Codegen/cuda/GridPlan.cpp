@@ -222,6 +222,27 @@ bool GridPlanner::canSplitRows(const KernelNest &nest) {
   });
 }
 
+/// Threads of a block that walk a row: as many as are idle least, and of these
+/// the number that gives each about half of what it may hold.
+static int64_t threadsOfLongRow(int64_t columns, int64_t lanes) {
+  int64_t vectors = llvm::divideCeil(columns, lanes);
+  int64_t mostSteps = heldNumbers / lanes, best = mostThreads, leastIdle = -1;
+  for (int64_t steps = 1, last = 0; steps <= mostSteps; ++steps) {
+    int64_t threads =
+        llvm::alignTo(llvm::divideCeil(vectors, steps), warpThreads);
+    if (threads > mostThreads || threads == last)
+      continue;
+    last = threads;
+    int64_t idle = countSteps(columns, threads, lanes) * threads - vectors;
+    bool isFewer = idle == leastIdle && steps * 2 <= mostSteps;
+    if (leastIdle >= 0 && idle >= leastIdle && !isFewer)
+      continue;
+    best = threads;
+    leastIdle = idle;
+  }
+  return best;
+}
+
 void GridPlanner::addRows(const KernelNest &nest, unsigned number) {
   GridJob job{JobKind::Rows, &nest, number};
   SmallVector<const ColumnLoop *> loops = loopsOf(nest);
@@ -230,19 +251,17 @@ void GridPlanner::addRows(const KernelNest &nest, unsigned number) {
   job.hasEdges = wantsEdges(nest, job.lanes, wide);
   if (job.hasEdges)
     job.lanes = wide;
-  auto threadsFor = [&](int64_t numbers) {
-    int64_t threads = llvm::alignTo(llvm::divideCeil(columns, numbers), 32);
-    return std::min(threads, mostThreads);
-  };
   if (canSplitRows(nest)) {
     job.kind = JobKind::SplitRows;
   } else if (job.hasAccumulations()) {
     // A thread adds up its own columns of all rows.
-    job.rowThreads = threadsFor(job.lanes);
+    int64_t threads =
+        llvm::alignTo(llvm::divideCeil(columns, job.lanes), warpThreads);
+    job.rowThreads = std::min(threads, mostThreads);
     wantedThreads = std::max(wantedThreads, job.rowThreads);
   } else if (columns > warpThreads * heldNumbers ||
              (nest.rows < 1024 && columns > 512)) {
-    job.rowThreads = threadsFor(heldNumbers / 2);
+    job.rowThreads = threadsOfLongRow(columns, job.lanes);
     wantedThreads = std::max(wantedThreads, job.rowThreads);
   }
   plan.jobs.push_back(job);

@@ -114,7 +114,7 @@ TEST(GpuTraffic, WhatIsSmallDoesNotDecideTheVectors) {
 TEST(GpuTraffic, ElementsOfUnalignedRows) {
   // The bias is read number by number, by neighbouring lanes eight apart.
   auto traffic = trafficOf(addBias(600, 1001));
-  expectAtLeast(traffic.writes, {0.95, 300, 1.05});
+  expectAtLeast(traffic.writes, {0.92, 300, 1.1});
 }
 
 TEST(GpuTraffic, Transposes) {
@@ -200,7 +200,7 @@ TEST(GpuTraffic, SplitRows) {
                      reduce("%s", "%x", wide, vectorOf(3), onRows,
                             {"parallel", "reduction"}, "arith.maximumf", "0.0"),
                  {"%s"}));
-    expectAtLeast(traffic.reads, {0.95, 400, 1.05});
+    expectAtLeast(traffic.reads, {0.95, 380, 1.05});
   }
 }
 
@@ -216,7 +216,7 @@ TEST(GpuTraffic, ColumnSums) {
           reduce("%s", "%x", matrix(2048, 768, "f32"), vectorOf(768), onColumns,
                  {"reduction", "parallel"}, "arith.addf", "0.0"),
       {"%s"}));
-  expectAtLeast(traffic.reads, {0.95, 400, 1.05});
+  expectAtLeast(traffic.reads, {0.93, 400, 1.1});
 }
 
 TEST(GpuTraffic, RowsWithSumsOverThem) {
@@ -236,21 +236,21 @@ TEST(GpuTraffic, RowsWithSumsOverThem) {
                      {"reduction", "parallel"}, "arith.addf", "0.0"),
           {"%y", "%s"}),
       1e-2);
-  expectAtLeast(traffic.reads, {0.95, 400, 1.5});
-  // The partial sums, two rows of f32 for four of bf16, are in halves of
-  // sectors at a time.
-  expectAtLeast(traffic.writes, {0.6, 400, 1.6});
+  // There is a row of partial sums in f32 for four rows of bf16. Their vectors
+  // are of 32 bytes, of which an access has one half and the next the other.
+  expectAtLeast(traffic.reads, {0.7, 400, 1.5});
+  expectAtLeast(traffic.writes, {0.7, 400, 1.5});
 }
 
 TEST(GpuTraffic, Scatter) {
-  std::string updates = tensor({96, 256}, "bf16"),
-              table = tensor({16, 256}, "bf16");
+  std::string updates = tensor({96, 256}, "f32"),
+              table = tensor({16, 256}, "f32");
   auto traffic =
       trafficOf(function("f", {updates, "tensor<96xi32>"}, {table},
                          "%r = weft.scatter_add %0, %1 dim = 0 : (" + updates +
                              ", tensor<96xi32>) -> " + table + "\n",
                          {"%r"}),
-                1e-1);
+                1e-5);
   // Each warp looks at all indices; updates are of whole vectors.
   expectAtLeast(traffic.writes, {1, 512, 1000});
 }
