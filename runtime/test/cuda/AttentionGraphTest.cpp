@@ -304,7 +304,7 @@ TEST(AttentionGraph, HasTheNodesOfThePattern) {
 TEST(AttentionGraph, HasTheTypeOfTheElements) {
   AttentionArguments a;
   a.sizes = {1, 64, 64, 4, 2, 64};
-  for (const auto [element, type, other] :
+  for (const auto &[element, type, other] :
        {std::tuple(AttentionElement::BF16, GraphType::BF16, GraphType::F16),
         std::tuple(AttentionElement::F16, GraphType::F16, GraphType::BF16)}) {
     a.element = element;
