@@ -13,6 +13,7 @@
 
 #include "CudaPlan.h"
 #include "cuda/Device.h"
+#include "cuda/MemoryNeeds.h"
 #include "weft/runtime/Session.h"
 
 #include <gmock/gmock.h>
@@ -103,6 +104,25 @@ TEST(WithoutDevice, DriversThatDoNotStart) {
   EXPECT_EQ(messageOf(cudaErrorDevicesUnavailable),
             "cudaSetDevice: text (name); another process may hold the device "
             "alone: nvidia-smi shows its processes and its compute mode");
+}
+
+TEST(WithoutDevice, MemoryThatIsNotEnough) {
+  const CudaDevice device{.number = 1, .name = "GPU"};
+  const std::vector<MemoryNeed> needs = {
+      {"arena", 10}, {"workspace of kernels", 0}, {"staging", 5}};
+  EXPECT_TRUE(checkMemory(device, needs, 1, 15).ok());
+  const Status status = checkMemory(device, needs, 1, 14);
+  EXPECT_EQ(status.code(), StatusCode::ResourceExhausted);
+  EXPECT_EQ(status.message(),
+            "1 rank on device 1 (GPU) needs 15 bytes: arena 10, staging 5; 14 "
+            "bytes are available; compile for a larger mesh, or shrink the "
+            "batch");
+  EXPECT_THAT(checkMemory(device, needs, 2, 29).message(),
+              HasSubstr("2 ranks on device 1 (GPU) need 30 bytes, 15 each: "));
+  // No overflow.
+  EXPECT_FALSE(checkMemory(device, {{"arena", UINT64_MAX}, {"staging", 2}}, 4,
+                           UINT64_MAX)
+                   .ok());
 }
 
 plan::PlanT planFor(std::string processor, bool hasPtx) {
