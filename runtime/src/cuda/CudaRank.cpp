@@ -485,11 +485,11 @@ Status CudaRank::runSteps(uint32_t entry) {
 Status CudaRank::waitForDevice(const EntryRuns &each) {
   const std::chrono::nanoseconds deadline = setup.request.options.deadline;
   const std::chrono::nanoseconds allowed =
-      each.count == 0 ? 4 * deadline
-                      : std::max<std::chrono::nanoseconds>(
-                            deadline,
-                            std::chrono::ceil<std::chrono::milliseconds>(
-                                10 * each.longest));
+      each.count == 0
+          ? 4 * deadline
+          : std::max<std::chrono::nanoseconds>(
+                deadline, std::chrono::ceil<std::chrono::milliseconds>(
+                              10 * each.longest));
   Clock::time_point lastMove = Clock::now();
   uint32_t seen = marks.last();
   StreamPoll poll(cudart, compute.get());

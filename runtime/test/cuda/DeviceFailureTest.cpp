@@ -106,7 +106,7 @@ TEST(DeviceFailure, AHangInAGraphNamesTheGraph) {
   EXPECT_THAT(failureOf("hang@total:4", sample(), "train_step"),
               AllOf(HasSubstr("run 4: deadline_exceeded: entry "),
                     HasSubstr(" in the graph of entry \"train_step\" somewhere "
-                        "from step 0 launch to step "),
+                              "from step 0 launch to step "),
                     EndsWith("; ended")));
 }
 
