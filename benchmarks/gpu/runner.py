@@ -89,7 +89,8 @@ class Runner:
         """The JSON in the last line of what a script prints."""
         lines = self.run(step, python, HERE / script, *arguments)
         # What the runtime did that was not asked for.
-        for note in dict.fromkeys(line for line in lines if line.startswith("shard-run: note: ")):
+        for note in dict.fromkeys(line for line in lines
+                                  if line.startswith("shard-run: note: ") or "RuntimeWarning: " in line):
             print(f"  {note}", flush=True)
         return json.loads(lines[-1])
 

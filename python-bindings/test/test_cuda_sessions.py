@@ -3,6 +3,7 @@
 """Sessions of plans for GPUs, on devices in software (runtime/test/cuda-emulator)."""
 
 import pathlib
+import warnings
 
 import numpy as np
 import pytest
@@ -70,6 +71,28 @@ def test_graphs_free_the_host():
         assert 0 < times.enqueue < times.total
     # The first two runs are none of a graph, the third makes it.
     assert min(t.enqueue for t in graphs[3:]) < min(t.enqueue for t in steps[3:]) / 2
+
+
+def test_what_falls_back_is_a_warning():
+    """The device in software refuses machine code, where ptxas has made some."""
+    compiled, _ = doublings(1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        compiled.session()
+    first = [str(each.message).split(", because")[0] for each in caught if each.category is RuntimeWarning]
+    assert first == ([] if "object 0 bytes" in compiled.as_text() else
+                     ["the driver compiled the plan's PTX for device 0 (Emulated H200, sm_90)"])
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_nothing_is_measured_where_bits_must_be_the_same(deterministic, tmp_path, monkeypatch):
+    monkeypatch.delenv("WEFT_CUDA_TUNE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    x = np.ones((16, 16), np.float32)
+    compiled = weft.jit(lambda x: x @ x).lower(x).compile(TARGET)
+    _, results = enqueues(compiled, x, 1, deterministic=deterministic)
+    np.testing.assert_array_equal(results[0], np.full((16, 16), 16, np.float32))
+    assert (tmp_path / "weft" / "cublaslt.json").exists() != deterministic
 
 
 def test_a_cpu_is_given_no_work():

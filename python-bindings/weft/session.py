@@ -206,8 +206,10 @@ class Session:
     for `write_trace`. Calls from several threads take turns; other threads of Python run
     while a call does.
 
-    For plans for GPUs: `device` is the one that the ranks are on, as the driver counts, and
-    `cuda_graphs` whether an entry runs as one graph from its third run on.
+    For plans for GPUs: `device` is the one that the ranks are on, as the driver counts,
+    `cuda_graphs` whether an entry runs as one graph from its third run on, and `deterministic`
+    whether results have the same bits in every process: no algorithm is then chosen by how long
+    it took. What falls back, a library that is not found say, is a `RuntimeWarning`.
     """
 
     def __init__(
@@ -220,6 +222,7 @@ class Session:
         trace_runs: int = 0,
         device: int = 0,
         cuda_graphs: bool = True,
+        deterministic: bool = False,
     ):
         from . import _runtime
 
@@ -232,6 +235,7 @@ class Session:
             trace_runs=trace_runs,
             device=device,
             cuda_graphs=cuda_graphs,
+            deterministic=deterministic,
         )
         self._lock = threading.RLock()
         self._infos: dict[str, ValueInfo] = {}

@@ -96,16 +96,16 @@ static nb::object toNumpy(Array array) {
                   nb::rv_policy::reference);
 }
 
-static std::unique_ptr<Session> createSession(const Plan &plan, int threads,
-                                              double deadlineSeconds,
-                                              uint64_t memoryLimit,
-                                              int traceRuns, int device,
-                                              bool cudaGraphs) {
+static std::unique_ptr<Session>
+createSession(const Plan &plan, int threads, double deadlineSeconds,
+              uint64_t memoryLimit, int traceRuns, int device, bool cudaGraphs,
+              bool deterministic) {
   SessionOptions options;
   options.threads = threads;
   options.traceRuns = traceRuns;
   options.device = device;
   options.cudaGraphs = cudaGraphs;
+  options.deterministic = deterministic;
   options.deadline = std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::duration<double>(deadlineSeconds));
   options.memoryLimit = memoryLimit;
@@ -148,7 +148,8 @@ void bindSession(nb::module_ &m) {
       .def_static("create", &createSession, nb::arg("plan"), nb::kw_only(),
                   nb::arg("threads") = 1, nb::arg("deadline_seconds") = 30.0,
                   nb::arg("memory_limit") = 0, nb::arg("trace_runs") = 0,
-                  nb::arg("device") = 0, nb::arg("cuda_graphs") = true)
+                  nb::arg("device") = 0, nb::arg("cuda_graphs") = true,
+                  nb::arg("deterministic") = false)
       .def("set_input", &setInput)
       .def("set_input_shards", &setInputShards)
       .def("set_state",
