@@ -12,7 +12,7 @@ with what was predicted are what counts, and the gaps are those of the traced ru
 import argparse
 import json
 
-COMPUTE, COMMUNICATION = 0, 1
+COMPUTE = 0  # The other streams are of collectives.
 OPERATIONS = {
     "gemm": "products", "attention": "attention", "attention_grad": "attention",
     "wait": "waits for collectives", "copy": "copies",
@@ -36,7 +36,7 @@ def last_run(events):
 
 
 def part_of(event):
-    if event["tid"] == COMMUNICATION:
+    if event["tid"] != COMPUTE:
         return "collectives beside them"
     return OPERATIONS.get(event["name"], "kernels")
 

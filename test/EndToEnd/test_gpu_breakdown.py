@@ -32,6 +32,7 @@ SECOND = [
     event(4, "attention", 1090, 1120, 25),
     event(5, "copy", 1130, 1132, 2),
     event(6, "gemm", 1140, 1200, 50),
+    event(7, "all_gather", 1140, 1190, stream=2, wire_bytes=64),
     # Another rank is not looked at.
     event(0, "gemm", 1000, 5000, 40, rank=1),
 ]
@@ -46,12 +47,12 @@ def test_parts_of_the_last_run(found):
     assert (found["us"], found["predicted_us"]) == (200, 127)
     assert {name: (part["count"], part["us"], part["predicted_us"]) for name, part in found["parts"].items()} == {
         "products": (2, 110, 90), "attention": (1, 30, 25), "kernels": (1, 10, 10), "copies": (1, 2, 2),
-        "waits for collectives": (1, 30, 0), "collectives beside them": (1, 40, 0), "gaps": (0, 18, 0)}
+        "waits for collectives": (1, 30, 0), "collectives beside them": (2, 90, 0), "gaps": (0, 18, 0)}
     beside = found["parts"].pop("collectives beside them")
     assert sum(part["us"] for part in found["parts"].values()) == 200
     assert sum(part["share"] for part in found["parts"].values()) == pytest.approx(1)
     assert sum(part["predicted_share"] for part in found["parts"].values()) == pytest.approx(1)
-    assert beside["share"] == pytest.approx(0.2)
+    assert beside["share"] == pytest.approx(0.45)
 
 
 def test_instructions_in_order(found):
@@ -79,7 +80,7 @@ def test_the_program_prints_it(tmp_path):
     assert result.stdout.splitlines() == [
         "                                         measured           predicted",
         "products                    2     0.110 ms  55.0%     0.090 ms  70.9%",
-        "collectives beside them     1     0.040 ms  20.0%     0.000 ms   0.0%",
+        "collectives beside them     2     0.090 ms  45.0%     0.000 ms   0.0%",
         "waits for collectives       1     0.030 ms  15.0%     0.000 ms   0.0%",
         "attention                   1     0.030 ms  15.0%     0.025 ms  19.7%",
         "gaps                        0     0.018 ms   9.0%     0.000 ms   0.0%",
