@@ -133,9 +133,9 @@ int run(const Arguments &arguments) {
 
   Problems problems;
   const Result<Launch> launch = detectLaunch(arguments.launch);
-  if (!launch.ok())
-    problems.push_back(launch.status().message());
   const Inputs inputs = Inputs::open(arguments, *plan, problems);
+  if (!launch.ok())
+    problems.insert(problems.begin(), launch.status().message());
   if (!launch.ok() || launch->rank == 0)
     checkOutputs(arguments, problems);
   for (const std::string &problem : problems)

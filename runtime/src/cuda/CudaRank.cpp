@@ -155,7 +155,10 @@ std::string CudaRank::devicePlace(const EntryRuns &each,
 
 std::string CudaRank::place(uint32_t entry) const {
   const EntryRuns &each = runs[entry];
-  if (isWaiting.load())
+  const Stage now = stage.load();
+  if (now == Stage::Between)
+    return "between two runs";
+  if (now == Stage::Waits)
     return "waiting for its device, which is " +
            devicePlace(each, /*withCauses=*/false);
   const uint32_t index = instruction.load(std::memory_order_relaxed);
@@ -520,9 +523,10 @@ Status CudaRank::runOnDevice(uint32_t entry) {
   EntryRuns &each = runs[entry];
   const Clock::time_point begin = Clock::now();
   marks.clear();
+  stage.store(Stage::Enqueues);
   Status status = runSteps(entry);
   if (status.ok()) {
-    isWaiting.store(true);
+    stage.store(Stage::Waits);
     status = waitForDevice(each);
   } else {
     const cudaError_t state = cudart.streamQuery(compute.get());
@@ -532,11 +536,11 @@ Status CudaRank::runOnDevice(uint32_t entry) {
     status =
         deviceFailure(cudart, state, devicePlace(each, /*withCauses=*/true));
   }
-  isWaiting.store(false);
   if (!status.ok())
     return status.withContext(
         fmt::format("entry \"{}\" on rank {}",
                     escaped(view(each.program.entry->name())), number()));
+  stage.store(Stage::Between);
   ++each.count;
   each.longest =
       std::max<std::chrono::nanoseconds>(each.longest, Clock::now() - begin);

@@ -128,8 +128,9 @@ private:
   std::vector<EntryRuns> runs;
   std::optional<StepTimer> timer;
   DeviceMarks marks;
-  /// Whether the rank's thread has enqueued a run and waits for its end.
-  std::atomic<bool> isWaiting{false};
+  /// What the rank's thread does with a run; one that fails stays where it is.
+  enum class Stage { Between, Enqueues, Waits };
+  std::atomic<Stage> stage{Stage::Between};
   bool hasRun = false;
   bool hasFinished = false;
   bool isHung = false;

@@ -165,7 +165,8 @@ Status SessionCore::run(uint32_t entry) {
 std::string SessionCore::describeStuckRanks() {
   std::string text;
   const int64_t current = job.load();
-  if (current < 0)
+  // The failure of an only rank says itself where it is.
+  if (current < 0 || ranks().size() == 1)
     return text;
   constexpr int limit = 8;
   int listed = 0;

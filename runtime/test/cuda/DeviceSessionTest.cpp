@@ -301,7 +301,7 @@ TEST_F(DeviceSession, WithoutCudnnThereIsANote) {
                  sums = entry.temporary(DType::F32, {1, 1, 2});
   entry.attention(query, key, value, out, sums, {1, 2, 2, 1, 1, 4});
   entry.attention(query, key, value, out, sums, {1, 2, 2, 1, 1, 4});
-  makeCudaPlan(builder, "");
+  makeCudaPlan(builder, ".version 9.0\n.target sm_80\n.address_size 64\n");
   std::vector<std::string> notes;
   SessionOptions options;
   options.note = [&](const std::string &text) { notes.push_back(text); };

@@ -46,7 +46,7 @@ TEST(JobDevices, HostsByTheVariableOfNccl) {
   setenv("NCCL_HOSTID", "mine\n", 1);
   const JobDevice named = jobDevice(h200, 130100);
   unsetenv("NCCL_HOSTID");
-  EXPECT_EQ(named.host, "mine\\x0a");
+  EXPECT_EQ(named.host, "mine\\n");
   EXPECT_EQ(named.kind, "NVIDIA H200, cuBLASLt 130100");
   const JobDevice other = jobDevice(h200, 130100);
   EXPECT_NE(other.host, named.host);
