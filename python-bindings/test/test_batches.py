@@ -36,7 +36,7 @@ def test_gpt2_launches_each_kernel_a_few_times(way):
                        for batch in (True, False))
     assert set(sets(single)) == {1}
     assert sum(sets(batched)) == len(sets(single))
-    assert len(sets(batched)) < 0.6 * len(sets(single))
+    assert len(sets(batched)) < 0.7 * len(sets(single))
     assert work(batched) == work(single)
     assert collectives(batched) == collectives(single)
     # Not more memory but for what the layout wastes.
