@@ -232,6 +232,9 @@ TEST_F(NcclWorldTest, CapturedAndPlainInOneRun) {
       setHostStreamCapturing(false);
       return second.enqueue();
     });
+    // What was captured runs at once, and this run did not wait for it.
+    while (!isHostStreamIdle())
+      std::this_thread::sleep_for(1ms);
     text += " | " + mixed.message() + " | " + second.run().toString();
     dropHostGraphs();
     return text;
