@@ -213,10 +213,10 @@ func.func @scatter_f16(%u: tensor<4x8xf16>, %i: tensor<4xi32>) -> tensor<50x8xf1
 // rounded to bf16 where it is added.
 
 // CHECK-LABEL: func.func @residual_and_norm
-// CHECK-NEXT:    weft.launch @kernel_0(%arg0, %arg1, %arg2)
+// CHECK-NEXT:    weft.launch @kernel_0(%arg2, %arg0, %arg1)
 // CHECK-NEXT:    return
 // CHECK-LABEL: func.func private @kernel_0
-// CHECK:         %[[B:.*]] = weft.broadcast %arg2 dims = [1] : tensor<8xf32> -> tensor<4x8xf32>
+// CHECK:         %[[B:.*]] = weft.broadcast %arg0 dims = [1] : tensor<8xf32> -> tensor<4x8xf32>
 // CHECK-NEXT:    arith.truncf %[[B]] : tensor<4x8xf32> to tensor<4x8xbf16>
 func.func @residual_and_norm(%x: tensor<4x8xbf16>, %y: tensor<4x8xbf16>,
                              %bias: tensor<8xf32>)
