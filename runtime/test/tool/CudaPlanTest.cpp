@@ -39,8 +39,9 @@ struct ShardRunCuda : ShardRun {
 TEST_F(ShardRunCuda, DumpNeedsNoDriver) {
   const Outcome outcome = run(plan + " --dump=kernels");
   EXPECT_EQ(outcome.status, 0);
-  EXPECT_THAT(outcome.text, HasSubstr("@add \"add of 16\" grid 1 x 16 shared 0 "
-                                      "bytes workspace 0 bytes registers 24"));
+  EXPECT_THAT(outcome.text,
+              HasSubstr("@add \"add of 16\" grid 1 x 16 batch 1 shared 0 bytes "
+                        "workspace 0 bytes registers 24"));
 }
 
 TEST_F(ShardRunCuda, RunningIsOneError) {

@@ -75,9 +75,13 @@ TEST(Device, RefusesKernelsThatItCannotLoad) {
     return cudaLibraryLoadData(&library, code, nullptr, nullptr, 0, nullptr,
                                nullptr, 0);
   };
-  EXPECT_EQ(load("\x7f"
-                 "ELF..."),
-            cudaErrorNoKernelImageForDevice);
+  alignas(8) const char machineCode[] = "\x7f"
+                                        "ELF...";
+  EXPECT_EQ(load(machineCode), cudaErrorNoKernelImageForDevice);
+  alignas(8) const char besideAWord[] = " \x7f"
+                                        "ELF...";
+  EXPECT_EQ(load(besideAWord + 1), cudaErrorInvalidValue);
+  EXPECT_THAT(lastReport(), HasSubstr("not aligned to 8 bytes"));
   EXPECT_EQ(load(".version 8.0\n.target sm_100\n.address_size 64\n"),
             cudaErrorNoKernelImageForDevice);
   EXPECT_EQ(load(".version 8.0\n.target sm_90\n.entry f() { nonsense; }"),
@@ -107,6 +111,8 @@ TEST(Device, RefusesLaunchesThatADeviceCannotDo) {
   EXPECT_EQ(launch(60001), cudaErrorInvalidValue);
   EXPECT_EQ(cudaLaunchKernel(&one, dim3(1), dim3(1), arguments, 0, nullptr),
             cudaErrorInvalidDeviceFunction);
+  // Which the launches of libraries would take for theirs.
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDeviceFunction);
 }
 
 // A fault stays until the process ends: these tests are processes of their own.
