@@ -129,7 +129,8 @@ CudnnStream::plan(const AttentionArguments &arguments, bool isGrad,
                   const CudaContext &context) {
   const AttentionSizes &s = arguments.sizes;
   const std::string key = fmt::format(
-      "{} {} {} {} {} {} {} {} {}", isGrad, s.batch, s.queries, s.keys, s.heads,
+      "{} {} {} {} {} {} {} {} {} {}", isGrad,
+      static_cast<int>(arguments.element), s.batch, s.queries, s.keys, s.heads,
       s.keyHeads, s.headSize, arguments.isCausal, arguments.scale);
   const auto known = plans.find(key);
   if (known != plans.end())

@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // What executor/Program.h is for host memory: a flat list of steps with
-// addresses. A step is enqueued on one of two streams:
+// addresses. A step is enqueued on one of these streams:
 //
 //   compute         products, attention, kernels, copies
-//   communication   collectives, which wait for an event that is recorded on
+//   communication   (one for each lane) collectives, which wait for an event
+//   that is recorded on
 //                   the compute stream where they start; their wait makes the
 //                   compute stream wait for an event recorded after them
 //

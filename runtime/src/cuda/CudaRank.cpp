@@ -232,8 +232,8 @@ Status CudaRank::bindWorkspaces() {
                    {"workspace of kernels", kernelBytes},
                    {"workspace of products and attention", ofOperations},
                    {"staging of collectives",
-                     std::accumulate(ofCollectives.begin(),
-                                     ofCollectives.end(), size_t(0))}},
+                    std::accumulate(ofCollectives.begin(), ofCollectives.end(),
+                                    size_t(0))}},
                   1, free + arenaBytes + kernelBytes)
           .withContext(fmt::format("rank {}", number())));
   WEFT_ASSIGN_OR_RETURN(
@@ -265,9 +265,8 @@ Status CudaRank::exerciseOperations() {
 Status CudaRank::clear(void *memory, size_t bytes) {
   if (bytes == 0)
     return {};
-  WEFT_RETURN_IF_ERROR(
-      check(cudart.memsetAsync(memory, 0, bytes, compute.get()),
-            "cudaMemsetAsync"));
+  WEFT_RETURN_IF_ERROR(check(
+      cudart.memsetAsync(memory, 0, bytes, compute.get()), "cudaMemsetAsync"));
   return synchronize("the first write to its memory");
 }
 
@@ -529,7 +528,7 @@ Status CudaRank::runOnDevice(uint32_t entry) {
     stage.store(Stage::Waits);
     status = waitForDevice(each);
   } else {
-    const cudaError_t state = cudart.streamQuery(compute.get());
+    const cudaError_t state = StreamPoll(cudart, compute.get()).ask();
     if (!isDeviceFailure(state))
       return status;
     // The call only learned of what an earlier step has done.

@@ -128,6 +128,8 @@ Status CudaRanks::createNcclWorld(const CudaLibrarySearch &search) {
   world.deterministic = options.deterministic;
   world.serializeCollectives = options.serializeCollectives;
   world.registerArena = options.registerArena;
+  world.cudaGraphs = options.cudaGraphs;
+  world.traceRuns = options.traceRuns;
   WEFT_ASSIGN_OR_RETURN(this->world,
                         NcclWorld::create(nccl, cudart, *options.bootstrap,
                                           request.plan, std::move(world)));

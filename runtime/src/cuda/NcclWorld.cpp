@@ -82,8 +82,10 @@ Status NcclWorld::agreeOn() {
       {"the version of NCCL", versionName(version)},
       {"whether collectives are serialized",
        options.serializeCollectives ? "yes" : "no"},
-      {"whether the arena is registered",
-       options.registerArena ? "yes" : "no"}};
+      {"whether the arena is registered", options.registerArena ? "yes" : "no"},
+      {"whether runs become graphs", options.cudaGraphs ? "yes" : "no"},
+      {"the number of runs that are traced",
+       fmt::format("{}", options.traceRuns)}};
   for (Fact &fact : ncclEnvironmentFacts())
     facts.push_back(std::move(fact));
   return agree(bootstrap, facts, options.watchdog.setup);

@@ -41,6 +41,9 @@ struct NcclWorldOptions {
   bool serializeCollectives = false;
   /// Registers the arena with the communicators (N18).
   bool registerArena = false;
+  /// What decides which runs are captured, on all ranks alike (N11).
+  bool cudaGraphs = true;
+  int traceRuns = 0;
   /// Ends the process; the default prints the message and calls _exit(1).
   std::function<void(const std::string &)> lastResort;
 };

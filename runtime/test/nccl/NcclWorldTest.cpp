@@ -341,6 +341,23 @@ TEST_F(NcclWorldTest, OneRankSerializesItsCollectives) {
   (void)one.finish();
 }
 
+/// N11: no rank may capture what another one runs step by step.
+TEST_F(NcclWorldTest, OneRankHasNoGraphs) {
+  const Plan plan = SamplePlan(2).build();
+  const auto ok = [](NcclRank &) { return "ok"; };
+  Process zero = start(0, 2, plan, ok);
+  options.cudaGraphs = false;
+  options.traceRuns = 2;
+  Process one = start(1, 2, plan, ok);
+  EXPECT_THAT(
+      zero.finish(),
+      AllOf(HasSubstr("whether runs become graphs: rank 0 has yes, rank 1 has "
+                      "no"),
+            HasSubstr("the number of runs that are traced: rank 0 has 0, rank "
+                      "1 has 2")));
+  (void)one.finish();
+}
+
 /// N14: a wrong argument leaves the communicator as it was.
 TEST_F(NcclWorldTest, RefusedCallIsNotFinal) {
   fault = "refuse@1:1";
