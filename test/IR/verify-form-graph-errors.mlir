@@ -58,7 +58,7 @@ func.func @step(
     // expected-error @below {{after import: argument 1 of @step must be a ranked tensor}}
     %b: tensor<0xf32>,
     // expected-error @below {{after import: argument 2 of @step must be a ranked tensor}}
-    %c: tensor<4xf16>,
+    %c: tensor<4xf8E5M2>,
     // expected-error @below {{after import: argument 3 of @step must be a ranked tensor}}
     %d: f32,
     // expected-error @below {{after import: argument 4 of @step must be a ranked tensor}}
