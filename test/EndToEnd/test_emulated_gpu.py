@@ -279,3 +279,38 @@ def test_attention_and_its_derivative_are_cudnns(tmp_path):
                              "weft_attention_grad_queries"]
     losses = np.loadtxt(tmp_path / "device.csv", delimiter=",", skiprows=1, ndmin=2)[:, 1:]
     np.testing.assert_allclose(losses, expected[0], rtol=5e-3)
+
+
+TWO_TYPES = """
+func.func @main(%x: tensor<1x128x2x64xf32>) -> (tensor<1x128x2x64xf32>, tensor<1x128x2x64xf32>) {
+  %b = arith.truncf %x : tensor<1x128x2x64xf32> to tensor<1x128x2x64xbf16>
+  %h = arith.truncf %x : tensor<1x128x2x64xf32> to tensor<1x128x2x64xf16>
+  %bo, %bl = weft.attention %b, %b, %b causal scale = 1.250000e-01
+      : (tensor<1x128x2x64xbf16>, tensor<1x128x2x64xbf16>, tensor<1x128x2x64xbf16>)
+     -> (tensor<1x128x2x64xbf16>, tensor<1x128x2xf32>)
+  %ho, %hl = weft.attention %h, %h, %h causal scale = 1.250000e-01
+      : (tensor<1x128x2x64xf16>, tensor<1x128x2x64xf16>, tensor<1x128x2x64xf16>)
+     -> (tensor<1x128x2x64xf16>, tensor<1x128x2xf32>)
+  %y = arith.extf %bo : tensor<1x128x2x64xbf16> to tensor<1x128x2x64xf32>
+  %z = arith.extf %ho : tensor<1x128x2x64xf16> to tensor<1x128x2x64xf32>
+  return %y, %z : tensor<1x128x2x64xf32>, tensor<1x128x2x64xf32>
+}
+"""
+
+
+@pytest.mark.skipif(not os.path.exists(f"{emulator()}/libcudnn.so.9"),
+                    reason="no cuDNN in software was built; it needs cuDNN's header")
+def test_attention_of_two_types_in_the_same_sizes(tmp_path):
+    """Each type has a graph of its own, though all sizes are the same."""
+    source = tmp_path / "two.mlir"
+    source.write_text(TWO_TYPES)
+    host, device = compile_pair(source, tmp_path)
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(1, 128, 2, 64)).astype(np.float32))
+    results = {}
+    for name, plan in (("host", host), ("device", device)):
+        files = [tmp_path / f"{name}{number}.npy" for number in range(2)]
+        run(plan, "--input", f"arg0={tmp_path / 'x.npy'}",
+            "--output", f"result0={files[0]}", "--output", f"result1={files[1]}")
+        results[name] = [np.load(file) for file in files]
+    for actual, expected, bound in zip(results["device"], results["host"], (2e-2, 2e-3), strict=True):
+        np.testing.assert_allclose(actual, expected, atol=bound, rtol=0)
