@@ -173,20 +173,22 @@ TEST(GpuTraffic, NarrowRowsShareAWarp) {
   }
 }
 
+// Vectors begin at multiples of 16 bytes, mostly in the middle of a sector: an
+// access of 512 bytes is in 17 of them.
 TEST(GpuTraffic, RowsOfUnalignedColumns) {
   for (int64_t columns : {1001, 5003}) {
     SCOPED_TRACE(columns);
     auto traffic = trafficOf(softmax(64, columns, "bf16"), 1e-2);
-    expectAtLeast(traffic.reads, {0.9, 280, 1.1});
-    expectAtLeast(traffic.writes, {0.9, 280, 1.1});
+    expectAtLeast(traffic.reads, {0.9, 280, 1.15});
+    expectAtLeast(traffic.writes, {0.9, 280, 1.15});
   }
 }
 
 TEST(GpuTraffic, LongRowsOfUnalignedColumns) {
   // Three passes read a row that is too long for registers.
   auto traffic = trafficOf(softmax(3, 20003, "bf16"), 1e-2);
-  expectAtLeast(traffic.reads, {0.9, 380, 3.1});
-  expectAtLeast(traffic.writes, {0.98, 380, 1.02});
+  expectAtLeast(traffic.reads, {0.9, 380, 3.2});
+  expectAtLeast(traffic.writes, {0.95, 380, 1.06});
 }
 
 TEST(GpuTraffic, SplitRows) {
@@ -200,7 +202,7 @@ TEST(GpuTraffic, SplitRows) {
                      reduce("%s", "%x", wide, vectorOf(3), onRows,
                             {"parallel", "reduction"}, "arith.maximumf", "0.0"),
                  {"%s"}));
-    expectAtLeast(traffic.reads, {0.95, 380, 1.05});
+    expectAtLeast(traffic.reads, {0.93, 380, 1.07});
   }
 }
 
