@@ -10,6 +10,8 @@
 #include "weft/Schedule/Passes.h"
 #include "weft/runtime/plan_generated.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -37,6 +39,8 @@ protected:
   static DialectRegistry makeRegistry() {
     DialectRegistry registry;
     registerAllWeftDialects(registry);
+    // Of the bodies of kernels, which passes make elsewhere.
+    registry.insert<linalg::LinalgDialect, tensor::TensorDialect>();
     return registry;
   }
 
