@@ -16,9 +16,55 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace weft;
+
+/// Asks for no more than so many blocks on a processor at once, by symbol.
+static std::string askForBlocks(StringRef ptx,
+                                const llvm::StringMap<int64_t> &blocks) {
+  std::string result;
+  StringRef kernel;
+  for (StringRef line : llvm::split(ptx, '\n')) {
+    result += (line + "\n").str();
+    if (line.contains(".entry "))
+      kernel = line.split(".entry ").second.split('(').first;
+    if (auto found = blocks.find(kernel);
+        line.starts_with(".maxntid") && found != blocks.end())
+      result += (".minnctapersm " + Twine(found->second) + "\n").str();
+  }
+  return result;
+}
+
+/// Assembles `ptx`. By itself ptxas aims for many threads at once, and spills
+/// some bytes for it, most often around the slow path of a division. Kernels
+/// that it does that to get room for 1024 threads only, and if that is not
+/// enough, for one block.
+static llvm::Expected<Assembled>
+assembleWithoutSpills(StringRef program, std::string &ptx,
+                      ArrayRef<KernelRequest> kernels,
+                      ArrayRef<KernelGrid> grids, StringRef processor) {
+  const std::string original = ptx;
+  llvm::StringMap<int64_t> blocks;
+  for (int64_t threads : {1024, 0}) {
+    auto assembled = runPtxas(program, ptx, processor);
+    if (!assembled)
+      return assembled;
+    bool spills = false;
+    for (auto [kernel, grid] : llvm::zip_equal(kernels, grids)) {
+      if (assembled->usage.lookup(kernel.symbol).spillBytes == 0)
+        continue;
+      spills = true;
+      blocks[kernel.symbol] = std::max<int64_t>(1, threads / grid.threads);
+    }
+    if (!spills)
+      return assembled;
+    ptx = askForBlocks(original, blocks);
+  }
+  return runPtxas(program, ptx, processor);
+}
 
 /// Adds the cubin, and what is known of the kernels by it.
 static llvm::Error assemble(GpuCode &code, ArrayRef<KernelRequest> kernels,
@@ -28,7 +74,8 @@ static llvm::Error assemble(GpuCode &code, ArrayRef<KernelRequest> kernels,
     return program.takeError();
   if (!*program)
     return llvm::Error::success();
-  auto assembled = runPtxas(**program, code.ptx, options.gpu);
+  auto assembled = assembleWithoutSpills(**program, code.ptx, kernels,
+                                         code.grids, options.gpu);
   if (!assembled)
     return assembled.takeError();
   code.cubin = std::move(assembled->cubin);
