@@ -226,7 +226,8 @@ def random_results():
     "fold_in".split("|")))
 def test_random(random_results, name):
     got, wanted = (result[name] for result in random_results)
-    check(got, wanted, 2e-6)
+    # XLA on a CPU does not round the product before it adds to it in float16.
+    check(got, wanted, 1e-3 if "uniform float16" in name else 2e-6)
 
 
 @pytest.mark.parametrize("seed", [0, 1, -1, 2**31, 2**32 - 1])
