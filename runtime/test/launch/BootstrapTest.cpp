@@ -184,10 +184,10 @@ TEST_P(TcpMeeting, OtherJobAtThePort) {
   Launch other = launch(0, 2);
   other.job = "other";
   Process zero([&] {
-    auto bootstrap = Bootstrap::connect(other, 2s);
+    auto bootstrap = Bootstrap::connect(other, 6s);
     return bootstrap.status().message();
   });
-  Process one = start(1, 2, exchange, 1s);
+  Process one = start(1, 2, exchange, 3s);
   EXPECT_THAT(one.finish(),
               HasSubstr("the store there is of another job (job \\\"other\\\" "
                         "start 0 of 2 ranks, not job \\\"test/job\\\" start 0 "
