@@ -160,17 +160,17 @@ def test_types_of_16_bits(dtype, tolerance, devices, tmp_path):
     graph = tool("shard-opt", tmp_path / "f.mlir", "--allow-unregistered-dialect", "--weft-import-stablehlo")
     assert {"bfloat16": "xbf16>", "float16": "xf16>"}[dtype] in graph
     split = f'weft.mesh @mesh = <["data"={devices}]>\n'
-    rows = 'weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>, weft.name = "x"'
-    assert graph.count('weft.name = "x"') == 1
+    rows = 'weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>, weft.name = "arg1"'
+    assert graph.count('weft.name = "arg1"') == 1
     body = graph.index("func.func")
-    (tmp_path / "g.mlir").write_text(graph[:body] + split + graph[body:].replace('weft.name = "x"', rows))
+    (tmp_path / "g.mlir").write_text(graph[:body] + split + graph[body:].replace('weft.name = "arg1"', rows))
     np.save(tmp_path / "w.npy", w)
     np.save(tmp_path / "x.npy", x)
     tool("shard-compile", tmp_path / "g.mlir", "-o", tmp_path / "plan")
     names = [f"result[{i}]" for i in range(4)]
     outputs = [f"{name}={tmp_path / f'{i}.npy'}" for i, name in enumerate(names)]
-    tool("shard-run", tmp_path / "plan", "--input", f"w={tmp_path / 'w.npy'}", "--input",
-         f"x={tmp_path / 'x.npy'}", *(word for out in outputs for word in ("--output", out)), "--quiet")
+    tool("shard-run", tmp_path / "plan", "--input", f"arg0={tmp_path / 'w.npy'}", "--input",
+         f"arg1={tmp_path / 'x.npy'}", *(word for out in outputs for word in ("--output", out)), "--quiet")
     for i, expected in enumerate(map(np.asarray, jax.jit(f)(w, x))):
         found = np.load(tmp_path / f"{i}.npy")
         np.testing.assert_array_equal(np.isinf(found), np.isinf(expected))
