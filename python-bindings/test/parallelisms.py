@@ -122,3 +122,15 @@ PARALLELISMS = {
         {"replica": 2, "data": 2, "model": 2}, batch=("replica", "data"), rest="data", tp="model",
         sequence="model", vocab="model", checkpoint=True),
 }
+
+
+def lower_step(model, optimizer, way=None):
+    """A training step of the model for shapes alone: on one device, or in one of the ways above."""
+    params = model.params()
+    state = {"params": params, "optimizer": weft.eval_shape(optimizer.init, params)}
+    options, wrap = {}, lambda block: block
+    if way:
+        layout, wrap = PARALLELISMS[way].layout(params), PARALLELISMS[way].wrap
+        options = {"layout": layout, "in_shardings": PARALLELISMS[way].in_shardings(layout, state)}
+    step = weft.jit(model.train_step(optimizer, wrap), donate_argnums=0, **options)
+    return step.lower(state, weft.tree.map(lambda steps: steps[0], model.batches(1)))

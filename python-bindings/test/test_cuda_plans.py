@@ -7,26 +7,17 @@ import re
 
 import numpy as np
 import pytest
-from parallelisms import PARALLELISMS
+from parallelisms import lower_step
 from tiny_models import MODELS, adamw
 
 import weft
-from weft import tree
 
 PROCESSORS = ["sm_80", "sm_90", "sm_100"]
 
 
 @functools.cache
 def lowered(name, way=None):
-    model = MODELS[name]
-    params, optimizer = model.params(), adamw()
-    state = {"params": params, "optimizer": weft.eval_shape(optimizer.init, params)}
-    options, wrap = {}, lambda block: block
-    if way:
-        layout, wrap = PARALLELISMS[way].layout(params), PARALLELISMS[way].wrap
-        options = {"layout": layout, "in_shardings": PARALLELISMS[way].in_shardings(layout, state)}
-    step = weft.jit(model.train_step(optimizer, wrap), donate_argnums=0, **options)
-    return step.lower(state, tree.map(lambda steps: steps[0], model.batches(1)))
+    return lower_step(MODELS[name], adamw(), way)
 
 
 @functools.cache

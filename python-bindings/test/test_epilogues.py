@@ -7,11 +7,10 @@ import dataclasses
 import re
 
 import pytest
-from parallelisms import PARALLELISMS
+from parallelisms import lower_step
 from tiny_models import MODELS, adamw
 
 import weft
-from weft import tree
 
 FLOAT32, BFLOAT16, FLOAT16 = (weft.ShapeDtypeStruct((), name).dtype for name in ("float32", "bfloat16", "float16"))
 
@@ -24,14 +23,7 @@ BLOCK = {"bias": 3, "bias_gelu_aux": 1, "gelu_grad_bias_grad": 1, "rhs_bias_grad
 def lowered(dtype, way=None):
     model = MODELS["gpt2"]
     model = dataclasses.replace(model, config=dataclasses.replace(model.config, dtype=dtype))
-    params, optimizer = model.params(), adamw()
-    state = {"params": params, "optimizer": weft.eval_shape(optimizer.init, params)}
-    options, wrap = {}, lambda block: block
-    if way:
-        layout, wrap = PARALLELISMS[way].layout(params), PARALLELISMS[way].wrap
-        options = {"layout": layout, "in_shardings": PARALLELISMS[way].in_shardings(layout, state)}
-    step = weft.jit(model.train_step(optimizer, wrap), donate_argnums=0, **options)
-    return step.lower(state, tree.map(lambda steps: steps[0], model.batches(1)))
+    return lower_step(model, adamw(), way)
 
 
 def schedule(program, target, **options):
