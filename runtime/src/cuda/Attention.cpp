@@ -18,8 +18,9 @@ using Bind = Result<std::unique_ptr<CudaOperation>>(const AttentionArguments &,
                                                     const CudaContext &);
 } // namespace
 
-/// By cuDNN, or none, with a note that says why.
-static std::unique_ptr<CudaOperation>
+/// By cuDNN, or none, with a note that says why. An error if the device has
+/// not come back from the trial.
+static Result<std::unique_ptr<CudaOperation>>
 bindCudnn([[maybe_unused]] Bind *bind, std::string_view what,
           [[maybe_unused]] const AttentionArguments &arguments,
           const CudaContext &context) {
@@ -28,14 +29,16 @@ bindCudnn([[maybe_unused]] Bind *bind, std::string_view what,
   if (context.cudnn) {
     Result<std::unique_ptr<CudaOperation>> bound = bind(arguments, context);
     if (bound.ok())
-      return *std::move(bound);
+      return bound;
+    if (context.waitFailed)
+      return bound.status();
     reason = bound.status().message();
   }
 #endif
   context.note(fmt::format("{} is not by cuDNN but by the runtime's kernels, "
                            "which are slower: {}",
                            what, reason));
-  return nullptr;
+  return std::unique_ptr<CudaOperation>();
 }
 
 #if WEFT_HAS_CUDNN
@@ -48,7 +51,10 @@ static constexpr Bind *cudnnAttention = nullptr, *cudnnAttentionGrad = nullptr;
 Result<std::unique_ptr<CudaOperation>>
 bindCudaAttention(const AttentionArguments &arguments,
                   const CudaContext &context) {
-  if (auto bound = bindCudnn(cudnnAttention, "attention", arguments, context))
+  WEFT_ASSIGN_OR_RETURN(
+      std::unique_ptr<CudaOperation> bound,
+      bindCudnn(cudnnAttention, "attention", arguments, context));
+  if (bound)
     return bound;
   return bindTiledAttention(arguments, context.cudart);
 }
@@ -56,8 +62,11 @@ bindCudaAttention(const AttentionArguments &arguments,
 Result<std::unique_ptr<CudaOperation>>
 bindCudaAttentionGrad(const AttentionArguments &arguments,
                       const CudaContext &context) {
-  if (auto bound = bindCudnn(cudnnAttentionGrad, "the derivative of attention",
-                             arguments, context))
+  WEFT_ASSIGN_OR_RETURN(std::unique_ptr<CudaOperation> bound,
+                        bindCudnn(cudnnAttentionGrad,
+                                  "the derivative of attention", arguments,
+                                  context));
+  if (bound)
     return bound;
   return bindTiledAttentionGrad(arguments, context.cudart);
 }

@@ -25,7 +25,7 @@ constexpr float sumTolerance = 1e-3f;
 class Trial {
 public:
   Trial(const AttentionArguments &like, const CudaContext &context)
-      : context(context), memory(context.cudart), s(like.sizes) {
+      : context(context), memory(context), s(like.sizes) {
     arguments.element = like.element;
     arguments.sizes = like.sizes;
     arguments.isCausal = like.isCausal;
@@ -83,9 +83,7 @@ Status compareResults(std::string_view name, std::span<const float> found,
 }
 
 Status Trial::synchronize() {
-  return cudaStatus(context.cudart,
-                    context.cudart.streamSynchronize(context.compute),
-                    "cudaStreamSynchronize");
+  return context.synchronize("the trial of attention");
 }
 
 Status Trial::run(Result<std::unique_ptr<CudaOperation>> operation) {
@@ -95,7 +93,9 @@ Status Trial::run(Result<std::unique_ptr<CudaOperation>> operation) {
                         memory.allocate((*operation)->workspaceBytes() + 1));
   (*operation)->bindWorkspace(workspace);
   WEFT_RETURN_IF_ERROR((*operation)->enqueue(context.compute));
-  return synchronize();
+  Status status = synchronize();
+  context.leave(std::shared_ptr<CudaOperation>(*std::move(operation)));
+  return status;
 }
 
 template <typename T>
@@ -103,9 +103,10 @@ Result<std::vector<T>> Trial::read(const void *from, int64_t count) {
   std::vector<T> values(static_cast<size_t>(count));
   WEFT_RETURN_IF_ERROR(cudaStatus(
       context.cudart,
-      context.cudart.memcpy(values.data(), from, values.size() * sizeof(T),
-                            cudaMemcpyDeviceToHost),
-      "cudaMemcpy"));
+      context.cudart.memcpyAsync(values.data(), from, values.size() * sizeof(T),
+                                 cudaMemcpyDeviceToHost, context.compute),
+      "cudaMemcpyAsync"));
+  WEFT_RETURN_IF_ERROR(synchronize());
   return values;
 }
 

@@ -108,7 +108,7 @@ CudnnStream::make(const AttentionArguments &arguments, bool isGrad,
                                                  : attentionGraph(arguments),
                                           workspaceLimit));
   auto made = std::make_shared<const CudnnPlan>(std::move(created));
-  DeviceScratch memory(context.cudart);
+  DeviceScratch memory(context);
   WEFT_ASSIGN_OR_RETURN(void *const workspace,
                         memory.allocate(made->workspaceBytes() + 1));
   const auto candidate = [&](const AttentionArguments &trial) -> Status {
@@ -119,6 +119,7 @@ CudnnStream::make(const AttentionArguments &arguments, bool isGrad,
   const Status status = isGrad
                             ? checkAttentionGrad(arguments, context, candidate)
                             : checkAttention(arguments, context, candidate);
+  context.leave(made);
   if (!status.ok())
     return status.withContext("its check at load failed");
   return made;
@@ -145,8 +146,10 @@ bind(const AttentionArguments &arguments, bool isGrad,
     return unimplemented(*std::move(reason));
   WEFT_ASSIGN_OR_RETURN(std::shared_ptr<CudnnStream> stream,
                         CudnnStream::shared(context));
+  auto planned = stream->plan(arguments, isGrad, context);
+  context.leave(stream);
   WEFT_ASSIGN_OR_RETURN(std::shared_ptr<const CudnnPlan> plan,
-                        stream->plan(arguments, isGrad, context));
+                        std::move(planned));
   // Without the workspace, which comes when all operations are known.
   WEFT_ASSIGN_OR_RETURN(CudnnDescriptor bound, plan->bind(arguments, nullptr));
   return std::make_unique<CudnnAttention>(std::move(stream), std::move(plan),

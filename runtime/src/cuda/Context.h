@@ -15,8 +15,12 @@
 
 #include "cuda/Libraries.h"
 
+#include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace weft::runtime {
 
@@ -52,6 +56,28 @@ struct CudaContext {
   bool isDeterministic = false;
   /// Multiprocessors that products beside a collective may have; 0 = all.
   int processorsBesideCollectives = 0;
+
+  /// Number of the rank, for messages.
+  int rank = 0;
+  /// How long the device may take for what is given to it outside of runs.
+  /// Nothing else is enqueued then, and most take milliseconds.
+  std::chrono::nanoseconds patience = std::chrono::minutes(2);
+  /// An error ends a wait: another rank has failed.
+  std::function<Status()> whyToStop = [] { return Status(); };
+
+  /// Waits for what is on the compute stream, or another one, outside of runs:
+  /// never without bound. `what` is for the message: "the copy of a state".
+  Status synchronize(std::string_view what) const;
+  Status synchronize(cudaStream_t stream, std::string_view what) const;
+
+  /// Whether a wait has failed. The device may still be at work: what it works
+  /// on is not given back, which would be to wait for it, and nothing else is
+  /// tried on it.
+  mutable bool waitFailed = false;
+  /// After a failed wait: keeps libraries and programs, whose end is a wait,
+  /// too, as long as this context lives.
+  void leave(std::shared_ptr<const void> used) const;
+  mutable std::vector<std::shared_ptr<const void>> left = {};
 };
 
 } // namespace weft::runtime

@@ -237,7 +237,12 @@ Result<CudaProgram> Binder::bind() {
 
 Result<CudaProgram> bindCudaProgram(uint32_t entry,
                                     const CudaBinding &binding) {
-  return Binder(entry, binding).bind();
+  const auto binder = std::make_shared<Binder>(entry, binding);
+  Result<CudaProgram> bound = binder->bind();
+  // What was bound before a trial from which the device has not come back.
+  if (!bound.ok())
+    binding.context.leave(binder);
+  return bound;
 }
 
 } // namespace weft::runtime

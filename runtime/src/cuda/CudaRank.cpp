@@ -12,6 +12,7 @@
 #include "cuda/DeviceFailure.h"
 #include "cuda/MemoryNeeds.h"
 #include "cuda/Nvtx.h"
+#include "cuda/StreamPoll.h"
 #include "executor/Stopwatch.h"
 #include "plan/Text.h"
 
@@ -45,64 +46,6 @@ void CudaRank::finish() {
 //===----------------------------------------------------------------------===//
 // Waits
 //===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Asks a stream whether it is done, again and again and never without bound.
-class StreamPoll {
-public:
-  StreamPoll(const Cudart &cudart, cudaStream_t stream)
-      : cudart(cudart), stream(stream), begin(Clock::now()) {}
-  // "Not ready" is an error, too, which libraries would take for theirs.
-  ~StreamPoll() {
-    if (wasBusy)
-      (void)cudart.getLastError();
-  }
-  StreamPoll(const StreamPoll &) = delete;
-  StreamPoll &operator=(const StreamPoll &) = delete;
-
-  /// cudaErrorNotReady while it is busy.
-  cudaError_t ask() {
-    const cudaError_t state = cudart.streamQuery(stream);
-    wasBusy |= state == cudaErrorNotReady;
-    return state;
-  }
-  /// A little at first, and not at once again later.
-  void pause() const {
-    if (Clock::now() - begin < std::chrono::milliseconds(2))
-      std::this_thread::yield();
-    else
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
-  }
-
-private:
-  const Cudart &cudart;
-  const cudaStream_t stream;
-  const Clock::time_point begin;
-  bool wasBusy = false;
-};
-
-} // namespace
-
-Status CudaRank::synchronize(std::string_view what) const {
-  // Nothing else is enqueued then, and most take milliseconds.
-  const std::chrono::nanoseconds allowed = 4 * setup.request.options.deadline;
-  const Clock::time_point end = deadlineAfter(allowed);
-  StreamPoll poll(cudart, compute.get());
-  while (true) {
-    const cudaError_t state = poll.ask();
-    if (isDeviceFailure(state))
-      return deviceFailure(cudart, state, fmt::format("in {}", what));
-    if (state != cudaErrorNotReady)
-      return check(state, what);
-    WEFT_RETURN_IF_ERROR(setup.world.status());
-    if (Clock::now() >= end)
-      return deadlineExceeded(
-          fmt::format("the device did not end {} on rank {} within {}", what,
-                      number(), describeDuration(allowed)));
-    poll.pause();
-  }
-}
 
 bool CudaRank::waitUntilIdle(std::chrono::nanoseconds timeout) const {
   const Clock::time_point end = deadlineAfter(timeout);
@@ -191,7 +134,10 @@ Status CudaRank::createStreams() {
       .note = setup.request.note,
       .algorithms = setup.algorithms,
       .isDeterministic = setup.request.options.deterministic,
-      .processorsBesideCollectives = setup.processorsBesideCollectives});
+      .processorsBesideCollectives = setup.processorsBesideCollectives,
+      .rank = number(),
+      .patience = 4 * setup.request.options.deadline,
+      .whyToStop = [this] { return setup.world.status(); }});
   return {};
 }
 
@@ -259,7 +205,7 @@ Status CudaRank::exerciseOperations() {
   for (const EntryRuns &each : runs)
     for (const auto &operation : each.program.operations)
       WEFT_RETURN_IF_ERROR(operation->enqueue(compute.get()));
-  return synchronize("the trial of products and attention");
+  return context->synchronize("the trial of products and attention");
 }
 
 Status CudaRank::clear(void *memory, size_t bytes) {
@@ -267,7 +213,7 @@ Status CudaRank::clear(void *memory, size_t bytes) {
     return {};
   WEFT_RETURN_IF_ERROR(check(
       cudart.memsetAsync(memory, 0, bytes, compute.get()), "cudaMemsetAsync"));
-  return synchronize("the first write to its memory");
+  return context->synchronize("the first write to its memory");
 }
 
 Status CudaRank::fillArena() {
@@ -282,7 +228,7 @@ Status CudaRank::fillArena() {
                       plan.constant_data()->data() + buffer->data_offset(),
                       buffer->bytes(), cudaMemcpyHostToDevice, compute.get()),
                   "cudaMemcpyAsync"));
-  return synchronize("the copy of constants");
+  return context->synchronize("the copy of constants");
 }
 
 Status CudaRank::initialize() {
@@ -305,9 +251,8 @@ Status CudaRank::initialize() {
   size_t steps = 0;
   for (const EntryRuns &each : runs)
     steps = std::max(steps, each.program.steps.size());
-  WEFT_ASSIGN_OR_RETURN(
-      marks, DeviceMarks::create(
-                 cudart, static_cast<uint32_t>(steps / markInterval + 1)));
+  WEFT_RETURN_IF_ERROR(
+      marks.prepare(*context, static_cast<uint32_t>(steps / markInterval + 1)));
   if (setup.request.options.traceRuns != 0) {
     WEFT_ASSIGN_OR_RETURN(timer, StepTimer::create(cudart, steps));
   }
@@ -326,7 +271,7 @@ Status CudaRank::write(uint64_t offset, size_t bytes, const Fill &fill) {
       check(cudart.memcpyAsync(address(offset), part.data(), bytes,
                                cudaMemcpyHostToDevice, compute.get()),
             "cudaMemcpyAsync"));
-  return synchronize("a copy from the host");
+  return context->synchronize("a copy from the host");
 }
 
 Result<const std::byte *> CudaRank::read(uint64_t offset, size_t bytes,
@@ -340,7 +285,7 @@ Result<const std::byte *> CudaRank::read(uint64_t offset, size_t bytes,
       check(cudart.memcpyAsync(copy.data(), address(offset), bytes,
                                cudaMemcpyDeviceToHost, compute.get()),
             "cudaMemcpyAsync"));
-  WEFT_RETURN_IF_ERROR(synchronize("a copy to the host"));
+  WEFT_RETURN_IF_ERROR(context->synchronize("a copy to the host"));
   return copy.data();
 }
 
@@ -419,7 +364,7 @@ static TraceTrack RankTrace::*trackOf(const CudaStep &step) {
 
 template <bool isTimed> Status CudaRank::walk(const CudaProgram &program) {
   if constexpr (isTimed)
-    WEFT_RETURN_IF_ERROR(timer->start(compute.get()));
+    WEFT_RETURN_IF_ERROR(timer->start(*context));
   WEFT_RETURN_IF_ERROR(enqueueInputs(program));
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const CudaStep &step = program.steps[i];
@@ -545,6 +490,10 @@ Status CudaRank::runOnDevice(uint32_t entry) {
       std::max<std::chrono::nanoseconds>(each.longest, Clock::now() - begin);
   if (!tracks.compute.recording)
     return {};
+  // The end of a collective is recorded after what the computation waited for.
+  for (const StreamOwner &lane : communication)
+    WEFT_RETURN_IF_ERROR(
+        context->synchronize(lane.get(), "the collectives of a traced run"));
   return timer->collect(setup.request.plan.contents(), entry, setup.roofline,
                         tracks);
 }

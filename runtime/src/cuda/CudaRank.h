@@ -92,9 +92,6 @@ private:
   Status check(cudaError_t error, std::string_view call) const {
     return cudaStatus(cudart, error, call);
   }
-  /// Waits for what is on the compute stream outside of runs. `what` is for
-  /// the message: "the copy of a state".
-  Status synchronize(std::string_view what) const;
   /// Whether all streams are idle, or the device is lost, within a time.
   bool waitUntilIdle(std::chrono::nanoseconds timeout) const;
   Status createStreams();

@@ -12,25 +12,21 @@
 
 namespace weft::runtime {
 
-Result<DeviceMarks> DeviceMarks::create(const Cudart &cudart, uint32_t count) {
-  DeviceMarks marks;
-  marks.cudart = &cudart;
+Status DeviceMarks::prepare(const CudaContext &context, uint32_t count) {
+  cudart = &context.cudart;
   std::vector<uint32_t> values(count);
   std::iota(values.begin(), values.end(), 0);
   const size_t bytes = values.size() * sizeof(uint32_t);
-  WEFT_ASSIGN_OR_RETURN(marks.numbers,
-                        allocateDevice(cudart, bytes, "marks of progress"));
-  WEFT_ASSIGN_OR_RETURN(marks.place, allocatePinned(cudart, sizeof(uint32_t)));
-  marks.clear();
+  WEFT_ASSIGN_OR_RETURN(numbers,
+                        allocateDevice(*cudart, bytes, "marks of progress"));
+  WEFT_ASSIGN_OR_RETURN(place, allocatePinned(*cudart, sizeof(uint32_t)));
+  clear();
   WEFT_RETURN_IF_ERROR(
-      cudaStatus(cudart,
-                 cudart.memcpy(marks.numbers.get(), values.data(), bytes,
-                               cudaMemcpyHostToDevice),
-                 "cudaMemcpy"));
-  // Other streams do not wait for the one of the copy.
-  WEFT_RETURN_IF_ERROR(cudaStatus(cudart, cudart.streamSynchronize(nullptr),
-                                  "cudaStreamSynchronize"));
-  return marks;
+      cudaStatus(*cudart,
+                 cudart->memcpyAsync(numbers.get(), values.data(), bytes,
+                                     cudaMemcpyHostToDevice, context.compute),
+                 "cudaMemcpyAsync"));
+  return context.synchronize("the copy of marks");
 }
 
 Status DeviceMarks::write(uint32_t number, cudaStream_t stream) const {

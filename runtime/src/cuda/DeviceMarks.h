@@ -15,6 +15,7 @@
 #ifndef WEFT_RUNTIME_SRC_CUDA_DEVICEMARKS_H
 #define WEFT_RUNTIME_SRC_CUDA_DEVICEMARKS_H
 
+#include "cuda/Context.h"
 #include "cuda/Handles.h"
 
 #include <atomic>
@@ -25,8 +26,9 @@ namespace weft::runtime {
 class DeviceMarks {
 public:
   DeviceMarks() = default;
-  /// For numbers below `count`.
-  static Result<DeviceMarks> create(const Cudart &cudart, uint32_t count);
+  /// For numbers below `count`. In place, so that a failed wait leaves the
+  /// memory to its owner.
+  Status prepare(const CudaContext &context, uint32_t count);
 
   /// The device writes the number when it has done what is on the stream.
   Status write(uint32_t number, cudaStream_t stream) const;

@@ -16,6 +16,10 @@
 namespace weft::runtime {
 
 DeviceScratch::~DeviceScratch() {
+  // To free memory is to wait for the device.
+  if (pieces.empty() || context.waitFailed ||
+      !context.synchronize("a trial").ok())
+    return;
   for (void *piece : pieces)
     (void)cudart.free(piece);
 }
@@ -75,21 +79,19 @@ Result<void *> DeviceScratch::random(DType dtype, int64_t elements, int seed) {
       randomNumbers(dtype, std::min<int64_t>(elements, 1 << 20), seed);
   WEFT_RETURN_IF_ERROR(
       cudaStatus(cudart,
-                 cudart.memcpy(piece, numbers.data(), numbers.size(),
-                               cudaMemcpyHostToDevice),
-                 "cudaMemcpy"));
+                 cudart.memcpyAsync(piece, numbers.data(), numbers.size(),
+                                    cudaMemcpyHostToDevice, context.compute),
+                 "cudaMemcpyAsync"));
   for (size_t done = numbers.size(); done < bytes;) {
     const size_t more = std::min(done, bytes - done);
-    WEFT_RETURN_IF_ERROR(
-        cudaStatus(cudart,
-                   cudart.memcpy(static_cast<std::byte *>(piece) + done, piece,
-                                 more, cudaMemcpyDeviceToDevice),
-                   "cudaMemcpy"));
+    WEFT_RETURN_IF_ERROR(cudaStatus(
+        cudart,
+        cudart.memcpyAsync(static_cast<std::byte *>(piece) + done, piece, more,
+                           cudaMemcpyDeviceToDevice, context.compute),
+        "cudaMemcpyAsync"));
     done += more;
   }
-  // Copies are on the default stream, which others do not wait for.
-  WEFT_RETURN_IF_ERROR(cudaStatus(cudart, cudart.streamSynchronize(nullptr),
-                                  "cudaStreamSynchronize"));
+  WEFT_RETURN_IF_ERROR(context.synchronize("the copy of random numbers"));
   return piece;
 }
 

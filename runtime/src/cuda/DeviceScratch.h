@@ -13,7 +13,7 @@
 #ifndef WEFT_RUNTIME_SRC_CUDA_DEVICESCRATCH_H
 #define WEFT_RUNTIME_SRC_CUDA_DEVICESCRATCH_H
 
-#include "cuda/Libraries.h"
+#include "cuda/Context.h"
 #include "weft/runtime/DType.h"
 
 #include <cstdint>
@@ -21,10 +21,12 @@
 
 namespace weft::runtime {
 
-/// Device memory, freed at the end.
+/// Device memory, freed at the end, when nothing is on the compute stream any
+/// more; after a failed wait never.
 class DeviceScratch {
 public:
-  explicit DeviceScratch(const Cudart &cudart) : cudart(cudart) {}
+  explicit DeviceScratch(const CudaContext &context)
+      : context(context), cudart(context.cudart) {}
   ~DeviceScratch();
   DeviceScratch(const DeviceScratch &) = delete;
   DeviceScratch &operator=(const DeviceScratch &) = delete;
@@ -35,6 +37,7 @@ public:
   Result<void *> random(DType dtype, int64_t elements, int seed = 1);
 
 private:
+  const CudaContext &context;
   const Cudart &cudart;
   std::vector<void *> pieces;
 };

@@ -57,10 +57,9 @@ GemmMeasurement::prepare(const LtProblem &problem,
                  "cudaDeviceGetAttribute"));
   made->flushBytes = 2 * static_cast<size_t>(std::max(cacheBytes, 1));
   WEFT_ASSIGN_OR_RETURN(made->flush, made->memory.allocate(made->flushBytes));
-  for (cudaEvent_t *event : {&made->begin, &made->end})
-    WEFT_RETURN_IF_ERROR(
-        cudaStatus(cudart, cudart.eventCreateWithFlags(event, cudaEventDefault),
-                   "cudaEventCreateWithFlags"));
+  for (EventOwner *event : {&made->begin, &made->end}) {
+    WEFT_ASSIGN_OR_RETURN(*event, createEvent(cudart, /*isTimed=*/true));
+  }
   WEFT_ASSIGN_OR_RETURN(
       GemmDescriptors descriptors,
       GemmDescriptors::create(std::move(handle), problem, made->pointers));
@@ -69,10 +68,12 @@ GemmMeasurement::prepare(const LtProblem &problem,
 }
 
 GemmMeasurement::~GemmMeasurement() {
-  (void)context.cudart.streamSynchronize(context.compute);
-  for (cudaEvent_t event : {begin, end})
-    if (event)
-      (void)context.cudart.eventDestroy(event);
+  // A run that failed may have left its flush on the stream.
+  if (!context.waitFailed)
+    (void)context.synchronize("the trial of an algorithm for a product");
+  // The last handle of a library waits for the device when it goes.
+  if (descriptors)
+    context.leave(descriptors->library().shared_from_this());
 }
 
 Result<float> GemmMeasurement::timeOnce(const GemmAlgorithm &algorithm) {
@@ -81,21 +82,21 @@ Result<float> GemmMeasurement::timeOnce(const GemmAlgorithm &algorithm) {
   WEFT_RETURN_IF_ERROR(
       cudaStatus(cudart, cudart.memsetAsync(flush, 0, flushBytes, stream),
                  "cudaMemsetAsync"));
-  WEFT_RETURN_IF_ERROR(
-      cudaStatus(cudart, cudart.eventRecord(begin, stream), "cudaEventRecord"));
+  WEFT_RETURN_IF_ERROR(cudaStatus(
+      cudart, cudart.eventRecord(begin.get(), stream), "cudaEventRecord"));
   WEFT_RETURN_IF_ERROR(
       cublasStatus(descriptors->library().library(),
                    descriptors->run(pointers, algorithm.code, workspace,
                                     algorithm.workspaceBytes, stream),
                    "cublasLtMatmul"));
+  WEFT_RETURN_IF_ERROR(cudaStatus(cudart, cudart.eventRecord(end.get(), stream),
+                                  "cudaEventRecord"));
   WEFT_RETURN_IF_ERROR(
-      cudaStatus(cudart, cudart.eventRecord(end, stream), "cudaEventRecord"));
-  WEFT_RETURN_IF_ERROR(
-      cudaStatus(cudart, cudart.eventSynchronize(end), "cudaEventSynchronize"));
+      context.synchronize("the trial of an algorithm for a product"));
   float milliseconds = 0;
-  WEFT_RETURN_IF_ERROR(
-      cudaStatus(cudart, cudart.eventElapsedTime(&milliseconds, begin, end),
-                 "cudaEventElapsedTime"));
+  WEFT_RETURN_IF_ERROR(cudaStatus(
+      cudart, cudart.eventElapsedTime(&milliseconds, begin.get(), end.get()),
+      "cudaEventElapsedTime"));
   return milliseconds;
 }
 

@@ -17,6 +17,7 @@
 #include "cuda/Context.h"
 #include "cuda/DeviceScratch.h"
 #include "cuda/GemmDescriptors.h"
+#include "cuda/Handles.h"
 
 #include <memory>
 #include <optional>
@@ -39,7 +40,7 @@ public:
 
 private:
   explicit GemmMeasurement(const CudaContext &context)
-      : context(context), memory(context.cudart) {}
+      : context(context), memory(context) {}
   Status allocate(const LtProblem &problem);
   Result<float> timeOnce(const GemmAlgorithm &algorithm);
 
@@ -51,7 +52,7 @@ private:
   /// Twice what the second cache holds: writing it leaves nothing else there.
   void *flush = nullptr;
   size_t flushBytes = 0;
-  cudaEvent_t begin = nullptr, end = nullptr;
+  EventOwner begin, end;
   Status failure;
 };
 

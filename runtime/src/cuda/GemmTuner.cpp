@@ -110,10 +110,14 @@ measure(const LtProblem &problem, const std::vector<GemmAlgorithm> &proposals,
                              measurement.status().message()));
     return std::optional<GemmAlgorithm>();
   }
-  const std::optional<GemmAlgorithm> fastest =
-      fastestOf(proposals, [&](const GemmAlgorithm &algorithm) {
+  const std::optional<GemmAlgorithm> fastest = fastestOf(
+      proposals, [&](const GemmAlgorithm &algorithm) -> std::optional<float> {
+        if (context.waitFailed)
+          return std::nullopt;
         return (*measurement)->milliseconds(algorithm);
       });
+  if (context.waitFailed)
+    return (*measurement)->lastFailure();
   if (!fastest)
     return (*measurement)
         ->lastFailure()

@@ -22,12 +22,12 @@ Result<StepTimer> StepTimer::create(const Cudart &cudart, size_t steps) {
   return timer;
 }
 
-Status StepTimer::start(cudaStream_t stream) {
+Status StepTimer::start(const CudaContext &context) {
   used = 0;
-  WEFT_RETURN_IF_ERROR(cudaStatus(
-      *cudart, cudart->eventRecord(origin.get(), stream), "cudaEventRecord"));
-  WEFT_RETURN_IF_ERROR(cudaStatus(
-      *cudart, cudart->eventSynchronize(origin.get()), "cudaEventSynchronize"));
+  WEFT_RETURN_IF_ERROR(
+      cudaStatus(*cudart, cudart->eventRecord(origin.get(), context.compute),
+                 "cudaEventRecord"));
+  WEFT_RETURN_IF_ERROR(context.synchronize("the start of a traced run"));
   originTime = Clock::now();
   return {};
 }
@@ -62,11 +62,6 @@ Status StepTimer::collect(const plan::Plan &plan, uint32_t entry,
   const plan::Entry &table = *plan.entries()->Get(entry);
   for (size_t i = 0; i < used; ++i) {
     const Slice &slice = slices[i];
-    // The end of a collective is recorded after what the computation waited
-    // for.
-    WEFT_RETURN_IF_ERROR(cudaStatus(*cudart,
-                                    cudart->eventSynchronize(slice.end.get()),
-                                    "cudaEventSynchronize"));
     WEFT_ASSIGN_OR_RETURN(const Clock::time_point begin,
                           timeOf(slice.begin.get()));
     WEFT_ASSIGN_OR_RETURN(const Clock::time_point end, timeOf(slice.end.get()));

@@ -14,6 +14,7 @@
 #ifndef WEFT_RUNTIME_SRC_CUDA_STEPTIMER_H
 #define WEFT_RUNTIME_SRC_CUDA_STEPTIMER_H
 
+#include "cuda/Context.h"
 #include "cuda/Handles.h"
 #include "cuda/Roofline.h"
 #include "executor/Trace.h"
@@ -29,14 +30,14 @@ public:
   /// For runs of at most `steps` steps.
   static Result<StepTimer> create(const Cudart &cudart, size_t steps);
 
-  /// Waits for the stream and notes the time.
-  Status start(cudaStream_t stream);
+  /// Waits for the compute stream and notes the time.
+  Status start(const CudaContext &context);
   /// Around what is enqueued for one step.
   Status begin(cudaStream_t stream);
   Status end(cudaStream_t stream, TraceTrack RankTrace::*track,
              uint32_t instruction);
-  /// Adds the steps to the tracks, when the device has done them, with what
-  /// was to be expected of each.
+  /// Adds the steps, which the device has done, to the tracks, with what was to
+  /// be expected of each.
   Status collect(const plan::Plan &plan, uint32_t entry,
                  const Roofline &roofline, RankTrace &trace) const;
 

@@ -149,7 +149,7 @@ Cudart fakeCudart() {
     std::memcpy(to, from, bytes);
     return cudaSuccess;
   };
-  t.streamSynchronize = [](cudaStream_t) { return cudaSuccess; };
+  t.streamQuery = [](cudaStream_t) { return cudaSuccess; };
   t.libraryLoadData = [](cudaLibrary_t *library, const void *, cudaJitOption *,
                          void **, unsigned, cudaLibraryOption *, void **,
                          unsigned) {

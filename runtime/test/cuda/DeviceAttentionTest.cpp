@@ -38,6 +38,14 @@ const Cudart &cudart() {
   return *table;
 }
 
+/// With memory on the default stream.
+const CudaContext &context() {
+  static const CublasLt none;
+  static const CudaContext bound{cudart(), none,       nullptr, 0,
+                                 90,       "a device", nullptr};
+  return bound;
+}
+
 //===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
@@ -108,8 +116,8 @@ template <typename T> struct Tensors {
   using Sum = typename Traits<T>::Sum;
 
   explicit Tensors(const Case &c)
-      : c(c), memory(cudart()), count(c.sizes.batch * c.sizes.queries *
-                                      c.sizes.heads * c.sizes.headSize),
+      : c(c), memory(context()), count(c.sizes.batch * c.sizes.queries *
+                                       c.sizes.heads * c.sizes.headSize),
         keyCount(c.sizes.batch * c.sizes.keys * c.sizes.keyHeads *
                  c.sizes.headSize),
         rows(count / c.sizes.headSize), q(memory, count, 1),
@@ -171,7 +179,7 @@ void execute(BoundOperation &operation) {
 
 void execute(Result<std::unique_ptr<CudaOperation>> operation) {
   ASSERT_TRUE(operation.ok()) << operation.status().message();
-  DeviceScratch memory(cudart());
+  DeviceScratch memory(context());
   (*operation)
       ->bindWorkspace(*memory.allocate((*operation)->workspaceBytes() + 1));
   const auto stream = createStream(cudart(), 0);

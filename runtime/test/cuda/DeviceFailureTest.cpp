@@ -20,7 +20,10 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <unistd.h>
+
 #include <chrono>
+#include <cstdlib>
 
 namespace weft::runtime {
 
@@ -41,6 +44,10 @@ std::string failureOf(const std::string &fault, const PlanBuilder &plan,
   return Process([&]() -> std::string {
            const DeviceLibraries libraries;
            setenv("WEFT_EMULATOR_FAULT", fault.c_str(), 1);
+           // No algorithm of an earlier session is known.
+           const std::string none =
+               testing::TempDir() + fmt::format("weft-no-cache-{}", getpid());
+           setenv("XDG_CACHE_HOME", none.c_str(), 1);
            const int64_t ranks = plan.build().ranks();
            options.deadline = 500ms;
            std::string text;
@@ -86,6 +93,17 @@ PlanBuilder longPlan() {
   for (auto &kernel : builder.table.kernels)
     if (kernel->symbol == "count")
       kernel->grid->workspace_bytes = 64;
+  return builder;
+}
+
+/// One product, which is timed when it is loaded.
+PlanBuilder productPlan() {
+  PlanBuilder builder({{"data", 1}});
+  EntryBuilder entry = builder.entry("e");
+  const auto type = builder.type(DType::F32, {4, 4});
+  const uint32_t x = entry.input("x", type), y = entry.output("y", type);
+  entry.gemm(x, x, y, 4, 4, 4);
+  makeCudaPlan(builder, ".version 8.0\n.target sm_80\n.address_size 64\n");
   return builder;
 }
 
@@ -179,6 +197,24 @@ TEST(DeviceFailure, AtLoad) {
                     EndsWith("; load failed")));
 }
 
+/// In the first run of an algorithm that is timed, and in a later one: the rest
+/// of the algorithms are not tried.
+TEST(DeviceFailure, InTheTrialOfAProduct) {
+  for (const char *number : {"1", "6"}) {
+    EXPECT_THAT(
+        failureOf(fmt::format("hang@product:{}", number), productPlan(), "e"),
+        AllOf(HasSubstr("deadline_exceeded: entry \"e\": step 0 gemm: "),
+              HasSubstr("the device did not end the trial of an algorithm for "
+                        "a product on rank 0 within 2 s"),
+              EndsWith("; load failed")));
+    EXPECT_THAT(
+        failureOf(fmt::format("lose@product:{}", number), productPlan(), "e"),
+        AllOf(HasSubstr("the device has failed in the trial of an algorithm "
+                        "for a product: uncorrectable ECC error"),
+              EndsWith("; load failed")));
+  }
+}
+
 /// What a session of a device with so much memory says.
 std::string loadFailure(const char *memory, const PlanBuilder &plan) {
   return Process([&]() -> std::string {
@@ -196,13 +232,7 @@ TEST(DeviceFailure, MemoryIsComparedBeforeItIsAllocated) {
             "resource_exhausted: 2 ranks on device 0 (Emulated H200) need 1024 "
             "bytes, 512 each: arena 384, workspace of kernels 128; 1000 bytes "
             "are available; compile for a larger mesh, or shrink the batch");
-  PlanBuilder products({{"data", 1}});
-  EntryBuilder entry = products.entry("e");
-  const auto type = products.type(DType::F32, {4, 4});
-  const uint32_t x = entry.input("x", type), y = entry.output("y", type);
-  entry.gemm(x, x, y, 4, 4, 4);
-  makeCudaPlan(products, ".version 8.0\n.target sm_80\n.address_size 64\n");
-  EXPECT_THAT(loadFailure("30000000", products),
+  EXPECT_THAT(loadFailure("30000000", productPlan()),
               AllOf(HasSubstr("1 rank on device 0 (Emulated H200) needs "),
                     HasSubstr("workspace of products, at most 33554432; "
                               "30000000 bytes are available")));

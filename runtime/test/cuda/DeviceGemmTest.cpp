@@ -71,7 +71,7 @@ protected:
   void expectThatOfTheCpu(const CudaGemmProblem &problem, double tolerance) {
     SCOPED_TRACE(toString(problem));
     const GemmProblem &p = problem.product;
-    DeviceScratch memory(cudart);
+    DeviceScratch memory(*context);
     const int64_t counts[] = {p.batch * p.m * p.k, p.batch * p.k * p.n,
                               p.batch * p.m * p.n};
     const CudaGemmPointers pointers{*memory.random(p.in, counts[0], 1),

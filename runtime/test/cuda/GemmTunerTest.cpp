@@ -22,10 +22,12 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 namespace weft::runtime {
 namespace {
@@ -52,8 +54,12 @@ struct FakeDevice {
   std::vector<int> failing;
   size_t memoryLimit = SIZE_MAX;
   bool acceptsKnown = true;
+  /// The run of a product from which the device does not come back.
+  int hangsIn = INT_MAX;
 
   // What was asked.
+  std::set<void *> pieces;
+  int freed = 0;
   int heuristicCalls = 0, requested = 0, checks = 0, runs = 0, flushes = 0;
   size_t flushBytes = 0, allocated = 0, live = 0;
   uint32_t reductionMask = 0, alignmentA = 0;
@@ -78,6 +84,7 @@ Cudart fakeCudart() {
     fake->allocated += bytes;
     ++fake->live;
     *memory = std::malloc(bytes);
+    fake->pieces.insert(*memory);
     return cudaSuccess;
   };
   t.memGetInfo = [](size_t *free, size_t *total) {
@@ -86,10 +93,13 @@ Cudart fakeCudart() {
   };
   t.free = [](void *memory) {
     --fake->live;
+    ++fake->freed;
+    fake->pieces.erase(memory);
     std::free(memory);
     return cudaSuccess;
   };
-  t.memcpy = [](void *to, const void *from, size_t bytes, cudaMemcpyKind) {
+  t.memcpyAsync = [](void *to, const void *from, size_t bytes, cudaMemcpyKind,
+                     cudaStream_t) {
     std::memcpy(to, from, bytes);
     return cudaSuccess;
   };
@@ -115,12 +125,13 @@ Cudart fakeCudart() {
     *reinterpret_cast<float *>(event) = fake->clock;
     return cudaSuccess;
   };
-  t.eventSynchronize = [](cudaEvent_t) { return cudaSuccess; };
   t.eventElapsedTime = [](float *time, cudaEvent_t from, cudaEvent_t to) {
     *time = *reinterpret_cast<float *>(to) - *reinterpret_cast<float *>(from);
     return cudaSuccess;
   };
-  t.streamSynchronize = [](cudaStream_t) { return cudaSuccess; };
+  t.streamQuery = [](cudaStream_t) {
+    return fake->runs < fake->hangsIn ? cudaSuccess : cudaErrorNotReady;
+  };
   return t;
 }
 
@@ -416,6 +427,26 @@ TEST_F(GemmTunerTest, DeterministicSessionsMeasureNothing) {
 TEST_F(GemmTunerTest, LeavesOutWhatFailsOrWantsMore) {
   device.failing = {1};
   EXPECT_EQ(algorithmIn(*tuner()), 0u) << "2 wants more workspace";
+}
+
+/// The others are not tried, and nothing is given back, which would wait.
+TEST_F(GemmTunerTest, ADeviceThatHangsIsWaitedForOnce) {
+  device.hangsIn = 3;
+  context.patience = std::chrono::milliseconds(10);
+  const auto bound = bind(*tuner(path));
+  ASSERT_FALSE(bound.ok());
+  EXPECT_EQ(bound.status().code(), StatusCode::DeadlineExceeded);
+  EXPECT_THAT(bound.status().message(),
+              HasSubstr("the device did not end the trial of an algorithm for "
+                        "a product on rank 0 within 10 ms"));
+  EXPECT_EQ(device.runs, 3);
+  EXPECT_TRUE(context.waitFailed);
+  EXPECT_FALSE(context.left.empty()) << "the library";
+  EXPECT_EQ(device.freed, 0);
+  EXPECT_FALSE(std::filesystem::exists(path));
+  for (void *piece : std::exchange(device.pieces, {}))
+    std::free(piece);
+  device.live = 0;
 }
 
 TEST_F(GemmTunerTest, RemembersNoneThatDidNotRun) {
