@@ -192,6 +192,8 @@ Result<GemmAlgorithm> GemmTuner::choose(const LtProblem &problem,
       chooseAlone(key, problem, pointers, descriptors, context));
   if (shared && shared->isFirst())
     WEFT_RETURN_IF_ERROR(shared->tell(key, chosen.code));
+  else if (shared)
+    shared->remember(key, chosen.code);
   return chosen;
 }
 

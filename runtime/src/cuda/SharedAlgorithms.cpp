@@ -29,14 +29,27 @@ SharedAlgorithms::known(const std::string &key) const {
 
 Status SharedAlgorithms::tell(const std::string &key,
                               const cublasLtMatmulAlgo_t &algorithm) {
-  algorithms.insert_or_assign(key, algorithm);
-  return bootstrap.store().set(place(fmt::format("{}", products++)),
+  remember(key, algorithm);
+  return bootstrap.store().set(place(nameOf(key)),
                                toHex(algorithm) + " " + key);
+}
+
+void SharedAlgorithms::remember(const std::string &key,
+                                const cublasLtMatmulAlgo_t &algorithm) {
+  algorithms.insert_or_assign(key, algorithm);
+}
+
+/// FNV-1a: std::hash need not be the same in two processes.
+std::string SharedAlgorithms::nameOf(const std::string &key) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : key)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
 }
 
 Result<std::optional<cublasLtMatmulAlgo_t>>
 SharedAlgorithms::ask(const std::string &key) {
-  const std::string mine = place(fmt::format("{}", products++));
+  const std::string mine = place(nameOf(key));
   const Clock::time_point deadline = deadlineAfter(timeout);
   for (Backoff backoff;; backoff.sleep(deadline)) {
     // Looked at before: who has ended has told all.
@@ -46,10 +59,11 @@ SharedAlgorithms::ask(const std::string &key) {
     if (told) {
       const size_t space = told->find(' ');
       const auto algorithm = fromHex(std::string_view(*told).substr(0, space));
+      // Two keys may have one hash.
       if (!algorithm ||
           told->substr(std::min(space, told->size() - 1) + 1) != key)
         return std::optional<cublasLtMatmulAlgo_t>();
-      algorithms.insert_or_assign(key, *algorithm);
+      remember(key, *algorithm);
       return algorithm;
     }
     if (ended)

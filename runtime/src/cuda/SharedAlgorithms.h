@@ -13,8 +13,9 @@
 //   first rank    choose a product's algorithm, tell
 //   the others    ask, check, use
 //
-// All bind the products of one plan in one order, so that the number of a
-// product is its name; the key of the problem is compared all the same.
+// The key of a problem is the name of its choice, also when a rank has products
+// that another has not, or asks for one twice. A rank that cannot use a choice
+// remembers its own in its place, so that each key is asked for once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,14 +45,19 @@ public:
   int first() const { return firstRank; }
   bool isFirst() const { return bootstrap.launch().rank == firstRank; }
 
-  /// What was told or asked before.
+  /// What was told, asked or remembered before.
   std::optional<cublasLtMatmulAlgo_t> known(const std::string &key) const;
 
-  /// The first rank: tells the choice for the next product.
+  /// The first rank: tells the choice for a product.
   Status tell(const std::string &key, const cublasLtMatmulAlgo_t &algorithm);
-  /// The others: waits for it. Nothing if the first rank has chosen for another
-  /// product, or for none.
+  /// The others: waits for it. Nothing if the first rank has chosen for all its
+  /// products, and this is none of them.
   Result<std::optional<cublasLtMatmulAlgo_t>> ask(const std::string &key);
+  /// The others: this rank has chosen alone.
+  void remember(const std::string &key, const cublasLtMatmulAlgo_t &algorithm);
+
+  /// Under which the choice for a product is in the store: digits of a hash.
+  static std::string nameOf(const std::string &key);
 
   /// The first rank: all products have been chosen for.
   Status end();
@@ -63,7 +69,6 @@ private:
   const int firstRank;
   const std::string session;
   const std::chrono::nanoseconds timeout;
-  int products = 0;
   std::map<std::string, cublasLtMatmulAlgo_t> algorithms;
 };
 

@@ -15,6 +15,8 @@
 #include "cuda/GemmTuner.h"
 #include "cuda/Gemm.h"
 #include "cuda/GemmMeasurement.h"
+#include "cuda/SharedAlgorithms.h"
+#include "launch/Store.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -27,6 +29,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 
 namespace weft::runtime {
@@ -345,6 +348,16 @@ protected:
     return device.lastRun;
   }
 
+  /// What the choice for the problem is kept under.
+  std::string keyInFile() {
+    std::filesystem::remove(path);
+    EXPECT_TRUE(bind(*tuner(path)).ok());
+    std::ifstream file(path);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const size_t begin = text.find(context.deviceName + " | ");
+    return text.substr(begin, text.find('"', begin) - begin);
+  }
+
   const std::string folder;
   const std::string path = folder + "/cublaslt.json";
   FakeDevice device;
@@ -491,6 +504,33 @@ TEST_F(GemmTunerTest, MeasuresAgainForAnotherVersionOrMachine) {
                           90,     "NVIDIA H100", nullptr};
   ASSERT_TRUE(bindCudaGemm(problem, pointers, other, *tuner(path)).ok());
   EXPECT_EQ(device.heuristicCalls, 3);
+}
+
+/// The first rank, 5, has chosen for two products, and here one choice wants
+/// more workspace than there is.
+TEST_F(GemmTunerTest, AChoiceThatIsRefusedMisleadsNoOther) {
+  const auto bootstrap = *Bootstrap::connect({}, std::chrono::seconds(1));
+  SharedAlgorithms shared{*bootstrap, 5, "s", std::chrono::seconds(1)};
+  for (const auto &[accumulate, number] : {std::pair(false, 2), {true, 0}}) {
+    problem.product.accumulate = accumulate;
+    const std::string key = keyInFile();
+    ASSERT_TRUE(bootstrap->store()
+                    .set("algorithms/5/s/" + SharedAlgorithms::nameOf(key),
+                         toHex(algorithmOf(number)) + " " + key)
+                    .ok());
+  }
+  context.algorithms = &shared;
+  const auto all = tuner();
+  for (int time = 0; time < 2; ++time) {
+    problem.product.accumulate = false;
+    EXPECT_EQ(algorithmIn(*all), 1u) << "the fastest here";
+    problem.product.accumulate = true;
+    EXPECT_EQ(algorithmIn(*all), 0u) << "what was told";
+  }
+  EXPECT_THAT(notes,
+              ElementsAre(HasSubstr("chose an algorithm for a product by "
+                                    "itself, because cuBLASLt refuses here "
+                                    "what was chosen by rank 5")));
 }
 
 TEST_F(GemmTunerTest, ADamagedFileIsANote) {

@@ -27,7 +27,10 @@ struct SharedAlgorithmsTest : testing::Test {
     algorithm.data[0] = number;
     return algorithm;
   }
-  /// What the first rank, 5, puts into the store.
+  /// What the first rank, 5, puts into the store for a key.
+  void putFor(const std::string &key, const std::string &value) {
+    put(SharedAlgorithms::nameOf(key), value);
+  }
   void put(const std::string &what, const std::string &value) {
     ASSERT_TRUE(bootstrap->store().set("algorithms/5/s/" + what, value).ok());
   }
@@ -39,8 +42,8 @@ struct SharedAlgorithmsTest : testing::Test {
 
 TEST_F(SharedAlgorithmsTest, TakesWhatItIsTold) {
   EXPECT_FALSE(other.isFirst());
-  put("0", toHex(algorithmOf(3)) + " a b | c");
-  put("1", toHex(algorithmOf(4)) + " d");
+  putFor("a b | c", toHex(algorithmOf(3)) + " a b | c");
+  putFor("d", toHex(algorithmOf(4)) + " d");
   EXPECT_EQ((*other.ask("a b | c"))->data[0], 3u);
   EXPECT_EQ((*other.ask("d"))->data[0], 4u);
   EXPECT_EQ(other.known("a b | c")->data[0], 3u);
@@ -48,15 +51,32 @@ TEST_F(SharedAlgorithmsTest, TakesWhatItIsTold) {
 }
 
 TEST_F(SharedAlgorithmsTest, NothingForAnotherProductOrNone) {
-  put("0", toHex(algorithmOf(3)) + " a");
-  put("1", "no algorithm");
-  put("2", "");
+  putFor("b", toHex(algorithmOf(3)) + " a");
+  putFor("algorithm", "no algorithm");
+  putFor("", "");
   put("end", "");
   for (const char *key : {"b", "algorithm", "", "a"}) {
     const auto told = other.ask(key);
     ASSERT_TRUE(told.ok());
     EXPECT_FALSE(*told) << key;
   }
+}
+
+TEST_F(SharedAlgorithmsTest, OneThatIsMissingMisleadsNoOther) {
+  putFor("a", toHex(algorithmOf(3)) + " a");
+  putFor("c", toHex(algorithmOf(4)) + " c");
+  put("end", "");
+  EXPECT_EQ((*other.ask("a"))->data[0], 3u);
+  EXPECT_FALSE(*other.ask("b"));
+  EXPECT_EQ((*other.ask("a"))->data[0], 3u) << "asked once more";
+  EXPECT_EQ((*other.ask("c"))->data[0], 4u);
+  other.remember("b", algorithmOf(7));
+  EXPECT_EQ(other.known("b")->data[0], 7u);
+}
+
+TEST_F(SharedAlgorithmsTest, NamesAreAlikeOnAllRanks) {
+  EXPECT_EQ(SharedAlgorithms::nameOf(""), "cbf29ce484222325");
+  EXPECT_EQ(SharedAlgorithms::nameOf("a"), "af63dc4c8601ec8c");
 }
 
 TEST_F(SharedAlgorithmsTest, WaitsNotForEver) {
@@ -74,7 +94,7 @@ TEST_F(SharedAlgorithmsTest, TheFirstTells) {
   EXPECT_TRUE(first.tell("a", algorithmOf(3)).ok());
   EXPECT_EQ(first.known("a")->data[0], 3u);
   EXPECT_TRUE(first.end().ok());
-  EXPECT_EQ(**bootstrap->store().find("algorithms/0/s/0"),
+  EXPECT_EQ(**bootstrap->store().find("algorithms/0/s/af63dc4c8601ec8c"),
             toHex(algorithmOf(3)) + " a");
   EXPECT_TRUE(*bootstrap->store().find("algorithms/0/s/end"));
 }
