@@ -9,6 +9,7 @@ import pathlib
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -69,6 +70,7 @@ class Gpt2Small:
     vocabulary: int = 50257
     context: int = 1024
     layers: int = 2
+    wrap: Callable = lambda block: block
 
     def state(self):
         def f32(*shape):
@@ -92,7 +94,7 @@ class Gpt2Small:
 
     def text(self):
         tokens = ShapeDtypeStruct((8, self.context), "int32")
-        loss = partial(weft_models.gpt2_loss, config=self)
+        loss = partial(weft_models.gpt2_loss, config=self, wrap=self.wrap)
         step = weft_models.train_step(loss, weft_models.adamw())
         return lowered(step, self.state(), {"tokens": tokens, "targets": tokens})
 
@@ -124,6 +126,7 @@ MODELS = {
     "llama-tiny-bf16": lambda: tiny("llama", "bfloat16"),
     "gpt2-f32": Gpt2Small("float32").text,
     "gpt2-bf16": Gpt2Small("bfloat16").text,
+    "gpt2-bf16-checkpoints": Gpt2Small("bfloat16", wrap=weft.checkpoint).text,
 }
 
 
