@@ -46,9 +46,9 @@ private:
   };
 
   std::optional<Choice> choose(int64_t budget, size_t units) const;
-  std::optional<int64_t> findLeastBudget(int64_t budget) const;
+  std::optional<int64_t> findLeastBudget(int64_t budget, int64_t goal) const;
   LogicalResult attempt(const Choice &choice);
-  LogicalResult search();
+  LogicalResult search(int64_t goal);
   Choice everythingAgain(bool isNested) const;
   LogicalResult fail();
 
@@ -62,6 +62,8 @@ private:
   /// the least work.
   Trial smallest;
   std::optional<Choice> best;
+  /// What it takes to compute nothing again.
+  int64_t unlimitedBytes = 0;
 };
 
 } // namespace
@@ -89,12 +91,13 @@ std::optional<Chooser::Choice> Chooser::choose(int64_t budget,
 }
 
 /// The smallest budget above `budget` for which there is a choice, nearly.
-std::optional<int64_t> Chooser::findLeastBudget(int64_t budget) const {
+std::optional<int64_t> Chooser::findLeastBudget(int64_t budget,
+                                                int64_t goal) const {
   constexpr size_t units = 64;
-  int64_t low = budget, high = std::max(smallest.bytes, limit);
+  int64_t low = budget, high = std::max(unlimitedBytes, goal);
   if (!choose(high, units))
     return std::nullopt;
-  while (high - low > limit / 64 + 1) {
+  while (high - low > goal / 64 + 1) {
     int64_t middle = low + (high - low) / 2;
     (choose(middle, units) ? high : low) = middle;
   }
@@ -128,17 +131,17 @@ LogicalResult Chooser::attempt(const Choice &choice) {
   return success();
 }
 
-/// Looks for the highest budget whose choice is under the limit.
-LogicalResult Chooser::search() {
+/// Looks for the highest budget whose choice takes `goal` bytes or less.
+LogicalResult Chooser::search(int64_t goal) {
   constexpr int maxAttempts = 8;
   constexpr int64_t none = std::numeric_limits<int64_t>::max();
-  int64_t budget = limit, over = none, under = -1;
+  int64_t budget = goal, over = none, under = -1;
   bool isLeast = false;
   for (int i = 0; i < maxAttempts; ++i) {
     std::optional<Choice> choice = choose(budget, 0);
     if (!choice) {
       // The chains may need less than they say.
-      auto least = isLeast ? std::nullopt : findLeastBudget(budget);
+      auto least = isLeast ? std::nullopt : findLeastBudget(budget, goal);
       if (under >= 0 || !least)
         break;
       budget = *least;
@@ -148,14 +151,14 @@ LogicalResult Chooser::search() {
     if (failed(attempt(*choice)))
       return failure();
     int64_t bytes = tried.at(choice->ranges);
-    if (bytes <= limit)
+    if (bytes <= goal)
       under = std::max(under, budget);
     else
       over = std::min(over, budget);
-    if (under >= 0 && over - under <= limit / 128)
+    if (under >= 0 && over - under <= goal / 128)
       break;
     // The chains took so much more, or less, than they promised.
-    int64_t next = budget + limit - bytes;
+    int64_t next = budget + goal - bytes;
     bool isTried = next <= under || next >= over || next == budget;
     if (isTried && (over == none || under < 0))
       break;
@@ -243,15 +246,23 @@ FailureOr<Ranges> Chooser::run() {
     return failure();
   if (best)
     return best->ranges;
+  unlimitedBytes = smallest.bytes;
   auto measured = measureChains(*smallest.schedule);
   if (failed(measured))
     return failure();
   chains = std::move(*measured);
-  if (!chains.empty() && failed(search()))
+  if (!chains.empty() && failed(search(limit)))
     return failure();
   for (bool isNested : {false, true})
     if (!best && !chains.empty() && failed(attempt(everythingAgain(isNested))))
       return failure();
+  // A search for the least so far may come upon less.
+  for (int64_t least = 0;
+       !best && !chains.empty() && least != smallest.bytes;) {
+    least = smallest.bytes;
+    if (failed(search(least)))
+      return failure();
+  }
   if (best)
     return best->ranges;
   return fail();
