@@ -38,6 +38,19 @@ bool ElementEmitter::isOwnElement(Value tensor, Index index) {
          indices.linearise(index, shape) == ownElement;
 }
 
+/// The row buffer that has the tensor's elements at the loops' own places.
+Value ElementEmitter::rowBufferOf(Value tensor, bool isOwn) {
+  return isOwn ? keptBuffers.lookup(tensor) : Value();
+}
+
+/// Where all columns come by.
+void ElementEmitter::keep(Value tensor, Value value, Value buffer) {
+  if (!buffer || depth() != bodyDepth || place.columns == 1)
+    return;
+  store(value, buffer, keptAt);
+  filling.insert(tensor);
+}
+
 Value ElementEmitter::emit(Value tensor, Index index) {
   for (auto &scope : values)
     if (auto it = scope.find(tensor); it != scope.end())
@@ -74,9 +87,15 @@ Value ElementEmitter::emitArgument(BlockArgument argument, LaneIndex offset) {
   unsigned number = argument.getArgNumber();
   if (number >= countBufferArguments(kernel))
     return arith::TruncIOp::create(b, loc, b.getI32Type(), arguments[number]);
+  Type element = tensorType(argument).getElementType();
+  Value buffer = rowBufferOf(argument, offset == ownElement);
+  if (buffer && filled.contains(argument))
+    return load(buffer, element, keptAt);
   reads[number].push_back({place, offset == ownElement});
-  return load(arguments[number], tensorType(argument).getElementType(), offset,
-              !isReadOnly.empty() && isReadOnly[number]);
+  Value value = load(arguments[number], element, offset,
+                     !isReadOnly.empty() && isReadOnly[number]);
+  keep(argument, value, buffer);
+  return value;
 }
 
 /// A number of a tensor of no dimensions or of the function's scalars.
@@ -235,11 +254,11 @@ static SmallVector<LaneIndex> pointOf(OpResult result,
 
 Value ElementEmitter::emitGeneric(OpResult result, Index index) {
   auto generic = cast<linalg::GenericOp>(result.getOwner());
-  auto buffer = keptBuffers.find(result);
-  bool own = buffer != keptBuffers.end() && isOwnElement(result, index);
-  Type element = tensorType(result).getElementType();
-  if (own && filled.contains(result))
-    return load(buffer->second, element, column);
+  Value buffer = keptBuffers.contains(result)
+                     ? rowBufferOf(result, isOwnElement(result, index))
+                     : Value();
+  if (buffer && filled.contains(result))
+    return load(buffer, tensorType(result).getElementType(), keptAt);
 
   SmallVector<Value> outputs;
   for (auto [argument, init] :
@@ -251,10 +270,7 @@ Value ElementEmitter::emitGeneric(OpResult result, Index index) {
                                generic.getIndexingMapMatchingResult(result))
       remember(other, index, value);
   Value value = results[result.getResultNumber()];
-  if (own && depth() == bodyDepth && place.columns != 1) {
-    store(value, buffer->second, column);
-    filling.insert(result);
-  }
+  keep(result, value, buffer);
   return value;
 }
 

@@ -92,12 +92,15 @@ public:
   /// column.
   AccessPlace place;
   LaneIndex row, column, ownElement;
+  /// Where in the row buffers of kept values the place is.
+  LaneIndex keptAt;
   const KernelNest *nest = nullptr;
   /// Results of the nest's row reductions for the current row.
   llvm::DenseMap<mlir::Operation *, mlir::Value> rowValues;
   /// Sums over rows that are complete, at the current column.
   llvm::DenseMap<mlir::Operation *, mlir::Value> columnValues;
-  /// Row buffers of kept values, and those that the current row has filled.
+  /// Row buffers of kept values, of which the first pass that has them fills
+  /// theirs, and those that the current row has filled.
   llvm::DenseMap<mlir::Value, mlir::Value> keptBuffers;
   llvm::DenseSet<mlir::Value> filled, filling;
   /// Number of open scopes in the body of the current loop: only there is a
@@ -128,6 +131,8 @@ private:
   mlir::Value emitReshape(mlir::Operation *op, Index index);
   mlir::Value emitScalar(mlir::Value value);
   mlir::Value remember(mlir::Value tensor, Index index, mlir::Value value);
+  mlir::Value rowBufferOf(mlir::Value tensor, bool isOwn);
+  void keep(mlir::Value tensor, mlir::Value value, mlir::Value buffer);
   bool isOwnElement(mlir::Value tensor, Index index);
   mlir::Value elementPointer(mlir::Value pointer, mlir::Type storage,
                              LaneIndex offset);

@@ -30,7 +30,7 @@ static SmallVector<LaneIndex> pointAt(ElementEmitter &e,
 }
 
 void weft::setColumn(ElementEmitter &e, LaneIndex column, int64_t rows) {
-  e.column = column;
+  e.column = e.keptAt = column;
   e.ownElement = e.indices.linearise({e.row, column}, {rows, e.place.columns});
 }
 

@@ -80,6 +80,7 @@ static LogicalResult writeGpuKernels(plan::PlanT &plan,
     kernel->grid->blocks = grid.blocks;
     kernel->grid->threads = grid.threads;
     kernel->grid->shared_bytes = grid.sharedBytes;
+    kernel->grid->launch_shared_bytes = grid.launchSharedBytes;
     kernel->grid->workspace_bytes = grid.workspaceBytes;
     kernel->grid->registers = grid.registers;
     kernel->grid->spill_bytes = grid.spillBytes;

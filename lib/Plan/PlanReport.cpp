@@ -139,8 +139,8 @@ makeGpuKernelsReport(const plan::Plan &plan) {
   for (const plan::Kernel *kernel : *plan.kernels()) {
     const plan::Grid &grid = *kernel->grid();
     report.registers = std::max<int64_t>(report.registers, grid.registers());
-    report.sharedBytes =
-        std::max<int64_t>(report.sharedBytes, grid.shared_bytes());
+    report.sharedBytes = std::max<int64_t>(
+        report.sharedBytes, grid.shared_bytes() + grid.launch_shared_bytes());
     report.spilling += grid.spill_bytes() > 0;
   }
   return report;

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from conftest import EXAMPLE, LAYOUTS, ROOT, binaries, succeed
 from safetensors.numpy import load_file, save_file
-from test_cuda_kernels import MODELS
+from test_cuda_kernels import MODELS, Gpt2Small
 
 STEPS = 3
 
@@ -207,9 +207,8 @@ def test_a_model_in_f16_has_the_losses_of_the_host(name, tmp_path):
 
 
 def traffic_of(plan, *arguments):
-    """Of each kernel that the compiler made: bytes used and moved by the launches of a step."""
-    said = run(plan, "--entry", "train_step", "--steps", 1, *arguments,
-               WEFT_EMULATOR_CHECKS="traffic").stderr
+    """Of each kernel that the compiler made: bytes used and moved by its launches."""
+    said = run(plan, *arguments, WEFT_EMULATOR_CHECKS="traffic").stderr
     counts = r"(\d+) accesses, (\d+) bytes in (\d+) sectors \(\d+ %\), (\d+) of them distinct"
     traffic = {}
     for name, *numbers in re.findall(rf"^traffic of '(kernel_\d+)': reads {counts}; writes "
@@ -230,10 +229,55 @@ def test_kernels_use_most_of_what_they_move(name, tmp_path):
     source = tmp_path / f"{name}.mlir"
     source.write_text(MODELS[name]())
     host, device = compile_pair(source, tmp_path)
-    traffic = traffic_of(device, *random_arguments(host, tmp_path))
+    traffic = traffic_of(device, "--entry", "train_step", "--steps", 1,
+                         *random_arguments(host, tmp_path))
     for kind, share in (("reads", 0.65), ("writes", 0.9)):
         used, moved = map(sum, zip(*(bytes_ for (_, of), bytes_ in traffic.items() if of == kind)))
         assert used >= share * moved, (kind, traffic)
+
+
+SOFTMAX = """
+func.func @main(%x: tensor<3x{columns}xf32>) -> tensor<3x{columns}xf32> {{
+  %y = weft.softmax %x dims = [1] : tensor<3x{columns}xf32>
+  return %y : tensor<3x{columns}xf32>
+}}
+"""
+
+
+# The first are vectors alone, the second have edges, the third have no room.
+@pytest.mark.parametrize("columns, isKept", [(20000, True), (20011, True), (40003, False)])
+def test_rows_too_long_for_registers_are_read_once(columns, isKept, tmp_path):
+    source = tmp_path / "softmax.mlir"
+    source.write_text(SOFTMAX.format(columns=columns))
+    host, device = compile_pair(source, tmp_path)
+    assert len(re.findall(r" shared \d+ \+ \d+ bytes", run(device, "--dump").stdout)) == isKept
+    x = np.random.default_rng(0).normal(size=(3, columns)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    results = []
+    for plan, checks in ((host, ""), (device, "races,uninitialized")):
+        run(plan, "--input", f"arg0={tmp_path / 'x.npy'}", "--output",
+            f"result0={tmp_path / 'y.npy'}", WEFT_EMULATOR_CHECKS=checks)
+        results.append(np.load(tmp_path / "y.npy"))
+    np.testing.assert_allclose(*results, rtol=1e-5)
+    traffic = traffic_of(device, "--input", f"arg0={tmp_path / 'x.npy'}")
+    reads, writes = (sum(moved for (_, of), (_, moved) in traffic.items() if of == kind)
+                     for kind in ("reads", "writes"))
+    # Vectors do not end where sectors do.
+    assert x.nbytes <= writes < 1.05 * x.nbytes
+    passes = 1 if isKept else 3
+    assert passes * x.nbytes <= reads < 1.05 * passes * x.nbytes
+
+
+def test_a_long_vocabulary_has_the_losses_of_the_host(tmp_path):
+    source = tmp_path / "gpt2.mlir"
+    source.write_text(Gpt2Small("bfloat16", heads=1, width=16, vocabulary=20011, context=8,
+                                layers=1).text())
+    host, device = compile_pair(source, tmp_path)
+    assert re.search(r" shared \d+ \+ \d+ bytes", run(device, "--dump").stdout)
+    arguments = random_arguments(host, tmp_path)
+    expected = train(host, tmp_path / "host", *arguments)
+    actual = train(device, tmp_path / "device", *arguments)
+    np.testing.assert_allclose(actual[0], expected[0], rtol=1e-3)
 
 
 def test_epilogues_compute_what_kernels_do(tmp_path):

@@ -27,7 +27,8 @@ namespace weft {
 /// How a kernel is launched.
 struct KernelGrid {
   int64_t blocks = 1, threads = 1;
-  int64_t sharedBytes = 0;
+  /// Of shared memory that a block has, and that its launch adds.
+  int64_t sharedBytes = 0, launchSharedBytes = 0;
   /// Zero before the first launch; what must be zero is left so.
   int64_t workspaceBytes = 0;
   /// What ptxas says; 0 without it.

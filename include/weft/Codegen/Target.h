@@ -37,6 +37,10 @@ struct TargetOptions {
 /// resolveTarget (CpuTarget.h) does, or on another text.
 llvm::Expected<TargetOptions> parseTarget(llvm::StringRef text);
 
+/// Bytes of shared memory of a processor of the GPU `gpu`, for all blocks that
+/// it executes at once.
+int64_t sharedMemoryOf(llvm::StringRef gpu);
+
 } // namespace weft
 
 #endif // WEFT_CODEGEN_TARGET_H

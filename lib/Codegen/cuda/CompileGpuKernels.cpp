@@ -105,7 +105,7 @@ FailureOr<GpuCode> weft::compileGpuKernels(ArrayRef<KernelRequest> kernels,
     if (failed(inPlace))
       continue;
     auto grid = emitGpuKernel(*module, request.kernel, *inPlace, request.symbol,
-                              request.maxBatch);
+                              request.maxBatch, sharedMemoryOf(options.gpu));
     valid &= succeeded(grid);
     if (succeeded(grid))
       code.grids.push_back(*grid);

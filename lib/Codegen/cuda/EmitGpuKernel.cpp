@@ -242,6 +242,7 @@ KernelGrid KernelEmitter::emit() {
   grid.blocks = plan.blocks;
   grid.threads = plan.threads;
   grid.sharedBytes = shared->finish();
+  grid.launchSharedBytes = plan.launchSharedBytes;
   grid.workspaceBytes = plan.workspaceBytes;
   grid.maxBatch = maxBatch;
   return grid;
@@ -249,11 +250,12 @@ KernelGrid KernelEmitter::emit() {
 
 FailureOr<KernelGrid> weft::emitGpuKernel(ModuleOp module, func::FuncOp kernel,
                                           ArrayRef<int64_t> inPlace,
-                                          StringRef symbol, int64_t maxBatch) {
+                                          StringRef symbol, int64_t maxBatch,
+                                          int64_t sharedBytes) {
   FailureOr<KernelPlan> nests = planKernel(kernel, /*finishSums=*/true);
   if (failed(nests))
     return failure();
-  GridPlan plan = planGrid(std::move(*nests));
+  GridPlan plan = planGrid(std::move(*nests), sharedBytes);
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
   KernelEmitter emitter(b, kernel, inPlace, symbol, maxBatch, plan);
   if (failed(emitter.checkBatch()) || failed(emitter.checkParameters()))

@@ -22,13 +22,13 @@ namespace weft {
 /// buffers, those of the results that are not in place, the positions (i64
 /// each), and, if it has one, its workspace. For several sets of arguments, the
 /// parameters are a table of the buffers of so many, and the positions; the
-/// second index of a block says which set is its own. Returns the grid, as far
-/// as it is known without ptxas.
-mlir::FailureOr<KernelGrid> emitGpuKernel(mlir::ModuleOp module,
-                                          mlir::func::FuncOp kernel,
-                                          llvm::ArrayRef<int64_t> inPlace,
-                                          llvm::StringRef symbol,
-                                          int64_t maxBatch);
+/// second index of a block says which set is its own. `sharedBytes`: the shared
+/// memory of a processor. Returns the grid, as far as it is known without
+/// ptxas.
+mlir::FailureOr<KernelGrid>
+emitGpuKernel(mlir::ModuleOp module, mlir::func::FuncOp kernel,
+              llvm::ArrayRef<int64_t> inPlace, llvm::StringRef symbol,
+              int64_t maxBatch, int64_t sharedBytes);
 
 } // namespace weft
 

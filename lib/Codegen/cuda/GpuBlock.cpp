@@ -23,24 +23,37 @@ static constexpr int64_t sharedAlignment = 16;
 // Shared memory
 //===----------------------------------------------------------------------===//
 
-SharedMemory::SharedMemory(OpBuilder &b, LLVM::LLVMFuncOp kernel) {
+SharedMemory::SharedMemory(OpBuilder &b, LLVM::LLVMFuncOp kernel)
+    : kernel(kernel), global(declare(b, "_shared", LLVM::Linkage::Internal)) {}
+
+LLVM::GlobalOp SharedMemory::declare(OpBuilder &b, Twine name,
+                                     LLVM::Linkage linkage) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(kernel);
-  global = LLVM::GlobalOp::create(b, kernel.getLoc(),
-                                  LLVM::LLVMArrayType::get(b.getI8Type(), 0),
-                                  /*isConstant=*/false, LLVM::Linkage::Internal,
-                                  (kernel.getName() + "_shared").str(),
-                                  Attribute(), sharedAlignment, sharedSpace);
+  return LLVM::GlobalOp::create(
+      b, kernel.getLoc(), LLVM::LLVMArrayType::get(b.getI8Type(), 0),
+      /*isConstant=*/false, linkage, (kernel.getName() + name).str(),
+      Attribute(), sharedAlignment, sharedSpace);
+}
+
+static Value byteOf(OpBuilder &b, LLVM::GlobalOp global, int64_t byte) {
+  Location loc = global.getLoc();
+  Value base = LLVM::AddressOfOp::create(b, loc, global);
+  return LLVM::GEPOp::create(b, loc, base.getType(), b.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{int32_t(byte)});
+}
+
+Value SharedMemory::launchMemoryAt(OpBuilder &b, int64_t byte) {
+  if (!ofLaunch)
+    ofLaunch = declare(b, "_launch_shared", LLVM::Linkage::External);
+  return byteOf(b, ofLaunch, byte);
 }
 
 Value SharedMemory::allocate(OpBuilder &b, int64_t bytes) {
   int64_t offset = used;
   used = llvm::alignTo(used + bytes, sharedAlignment);
   most = std::max(most, used);
-  Location loc = global.getLoc();
-  Value base = LLVM::AddressOfOp::create(b, loc, global);
-  return LLVM::GEPOp::create(b, loc, base.getType(), b.getI8Type(), base,
-                             ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+  return byteOf(b, global, offset);
 }
 
 int64_t SharedMemory::finish() {

@@ -30,11 +30,17 @@ public:
 
   void startJob() { used = 0; }
   mlir::Value allocate(mlir::OpBuilder &b, int64_t bytes);
+  /// A byte of what the launch adds, of which there may be more.
+  mlir::Value launchMemoryAt(mlir::OpBuilder &b, int64_t byte);
   /// Gives the declaration its size, or removes it.
   int64_t finish();
 
 private:
-  mlir::LLVM::GlobalOp global;
+  mlir::LLVM::GlobalOp declare(mlir::OpBuilder &b, llvm::Twine name,
+                               mlir::LLVM::Linkage linkage);
+
+  mlir::LLVM::LLVMFuncOp kernel;
+  mlir::LLVM::GlobalOp global, ofLaunch;
   int64_t used = 0, most = 0;
 };
 
@@ -91,6 +97,9 @@ public:
 
   mlir::Value allocateShared(int64_t bytes) {
     return shared.allocate(e.b, bytes);
+  }
+  mlir::Value launchMemoryAt(int64_t byte) {
+    return shared.launchMemoryAt(e.b, byte);
   }
   /// The workspace from a byte on.
   mlir::Value workspaceAt(mlir::Value byte);

@@ -9,6 +9,8 @@
 // has the same columns in every pass (RowColumns). Where they are few,
 // all passes are straight-line code: the element emitter then finds in one pass
 // what an earlier one has loaded or computed, and the row stays in registers.
+// Where they are many, the first pass that loads operands keeps them in shared
+// memory for the others, if there is room.
 
 #include "GpuRows.h"
 
@@ -19,6 +21,8 @@ RowsEmitter::RowsEmitter(GpuJob &job)
     : job(job), e(job.e), g(job.g), nest(*job.grid.nest),
       together(job.grid.rowThreads), isWarp(together < g.threads),
       member(isWarp ? g.remainder(g.thread, together) : g.thread) {
+  for (const GridJob::KeptOperand &operand : job.grid.kept)
+    e.keptBuffers[operand.argument] = g.launchMemoryAt(operand.offset);
   // Here, where they dominate all rows.
   if (!job.grid.hasEdges)
     placeColumns(Value());
@@ -74,6 +78,8 @@ void RowsEmitter::emitPass(unsigned number, RowSums *sums) {
   }
   addThreads(open);
   closeSums(open);
+  e.filled.insert(e.filling.begin(), e.filling.end());
+  e.filling.clear();
 }
 
 /// Opens the row reductions of a loop.
@@ -152,6 +158,7 @@ void RowsEmitter::emitParts(const ColumnLoop &loop,
   SmallVector<SmallVector<Value>> written;
   for (const RowColumns::Part &part : parts) {
     columns.enter(part);
+    e.bodyDepth = e.depth();
     for (OpenSum &sum : own) {
       Value &value = part.isEdge ? sum.edge : sum.value;
       Value next = emitTerm(e, sum.reduction, nest.rows, value);

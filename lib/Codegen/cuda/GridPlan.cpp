@@ -148,7 +148,8 @@ namespace {
 
 class GridPlanner {
 public:
-  explicit GridPlanner(GridPlan &plan) : plan(plan) {}
+  GridPlanner(GridPlan &plan, int64_t sharedBytes)
+      : plan(plan), sharedBytes(sharedBytes) {}
   void run();
 
 private:
@@ -159,6 +160,7 @@ private:
   void layColumnSums(GridJob &job);
   void layRows(GridJob &job);
   void layRowSums(GridJob &job);
+  void keepRow(GridJob &job);
   bool canSplitRows(const KernelNest &nest);
   void laySplitRows(GridJob &job);
   void layScatter(GridJob &job);
@@ -166,6 +168,7 @@ private:
   void reserve(GridJob &job, int64_t count, int64_t bytes);
 
   GridPlan &plan;
+  const int64_t sharedBytes;
   int64_t wantedThreads = 0, counters = 0;
 };
 
@@ -353,6 +356,75 @@ void GridPlanner::layRows(GridJob &job) {
   job.blocks = llvm::divideCeil(job.nest->rows, together);
   if (job.hasAccumulations())
     layRowSums(job);
+  if (job.rowThreads == plan.threads)
+    keepRow(job);
+}
+
+/// The operands that have an element for each of `elements`, and that `value`
+/// is computed from where the nest's row reductions are known.
+static void findOperands(Value value, const KernelNest &nest, int64_t elements,
+                         DenseSet<Value> &seen,
+                         llvm::SmallSetVector<BlockArgument, 4> &found) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !seen.insert(value).second)
+    return;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (type.getNumElements() == elements)
+      found.insert(argument);
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  if (nest.reductions.contains(op))
+    return;
+  for (Value operand : op->getOperands())
+    findOperands(operand, nest, elements, seen, found);
+}
+
+static auto operandsOf(const ColumnLoop &loop, const KernelNest &nest) {
+  DenseSet<Value> seen;
+  llvm::SmallSetVector<BlockArgument, 4> found;
+  auto add = [&](Value value) {
+    findOperands(value, nest, nest.rows * loop.columns, seen, found);
+  };
+  for (linalg::GenericOp reduction : loop.reductions)
+    llvm::for_each(reduction->getOperands(), add);
+  for (const KernelRoot &root : loop.accumulations)
+    add(root.value);
+  for (const KernelRoot &root : loop.writes)
+    add(root.value);
+  return found;
+}
+
+/// The numbers of a row in shared memory, as RowColumns finds them: vectors
+/// aligned to their size, and behind them an edge for each thread.
+static int64_t countKept(const GridJob &job, int64_t columns) {
+  return columns / job.lanes * job.lanes + (job.hasEdges ? job.rowThreads : 0);
+}
+
+/// Keeps operands of rows too long for registers as long as two blocks find
+/// room on a processor: one computes while the other loads.
+void GridPlanner::keepRow(GridJob &job) {
+  // For what a block declares, and what the system takes of each.
+  constexpr int64_t besidesBytes = 2048, blocksAtOnce = 2, alignment = 16;
+  int64_t columns = longestRow(*job.nest);
+  if (countSteps(columns, job.rowThreads, job.lanes) * job.lanes <= heldNumbers)
+    return;
+  llvm::MapVector<BlockArgument, int> passes;
+  for (const auto &pass : job.nest->passes)
+    for (const ColumnLoop &loop : pass)
+      if (loop.columns == columns)
+        for (BlockArgument argument : operandsOf(loop, *job.nest))
+          ++passes[argument];
+  int64_t used = 0, room = sharedBytes / blocksAtOnce - besidesBytes;
+  for (auto [argument, count] : passes) {
+    int64_t bytes = llvm::alignTo(
+        countKept(job, columns) * elementBytes(argument), alignment);
+    if (count < 2 || used + bytes > room)
+      continue;
+    job.kept.push_back({argument, used});
+    used += bytes;
+  }
+  plan.launchSharedBytes = std::max(plan.launchSharedBytes, used);
 }
 
 /// Sums over rows are made in up to two stages of `sumFanIn`.
@@ -437,10 +509,10 @@ void GridPlanner::run() {
   }
 }
 
-GridPlan weft::planGrid(KernelPlan kernel) {
+GridPlan weft::planGrid(KernelPlan kernel, int64_t sharedBytes) {
   GridPlan plan;
   plan.kernel = std::move(kernel);
-  GridPlanner(plan).run();
+  GridPlanner(plan, sharedBytes).run();
   // A grid has a block, also where all results are empty.
   plan.blocks = std::max<int64_t>(plan.blocks, 1);
   return plan;

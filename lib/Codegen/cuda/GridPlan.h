@@ -82,6 +82,15 @@ struct GridJob {
   /// The first of its counters, and where its partial sums are, in bytes.
   int64_t counter = 0, partials = 0;
 
+  struct KeptOperand {
+    mlir::BlockArgument argument;
+    /// In bytes, in the shared memory that the launch adds.
+    int64_t offset;
+  };
+  /// Rows: operands that several passes read, whose row the first of them keeps
+  /// in shared memory.
+  std::vector<KeptOperand> kept;
+
   bool hasAccumulations() const;
 };
 
@@ -91,6 +100,8 @@ struct GridPlan {
   int64_t threads = 256;
   int64_t blocks = 0;
   int64_t workspaceBytes = 0;
+  /// Of shared memory that the launch adds to what the kernel declares.
+  int64_t launchSharedBytes = 0;
 };
 
 /// Steps that `threads` threads take to walk the columns.
@@ -107,8 +118,9 @@ int64_t partialBytes(const KernelRoot &accumulation, int64_t columns);
 /// last one that an index depends on are rows, the others columns.
 int64_t countScatterRowDims(mlir::Operation *scatterAdd);
 
-/// Decides the jobs of a kernel. Numbers depend on shapes only.
-GridPlan planGrid(KernelPlan kernel);
+/// Decides the jobs of a kernel for a processor that has so much shared memory.
+/// Numbers depend on shapes only.
+GridPlan planGrid(KernelPlan kernel, int64_t sharedBytes);
 
 } // namespace weft
 

@@ -28,8 +28,10 @@ using namespace weft;
 static void print(const KernelRequest &request, const KernelGrid &grid) {
   llvm::outs() << "// " << request.symbol << ": " << grid.blocks
                << " blocks of " << grid.threads << " threads, "
-               << grid.sharedBytes << " bytes of shared memory, "
-               << grid.workspaceBytes << " bytes of workspace\n";
+               << grid.sharedBytes << " bytes of shared memory, ";
+  if (grid.launchSharedBytes > 0)
+    llvm::outs() << grid.launchSharedBytes << " more by its launch, ";
+  llvm::outs() << grid.workspaceBytes << " bytes of workspace\n";
 }
 
 namespace {

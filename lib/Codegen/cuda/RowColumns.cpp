@@ -45,14 +45,17 @@ std::optional<RowColumns::Part> RowColumns::edge() {
   // A thread without one looks at the first column.
   column = e.ops.select(part.valid, column, g.number(0));
   part.column = e.indices.uniform(column);
+  int64_t behind = columns / lanes * lanes;
+  part.kept = e.indices.uniform(g.add(member, g.number(behind)));
   return part;
 }
 
 RowColumns::Part RowColumns::vector(Value vector) {
   Part part;
   Value base = g.multiply(vector, lanes);
+  part.kept = g.columnsAt(base);
   if (!hasEdges) {
-    part.column = g.columnsAt(base);
+    part.column = part.kept;
     return part;
   }
   base = g.add(base, head);
@@ -86,4 +89,5 @@ void RowColumns::enter(const Part &part) {
     e.indices.declareJoin(e.row, part.column, columns, part.own);
   e.ops.width = part.isEdge ? 1 : lanes;
   setColumn(e, part.column, rows);
+  e.keptAt = part.kept;
 }

@@ -34,6 +34,9 @@ public:
     mlir::Value valid;
     /// What more is known of the element's number; unset if nothing.
     LaneIndex own;
+    /// Where a row that the block keeps has it: a vector is aligned there, and
+    /// the edge of each thread is behind the vectors.
+    LaneIndex kept;
     bool isEdge = false;
   };
 

@@ -124,6 +124,7 @@ void Binder::bindLaunch(const plan::Launch &launch) {
   bound.blocks = grid.blocks();
   bound.batch = launch.batch();
   bound.threads = grid.threads();
+  bound.sharedBytes = grid.launch_shared_bytes();
   for (uint32_t index : *launch.buffers())
     bound.values.push_back(reinterpret_cast<uint64_t>(memory.address(index)));
   // A table is one parameter, whose size the kernel decides.

@@ -50,6 +50,8 @@ struct GridLaunch {
   unsigned blocks = 1;
   unsigned batch = 1;
   unsigned threads = 1;
+  /// Of shared memory, beside what the kernel declares.
+  unsigned sharedBytes = 0;
   std::vector<uint64_t> values;
   std::vector<void *> parameters;
 };

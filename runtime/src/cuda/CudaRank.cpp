@@ -318,11 +318,12 @@ Result<cudaStream_t> CudaRank::streamFor(const CudaStep &step) {
 Status CudaRank::enqueue(const CudaStep &step, cudaStream_t stream) {
   if (const auto *grid = std::get_if<GridStep>(&step.operation)) {
     GridLaunch &launch = *grid->launch;
-    return check(cudart.launchKernel(
-                     reinterpret_cast<const void *>(launch.kernel),
-                     dim3(launch.blocks, launch.batch), dim3(launch.threads),
-                     launch.parameters.data(), 0, compute.get()),
-                 "cudaLaunchKernel");
+    return check(
+        cudart.launchKernel(reinterpret_cast<const void *>(launch.kernel),
+                            dim3(launch.blocks, launch.batch),
+                            dim3(launch.threads), launch.parameters.data(),
+                            launch.sharedBytes, compute.get()),
+        "cudaLaunchKernel");
   }
   if (const auto *operation = std::get_if<OperationStep>(&step.operation))
     return operation->operation->enqueue(compute.get());

@@ -51,6 +51,21 @@ loadCode(const Cudart &cudart, const plan::Plan &plan, const CudaDevice &device,
       ofPtx.message()));
 }
 
+/// More than 48 KiB of shared memory must be asked for.
+static Status allowShared(const Cudart &cudart, cudaKernel_t kernel,
+                          const std::string &symbol, const plan::Grid &grid) {
+  if (grid.launch_shared_bytes() == 0)
+    return {};
+  return cudaStatus(
+      cudart,
+      cudart.funcSetAttribute(reinterpret_cast<const void *>(kernel),
+                              cudaFuncAttributeMaxDynamicSharedMemorySize,
+                              static_cast<int>(grid.launch_shared_bytes())),
+      fmt::format("cudaFuncSetAttribute of \"{}\", for {} bytes of shared "
+                  "memory",
+                  symbol, grid.launch_shared_bytes()));
+}
+
 Result<PlanKernels>
 PlanKernels::load(const Cudart &cudart, const plan::Plan &plan,
                   const CudaDevice &device,
@@ -67,6 +82,8 @@ PlanKernels::load(const Cudart &cudart, const plan::Plan &plan,
       return failedPrecondition(fmt::format(
           "the plan's code does not define kernel \"{}\": {}",
           escaped(view(kernel->symbol())), found.status().message()));
+    WEFT_RETURN_IF_ERROR(
+        allowShared(cudart, *found, kernel->symbol()->str(), *kernel->grid()));
     loaded.kernels.push_back(*found);
   }
   return loaded;

@@ -125,11 +125,14 @@ void Dumper::kernels() {
     print("  kernel {} @{} {}", i, escaped(view(kernel.symbol())),
           quoted(kernel.summary()));
     if (const plan::Grid *grid = kernel.grid())
-      print(" grid {} x {} batch {} shared {} bytes workspace {} bytes "
+      print(" grid {} x {} batch {} shared {}{} bytes workspace {} bytes "
             "registers {} spills {} bytes\n",
             grid->blocks(), grid->threads(), grid->max_batch(),
-            grid->shared_bytes(), grid->workspace_bytes(), grid->registers(),
-            grid->spill_bytes());
+            grid->shared_bytes(),
+            grid->launch_shared_bytes() == 0
+                ? ""
+                : fmt::format(" + {}", grid->launch_shared_bytes()),
+            grid->workspace_bytes(), grid->registers(), grid->spill_bytes());
     else
       print(" parts {}\n", kernel.max_parts());
   }

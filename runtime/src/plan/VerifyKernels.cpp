@@ -52,9 +52,11 @@ static bool hasEntry(std::string_view ptx, std::string_view symbol) {
   return false;
 }
 
-/// Limits of every GPU from sm_80 on.
+/// Limits of every GPU from sm_80 on, but of what a launch adds to the shared
+/// memory: that of the one that has most.
 static Status verifyGrid(const plan::Grid &grid) {
   constexpr uint32_t maxThreads = 1024, maxShared = 48 * 1024;
+  constexpr uint64_t maxSharedOfLaunch = 227 * 1024;
   constexpr uint32_t maxRegisters = 255, registersOfBlock = 64 * 1024;
   constexpr uint32_t maxBlocks = std::numeric_limits<int32_t>::max();
   if (grid.blocks() < 1 || grid.blocks() > maxBlocks)
@@ -67,6 +69,13 @@ static Status verifyGrid(const plan::Grid &grid) {
     return invalidArgument(
         fmt::format("blocks with {} bytes of shared memory, must be at most {}",
                     grid.shared_bytes(), maxShared));
+  const uint64_t shared =
+      uint64_t(grid.shared_bytes()) + grid.launch_shared_bytes();
+  if (shared > maxSharedOfLaunch)
+    return invalidArgument(
+        fmt::format("blocks with {} bytes of shared memory, {} of them of the "
+                    "launch, must be at most {}",
+                    shared, grid.launch_shared_bytes(), maxSharedOfLaunch));
   if (grid.registers() > maxRegisters ||
       grid.registers() * grid.threads() > registersOfBlock)
     return invalidArgument(fmt::format(

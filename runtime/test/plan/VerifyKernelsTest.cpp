@@ -50,6 +50,17 @@ TEST(VerifyKernels, Grids) {
        "blocks of 1025 threads, must be 1 to 1024"},
       {[](SamplePlan &p) { p.table.kernels[0]->grid->shared_bytes = 49153; },
        "blocks with 49153 bytes of shared memory, must be at most 49152"},
+      {[](SamplePlan &p) {
+         p.table.kernels[0]->grid->shared_bytes = 449;
+         p.table.kernels[0]->grid->launch_shared_bytes = 232000;
+       },
+       "blocks with 232449 bytes of shared memory, 232000 of them of the "
+       "launch, must be at most 232448"},
+      {[](SamplePlan &p) {
+         p.table.kernels[0]->grid->shared_bytes = 448;
+         p.table.kernels[0]->grid->launch_shared_bytes = 232000;
+       },
+       ""},
       {[](SamplePlan &p) { p.table.kernels[0]->grid->registers = 256; },
        "16 threads of 256 registers, must be at most 255 for each and 65536"},
       {[](SamplePlan &p) {
@@ -201,6 +212,9 @@ TEST(VerifyKernels, Dump) {
   EXPECT_THAT(text, testing::HasSubstr(
                         " grid 264 x 256 batch 1 shared 1024 bytes workspace "
                         "4096 bytes registers 40 spills 8 bytes\n"));
+  grid.launch_shared_bytes = 101536;
+  EXPECT_THAT(sample.build().dump(),
+              testing::HasSubstr(" shared 1024 + 101536 bytes workspace "));
 }
 
 } // namespace

@@ -181,6 +181,7 @@ void GpuComparison::runOnGpu(const std::string &name, Sets &sets,
   run.grid.x = launch.blocks;
   run.grid.y = sets.size();
   run.block.x = launch.threads;
+  run.dynamicShared = launch.launchSharedBytes;
   run.parameters = reinterpret_cast<const std::byte *>(parameters.data());
   run.memory = &memory;
   emulator::RunOptions options;
