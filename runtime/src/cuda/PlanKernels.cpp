@@ -51,19 +51,25 @@ loadCode(const Cudart &cudart, const plan::Plan &plan, const CudaDevice &device,
       ofPtx.message()));
 }
 
-/// More than 48 KiB of shared memory must be asked for.
+/// More than 48 KiB of shared memory must be asked for, and a processor that
+/// gives all of it to blocks has room for two of them.
 static Status allowShared(const Cudart &cudart, cudaKernel_t kernel,
                           const std::string &symbol, const plan::Grid &grid) {
-  if (grid.launch_shared_bytes() == 0)
+  const int bytes = static_cast<int>(grid.launch_shared_bytes());
+  if (bytes == 0)
     return {};
-  return cudaStatus(
-      cudart,
-      cudart.funcSetAttribute(reinterpret_cast<const void *>(kernel),
-                              cudaFuncAttributeMaxDynamicSharedMemorySize,
-                              static_cast<int>(grid.launch_shared_bytes())),
-      fmt::format("cudaFuncSetAttribute of \"{}\", for {} bytes of shared "
-                  "memory",
-                  symbol, grid.launch_shared_bytes()));
+  for (const auto &[attribute, value] :
+       {std::pair(cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+        std::pair(cudaFuncAttributePreferredSharedMemoryCarveout,
+                  static_cast<int>(cudaSharedmemCarveoutMaxShared))})
+    WEFT_RETURN_IF_ERROR(cudaStatus(
+        cudart,
+        cudart.funcSetAttribute(reinterpret_cast<const void *>(kernel),
+                                attribute, value),
+        fmt::format("cudaFuncSetAttribute of \"{}\", for {} bytes of shared "
+                    "memory",
+                    symbol, bytes)));
+  return {};
 }
 
 Result<PlanKernels>
