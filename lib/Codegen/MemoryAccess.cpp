@@ -9,6 +9,8 @@
 
 #include "ElementEmitter.h"
 
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -76,6 +78,14 @@ Value ElementEmitter::load(Value pointer, Type element, LaneIndex offset,
   return value;
 }
 
+static bool isFirstLaneOnly(Value mask) {
+  DenseElementsAttr on;
+  if (!mask || !matchPattern(mask, m_Constant(&on)))
+    return false;
+  auto lanes = llvm::to_vector(on.getValues<bool>());
+  return lanes.front() && llvm::count(lanes, true) == 1;
+}
+
 void ElementEmitter::store(Value value, Value pointer, LaneIndex offset) {
   bool lanes = !offset.isUniform();
   if (lanes)
@@ -85,7 +95,12 @@ void ElementEmitter::store(Value value, Value pointer, LaneIndex offset) {
   if (element.isInteger(1))
     value = arith::ExtUIOp::create(b, loc, atWidth(storage, value), value);
   Value address = elementPointer(pointer, storage, offset);
-  if (lanes && mask)
+  // LLVM 22 makes a store of four bytes of one lane of two, if the number was
+  // wider before (combineMaskedStore with AVX-512).
+  if (lanes && isFirstLaneOnly(mask))
+    LLVM::StoreOp::create(b, loc, vector::ExtractOp::create(b, loc, value, 0),
+                          address, alignmentAt(offset, storage));
+  else if (lanes && mask)
     LLVM::MaskedStoreOp::create(b, loc, value, address, mask,
                                 alignmentAt(offset, storage));
   else

@@ -444,4 +444,30 @@ TEST_P(Sizes, TableOfConstants) {
   }
 }
 
+/// Of rows that end anywhere in a vector, in types narrower than that in which
+/// they are computed.
+TEST(Kernels, NothingIsStoredBehindTheEnd) {
+  const std::pair<const char *, const char *> expressions[] = {
+      {"bf16", "arith.truncf %a0 : f32 to bf16"},
+      {"f16", "arith.truncf %a0 : f32 to f16"},
+      {"i1", "arith.cmpf olt, %a0, %a0 : f32"}};
+  for (auto [element, expression] : expressions)
+    for (int64_t size = 1; size <= 33; ++size) {
+      SCOPED_TRACE(element + std::string(", ") + std::to_string(size));
+      std::string in = tensor({size}, "f32"), out = tensor({size}, element);
+      KernelRunner kernels(function("f", {in}, {out},
+                                    mixed("%y", {"%0"}, {in}, out, expression),
+                                    {"%y"}));
+      ASSERT_TRUE(kernels.compiled()) << kernels.messages();
+      auto x = randomFloats(size);
+      constexpr uint8_t untouched = 0xab;
+      std::vector<uint8_t> y(256, untouched);
+      kernels.run("f", {x.data(), y.data()});
+      size_t end = size * (element == std::string("i1") ? 1 : 2);
+      EXPECT_NE(y[end - 1], untouched);
+      for (size_t i = end; i < y.size(); ++i)
+        ASSERT_EQ(y[i], untouched) << "byte " << i;
+    }
+}
+
 } // namespace
