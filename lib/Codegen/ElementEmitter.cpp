@@ -88,7 +88,11 @@ Value ElementEmitter::emitArgument(BlockArgument argument, LaneIndex offset) {
   if (number >= countBufferArguments(kernel))
     return arith::TruncIOp::create(b, loc, b.getI32Type(), arguments[number]);
   Type element = tensorType(argument).getElementType();
-  Value buffer = rowBufferOf(argument, offset == ownElement);
+  // A slice of the only row may begin as the row does.
+  bool hasRows =
+      keptBuffers.contains(argument) &&
+      tensorType(argument).getNumElements() == nest->rows * place.columns;
+  Value buffer = rowBufferOf(argument, hasRows && offset == ownElement);
   if (buffer && filled.contains(argument))
     return load(buffer, element, keptAt);
   reads[number].push_back({place, offset == ownElement});

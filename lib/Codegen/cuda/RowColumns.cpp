@@ -1,5 +1,4 @@
-//===- RowColumns.cpp - The columns of a thread in a row
-//--------------------===//
+//===- RowColumns.cpp - The columns of a thread in a row ------------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -233,6 +233,33 @@ TEST(GpuKernels, Softmax) {
   }
 }
 
+/// A first pass that reads but the beginning of what later ones read whole.
+TEST(GpuKernels, TheBeginningOfAnOnlyRowIsNotTheRow) {
+  for (auto [columns, part] : {std::pair<int64_t, int64_t>{24000, 12000},
+                               {24000, 20000},
+                               {20011, 17003},
+                               {24000, 500}}) {
+    SCOPED_TRACE(std::to_string(part) + " of " + std::to_string(columns));
+    std::string type = vectorOf(columns), some = vectorOf(part),
+                none = "tensor<f32>", map = "(i) -> ()";
+    std::string text = function(
+        "f", {type}, {type},
+        "%p = tensor.extract_slice %0[0] [" + std::to_string(part) +
+            "] [1] : " + type + " to " + some + "\n" +
+            reduce("%s", "%p", some, none, map, {"reduction"}, "arith.maximumf",
+                   "0.0") +
+            broadcast("%b", "%s", none, type, map) +
+            elementwise("%d", {"%0", "%b"}, type,
+                        "arith.subf %a0, %a1 : f32\n%z = arith.mulf %r, %r") +
+            reduce("%t", "%d", type, none, map, {"reduction"}, "arith.addf",
+                   "0.0") +
+            broadcast("%u", "%t", none, type, map) +
+            elementwise("%y", {"%d", "%u"}, type, "arith.divf %a0, %a1"),
+        {"%y"});
+    GpuComparison(text).check("f", 1e-5);
+  }
+}
+
 TEST(GpuKernels, ReductionsOfEveryType) {
   for (std::string combiner :
        {"f32 arith.addf 0.0", "f64 arith.addf 0.0", "i64 arith.addi 0",
