@@ -12,8 +12,9 @@
 
 namespace weft::runtime {
 
-/// Two gradients that nobody waits for until the end, and a sum in between that
-/// the rest of the computation needs at once: #1 overtakes #0.
+/// Two gradients that nobody waits for until the end, where the first is used,
+/// and a sum in between that the rest of the computation needs at once: #1
+/// overtakes #0.
 struct OvertakingPlan : PlanBuilder {
   explicit OvertakingPlan(int64_t ranks) : PlanBuilder({{"data", ranks}}) {
     const uint32_t data = group({"data"});
@@ -25,6 +26,7 @@ struct OvertakingPlan : PlanBuilder {
     const uint32_t slow = step.output("slow", sum);
     const uint32_t last = step.output("last", sum);
     const uint32_t y = step.output("y", sum);
+    const uint32_t norm = step.output("norm", type(DType::F32, {}));
     const uint32_t t = step.temporary(DType::F32, {16});
     const uint32_t urgent = step.temporary(DType::F32, {16});
     step.start(plan::CollectiveKind::AllReduce, data, x, slow, 1, 16);
@@ -35,6 +37,7 @@ struct OvertakingPlan : PlanBuilder {
     step.start(plan::CollectiveKind::AllReduce, data, t, last, 1, 16);
     step.launch("add", {{urgent, read}, {b, read}, {y, write}});
     step.wait(0);
+    step.launch("total", {{slow, read}, {norm, write}});
     step.wait(2);
     step.table().arena_bytes = table.arena_bytes;
     step.table().liveness_bytes = table.arena_bytes;

@@ -89,42 +89,77 @@ void reduce(std::byte *result, const std::byte *next, size_t count,
   }
 }
 
-/// What this rank gives to the others.
-size_t publish(const Operation &operation, Meeting &meeting, int rank,
-               int size) {
-  std::byte *slot = meeting.slot(rank);
-  Announcement &announcement = meeting.announcement(rank);
+struct Part {
+  const void *memory;
+  size_t bytes;
+};
+
+bool overlap(const Part &a, const Part &b) {
+  const auto *first = static_cast<const std::byte *>(a.memory);
+  const auto *second = static_cast<const std::byte *>(b.memory);
+  return first < second + b.bytes && second < first + a.bytes;
+}
+
+size_t partBytes(const Operation &operation) {
+  return operation.count * bytesOf(operation.type);
+}
+
+/// What this rank gives to the others, one after the other in its slot.
+std::vector<Part> given(const Operation &operation, int rank, int size) {
+  std::vector<Part> parts;
+  for (const Transfer &transfer : operation.transfers)
+    if (transfer.isSend)
+      parts.push_back({transfer.memory, transfer.bytes});
+  if (operation.kind == Kind::ReduceScatter)
+    parts.push_back(
+        {operation.source, partBytes(operation) * static_cast<size_t>(size)});
+  else if (operation.kind != Kind::Exchange &&
+           (operation.kind != Kind::Broadcast || rank == operation.root))
+    parts.push_back({operation.source, partBytes(operation)});
+  return parts;
+}
+
+/// What this rank writes.
+std::vector<Part> received(const Operation &operation, int size) {
+  std::vector<Part> parts;
+  for (const Transfer &transfer : operation.transfers)
+    if (!transfer.isSend)
+      parts.push_back({transfer.memory, transfer.bytes});
+  if (operation.kind == Kind::AllGather)
+    parts.push_back({operation.destination,
+                     partBytes(operation) * static_cast<size_t>(size)});
+  else if (operation.kind != Kind::Exchange)
+    parts.push_back({operation.destination, partBytes(operation)});
+  return parts;
+}
+
+void announce(const Operation &operation, Announcement &announcement) {
   announcement = {static_cast<uint64_t>(operation.kind),
                   operation.count,
                   static_cast<uint64_t>(operation.type),
                   static_cast<uint64_t>(operation.reduction),
                   {}};
-  size_t bytes = operation.count * bytesOf(operation.type);
-  if (operation.kind == Kind::Exchange) {
-    // The sums of what goes to each rank, so that receivers can check them.
-    bytes = 0;
-    for (const Transfer &transfer : operation.transfers)
-      if (transfer.isSend) {
-        if (bytes + transfer.bytes <= Meeting::slotBytes)
-          std::memcpy(slot + bytes, transfer.memory, transfer.bytes);
-        announcement.offsets[transfer.peer] = bytes << 32 | transfer.bytes;
-        bytes += transfer.bytes;
-      }
-    return bytes;
-  }
-  if (operation.kind == Kind::ReduceScatter)
-    bytes *= static_cast<size_t>(size);
-  if (operation.kind == Kind::Broadcast && rank != operation.root)
-    return bytes;
-  if (bytes <= Meeting::slotBytes)
-    std::memcpy(slot, operation.source, bytes);
-  return bytes;
+  // Where what goes to each rank begins, and its size, which receivers check.
+  size_t offset = 0;
+  for (const Transfer &transfer : operation.transfers)
+    if (transfer.isSend) {
+      announcement.offsets[transfer.peer] = offset << 32 | transfer.bytes;
+      offset += transfer.bytes;
+    }
+}
+
+/// Where nothing that is given lies: an operation in place reads it.
+void spoil(const std::vector<Part> &parts, const std::vector<Part> &sources) {
+  for (const Part &part : parts)
+    if (std::ranges::none_of(
+            sources, [&](const Part &source) { return overlap(part, source); }))
+      std::memset(const_cast<void *>(part.memory), 0xff, part.bytes); // NaN
 }
 
 std::string take(const Operation &operation, Meeting &meeting, int rank,
                  int size) {
   auto *result = static_cast<std::byte *>(operation.destination);
-  const size_t part = operation.count * bytesOf(operation.type);
+  const size_t part = partBytes(operation);
   if (operation.kind == Kind::Exchange) {
     for (const Transfer &transfer : operation.transfers) {
       if (transfer.isSend)
@@ -162,15 +197,60 @@ std::string take(const Operation &operation, Meeting &meeting, int rank,
 
 } // namespace
 
-bool carryOut(const Operation &operation, Meeting &meeting, int rank, int size,
-              const std::atomic<bool> &stop, std::string &problem) {
-  if (publish(operation, meeting, rank, size) > Meeting::slotBytes)
-    problem = "an operation is larger than a slot of the fake library";
-  if (!meeting.meet(stop))
+bool isPlaced(const Operation &operation, int rank, int size) {
+  const size_t part = partBytes(operation);
+  const size_t whole = part * static_cast<size_t>(size);
+  const auto *source = static_cast<const std::byte *>(operation.source);
+  const auto *destination =
+      static_cast<const std::byte *>(operation.destination);
+  switch (operation.kind) {
+  case Kind::AllGather:
+    return source == destination + rank * part ||
+           !overlap({source, part}, {destination, whole});
+  case Kind::ReduceScatter:
+    return destination == source + rank * part ||
+           !overlap({source, whole}, {destination, part});
+  default:
+    return source == destination ||
+           !overlap({source, part}, {destination, part});
+  }
+}
+
+bool begin(const Operation &operation, Meeting &meeting, int rank, int size,
+           const std::atomic<bool> &stop, std::string &problem) {
+  if (!meeting.await(stop))
     return false;
+  const std::vector<Part> sources = given(operation, rank, size);
+  std::byte *slot = meeting.slot(rank);
+  const std::byte *const slotEnd = slot + Meeting::slotBytes;
+  for (const Part &part : sources) {
+    if (part.bytes > static_cast<size_t>(slotEnd - slot)) {
+      problem = "an operation is larger than a slot of the fake library";
+      return false;
+    }
+    std::memcpy(slot, part.memory, part.bytes);
+    slot += part.bytes;
+  }
+  announce(operation, meeting.announcement(rank));
+  spoil(received(operation, size), sources);
+  meeting.arrive();
+  return true;
+}
+
+bool end(const Operation &operation, Meeting &meeting, int rank, int size,
+         const std::atomic<bool> &stop, std::string &problem) {
+  if (!meeting.await(stop))
+    return false;
+  const std::byte *slot = meeting.slot(rank);
+  for (const Part &part : given(operation, rank, size)) {
+    if (std::memcmp(slot, part.memory, part.bytes) != 0)
+      problem = "what an operation reads has changed before its end";
+    slot += part.bytes;
+  }
   if (problem.empty())
     problem = take(operation, meeting, rank, size);
-  return meeting.meet(stop) && problem.empty();
+  meeting.arrive();
+  return problem.empty();
 }
 
 } // namespace fake_nccl

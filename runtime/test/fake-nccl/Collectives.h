@@ -46,10 +46,22 @@ struct Operation {
 
 size_t bytesOf(ncclDataType_t type);
 
-/// Carries out this rank's part. False when `stop` was set, or with a text when
-/// the ranks' operations do not fit each other.
-bool carryOut(const Operation &operation, Meeting &meeting, int rank, int size,
-              const std::atomic<bool> &stop, std::string &problem);
+/// Whether source and destination are apart, or as in-place operations want.
+bool isPlaced(const Operation &operation, int rank, int size);
+
+// An operation has its memory from its beginning to its end, between which a
+// device does whatever else may run beside it: what it reads must not change,
+// and what it writes holds nothing of use. The beginning waits until all ranks
+// have ended the one before it on the communicator, the end until all have
+// begun. Both are false when `stop` was set, or with a text about what is
+// wrong.
+
+/// Gives this rank's part to the others, and spoils the destination.
+bool begin(const Operation &operation, Meeting &meeting, int rank, int size,
+           const std::atomic<bool> &stop, std::string &problem);
+/// Takes what the others have given.
+bool end(const Operation &operation, Meeting &meeting, int rank, int size,
+         const std::atomic<bool> &stop, std::string &problem);
 
 } // namespace fake_nccl
 

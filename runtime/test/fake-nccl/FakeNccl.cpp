@@ -78,6 +78,7 @@ struct Queued {
   std::shared_ptr<Operation> operation;
   int number;
   bool isCaptured;
+  bool hasBegun = false;
 };
 
 /// Those that are split from one communicator; with shared resources their
@@ -138,8 +139,16 @@ static ncclResult_t checkCall(ncclComm_t comm) {
   return comm->state.load();
 }
 
-static void runQueued(void *argument) {
-  const auto &queued = *static_cast<Queued *>(argument);
+/// What is wrong with an operation is the communicator's error.
+static void settle(ncclComm_t comm, const std::string &problem) {
+  if (problem.empty())
+    return;
+  complain(problem.c_str());
+  comm->state.store(ncclInternalError);
+}
+
+static void beginQueued(void *argument) {
+  auto &queued = *static_cast<Queued *>(argument);
   ncclComm_t comm = queued.comm;
   const Fault fault = Fault::fromEnvironment();
   const int number = queued.number;
@@ -147,22 +156,27 @@ static void runQueued(void *argument) {
     complain("captured operations of a communicator run beside others");
   while (fault.is("late", comm->worldRank, number) && !comm->stop.load())
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  if (fault.is("error", comm->worldRank, number)) {
-    comm->state.store(ncclRemoteError);
-    comm->plain -= !queued.isCaptured;
-    return;
-  }
+  queued.hasBegun = false;
+  if (fault.is("error", comm->worldRank, number))
+    return comm->state.store(ncclRemoteError);
+  std::string problem;
+  queued.hasBegun =
+      !comm->stop.load() && begin(*queued.operation, *comm->meeting, comm->rank,
+                                  comm->size, comm->stop, problem);
+  settle(comm, problem);
+}
+
+static void endQueued(void *argument) {
+  const auto &queued = *static_cast<Queued *>(argument);
+  ncclComm_t comm = queued.comm;
   std::string problem;
   std::unique_lock<std::mutex> alone(comm->family->running, std::defer_lock);
   if (comm->family->isShared)
     alone.lock();
-  if (!comm->stop.load() &&
-      !carryOut(*queued.operation, *comm->meeting, comm->rank, comm->size,
-                comm->stop, problem) &&
-      !problem.empty()) {
-    complain(problem.c_str());
-    comm->state.store(ncclInternalError);
-  }
+  if (queued.hasBegun && !comm->stop.load())
+    end(*queued.operation, *comm->meeting, comm->rank, comm->size, comm->stop,
+        problem);
+  settle(comm, problem);
   comm->plain -= !queued.isCaptured;
 }
 
@@ -173,31 +187,6 @@ static ncclResult_t progress(ncclComm_t comm, std::function<void()> rest) {
   comm->polls = 3;
   comm->state.store(ncclInProgress);
   return ncclInProgress;
-}
-
-static bool overlap(const void *a, const void *b, size_t ofA, size_t ofB) {
-  const auto *first = static_cast<const std::byte *>(a);
-  const auto *second = static_cast<const std::byte *>(b);
-  return first < second + ofB && second < first + ofA;
-}
-
-/// Whether source and destination are apart, or as in-place operations want.
-static bool isPlaced(const Operation &operation, int rank, int size) {
-  const size_t part = operation.count * bytesOf(operation.type);
-  const size_t whole = part * static_cast<size_t>(size);
-  const auto *source = static_cast<const std::byte *>(operation.source);
-  const auto *destination =
-      static_cast<const std::byte *>(operation.destination);
-  switch (operation.kind) {
-  case Kind::AllGather:
-    return source == destination + rank * part ||
-           !overlap(source, destination, part, whole);
-  case Kind::ReduceScatter:
-    return destination == source + rank * part ||
-           !overlap(source, destination, whole, part);
-  default:
-    return source == destination || !overlap(source, destination, part, part);
-  }
 }
 
 static ncclResult_t checkRegistration(ncclComm_t comm, void *buffer,
@@ -233,8 +222,9 @@ static ncclResult_t submit(ncclComm_t comm,
     ++comm->plain;
   }
   comm->queue.push_back({comm, std::move(operation), number, isCaptured});
-  return progress(
-      comm, [comm, stream] { launch(stream, runQueued, &comm->queue.back()); });
+  return progress(comm, [comm, stream] {
+    launch(stream, beginQueued, endQueued, &comm->queue.back());
+  });
 }
 
 static ncclResult_t start(ncclComm_t comm, Operation operation,

@@ -19,8 +19,9 @@
 // communicators of a process, no call comes while another is in progress, all
 // ranks call one operation with one size and type in one order, a communicator
 // has one stream, its captured operations never run beside others, it ends when
-// no graph holds one of them, and destination and source do not overlap but
-// where NCCL works in place, and what is registered comes from ncclMemAlloc.
+// no graph holds one of them, destination and source do not overlap but where
+// NCCL works in place, what an operation reads does not change before its end,
+// and what is registered comes from ncclMemAlloc.
 // Calls are in progress for a while. What is found is an error of the call and
 // a line on standard error that begins with "fake nccl:".
 //

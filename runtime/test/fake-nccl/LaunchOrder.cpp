@@ -56,7 +56,7 @@ struct Cuda {
   cudaError_t (*malloc)(void **, size_t) = nullptr;
   decltype(&cudaFree) free = nullptr;
   cudaError_t (*hold)(cudaStream_t, void *, void (*)(void *)) = nullptr;
-  /// Behind the last function, and the capture that it is in, or 0.
+  /// Behind the last beginning, and the capture that it is in, or 0.
   cudaEvent_t last = nullptr;
   unsigned long long captureOfLast = 0;
 };
@@ -82,17 +82,21 @@ bool isCapturing(cudaStream_t stream) {
   return isReplaced ? replaced.isCapturing(stream) : captureOf(stream) != 0;
 }
 
-void launch(cudaStream_t stream, void (*function)(void *), void *argument) {
-  if (isReplaced)
-    return replaced.launch(stream, function, argument);
+void launch(cudaStream_t stream, void (*begin)(void *), void (*end)(void *),
+            void *argument) {
+  if (isReplaced) {
+    replaced.launch(stream, begin, argument);
+    return replaced.launch(stream, end, argument);
+  }
   Cuda &device = cuda();
   const unsigned long long capture = captureOf(stream);
   const bool isDone =
       device.launchHostFunc &&
       (capture != device.captureOfLast ||
        device.streamWaitEvent(stream, device.last, 0) == cudaSuccess) &&
-      device.launchHostFunc(stream, function, argument) == cudaSuccess &&
-      device.eventRecord(device.last, stream) == cudaSuccess;
+      device.launchHostFunc(stream, begin, argument) == cudaSuccess &&
+      device.eventRecord(device.last, stream) == cudaSuccess &&
+      device.launchHostFunc(stream, end, argument) == cudaSuccess;
   device.captureOfLast = capture;
   if (!isDone)
     std::fprintf(stderr, "fake nccl: cannot put an operation on the stream\n");

@@ -6,9 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // With NCCL_LAUNCH_ORDER_IMPLICIT, operations of all communicators of a device
-// are launched in the order of the calls. The device in software carries out
-// one thing at a time, so there they also end in this order: each waits for an
-// event that the one before it records, within one capture or outside of any.
+// are launched in the order of the calls: they begin in this order, and when
+// they end is a matter of their streams. So an operation is two functions on
+// its stream. The first waits for an event that the one before it records
+// behind its own first, within one capture or outside of any.
+//
+// A device in software carries out one thing at a time, and never waits for
+// itself: a beginning waits for ends, and an end for beginnings, of operations
+// before it or of the same. Of all that ranks wait in, the earliest can go on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +29,10 @@ namespace fake_nccl {
 /// Whether the stream is being captured in a graph.
 bool isCapturing(cudaStream_t stream);
 
-/// Puts a function on a stream, behind the one before it.
-void launch(cudaStream_t stream, void (*function)(void *), void *argument);
+/// Puts the beginning and the end of an operation on a stream, its beginning
+/// behind that of the one before it.
+void launch(cudaStream_t stream, void (*begin)(void *), void (*end)(void *),
+            void *argument);
 
 /// Calls `release` when the graph that the stream is captured in is gone.
 void holdInGraph(cudaStream_t stream, void *object, void (*release)(void *));

@@ -47,20 +47,34 @@ Meeting::~Meeting() {
     ::unlink(path.c_str());
 }
 
-bool Meeting::meet(const std::atomic<bool> &stop) {
-  auto &header = *reinterpret_cast<Header *>(memory);
-  const uint32_t round = header.round.load();
-  if (header.arrived.fetch_add(1) + 1 == static_cast<uint32_t>(size)) {
-    header.arrived.store(0);
-    header.round.store(round + 1);
-    return true;
+void Meeting::arrive() {
+  const uint32_t round = header().round.load();
+  arrivedIn = round;
+  if (header().arrived.fetch_add(1) + 1 == static_cast<uint32_t>(size)) {
+    header().arrived.store(0);
+    header().round.store(round + 1);
   }
-  while (header.round.load() == round) {
+}
+
+bool Meeting::await(const std::atomic<bool> &stop) {
+  while (arrivedIn && header().round.load() == *arrivedIn) {
     if (stop.load())
       return false;
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
+  arrivedIn.reset();
   return true;
+}
+
+bool Meeting::meet(const std::atomic<bool> &stop) {
+  if (!await(stop))
+    return false;
+  arrive();
+  return await(stop);
+}
+
+Meeting::Header &Meeting::header() {
+  return *reinterpret_cast<Header *>(memory);
 }
 
 Announcement &Meeting::announcement(int rank) {

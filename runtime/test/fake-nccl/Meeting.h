@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A file that every rank maps: a count of those that have arrived, and a slot
-// for each rank. Ranks publish what they have, meet, read the slots of others,
-// and meet again.
+// for each rank. Ranks publish what they have, arrive, await the others, read
+// their slots, and arrive again, so that others may publish the next. Between
+// arriving and awaiting, a rank may do something else.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace fake_nccl {
@@ -41,7 +43,13 @@ public:
   static Meeting *open(const std::string &path, int rank, int size);
   ~Meeting();
 
-  /// Returns true when all ranks have come; false when `stop` was set.
+  /// Says that this rank has come. It has awaited the others since the last
+  /// time.
+  void arrive();
+  /// Returns true when all ranks have come as often as this one; false when
+  /// `stop` was set.
+  bool await(const std::atomic<bool> &stop);
+  /// Both, at a time when nothing else goes on.
   bool meet(const std::atomic<bool> &stop);
 
   Announcement &announcement(int rank);
@@ -53,12 +61,15 @@ private:
     std::atomic<uint32_t> round;
   };
   Meeting() = default;
+  Header &header();
 
   std::string path;
   std::byte *memory = nullptr;
   size_t bytes = 0;
   int rank = 0;
   int size = 1;
+  /// The round that this rank has come to and not awaited.
+  std::optional<uint32_t> arrivedIn;
 };
 
 } // namespace fake_nccl

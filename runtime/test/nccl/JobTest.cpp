@@ -102,7 +102,7 @@ struct Job : ScratchDirectory {
                        rank);
   }
   /// Runs both plans five times, which is before, in and after the capture of a
-  /// graph, and compares all outputs.
+  /// graph, and compares all outputs of the last run and the scalars of all.
   void expectEqualOutputs(PlanBuilder host, PlanBuilder device, int ranks,
                           const std::string &inputs,
                           const std::string &others = "");
@@ -119,7 +119,8 @@ void Job::expectEqualOutputs(PlanBuilder host, PlanBuilder device, int ranks,
   const auto &outputs = host.table.entries[0]->outputs;
   const auto common = [&](const std::string &folder) {
     std::filesystem::create_directories(file(folder));
-    std::string text = " --steps 5 --quiet" + inputs;
+    std::string text = fmt::format(" --steps 5 --quiet --metrics {}{}",
+                                   file(folder + "/metrics.csv"), inputs);
     for (const auto &output : outputs)
       text += fmt::format(" --output {}={}", output->name,
                           file(folder + "/" + output->name + ".npy"));
@@ -136,6 +137,8 @@ void Job::expectEqualOutputs(PlanBuilder host, PlanBuilder device, int ranks,
     EXPECT_EQ(load("cuda/" + output->name + ".npy"),
               load("cpu/" + output->name + ".npy"))
         << output->name << others << inputs;
+  EXPECT_EQ(load("cuda/metrics.csv"), load("cpu/metrics.csv"))
+      << others << inputs;
 }
 
 struct JobOfRanks : Job, testing::WithParamInterface<int> {};
@@ -164,14 +167,17 @@ TEST_P(JobOfRanks, HasTheBitsOfOneProcess) {
   EXPECT_EQ(cuda.substr(cuda.size() - 64), cpu.substr(cpu.size() - 64));
 }
 
-/// In two lanes and in one.
+/// In two lanes and in one. Seeds decide what happens early and late among all
+/// that events leave open: one that is missing spoils bits in some run, and a
+/// capture besides.
 TEST_P(JobOfRanks, WhatOvertakesChangesNoBits) {
   const int ranks = GetParam();
   (void)writeNpy(file("x.npy"), countingArray({16 * ranks}, 0.25f));
   (void)writeNpy(file("b.npy"), countingArray({16}, 0.5f));
   const std::string inputs =
       fmt::format(" --input x={} --input b={}", file("x.npy"), file("b.npy"));
-  for (const char *option : {"", " --serialize-collectives"})
+  for (const char *option :
+       {" --no-cuda-graphs", "", " --serialize-collectives"})
     for (int seed : {1, 2, 3})
       expectEqualOutputs(OvertakingPlan(ranks), OvertakingPlan(ranks), ranks,
                          inputs + option,
