@@ -84,18 +84,17 @@ Status CudaRanks::openLibraries(const CudaLibrarySearch &search) {
   return {};
 }
 
-/// Before anything is allocated.
+/// Before anything is allocated. What a user allows may not be there.
 Status CudaRanks::checkMemory() const {
   const plan::Plan &plan = request.plan.contents();
   const size_t ranks = world->localRanks().size();
   if (const uint64_t limit = request.options.memoryLimit)
-    return weft::runtime::checkMemory(device, {{"arena", plan.arena_bytes()}},
-                                      ranks, limit);
+    WEFT_RETURN_IF_ERROR(weft::runtime::checkMemory(
+        device, {{"arena", plan.arena_bytes()}}, ranks, limit));
   size_t free = 0, total = 0;
   WEFT_RETURN_IF_ERROR(
       cudaStatus(cudart, cudart.memGetInfo(&free, &total), "cudaMemGetInfo"));
-  return weft::runtime::checkMemory(device, needsOfPlan(plan, device), ranks,
-                                    free);
+  return weft::runtime::checkMemory(device, needsOfPlan(plan), ranks, free);
 }
 
 /// A process that sees one device was given it by its launcher.

@@ -7,8 +7,6 @@
 
 #include "cuda/MemoryNeeds.h"
 
-#include "cuda/GemmTuner.h"
-
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -22,20 +20,9 @@ uint64_t kernelWorkspaceBytes(const plan::Plan &plan) {
   return bytes;
 }
 
-static bool hasProducts(const plan::Plan &plan) {
-  for (const plan::Entry *entry : *plan.entries())
-    for (const plan::Instruction *instruction : *entry->instructions())
-      if (instruction->operation_as_Gemm())
-        return true;
-  return false;
-}
-
-std::vector<MemoryNeed> needsOfPlan(const plan::Plan &plan,
-                                    const CudaDevice &device) {
+std::vector<MemoryNeed> needsOfPlan(const plan::Plan &plan) {
   return {{"arena", plan.arena_bytes()},
-          {"workspace of kernels", kernelWorkspaceBytes(plan)},
-          {"workspace of products, at most",
-           hasProducts(plan) ? gemmWorkspaceLimit(device.processor) : 0}};
+          {"workspace of kernels", kernelWorkspaceBytes(plan)}};
 }
 
 Status checkMemory(const CudaDevice &device,

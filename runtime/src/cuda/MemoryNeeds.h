@@ -31,9 +31,9 @@ struct MemoryNeed {
 /// Bytes that the largest kernel of the plan works in.
 uint64_t kernelWorkspaceBytes(const plan::Plan &plan);
 
-/// What is in the plan, and the most that its products may want.
-std::vector<MemoryNeed> needsOfPlan(const plan::Plan &plan,
-                                    const CudaDevice &device);
+/// What stands in the plan: all that is sure before algorithms are chosen,
+/// which may want nothing.
+std::vector<MemoryNeed> needsOfPlan(const plan::Plan &plan);
 
 /// Fails with all needs of one rank when `ranks` of them want more than
 /// `available` bytes.

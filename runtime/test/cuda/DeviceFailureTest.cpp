@@ -215,12 +215,18 @@ TEST(DeviceFailure, InTheTrialOfAProduct) {
   }
 }
 
-/// What a session of a device with so much memory says.
-std::string loadFailure(const char *memory, const PlanBuilder &plan) {
+/// What a session of a device with so much memory says, where cuBLASLt proposes
+/// an algorithm first that wants this much workspace: 0 or 8 MiB.
+std::string load(const char *memory, const PlanBuilder &plan,
+                 size_t productWorkspace = 0, SessionOptions options = {}) {
   return Process([&]() -> std::string {
            const DeviceLibraries libraries;
            setenv("WEFT_EMULATOR_MEMORY", memory, 1);
-           return Session::create(plan.build()).status().toString();
+           setenv("WEFT_EMULATOR_ALGORITHM", productWorkspace ? "2" : "0", 1);
+           const std::string none =
+               testing::TempDir() + fmt::format("weft-no-cache-{}", getpid());
+           setenv("XDG_CACHE_HOME", none.c_str(), 1);
+           return Session::create(plan.build(), options).status().toString();
          })
       .finish();
 }
@@ -228,14 +234,25 @@ std::string loadFailure(const char *memory, const PlanBuilder &plan) {
 TEST(DeviceFailure, MemoryIsComparedBeforeItIsAllocated) {
   PlanBuilder plan = sample(2);
   plan.table.kernels[0]->grid->workspace_bytes = 128;
-  EXPECT_EQ(loadFailure("1000", plan),
-            "resource_exhausted: 2 ranks on device 0 (Emulated H200) need 1024 "
-            "bytes, 512 each: arena 384, workspace of kernels 128; 1000 bytes "
-            "are available; compile for a larger mesh, or shrink the batch");
-  EXPECT_THAT(loadFailure("30000000", productPlan()),
-              AllOf(HasSubstr("1 rank on device 0 (Emulated H200) needs "),
-                    HasSubstr("workspace of products, at most 33554432; "
-                              "30000000 bytes are available")));
+  SessionOptions limited;
+  limited.memoryLimit = 1 << 20;
+  for (const SessionOptions &options : {SessionOptions(), limited})
+    EXPECT_EQ(
+        load("1000", plan, 0, options),
+        "resource_exhausted: 2 ranks on device 0 (Emulated H200) need 1024 "
+        "bytes, 512 each: arena 384, workspace of kernels 128; 1000 bytes "
+        "are available; compile for a larger mesh, or shrink the batch");
+}
+
+/// The workspace of products is that of the algorithms that were chosen.
+TEST(DeviceFailure, AWorkspaceIsComparedOnceItIsKnown) {
+  EXPECT_THAT(load("1000000", productPlan()), EndsWith("\nok"));
+  EXPECT_THAT(load("1000000", productPlan(), 8 << 20),
+              AllOf(HasSubstr("rank 0: 1 rank on device 0 (Emulated H200) "
+                              "needs "),
+                    HasSubstr(", workspace of products and attention 8388608; "
+                              "1000000 bytes are available; compile for a "
+                              "larger mesh, or shrink the batch")));
 }
 
 TEST(DeviceFailure, ErrorsOfCallsAreNoFailures) {

@@ -55,7 +55,7 @@ struct SessionOptions {
   /// Longest wait of a rank for the others in one collective.
   std::chrono::nanoseconds deadline = std::chrono::seconds(30);
   /// Bytes that the arenas of all ranks may take together; 0 = the memory of
-  /// this machine, or what is free on the device.
+  /// this machine. On a device they must in any case fit what is free.
   uint64_t memoryLimit = 0;
   /// How many runs, from the first, the trace records.
   int traceRuns = 0;
