@@ -165,6 +165,21 @@ Status CudaRank::bindWorkspaces() {
     for (size_t lane = 0; lane < ofCollectives.size(); ++lane)
       ofCollectives[lane] =
           std::max(ofCollectives[lane], each.program.stagingBytes(lane));
+  WEFT_RETURN_IF_ERROR(allocateWorkspaces(ofOperations, ofCollectives));
+  for (EntryRuns &each : runs) {
+    for (const auto &operation : each.program.operations)
+      operation->bindWorkspace(workspace.get());
+    for (BoundDeviceCollective &bound : each.program.collectives)
+      bound.collective.staging = staging[bound.collective.lane].get();
+  }
+  return {};
+}
+
+/// Compares them with what is free before it takes them. Ranks of one device do
+/// so one after the other.
+Status CudaRank::allocateWorkspaces(size_t ofOperations,
+                                    const std::vector<size_t> &ofCollectives) {
+  const std::lock_guard lock(setup.taking);
   size_t free = 0, total = 0;
   WEFT_RETURN_IF_ERROR(
       check(cudart.memGetInfo(&free, &total), "cudaMemGetInfo"));
@@ -189,12 +204,6 @@ Status CudaRank::bindWorkspaces() {
         DeviceMemory memory,
         allocateDevice(cudart, bytes, "staging of collectives"));
     staging.push_back(std::move(memory));
-  }
-  for (EntryRuns &each : runs) {
-    for (const auto &operation : each.program.operations)
-      operation->bindWorkspace(workspace.get());
-    for (BoundDeviceCollective &bound : each.program.collectives)
-      bound.collective.staging = staging[bound.collective.lane].get();
   }
   return {};
 }
@@ -244,7 +253,11 @@ Status CudaRank::initialize() {
       allocateDevice(cudart, kernelBytes, "workspace of kernels"));
   WEFT_RETURN_IF_ERROR(clear(kernelWorkspace.get(), kernelBytes));
   WEFT_RETURN_IF_ERROR(clear(arena.get(), plan.arena_bytes()));
+  // Ranks of one device try their products in what all arenas leave, and take
+  // what those want when no trial holds memory any more.
+  WEFT_RETURN_IF_ERROR(setup.world.meetNeighbours(number()));
   WEFT_RETURN_IF_ERROR(bindEntries());
+  WEFT_RETURN_IF_ERROR(setup.world.meetNeighbours(number()));
   WEFT_RETURN_IF_ERROR(bindWorkspaces());
   WEFT_RETURN_IF_ERROR(exerciseOperations());
   WEFT_RETURN_IF_ERROR(fillArena());

@@ -31,6 +31,7 @@
 #include "executor/Rank.h"
 
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -46,6 +47,8 @@ struct CudaRankSetup {
   const Roofline &roofline;
   const PlanKernels &kernels;
   DeviceWorld &world;
+  /// Held by who compares its needs with free memory, until it has taken them.
+  std::mutex &taking;
   /// Why `cudnn` is null.
   std::string whyNoCudnn = {};
   /// Null unless the ranks are processes.
@@ -97,6 +100,8 @@ private:
   Status createStreams();
   Status bindEntries();
   Status bindWorkspaces();
+  Status allocateWorkspaces(size_t ofOperations,
+                            const std::vector<size_t> &ofCollectives);
   Status exerciseOperations();
   Status clear(void *memory, size_t bytes);
   Status fillArena();

@@ -16,6 +16,7 @@
 #endif
 #include "plan/Text.h"
 
+#include <mutex>
 #include <optional>
 
 namespace weft::runtime {
@@ -54,6 +55,7 @@ private:
   PlanKernels kernels;
   std::unique_ptr<DeviceWorld> world;
   std::optional<SharedAlgorithms> algorithms;
+  std::mutex taking;
   std::optional<CudaRankSetup> setup;
 };
 
@@ -208,7 +210,7 @@ Status CudaRanks::open() {
   WEFT_ASSIGN_OR_RETURN(const int processors, processorsBesideCollectives());
   setup.emplace(CudaRankSetup{request, cudart, cublasLt,
                               cudnn ? &*cudnn : nullptr, device, roofline,
-                              kernels, *world, whyNoCudnn,
+                              kernels, *world, taking, whyNoCudnn,
                               algorithms ? &*algorithms : nullptr, processors});
   for (int rank : world->localRanks())
     members.push_back(std::make_unique<CudaRank>(*setup, rank));

@@ -147,6 +147,12 @@ public:
   /// longer moves.
   virtual bool isWatched() const { return false; }
 
+  /// Returns when the ranks that share a device with this one have called it,
+  /// while a plan is loaded: what one of them holds for a while, or is about to
+  /// take, another one must not count on. There is no deadline: each takes as
+  /// long as its trials, and one that fails ends the wait.
+  virtual Status meetNeighbours(int /*rank*/) { return {}; }
+
   /// Returns when the host threads of all ranks have called it (rule C1: before
   /// and after the first step).
   virtual Status barrier(int rank) = 0;

@@ -64,11 +64,17 @@ DeviceCommunicator *LoopbackWorld::communicator(int rank, size_t group,
   return communicators[group][rank].get();
 }
 
-Status LoopbackWorld::barrier(int rank) {
-  WEFT_RETURN_IF_ERROR(everyone->hosts.meet(rank, Call(), deadline));
+Status LoopbackWorld::meetAll(int rank, std::chrono::nanoseconds timeout) {
+  WEFT_RETURN_IF_ERROR(everyone->hosts.meet(rank, Call(), timeout));
   everyone->hosts.leave(rank);
   return {};
 }
+
+Status LoopbackWorld::meetNeighbours(int rank) {
+  return meetAll(rank, std::chrono::nanoseconds::max());
+}
+
+Status LoopbackWorld::barrier(int rank) { return meetAll(rank, deadline); }
 
 void LoopbackWorld::abort(const Status &reason) {
   for (const auto &group : groups)

@@ -54,6 +54,7 @@ public:
   /// One for all lanes: events know no communicators.
   DeviceCommunicator *communicator(int rank, size_t group,
                                    size_t lane) const override;
+  Status meetNeighbours(int rank) override;
   Status barrier(int rank) override;
   bool allowsCapture() const override { return size() == 1; }
   void abort(const Status &reason) override;
@@ -63,6 +64,7 @@ private:
   LoopbackWorld(BlockKernels kernels, int ranks, CollectiveLanes lanes,
                 std::chrono::nanoseconds deadline);
   Status addGroup(const Cudart &cudart, const GroupRanks &lists);
+  Status meetAll(int rank, std::chrono::nanoseconds timeout);
 
   const BlockKernels kernels;
   const CollectiveLanes laneTable;

@@ -255,6 +255,41 @@ TEST(DeviceFailure, AWorkspaceIsComparedOnceItIsKnown) {
                               "larger mesh, or shrink the batch")));
 }
 
+/// Two ranks with arenas of 16 MiB, and products that are tried on twice as
+/// much again. The attention behind them takes one rank a while, in which the
+/// other one tries.
+PlanBuilder largeProducts() {
+  PlanBuilder builder({{"data", 2}});
+  EntryBuilder entry = builder.entry("e");
+  constexpr int64_t elements = 1 << 22;
+  const uint32_t x = entry.input("x", builder.type(DType::F32, {1, elements})),
+                 y = entry.output("y", builder.type(DType::F32, {1, 1}));
+  for (int i = 0; i < 3; ++i)
+    entry.gemm(x, x, y, 1, 1, elements);
+  const auto heads = builder.type(DType::F32, {1, 1, 1, 8});
+  const uint32_t query = entry.input("query", heads),
+                 out = entry.output("out", heads),
+                 sums =
+                     entry.output("sums", builder.type(DType::F32, {1, 1, 1}));
+  entry.attention(query, query, query, out, sums, {1, 1, 1, 1, 1, 8});
+  makeCudaPlan(builder, ".version 8.0\n.target sm_80\n.address_size 64\n");
+  return builder;
+}
+
+/// Room for two arenas and two workspaces is enough: what one rank tries its
+/// products on is not taken for gone by the other.
+TEST(DeviceFailure, RanksOfADeviceTakeTurnsWithItsMemory) {
+  for (int i = 0; i < 2; ++i)
+    EXPECT_THAT(load("50400000", largeProducts(), 8 << 20), EndsWith("\nok"));
+  // Whoever comes second finds out.
+  EXPECT_THAT(
+      load("50000000", largeProducts(), 8 << 20),
+      AllOf(HasSubstr(": 1 rank on device 0 (Emulated H200) needs "),
+            HasSubstr(", workspace of products and attention 8388608; "),
+            HasSubstr(" bytes are available; compile for a larger "
+                      "mesh, or shrink the batch")));
+}
+
 TEST(DeviceFailure, ErrorsOfCallsAreNoFailures) {
   for (const cudaError_t error :
        {cudaSuccess, cudaErrorNotReady, cudaErrorMemoryAllocation,

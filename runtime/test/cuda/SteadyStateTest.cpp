@@ -18,6 +18,8 @@
 
 #include <gmock/gmock.h>
 
+#include <mutex>
+
 namespace weft::runtime {
 namespace {
 
@@ -99,8 +101,9 @@ TEST_P(SteadyState, RunsOnlyEnqueue) {
   auto world = LoopbackWorld::create(cudart, 1, {{{0}}}, CollectiveLanes(1),
                                      options.deadline);
   ASSERT_TRUE(world.ok()) << world.status().message();
-  const CudaRankSetup setup{request, cudart,   cublasLt, nullptr,
-                            *device, roofline, *kernels, **world};
+  std::mutex taking;
+  const CudaRankSetup setup{request,  cudart,   cublasLt, nullptr, *device,
+                            roofline, *kernels, **world,  taking};
   CudaRank rank(setup, 0);
   ASSERT_TRUE(rank.initialize().ok());
   std::fill_n(rank.input(1, 0), 64, std::byte(0));
