@@ -7,6 +7,7 @@
 
 #include "Device.h"
 
+#include <atomic>
 #include <cstring>
 
 using namespace weft::emulator;
@@ -20,8 +21,19 @@ struct Copy {
   size_t toPitch, fromPitch, width, height;
 
   void operator()() const {
+    if (height == 1 && width == sizeof(uint32_t) &&
+        reinterpret_cast<uintptr_t>(to) % sizeof(uint32_t) == 0)
+      return copyWord();
     for (size_t row = 0; row < height; ++row)
       std::memmove(to + row * toPitch, from + row * fromPitch, width);
+  }
+
+private:
+  /// At once, as a device does it: threads may look at the word meanwhile.
+  void copyWord() const {
+    uint32_t word;
+    std::memcpy(&word, from, sizeof word);
+    std::atomic_ref(*reinterpret_cast<uint32_t *>(to)).store(word);
   }
 };
 

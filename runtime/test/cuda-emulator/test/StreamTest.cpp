@@ -7,6 +7,7 @@
 
 #include "Cuda.h"
 
+#include <atomic>
 #include <thread>
 
 using namespace weft::emulator;
@@ -139,6 +140,28 @@ TEST(Streams, SeveralThreadsUseTheDevice) {
     });
   for (std::thread &thread : threads)
     thread.join();
+}
+
+/// As the runtime reads how far a device has come.
+TEST(Streams, ThreadsLookAtAWordThatTheDeviceWrites) {
+  DeviceFloats numbers({1, 2, 3, 4, 5, 6, 7, 8});
+  float *word = nullptr;
+  EXPECT_CUDA(cudaMallocHost(reinterpret_cast<void **>(&word), 4));
+  *word = 0;
+  std::thread reader([word] {
+    for (float seen = 0; seen < 8;) {
+      const float now = std::atomic_ref(*word).load();
+      EXPECT_GE(now, seen);
+      seen = now;
+    }
+  });
+  cudaStream_t stream = makeStream();
+  for (size_t i = 0; i < numbers.count; ++i)
+    EXPECT_CUDA(cudaMemcpyAsync(word, numbers.data + i, 4,
+                                cudaMemcpyDeviceToHost, stream));
+  EXPECT_CUDA(cudaStreamSynchronize(stream));
+  reader.join();
+  EXPECT_CUDA(cudaFreeHost(word));
 }
 
 TEST(Streams, EventsHaveTimes) {
