@@ -263,25 +263,20 @@ static ncclResult_t transfer(ncclComm_t comm, const Transfer &one,
   return ncclSuccess;
 }
 
-/// Opens the meeting in a thread of its own, as a call that does not block.
-static void startComm(ncclComm_t comm, std::atomic<ncclResult_t> *also,
-                      ncclComm_t *result) {
-  comm->starter = std::thread([comm, also, result] {
-    // A moment in which the call is in progress.
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    const bool hangs =
-        Fault::fromEnvironment().is("init-hang", comm->worldRank);
-    while (hangs && !comm->stop.load())
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    comm->meeting.reset(Meeting::open(comm->name, comm->rank, comm->size));
-    const bool isReady =
-        !comm->stop.load() && comm->meeting && comm->meeting->meet(comm->stop);
-    comm->state.store(isReady ? ncclSuccess : ncclSystemError);
-    if (result)
-      *result = comm;
-    if (also)
-      also->store(isReady ? ncclSuccess : ncclSystemError);
-  });
+/// What a communicator's thread does until it is ready, or `stop`.
+static ncclResult_t openMeeting(ncclComm_t comm,
+                                const std::atomic<bool> &stop) {
+  // A moment in which the call is in progress.
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  const bool hangs = Fault::fromEnvironment().is("init-hang", comm->worldRank);
+  while (hangs && !stop.load())
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  comm->meeting.reset(Meeting::open(comm->name, comm->rank, comm->size));
+  const bool isReady =
+      !stop.load() && comm->meeting && comm->meeting->meet(stop);
+  const ncclResult_t result = isReady ? ncclSuccess : ncclSystemError;
+  comm->state.store(result);
+  return result;
 }
 
 extern "C" {
@@ -346,7 +341,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *result, int size,
   comm->family = std::make_shared<Family>();
   comm->family->isShared = config->splitShare == 1;
   *result = comm;
-  startComm(comm, nullptr, nullptr);
+  comm->starter = std::thread([comm] { openMeeting(comm, comm->stop); });
   return ncclInProgress;
 }
 
@@ -388,7 +383,10 @@ ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key,
     child->owner = owner;
     child->operations = parent->operations;
     child->family = parent->family;
-    startComm(child, &parent->state, result);
+    // Nobody has the child until it is ready.
+    const ncclResult_t opened = openMeeting(child, parent->stop);
+    *result = child;
+    parent->state.store(opened);
   });
   return ncclInProgress;
 }
@@ -402,6 +400,9 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result) {
     comm->state.compare_exchange_strong(expected, ncclSuccess);
   }
   *result = comm->state.load();
+  // It has nothing left to do.
+  if (*result != ncclInProgress && comm->starter.joinable())
+    comm->starter.join();
   return ncclSuccess;
 }
 
@@ -433,6 +434,8 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
   comm->stop.store(true);
   while (Fault::fromEnvironment().is("abort-hang", comm->worldRank))
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  if (comm->starter.joinable())
+    comm->starter.join();
   // Operations on streams may still look at it.
   return ncclSuccess;
 }
