@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CudaPlan.h"
 #include "SamplePlan.h"
 #include "weft/runtime/PlanFormat.h"
 
@@ -125,6 +126,23 @@ TEST(Damage, EveryFlipIsAnErrorOrChangesNothing) {
 
 /// Damage with a matching hash: what a broken writer could produce. The
 /// FlatBuffers and semantic verifiers must hold alone.
+void expectEveryFlipIsSafe(const PlanBuilder &builder) {
+  const std::vector<uint8_t> payload = builder.payload();
+  ASSERT_EQ(messageOf(PlanBuilder::wrap(payload)), "");
+  int accepted = 0;
+  for (size_t at = 0; at < payload.size(); ++at)
+    for (int mask : {0xff, 1, 2, 4, 8, 16, 32, 64, 128}) {
+      std::vector<uint8_t> bytes = payload;
+      bytes[at] ^= mask;
+      const Result<Plan> plan = Plan::parse(PlanBuilder::wrap(bytes));
+      accepted += plan.ok();
+      EXPECT_FALSE((plan.ok() ? plan->dump() : plan.status().message()).empty())
+          << "byte " << at << " mask " << mask;
+    }
+  // Names and estimates may change; places and sizes may not.
+  EXPECT_GT(accepted, 0);
+}
+
 TEST(Damage, EveryFlipOfThePayloadIsSafe) {
   PlanBuilder builder({{"data", 2}, {"model", 2}});
   const uint32_t both = builder.group({"data", "model"});
@@ -141,20 +159,50 @@ TEST(Damage, EveryFlipOfThePayloadIsSafe) {
   entry.start(plan::CollectiveKind::AllReduce, both, t, t, 1, 4);
   entry.wait(0);
   entry.copy(c, y);
-  const std::vector<uint8_t> payload = builder.payload();
-  ASSERT_TRUE(Plan::parse(PlanBuilder::wrap(payload)).ok());
-  int accepted = 0;
-  for (size_t at = 0; at < payload.size(); ++at)
-    for (int mask : {0xff, 1, 2, 4, 8, 16, 32, 64, 128}) {
-      std::vector<uint8_t> bytes = payload;
-      bytes[at] ^= mask;
-      const Result<Plan> plan = Plan::parse(PlanBuilder::wrap(bytes));
-      accepted += plan.ok();
-      EXPECT_FALSE((plan.ok() ? plan->dump() : plan.status().message()).empty())
-          << "byte " << at << " mask " << mask;
-    }
-  // Names and estimates may change; places and sizes may not.
-  EXPECT_GT(accepted, 0);
+  expectEveryFlipIsSafe(builder);
+}
+
+/// Grids, batches, a workspace, an epilogue, attention and its derivative.
+TEST(Damage, EveryFlipOfAPlanForGpusIsSafe) {
+  PlanBuilder builder({{"data", 2}});
+  EntryBuilder entry = builder.entry("step");
+  const auto value = [&](const char *name, std::vector<int64_t> shape) {
+    return entry.input(name, builder.type(DType::F32, std::move(shape)));
+  };
+  const auto result = [&](const char *name, std::vector<int64_t> shape) {
+    return entry.output(name, builder.type(DType::F32, std::move(shape)));
+  };
+  const uint32_t x = value("x", {4, 2}), y = value("y", {2, 2}),
+                 bias = value("bias", {2}), product = result("z", {4, 2});
+  plan::GemmT &gemm = entry.gemm(x, y, product, 4, 2, 2);
+  gemm.epilogue = plan::GemmEpilogue::BiasGeluAux;
+  gemm.bias = bias;
+  gemm.aux = result("aux", {4, 2});
+  const plan::AttentionSizes sizes{1, 2, 2, 2, 1, 4};
+  const uint32_t query = value("q", {1, 2, 2, 4}), key = value("k", {1, 2, 4}),
+                 diagonal = entry.input("d", builder.type(DType::I32, {})),
+                 out = result("o", {1, 2, 2, 4}), sums = result("l", {1, 2, 2});
+  plan::AttentionT &attention =
+      entry.attention(query, key, key, out, sums, sizes);
+  attention.causal = true;
+  attention.diagonal = diagonal;
+  plan::AttentionGradT grad;
+  grad.query = query;
+  grad.key = grad.value = key;
+  grad.out = grad.out_cotangent = out;
+  grad.logsumexp = sums;
+  grad.logsumexp_cotangent = sums;
+  grad.query_cotangent = result("dq", {1, 2, 2, 4});
+  grad.key_cotangent = result("dk", {1, 2, 4});
+  grad.value_cotangent = result("dv", {1, 2, 4});
+  entry.attentionGrad(std::move(grad), sizes);
+  entry.launchBatch("add", {{{x, read}, {product, write}},
+                            {{x, read}, {gemm.aux.value(), write}}});
+  entry.launch("sum", {{x, read}, {product, update}}, {{"data"}});
+  makeCudaPlan(builder, ".entry add(\n.entry sum(\n");
+  builder.table.kernels[0]->grid->max_batch = 2;
+  builder.table.kernels[1]->grid->workspace_bytes = 64;
+  expectEveryFlipIsSafe(builder);
 }
 
 TEST(Damage, RandomPayloadDamageIsSafe) {
