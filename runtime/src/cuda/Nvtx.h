@@ -24,7 +24,13 @@ namespace weft::runtime {
 class NvtxRange {
 public:
 #if WEFT_HAS_NVTX
-  explicit NvtxRange(const char *name) { nvtxRangePushA(name); }
+  explicit NvtxRange(const char *name) {
+    // What looks for the profiler replaces functions that another thread's
+    // first range may be calling: it is done once, and the others wait.
+    [[maybe_unused]] static const bool isReady =
+        (nvtxInitialize(nullptr), true);
+    nvtxRangePushA(name);
+  }
   ~NvtxRange() { nvtxRangePop(); }
 #else
   explicit NvtxRange(const char *) {}
