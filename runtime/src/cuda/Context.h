@@ -18,6 +18,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,13 @@ struct CudaContext {
   bool isDeterministic = false;
   /// Multiprocessors that products beside a collective may have; 0 = all.
   int processorsBesideCollectives = 0;
+
+  /// Device memory for trials, before others: the arena, which has nothing in
+  /// it while they run, so that a plan may have all of the device. Aligned to
+  /// 256 bytes.
+  std::span<std::byte> spare = {};
+  /// Bytes of it that are taken, from the start.
+  mutable size_t spareTaken = 0;
 
   /// Number of the rank, for messages.
   int rank = 0;

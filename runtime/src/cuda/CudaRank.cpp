@@ -252,12 +252,15 @@ Status CudaRank::initialize() {
       kernelWorkspace,
       allocateDevice(cudart, kernelBytes, "workspace of kernels"));
   WEFT_RETURN_IF_ERROR(clear(kernelWorkspace.get(), kernelBytes));
-  WEFT_RETURN_IF_ERROR(clear(arena.get(), plan.arena_bytes()));
-  // Ranks of one device try their products in what all arenas leave, and take
-  // what those want when no trial holds memory any more.
+  // Ranks of one device try their products in their arenas and in what all of
+  // these leave, and take what the products want when no trial holds memory any
+  // more.
   WEFT_RETURN_IF_ERROR(setup.world.meetNeighbours(number()));
+  context->spare = {static_cast<std::byte *>(arena.get()), plan.arena_bytes()};
   WEFT_RETURN_IF_ERROR(bindEntries());
+  context->spare = {};
   WEFT_RETURN_IF_ERROR(setup.world.meetNeighbours(number()));
+  WEFT_RETURN_IF_ERROR(clear(arena.get(), plan.arena_bytes()));
   WEFT_RETURN_IF_ERROR(bindWorkspaces());
   WEFT_RETURN_IF_ERROR(exerciseOperations());
   WEFT_RETURN_IF_ERROR(fillArena());

@@ -8,6 +8,7 @@
 #include "cuda/CudaRanks.h"
 
 #include "cuda/CudaRank.h"
+#include "cuda/GemmDescriptors.h"
 #include "cuda/JobDevices.h"
 #include "cuda/LoopbackWorld.h"
 #include "cuda/MemoryNeeds.h"
@@ -47,6 +48,9 @@ private:
   // Before everything that is given back with their functions.
   Cudart cudart;
   CublasLt cublasLt;
+  /// Its code takes memory of the device: before needs are compared with what
+  /// is free.
+  std::shared_ptr<const LtHandle> ltHandle;
   std::optional<Cudnn> cudnn;
   std::string whyNoCudnn;
   Nccl nccl;
@@ -76,6 +80,7 @@ Status CudaRanks::openLibraries(const CudaLibrarySearch &search) {
   const plan::Plan &plan = request.plan.contents();
   if (has(plan, {plan::Operation::Gemm})) {
     WEFT_ASSIGN_OR_RETURN(cublasLt, loadCublasLt(search));
+    WEFT_ASSIGN_OR_RETURN(ltHandle, LtHandle::shared(cublasLt, device.number));
   }
   if (has(plan, {plan::Operation::Attention, plan::Operation::AttentionGrad})) {
     if (const Result<Cudnn> loaded = loadCudnn(search); loaded.ok())

@@ -16,16 +16,30 @@
 namespace weft::runtime {
 
 DeviceScratch::~DeviceScratch() {
+  const bool isUsed = !pieces.empty() || context.spareTaken != takenBefore;
   // To free memory is to wait for the device.
-  if (pieces.empty() || context.waitFailed ||
-      !context.synchronize("a trial").ok())
+  if (!isUsed || context.waitFailed || !context.synchronize("a trial").ok())
     return;
+  context.spareTaken = takenBefore;
   for (void *piece : pieces)
     (void)cudart.free(piece);
 }
 
+/// A piece of the spare memory, or null.
+static void *takeSpare(const CudaContext &context, size_t bytes) {
+  constexpr size_t alignment = 256; // that of cudaMalloc
+  const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  const std::span<std::byte> rest = context.spare.subspan(context.spareTaken);
+  if (rounded < bytes || rounded > rest.size())
+    return nullptr;
+  context.spareTaken += rounded;
+  return rest.data();
+}
+
 Result<void *> DeviceScratch::allocate(size_t bytes) {
-  void *piece = nullptr;
+  void *piece = takeSpare(context, bytes);
+  if (piece)
+    return piece;
   if (const cudaError_t error = cudart.malloc(&piece, bytes);
       error != cudaSuccess) {
     // The caller goes on without, and libraries would take it for theirs.

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Memory beside the arena in which operations are measured and checked while a
-// plan is loaded.
+// Memory in which operations are measured and checked while a plan is loaded:
+// that of the arena, and beside it what has no room there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +21,14 @@
 
 namespace weft::runtime {
 
-/// Device memory, freed at the end, when nothing is on the compute stream any
-/// more; after a failed wait never.
+/// Device memory, given back at the end, when nothing is on the compute stream
+/// any more; after a failed wait never. Of two at a time the later one ends
+/// first.
 class DeviceScratch {
 public:
   explicit DeviceScratch(const CudaContext &context)
-      : context(context), cudart(context.cudart) {}
+      : context(context), cudart(context.cudart),
+        takenBefore(context.spareTaken) {}
   ~DeviceScratch();
   DeviceScratch(const DeviceScratch &) = delete;
   DeviceScratch &operator=(const DeviceScratch &) = delete;
@@ -39,6 +41,9 @@ public:
 private:
   const CudaContext &context;
   const Cudart &cudart;
+  /// Of the spare memory.
+  const size_t takenBefore;
+  /// Beside it.
   std::vector<void *> pieces;
 };
 

@@ -553,6 +553,15 @@ TEST_F(GemmTunerTest, WithoutMemoryTheFirstIsTaken) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST_F(GemmTunerTest, SpareMemoryIsTakenFirst) {
+  device.memoryLimit = 1 << 20;
+  std::vector<std::byte> spare(192 << 20);
+  context.spare = spare;
+  EXPECT_EQ(algorithmIn(*tuner()), 1u) << "it was measured";
+  EXPECT_EQ(context.spareTaken, 0u) << "and given back";
+  EXPECT_THAT(notes, ElementsAre());
+}
+
 TEST_F(GemmTunerTest, WhatCublasLtLacksIsOneError) {
   device.times.clear();
   const auto bound = bind(*tuner());
