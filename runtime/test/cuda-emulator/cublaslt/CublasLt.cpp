@@ -62,9 +62,10 @@ cublasStatus_t expect(T known, const void *value, size_t bytes) {
 constexpr uint64_t algorithmMark = 0x77656674;
 constexpr size_t workspaces[] = {0, 1 << 20, 8 << 20};
 
-cublasStatus_t failed(const std::string &problem) {
+cublasStatus_t failed(const std::string &problem,
+                      cublasStatus_t status = CUBLAS_STATUS_INVALID_VALUE) {
   std::fprintf(stderr, "CUDA emulator: cuBLASLt: %s\n", problem.c_str());
-  return CUBLAS_STATUS_INVALID_VALUE;
+  return status;
 }
 
 Product productOf(cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t a,
@@ -307,10 +308,8 @@ WEFT_EMULATOR_EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     int requested, cublasLtMatmulHeuristicResult_t results[], int *returned) {
   *returned = 0;
   std::string problem = productOf(operation, a, b, c, d).problem();
-  if (!problem.empty()) {
-    failed(problem);
-    return CUBLAS_STATUS_NOT_SUPPORTED;
-  }
+  if (!problem.empty())
+    return failed(problem, CUBLAS_STATUS_NOT_SUPPORTED);
   const Preference &given = preferenceOf(preference);
   for (uint64_t i = 0; i < std::size(workspaces) && *returned < requested; ++i)
     if (workspaces[proposal(i)] <= given.workspace)
@@ -342,6 +341,9 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
   std::string problem = product.problem();
   if (!problem.empty())
     return failed(problem);
+  problem = product.problemOfLaunch();
+  if (!problem.empty())
+    return failed(problem, CUBLAS_STATUS_NOT_SUPPORTED);
   if (algorithm && !isAlgorithm(*algorithm))
     return failed("an algorithm of another library");
   size_t used = algorithm ? workspaces[algorithm->data[1]] : 0;

@@ -293,6 +293,17 @@ std::string Product::problem() const {
   return {};
 }
 
+std::string Product::problemOfLaunch() const {
+  // A factor is added up only where its elements for the same k are dense.
+  if (operation.epilogue == CUBLASLT_EPILOGUE_BGRADA &&
+      (operation.transposeA != CUBLAS_OP_N || a.order != CUBLASLT_ORDER_COL))
+    return "BGRADA wants an A that is not transposed";
+  if (operation.epilogue == CUBLASLT_EPILOGUE_BGRADB &&
+      (operation.transposeB != CUBLAS_OP_T || b.order != CUBLASLT_ORDER_COL))
+    return "BGRADB wants a B that is transposed";
+  return {};
+}
+
 void Product::checkMemory() const {
   checkAccess(aData, a.extent() * bytesOf(a.type), "matrix A");
   checkAccess(bData, b.extent() * bytesOf(b.type), "matrix B");

@@ -72,6 +72,8 @@ struct Product {
 
   /// What is wrong with it, or nothing.
   std::string problem() const;
+  /// The same for what has an algorithm, but fails when it is launched.
+  std::string problemOfLaunch() const;
   /// Throws Fault when a matrix leaves its allocation.
   void checkMemory() const;
   void compute() const;

@@ -52,16 +52,21 @@ public:
     layouts.push_back(layout);
     return layout;
   }
-  /// Runs it with what is proposed first.
+  /// What is proposed first.
+  cublasStatus_t propose(cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                         cublasLtMatrixLayout_t d,
+                         cublasLtMatmulHeuristicResult_t &proposal) {
+    int count = 0;
+    return cublasLtMatmulAlgoGetHeuristic(handle, description, a, b, d, d,
+                                          preference, 1, &proposal, &count);
+  }
+  /// Runs it with that.
   cublasStatus_t run(const DeviceFloats &a, cublasLtMatrixLayout_t aLayout,
                      const DeviceFloats &b, cublasLtMatrixLayout_t bLayout,
                      DeviceFloats &d, cublasLtMatrixLayout_t dLayout,
                      float beta = 0) {
     cublasLtMatmulHeuristicResult_t proposal;
-    int count = 0;
-    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-        handle, description, aLayout, bLayout, dLayout, dLayout, preference, 1,
-        &proposal, &count);
+    cublasStatus_t status = propose(aLayout, bLayout, dLayout, proposal);
     if (status != CUBLAS_STATUS_SUCCESS)
       return status;
     float alpha = 1;
@@ -162,13 +167,31 @@ TEST(Products, EpiloguesBackward) {
 TEST(Products, GradientsOfBiasesFromFactors) {
   for (auto epilogue : {CUBLASLT_EPILOGUE_BGRADA, CUBLASLT_EPILOGUE_BGRADB}) {
     Product product;
-    DeviceFloats x(a), y(b), d(Unset{4}), bias(Unset{2});
+    // b is the transpose of a.
+    DeviceFloats x(a), y(a), d(Unset{4}), bias(Unset{2});
+    EXPECT_LT_OK(product.set(CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_T));
     EXPECT_LT_OK(product.set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
     EXPECT_LT_OK(product.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.data));
     EXPECT_LT_OK(product.run(x, product.matrix(2, 3, 2), y,
-                             product.matrix(3, 2, 3), d,
+                             product.matrix(2, 3, 2), d,
                              product.matrix(2, 2, 2)));
     EXPECT_THAT(bias.read(), ElementsAre(6, 15));
+  }
+}
+
+TEST(Products, RefuseSumsOfFactorsOnlyWhenLaunched) {
+  for (auto epilogue : {CUBLASLT_EPILOGUE_BGRADA, CUBLASLT_EPILOGUE_BGRADB}) {
+    Product product;
+    DeviceFloats x(b), y(b), d(Unset{4}), bias(Unset{2});
+    EXPECT_LT_OK(product.set(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T));
+    EXPECT_LT_OK(product.set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
+    EXPECT_LT_OK(product.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.data));
+    cublasLtMatrixLayout_t factor = product.matrix(3, 2, 3),
+                           result = product.matrix(2, 2, 2);
+    cublasLtMatmulHeuristicResult_t proposal;
+    EXPECT_LT_OK(product.propose(factor, factor, result, proposal));
+    EXPECT_EQ(product.run(x, factor, y, factor, d, result),
+              CUBLAS_STATUS_NOT_SUPPORTED);
   }
 }
 
