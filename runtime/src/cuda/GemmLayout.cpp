@@ -180,6 +180,33 @@ static Status storeFactor(const StridedMatrix &m, int64_t batch,
   return storeAs(stored.isTransposed ? other : m, batch, stored);
 }
 
+/// The one way to store a factor that an epilogue adds up over k: a as it is, b
+/// transposed. For the other cuBLASLt is said to propose algorithms, too, and
+/// to launch none of them; its documentation is silent.
+static Status storeSummed(const StridedMatrix &m, bool isTransposed,
+                          LtMatrix &stored) {
+  const StridedMatrix columns = isTransposed ? transposed(m) : m;
+  if (!hasDenseColumns(columns))
+    return unimplemented(fmt::format(
+        "the gradient of a bias is the sum of a factor whose elements for one "
+        "k are dense, and these are {} apart",
+        columns.rowStride));
+  stored.isTransposed = isTransposed;
+  return storeAs(columns, /*batch=*/1, stored);
+}
+
+static Status storeFactors(const StridedMatrix &a, const StridedMatrix &b,
+                           LtProblem &lt) {
+  WEFT_RETURN_IF_ERROR((lt.epilogue == CUBLASLT_EPILOGUE_BGRADA
+                            ? storeSummed(a, /*isTransposed=*/false, lt.a)
+                            : storeFactor(a, lt.batch, lt.a))
+                           .withContext(lt.aIsRhs ? "rhs" : "lhs"));
+  return (lt.epilogue == CUBLASLT_EPILOGUE_BGRADB
+              ? storeSummed(b, /*isTransposed=*/true, lt.b)
+              : storeFactor(b, lt.batch, lt.b))
+      .withContext(lt.aIsRhs ? "lhs" : "rhs");
+}
+
 /// A stack of products that share their rhs, with rows that go on from one to
 /// the next, is one product of many rows; the same for columns.
 static GemmProblem withMergedBatch(GemmProblem p, bool hasBiasOfN) {
@@ -249,14 +276,10 @@ Result<LtProblem> ltProblemOf(const CudaGemmProblem &problem) {
         "the strides {} and {}",
         p.result.row, p.result.column));
   const StridedMatrix &d = lt.aIsRhs ? transposed(out) : out;
-  WEFT_RETURN_IF_ERROR(
-      storeFactor(lt.aIsRhs ? transposed(rhs) : lhs, lt.batch, lt.a)
-          .withContext(lt.aIsRhs ? "rhs" : "lhs"));
-  WEFT_RETURN_IF_ERROR(
-      storeFactor(lt.aIsRhs ? transposed(lhs) : rhs, lt.batch, lt.b)
-          .withContext(lt.aIsRhs ? "lhs" : "rhs"));
-  WEFT_RETURN_IF_ERROR(storeAs(d, lt.batch, lt.d).withContext("out"));
   lt.epilogue = ltEpilogueOf(problem.epilogue, lt.aIsRhs);
+  WEFT_RETURN_IF_ERROR(storeFactors(lt.aIsRhs ? transposed(rhs) : lhs,
+                                    lt.aIsRhs ? transposed(lhs) : rhs, lt));
+  WEFT_RETURN_IF_ERROR(storeAs(d, lt.batch, lt.d).withContext("out"));
   lt.hasBias = traits.hasBiasOfN || traits.hasBiasOfM;
   lt.hasAux = traits.hasAux;
   if (lt.hasAux)

@@ -18,7 +18,9 @@
 //
 // Epilogues are defined on d: a bias is added along its rows (row i gets bias
 // i), and its gradient is a sum over its columns. A bias for each n therefore
-// wants d = out^T.
+// wants d = out^T. The gradient of a bias may also be the sum of a factor over
+// k, which wants that factor's elements for one k dense: a not transposed, or b
+// transposed.
 //
 //===----------------------------------------------------------------------===//
 

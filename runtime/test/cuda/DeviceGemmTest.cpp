@@ -68,15 +68,32 @@ protected:
     }
   }
 
+  /// The sums over k of the factor that a gradient of a bias is made of.
+  static std::vector<double>
+  sumsOfFactor(const CudaGemmProblem &problem,
+               const std::vector<std::byte> &factor) {
+    const GemmProblem &p = problem.product;
+    const bool isLhs = problem.epilogue == plan::GemmEpilogue::LhsBiasGrad;
+    std::vector<double> sums(isLhs ? p.m : p.n);
+    for (size_t i = 0; i < sums.size(); ++i)
+      for (int64_t k = 0; k < p.k; ++k)
+        sums[i] += valueAt(factor, p.in,
+                           isLhs ? i * p.lhs.row + k * p.lhs.column
+                                 : k * p.rhs.row + i * p.rhs.column);
+    return sums;
+  }
+
   void expectThatOfTheCpu(const CudaGemmProblem &problem, double tolerance) {
     SCOPED_TRACE(toString(problem));
     const GemmProblem &p = problem.product;
     DeviceScratch memory(*context);
     const int64_t counts[] = {p.batch * p.m * p.k, p.batch * p.k * p.n,
                               p.batch * p.m * p.n};
-    const CudaGemmPointers pointers{*memory.random(p.in, counts[0], 1),
-                                    *memory.random(p.in, counts[1], 2),
-                                    *memory.random(p.out, counts[2], 3)};
+    const bool hasSums = problem.epilogue != plan::GemmEpilogue::None;
+    const CudaGemmPointers pointers{
+        *memory.random(p.in, counts[0], 1), *memory.random(p.in, counts[1], 2),
+        *memory.random(p.out, counts[2], 3),
+        hasSums ? *memory.random(p.out, std::max(p.m, p.n), 4) : nullptr};
     const size_t bytes = counts[2] * byteSize(p.out);
     auto expected = download(pointers.out, bytes);
     const auto lhs = download(pointers.lhs, counts[0] * byteSize(p.in));
@@ -96,6 +113,15 @@ protected:
       ASSERT_NEAR(valueAt(found, p.out, i), valueAt(expected, p.out, i),
                   tolerance)
           << i;
+    if (!hasSums)
+      return;
+    const auto sums = sumsOfFactor(
+        problem,
+        problem.epilogue == plan::GemmEpilogue::LhsBiasGrad ? lhs : rhs);
+    const auto gradient =
+        download(pointers.bias, sums.size() * byteSize(p.out));
+    for (size_t i = 0; i < sums.size(); ++i)
+      ASSERT_NEAR(valueAt(gradient, p.out, i), sums[i], tolerance) << i;
   }
 
   Cudart cudart;
@@ -139,6 +165,58 @@ TEST_F(DeviceGemm, EveryType) {
     p.result = stridesOf(p.m, p.n, false);
     expectThatOfTheCpu(problem, tolerance);
   }
+}
+
+/// In every size and layout that has them, down to a head of one number.
+TEST_F(DeviceGemm, GradientsOfBiasesFromFactors) {
+  // Without trials: there are many.
+  context->isDeterministic = true;
+  for (int sizes = 0; sizes < 8; ++sizes)
+    for (int layouts = 0; layouts < 8; ++layouts) {
+      CudaGemmProblem problem;
+      GemmProblem &p = problem.product;
+      p.m = sizes & 1 ? 1 : 6, p.n = sizes & 2 ? 1 : 5, p.k = sizes & 4 ? 1 : 7;
+      p.lhs = stridesOf(p.m, p.k, layouts & 1);
+      p.rhs = stridesOf(p.k, p.n, layouts & 2);
+      p.result = stridesOf(p.m, p.n, layouts & 4);
+      if (p.m == 1 || p.lhs.row == 1) {
+        problem.epilogue = plan::GemmEpilogue::LhsBiasGrad;
+        expectThatOfTheCpu(problem, 1e-5);
+      }
+      if (p.n == 1 || p.rhs.column == 1) {
+        problem.epilogue = plan::GemmEpilogue::RhsBiasGrad;
+        expectThatOfTheCpu(problem, 1e-5);
+      }
+    }
+}
+
+TEST_F(DeviceGemm, GradientOfABiasOfLengthOneAfterATrial) {
+  CudaGemmProblem problem;
+  GemmProblem &p = problem.product;
+  p.m = 6, p.n = 1, p.k = 7;
+  p.lhs = stridesOf(p.m, p.k, true);
+  p.rhs = {7, 1, 1};
+  p.result = stridesOf(p.m, p.n, false);
+  problem.epilogue = plan::GemmEpilogue::RhsBiasGrad;
+  expectThatOfTheCpu(problem, 1e-5);
+}
+
+TEST_F(DeviceGemm, RefusesSumsOfAFactorThatIsNotDense) {
+  CudaGemmProblem problem;
+  GemmProblem &p = problem.product;
+  p.m = 6, p.n = 5, p.k = 7;
+  p.lhs = stridesOf(p.m, p.k, false);
+  p.rhs = stridesOf(p.k, p.n, true);
+  p.result = stridesOf(p.m, p.n, false);
+  problem.epilogue = plan::GemmEpilogue::RhsBiasGrad;
+  const auto bound = bindCudaGemm(problem, {}, *context, tuner);
+  ASSERT_FALSE(bound.ok());
+  EXPECT_EQ(bound.status().code(), StatusCode::Unimplemented);
+  EXPECT_EQ(bound.status().message(),
+            "f32 product of 6 x 7 and 7 x 5 into f32, with RhsBiasGrad: rhs: "
+            "the gradient of a bias is the sum of a factor whose elements for "
+            "one k are dense, and these are 7 apart; compile with "
+            "--fuse-epilogues=false");
 }
 
 TEST_F(DeviceGemm, RoundsFactorsInTf32Only) {

@@ -151,18 +151,22 @@ void evaluateLt(const LtProblem &p, Memory &memory) {
     }
   // "The bias size corresponds to the number of rows of the matrix D. The
   // reduction happens over the GEMM's k dimension." Of columns, for B.
-  if (p.epilogue == CUBLASLT_EPILOGUE_BGRADA)
+  if (p.epilogue == CUBLASLT_EPILOGUE_BGRADA) {
+    EXPECT_FALSE(p.a.isTransposed) << "it would not be launched";
     for (int64_t i = 0; i < p.d.rows; ++i) {
       memory.bias[i] = 0;
       for (int64_t k = 0; k < inner; ++k)
         memory.bias[i] += elementOf(a, p.a, 0, i, k);
     }
-  if (p.epilogue == CUBLASLT_EPILOGUE_BGRADB)
+  }
+  if (p.epilogue == CUBLASLT_EPILOGUE_BGRADB) {
+    EXPECT_TRUE(p.b.isTransposed) << "it would not be launched";
     for (int64_t j = 0; j < p.d.columns; ++j) {
       memory.bias[j] = 0;
       for (int64_t k = 0; k < inner; ++k)
         memory.bias[j] += elementOf(b, p.b, 0, k, j);
     }
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -326,16 +330,47 @@ TEST(GemmLayout, EpiloguesWithABiasOfN) {
       }
 }
 
+/// Checks a gradient of a bias for every size and layout that has one.
+template <typename Check>
+void forSumsOfFactors(GemmEpilogue epilogue, bool areDense, Check check) {
+  const bool isLhs = epilogue == GemmEpilogue::LhsBiasGrad;
+  for (const int64_t m : {1, 6})
+    for (const int64_t n : {1, 7})
+      for (const int64_t k : {1, 5})
+        for (const int64_t padding : {0, 3})
+          forLayouts([&](bool lhs, bool rhs, bool out) {
+            CudaGemmProblem problem =
+                problemOf(1, m, n, k, lhs, rhs, out, padding);
+            problem.epilogue = epilogue;
+            const GemmProblem &p = problem.product;
+            if (((isLhs ? m : n) == 1 ||
+                 (isLhs ? p.lhs.row : p.rhs.column) == 1) == areDense)
+              check(problem);
+          });
+}
+
 TEST(GemmLayout, GradientsOfABiasFromTheFactors) {
   for (const GemmEpilogue epilogue :
        {GemmEpilogue::LhsBiasGrad, GemmEpilogue::RhsBiasGrad})
-    forLayouts([&](bool lhs, bool rhs, bool out) {
-      CudaGemmProblem problem = problemOf(1, 6, 7, 5, lhs, rhs, out);
-      problem.epilogue = epilogue;
+    forSumsOfFactors(epilogue, /*areDense=*/true, [](CudaGemmProblem problem) {
       expectSameNumbers(problem);
       problem.product.accumulate = true;
       expectSameNumbers(problem);
     });
+}
+
+/// A head of one number: both ways to store its cotangent look dense.
+TEST(GemmLayout, GradientOfABiasOfLengthOne) {
+  for (const int64_t stride : {0, 1, 5, 77}) {
+    CudaGemmProblem problem = problemOf(1, 6, 1, 5, true, true, false);
+    problem.epilogue = GemmEpilogue::RhsBiasGrad;
+    problem.product.rhs.column = stride;
+    expectSameNumbers(problem);
+    problem = problemOf(1, 1, 7, 5, false, false, false);
+    problem.epilogue = GemmEpilogue::LhsBiasGrad;
+    problem.product.lhs.row = stride;
+    expectSameNumbers(problem);
+  }
 }
 
 TEST(GemmLayout, AuxOfOneColumnHasAnyLength) {
@@ -420,9 +455,13 @@ TEST(GemmLayoutErrors, NameTheValues) {
   expectError(problem, "a bias for each column of out wants rows that are "
                        "dense, and out has the strides 1 and 2");
   problem = problemOf(2, 8, 8, 4, false, false, false);
-  problem.epilogue = GemmEpilogue::GeluGradBiasGrad;
-  expectError(problem, "the gradient of a bias is a sum over one product, not "
-                       "over a batch of 2");
+  for (const GemmEpilogue epilogue :
+       {GemmEpilogue::GeluGradBiasGrad, GemmEpilogue::LhsBiasGrad,
+        GemmEpilogue::RhsBiasGrad}) {
+    problem.epilogue = epilogue;
+    expectError(problem, "the gradient of a bias is a sum over one product, "
+                         "not over a batch of 2");
+  }
   problem = problemOf(1, 8, 12, 4, false, false, false);
   problem.epilogue = GemmEpilogue::GeluAux;
   expectError(problem, "an epilogue with a second matrix wants strides that "
@@ -438,6 +477,31 @@ TEST(GemmLayoutErrors, NameTheValues) {
   problem = problemOf(1, 2, 3, 4, false, false, false);
   problem.product.lhs.column = 2;
   expectError(problem, "lhs: neither rows nor columns are dense");
+}
+
+TEST(GemmLayoutErrors, SumsOfFactorsThatAreNotDense) {
+  const auto expect = [](GemmEpilogue epilogue, const char *factor) {
+    int count = 0;
+    forSumsOfFactors(
+        epilogue, /*areDense=*/false, [&](const CudaGemmProblem &problem) {
+          SCOPED_TRACE(toString(problem));
+          const GemmProblem &p = problem.product;
+          const bool isLhs = problem.epilogue == GemmEpilogue::LhsBiasGrad;
+          expectError(problem,
+                      std::string(factor) +
+                          ": the gradient of a bias is the sum of a "
+                          "factor whose elements for one k are dense, "
+                          "and these are " +
+                          std::to_string(isLhs ? p.lhs.row : p.rhs.column) +
+                          " apart");
+          EXPECT_EQ(ltProblemOf(problem).status().code(),
+                    StatusCode::Unimplemented);
+          ++count;
+        });
+    EXPECT_GT(count, 0);
+  };
+  expect(GemmEpilogue::LhsBiasGrad, "lhs");
+  expect(GemmEpilogue::RhsBiasGrad, "rhs");
 }
 
 TEST(GemmLayout, ProductsInMessages) {

@@ -596,6 +596,8 @@ TEST_F(GemmTunerTest, DescriptorsSayTheProblem) {
   for (const plan::GemmEpilogue epilogue : plan::EnumValuesGemmEpilogue()) {
     problems.push_back(problem);
     problems.back().epilogue = epilogue;
+    if (epilogue == plan::GemmEpilogue::LhsBiasGrad)
+      problems.back().product.lhs = {8, 1, 4};
     problems.push_back(problems.back());
     problems.back().product.in = DType::BF16;
     problems.back().bias = DType::BF16;
