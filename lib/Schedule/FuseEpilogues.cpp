@@ -213,6 +213,10 @@ bool FuseEpilogues::fuseGeluGrad(GemmOp gemm, const DenseSet<Value> &sums) {
     product = product.transposed();
   if (!product.hasContiguousRows() || !takesAux(product))
     return false;
+  // NVIDIA's own bindings refuse this epilogue where nothing is summed up, as
+  // behind a layer with one output.
+  if (product.k == 1)
+    return false;
   auto found = findGeluGrad(gemm.getResult(), sums);
   if (!found)
     return false;

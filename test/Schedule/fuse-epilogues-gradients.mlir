@@ -124,3 +124,29 @@ func.func private @residual(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %v: tensor
   %l = weft.reduce sum %q dims = [0, 1] : tensor<4x8xf32> -> tensor<f32>
   return %l : tensor<f32>
 }
+
+// -----
+
+// Behind a layer with one output the gradient is a product of a column and a
+// row, for which cuBLASLt is said to have no such epilogue.
+
+// CHECK-LABEL: func.func @one_output(
+// CHECK: weft.gemm {{.*}} then gelu_aux
+// CHECK-NOT: then gelu_grad
+// CHECK: math.tanh
+// CHECK-NOT: then gelu_grad
+// CHECK: return
+func.func @one_output(%x: tensor<4x16xf32>, %w: tensor<16x8xf32>, %v: tensor<8x1xf32>)
+    -> (tensor<f32>, tensor<16x8xf32>) {
+  %r:2 = weft.value_and_grad @loss(%x, %w, %v) wrt = [1]
+      : (tensor<4x16xf32>, tensor<16x8xf32>, tensor<8x1xf32>) -> (tensor<f32>, tensor<16x8xf32>)
+  return %r#0, %r#1 : tensor<f32>, tensor<16x8xf32>
+}
+func.func private @loss(%x: tensor<4x16xf32>, %w: tensor<16x8xf32>, %v: tensor<8x1xf32>) -> tensor<f32> {
+  %s = weft.dot_general %x, %w contracting = [1] x [0] : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
+  %y = weft.gelu approximate %s : tensor<4x8xf32>
+  %q = weft.dot_general %y, %v contracting = [1] x [0] : (tensor<4x8xf32>, tensor<8x1xf32>) -> tensor<4x1xf32>
+  %e = math.tanh %q : tensor<4x1xf32>
+  %l = weft.reduce sum %e dims = [0, 1] : tensor<4x1xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}
