@@ -51,7 +51,10 @@ Expected<std::string> weft::runTool(ArrayRef<StringRef> arguments) {
   int status =
       sys::ExecuteAndWait(arguments.front(), arguments, std::nullopt, redirects,
                           /*SecondsToWait=*/0, /*MemoryLimit=*/0, &problem);
-  if (status != 0)
-    return createStringError(problem + log->read());
-  return log->read();
+  std::string said = log->read();
+  if (status == 0)
+    return said;
+  if (problem.empty() && said.empty())
+    problem = "it ends with status " + std::to_string(status);
+  return createStringError(problem + said);
 }
