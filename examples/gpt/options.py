@@ -91,6 +91,8 @@ def parser(problems):
     add("--prompt", default="This License ", help="what the sample goes on from")
     add("--temperature", type=_number("temperature", float, 0, problems), default=0.7, metavar="N",
         help="of the sample: 0 takes the likeliest bytes (0.7)")
+    add("--target", default="cpu", metavar="TARGET",
+        help="what the step runs on: cpu, or a GPU as in cuda:sm_90; validation stays on the CPU (cpu)")
     add("--plan", action="store_true", help="print specs, collectives and memory, and do not train")
     return found
 

@@ -128,7 +128,7 @@ def main(arguments=None):
         if run.resumed:
             state = checkpoint.restore(run.resumed, state)
         run.args.out.mkdir(parents=True, exist_ok=True)
-        trainer = training.Trainer(run, state)
+        trainer = training.Trainer(run, state, run.args.target)
         describe(run, trainer, state)
         done = train(run, trainer)
     except (OSError, ValueError, weft.CompileError, weft.ExecutionError) as error:

@@ -44,9 +44,9 @@ def train_step(config, settings):
 
 
 class Trainer:
-    """A state that stays on the ranks from step to step."""
+    """A state that stays on the ranks from step to step; none without a target."""
 
-    def __init__(self, run, state, target="cpu"):
+    def __init__(self, run, state, target):
         self.layout, batch = layouts.layout(run.modes, run.axes)
         self.specs = {
             "params": self.layout.parameter_specs(state["params"]),

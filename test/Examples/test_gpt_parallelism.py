@@ -9,7 +9,7 @@ import layouts
 import options
 import training
 import weft
-from conftest import SMALL, STEPS
+from conftest import ROOT, SMALL, STEPS, Training, run
 
 LAYOUTS = [
     ("data=4", "dp"),
@@ -44,6 +44,21 @@ def test_numbers_do_not_depend_on_the_layout(workshop, mesh, parallel):
 def test_sizes_need_not_divide(workshop, mesh, parallel):
     """4 heads, 8 rows, 32 features and places, and 256 bytes in three parts."""
     check_same(workshop.training("data=1", "dp"), workshop.training(mesh, parallel))
+
+
+EMULATOR = ROOT / "build" / "dev" / "runtime" / "test" / "cuda-emulator" / "lib"
+
+
+@pytest.mark.skipif(not (EMULATOR / "libcublasLt.so.13").exists(),
+                    reason="no device in software was built; it needs the CUDA toolkit")
+@pytest.mark.filterwarnings("ignore:.*not by cuDNN")
+@pytest.mark.parametrize(("mesh", "parallel"), [("data=1", "dp"), ("data=2", "fsdp")])
+def test_a_device_computes_the_same(workshop, mesh, parallel, monkeypatch):
+    monkeypatch.setenv("WEFT_CUDA_LIBRARIES", str(EMULATOR))
+    monkeypatch.setenv("WEFT_CUDA_TUNE", "off")
+    folder = workshop.folder / f"{mesh}-device"
+    run(*SMALL, "--mesh", mesh, "--parallel", parallel, "--target", "cuda:sm_90", "--out", folder)
+    check_same(workshop.training("data=1", "dp"), Training(folder))
 
 
 def check_same(expected, got):
