@@ -44,9 +44,14 @@ public:
 
 private:
   explicit CudnnStream(const Cudnn &library) : library(library) {}
+  /// In the spelling that an engine takes.
   Result<std::shared_ptr<const CudnnPlan>>
   make(const AttentionArguments &arguments, bool isGrad,
        const CudaContext &context);
+  /// A plan of the graph whose results are right.
+  Result<std::shared_ptr<const CudnnPlan>>
+  tryGraph(AttentionGraph graph, const AttentionArguments &arguments,
+           bool isGrad, const CudaContext &context);
 
   const Cudnn library;
   cudnnHandle_t handle = nullptr;
@@ -57,9 +62,8 @@ class CudnnAttention final : public CudaOperation {
 public:
   CudnnAttention(std::shared_ptr<CudnnStream> stream,
                  std::shared_ptr<const CudnnPlan> plan,
-                 const AttentionArguments &arguments, CudnnDescriptor bound)
-      : cudnn(std::move(stream)), plan(std::move(plan)), arguments(arguments),
-        bound(std::move(bound)) {}
+                 const AttentionArguments &arguments)
+      : cudnn(std::move(stream)), plan(std::move(plan)), arguments(arguments) {}
 
   size_t workspaceBytes() const override { return plan->workspaceBytes(); }
   void bindWorkspace(void *memory) override {
@@ -76,7 +80,8 @@ private:
   const std::shared_ptr<CudnnStream> cudnn;
   const std::shared_ptr<const CudnnPlan> plan;
   const AttentionArguments arguments;
-  Result<CudnnDescriptor> bound;
+  Result<CudnnDescriptor> bound =
+      failedPrecondition("attention by cuDNN has no workspace yet");
 };
 
 } // namespace
@@ -102,11 +107,30 @@ CudnnStream::shared(const CudaContext &context) {
 Result<std::shared_ptr<const CudnnPlan>>
 CudnnStream::make(const AttentionArguments &arguments, bool isGrad,
                   const CudaContext &context) {
-  WEFT_ASSIGN_OR_RETURN(CudnnPlan created,
-                        CudnnPlan::create(library, handle,
-                                          isGrad ? attentionGradGraph(arguments)
-                                                 : attentionGraph(arguments),
-                                          workspaceLimit));
+  if (!isGrad)
+    return tryGraph(attentionGraph(arguments), arguments, isGrad, context);
+  const auto spelled = [&](GradSpelling spelling) {
+    return tryGraph(attentionGradGraph(arguments, spelling), arguments, isGrad,
+                    context);
+  };
+  auto newer = spelled(GradSpelling::SumsInMemory);
+  if (newer.ok() || context.waitFailed)
+    return newer;
+  auto older = spelled(GradSpelling::AllVirtual);
+  if (older.ok() || context.waitFailed)
+    return older;
+  return unimplemented(fmt::format(
+      "as cuDNN from 9.15 on has its pattern: {}; as earlier releases have it: "
+      "{}",
+      newer.status().message(), older.status().message()));
+}
+
+Result<std::shared_ptr<const CudnnPlan>>
+CudnnStream::tryGraph(AttentionGraph graph, const AttentionArguments &arguments,
+                      bool isGrad, const CudaContext &context) {
+  WEFT_ASSIGN_OR_RETURN(
+      CudnnPlan created,
+      CudnnPlan::create(library, handle, std::move(graph), workspaceLimit));
   auto made = std::make_shared<const CudnnPlan>(std::move(created));
   DeviceScratch memory(context);
   WEFT_ASSIGN_OR_RETURN(void *const workspace,
@@ -150,10 +174,8 @@ bind(const AttentionArguments &arguments, bool isGrad,
   context.leave(stream);
   WEFT_ASSIGN_OR_RETURN(std::shared_ptr<const CudnnPlan> plan,
                         std::move(planned));
-  // Without the workspace, which comes when all operations are known.
-  WEFT_ASSIGN_OR_RETURN(CudnnDescriptor bound, plan->bind(arguments, nullptr));
   return std::make_unique<CudnnAttention>(std::move(stream), std::move(plan),
-                                          arguments, std::move(bound));
+                                          arguments);
 }
 
 Result<std::unique_ptr<CudaOperation>>

@@ -109,7 +109,7 @@ public:
                         : GraphType::BF16) {}
 
   void forward();
-  void grad();
+  void grad(GradSpelling spelling);
 
   AttentionGraph graph;
 
@@ -120,7 +120,7 @@ private:
   }
   TensorIndex external(std::string name, AttentionRole role, GraphType type,
                        Extents sizes, Extents strides) {
-    return add({std::move(name), type, sizes, strides, role, std::nullopt});
+    return add({std::move(name), type, sizes, strides, role, {}});
   }
   /// [batch, heads, places, size] of elements, where the plan has it.
   TensorIndex ofQueries(std::string name, AttentionRole role) {
@@ -172,8 +172,13 @@ private:
     return result;
   }
 
-  /// scale * query key^T, with the masked ones at the lowest float.
+  /// scale * query key^T.
   TensorIndex scores(TensorIndex query, TensorIndex key, TensorIndex scale);
+  /// Scores with the masked ones at the lowest float.
+  TensorIndex masked(TensorIndex scores);
+  /// The sum of the result times its cotangent over each head.
+  TensorIndex delta(TensorIndex out, TensorIndex cotangent, TensorIndex one,
+                    GradSpelling spelling);
   /// The product of transposed scores with rows of queries, summed over the
   /// heads that share a head of keys.
   void overQueries(TensorIndex transposed, TensorIndex rows, TensorIndex result,
@@ -190,21 +195,24 @@ private:
 
 TensorIndex Builder::scores(TensorIndex query, TensorIndex key,
                             TensorIndex scale) {
-  TensorIndex last =
+  const TensorIndex products =
       node(GraphOperation::Matmul, {query, key}, "scores", scoreSizes);
-  last = node(GraphOperation::Multiply, {last, scale}, "scaled", scoreSizes);
+  return node(GraphOperation::Multiply, {products, scale}, "scaled",
+              scoreSizes);
+}
+
+TensorIndex Builder::masked(TensorIndex scores) {
   if (!arguments.isCausal)
-    return last;
+    return scores;
   const TensorIndex lowest =
       number("lowest", std::numeric_limits<float>::lowest());
-  const TensorIndex row = node(GraphOperation::Index, {last}, "row", scoreSizes,
-                               GraphType::I32, /*axis=*/2);
-  const TensorIndex column =
-      node(GraphOperation::Index, {last}, "column", scoreSizes, GraphType::I32,
-           /*axis=*/3);
+  const TensorIndex row = node(GraphOperation::Index, {scores}, "row",
+                               scoreSizes, GraphType::I32, /*axis=*/2);
+  const TensorIndex column = node(GraphOperation::Index, {scores}, "column",
+                                  scoreSizes, GraphType::I32, /*axis=*/3);
   const TensorIndex sees = node(GraphOperation::GreaterOrEqual, {row, column},
                                 "sees", scoreSizes, GraphType::Bool);
-  return node(GraphOperation::Select, {last, lowest, sees}, "masked",
+  return node(GraphOperation::Select, {scores, lowest, sees}, "masked",
               scoreSizes);
 }
 
@@ -216,12 +224,12 @@ void Builder::forward() {
   const TensorIndex stats = logsumexp();
   const TensorIndex scale =
       number("scale", static_cast<float>(arguments.scale));
-  const TensorIndex masked = scores(query, key, scale);
+  const TensorIndex seen = masked(scores(query, key, scale));
 
   const TensorIndex largest =
-      node(GraphOperation::ReduceMax, {masked}, "largest", rowSizes);
+      node(GraphOperation::ReduceMax, {seen}, "largest", rowSizes);
   const TensorIndex shifted =
-      node(GraphOperation::Subtract, {masked, largest}, "shifted", scoreSizes);
+      node(GraphOperation::Subtract, {seen, largest}, "shifted", scoreSizes);
   const TensorIndex powers =
       node(GraphOperation::Exp, {shifted}, "powers", scoreSizes);
   const TensorIndex sum =
@@ -244,7 +252,18 @@ void Builder::overQueries(TensorIndex transposed, TensorIndex rows,
   nodeInto(result, GraphOperation::ReduceSum, {each});
 }
 
-void Builder::grad() {
+TensorIndex Builder::delta(TensorIndex out, TensorIndex cotangent,
+                           TensorIndex one, GradSpelling spelling) {
+  TensorIndex last =
+      node(GraphOperation::Multiply, {cotangent, out}, "cotangent times out",
+           {s.batch, s.heads, s.queries, s.headSize});
+  last = node(GraphOperation::ReduceSum, {last}, "sum over the head", rowSizes);
+  last = node(GraphOperation::Multiply, {last, one}, "delta", rowSizes);
+  graph.tensors[last].isScratch = spelling == GradSpelling::SumsInMemory;
+  return last;
+}
+
+void Builder::grad(GradSpelling spelling) {
   const TensorIndex query = ofQueries("query", AttentionRole::Query);
   const TensorIndex key = ofKeys("key", AttentionRole::Key, true);
   const TensorIndex value = ofKeys("value", AttentionRole::Value, true);
@@ -260,28 +279,28 @@ void Builder::grad() {
       ofKeys("cotangent of value", AttentionRole::ValueCotangent, false);
   const TensorIndex scale =
       number("scale", static_cast<float>(arguments.scale));
-  // The pattern has places for dropout; these are its factors without.
+  // The pattern has places for dropout; this is its factor without.
   const TensorIndex one = number("one", 1);
+  const TensorIndex sums = delta(out, cotangent, one, spelling);
 
-  const Extents querySizes{s.batch, s.heads, s.queries, s.headSize};
-  TensorIndex delta = node(GraphOperation::Multiply, {cotangent, out},
-                           "cotangent times out", querySizes);
-  delta =
-      node(GraphOperation::ReduceSum, {delta}, "sum over the head", rowSizes);
-  delta = node(GraphOperation::Multiply, {delta, one}, "delta", rowSizes);
-
+  const bool masksFirst = spelling == GradSpelling::AllVirtual;
   TensorIndex weights = scores(query, key, scale);
+  if (masksFirst)
+    weights = masked(weights);
   weights =
       node(GraphOperation::Subtract, {weights, stats}, "shifted", scoreSizes);
+  if (!masksFirst)
+    weights = masked(weights);
   weights = node(GraphOperation::Exp, {weights}, "weights", scoreSizes);
   overQueries(transposedScores(weights, "transposed weights"), cotangent,
               ofValue, "cotangent of value");
 
   TensorIndex ofScores = node(GraphOperation::Matmul, {cotangent, value},
                               "cotangent of weights", scoreSizes);
-  ofScores = node(GraphOperation::Multiply, {ofScores, one},
-                  "cotangent of weights, kept", scoreSizes);
-  ofScores = node(GraphOperation::Subtract, {ofScores, delta}, "less delta",
+  if (spelling == GradSpelling::AllVirtual)
+    ofScores = node(GraphOperation::Multiply, {ofScores, one},
+                    "cotangent of weights, kept", scoreSizes);
+  ofScores = node(GraphOperation::Subtract, {ofScores, sums}, "less delta",
                   scoreSizes);
   ofScores = node(GraphOperation::Multiply, {ofScores, weights},
                   "cotangent of scaled", scoreSizes);
@@ -303,9 +322,10 @@ AttentionGraph attentionGraph(const AttentionArguments &arguments) {
   return std::move(builder.graph);
 }
 
-AttentionGraph attentionGradGraph(const AttentionArguments &arguments) {
+AttentionGraph attentionGradGraph(const AttentionArguments &arguments,
+                                  GradSpelling spelling) {
   Builder builder(arguments);
-  builder.grad();
+  builder.grad(spelling);
   return std::move(builder.graph);
 }
 

@@ -76,9 +76,12 @@ struct GraphTensor {
   /// In memory; a tensor without a role and a number is in none.
   std::optional<AttentionRole> role;
   std::optional<float> number;
+  /// Made by one node and read by another, like a virtual one, but in memory:
+  /// part of the workspace. Dense.
+  bool isScratch = false;
 
   /// Whether it exists between nodes only.
-  bool isVirtual() const { return !role && !number; }
+  bool isVirtual() const { return !role && !number && !isScratch; }
 };
 
 /// A number of a graph's tensor.
@@ -105,9 +108,23 @@ reasonAgainstAttentionGraph(const AttentionArguments &arguments);
 std::optional<std::string>
 reasonAgainstAttentionGradGraph(const AttentionArguments &arguments);
 
+/// How the derivative is written as operations. Both spellings are the same
+/// function of the same numbers, but an engine takes what it was made to
+/// recognise, and no document says which release has dropped which.
+enum class GradSpelling : uint8_t {
+  /// What cuDNN's own frontend writes for 9.15 and later: the sum of the result
+  /// times its cotangent lies in memory, logsumexp is subtracted before the
+  /// mask is applied, and factors that only dropout needs are left out.
+  SumsInMemory,
+  /// What it wrote before: everything between two operations is virtual, the
+  /// mask comes before the subtraction, and dropout's factor is one.
+  AllVirtual,
+};
+
 /// For arguments that there is no reason against.
 AttentionGraph attentionGraph(const AttentionArguments &arguments);
-AttentionGraph attentionGradGraph(const AttentionArguments &arguments);
+AttentionGraph attentionGradGraph(const AttentionArguments &arguments,
+                                  GradSpelling spelling);
 
 /// The address that the arguments have for a role.
 void *addressOf(AttentionRole role, const AttentionArguments &arguments);

@@ -423,14 +423,34 @@ Result<CudnnPlan> CudnnPlan::create(const Cudnn &library, cudnnHandle_t handle,
     WEFT_RETURN_IF_ERROR(plan.get(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
                                   CUDNN_TYPE_INT64, 1, &bytes)
                              .status());
-    if (static_cast<uint64_t>(bytes) <= workspaceLimit)
-      return CudnnPlan(library, std::move(graph), std::move(plan),
-                       static_cast<size_t>(bytes));
+    const auto own = static_cast<size_t>(bytes);
+    CudnnPlan made(library, graph, std::move(plan), own);
+    const size_t wanted = std::max(own, made.workspaceBytes());
+    if (wanted <= workspaceLimit)
+      return made;
     last = unimplemented(
-        fmt::format("cuDNN wants {} bytes of workspace, more than {}", bytes,
+        fmt::format("cuDNN wants {} bytes of workspace, more than {}", wanted,
                     workspaceLimit));
   }
   return last;
+}
+
+CudnnPlan::CudnnPlan(const Cudnn &library, AttentionGraph wanted,
+                     CudnnDescriptor plan, size_t own)
+    : library(&library), graph(std::move(wanted)), plan(std::move(plan)),
+      workspace(own) {
+  constexpr size_t alignment = 256;
+  for (TensorIndex i = 0; i < graph.tensors.size(); ++i) {
+    const GraphTensor &tensor = graph.tensors[i];
+    if (!tensor.isScratch)
+      continue;
+    workspace = (workspace + alignment - 1) / alignment * alignment;
+    offsets[i] = workspace;
+    size_t elements = 1;
+    for (const int64_t size : tensor.sizes)
+      elements *= static_cast<size_t>(size);
+    workspace += elements * (isNarrow(tensor.type) ? 2 : sizeof(float));
+  }
 }
 
 Result<CudnnDescriptor> CudnnPlan::bind(const AttentionArguments &arguments,
@@ -442,8 +462,10 @@ Result<CudnnDescriptor> CudnnPlan::bind(const AttentionArguments &arguments,
     if (tensor.isVirtual())
       continue;
     ids.push_back(cudnnIdOf(i));
-    addresses.push_back(tensor.role ? addressOf(*tensor.role, arguments)
-                                    : const_cast<float *>(&*tensor.number));
+    addresses.push_back(tensor.isScratch ? static_cast<std::byte *>(workspace) +
+                                               offsets.at(i)
+                        : tensor.role ? addressOf(*tensor.role, arguments)
+                                      : const_cast<float *>(&*tensor.number));
   }
   WEFT_ASSIGN_OR_RETURN(
       CudnnDescriptor bound,

@@ -18,6 +18,7 @@
 #include "cuda/AttentionGraph.h"
 #include "cuda/Libraries.h"
 
+#include <map>
 #include <memory>
 #include <span>
 
@@ -75,28 +76,31 @@ int64_t cudnnIdOf(TensorIndex tensor);
 
 class CudnnPlan {
 public:
-  /// The first plan that can be made and wants at most so much workspace.
+  /// The first plan that can be made and wants at most so much workspace, the
+  /// graph's scratch tensors included.
   static Result<CudnnPlan> create(const Cudnn &library, cudnnHandle_t handle,
                                   AttentionGraph graph, size_t workspaceLimit);
 
+  /// cuDNN's own workspace, and behind it the scratch tensors.
   size_t workspaceBytes() const { return workspace; }
 
-  /// What `execute` takes: the memory of a call. Numbers are those of the
-  /// graph, so the plan outlives it.
+  /// What `execute` takes: the memory of a call, the workspace aligned to 256
+  /// bytes. Numbers are those of the graph, so the plan outlives it.
   Result<CudnnDescriptor> bind(const AttentionArguments &arguments,
                                void *workspace) const;
   Status execute(cudnnHandle_t handle, const CudnnDescriptor &bound,
                  cudaStream_t stream) const;
 
 private:
+  /// `own`: bytes of workspace of cuDNN itself.
   CudnnPlan(const Cudnn &library, AttentionGraph graph, CudnnDescriptor plan,
-            size_t workspace)
-      : library(&library), graph(std::move(graph)), plan(std::move(plan)),
-        workspace(workspace) {}
+            size_t own);
 
   const Cudnn *library;
   AttentionGraph graph;
   CudnnDescriptor plan;
+  /// Of the scratch tensors in the workspace.
+  std::map<TensorIndex, size_t> offsets;
   size_t workspace;
 };
 

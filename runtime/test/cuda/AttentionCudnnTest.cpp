@@ -19,6 +19,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <limits>
 
 namespace weft::runtime {
 namespace {
@@ -52,19 +53,21 @@ protected:
 TEST_F(CudnnGraphs, TheLibraryTakesEveryTensorAndOperation) {
   for (const auto element : {AttentionElement::BF16, AttentionElement::F16})
     for (const int64_t keyHeads : {4, 2, 1})
-      for (const bool isCausal : {false, true})
-        for (const bool isGrad : {false, true}) {
-          AttentionArguments a = argumentsOf(keyHeads, isCausal);
-          a.element = element;
-          const AttentionGraph graph =
-              isGrad ? attentionGradGraph(a) : attentionGraph(a);
+      for (const bool isCausal : {false, true}) {
+        AttentionArguments a = argumentsOf(keyHeads, isCausal);
+        a.element = element;
+        for (const AttentionGraph &graph :
+             {attentionGraph(a),
+              attentionGradGraph(a, GradSpelling::SumsInMemory),
+              attentionGradGraph(a, GradSpelling::AllVirtual)}) {
           const auto made = CudnnOperations::create(*realCudnn(), graph);
           ASSERT_TRUE(made.ok())
-              << "keyHeads " << keyHeads << " causal " << isCausal << " grad "
-              << isGrad << ": " << made.status().message();
+              << "keyHeads " << keyHeads << " causal " << isCausal << " of "
+              << graph.nodes.size() << ": " << made.status().message();
           EXPECT_EQ(made->tensors.size(), graph.tensors.size());
           EXPECT_EQ(made->operations.size(), graph.nodes.size());
         }
+      }
 }
 
 TEST_F(CudnnGraphs, WhatItRefusesHasAName) {
@@ -79,12 +82,19 @@ TEST_F(CudnnGraphs, WhatItRefusesHasAName) {
 // Failures
 //===----------------------------------------------------------------------===//
 
-/// Fails in the call of this number; all before it succeed and do nothing.
-int callsUntilFailure = 0;
+/// Calls fail from this number on, so many of them; all others succeed and do
+/// nothing.
+int firstFailure = 0, failures = 0;
+int calls = 0;
 cudnnStatus_t nextCall() {
-  return callsUntilFailure-- == 0 ? CUDNN_STATUS_EXECUTION_FAILED
-                                  : CUDNN_STATUS_SUCCESS;
+  const int call = calls++;
+  return call >= firstFailure && call - firstFailure < failures
+             ? CUDNN_STATUS_EXECUTION_FAILED
+             : CUDNN_STATUS_SUCCESS;
 }
+constexpr int all = std::numeric_limits<int>::max();
+/// The number of operations of each graph that was made.
+std::vector<int64_t> graphs;
 cudnnBackendDescriptor_t anyDescriptor() {
   return reinterpret_cast<cudnnBackendDescriptor_t>(1);
 }
@@ -110,10 +120,13 @@ Cudnn failingCudnn() {
   t.backendDestroyDescriptor = [](cudnnBackendDescriptor_t) {
     return CUDNN_STATUS_SUCCESS;
   };
-  t.backendSetAttribute = [](cudnnBackendDescriptor_t,
-                             cudnnBackendAttributeName_t,
-                             cudnnBackendAttributeType_t, int64_t,
-                             const void *) { return nextCall(); };
+  t.backendSetAttribute =
+      [](cudnnBackendDescriptor_t, cudnnBackendAttributeName_t name,
+         cudnnBackendAttributeType_t, int64_t count, const void *) {
+        if (name == CUDNN_ATTR_OPERATIONGRAPH_OPS)
+          graphs.push_back(count);
+        return nextCall();
+      };
   t.backendGetAttribute =
       [](cudnnBackendDescriptor_t, cudnnBackendAttributeName_t name,
          cudnnBackendAttributeType_t, int64_t, int64_t *found, void *value) {
@@ -178,38 +191,70 @@ protected:
   CudnnFailures() {
     context.note = [this](std::string text) { notes.push_back(text); };
   }
+
+  /// Binds the derivative, or attention, with failures from that call on.
+  Result<std::unique_ptr<CudaOperation>> bind(bool isGrad, int first,
+                                              int count) {
+    notes.clear();
+    graphs.clear();
+    firstFailure = first, failures = count, calls = 0;
+    AttentionArguments a = argumentsOf(2, true);
+    a.sizes.queries = a.sizes.keys = 8; // a trial in no time
+    return isGrad ? bindCudaAttentionGrad(a, context)
+                  : bindCudaAttention(a, context);
+  }
 };
 
 TEST_F(CudnnFailures, EveryCallMayFail) {
-  const AttentionArguments a = argumentsOf(2, true);
   for (const bool isGrad : {false, true}) {
-    int calls = 0;
+    int first = 0;
     // Until no call fails any more.
-    for (;; ++calls) {
-      ASSERT_LT(calls, 2000);
-      notes.clear();
-      callsUntilFailure = calls;
-      const auto bound = isGrad ? bindCudaAttentionGrad(a, context)
-                                : bindCudaAttention(a, context);
+    for (;; ++first) {
+      ASSERT_LT(first, 2000);
+      const auto bound = bind(isGrad, first, all);
       ASSERT_TRUE(bound.ok()) << bound.status().message();
-      if (callsUntilFailure >= 0)
+      if (calls <= first)
         break;
-      ASSERT_EQ(notes.size(), 1u) << calls;
+      ASSERT_EQ(notes.size(), 1u) << first;
       EXPECT_THAT(notes[0],
                   testing::AllOf(
                       HasSubstr("is not by cuDNN but by the runtime's kernels, "
                                 "which are slower: "),
                       HasSubstr("cudnn"),
                       HasSubstr(": CUDNN_STATUS_TEST (details)")));
-      callsUntilFailure = -1;
       EXPECT_TRUE((*bound)->enqueue(nullptr).ok()) << "by the own kernels";
     }
-    EXPECT_GT(calls, 100);
+    EXPECT_GT(first, 100);
     EXPECT_THAT(notes, testing::IsEmpty());
   }
 }
 
+TEST_F(CudnnFailures, TheOlderSpellingIsTakenWhereTheNewerIsNot) {
+  // Call 0 makes the handle, without which there is neither.
+  for (int first = 1;; ++first) {
+    ASSERT_LT(first, 2000);
+    ASSERT_TRUE(bind(/*isGrad=*/true, first, 1).ok());
+    EXPECT_THAT(notes, testing::IsEmpty()) << first;
+    if (calls <= first) {
+      EXPECT_THAT(graphs, ElementsAre(23));
+      break;
+    }
+    ASSERT_FALSE(graphs.empty());
+    EXPECT_EQ(graphs.back(), 24) << first;
+  }
+}
+
+TEST_F(CudnnFailures, BothReasonsAreNamed) {
+  ASSERT_TRUE(bind(/*isGrad=*/true, 1, all).ok());
+  EXPECT_THAT(
+      notes,
+      ElementsAre(testing::AllOf(
+          HasSubstr("as cuDNN from 9.15 on has its pattern: cudnnBackend"),
+          HasSubstr("; as earlier releases have it: cudnnBackend"))));
+}
+
 TEST_F(CudnnFailures, SaysWhatItCannotDo) {
+  failures = 0;
   AttentionArguments a = argumentsOf(2, true);
   a.element = AttentionElement::F32;
   ASSERT_TRUE(bindCudaAttention(a, context).ok());

@@ -16,8 +16,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <sstream>
 
 using namespace weft::emulator;
 
@@ -189,6 +191,16 @@ cudnnStatus_t finalizeGraph(Object &object) {
   return CUDNN_STATUS_SUCCESS;
 }
 
+/// Whether WEFT_EMULATOR_CUDNN_REFUSES has the number of operations.
+bool isRefused(const Graph &graph) {
+  const char *refused = std::getenv("WEFT_EMULATOR_CUDNN_REFUSES");
+  std::istringstream list(refused ? refused : "");
+  for (std::string each; std::getline(list, each, ',');)
+    if (each == std::to_string(graph.nodes.size()))
+      return true;
+  return false;
+}
+
 /// Takes the graph of an object that was set.
 cudnnStatus_t takeGraph(Object &object, cudnnBackendAttributeName_t name) {
   // Configurations are made by heuristics, and are not finalised.
@@ -198,6 +210,16 @@ cudnnStatus_t takeGraph(Object &object, cudnnBackendAttributeName_t name) {
     return failed("there is no graph");
   object.graph = from->graph;
   return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t finalizeHeuristics(Object &object) {
+  const cudnnStatus_t status =
+      takeGraph(object, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+  return status == CUDNN_STATUS_SUCCESS && isRefused(*object.graph)
+             ? failed("no engine takes a graph of " +
+                      std::to_string(object.graph->nodes.size()) +
+                      " operations")
+             : status;
 }
 
 cudnnStatus_t finalize(Object &object) {
@@ -215,7 +237,7 @@ cudnnStatus_t finalize(Object &object) {
   case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
     return finalizeGraph(object);
   case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
-    return takeGraph(object, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+    return finalizeHeuristics(object);
   case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
     return takeGraph(object, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
   default:
@@ -331,7 +353,11 @@ cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t planObject,
   Addresses addresses;
   for (size_t i = 0; i < ids.size(); ++i)
     addresses[ids[i]] = pointers[i];
-  if (std::string problem = plan.graph->problemOf(addresses); !problem.empty())
+  auto *const workspace =
+      pack.one<std::byte *>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
+  if (std::string problem =
+          plan.graph->problemOf(addresses, {workspace, workspaceBytes});
+      !problem.empty())
     return failed(std::move(problem));
   // The host's memory is read now.
   std::map<int64_t, float> numbers;
@@ -339,17 +365,16 @@ cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t planObject,
     if (tensor.isByValue)
       numbers[tensor.id] = *static_cast<const float *>(addresses.at(tensor.id));
   });
-  const cudaError_t error = enqueue(
-      reinterpret_cast<Handle *>(handle)->stream,
-      "a graph of " + std::to_string(plan.graph->nodes.size()) +
-          " operations by cuDNN",
-      [graph = plan.graph, addresses, numbers,
-       workspace = pack.one<void *>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE)] {
-        graph->checkMemory(addresses);
-        checkAccess(workspace, workspaceBytes, "the workspace");
-        std::memset(workspace, 0xff, workspaceBytes);
-        graph->compute(addresses, numbers);
-      });
+  const cudaError_t error =
+      enqueue(reinterpret_cast<Handle *>(handle)->stream,
+              "a graph of " + std::to_string(plan.graph->nodes.size()) +
+                  " operations by cuDNN",
+              [graph = plan.graph, addresses, numbers, workspace] {
+                graph->checkMemory(addresses);
+                checkAccess(workspace, workspaceBytes, "the workspace");
+                std::memset(workspace, 0xff, workspaceBytes);
+                graph->compute(addresses, numbers);
+              });
   return error == cudaSuccess ? CUDNN_STATUS_SUCCESS
                               : CUDNN_STATUS_EXECUTION_FAILED;
 }

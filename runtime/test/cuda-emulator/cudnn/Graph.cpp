@@ -275,13 +275,22 @@ std::string Graph::problem() const {
   return nodes.empty() ? "there are no operations" : "";
 }
 
-std::string Graph::problemOf(const Addresses &addresses) const {
+std::string Graph::problemOf(const Addresses &addresses,
+                             std::span<const std::byte> workspace) const {
   std::string problem;
   forTensors([&](const Tensor &tensor) {
+    if (tensor.isVirtual)
+      return;
+    const std::string name = "tensor " + std::to_string(tensor.id);
     const auto found = addresses.find(tensor.id);
-    if (!tensor.isVirtual &&
-        (found == addresses.end() || found->second == nullptr))
-      problem = "tensor " + std::to_string(tensor.id) + " has no address";
+    if (found == addresses.end() || found->second == nullptr) {
+      problem = name + " has no address";
+      return;
+    }
+    const auto *const begin = static_cast<const std::byte *>(found->second);
+    const auto *const end = begin + tensor.extent() * bytesOf(tensor.type);
+    if (begin < workspace.data() + workspace.size() && workspace.data() < end)
+      problem = name + " lies in the workspace";
   });
   return problem;
 }

@@ -18,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,8 +61,10 @@ struct Graph {
 
   /// Why there is no engine for it, or nothing.
   std::string problem() const;
-  /// Why it cannot run there, or nothing.
-  std::string problemOf(const Addresses &addresses) const;
+  /// Why it cannot run there, or nothing. The workspace is the engine's own: no
+  /// tensor may lie in it.
+  std::string problemOf(const Addresses &addresses,
+                        std::span<const std::byte> workspace) const;
   /// Throws Fault when a tensor leaves its allocation.
   void checkMemory(const Addresses &addresses) const;
   /// `numbers`: tensors by value.

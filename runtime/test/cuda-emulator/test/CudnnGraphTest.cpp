@@ -82,7 +82,12 @@ TEST(CudnnGraph, SaysWhatIsWrong) {
   exp.inputs = {tensor(3, {1, 1, 2, 2})};
   EXPECT_EQ((Graph{{exp, exp}}.problem()),
             "the operation that makes tensor 1 is not the only one");
-  EXPECT_EQ((Graph{{exp}}.problemOf({{1, &exp}})), "tensor 3 has no address");
+  EXPECT_EQ((Graph{{exp}}.problemOf({{1, &exp}}, {})),
+            "tensor 3 has no address");
+  float memory[8] = {};
+  EXPECT_EQ((Graph{{exp}}.problemOf({{1, memory}, {3, memory + 4}},
+                                    std::as_bytes(std::span(memory + 7, 1)))),
+            "tensor 3 lies in the workspace");
   exp.pointwise = CUDNN_POINTWISE_ERF;
   EXPECT_EQ(Graph{{exp}}.problem(),
             "the operation that makes tensor 1 has an unknown mode");
