@@ -181,15 +181,19 @@ bind(const AttentionArguments &arguments, bool isGrad,
 Result<std::unique_ptr<CudaOperation>>
 bindCudnnAttention(const AttentionArguments &arguments,
                    const CudaContext &context) {
-  return bind(arguments, /*isGrad=*/false,
-              reasonAgainstAttentionGraph(arguments), context);
+  return bind(
+      arguments, /*isGrad=*/false,
+      reasonAgainstAttentionGraph(arguments, context.cudnn->getVersion()),
+      context);
 }
 
 Result<std::unique_ptr<CudaOperation>>
 bindCudnnAttentionGrad(const AttentionArguments &arguments,
                        const CudaContext &context) {
-  return bind(arguments, /*isGrad=*/true,
-              reasonAgainstAttentionGradGraph(arguments), context);
+  return bind(
+      arguments, /*isGrad=*/true,
+      reasonAgainstAttentionGradGraph(arguments, context.cudnn->getVersion()),
+      context);
 }
 
 } // namespace weft::runtime

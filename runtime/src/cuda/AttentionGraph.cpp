@@ -17,29 +17,43 @@ namespace weft::runtime {
 // What there are graphs for
 //===----------------------------------------------------------------------===//
 
+/// "9.15.1".
+static std::string versionName(size_t version) {
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100,
+                     version % 100);
+}
+
 static std::optional<std::string>
-reasonAgainst(const AttentionArguments &arguments) {
+reasonAgainst(const AttentionArguments &arguments, size_t version) {
   const AttentionSizes &s = arguments.sizes;
+  if (version == 91000 || version == 91001)
+    return fmt::format("cuDNN {} is known for errors in attention; take 9.10.2 "
+                       "or later",
+                       versionName(version));
   if (arguments.element != AttentionElement::BF16 &&
       arguments.element != AttentionElement::F16)
     return "its elements are not of 16 bits";
   if (s.headSize % 8 != 0 || s.headSize > 128)
     return fmt::format("heads have {} elements, not a multiple of 8 up to 128",
                        s.headSize);
+  if (s.keys == 1)
+    return "there is one key only, which engines refuse";
   if (arguments.diagonal)
     return "the mask's diagonal is known in the step only";
   return std::nullopt;
 }
 
 std::optional<std::string>
-reasonAgainstAttentionGraph(const AttentionArguments &arguments) {
+reasonAgainstAttentionGraph(const AttentionArguments &arguments,
+                            size_t version) {
   if (arguments.out.isSum)
     return "the result is of f32";
-  return reasonAgainst(arguments);
+  return reasonAgainst(arguments, version);
 }
 
 std::optional<std::string>
-reasonAgainstAttentionGradGraph(const AttentionArguments &arguments) {
+reasonAgainstAttentionGradGraph(const AttentionArguments &arguments,
+                                size_t version) {
   if (arguments.logsumexpCotangent)
     return "the logsumexp has a cotangent";
   for (const AttentionResult *result :
@@ -47,7 +61,12 @@ reasonAgainstAttentionGradGraph(const AttentionArguments &arguments) {
         &arguments.valueCotangent})
     if (result->isSum)
       return "a result is of f32";
-  return reasonAgainst(arguments);
+  // Seen when a captured graph is replayed, which the check at load is not.
+  if (version < 91501 && arguments.sizes.keys % 128 != 0)
+    return fmt::format("cuDNN {} may access illegal addresses with {} keys, "
+                       "not a multiple of 128; take 9.15.1 or later",
+                       versionName(version), arguments.sizes.keys);
+  return reasonAgainst(arguments, version);
 }
 
 void *addressOf(AttentionRole role, const AttentionArguments &arguments) {

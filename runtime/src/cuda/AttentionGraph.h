@@ -100,13 +100,16 @@ struct AttentionGraph {
   std::vector<GraphNode> nodes;
 };
 
-/// Why cuDNN's fused attention cannot be used, or none. Element type, masks and
-/// sizes are those that every version from 9.0 on takes.
+/// Why cuDNN's fused attention cannot be used, or none. `version` is that of
+/// cuDNN, 91501 for 9.15.1: element type, masks and sizes are those that every
+/// version from 9.0 on takes, less what some versions are known to do wrong.
 std::optional<std::string>
-reasonAgainstAttentionGraph(const AttentionArguments &arguments);
+reasonAgainstAttentionGraph(const AttentionArguments &arguments,
+                            size_t version);
 /// The same for the derivative.
 std::optional<std::string>
-reasonAgainstAttentionGradGraph(const AttentionArguments &arguments);
+reasonAgainstAttentionGradGraph(const AttentionArguments &arguments,
+                                size_t version);
 
 /// How the derivative is written as operations. Both spellings are the same
 /// function of the same numbers, but an engine takes what it was made to

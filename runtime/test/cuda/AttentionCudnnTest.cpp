@@ -101,6 +101,7 @@ cudnnBackendDescriptor_t anyDescriptor() {
 
 Cudnn failingCudnn() {
   Cudnn t;
+  t.getVersion = [] { return size_t(91900); };
   t.getErrorString = [](cudnnStatus_t) { return "CUDNN_STATUS_TEST"; };
   t.getLastErrorString = [](char *text, size_t bytes) {
     std::snprintf(text, bytes, "details");

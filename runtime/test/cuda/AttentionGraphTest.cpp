@@ -17,6 +17,7 @@
 #include "cpu/ThreadTeam.h"
 #include "weft/runtime/DType.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -363,34 +364,65 @@ TEST(AttentionGraph, SaysWhyNot) {
   AttentionArguments a;
   a.element = AttentionElement::BF16;
   a.sizes = {1, 64, 64, 4, 4, 64};
-  EXPECT_EQ(reasonAgainstAttentionGraph(a), std::nullopt);
-  EXPECT_EQ(reasonAgainstAttentionGradGraph(a), std::nullopt);
+  EXPECT_EQ(reasonAgainstAttentionGraph(a, 91501), std::nullopt);
+  EXPECT_EQ(reasonAgainstAttentionGradGraph(a, 91501), std::nullopt);
 
   AttentionArguments other = a;
   other.element = AttentionElement::F32;
-  EXPECT_EQ(reasonAgainstAttentionGraph(other),
+  EXPECT_EQ(reasonAgainstAttentionGraph(other, 91501),
             "its elements are not of 16 bits");
   other = a;
   for (const int64_t size : {4, 60, 136}) {
     other.sizes.headSize = size;
-    EXPECT_THAT(*reasonAgainstAttentionGraph(other),
+    EXPECT_THAT(*reasonAgainstAttentionGraph(other, 91501),
                 HasSubstr("elements, not a multiple of 8 up to 128"));
   }
   other = a;
   const int32_t diagonal = 1;
   other.diagonal = &diagonal;
-  EXPECT_EQ(reasonAgainstAttentionGraph(other),
+  EXPECT_EQ(reasonAgainstAttentionGraph(other, 91501),
             "the mask's diagonal is known in the step only");
   other = a;
   other.out.isSum = true;
-  EXPECT_EQ(reasonAgainstAttentionGraph(other), "the result is of f32");
+  EXPECT_EQ(reasonAgainstAttentionGraph(other, 91501), "the result is of f32");
   other.keyCotangent.isSum = true;
-  EXPECT_EQ(reasonAgainstAttentionGradGraph(other), "a result is of f32");
+  EXPECT_EQ(reasonAgainstAttentionGradGraph(other, 91501),
+            "a result is of f32");
   other = a;
   const float memory = 0;
   other.logsumexpCotangent = &memory;
-  EXPECT_EQ(reasonAgainstAttentionGradGraph(other),
+  EXPECT_EQ(reasonAgainstAttentionGradGraph(other, 91501),
             "the logsumexp has a cotangent");
+  other = a;
+  other.sizes.keys = 1;
+  for (auto reason :
+       {reasonAgainstAttentionGraph, reasonAgainstAttentionGradGraph})
+    EXPECT_EQ(reason(other, 91501),
+              "there is one key only, which engines refuse");
+}
+
+TEST(AttentionGraph, SaysWhatVersionsDoWrong) {
+  AttentionArguments a;
+  a.element = AttentionElement::BF16;
+  a.sizes = {1, 64, 128, 4, 4, 64};
+  for (auto reason :
+       {reasonAgainstAttentionGraph, reasonAgainstAttentionGradGraph}) {
+    EXPECT_EQ(reason(a, 91000), "cuDNN 9.10.0 is known for errors in "
+                                "attention; take 9.10.2 or later");
+    EXPECT_EQ(reason(a, 91001), "cuDNN 9.10.1 is known for errors in "
+                                "attention; take 9.10.2 or later");
+    for (const size_t version : {90000, 90900, 91002, 91500, 91501})
+      EXPECT_EQ(reason(a, version), std::nullopt) << version;
+  }
+  for (const int64_t keys : {64, 129, 200}) {
+    a.sizes.keys = keys;
+    EXPECT_EQ(reasonAgainstAttentionGraph(a, 91500), std::nullopt);
+    EXPECT_EQ(reasonAgainstAttentionGradGraph(a, 91500),
+              fmt::format("cuDNN 9.15.0 may access illegal addresses with {} "
+                          "keys, not a multiple of 128; take 9.15.1 or later",
+                          keys));
+    EXPECT_EQ(reasonAgainstAttentionGradGraph(a, 91501), std::nullopt);
+  }
 }
 
 } // namespace
