@@ -20,8 +20,9 @@ namespace weft::runtime {
 using Json = nlohmann::ordered_json;
 using Time = std::chrono::steady_clock::time_point;
 
+/// As it is: JSON has escapes of its own.
 static std::string text(const flatbuffers::String *string) {
-  return escaped(view(string));
+  return std::string(view(string));
 }
 
 /// The name that a reader of the timeline sees on a slice.
@@ -105,7 +106,11 @@ static Json traceJson(const plan::Plan &plan,
 
 Status writeTraceFile(const std::string &path, const Plan &plan,
                       const std::vector<const RankTrace *> &ranks) {
-  const std::string json = traceJson(plan.contents(), ranks).dump();
+  // Names of a plan may be bytes that are no UTF-8, for which `dump` would
+  // throw.
+  const std::string json =
+      traceJson(plan.contents(), ranks)
+          .dump(-1, ' ', false, Json::error_handler_t::replace);
   WEFT_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file,
                         OutputFile::create(path));
   WEFT_RETURN_IF_ERROR(file->append(json));

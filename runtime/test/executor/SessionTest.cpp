@@ -357,6 +357,42 @@ TEST(Session, Trace) {
               HasSubstr("/nonexistent/t.json"));
 }
 
+/// A reader sees what the plan says, without escapes.
+TEST(Session, TextsOfATrace) {
+  SamplePlan plan(2);
+  plan.instruction(0).cause = R"(sum over {"data"} of C:\w)";
+  plan.instruction(0).location = "model.py:\"loss\"";
+  plan.table.kernels[1]->summary = "\"add\" of 16";
+  plan.instruction(1).cause = "no UTF-8: \xff";
+  SessionOptions options;
+  options.traceRuns = 1;
+  const auto session = makeSession(plan, options);
+  ASSERT_TRUE(session->setState("w", countingArray({16})).ok());
+  ASSERT_TRUE(session->setInput("train_step", "x", countingArray({32})).ok());
+  ASSERT_TRUE(session->run("train_step").ok());
+  const std::string path = testing::TempDir() + "/session-texts.json";
+  ASSERT_TRUE(session->writeTrace(path).ok());
+  const auto json = nlohmann::json::parse(std::ifstream(path));
+  std::remove(path.c_str());
+  int kernels = 0, collectives = 0;
+  for (const auto &event : json.at("traceEvents")) {
+    if (event.at("ph") != "X")
+      continue;
+    if (event.at("args").at("step") == 0) {
+      ++kernels;
+      EXPECT_EQ(event.at("name"), "\"add\" of 16");
+      EXPECT_EQ(event.at("args").at("cause"), R"(sum over {"data"} of C:\w)");
+      EXPECT_EQ(event.at("args").at("location"), "model.py:\"loss\"");
+    }
+    if (event.at("name") == "all_reduce") {
+      ++collectives;
+      EXPECT_EQ(event.at("args").at("cause"), "no UTF-8: \uFFFD");
+    }
+  }
+  EXPECT_EQ(kernels, 2);
+  EXPECT_GE(collectives, 2);
+}
+
 /// A collective that nothing runs beside is in the track of communication too.
 TEST(Session, TraceOfInlineCollectives) {
   PlanBuilder builder({{"data", 2}});
