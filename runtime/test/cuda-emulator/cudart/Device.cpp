@@ -22,6 +22,10 @@ Device &Device::get() {
 
 Device::Device() : scheduler(settings.seed) {
   scheduler.setFailureHandler([this](const Work &work) { workFailed(work); });
+  if (!settings.problem.empty()) {
+    stickyError = cudaErrorUnknown;
+    report(settings.problem);
+  }
   if (settings.tracesWork)
     scheduler.setStartHandler([](const Work &work) {
       std::fprintf(stderr, "CUDA emulator: runs %s\n", work.label.c_str());

@@ -17,7 +17,7 @@ using namespace weft::emulator;
 
 namespace {
 
-constexpr uint32_t sharedLimit = 48 << 10, sharedOptInLimit = 227 << 10;
+constexpr uint32_t sharedLimit = 48 << 10;
 
 /// Allocates and fills the variables of a module.
 SymbolAddresses placeVariables(Device &device, const Module &module,
@@ -208,7 +208,8 @@ WEFT_EMULATOR_EXPORT cudaError_t cudaFuncSetAttribute(const void *function,
     if (name == cudaFuncAttributePreferredSharedMemoryCarveout)
       return;
     require(name == cudaFuncAttributeMaxDynamicSharedMemorySize && value >= 0 &&
-                kernel->program.sharedBytes + value <= sharedOptInLimit,
+                kernel->program.sharedBytes + value <=
+                    device.settings.sharedOptInLimit(),
             cudaErrorInvalidValue, "an attribute or value that is not known");
     kernel->dynamicSharedLimit = value;
   });

@@ -95,8 +95,6 @@ constexpr std::pair<cudaDeviceAttr, int> attributes[] = {
     {cudaDevAttrMaxGridDimY, 65535},
     {cudaDevAttrMaxGridDimZ, 65535},
     {cudaDevAttrMaxSharedMemoryPerBlock, 48 << 10},
-    {cudaDevAttrMaxSharedMemoryPerBlockOptin, 227 << 10},
-    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, 228 << 10},
     {cudaDevAttrWarpSize, 32},
     {cudaDevAttrMaxRegistersPerBlock, 65536},
     {cudaDevAttrMaxRegistersPerMultiprocessor, 65536},
@@ -123,6 +121,12 @@ int attribute(Device &device, cudaDeviceAttr name) {
     return device.settings.capability / 10;
   if (name == cudaDevAttrComputeCapabilityMinor)
     return device.settings.capability % 10;
+  const int shared = static_cast<int>(device.settings.sharedOptInLimit());
+  if (name == cudaDevAttrMaxSharedMemoryPerBlockOptin)
+    return shared;
+  // The system takes 1 KiB of each block.
+  if (name == cudaDevAttrMaxSharedMemoryPerMultiprocessor)
+    return shared + (1 << 10);
   for (auto [known, value] : attributes)
     if (known == name)
       return value;

@@ -7,6 +7,8 @@
 
 #include "Settings.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <string>
 #include <unistd.h>
@@ -22,14 +24,41 @@ static uint64_t number(const char *name, uint64_t otherwise) {
 static void readFault(Settings &settings) {
   const char *text = std::getenv("WEFT_EMULATOR_FAULT");
   const std::string fault = text ? text : "";
-  const size_t at = fault.find('@'), colon = fault.rfind(':');
-  if (at == fault.npos)
+  if (fault.empty())
     return;
-  settings.fault = fault.substr(0, at) == "lose" ? Settings::Fault::Lose
-                                                 : Settings::Fault::Hang;
-  settings.faultName = fault.substr(at + 1, colon - at - 1);
-  if (colon != fault.npos)
-    settings.faultCount = std::strtoull(fault.c_str() + colon + 1, nullptr, 10);
+  const size_t at = fault.find('@');
+  const size_t colon = std::min(fault.find(':', at), fault.size());
+  const std::string kind = fault.substr(0, at);
+  if (at != fault.npos)
+    settings.faultName = fault.substr(at + 1, colon - at - 1);
+  const char *count = fault.c_str() + std::min(colon + 1, fault.size());
+  char *end = nullptr;
+  if (colon != fault.size())
+    settings.faultCount = std::strtoull(count, &end, 10);
+  const bool isCounted =
+      colon == fault.size() ||
+      (std::isdigit(*count) && *end == '\0' && settings.faultCount > 0);
+  if ((kind != "hang" && kind != "lose") || settings.faultName.empty() ||
+      !isCounted)
+    settings.problem = "WEFT_EMULATOR_FAULT is \"" + fault +
+                       "\", must be hang@NAME:N or lose@NAME:N, N from 1";
+  settings.fault =
+      kind == "lose" ? Settings::Fault::Lose : Settings::Fault::Hang;
+}
+
+uint32_t Settings::sharedOptInLimit() const {
+  switch (capability) {
+  case 80:
+  case 87:
+    return 163 << 10;
+  case 86:
+  case 89:
+  case 120:
+  case 121:
+    return 99 << 10;
+  default:
+    return 227 << 10;
+  }
 }
 
 Settings Settings::fromEnvironment() {

@@ -32,12 +32,17 @@ struct Settings {
   uint32_t hostThreads = 2;
   int devices = 1;
   int capability = 90;
+  /// Most shared memory that a block can have, by capability.
+  uint32_t sharedOptInLimit() const;
   bool findRaces = false, findUninitialized = false, countTraffic = false;
   bool tracesWork = false;
   /// In the N-th work of the name the device hangs, or is lost.
   enum class Fault { None, Hang, Lose } fault = Fault::None;
   std::string faultName;
   uint64_t faultCount = 1;
+  /// What is wrong with the variables: without it a test would pass that
+  /// misspells its fault.
+  std::string problem;
   /// Of an H200; only what is touched is allocated.
   size_t memoryBytes = size_t(141) << 30;
   /// What the identity of devices begins with.

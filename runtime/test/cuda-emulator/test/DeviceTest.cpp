@@ -135,6 +135,48 @@ TEST(DeviceDeathTest, FaultsStay) {
               "the end of an allocation of 16 bytes");
 }
 
+TEST(DeviceDeathTest, SharedMemoryIsThatOfTheCapability) {
+  auto test = [](const char *capability, int bytes) {
+    setenv("WEFT_EMULATOR_CAPABILITY", capability, 1);
+    int told = 0;
+    cudaDeviceProp properties;
+    EXPECT_CUDA(cudaDeviceGetAttribute(
+        &told, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    EXPECT_CUDA(cudaGetDeviceProperties(&properties, 0));
+    Kernels kernels;
+    auto allow = [kernel = kernels.get("add_one")](int shared) {
+      return cudaFuncSetAttribute(
+          kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
+    };
+    bool good = told == bytes &&
+                properties.sharedMemPerBlockOptin == size_t(bytes) &&
+                allow(bytes) == cudaSuccess &&
+                allow(bytes + 1) == cudaErrorInvalidValue;
+    std::exit(good ? 0 : 1);
+  };
+  for (auto [capability, bytes] :
+       {std::pair("80", 163 << 10), std::pair("86", 99 << 10),
+        std::pair("89", 99 << 10), std::pair("90", 227 << 10),
+        std::pair("100", 227 << 10), std::pair("120", 99 << 10)})
+    EXPECT_EXIT(test(capability, bytes), testing::ExitedWithCode(0), "");
+}
+
+TEST(DeviceDeathTest, RefusesFaultsThatAreNone) {
+  auto test = [](const char *fault) {
+    setenv("WEFT_EMULATOR_FAULT", fault, 1);
+    int count = 0;
+    bool good = cudaGetDeviceCount(&count) == cudaErrorUnknown &&
+                cudaSetDevice(0) == cudaErrorUnknown;
+    std::exit(good ? 0 : 1);
+  };
+  for (std::string fault :
+       {"hagn@add", "hang", "lose@", "lose@:2", "hang@add:", "hang@add:0",
+        "hang@add:-1", "hang@add:2x", "hang:2@add"})
+    EXPECT_EXIT(test(fault.c_str()), testing::ExitedWithCode(0),
+                "CUDA emulator: WEFT_EMULATOR_FAULT is \"" + fault +
+                    "\", must be hang@NAME:N or lose@NAME:N, N from 1");
+}
+
 TEST(DeviceDeathTest, RedZonesAreLookedAt) {
   auto test = [] {
     char *memory = nullptr;
