@@ -206,6 +206,7 @@ Status CudaRanks::open() {
   WEFT_ASSIGN_OR_RETURN(const int number, deviceNumber());
   WEFT_ASSIGN_OR_RETURN(device, openDevice(cudart, number));
   WEFT_RETURN_IF_ERROR(checkProcessor(plan, device));
+  WEFT_RETURN_IF_ERROR(checkSharedMemory(plan, device));
   roofline = Roofline::of(cudart, device);
   WEFT_RETURN_IF_ERROR(openLibraries(search));
   WEFT_ASSIGN_OR_RETURN(kernels,

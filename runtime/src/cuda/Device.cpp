@@ -78,6 +78,7 @@ Result<CudaDevice> openDevice(const Cudart &cudart, int number) {
   device.name = properties.name;
   device.uuid = uuidText(properties.uuid);
   device.processor = properties.major * 10 + properties.minor;
+  device.sharedBytes = properties.sharedMemPerBlockOptin;
   return device;
 }
 
@@ -108,6 +109,34 @@ Status checkProcessor(const plan::Plan &plan, const CudaDevice &device) {
       "the plan is for {}, but device {} ({}) is sm_{}; compile it with "
       "--target=cuda:sm_{}",
       escaped(processorName(plan)), device.number, device.name, found, found));
+}
+
+static uint64_t sharedBytesOf(const plan::Kernel &kernel) {
+  return uint64_t{kernel.grid()->shared_bytes()} +
+         kernel.grid()->launch_shared_bytes();
+}
+
+Status checkSharedMemory(const plan::Plan &plan, const CudaDevice &device) {
+  const plan::Kernel *most = nullptr;
+  for (const plan::Kernel *kernel : *plan.kernels())
+    if (!most || sharedBytesOf(*kernel) > sharedBytesOf(*most))
+      most = kernel;
+  if (!most || sharedBytesOf(*most) <= device.sharedBytes)
+    return {};
+  // Of the processors that the compiler knows it has the least, two blocks of
+  // its kernels find room there, and their PTX runs on all later ones.
+  constexpr int least = 80;
+  return failedPrecondition(fmt::format(
+      "kernel @{} of the plan for {} needs {} bytes of shared memory for a "
+      "block, but device {} ({}, sm_{}) has {}{}",
+      escaped(view(most->symbol())), escaped(processorName(plan)),
+      sharedBytesOf(*most), device.number, device.name, device.processor,
+      device.sharedBytes,
+      planProcessor(plan) == least
+          ? ""
+          : fmt::format("; compile it with --target=cuda:sm_{}, whose kernels "
+                        "need less",
+                        least)));
 }
 
 } // namespace weft::runtime

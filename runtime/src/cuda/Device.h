@@ -30,6 +30,9 @@ struct CudaDevice {
   std::string uuid = {};
   /// Compute capability: 90 for 9.0.
   int processor = 0;
+  /// Most shared memory that a block can have, what it declares and what its
+  /// launch adds.
+  size_t sharedBytes = 0;
   /// What the driver supports: 13000 for CUDA 13.0.
   int driver = 0;
 };
@@ -46,6 +49,10 @@ int planProcessor(const plan::Plan &plan);
 
 /// Whether the device can execute the plan's cubin or compile its PTX.
 Status checkProcessor(const plan::Plan &plan, const CudaDevice &device);
+
+/// Whether the device has the shared memory that blocks of the plan's kernels
+/// ask for: PTX for sm_90 runs on sm_120, which has less than half of it.
+Status checkSharedMemory(const plan::Plan &plan, const CudaDevice &device);
 
 } // namespace weft::runtime
 

@@ -185,6 +185,24 @@ TEST(DeviceFailure, AKernelThatGoesWrong) {
                     EndsWith("; ended")));
 }
 
+/// Which is told before the code is loaded, which here no device can.
+TEST(DeviceFailure, BlocksThatFindTooLittleSharedMemory) {
+  SamplePlan plan;
+  makeCudaPlan(plan,
+               "no PTX, but .entry add( and .entry fill( and .entry "
+               "total(",
+               "sm_90");
+  plan.table.kernels[1]->grid->shared_bytes = 40000;
+  plan.table.kernels[1]->grid->launch_shared_bytes = 80000;
+  setenv("WEFT_EMULATOR_CAPABILITY", "120", 1);
+  EXPECT_EQ(failureOf("", plan, "train_step"),
+            "failed_precondition: kernel @add of the plan for sm_90 needs "
+            "120000 bytes of shared memory for a block, but device 0 (Emulated "
+            "H200, sm_120) has 101376; compile it with --target=cuda:sm_80, "
+            "whose kernels need less; load failed");
+  unsetenv("WEFT_EMULATOR_CAPABILITY");
+}
+
 TEST(DeviceFailure, AtLoad) {
   EXPECT_THAT(failureOf("lose@fill", sample(), "train_step"),
               AllOf(HasSubstr("unavailable: the device has failed in the first "

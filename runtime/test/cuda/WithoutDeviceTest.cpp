@@ -160,5 +160,43 @@ TEST(WithoutDevice, ProcessorsThatFit) {
   EXPECT_THAT(verdict("sm_90a", true, 100), HasSubstr("is sm_100; compile"));
 }
 
+/// For a plan whose kernels ask for these bytes, declared and of the launch.
+std::string
+sharedVerdict(std::string processor,
+              const std::vector<std::pair<uint32_t, uint32_t>> &bytes,
+              size_t available) {
+  plan::PlanT table = planFor(std::move(processor), true);
+  for (const auto &[declared, ofLaunch] : bytes) {
+    auto &kernel =
+        table.kernels.emplace_back(std::make_unique<plan::KernelT>());
+    kernel->symbol = "kernel_" + std::to_string(table.kernels.size() - 1);
+    kernel->grid = std::make_unique<plan::GridT>();
+    kernel->grid->shared_bytes = declared;
+    kernel->grid->launch_shared_bytes = ofLaunch;
+  }
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(plan::Plan::Pack(builder, &table));
+  return checkSharedMemory(
+             *flatbuffers::GetRoot<plan::Plan>(builder.GetBufferPointer()),
+             {.number = 2,
+              .name = "GPU",
+              .processor = 120,
+              .sharedBytes = available})
+      .message();
+}
+
+TEST(WithoutDevice, SharedMemoryOfBlocks) {
+  EXPECT_EQ(sharedVerdict("sm_90", {}, 0), "");
+  EXPECT_EQ(sharedVerdict("sm_90", {{100, 900}, {1000, 0}}, 1000), "");
+  // The kernel that wants most, and of equals the first.
+  EXPECT_EQ(sharedVerdict("sm_90", {{999, 0}, {101, 900}, {1, 1000}}, 1000),
+            "kernel @kernel_1 of the plan for sm_90 needs 1001 bytes of shared "
+            "memory for a block, but device 2 (GPU, sm_120) has 1000; compile "
+            "it with --target=cuda:sm_80, whose kernels need less");
+  EXPECT_EQ(sharedVerdict("sm_80", {{0, 1001}}, 1000),
+            "kernel @kernel_0 of the plan for sm_80 needs 1001 bytes of shared "
+            "memory for a block, but device 2 (GPU, sm_120) has 1000");
+}
+
 } // namespace
 } // namespace weft::runtime
