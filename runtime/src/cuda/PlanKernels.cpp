@@ -13,6 +13,18 @@
 
 namespace weft::runtime {
 
+/// What helps when the cubin does not load. A device takes those for itself and
+/// for smaller minor versions; if its driver does not, ptxas is newer.
+static std::string remedyOfCubin(const plan::Plan &plan,
+                                 const CudaDevice &device) {
+  const int wanted = planProcessor(plan), found = device.processor;
+  if (wanted / 10 == found / 10)
+    return fmt::format("a newer driver than this one, for CUDA {}, may take "
+                       "it, and --ptxas=none compiles a plan without one",
+                       cudaVersion(device.driver));
+  return fmt::format("--target=cuda:sm_{} compiles one that does", found);
+}
+
 static Result<KernelModule>
 loadCode(const Cudart &cudart, const plan::Plan &plan, const CudaDevice &device,
          const std::function<void(const std::string &)> &note) {
@@ -34,10 +46,10 @@ loadCode(const Cudart &cudart, const plan::Plan &plan, const CudaDevice &device,
     if (module.ok() && hasCubin)
       note(fmt::format("the driver compiled the plan's PTX for device {} ({}, "
                        "sm_{}), because the cubin for {} does not load there: "
-                       "{}; --target=cuda:sm_{} compiles one that does",
+                       "{}; {}",
                        device.number, device.name, device.processor,
                        escaped(view(plan.target()->processor())),
-                       ofCubin.message(), device.processor));
+                       ofCubin.message(), remedyOfCubin(plan, device)));
     if (module.ok())
       return module;
     ofPtx = module.status();

@@ -265,24 +265,39 @@ std::vector<uint8_t> brokenCubin() {
   return cubin;
 }
 
-TEST_F(DeviceSession, PtxStandsInForACubinThatDoesNotLoad) {
+/// The notes of a session with PTX, and a cubin for this processor that no
+/// driver loads.
+std::vector<std::string> notesOfCubin(const std::string &processor) {
   SamplePlan sample(2);
-  makeCudaPlan(sample, testKernels());
+  makeCudaPlan(sample, testKernels(), processor);
   sample.table.object = brokenCubin();
   std::vector<std::string> notes;
   SessionOptions options;
   options.note = [&](const std::string &text) { notes.push_back(text); };
   const auto session = makeSession(sample, options);
-  ASSERT_NE(session, nullptr);
-  EXPECT_TRUE(session->run("init").ok());
-  EXPECT_THAT(notes, testing::ElementsAre(AllOf(
-                         HasSubstr("the driver compiled the plan's PTX for "
-                                   "device 0 ("),
-                         HasSubstr("because the cubin for sm_80 does not load "
-                                   "there: cudaLibraryLoadData: no kernel "
-                                   "image is available"),
-                         HasSubstr("--target=cuda:sm_"),
-                         HasSubstr(" compiles one that does"))));
+  EXPECT_TRUE(session && session->run("init").ok());
+  return notes;
+}
+
+TEST_F(DeviceSession, PtxStandsInForACubinThatDoesNotLoad) {
+  const auto noteFor = [](const std::string &processor) {
+    return AllOf(HasSubstr("the driver compiled the plan's PTX for device 0 ("),
+                 HasSubstr("because the cubin for " + processor +
+                           " does not load there: cudaLibraryLoadData: no "
+                           "kernel image is available"));
+  };
+  EXPECT_THAT(notesOfCubin("sm_80"),
+              testing::ElementsAre(
+                  AllOf(noteFor("sm_80"), HasSubstr("; --target=cuda:sm_"),
+                        HasSubstr(" compiles one that does"))));
+  // It is for this device: another target would not help.
+  EXPECT_THAT(notesOfCubin("sm_90"),
+              testing::ElementsAre(AllOf(
+                  noteFor("sm_90"),
+                  HasSubstr("; a newer driver than this one, for CUDA 13."),
+                  HasSubstr(", may take it, and --ptxas=none compiles a plan "
+                            "without one"),
+                  testing::Not(HasSubstr("--target")))));
 }
 
 TEST_F(DeviceSession, WithoutCudnnThereIsANote) {
