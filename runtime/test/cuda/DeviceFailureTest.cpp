@@ -187,7 +187,7 @@ TEST(DeviceFailure, AKernelThatGoesWrong) {
 
 /// Which is told before the code is loaded, which here no device can.
 TEST(DeviceFailure, BlocksThatFindTooLittleSharedMemory) {
-  SamplePlan plan;
+  SamplePlan plan(1);
   makeCudaPlan(plan,
                "no PTX, but .entry add( and .entry fill( and .entry "
                "total(",

@@ -122,8 +122,9 @@ TEST_P(SteadyState, RunsOnlyEnqueue) {
     EXPECT_EQ(CountedCudart::launches == 0, isGraph && !isCaptured) << run;
     EXPECT_GT(rank.enqueueTime().count(), 0) << run;
   }
-  if (cudaGraphs)
+  if (cudaGraphs) {
     EXPECT_EQ(CountedCudart::mode, cudaStreamCaptureModeThreadLocal);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Graphs, SteadyState, testing::Bool());
