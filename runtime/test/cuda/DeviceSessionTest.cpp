@@ -19,12 +19,18 @@
 
 #include <filesystem>
 #include <fstream>
+#include <unistd.h>
 
 namespace weft::runtime {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+
+/// This program's tests run several times at once.
+std::string ownPath(const std::string &name) {
+  return testing::TempDir() + name + "-" + std::to_string(getpid());
+}
 
 std::unique_ptr<Session> makeSession(const PlanBuilder &builder,
                                      SessionOptions options = {}) {
@@ -181,7 +187,7 @@ TEST_F(DeviceSession, TracesShowStreamsAndPredictions) {
   ASSERT_TRUE(session->setInput("train_step", "x", countingArray({32})).ok());
   for (int step = 0; step < 4; ++step)
     ASSERT_TRUE(session->run("train_step").ok());
-  const std::string path = testing::TempDir() + "weft-device-trace.json";
+  const std::string path = ownPath("weft-device-trace") + ".json";
   ASSERT_TRUE(session->writeTrace(path).ok());
   std::ifstream file(path);
   const auto trace = nlohmann::json::parse(file);
@@ -302,7 +308,7 @@ TEST_F(DeviceSession, PtxStandsInForACubinThatDoesNotLoad) {
 
 TEST_F(DeviceSession, WithoutCudnnThereIsANote) {
   // A folder with the device alone.
-  const std::string folder = testing::TempDir() + "weft-device-alone";
+  const std::string folder = ownPath("weft-device-alone");
   std::filesystem::remove_all(folder);
   std::filesystem::create_directory(folder);
   std::filesystem::create_symlink(WEFT_CUDA_EMULATOR "/libcudart.so.13",
