@@ -37,7 +37,7 @@ reasonAgainst(const AttentionArguments &arguments, size_t version) {
     return fmt::format("heads have {} elements, not a multiple of 8 up to 128",
                        s.headSize);
   if (s.keys == 1)
-    return "there is one key only, which engines refuse";
+    return "there is one key only";
   if (arguments.diagonal)
     return "the mask's diagonal is known in the step only";
   return std::nullopt;

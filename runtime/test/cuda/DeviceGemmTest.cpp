@@ -43,6 +43,14 @@ protected:
     return {rows * columns, byColumns ? 1 : columns, byColumns ? rows : 1};
   }
 
+  /// Dense, each by rows or by columns.
+  static void layOut(GemmProblem &p, bool lhsByColumns, bool rhsByColumns,
+                     bool resultByColumns) {
+    p.lhs = stridesOf(p.m, p.k, lhsByColumns);
+    p.rhs = stridesOf(p.k, p.n, rhsByColumns);
+    p.result = stridesOf(p.m, p.n, resultByColumns);
+  }
+
   std::vector<std::byte> download(const void *from, size_t bytes) {
     std::vector<std::byte> values(bytes);
     EXPECT_EQ(cudart.memcpy(values.data(), from, bytes, cudaMemcpyDeviceToHost),
@@ -136,9 +144,7 @@ TEST_F(DeviceGemm, EveryLayout) {
     CudaGemmProblem problem;
     GemmProblem &p = problem.product;
     p.batch = layouts & 8 ? 3 : 1, p.m = 6, p.n = 5, p.k = 7;
-    p.lhs = stridesOf(p.m, p.k, layouts & 1);
-    p.rhs = stridesOf(p.k, p.n, layouts & 2);
-    p.result = stridesOf(p.m, p.n, layouts & 4);
+    layOut(p, layouts & 1, layouts & 2, layouts & 4);
     for (const bool accumulate : {false, true}) {
       p.accumulate = accumulate;
       expectThatOfTheCpu(problem, 1e-5);
@@ -160,9 +166,7 @@ TEST_F(DeviceGemm, EveryType) {
     CudaGemmProblem problem;
     GemmProblem &p = problem.product;
     p.in = in, p.out = out, p.m = 6, p.n = 5, p.k = 19;
-    p.lhs = stridesOf(p.m, p.k, false);
-    p.rhs = stridesOf(p.k, p.n, true);
-    p.result = stridesOf(p.m, p.n, false);
+    layOut(p, false, true, false);
     expectThatOfTheCpu(problem, tolerance);
   }
 }
@@ -176,9 +180,7 @@ TEST_F(DeviceGemm, GradientsOfBiasesFromFactors) {
       CudaGemmProblem problem;
       GemmProblem &p = problem.product;
       p.m = sizes & 1 ? 1 : 6, p.n = sizes & 2 ? 1 : 5, p.k = sizes & 4 ? 1 : 7;
-      p.lhs = stridesOf(p.m, p.k, layouts & 1);
-      p.rhs = stridesOf(p.k, p.n, layouts & 2);
-      p.result = stridesOf(p.m, p.n, layouts & 4);
+      layOut(p, layouts & 1, layouts & 2, layouts & 4);
       if (p.m == 1 || p.lhs.row == 1) {
         problem.epilogue = plan::GemmEpilogue::LhsBiasGrad;
         expectThatOfTheCpu(problem, 1e-5);
@@ -205,9 +207,7 @@ TEST_F(DeviceGemm, RefusesSumsOfAFactorThatIsNotDense) {
   CudaGemmProblem problem;
   GemmProblem &p = problem.product;
   p.m = 6, p.n = 5, p.k = 7;
-  p.lhs = stridesOf(p.m, p.k, false);
-  p.rhs = stridesOf(p.k, p.n, true);
-  p.result = stridesOf(p.m, p.n, false);
+  layOut(p, false, true, false);
   problem.epilogue = plan::GemmEpilogue::RhsBiasGrad;
   const auto bound = bindCudaGemm(problem, {}, *context, tuner);
   ASSERT_FALSE(bound.ok());
@@ -223,9 +223,7 @@ TEST_F(DeviceGemm, RoundsFactorsInTf32Only) {
   CudaGemmProblem problem;
   GemmProblem &p = problem.product;
   p.m = 6, p.n = 5, p.k = 7;
-  p.lhs = stridesOf(p.m, p.k, false);
-  p.rhs = stridesOf(p.k, p.n, false);
-  p.result = stridesOf(p.m, p.n, false);
+  layOut(p, false, false, false);
   expectThatOfTheCpu(problem, 1e-6);
   problem.precision = plan::GemmPrecision::TF32;
   expectThatOfTheCpu(problem, 7 * 2e-3);
