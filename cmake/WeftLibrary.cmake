@@ -11,6 +11,7 @@ function(weft_add_library name)
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PUBLIC weft_mlir ${ARG_LINK})
   add_dependencies(${name} WeftHeaders ${ARG_DEPENDS})
+  weft_use_precompiled_header(${name})
 endfunction()
 
 # weft_add_passes(Propagate): include/weft/Propagate/Passes.td ->
@@ -30,5 +31,6 @@ function(weft_add_unit_test name)
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unit)
   add_dependencies(WeftUnitTests ${name})
+  weft_use_precompiled_header(${name})
   gtest_discover_tests(${name} PROPERTIES TIMEOUT 600 DISCOVERY_TIMEOUT 60)
 endfunction()
