@@ -30,7 +30,7 @@ using namespace weft;
 
 namespace {
 
-struct Range {
+struct StageRange {
   size_t begin = 0, end = 0;
   bool keepsDots = false;
 };
@@ -38,8 +38,8 @@ struct Range {
 } // namespace
 
 /// `2:5`, `3:4:dots`
-static std::optional<Range> parseRange(StringRef text) {
-  Range range;
+static std::optional<StageRange> parseRange(StringRef text) {
+  StageRange range;
   auto [begin, rest] = text.split(':');
   auto [end, policy] = rest.split(':');
   range.keepsDots = policy == "dots";
@@ -192,7 +192,7 @@ private:
              SymbolTable &symbols);
 
   /// Those within others come first.
-  std::vector<Range> parsed;
+  std::vector<StageRange> parsed;
   /// Stages are numbered through all functions.
   size_t numStages = 0;
 };
@@ -201,7 +201,7 @@ private:
 LogicalResult CheckpointStages::readRanges() {
   bool legal = true;
   for (const std::string &text : ranges) {
-    if (std::optional<Range> range = parseRange(text)) {
+    if (std::optional<StageRange> range = parseRange(text)) {
       parsed.push_back(*range);
       continue;
     }
@@ -211,7 +211,7 @@ LogicalResult CheckpointStages::readRanges() {
         << text << "\"";
     legal = false;
   }
-  llvm::stable_sort(parsed, [](const Range &a, const Range &b) {
+  llvm::stable_sort(parsed, [](const StageRange &a, const StageRange &b) {
     return a.end - a.begin < b.end - b.begin;
   });
   return success(legal);
@@ -225,14 +225,14 @@ void CheckpointStages::visit(ValueAndGradOp gradient, func::FuncOp function,
   for (auto [index, stage] : llvm::enumerate(stages))
     for (Operation *op : stage)
       op->setLoc(inStage(op->getLoc(), first + index));
-  auto mine = llvm::make_filter_range(parsed, [&](const Range &range) {
+  auto mine = llvm::make_filter_range(parsed, [&](const StageRange &range) {
     return range.begin >= first && range.end <= first + count;
   });
   if (mine.empty())
     return;
   Chain chain(function, std::move(stages), symbols);
   chain.copyConstants();
-  for (const Range &range : mine)
+  for (const StageRange &range : mine)
     chain.checkpoint(range.begin - first, range.end - first, range.keepsDots);
 }
 

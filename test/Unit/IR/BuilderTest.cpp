@@ -20,16 +20,17 @@ protected:
     auto type = RankedTensorType::get(shape, builder.getF32Type());
     return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
   }
+  using Shape = llvm::SmallVector<int64_t>;
+
   /// The shape of an op's result, once the op verifies.
-  static llvm::ArrayRef<int64_t> shapeOf(Operation *op) {
+  static Shape shapeOf(Operation *op) {
     EXPECT_TRUE(succeeded(verify(op)));
-    return cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+    return Shape(cast<RankedTensorType>(op->getResult(0).getType()).getShape());
   }
   static LogicalResult verify(Operation *op) {
     return op->getName().verifyInvariants(op);
   }
 
-  using Shape = llvm::SmallVector<int64_t>;
   OpBuilder builder{&context};
   Location loc = builder.getUnknownLoc();
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);

@@ -29,7 +29,11 @@ namespace weft::emulator {
 template <typename Body>
 [[gnu::always_inline]] inline void forLanes(Mask mask, Body body) {
   if (mask == ~Mask(0)) {
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#else
 #pragma GCC ivdep
+#endif
     for (uint32_t lane = 0; lane < warpSize; ++lane)
       body(lane);
     return;
