@@ -45,8 +45,6 @@ FIXTURES = {
 }
 
 BATCH = 8
-# Bytes of text that are still checked in as text.
-LARGE = 400_000
 
 
 def model_of(name, scan):
@@ -98,12 +96,15 @@ def lower(name, shape=(4, 2)):
 
 
 def write(name, text):
-    """A file to read, or where it would be large, one to unpack."""
-    path = FOLDER / f"{name}.stablehlo.mlir"
-    if len(text) > LARGE:
-        path, text = path.with_suffix(".mlir.gz"), gzip.compress(text, mtime=0)
-    path.write_bytes(text)
-    print(f"{path.name}: {len(text)} bytes")
+    path = FOLDER / f"{name}.stablehlo.mlir.gz"
+    packed = gzip.compress(text, mtime=0)
+    path.write_bytes(packed)
+    print(f"{path.name}: {len(text)} bytes, packed {len(packed)}")
+
+
+def read(path):
+    """The text of a fixture, as `write` packed it."""
+    return gzip.decompress(path.read_bytes())
 
 
 def main():

@@ -17,9 +17,8 @@ FIXTURES = sorted((ROOT / "test" / "Import" / "inputs").iterdir())
 
 def compile_to(form, path, folder):
     """The text of a fixture in a form."""
-    data = path.read_bytes()
     model = folder / "model.mlir"
-    model.write_bytes(gzip.decompress(data) if path.suffix == ".gz" else data)
+    model.write_bytes(gzip.decompress(path.read_bytes()))
     tool = pathlib.Path(os.environ.get("WEFT_BIN", ROOT / "build" / "dev" / "bin")) / "shard-compile"
     run = subprocess.run([tool, model, f"--emit={form}"], capture_output=True, text=True,
                          stdin=subprocess.DEVNULL, timeout=300)

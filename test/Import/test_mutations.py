@@ -103,11 +103,7 @@ MUTATIONS = [flip_bytes, drop_lines, repeat_line, cut_off, change_number, swap_t
 
 
 def fixtures():
-    texts = []
-    for path in sorted(FOLDER.iterdir()):
-        data = path.read_bytes()
-        texts.append((gzip.decompress(data) if path.suffix == ".gz" else data).decode())
-    return texts
+    return [gzip.decompress(path.read_bytes()).decode() for path in sorted(FOLDER.iterdir())]
 
 
 def compile_tool():

@@ -7,7 +7,6 @@ jax_models.py on as many devices. Needs an environment with JAX.
 """
 
 import csv
-import gzip
 import os
 import pathlib
 import re
@@ -60,11 +59,9 @@ def train_with_jax(name, shape):
 
 def train_with_weft(name, shape, initial, inputs, folder):
     """(losses, final state)"""
-    path = make_fixtures.FOLDER / f"{name}.stablehlo.mlir"
-    packed = path.with_suffix(".mlir.gz")
     model = folder / "model.stablehlo.mlir"
-    model.write_bytes(gzip.decompress(packed.read_bytes()) if packed.exists()
-                      else path.read_bytes())
+    model.write_bytes(
+        make_fixtures.read(make_fixtures.FOLDER / f"{name}.stablehlo.mlir.gz"))
     tool("shard-compile", model, "-o", folder / "plan",
          "--mesh", f"data={shape[0]},model={shape[1]}")
     save_file({key: np.array(value, order="C") for key, value in initial.items()},
