@@ -34,7 +34,9 @@ def suites(sanitize, property_flags):
                 "--progress", "--output-junit", str(RESULTS / f"{name}.xml")]
 
     def pytest(paths, name, python=PYTHON):
-        return [python, "-m", "pytest", "-q", *paths,
+        # By file: what a module sets up once is set up in one process.
+        return [python, "-m", "pytest", "-q", "-n", str(os.cpu_count()),
+                "--dist", "loadfile", *paths,
                 f"--junitxml={RESULTS / name}.xml"]
 
     # The package as the build made it.
