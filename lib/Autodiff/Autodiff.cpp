@@ -131,7 +131,8 @@ static LogicalResult resolve(ValueAndGradOp op, func::FuncOp callee) {
   VjpBuilder constants(builder, op.getLoc(), {}, arguments);
   SmallVector<Value> cotangents(values.size());
   cotangents[0] = constants.constant(1, values[0]);
-  SmallVector<Value> gradients = tape.pullBack(activity, cotangents, builder);
+  SmallVector<Value> gradients =
+      tape.pullBack(activity, cotangents, {}, builder);
   for (int64_t index : op.getWrt()) {
     Value operand = op.getOperands()[index], gradient = gradients[index];
     markParameter(operand);

@@ -36,6 +36,13 @@ public:
     sum = VjpBuilder(builder, loc, {}, none).add(sum, cotangent);
   }
 
+  /// The sum so far, which is to be part of another one.
+  Value take(Value value) {
+    Value sum = sums.lookup(value);
+    sums.erase(value);
+    return sum;
+  }
+
 private:
   DenseMap<Value, Value> sums;
 };
@@ -139,21 +146,20 @@ static llvm::SmallBitVector findNonZero(ArrayRef<Value> cotangents) {
   return found;
 }
 
-SmallVector<Value> Tape::pullBackCheckpoint(CheckpointOp op,
-                                            const llvm::SmallBitVector &wanted,
-                                            ArrayRef<Value> cotangents,
-                                            ArrayRef<Value> earlier,
-                                            OpBuilder &builder) const {
+SmallVector<Value>
+Tape::pullBackCheckpoint(CheckpointOp op, const llvm::SmallBitVector &wanted,
+                         ArrayRef<Value> cotangents, ArrayRef<Value> sums,
+                         ArrayRef<Value> earlier, OpBuilder &builder) const {
   llvm::SmallBitVector given = findNonZero(cotangents);
   Activity activity(calleeOf(op), wanted, given);
   const Tape &forward = *checkpoints.at(op);
   if (op.getPolicy() == "everything")
-    return forward.pullBack(activity, cotangents, builder);
+    return forward.pullBack(activity, cotangents, sums, builder);
   auto present = llvm::map_to_vector(
       given.set_bits(), [&](unsigned index) { return cotangents[index]; });
   std::unique_ptr<Tape> again =
       forward.replay(op, present, earlier.empty() ? present : earlier, builder);
-  auto found = again->pullBack(activity, cotangents, builder);
+  auto found = again->pullBack(activity, cotangents, sums, builder);
   // A derivative reads the results of an op's copy; only now are they there.
   for (auto [copy, held] : again->kept)
     copy.replaceAllUsesWith(held);
@@ -178,8 +184,11 @@ static SmallVector<Value> pullBackOp(Operation *op, Operation *copy,
 
 SmallVector<Value> Tape::pullBack(const Activity &activity,
                                   ArrayRef<Value> ofResults,
+                                  ArrayRef<Value> sums,
                                   OpBuilder &builder) const {
   Cotangents cotangents;
+  for (auto [argument, sum] : llvm::zip(body.getArguments(), sums))
+    cotangents.add(argument, sum, builder, argument.getLoc());
   // Those that the last checkpoint met started from. The parameters of the next
   // one may be fetched while its derivative is computed.
   SmallVector<Value> earlier;
@@ -196,7 +205,13 @@ SmallVector<Value> Tape::pullBack(const Activity &activity,
       wanted[use.getOperandNumber()] = activity.isActive(use);
     SmallVector<Value> found;
     if (auto checkpoint = dyn_cast<CheckpointOp>(op)) {
-      found = pullBackCheckpoint(checkpoint, wanted, given, earlier, builder);
+      // Terms are added to what is there one by one, as without the checkpoint:
+      // in another order the sum would have other bits.
+      SmallVector<Value> sums(op->getNumOperands());
+      for (unsigned index : wanted.set_bits())
+        sums[index] = cotangents.take(op->getOperand(index));
+      found =
+          pullBackCheckpoint(checkpoint, wanted, given, sums, earlier, builder);
       earlier = llvm::filter_to_vector(given,
                                        [](Value value) { return bool(value); });
     } else {

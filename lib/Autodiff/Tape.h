@@ -13,7 +13,7 @@
 // Example: df/dx of a function f(x) with a scalar result
 //
 //   Tape tape(f, {x}, builder, loc);
-//   Value dx = tape.pullBack(activity, {one}, builder).front();
+//   Value dx = tape.pullBack(activity, {one}, {}, builder).front();
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,12 +41,12 @@ public:
   /// The results of the copy.
   llvm::SmallVector<mlir::Value> getResults() const;
 
-  /// Emits the cotangents of the arguments, given those of the results. Null
-  /// stands for zero in both. Every op of `activity` has a VjpOpInterface or is
-  /// a checkpoint.
+  /// Emits the cotangents of the arguments, given those of the results, on top
+  /// of `sums`, what the caller has of them. Null stands for zero in all three.
+  /// Every op of `activity` has a VjpOpInterface or is a checkpoint.
   llvm::SmallVector<mlir::Value>
   pullBack(const Activity &activity, llvm::ArrayRef<mlir::Value> cotangents,
-           mlir::OpBuilder &builder) const;
+           llvm::ArrayRef<mlir::Value> sums, mlir::OpBuilder &builder) const;
 
 private:
   explicit Tape(mlir::Block &body) : body(body) {}
@@ -59,11 +59,10 @@ private:
                                mlir::OpBuilder &builder) const;
   /// Copies one op of the body; where it is a checkpoint, what it calls.
   void copy(mlir::Operation &op, mlir::OpBuilder &builder, mlir::Location loc);
-  llvm::SmallVector<mlir::Value>
-  pullBackCheckpoint(CheckpointOp op, const llvm::SmallBitVector &wanted,
-                     llvm::ArrayRef<mlir::Value> cotangents,
-                     llvm::ArrayRef<mlir::Value> earlier,
-                     mlir::OpBuilder &builder) const;
+  llvm::SmallVector<mlir::Value> pullBackCheckpoint(
+      CheckpointOp op, const llvm::SmallBitVector &wanted,
+      llvm::ArrayRef<mlir::Value> cotangents, llvm::ArrayRef<mlir::Value> sums,
+      llvm::ArrayRef<mlir::Value> earlier, mlir::OpBuilder &builder) const;
 
   mlir::Block &body;
   /// From the function's values and ops to those of the copy.

@@ -10,7 +10,7 @@ from running import evaluate
 
 import weft
 import weft.numpy as wnp
-from weft import ShapeDtypeStruct
+from weft import P, ShapeDtypeStruct
 from weft.tracing import trace
 
 X = ShapeDtypeStruct((4, 8), "float32")
@@ -63,6 +63,33 @@ def test_no_number_changes(policy):
     found = weft.tree.leaves(evaluate(gradients(lambda f: weft.checkpoint(f, policy=policy)), ws, x))
     for value, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(value, other)
+
+
+@pytest.mark.parametrize("policy", [POLICIES.nothing_saveable, POLICIES.dots_saveable, POLICIES.everything_saveable])
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_gradients_of_shared_weights_have_the_bits_they_have_without(policy, ranks):
+    rng = np.random.default_rng(0)
+    w, x = rng.normal(size=(8, 8)).astype("f4") / 3, rng.normal(size=(4, 8)).astype("f4")
+
+    def block(w, b, x):
+        return wnp.tanh(x @ w + b) @ w + x * b
+
+    def step(wrapped):
+        def loss(w, b, x):
+            for _ in range(3):
+                x = wrapped(w, b, x)
+            return (x * x).sum() + (w * b).sum()
+
+        return weft.grad(loss, argnums=(0, 1, 2))
+
+    nested = weft.checkpoint(lambda w, b, x: block(w, b, weft.checkpoint(block)(w, b, x)), policy=policy)
+    options = {} if ranks == 1 else {"mesh": weft.Mesh((2,), ("x",)), "in_shardings": (None, None, P("x"))}
+    for wrapped, plain in [(weft.checkpoint(block, policy=policy), block),
+                           (nested, lambda w, b, x: block(w, b, block(w, b, x)))]:
+        values = (w, x[0], x)
+        for one, other in zip(evaluate(step(wrapped), *values, **options),
+                              evaluate(step(plain), *values, **options), strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 def test_wrong_policies_and_names():

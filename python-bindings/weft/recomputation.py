@@ -51,7 +51,7 @@ def _checked(name: str) -> str:
 
 def checkpoint(fun: Callable, *, policy: Policy | None = None) -> Callable:
     """`fun`, computed again in the backward pass as far as `policy` does not keep its
-    values; by default it keeps none. Results and gradients do not change."""
+    values; by default it keeps none. No bit of results and gradients changes."""
     if policy is not None and not isinstance(policy, Policy):
         raise TypeError(f"policy must be one of weft.checkpoint_policies, got {policy!r}")
 
