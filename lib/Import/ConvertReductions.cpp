@@ -36,6 +36,7 @@ std::optional<Reducer> weft::stablehlo::matchReducer(Operation *op) {
   return llvm::StringSwitch<std::optional<Reducer>>(
              combine.getName().getStringRef())
       .Case("stablehlo.add", Reducer::Add)
+      .Case("stablehlo.multiply", Reducer::Multiply)
       .Case("stablehlo.maximum", Reducer::Max)
       .Case("stablehlo.minimum", Reducer::Min)
       .Case("stablehlo.and", Reducer::And)
@@ -56,6 +57,10 @@ static Value combine(Conversion &c, Reducer reducer, Value x, Value y) {
     if (element.isInteger(1))
       return c.make<arith::OrIOp>(x, y);
     return isFloat ? c.make<arith::AddFOp>(x, y) : c.make<arith::AddIOp>(x, y);
+  case Reducer::Multiply:
+    if (element.isInteger(1))
+      return c.make<arith::AndIOp>(x, y);
+    return isFloat ? c.make<arith::MulFOp>(x, y) : c.make<arith::MulIOp>(x, y);
   case Reducer::Max:
     if (isFloat)
       return c.make<arith::MaximumFOp>(x, y);
@@ -79,9 +84,10 @@ static bool isNeutral(Conversion &c, Reducer reducer, Value init) {
   TypedAttr attr = getSplat(init);
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (isa_and_nonnull<FloatAttr>(attr))
-    return isFloat(attr, reducer == Reducer::Add   ? 0.0
-                         : reducer == Reducer::Max ? -infinity
-                                                   : infinity);
+    return isFloat(attr, reducer == Reducer::Add        ? 0.0
+                         : reducer == Reducer::Multiply ? 1.0
+                         : reducer == Reducer::Max      ? -infinity
+                                                        : infinity);
   auto integer = dyn_cast_or_null<IntegerAttr>(attr);
   if (!integer)
     return false;
@@ -91,6 +97,8 @@ static bool isNeutral(Conversion &c, Reducer reducer, Value init) {
   case Reducer::Add:
   case Reducer::Or:
     return value.isZero();
+  case Reducer::Multiply:
+    return value.isOne();
   case Reducer::And:
     return value.isAllOnes();
   case Reducer::Max:
@@ -156,7 +164,7 @@ static Value convertReduce(Conversion &c) {
     return c.malformed("its initial value must be a scalar of the elements' "
                        "type");
   std::optional<Reducer> reducer = matchReducer(op);
-  if (!reducer)
+  if (!reducer || reducer == Reducer::Multiply)
     return c.unsupported("with another function than add, maximum, minimum, "
                          "and, or");
   Value result = dims.empty() ? x : reduce(c, *reducer, x, dims);
@@ -166,6 +174,104 @@ static Value convertReduce(Conversion &c) {
                  c.broadcastScalar(init, typeOf(result).getShape()));
 }
 
+//===----------------------------------------------------------------------===//
+// Reduction of windows
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Windows that hold all elements up to each place of a dimension, as those of
+/// cumsum, or all from it on.
+struct RunningWindow {
+  int64_t dim;
+  bool isReversed;
+};
+} // namespace
+
+static std::optional<RunningWindow> matchRunningWindow(Conversion &c,
+                                                       ArrayRef<int64_t> shape,
+                                                       ArrayRef<int64_t> sizes,
+                                                       ArrayRef<int64_t> pads) {
+  for (StringRef name :
+       {"window_strides", "base_dilations", "window_dilations"})
+    if (c.getSource()->hasAttr(name) &&
+        !llvm::all_of(c.integers(name), [](int64_t n) { return n == 1; }))
+      return std::nullopt;
+  std::optional<RunningWindow> found;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    ArrayRef<int64_t> pad = pads.slice(2 * dim, 2);
+    if (sizes[dim] == 1 && pad[0] == 0 && pad[1] == 0)
+      continue;
+    bool isForward = pad[0] == size - 1 && pad[1] == 0;
+    bool isReversed = pad[0] == 0 && pad[1] == size - 1;
+    if (found || sizes[dim] != size || !(isForward || isReversed))
+      return std::nullopt;
+    found = RunningWindow{static_cast<int64_t>(dim), isReversed};
+  }
+  return found.value_or(RunningWindow{0, false});
+}
+
+/// Combines each element with all before it (after it): at a distance of 1, 2,
+/// 4, ..., which takes as many steps as the size has bits.
+static Value combineRunning(Conversion &c, Reducer reducer, Value x, Value init,
+                            RunningWindow window) {
+  Shape shape(typeOf(x).getShape());
+  int64_t size = shape.empty() ? 1 : shape[window.dim];
+  for (int64_t distance = 1; x && distance < size; distance *= 2) {
+    Shape starts(shape.size(), 0), limits = shape, edge = shape;
+    edge[window.dim] = distance;
+    (window.isReversed ? starts[window.dim] = distance
+                       : limits[window.dim] = size - distance);
+    Value rest = c.slice(x, starts, limits);
+    Value neutral = c.broadcastScalar(init, edge);
+    Value shifted = window.isReversed ? c.concat({rest, neutral}, window.dim)
+                                      : c.concat({neutral, rest}, window.dim);
+    x = combine(c, reducer, x, shifted);
+  }
+  return x;
+}
+
+static Value convertReduceWindow(Conversion &c) {
+  if (!c.hasOperands(2))
+    return {};
+  Value x = c.operand(0), init = c.operand(1);
+  Dims sizes = c.integers("window_dimensions"), pads(2 * sizes.size(), 0);
+  if (Attribute attr = c.getSource()->getAttr("padding")) {
+    auto dense = dyn_cast<DenseIntElementsAttr>(attr);
+    if (dense && dense.getElementType().isInteger(64))
+      pads = Dims(dense.getValues<int64_t>());
+    else
+      c.malformedAttribute("padding");
+  }
+  if (c.hasFailed())
+    return {};
+  ArrayRef<int64_t> shape = typeOf(x).getShape();
+  if (sizes.size() != shape.size() || pads.size() != 2 * shape.size() ||
+      typeOf(init).getRank() != 0)
+    return c.malformed("its windows and initial value must fit its operand");
+  std::optional<Reducer> reducer = matchReducer(c.getSource());
+  std::optional<RunningWindow> window =
+      matchRunningWindow(c, shape, sizes, pads);
+  if (!reducer || !window || !isNeutral(c, *reducer, init))
+    return c.unsupported("other than running sums, products, maxima and minima "
+                         "along a dimension, as of cumsum");
+  // As in JAX's own sums, 16 bits would lose too much on the way.
+  Type element = typeOf(x).getElementType();
+  if (!isa<FloatType>(element) || element.getIntOrFloatBitWidth() >= 32)
+    return combineRunning(c, *reducer, x, init, *window);
+  auto as = [&](Value value, Type type) -> Value {
+    auto target = typeOf(value).clone(type);
+    return isa<Float32Type>(type) ? c.make<arith::ExtFOp>(target, value)
+                                  : c.make<arith::TruncFOp>(target, value);
+  };
+  Type wide = c.builder.getF32Type();
+  Value sum = combineRunning(c, *reducer, as(x, wide), as(init, wide), *window);
+  return sum ? as(sum, element) : Value();
+}
+
 std::vector<Converter> weft::stablehlo::reductionConverters() {
-  return {{"stablehlo.reduce", single(convertReduce), {"dimensions"}}};
+  return {{"stablehlo.reduce", single(convertReduce), {"dimensions"}},
+          {"stablehlo.reduce_window",
+           single(convertReduceWindow),
+           {"window_dimensions", "window_strides", "base_dilations",
+            "window_dilations", "padding"}}};
 }

@@ -19,7 +19,7 @@
 
 namespace weft::stablehlo {
 
-enum class Reducer { Add, Max, Min, And, Or };
+enum class Reducer { Add, Multiply, Max, Min, And, Or };
 
 /// The reducer that the only region of `op` is; none if it is another function.
 std::optional<Reducer> matchReducer(mlir::Operation *op);

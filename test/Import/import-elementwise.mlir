@@ -100,3 +100,24 @@ func.func @selects(%c: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> (ten
   // CHECK: return %[[R]], %arg2
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// CHECK-LABEL: func.func @hyperbolic_and_inverse
+func.func @hyperbolic_and_inverse(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: math.sinh
+  %a = "chlo.sinh"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: math.cosh
+  %b = "chlo.cosh"(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: math.asin
+  %c = "chlo.asin"(%b) : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: math.acos
+  %d = "chlo.acos"(%c) : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: math.atan
+  %e = "chlo.atan"(%d) : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: math.asinh
+  %f = "chlo.asinh"(%e) : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: math.acosh
+  %g = "chlo.acosh"(%f) : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: math.atanh
+  %h = "chlo.atanh"(%g) : (tensor<4xf32>) -> tensor<4xf32>
+  return %h : tensor<4xf32>
+}

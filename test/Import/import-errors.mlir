@@ -447,3 +447,19 @@ func.func @main(%x: tensor<4xf32>) {
   }) : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @main(%x: tensor<4x8xf32>, %y: tensor<f32>) {
+  // expected-error@below {{stablehlo.reduce_window is malformed: its windows and initial value must fit its operand}}
+  %r = "stablehlo.reduce_window"(%x, %y) <{window_dimensions = array<i64: 4>}> ({}) : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>, %y: tensor<f32>) {
+  // expected-error@below {{stablehlo.reduce_window is malformed: cannot read its padding, dense<0.000000e+00> : tensor<1x2xf32>}}
+  %r = "stablehlo.reduce_window"(%x, %y) <{window_dimensions = array<i64: 4>, padding = dense<0.0> : tensor<1x2xf32>}> ({}) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return
+}

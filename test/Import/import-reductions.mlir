@@ -76,3 +76,21 @@ func.func @integers(%b: tensor<4x8xi1>, %u: tensor<4x8xui32>, %s: tensor<4x8xi32
   }) : (tensor<4x8xi32>, tensor<i32>) -> tensor<4xi32>
   return %0, %1, %2, %3 : tensor<4xi1>, tensor<4xi1>, tensor<4xui32>, tensor<4xi32>
 }
+
+// Running sums: each element with those 1, 2 and 4 places before it.
+// CHECK-LABEL: func.func @cumsum
+func.func @cumsum(%x: tensor<2x5xf32>) -> tensor<2x5xf32> {
+  %zero = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
+  // CHECK: weft.slice %arg0
+  // CHECK: weft.concat
+  // CHECK: %[[TWO:.*]] = arith.addf %arg0
+  // CHECK: %[[FOUR:.*]] = arith.addf %[[TWO]]
+  // CHECK: arith.addf %[[FOUR]]
+  // CHECK-NOT: arith.addf
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [4, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 5>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%c) : (tensor<f32>) -> ()
+  }) : (tensor<2x5xf32>, tensor<f32>) -> tensor<2x5xf32>
+  return %0 : tensor<2x5xf32>
+}

@@ -6,12 +6,13 @@
 // Everything that cannot be imported is one error, with a note for each line of
 // the source and each kind of op. What uses 
 
-// CHECK: error: cannot import 30 ops of the program
+// CHECK: error: cannot import 31 ops of the program
 // CHECK: model.py:7:3: note: 3 times stablehlo.sort: Weft has no such op
 // CHECK: model.py:8:3: note: stablehlo.sort: Weft has no such op
 // CHECK: note: stablehlo.reduce: of 2 tensors at once, as of argmax and sort
 // CHECK: note: stablehlo.reduce: with another function than add, maximum, minimum, and, or
 // CHECK: note: stablehlo.reduce: of the bits of integers
+// CHECK: note: stablehlo.reduce_window: other than running sums, products, maxima and minima along a dimension, as of cumsum
 // CHECK: note: stablehlo.while: with a number of turns that is not known before the program runs; loops of lax.scan and of lax.fori_loop between constants are
 // CHECK: note: stablehlo.custom_call: @Sharding: shardings without names of axes; lower again with JAX 0.8 or later, and with jax_use_shardy_partitioner
 // CHECK: note: stablehlo.custom_call: @lapack: a function outside of the program; lower with lowering_platforms=("cpu",)
@@ -60,6 +61,11 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<4xi32>, %n: tensor<i32>, %d: tenso
     %c = "stablehlo.or"(%a, %b) : (tensor<i32>, tensor<i32>) -> tensor<i32>
     "stablehlo.return"(%c) : (tensor<i32>) -> ()
   }) : (tensor<4xi32>, tensor<i32>) -> tensor<i32>
+  %32 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%c) : (tensor<f32>) -> ()
+  }) : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>
   %8 = "stablehlo.while"(%n) ({
   ^bb0(%a: tensor<i32>):
     %c = "stablehlo.compare"(%a, %izero) <{comparison_direction = #stablehlo<comparison_direction GT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
