@@ -142,6 +142,62 @@ static void setInputShards(Session &session, const std::string &entry,
   runUnlocked([&] { return session.setInputShards(entry, name, views); });
 }
 
+/// The memory of an array of NumPy, whatever its element type.
+class Buffer {
+public:
+  Buffer(nb::handle array, bool isWritten, size_t bytes) {
+    if (PyObject_GetBuffer(array.ptr(), &buffer,
+                           isWritten ? PyBUF_WRITABLE : PyBUF_SIMPLE) != 0)
+      throw nb::python_error();
+    if (static_cast<size_t>(buffer.len) != bytes) {
+      PyBuffer_Release(&buffer);
+      throw nb::value_error("the bytes do not fit the shape");
+    }
+  }
+  Buffer(Buffer &&other) noexcept : buffer(other.buffer) {
+    other.buffer.obj = nullptr;
+  }
+  ~Buffer() { PyBuffer_Release(&buffer); }
+
+  std::byte *data() const { return static_cast<std::byte *>(buffer.buf); }
+
+private:
+  Py_buffer buffer;
+};
+
+static std::vector<Buffer> buffersOf(const nb::list &arrays, bool isWritten,
+                                     const std::vector<ValueSpec> &specs) {
+  if (arrays.size() != specs.size())
+    throw nb::value_error("one array for each value of the entry");
+  std::vector<Buffer> buffers;
+  buffers.reserve(specs.size());
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const ArrayView view{specs[i].dtype, specs[i].globalShape, nullptr};
+    buffers.emplace_back(arrays[i], isWritten, view.bytes());
+  }
+  return buffers;
+}
+
+/// One step of an entry: sets all inputs, runs, and writes all outputs. The
+/// arrays have the types of the entry, and their rows one after the other.
+static void callEntry(Session &session, uint32_t index, const nb::list &inputs,
+                      const nb::list &outputs) {
+  const EntrySpec &entry = session.plan().entries().at(index);
+  const auto from = buffersOf(inputs, false, entry.inputs);
+  const auto to = buffersOf(outputs, true, entry.outputs);
+  runUnlocked([&]() -> Status {
+    for (uint32_t i = 0; i < from.size(); ++i) {
+      const ValueSpec &spec = entry.inputs[i];
+      WEFT_RETURN_IF_ERROR(session.setInput(
+          index, i, {spec.dtype, spec.globalShape, from[i].data()}));
+    }
+    WEFT_RETURN_IF_ERROR(session.run(entry.name));
+    for (uint32_t i = 0; i < to.size(); ++i)
+      WEFT_RETURN_IF_ERROR(session.readOutput(i, to[i].data()));
+    return {};
+  });
+}
+
 void bindSession(nb::module_ &m) {
   nb::class_<Tensor>(m, "Tensor").def_static("of", &makeTensor);
   nb::class_<Session>(m, "Session")
@@ -165,6 +221,7 @@ void bindSession(nb::module_ &m) {
            [](Session &session, const std::string &entry) {
              runUnlocked([&] { return session.run(entry); });
            })
+      .def("call", &callEntry)
       .def("last_run_seconds",
            [](const Session &session) {
              const RunTimes times = session.lastRunTimes();

@@ -42,22 +42,38 @@ public:
   /// An input or a state, where the host writes it.
   struct Destination {
     const plan::TensorType *type;
-    /// How messages call it.
-    std::string what;
+    /// How messages call it: what it is, and its name.
+    std::string_view kind, name;
     /// Lets something write the part of a rank.
     std::function<Status(Rank &, const Rank::Fill &)> write;
     std::vector<bool>::reference isSet;
+
+    std::string what() const {
+      return fmt::format("{} \"{}\"", kind, escaped(name));
+    }
   };
   Result<Destination> stateDestination(std::string_view name);
+  Destination stateDestination(uint32_t state);
   Result<Destination> inputDestination(std::string_view entry,
                                        std::string_view name);
+  Destination inputDestination(uint32_t entry, uint32_t input);
   Status setWhole(Result<Destination> destination, const ArrayView &value);
   /// The whole tensor at a place, out of the parts of the ranks.
   Result<std::vector<std::string>> gatherParts(const Place &place) const;
   Result<Array> assemble(const Place &place) const;
+  Place outputPlace(uint32_t entry, uint32_t output) const;
 
+  /// What an input is: a state, or one of the others, which are counted apart.
+  struct Input {
+    bool isState;
+    uint32_t number;
+  };
   std::shared_ptr<SessionCore> core;
-  /// [state], and [entry][input among those that are no states].
+  /// [entry][input], found once: a step must not compare names.
+  std::vector<std::vector<Input>> inputs;
+  /// [entry][output that is a state], as states.
+  std::vector<std::vector<uint32_t>> updates;
+  /// [state], and [entry][input], of which states are left out.
   std::vector<bool> stateIsSet;
   std::vector<std::vector<bool>> inputIsSet;
   /// The entry that ran last.
@@ -71,8 +87,19 @@ static bool isState(const plan::Entry &entry, const plan::Binding &binding) {
 
 Session::Impl::Impl(std::shared_ptr<SessionCore> core)
     : core(std::move(core)), stateIsSet(contents().states()->size()) {
-  for (const plan::Entry *entry : *contents().entries())
+  for (const plan::Entry *entry : *contents().entries()) {
     inputIsSet.emplace_back(entry->inputs()->size());
+    std::vector<Input> &found = inputs.emplace_back();
+    uint32_t staged = 0;
+    for (const plan::Binding *input : *entry->inputs())
+      found.push_back(isState(*entry, *input)
+                          ? Input{true, *stateIndex(view(input->name()))}
+                          : Input{false, staged++});
+    std::vector<uint32_t> &updated = updates.emplace_back();
+    for (const plan::Binding *output : *entry->outputs())
+      if (isState(*entry, *output))
+        updated.push_back(*stateIndex(view(output->name())));
+  }
 }
 
 std::optional<uint32_t> Session::Impl::entryIndex(std::string_view name) const {
@@ -104,14 +131,15 @@ static size_t partBytes(const plan::TensorType &type) {
          byteSize(dtypeOf(type.dtype()));
 }
 
+template <typename What>
 static Status checkValue(const plan::TensorType &type,
                          const flatbuffers::Vector<int64_t> &shape,
-                         const ArrayView &value, const std::string &what) {
+                         const ArrayView &value, const What &what) {
   if (value.dtype == dtypeOf(type.dtype()) &&
       std::equal(shape.begin(), shape.end(), value.shape.begin(),
                  value.shape.end()))
     return {};
-  return invalidArgument(fmt::format("{} must be {}, got {}", what,
+  return invalidArgument(fmt::format("{} must be {}, got {}", what(),
                                      typeName(dtypeOf(type.dtype()), shape),
                                      typeName(value.dtype, value.shape)));
 }
@@ -120,12 +148,9 @@ std::vector<std::string> Session::Impl::unset(uint32_t index) const {
   std::vector<std::string> names;
   const plan::Entry &entry = *contents().entries()->Get(index);
   for (uint32_t i = 0; i < entry.inputs()->size(); ++i) {
-    const plan::Binding &input = *entry.inputs()->Get(i);
-    const bool isSet = isState(entry, input)
-                           ? stateIsSet[*stateIndex(view(input.name()))]
-                           : inputIsSet[index][i];
-    if (!isSet)
-      names.push_back(input.name()->str());
+    const Input &input = inputs[index][i];
+    if (input.isState ? !stateIsSet[input.number] : !inputIsSet[index][i])
+      names.push_back(entry.inputs()->Get(i)->name()->str());
   }
   return names;
 }
@@ -165,12 +190,15 @@ Session::Impl::stateDestination(std::string_view name) {
   const auto index = stateIndex(name);
   if (!index)
     return notFound(fmt::format("the plan has no state \"{}\"", escaped(name)));
-  const plan::State &state = *contents().states()->Get(*index);
+  return stateDestination(*index);
+}
+
+Session::Impl::Destination Session::Impl::stateDestination(uint32_t index) {
+  const plan::State &state = *contents().states()->Get(index);
   const auto write = [&state](Rank &rank, const Rank::Fill &fill) {
     return rank.write(state.offset(), partBytes(*state.type()), fill);
   };
-  return Destination{state.type(), fmt::format("state \"{}\"", escaped(name)),
-                     write, stateIsSet[*index]};
+  return {state.type(), "state", view(state.name()), write, stateIsSet[index]};
 }
 
 Result<Session::Impl::Destination>
@@ -179,29 +207,28 @@ Session::Impl::inputDestination(std::string_view entryName,
   const auto index = entryIndex(entryName);
   if (!index)
     return noEntry(entryName);
-  const plan::Entry &entry = *contents().entries()->Get(*index);
-  size_t staged = 0;
-  for (uint32_t i = 0; i < entry.inputs()->size(); ++i) {
-    const plan::Binding &input = *entry.inputs()->Get(i);
-    const bool isWanted = view(input.name()) == name;
-    if (isState(entry, input)) {
-      if (isWanted)
-        return stateDestination(name);
-      continue;
-    }
-    if (!isWanted) {
-      ++staged;
-      continue;
-    }
-    const auto write = [index, staged](Rank &rank, const Rank::Fill &fill) {
-      fill(rank.input(*index, staged));
-      return Status();
-    };
-    return Destination{input.type(), fmt::format("input \"{}\"", escaped(name)),
-                       write, inputIsSet[*index][i]};
-  }
+  const auto &bindings = *contents().entries()->Get(*index)->inputs();
+  for (uint32_t i = 0; i < bindings.size(); ++i)
+    if (view(bindings.Get(i)->name()) == name)
+      return inputDestination(*index, i);
   return notFound(fmt::format("entry \"{}\" has no input \"{}\"",
                               escaped(entryName), escaped(name)));
+}
+
+Session::Impl::Destination Session::Impl::inputDestination(uint32_t entry,
+                                                           uint32_t index) {
+  const Input input = inputs[entry][index];
+  if (input.isState)
+    return stateDestination(input.number);
+  const plan::Binding &binding =
+      *contents().entries()->Get(entry)->inputs()->Get(index);
+  const auto write = [entry, staged = input.number](Rank &rank,
+                                                    const Rank::Fill &fill) {
+    fill(rank.input(entry, staged));
+    return Status();
+  };
+  return {binding.type(), "input", view(binding.name()), write,
+          inputIsSet[entry][index]};
 }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -230,8 +257,8 @@ Status Session::Impl::setWhole(Result<Destination> destination,
   if (!destination.ok())
     return destination.status();
   const plan::TensorType &type = *destination->type;
-  WEFT_RETURN_IF_ERROR(
-      checkValue(type, *type.global_shape(), value, destination->what));
+  WEFT_RETURN_IF_ERROR(checkValue(type, *type.global_shape(), value,
+                                  [&] { return destination->what(); }));
   for (const auto &rank : core->ranks())
     WEFT_RETURN_IF_ERROR(destination->write(*rank, [&](std::byte *part) {
       extractShard(type, core->mesh(), rank->number(), value.data, part);
@@ -294,6 +321,11 @@ Status Session::setInput(std::string_view entry, std::string_view name,
   return impl->setWhole(impl->inputDestination(entry, name), value);
 }
 
+Status Session::setInput(uint32_t entry, uint32_t input,
+                         const ArrayView &value) {
+  return impl->setWhole(impl->inputDestination(entry, input), value);
+}
+
 Status Session::setState(std::string_view name, const ArrayView &value) {
   return impl->setWhole(impl->stateDestination(name), value);
 }
@@ -306,11 +338,13 @@ Status Session::setInputShards(std::string_view entry, std::string_view name,
   if (static_cast<int64_t>(parts.size()) != ranks)
     return invalidArgument(
         fmt::format("{} needs a part for each of the {} ranks, got {}",
-                    destination.what, ranks, parts.size()));
+                    destination.what(), ranks, parts.size()));
   for (int64_t r = 0; r < ranks; ++r)
     WEFT_RETURN_IF_ERROR(checkValue(
-        *destination.type, *destination.type->local_shape(), parts[r],
-        fmt::format("the part of rank {} of {}", r, destination.what)));
+        *destination.type, *destination.type->local_shape(), parts[r], [&] {
+          return fmt::format("the part of rank {} of {}", r,
+                             destination.what());
+        }));
   for (const auto &rank : impl->core->ranks())
     WEFT_RETURN_IF_ERROR(destination.write(*rank, [&](std::byte *part) {
       copyShard(*destination.type, impl->core->mesh(), rank->number(),
@@ -349,10 +383,8 @@ Status Session::run(std::string_view name) {
         "entry \"{}\" reads inputs that are not set: {}", escaped(name),
         escaped(fmt::format("{}", fmt::join(unset, ", ")))));
   WEFT_RETURN_IF_ERROR(impl->core->run(*index));
-  const plan::Entry &entry = *impl->contents().entries()->Get(*index);
-  for (const plan::Binding *output : *entry.outputs())
-    if (isState(entry, *output))
-      impl->stateIsSet[*impl->stateIndex(view(output->name()))] = true;
+  for (uint32_t state : impl->updates[*index])
+    impl->stateIsSet[state] = true;
   impl->last = index;
   return {};
 }
@@ -362,6 +394,30 @@ RunTimes Session::lastRunTimes() const { return impl->core->lastRunTimes(); }
 Result<Array> Session::getOutput(std::string_view name) const {
   WEFT_ASSIGN_OR_RETURN(const Impl::Place place, impl->find(name));
   return impl->assemble(place);
+}
+
+Session::Impl::Place Session::Impl::outputPlace(uint32_t entryIndex,
+                                                uint32_t index) const {
+  const plan::Entry &entry = *contents().entries()->Get(entryIndex);
+  const plan::Binding &output = *entry.outputs()->Get(index);
+  return {output.type(), entry.buffers()->Get(output.buffer())->offset()};
+}
+
+Status Session::readOutput(uint32_t output, std::byte *to) const {
+  if (!impl->last)
+    return failedPrecondition("an output is read, but no entry has run");
+  const Impl::Place place = impl->outputPlace(*impl->last, output);
+  if (!impl->core->bootstrap() && isReplicated(*place.type)) {
+    const size_t bytes = partBytes(*place.type);
+    std::vector<std::byte> copy;
+    WEFT_ASSIGN_OR_RETURN(const std::byte *memory,
+                          impl->core->rank(0)->read(place.offset, bytes, copy));
+    std::copy_n(memory, bytes, to);
+    return {};
+  }
+  WEFT_ASSIGN_OR_RETURN(const Array whole, impl->assemble(place));
+  std::copy_n(whole.data.data(), whole.bytes(), to);
+  return {};
 }
 
 Result<Array> Session::getShard(std::string_view name, int64_t rank) const {

@@ -88,8 +88,25 @@ template <typename Copy> static void forEachRun(const Box &box, Copy &&copy) {
   }
 }
 
+static size_t wholeBytes(const plan::TensorType &type) {
+  size_t bytes = byteSize(dtypeOf(type.dtype()));
+  for (int64_t extent : *type.global_shape())
+    bytes *= extent;
+  return bytes;
+}
+
+bool isReplicated(const plan::TensorType &type) {
+  const auto &whole = *type.global_shape(), &part = *type.local_shape();
+  return (!type.unreduced() || type.unreduced()->axes()->size() == 0) &&
+         std::equal(whole.begin(), whole.end(), part.begin(), part.end());
+}
+
 void extractShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
                   const std::byte *whole, std::byte *part) {
+  if (isReplicated(type)) {
+    std::memcpy(part, whole, wholeBytes(type));
+    return;
+  }
   // A maximum or minimum may take the value any number of times, a sum once.
   const bool holdsTerm = type.unreduced_kind() != plan::Reduction::Sum ||
                          mesh.position(rank, axesOf(type.unreduced())) == 0;

@@ -25,6 +25,9 @@
 
 namespace weft::runtime {
 
+/// Whether every rank holds the whole tensor.
+bool isReplicated(const plan::TensorType &type);
+
 /// Copies the part of `rank` out of the whole tensor into `part`, with zeros
 /// where it is padded. Where ranks
 /// hold terms of a sum, the first takes the value and the others take zero;

@@ -57,6 +57,19 @@ TEST_P(RanksTest, SampleStepsAreExact) {
     EXPECT_EQ(floats(*session->getOutput("loss")), std::vector<float>{loss});
     EXPECT_EQ(floats(*session->getState("w")), w);
     EXPECT_EQ(floats(*session->getOutput("w")), w);
+    // The same by number: w, then the loss.
+    const uint32_t number = 1;
+    const EntrySpec &entry = session->plan().entries()[number];
+    ASSERT_EQ(entry.name, "train_step");
+    for (uint32_t i = 0; i < entry.outputs.size(); ++i) {
+      const Array expected = *session->getOutput(entry.outputs[i].name);
+      Array found(expected.dtype, expected.shape);
+      ASSERT_TRUE(session->readOutput(i, found.data.data()).ok());
+      EXPECT_EQ(floats(found), floats(expected)) << entry.outputs[i].name;
+    }
+    for (uint32_t i = 0; i < entry.inputs.size(); ++i)
+      if (entry.inputs[i].name == "x")
+        EXPECT_TRUE(session->setInput(number, i, x).ok());
     for (int rank = 0; rank < ranks; ++rank)
       EXPECT_EQ(floats(*session->getShard("w", rank)), w) << rank;
   }

@@ -110,6 +110,10 @@ public:
   Status setInput(std::string_view entry, std::string_view name,
                   const ArrayView &value);
 
+  /// The same by number, as `plan().entries()` counts: for many small values.
+  /// It may be a state.
+  Status setInput(uint32_t entry, uint32_t input, const ArrayView &value);
+
   /// The same from the parts that the ranks hold, one for each rank.
   Status setInputShards(std::string_view entry, std::string_view name,
                         std::span<const ArrayView> parts);
@@ -134,6 +138,10 @@ public:
   /// An output of the entry that ran last. Ranks that hold copies give that of
   /// the first; terms of a sum are added.
   Result<Array> getOutput(std::string_view name) const;
+
+  /// Writes an output of the entry that ran last, by number, to memory of its
+  /// size.
+  Status readOutput(uint32_t output, std::byte *to) const;
 
   /// The part of one rank of an output of the last run, or of a state.
   Result<Array> getShard(std::string_view name, int64_t rank) const;
