@@ -8,6 +8,7 @@ from typing import Any, Callable, Sequence
 
 from . import tree as trees
 from .constraint import compute_with, constrain
+from .errors import listing
 from .tracing import ops
 from .tracing.graph import as_tracer, current_graph, in_graph
 from .tracing.locations import user_line
@@ -56,7 +57,12 @@ def _positions(argnums: int | Sequence[int], count: int) -> list[int]:
         if not -count <= number < count:
             raise ValueError(f"{user_line()}: argnums names argument {number} of a call with "
                              f"{count} positional arguments")
-    return [number % count for number in numbers]
+    positions = [number % count for number in numbers]
+    twice = sorted({number for number in positions if positions.count(number) > 1})
+    if twice:
+        raise ValueError(f"{user_line()}: argnums names {listing([f'argument {n}' for n in twice])} "
+                         f"more than once, got {argnums!r}")
+    return positions
 
 
 def _call(fun: Callable, argnums: int | Sequence[int], has_aux: bool, args: tuple,

@@ -34,6 +34,17 @@ def as_dtype(dtype: Any) -> np.dtype:
     return np.dtype(getattr(ml_dtypes, dtype))
 
 
+def check_unmasked(value: Any, where: str = "") -> None:
+    """Raises for a masked array, also in a list, which would lose its mask; as JAX does."""
+    for part in value if isinstance(value, (list, tuple)) else ():
+        check_unmasked(part, where)
+    if isinstance(value, np.ma.MaskedArray):
+        raise ValueError(
+            f"{where}{': ' if where else ''}a masked array would lose its mask; pass .filled(value) "
+            "of it, or its data and its mask as two arrays"
+        )
+
+
 class ShapeDtypeStruct:
     """Shape, dtype and, if given, sharding of an array.
 

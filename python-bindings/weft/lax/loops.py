@@ -3,6 +3,7 @@
 """Control flow without branches in the graph: loops with a number of steps that is known
 are Python loops over the body, and of two functions both are computed."""
 
+import operator
 from typing import Any, Callable
 
 from .. import tree as trees
@@ -21,7 +22,18 @@ def _length(leaves: list[Any], length: int | None) -> int:
     if found is None or length not in (None, found):
         raise ValueError(f"{user_line()}: scan: length is {length}, but the tensors to scan over have "
                          f"{found} slices; give either")
+    if operator.index(found) < 0:
+        raise ValueError(f"{user_line()}: scan: length must be at least 0, got {found}")
     return found
+
+
+def _no_outputs(f: Callable, init: Any, xs: Any) -> Any:
+    """The outputs of no step, which may have no tensors: these would have no elements."""
+    outputs = f(init, xs)[1]
+    if trees.leaves(outputs):
+        raise ValueError(f"{user_line()}: scan: with length 0 the outputs would have no elements, and every "
+                         "dimension must have a size of at least 1; return None for them, or do not scan")
+    return outputs
 
 
 def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False,
@@ -31,6 +43,8 @@ def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reve
     leaves, treedef = trees.flatten(xs)
     count = _length(leaves, length)
     slices = [shapes.unstack(leaf) for leaf in leaves]
+    if count == 0:
+        return init, _no_outputs(f, init, xs)
     carry, ys = init, []
     for i in reversed(range(count)) if reverse else range(count):
         carry, y = f(carry, treedef.unflatten([parts[i] for parts in slices]))

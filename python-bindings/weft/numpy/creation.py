@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..shape import check_unmasked
 from ..tracing import elements, ops
 from ..tracing.graph import as_tracer, check_shape
 from ..tracing.locations import user_line
@@ -68,6 +69,7 @@ def _dtype_like(x: Any, dtype: Any) -> Any:
 def array(x: Any, dtype: Any = None) -> Tracer:
     """A tensor of a number, a NumPy array, or nested lists of numbers and tensors."""
     if isinstance(x, (list, tuple)):
+        check_unmasked(x, user_line())
         x = sh.stack([array(part) for part in x]) if _has_tracer(x) else _weak_array(np.asarray(x))
     value = as_tracer(x)
     if dtype is None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..shape import check_unmasked
 from ..tracing import elements, ops
 from ..tracing.graph import as_tracer
 from ..tracing.locations import user_line
@@ -23,6 +24,7 @@ from . import shapes as sh
 def _integers(indices: Any, function: str) -> Tracer:
     """Indices as int32 or int64."""
     if isinstance(indices, (list, tuple)):
+        check_unmasked(indices, user_line())
         indices = np.asarray(indices)
     indices = as_tracer(indices)
     if indices.element.kind != "i":
@@ -122,6 +124,7 @@ def _without(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 def _expanded(x: Tracer, key: Any) -> list[Any]:
     """The entries of an index, one a dimension of x beside those that are None."""
     entries = list(key) if isinstance(key, tuple) else [key]
+    check_unmasked(entries, user_line())
     entries = [np.asarray(e) if isinstance(e, list) else e for e in entries]
     used = sum(e is not None and e is not Ellipsis for e in entries)
     if used > len(x.shape):

@@ -12,6 +12,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
+from ..shape import check_unmasked
 from ..sharding import to_mlir
 from . import elements
 from .elements import ElementType
@@ -253,6 +254,7 @@ def as_tracer(value: Any) -> Tracer:
     if kind is float:
         return Tracer(None, None, (), elements.FLOAT32, True, value)
     if isinstance(value, (np.ndarray, np.generic)):
+        check_unmasked(value, user_line())
         return _of_array(np.asarray(value))
     if hasattr(value, "__array__"):
         return _of_array(np.asarray(value))
@@ -267,6 +269,9 @@ def _of_array(array: np.ndarray) -> Tracer:
     first = array.reshape(-1)[:1]
     if array.size == 1 or (array == first).all():
         return literal(first[0].item(), array.shape, element)
+    if element.kind == "i" and array.dtype.itemsize > element.numpy.itemsize:
+        for extreme in (array.min(), array.max()):
+            literal(extreme.item(), (), element)  # refuses what would wrap around
     narrow = array.astype(element.numpy)
     graph = current_graph()
     if element is elements.BOOL:  # packed in MLIR, but not in NumPy
