@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import linecache
 from collections.abc import Iterable, Sequence
 
@@ -66,6 +67,9 @@ class CompileError(Exception):
         self._sources = sources or {}
         super().__init__(self._text())
 
+    def __reduce__(self):
+        return CompileError, (self.diagnostics, self._sources)
+
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
         return tuple(d for d in self.diagnostics if d.severity == "error")
@@ -92,6 +96,23 @@ class ExecutionError(RuntimeError):
     def __init__(self, message: str, code: str):
         super().__init__(message)
         self.code = code
+
+    def __reduce__(self):
+        return type(self), (str(self), self.code)
+
+
+class MissingFileError(ExecutionError, FileNotFoundError):
+    """A file that does not exist."""
+
+    def __init__(self, message: str, path: str | bytes):
+        super().__init__(message, "not_found")
+        self.errno, self.filename = errno.ENOENT, path
+
+    def __str__(self) -> str:
+        return self.args[0]
+
+    def __reduce__(self):
+        return MissingFileError, (str(self), self.filename)
 
 
 # Tracebacks name them as users do.

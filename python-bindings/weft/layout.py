@@ -69,6 +69,13 @@ class Layout:
         """The spec of every leaf of an optimizer's state; see `weft.optim.state_specs`."""
         return state_specs(state, params, self.optimizer)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Layout) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        # Tables may be trees with dicts, and have no hash.
+        return hash((self.mesh, self.reduce_dtype, *sorted(self.activations)))
+
     def __repr__(self) -> str:
         tables = ["rest", "compute", "optimizer", "gradients", "activations"]
         if self.reduce_dtype:

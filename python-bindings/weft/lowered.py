@@ -135,3 +135,7 @@ class Lowered:
         contents = self.source.compile(target or "none", metadata=metadata, **options)
         return Compiled(Plan(contents), self.signature, entry, source=self.source,
                         options={"target": target or "none", **options})
+
+    def __repr__(self) -> str:
+        on = "" if self.mesh is None else f" on {self.mesh}"
+        return f"Lowered({self.source.name}{on})"

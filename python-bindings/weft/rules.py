@@ -124,6 +124,12 @@ class Rules:
         closest = max(self.rules, key=lambda rule: _likeness(rule.pattern, path), default=None)
         return closest, f"closest: {closest}" if closest else "there are no rules"
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rules) and self.rules == other.rules
+
+    def __hash__(self) -> int:
+        return hash(self.rules)
+
     def __repr__(self) -> str:
         return f"Rules({[(rule.pattern, rule.spec) for rule in self.rules]!r})"
 
