@@ -6,7 +6,9 @@ Runs where JAX is installed: build/venv-jax, which scripts/setup.sh makes.
 """
 
 import collections
+import dataclasses
 import os
+import pickle
 
 import pytest
 
@@ -514,3 +516,70 @@ def test_names_with_characters_of_command_lines_and_files():
     result, _ = program(values, values["a=b"])
     for key in keys:
         np.testing.assert_array_equal(result[key], values[key] + 1)
+
+
+BELOW_ONE = np.array([-0.9, -1e-4, 0, 1e-4, 0.3, 0.9], "f4")
+WIDE = np.array([-20, -1e-4, 0, 1e-4, 0.3, 20], "f4")
+
+
+@pytest.mark.parametrize(
+    "name, x",
+    [("sinh", WIDE), ("cosh", WIDE), ("arcsin", BELOW_ONE), ("arccos", BELOW_ONE), ("arctan", WIDE),
+     ("arcsinh", WIDE), ("arccosh", np.array([1.1, 1.5, 30], "f4")), ("arctanh", BELOW_ONE)],
+)
+def test_hyperbolic_and_inverse_functions(name, x):
+    def both(x):
+        value, pull = jax.vjp(getattr(jnp, name), x)
+        return value, pull(jnp.ones_like(x))[0]
+
+    for ours, theirs in zip(weft.from_jax(both, x).compile()(x), both(x)):
+        np.testing.assert_allclose(ours, theirs, rtol=3e-6, atol=1e-7)
+
+
+RUNNING = [
+    lambda x: jnp.cumsum(x), lambda x: jnp.cumsum(x, axis=0), lambda x: jnp.cumsum(x, axis=1),
+    lambda x: jax.lax.cumsum(x, 1, reverse=True), lambda x: jnp.cumprod(x, axis=1),
+    lambda x: jax.lax.cummax(x, 0), lambda x: jax.lax.cummin(x, 1, reverse=True),
+    lambda x: jax.grad(lambda x: (jnp.cumsum(x, axis=1) ** 2).sum())(x),
+    lambda x: jnp.cumsum(x.astype("int32"), axis=1), lambda x: jnp.cumsum(x > 0, axis=1),
+    lambda x: jnp.cumsum(x.astype("bfloat16"), axis=1).astype("float32"),
+]
+
+
+@pytest.mark.parametrize("f", RUNNING)
+def test_running_sums(f):
+    x = np.random.default_rng(0).normal(size=(3, 13)).astype("f4")
+    for options in ({}, {"mesh": weft.Mesh((2,), ("x",)), "in_shardings": weft.P(None, "x")}):
+        ours = weft.from_jax(f, x, **options).compile()(x)
+        tolerance = 2e-2 if f is RUNNING[-1] else 1e-5  # of bfloat16
+        np.testing.assert_allclose(ours, f(x), rtol=tolerance, atol=tolerance)
+
+
+def test_windows_that_are_not_running_sums():
+    def pooled(x):
+        return jax.lax.reduce_window(x, 0.0, jax.lax.add, (2,), (2,), "VALID")
+
+    with pytest.raises(weft.CompileError, match="reduce_window.*running sums, products, maxima and minima"):
+        weft.from_jax(pooled, np.ones(4, "f4")).compile()
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Scaled:
+    a: object
+    n: object = dataclasses.field(default=1, metadata={"static": True})
+
+
+def test_static_fields_are_checked(tmp_path):
+    x = np.ones(3, "f4")
+    compiled = weft.from_jax(lambda d: Scaled(d.a * d.n, d.n), Scaled(x, 2)).compile()
+    compiled.save(tmp_path / "f.plan")
+    again = pickle.loads(pickle.dumps(compiled))
+    for program in (compiled, again):
+        assert program(Scaled(x, 2)).n == 2
+        np.testing.assert_array_equal(program(Scaled(x, 2)).a, 2 * x)
+    for program in (compiled, again, weft.load(tmp_path / "f.plan")):
+        with pytest.raises(TypeError, match="another structure than what was compiled.*2.*3"):
+            program(Scaled(x, 3))
+    with pytest.raises(TypeError, match="another structure than what was compiled"):
+        compiled([x])

@@ -2,6 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`weft.jit`: what is traced once, what is compiled anew, and how arguments are named."""
 
+import collections
+import copy
+import dataclasses
+import functools
+import pickle
+
 import numpy as np
 import pytest
 
@@ -354,9 +360,150 @@ def test_a_jitted_function_is_part_of_one_that_calls_it():
 
     outer = weft.jit(lambda x, n: double(x) + double(n))
     np.testing.assert_array_equal(outer(np.ones(3, np.float32), 4), np.full(3, 10))
-    sharded = weft.jit(lambda x: x, mesh=MESH, in_shardings=P("data"))
-    with pytest.raises(NotImplementedError, match="use with_sharding_constraint instead"):
-        weft.jit(lambda x: sharded(x))(np.ones(4, np.float32))
+
+
+def test_shardings_of_a_nested_jit_are_constraints():
+    @functools.partial(weft.jit, mesh=MESH, in_shardings=(P("data"), None), out_shardings=P(None, "model"))
+    def inner(x, n):
+        return x * n
+
+    x = np.ones((4, 4), np.float32)
+    outer = weft.jit(lambda x: inner(x + 1, 3) + 1)
+    lowered = outer.lower(x)
+    assert lowered.as_text().count("weft.constraint") == 2
+    compiled = lowered.compile()
+    assert compiled.plan.ranks == 4
+    np.testing.assert_array_equal(compiled(x), np.full((4, 4), 7))
+    np.testing.assert_array_equal(
+        weft.jit(weft.grad(lambda x: inner(x, 2.0).sum()))(x), np.full((4, 4), 2))
+    assert weft.eval_shape(inner, x, 2).shape == (4, 4)
+    with pytest.raises(weft.SpecError, match="in_shardings of inner.*\n.*x: float32.*\n.*rank|dimension"):
+        outer.lower(np.ones(4, "f4"))
+    other = weft.jit(lambda x: inner(x, 1), mesh=weft.Mesh((4,), ("all",)))
+    with pytest.raises(weft.SpecError, match="in_shardings of inner"):
+        other.lower(x)
+
+
+class Model:
+    def __init__(self, scale):
+        self.scale = scale
+
+    @functools.partial(weft.jit, static_argnums=0)
+    def __call__(self, x, n=1):
+        return x * self.scale * n
+
+    @weft.jit
+    def without_static(self, x):
+        return x
+
+
+def test_methods():
+    model, other = Model(2), Model(3)
+    np.testing.assert_array_equal(model(ONES), 2 * ONES)
+    np.testing.assert_array_equal(other(ONES, n=2), 6 * ONES)
+    np.testing.assert_array_equal(Model.__call__(model, ONES), 2 * ONES)
+    bound = model.__call__
+    assert bound.__self__ is model and bound.__name__ == "__call__"
+    np.testing.assert_array_equal(bound.lower(ONES).compile()(ONES), 2 * ONES)
+    with pytest.raises(TypeError, match="argument self must be an array.*static_argnums"):
+        model.without_static(ONES)
+
+    @dataclasses.dataclass
+    class Weights:  # a tree: what it holds are arguments
+        w: object
+
+        @weft.jit
+        def apply(self, x):
+            return self.w * x
+
+    np.testing.assert_array_equal(Weights(2 * ONES).apply(ONES), 2 * ONES)
+    np.testing.assert_array_equal(Weights(3 * ONES).apply(ONES), 3 * ONES)
+
+
+def test_trees_that_cannot_be_arguments():
+    step = weft.jit(lambda tree: weft.tree.leaves(tree)[0])
+    with pytest.raises(ValueError, match=r"the dict at tree\[0\]\['a'\] cannot be sorted"):
+        step([{"a": {"x": ONES, 1: ONES}}])
+    deep = ONES
+    for _ in range(3000):
+        deep = [deep]
+    with pytest.raises(RecursionError, match="nested more than 1000 levels deep, or contains itself"):
+        step(deep)
+    with pytest.raises(RecursionError, match="nested more than"):
+        weft.tree.map(lambda x: x, deep, deep)
+    shallow = ONES
+    for _ in range(900):
+        shallow = [shallow]
+    np.testing.assert_array_equal(step(shallow), ONES)
+    mixed = weft.jit(lambda x: {"x": x, 1: x})
+    with pytest.raises(ValueError, match="the dict at out cannot be sorted"):
+        mixed(ONES)
+
+
+def test_representations():
+    def step(x):
+        return x
+
+    assert repr(weft.jit(step)) == "weft.jit(step)"
+    assert repr(weft.jit(step, mesh=MESH)) == f"weft.jit(step, mesh={MESH!r})"
+    assert repr(weft.jit(step).lower(ONES)) == "Lowered(step.mlir)"
+    assert "Lowered(step.mlir on " in repr(weft.jit(step, mesh=MESH, in_shardings=P()).lower(ONES))
+
+
+@weft.jit
+def decorated(x):
+    return x + 1
+
+
+def plain(x):
+    return x + 2
+
+
+def test_pickles_and_copies():
+    compiled = weft.jit(lambda d, x: (Scaled(d.a + x, d.n), x), mesh=MESH, in_shardings=(None, P()))
+    compiled = compiled.lower(Scaled(ONES, 2), ONES).compile()
+    compiled(Scaled(ONES, 2), ONES)
+    for again in (pickle.loads(pickle.dumps(compiled)), copy.deepcopy(compiled), copy.copy(compiled)):
+        result, _ = again(Scaled(ONES, 2), ONES)
+        assert type(result) is Scaled and result.n == 2
+        np.testing.assert_array_equal(result.a, 2 * ONES)
+        assert again.input_shardings == compiled.input_shardings
+        assert again.as_text("graph") == compiled.as_text("graph")
+        with pytest.raises(TypeError, match="d.n: expected 2, got 3"):
+            again(Scaled(ONES, 3), ONES)
+        assert again.plan == compiled.plan and hash(again.plan) == hash(compiled.plan)
+    lowered = weft.jit(plain).lower(ONES)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(lowered)).compile()(ONES), 3 * ONES)
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(weft.jit(plain)))(ONES), 3 * ONES)
+    with pytest.raises(TypeError, match="a Session cannot be pickled or copied"):
+        pickle.dumps(compiled.session())
+
+
+def test_values_are_equal_after_pickling():
+    rules = weft.rules([("w.*", P("model")), (".*", P())])
+    layout = weft.Layout(MESH, rest=rules, compute={"w": P()}, activations={"h": P("data")})
+    structure = weft.tree.structure({"a": [Scaled(1, 2)], "b": (None, 3)})
+    shape = ShapeDtypeStruct((4,), "float32", sharding=weft.NamedSharding(MESH, P("data")))
+    for value in (rules, layout, structure, shape, shape.sharding, MESH, P("data"),
+                  weft.checkpoint_policies.dots_saveable):
+        for again in (pickle.loads(pickle.dumps(value)), copy.deepcopy(value)):
+            assert again == value and hash(again) == hash(value) and repr(again) == repr(value)
+    assert rules != weft.rules([(".*", P())]) and layout != weft.Layout(MESH, rest=rules)
+
+
+def test_errors_can_be_pickled(tmp_path):
+    with pytest.raises(weft.CompileError) as refused:
+        weft.lowered.Lowered(weft.lowered.Source("func.func @f(", "f.mlir"), None).as_text("graph")
+    with pytest.raises(FileNotFoundError) as missing:
+        weft.load(tmp_path / "none.plan")
+    assert missing.value.code == "not_found" and missing.value.filename == str(tmp_path / "none.plan")
+    with pytest.raises(weft.SpecError) as spec:
+        weft.jit(plain, mesh=MESH, in_shardings=P(None, "data")).lower(ONES)
+    for error in (refused.value, missing.value, spec.value):
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error) and str(again) == str(error)
+
 
 
 def test_arrays_of_another_byte_order():
@@ -412,3 +559,153 @@ def test_other_names_of_axes(name):
     compiled = weft.jit(lambda x: x @ x.T, mesh=mesh, in_shardings=P(None, name)).lower(float32(4, 8)).compile(None)
     assert compiled.input_shardings["x"] == weft.NamedSharding(mesh, P(None, name))
     assert [c.axes for c in compiled.collectives()] == [(name,)]
+
+
+@dataclasses.dataclass
+class Scaled:
+    a: object
+    n: object = dataclasses.field(default=1, metadata={"static": True})
+
+
+def scaled_twin():
+    """Another class of the same name and fields."""
+
+    @dataclasses.dataclass
+    class Scaled:
+        a: object
+        n: object = dataclasses.field(default=1, metadata={"static": True})
+
+    return Scaled
+
+
+ONES = np.ones(3, "f4")
+
+
+def test_static_fields_are_part_of_the_signature():
+    step = weft.jit(lambda d: d.a * d.n)
+    for n in (2, 3, 2, -0.0, 0.0):
+        np.testing.assert_array_equal(step(Scaled(ONES, n)), ONES * n)
+        assert np.signbit(step(Scaled(ONES, n))[0]) == np.signbit(n)
+    counts = np.ones(3, "i4")
+    # Equal in Python, but programs of other types.
+    assert [step(Scaled(counts, n)).dtype.name for n in (2, 2.0)] == ["int32", "float32"]
+    grow = weft.jit(lambda d: Scaled(d.a + d.n, d.n))
+    assert [grow(Scaled(ONES, n)).n for n in (2, 3, 2)] == [2, 3, 2]
+
+
+def test_static_arguments_are_told_apart_by_type_and_sign():
+    step = weft.jit(lambda x, pair: x * pair[0], static_argnums=1)
+    counts = np.ones(3, "i4")
+    assert [step(counts, (n,)).dtype.name for n in (2, 2.0)] == ["int32", "float32"]
+    assert [bool(np.signbit(step(ONES, (n,))[0])) for n in (0.0, -0.0)] == [False, True]
+
+
+def test_containers_come_back_as_they_were_passed():
+    same = weft.jit(lambda tree: tree)
+    for kind in (dict, collections.OrderedDict):
+        assert type(same(kind(a=ONES, b=ONES))) is kind
+    assert list(same(collections.OrderedDict(b=ONES, a=ONES))) == ["b", "a"]
+    for kind in (Scaled, scaled_twin(), scaled_twin()):
+        assert type(same(kind(ONES))) is kind
+    for kind in (collections.namedtuple("Pair", "a b"), collections.namedtuple("Pair", "a b")):
+        assert type(same(kind(ONES, ONES))) is kind
+
+
+@pytest.mark.parametrize(
+    "lowered, called, text",
+    [
+        (Scaled(ONES, 2), Scaled(ONES, 3), "d.n: expected 2, got 3"),
+        ([Scaled(ONES, 2)], [Scaled(ONES, 2.0)],
+         "d[0].n: expected 2 of type int, got 2.0 of type float"),
+        ({"a": ONES}, collections.OrderedDict(a=ONES),
+         "d: expected a dict with the keys 'a', got a OrderedDict with the keys 'a'"),
+        ([ONES], (ONES,), "d: expected a list of length 1, got a tuple of length 1"),
+        ([ONES, None], [ONES, []], "d[1]: expected None, got a list of length 0"),
+        (collections.OrderedDict(a=ONES, b=ONES), collections.OrderedDict(b=ONES, a=ONES),
+         "d: expected a OrderedDict with the keys 'a', 'b', got a OrderedDict with the keys 'b', 'a'"),
+        (Scaled(ONES), scaled_twin()(ONES),
+         "d: expected a test_jit.Scaled, got a test_jit.scaled_twin.<locals>.Scaled"),
+        (scaled_twin()(ONES), scaled_twin()(ONES),
+         "d: expected a test_jit.scaled_twin.<locals>.Scaled, got another class of that name"),
+    ],
+)
+def test_a_compiled_function_checks_the_whole_structure(lowered, called, text):
+    compiled = weft.jit(lambda d: weft.tree.leaves(d)[0] * 2).lower(lowered).compile()
+    compiled(lowered)
+    with pytest.raises(TypeError) as raised:
+        compiled(called)
+    assert str(raised.value) == (
+        f"the arguments have another structure than what was compiled; {text}")
+
+
+def test_a_loaded_function_checks_static_fields(tmp_path):
+    step = weft.jit(lambda d: Scaled(d.a * d.n, d.n)).lower(Scaled(ONES, 2)).compile()
+    step.save(tmp_path / "step.plan")
+    loaded = weft.load(tmp_path / "step.plan")
+    result = loaded(Scaled(ONES, 2))
+    np.testing.assert_array_equal(result.a, ONES * 2)
+    # What it returned may be passed, although it is a named tuple.
+    np.testing.assert_array_equal(loaded(result).a, ONES * 4)
+    with pytest.raises(TypeError, match="d.n: expected 2, got 3"):
+        loaded(Scaled(ONES, 3))
+
+
+@pytest.mark.parametrize("n", [[2], np.ones(2)])
+def test_static_fields_must_be_hashable(n):
+    step = weft.jit(lambda d: d["x"].a)
+    text = rf"static field d\['x'\].n must be hashable, got {type(n).__name__}"
+    with pytest.raises(TypeError, match=text):
+        step({"x": Scaled(ONES, n)})
+    with pytest.raises(TypeError, match=text):
+        step.lower({"x": Scaled(ONES, n)})
+
+
+def test_masked_arrays_are_refused():
+    masked = np.ma.masked_array(ONES, [True, False, False])
+    step = weft.jit(lambda x: x + 1)
+    compiled = step.lower(ONES).compile()
+    session = compiled.session()
+    constant = weft.jit(lambda x: x + masked)
+    stacked = weft.jit(lambda x: x + wnp.array([masked, masked]))
+    index = np.ma.masked_array([0, 1], [True, False])
+    calls = [(lambda: step(masked), "argument x: "), (lambda: step.lower(masked), "argument x: "),
+             (lambda: compiled(masked), "x: "), (lambda: constant(ONES), "test_jit.py:"),
+             (lambda: compiled(weft.Shards([masked])), "x: "),
+             (lambda: stacked(ONES), "test_jit.py:"),
+             (lambda: weft.jit(lambda x: x[index])(ONES), "test_jit.py:"),
+             (lambda: session.set_input(compiled.entry.name, "x", masked), "x: ")]
+    for call, where in calls:
+        with pytest.raises(ValueError, match=f"^{where}.*a masked array would lose its mask"):
+            call()
+
+
+def test_constants_that_would_wrap_around():
+    with pytest.raises(OverflowError, match="1099511627776 is out of bounds for int32"):
+        weft.jit(lambda x: x + np.array([1, 2**40, 3]))(ONES)
+
+
+def test_scans_of_no_step():
+    assert weft.jit(lambda x: weft.lax.scan(lambda c, _: (c * 2, None), x, length=0))(ONES)[1] is None
+    np.testing.assert_array_equal(
+        weft.jit(lambda x: weft.lax.scan(lambda c, _: (c * 2, {}), x, length=0)[0])(ONES), ONES)
+    with pytest.raises(ValueError, match="scan: with length 0 the outputs would have no elements"):
+        weft.jit(lambda x: weft.lax.scan(lambda c, _: (c, c), x, length=0))(ONES)
+    with pytest.raises(ValueError, match="scan: length must be at least 0, got -1"):
+        weft.jit(lambda x: weft.lax.scan(lambda c, _: (c, None), x, length=-1))(ONES)
+
+
+@pytest.mark.parametrize("argnums", [(0, 0), (0, -2)])
+def test_a_gradient_names_an_argument_once(argnums):
+    with pytest.raises(ValueError, match="test_jit.py:.*argnums names argument 0 more than once"):
+        weft.jit(weft.grad(lambda x, y: (x * y).sum(), argnums=argnums))(ONES, ONES)
+
+
+def test_arguments_of_any_layout_and_kind():
+    step = weft.jit(lambda d: weft.tree.map(lambda x: x * 2, d))
+    wide = np.arange(12, dtype="f4").reshape(3, 4)
+    for value in (wide.T, wide[:, ::2], wide[1:2, 1], wide.astype(">f4"), wide.astype("f8")):
+        np.testing.assert_array_equal(step({"x": value})["x"], value * 2)
+    first, second = step({"x": wide})["x"], step({"x": wide + 1})["x"]
+    np.testing.assert_array_equal(first, wide * 2)  # not written by the next call
+    assert first.flags.writeable and not np.shares_memory(first, second)
+    assert step({"x": 3, "y": 2.5, "z": True})["y"] == 5

@@ -162,6 +162,22 @@ def test_failures_are_exceptions(step, act, code, text):
     assert text in str(raised.value)
 
 
+def test_inputs_are_converted_as_arguments_of_a_call():
+    plan = plan_of(identity("f32"))
+    session = weft.Session(plan)
+    for value in (np.arange(4.0), np.arange(4, dtype=">f4"), np.arange(4, dtype="f4")):
+        session.set_input("f", "x", value)
+        session.run("f")
+        assert session.output("y").dtype == np.float32
+        np.testing.assert_array_equal(session.output("y"), np.arange(4))
+    session.set_input("f", "x", weft.Shards([np.zeros(2), np.ones(2)]))
+    session.run("f")
+    np.testing.assert_array_equal(session.output("y"), [0, 0, 1, 1])
+    wide = weft.Session(plan_of(identity("i32")))
+    with pytest.raises(TypeError, match=r"x: expected int32\[4\], got int64\[4\] with 1099511627776"):
+        wide.set_input("f", "x", np.full(4, 2**40))
+
+
 def test_dtypes_that_plans_do_not_have(step):
     with pytest.raises(TypeError, match="no arrays of dtype complex64; they have float32, bfloat16"):
         weft.Session(step).set_state("params['w']", np.zeros((8, 8), np.complex64))

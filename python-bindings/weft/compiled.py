@@ -9,13 +9,11 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from . import signature as signatures
+from .arguments import fit
 from .lowered import FORMS, Source
 from .report import Collective, Cost, Memory, Padding, Report
-from .random_keys import typed_key_remedy
-from .session import EntryInfo, Plan, Session, Shards, ValueInfo, type_text
+from .session import EntryInfo, Plan, Session, Shards
 from .sharding import NamedSharding
 from .signature import Signature
 
@@ -42,6 +40,9 @@ class Compiled:
         self.entry = _find_entry(plan, entry)
         self.signature = signature or _stored_signature(plan, self.entry)
         self._inputs = _bind_inputs(self.entry, self.signature)
+        # Of leaves that are the inputs, in order.
+        self._kinds = (tuple((info.shape, info.dtype) for info in self.entry.inputs)
+                       if self._inputs == [*range(len(self.signature.in_paths))] else ())
         self._source = source
         self._options = options or {}
         self._lock = threading.Lock()
@@ -58,15 +59,24 @@ class Compiled:
         return self._call(args, kwargs, Session.shards)
 
     def _call(self, args: tuple, kwargs: dict[str, Any], take) -> Any:
-        values = self._checked(self.signature.leaves(args, kwargs))
+        return self.call_leaves(self.signature.leaves(args, kwargs), None, take)
+
+    def call_leaves(self, leaves: Sequence[Any], kinds: Any = None, take=Session.output) -> Any:
+        """The function of the leaves of arguments whose structure is the one compiled for. Leaves
+        of which `kinds` says that they are arrays of the shapes and dtypes of the inputs are not
+        looked at."""
+        values = leaves if kinds == self._kinds else self._checked(leaves)
         with self._lock:
             if self._session is None:
                 self._session = self.session()
-            for info, value in zip(self.entry.inputs, values):
-                self._session.set_input(self.entry.name, info.name, value)
-            self._session.run(self.entry.name)
-            leaves = [take(self._session, info.name) for info in self.entry.outputs]
-        return self.signature.unflatten(leaves)
+            if take is Session.output and (values is leaves or Shards not in map(type, values)):
+                results = self._session.call(self.entry.name, values)
+            else:
+                for info, value in zip(self.entry.inputs, values):
+                    self._session.set_input(self.entry.name, info.name, value)
+                self._session.run(self.entry.name)
+                results = [take(self._session, info.name) for info in self.entry.outputs]
+        return self.signature.unflatten(results)
 
     def session(self, **options: Any) -> Session:
         """A session of its own, to keep states on the ranks between runs."""
@@ -76,7 +86,7 @@ class Compiled:
         """The value of every input; all that do not fit are named in one error."""
         values, problems = [], []
         for info, place in zip(self.entry.inputs, self._inputs):
-            value, problem = _fit(leaves[place], info, self.plan.ranks)
+            value, problem = fit(leaves[place], info, self.plan.ranks)
             values.append(value)
             if problem:
                 problems.append(f"  {info.name}: {problem}")
@@ -142,8 +152,15 @@ class Compiled:
         """Writes the plan file; `weft.load` and shard-run read it."""
         self.plan.save(path)
 
+    def __reduce__(self):
+        return _rebuild, (self.plan, self.signature, self.entry.name, self._source, self._options)
+
     def __repr__(self) -> str:
         return f"Compiled({self.entry.name}, {self.plan.ranks} ranks)"
+
+
+def _rebuild(plan, signature, entry, source, options) -> Compiled:
+    return Compiled(plan, signature, entry, source=source, options=options)
 
 
 def load(path: str | os.PathLike, *, entry: str | None = None) -> Compiled:
@@ -184,85 +201,3 @@ def _bind_inputs(entry: EntryInfo, signature: Signature) -> list[int]:
             f"inputs of the plan are no arguments of its signature: {', '.join(missing)}"
         )
     return [positions[info.name] for info in entry.inputs]
-
-
-def _fit(leaf: Any, info: ValueInfo, ranks: int) -> tuple[Any, str]:
-    """The leaf as the input takes it, or what is wrong with it."""
-    try:
-        return _fit_parts(leaf, info, ranks) if isinstance(leaf, Shards) else _fit_whole(leaf, info)
-    except _Unfit as problem:
-        return None, f"expected {info.type}, got {problem}"
-
-
-def _fit_parts(leaf: Shards, info: ValueInfo, ranks: int) -> tuple[Any, str]:
-    if len(leaf) != ranks:
-        return None, f"expected {ranks} parts, one a rank, got {len(leaf)}"
-    parts = [_as_input(part, info.dtype) for part in leaf]
-    wrong = [p for p in parts if p.shape != info.local_shape or p.dtype != info.dtype]
-    if wrong:
-        got, expected = wrong[0], type_text(info.dtype, info.local_shape)
-        return None, f"expected parts of {expected}, got {type_text(got.dtype, got.shape)}"
-    return Shards(parts), ""
-
-
-def _fit_whole(leaf: Any, info: ValueInfo) -> tuple[Any, str]:
-    array = _as_input(leaf, info.dtype)
-    if array.shape != info.shape or array.dtype != info.dtype:
-        return None, f"expected {info.type}, got {type_text(array.dtype, array.shape)}"
-    return array, ""
-
-
-class _Unfit(Exception):
-    """A value that the dtype of an input cannot take; the text says what it is."""
-
-
-# What NumPy makes of Python's numbers and JAX of NumPy's 64-bit arrays.
-_NARROWED = {"int64": "int32", "float64": "float32"}
-
-
-# The dtypes that a number of Python becomes without loss of its kind. A float is none of an
-# integer and a bool none of a number: the program would be another one for them.
-_NUMBER_KINDS = {bool: "b", int: "ifV", float: "fV"}
-
-
-def _as_input(leaf: Any, dtype: np.dtype) -> np.ndarray:
-    """The leaf as an array: numbers take the dtype that is asked for, 64-bit arrays become
-    32-bit ones as in JAX, and unsigned integers are passed as the signed ones of their bits."""
-    if type(leaf) in _NUMBER_KINDS:
-        return _number(leaf, dtype)
-    try:
-        array = np.asarray(leaf)
-    except (TypeError, ValueError):
-        hint = typed_key_remedy(leaf)
-        raise _Unfit(f"a value of type {type(leaf).__name__}{hint and ': ' + hint}") from None
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    if _NARROWED.get(array.dtype.name) == dtype.name:
-        return _narrowed(array, dtype)
-    if array.dtype.kind == "u" and dtype.kind == "i" and array.itemsize == dtype.itemsize:
-        return np.ascontiguousarray(array).view(dtype).reshape(array.shape)
-    if array.dtype == object:
-        raise _Unfit(f"a value of type {type(leaf).__name__}")
-    return array
-
-
-def _number(value: bool | int | float, dtype: np.dtype) -> np.ndarray:
-    """A number of Python as an array of the dtype."""
-    if dtype.kind not in _NUMBER_KINDS[type(value)]:
-        raise _Unfit(f"{value!r} of type {type(value).__name__}")
-    try:
-        return np.asarray(value, dtype)
-    except OverflowError:
-        raise _Unfit(f"{value!r}, which {dtype.name} cannot hold") from None
-
-
-def _narrowed(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """A 64-bit array as the 32-bit one; integers that it cannot hold would wrap around."""
-    if dtype.kind == "i" and array.size:
-        limits = np.iinfo(dtype)
-        for value in (int(array.min()), int(array.max())):
-            if not limits.min <= value <= limits.max:
-                raise _Unfit(
-                    f"{type_text(array.dtype, array.shape)} with {value}, which {dtype.name} "
-                    "cannot hold"
-                )
-    return array.astype(dtype)

@@ -5,7 +5,7 @@
 from typing import Any
 
 from . import tree as trees
-from .resolve import resolve_constraints
+from .resolve import given_specs, resolve_constraints, resolve_shardings
 from .tracing.graph import as_tracer, current_graph
 from .tracing.tracer import Tracer
 
@@ -21,6 +21,24 @@ def constrain(x: Any, shardings: Any, what: str) -> Any:
     values, treedef, resolved = _resolved(x, shardings, what)
     graph = current_graph()
     return treedef.unflatten(graph.constrain(value, s) for value, s in zip(values, resolved))
+
+
+def constrain_some(x: Any, shardings: Any, what: str, mesh: Any, root: trees.Root) -> Any:
+    """As constrain, of a tree called `root`, some leaves of which may have None for a sharding and
+    stay as they are; `mesh` is where specs are if the program has no mesh yet."""
+    module = current_graph().module
+    mesh = mesh if module.mesh is None else module.mesh
+    leaves, treedef = trees.flatten(x, root=root)
+    values = [as_tracer(leaf) for leaf in leaves]
+    tree = treedef.unflatten(values)
+    given = given_specs(shardings, tree, what)
+    resolved = resolve_shardings(what, tree, shardings, mesh, root=root, allow_unconstrained=True)
+    if module.mesh is None:
+        module.mesh = next((s.mesh for s in resolved if s is not None), None)
+    graph = current_graph()
+    return treedef.unflatten(
+        leaf if spec is None else graph.constrain(value, sharding)
+        for leaf, value, (_, spec), sharding in zip(leaves, values, given, resolved))
 
 
 def compute_with(x: Any, shardings: Any, *, what: str = "compute_with") -> Any:

@@ -4,21 +4,26 @@
 
 from __future__ import annotations
 
-import dataclasses
+import copyreg
 import functools
 import inspect
 import operator
+import sys
 from collections.abc import Callable, Hashable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from . import signature as signatures
 from . import tree as trees
 from .compiled import Compiled
+from .constraint import constrain_some
 from .errors import count
 from .lowered import Lowered, Source
 from .mesh import AbstractMesh
 from .random_keys import typed_key_remedy
 from .shape import ShapeDtypeStruct
+from .tracing import Tracer, trace
 
 if TYPE_CHECKING:
     from .layout import Layout
@@ -81,8 +86,7 @@ def jit(
     return Jitted(f, parameters, static, donate, mesh, layout, *shardings, memory_limit)
 
 
-@dataclasses.dataclass(frozen=True)
-class Argument:
+class Argument(NamedTuple):
     """An argument of a call; `by_name` if the function takes it in no other way."""
 
     name: str
@@ -103,6 +107,9 @@ class Parameters:
         self._keywords = [p.name for p in every if p.kind is kinds.KEYWORD_ONLY]
         self._takes_any_keyword = any(p.kind is kinds.VAR_KEYWORD for p in every)
         self._rest = next((p.name for p in every if p.kind is kinds.VAR_POSITIONAL), None)
+        needed = [p for p in every if p.default is p.empty]
+        self._required = sum(p.kind in positional for p in needed)
+        self._requires_keyword = any(p.kind is kinds.KEYWORD_ONLY for p in needed)
 
     def chosen(self, what: str, numbers: Any, names: Any) -> frozenset[str]:
         """Names of the arguments that `<what>_argnums` and `<what>_argnames` say."""
@@ -125,9 +132,15 @@ class Parameters:
                 )
         return frozenset([self.name(n + size if n < 0 else n) for n in numbers] + list(names))
 
+    def takes(self, number: int) -> bool:
+        """Whether so many arguments by position are a call, each with a name of its own."""
+        return not self._requires_keyword and self._required <= number <= len(self.names)
+
     def bind(self, args: tuple, kwargs: dict) -> list[Argument]:
         """The arguments of a call: those by position, then in the order of the signature those
         that have a name only."""
+        if not kwargs and self.takes(len(args)):
+            return [Argument(name, value) for name, value in zip(self.names, args)]
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -196,29 +209,46 @@ class Jitted:
         return self._lower(self._parameters.bind(args, kwargs))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        arguments = self._parameters.bind(args, kwargs)
-        if self._is_traced(arguments):
-            return self._inlined(arguments)
-        key = self._key(arguments)
-        if key not in self._cache:
-            self._cache[key] = self._lower(arguments).compile()
-        return self._cache[key](*(a.value for a in self._dynamic(arguments)))
+        if not kwargs and not self._static and self._parameters.takes(len(args)):
+            names, values, static = tuple(self._parameters.names[:len(args)]), args, ()
+        else:
+            arguments = self._parameters.bind(args, kwargs)
+            dynamic = self._dynamic(arguments)
+            names, values = tuple(a.name for a in dynamic), tuple(a.value for a in dynamic)
+            static = tuple((a.name, trees.exact(a.value)) for a in arguments if a.name in self._static)
+        leaves, structure = trees.flatten(values, root=names)
+        kinds = tuple(map(_kind_of, leaves))
+        key = (names, structure.nodes, static, kinds)
+        try:
+            compiled = self._cache.get(key)
+        except TypeError:
+            _check_hashable(static, structure, names)
+            raise
+        if compiled is None:
+            arguments = self._parameters.bind(args, kwargs)
+            if Tracer in kinds:
+                return self._inlined(arguments)
+            compiled = self._cache[key] = self._lower(arguments).compile()
+        are_arrays = set(map(type, leaves)) == _ONLY_ARRAYS
+        return compiled.call_leaves(leaves, kinds if are_arrays else None)
 
-    def _is_traced(self, arguments: list[Argument]) -> bool:
-        """Whether the call is part of a function that is being traced."""
-        from .tracing import Tracer
-
-        dynamic = [a.value for a in self._dynamic(arguments)]
-        return any(isinstance(leaf, Tracer) for leaf in trees.leaves(dynamic))
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """The function as a method."""
+        return self if instance is None else Bound(self, instance)
 
     def _inlined(self, arguments: list[Argument]) -> Any:
-        """The call as a part of the caller, which decides mesh and boundaries."""
-        if self._in_shardings is not None or self._out_shardings is not None:
-            raise NotImplementedError(
-                f"{self._parameters.function_name}, jitted with in_shardings or out_shardings, is "
-                "called by a function that is being traced; use with_sharding_constraint instead"
-            )
-        return call(self._f, arguments)
+        """The call as a part of the caller, which decides on the mesh; shardings of arguments and
+        results are constraints in its middle."""
+        name = self._parameters.function_name
+        dynamic = self._dynamic(arguments)
+        names = tuple(a.name for a in dynamic)
+        values = tuple(a.value for a in dynamic)
+        if self._in_shardings is not None:
+            values = constrain_some(values, self._in_shardings, f"in_shardings of {name}", self._mesh, names)
+        result = self._of_dynamic(arguments)(*values)
+        if self._out_shardings is None:
+            return result
+        return constrain_some(result, self._out_shardings, f"out_shardings of {name}", self._mesh, "result")
 
     def clear_cache(self) -> None:
         """Forgets what was compiled, with the memory of its ranks."""
@@ -228,8 +258,6 @@ class Jitted:
         return [a for a in arguments if a.name not in self._static]
 
     def _lower(self, arguments: list[Argument]) -> Lowered:
-        from .tracing import trace
-
         dynamic = self._dynamic(arguments)
         names = [a.name for a in dynamic]
         traced = trace(
@@ -242,6 +270,7 @@ class Jitted:
             out_shardings=self._out_shardings,
             donate=tuple(i for i, name in enumerate(names) if name in self._donate),
         )
+        _check_hashable((), traced.in_tree, names)
         source = Source(traced.text, f"{self._parameters.function_name}.mlir")
         signature = signatures.of_trees(names, traced.in_tree, traced.out_tree)
         is_wide = self._layout is not None and self._layout.reduce_dtype is not None
@@ -258,39 +287,74 @@ class Jitted:
             rest = iter(dynamic)
             return call(
                 self._f,
-                (
-                    a if a.name in self._static else dataclasses.replace(a, value=next(rest))
-                    for a in arguments
-                ),
+                (a if a.name in self._static else a._replace(value=next(rest)) for a in arguments),
             )
 
         return function
 
-    def _key(self, arguments: list[Argument]) -> Hashable:
-        """What a call must have in common with another to run the same plan."""
-        parts: list[Hashable] = []
-        for argument in arguments:
-            value = argument.value
-            if argument.name in self._static:
-                try:
-                    hash(value)
-                except TypeError:
-                    raise TypeError(
-                        f"static argument {argument.name} must be hashable, "
-                        f"got {type(value).__name__}"
-                    ) from None
-                parts.append((argument.name, type(value), value))
-                continue
-            leaves, structure = trees.flatten(value)
-            kinds = tuple(_kind_of(leaf, argument.name) for leaf in leaves)
-            parts.append((argument.name, str(structure), kinds))
-        return tuple(parts)
+    def __reduce__(self):
+        found: Any = sys.modules.get(self.__module__)
+        for part in getattr(self, "__qualname__", "").split("."):
+            found = getattr(found, part, None)
+        if found is self:  # as a decorated function, by its name
+            return self.__qualname__
+        return copyreg.__newobj__, (Jitted,), {**vars(self), "_cache": {}}
+
+    def __repr__(self) -> str:
+        options = [f"mesh={self._mesh!r}"] if self._mesh is not None else []
+        return f"weft.jit({', '.join([self._parameters.function_name, *options])})"
 
 
-def _kind_of(leaf: Any, argument: str) -> Hashable:
-    if isinstance(leaf, (bool, int, float)) and not hasattr(leaf, "dtype"):
-        return type(leaf)
-    if remedy := typed_key_remedy(leaf):
-        raise TypeError(f"argument {argument}: {remedy}")
+class Bound:
+    """A jitted function as a method of an object: its first argument is the object."""
+
+    def __init__(self, jitted: Jitted, instance: Any):
+        self.__wrapped__ = jitted
+        self.__self__ = instance
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__wrapped__(self.__self__, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__wrapped__, name)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The traced program, as that of the function."""
+        return self.__wrapped__.lower(self.__self__, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<bound {self.__wrapped__!r} of {self.__self__!r}>"
+
+
+def _check_hashable(static: tuple, structure: trees.TreeDef, names: tuple[str, ...]) -> None:
+    """Raises for a static value that no cache could find again."""
+    for name, value in static:
+        try:
+            hash(value)
+        except TypeError:
+            raise TypeError(
+                f"static argument {name} must be hashable, got {value[0].__name__}"
+            ) from None
+    found = trees.unhashable_static(structure)
+    if found:
+        path, value = found
+        raise TypeError(
+            f"static field {trees.place(names, path)} must be hashable, got {type(value).__name__}"
+        )
+
+
+_ONLY_ARRAYS = {np.ndarray}
+
+
+def _kind_of(leaf: Any) -> Hashable:
+    """What an array must have in common with another to be an argument of the same plan: shape
+    and dtype, or for what has none its type."""
+    kind = type(leaf)
+    if kind is np.ndarray:
+        return (leaf.shape, leaf.dtype) if leaf.dtype.isnative else (leaf.shape, leaf.dtype, False)
+    if kind is Tracer or not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
+        return kind
+    if typed_key_remedy(leaf):
+        return kind  # which tracing refuses
     spec = ShapeDtypeStruct.like(leaf)
-    return spec.shape, spec.dtype.name, spec.weak_type
+    return (spec.shape, spec.dtype, True) if spec.weak_type else (spec.shape, spec.dtype)

@@ -18,16 +18,18 @@ import dataclasses
 import functools
 import os
 import threading
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import mesh as meshes
+from .arguments import Shards, Unfit, as_input, type_text
+from .diagnostics import ExecutionError, MissingFileError
 from .legality import violations
 from .mesh import AbstractMesh, AxisType
 from .names import escape, unescape
-from .shape import as_dtype
+from .shape import as_dtype, check_unmasked
 from .sharding import NamedSharding
 from .spec import PartitionSpec
 
@@ -80,34 +82,6 @@ def _trimmed(dims: Sequence[tuple[str, ...]]) -> list:
     return entries
 
 
-def type_text(dtype: np.dtype, shape: Sequence[int]) -> str:
-    return f"{np.dtype(dtype).name}[{', '.join(map(str, shape))}]"
-
-
-class Shards:
-    """An array as the parts that the ranks hold, in the order of the ranks: what may be
-    passed instead of a whole array, and what `Compiled.call_sharded` returns."""
-
-    __slots__ = ("parts",)
-
-    def __init__(self, parts: Iterable[np.ndarray]):
-        self.parts = tuple(parts)
-
-    def __len__(self) -> int:
-        return len(self.parts)
-
-    def __getitem__(self, rank: int) -> np.ndarray:
-        return self.parts[rank]
-
-    def __iter__(self):
-        return iter(self.parts)
-
-    def __repr__(self) -> str:
-        first = self.parts[0] if self.parts else None
-        each = "" if first is None else f" of {type_text(first.dtype, first.shape)}"
-        return f"Shards({len(self.parts)} parts{each})"
-
-
 class Plan:
     """A plan that was read and verified."""
 
@@ -125,9 +99,15 @@ class Plan:
 
     @staticmethod
     def load(path: str | os.PathLike) -> Plan:
+        """Reads a plan file."""
         from . import _runtime
 
-        _runtime.Plan.load(os.fspath(path))  # whose messages name the path
+        try:
+            _runtime.Plan.load(os.fsdecode(path))  # whose messages name the path
+        except ExecutionError as error:
+            if not os.path.exists(path):
+                raise MissingFileError(str(error), os.fspath(path)) from None
+            raise
         with open(path, "rb") as file:
             return Plan(file.read())
 
@@ -182,6 +162,15 @@ class Plan:
     def as_text(self, section: str | None = None) -> str:
         """All of it, or "header", "groups", "states", "kernels" or an entry."""
         return self.handle.dump(section)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plan) and self.contents == other.contents
+
+    def __hash__(self) -> int:
+        return hash(self.contents)
+
+    def __reduce__(self):
+        return Plan, (self.contents,)
 
     def __repr__(self) -> str:
         names = ", ".join(name for name, _, _ in self.handle.entries)
@@ -239,22 +228,34 @@ class Session:
         )
         self._lock = threading.RLock()
         self._infos: dict[str, ValueInfo] = {}
-        self._entries = {entry.name: entry for entry in plan.entries}
-        for entry in self._entries.values():
+        self._inputs: dict[tuple[str, str], ValueInfo] = {}
+        # By the name of an entry its number and its outputs, and shapes and dtypes of these.
+        self._calls = {
+            entry.name: (i, {info.name: info for info in entry.outputs},
+                         [(info.shape, info.dtype) for info in entry.outputs])
+            for i, entry in enumerate(plan.entries)
+        }
+        for entry in plan.entries:
+            self._inputs |= {(entry.name, info.name): info for info in entry.inputs}
             for info in (*entry.inputs, *entry.outputs):
                 if info.is_state:
                     self._infos[info.name] = info
+        self._states = dict(self._infos)
 
     def set_input(self, entry: str, name: str, value: np.ndarray | Shards) -> None:
-        """An input for this and later runs of the entry; a state for all entries."""
+        """An input for this and later runs of the entry; a state for all entries. Numbers and
+        64-bit arrays are converted as those of a call."""
+        info = self._inputs.get((entry, name))
         with self._lock:
             if isinstance(value, Shards):
-                parts = [_tensor(part) for part in value]
+                parts = [_tensor(_converted(part, name, info)) for part in value]
                 self._handle.set_input_shards(entry, escape(name), parts)
             else:
-                self._handle.set_input(entry, escape(name), _tensor(value))
+                self._handle.set_input(entry, escape(name), _tensor(_converted(value, name, info)))
 
     def set_state(self, name: str, value: np.ndarray) -> None:
+        """A state for all entries, converted as an input is."""
+        value = _converted(value, name, self._states.get(name))
         with self._lock:
             self._handle.set_state(escape(name), _tensor(value))
 
@@ -272,8 +273,18 @@ class Session:
         """Runs the entry once on all ranks."""
         with self._lock:
             self._handle.run(entry)
-            for info in self._entries[entry].outputs:
-                self._infos[info.name] = info
+            self._infos.update(self._calls[entry][1])
+
+    def call(self, entry: str, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Sets all inputs of the entry, runs it and returns all its outputs: arrays of the dtypes
+        and shapes of its `EntryInfo`, in order."""
+        number, outputs, types = self._calls[entry]
+        inputs = [x if x.flags.c_contiguous else np.ascontiguousarray(x) for x in inputs]
+        results = [np.empty(shape, dtype) for shape, dtype in types]
+        with self._lock:
+            self._handle.call(number, inputs, results)
+            self._infos.update(outputs)
+        return results
 
     @property
     def last_run(self) -> RunTimes:
@@ -304,9 +315,29 @@ class Session:
         with self._lock:
             self._handle.write_trace(os.fspath(path))
 
+    def __reduce__(self):
+        raise TypeError(
+            "a Session cannot be pickled or copied: its ranks are threads of this process; pickle "
+            "its plan, and make a session of that"
+        )
+
+    def __repr__(self) -> str:
+        return f"Session({self.plan!r})"
+
     def _array(self, name: str, data: np.ndarray, local: bool = False) -> np.ndarray:
         info = self._infos[name]
         return data.view(info.dtype).reshape(info.local_shape if local else info.shape)
+
+
+def _converted(value: Any, name: str, info: ValueInfo | None) -> Any:
+    """The value in the dtype of the input or state; the runtime refuses an unknown one."""
+    check_unmasked(value, name)
+    if info is None:
+        return value
+    try:
+        return as_input(value, info.dtype)
+    except Unfit as problem:
+        raise TypeError(f"{name}: expected {info.type}, got {problem}") from None
 
 
 def _tensor(value: np.ndarray):

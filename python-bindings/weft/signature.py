@@ -11,7 +11,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from . import tree as trees
@@ -20,46 +20,103 @@ from .tree import TreeDef
 
 METADATA_KEY = "python.signature"
 
-Leaves = list[tuple[str, Any]]
-
 
 @dataclasses.dataclass(frozen=True)
 class Signature:
-    """`flatten` gives the leaves of the arguments, those by position and those by name, with
-    their paths; `unflatten` makes the result of its leaves; `in_paths` are the paths of the
-    function that was lowered. `text` is what is stored, empty if the trees cannot be written
-    down."""
+    """The paths of the arguments that were lowered, and the structure of the result. `text` is
+    what is stored, empty if the trees cannot be written down."""
 
     in_paths: tuple[str, ...]
-    flatten: Callable[[tuple, dict[str, Any]], Leaves]
-    unflatten: Callable[[Sequence[Any]], Any]
+    out_tree: TreeDef
     text: str = ""
 
     def leaves(self, args: tuple, kwargs: dict[str, Any] | None = None) -> list[Any]:
         """The leaves of the arguments, which have the structure that was lowered."""
-        leaves = self.flatten(args, kwargs or {})
-        paths = tuple(path for path, _ in leaves)
-        if paths != self.in_paths:
-            raise TypeError(_difference(self.in_paths, paths))
-        return [leaf for _, leaf in leaves]
+        raise NotImplementedError
+
+    def unflatten(self, leaves: Sequence[Any]) -> Any:
+        """The result of its leaves."""
+        return self.out_tree.unflatten(leaves)
 
 
-def of_trees(arg_names: Sequence[str], in_tree: TreeDef, out_tree: TreeDef) -> Signature:
+@dataclasses.dataclass(frozen=True)
+class _OfTrees(Signature):
+    """Of a function whose tuple of arguments, which are called `names`, has the structure
+    `in_tree`."""
+
+    names: tuple[str, ...] = ()
+    in_tree: TreeDef = trees.LEAF
+
+    def leaves(self, args: tuple, kwargs: dict[str, Any] | None = None) -> list[Any]:
+        values = tuple(in_order(self.names, args, kwargs or {}))
+        leaves, structure = trees.flatten(values, root=self.names)
+        if structure != self.in_tree:
+            raise other_structure(
+                _path_differences(self.in_paths, paths_of(self.names, structure))
+                or trees.differences(self.in_tree, structure, self.names))
+        return leaves
+
+
+@dataclasses.dataclass(frozen=True)
+class _Stored(Signature):
+    """Of a plan that was loaded. Containers may be others than were lowered, those of results
+    say, as long as the paths are the same; `static` are the static fields, as text, by path."""
+
+    names: tuple[str, ...] = ()
+    static: tuple[tuple[str, str], ...] = ()
+
+    def leaves(self, args: tuple, kwargs: dict[str, Any] | None = None) -> list[Any]:
+        values = tuple(in_order(self.names, args, kwargs or {}))
+        leaves, structure = trees.flatten(values, root=self.names)
+        check_paths(self.in_paths, paths_of(self.names, structure))
+        found = static_texts(self.names, structure)
+        problems = [f"{path}: expected {text}, got {found[path]}" for path, text in self.static
+                    if found.get(path, text) != text]
+        if problems:
+            raise other_structure(problems)
+        return leaves
+
+
+@dataclasses.dataclass(frozen=True)
+class _OfNames(Signature):
+    """One dict of arrays by name, in and out: of a plan without a signature."""
+
+    def leaves(self, args: tuple, kwargs: dict[str, Any] | None = None) -> list[Any]:
+        if kwargs or len(args) != 1 or not isinstance(args[0], dict):
+            raise TypeError(f"takes one dict of arrays by name: {', '.join(self.in_paths)}")
+        problems = _path_differences(self.in_paths, [*args[0]])
+        if problems:
+            raise other_structure(problems)
+        return [args[0][name] for name in self.in_paths]
+
+
+def of_trees(names: Sequence[str], in_tree: TreeDef, out_tree: TreeDef) -> Signature:
     """The signature of a function whose tuple of arguments has the structure `in_tree`."""
+    names, paths = tuple(names), paths_of(names, in_tree)
+    text = write(names, paths, out_tree, static_texts(names, in_tree))
+    return _OfTrees(paths, out_tree, text, names, in_tree)
 
-    def flatten(args: tuple, kwargs: dict[str, Any]) -> Leaves:
-        return [
-            leaf
-            for name, arg in zip(arg_names, in_order(arg_names, args, kwargs))
-            for leaf in trees.flatten_with_paths(arg, name)[0]
-        ]
 
-    paths = tuple(
-        name + trees.keystr(path)
-        for name, child in zip(arg_names, in_tree.children)
-        for path in child.paths()
-    )
-    return Signature(paths, flatten, out_tree.unflatten, write(arg_names, paths, out_tree))
+def of_names(inputs: Sequence[str], outputs: Sequence[str]) -> Signature:
+    """One dict of arrays by name, in and out: for a plan without a signature."""
+    out_tree = trees.branch(dict, (tuple(outputs), None), [trees.LEAF] * len(outputs))
+    return _OfNames(tuple(sorted(inputs)), out_tree)
+
+
+def paths_of(names: Sequence[str], structure: TreeDef) -> tuple[str, ...]:
+    """The paths of the leaves of arguments that are called `names`."""
+    return tuple(trees.place(names, path) for path in structure.paths())
+
+
+def static_texts(names: Sequence[str], structure: TreeDef) -> dict[str, str]:
+    """The static fields of arguments by path; those without a text that another process would
+    write as well are left out."""
+    texts = {
+        trees.place(names, (*path, trees.Key("field", name))): repr(value)
+        for path, node in structure.nodes_with_paths() if node is not None
+        for name, value in node.static.items()
+    }
+    return {path: text for path, text in texts.items() if " at 0x" not in text}
 
 
 def in_order(names: Sequence[str], args: tuple, kwargs: dict[str, Any]) -> list[Any]:
@@ -83,29 +140,27 @@ def in_order(names: Sequence[str], args: tuple, kwargs: dict[str, Any]) -> list[
     return [given[name] for name in names]
 
 
-def of_names(inputs: Sequence[str], outputs: Sequence[str]) -> Signature:
-    """One dict of arrays by name, in and out: for a plan without a signature."""
-    paths = tuple(sorted(inputs))
-    position = {name: i for i, name in enumerate(paths)}
-
-    def flatten(args: tuple, kwargs: dict[str, Any]) -> Leaves:
-        if kwargs or len(args) != 1 or not isinstance(args[0], dict):
-            raise TypeError(f"takes one dict of arrays by name: {', '.join(paths)}")
-        known = [name for name in args[0] if name in position]
-        unknown = [name for name in args[0] if name not in position]
-        return [(name, args[0][name]) for name in sorted(known) + unknown]
-
-    return Signature(paths, flatten, lambda leaves: dict(zip(outputs, leaves)))
+_OTHER_STRUCTURE = "the arguments have another structure than what was compiled"
 
 
-def _difference(expected: Sequence[str], got: Sequence[str]) -> str:
+def check_paths(expected: tuple[str, ...], got: tuple[str, ...]) -> None:
+    """Raises for paths that are not those which were lowered."""
+    if got != expected:
+        raise other_structure(_path_differences(expected, got) or
+                               ["their leaves come in another order"])
+
+
+def _path_differences(expected: Sequence[str], got: Sequence[str]) -> list[str]:
     missing = [path for path in expected if path not in set(got)]
     extra = [path for path in got if path not in set(expected)]
     parts = [f"missing: {', '.join(missing)}"] if missing else []
-    parts += [f"not expected: {', '.join(extra)}"] if extra else []
-    return "the arguments have another structure than what was compiled; " + (
-        "; ".join(parts) or "their leaves come in another order"
-    )
+    return parts + ([f"not expected: {', '.join(extra)}"] if extra else [])
+
+
+def other_structure(problems: Sequence[str]) -> TypeError:
+    """The error for arguments that differ so from what was lowered."""
+    return TypeError("the arguments have another structure than what was compiled; "
+                     + "; ".join(problems))
 
 
 # Trees as JSON. A container that this module does not know, or a key that is neither a string
@@ -116,60 +171,50 @@ class _Opaque(Exception):
     pass
 
 
-def write(arg_names: Sequence[str], paths: Sequence[str], out_tree: TreeDef) -> str:
+def write(names: Sequence[str], paths: Sequence[str], out_tree: TreeDef,
+          static: dict[str, str] | None = None) -> str:
     try:
-        out = _to_json(out_tree)
+        out = out_tree.fold(["*"] * out_tree.num_leaves, _node_to_json)
     except _Opaque:
         return ""
-    return json.dumps({"arguments": list(arg_names), "inputs": list(paths), "result": out})
+    stored = {"arguments": list(names), "inputs": list(paths), "result": out}
+    return json.dumps(stored | ({"static": static} if static else {}))
 
 
 def read(text: str) -> Signature:
     """The signature that was stored. Dataclasses and named tuples of results come back as named
-    tuples of the same name and fields."""
+    tuples of the same name and fields, without those that are static."""
     stored = json.loads(text)
-    names, out_tree = stored["arguments"], _from_json(stored["result"])
-    paths = tuple(stored["inputs"])
-    # Of arguments only the paths are stored: what they are called with has the containers.
-    each_a_leaf = TreeDef(tuple, len(names), (), tuple(trees.LEAF for _ in names))
-    signature = of_trees(names, each_a_leaf, out_tree)
-    return dataclasses.replace(signature, in_paths=paths, text=text)
+    return _Stored(tuple(stored["inputs"]), _from_json(stored["result"]), text,
+                   tuple(stored["arguments"]), tuple(stored.get("static", {}).items()))
 
 
-def _to_json(tree: TreeDef) -> Any:
-    kind = tree.kind
-    if kind is None:
-        return "*"
-    children = [_to_json(child) for child in tree.children]
+def _node_to_json(node: trees.Node, children: list[Any]) -> Any:
+    kind = node.kind
     if kind is type(None):
         return None
     if kind in (list, tuple):
         return {kind.__name__: children}
-    keys = [key.value for key in tree.keys]
+    keys = [key.value for key in node.keys]
     if issubclass(kind, dict):
         if not all(isinstance(key, (str, int)) for key in keys):
             raise _Opaque
         return {"dict": [[key, child] for key, child in zip(keys, children)]}
-    if all(key.kind == "field" for key in tree.keys):
-        return {"record": [kind.__name__, *([key, child] for key, child in zip(keys, children))]}
-    raise _Opaque
+    return {"record": [kind.__name__, *([key, child] for key, child in zip(keys, children))]}
 
 
 def _from_json(value: Any) -> TreeDef:
     if value == "*":
         return trees.LEAF
     if value is None:
-        return TreeDef(type(None))
+        return trees.branch(type(None), None, [])
     ((kind, items),) = value.items()
     if kind in ("list", "tuple"):
-        children = tuple(_from_json(item) for item in items)
-        keys = tuple(trees.Key("index", i) for i in range(len(children)))
-        return TreeDef({"list": list, "tuple": tuple}[kind], len(children), keys, children)
+        return trees.branch({"list": list, "tuple": tuple}[kind], None, [*map(_from_json, items)])
     if kind == "record":
         name, *items = items
     names = tuple(key for key, _ in items)
-    children = tuple(_from_json(child) for _, child in items)
+    children = [_from_json(child) for _, child in items]
     if kind == "record":
-        record = collections.namedtuple(name, names)
-        return TreeDef(record, names, tuple(trees.Key("field", n) for n in names), children)
-    return TreeDef(dict, (names, None), tuple(trees.Key("key", n) for n in names), children)
+        return trees.branch(collections.namedtuple(name, names), names, children)
+    return trees.branch(dict, (names, None), children)

@@ -16,202 +16,140 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
+import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+import numpy as np
+
+from .treedef import (
+    LEAF, Key, Node, Path, Root, TreeDef, branch, differences, distinct_slashes, exact, keystr,
+    place, slashes, static_differences, unhashable_static)
 
 Tree = Any
 IsLeaf = Callable[[Any], bool] | None
 
 
-class Key(NamedTuple):
-    """One step from a node to a child: a dict key, an index or a field."""
-
-    kind: str  # "key", "index" or "field"
-    value: Any
-
-    def __str__(self) -> str:
-        return f".{self.value}" if self.kind == "field" else f"[{self.value!r}]"
+class _UnsortableKeys(Exception):
+    """Of a dict; the text says of which types they are."""
 
 
-Path = tuple[Key, ...]
-
-
-def keystr(path: Path) -> str:
-    """A path as Python would be written: ``['blocks'][3]['w1']``."""
-    return "".join(str(key) for key in path)
-
-
-def slashes(path: Path) -> str:
-    """A path as rules match it: ``blocks/3/w1``."""
-    return "/".join(str(key.value) for key in path)
-
-
-def distinct_slashes(paths: Sequence[Path]) -> list[str]:
-    """The paths of one tree as rules match them. Paths that would read alike, as those of the key
-    ``a/b`` and of ``b`` below ``a``, are written as in Python: ``['a/b']`` and ``['a']['b']``."""
-    texts = [slashes(path) for path in paths]
-    times = collections.Counter(texts)
-    return [keystr(path) if times[text] > 1 else text for path, text in zip(paths, texts)]
-
-
-@dataclasses.dataclass(frozen=True)
-class TreeDef:
-    """The structure of a tree: its containers, with leaves taken out.
-
-    `kind` is the container's type, ``None`` for a leaf; `aux` is what else makes
-    it: the keys of a dict, the static fields of a dataclass.
-    """
-
-    kind: type | None
-    aux: Any = None
-    keys: Path = ()
-    children: tuple[TreeDef, ...] = ()
-
-    @property
-    def num_leaves(self) -> int:
-        return 1 if self.kind is None else sum(c.num_leaves for c in self.children)
-
-    def unflatten(self, leaves: Iterable[Any]) -> Tree:
-        """The tree of this structure with the given leaves, in order."""
-        leaves = list(leaves)
-        if len(leaves) != self.num_leaves:
-            raise ValueError(
-                f"a tree with {self.num_leaves} leaves cannot be made of {len(leaves)}: {self}"
-            )
-        return self._build(iter(leaves))
-
-    def _build(self, leaves) -> Tree:
-        if self.kind is None:
-            return next(leaves)
-        return _make(self, [child._build(leaves) for child in self.children])
-
-    def paths(self) -> list[Path]:
-        """The path of every leaf, in order."""
-        if self.kind is None:
-            return [()]
-        return [
-            (key, *rest)
-            for key, child in zip(self.keys, self.children)
-            for rest in child.paths()
-        ]
-
-    def __str__(self) -> str:
-        return f"TreeDef({self._text()})"
-
-    __repr__ = __str__
-
-    def _text(self) -> str:
-        if self.kind is None:
-            return "*"
-        if self.kind is type(None):
-            return "None"
-        parts = [child._text() for child in self.children]
-        if self.kind is list:
-            return f"[{', '.join(parts)}]"
-        if self.kind is tuple:
-            return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
-        if all(key.kind == "key" for key in self.keys) and issubclass(self.kind, dict):
-            return "{" + ", ".join(f"{k.value!r}: {p}" for k, p in zip(self.keys, parts)) + "}"
-        fields = [f"{key.value}={part}" for key, part in zip(self.keys, parts)]
-        return f"{self.kind.__name__}({', '.join(fields)})"
-
-
-LEAF = TreeDef(None)
-
-
-def _is_namedtuple(node: Any) -> bool:
-    return isinstance(node, tuple) and hasattr(type(node), "_fields")
-
-
-def _dynamic_fields(node: Any) -> tuple[list[str], list[str]]:
-    """Names of the fields of a dataclass that are children, and of the static ones."""
-    children, static = [], []
-    for field in dataclasses.fields(node):
-        if not field.init:
-            continue
-        marked = field.metadata.get("static", False) or not field.metadata.get("pytree_node", True)
-        (static if marked else children).append(field.name)
-    return children, static
-
-
-def _sorted_keys(node: dict, path: Path) -> list[Any]:
+def _sorted_keys(node: dict) -> list[Any]:
     try:
         return sorted(node)
     except TypeError:
         kinds = sorted({type(key).__name__ for key in node})
-        raise ValueError(
-            f"the keys of the dict at {keystr(path) or 'the root of the tree'} cannot be sorted: "
-            f"they are of types {', '.join(kinds)}; use keys of one type"
-        ) from None
+        raise _UnsortableKeys(", ".join(kinds)) from None
 
 
-def _open(node: Tree, path: Path = ()) -> tuple[type, Any, Path, list[Any]] | None:
-    """(type, aux, keys, children) of a container, ``None`` for a leaf."""
-    kind = type(node)
-    if node is None:
-        return kind, None, (), []
-    if kind in (list, tuple):
-        return kind, len(node), tuple(Key("index", i) for i in range(len(node))), list(node)
-    if kind in (dict, collections.OrderedDict, collections.defaultdict):
-        names = list(node) if kind is collections.OrderedDict else _sorted_keys(node, path)
-        aux = (tuple(names), getattr(node, "default_factory", None))
-        return kind, aux, tuple(Key("key", n) for n in names), [node[n] for n in names]
-    if _is_namedtuple(node):
-        return kind, kind._fields, tuple(Key("field", f) for f in kind._fields), list(node)
-    if dataclasses.is_dataclass(kind):
-        names, static = _dynamic_fields(node)
-        aux = (tuple(names), tuple((s, getattr(node, s)) for s in static))
-        return kind, aux, tuple(Key("field", n) for n in names), [getattr(node, n) for n in names]
-    return None
+# A container as a node and its children.
+_Opened = tuple[Node, Sequence[Any]]
 
 
-def _make(treedef: TreeDef, children: list[Any]) -> Tree:
-    kind = treedef.kind
+def _open_sequence(value: list | tuple) -> _Opened:
+    return Node(type(value), None, len(value)), value
+
+
+def _open_dict(value: dict) -> _Opened:
+    kind = type(value)
+    names = list(value) if kind is collections.OrderedDict else _sorted_keys(value)
+    aux = (tuple(names), getattr(value, "default_factory", None))
+    return Node(kind, aux, len(names)), [value[name] for name in names]
+
+
+def _open_namedtuple(value: Any) -> _Opened:
+    return Node(type(value), value._fields, len(value)), value
+
+
+def _dataclass_opener(kind: type) -> Callable[[Any], _Opened]:
+    children, static = [], []
+    for field in dataclasses.fields(kind):
+        if not field.init:
+            continue
+        marked = field.metadata.get("static", False) or not field.metadata.get("pytree_node", True)
+        (static if marked else children).append(field.name)
+
+    def open_(value: Any) -> _Opened:
+        given = [(name, getattr(value, name)) for name in static]
+        aux = (tuple(children), tuple((name, exact(v), v) for name, v in given))
+        return Node(kind, aux, len(children)), [getattr(value, name) for name in children]
+
+    return open_
+
+
+@functools.lru_cache(maxsize=1024)
+def _opener(kind: type) -> Callable[[Any], _Opened] | None:
+    """What opens a container of this type; None for leaves."""
     if kind is type(None):
-        return None
+        return lambda value: (Node(kind, None, 0), ())
     if kind in (list, tuple):
-        return kind(children)
-    if issubclass(kind, tuple):
-        return kind(*children)
-    if kind is collections.defaultdict:
-        return kind(treedef.aux[1], zip(treedef.aux[0], children))
-    if issubclass(kind, dict):
-        return kind(zip(treedef.aux[0], children))
-    names, static = treedef.aux
-    return kind(**dict(zip(names, children)), **dict(static))
+        return _open_sequence
+    if kind in (dict, collections.OrderedDict, collections.defaultdict):
+        return _open_dict
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return _open_namedtuple
+    return _dataclass_opener(kind) if dataclasses.is_dataclass(kind) else None
 
 
-def _flatten(node: Tree, path: Path, is_leaf: IsLeaf, leaves: list[tuple[Path, Any]]) -> TreeDef:
-    opened = None if is_leaf is not None and is_leaf(node) else _open(node, path)
-    if opened is None:
-        leaves.append((path, node))
-        return LEAF
-    kind, aux, keys, children = opened
-    parts = tuple(
-        _flatten(child, (*path, key), is_leaf, leaves) for key, child in zip(keys, children)
+def _too_deep(root: Root) -> RecursionError:
+    what = root if isinstance(root, str) and root else "the tree"
+    return RecursionError(
+        f"{what} is nested more than {sys.getrecursionlimit()} levels deep, or contains itself"
     )
-    return TreeDef(kind, aux, keys, parts)
 
 
-def flatten_with_keys(tree: Tree, is_leaf: IsLeaf = None) -> tuple[list[tuple[Path, Any]], TreeDef]:
+def _unsortable(where: str, kinds: _UnsortableKeys) -> ValueError:
+    return ValueError(
+        f"the keys of the dict at {where or 'the root of the tree'} cannot be sorted: "
+        f"they are of types {kinds}; use keys of one type"
+    )
+
+
+def flatten(tree: Tree, is_leaf: IsLeaf = None, *, root: Root = "") -> tuple[list[Any], TreeDef]:
+    """The leaves of a tree in order, and its structure. In errors the tree is called `root`, or
+    its elements are."""
+    leaves: list[Any] = []
+    nodes: list[Node | None] = []
+    limit = sys.getrecursionlimit()
+    levels = [iter((tree,))]  # what is left of each container that is open
+    while levels:
+        for value in levels[-1]:
+            kind = type(value)
+            opener = None if kind is np.ndarray else _opener(kind)
+            if opener is None or (is_leaf is not None and is_leaf(value)):
+                leaves.append(value)
+                nodes.append(None)
+                continue
+            try:
+                node, children = opener(value)
+            except _UnsortableKeys as kinds:
+                *_, (path, _) = TreeDef([*nodes, None]).nodes_with_paths()
+                raise _unsortable(place(root, path), kinds) from None
+            nodes.append(node)
+            levels.append(iter(children))
+            if len(levels) > limit:
+                raise _too_deep(root)
+            break
+        else:
+            levels.pop()
+    return leaves, TreeDef(nodes)
+
+
+def flatten_with_keys(
+    tree: Tree, is_leaf: IsLeaf = None, *, root: Root = ""
+) -> tuple[list[tuple[Path, Any]], TreeDef]:
     """The leaves of a tree with their paths, and its structure."""
-    leaves: list[tuple[Path, Any]] = []
-    treedef = _flatten(tree, (), is_leaf, leaves)
-    return leaves, treedef
+    found, treedef = flatten(tree, is_leaf, root=root)
+    return list(zip(treedef.paths(), found)), treedef
 
 
 def flatten_with_paths(
-    tree: Tree, root: str = "", is_leaf: IsLeaf = None
+    tree: Tree, root: Root = "", is_leaf: IsLeaf = None
 ) -> tuple[list[tuple[str, Any]], TreeDef]:
     """As `flatten_with_keys`, with paths as text that begins with `root`."""
-    leaves, treedef = flatten_with_keys(tree, is_leaf)
-    return [(root + keystr(path), leaf) for path, leaf in leaves], treedef
-
-
-def flatten(tree: Tree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeDef]:
-    """The leaves of a tree in order, and its structure."""
-    leaves, treedef = flatten_with_keys(tree, is_leaf)
-    return [leaf for _, leaf in leaves], treedef
+    leaves, treedef = flatten_with_keys(tree, is_leaf, root=root)
+    return [(place(root, path), leaf) for path, leaf in leaves], treedef
 
 
 def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Tree:
@@ -302,31 +240,42 @@ def _match(
     problems: list[str],
 ) -> None:
     """Calls `at_leaf` for each leaf of `prefix`; collects where the structures differ."""
-    opened = None if is_leaf is not None and is_leaf(prefix) else _open(prefix, path)
-    if opened is None:
+    here = None if is_leaf is not None and is_leaf(prefix) else _opened(prefix, path)
+    if here is None:
         at_leaf(path, prefix, tree)
         return
-    kind, aux, keys, children = opened
-    other = _open(tree, path)
-    mismatch = _mismatch(opened, other, tree)
+    there = _opened(tree, path)
+    mismatch = _mismatch(here[0], there and there[0], tree)
     if mismatch:
         problems.append(f"{keystr(path) or 'at the root'}: {mismatch}")
         return
-    for key, child, subtree in zip(keys, children, other[3]):
+    for key, child, subtree in zip(here[0].keys, here[1], there[1]):
         _match(child, subtree, (*path, key), is_leaf, at_leaf, problems)
 
 
-def _mismatch(prefix, other, tree: Tree) -> str | None:
-    """Why two opened nodes are not of one structure, if they are not."""
-    kind, aux, keys, children = prefix
-    if other is None or other[0] is not kind:
-        found = f"a leaf ({type(tree).__name__})" if other is None else _noun(other[0])
-        return f"{_noun(kind)} here, {found} in the tree"
-    if aux == other[1]:
+def _opened(value: Any, path: Path) -> _Opened | None:
+    opener = _opener(type(value))
+    if len(path) > sys.getrecursionlimit() // 2:
+        raise _too_deep("")
+    try:
+        return opener and opener(value)
+    except _UnsortableKeys as kinds:
+        raise _unsortable(keystr(path), kinds) from None
+
+
+def _mismatch(here: Node, there: Node | None, tree: Tree) -> str | None:
+    """Why two nodes are not of one structure, if they are not."""
+    if there is None or there.kind is not here.kind:
+        found = f"a leaf ({type(tree).__name__})" if there is None else _noun(there.kind)
+        return f"{_noun(here.kind)} here, {found} in the tree"
+    if here == there:
         return None
-    if kind in (list, tuple):
-        return f"{kind.__name__} of length {len(keys)} here, {len(other[2])} in the tree"
-    return _key_difference(keys, other[2]) or f"{aux!r} here, {other[1]!r} in the tree"
+    if here.kind in (list, tuple):
+        return f"{here.kind.__name__} of length {here.arity} here, {there.arity} in the tree"
+    static = [f"static field {name} is {old} here, {new} in the tree"
+              for name, old, new in static_differences(here, there)]
+    return (_key_difference(here.keys, there.keys) or "; ".join(static)
+            or f"{here.aux!r} here, {there.aux!r} in the tree")
 
 
 def _noun(kind: type) -> str:

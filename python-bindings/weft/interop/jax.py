@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import dataclasses
 import functools
 import re
 import types
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,7 +82,7 @@ def from_jax(
         specs = jax.tree_util.tree_map(convert.placed, specs, given, is_leaf=_is_none)
         options["in_shardings"] = None
     left = iter(specs)
-    every = [a if a.name in static else replace(a, value=next(left)) for a in arguments]
+    every = [a if a.name in static else a._replace(value=next(left)) for a in arguments]
 
     def traced():
         given = {name: value for name, value in options.items() if value not in (None, ())}
@@ -110,7 +110,7 @@ def from_jax(
     _set_shardings(module, "res_attrs", padded_results)
     text = module.get_asm(print_generic_op_form=True, enable_debug_info=True)
     source = Source(text, f"{_name(fn)}.stablehlo.mlir")
-    return Lowered(source, _signature(jax, names, paths, lowered.out_info), ours)
+    return Lowered(source, _signature(jax, names, paths, values, lowered.out_info), ours)
 
 
 def _jax():
@@ -401,22 +401,42 @@ def _paths(util, names: list[str], arguments: tuple) -> tuple[str, ...]:
     )
 
 
+@dataclasses.dataclass(frozen=True)
+class _OfJax(signatures.Signature):
+    """Of a function of JAX, whose containers may be such as only JAX knows. `in_tree` and
+    `results` are trees of numbers and of dtypes: unlike JAX's own structures they can be copied."""
+
+    names: tuple[str, ...] = ()
+    in_tree: Any = None
+    results: Any = None
+
+    def leaves(self, args: tuple, kwargs: dict[str, Any] | None = None) -> list[Any]:
+        jax = _jax()
+        util = jax.tree_util
+        values = tuple(signatures.in_order(self.names, args, kwargs or {}))
+        leaves, structure = util.tree_flatten(values)
+        expected = util.tree_structure(self.in_tree)
+        if structure != expected:
+            signatures.check_paths(self.in_paths, _paths(util, self.names, values))
+            raise signatures.other_structure([f"expected {expected}, got {structure}"])
+        return [_key_data(jax, leaf) for leaf in leaves]
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        jax = _jax()
+        dtypes, structure = jax.tree_util.tree_flatten(self.results)
+        typed = [_with_dtype(jax, leaf, dtype) for leaf, dtype in zip(leaves, dtypes)]
+        return jax.tree_util.tree_unflatten(structure, typed)
+
+
 def _signature(
-    jax, names: list[str], paths: tuple[str, ...], out_info: Any
+    jax, names: list[str], paths: tuple[str, ...], values: tuple, out_info: Any
 ) -> signatures.Signature:
     util = jax.tree_util
-    results, out_tree = util.tree_flatten(out_info)
-
-    def flatten(args: tuple, kwargs: dict[str, Any]) -> signatures.Leaves:
-        ordered = signatures.in_order(names, args, kwargs)
-        leaves = (_key_data(jax, leaf) for leaf in util.tree_leaves(ordered))
-        return list(zip(_paths(util, names, ordered), leaves))
-
-    def unflatten(leaves: Iterable[Any]) -> Any:
-        typed = [_with_dtype(jax, leaf, info.dtype) for leaf, info in zip(leaves, results)]
-        return util.tree_unflatten(out_tree, typed)
-
-    return signatures.Signature(paths, flatten, unflatten, _stored(util, names, paths, out_tree))
+    in_tree = util.tree_map(lambda leaf: 0, values)
+    results = util.tree_map(lambda info: info.dtype, out_info)
+    out_tree = util.tree_structure(out_info)
+    text = _stored(util, names, paths, values, out_tree)
+    return _OfJax(paths, trees.LEAF, text, tuple(names), in_tree, results)
 
 
 def _keystr(util, path: tuple) -> str:
@@ -452,8 +472,9 @@ def _with_dtype(jax, leaf: Any, dtype: Any) -> Any:
     return leaf
 
 
-def _stored(util, names: list[str], paths: tuple[str, ...], out_tree: Any) -> str:
+def _stored(util, names: list[str], paths: tuple[str, ...], values: tuple, out_tree: Any) -> str:
     """The signature as text, if its trees are made of containers that we know too."""
     numbers = list(range(out_tree.num_leaves))
     leaves, structure = trees.flatten(util.tree_unflatten(out_tree, numbers))
-    return signatures.write(names, paths, structure) if leaves == numbers else ""
+    static = signatures.static_texts(names, trees.structure(values))
+    return signatures.write(names, paths, structure, static) if leaves == numbers else ""

@@ -15,7 +15,7 @@ from ..lowered import CompilerWarning
 from ..names import escape
 from ..random_keys import typed_key_remedy
 from ..resolve import resolve_shardings
-from ..shape import ShapeDtypeStruct
+from ..shape import ShapeDtypeStruct, check_unmasked
 from ..sharding import mesh_to_mlir, to_mlir
 from .donation import Named, explain_unused, match_donations
 from .elements import element_type, of_constant
@@ -59,7 +59,7 @@ def trace(fn: Callable, args: Sequence[Any], *, mesh: Any = None,
     location = _location_of(fn, module)
     with Graph(module) as graph:
         arguments = [_argument(graph, path, leaf) for path, leaf in inputs]
-        leaves, in_tree = trees.flatten(args)
+        in_tree = trees.structure(args)
         result = fn(*in_tree.unflatten(arguments))
         root = _result_root(names)
         results, out_tree = trees.flatten_with_paths(result, root)
@@ -141,6 +141,7 @@ def _argument(graph: Graph, path: str, leaf: Any) -> Tracer:
                         "close over it")
     if remedy := typed_key_remedy(leaf):
         raise TypeError(f"argument {path}: {remedy}")
+    check_unmasked(leaf, f"argument {path}")
     try:
         # As in JAX, arrays of 64 bits become ones of 32; a description is taken at its word.
         is_array = isinstance(leaf, (np.ndarray, np.generic))
