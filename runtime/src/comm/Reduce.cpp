@@ -13,8 +13,8 @@
 //
 // This file is compiled with -O3 -fno-trapping-math in every build (see
 // CMakeLists.txt): the inner loops are plain so that the compiler vectorises
-// them, and `ivdep` is true because a destination overlaps a source only where
-// both are the same element.
+// them, and `WEFT_INDEPENDENT` is true because a destination overlaps a source
+// only where both are the same element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,15 +25,11 @@
 #include <algorithm>
 #include <cstring>
 
-// Versions of a loop for three kinds of processor, chosen when the program
-// starts. The bits are the same: the loops only add, compare and convert. The
-// sanitizers start after the choice is made and do not bear it.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&         \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define WEFT_VECTOR_VERSIONS                                                   \
-  __attribute__((target_clones("default", "avx2", "arch=x86-64-v4")))
+// What makes the elements of a loop independent of each other.
+#if defined(__clang__)
+#define WEFT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
-#define WEFT_VECTOR_VERSIONS
+#define WEFT_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
 namespace weft::runtime {
@@ -42,34 +38,65 @@ namespace {
 /// Bytes of the accumulators of one block.
 constexpr int64_t blockBytes = 8192;
 
+// Versions of a loop for three kinds of processor. The bits are the same: the
+// loops only add, compare and convert. Not by target_clones, which clang has
+// for functions only that are no templates.
+#if defined(__x86_64__)
+template <typename Loop>
+__attribute__((target("avx2"))) void runAvx2(Loop loop) {
+  loop();
+}
+template <typename Loop>
+__attribute__((target("arch=x86-64-v4"))) void runAvx512(Loop loop) {
+  loop();
+}
+#endif
+
+/// Runs a loop, which is to be inlined, in the best version for this machine.
+template <typename Loop> void runVectorized(const Loop &loop) {
+#if defined(__x86_64__)
+  static const int level = __builtin_cpu_supports("x86-64-v4") ? 2
+                           : __builtin_cpu_supports("avx2")    ? 1
+                                                               : 0;
+  if (level == 2)
+    return runAvx512(loop);
+  if (level == 1)
+    return runAvx2(loop);
+#endif
+  loop();
+}
+
 /// block[i] = first[i] op second[i]
 template <typename E, typename Op>
-WEFT_VECTOR_VERSIONS void
-combine(typename E::Accumulator *block, const typename E::Stored *first,
-        const typename E::Stored *second, int64_t count) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < count; ++i)
-    block[i] = Op::apply(E::load(first[i]), E::load(second[i]));
+void combine(typename E::Accumulator *block, const typename E::Stored *first,
+             const typename E::Stored *second, int64_t count) {
+  runVectorized([=]() __attribute__((always_inline)) {
+    WEFT_INDEPENDENT
+    for (int64_t i = 0; i < count; ++i)
+      block[i] = Op::apply(E::load(first[i]), E::load(second[i]));
+  });
 }
 
 /// block[i] = block[i] op source[i]
 template <typename E, typename Op>
-WEFT_VECTOR_VERSIONS void accumulate(typename E::Accumulator *block,
-                                     const typename E::Stored *source,
-                                     int64_t count) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < count; ++i)
-    block[i] = Op::apply(block[i], E::load(source[i]));
+void accumulate(typename E::Accumulator *block,
+                const typename E::Stored *source, int64_t count) {
+  runVectorized([=]() __attribute__((always_inline)) {
+    WEFT_INDEPENDENT
+    for (int64_t i = 0; i < count; ++i)
+      block[i] = Op::apply(block[i], E::load(source[i]));
+  });
 }
 
 /// destination[i] = block[i], rounded to the stored format.
 template <typename E>
-WEFT_VECTOR_VERSIONS void roundTo(typename E::Stored *destination,
-                                  const typename E::Accumulator *block,
-                                  int64_t count) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < count; ++i)
-    destination[i] = E::store(block[i]);
+void roundTo(typename E::Stored *destination,
+             const typename E::Accumulator *block, int64_t count) {
+  runVectorized([=]() __attribute__((always_inline)) {
+    WEFT_INDEPENDENT
+    for (int64_t i = 0; i < count; ++i)
+      destination[i] = E::store(block[i]);
+  });
 }
 
 /// Reduces `count` neighbouring elements of every source from element `at` of

@@ -72,13 +72,13 @@ constexpr T joinEqual(T a, T b, Join join) {
 // `b != b`: a NaN in b wins; one in a stays because it compares false.
 struct Maximum {
   template <typename T> static constexpr T apply(T a, T b) {
-    const T larger = (b > a) | (b != b) ? b : a;
+    const T larger = ((b > a) | (b != b)) ? b : a;
     return a == b ? joinEqual(a, b, std::bit_and<>()) : larger;
   }
 };
 struct Minimum {
   template <typename T> static constexpr T apply(T a, T b) {
-    const T smaller = (b < a) | (b != b) ? b : a;
+    const T smaller = ((b < a) | (b != b)) ? b : a;
     return a == b ? joinEqual(a, b, std::bit_or<>()) : smaller;
   }
 };
