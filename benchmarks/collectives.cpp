@@ -116,6 +116,19 @@ void sizes(benchmark::internal::Benchmark *benchmark) {
       ->Unit(benchmark::kMicrosecond);
 }
 
+/// How long ranks take to meet: nothing to move, on more ranks than cores, too.
+/// The median of many short measurements, of which some meet other load.
+void meetings(benchmark::internal::Benchmark *benchmark) {
+  benchmark->ArgNames({"ranks", "bytes"})
+      ->ArgsProduct({{2, 4, 8, 16}, {64}})
+      ->UseRealTime()
+      ->Unit(benchmark::kMicrosecond)
+      ->MinTime(0.02)
+      ->Repetitions(25)
+      ->ReportAggregatesOnly();
+}
+
+BENCHMARK_CAPTURE(allReduce, meeting, DType::F32)->Apply(meetings);
 BENCHMARK_CAPTURE(allReduce, f32, DType::F32)->Apply(sizes);
 BENCHMARK_CAPTURE(allReduce, bf16, DType::BF16)->Apply(sizes);
 BENCHMARK_CAPTURE(allReduce, f16, DType::F16)->Apply(sizes);

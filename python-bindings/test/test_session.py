@@ -3,6 +3,8 @@
 """Plans and sessions: arrays in and out, whole and as shards."""
 
 import json
+import os
+import signal
 import sys
 import threading
 import time
@@ -259,3 +261,71 @@ def test_a_plan_to_look_at_does_not_run():
     assert not plan.has_machine_code
     with pytest.raises(weft.ExecutionError, match="the plan has no machine code"):
         weft.Session(plan)
+
+
+def long_run(x):
+    for _ in range(400):
+        x = x @ x
+    return x
+
+
+def test_ctrl_c_stops_a_run():
+    x = np.eye(1024, dtype=np.float32)
+    function = weft.jit(long_run)
+    compiled = function.lower(x).compile()
+    session = compiled.session()
+    session.set_input(compiled.entry.name, compiled.entry.inputs[0].name, x)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        session.run(compiled.entry.name)
+    with pytest.raises(weft.ExecutionError, match="was interrupted in a run"):
+        session.run(compiled.entry.name)
+
+
+def test_a_jitted_function_runs_again_after_ctrl_c():
+    def handler(*_):
+        raise KeyboardInterrupt
+
+    x = np.eye(768, dtype=np.float32)
+    compiled = weft.jit(long_run).lower(x).compile()
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            compiled(x)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    np.testing.assert_array_equal(compiled(x), x)
+
+
+@pytest.mark.parametrize("deadline", [0, -1, 1e300, float("nan"), -float("inf")])
+def test_deadlines_that_are_none(step, deadline):
+    with pytest.raises(weft.ExecutionError, match="deadline must be from 0.001 to 1e9 seconds"):
+        weft.Session(step, deadline=deadline)
+
+
+def test_no_deadline(step):
+    with pytest.raises(weft.ExecutionError, match="-1 runs to trace"):
+        weft.Session(step, trace_runs=-1)
+    plan = plan_of(TWO_ENTRIES)
+    weft.Session(plan, deadline=float("inf")).run("init")
+
+
+def test_a_forked_child_calls_what_its_parent_has_called():
+    function = weft.jit(lambda x: x + 1)
+    function(np.zeros(4, np.float32))
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        os._exit(int(function(np.full(4, 6, np.float32))[0]))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_a_plan_is_saved_through_a_link(tmp_path, step):
+    (tmp_path / "link").symlink_to("target")
+    step.save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert weft.Plan.load(tmp_path / "target").ranks == step.ranks
+    with pytest.raises(OSError, match="exists and is not a regular file"):
+        step.save("/dev/full")

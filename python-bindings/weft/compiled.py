@@ -69,14 +69,20 @@ class Compiled:
         with self._lock:
             if self._session is None:
                 self._session = self.session()
-            if take is Session.output and (values is leaves or Shards not in map(type, values)):
-                results = self._session.call(self.entry.name, values)
-            else:
-                for info, value in zip(self.entry.inputs, values):
-                    self._session.set_input(self.entry.name, info.name, value)
-                self._session.run(self.entry.name)
-                results = [take(self._session, info.name) for info in self.entry.outputs]
+            try:
+                results = self._run(self._session, leaves, values, take)
+            except BaseException:  # final for a session, such as Ctrl-C
+                self._session = None
+                raise
         return self.signature.unflatten(results)
+
+    def _run(self, session: Session, leaves: Sequence[Any], values: Sequence[Any], take) -> list:
+        if take is Session.output and (values is leaves or Shards not in map(type, values)):
+            return session.call(self.entry.name, values)
+        for info, value in zip(self.entry.inputs, values):
+            session.set_input(self.entry.name, info.name, value)
+        session.run(self.entry.name)
+        return [take(session, info.name) for info in self.entry.outputs]
 
     def session(self, **options: Any) -> Session:
         """A session of its own, to keep states on the ranks between runs."""

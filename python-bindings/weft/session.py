@@ -15,6 +15,7 @@ programs that keep states on the ranks between calls, or that run several entrie
 from __future__ import annotations
 
 import dataclasses
+import errno
 import functools
 import os
 import threading
@@ -112,7 +113,10 @@ class Plan:
             return Plan(file.read())
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the plan file, whole or not at all."""
+        """Writes the plan file, whole or not at all; a link stays and its target is written."""
+        path = os.path.realpath(path)
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise OSError(errno.EINVAL, "exists and is not a regular file", path)
         temporary = f"{os.fspath(path)}.{os.getpid()}.tmp"
         try:
             with open(temporary, "wb") as file:
@@ -190,7 +194,8 @@ class Session:
     """The ranks of a plan with their memory, alive until the object goes.
 
     `threads` is the number of threads that each rank computes with, `deadline` how many
-    seconds a rank waits for the others in one collective, `memory_limit` the bytes that all
+    seconds a rank waits for the others in one collective (`math.inf`: as long as it takes; time
+    in which the process is stopped does not count), `memory_limit` the bytes that all
     ranks may take together (0: those of the machine). The first `trace_runs` runs are recorded
     for `write_trace`. Calls from several threads take turns; other threads of Python run
     while a call does.

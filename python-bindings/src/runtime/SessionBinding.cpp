@@ -96,6 +96,13 @@ static nb::object toNumpy(Array array) {
                   nb::rv_policy::reference);
 }
 
+/// What the handler of a signal has raised while a call waited, Ctrl-C's
+/// KeyboardInterrupt say.
+static void raiseIfInterrupted() {
+  if (PyErr_Occurred())
+    throw nb::python_error();
+}
+
 static std::unique_ptr<Session>
 createSession(const Plan &plan, int threads, double deadlineSeconds,
               uint64_t memoryLimit, int traceRuns, int device, bool cudaGraphs,
@@ -106,15 +113,19 @@ createSession(const Plan &plan, int threads, double deadlineSeconds,
   options.device = device;
   options.cudaGraphs = cudaGraphs;
   options.deterministic = deterministic;
-  options.deadline = std::chrono::duration_cast<std::chrono::nanoseconds>(
-      std::chrono::duration<double>(deadlineSeconds));
+  options.deadline = valueOrRaise(deadlineOf(deadlineSeconds));
   options.memoryLimit = memoryLimit;
   const auto notes = std::make_shared<CollectedNotes>();
   options.note = [notes](const std::string &text) { notes->add(text); };
+  options.isInterrupted = [] {
+    const nb::gil_scoped_acquire locked;
+    return PyErr_CheckSignals() != 0;
+  };
   Result<std::unique_ptr<Session>> session = [&] {
     nb::gil_scoped_release unlocked;
     return Session::create(plan, options);
   }();
+  raiseIfInterrupted();
   notes->warn();
   return valueOrRaise(std::move(session));
 }
@@ -125,6 +136,7 @@ template <typename Call> static void runUnlocked(Call &&call) {
     nb::gil_scoped_release unlocked;
     return call();
   }();
+  raiseIfInterrupted();
   raiseIfFailed(status);
 }
 

@@ -7,6 +7,7 @@
 
 #include "EventCount.h"
 
+#include <algorithm>
 #include <climits>
 #include <ctime>
 #include <linux/futex.h>
@@ -25,6 +26,31 @@ Clock::time_point deadlineAfter(std::chrono::nanoseconds timeout) {
   if (timeout > Clock::time_point::max() - now)
     return Clock::time_point::max();
   return now + timeout;
+}
+
+std::chrono::nanoseconds times(int factor, std::chrono::nanoseconds timeout) {
+  return timeout > noTimeout / factor ? noTimeout : factor * timeout;
+}
+
+WaitBudget::WaitBudget(std::chrono::nanoseconds timeout)
+    : left(timeout), interval(std::clamp<std::chrono::nanoseconds>(
+                         timeout / 8, std::chrono::milliseconds(1),
+                         std::chrono::milliseconds(100))),
+      lastLook(Clock::now()) {}
+
+Clock::time_point WaitBudget::nextLook() const {
+  return left == noTimeout ? Clock::time_point::max()
+                           : lastLook + std::min(left, interval);
+}
+
+bool WaitBudget::isSpent() {
+  if (left == noTimeout)
+    return false;
+  const Clock::time_point now = Clock::now();
+  // Twice: a thread that is woken late on a busy machine has waited, too.
+  left -= std::min<std::chrono::nanoseconds>(now - lastLook, 2 * interval);
+  lastLook = now;
+  return left.count() <= 0;
 }
 
 void EventCount::wait(Key key, Clock::time_point deadline) {
@@ -49,7 +75,7 @@ SpinPolicy SpinPolicy::forRanks(int ranks) {
   const unsigned cores = std::thread::hardware_concurrency();
   if (static_cast<unsigned>(ranks) <= cores)
     return {.looks = 1000, .limit = std::chrono::microseconds(10)};
-  return {.looks = 50, .limit = std::chrono::microseconds(2)};
+  return {.yieldLimit = std::chrono::microseconds(100)};
 }
 
 } // namespace weft::runtime

@@ -19,6 +19,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <thread>
 
 namespace weft::runtime {
 
@@ -26,6 +27,33 @@ using Clock = std::chrono::steady_clock;
 
 /// `timeout` from now; the end of time when that cannot be represented.
 Clock::time_point deadlineAfter(std::chrono::nanoseconds timeout);
+
+/// A timeout for who never stops waiting.
+inline constexpr std::chrono::nanoseconds noTimeout =
+    std::chrono::nanoseconds::max();
+
+/// `factor * timeout`, at most `noTimeout`.
+std::chrono::nanoseconds times(int factor, std::chrono::nanoseconds timeout);
+
+/// How long a thread may still wait. Only time in which the process ran counts:
+/// who waits looks often, and of a long gap between two looks, in which the
+/// process was stopped (SIGSTOP, a debugger, a frozen container), next to
+/// nothing is counted.
+class WaitBudget {
+public:
+  explicit WaitBudget(std::chrono::nanoseconds timeout);
+
+  /// Counts the time since the last call; whether nothing is left.
+  bool isSpent();
+  /// When to call `isSpent` next at the latest.
+  Clock::time_point nextLook() const;
+
+private:
+  std::chrono::nanoseconds left;
+  /// Between two looks.
+  std::chrono::nanoseconds interval;
+  Clock::time_point lastLook;
+};
 
 class EventCount {
 public:
@@ -54,14 +82,16 @@ private:
   std::atomic<uint32_t> sleepers{0};
 };
 
-/// How long a waiter looks at the state before it sleeps.
+/// How long a waiter looks at the state before it sleeps: first it keeps its
+/// core, then it gives way to other threads between two looks.
 struct SpinPolicy {
   int looks = 0;
   std::chrono::nanoseconds limit{0};
+  std::chrono::nanoseconds yieldLimit{0};
 
   /// About as long as it takes to sleep and be woken when every rank has a core
-  /// of its own; hardly at all when a spinning rank would keep another one
-  /// from running.
+  /// of its own. When a spinning rank would keep another one from running, it
+  /// gives way at once: that costs less than to sleep and be woken.
   static SpinPolicy forRanks(int ranks);
 };
 
@@ -76,21 +106,28 @@ inline void pauseCpu() {
 /// Spins for as long as `policy` says or until `condition` holds.
 template <typename Condition>
 bool spinUntil(const SpinPolicy &policy, Condition &&condition) {
-  const Clock::time_point end = Clock::now() + policy.limit;
+  const Clock::time_point begin = Clock::now();
   for (int look = 0; look < policy.looks; ++look) {
     if (condition())
       return true;
     pauseCpu();
-    if (look % 16 == 15 && Clock::now() > end)
+    if (look % 16 == 15 && Clock::now() > begin + policy.limit)
       break;
   }
+  if (policy.yieldLimit.count() != 0)
+    for (Clock::time_point now = begin; now < begin + policy.yieldLimit;
+         now = Clock::now()) {
+      if (condition())
+        return true;
+      std::this_thread::yield();
+    }
   return condition();
 }
 
-/// Waits until `condition` holds (true) or `deadline` has passed (false).
+/// Waits until `condition` holds (true) or nothing of `budget` is left (false).
 template <typename Condition>
-bool waitUntil(EventCount &event, const SpinPolicy &policy,
-               Clock::time_point deadline, Condition &&condition) {
+bool waitUntil(EventCount &event, const SpinPolicy &policy, WaitBudget &budget,
+               Condition &&condition) {
   if (condition() || spinUntil(policy, condition))
     return true;
   while (true) {
@@ -99,12 +136,19 @@ bool waitUntil(EventCount &event, const SpinPolicy &policy,
       event.cancelWait();
       return true;
     }
-    event.wait(key, deadline);
+    event.wait(key, budget.nextLook());
     if (condition())
       return true;
-    if (Clock::now() >= deadline)
+    if (budget.isSpent())
       return false;
   }
+}
+
+template <typename Condition>
+bool waitUntil(EventCount &event, const SpinPolicy &policy,
+               std::chrono::nanoseconds timeout, Condition &&condition) {
+  WaitBudget budget(timeout);
+  return waitUntil(event, policy, budget, condition);
 }
 
 } // namespace weft::runtime

@@ -134,7 +134,7 @@ Status InProcessGroup::meet(int rank, const Call &call,
     const uint64_t current = gate.load();
     return (current & ~failedBit) >= target || (current & failedBit);
   };
-  if (!waitUntil(gateEvent, spin, deadlineAfter(timeout), settled))
+  if (!waitUntil(gateEvent, spin, timeout, settled))
     failUnlessMet(target, missing(rank, call, round, timeout));
   if (arrivals() < target)
     return failure();
@@ -153,8 +153,7 @@ void InProcessGroup::leave(int rank) {
   const uint64_t target = 2 * round * members.size();
   if (((gate.fetch_add(1) + 1) & ~failedBit) == target)
     gateEvent.notifyAll();
-  waitUntil(gateEvent, spin, Clock::time_point::max(),
-            [&] { return arrivals() >= target; });
+  waitUntil(gateEvent, spin, noTimeout, [&] { return arrivals() >= target; });
 }
 
 //===----------------------------------------------------------------------===//
@@ -170,7 +169,7 @@ Status InProcessGroup::send(int rank, int peer, const Call &call,
   box.state.store(Mail::Offered);
   box.event.notifyAll();
 
-  const bool settled = waitUntil(box.event, spin, deadlineAfter(timeout), [&] {
+  const bool settled = waitUntil(box.event, spin, timeout, [&] {
     return box.state.load() == Mail::Done || failed();
   });
   Mail offered = Mail::Offered;
@@ -183,7 +182,7 @@ Status InProcessGroup::send(int rank, int peer, const Call &call,
         members[peer], describeDuration(timeout), describeCause(call.cause))));
   }
   // The peer has taken the offer and is copying.
-  waitUntil(box.event, spin, Clock::time_point::max(),
+  waitUntil(box.event, spin, noTimeout,
             [&] { return box.state.load() == Mail::Done; });
   const bool accepted = box.accepted;
   box.state.store(Mail::Empty);
@@ -193,14 +192,14 @@ Status InProcessGroup::send(int rank, int peer, const Call &call,
 Status InProcessGroup::recv(int rank, int peer, const Call &call,
                             std::chrono::nanoseconds timeout) {
   Mailbox &box = mailbox(peer, rank);
-  const Clock::time_point deadline = deadlineAfter(timeout);
+  WaitBudget budget(timeout);
   Mail offered = Mail::Offered;
   // The sender may withdraw an offer that has just been seen.
   while (!box.state.compare_exchange_strong(offered, Mail::Taken)) {
     offered = Mail::Offered;
     if (failed())
       return failure();
-    if (!waitUntil(box.event, spin, deadline, [&] {
+    if (!waitUntil(box.event, spin, budget, [&] {
           return box.state.load() == Mail::Offered || failed();
         }))
       return fail(deadlineExceeded(fmt::format(

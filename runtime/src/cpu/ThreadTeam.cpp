@@ -7,6 +7,10 @@
 
 #include "cpu/ThreadTeam.h"
 
+#include "comm/ForkDepth.h"
+
+#include <system_error>
+
 namespace weft::runtime {
 
 /// The number of the next task when there is none.
@@ -18,6 +22,11 @@ static uint64_t nextJob(uint64_t ticket, uint64_t task) {
 
 ThreadTeam::ThreadTeam(int threads, SpinPolicy spin)
     : ticket(noTask), spin(spin) {
+  start(threads);
+}
+
+void ThreadTeam::start(int threads) {
+  depth = forkDepth();
   try {
     for (int thread = 1; thread < threads; ++thread)
       helpers.emplace_back([this, thread] { loop(thread); });
@@ -30,14 +39,36 @@ ThreadTeam::ThreadTeam(int threads, SpinPolicy spin)
   }
 }
 
+/// Leaves the threads of the parent process to it; their objects must not be
+/// destroyed.
+static void leave(std::vector<std::thread> &threads) {
+  (void)new std::vector<std::thread>(std::move(threads));
+  threads.clear();
+}
+
 ThreadTeam::~ThreadTeam() {
+  if (depth != forkDepth())
+    leave(helpers);
   stopping.store(true);
   posted.notifyAll();
   for (std::thread &helper : helpers)
     helper.join();
 }
 
+/// Whoever cannot be started is not missed: the caller takes all tasks.
+void ThreadTeam::restartAfterFork() {
+  const int threads = size();
+  leave(helpers);
+  try {
+    start(threads);
+  } catch (const std::system_error &) {
+    helpers.clear();
+  }
+}
+
 void ThreadTeam::share(int64_t newTasks, const void *newWork, Call newCall) {
+  if (depth != forkDepth())
+    restartAfterFork();
   // Closed while the job is written: who read half of it cannot take a task.
   ticket.store(nextJob(ticket.load(), noTask));
   tasks.store(newTasks);
@@ -47,8 +78,7 @@ void ThreadTeam::share(int64_t newTasks, const void *newWork, Call newCall) {
   ticket.store(nextJob(ticket.load(), 0));
   posted.notifyAll();
   takeTasks(0);
-  waitUntil(done, spin, Clock::time_point::max(),
-            [&] { return finished.load() == newTasks; });
+  waitUntil(done, spin, noTimeout, [&] { return finished.load() == newTasks; });
 }
 
 uint64_t ThreadTeam::takeTasks(int thread) {
@@ -73,7 +103,7 @@ void ThreadTeam::loop(int thread) {
   uint64_t seen = ticket.load();
   while (true) {
     seen = takeTasks(thread);
-    waitUntil(posted, spin, Clock::time_point::max(),
+    waitUntil(posted, spin, noTimeout,
               [&] { return ticket.load() != seen || stopping.load(); });
     if (stopping.load())
       return;

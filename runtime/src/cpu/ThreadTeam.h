@@ -54,6 +54,8 @@ public:
 private:
   using Call = void (*)(const void *work, int64_t task, int thread);
 
+  void start(int threads);
+  void restartAfterFork();
   void share(int64_t tasks, const void *work, Call call);
   /// Takes tasks until none is left; returns the ticket that said so.
   uint64_t takeTasks(int thread);
@@ -72,6 +74,8 @@ private:
   EventCount posted;
   EventCount done;
   std::vector<std::thread> helpers;
+  /// Of the process that the helpers are of.
+  uint32_t depth;
 };
 
 } // namespace weft::runtime

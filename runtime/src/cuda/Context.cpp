@@ -17,7 +17,7 @@ namespace weft::runtime {
 
 static Status waitFor(cudaStream_t stream, std::string_view what,
                       const CudaContext &context) {
-  const Clock::time_point end = deadlineAfter(context.patience);
+  WaitBudget budget(context.patience);
   StreamPoll poll(context.cudart, stream);
   while (true) {
     const cudaError_t state = poll.ask();
@@ -26,7 +26,7 @@ static Status waitFor(cudaStream_t stream, std::string_view what,
     if (state != cudaErrorNotReady)
       return cudaStatus(context.cudart, state, what);
     WEFT_RETURN_IF_ERROR(context.whyToStop());
-    if (Clock::now() >= end)
+    if (budget.isSpent())
       return deadlineExceeded(
           fmt::format("the device did not end {} on rank {} within {}", what,
                       context.rank, describeDuration(context.patience)));

@@ -48,7 +48,7 @@ void CudaRank::finish() {
 //===----------------------------------------------------------------------===//
 
 bool CudaRank::waitUntilIdle(std::chrono::nanoseconds timeout) const {
-  const Clock::time_point end = deadlineAfter(timeout);
+  WaitBudget budget(timeout);
   std::vector<cudaStream_t> streams;
   if (compute)
     streams.push_back(compute.get());
@@ -57,7 +57,7 @@ bool CudaRank::waitUntilIdle(std::chrono::nanoseconds timeout) const {
   for (cudaStream_t stream : streams) {
     StreamPoll poll(cudart, stream);
     while (poll.ask() == cudaErrorNotReady) {
-      if (Clock::now() >= end)
+      if (budget.isSpent())
         return false;
       poll.pause();
     }
@@ -136,7 +136,7 @@ Status CudaRank::createStreams() {
       .isDeterministic = setup.request.options.deterministic,
       .processorsBesideCollectives = setup.processorsBesideCollectives,
       .rank = number(),
-      .patience = 4 * setup.request.options.deadline,
+      .patience = times(4, setup.request.options.deadline),
       .whyToStop = [this] { return setup.world.status(); }});
   return {};
 }
@@ -450,11 +450,11 @@ Status CudaRank::waitForDevice(const EntryRuns &each) {
   const std::chrono::nanoseconds deadline = setup.request.options.deadline;
   const std::chrono::nanoseconds allowed =
       each.count == 0
-          ? 4 * deadline
+          ? times(4, deadline)
           : std::max<std::chrono::nanoseconds>(
                 deadline, std::chrono::ceil<std::chrono::milliseconds>(
                               10 * each.longest));
-  Clock::time_point lastMove = Clock::now();
+  WaitBudget budget(allowed);
   uint32_t seen = marks.last();
   StreamPoll poll(cudart, compute.get());
   while (true) {
@@ -465,12 +465,11 @@ Status CudaRank::waitForDevice(const EntryRuns &each) {
     if (state != cudaErrorNotReady)
       return check(state, "waiting for the device");
     WEFT_RETURN_IF_ERROR(setup.world.status());
-    const Clock::time_point now = Clock::now();
     if (const uint32_t mark = marks.last(); mark != seen) {
       seen = mark;
-      lastMove = now;
+      budget = WaitBudget(allowed);
     }
-    if (!setup.world.isWatched() && now - lastMove > allowed)
+    if (!setup.world.isWatched() && budget.isSpent())
       return deadlineExceeded(fmt::format(
           "the device has not moved for {} {}; if its work takes that long, "
           "give a longer --deadline; otherwise --no-cuda-graphs with "

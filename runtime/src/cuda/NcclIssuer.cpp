@@ -104,7 +104,7 @@ Status NcclIssuer::describe(ncclResult_t result, const char *call,
 Status NcclIssuer::settle(ncclResult_t result, const char *call,
                           ncclComm_t communicator,
                           std::chrono::nanoseconds timeout) {
-  const Clock::time_point end = deadlineAfter(timeout);
+  WaitBudget budget(timeout);
   const Clock::time_point begin = Clock::now();
   while (result == ncclInProgress) {
     const ncclResult_t asked = nccl.commGetAsyncError(communicator, &result);
@@ -114,7 +114,7 @@ Status NcclIssuer::settle(ncclResult_t result, const char *call,
       break;
     if (failed.load())
       return status();
-    if (Clock::now() >= end) {
+    if (budget.isSpent()) {
       abort(deadlineExceeded(fmt::format("{}: still in progress after {}", call,
                                          describeDuration(timeout))));
       return status();

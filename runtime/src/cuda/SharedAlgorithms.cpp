@@ -50,8 +50,8 @@ std::string SharedAlgorithms::nameOf(const std::string &key) {
 Result<std::optional<cublasLtMatmulAlgo_t>>
 SharedAlgorithms::ask(const std::string &key) {
   const std::string mine = place(nameOf(key));
-  const Clock::time_point deadline = deadlineAfter(timeout);
-  for (Backoff backoff;; backoff.sleep(deadline)) {
+  WaitBudget budget(timeout);
+  for (Backoff backoff;; backoff.sleep(budget.nextLook())) {
     // Looked at before: who has ended has told all.
     WEFT_ASSIGN_OR_RETURN(const auto ended,
                           bootstrap.store().find(place("end")));
@@ -69,7 +69,7 @@ SharedAlgorithms::ask(const std::string &key) {
     if (ended)
       return std::optional<cublasLtMatmulAlgo_t>();
     WEFT_RETURN_IF_ERROR(bootstrap.failure());
-    if (Clock::now() >= deadline)
+    if (budget.isSpent())
       return deadlineExceeded(fmt::format(
           "rank {} waited {} for rank {} to choose the algorithm of a product",
           bootstrap.launch().rank, describeDuration(timeout), firstRank));

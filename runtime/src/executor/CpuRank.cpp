@@ -39,7 +39,6 @@ Status CpuRank::bindScratchpad() {
 }
 
 Status CpuRank::initialize() {
-  setOneDnnThreads(request.options.threads);
   const SpinPolicy spin =
       SpinPolicy::forRanks(request.options.threads * setup.world.size());
   try {
@@ -63,14 +62,13 @@ Status CpuRank::initialize() {
       return program.status().withContext(
           fmt::format("entry \"{}\"", escaped(view(entry->name()))));
     collectives = std::max(collectives, program->collectives.size());
-    for (const Step &step : program->steps)
-      isAsynchronous |= std::holds_alternative<StartStep>(step.operation);
+    isAsynchronous |= program->isAsynchronous;
     programs.push_back(*std::move(program));
   }
   WEFT_RETURN_IF_ERROR(bindScratchpad());
   tickets.resize(collectives);
   if (isAsynchronous)
-    communication = std::make_unique<CommunicationThread>(
+    communication = std::make_unique<CommunicationQueue>(
         collectives, SpinPolicy::forRanks(2 * setup.world.size()),
         tracks.communication, request.onFailure);
   return {};
@@ -125,6 +123,8 @@ template <bool isRecording> Status CpuRank::walk(uint32_t entry) {
   const Program &program = programs[entry];
   for (const Step &step : program.steps) {
     instruction.store(step.instruction, std::memory_order_relaxed);
+    if (request.hasFailed.load(std::memory_order_relaxed))
+      WEFT_RETURN_IF_ERROR(setup.world.status());
     std::chrono::steady_clock::time_point begin;
     if constexpr (isRecording)
       begin = std::chrono::steady_clock::now();
@@ -148,10 +148,16 @@ Result<const std::byte *> CpuRank::read(uint64_t offset, size_t,
 }
 
 Status CpuRank::run(uint32_t entry) {
+  // The thread may have computed for another session before.
+  setOneDnnThreads(request.options.threads);
   for (const StagedInput &input : programs[entry].inputs)
     if (!input.staging.empty())
       std::memcpy(input.place, input.staging.data(), input.staging.size());
-  return tracks.compute.recording ? walk<true>(entry) : walk<false>(entry);
+  Status status =
+      tracks.compute.recording ? walk<true>(entry) : walk<false>(entry);
+  if (hasCarrier(entry))
+    communication->close();
+  return status;
 }
 
 std::string CpuRank::place(uint32_t entry) const {

@@ -14,7 +14,7 @@
 
 #include "cpu/ThreadTeam.h"
 #include "executor/Arena.h"
-#include "executor/CommunicationThread.h"
+#include "executor/CommunicationQueue.h"
 #include "executor/Program.h"
 #include "executor/Rank.h"
 
@@ -37,6 +37,10 @@ public:
 
   Status initialize() override;
   Status run(uint32_t entry) override;
+  bool hasCarrier(uint32_t entry) const override {
+    return programs[entry].isAsynchronous;
+  }
+  void carry() override { communication->carry(); }
   std::string place(uint32_t entry) const override;
   std::byte *input(uint32_t entry, size_t input) override {
     return programs[entry].inputs[input].staging.data();
@@ -63,7 +67,7 @@ private:
   std::vector<Program> programs;
   /// For each collective of the running entry: the ticket of its start.
   std::vector<uint32_t> tickets;
-  std::unique_ptr<CommunicationThread> communication;
+  std::unique_ptr<CommunicationQueue> communication;
 };
 
 /// The ranks of a plan for "cpu" as threads of this process, if the machine has

@@ -26,6 +26,7 @@ public:
   ~CpuRanks() override { members.clear(); }
 
   void abort(const Status &reason) override { world->abort(reason); }
+  bool runsInAnyThread() const override { return true; }
 
 private:
   const KernelLibrary kernels;

@@ -114,6 +114,7 @@ bool Binder::bindStart(const plan::CollectiveStart &start, uint32_t index) {
     return true;
   }
   ++inFlight;
+  program.isAsynchronous = true;
   add(index, StartStep{collective, start.id()});
   return false;
 }

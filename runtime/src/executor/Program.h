@@ -93,6 +93,8 @@ struct Program {
   const plan::Entry *entry = nullptr;
   std::vector<Step> steps;
   std::vector<StagedInput> inputs;
+  /// Whether collectives are started that the rank does not carry itself.
+  bool isAsynchronous = false;
 
   // What the steps point to.
   std::vector<std::unique_ptr<BoundOperation>> operations;

@@ -49,6 +49,10 @@ public:
   /// Executes an entry once.
   virtual Status run(uint32_t entry) = 0;
 
+  /// Whether `run` needs a second thread, in which `carry` is called meanwhile.
+  virtual bool hasCarrier(uint32_t) const { return false; }
+  virtual void carry() {}
+
   /// Called last in the thread of the rank, also after a failure.
   virtual void finish() {}
 
@@ -102,9 +106,14 @@ public:
   /// returns `reason`. Safe from any thread.
   virtual void abort(const Status &reason) = 0;
 
+  /// Whether every run may be in other threads than the one before.
+  virtual bool runsInAnyThread() const { return false; }
+
 protected:
   std::vector<std::unique_ptr<Rank>> members;
 };
+
+inline constexpr std::atomic<bool> neverFails{false};
 
 /// What ranks are made for. Outlives them.
 struct RankRequest {
@@ -115,6 +124,8 @@ struct RankRequest {
   std::function<void(const Status &)> onFailure;
   /// Called by any thread with what SessionOptions::note is told.
   std::function<void(const std::string &)> note = [](const std::string &) {};
+  /// Set when all ranks must stop, before their communication is ended.
+  const std::atomic<bool> &hasFailed = neverFails;
 };
 
 } // namespace weft::runtime

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <optional>
 
 namespace weft::runtime {
@@ -229,6 +230,16 @@ Session::Impl::Destination Session::Impl::inputDestination(uint32_t entry,
   };
   return {binding.type(), "input", view(binding.name()), write,
           inputIsSet[entry][index]};
+}
+
+Result<std::chrono::nanoseconds> deadlineOf(double seconds) {
+  if (seconds >= 0.001 && seconds <= 1e9)
+    return std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9));
+  if (seconds == std::numeric_limits<double>::infinity())
+    return std::chrono::nanoseconds::max();
+  return invalidArgument(fmt::format(
+      "deadline must be from 0.001 to 1e9 seconds or infinity, got {}",
+      seconds));
 }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}

@@ -13,7 +13,7 @@
 #include "plan/Text.h"
 
 #include <algorithm>
-#include <system_error>
+#include <new>
 
 namespace weft::runtime {
 
@@ -28,6 +28,12 @@ static Status checkRequest(const Plan &plan, const SessionOptions &options) {
   if (options.threads < 1)
     return invalidArgument(fmt::format(
         "{} threads for each rank, need at least 1", options.threads));
+  if (options.deadline <= std::chrono::nanoseconds(0))
+    return invalidArgument(fmt::format("a deadline of {} ns, must be positive",
+                                       options.deadline.count()));
+  if (options.traceRuns < 0)
+    return invalidArgument(
+        fmt::format("{} runs to trace, need at least 0", options.traceRuns));
   return {};
 }
 
@@ -60,11 +66,15 @@ createRanks(const RankRequest &request) {
 SessionCore::SessionCore(Plan plan, SessionOptions options)
     : thePlan(std::move(plan)), theMesh(thePlan.contents()), options(options),
       notes(this->options.note),
-      request{thePlan, theMesh, this->options,
+      request{thePlan,
+              theMesh,
+              this->options,
               [this](const Status &status) { fail(status); },
-              [this](const std::string &text) { notes.add(text); }},
+              [this](const std::string &text) { notes.add(text); },
+              failed},
       spin(SpinPolicy::forRanks(static_cast<int>(theMesh.ranks()) + 1)),
-      finished(new std::atomic<uint32_t>[theMesh.ranks()]()) {}
+      depth(forkDepth()),
+      finished(new std::atomic<uint32_t>[2 * theMesh.ranks()]()) {}
 
 Rank *SessionCore::rank(int64_t number) const {
   for (const auto &rank : ranks())
@@ -78,65 +88,132 @@ SessionCore::create(Plan plan, SessionOptions options) {
   WEFT_RETURN_IF_ERROR(checkRequest(plan, options));
   std::shared_ptr<SessionCore> core(new SessionCore(std::move(plan), options));
   WEFT_ASSIGN_OR_RETURN(core->rankSet, createRanks(core->request));
-  try {
-    core->startThreads();
-  } catch (const std::system_error &error) {
-    core->shutDown();
-    return resourceExhausted(fmt::format("cannot start {} rank threads: {}",
-                                         core->ranks().size(), error.what()));
-  }
-  if (Status status = core->dispatch(initializeJob); !status.ok()) {
+  Status status = core->prepareThreads();
+  if (!status.ok()) {
     core->shutDown();
     return status;
   }
   return core;
 }
 
-void SessionCore::startThreads() {
-  for (size_t r = 0; r < ranks().size(); ++r)
-    threads.emplace_back([core = shared_from_this(), r] { core->rankMain(r); });
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+size_t SessionCore::threadsOf(uint32_t entry) const {
+  return ranks().size() * (ranks()[0]->hasCarrier(entry) ? 2 : 1);
 }
 
-void SessionCore::rankMain(size_t index) {
-  Rank &rank = *ranks()[index];
-  for (uint32_t seen = 0;;) {
-    waitUntil(jobPosted, spin, Clock::time_point::max(),
-              [&] { return generation.load() != seen; });
-    seen = generation.load();
-    const int64_t current = job.load();
-    Status status;
+size_t SessionCore::mostThreads() const {
+  size_t most = 0;
+  for (uint32_t i = 0; i < thePlan.entries().size(); ++i)
+    most = std::max(most, threadsOf(i));
+  return most;
+}
+
+/// Initializes the ranks, and sees to it that there are threads for all runs.
+Status SessionCore::prepareThreads() {
+  WorkerPool &pool = WorkerPool::ofProcess();
+  demand = ranks().size();
+  pool.join(demand);
+  WEFT_RETURN_IF_ERROR(dispatch(initializeJob, demand));
+  if (const size_t most = mostThreads(); most > demand) {
+    pool.join(most - demand);
+    demand = most;
+    WEFT_RETURN_IF_ERROR(pool.borrow(demand, workers));
+    pool.giveBack(workers);
+  }
+  return {};
+}
+
+Status SessionCore::checkProcess() const {
+  if (depth == forkDepth() ||
+      (rankSet->runsInAnyThread() && running.load() == 0))
+    return {};
+  return failedPrecondition(
+      "the session is of the process that this one was forked from, and "
+      "cannot run here: it was in a run, or is on a device; create a session "
+      "in this process, or start it with \"spawn\"");
+}
+
+std::chrono::nanoseconds SessionCore::patience() const {
+  return std::min<std::chrono::nanoseconds>(options.deadline,
+                                            std::chrono::seconds(30));
+}
+
+Status SessionCore::workOfRank(Rank &rank, int64_t current) {
+  try {
     if (current == initializeJob)
-      status = rank.initialize();
-    else if (current == stopJob)
-      rank.finish();
-    else
-      status = rank.run(static_cast<uint32_t>(current));
-    if (!status.ok())
-      fail(status);
-    finished[index].store(seen);
-    // The last word to the session: once `running` is 0 the next job may come.
-    running.fetch_sub(1);
-    rankFinished.notifyAll();
-    if (current == stopJob)
-      return;
+      return rank.initialize();
+    if (current != stopJob)
+      return rank.run(static_cast<uint32_t>(current));
+    rank.finish();
+    return {};
+  } catch (const std::bad_alloc &) {
+    return resourceExhausted(
+        fmt::format("rank {} is out of memory", rank.number()));
   }
 }
 
-Status SessionCore::dispatch(int64_t newJob) {
+void SessionCore::work(size_t index) {
+  const uint32_t current = generation.load();
+  Status status;
+  if (index < ranks().size())
+    status = workOfRank(*ranks()[index], job.load());
+  else
+    ranks()[index - ranks().size()]->carry();
+  if (!status.ok())
+    fail(status);
+  finished[index].store(current);
+  // The last word to the session: once `running` is 0 the next job may come.
+  if (running.fetch_sub(1) <= 1)
+    rankFinished.notifyAll();
+}
+
+void SessionCore::post(int64_t newJob) {
+  job.store(newJob);
+  running.store(static_cast<int>(workers.size()));
+  generation.fetch_add(1);
+  for (size_t i = 0; i < workers.size(); ++i)
+    workers[i]->post(workOf(i));
+}
+
+Worker::Work SessionCore::workOf(size_t index) {
+  const auto call = [](void *core, size_t index) {
+    static_cast<SessionCore *>(core)->work(index);
+  };
+  return {
+      .owner = shared_from_this(), .run = call, .index = index, .spin = spin};
+}
+
+/// Until all are done, or one has failed.
+void SessionCore::waitForRanks() {
+  const auto settled = [&] { return running.load() == 0 || failed.load(); };
+  if (!options.isInterrupted) {
+    waitUntil(rankFinished, spin, noTimeout, settled);
+    return;
+  }
+  while (!waitUntil(rankFinished, spin, std::chrono::milliseconds(50), settled))
+    if (options.isInterrupted())
+      fail(unavailable("the session was interrupted in a run, and its states "
+                       "may be half updated; create a new session"));
+}
+
+Status SessionCore::dispatch(int64_t newJob, size_t count) {
+  WEFT_RETURN_IF_ERROR(checkProcess());
   if (failed.load())
     return firstFailure();
-  job.store(newJob);
-  running.store(static_cast<int>(threads.size()));
-  generation.fetch_add(1);
-  jobPosted.notifyAll();
-  const auto allDone = [&] { return running.load() == 0; };
-  waitUntil(rankFinished, spin, Clock::time_point::max(),
-            [&] { return allDone() || failed.load(); });
-  if (!failed.load())
-    return {};
-  // The others learn of the failure at their next collective at the latest.
-  waitUntil(rankFinished, spin, deadlineAfter(options.deadline), allDone);
-  return firstFailure();
+  if (workers.empty())
+    WEFT_RETURN_IF_ERROR(WorkerPool::ofProcess().borrow(count, workers));
+  post(newJob);
+  waitForRanks();
+  // The others learn of the failure at their next instruction.
+  if (failed.load())
+    waitUntil(rankFinished, spin, patience(),
+              [&] { return running.load() == 0; });
+  if (running.load() == 0 && rankSet->runsInAnyThread())
+    WorkerPool::ofProcess().giveBack(workers);
+  return failed.load() ? firstFailure() : Status();
 }
 
 Status SessionCore::run(uint32_t entry) {
@@ -153,7 +230,7 @@ Status SessionCore::run(uint32_t entry) {
           track.events.reserve(track.events.size() + instructions);
       }
   const Clock::time_point begin = Clock::now();
-  Status status = dispatch(entry);
+  Status status = dispatch(entry, threadsOf(entry));
   times = {.total = Clock::now() - begin};
   if (!status.ok())
     return status; // a rank may still be at work
@@ -202,22 +279,45 @@ Status SessionCore::firstFailure() {
   return failure;
 }
 
-void SessionCore::shutDown() {
-  waitUntil(rankFinished, spin, deadlineAfter(options.deadline),
+/// Ranks that had their threads for good are finished in them, one that is
+/// stuck when it comes back.
+void SessionCore::returnThreads() {
+  waitUntil(rankFinished, spin, patience(),
             [&] { return running.load() == 0; });
+  const bool mustFinish = !rankSet->runsInAnyThread();
+  WorkerPool &pool = WorkerPool::ofProcess();
   const uint32_t last = generation.load();
   std::vector<bool> isIdle;
-  for (size_t r = 0; r < threads.size(); ++r)
-    isIdle.push_back(finished[r].load() == last);
+  for (size_t i = 0; i < workers.size(); ++i)
+    isIdle.push_back(finished[i].load() == last);
   job.store(stopJob);
   generation.fetch_add(1);
-  jobPosted.notifyAll();
-  for (size_t r = 0; r < threads.size(); ++r)
-    isIdle[r] ? threads[r].join() : threads[r].detach();
-  threads.clear();
+  std::vector<Worker *> idle;
+  for (size_t i = 0; i < workers.size(); ++i) {
+    const Worker::Work stop = mustFinish ? workOf(i) : Worker::Work();
+    if (!isIdle[i])
+      pool.abandon(workers[i], stop);
+    else
+      idle.push_back(workers[i]);
+    if (isIdle[i] && mustFinish)
+      workers[i]->post(stop);
+  }
+  for (size_t i = 0; i < workers.size(); ++i)
+    if (isIdle[i] && mustFinish)
+      waitUntil(rankFinished, spin, noTimeout,
+                [&] { return finished[i].load() != last; });
+  workers.clear();
+  pool.giveBack(idle);
+  pool.leave(demand);
+}
+
+void SessionCore::shutDown() {
+  if (depth == forkDepth())
+    returnThreads();
   notes.close();
   for (const auto &rank : ranks())
-    if (rank->mustStay())
+    if (rank->mustStay() ||
+        (depth != forkDepth() && !rankSet->runsInAnyThread()))
       return leaveBehind();
 }
 

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Keeps one thread a rank alive between steps and hands them work. Each thread
-// holds a reference to the core, so that a rank that never comes back from a
-// kernel can be left behind without pulling memory from under it.
+// Lends the ranks threads for every run, or for good where a device wants the
+// same ones. Each thread holds a reference to the core while it works, so that
+// a rank that never comes back from a kernel can be left behind without pulling
+// memory from under it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,21 +18,21 @@
 #include "comm/EventCount.h"
 #include "executor/Notes.h"
 #include "executor/Rank.h"
+#include "executor/WorkerPool.h"
 #include "weft/runtime/Session.h"
 
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace weft::runtime {
 
 class SessionCore : public std::enable_shared_from_this<SessionCore> {
 public:
-  /// Creates communicators, loads the kernels, starts the threads and waits
-  /// until all ranks are initialized.
+  /// Creates communicators, loads the kernels and waits until all ranks are
+  /// initialized.
   static Result<std::shared_ptr<SessionCore>> create(Plan plan,
                                                      SessionOptions options);
 
@@ -39,7 +40,7 @@ public:
   Status run(uint32_t entry);
   const RunTimes &lastRunTimes() const { return times; }
 
-  /// Stops the threads. A rank that does not stop within the deadline keeps
+  /// Gives the threads back. A rank that does not stop within `patience` keeps
   /// its thread and the core.
   void shutDown();
 
@@ -64,9 +65,20 @@ private:
   static constexpr int64_t initializeJob = -1;
   static constexpr int64_t stopJob = -2;
 
-  void startThreads();
-  void rankMain(size_t index);
-  Status dispatch(int64_t job);
+  /// Threads that a run of the entry takes: the ranks' and their carriers'.
+  size_t threadsOf(uint32_t entry) const;
+  size_t mostThreads() const;
+  Status prepareThreads();
+  void work(size_t index);
+  Status workOfRank(Rank &rank, int64_t job);
+  Status dispatch(int64_t job, size_t count);
+  void post(int64_t job);
+  Worker::Work workOf(size_t index);
+  void waitForRanks();
+  void returnThreads();
+  Status checkProcess() const;
+  /// How long ranks may take to stop after a failure.
+  std::chrono::nanoseconds patience() const;
   /// Remembers the first failure and ends all communication.
   void fail(const Status &status);
   Status firstFailure();
@@ -80,14 +92,18 @@ private:
   const RankRequest request;
   std::unique_ptr<RankSet> rankSet;
   const SpinPolicy spin;
-  std::vector<std::thread> threads;
+  /// Of the process that the session is of.
+  const uint32_t depth;
+  /// Threads that this session wants at once; 0 before it has any.
+  size_t demand = 0;
+  /// While a run needs them: first the ranks', then the carriers'.
+  std::vector<Worker *> workers;
 
-  // Work: written before `generation` is raised.
+  // Work: written before it is posted.
   std::atomic<int64_t> job{initializeJob};
   std::atomic<uint32_t> generation{0};
-  EventCount jobPosted;
 
-  /// For each rank of this process the generation it has finished.
+  /// For each thread the generation it has finished.
   std::unique_ptr<std::atomic<uint32_t>[]> finished;
   std::atomic<int> running{0};
   EventCount rankFinished;

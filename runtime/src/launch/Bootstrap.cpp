@@ -92,10 +92,10 @@ Status Bootstrap::missing(const std::string &key,
 
 Result<std::optional<std::string>>
 Bootstrap::await(const std::string &key, std::chrono::nanoseconds timeout) {
-  const Clock::time_point deadline = deadlineAfter(timeout);
-  for (Backoff backoff;; backoff.sleep(deadline)) {
+  WaitBudget budget(timeout);
+  for (Backoff backoff;; backoff.sleep(budget.nextLook())) {
     WEFT_ASSIGN_OR_RETURN(auto value, theStore->find(key));
-    if (value || Clock::now() >= deadline)
+    if (value || budget.isSpent())
       return value;
     WEFT_RETURN_IF_ERROR(failure());
   }
@@ -116,7 +116,7 @@ Status Bootstrap::failure() {
 Result<std::vector<std::string>>
 Bootstrap::collect(const std::string &key, const std::string &value,
                    std::chrono::nanoseconds timeout) {
-  const Clock::time_point deadline = deadlineAfter(timeout);
+  WaitBudget budget(timeout);
   std::vector<std::string> values{value};
   for (int r = 1; r < theLaunch.world; ++r) {
     Backoff backoff;
@@ -134,9 +134,9 @@ Bootstrap::collect(const std::string &key, const std::string &value,
             "says why",
             r, theStore->address()));
       WEFT_RETURN_IF_ERROR(failure());
-      if (Clock::now() >= deadline)
+      if (budget.isSpent())
         return missing(key, timeout);
-      backoff.sleep(deadline);
+      backoff.sleep(budget.nextLook());
     }
   }
   return values;

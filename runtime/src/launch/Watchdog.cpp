@@ -38,7 +38,7 @@ static std::string placeKey(int rank) { return fmt::format("place/{}", rank); }
 Watchdog::Watchdog(Bootstrap &bootstrap, WatchedRank &rank,
                    WatchdogOptions options)
     : bootstrap(bootstrap), rank(rank), options(std::move(options)),
-      lastMove(Clock::now()), thread([this] { loop(); }) {}
+      lastLook(Clock::now()), thread([this] { loop(); }) {}
 
 Watchdog::~Watchdog() {
   {
@@ -125,17 +125,21 @@ std::chrono::nanoseconds Watchdog::allowed() const {
   if (seen.phase != Phase::Running)
     return options.setup;
   if (isFirstRun.load())
-    return 4 * options.deadline;
+    return times(4, options.deadline);
   return std::max(options.deadline,
                   std::chrono::nanoseconds(10 * medianRun.load()));
 }
 
 void Watchdog::look() {
   const Clock::time_point now = Clock::now();
+  // Of a longer gap the process was stopped in most, and its device or its
+  // peers may be what has to come next.
+  still += std::min<std::chrono::nanoseconds>(now - lastLook, 4 * lookInterval);
+  lastLook = now;
   const Place place = here();
   if (place != seen) {
     seen = place;
-    lastMove = now;
+    still = {};
   }
   publish(place, now);
   const bool isDone = place.phase == Phase::Gone;
@@ -165,7 +169,7 @@ void Watchdog::look() {
     if (Status status = bootstrap.failure(); !status.ok())
       return convict(status);
   }
-  if (place.phase != Phase::Idle && now - lastMove > allowed())
+  if (place.phase != Phase::Idle && still > allowed())
     convict(judge(place));
 }
 

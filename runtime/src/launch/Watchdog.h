@@ -128,7 +128,9 @@ private:
 
   // Of the watchdog's thread.
   Place seen;
-  Clock::time_point lastMove;
+  /// How long the rank has not moved, while this process ran.
+  std::chrono::nanoseconds still{0};
+  Clock::time_point lastLook;
   Clock::time_point lastPublished;
   Clock::time_point lastAsked;
   Place published;

@@ -11,6 +11,10 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <csignal>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 
 using namespace weft::runtime;
 using namespace std::chrono_literals;
@@ -356,6 +360,37 @@ TEST(World, ACommunicatorKnowsItsPlace) {
   EXPECT_EQ((*world)->communicator(4, 0), nullptr);
   EXPECT_EQ((*world)->communicator(0, 2), nullptr);
   EXPECT_EQ((*world)->size(), 4);
+}
+
+/// A deadline does not count the time in which the process is stopped.
+TEST(Failure, AStoppedProcessDoesNotWait) {
+  int toChild[2], toParent[2];
+  ASSERT_EQ(pipe(toChild), 0);
+  ASSERT_EQ(pipe(toParent), 0);
+  char byte = 0;
+  const pid_t child = fork();
+  if (child == 0) {
+    auto world = InProcessWorld::create(2, {{{0, 1}}});
+    const CallContext context{.timeout = 800ms};
+    std::thread late([&] {
+      if (read(toChild[0], &byte, 1) == 1)
+        (void)(*world)->communicator(1, 0)->barrier(context);
+    });
+    if (write(toParent[1], "r", 1) != 1)
+      _exit(1);
+    _exit((*world)->communicator(0, 0)->barrier(context).ok() ? 7 : 1);
+  }
+  ASSERT_EQ(read(toParent[0], &byte, 1), 1);
+  for (int i = 0; i < 2; ++i) {
+    std::this_thread::sleep_for(20ms);
+    ASSERT_EQ(kill(child, SIGSTOP), 0);
+    std::this_thread::sleep_for(1s);
+    ASSERT_EQ(kill(child, SIGCONT), 0);
+  }
+  ASSERT_EQ(write(toChild[1], "g", 1), 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
 } // namespace

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The embedding interface. A session holds the ranks of a plan as threads of
-// this process, with their memory; it is created once and stepped many times.
+// The embedding interface. A session holds the ranks of a plan with their
+// memory; it is created once and stepped many times. While it runs the ranks
+// are threads of this process, which sessions that run one after the other
+// share.
 //
 //   WEFT_ASSIGN_OR_RETURN(Plan plan, Plan::load("mlp.plan"));
 //   WEFT_ASSIGN_OR_RETURN(auto session, Session::create(plan));
@@ -26,7 +28,8 @@
 // `create`, and *execute*, in `run`, which allocates and looks up nothing.
 //
 // A failure of a rank stops all ranks and is final: every later run returns it.
-// A session is used by one thread at a time.
+// A session is used by one thread at a time. In a forked child it can be used
+// on like a copy of it, unless it is on a device or was in a run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +55,9 @@ namespace weft::runtime {
 struct SessionOptions {
   /// CPU: threads that each rank computes with.
   int threads = 1;
-  /// Longest wait of a rank for the others in one collective.
+  /// Longest wait of a rank for the others in one collective;
+  /// nanoseconds::max() = as long as it takes. Time in which the process is
+  /// stopped does not count.
   std::chrono::nanoseconds deadline = std::chrono::seconds(30);
   /// Bytes that the arenas of all ranks may take together; 0 = the memory of
   /// this machine. On a device they must in any case fit what is free.
@@ -84,7 +89,13 @@ struct SessionOptions {
   /// once, from any thread of the session, but from one at a time; never after
   /// the session has ended.
   std::function<void(const std::string &)> note;
+  /// Asked about 20 times a second by the thread that waits for a run: true
+  /// stops the ranks at their next instruction, which is a failure.
+  std::function<bool()> isInterrupted;
 };
+
+/// The deadline of so many seconds, from 0.001 to 1e9, or infinity.
+Result<std::chrono::nanoseconds> deadlineOf(double seconds);
 
 /// How long the host was busy with a run.
 struct RunTimes {

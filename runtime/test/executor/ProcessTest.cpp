@@ -1,0 +1,183 @@
+//===- ProcessTest.cpp - Sessions and the process they are in ---*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Threads that sessions share, forked children, and interrupts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SamplePlan.h"
+#include "weft/runtime/Session.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <limits>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace weft::runtime {
+namespace {
+
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+std::unique_ptr<Session> createSession(const PlanBuilder &builder,
+                                       const SessionOptions &options = {}) {
+  auto session = Session::create(builder.build(), options);
+  EXPECT_TRUE(session.ok()) << session.status().message();
+  return *std::move(session);
+}
+
+/// The loss of one more step of the sample.
+Result<float> step(Session &session, int64_t ranks) {
+  WEFT_RETURN_IF_ERROR(session.run("init"));
+  WEFT_RETURN_IF_ERROR(
+      session.setInput("train_step", "x", countingArray({16 * ranks}, 0)));
+  WEFT_RETURN_IF_ERROR(session.run("train_step"));
+  WEFT_ASSIGN_OR_RETURN(const Array loss, session.getOutput("loss"));
+  return loss.as<float>()[0];
+}
+
+int64_t threadCount() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                       {});
+}
+
+/// What `body` returns in a forked child that has 30 s for it.
+template <typename Body> int inForkedChild(Body &&body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    _exit(body());
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+TEST(Process, SessionsShareThreads) {
+  const int64_t before = threadCount();
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (int i = 0; i < 20; ++i) {
+    sessions.push_back(createSession(SamplePlan(8)));
+    EXPECT_EQ(*step(*sessions.back(), 8), 960);
+  }
+  for (const auto &session : sessions)
+    EXPECT_EQ(*step(*session, 8), 960);
+  // The ranks, and the threads that carry their collectives.
+  EXPECT_LE(threadCount(), before + 16);
+  sessions.clear();
+  EXPECT_EQ(threadCount(), before);
+}
+
+TEST(Process, AForkedChildRunsASessionThatHasRun) {
+  const auto session = createSession(SamplePlan(4));
+  ASSERT_EQ(*step(*session, 4), 480);
+  EXPECT_EQ(inForkedChild([&] {
+              const auto own = createSession(SamplePlan(2));
+              return *step(*session, 4) == 480 && *step(*own, 2) == 240 ? 7 : 1;
+            }),
+            7);
+  EXPECT_EQ(*step(*session, 4), 480);
+}
+
+TEST(Process, AForkedChildLeavesHelpersToItsParent) {
+  SessionOptions options;
+  options.threads = 3;
+  auto session = createSession(SamplePlan(2), options);
+  ASSERT_EQ(*step(*session, 2), 240);
+  EXPECT_EQ(inForkedChild([&] {
+              const bool isRight = *step(*session, 2) == 240;
+              session.reset();
+              return isRight ? 7 : 1;
+            }),
+            7);
+}
+
+/// One entry of 2 ranks that sleeps for four seconds in all.
+PlanBuilder sleepingPlan() {
+  PlanBuilder builder({{"data", 2}});
+  EntryBuilder entry = builder.entry("e");
+  const uint32_t x = entry.output("x", builder.type(DType::F32, {16}));
+  for (int i = 0; i < 4; ++i)
+    entry.launch("sleepOnOne", {{x, write}}, {{"data"}});
+  return builder;
+}
+
+TEST(Process, AForkedChildOfARunSaysSo) {
+  const auto session = createSession(sleepingPlan());
+  std::thread runner([&] { EXPECT_TRUE(session->run("e").ok()); });
+  std::this_thread::sleep_for(200ms);
+  EXPECT_EQ(inForkedChild([&] {
+              const Status status = session->run("e");
+              return status.message().find("is of the process that this one "
+                                           "was forked from") !=
+                             std::string::npos
+                         ? 7
+                         : 1;
+            }),
+            7);
+  runner.join();
+}
+
+TEST(Process, AnInterruptStopsTheRanks) {
+  SessionOptions options;
+  int asked = 0;
+  options.isInterrupted = [&] { return ++asked == 2; };
+  const auto session = createSession(sleepingPlan(), options);
+  const auto begin = std::chrono::steady_clock::now();
+  const Status status = session->run("e");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 3s);
+  EXPECT_EQ(status.code(), StatusCode::Unavailable);
+  EXPECT_THAT(status.message(),
+              HasSubstr("the session was interrupted in a run, and its states "
+                        "may be half updated; create a new session"));
+  EXPECT_EQ(session->run("e"), status);
+}
+
+/// Threads get the default attributes: stacks that no address space has room
+/// for.
+TEST(Process, ThreadsThatCannotBeStarted) {
+  pthread_attr_t usual, huge;
+  ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
+  pthread_attr_init(&huge);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t(1) << 46), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  const Status status = Session::create(SamplePlan(2).build(), {}).status();
+  ASSERT_EQ(pthread_setattr_default_np(&usual), 0);
+  EXPECT_EQ(status.code(), StatusCode::ResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("cannot start 2 threads: "));
+  EXPECT_EQ(*step(*createSession(SamplePlan(2)), 2), 240);
+}
+
+TEST(Process, Deadlines) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(*deadlineOf(0.5), 500ms);
+  EXPECT_EQ(*deadlineOf(1e9), 1000000000s);
+  EXPECT_EQ(*deadlineOf(infinity), std::chrono::nanoseconds::max());
+  for (const double wrong : {0.0, -1.0, -infinity, 1e300, 1e-9, double(NAN)})
+    EXPECT_THAT(deadlineOf(wrong).status().message(),
+                HasSubstr("deadline must be from 0.001 to 1e9 seconds or "
+                          "infinity, got "));
+  SessionOptions options;
+  options.deadline = std::chrono::nanoseconds::max();
+  EXPECT_EQ(*step(*createSession(SamplePlan(2), options), 2), 240);
+  options.deadline = -1ns;
+  EXPECT_THAT(
+      Session::create(SamplePlan(2).build(), options).status().message(),
+      HasSubstr("a deadline of -1 ns, must be positive"));
+  options = {};
+  options.traceRuns = -1;
+  EXPECT_THAT(
+      Session::create(SamplePlan(2).build(), options).status().message(),
+      HasSubstr("-1 runs to trace, need at least 0"));
+}
+
+} // namespace
+} // namespace weft::runtime
