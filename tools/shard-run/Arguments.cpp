@@ -7,6 +7,8 @@
 
 #include "Arguments.h"
 
+#include "weft/runtime/Session.h"
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -44,9 +46,10 @@ integer(Integer least, Integer most = std::numeric_limits<Integer>::max()) {
 
 static std::string checkSeconds(const std::string &text) {
   double value = 0;
-  if (CLI::detail::lexical_cast(text, value) && value >= 0.001 && value <= 1e9)
+  if (CLI::detail::lexical_cast(text, value) && runtime::deadlineOf(value).ok())
     return "";
-  return fmt::format("must be from 0.001 to 1e9 seconds, got \"{}\"", text);
+  return fmt::format("must be from 0.001 to 1e9 seconds or inf, got \"{}\"",
+                     text);
 }
 
 /// Splits NAME=FILE; CLI11 shows the message when there is no "=".
@@ -79,13 +82,15 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
       ->capture_default_str();
   app.add_option("--init", arguments.init,
                  "Entry to run once first; its results set states");
-  app.add_option("--input", inputs,
-                 "NAME=FILE.npy, an input or state. A file with one dimension "
-                 "more than the input is a stack: step s uses slice s modulo "
-                 "its length")
+  app.add_option(
+         "--input", inputs,
+         "NAME=FILE.npy, or NAME=FILE.safetensors with a tensor of that "
+         "name: an input or state. One with one dimension more than "
+         "the input is a stack: step s uses slice s modulo its length")
       ->allow_extra_args(false);
   app.add_option("--output", outputs,
-                 "NAME=FILE.npy, where to write an output of the last step")
+                 "NAME=FILE.npy or NAME=FILE.safetensors, where to write an "
+                 "output of the last step")
       ->allow_extra_args(false);
   app.add_option("--load", arguments.load,
                  "Safetensors file with all states, read after --init");

@@ -65,11 +65,11 @@ const ValueSpec *Inputs::valueNamed(const std::string &name) const {
   return nullptr;
 }
 
-static bool isSameType(const NpyReader &reader, const ValueSpec &value) {
+static bool isSameType(const TensorFile &reader, const ValueSpec &value) {
   return reader.dtype() == value.dtype && reader.shape() == value.globalShape;
 }
 
-static bool isStackOf(const NpyReader &reader, const ValueSpec &value) {
+static bool isStackOf(const TensorFile &reader, const ValueSpec &value) {
   const auto &shape = reader.shape();
   return !value.isState && reader.dtype() == value.dtype &&
          shape.size() == value.globalShape.size() + 1 && shape[0] > 0 &&
@@ -92,7 +92,7 @@ void Inputs::openFiles(const Arguments &arguments, const Plan &plan,
     if (std::find(seen.begin(), seen.end(), file.name) != seen.end())
       problems.push_back(fmt::format("--input {}: given twice", file.name));
     seen.push_back(file.name);
-    Result<NpyReader> reader = NpyReader::open(file.path);
+    Result<TensorFile> reader = TensorFile::open(file);
     if (!reader.ok()) {
       problems.push_back(
           fmt::format("--input {}: {}", file.name, reader.status().message()));
@@ -225,10 +225,14 @@ void Inputs::findUnsaved(const Arguments &arguments, const Plan &plan,
 void Inputs::checkOutputNames(const Arguments &arguments,
                               Problems &problems) const {
   for (const NamedFile &file : arguments.outputs) {
-    if (!stepped->output(file.name))
+    const ValueSpec *output = stepped->output(file.name);
+    if (!output)
       problems.push_back(fmt::format("--output {}: entry \"{}\" has no such "
                                      "output",
                                      file.name, stepped->name));
+    else if (const std::string reason = whyNotWritten(file, output->dtype);
+             !reason.empty())
+      problems.push_back(fmt::format("--output {}: {}", file.name, reason));
     if (arguments.steps == 0)
       problems.push_back(fmt::format(
           "--output {}: --steps 0 leaves no output; run at least one step",

@@ -9,7 +9,7 @@
 #define WEFT_TOOLS_SHARD_RUN_INPUTS_H
 
 #include "Arguments.h"
-#include "weft/runtime/Npy.h"
+#include "TensorFile.h"
 #include "weft/runtime/Safetensors.h"
 #include "weft/runtime/Session.h"
 
@@ -22,7 +22,7 @@ namespace weft::tools {
 /// An opened --input file.
 struct InputFileOf {
   const runtime::ValueSpec *value = nullptr;
-  runtime::NpyReader reader;
+  TensorFile reader;
   /// Whether the file has one slice a step.
   bool isStack = false;
 };

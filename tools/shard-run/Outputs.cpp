@@ -7,6 +7,8 @@
 
 #include "Outputs.h"
 
+#include "weft/runtime/OutputFiles.h"
+
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,13 +45,15 @@ static std::string identity(const std::string &path) {
   if (::stat(path.c_str(), &status) == 0)
     return fmt::format("{}:{}", status.st_dev, status.st_ino);
   std::error_code error;
-  const auto canonical = std::filesystem::weakly_canonical(path, error);
+  const auto canonical =
+      std::filesystem::weakly_canonical(runtime::behindLinks(path), error);
   return error ? path : canonical.string();
 }
 
-/// Why the file cannot be written, or "". All files but the metrics are written
-/// under another name in their folder and renamed.
-static std::string whyNotWritable(const std::string &path, bool isInPlace) {
+/// Why the file cannot be written, or "". All files but those of every step are
+/// written under another name in their folder and renamed.
+static std::string whyNotWritable(const std::string &name, bool isInPlace) {
+  const std::string path = runtime::behindLinks(name);
   struct stat status{};
   const bool exists = ::stat(path.c_str(), &status) == 0;
   if (!exists && errno != ENOENT)
@@ -81,8 +85,8 @@ void checkOutputs(const Arguments &arguments, Problems &problems) {
   for (const NamedPath &input : inputs)
     readFiles.try_emplace(identity(input.path), input.use);
   for (const NamedPath &output : outputs) {
-    if (const std::string reason =
-            whyNotWritable(output.path, output.use == "--metrics");
+    if (const std::string reason = whyNotWritable(
+            output.path, output.use == "--metrics" || output.use == "--times");
         !reason.empty()) {
       problems.push_back(fmt::format("{}: cannot write {}: {}", output.use,
                                      output.path, reason));

@@ -87,17 +87,25 @@ Status StepsFile::open(const std::string &name,
                                                               : Status();
 }
 
-Status StepsFile::write(int64_t step, const std::vector<std::string> &values) {
+void StepsFile::write(int64_t step, const std::vector<std::string> &values) {
+  if (!file || !failure.ok())
+    return;
   const std::string line = fmt::format(
       "{}{}{}\n", step, values.empty() ? "" : ",", fmt::join(values, ","));
   const bool isWritten =
       std::fwrite(line.data(), 1, line.size(), file.get()) == line.size() &&
       std::fflush(file.get()) == 0;
-  return isWritten ? Status() : writeError(path);
+  if (!isWritten)
+    failure = writeError(path);
 }
 
 Status StepsFile::close() {
-  return std::fclose(file.release()) == 0 ? Status() : writeError(path);
+  if (!file)
+    return {};
+  const bool isClosed = std::fclose(file.release()) == 0;
+  if (failure.ok() && !isClosed)
+    failure = writeError(path);
+  return failure;
 }
 
 Progress::Progress(int64_t steps, bool quiet, const Scalars &scalars,

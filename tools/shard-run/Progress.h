@@ -36,14 +36,15 @@ private:
 };
 
 /// A CSV file with a line a step, as --metrics writes: "step,loss", then
-/// "0,2.5".
+/// "0,2.5". A line that cannot be written is the last one, and `close` fails:
+/// the steps go on.
 class StepsFile {
 public:
   /// `columns` are those after the number of the step.
   runtime::Status open(const std::string &path,
                        const std::vector<std::string> &columns);
   bool isOpen() const { return file != nullptr; }
-  runtime::Status write(int64_t step, const std::vector<std::string> &values);
+  void write(int64_t step, const std::vector<std::string> &values);
   runtime::Status close();
 
 private:
@@ -51,6 +52,7 @@ private:
     void operator()(std::FILE *file) const { std::fclose(file); }
   };
   std::string path;
+  runtime::Status failure;
   std::unique_ptr<std::FILE, Closer> file;
 };
 

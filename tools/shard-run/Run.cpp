@@ -11,11 +11,13 @@
 #include "Outputs.h"
 #include "Printable.h"
 #include "Progress.h"
+#include "weft/runtime/OutputFiles.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <new>
 
 namespace weft::tools {
 
@@ -51,9 +53,10 @@ static std::string seconds(std::chrono::duration<double> duration) {
 }
 
 /// With several processes, all read what is written, because each has a part of
-/// it; rank 0 writes.
+/// it; rank 0 writes. Adds to `failures` what could not be written.
 static Status stepAll(Session &session, const Inputs &inputs,
-                      const Arguments &arguments, const Launch &launch) {
+                      const Arguments &arguments, const Launch &launch,
+                      std::vector<Status> &failures) {
   const Scalars scalars(inputs.entry());
   StepsFile metrics, times;
   const bool isMeasured = !arguments.metrics.empty();
@@ -68,23 +71,21 @@ static Status stepAll(Session &session, const Inputs &inputs,
     WEFT_RETURN_IF_ERROR(inputs.setInputs(session, step));
     WEFT_RETURN_IF_ERROR(session.run(inputs.entry().name));
     if (times.isOpen())
-      WEFT_RETURN_IF_ERROR(
-          times.write(step, {seconds(std::chrono::steady_clock::now() - begin),
-                             seconds(session.lastRunTimes().enqueue)}));
+      times.write(step, {seconds(std::chrono::steady_clock::now() - begin),
+                         seconds(session.lastRunTimes().enqueue)});
     const bool isShown = progress.wants(step);
     if (!isShown && !isMeasured)
       continue;
     WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> values,
                           scalars.read(session));
-    if (metrics.isOpen())
-      WEFT_RETURN_IF_ERROR(metrics.write(step, values));
+    metrics.write(step, values);
     if (isShown)
       progress.show(step, values);
   }
   progress.finish();
-  if (times.isOpen())
-    WEFT_RETURN_IF_ERROR(times.close());
-  return metrics.isOpen() ? metrics.close() : Status();
+  failures.push_back(times.close());
+  failures.push_back(metrics.close());
+  return {};
 }
 
 static Status saveStates(const Session &session, const std::string &path,
@@ -104,27 +105,35 @@ static Status saveStates(const Session &session, const std::string &path,
       {{"weft.plan", fmt::format("{:016x}", session.plan().hash())}});
 }
 
-static Status runAndWrite(Session &session, const Inputs &inputs,
-                          const Arguments &arguments, const Launch &launch) {
-  WEFT_RETURN_IF_ERROR(inputs.setStates(session));
-  WEFT_RETURN_IF_ERROR(stepAll(session, inputs, arguments, launch));
-  for (const NamedFile &file : arguments.outputs) {
-    WEFT_ASSIGN_OR_RETURN(const Array array, session.getOutput(file.name));
-    if (launch.rank == 0)
-      WEFT_RETURN_IF_ERROR(writeNpy(file.path, array));
+static Status writeOutput(const Session &session, const NamedFile &file,
+                          const Launch &launch) {
+  WEFT_ASSIGN_OR_RETURN(const Array array, session.getOutput(file.name));
+  return launch.rank == 0 ? writeTensor(file, array) : Status();
+}
+
+/// All that failed. What was trained is written first, and whatever the other
+/// files have come to.
+static std::vector<Status> runAndWrite(Session &session, const Inputs &inputs,
+                                       const Arguments &arguments,
+                                       const Launch &launch) {
+  std::vector<Status> failures;
+  Status status = inputs.setStates(session);
+  if (status.ok())
+    status = stepAll(session, inputs, arguments, launch, failures);
+  failures.insert(failures.begin(), status);
+  if (status.ok()) {
+    if (!arguments.save.empty())
+      failures.push_back(saveStates(session, arguments.save, launch));
+    for (const NamedFile &file : arguments.outputs)
+      failures.push_back(writeOutput(session, file, launch));
+    if (!arguments.trace.empty() && launch.rank == 0)
+      failures.push_back(session.writeTrace(arguments.trace));
   }
-  if (!arguments.save.empty())
-    WEFT_RETURN_IF_ERROR(saveStates(session, arguments.save, launch));
-  if (!arguments.trace.empty() && launch.rank == 0)
-    WEFT_RETURN_IF_ERROR(session.writeTrace(arguments.trace));
-  return {};
+  std::erase_if(failures, [](const Status &each) { return each.ok(); });
+  return failures;
 }
 
-static std::chrono::nanoseconds nanoseconds(double seconds) {
-  return std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9));
-}
-
-int run(const Arguments &arguments) {
+static int runPlan(const Arguments &arguments) {
   const Result<Plan> plan = Plan::load(arguments.plan);
   if (!plan.ok())
     return report(exitBadInput, plan.status().message());
@@ -145,7 +154,7 @@ int run(const Arguments &arguments) {
 
   SessionOptions options;
   options.threads = arguments.threads;
-  options.deadline = nanoseconds(arguments.deadlineSeconds);
+  options.deadline = *deadlineOf(arguments.deadlineSeconds);
   options.device = arguments.device;
   options.cudaGraphs = arguments.cudaGraphs;
   options.processorsForCollectives = arguments.processorsForCollectives;
@@ -157,7 +166,7 @@ int run(const Arguments &arguments) {
     options.note = [&](const std::string &text) { showNote(*launch, text); };
   if (launch->world > 1) {
     Result<std::unique_ptr<Bootstrap>> bootstrap = Bootstrap::connect(
-        *launch, nanoseconds(arguments.startDeadlineSeconds));
+        *launch, *deadlineOf(arguments.startDeadlineSeconds));
     if (!bootstrap.ok())
       return report(exitRunFailed, bootstrap.status().message());
     options.bootstrap = *std::move(bootstrap);
@@ -166,15 +175,25 @@ int run(const Arguments &arguments) {
       Session::create(*plan, options);
   if (!session.ok())
     return report(exitRunFailed, session.status().message());
-  if (Status status = runAndWrite(**session, inputs, arguments, *launch);
-      !status.ok()) {
+  const std::vector<Status> failures =
+      runAndWrite(**session, inputs, arguments, *launch);
+  for (const Status &failure : failures) {
     // A full disk, say, of which the other processes know nothing.
     if (options.bootstrap)
       options.bootstrap->fail(
-          fmt::format("rank {}: {}", launch->rank, status.message()));
-    return report(exitRunFailed, status.message());
+          fmt::format("rank {}: {}", launch->rank, failure.message()));
+    report(exitRunFailed, failure.message());
   }
-  return exitSuccess;
+  return failures.empty() ? exitSuccess : exitRunFailed;
+}
+
+int run(const Arguments &arguments) {
+  removeUnfinishedFilesOnSignals();
+  try {
+    return runPlan(arguments);
+  } catch (const std::bad_alloc &) {
+    return report(exitRunFailed, "out of memory");
+  }
 }
 
 int finish(int code) {

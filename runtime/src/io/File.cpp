@@ -7,12 +7,15 @@
 
 #include "File.h"
 
+#include "weft/runtime/OutputFiles.h"
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <new>
 #include <sys/stat.h>
@@ -52,7 +55,9 @@ static Status systemError(const std::string &path, std::string_view what) {
 //===----------------------------------------------------------------------===//
 
 Result<std::unique_ptr<InputFile>> InputFile::open(const std::string &path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK a pipe that nobody writes to is waited for.
+  const int descriptor =
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0)
     return systemError(path, "open the file");
   struct stat status{};
@@ -94,11 +99,28 @@ static std::string temporaryName(const std::string &path) {
   return fmt::format("{}.{}-{}.tmp", path, ::getpid(), counter.fetch_add(1));
 }
 
+std::string behindLinks(const std::string &path) {
+  std::filesystem::path file = path;
+  // As many as the kernel follows.
+  for (int links = 0; links < 40; ++links) {
+    std::error_code isNone;
+    const auto target = std::filesystem::read_symlink(file, isNone);
+    if (isNone)
+      break;
+    file = file.parent_path() / target;
+  }
+  return file;
+}
+
 Result<std::unique_ptr<OutputFile>>
-OutputFile::create(const std::string &path) {
+OutputFile::create(const std::string &name) {
   struct stat status{};
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
-    return invalidArgument(path + ": exists and is not a regular file");
+  const bool exists = ::stat(name.c_str(), &status) == 0;
+  if (exists && !S_ISREG(status.st_mode))
+    return invalidArgument(name + ": exists and is not a regular file");
+  if (!exists && errno != ENOENT)
+    return systemError(name, "create the file");
+  const std::string path = behindLinks(name);
   // A killed process of the same number may have left its file: take another.
   while (true) {
     std::string temporary = temporaryName(path);
@@ -208,6 +230,20 @@ Result<Array> readTensor(const InputFile &file, uint64_t offset, DType dtype,
   }
   WEFT_RETURN_IF_ERROR(readTensor(file, offset, dtype, array.data));
   return array;
+}
+
+Result<Array> readSlice(const InputFile &file, uint64_t offset, DType dtype,
+                        std::span<const int64_t> shape, int64_t index) {
+  if (shape.empty())
+    return invalidArgument(file.path() + ": a scalar has no slices");
+  if (index < 0 || index >= shape[0])
+    return invalidArgument(
+        fmt::format("{}: the slice must be one of 0 to {}, got {}", file.path(),
+                    shape[0] - 1, index));
+  const std::vector<int64_t> part(shape.begin() + 1, shape.end());
+  WEFT_ASSIGN_OR_RETURN(const uint64_t bytes, tensorBytes(dtype, part));
+  return readTensor(file, offset + static_cast<uint64_t>(index) * bytes, dtype,
+                    part);
 }
 
 } // namespace weft::runtime

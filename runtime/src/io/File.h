@@ -8,6 +8,7 @@
 #ifndef WEFT_RUNTIME_IO_FILE_H
 #define WEFT_RUNTIME_IO_FILE_H
 
+#include "UnfinishedFiles.h"
 #include "weft/runtime/Array.h"
 #include "weft/runtime/Status.h"
 
@@ -17,8 +18,9 @@
 
 namespace weft::runtime {
 
-/// A regular file open for reading. `read` instead of a mapping: a file that
-/// another process truncates is an error here, and would be a signal there.
+/// A regular file open for reading; what is none, a pipe say, is refused.
+/// `read` instead of a mapping: a file that another process truncates is an
+/// error here, and would be a signal there.
 class InputFile {
 public:
   static Result<std::unique_ptr<InputFile>> open(const std::string &path);
@@ -43,10 +45,11 @@ private:
 };
 
 /// A file that appears under its name only when `commit` succeeds: it is
-/// written under another name in the same directory, and removed on failure.
+/// written under another name in the same directory, and removed on failure. A
+/// link stays, and what it links to is written.
 class OutputFile {
 public:
-  static Result<std::unique_ptr<OutputFile>> create(const std::string &path);
+  static Result<std::unique_ptr<OutputFile>> create(const std::string &name);
   ~OutputFile();
   OutputFile(const OutputFile &) = delete;
   OutputFile &operator=(const OutputFile &) = delete;
@@ -61,11 +64,12 @@ public:
 private:
   OutputFile(std::string path, std::string temporary, int descriptor)
       : path(std::move(path)), temporary(std::move(temporary)),
-        descriptor(descriptor) {}
+        unfinished(this->temporary), descriptor(descriptor) {}
 
   std::string path;
   /// Empty once the file has its name.
   std::string temporary;
+  const UnfinishedFile unfinished;
   int descriptor;
 };
 
@@ -78,6 +82,10 @@ Status readTensor(const InputFile &file, uint64_t offset, DType dtype,
                   std::span<std::byte> memory);
 Result<Array> readTensor(const InputFile &file, uint64_t offset, DType dtype,
                          std::vector<int64_t> shape);
+
+/// The part with first index `index` of such a tensor.
+Result<Array> readSlice(const InputFile &file, uint64_t offset, DType dtype,
+                        std::span<const int64_t> shape, int64_t index);
 
 } // namespace weft::runtime
 

@@ -99,16 +99,7 @@ Result<Array> NpyReader::read() const {
 }
 
 Result<Array> NpyReader::readSlice(int64_t index) const {
-  if (extents.empty())
-    return invalidArgument(file->path() + ": a scalar has no slices");
-  if (index < 0 || index >= extents[0])
-    return invalidArgument(
-        fmt::format("{}: the slice must be one of 0 to {}, got {}",
-                    file->path(), extents[0] - 1, index));
-  std::vector<int64_t> shape(extents.begin() + 1, extents.end());
-  WEFT_ASSIGN_OR_RETURN(const uint64_t bytes, tensorBytes(elementType, shape));
-  return readTensor(*file, dataOffset + static_cast<uint64_t>(index) * bytes,
-                    elementType, std::move(shape));
+  return runtime::readSlice(*file, dataOffset, elementType, extents, index);
 }
 
 Result<Array> readNpy(const std::string &path) {

@@ -120,6 +120,13 @@ Result<Array> SafetensorsFile::read(std::string_view name) const {
   return readTensor(*file, info->offset, info->dtype, info->shape);
 }
 
+Result<Array> SafetensorsFile::readSlice(std::string_view name,
+                                         int64_t index) const {
+  WEFT_ASSIGN_OR_RETURN(const TensorInfo *info, require(name));
+  return runtime::readSlice(*file, info->offset, info->dtype, info->shape,
+                            index);
+}
+
 Status SafetensorsFile::readInto(std::string_view name,
                                  std::span<std::byte> memory) const {
   WEFT_ASSIGN_OR_RETURN(const TensorInfo *info, require(name));

@@ -7,6 +7,7 @@
 
 #include "weft/runtime/Plan.h"
 
+#include "io/File.h"
 #include "plan/Alignment.h"
 #include "plan/PlanDump.h"
 #include "plan/PlanVerifier.h"
@@ -165,21 +166,10 @@ Result<Plan> Plan::parse(std::span<const std::byte> bytes) {
 }
 
 Result<Plan> Plan::load(const std::string &path) {
-  std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(
-      std::fopen(path.c_str(), "rb"), std::fclose);
-  if (!file)
-    return notFound(
-        fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
-  std::vector<std::byte> bytes;
-  for (size_t got = 1; got != 0;) {
-    const size_t held = bytes.size();
-    bytes.resize(std::max<size_t>(held * 2, 1 << 16));
-    got = std::fread(bytes.data() + held, 1, bytes.size() - held, file.get());
-    bytes.resize(held + got);
-  }
-  if (std::ferror(file.get()))
-    return unavailable(
-        fmt::format("{}: cannot read: {}", path, std::strerror(errno)));
+  WEFT_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> file,
+                        InputFile::open(path));
+  std::vector<std::byte> bytes(file->size());
+  WEFT_RETURN_IF_ERROR(file->readAt(0, bytes));
   Result<Plan> plan = parse(bytes);
   if (!plan.ok())
     return plan.status().withContext(path);

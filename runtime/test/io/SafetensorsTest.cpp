@@ -8,6 +8,7 @@
 
 #include "ScratchDirectory.h"
 
+#include "weft/runtime/OutputFiles.h"
 #include "weft/runtime/Safetensors.h"
 
 #include <gmock/gmock.h>
@@ -16,6 +17,9 @@
 #include <csignal>
 #include <random>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace weft::runtime;
 using testing::HasSubstr;
@@ -256,6 +260,71 @@ TEST_F(Safetensors, AFileCutAfterOpeningIsAnError) {
   const Status status = x->read("w").status();
   EXPECT_EQ(status.code(), StatusCode::Unavailable);
   EXPECT_THAT(status.message(), HasSubstr("10 bytes early"));
+}
+
+TEST_F(Safetensors, SlicesOfATensor) {
+  const Array w = countingArray(DType::BF16, {3, 2});
+  const NamedTensor tensors[] = {{"w", w}};
+  ASSERT_EQ(writeSafetensors(file("x"), tensors), Status());
+  const auto x = SafetensorsFile::open(file("x"));
+  ASSERT_TRUE(x.ok());
+  const auto slice = x->readSlice("w", 1);
+  ASSERT_TRUE(slice.ok());
+  EXPECT_EQ(slice->shape, std::vector<int64_t>{2});
+  EXPECT_TRUE(
+      std::equal(slice->data.begin(), slice->data.end(), w.data.begin() + 4));
+  EXPECT_THAT(x->readSlice("w", 3).status().message(),
+              HasSubstr("the slice must be one of 0 to 2, got 3"));
+}
+
+TEST_F(Safetensors, WhatIsNoFileIsNotWaitedFor) {
+  ASSERT_EQ(mkfifo(file("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(SafetensorsFile::open(file("pipe")).status(),
+            invalidArgument(file("pipe") + ": not a regular file"));
+  EXPECT_EQ(SafetensorsFile::open("/dev/zero").status(),
+            invalidArgument("/dev/zero: not a regular file"));
+}
+
+TEST_F(Safetensors, ALinkStaysAndItsTargetIsWritten) {
+  const Array w = countingArray(DType::F32, {4});
+  const NamedTensor tensors[] = {{"w", w}};
+  std::filesystem::create_directory(directory / "steps");
+  std::filesystem::create_symlink("steps/last", file("link"));
+  std::filesystem::create_symlink("link", file("second"));
+  // Whether what it links to exists or not.
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(writeSafetensors(file("second"), tensors), Status());
+    EXPECT_TRUE(std::filesystem::is_symlink(file("second")));
+    EXPECT_TRUE(std::filesystem::is_symlink(file("link")));
+    EXPECT_TRUE(SafetensorsFile::open(file("steps/last")).ok());
+    EXPECT_EQ(fileCount(), 3);
+  }
+  std::filesystem::create_symlink("loop", file("loop"));
+  EXPECT_EQ(writeSafetensors(file("loop"), tensors).message(),
+            file("loop") + ": cannot create the file: Too many levels of "
+                           "symbolic links");
+  EXPECT_EQ(writeSafetensors("/dev/null", tensors).message(),
+            "/dev/null: exists and is not a regular file");
+}
+
+TEST_F(Safetensors, ASignalRemovesWhatIsUnfinished) {
+  const pid_t child = fork();
+  if (child == 0) {
+    removeUnfinishedFilesOnSignals();
+    const Array w = countingArray(DType::F32, {1 << 20});
+    const NamedTensor tensors[] = {{"w", w}};
+    while (writeSafetensors(file("x"), tensors).ok()) {
+    }
+    _exit(1);
+  }
+  // After the first file there is nearly always an unfinished one.
+  while (!std::filesystem::exists(file("x")))
+    ::usleep(1000);
+  ASSERT_EQ(::kill(child, SIGTERM), 0);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WTERMSIG(status), SIGTERM);
+  EXPECT_EQ(fileCount(), 1);
 }
 
 } // namespace

@@ -224,8 +224,9 @@ TEST(Damage, FilesThatCannotBeRead) {
   const Result<Plan> missing = Plan::load("/nonexistent/m.plan");
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.status().code(), StatusCode::NotFound);
-  EXPECT_THAT(missing.status().message(),
-              HasSubstr("/nonexistent/m.plan: cannot open: No such file"));
+  EXPECT_THAT(
+      missing.status().message(),
+      HasSubstr("/nonexistent/m.plan: cannot open the file: No such file"));
   const Result<Plan> directory = Plan::load("/");
   ASSERT_FALSE(directory.ok());
   EXPECT_THAT(directory.status().message(), HasSubstr("/: cannot read: "));

@@ -66,7 +66,10 @@ struct ShardRun : testing::Test {
   }
 
   static Outcome run(const std::string &arguments) {
-    const std::string command = WEFT_SHARD_RUN " " + arguments + " 2>&1";
+    return shell(WEFT_SHARD_RUN " " + arguments);
+  }
+  static Outcome shell(const std::string &text) {
+    const std::string command = text + " 2>&1";
     Outcome outcome;
     std::FILE *pipe = popen(command.c_str(), "r");
     for (int c; (c = std::fgetc(pipe)) != EOF;)

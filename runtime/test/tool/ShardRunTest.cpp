@@ -62,8 +62,8 @@ TEST_F(ShardRun, BadNumbers) {
   expectError("--trace-steps 0", "--trace-steps" + least + "1, got \"0\"");
   for (const char *seconds : {"0", "nan", "soon"})
     expectError(std::string("--deadline ") + seconds,
-                std::string("--deadline: must be from 0.001 to 1e9 seconds, "
-                            "got \"") +
+                std::string("--deadline: must be from 0.001 to 1e9 seconds "
+                            "or inf, got \"") +
                     seconds + "\"");
   EXPECT_THAT(run(plan + " --init init --steps 010 --input x=" +
                   writeArray("x.npy", countingArray({32})))
@@ -75,7 +75,7 @@ TEST_F(ShardRun, BadPlans) {
   Outcome outcome = run(path("none.plan"));
   EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.text, HasSubstr("shard-run: error: " + path("none.plan") +
-                                      ": cannot open: No such file"));
+                                      ": cannot open the file: No such file"));
   std::ofstream(path("text.plan")) << "a text file";
   outcome = run(path("text.plan") + " --dump");
   EXPECT_EQ(outcome.status, 2);
@@ -451,6 +451,94 @@ TEST_F(ShardRun, LongRunsPrintFewLines) {
   EXPECT_LE(std::count(outcome.text.begin(), outcome.text.end(), '\n'), 23);
   EXPECT_THAT(outcome.text,
               AllOf(HasSubstr("step 1/1000 "), HasSubstr("step 1000/1000 ")));
+}
+
+TEST_F(ShardRun, PipesAreNotWaitedFor) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("pipe", path("pipe.safetensors"));
+  const std::string x =
+      " --init init --input x=" + writeArray("x.npy", countingArray({32}));
+  for (const std::string &arguments :
+       {path("pipe"), plan + " --init init --input x=" + path("pipe"),
+        plan + " --init init --input x=" + path("pipe.safetensors"),
+        plan + x + " --load " + path("pipe")}) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.status, 2) << arguments;
+    EXPECT_THAT(outcome.text, HasSubstr(": not a regular file\n"));
+  }
+}
+
+/// An entry whose result is x, of 16-bit floats.
+PlanBuilder bf16Plan() {
+  PlanBuilder builder({{"data", 2}});
+  EntryBuilder entry = builder.entry("e");
+  const auto type = builder.type(DType::BF16, {16});
+  entry.copy(entry.input("x", type), entry.output("y", type));
+  return builder;
+}
+
+TEST_F(ShardRun, SafetensorsInAndOut) {
+  const std::string e = writePlan("bf16.plan", bf16Plan());
+  Array stack(DType::BF16, {3, 16});
+  for (size_t i = 0; i < stack.data.size(); ++i)
+    stack.data[i] = static_cast<std::byte>(i);
+  const NamedTensor tensors[] = {{"x", stack}};
+  ASSERT_TRUE(writeSafetensors(path("in.safetensors"), tensors).ok());
+  const std::string input = " --steps 2 --input x=" + path("in.safetensors");
+
+  Outcome outcome = run(e + input + " --output y=" + path("y.npy"));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.text,
+            "shard-run: error: --output y: an .npy file cannot hold bf16; "
+            "write y=FILE.safetensors\n");
+  outcome = run(e + input + " --output y=" + path("y.safetensors"));
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  const auto written = SafetensorsFile::open(path("y.safetensors"));
+  ASSERT_TRUE(written.ok()) << written.status().message();
+  EXPECT_EQ(
+      written->read("y")->data,
+      std::vector<std::byte>(stack.data.begin() + 32, stack.data.begin() + 64));
+  // Of another name.
+  outcome = run(e + " --input x=" + path("y.safetensors"));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.text, HasSubstr("--input x: " + path("y.safetensors") +
+                                      " has no tensor \"x\""));
+}
+
+/// A name that has no room for the end of another one.
+TEST_F(ShardRun, AFailingOutputDoesNotKeepStatesFromBeingSaved) {
+  const Outcome outcome = run(plan + " --init init --input x=" +
+                              writeArray("x.npy", countingArray({32}, 0)) +
+                              " --output loss=" + path(std::string(250, 'y')) +
+                              " --save " + path("end.safetensors"));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text, HasSubstr("cannot create the file: File name too "
+                                      "long"));
+  EXPECT_TRUE(SafetensorsFile::open(path("end.safetensors")).ok());
+}
+
+/// A file of more than 64 blocks of 512 bytes cannot be written.
+TEST_F(ShardRun, FailingMetricsDoNotStopTheSteps) {
+  const std::string x = writeArray("x.npy", countingArray({32}, 0));
+  const Outcome outcome =
+      shell("ulimit -f 64; trap '' XFSZ; " WEFT_SHARD_RUN " " + plan +
+            " --init init --steps 6000 --input x=" + x + " --metrics " +
+            path("m.csv") + " --save " + path("end.safetensors"));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text,
+              AllOf(HasSubstr("step 6000/6000 "),
+                    HasSubstr("m.csv: cannot write: File too large")));
+  EXPECT_TRUE(SafetensorsFile::open(path("end.safetensors")).ok());
+}
+
+TEST_F(ShardRun, SavingThroughALinkKeepsIt) {
+  std::filesystem::create_symlink("end.safetensors", path("last"));
+  const Outcome outcome =
+      run(plan + " --init init --input x=" +
+          writeArray("x.npy", countingArray({32})) + " --save " + path("last"));
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_TRUE(std::filesystem::is_symlink(path("last")));
+  EXPECT_TRUE(SafetensorsFile::open(path("end.safetensors")).ok());
 }
 
 } // namespace

@@ -64,6 +64,8 @@ public:
   const TensorInfo *find(std::string_view name) const;
 
   Result<Array> read(std::string_view name) const;
+  /// The part of a tensor with first index `index`; reads no other part.
+  Result<Array> readSlice(std::string_view name, int64_t index) const;
   /// Reads into memory of exactly the tensor's size.
   Status readInto(std::string_view name, std::span<std::byte> memory) const;
 
