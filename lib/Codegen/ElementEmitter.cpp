@@ -239,7 +239,7 @@ SmallVector<Value> ElementEmitter::emitRegion(linalg::GenericOp generic,
     }
     SmallVector<Value> operands =
         llvm::map_to_vector(op.getOperands(), valueOf);
-    known.map(op.getResult(0), ops.apply(&op, operands));
+    known.map(op.getResults(), ops.applyAll(&op, operands));
   }
   return llvm::map_to_vector(body->getTerminator()->getOperands(), valueOf);
 }

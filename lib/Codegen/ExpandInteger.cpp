@@ -29,6 +29,8 @@ public:
   Value divide(Operation *op, Value x, Value y);
   Value shift(Operation *op, Value x, Value y);
   Value power(Value x, Value n);
+  Value carry(Value x, Value sum);
+  Value upperProduct(Value x, Value y, bool isSigned);
 
 private:
   template <typename Op> Value make(Value x, Value y) {
@@ -49,6 +51,12 @@ private:
   }
   Value roundedQuotient(Operation *op, Value x, Value y);
   Value powerOfNatural(Value x, Value n);
+  Value upperProductByHalves(Value x, Value y);
+  Type withWidth(unsigned bits) {
+    Type element = b.getIntegerType(bits);
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? Type(vector.clone(element)) : element;
+  }
 
   OpBuilder &b;
   Location loc;
@@ -147,6 +155,52 @@ Value Integers::power(Value x, Value n) {
   return select(isNegative, select(isUnit, power, inverse), power);
 }
 
+/// Whether the sum of x and another number wrapped around.
+Value Integers::carry(Value x, Value sum) {
+  return arith::CmpIOp::create(b, loc, Predicate::ult, sum, x);
+}
+
+/// Of 64 bits, without a sign, from products of 32 bits.
+Value Integers::upperProductByHalves(Value x, Value y) {
+  Value half = constant(APInt(width, 32)),
+        lower = constant(APInt::getLowBitsSet(width, 32));
+  auto high = [&](Value z) { return make<arith::ShRUIOp>(z, half); };
+  auto low = [&](Value z) { return make<arith::AndIOp>(z, lower); };
+  auto add = [&](Value z, Value t) { return make<arith::AddIOp>(z, t); };
+  Value xy = make<arith::MulIOp>(low(x), low(y)),
+        xY = make<arith::MulIOp>(low(x), high(y)),
+        Xy = make<arith::MulIOp>(high(x), low(y)),
+        XY = make<arith::MulIOp>(high(x), high(y));
+  Value middle = add(high(xy), add(low(xY), low(Xy)));
+  return add(add(XY, high(middle)), add(high(xY), high(Xy)));
+}
+
+Value Integers::upperProduct(Value x, Value y, bool isSigned) {
+  if (width < 64) {
+    unsigned bits = std::max(2 * width, 16u);
+    auto extend = [&](Value z) -> Value {
+      if (isSigned)
+        return arith::ExtSIOp::create(b, loc, withWidth(bits), z);
+      return arith::ExtUIOp::create(b, loc, withWidth(bits), z);
+    };
+    Integers wide(b, loc, withWidth(bits));
+    Value product = make<arith::MulIOp>(extend(x), extend(y));
+    Value upper =
+        make<arith::ShRUIOp>(product, wide.constant(APInt(bits, width)));
+    return arith::TruncIOp::create(b, loc, type, upper);
+  }
+  Value upper = upperProductByHalves(x, y);
+  if (!isSigned)
+    return upper;
+  // A negative number counts 2^64 too much without its sign.
+  APInt zero(width, 0);
+  auto ifNegative = [&](Value z, Value t) {
+    return select(compare(Predicate::slt, z, zero), t, constant(zero));
+  };
+  upper = make<arith::SubIOp>(upper, ifNegative(x, y));
+  return make<arith::SubIOp>(upper, ifNegative(y, x));
+}
+
 static bool isShift(Operation *op) {
   return isa<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp>(op);
 }
@@ -162,4 +216,16 @@ Value weft::expandInteger(OpBuilder &builder, Operation *op, Value x, Value y) {
   if (isa<math::IPowIOp>(op))
     return integers.power(x, y);
   return isShift(op) ? integers.shift(op, x, y) : integers.divide(op, x, y);
+}
+
+SmallVector<Value> weft::expandExtended(OpBuilder &builder, Operation *op,
+                                        Value x, Value y) {
+  Location loc = op->getLoc();
+  Integers integers(builder, loc, x.getType());
+  if (isa<arith::AddUIExtendedOp>(op)) {
+    Value sum = arith::AddIOp::create(builder, loc, x, y);
+    return {sum, integers.carry(x, sum)};
+  }
+  Value low = arith::MulIOp::create(builder, loc, x, y);
+  return {low, integers.upperProduct(x, y, isa<arith::MulSIExtendedOp>(op))};
 }

@@ -29,6 +29,12 @@ bool needsIntegerExpansion(mlir::Operation *op);
 mlir::Value expandInteger(mlir::OpBuilder &builder, mlir::Operation *op,
                           mlir::Value x, mlir::Value y);
 
+/// Both results of addui_extended, mului_extended or mulsi_extended: the lower
+/// bits, and what is beyond them.
+llvm::SmallVector<mlir::Value> expandExtended(mlir::OpBuilder &builder,
+                                              mlir::Operation *op,
+                                              mlir::Value x, mlir::Value y);
+
 } // namespace weft
 
 #endif // WEFT_LIB_CODEGEN_EXPANDINTEGER_H

@@ -79,6 +79,13 @@ static Value expandUnary(Lanes &l, Operation *op, Value x) {
       .Case([&](math::TanhOp) { return expandTanh(l, x); });
 }
 
+SmallVector<Value> weft::expandSincos(OpBuilder &builder, Location loc,
+                                      Value angle) {
+  Lanes l(builder, loc, angle.getType());
+  auto [sine, cosine] = expandSinAndCos(l, angle);
+  return {sine, cosine};
+}
+
 Value weft::expandMath(OpBuilder &builder, Operation *op, ValueRange operands) {
   Value x = operands[0];
   Lanes l(builder, op->getLoc(), x.getType());

@@ -29,6 +29,10 @@ bool needsMathExpansion(mlir::Operation *op);
 mlir::Value expandMath(mlir::OpBuilder &builder, mlir::Operation *op,
                        mlir::ValueRange operands);
 
+/// Emits the sine and the cosine of `angle`.
+llvm::SmallVector<mlir::Value>
+expandSincos(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value angle);
+
 } // namespace weft
 
 #endif // WEFT_LIB_CODEGEN_EXPANDMATH_H

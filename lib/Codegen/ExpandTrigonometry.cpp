@@ -11,13 +11,7 @@
 using namespace mlir;
 using namespace weft;
 
-namespace {
 /// Of the rest of a reduced angle.
-struct SineCosine {
-  Value sine, cosine;
-};
-} // namespace
-
 static SineCosine sineCosine(Lanes &l, Pair x) {
   Value z = l.mul(x.high, x.high);
   Value p =
@@ -41,22 +35,35 @@ static Value nanUnlessFinite(Lanes &l, Value x, Value result) {
   return l.select(l.isFinite(x), result, l.f(l.nan()));
 }
 
-Value weft::expandSin(Lanes &l, Value x) {
-  auto [quarter, rest] = reduceAngle(l, x);
-  auto [sine, cosine] = sineCosine(l, rest);
-  Value result = l.select(l.isSet(quarter, 1), cosine, sine);
+/// The sine of an angle whose rest has the given sine and cosine.
+static Value sineOf(Lanes &l, Value x, Value quarter, SineCosine rest) {
+  Value result = l.select(l.isSet(quarter, 1), rest.cosine, rest.sine);
   result = negateIf(l, l.isSet(quarter, 2), result);
   // The sign of a zero is lost by the reduction.
   result = l.select(l.equal(x, l.f(0)), x, result);
   return nanUnlessFinite(l, x, result);
 }
 
-Value weft::expandCos(Lanes &l, Value x) {
-  auto [quarter, rest] = reduceAngle(l, x);
-  auto [sine, cosine] = sineCosine(l, rest);
-  Value result = l.select(l.isSet(quarter, 1), sine, cosine);
+static Value cosineOf(Lanes &l, Value x, Value quarter, SineCosine rest) {
+  Value result = l.select(l.isSet(quarter, 1), rest.sine, rest.cosine);
   result = negateIf(l, l.isSet(l.addI(quarter, l.i(1)), 2), result);
   return nanUnlessFinite(l, x, result);
+}
+
+Value weft::expandSin(Lanes &l, Value x) {
+  auto [quarter, rest] = reduceAngle(l, x);
+  return sineOf(l, x, quarter, sineCosine(l, rest));
+}
+
+Value weft::expandCos(Lanes &l, Value x) {
+  auto [quarter, rest] = reduceAngle(l, x);
+  return cosineOf(l, x, quarter, sineCosine(l, rest));
+}
+
+SineCosine weft::expandSinAndCos(Lanes &l, Value x) {
+  auto [quarter, rest] = reduceAngle(l, x);
+  SineCosine ofRest = sineCosine(l, rest);
+  return {sineOf(l, x, quarter, ofRest), cosineOf(l, x, quarter, ofRest)};
 }
 
 Value weft::expandTan(Lanes &l, Value x) {

@@ -38,14 +38,14 @@ LogicalResult LaneOps::check(Operation *op) {
              << type
              << ", but kernels compute in f32, f64, bf16, f16, i1, i8, i16, "
                 "i32 and i64 only";
-  if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
+  if (op->getNumResults() == 0 || op->getNumRegions() != 0 ||
       !isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
           op->getDialect()))
     return op->emitOpError("is not an element-wise operation that kernels can "
                            "contain; expected one of arith or math");
   if (isa<arith::ScalingExtFOp, arith::ScalingTruncFOp>(op))
     return op->emitOpError("has no machine instructions; kernels contain all "
-                           "other ops of arith and math with one result");
+                           "other ops of arith and math");
   if (auto truncation = dyn_cast<arith::TruncFOp>(op);
       truncation && truncation.getRoundingmode().value_or(
                         arith::RoundingMode::to_nearest_even) !=
@@ -262,6 +262,25 @@ Value LaneOps::apply(Operation *op, ValueRange given) {
           ? operands[0]
           : cloneAt(op, operands, computed);
   return isNarrowFloat(element) ? narrow(result, element) : result;
+}
+
+SmallVector<Value> LaneOps::applyAll(Operation *op, ValueRange given) {
+  if (op->getNumResults() == 1)
+    return {apply(op, given)};
+  SmallVector<Value> operands(given);
+  if (llvm::any_of(operands, isLanes))
+    for (Value &operand : operands)
+      operand = spread(operand);
+  if (!isa<math::SincosOp>(op))
+    return expandExtended(b, op, operands[0], operands[1]);
+  Type element = getElementTypeOrSelf(op->getResult(0).getType());
+  if (!isNarrowFloat(element))
+    return expandSincos(b, op->getLoc(), operands[0]);
+  SmallVector<Value> results =
+      expandSincos(b, op->getLoc(), widen(operands[0], element));
+  for (Value &result : results)
+    result = narrow(result, element);
+  return results;
 }
 
 Value LaneOps::reduceLanes(Operation *combiner, Value lanes) {

@@ -49,6 +49,9 @@ public:
   /// The value of `op` for these operands. Defined for all of them, and so in
   /// lanes that are off, too.
   mlir::Value apply(mlir::Operation *op, mlir::ValueRange operands);
+  /// The same for an op that may have several results.
+  llvm::SmallVector<mlir::Value> applyAll(mlir::Operation *op,
+                                          mlir::ValueRange operands);
 
   /// `value` in every lane, if it is not a vector already.
   mlir::Value spread(mlir::Value value);

@@ -50,6 +50,11 @@ mlir::Value expandErfc(Lanes &l, mlir::Value x);
 // ExpandTrigonometry.cpp
 mlir::Value expandSin(Lanes &l, mlir::Value x);
 mlir::Value expandCos(Lanes &l, mlir::Value x);
+struct SineCosine {
+  mlir::Value sine, cosine;
+};
+/// The bits of expandSin and expandCos, with one reduction of the angle.
+SineCosine expandSinAndCos(Lanes &l, mlir::Value x);
 mlir::Value expandTan(Lanes &l, mlir::Value x);
 
 // ReduceAngle.cpp

@@ -125,6 +125,14 @@ static Value cosVjp(VjpBuilder &b, Value g, Value x, Value) {
   return b.neg(b.mul(g, math::SinOp::create(b, x)));
 }
 
+/// (sin, cos)' = (cos, -sin).
+static void sincosVjp(math::SincosOp op, VjpBuilder &b) {
+  if (Value g = b.getCotangent(0))
+    b.addCotangent(0, b.mul(g, op.getCos()));
+  if (Value g = b.getCotangent(1))
+    b.addCotangent(0, b.neg(b.mul(g, op.getSin())));
+}
+
 static Value tanVjp(VjpBuilder &b, Value g, Value, Value r) {
   return b.mul(g, onePlus(b, square(b, r)));
 }
@@ -269,6 +277,7 @@ void weft::attachMathVjps(MLIRContext *context) {
 
   attachUnary<math::SinOp, sinVjp>(context);
   attachUnary<math::CosOp, cosVjp>(context);
+  attachVjp<math::SincosOp, sincosVjp>(context);
   attachUnary<math::TanOp, tanVjp>(context);
   attachUnary<math::SinhOp, sinhVjp>(context);
   attachUnary<math::CoshOp, coshVjp>(context);

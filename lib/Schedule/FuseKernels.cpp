@@ -118,7 +118,8 @@ static FusionOp describe(Operation *op,
     if (Operation *producer = operand.getDefiningOp();
         producer && numbers.contains(producer))
       result.operands.push_back(numbers.lookup(producer));
-  if (op->getNumResults() == 1 &&
+  // Several results of an element-wise op have one shape.
+  if ((op->getNumResults() == 1 || result.kind == FusionKind::Elementwise) &&
       isa<RankedTensorType>(op->getResult(0).getType()))
     result.shape.assign(typeOf(op->getResult(0)).getShape());
   for (Value value : op->getResults())

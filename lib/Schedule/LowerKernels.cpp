@@ -34,6 +34,9 @@ namespace {
 
 using BodyBuilder =
     llvm::function_ref<Value(OpBuilder &, Location, ValueRange)>;
+/// Of an op with several results.
+using BodiesBuilder =
+    llvm::function_ref<ValueRange(OpBuilder &, Location, ValueRange)>;
 
 /// Replaces one op after the other by linalg on tensors.
 class BodyLowering {
@@ -42,7 +45,8 @@ public:
   LogicalResult lower(Operation *op);
 
 private:
-  Value elementwise(Operation *op);
+  ValueRange elementwise(Operation *op);
+  Value lowerShapeOp(Operation *op);
   Value broadcast(BroadcastOp op);
   Value transpose(TransposeOp op);
   Value reduce(ReduceOp op);
@@ -56,6 +60,8 @@ private:
 
   Value parallel(RankedTensorType type, ValueRange inputs,
                  ArrayRef<AffineMap> maps, BodyBuilder body);
+  ValueRange parallel(TypeRange types, ValueRange inputs,
+                      ArrayRef<AffineMap> maps, BodiesBuilder body);
   Value readThrough(Value operand, AffineMap map, Type result);
   Value convert(Value tensor, Type element);
 
@@ -74,38 +80,57 @@ static Value splat(OpBuilder &b, Location loc, RankedTensorType type,
   return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, value));
 }
 
-/// A linalg.generic that computes each element of `type` on its own.
-Value BodyLowering::parallel(RankedTensorType type, ValueRange inputs,
-                             ArrayRef<AffineMap> maps, BodyBuilder body) {
-  Value init =
-      tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
+/// A linalg.generic that computes each element of `types`, which have one
+/// shape, on its own.
+ValueRange BodyLowering::parallel(TypeRange types, ValueRange inputs,
+                                  ArrayRef<AffineMap> maps,
+                                  BodiesBuilder body) {
+  int64_t rank = cast<RankedTensorType>(types.front()).getRank();
+  SmallVector<Value> inits;
+  for (Type type : types)
+    inits.push_back(
+        tensor::EmptyOp::create(b, loc, cast<RankedTensorType>(type).getShape(),
+                                getElementTypeOrSelf(type)));
   SmallVector<AffineMap> all(maps);
-  all.push_back(b.getMultiDimIdentityMap(type.getRank()));
-  SmallVector<utils::IteratorType> iterators(type.getRank(),
+  all.append(types.size(), b.getMultiDimIdentityMap(rank));
+  SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::parallel);
   return linalg::GenericOp::create(
-             b, loc, type, inputs, init, all, iterators,
+             b, loc, types, inputs, inits, all, iterators,
              [&](OpBuilder &builder, Location at, ValueRange arguments) {
-               Value value = body(builder, at, arguments);
-               linalg::YieldOp::create(builder, at, value);
+               linalg::YieldOp::create(builder, at,
+                                       body(builder, at, arguments));
              })
-      .getResult(0);
+      .getResults();
 }
 
-Value BodyLowering::elementwise(Operation *op) {
+Value BodyLowering::parallel(RankedTensorType type, ValueRange inputs,
+                             ArrayRef<AffineMap> maps, BodyBuilder body) {
+  Type result = type;
+  Value value;
+  return parallel(TypeRange(result), inputs, maps,
+                  [&](OpBuilder &builder, Location at, ValueRange arguments) {
+                    value = body(builder, at, arguments);
+                    return ValueRange(value);
+                  })
+      .front();
+}
+
+ValueRange BodyLowering::elementwise(Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   SmallVector<AffineMap> maps(op->getNumOperands(),
                               b.getMultiDimIdentityMap(type.getRank()));
   return parallel(
-      type, op->getOperands(), maps,
+      op->getResultTypes(), op->getOperands(), maps,
       [&](OpBuilder &builder, Location, ValueRange arguments) {
         IRMapping mapping;
         mapping.map(op->getOperands(), arguments.take_front(maps.size()));
         // An operand that is used twice has two arguments; any will do.
         Operation *scalar = builder.clone(*op, mapping);
         scalar->setDiscardableAttrs(DictionaryAttr::get(op->getContext()));
-        scalar->getResult(0).setType(type.getElementType());
-        return scalar->getResult(0);
+        for (Value result : scalar->getResults())
+          result.setType(getElementTypeOrSelf(result));
+        return ValueRange(scalar->getResults());
       });
 }
 
@@ -386,28 +411,31 @@ Value BodyLowering::iota(IotaOp op) {
       });
 }
 
+/// Null for other ops.
+Value BodyLowering::lowerShapeOp(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case([&](BroadcastOp op) { return broadcast(op); })
+      .Case([&](TransposeOp op) { return transpose(op); })
+      .Case([&](ReduceOp op) { return reduce(op); })
+      .Case([&](ReshapeOp op) { return reshape(op); })
+      .Case([&](SliceOp op) { return slice(op); })
+      .Case([&](PadOp op) { return pad(op); })
+      .Case([&](ConcatOp op) { return concat(op); })
+      .Case([&](GatherOp op) { return gather(op); })
+      .Case([&](IotaOp op) { return iota(op); })
+      .Default(Value());
+}
+
 LogicalResult BodyLowering::lower(Operation *op) {
   b.setInsertionPoint(op);
   loc = op->getLoc();
-  Value value = llvm::TypeSwitch<Operation *, Value>(op)
-                    .Case([&](BroadcastOp op) { return broadcast(op); })
-                    .Case([&](TransposeOp op) { return transpose(op); })
-                    .Case([&](ReduceOp op) { return reduce(op); })
-                    .Case([&](ReshapeOp op) { return reshape(op); })
-                    .Case([&](SliceOp op) { return slice(op); })
-                    .Case([&](PadOp op) { return pad(op); })
-                    .Case([&](ConcatOp op) { return concat(op); })
-                    .Case([&](GatherOp op) { return gather(op); })
-                    .Case([&](IotaOp op) { return iota(op); })
-                    .Default([&](Operation *op) {
-                      return OpTrait::hasElementwiseMappableTraits(op)
-                                 ? elementwise(op)
-                                 : Value();
-                    });
-  if (!value)
+  if (OpTrait::hasElementwiseMappableTraits(op))
+    op->replaceAllUsesWith(elementwise(op));
+  else if (Value value = lowerShapeOp(op))
+    op->replaceAllUsesWith(ValueRange(value));
+  else
     return op->emitOpError("has no lowering to linalg; expected an "
                            "element-wise op or a tensor op of the dialect");
-  op->getResult(0).replaceAllUsesWith(value);
   op->erase();
   return success();
 }

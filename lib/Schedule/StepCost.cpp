@@ -39,11 +39,13 @@ int64_t byteSize(ShapedType type) {
 static int64_t flopsPerElement(Operation *op) {
   if (!isa_and_present<arith::ArithDialect, math::MathDialect>(
           op->getDialect()) ||
-      op->getNumResults() != 1 || op->getNumOperands() == 0 ||
+      op->getNumOperands() == 0 ||
       isa<arith::ConstantOp, arith::SelectOp, arith::ExtFOp, arith::TruncFOp>(
           op))
     return 0;
-  return isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType()));
+  return llvm::count_if(op->getResultTypes(), [](Type type) {
+    return isa<FloatType>(getElementTypeOrSelf(type));
+  });
 }
 
 /// Operations of a kernel's body: an op on tensors counts once an element, a
@@ -64,7 +66,7 @@ static int64_t countKernelFlops(func::FuncOp kernel) {
       flops += reduce.getOperand().getType().getNumElements();
     if (auto scatter = dyn_cast<ScatterAddOp>(op))
       flops += scatter.getUpdates().getType().getNumElements();
-    if (op->getNumResults() == 1)
+    if (op->getNumResults() != 0)
       if (auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType()))
         flops += flopsPerElement(op) * type.getNumElements();
     return WalkResult::advance();

@@ -92,6 +92,10 @@ ELEMENTWISE = [
   %n = arith.constant dense<[[-2, -1, 0, 1], [2, 3, 4, 5]]> : tensor<2x4xi32>
   %r = math.fpowi %x0, %n : tensor<2x4xf64>, tensor<2x4xi32>"""),
     unary("math.sin"),
+    Case("math_sincos", [(3, 4)], (3, 4), """
+  %s, %c = math.sincos %x0 : tensor<3x4xf64>
+  %cc = arith.mulf %c, %c : tensor<3x4xf64>
+  %r = arith.addf %s, %cc : tensor<3x4xf64>"""),
     unary("math.cos"),
     unary("math.tan", -1.2, 1.2),
     unary("math.sinh"),

@@ -33,7 +33,7 @@ WITHOUT_CASE = {op: reason for reason, ops in {
     LATER: "weft.mask_padding weft.reshard",
     SECOND: "weft.attention_grad",
     ROUNDS: "arith.extf arith.truncf",
-    NEVER: "arith.scaling_extf arith.scaling_truncf math.sincos",
+    NEVER: "arith.scaling_extf arith.scaling_truncf",
 }.items() for op in ops.split()}
 
 
