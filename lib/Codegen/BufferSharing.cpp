@@ -37,8 +37,7 @@ FailureOr<BufferSharing> BufferSharing::analyze(func::FuncOp kernel,
   // What is emitted here is thrown away; the accesses are what counts.
   OwningOpRef<ModuleOp> scratch = ModuleOp::create(kernel.getLoc());
   SmallVector<int64_t> separate(kernel.getNumResults(), -1);
-  auto accesses = emitKernel(*scratch, kernel, separate, "scratch",
-                             /*finishSums=*/order == NestOrder::AtOnce);
+  auto accesses = emitKernel(*scratch, kernel, separate, "scratch");
   if (failed(accesses))
     return failure();
 

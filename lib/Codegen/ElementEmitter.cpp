@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementEmitter.h"
+#include "CompensatedSum.h"
 #include "KernelBody.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -295,6 +296,9 @@ Value ElementEmitter::emitReduction(OpResult result, Index index) {
     Value value = emit(init, index);
     inits.push_back(lanes ? ops.spread(value) : value);
   }
+  bool compensated = isCompensated(generic);
+  if (compensated)
+    inits.push_back(ops.constant(b.getF64FloatAttr(0), lanes));
   SmallVector<int64_t> sizes;
   SmallVector<unsigned> dims;
   generic.getReductionDims(dims);
@@ -308,13 +312,18 @@ Value ElementEmitter::emitReduction(OpResult result, Index index) {
         auto reduced = indices.delinearise(indices.uniform(step), sizes);
         for (auto [dim, x] : llvm::zip_equal(dims, reduced))
           point[dim] = x;
-        auto next = emitRegion(generic, point, sums);
+        auto next = emitRegion(generic, point,
+                               sums.take_front(generic->getNumResults()));
+        if (compensated)
+          next.push_back(addTerm(b, {sums[0], sums[1]}, next[0]).error);
         if (lanes)
           for (Value &value : next)
             value = ops.spread(value);
         scf::YieldOp::create(b, loc, next);
         leaveScope();
       });
+  if (compensated)
+    return totalOf(b, {loop.getResult(0), loop.getResult(1)});
   return loop.getResult(result.getResultNumber());
 }
 

@@ -64,14 +64,20 @@ Value weft::emitCut(ElementEmitter &e, int64_t count, Value part, Value parts) {
   return arith::DivUIOp::create(e.b, e.loc, product, parts);
 }
 
-void weft::emitColumns(ElementEmitter &e, int64_t columns, ColumnRange range,
-                       llvm::function_ref<void()> body) {
+/// Emits `vectors` for the part's range of whole vectors, and `rest`, for the
+/// part that has them, for the columns that are left over.
+static void emitRange(ElementEmitter &e, int64_t columns, ColumnRange range,
+                      llvm::function_ref<void(Value begin, Value end)> vectors,
+                      llvm::function_ref<void(int64_t whole)> rest) {
   OpBuilder &b = e.b;
-  ColumnSums none;
-  auto emitBody = [&](ColumnSums &) { body(); };
-  if (!range.part)
-    return emitColumns(e, columns, none, emitBody);
   int64_t whole = columns - columns % laneCount;
+  if (!range.part) {
+    if (whole > 0)
+      vectors(e.ops.i64(0), e.ops.i64(whole));
+    if (whole < columns)
+      rest(whole);
+    return;
+  }
   Value next = arith::AddIOp::create(b, e.loc, range.part, e.ops.i64(1));
   auto at = [&](Value part) -> Value {
     return arith::MulIOp::create(
@@ -79,13 +85,52 @@ void weft::emitColumns(ElementEmitter &e, int64_t columns, ColumnRange range,
         e.ops.i64(laneCount));
   };
   if (whole > 0)
-    emitVectors(e, at(range.part), at(next), none, emitBody);
+    vectors(at(range.part), at(next));
   if (whole == columns)
     return;
   Value isLast = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::eq, next,
                                        range.parts);
   scf::IfOp::create(b, e.loc, isLast, [&](OpBuilder &, Location) {
-    emitRest(e, whole, columns, none, emitBody);
+    rest(whole);
     scf::YieldOp::create(b, e.loc);
   });
+}
+
+void weft::emitColumns(ElementEmitter &e, int64_t columns, ColumnRange range,
+                       llvm::function_ref<void()> body) {
+  ColumnSums none;
+  auto emitBody = [&](ColumnSums &) { body(); };
+  emitRange(
+      e, columns, range,
+      [&](Value begin, Value end) {
+        emitVectors(e, begin, end, none, emitBody);
+      },
+      [&](int64_t whole) { emitRest(e, whole, columns, none, emitBody); });
+}
+
+void weft::emitColumnTiles(
+    ElementEmitter &e, int64_t columns, ColumnRange range, int64_t tile,
+    llvm::function_ref<void(Value first, TileWalk walk)> emitTile) {
+  OpBuilder &b = e.b;
+  ColumnSums none;
+  auto tiles = [&](Value begin, Value end) {
+    auto emitOne = [&](OpBuilder &, Location, Value first, ValueRange) {
+      Value last = arith::AddIOp::create(b, e.loc, first, e.ops.i64(tile));
+      last = arith::MinSIOp::create(b, e.loc, last, end);
+      e.enterScope();
+      emitTile(first, [&](llvm::function_ref<void()> body) {
+        emitVectors(e, first, last, none, [&](ColumnSums &) { body(); });
+      });
+      scf::YieldOp::create(b, e.loc);
+      e.leaveScope();
+    };
+    scf::ForOp::create(b, e.loc, begin, end, e.ops.i64(tile), ValueRange(),
+                       emitOne);
+  };
+  auto rest = [&](int64_t whole) {
+    emitTile(e.ops.i64(whole), [&](llvm::function_ref<void()> body) {
+      emitRest(e, whole, columns, none, [&](ColumnSums &) { body(); });
+    });
+  };
+  emitRange(e, columns, range, tiles, rest);
 }

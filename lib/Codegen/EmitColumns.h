@@ -34,6 +34,15 @@ void emitColumns(ElementEmitter &e, int64_t columns, ColumnSums &sums,
 void emitColumns(ElementEmitter &e, int64_t columns, ColumnRange range,
                  llvm::function_ref<void()> body);
 
+/// Where `body` is to be emitted for all columns of a tile.
+using TileWalk = llvm::function_ref<void(llvm::function_ref<void()> body)>;
+
+/// Emits `emitTile` for ranges of at most `tile` columns, a multiple of the
+/// lanes: with where a range begins, and what walks it, as often as is wanted.
+void emitColumnTiles(
+    ElementEmitter &e, int64_t columns, ColumnRange range, int64_t tile,
+    llvm::function_ref<void(mlir::Value first, TileWalk walk)> emitTile);
+
 /// `count` * `part` / `parts`: where a part begins, and with `part` + 1 where
 /// it ends.
 mlir::Value emitCut(ElementEmitter &e, int64_t count, mlir::Value part,

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmitKernel.h"
+#include "ColumnAccumulators.h"
+#include "CompensatedSum.h"
 #include "EmitColumns.h"
 #include "EmitPlace.h"
 #include "EmitScatter.h"
@@ -25,19 +27,26 @@ public:
   NestEmitter(ElementEmitter &e, ArrayRef<Value> results,
               KernelAccesses &accesses, Value part, Value parts)
       : e(e), b(e.b), loc(e.loc), results(results), accesses(accesses),
-        part(part), parts(parts), entry(b.getInsertionBlock()) {}
+        part(part), parts(parts), entry(b.getInsertionBlock()),
+        accumulators(e, results, entry) {}
 
   void emit(const KernelNest &nest, unsigned number);
 
 private:
   using Body = llvm::function_ref<void()>;
   using Sums = ColumnSums;
-  void clearAccumulated(const ColumnLoop &loop);
+  void forEachSum(const KernelNest &nest,
+                  llvm::function_ref<void(const ColumnLoop &)> body);
+  void emitTiles(const KernelNest &nest, const ColumnLoop &loop);
   void emitOnePart(unsigned number, Body body);
   std::pair<Value, Value> rangeOf(const KernelNest &nest, int64_t units);
   void emitNest(const KernelNest &nest);
   void emitRow(const KernelNest &nest);
   void emitBlocks(const KernelNest &nest);
+  void emitRowLoop(Value begin, Value end, int64_t step,
+                   llvm::function_ref<void(Value)> body);
+  void emitRowBlocks(const KernelNest &nest,
+                     llvm::function_ref<void(Value first, Value end)> body);
   void emitColumnLoop(const KernelNest &nest, const ColumnLoop &loop);
   void emitBody(const KernelNest &nest, const ColumnLoop &loop, Sums &sums);
 
@@ -51,6 +60,7 @@ private:
   Block *entry;
   /// Set in a nest whose columns are cut.
   ColumnRange columnRange;
+  ColumnAccumulators accumulators;
 };
 
 } // namespace
@@ -61,21 +71,22 @@ void NestEmitter::emitBody(const KernelNest &nest, const ColumnLoop &loop,
                            Sums &sums) {
   setColumn(e, e.column, nest.rows);
   e.bodyDepth = e.depth();
-  for (auto [reduction, sum] : llvm::zip_equal(loop.reductions, sums))
-    sum = emitTerm(e, reduction, nest.rows, sum);
-  std::vector<std::tuple<Value, Value, LaneIndex>> stores;
+  Value *error = sums.begin() + loop.reductions.size();
+  for (auto [reduction, sum] : llvm::zip(loop.reductions, sums)) {
+    Value next = emitTerm(e, reduction, nest.rows, sum);
+    if (error != sums.end() && isCompensated(reduction)) {
+      *error = addTerm(b, {sum, *error}, next).error;
+      ++error;
+    }
+    sum = next;
+  }
+  std::vector<ElementStore> stores;
   for (const KernelRoot &root : loop.writes) {
     stores.push_back(
         {emitWritten(e, root, nest.rows), results[root.result], e.ownElement});
     accesses.writes[root.result] = e.place;
   }
-  for (const KernelRoot &root : loop.accumulations) {
-    auto op = root.value.getDefiningOp<linalg::GenericOp>();
-    Type element = getElementTypeOrSelf(root.value.getType());
-    Value sum = e.load(results[root.result], element, e.column);
-    stores.push_back(
-        {emitTerm(e, op, nest.rows, sum), results[root.result], e.column});
-  }
+  accumulators.addTerms(nest.rows, loop, stores);
   for (auto &[value, pointer, offset] : stores)
     e.store(value, pointer, offset);
 }
@@ -96,16 +107,22 @@ void NestEmitter::emitColumnLoop(const KernelNest &nest,
     for (linalg::GenericOp reduction : loop.reductions)
       sums.push_back(e.ops.constant(
           *arith::getNeutralElement(getCombiner(reduction)), /*lanes=*/true));
+    for (linalg::GenericOp reduction : loop.reductions)
+      if (isCompensated(reduction))
+        sums.push_back(e.ops.constant(b.getF64FloatAttr(0), /*lanes=*/true));
     if (columnRange.part)
       emitColumns(e, loop.columns, columnRange,
                   [&] { emitBody(nest, loop, sums); });
     else
       emitColumns(e, loop.columns, sums,
                   [&](Sums &next) { emitBody(nest, loop, next); });
+    Value *error = sums.begin() + loop.reductions.size();
     for (auto [init, sum, reduction] :
-         llvm::zip_equal(inits, sums, loop.reductions)) {
+         llvm::zip(inits, sums, loop.reductions)) {
       Operation *combiner = getCombiner(reduction);
-      Value row = e.ops.reduceLanes(combiner, sum);
+      Value row = isCompensated(reduction)
+                      ? totalOf(b, addLanes(b, {sum, *error++}))
+                      : e.ops.reduceLanes(combiner, sum);
       init = e.ops.apply(combiner, {init, row});
     }
   }
@@ -124,31 +141,42 @@ void NestEmitter::emitRow(const KernelNest &nest) {
   }
 }
 
-void NestEmitter::emitBlocks(const KernelNest &nest) {
-  auto rowLoop = [&](Value begin, Value end, int64_t step,
-                     llvm::function_ref<void(Value)> body) {
-    scf::ForOp::create(b, loc, begin, end, e.ops.i64(step), ValueRange(),
-                       [&](OpBuilder &, Location, Value at, ValueRange) {
-                         e.enterScope();
-                         body(at);
-                         scf::YieldOp::create(b, loc);
-                         e.leaveScope();
-                       });
-  };
+void NestEmitter::emitRowLoop(Value begin, Value end, int64_t step,
+                              llvm::function_ref<void(Value)> body) {
+  scf::ForOp::create(b, loc, begin, end, e.ops.i64(step), ValueRange(),
+                     [&](OpBuilder &, Location, Value at, ValueRange) {
+                       e.enterScope();
+                       body(at);
+                       scf::YieldOp::create(b, loc);
+                       e.leaveScope();
+                     });
+}
+
+/// The part's rows, some at a time.
+void NestEmitter::emitRowBlocks(
+    const KernelNest &nest,
+    llvm::function_ref<void(Value first, Value end)> body) {
   auto [firstBlock, lastBlock] =
       rangeOf(nest, llvm::divideCeil(nest.rows, blockedRows));
   auto rowAt = [&](Value block) -> Value {
     return arith::MulIOp::create(b, loc, block, e.ops.i64(blockedRows));
   };
-  rowLoop(rowAt(firstBlock), rowAt(lastBlock), blockedRows, [&](Value first) {
-    Value end = arith::AddIOp::create(b, loc, first, e.ops.i64(blockedRows));
-    end = arith::MinSIOp::create(b, loc, end, e.ops.i64(nest.rows));
+  emitRowLoop(
+      rowAt(firstBlock), rowAt(lastBlock), blockedRows, [&](Value first) {
+        Value end =
+            arith::AddIOp::create(b, loc, first, e.ops.i64(blockedRows));
+        body(first, arith::MinSIOp::create(b, loc, end, e.ops.i64(nest.rows)));
+      });
+}
+
+void NestEmitter::emitBlocks(const KernelNest &nest) {
+  emitRowBlocks(nest, [&](Value first, Value end) {
     for (const ColumnLoop &loop : nest.passes.front()) {
       e.place.columns = loop.columns;
       Sums none;
       auto body = [&](Sums &) {
         LaneIndex column = e.column;
-        rowLoop(first, end, 1, [&](Value row) {
+        emitRowLoop(first, end, 1, [&](Value row) {
           e.row = e.indices.uniform(row);
           e.column = column;
           emitBody(nest, loop, none);
@@ -164,19 +192,67 @@ void NestEmitter::emitBlocks(const KernelNest &nest) {
   });
 }
 
-void NestEmitter::clearAccumulated(const ColumnLoop &loop) {
-  for (const KernelRoot &root : loop.accumulations) {
-    auto body = [&] {
-      e.store(emitColumnInit(e, root), results[root.result], e.column);
-    };
-    if (loop.columns > 1) {
-      emitColumns(e, loop.columns, columnRange, body);
-      continue;
-    }
+//===----------------------------------------------------------------------===//
+// Sums over rows
+//===----------------------------------------------------------------------===//
+
+/// Of a nest without reductions of rows: tiles of columns, whose sums stay in
+/// the first cache, and within them blocks of rows, in which they stay in
+/// registers.
+void NestEmitter::emitTiles(const KernelNest &nest, const ColumnLoop &loop) {
+  constexpr int64_t tileColumns = 2048;
+  e.place.columns = loop.columns;
+  accumulators.allocate(loop, std::min(tileColumns, loop.columns));
+  auto emitTile = [&](Value first, TileWalk walk) {
+    accumulators.setFirstColumn(first);
+    walk([&] { accumulators.clear(loop); });
+    emitRowBlocks(nest, [&](Value firstRow, Value endRow) {
+      walk([&] {
+        LaneIndex column = e.column;
+        Sums none;
+        emitRowLoop(firstRow, endRow, 1, [&](Value row) {
+          e.row = e.indices.uniform(row);
+          e.column = column;
+          emitBody(nest, loop, none);
+        });
+      });
+    });
+    walk([&] { accumulators.finish(loop); });
+    accumulators.setFirstColumn(Value());
+  };
+  if (loop.columns > 1)
+    return emitColumnTiles(e, loop.columns, columnRange, tileColumns, emitTile);
+  emitTile(e.ops.i64(0), [&](llvm::function_ref<void()> body) {
+    e.enterScope();
     e.column = e.indices.constant(0);
     body();
-  }
+    e.leaveScope();
+  });
 }
+
+/// Emits `body` at each column of each sum over rows.
+void NestEmitter::forEachSum(
+    const KernelNest &nest, llvm::function_ref<void(const ColumnLoop &)> body) {
+  for (auto &pass : nest.passes)
+    for (const ColumnLoop &loop : pass) {
+      if (loop.accumulations.empty())
+        continue;
+      e.place.columns = loop.columns;
+      if (loop.columns > 1) {
+        ColumnSums none;
+        emitColumns(e, loop.columns, none, [&](ColumnSums &) { body(loop); });
+        continue;
+      }
+      e.enterScope();
+      e.column = e.indices.constant(0);
+      body(loop);
+      e.leaveScope();
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Nests
+//===----------------------------------------------------------------------===//
 
 /// Nests that are not cut are dealt out to the parts.
 void NestEmitter::emitOnePart(unsigned number, Body body) {
@@ -221,33 +297,35 @@ void NestEmitter::emitNest(const KernelNest &nest) {
                    results[nest.scatter->result]);
     return;
   }
-  for (auto [value, count] : nest.kept) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(entry);
-    Type type = getStorageType(getElementTypeOrSelf(value.getType()));
-    e.keptBuffers[value] = LLVM::AllocaOp::create(
-        b, loc, LLVM::LLVMPointerType::get(b.getContext()), type,
-        e.ops.i64(count), /*alignment=*/64);
-  }
+  for (auto [value, count] : nest.kept)
+    e.keptBuffers[value] = allocateElements(
+        b, loc, entry, getElementTypeOrSelf(value.getType()), count);
   e.ownElement = {};
-  for (auto &pass : nest.passes)
-    for (const ColumnLoop &loop : pass)
-      clearAccumulated(loop);
-  if (nest.blocked && nest.rows > 1) {
+  bool accumulates = llvm::any_of(nest.passes, [](const auto &loops) {
+    return llvm::any_of(loops, [](const ColumnLoop &loop) {
+      return !loop.accumulations.empty();
+    });
+  });
+  if (accumulates && nest.reductions.empty() && nest.passes.size() == 1) {
+    for (const ColumnLoop &loop : nest.passes.front())
+      emitTiles(nest, loop);
+  } else if (nest.blocked && nest.rows > 1) {
     emitBlocks(nest);
   } else if (nest.rows == 1) {
     e.row = e.indices.constant(0);
     emitRow(nest);
   } else {
+    for (auto &pass : nest.passes)
+      for (const ColumnLoop &loop : pass)
+        accumulators.allocate(loop, loop.columns);
+    forEachSum(nest, [&](const ColumnLoop &loop) { accumulators.clear(loop); });
     auto [first, last] = rangeOf(nest, nest.rows);
-    scf::ForOp::create(b, loc, first, last, e.ops.i64(1), ValueRange(),
-                       [&](OpBuilder &, Location, Value row, ValueRange) {
-                         e.enterScope();
-                         e.row = e.indices.uniform(row);
-                         emitRow(nest);
-                         scf::YieldOp::create(b, loc);
-                         e.leaveScope();
-                       });
+    emitRowLoop(first, last, 1, [&](Value row) {
+      e.row = e.indices.uniform(row);
+      emitRow(nest);
+    });
+    forEachSum(nest,
+               [&](const ColumnLoop &loop) { accumulators.finish(loop); });
   }
   e.keptBuffers.clear();
   e.filled.clear();
@@ -323,8 +401,8 @@ static void createEntry(OpBuilder &b, LLVM::LLVMFuncOp body, StringRef symbol,
 
 FailureOr<KernelAccesses> weft::emitKernel(ModuleOp module, func::FuncOp kernel,
                                            ArrayRef<int64_t> inPlace,
-                                           StringRef symbol, bool finishSums) {
-  FailureOr<KernelPlan> plan = planKernel(kernel, finishSums);
+                                           StringRef symbol) {
+  FailureOr<KernelPlan> plan = planKernel(kernel);
   if (failed(plan))
     return failure();
   unsigned operands = countBufferArguments(kernel);

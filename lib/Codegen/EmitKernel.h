@@ -30,13 +30,11 @@ struct KernelAccesses {
 
 /// Adds to `module` the function `void symbol(void *const *buffers,
 /// const int64_t *positions, int64_t part, int64_t parts)`: the operands'
-/// buffers, then those of the results that are not in place. With `finishSums`
-/// (see planKernel) the function is good for its accesses only.
+/// buffers, then those of the results that are not in place.
 mlir::FailureOr<KernelAccesses> emitKernel(mlir::ModuleOp module,
                                            mlir::func::FuncOp kernel,
                                            llvm::ArrayRef<int64_t> inPlace,
-                                           llvm::StringRef symbol,
-                                           bool finishSums = false);
+                                           llvm::StringRef symbol);
 
 } // namespace weft
 

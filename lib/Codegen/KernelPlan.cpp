@@ -79,8 +79,7 @@ struct ReductionShape {
 
 class Planner {
 public:
-  Planner(func::FuncOp kernel, bool finishSums)
-      : kernel(kernel), finishSums(finishSums) {}
+  explicit Planner(func::FuncOp kernel) : kernel(kernel) {}
   KernelPlan plan();
 
 private:
@@ -97,7 +96,6 @@ private:
   void keepCostlyValues(KernelNest &nest);
 
   func::FuncOp kernel;
-  bool finishSums;
   SmallVector<KernelRoot> roots;
   int64_t keptBytes = 0;
 };
@@ -119,7 +117,8 @@ static std::optional<ReductionShape> getReductionShape(Operation *op) {
     if (reduced)
       shape.leading &= !seenKept;
     else {
-      shape.trailing &= !seenReduced;
+      // What only dimensions of size 1 follow is contiguous.
+      shape.trailing &= !seenReduced || sizes[dim] == 1;
       keptDims.push_back(dim);
     }
     (reduced ? seenReduced : seenKept) = true;
@@ -138,7 +137,7 @@ static Value findFinishedSum(Value value) {
   while (auto generic = value.getDefiningOp<linalg::GenericOp>()) {
     auto shape = getReductionShape(generic);
     if (shape)
-      return shape->leading && !shape->trailing ? value : Value();
+      return shape->leading ? value : Value();
     bool isUnary =
         generic.getNumReductionLoops() == 0 && generic.getNumDpsInputs() == 1 &&
         generic->getNumResults() == 1 &&
@@ -164,9 +163,12 @@ void Planner::collectRoots() {
       value = op->getOperand(0);
     }
     roots.push_back({unsigned(number), value});
-    Value sum = finishSums ? findFinishedSum(value) : Value();
-    if (sum && sum != value)
-      roots.back() = {unsigned(number), sum, value};
+    Value sum = findFinishedSum(value);
+    if (!sum || sum == value)
+      continue;
+    KernelRoot finished{unsigned(number), sum, value};
+    if (isAccumulation(finished, rowsOf(finished)))
+      roots.back() = finished;
   }
 }
 
@@ -466,8 +468,8 @@ KernelPlan Planner::plan() {
   return plan;
 }
 
-FailureOr<KernelPlan> weft::planKernel(func::FuncOp kernel, bool finishSums) {
+FailureOr<KernelPlan> weft::planKernel(func::FuncOp kernel) {
   if (failed(checkKernelBody(kernel)))
     return failure();
-  return Planner(kernel, finishSums).plan();
+  return Planner(kernel).plan();
 }

@@ -90,11 +90,8 @@ struct KernelPlan {
 };
 
 /// Checks that the body of `kernel` is one that can be emitted (diagnostics
-/// otherwise) and decides its loops. With `finishSums`, sums over rows are
-/// finished where they are complete, instead of added up once more for each
-/// element of what is stored.
-mlir::FailureOr<KernelPlan> planKernel(mlir::func::FuncOp kernel,
-                                       bool finishSums = false);
+/// otherwise) and decides its loops.
+mlir::FailureOr<KernelPlan> planKernel(mlir::func::FuncOp kernel);
 
 /// The operation of a reduction's region that combines a new element with the
 /// result so far, or null if the region is not of this form or has no neutral

@@ -147,8 +147,12 @@ private:
 } // namespace
 
 static ReductionForm formOf(const FusionOp &op) {
-  int64_t rank = op.operandShape.size(), reduced = op.reducedDims.size();
-  if (reduced == rank)
+  int64_t end = op.operandShape.size(), reduced = op.reducedDims.size();
+  // What only dimensions of size 1 follow is contiguous.
+  while (end > 0 && op.operandShape[end - 1] == 1 &&
+         !is_contained(op.reducedDims, end - 1))
+    --end;
+  if (reduced == end)
     return ReductionForm::Full;
   auto isRun = [&](int64_t first) {
     for (auto [i, dim] : enumerate(op.reducedDims))
@@ -156,7 +160,7 @@ static ReductionForm formOf(const FusionOp &op) {
         return false;
     return true;
   };
-  if (isRun(rank - reduced))
+  if (isRun(end - reduced))
     return ReductionForm::Trailing;
   return isRun(0) ? ReductionForm::Leading : ReductionForm::Other;
 }
@@ -182,6 +186,10 @@ static constexpr size_t maxOpsOfKernel = 256;
 /// walk: it stays in a cache. A sum of a longer one is worth a kernel of its
 /// own; what uses the sum can then be computed by several threads.
 static constexpr int64_t largestRow = 256 * 1024;
+
+/// Columns of a sum over rows that can be made beside reductions of these rows:
+/// all of its partial sums are on the stack of a thread.
+static constexpr int64_t mostColumnsBesideRows = 32 * 1024;
 
 /// Uses from which on a number ties ops together that have nothing else in
 /// common, such as the updates of all parameters by one learning rate.
@@ -284,6 +292,7 @@ bool Grouping::isLegal(ArrayRef<unsigned> group) const {
   bool legal = true;
   std::optional<int64_t> rows = findRows(group, legal);
   bool hasReduction = false, hasOther = false, hasTranspose = false;
+  bool hasRowReduction = false, hasWideSum = false;
   unsigned reductions = 0;
   for (unsigned number : group) {
     const FusionOp &op = ops[number];
@@ -291,13 +300,18 @@ bool Grouping::isLegal(ArrayRef<unsigned> group) const {
     if (op.kind == FusionKind::Reduction) {
       hasReduction = true;
       ++reductions;
-      hasOther |= formOf(op) == ReductionForm::Other;
+      ReductionForm form = formOf(op);
+      hasOther |= form == ReductionForm::Other;
+      hasRowReduction |= form == ReductionForm::Trailing;
+      hasWideSum |= form == ReductionForm::Leading &&
+                    countElements(op.shape) > mostColumnsBesideRows;
       legal &= !rows || hasRows(op.operandShape, *rows);
     } else if (rows) {
       legal &= hasRows(op.shape, *rows);
     }
   }
-  if (!legal || (hasTranspose && hasReduction) || (hasOther && reductions > 1))
+  if (!legal || (hasTranspose && hasReduction) ||
+      (hasOther && reductions > 1) || (hasRowReduction && hasWideSum))
     return false;
   for (unsigned user : group)
     for (unsigned producer : ops[user].operands)

@@ -204,13 +204,14 @@ static TypedAttr neutralElement(OpBuilder &b, sharding::Reduction kind,
                                       : APInt::getSignedMaxValue(width));
 }
 
-/// Sums of 16-bit floats are formed in f32 and rounded once.
+/// Sums of narrower floats are formed in f64 and rounded once: of no sum that
+/// fits in memory more than the last rounding is seen.
 Value BodyLowering::reduce(ReduceOp op) {
   RankedTensorType from = typeOf(op.getOperand()), to = typeOf(op.getResult());
   Type element = to.getElementType();
-  bool widen =
-      isNarrowFloat(element) && op.getKind() == sharding::Reduction::Sum;
-  Type sumType = widen ? b.getF32Type() : element;
+  bool widen = isa<FloatType>(element) && !element.isF64() &&
+               op.getKind() == sharding::Reduction::Sum;
+  Type sumType = widen ? b.getF64Type() : element;
   SmallVector<utils::IteratorType> iterators(from.getRank(),
                                              utils::IteratorType::parallel);
   for (int64_t dim : op.getDims())
@@ -236,7 +237,7 @@ Value BodyLowering::reduce(ReduceOp op) {
   return widen ? convert(sum, element) : sum;
 }
 
-/// f32 to a narrower float.
+/// f64 to a narrower float.
 Value BodyLowering::convert(Value tensor, Type element) {
   auto type = typeOf(tensor).clone(element);
   return parallel(type, tensor, b.getMultiDimIdentityMap(type.getRank()),

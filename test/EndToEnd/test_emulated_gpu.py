@@ -13,6 +13,7 @@ import pytest
 from conftest import EXAMPLE, LAYOUTS, ROOT, binaries, succeed
 from safetensors.numpy import load_file, save_file
 from test_cuda_kernels import MODELS, Gpt2Small
+from test_sums import assert_at_most_numpy, compiled, computed, exact_sums, numbers, total_of
 
 STEPS = 3
 
@@ -357,3 +358,16 @@ def test_attention_of_two_types_in_the_same_sizes(tmp_path):
         results[name] = [np.load(file) for file in files]
     for actual, expected, bound in zip(results["device"], results["host"], (2e-2, 2e-3), strict=True):
         np.testing.assert_allclose(actual, expected, atol=bound, rtol=0)
+
+
+# ===----------------------------------------------------------------------===
+# Sums
+# ===----------------------------------------------------------------------===
+
+
+@pytest.mark.parametrize("shape, dims", [
+    ((70001,), [0]), ((5, 9001), [1]), ((3001, 40), [0]), ((20001, 1), [0])])
+def test_sums_are_at_least_as_exact_as_numpys(shape, dims, tmp_path):
+    x = numbers("tenths", shape, np.float32)
+    plan = compiled(tmp_path, total_of(shape, dims, ()), "--target=cuda:sm_90", "--ptxas=none")
+    assert_at_most_numpy(computed(plan, x, run), *exact_sums(x, (), dims, shape), 2.0**-24)

@@ -54,15 +54,15 @@ func.func private @softmax(%x: tensor<4x8xf32>) -> tensor<4x8xf32>
 
 // -----
 
-// A sum of bf16 is formed in f32 and rounded once.
+// A sum of floats is formed in f64 and rounded once.
 
 // CHECK-LABEL: func.func private @sum_bf16
-// CHECK:         %[[INIT:.*]] = arith.constant dense<0.000000e+00> : tensor<8xf32>
+// CHECK:         %[[INIT:.*]] = arith.constant dense<0.000000e+00> : tensor<8xf64>
 // CHECK:         %[[SUM:.*]] = linalg.generic {{.*}}["reduction", "parallel"]
-// CHECK-SAME:        outs(%[[INIT]] : tensor<8xf32>)
+// CHECK-SAME:        outs(%[[INIT]] : tensor<8xf64>)
 // CHECK:           arith.extf
-// CHECK:           arith.addf {{.*}} : f32
-// CHECK:         linalg.generic {{.*}}ins(%[[SUM]] : tensor<8xf32>)
+// CHECK:           arith.addf {{.*}} : f64
+// CHECK:         linalg.generic {{.*}}ins(%[[SUM]] : tensor<8xf64>)
 // CHECK:           arith.truncf
 func.func private @sum_bf16(%x: tensor<4x8xbf16>) -> tensor<8xbf16>
     attributes {weft.kernel} {
@@ -75,16 +75,31 @@ func.func private @sum_bf16(%x: tensor<4x8xbf16>) -> tensor<8xbf16>
 // And one of f16; the largest number is one of the tensor, and is not rounded.
 
 // CHECK-LABEL: func.func private @reductions_of_f16
-// CHECK-DAG:     dense<0.000000e+00> : tensor<8xf32>
+// CHECK-DAG:     dense<0.000000e+00> : tensor<8xf64>
 // CHECK-DAG:     dense<0xFC00> : tensor<8xf16>
-// CHECK:         arith.addf {{.*}} : f32
-// CHECK:         arith.truncf {{.*}} : f32 to f16
+// CHECK:         arith.addf {{.*}} : f64
+// CHECK:         arith.truncf {{.*}} : f64 to f16
 // CHECK:         arith.maximumf {{.*}} : f16
 func.func private @reductions_of_f16(%x: tensor<4x8xf16>)
     -> (tensor<8xf16>, tensor<8xf16>) attributes {weft.kernel} {
   %s = weft.reduce sum %x dims = [0] : tensor<4x8xf16> -> tensor<8xf16>
   %m = weft.reduce max %x dims = [0] : tensor<4x8xf16> -> tensor<8xf16>
   return %s, %m : tensor<8xf16>, tensor<8xf16>
+}
+
+// -----
+
+// An op of two results is one loop with two.
+
+// CHECK-LABEL: func.func private @two_results
+// CHECK:         %[[BOTH:.*]]:2 = linalg.generic
+// CHECK:           %[[LOW:.*]], %[[HIGH:.*]] = arith.mului_extended
+// CHECK:           linalg.yield %[[LOW]], %[[HIGH]] : i32, i32
+// CHECK:         return %[[BOTH]]#0, %[[BOTH]]#1
+func.func private @two_results(%x: tensor<4xi32>)
+    -> (tensor<4xi32>, tensor<4xi32>) attributes {weft.kernel} {
+  %low, %high = arith.mului_extended %x, %x : tensor<4xi32>
+  return %low, %high : tensor<4xi32>, tensor<4xi32>
 }
 
 // -----

@@ -133,7 +133,8 @@ def LowerKernels : Pass<"weft-lower-kernels", "::mlir::ModuleOp"> {
     **Does** write each op as a `linalg.generic`, a slice, a concat or a reshape
     of the tensor dialect, and compute element-wise ops inside of their only
     consumer. A gather is a loop that reads one tensor at indices that it takes
-    from another (`tensor.extract`). Sums of bf16 and f16 are formed in f32.
+    from another (`tensor.extract`). Sums of floats are formed in f64 and
+    rounded once.
 
     **Leaves** kernels that `compileKernels` takes, in which `weft.scatter_add`
     is left: it has no form in linalg. Other functions untouched.

@@ -252,7 +252,7 @@ FailureOr<KernelGrid> weft::emitGpuKernel(ModuleOp module, func::FuncOp kernel,
                                           ArrayRef<int64_t> inPlace,
                                           StringRef symbol, int64_t maxBatch,
                                           int64_t sharedBytes) {
-  FailureOr<KernelPlan> nests = planKernel(kernel, /*finishSums=*/true);
+  FailureOr<KernelPlan> nests = planKernel(kernel);
   if (failed(nests))
     return failure();
   GridPlan plan = planGrid(std::move(*nests), sharedBytes);
