@@ -12,6 +12,7 @@
 #include "EmitPlace.h"
 #include "EmitScatter.h"
 #include "KernelBody.h"
+#include "MathCalls.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -423,6 +424,9 @@ FailureOr<KernelAccesses> weft::emitKernel(ModuleOp module, func::FuncOp kernel,
   KernelAccesses accesses;
   accesses.writes.resize(results.size());
   ElementEmitter elements(b, kernel, body, arguments);
+  MathCalls calls(module);
+  if (MathCalls::areFor(kernel))
+    elements.ops.calls = &calls;
   NestEmitter nests(elements, results, accesses, all[all.size() - 2],
                     all.back());
   for (auto [number, nest] : llvm::enumerate(plan->nests))

@@ -10,6 +10,7 @@
 #include "ExpandHalf.h"
 #include "ExpandInteger.h"
 #include "ExpandMath.h"
+#include "MathCalls.h"
 
 #include "weft/IR/NarrowFloats.h"
 
@@ -215,7 +216,8 @@ static void dropFlags(Operation *op) {
 /// `op` on these operands, with a result of this element type.
 Value LaneOps::cloneAt(Operation *op, ValueRange operands, Type element) {
   if (needsMathExpansion(op))
-    return expandMath(b, op, operands);
+    return calls && MathCalls::isLong(op) ? calls->call(b, op, operands)
+                                          : expandMath(b, op, operands);
   if (needsIntegerExpansion(op))
     return expandInteger(b, op, operands[0], operands[1]);
   if (needsConversionExpansion(op))

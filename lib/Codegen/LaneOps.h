@@ -27,6 +27,8 @@
 
 namespace weft {
 
+class MathCalls;
+
 /// Numbers a vector of a CPU holds. Fixed for every processor, because the
 /// order in which a row is summed depends on it.
 inline constexpr int64_t laneCount = 16;
@@ -42,6 +44,8 @@ public:
   int64_t width;
   /// Whether the machine converts bf16 and f16, and has registers of two.
   bool convertsNarrowFloats = false;
+  /// Where the functions are that are called; null if all are inlined.
+  MathCalls *calls = nullptr;
 
   /// Fails with a diagnostic if kernels cannot contain `op`.
   static mlir::LogicalResult check(mlir::Operation *op);
