@@ -45,6 +45,11 @@ static Value createScalar(OpBuilder &builder, Location loc, Type element,
       DenseElementsAttr::get(type, builder.getIntegerAttr(element, value)));
 }
 
+IntegerType weft::integerFor(Builder &builder, int64_t count) {
+  return count > std::numeric_limits<int32_t>::max() ? builder.getI64Type()
+                                                     : builder.getI32Type();
+}
+
 /// Positions are i32. A wider number is widened first: the product might not
 /// fit.
 Value weft::createOffset(OpBuilder &builder, Location loc, Type integer,
@@ -65,15 +70,16 @@ Value weft::createOffset(OpBuilder &builder, Location loc, Type integer,
   return offset;
 }
 
-/// Counts of a split float dimension are formed in i32: the sum of two rounded
-/// numbers need not be the rounded sum.
+/// Counts of a split float dimension are formed as integers: the sum of two
+/// rounded numbers need not be the rounded sum.
 Value weft::localizeIota(IotaOp op, RankedTensorType local,
                          ArrayRef<AxisRef> axes, const MeshContext &context) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   Type element = local.getElementType();
   bool isFloat = isa<FloatType>(element);
-  Type counter = isFloat ? builder.getI32Type() : element;
+  int64_t size = local.getDimSize(op.getDim()) * numShards(axes);
+  Type counter = isFloat ? integerFor(builder, size) : element;
   auto counterType = local.clone(counter);
 
   Value count = IotaOp::create(builder, loc, counterType, op.getDim());
@@ -96,8 +102,7 @@ Value weft::localizeMask(MaskPaddingOp op, RankedTensorType local,
   OpBuilder builder(op);
   Location loc = op.getLoc();
   int64_t size = op.getSize(), held = local.getDimSize(op.getDim());
-  bool isWide = size > std::numeric_limits<int32_t>::max() - held;
-  Type integer = isWide ? builder.getI64Type() : builder.getI32Type();
+  Type integer = integerFor(builder, size + held);
   auto counterType = local.clone(integer);
 
   Value left = createScalar(builder, loc, integer, size);

@@ -28,6 +28,9 @@ mlir::LogicalResult localizeConstant(mlir::arith::ConstantOp op,
 /// has its local type.
 void localizeSlice(SliceOp op, mlir::RankedTensorType local);
 
+/// i32, or i64 where i32 does not reach up to `count`.
+mlir::IntegerType integerFor(mlir::Builder &builder, int64_t count);
+
 /// The number, as a scalar tensor of an integer type, of the first element that
 /// a device holds of a dimension split over `axes` into parts of `size`.
 mlir::Value createOffset(mlir::OpBuilder &builder, mlir::Location loc,

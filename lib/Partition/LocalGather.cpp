@@ -94,11 +94,13 @@ Value weft::localizeGather(GatherOp op, RankedTensorType global,
 }
 
 /// The places of a slice along one dimension: `start`, `start + stride`, ...
+/// `size` is that of the dimension before it was split: the first places of
+/// parts must fit the type as well.
 static Value createPlaces(OpBuilder &builder, Location loc, int64_t start,
-                          int64_t stride, int64_t count) {
-  bool isWide = start + stride * count > std::numeric_limits<int32_t>::max();
-  auto type = RankedTensorType::get({count}, isWide ? builder.getI64Type()
-                                                    : builder.getI32Type());
+                          int64_t stride, int64_t count, int64_t size) {
+  int64_t end = start + stride * count;
+  auto type =
+      RankedTensorType::get({count}, integerFor(builder, std::max(end, size)));
   Value places = IotaOp::create(builder, loc, type, 0);
   if (stride != 1)
     places = arith::MulIOp::create(builder, loc, places,
@@ -132,8 +134,9 @@ Value weft::localizeSplitSlice(SliceOp op, RankedTensorType global,
   for (int64_t dim = 0; dim < global.getRank(); ++dim) {
     if (split[dim].empty())
       continue;
-    Value places = createPlaces(builder, loc, op.getStarts()[dim],
-                                op.getStrides()[dim], wanted.getDimSize(dim));
+    Value places = createPlaces(
+        builder, loc, op.getStarts()[dim], op.getStrides()[dim],
+        wanted.getDimSize(dim), held[dim] * numShards(split[dim]));
     GatherDims dims{dim, global.getRank(), /*indicesRank=*/1, {}, {}};
     value = takeFromPart(builder, value, places, dims, split[dim], context);
   }

@@ -152,6 +152,22 @@ func.func @slice(%x: tensor<100x8xf32> {weft.sharding = #weft.sharding<@mesh, [{
 
 weft.mesh @mesh = <["a"=4]>
 
+// Places that i32 reaches, of parts that begin where it does not.
+// CHECK-LABEL: func.func @slice_of_large
+// CHECK:         weft.iota dim = 0 : tensor<8xi64>
+// CHECK:         arith.extsi %{{.*}} : tensor<i32> to tensor<i64>
+// CHECK:         weft.gather {{.*}} : (tensor<2147483648xi8>, tensor<8xi64>) -> tensor<8xi8>
+func.func @slice_of_large(%x: tensor<8589934592xi8> {weft.sharding = #weft.sharding<@mesh, [{"a"}]>})
+    -> (tensor<8xi8> {weft.sharding = #weft.sharding<@mesh, [{"a"}]>}) {
+  %s = weft.slice %x starts = [0] limits = [8] strides = [1]
+      {weft.shardings = [#weft.sharding<@mesh, [{"a"}]>]} : tensor<8589934592xi8> -> tensor<8xi8>
+  return %s : tensor<8xi8>
+}
+
+// -----
+
+weft.mesh @mesh = <["a"=4]>
+
 // The three parts of a fused projection need all of it, and gather it once.
 // CHECK-LABEL: func.func @fused_projection
 // CHECK:         %[[X:.*]] = weft.all_gather %{{.*}} dim = 1

@@ -114,6 +114,23 @@ func.func @iota() -> (tensor<8x3xi32> {weft.sharding = #weft.sharding<@mesh, [{"
 
 weft.mesh @mesh = <["a"=2]>
 
+// Counts that i32 does not reach are formed in i64.
+// CHECK-LABEL: func.func @large_float_iota
+// CHECK:         weft.iota dim = 0 : tensor<1073741825xi64>
+// CHECK-NEXT:    %[[POSITION:.*]] = weft.position over <@mesh, {"a"}> : tensor<i32>
+// CHECK-NEXT:    %[[WIDE:.*]] = arith.extsi %[[POSITION]] : tensor<i32> to tensor<i64>
+// CHECK-NEXT:    %[[SIZE:.*]] = arith.constant dense<1073741825> : tensor<i64>
+// CHECK-NEXT:    arith.muli %[[WIDE]], %[[SIZE]] : tensor<i64>
+// CHECK:         arith.sitofp %{{.*}} : tensor<1073741825xi64> to tensor<1073741825xf32>
+func.func @large_float_iota() -> (tensor<2147483650xf32> {weft.sharding = #weft.sharding<@mesh, [{"a"}]>}) {
+  %i = weft.iota dim = 0 {weft.shardings = [#weft.sharding<@mesh, [{"a"}]>]} : tensor<2147483650xf32>
+  return %i : tensor<2147483650xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["a"=2]>
+
 // CHECK-LABEL: func.func @constants
 // CHECK:         %[[UNIFORM:.*]] = arith.constant dense<1.000000e+00> : tensor<2xf32>
 // CHECK-NEXT:    %[[WHOLE:.*]] = arith.constant dense<[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]> : tensor<4xf32>
