@@ -58,20 +58,8 @@ bool CpuTarget::has(StringRef feature) const {
 
 std::string CpuTarget::featureString() const {
   std::string text;
-  for (StringRef feature : usableFeatures)
-    text +=
-        (Twine(text.empty() ? "" : ",") + (has(feature) ? "+" : "-") + feature)
-            .str();
-  // Matrix tiles, half precision and the like would add requirements.
-  StringMap<bool> all = featuresOf(cpu);
-  SmallVector<StringRef> others;
-  for (const auto &entry : all)
-    if (entry.getKey().starts_with("avx") &&
-        !is_contained(usableFeatures, entry.getKey()))
-      others.push_back(entry.getKey());
-  llvm::sort(others);
-  for (StringRef feature : others)
-    text += (",-" + feature).str();
+  for (const std::string &feature : features)
+    text += (text.empty() ? "+" : ",+") + feature;
   return text;
 }
 

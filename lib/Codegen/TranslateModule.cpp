@@ -34,8 +34,8 @@ createMachine(const weft::CpuTarget &target) {
   // a * b + c stays two roundings: the same numbers on every processor.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(
-      triple, target.cpu, target.featureString(), options, llvm::Reloc::PIC_,
-      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+      triple, weft::CpuTarget::kBaseline, target.featureString(), options,
+      llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
 llvm::Expected<std::string> weft::translateModule(ModuleOp module,
@@ -48,10 +48,13 @@ llvm::Expected<std::string> weft::translateModule(ModuleOp module,
   if (!machine)
     return machine.takeError();
   setMachine(**translated, **machine);
-  if (target.has("avx512f"))
-    for (llvm::Function &function : **translated)
-      if (!function.isDeclaration())
-        function.addFnAttr("prefer-vector-width", "512");
+  for (llvm::Function &function : **translated) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("tune-cpu", target.cpu);
+    if (target.has("avx512f"))
+      function.addFnAttr("prefer-vector-width", "512");
+  }
   optimise(**translated, **machine);
   return emitCode(**translated, **machine, llvm::CodeGenFileType::ObjectFile);
 }

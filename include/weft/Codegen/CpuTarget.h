@@ -29,7 +29,10 @@ struct CpuTarget {
   std::vector<std::string> features;
 
   bool has(llvm::StringRef feature) const;
-  /// LLVM's notation: the features on, everything else of this processor off.
+  /// What instructions are chosen for: plain x86-64 with `features`, in LLVM's
+  /// notation. `cpu` would turn on all that a processor of its name has; it is
+  /// only tuned for.
+  static constexpr llvm::StringLiteral kBaseline = "x86-64";
   std::string featureString() const;
 };
 
