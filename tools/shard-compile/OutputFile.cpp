@@ -8,9 +8,11 @@
 #include "OutputFile.h"
 
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <unistd.h>
 
 using namespace llvm;
 
@@ -31,19 +33,39 @@ Expected<std::string> weft::resolveOutput(StringRef path, StringRef input) {
   return std::string(real);
 }
 
+static Error cannotWrite(StringRef path, const Twine &reason) {
+  return createStringError("cannot write " + path + ": " + reason);
+}
+
+/// Whether all of `text` is on the disk.
+static std::error_code writeAndSync(int descriptor, StringRef text) {
+  raw_fd_ostream os(descriptor, /*shouldClose=*/false);
+  os << text;
+  os.flush();
+  std::error_code error = os.error();
+  os.clear_error();
+  if (!error && ::fsync(descriptor) != 0)
+    error = errnoAsErrorCode();
+  return error;
+}
+
 Error weft::writeOutput(StringRef path, StringRef text) {
   if (path == "-") {
     outs() << text;
     return flushStandardOutput();
   }
-  Error error = writeToOutput(path, [&](raw_ostream &os) -> Error {
-    os << text;
-    return Error::success();
-  });
-  if (!error)
-    return error;
-  return createStringError("cannot write " + path + ": " +
-                           toString(std::move(error)));
+  // A signal that ends the program removes it.
+  Expected<sys::fs::TempFile> file = sys::fs::TempFile::create(
+      path + ".%%%%%%%%.tmp", sys::fs::all_read | sys::fs::all_write);
+  if (!file)
+    return cannotWrite(path, toString(file.takeError()));
+  if (std::error_code error = writeAndSync(file->FD, text)) {
+    consumeError(file->discard());
+    return cannotWrite(path, error.message());
+  }
+  if (Error error = file->keep(path))
+    return cannotWrite(path, toString(std::move(error)));
+  return Error::success();
 }
 
 Error weft::flushStandardOutput() {

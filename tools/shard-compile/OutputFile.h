@@ -23,7 +23,8 @@ namespace weft {
 llvm::Expected<std::string> resolveOutput(llvm::StringRef path,
                                           llvm::StringRef input);
 
-/// Writes a whole file, or nothing; "-" is the standard output.
+/// Writes a whole file, or leaves the one that is there; "-" is the standard
+/// output.
 llvm::Error writeOutput(llvm::StringRef path, llvm::StringRef text);
 
 /// Whether all that was printed on the standard output has arrived.

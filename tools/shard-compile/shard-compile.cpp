@@ -26,6 +26,7 @@
 #include "llvm/Support/WithColor.h"
 
 #include <chrono>
+#include <csignal>
 
 using namespace mlir;
 using namespace weft;
@@ -136,6 +137,8 @@ static llvm::Error readOptions(CompileOptions &options) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  // A limit of file sizes is an error of the write that meets it.
+  std::signal(SIGXFSZ, SIG_IGN);
   registerPassManagerCLOptions();
   registerDefaultTimingManagerCLOptions();
   cl::HideUnrelatedOptions(category);
