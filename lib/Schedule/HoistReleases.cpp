@@ -24,19 +24,16 @@ static bool isView(Operation *op) {
   return isa_and_present<BarrierOp, ReshapeOp>(op);
 }
 
-/// The value whose buffer a view shows.
-static Value bufferOf(Value value) {
-  while (isView(value.getDefiningOp()))
-    value = value.getDefiningOp()->getOperand(0);
-  return value;
-}
-
 namespace {
 /// The order of a block's ops while some of them move. Asking the block itself
 /// would number all its ops anew after nearly every move.
 class OpOrder {
 public:
-  explicit OpOrder(Block &block) : block(block) { number(); }
+  explicit OpOrder(Block &block) : block(block) {
+    uint64_t label = 0;
+    for (Operation &op : block)
+      labels[&op] = label += uint64_t(1) << 32;
+  }
 
   bool isBefore(Operation *a, Operation *b) const {
     return labels.lookup(a) < labels.lookup(b);
@@ -48,55 +45,102 @@ public:
       op->moveAfter(place);
     else
       op->moveBefore(&block, block.begin());
-    uint64_t low = place ? labels.lookup(place) : 0;
-    uint64_t high = labels.lookup(op->getNextNode());
-    if (high - low < 2)
-      return number();
-    labels[op] = low + (high - low) / 2;
+    Operation *next = op->getNextNode();
+    if (labels.lookup(next) - labelBefore(place) < 2)
+      spreadAround(next, op);
+    uint64_t low = labelBefore(place);
+    labels[op] = low + (labels.lookup(next) - low) / 2;
   }
 
 private:
-  void number() {
-    uint64_t label = 0;
-    for (Operation &op : block)
-      labels[&op] = label += uint64_t(1) << 32;
+  uint64_t labelBefore(Operation *place) const {
+    return place ? labels.lookup(place) : 0;
   }
+  void spreadAround(Operation *crowded, Operation *moving);
 
   Block &block;
   llvm::DenseMap<Operation *, uint64_t> labels;
 };
 
-/// Moves the ops of one block.
+/// The ops of a block as they read buffers.
+class Readers {
+public:
+  explicit Readers(Block &block);
+
+  /// The value whose buffer a view shows.
+  Value bufferOf(Value value) const { return views.lookup_or(value, value); }
+  /// The ops that read a buffer, through views too, as the block lists them
+  /// before any of them moves; each once for each operand.
+  ArrayRef<Operation *> of(Value buffer) const {
+    auto found = readers.find(buffer);
+    return found == readers.end() ? ArrayRef<Operation *>() : found->second;
+  }
+
+private:
+  llvm::DenseMap<Value, Value> views;
+  llvm::DenseMap<Value, SmallVector<Operation *, 2>> readers;
+};
+
+/// Moves the ops of one block, which it is given in their order.
 class Hoister {
 public:
-  explicit Hoister(Block &block) : order(block) {}
+  explicit Hoister(Block &block) : order(block), readers(block) {}
 
   /// Whether `op` could be moved towards the start of the block.
   bool hoist(Operation *op);
 
 private:
-  Operation *lastOtherReader(Value value, Operation *except) const;
   Operation *findEarliestPlace(Operation *op) const;
 
   OpOrder order;
+  Readers readers;
 };
 } // namespace
 
-/// The last op but `except` that reads the buffer of `value`, through views
-/// too; null if there is none.
-Operation *Hoister::lastOtherReader(Value value, Operation *except) const {
-  Operation *last = nullptr;
-  auto visit = [&](Operation *op) {
-    if (op && op != except && (!last || order.isBefore(last, op)))
-      last = op;
+/// Spreads the labels of all ops but `moving` evenly over the smallest aligned
+/// range of labels around that of `crowded` that is sparse enough: a range
+/// twice as large may be a little more crowded, so n moves give
+/// O(n log(n)) labels (Bender et al., Two Simplified Algorithms for Maintaining
+/// Order in a List, 2002).
+void OpOrder::spreadAround(Operation *crowded, Operation *moving) {
+  auto skip = [&](Operation *op, bool forward) {
+    while (op == moving)
+      op = forward ? op->getNextNode() : op->getPrevNode();
+    return op;
   };
-  for (OpOperand &use : value.getUses()) {
-    Operation *user = use.getOwner();
-    visit(isView(user) && use.getOperandNumber() == 0
-              ? lastOtherReader(user->getResult(0), except)
-              : user);
+  Operation *first = crowded, *last = crowded;
+  uint64_t label = labels.lookup(crowded), count = 1;
+  double mostOps = 1;
+  for (unsigned bits = 1; bits < 63; ++bits) {
+    uint64_t low = label >> bits << bits, size = uint64_t(1) << bits;
+    Operation *op;
+    for (; (op = skip(first->getPrevNode(), false)) && labels.lookup(op) >= low;
+         ++count)
+      first = op;
+    for (; (op = skip(last->getNextNode(), true)) &&
+           labels.lookup(op) - low < size;
+         ++count)
+      last = op;
+    mostOps *= 1.5;
+    if (count > mostOps || size / (count + 1) < 2)
+      continue;
+    uint64_t step = size / (count + 1);
+    for (op = first;; op = skip(op->getNextNode(), true)) {
+      labels[op] = low += step;
+      if (op == last)
+        return;
+    }
   }
-  return last;
+}
+
+Readers::Readers(Block &block) {
+  for (Operation &op : block) {
+    if (isView(&op))
+      views[op.getResult(0)] = bufferOf(op.getOperand(0));
+    for (OpOperand &operand : op.getOpOperands())
+      if (!isView(&op) || operand.getOperandNumber() != 0)
+        readers[bufferOf(operand.get())].push_back(&op);
+  }
 }
 
 static int64_t bytesOf(Value value) {
@@ -122,17 +166,21 @@ Operation *Hoister::findEarliestPlace(Operation *op) const {
   llvm::SmallPtrSet<void *, 8> seen;
   for (Value operand : op->getOperands()) {
     comeAfter(operand.getDefiningOp());
-    Value buffer = bufferOf(operand);
+    Value buffer = readers.bufferOf(operand);
     if (!seen.insert(buffer.getAsOpaquePointer()).second)
       continue;
-    Operation *other = lastOtherReader(buffer, op);
-    if (other && !order.isBefore(other, op))
+    // Ops behind `op` have not moved yet, so the last reader is the one that
+    // the block listed last; only that one looks at the others.
+    ArrayRef<Operation *> all = readers.of(buffer);
+    if (all.back() != op)
       continue;
     // The place of an argument is free for a result that replaces it.
     if (isa<BlockArgument>(buffer) && !isReturned(op))
       continue;
     freed += bytesOf(buffer);
-    comeAfter(other);
+    for (Operation *other : all)
+      if (other != op)
+        comeAfter(other);
   }
   for (Value result : op->getResults())
     freed -= bytesOf(result);
@@ -149,7 +197,7 @@ bool Hoister::hoist(Operation *op) {
 
 namespace {
 struct HoistReleases : weft::impl::HoistReleasesBase<HoistReleases> {
-  void runOnOperation() override {
+  void runOnInput() override {
     for (func::FuncOp entry : findEntries(getOperation())) {
       Hoister hoister(entry.front());
       for (Operation &op : llvm::make_early_inc_range(entry.front()))
