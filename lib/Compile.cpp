@@ -162,6 +162,48 @@ static LogicalResult checkPipeline(ModuleOp module,
   return success();
 }
 
+/// The form of a module that was read: an SPMD program and a schedule are known
+/// by what no form before them has. Those before are compiled from the start.
+static Form findForm(ModuleOp module) {
+  Form form = Form::Graph;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function->hasAttr(WeftDialect::kKernelAttrName))
+      return Form::Schedule;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (function.getArgAttr(i, WeftDialect::kGlobalTypeAttrName))
+        form = Form::Spmd;
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (function.getResultAttr(i, WeftDialect::kGlobalTypeAttrName))
+        form = Form::Spmd;
+    for (Operation &op : function.getBody().getOps())
+      if (isa<CopyOp, GemmOp, LaunchOp, StartOp, WaitOp>(op))
+        return Form::Schedule;
+  }
+  return form;
+}
+
+/// Compiles on from an SPMD program or a schedule.
+static LogicalResult continueFrom(ModuleOp module, Form from, Form to,
+                                  const CompileOptions &options) {
+  std::string name =
+      from == Form::Spmd ? "an SPMD program (form 3)" : "a schedule (form 4)";
+  auto error = [&] {
+    return module.emitError() << "the input is " << name << ": ";
+  };
+  if (to < from)
+    return error() << "--emit=" << stringifyForm(to)
+                   << " is a form before it; give the model instead";
+  if (!options.mesh.empty() || options.memoryLimit ||
+      options.pipeline.wideGradientSums)
+    return error() << "--mesh, --memory-limit and --wide-gradient-sums are for "
+                      "phases before it; give the model instead";
+  module.emitRemark() << "the input is " << name
+                      << "; compilation continues from it";
+  return runPasses(module, options, [&](PassManager &pm) {
+    continuePipeline(pm, options.pipeline, from, to);
+  });
+}
+
 LogicalResult lowerModule(ModuleOp module, Form form,
                           const CompileOptions &options) {
   // On its own: what follows looks at the mesh and the functions of the graph.
@@ -173,11 +215,13 @@ LogicalResult lowerModule(ModuleOp module, Form form,
   if (findEntries(module).empty())
     return module.emitError("nothing to compile: the module has no public "
                             "func.func with a body");
-  if (failed(overrideMesh(module, options.mesh)))
-    return failure();
   CompileOptions used = options;
   used.pipeline.cuda = options.target.isCuda();
   if (failed(checkPipeline(module, used.pipeline)))
+    return failure();
+  if (Form from = findForm(module); from != Form::Graph)
+    return continueFrom(module, from, form, used);
+  if (failed(overrideMesh(module, options.mesh)))
     return failure();
   if (options.memoryLimit) {
     auto ranges = chooseRecomputation(module, used);

@@ -20,7 +20,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -81,7 +83,7 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
 
 void buildPropagatePipeline(OpPassManager &pm) {
   // So that the sharding of one use of a constant does not reach another.
-  pm.addNestedPass<func::FuncOp>(createSplitConstants());
+  pm.addPass(createSplitConstants());
   pm.addPass(createPropagate());
   verifyForm(pm, Form::Sharded);
 }
@@ -99,7 +101,7 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createInsertReshards());
   // Once it is known which values are terms.
   if (options.wideGradientSums)
-    pm.addNestedPass<func::FuncOp>(createWidenGradientSums());
+    pm.addPass(createWidenGradientSums());
   pm.addPass(createLocalize());
   // Joins the copies of constants, and equal collectives.
   pm.addPass(createCSEPass());
@@ -146,13 +148,27 @@ void buildPipeline(OpPassManager &pm, const PipelineOptions &options,
     buildSchedulePipeline(pm, options);
 }
 
+void continuePipeline(OpPassManager &pm, const PipelineOptions &options,
+                      Form from, Form stopAfter) {
+  if (from == Form::Spmd) {
+    verifyForm(pm, Form::Spmd);
+    if (stopAfter >= Form::Schedule)
+      buildSchedulePipeline(pm, options);
+    return;
+  }
+  // Places that were edited by hand may overlap.
+  pm.addPass(createPlanMemory());
+  verifyForm(pm, Form::Schedule);
+}
+
 //===----------------------------------------------------------------------===//
 // Registration
 //===----------------------------------------------------------------------===//
 
 void registerAllWeftDialects(DialectRegistry &registry) {
   registry.insert<WeftDialect, arith::ArithDialect, func::FuncDialect,
-                  math::MathDialect>();
+                  linalg::LinalgDialect, math::MathDialect,
+                  tensor::TensorDialect>();
   registerShardingRuleModels(registry);
   registerVjpModels(registry);
 }

@@ -77,7 +77,8 @@ mlir::OwningOpRef<mlir::ModuleOp> parseModel(const llvm::SourceMgr &sources,
                                              mlir::MLIRContext &context);
 
 /// Brings a graph to the given form, in place. For Form::Plan: to a schedule. A
-/// StableHLO program is imported first.
+/// StableHLO program is imported first; from an SPMD program or a schedule, the
+/// phases behind it lead on, and a remark says so.
 mlir::LogicalResult lowerModule(mlir::ModuleOp module, Form form,
                                 const CompileOptions &options);
 

@@ -64,6 +64,10 @@ struct PipelineOptions {
 /// The phases up to a form. A plan needs the passes of the schedule.
 void buildPipeline(mlir::OpPassManager &pm, const PipelineOptions &options,
                    Form stopAfter);
+/// The phases that lead from an SPMD program or a schedule to a form behind it.
+/// What is read as a schedule gets its places of buffers anew.
+void continuePipeline(mlir::OpPassManager &pm, const PipelineOptions &options,
+                      Form from, Form stopAfter);
 
 // One phase each; buildPipeline is made of them.
 void buildGraphPipeline(mlir::OpPassManager &pm,

@@ -290,7 +290,7 @@ static void eraseMarkers(ModuleOp module) {
 
 namespace {
 struct Autodiff : weft::impl::AutodiffBase<Autodiff> {
-  void runOnOperation() override {
+  void runOnInput() override {
     Resolver resolver;
     bool legal = true;
     for (auto function : getOperation().getOps<func::FuncOp>())

@@ -184,7 +184,7 @@ namespace {
 struct CheckpointStages : weft::impl::CheckpointStagesBase<CheckpointStages> {
   using CheckpointStagesBase::CheckpointStagesBase;
 
-  void runOnOperation() override;
+  void runOnInput() override;
 
 private:
   LogicalResult readRanges();
@@ -236,7 +236,7 @@ void CheckpointStages::visit(ValueAndGradOp gradient, func::FuncOp function,
     chain.checkpoint(range.begin - first, range.end - first, range.keepsDots);
 }
 
-void CheckpointStages::runOnOperation() {
+void CheckpointStages::runOnInput() {
   if (failed(readRanges()))
     return signalPassFailure();
   SymbolTable symbols(getOperation());

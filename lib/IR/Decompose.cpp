@@ -23,7 +23,7 @@ using namespace weft;
 
 namespace {
 struct Decompose : weft::impl::DecomposeBase<Decompose> {
-  void runOnOperation() override {
+  void runOnInput() override {
     SmallVector<DecompositionOpInterface> composites;
     getOperation().walk(
         [&](DecompositionOpInterface op) { composites.push_back(op); });

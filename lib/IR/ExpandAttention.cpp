@@ -247,7 +247,7 @@ namespace {
 struct ExpandAttention : weft::impl::ExpandAttentionBase<ExpandAttention> {
   using ExpandAttentionBase::ExpandAttentionBase;
 
-  void runOnOperation() override {
+  void runOnInput() override {
     getOperation()->walk([&](Operation *op) {
       if (auto attention = dyn_cast<AttentionOp>(op))
         expand(attention);

@@ -47,10 +47,22 @@ void weft::checkModuleOps(ModuleOp module, FormCheck &check) {
     if (!function)
       check.error(op.getLoc())
           << "a module holds weft.mesh and func.func, got " << op.getName();
-    else if (function.isExternal())
-      check.error(op.getLoc())
-          << "function @" << function.getSymName() << " has no body";
   }
+}
+
+void weft::checkBodies(ModuleOp module, FormCheck &check) {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isExternal())
+      check.error(function.getLoc())
+          << "function @" << function.getSymName() << " has no body";
+}
+
+void weft::checkOneBlock(ModuleOp module, FormCheck &check) {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal() && !function.getBody().hasOneBlock())
+      check.error(function.getLoc())
+          << "function @" << function.getSymName() << " must have one block, "
+          << "got " << function.getBody().getBlocks().size();
 }
 
 namespace {
@@ -135,66 +147,140 @@ static bool isProgramTensor(Type type) {
          element.isInteger(32) || element.isInteger(64);
 }
 
+static void verifyTensor(Location loc, const Twine &what, Type type,
+                         FormCheck &check) {
+  if (!isProgramTensor(type))
+    check.error(loc)
+        << what
+        << " must be a ranked tensor with static, positive sizes, at most "
+           "2^59 elements, of f32, bf16, f16, f64, i64, i32, i8 or i1, got "
+        << type;
+}
+
+static void verifySignature(func::FuncOp function, FormCheck &check) {
+  std::string of = (" of @" + function.getSymName()).str();
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+    verifyTensor(function.isExternal() ? function.getLoc()
+                                       : function.getArgument(index).getLoc(),
+                 "argument " + Twine(index) + of, type, check);
+  for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+    verifyTensor(function.getLoc(), "result " + Twine(index) + of, type, check);
+}
+
 void weft::checkTensorTypes(ModuleOp module, FormCheck &check) {
-  auto verify = [&](Location loc, const Twine &what, Type type) {
-    if (!isProgramTensor(type))
-      check.error(loc)
-          << what
-          << " must be a ranked tensor with static, positive sizes, at most "
-             "2^59 elements, of f32, bf16, f16, f64, i64, i32, i8 or i1, got "
-          << type;
-  };
   for (func::FuncOp function : findPrograms(module)) {
-    StringRef name = function.getSymName();
-    for (BlockArgument argument : function.getArguments())
-      verify(argument.getLoc(),
-             "argument " + Twine(argument.getArgNumber()) + " of @" + name,
-             argument.getType());
-    for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
-      verify(function.getLoc(), "result " + Twine(index) + " of @" + name,
-             type);
+    verifySignature(function, check);
     function.walk([&](Operation *op) {
-      if (op == function)
-        return;
-      for (OpResult result : op->getResults())
-        verify(op->getLoc(),
-               "result " + Twine(result.getResultNumber()) + " of " +
-                   op->getName().getStringRef(),
-               result.getType());
+      if (op != function && !isa<StartOp>(op))
+        for (OpResult result : op->getResults())
+          verifyTensor(op->getLoc(),
+                       "result " + Twine(result.getResultNumber()) + " of " +
+                           op->getName().getStringRef(),
+                       result.getType(), check);
     });
   }
 }
 
-/// Whether `op` is one of the dialects that compute in forms 1 to 3.
-static bool isOfProgramDialect(Operation *op) {
+void weft::checkKernelTypes(ModuleOp module, FormCheck &check) {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr(WeftDialect::kKernelAttrName))
+      verifySignature(function, check);
+}
+
+void weft::checkNoKernels(ModuleOp module, FormCheck &check) {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr(WeftDialect::kKernelAttrName))
+      check.error(function.getLoc())
+          << "kernel @" << function.getSymName()
+          << " is there before --weft-fuse-kernels makes kernels";
+}
+
+void weft::checkGlobalTypes(ModuleOp module, FormCheck &check) {
+  auto verify = [&](Location loc, const Twine &what, Type type,
+                    TypeAttr globalAttr) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!globalAttr || !tensor)
+      return;
+    auto global = cast<RankedTensorType>(globalAttr.getValue());
+    if (llvm::any_of(
+            llvm::zip_equal(tensor.getShape(), global.getShape()),
+            [](auto sizes) { return std::get<0>(sizes) < std::get<1>(sizes); }))
+      check.error(loc) << what << " must have at least the sizes of its "
+                       << WeftDialect::kGlobalTypeAttrName << " " << global
+                       << ", got " << type
+                       << ", a part: the program is an SPMD program already";
+  };
+  StringRef global = WeftDialect::kGlobalTypeAttrName;
+  for (func::FuncOp function : findPrograms(module)) {
+    std::string of = (" of @" + function.getSymName()).str();
+    for (BlockArgument argument : function.getArguments())
+      verify(
+          argument.getLoc(), "argument " + Twine(argument.getArgNumber()) + of,
+          argument.getType(),
+          function.getArgAttrOfType<TypeAttr>(argument.getArgNumber(), global));
+    for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+      verify(function.getLoc(), "result " + Twine(index) + of, type,
+             function.getResultAttrOfType<TypeAttr>(index, global));
+  }
+}
+
+bool weft::isOfProgramDialect(Operation *op) {
   return isa_and_nonnull<arith::ArithDialect, math::MathDialect, WeftDialect>(
       op->getDialect());
 }
 
-void weft::checkGraphOps(ModuleOp module, FormCheck &check) {
+namespace {
+/// What a graph holds beside tensor ops.
+enum GraphOps { TensorsOnly, WithComposites, WithGradients, WithCalls };
+} // namespace
+
+/// Reports `op` if it is not one of a graph that holds `ops`.
+static void checkGraphOp(Operation &op, GraphOps ops, FormCheck &check) {
+  if (isa<func::ReturnOp>(op))
+    return;
+  if (isa<func::CallOp>(op)) {
+    if (ops < WithCalls)
+      check.error(op.getLoc())
+          << "a graph holds no calls; run --weft-inline-calls before";
+  } else if (isa<CheckpointNameOp, CheckpointOp, StopGradientOp,
+                 ValueAndGradOp>(op)) {
+    if (ops < WithGradients)
+      check.error(op.getLoc()) << "a graph holds no " << op.getName()
+                               << "; run --weft-autodiff before";
+  } else if (isa<DecompositionOpInterface>(op) &&
+             !isa<ShardingRuleOpInterface>(op)) {
+    if (ops < WithComposites)
+      check.error(op.getLoc()) << "a graph holds no " << op.getName()
+                               << "; run --weft-decompose before";
+  } else if (!isOfProgramDialect(&op)) {
+    check.error(op.getLoc())
+        << "a graph holds ops of arith, math and weft, got " << op.getName();
+  } else if (!isa<ShardingRuleOpInterface>(op)) {
+    check.error(op.getLoc())
+        << op.getName()
+        << " is no op of a graph: it states no sharding rule; implement "
+           "ShardingRuleOpInterface for it or write it with other ops";
+  }
+}
+
+static void checkOpsOfGraph(ModuleOp module, GraphOps ops, FormCheck &check) {
   for (func::FuncOp function : findPrograms(module))
-    for (Operation &op : function.getBody().getOps()) {
-      if (isa<func::ReturnOp>(op))
-        continue;
-      if (isa<func::CallOp>(op))
-        check.error(op.getLoc())
-            << "a graph holds no calls; run --weft-inline-calls before";
-      else if (isa<CheckpointNameOp, CheckpointOp, StopGradientOp,
-                   ValueAndGradOp>(op))
-        check.error(op.getLoc()) << "a graph holds no " << op.getName()
-                                 << "; run --weft-autodiff before";
-      else if (isa<DecompositionOpInterface>(op) &&
-               !isa<ShardingRuleOpInterface>(op))
-        check.error(op.getLoc()) << "a graph holds no " << op.getName()
-                                 << "; run --weft-decompose before";
-      else if (!isOfProgramDialect(&op))
-        check.error(op.getLoc())
-            << "a graph holds ops of arith, math and weft, got "
-            << op.getName();
-      else if (!isa<ShardingRuleOpInterface>(op))
-        check.error(op.getLoc())
-            << op.getName()
-            << " is no op of a graph: it states no sharding rule; implement "
-               "ShardingRuleOpInterface for it or write it with other ops";
-    }
+    for (Operation &op : function.getBody().getOps())
+      checkGraphOp(op, ops, check);
+}
+
+void weft::checkGraphOps(ModuleOp module, FormCheck &check) {
+  checkOpsOfGraph(module, TensorsOnly, check);
+}
+
+void weft::checkCompositeOps(ModuleOp module, FormCheck &check) {
+  checkOpsOfGraph(module, WithComposites, check);
+}
+
+void weft::checkGradientOps(ModuleOp module, FormCheck &check) {
+  checkOpsOfGraph(module, WithGradients, check);
+}
+
+void weft::checkCallingOps(ModuleOp module, FormCheck &check) {
+  checkOpsOfGraph(module, WithCalls, check);
 }

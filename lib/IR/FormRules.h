@@ -23,18 +23,18 @@ namespace weft {
 /// Collects the errors of the rules of one form.
 class FormCheck {
 public:
-  /// `phase` is the phase that promises the form, for the messages.
-  explicit FormCheck(llvm::StringRef phase) : phase(phase) {}
+  /// `when` starts the messages: `after <phase>` that promises the form, or
+  /// `before <pass>` that needs it.
+  explicit FormCheck(std::string when) : when(std::move(when)) {}
 
-  /// Starts an error: `after <phase>: `.
   mlir::InFlightDiagnostic error(mlir::Location loc) {
     passed = false;
-    return mlir::emitError(loc) << "after " << phase << ": ";
+    return mlir::emitError(loc) << when << ": ";
   }
   bool hasPassed() const { return passed; }
 
 private:
-  llvm::StringRef phase;
+  std::string when;
   bool passed = true;
 };
 
@@ -43,12 +43,22 @@ using FormRule = void (*)(mlir::ModuleOp, FormCheck &);
 // Rules of every form.
 void checkOneMesh(mlir::ModuleOp module, FormCheck &check);
 void checkModuleOps(mlir::ModuleOp module, FormCheck &check);
+void checkBodies(mlir::ModuleOp module, FormCheck &check);
+void checkOneBlock(mlir::ModuleOp module, FormCheck &check);
 void checkNames(mlir::ModuleOp module, FormCheck &check);
 
 // Rules of forms 1 to 3.
 void checkTensorTypes(mlir::ModuleOp module, FormCheck &check);
-/// Ops of arith, math and weft that state a sharding rule.
+void checkNoKernels(mlir::ModuleOp module, FormCheck &check);
+/// Types of arguments and results, padded or not, are no parts of their global
+/// types: those of forms 1 and 2.
+void checkGlobalTypes(mlir::ModuleOp module, FormCheck &check);
+/// Ops of arith, math and weft that state a sharding rule; before the import
+/// has ended, composites, gradients and calls as well.
 void checkGraphOps(mlir::ModuleOp module, FormCheck &check);
+void checkCompositeOps(mlir::ModuleOp module, FormCheck &check);
+void checkGradientOps(mlir::ModuleOp module, FormCheck &check);
+void checkCallingOps(mlir::ModuleOp module, FormCheck &check);
 
 // Rules of form 2.
 void checkEveryValueHasSharding(mlir::ModuleOp module, FormCheck &check);
@@ -59,12 +69,21 @@ void checkUnreduced(mlir::ModuleOp module, FormCheck &check);
 void checkLocalOps(mlir::ModuleOp module, FormCheck &check);
 void checkLocalTypes(mlir::ModuleOp module, FormCheck &check);
 
+// Rules between forms 3 and 4.
+/// As form 3, with GEMMs in place of matrix products.
+void checkProductOps(mlir::ModuleOp module, FormCheck &check);
+/// As form 4, with collectives in place of starts and waits.
+void checkInstructionOps(mlir::ModuleOp module, FormCheck &check);
+void checkKernelTypes(mlir::ModuleOp module, FormCheck &check);
+
 // Rules of form 4.
 void checkScheduleOps(mlir::ModuleOp module, FormCheck &check);
 void checkWaits(mlir::ModuleOp module, FormCheck &check);
 
 /// The functions with a body that are no kernels.
 llvm::SmallVector<mlir::func::FuncOp> findPrograms(mlir::ModuleOp module);
+/// Whether `op` is of a dialect that computes in forms 1 to 3.
+bool isOfProgramDialect(mlir::Operation *op);
 
 } // namespace weft
 

@@ -124,7 +124,7 @@ LogicalResult CallInliner::inlineCall(func::CallOp call) {
 
 namespace {
 struct InlineCalls : weft::impl::InlineCallsBase<InlineCalls> {
-  void runOnOperation() override {
+  void runOnInput() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function.isPrivate() && function.getBody().hasOneBlock())
         moveShardingsInside(function);

@@ -27,26 +27,39 @@ static bool isScheduleOp(Operation *op) {
   return isa<LaunchOp, GemmOp, StartOp, WaitOp, CopyOp>(op);
 }
 
+static bool isCollective(Operation *op) {
+  return isa<AllGatherOp, AllReduceOp, AllToAllOp, PermuteOp, ReduceScatterOp>(
+      op);
+}
+
+/// Ops of arith, math and weft that compute with parts.
+static bool isLocalOp(Operation *op) {
+  return isOfProgramDialect(op) &&
+         (isa<ShardingRuleOpInterface, AllSliceOp, PositionOp>(op) ||
+          isCollective(op));
+}
+
+/// Reports `op` if it is none of an SPMD program.
+static void checkLocalOp(Operation *op, FormCheck &check) {
+  if (op->hasAttr(WeftDialect::kShardingsAttrName))
+    check.error(op->getLoc())
+        << op->getName()
+        << " still has weft.shardings, but its type is that of a part";
+  else if (isa<ConstraintOp, ReshardOp>(op))
+    check.error(op->getLoc())
+        << op->getName() << " is left; collectives say how data moves";
+  else if (!isLocalOp(op))
+    check.error(op->getLoc())
+        << "an SPMD program holds ops of arith and math, tensor ops and "
+           "collectives of weft, got "
+        << op->getName();
+}
+
 void weft::checkLocalOps(ModuleOp module, FormCheck &check) {
   for (func::FuncOp function : findPrograms(module))
-    function.walk([&](Operation *op) {
-      if (op == function || isa<func::ReturnOp>(op))
-        return;
-      if (op->hasAttr(WeftDialect::kShardingsAttrName))
-        check.error(op->getLoc()) << op->getName()
-                                  << " still has weft.shardings, but its type "
-                                     "is that of a part";
-      else if (isa<ConstraintOp, ReshardOp>(op))
-        check.error(op->getLoc())
-            << op->getName() << " is left; collectives say how data moves";
-      else if (isScheduleOp(op) ||
-               !isa_and_nonnull<arith::ArithDialect, math::MathDialect,
-                                WeftDialect>(op->getDialect()))
-        check.error(op->getLoc())
-            << "an SPMD program holds ops of arith and math, tensor ops and "
-               "collectives of weft, got "
-            << op->getName();
-    });
+    for (Operation &op : function.getBody().getOps())
+      if (!isa<func::ReturnOp>(op))
+        checkLocalOp(&op, check);
 }
 
 /// Checks the local type of an argument or result against its global type and
@@ -117,6 +130,29 @@ void weft::checkScheduleOps(ModuleOp module, FormCheck &check) {
         check.error(op.getLoc())
             << "a schedule holds launch, gemm, attention, start, wait, copy, "
                "reshape and constant ops, got "
+            << op.getName();
+}
+
+void weft::checkProductOps(ModuleOp module, FormCheck &check) {
+  for (func::FuncOp function : findPrograms(module))
+    for (Operation &op : function.getBody().getOps()) {
+      if (isa<DotGeneralOp>(op))
+        check.error(op.getLoc())
+            << "weft.dot_general is left; run --weft-lower-gemms before";
+      else if (!isa<GemmOp, func::ReturnOp>(op))
+        checkLocalOp(&op, check);
+    }
+}
+
+void weft::checkInstructionOps(ModuleOp module, FormCheck &check) {
+  for (func::FuncOp function : findPrograms(module))
+    for (Operation &op : function.getBody().getOps())
+      if (!isCollective(&op) &&
+          !isa<LaunchOp, GemmOp, AttentionOp, AttentionGradOp, ReshapeOp,
+               BarrierOp, arith::ConstantOp, func::ReturnOp>(op))
+        check.error(op.getLoc())
+            << "expected launch, gemm, attention, reshape, barrier and "
+               "constant ops and collectives, got "
             << op.getName();
 }
 

@@ -21,23 +21,27 @@ using namespace weft;
 //===----------------------------------------------------------------------===//
 
 static const FormRule kGraphRules[] = {
-    checkOneMesh, checkModuleOps, checkNames, checkTensorTypes, checkGraphOps,
+    checkOneMesh, checkModuleOps,   checkBodies,   checkOneBlock,
+    checkNames,   checkTensorTypes, checkGraphOps,
 };
 
 static const FormRule kShardedRules[] = {
-    checkOneMesh,        checkModuleOps, checkNames,
-    checkTensorTypes,    checkGraphOps,  checkEveryValueHasSharding,
+    checkOneMesh,        checkModuleOps,
+    checkBodies,         checkOneBlock,
+    checkNames,          checkTensorTypes,
+    checkGraphOps,       checkEveryValueHasSharding,
     checkStateShardings, checkUnreduced,
 };
 
 static const FormRule kSpmdRules[] = {
-    checkOneMesh,  checkModuleOps,  checkNames,          checkTensorTypes,
+    checkOneMesh,  checkModuleOps,  checkBodies,
+    checkOneBlock, checkNames,      checkTensorTypes,
     checkLocalOps, checkLocalTypes, checkStateShardings,
 };
 
 static const FormRule kScheduleRules[] = {
-    checkOneMesh,    checkModuleOps,   checkNames,
-    checkLocalTypes, checkScheduleOps, checkWaits,
+    checkOneMesh, checkModuleOps,  checkBodies,      checkOneBlock,
+    checkNames,   checkLocalTypes, checkScheduleOps, checkWaits,
 };
 
 namespace {
@@ -73,7 +77,7 @@ struct VerifyForm : weft::impl::VerifyFormBase<VerifyForm> {
           << "\"; the forms are graph, sharded, spmd and schedule";
       return signalPassFailure();
     }
-    FormCheck check(found->phase);
+    FormCheck check(("after " + found->phase).str());
     for (FormRule rule : found->rules)
       rule(getOperation(), check);
     if (!check.hasPassed())

@@ -447,7 +447,7 @@ namespace {
 struct InsertReshards : weft::impl::InsertReshardsBase<InsertReshards> {
   using InsertReshardsBase::InsertReshardsBase;
 
-  void runOnOperation() override {
+  void runOnInput() override {
     ModuleOp module = getOperation();
     MeshOp meshOp = findMesh(module);
     if (!meshOp)

@@ -359,7 +359,7 @@ namespace {
 struct Localize : weft::impl::LocalizeBase<Localize> {
   using LocalizeBase::LocalizeBase;
 
-  void runOnOperation() override {
+  void runOnInput() override {
     ModuleOp module = getOperation();
     if (module.getOps<func::FuncOp>().empty())
       return;

@@ -342,7 +342,7 @@ namespace {
 struct PadDimensions : weft::impl::PadDimensionsBase<PadDimensions> {
   using PadDimensionsBase::PadDimensionsBase;
 
-  void runOnOperation() override {
+  void runOnInput() override {
     ModuleOp module = getOperation();
     MeshOp meshOp = findMesh(module);
     if (!meshOp)

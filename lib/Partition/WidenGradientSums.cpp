@@ -202,13 +202,14 @@ void Widener::run() {
 namespace {
 struct WidenGradientSums
     : weft::impl::WidenGradientSumsBase<WidenGradientSums> {
-  void runOnOperation() override {
-    func::FuncOp function = getOperation();
-    if (!function.getBody().hasOneBlock())
-      return;
-    Widener widener(function);
-    widener.run();
-    sums += widener.numSums;
+  void runOnInput() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      Widener widener(function);
+      widener.run();
+      sums += widener.numSums;
+    }
   }
 };
 } // namespace

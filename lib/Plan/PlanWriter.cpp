@@ -51,6 +51,14 @@ static std::string serialize(const plan::PlanT &plan) {
                      outer.GetSize());
 }
 
+llvm::StringRef compilerVersion() { return WEFT_VERSION; }
+
+std::string versionText() {
+  return ("Weft " + compilerVersion() + ", plan format " +
+          llvm::Twine(runtime::planFormatVersion))
+      .str();
+}
+
 FailureOr<std::string> writePlan(ModuleOp module, const TargetOptions &target,
                                  const PlanMetadata &metadata) {
   FailureOr<ProgramStates> states = ProgramStates::collect(module);
@@ -61,7 +69,7 @@ FailureOr<std::string> writePlan(ModuleOp module, const TargetOptions &target,
                     meshOp ? meshOp.getMesh().toMesh() : sharding::Mesh());
 
   plan::PlanT plan;
-  plan.producer = "weft " WEFT_VERSION;
+  plan.producer = ("weft " + compilerVersion()).str();
   for (const sharding::MeshAxis &axis : tables.mesh.axes()) {
     auto out = std::make_unique<plan::MeshAxisT>();
     out->name = axis.name;

@@ -45,10 +45,14 @@ static bool isFill(Operation *op) {
 
 namespace {
 struct SplitConstants : weft::impl::SplitConstantsBase<SplitConstants> {
-  void runOnOperation() override {
-    func::FuncOp function = getOperation();
-    if (function.isExternal())
-      return;
+  void runOnInput() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal())
+        split(function);
+  }
+
+private:
+  void split(func::FuncOp function) {
     collect(function);
     // Uses by other constant expressions are copied along with those.
     for (Operation *op : constants)
@@ -58,7 +62,6 @@ struct SplitConstants : weft::impl::SplitConstantsBase<SplitConstants> {
         op->erase();
   }
 
-private:
   bool isConstant(Value value) {
     return constants.contains(value.getDefiningOp());
   }

@@ -188,11 +188,11 @@ static int64_t reorder(Block &block, ArrayRef<Operation *> instructions,
 
 namespace {
 struct BatchLaunches : weft::impl::BatchLaunchesBase<BatchLaunches> {
-  void runOnOperation() override;
+  void runOnInput() override;
 };
 } // namespace
 
-void BatchLaunches::runOnOperation() {
+void BatchLaunches::runOnInput() {
   ModuleOp module = getOperation();
   FailureOr<ProgramStates> states = ProgramStates::collect(module);
   if (failed(states))

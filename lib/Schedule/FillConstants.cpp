@@ -60,7 +60,7 @@ static bool fill(OpOperand &use) {
 
 namespace {
 struct FillConstants : weft::impl::FillConstantsBase<FillConstants> {
-  void runOnOperation() override {
+  void runOnInput() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
         for (Operation &op : llvm::make_early_inc_range(block))

@@ -192,7 +192,7 @@ static Location locationOfFused(GemmOp gemm, Value value, Value beside) {
 namespace {
 
 struct FuseEpilogues : weft::impl::FuseEpiloguesBase<FuseEpilogues> {
-  void runOnOperation() override {
+  void runOnInput() override {
     for (auto entry : getOperation().getOps<func::FuncOp>())
       if (!entry.isExternal())
         fuse(entry.getBody().front());

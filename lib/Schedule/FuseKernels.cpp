@@ -159,7 +159,7 @@ namespace {
 struct FuseKernels : weft::impl::FuseKernelsBase<FuseKernels> {
   using FuseKernelsBase::FuseKernelsBase;
 
-  void runOnOperation() override {
+  void runOnInput() override {
     KernelLibrary library(getOperation());
     for (auto entry : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
       if (!entry->hasAttr("weft.kernel") && !entry.isExternal())

@@ -248,7 +248,7 @@ namespace {
 struct LowerGemms : weft::impl::LowerGemmsBase<LowerGemms> {
   using LowerGemmsBase::LowerGemmsBase;
 
-  void runOnOperation() override {
+  void runOnInput() override {
     SmallVector<DotGeneralOp> dots;
     getOperation().walk([&](DotGeneralOp dot) { dots.push_back(dot); });
     for (DotGeneralOp dot : dots) {

@@ -454,7 +454,7 @@ namespace {
 struct LowerKernels : weft::impl::LowerKernelsBase<LowerKernels> {
   using LowerKernelsBase::LowerKernelsBase;
 
-  void runOnOperation() override {
+  void runOnInput() override {
     RewritePatternSet patterns(&getContext());
     // A producer is computed inside of its consumer if no one else needs it.
     linalg::populateElementwiseOpsFusionPatterns(

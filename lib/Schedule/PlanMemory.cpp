@@ -29,7 +29,7 @@ namespace {
 struct PlanMemory : weft::impl::PlanMemoryBase<PlanMemory> {
   using PlanMemoryBase::PlanMemoryBase;
 
-  void runOnOperation() override;
+  void runOnInput() override;
 
 private:
   void placeConstants(func::FuncOp entry);
@@ -93,7 +93,7 @@ int64_t PlanMemory::countInPlace(func::FuncOp entry) {
   return count;
 }
 
-void PlanMemory::runOnOperation() {
+void PlanMemory::runOnInput() {
   ModuleOp module = getOperation();
   FailureOr<ProgramStates> states = ProgramStates::collect(module);
   if (failed(states))

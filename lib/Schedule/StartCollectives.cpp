@@ -130,7 +130,7 @@ namespace {
 struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
   using StartCollectivesBase::StartCollectivesBase;
 
-  void runOnOperation() override {
+  void runOnInput() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isPrivate() || function.isDeclaration())
         continue;

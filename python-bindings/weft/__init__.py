@@ -81,3 +81,11 @@ __all__ = [
     "value_and_grad",
     "with_sharding_constraint",
 ]
+
+
+def __getattr__(name):
+    if name == "__version__":
+        from ._runtime import __version__
+
+        return __version__
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

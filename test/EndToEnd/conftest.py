@@ -33,6 +33,12 @@ LAYOUTS = {
 }
 
 
+def pytest_addoption(parser):
+    parser.addoption("--sequences", type=int, default=150,
+                     help="random sequences of passes to run (test_pass_sequences.py)")
+    parser.addoption("--first-seed", type=int, default=0, help="seed of the first sequence")
+
+
 def binaries():
     """The folder with the tools: $WEFT_BIN, or the newest build."""
     if "WEFT_BIN" in os.environ:

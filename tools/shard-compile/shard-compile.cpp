@@ -142,6 +142,7 @@ int main(int argc, char **argv) {
   registerPassManagerCLOptions();
   registerDefaultTimingManagerCLOptions();
   cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter([](raw_ostream &os) { os << versionText() << '\n'; });
   cl::ParseCommandLineOptions(argc, argv, "Weft: from model to plan\n");
   auto start = std::chrono::steady_clock::now();
 

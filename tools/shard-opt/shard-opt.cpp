@@ -12,11 +12,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "weft/Phases.h"
+#include "weft/Plan/PlanWriter.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -27,6 +29,8 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   weft::registerAllWeftPasses();
 
+  llvm::cl::SetVersionPrinter(
+      [](llvm::raw_ostream &os) { os << weft::versionText() << '\n'; });
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "Weft: passes over sharded tensor programs\n", registry));
 }

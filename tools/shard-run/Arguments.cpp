@@ -7,6 +7,7 @@
 
 #include "Arguments.h"
 
+#include "weft/runtime/PlanFormat.h"
 #include "weft/runtime/Session.h"
 
 #include <CLI/CLI.hpp>
@@ -74,6 +75,9 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
   std::vector<std::string> inputs, outputs;
   std::string dump;
   app.add_option("plan", arguments.plan, "Plan file")->required();
+  app.set_version_flag("--version",
+                       fmt::format("Weft {}, plan format {}", WEFT_VERSION,
+                                   weft::runtime::planFormatVersion));
   app.add_option("--entry", arguments.entry,
                  "Entry to step; default: train_step, or the only entry that "
                  "is not --init");

@@ -143,8 +143,10 @@ static int runPlan(const Arguments &arguments) {
   Problems problems;
   const Result<Launch> launch = detectLaunch(arguments.launch);
   const Inputs inputs = Inputs::open(arguments, *plan, problems);
-  if (!launch.ok())
-    problems.insert(problems.begin(), launch.status().message());
+  if (Status status =
+          launch.ok() ? checkLaunch(*plan, *launch) : launch.status();
+      !status.ok())
+    problems.insert(problems.begin(), status.message());
   if (!launch.ok() || launch->rank == 0)
     checkOutputs(arguments, problems);
   for (const std::string &problem : problems)

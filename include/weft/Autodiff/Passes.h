@@ -8,7 +8,7 @@
 #ifndef WEFT_AUTODIFF_PASSES_H
 #define WEFT_AUTODIFF_PASSES_H
 
-#include "mlir/Pass/Pass.h"
+#include "weft/IR/FormPass.h"
 
 namespace weft {
 

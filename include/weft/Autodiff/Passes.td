@@ -8,9 +8,9 @@
 #ifndef WEFT_AUTODIFF_PASSES_TD
 #define WEFT_AUTODIFF_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "weft/IR/FormPass.td"
 
-def Autodiff : Pass<"weft-autodiff", "::mlir::ModuleOp"> {
+def Autodiff : FormPass<"weft-autodiff", "Gradients"> {
   let summary = "Resolve gradients into forward and backward ops";
   let description = [{
     **Needs** a graph (form 1) without calls (`--weft-inline-calls`).
@@ -39,7 +39,7 @@ def Autodiff : Pass<"weft-autodiff", "::mlir::ModuleOp"> {
   ];
 }
 
-def CheckpointStages : Pass<"weft-checkpoint-stages", "::mlir::ModuleOp"> {
+def CheckpointStages : FormPass<"weft-checkpoint-stages", "Gradients"> {
   let summary = "Cut what is differentiated into stages, and recompute some";
   let description = [{
     **Needs** a graph (form 1) without calls (`--weft-inline-calls`).

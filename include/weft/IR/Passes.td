@@ -8,7 +8,7 @@
 #ifndef WEFT_IR_PASSES_TD
 #define WEFT_IR_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "weft/IR/FormPass.td"
 
 def VerifyForm : Pass<"weft-verify-form", "::mlir::ModuleOp"> {
   let summary = "Check what a form of the program promises";
@@ -37,7 +37,7 @@ def VerifyForm : Pass<"weft-verify-form", "::mlir::ModuleOp"> {
   ];
 }
 
-def InlineCalls : Pass<"weft-inline-calls", "::mlir::ModuleOp"> {
+def InlineCalls : FormPass<"weft-inline-calls", "Calls"> {
   let summary = "Put the bodies of functions in the place of their calls";
   let description = [{
     **Needs** a graph (form 1) in which functions may call private functions.
@@ -59,7 +59,7 @@ def InlineCalls : Pass<"weft-inline-calls", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weft::WeftDialect"];
 }
 
-def Decompose : Pass<"weft-decompose", "::mlir::ModuleOp"> {
+def Decompose : FormPass<"weft-decompose", "Composites"> {
   let summary = "Put the parts of composites in their places";
   let description = [{
     **Needs** a graph (form 1) in which all gradients are resolved
@@ -84,7 +84,7 @@ def Decompose : Pass<"weft-decompose", "::mlir::ModuleOp"> {
   ];
 }
 
-def ExpandAttention : Pass<"weft-expand-attention"> {
+def ExpandAttention : FormPass<"weft-expand-attention", "Graph"> {
   let summary = "Write attention with other ops";
   let description = [{
     **Needs** a graph (form 1) with `weft.attention` or `weft.attention_grad`.

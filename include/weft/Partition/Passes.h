@@ -8,7 +8,7 @@
 #ifndef WEFT_PARTITION_PASSES_H
 #define WEFT_PARTITION_PASSES_H
 
-#include "mlir/Pass/Pass.h"
+#include "weft/IR/FormPass.h"
 
 namespace weft {
 

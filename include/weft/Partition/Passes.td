@@ -8,9 +8,9 @@
 #ifndef WEFT_PARTITION_PASSES_TD
 #define WEFT_PARTITION_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "weft/IR/FormPass.td"
 
-def PadDimensions : Pass<"weft-pad-dimensions", "::mlir::ModuleOp"> {
+def PadDimensions : FormPass<"weft-pad-dimensions", "Graph"> {
   let summary = "Pad dimensions that their axes do not divide";
   let description = [{
     **Needs** a sharded graph.
@@ -45,7 +45,7 @@ def PadDimensions : Pass<"weft-pad-dimensions", "::mlir::ModuleOp"> {
   ];
 }
 
-def InsertReshards : Pass<"weft-insert-reshards", "::mlir::ModuleOp"> {
+def InsertReshards : FormPass<"weft-insert-reshards", "Graph"> {
   let summary = "Make every op computable on the parts that devices hold";
   let description = [{
     **Needs** a sharded graph. A value without a sharding counts as replicated.
@@ -94,7 +94,7 @@ def InsertReshards : Pass<"weft-insert-reshards", "::mlir::ModuleOp"> {
   ];
 }
 
-def WidenGradientSums : Pass<"weft-widen-gradient-sums", "::mlir::func::FuncOp"> {
+def WidenGradientSums : FormPass<"weft-widen-gradient-sums", "Graph"> {
   let summary = "Form and reduce the terms of gradients in f32";
   let description = [{
     **Needs** a sharded graph after `--weft-insert-reshards`.
@@ -116,7 +116,7 @@ def WidenGradientSums : Pass<"weft-widen-gradient-sums", "::mlir::func::FuncOp">
   ];
 }
 
-def Localize : Pass<"weft-localize", "::mlir::ModuleOp"> {
+def Localize : FormPass<"weft-localize", "Graph"> {
   let summary = "Turn global shapes into local ones and reshards into collectives";
   let description = [{
     **Needs** a sharded graph after `--weft-insert-reshards`.

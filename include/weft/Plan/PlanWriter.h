@@ -27,6 +27,11 @@ namespace weft {
 /// it on unread; keys are `<who>.<what>`, as in "python.signature".
 using PlanMetadata = std::map<std::string, std::string>;
 
+/// `0.1.0`
+llvm::StringRef compilerVersion();
+/// `Weft 0.1.0, plan format 7`: what tools print for --version.
+std::string versionText();
+
 /// Fails, with diagnostics, if a kernel cannot be compiled or the module is no
 /// schedule with planned memory.
 mlir::FailureOr<std::string> writePlan(mlir::ModuleOp module,

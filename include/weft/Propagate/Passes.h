@@ -8,9 +8,8 @@
 #ifndef WEFT_PROPAGATE_PASSES_H
 #define WEFT_PROPAGATE_PASSES_H
 
+#include "weft/IR/FormPass.h"
 #include "weft/Propagate/Propagation.h"
-
-#include "mlir/Pass/Pass.h"
 
 namespace weft {
 

@@ -8,9 +8,9 @@
 #ifndef WEFT_PROPAGATE_PASSES_TD
 #define WEFT_PROPAGATE_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "weft/IR/FormPass.td"
 
-def SplitConstants : Pass<"weft-split-constants", "::mlir::func::FuncOp"> {
+def SplitConstants : FormPass<"weft-split-constants", "Graph"> {
   let summary = "Give every use of a constant expression its own copy";
   let description = [{
     **Needs** a graph (form 1).
@@ -32,7 +32,7 @@ def SplitConstants : Pass<"weft-split-constants", "::mlir::func::FuncOp"> {
   ];
 }
 
-def Propagate : Pass<"weft-propagate", "::mlir::ModuleOp"> {
+def Propagate : FormPass<"weft-propagate", "Graph"> {
   let summary = "Complete the shardings of a program";
   let description = [{
     **Needs** a graph (form 1): shardings on some arguments and results, and

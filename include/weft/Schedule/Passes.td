@@ -8,9 +8,9 @@
 #ifndef WEFT_SCHEDULE_PASSES_TD
 #define WEFT_SCHEDULE_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "weft/IR/FormPass.td"
 
-def LowerGemms : Pass<"weft-lower-gemms", "::mlir::ModuleOp"> {
+def LowerGemms : FormPass<"weft-lower-gemms", "Spmd"> {
   let summary = "Turn dot_generals into GEMMs over strides";
   let description = [{
     **Needs** an SPMD program.
@@ -36,7 +36,7 @@ def LowerGemms : Pass<"weft-lower-gemms", "::mlir::ModuleOp"> {
   ];
 }
 
-def FuseEpilogues : Pass<"weft-fuse-epilogues", "::mlir::ModuleOp"> {
+def FuseEpilogues : FormPass<"weft-fuse-epilogues", "Products"> {
   let summary = "Let products do element-wise work before they store";
   let description = [{
     **Needs** entries whose matrix products are GEMMs, for a CUDA device.
@@ -69,7 +69,7 @@ def FuseEpilogues : Pass<"weft-fuse-epilogues", "::mlir::ModuleOp"> {
   ];
 }
 
-def FillConstants : Pass<"weft-fill-constants", "::mlir::ModuleOp"> {
+def FillConstants : FormPass<"weft-fill-constants", "Products"> {
   let summary = "Let kernels write constants of one value";
   let description = [{
     **Needs** an SPMD program.
@@ -91,7 +91,7 @@ def FillConstants : Pass<"weft-fill-constants", "::mlir::ModuleOp"> {
   ];
 }
 
-def FuseKernels : Pass<"weft-fuse-kernels", "::mlir::ModuleOp"> {
+def FuseKernels : FormPass<"weft-fuse-kernels", "Products"> {
   let summary = "Group element-wise work, broadcasts and reductions into kernels";
   let description = [{
     **Needs** entries whose matrix products are GEMMs.
@@ -125,7 +125,7 @@ def FuseKernels : Pass<"weft-fuse-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
-def LowerKernels : Pass<"weft-lower-kernels", "::mlir::ModuleOp"> {
+def LowerKernels : FormPass<"weft-lower-kernels", "Kernels"> {
   let summary = "Turn the bodies of kernels into linalg";
   let description = [{
     **Needs** kernel functions of element-wise ops and tensor ops.
@@ -151,7 +151,7 @@ def LowerKernels : Pass<"weft-lower-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
-def HoistReleases : Pass<"weft-hoist-releases", "::mlir::ModuleOp"> {
+def HoistReleases : FormPass<"weft-hoist-releases", "Instructions"> {
   let summary = "Run ops that free memory as soon as they can";
   let description = [{
     **Needs** entries of kernel launches, GEMMs, views and collectives.
@@ -172,7 +172,7 @@ def HoistReleases : Pass<"weft-hoist-releases", "::mlir::ModuleOp"> {
   ];
 }
 
-def StartCollectives : Pass<"weft-start-collectives", "::mlir::ModuleOp"> {
+def StartCollectives : FormPass<"weft-start-collectives", "Instructions"> {
   let summary = "Order the ops so that communication runs beside computation";
   let description = [{
     **Needs** entries of kernel launches, GEMMs, views and collectives.
@@ -200,7 +200,7 @@ def StartCollectives : Pass<"weft-start-collectives", "::mlir::ModuleOp"> {
   ];
 }
 
-def BatchLaunches : Pass<"weft-batch-launches", "::mlir::ModuleOp"> {
+def BatchLaunches : FormPass<"weft-batch-launches", "Schedule"> {
   let summary = "Make one launch of several of the same kernel";
   let description = [{
     **Needs** ordered entries, as `--weft-plan-memory` does.
@@ -227,7 +227,7 @@ def BatchLaunches : Pass<"weft-batch-launches", "::mlir::ModuleOp"> {
   ];
 }
 
-def PlanMemory : Pass<"weft-plan-memory", "::mlir::ModuleOp"> {
+def PlanMemory : FormPass<"weft-plan-memory", "Schedule"> {
   let summary = "Give every value a place in the arena";
   let description = [{
     **Needs** ordered entries: launches, GEMMs, starts and waits, copies, views

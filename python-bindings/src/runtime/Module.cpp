@@ -17,6 +17,7 @@ using namespace weft::runtime;
 
 NB_MODULE(_runtime, m) {
   m.doc() = "The runtime: reads and runs plans. Use weft.load instead.";
+  m.attr("__version__") = WEFT_VERSION;
   bindReport(m);
   bindPlan(m);
   bindSession(m);

@@ -37,6 +37,15 @@ static Status checkRequest(const Plan &plan, const SessionOptions &options) {
   return {};
 }
 
+Status checkLaunch(const Plan &plan, const Launch &launch) {
+  if (launch.world <= 1 || view(plan.contents().target()->kind()) != "cpu")
+    return {};
+  return failedPrecondition(
+      fmt::format("the plan is for \"cpu\", where the ranks are threads of one "
+                  "process, but {} started {}; start one",
+                  launch.launcher, launch.world));
+}
+
 /// The ranks for the machine that the plan was compiled for.
 static Result<std::unique_ptr<RankSet>>
 createRanks(const RankRequest &request) {
@@ -46,13 +55,8 @@ createRanks(const RankRequest &request) {
         "the plan has no machine code: it was compiled for target \"none\", to "
         "be looked at; compile it for a processor to run it");
   if (kind == "cpu") {
-    if (const Bootstrap *bootstrap = request.options.bootstrap.get();
-        bootstrap && bootstrap->launch().world > 1)
-      return failedPrecondition(
-          fmt::format("the plan is for \"cpu\", where the ranks are threads of "
-                      "one process, "
-                      "but {} started {}; start one",
-                      bootstrap->launch().launcher, bootstrap->launch().world));
+    if (const Bootstrap *bootstrap = request.options.bootstrap.get())
+      WEFT_RETURN_IF_ERROR(checkLaunch(request.plan, bootstrap->launch()));
     return createCpuRanks(request);
   }
   if (kind == "cuda")

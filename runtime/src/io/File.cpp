@@ -232,14 +232,20 @@ Result<Array> readTensor(const InputFile &file, uint64_t offset, DType dtype,
   return array;
 }
 
-Result<Array> readSlice(const InputFile &file, uint64_t offset, DType dtype,
-                        std::span<const int64_t> shape, int64_t index) {
+Status checkSlice(const InputFile &file, std::span<const int64_t> shape,
+                  int64_t index) {
   if (shape.empty())
     return invalidArgument(file.path() + ": a scalar has no slices");
   if (index < 0 || index >= shape[0])
     return invalidArgument(
         fmt::format("{}: the slice must be one of 0 to {}, got {}", file.path(),
                     shape[0] - 1, index));
+  return {};
+}
+
+Result<Array> readSlice(const InputFile &file, uint64_t offset, DType dtype,
+                        std::span<const int64_t> shape, int64_t index) {
+  WEFT_RETURN_IF_ERROR(checkSlice(file, shape, index));
   const std::vector<int64_t> part(shape.begin() + 1, shape.end());
   WEFT_ASSIGN_OR_RETURN(const uint64_t bytes, tensorBytes(dtype, part));
   return readTensor(file, offset + static_cast<uint64_t>(index) * bytes, dtype,

@@ -83,6 +83,10 @@ Status readTensor(const InputFile &file, uint64_t offset, DType dtype,
 Result<Array> readTensor(const InputFile &file, uint64_t offset, DType dtype,
                          std::vector<int64_t> shape);
 
+/// Whether a tensor of this shape has a part with first index `index`.
+Status checkSlice(const InputFile &file, std::span<const int64_t> shape,
+                  int64_t index);
+
 /// The part with first index `index` of such a tensor.
 Result<Array> readSlice(const InputFile &file, uint64_t offset, DType dtype,
                         std::span<const int64_t> shape, int64_t index);

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <new>
 
 namespace weft::runtime {
 namespace {
@@ -75,12 +76,59 @@ Result<Contents> readContents(const InputFile &file) {
   return Contents{std::move(header), dataOffset};
 }
 
+void reverseElements(std::span<std::byte> data, size_t elementBytes) {
+  for (size_t i = 0; i < data.size(); i += elementBytes)
+    std::reverse(data.begin() + i, data.begin() + i + elementBytes);
+}
+
+Result<Array> newArray(DType dtype, std::vector<int64_t> shape) {
+  try {
+    return Array(dtype, std::move(shape));
+  } catch (const std::bad_alloc &) {
+    return resourceExhausted("no memory for the array in C order");
+  }
+}
+
+/// The elements of `array`, whose first dimension changes fastest, in the order
+/// in which the last one does.
+Result<Array> fromFortranOrder(const Array &array) {
+  WEFT_ASSIGN_OR_RETURN(Array result, newArray(array.dtype, array.shape));
+  const size_t elementBytes = byteSize(array.dtype), rank = array.shape.size();
+  std::vector<int64_t> strides(rank, 1), index(rank, 0);
+  for (size_t dim = 1; dim < rank; ++dim)
+    strides[dim] = strides[dim - 1] * array.shape[dim - 1];
+  int64_t from = 0;
+  for (size_t to = 0; to < result.bytes(); to += elementBytes) {
+    std::copy_n(array.data.begin() + from * elementBytes, elementBytes,
+                result.data.begin() + to);
+    for (size_t dim = rank; dim-- > 0;) {
+      from += strides[dim];
+      if (++index[dim] < array.shape[dim])
+        break;
+      from -= strides[dim] * array.shape[dim];
+      index[dim] = 0;
+    }
+  }
+  return result;
+}
+
+/// A part of `whole` with first index `index`.
+Result<Array> sliceOf(const Array &whole, int64_t index) {
+  WEFT_ASSIGN_OR_RETURN(
+      Array slice,
+      newArray(whole.dtype, {whole.shape.begin() + 1, whole.shape.end()}));
+  std::copy_n(whole.data.begin() + index * slice.bytes(), slice.bytes(),
+              slice.data.begin());
+  return slice;
+}
+
 } // namespace
 
 NpyReader::NpyReader(std::unique_ptr<InputFile> file, DType dtype,
-                     std::vector<int64_t> shape, uint64_t dataOffset)
+                     std::vector<int64_t> shape, uint64_t dataOffset,
+                     bool isBigEndian)
     : file(std::move(file)), elementType(dtype), extents(std::move(shape)),
-      dataOffset(dataOffset) {}
+      dataOffset(dataOffset), isBigEndian(isBigEndian) {}
 NpyReader::NpyReader(NpyReader &&) noexcept = default;
 NpyReader &NpyReader::operator=(NpyReader &&) noexcept = default;
 NpyReader::~NpyReader() = default;
@@ -90,16 +138,45 @@ Result<NpyReader> NpyReader::open(const std::string &path) {
   Result<Contents> contents = readContents(*file);
   if (!contents.ok())
     return contents.status().withContext(path);
-  return NpyReader(std::move(file), contents->header.dtype,
-                   std::move(contents->header.shape), contents->dataOffset);
+  NpyReader reader(std::move(file), contents->header.dtype,
+                   std::move(contents->header.shape), contents->dataOffset,
+                   contents->header.isBigEndian);
+  if (contents->header.isFortranOrder) {
+    // Its slices lie all over the file.
+    WEFT_ASSIGN_OR_RETURN(const Array stored, reader.read());
+    Result<Array> ordered = fromFortranOrder(stored);
+    if (!ordered.ok())
+      return ordered.status().withContext(path);
+    reader.whole = *std::move(ordered);
+  }
+  return reader;
+}
+
+Result<Array> NpyReader::readElements(uint64_t offset,
+                                      std::vector<int64_t> shape) const {
+  WEFT_ASSIGN_OR_RETURN(
+      Array array, readTensor(*file, offset, elementType, std::move(shape)));
+  if (isBigEndian)
+    reverseElements(array.data, byteSize(elementType));
+  return array;
 }
 
 Result<Array> NpyReader::read() const {
-  return readTensor(*file, dataOffset, elementType, extents);
+  if (whole)
+    return *whole;
+  return readElements(dataOffset, extents);
 }
 
 Result<Array> NpyReader::readSlice(int64_t index) const {
-  return runtime::readSlice(*file, dataOffset, elementType, extents, index);
+  WEFT_RETURN_IF_ERROR(checkSlice(*file, extents, index));
+  if (whole)
+    return sliceOf(*whole, index);
+  WEFT_ASSIGN_OR_RETURN(
+      Array slice,
+      runtime::readSlice(*file, dataOffset, elementType, extents, index));
+  if (isBigEndian)
+    reverseElements(slice.data, byteSize(elementType));
+  return slice;
 }
 
 Result<Array> readNpy(const std::string &path) {

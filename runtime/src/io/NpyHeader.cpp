@@ -27,16 +27,13 @@ constexpr std::array<TypeCode, 7> typeCodes = {{{DType::F32, "<f4"},
                                                 {DType::I8, "|i1"},
                                                 {DType::Pred, "|b1"}}};
 
+/// In either order of bytes; of one byte there is none.
 Result<DType> parseType(std::string_view code) {
   for (const TypeCode &type : typeCodes)
-    if (type.code == code || (type.code[0] == '|' && code.size() == 3 &&
-                              code.substr(1) == type.code.substr(1)))
+    if (type.code == code ||
+        (code.size() == 3 && (type.code[0] == '|' || code[0] == '>') &&
+         code.substr(1) == type.code.substr(1)))
       return type.dtype;
-  if (code.size() > 1 && code[0] == '>')
-    return invalidArgument(
-        fmt::format("the elements are big endian ('{}'); save the array with "
-                    "x.astype(x.dtype.newbyteorder('<'))",
-                    code));
   if (code == "|V2" || code == "<V2")
     return invalidArgument(fmt::format(
         "the elements are raw bytes ('{}'); NumPy has no bfloat16, save such "
@@ -162,12 +159,10 @@ Result<NpyHeader> DictionaryParser::parse() {
   if (!hasType || !hasOrder || !hasShape)
     return invalidArgument("the header is malformed: it must have the keys "
                            "'descr', 'fortran_order' and 'shape'");
-  // Up to one dimension both orders are the same.
-  if (fortranOrder && shape.size() > 1)
-    return invalidArgument("the array is in Fortran order; save it with "
-                           "numpy.ascontiguousarray(x)");
   WEFT_ASSIGN_OR_RETURN(const DType dtype, parseType(type));
-  return NpyHeader{dtype, std::move(shape)};
+  // Up to one dimension both orders are the same.
+  fortranOrder &= shape.size() > 1;
+  return NpyHeader{dtype, std::move(shape), type[0] == '>', fortranOrder};
 }
 
 } // namespace

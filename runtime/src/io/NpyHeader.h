@@ -25,6 +25,9 @@ namespace weft::runtime {
 struct NpyHeader {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
+  /// How the file holds the elements, where it is not as memory does.
+  bool isBigEndian = false;
+  bool isFortranOrder = false;
 };
 
 /// Parses the dictionary.

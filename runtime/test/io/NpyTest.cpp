@@ -103,11 +103,42 @@ TEST_F(Npy, ReadsOneSliceOfAStack) {
             file("s.npy") + ": a scalar has no slices");
 }
 
+TEST_F(Npy, ConvertsBigEndianAndFortranOrder) {
+  // numpy.arange(6).reshape(1, 2, 3)
+  for (bool isFortran : {false, true}) {
+    std::string data;
+    for (int i = 0; i < 6; ++i)
+      data += std::string(3, '\0') +
+              static_cast<char>(isFortran ? i / 2 + i % 2 * 3 : i);
+    const std::string order = isFortran ? "True" : "False";
+    const auto reader = NpyReader::open(
+        store("x.npy", npy("{'descr': '>i4', 'fortran_order': " + order +
+                               ", 'shape': (1, 2, 3), }",
+                           data)));
+    ASSERT_TRUE(reader.ok()) << reader.status().toString();
+    for (const Result<Array> &x : {reader->read(), reader->readSlice(0)}) {
+      ASSERT_TRUE(x.ok()) << x.status().toString();
+      for (int i = 0; i < 6; ++i)
+        EXPECT_EQ(x->as<int32_t>()[i], i);
+    }
+  }
+  const auto bytes = NpyReader::open(store(
+      "x.npy", npy("{'descr': '|i1', 'fortran_order': True, 'shape': (2, 3), }",
+                   std::string("\0\3\1\4\2\5", 6))));
+  ASSERT_TRUE(bytes.ok()) << bytes.status().toString();
+  const Result<Array> row = bytes->readSlice(1);
+  ASSERT_TRUE(row.ok()) << row.status().toString();
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(row->as<int8_t>()[i], 3 + i);
+  const auto half = readNpy(store(
+      "x.npy", npy("{'descr': '>f8', 'fortran_order': False, 'shape': (), }",
+                   std::string("\x3f\xe0\0\0\0\0\0\0", 8))));
+  ASSERT_TRUE(half.ok()) << half.status().toString();
+  EXPECT_EQ(half->as<double>()[0], 0.5);
+}
+
 TEST_F(Npy, ExplainsWhatItCannotRead) {
   const std::string order = "'fortran_order': False, ";
-  expectRefused(npy("{'descr': '>f4', " + order + "'shape': (), }", "abcd"),
-                "the elements are big endian ('>f4'); save the array with "
-                "x.astype(x.dtype.newbyteorder('<'))");
   expectRefused(npy("{'descr': '<V2', " + order + "'shape': (), }", "ab"),
                 "the elements are raw bytes ('<V2'); NumPy has no bfloat16, "
                 "save such arrays as .safetensors");
@@ -117,11 +148,6 @@ TEST_F(Npy, ExplainsWhatItCannotRead) {
   expectRefused(
       npy("{'descr': [('a', '<f4')], " + order + "'shape': (), }", "abcd"),
       "the elements are records; save each field as an array of its own");
-  expectRefused(npy("{'descr': '<f4', 'fortran_order': True, "
-                    "'shape': (1, 1), }",
-                    "abcd"),
-                "the array is in Fortran order; save it with "
-                "numpy.ascontiguousarray(x)");
   expectRefused(npy("{'descr': '|b1', " + order + "'shape': (2,), }",
                     std::string("\1\2", 2)),
                 "a boolean must be 0 or 1, got 2 at byte 68");

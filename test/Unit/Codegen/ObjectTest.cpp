@@ -7,6 +7,8 @@
 
 #include "KernelText.h"
 
+#include "llvm/TargetParser/X86TargetParser.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -60,6 +62,34 @@ TEST(Target, LevelsListWhatTheMachineMustHave) {
   EXPECT_THAT(v3->features, Not(Contains("avx512f")));
   EXPECT_THAT(v4->features, Contains("avx512vl"));
   EXPECT_TRUE(std::is_sorted(v4->features.begin(), v4->features.end()));
+}
+
+/// Names turn on what the list leaves out: XOP in bdver4, APX in novalake.
+TEST(Target, EveryProcessorRunsWhereItsFeaturesAre) {
+  auto host = resolveTarget({.cpu = "host"});
+  ASSERT_TRUE(bool(host));
+  llvm::SmallVector<llvm::StringRef> names;
+  llvm::X86::fillValidCPUArchList(names, /*Only64Bit=*/true);
+  auto x = randomFloats(900);
+  std::vector<float> expected(900);
+  KernelRunner(normalise(), "x86-64-v3").run("f", {x.data(), expected.data()});
+  int numRun = 0;
+  for (llvm::StringRef name : names) {
+    auto target = resolveTarget({.cpu = name.str()});
+    if (!target) {
+      llvm::consumeError(target.takeError());
+      continue;
+    }
+    if (!llvm::all_of(target->features, [&](const std::string &feature) {
+          return host->has(feature);
+        }))
+      continue;
+    std::vector<float> y(900);
+    KernelRunner(normalise(), name.str()).run("f", {x.data(), y.data()});
+    EXPECT_EQ(y, expected) << name.str();
+    ++numRun;
+  }
+  EXPECT_GT(numRun, 5);
 }
 
 TEST(Target, MatrixTilesAreNotRequired) {

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads and writes NumPy's format for one array: versions 1, 2 and 3, little
-// endian, C order, of the types f32, f64, f16, i32, i64, i8 and bool (pred).
+// Reads and writes NumPy's format for one array: versions 1, 2 and 3, of the
+// types f32, f64, f16, i32, i64, i8 and bool (pred). Big endian and Fortran
+// order are converted when read; little endian and C order are written.
 // NumPy has no bf16; bf16 goes to .safetensors files.
 //
 //   WEFT_ASSIGN_OR_RETURN(Array x, readNpy("x.npy"));
@@ -26,6 +27,7 @@
 #include "weft/runtime/Status.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace weft::runtime {
@@ -36,7 +38,8 @@ class InputFile;
 /// from several threads.
 class NpyReader {
 public:
-  /// Checks the header and that the file is as long as the header says.
+  /// Checks the header and that the file is as long as the header says. Reads
+  /// an array in Fortran order whole, and keeps it.
   static Result<NpyReader> open(const std::string &path);
 
   NpyReader(NpyReader &&) noexcept;
@@ -54,12 +57,16 @@ public:
 
 private:
   NpyReader(std::unique_ptr<InputFile> file, DType dtype,
-            std::vector<int64_t> shape, uint64_t dataOffset);
+            std::vector<int64_t> shape, uint64_t dataOffset, bool isBigEndian);
+  Result<Array> readElements(uint64_t offset, std::vector<int64_t> shape) const;
 
   std::unique_ptr<InputFile> file;
   DType elementType;
   std::vector<int64_t> extents;
   uint64_t dataOffset;
+  bool isBigEndian;
+  /// An array that the file has in Fortran order.
+  std::optional<Array> whole;
 };
 
 /// Reads the whole array.

@@ -106,6 +106,10 @@ struct RunTimes {
   std::chrono::nanoseconds enqueue{0};
 };
 
+/// Whether the processes that were launched can run the plan together. To be
+/// asked before they wait for each other; `Session::create` asks it as well.
+Status checkLaunch(const Plan &plan, const Launch &launch);
+
 class Session {
 public:
   static Result<std::unique_ptr<Session>> create(Plan plan,
