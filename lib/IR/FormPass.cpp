@@ -11,18 +11,9 @@
 using namespace mlir;
 using namespace weft;
 
-static const FormRule kCallsRules[] = {
-    checkOneMesh,   checkModuleOps,   checkOneBlock,
-    checkNoKernels, checkTensorTypes, checkCallingOps,
-};
-static const FormRule kGradientsRules[] = {
-    checkOneMesh,   checkModuleOps,   checkOneBlock,
-    checkNoKernels, checkTensorTypes, checkGradientOps,
-};
-static const FormRule kCompositesRules[] = {
-    checkOneMesh,   checkModuleOps,   checkOneBlock,
-    checkNoKernels, checkTensorTypes, checkCompositeOps,
-};
+// What the passes of the import cannot inline or differentiate they name
+// themselves.
+static const FormRule kProgramRules[] = {checkModuleOps, checkTensorTypes};
 static const FormRule kGraphRules[] = {
     checkOneMesh,     checkModuleOps, checkOneBlock,    checkNoKernels,
     checkTensorTypes, checkGraphOps,  checkGlobalTypes,
@@ -52,11 +43,9 @@ static const FormRule kScheduleRules[] = {
 static ArrayRef<FormRule> rulesOf(PassInput input) {
   switch (input) {
   case PassInput::Calls:
-    return kCallsRules;
   case PassInput::Gradients:
-    return kGradientsRules;
   case PassInput::Composites:
-    return kCompositesRules;
+    return kProgramRules;
   case PassInput::Graph:
     return kGraphRules;
   case PassInput::Spmd:

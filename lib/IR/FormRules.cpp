@@ -229,58 +229,33 @@ bool weft::isOfProgramDialect(Operation *op) {
       op->getDialect());
 }
 
-namespace {
-/// What a graph holds beside tensor ops.
-enum GraphOps { TensorsOnly, WithComposites, WithGradients, WithCalls };
-} // namespace
-
-/// Reports `op` if it is not one of a graph that holds `ops`.
-static void checkGraphOp(Operation &op, GraphOps ops, FormCheck &check) {
+/// Reports `op` if it is none of a graph.
+static void checkGraphOp(Operation &op, FormCheck &check) {
   if (isa<func::ReturnOp>(op))
     return;
-  if (isa<func::CallOp>(op)) {
-    if (ops < WithCalls)
-      check.error(op.getLoc())
-          << "a graph holds no calls; run --weft-inline-calls before";
-  } else if (isa<CheckpointNameOp, CheckpointOp, StopGradientOp,
-                 ValueAndGradOp>(op)) {
-    if (ops < WithGradients)
-      check.error(op.getLoc()) << "a graph holds no " << op.getName()
-                               << "; run --weft-autodiff before";
-  } else if (isa<DecompositionOpInterface>(op) &&
-             !isa<ShardingRuleOpInterface>(op)) {
-    if (ops < WithComposites)
-      check.error(op.getLoc()) << "a graph holds no " << op.getName()
-                               << "; run --weft-decompose before";
-  } else if (!isOfProgramDialect(&op)) {
+  if (isa<func::CallOp>(op))
+    check.error(op.getLoc())
+        << "a graph holds no calls; run --weft-inline-calls before";
+  else if (isa<CheckpointNameOp, CheckpointOp, StopGradientOp, ValueAndGradOp>(
+               op))
+    check.error(op.getLoc()) << "a graph holds no " << op.getName()
+                             << "; run --weft-autodiff before";
+  else if (isa<DecompositionOpInterface>(op) &&
+           !isa<ShardingRuleOpInterface>(op))
+    check.error(op.getLoc()) << "a graph holds no " << op.getName()
+                             << "; run --weft-decompose before";
+  else if (!isOfProgramDialect(&op))
     check.error(op.getLoc())
         << "a graph holds ops of arith, math and weft, got " << op.getName();
-  } else if (!isa<ShardingRuleOpInterface>(op)) {
+  else if (!isa<ShardingRuleOpInterface>(op))
     check.error(op.getLoc())
         << op.getName()
         << " is no op of a graph: it states no sharding rule; implement "
            "ShardingRuleOpInterface for it or write it with other ops";
-  }
-}
-
-static void checkOpsOfGraph(ModuleOp module, GraphOps ops, FormCheck &check) {
-  for (func::FuncOp function : findPrograms(module))
-    for (Operation &op : function.getBody().getOps())
-      checkGraphOp(op, ops, check);
 }
 
 void weft::checkGraphOps(ModuleOp module, FormCheck &check) {
-  checkOpsOfGraph(module, TensorsOnly, check);
-}
-
-void weft::checkCompositeOps(ModuleOp module, FormCheck &check) {
-  checkOpsOfGraph(module, WithComposites, check);
-}
-
-void weft::checkGradientOps(ModuleOp module, FormCheck &check) {
-  checkOpsOfGraph(module, WithGradients, check);
-}
-
-void weft::checkCallingOps(ModuleOp module, FormCheck &check) {
-  checkOpsOfGraph(module, WithCalls, check);
+  for (func::FuncOp function : findPrograms(module))
+    for (Operation &op : function.getBody().getOps())
+      checkGraphOp(op, check);
 }

@@ -53,12 +53,8 @@ void checkNoKernels(mlir::ModuleOp module, FormCheck &check);
 /// Types of arguments and results, padded or not, are no parts of their global
 /// types: those of forms 1 and 2.
 void checkGlobalTypes(mlir::ModuleOp module, FormCheck &check);
-/// Ops of arith, math and weft that state a sharding rule; before the import
-/// has ended, composites, gradients and calls as well.
+/// Ops of arith, math and weft that state a sharding rule.
 void checkGraphOps(mlir::ModuleOp module, FormCheck &check);
-void checkCompositeOps(mlir::ModuleOp module, FormCheck &check);
-void checkGradientOps(mlir::ModuleOp module, FormCheck &check);
-void checkCallingOps(mlir::ModuleOp module, FormCheck &check);
 
 // Rules of form 2.
 void checkEveryValueHasSharding(mlir::ModuleOp module, FormCheck &check);
@@ -72,7 +68,7 @@ void checkLocalTypes(mlir::ModuleOp module, FormCheck &check);
 // Rules between forms 3 and 4.
 /// As form 3, with GEMMs in place of matrix products.
 void checkProductOps(mlir::ModuleOp module, FormCheck &check);
-/// As form 4, with collectives in place of starts and waits.
+/// As form 4, with tensor ops and collectives in place of starts and waits.
 void checkInstructionOps(mlir::ModuleOp module, FormCheck &check);
 void checkKernelTypes(mlir::ModuleOp module, FormCheck &check);
 

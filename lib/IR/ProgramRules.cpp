@@ -147,12 +147,9 @@ void weft::checkProductOps(ModuleOp module, FormCheck &check) {
 void weft::checkInstructionOps(ModuleOp module, FormCheck &check) {
   for (func::FuncOp function : findPrograms(module))
     for (Operation &op : function.getBody().getOps())
-      if (!isCollective(&op) &&
-          !isa<LaunchOp, GemmOp, AttentionOp, AttentionGradOp, ReshapeOp,
-               BarrierOp, arith::ConstantOp, func::ReturnOp>(op))
+      if (!isLocalOp(&op) && !isa<LaunchOp, GemmOp, func::ReturnOp>(op))
         check.error(op.getLoc())
-            << "expected launch, gemm, attention, reshape, barrier and "
-               "constant ops and collectives, got "
+            << "expected launches, GEMMs, tensor ops and collectives, got "
             << op.getName();
 }
 

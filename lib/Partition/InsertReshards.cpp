@@ -383,12 +383,7 @@ LogicalResult Inserter::visit(Operation *op) {
     visitConstant(constant);
     return success();
   }
-  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!ruled)
-    return op->emitError()
-           << "cannot be partitioned: " << op->getName()
-           << " states no sharding rule; implement ShardingRuleOpInterface "
-              "for it or write it with other ops";
+  auto ruled = cast<ShardingRuleOpInterface>(op);
   const OpAnswer &chosen = answer(askAbout(ruled));
   numOnTerms += chosen.onTerms;
   if (isWidening(op))
@@ -417,10 +412,6 @@ void Inserter::eraseDeadOps() {
 }
 
 LogicalResult Inserter::run() {
-  if (!function.getBody().hasOneBlock())
-    return function.emitError()
-           << "cannot be partitioned: function @" << function.getSymName()
-           << " has control flow; a program is one block";
   Block &block = function.getBody().front();
   for (BlockArgument argument : block.getArguments()) {
     readDeclared(argument);

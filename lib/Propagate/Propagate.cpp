@@ -31,7 +31,7 @@ namespace {
 struct Propagate : weft::impl::PropagateBase<Propagate> {
   using PropagateBase::PropagateBase;
 
-  void runOnInput() override {
+  void runOnOperation() override {
     propagation::ProgramGraph program(getOperation(),
                                       findOrAddMesh(getOperation()));
     if (failed(program.read()))

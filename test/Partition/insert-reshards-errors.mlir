@@ -33,7 +33,7 @@ module {
 weft.mesh @mesh = <["data"=4]>
 
 func.func @op_without_rule(%x: tensor<4xf32>) -> tensor<2x2xf32> {
-  // expected-error @+1 {{cannot be partitioned: tensor.expand_shape states no sharding rule; implement ShardingRuleOpInterface for it or write it with other ops}}
+  // expected-error @+1 {{before weft-insert-reshards: a graph holds ops of arith, math and weft, got tensor.expand_shape}}
   %y = tensor.expand_shape %x [[0, 1]] output_shape [2, 2] : tensor<4xf32> into tensor<2x2xf32>
   return %y : tensor<2x2xf32>
 }
@@ -42,8 +42,9 @@ func.func @op_without_rule(%x: tensor<4xf32>) -> tensor<2x2xf32> {
 
 weft.mesh @mesh = <["data"=4]>
 
-// expected-error @+1 {{cannot be partitioned: function @control_flow has control flow; a program is one block}}
+// expected-error @+1 {{before weft-insert-reshards: function @control_flow must have one block, got 2}}
 func.func @control_flow(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{before weft-insert-reshards: a graph holds ops of arith, math and weft, got cf.br}}
   cf.br ^next
 ^next:
   return %x : tensor<4xf32>

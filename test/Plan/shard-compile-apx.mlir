@@ -5,7 +5,7 @@
 // the registers beyond r15, and no operation with three general registers.
 
 // RUN: shard-compile %s -o %t.plan --target=cpu:diamondrapids
-// RUN: sed -z 's/.*\(\x7fELF\)/\1/' %t.plan > %t.so
+// RUN: perl -0777 -pe 's/.*?(?=\x7fELF)//s' %t.plan > %t.so
 // RUN: llvm-objdump -d --no-show-raw-insn %t.so | FileCheck %s
 
 // CHECK: <{{.*}}>:

@@ -32,7 +32,7 @@ def SplitConstants : FormPass<"weft-split-constants", "Graph"> {
   ];
 }
 
-def Propagate : FormPass<"weft-propagate", "Graph"> {
+def Propagate : Pass<"weft-propagate", "::mlir::ModuleOp"> {
   let summary = "Complete the shardings of a program";
   let description = [{
     **Needs** a graph (form 1): shardings on some arguments and results, and
