@@ -57,8 +57,12 @@ Value weft::expandAtan(Lanes &l, Value x) {
   return l.copySign(firstQuadrant(l, l.abs(x), l.f(1)), x);
 }
 
+/// Only the ratio counts: denormal numbers become ones with all digits.
 Value weft::expandAtan2(Lanes &l, Value y, Value x) {
-  Value angle = firstQuadrant(l, l.abs(y), l.abs(x));
+  Value height = l.abs(y), width = l.abs(x);
+  Value isSmall = l.less(l.add(height, width), l.f(0x1p-90, 0x1p-900));
+  Value factor = l.select(isSmall, l.f(0x1p60, 0x1p120), l.f(1));
+  Value angle = firstQuadrant(l, l.mul(height, factor), l.mul(width, factor));
   Value mirrored = subtractFrom(l, piTimes(l, 1), angle);
   return l.copySign(l.select(l.isNegative(x), mirrored, angle), y);
 }
