@@ -1,4 +1,4 @@
-//===- Activations.cpp - gelu and silu ------------------------------------===//
+//===- Activations.cpp - gelu, logistic, silu -----------------------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -58,12 +58,12 @@ static Value tanhOfGelu(Value x, TensorBuilder &b) {
   return math::TanhOp::create(b, b.scale(sum, sqrtOf2OverPi));
 }
 
-/// The normal distribution's integral up to x.
+/// The normal distribution's integral up to x; erfc keeps the digits of what is
+/// left of it far below 0.
 static Value integral(Value x, bool approximate, TensorBuilder &b) {
-  Value odd = approximate
-                  ? tanhOfGelu(x, b)
-                  : math::ErfOp::create(b, b.scale(x, sqrtOfHalf)).getResult();
-  return b.scale(onePlus(odd, b), 0.5);
+  if (approximate)
+    return b.scale(onePlus(tanhOfGelu(x, b), b), 0.5);
+  return b.scale(math::ErfcOp::create(b, b.scale(x, -sqrtOfHalf)), 0.5);
 }
 
 /// The derivative of the integral by x.
@@ -97,24 +97,65 @@ void GeluOp::buildVjp(VjpBuilder &b) {
 }
 
 //===----------------------------------------------------------------------===//
+// logistic
+//===----------------------------------------------------------------------===//
+
+/// exp(-|x|), which is at most 1.
+static Value decay(Value x, TensorBuilder &b) {
+  return math::ExpOp::create(b, b.neg(math::AbsFOp::create(b, x)));
+}
+
+/// 1 / (1 + e) and, below 0, e / (1 + e), for e = exp(-|x|).
+static Value logistic(Value x, TensorBuilder &b) {
+  Value e = decay(x, b);
+  Value isNegative = b.less(x, b.constant(0, x));
+  return b.div(b.select(isNegative, e, b.constant(1, x)), onePlus(e, b));
+}
+
+SmallVector<Value> LogisticOp::decompose(TensorBuilder &b) {
+  return {apply(*this, logistic, b)};
+}
+
+/// The derivative of the logistic function.
+static Value logisticSlope(Value x, TensorBuilder &b) {
+  return b.scale(SechSquaredOp::create(b, b.scale(x, 0.5)), 0.25);
+}
+
+void LogisticOp::buildVjp(VjpBuilder &b) { pullBack(*this, logisticSlope, b); }
+
+SmallVector<Value> SechSquaredOp::decompose(TensorBuilder &b) {
+  auto sechSquared = [](Value x, TensorBuilder &b) {
+    Value e = decay(b.scale(x, 2), b), sum = onePlus(e, b);
+    return b.div(b.scale(e, 4), b.mul(sum, sum));
+  };
+  return {apply(*this, sechSquared, b)};
+}
+
+void SechSquaredOp::buildVjp(VjpBuilder &b) {
+  auto slope = [](Value x, TensorBuilder &b) {
+    Value product =
+        b.mul(SechSquaredOp::create(b, x), math::TanhOp::create(b, x));
+    return b.scale(product, -2);
+  };
+  pullBack(*this, slope, b);
+}
+
+//===----------------------------------------------------------------------===//
 // silu
 //===----------------------------------------------------------------------===//
 
-static Value sigmoid(Value x, TensorBuilder &b) {
-  Value e = math::ExpOp::create(b, b.neg(x));
-  return b.div(b.constant(1, x), onePlus(e, b));
-}
-
 SmallVector<Value> SiluOp::decompose(TensorBuilder &b) {
-  auto silu = [](Value x, TensorBuilder &b) { return b.mul(x, sigmoid(x, b)); };
+  auto silu = [](Value x, TensorBuilder &b) {
+    return b.mul(x, logistic(x, b));
+  };
   return {apply(*this, silu, b)};
 }
 
-/// s + x s (1 - s).
+/// s + x s'.
 void SiluOp::buildVjp(VjpBuilder &b) {
   auto slope = [](Value x, TensorBuilder &b) {
-    Value s = sigmoid(x, b);
-    return b.add(s, b.mul(x, b.mul(s, oneMinus(s, b))));
+    Value s = LogisticOp::create(b, x);
+    return b.add(s, b.mul(x, logisticSlope(x, b)));
   };
   pullBack(*this, slope, b);
 }

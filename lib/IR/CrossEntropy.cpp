@@ -20,6 +20,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace weft;
 
@@ -33,42 +35,72 @@ static Value logSumExp(Value x, Rows &rows, TensorBuilder &b) {
   return b.add(math::LogOp::create(b, rows.sum(terms)), shift);
 }
 
-/// Where the place along the dimension is the label, clamped to the range.
-static Value isAtLabel(CrossEntropyOp op, Rows &rows, TensorBuilder &b) {
+namespace {
+/// The labels as places along the dimension; those below 0 count from its end.
+struct Labels {
+  Labels(CrossEntropyOp op, TensorBuilder &b);
+
+  /// Where the place along the dimension is the label, or `other` for a label
+  /// outside of the classes.
+  Value at(int64_t other, Rows &rows, TensorBuilder &b);
+
+  CrossEntropyOp op;
+  Value place, isClass;
+
+private:
+  Value constant(int64_t number, TensorBuilder &b);
+};
+} // namespace
+
+Value Labels::constant(int64_t number, TensorBuilder &b) {
   RankedTensorType type = op.getLabels().getType();
-  auto constant = [&](int64_t number) -> Value {
-    Attribute element = IntegerAttr::get(type.getElementType(), number);
-    return arith::ConstantOp::create(b, DenseElementsAttr::get(type, element));
-  };
+  Attribute element = IntegerAttr::get(type.getElementType(), number);
+  return arith::ConstantOp::create(b, DenseElementsAttr::get(type, element));
+}
+
+Labels::Labels(CrossEntropyOp op, TensorBuilder &b) : op(op) {
+  using Predicate = arith::CmpIPredicate;
+  Value given = op.getLabels();
+  Value size = constant(op.getLogits().getType().getDimSize(op.getDim()), b);
+  Value isNegative =
+      arith::CmpIOp::create(b, Predicate::slt, given, constant(0, b));
+  place = b.select(isNegative, arith::AddIOp::create(b, given, size), given);
+  isClass = arith::CmpIOp::create(b, Predicate::ult, place, size);
+}
+
+Value Labels::at(int64_t other, Rows &rows, TensorBuilder &b) {
   RankedTensorType logits = op.getLogits().getType();
-  Value label = arith::MaxSIOp::create(b, op.getLabels(), constant(0));
-  label = arith::MinSIOp::create(b, label,
-                                 constant(logits.getDimSize(op.getDim()) - 1));
-  Value place =
-      IotaOp::create(b, logits.clone(type.getElementType()), op.getDim());
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, place,
+  Value label = b.select(isClass, place, constant(other, b));
+  Type index = op.getLabels().getType().getElementType();
+  Value iota = IotaOp::create(b, logits.clone(index), op.getDim());
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, iota,
                                rows.spread(label));
 }
 
+/// A label that is no class has NaN as its total, and as its only term.
 SmallVector<Value> CrossEntropyOp::decompose(TensorBuilder &b) {
   RankedTensorType type = getLogits().getType();
   Rows rows(b, type, getDim());
+  Labels labels(*this, b);
   Value x = b.convert(getLogits(), computationTypeOf(*this));
-  Value distance = b.sub(rows.spread(logSumExp(x, rows, b)), x);
-  Value loss = rows.sum(b.keepWhere(isAtLabel(*this, rows, b), distance));
+  Value total = logSumExp(x, rows, b);
+  Value nan = b.constant(std::numeric_limits<double>::quiet_NaN(), total);
+  total = b.select(labels.isClass, total, nan);
+  Value distance = b.sub(rows.spread(total), x);
+  Value loss = rows.sum(b.keepWhere(labels.at(0, rows, b), distance));
   return {b.convert(loss, type.getElementType())};
 }
 
-/// dx = (exp(x - l(x)) - e) g.
+/// dx = (exp(x - l(x)) - e) g, with e = 0 for a label that is no class.
 void CrossEntropyOp::buildVjp(VjpBuilder &b) {
   RankedTensorType type = getLogits().getType();
   Rows rows(b, type, getDim());
   Type wide = computationTypeOf(*this);
+  Labels labels(*this, b);
   Value x = b.convert(getLogits(), wide);
   Value g = rows.spread(b.convert(b.getCotangent(), wide));
   Value total = rows.spread(logSumExp(x, rows, b));
   Value p = math::ExpOp::create(b, b.sub(x, total));
-  Value rest =
-      b.select(isAtLabel(*this, rows, b), b.sub(p, b.constant(1, p)), p);
+  Value rest = b.select(labels.at(-1, rows, b), b.sub(p, b.constant(1, p)), p);
   b.addCotangent(0, b.convert(b.mul(rest, g), type.getElementType()));
 }

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttachVjp.h"
+#include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -41,8 +42,9 @@ static Value exp2Vjp(VjpBuilder &b, Value g, Value, Value r) {
   return b.mul(g, b.scale(r, llvm::numbers::ln2));
 }
 
-static Value expm1Vjp(VjpBuilder &b, Value g, Value, Value r) {
-  return b.mul(g, onePlus(b, r));
+/// Not r + 1, which has no digits where r is near -1.
+static Value expm1Vjp(VjpBuilder &b, Value g, Value x, Value) {
+  return b.mul(g, math::ExpOp::create(b, x));
 }
 
 static Value logVjp(VjpBuilder &b, Value g, Value x, Value) {
@@ -71,9 +73,11 @@ static Value rsqrtVjp(VjpBuilder &b, Value g, Value, Value r) {
   return b.mul(g, b.scale(cube, -0.5));
 }
 
-/// r' = 1 / (3 r^2).
+/// r' = 1 / (3 r^2). The second derivative is infinite at 0, where that of this
+/// quotient itself would be NaN.
 static Value cbrtVjp(VjpBuilder &b, Value g, Value, Value r) {
-  return b.div(g, b.scale(square(b, r), 3));
+  Value inverse = b.div(b.constant(1, r), r);
+  return b.mul(g, b.scale(square(b, inverse), 1.0 / 3));
 }
 
 /// x^y by x is y x^(y - 1), and 0 where y is 0, whatever x; by y it is
@@ -81,9 +85,8 @@ static Value cbrtVjp(VjpBuilder &b, Value g, Value, Value r) {
 static void powVjp(math::PowFOp op, VjpBuilder &b) {
   Value g = b.getCotangent(), x = op.getLhs(), y = op.getRhs();
   if (b.wants(0)) {
-    Value one = b.constant(1, y);
-    Value isFlat = b.equal(y, b.constant(0, y));
-    Value exponent = b.select(isFlat, one, b.sub(y, one));
+    Value zero = b.constant(0, y), isFlat = b.equal(y, zero);
+    Value exponent = b.select(isFlat, zero, b.sub(y, b.constant(1, y)));
     Value power = b.createOrFold<math::PowFOp>(x, exponent);
     b.addCotangent(0, b.mul(g, b.mul(y, power)));
   }
@@ -104,11 +107,10 @@ static void integerPowVjp(math::FPowIOp op, VjpBuilder &b) {
     return arith::ConstantOp::create(
         b, DenseElementsAttr::get(type, Attribute(element)));
   };
-  Value one = constant(1);
-  Value isFlat =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, n, constant(0));
-  Value below = b.createOrFold<arith::SubIOp>(n, one);
-  Value power = math::FPowIOp::create(b, x, b.select(isFlat, one, below));
+  Value zero = constant(0);
+  Value isFlat = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, n, zero);
+  Value below = b.createOrFold<arith::SubIOp>(n, constant(1));
+  Value power = math::FPowIOp::create(b, x, b.select(isFlat, zero, below));
   Value factor = arith::SIToFPOp::create(b, x.getType(), n);
   b.addCotangent(0, b.mul(b.getCotangent(), b.mul(factor, power)));
 }
@@ -149,39 +151,65 @@ static Value tanhVjp(VjpBuilder &b, Value g, Value, Value r) {
   return b.mul(g, oneMinus(b, square(b, r)));
 }
 
+/// 1 - x^2, rounded once: it cancels near 1 and -1, and the derivative of
+/// (1 - x) (1 + x) does near 0.
+static Value oneMinusSquare(VjpBuilder &b, Value x) {
+  return math::FmaOp::create(b, b.neg(x), x, b.constant(1, x));
+}
+
 static Value asinVjp(VjpBuilder &b, Value g, Value x, Value) {
-  return b.mul(g, math::RsqrtOp::create(b, oneMinus(b, square(b, x))));
+  return b.mul(g, math::RsqrtOp::create(b, oneMinusSquare(b, x)));
 }
 
 static Value acosVjp(VjpBuilder &b, Value g, Value x, Value r) {
   return b.neg(asinVjp(b, g, x, r));
 }
 
+/// The larger of |x| and |y|, as a constant: dividing by it keeps squares in
+/// the range of the type. It is finite, so that infinity stays what it is.
+static Value magnitude(VjpBuilder &b, Value x, Value y) {
+  Value larger = arith::MaximumFOp::create(b, math::AbsFOp::create(b, x),
+                                           math::AbsFOp::create(b, y));
+  auto type = cast<FloatType>(getElementTypeOrSelf(x.getType()));
+  APFloat largest = APFloat::getLargest(type.getFloatSemantics());
+  Value limit = b.constant(largest.convertToDouble(), x);
+  return StopGradientOp::create(b, arith::MinimumFOp::create(b, larger, limit));
+}
+
+/// 1 / (1 + x^2), each term divided by the larger one.
 static Value atanVjp(VjpBuilder &b, Value g, Value x, Value) {
-  return b.div(g, onePlus(b, square(b, x)));
+  Value m = magnitude(b, x, b.constant(1, x));
+  Value one = b.div(b.constant(1, x), m);
+  Value sum = b.add(square(b, one), square(b, b.div(x, m)));
+  return b.mul(g, b.mul(b.div(one, sum), one));
 }
 
+/// 1 / sqrt(1 + x^2), each term divided by the larger one.
 static Value asinhVjp(VjpBuilder &b, Value g, Value x, Value) {
-  return b.mul(g, math::RsqrtOp::create(b, onePlus(b, square(b, x))));
+  Value m = magnitude(b, x, b.constant(1, x));
+  Value one = b.div(b.constant(1, x), m);
+  Value sum = b.add(square(b, one), square(b, b.div(x, m)));
+  return b.mul(g, b.mul(math::RsqrtOp::create(b, sum), one));
 }
 
-/// 1 / sqrt((x - 1) (x + 1)): x^2 - 1 would cancel near 1.
+/// 1 / sqrt(x - 1) / sqrt(x + 1): x^2 - 1 would cancel near 1, and the product
+/// leaves the range.
 static Value acoshVjp(VjpBuilder &b, Value g, Value x, Value) {
-  Value below = b.sub(x, b.constant(1, x));
-  return b.mul(g, math::RsqrtOp::create(b, b.mul(below, onePlus(b, x))));
+  Value below = math::RsqrtOp::create(b, b.sub(x, b.constant(1, x)));
+  return b.mul(g, b.mul(below, math::RsqrtOp::create(b, onePlus(b, x))));
 }
 
 static Value atanhVjp(VjpBuilder &b, Value g, Value x, Value) {
-  Value below = oneMinus(b, x);
-  return b.div(g, b.mul(below, onePlus(b, x)));
+  return b.div(g, oneMinusSquare(b, x));
 }
 
-/// The angle of the point (x, y) by y is x / (x^2 + y^2), by x -y / (...).
+/// The angle of the point (x, y) by y is x / (x^2 + y^2), by x -y / (...): that
+/// of a point at a distance of about 1, divided by the distance.
 static void atan2Vjp(math::Atan2Op op, VjpBuilder &b) {
-  Value y = op.getLhs(), x = op.getRhs();
-  Value xSquare = square(b, x);
-  Value distance = b.add(xSquare, square(b, y));
-  Value quotient = b.div(b.getCotangent(), distance);
+  Value m = magnitude(b, op.getLhs(), op.getRhs());
+  Value y = b.div(op.getLhs(), m), x = b.div(op.getRhs(), m);
+  Value sum = b.add(square(b, x), square(b, y));
+  Value quotient = b.div(b.div(b.getCotangent(), sum), m);
   if (b.wants(0))
     b.addCotangent(0, b.mul(quotient, x));
   if (b.wants(1))
@@ -206,9 +234,10 @@ static Value erfcVjp(VjpBuilder &b, Value g, Value x, Value r) {
 // Signs and bounds
 //===----------------------------------------------------------------------===//
 
-/// 1 at 0.
+/// 1 at 0, and, as in JAX, -1 at NaN.
 static Value absVjp(VjpBuilder &b, Value g, Value x, Value) {
-  Value isNegative = b.less(x, b.constant(0, x));
+  Value isNegative = b.createOrFold<arith::CmpFOp>(arith::CmpFPredicate::ULT, x,
+                                                   b.constant(0, x));
   return b.select(isNegative, b.neg(g), g);
 }
 

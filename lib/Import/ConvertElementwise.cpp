@@ -106,13 +106,6 @@ static Value convertSquare(Conversion &c) {
   return isFloat(x) ? c.make<arith::MulFOp>(x, x) : c.make<arith::MulIOp>(x, x);
 }
 
-/// 1 / (1 + exp(-x))
-static Value convertLogistic(Conversion &c) {
-  Value x = c.operand(0), one = c.splatLike(x, 1);
-  Value power = c.make<math::ExpOp>(c.make<arith::NegFOp>(x));
-  return c.make<arith::DivFOp>(one, c.make<arith::AddFOp>(one, power));
-}
-
 static Value convertIsFinite(Conversion &c) {
   Value size = c.make<math::AbsFOp>(c.operand(0));
   return c.make<arith::CmpFOp>(
@@ -150,12 +143,14 @@ static Value convertErfInv(Conversion &c) {
                              {2.81022636e-08, 3.43273939e-07, -3.5233877e-06,
                               -4.39150654e-06, 0.00021858087, -0.00125372503,
                               -0.00417768164, 0.246640727, 1.50140941});
-  Value tail = polynomial(
-      c, c.make<arith::SubFOp>(c.make<math::SqrtOp>(w), c.splatLike(x, 3)),
-      {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844,
-       0.00573950773, -0.0076224613, 0.00943887047, 1.00167406, 2.83297682});
   Value isCentral =
       c.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, w, c.splatLike(x, 5));
+  // What is not chosen has no infinite derivative, as the root of 0 has.
+  Value outer = c.make<arith::SelectOp>(isCentral, c.splatLike(x, 5), w);
+  Value tail = polynomial(
+      c, c.make<arith::SubFOp>(c.make<math::SqrtOp>(outer), c.splatLike(x, 3)),
+      {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844,
+       0.00573950773, -0.0076224613, 0.00943887047, 1.00167406, 2.83297682});
   Value y = c.make<arith::MulFOp>(
       c.make<arith::SelectOp>(isCentral, central, tail), x);
   Value isOne = c.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, square,
@@ -285,7 +280,7 @@ std::vector<Converter> weft::stablehlo::elementwiseConverters() {
       {"stablehlo.round_nearest_even",
        single(convertUnaryFloat<math::RoundEvenOp>)},
       {"stablehlo.round_nearest_afz", single(convertUnaryFloat<math::RoundOp>)},
-      {"stablehlo.logistic", single(convertLogistic)},
+      {"stablehlo.logistic", single(convertUnaryFloat<LogisticOp>)},
       {"stablehlo.negate", single(convertNegate)},
       {"stablehlo.abs", single(convertAbs)},
       {"stablehlo.not", single(convertNot)},

@@ -137,6 +137,62 @@ def test_dropout_of_nothing_and_rates():
 
 
 # ===----------------------------------------------------------------------===
+# Labels outside of the classes
+# ===----------------------------------------------------------------------===
+
+CLASSES = 16
+# Of 3 and of 5 parts one is padded.
+MESHES = {1: None, 2: weft.Mesh((2,), ("a",)), 3: weft.Mesh((3,), ("a",)), 4: weft.Mesh((4,), ("a",)),
+          5: weft.Mesh((5,), ("a",))}
+OUTSIDE = np.array([3, 16, -1, 17, -16, -17, -100, 2**31 - 1, -2**31, 15], np.int32)
+ROWS = RANDOM.normal(size=(len(OUTSIDE), CLASSES)).astype(np.float32)
+PLACES = np.array([3, -1, 15, -1, 0, -1, -1, -1, -1, 15])
+
+
+def losses_and_gradient(labels, parts, function, rows=ROWS):
+    def loss(x):
+        losses = function(x, labels)
+        return losses.sum(), losses
+    options = {} if MESHES[parts] is None else {"mesh": MESHES[parts], "in_shardings": (P(None, "a"),)}
+    (_, losses), gradient = evaluate(weft.value_and_grad(loss, has_aux=True), rows, **options)
+    return losses, gradient
+
+
+def expected_losses(rows, places):
+    """Of optax, in float64: NaN where there is no class, and no term of it in the gradient."""
+    p = np.exp(rows.astype(float))
+    p /= p.sum(-1, keepdims=True)
+    at = places[:, None] == np.arange(CLASSES)
+    losses = np.where(places < 0, np.nan, -np.log((p * at).sum(-1) + (places < 0)))
+    return losses, p - at
+
+
+@pytest.mark.parametrize("parts", MESHES)
+@pytest.mark.parametrize("element", ["int32", "int64"])
+def test_labels_outside_of_the_classes(parts, element):
+    found = losses_and_gradient(OUTSIDE.astype(element), parts, nn.softmax_cross_entropy_with_integer_labels)
+    for got, wanted in zip(found, expected_losses(ROWS, PLACES), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("parts", MESHES)
+@pytest.mark.parametrize("options", [{"ignore_index": -100}, {"where": OUTSIDE != -100},
+                                     {"where": OUTSIDE != 3, "ignore_index": -100}])
+def test_ignored_labels(parts, options):
+    found = losses_and_gradient(OUTSIDE, parts, lambda x, labels: nn.softmax_cross_entropy_with_integer_labels(
+        x, labels, **options))
+    kept = options.get("where", OUTSIDE != -100) & (OUTSIDE != -100)
+    losses, gradient = expected_losses(ROWS, PLACES)
+    for got, wanted in zip(found, (np.where(kept, losses, 0), kept[:, None] * gradient), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_mask_of_labels_of_another_shape():
+    with pytest.raises(ValueError, match="where must have the shape of the labels, .10,., got"):
+        evaluate(lambda x, y: nn.softmax_cross_entropy_with_integer_labels(x, y, where=x > 0), ROWS, OUTSIDE)
+
+
+# ===----------------------------------------------------------------------===
 # Errors
 # ===----------------------------------------------------------------------===
 

@@ -98,11 +98,11 @@ func.func private @loss(%x: tensor<4x8xf32>, %w: tensor<4x8xf32>) -> tensor<f32>
 // CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>, %[[W:.*]]: tensor<4xf32>, %[[L:.*]]: tensor<4xi32>)
 // CHECK: %[[LOG:.*]] = math.log
 // CHECK: %[[TOTAL:.*]] = arith.addf %[[LOG]]
-// CHECK: %[[TOTALS:.*]] = weft.broadcast %[[TOTAL]]
-// CHECK: arith.subf %[[TOTALS]], %[[X]]
+// CHECK: arith.select %{{.*}}, %[[TOTAL]]
 // CHECK: weft.reduce sum %{{.*}} dims = [0]
 // CHECK-NOT: math.log
 // CHECK-NOT: weft.reduce
+// CHECK: %[[TOTALS:.*]] = weft.broadcast %[[TOTAL]]
 // CHECK: %[[UNDER:.*]] = arith.subf %[[X]], %[[TOTALS]]
 // CHECK: math.exp %[[UNDER]]
 // CHECK-NOT: math.log

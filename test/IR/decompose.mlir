@@ -92,7 +92,7 @@ func.func @rms_norm(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 // -----
 
 // CHECK-LABEL: func.func @gelu(
-// CHECK: math.erf
+// CHECK: math.erfc
 // CHECK: math.tanh
 func.func @gelu(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
   %r = weft.gelu %x : tensor<4x8xf32>
@@ -102,14 +102,37 @@ func.func @gelu(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
 
 // -----
 
+// No exponential overflows.
+
+// CHECK-LABEL: func.func @logistic(
+// CHECK-SAME: %[[X:.*]]: tensor<4xf32>)
+// CHECK: %[[SIZE:.*]] = math.absf %[[X]]
+// CHECK: %[[MINUS:.*]] = arith.negf %[[SIZE]]
+// CHECK: %[[E:.*]] = math.exp %[[MINUS]]
+// CHECK: %[[TOP:.*]] = arith.select %{{.*}}, %[[E]], %{{.*}}
+// CHECK: %[[SUM:.*]] = arith.addf
+// CHECK: arith.divf %[[TOP]], %[[SUM]]
+// CHECK: %[[SIZE2:.*]] = math.absf
+// CHECK: %[[MINUS2:.*]] = arith.negf %[[SIZE2]]
+// CHECK: math.exp %[[MINUS2]]
+func.func @logistic(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %r = weft.logistic %x : tensor<4xf32>
+  %s = weft.sech_squared %x : tensor<4xf32>
+  return %r, %s : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
 // The logit at the label is not looked up: it is the only element of its row
-// that is not 0.
+// that is not 0. What is no class has NaN in its place.
 
 // CHECK-LABEL: func.func @cross_entropy(
 // CHECK-SAME: %[[X:.*]]: tensor<4x50xf32>, %[[L:.*]]: tensor<4xi32>)
+// CHECK: %[[ISCLASS:.*]] = arith.cmpi ult
 // CHECK: weft.reduce max %[[X]] dims = [1]
 // CHECK: weft.reduce sum %{{.*}} dims = [1]
-// CHECK: %[[TOTAL:.*]] = arith.addf %{{.*}} : tensor<4xf32>
+// CHECK: %[[LOG:.*]] = arith.addf %{{.*}} : tensor<4xf32>
+// CHECK: %[[TOTAL:.*]] = arith.select %[[ISCLASS]], %[[LOG]], %{{.*}} : tensor<4xi1>, tensor<4xf32>
 // CHECK: %[[TOTALS:.*]] = weft.broadcast %[[TOTAL]] dims = [0]
 // CHECK: %[[DISTANCE:.*]] = arith.subf %[[TOTALS]], %[[X]]
 // CHECK: %[[AT:.*]] = weft.iota dim = 1 : tensor<4x50xi32>

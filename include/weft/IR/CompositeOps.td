@@ -131,6 +131,36 @@ def Weft_GeluOp : Weft_ActivationOp<"gelu"> {
   }];
 }
 
+def Weft_LogisticOp : Weft_ActivationOp<"logistic"> {
+  let summary = "1 / (1 + exp(-x))";
+  let description = [{
+    `1 / (1 + exp(-x))`, from `exp(-|x|)`, which does not overflow. The
+    derivative, `sech_squared(x / 2) / 4`, keeps the operand: near 1 the result
+    has lost the digits of its distance from 1.
+
+    ```mlir
+    %r = weft.logistic %x : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Weft_FloatTensor:$operand);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
+def Weft_SechSquaredOp : Weft_ActivationOp<"sech_squared"> {
+  let summary = "1 / cosh(x)^2";
+  let description = [{
+    `4 e / (1 + e)^2` with `e = exp(-2 |x|)`: the derivative of `math.tanh`, and
+    of `weft.logistic` at half of `x`. Its own, `-2 sech_squared(x) tanh(x)`, has
+    all digits in the tails and near 0.
+
+    ```mlir
+    %r = weft.sech_squared %x : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Weft_FloatTensor:$operand);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
 def Weft_SiluOp : Weft_ActivationOp<"silu"> {
   let summary = "x times its sigmoid";
   let description = [{
@@ -148,8 +178,10 @@ def Weft_CrossEntropyOp : Weft_CompositeOp<"cross_entropy"> {
   let summary = "-log(softmax(logits)) at a label";
   let description = [{
     `log(sum(exp(logits))) - logits[label]` for every label; the sum goes along
-    `dim`, in which a label is an index, clamped to the range. The derivative
-    keeps the logits, and one number for each label.
+    `dim`, in which a label is an index. Labels from -n to -1 count from the end
+    of its n classes; the loss of another one outside of them is NaN, and its
+    derivative that of the first term. The derivative keeps the logits, and one
+    number for each label.
 
     Logits that are split along `dim` stay split. For each label a maximum and a
     sum go over the devices; the logit at the label is left as a term of the

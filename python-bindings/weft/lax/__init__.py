@@ -11,7 +11,7 @@ from ..constraint import with_sharding_constraint
 from ..numpy.elementwise import (
     abs, add, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, ceil, cos,
     equal as eq, erf, exp, expm1, floor, greater as gt, greater_equal as ge,
-    isfinite as is_finite, less as lt, less_equal as le, log, log1p, maximum as max,
+    isfinite as is_finite, less as lt, less_equal as le, log, log1p, logistic, maximum as max,
     minimum as min, multiply as mul, negative as neg, not_equal as ne, power as pow, reciprocal,
     round, rsqrt, sign, sin, sqrt, square, subtract as sub, tan, tanh)
 from ..numpy.products import dot, dot_general
@@ -20,7 +20,7 @@ from .loops import cond, fori_loop, map, scan
 from .ops import (
     broadcast, broadcast_in_dim, clamp, concatenate, convert_element_type, cumprod, cumsum, div,
     dynamic_index_in_dim, dynamic_slice, dynamic_slice_in_dim, erf_inv, full, full_like,
-    integer_pow, iota, logistic, pad, reduce_max, reduce_min, reduce_sum, rem, select, slice,
+    integer_pow, iota, pad, reduce_max, reduce_min, reduce_sum, rem, select, slice,
     slice_in_dim)
 
 

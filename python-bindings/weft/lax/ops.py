@@ -14,12 +14,6 @@ from ..tracing.locations import user_line
 from ..tracing.tracer import Tracer
 
 
-def logistic(x: Any) -> Tracer:
-    """1 / (1 + exp(-x))."""
-    x = el.inexact(x)
-    return el.divide(1, el.add(1, el.exp(el.negative(x))))
-
-
 def div(x: Any, y: Any) -> Tracer:
     """The quotient; of integers, rounded towards zero."""
     x, y = el.together("div", x, y)
@@ -186,5 +180,5 @@ def erf_inv(x: Any) -> Tracer:
     for a, b in zip(_ERF_INV_NEAR, _ERF_INV_FAR):
         c = el.where(near, ops.full(a, t), ops.full(b, t))
         result = c if result is None else el.add(c, el.multiply(result, t))
-    ends = el.where(el.greater(wide, 0), ops.full(math.inf, t), ops.full(-math.inf, t))
+    ends = el.multiply(el.where(at_end, wide, 1), math.inf)
     return ops.convert(el.where(at_end, ends, el.multiply(result, inner)), x.element)

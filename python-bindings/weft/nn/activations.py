@@ -4,6 +4,7 @@
 
 from typing import Any
 
+from ..autodiff import stop_gradient
 from ..numpy import elementwise as el
 from ..numpy import shapes as sh
 from ..tracing import ops
@@ -16,9 +17,9 @@ def identity(x: Any) -> Tracer:
 
 
 def relu(x: Any) -> Tracer:
-    """max(x, 0), whose derivative at 0 is 0."""
+    """max(x, 0), whose derivative at 0 and at NaN is 0."""
     x = as_tracer(x)
-    return el.where(el.less_equal(x, 0), ops.zeros_like(x), x)
+    return el.where(el.greater(x, 0), x, el.maximum(stop_gradient(x), 0))
 
 
 def relu6(x: Any) -> Tracer:
@@ -29,8 +30,7 @@ def relu6(x: Any) -> Tracer:
 
 def sigmoid(x: Any) -> Tracer:
     """1 / (1 + exp(-x))."""
-    x = el.inexact(x)
-    return el.divide(1, el.add(1, el.exp(el.negative(x))))
+    return el.logistic(x)
 
 
 def silu(x: Any) -> Tracer:
@@ -51,14 +51,25 @@ def log_sigmoid(x: Any) -> Tracer:
 
 
 def soft_sign(x: Any) -> Tracer:
+    """x / (1 + |x|), far from 0 as 1 - 1 / (1 + |x|): the derivative of neither cancels."""
     x = el.inexact(x)
-    return el.divide(x, el.add(el.abs(x), 1))
+    size = el.abs(x)
+    share = el.divide(1, el.add(size, 1))
+    far = el.where(el.less(x, 0), el.subtract(share, 1), el.subtract(1, share))
+    return el.where(el.less(size, 1), el.multiply(x, share), far)
 
 
 def squareplus(x: Any, b: Any = 4) -> Tracer:
-    """(x + sqrt(x * x + b)) / 2."""
+    """(x + sqrt(x * x + b)) / 2, as max(x, 0) + b / 2 / (sqrt(x * x + b) + |x|), in which
+    nothing cancels; squares are of numbers that are divided by one of about their size."""
     x = el.inexact(x)
-    return el.divide(el.add(x, el.sqrt(el.add(el.square(x), b))), 2)
+    size = el.abs(x)
+    unit = stop_gradient(el.clip(size, 1, el.largest(x) ** 0.75))
+    root = el.multiply(unit, el.sqrt(el.add(el.square(el.divide(x, unit)),
+                                            el.divide(el.divide(b, unit), unit))))
+    half = el.add(el.divide(root, 2), el.divide(size, 2))
+    rest = el.divide(el.divide(b, 4), el.where(el.equal(half, 0), 1, half))
+    return el.add(el.where(el.less(x, 0), ops.zeros_like(x), x), rest)
 
 
 def mish(x: Any) -> Tracer:

@@ -176,7 +176,8 @@ def integer_power(x: Tracer, exponent: int) -> Tracer:
             raise ValueError(
                 f"{user_line()}: power of integers, {x!r}, needs an exponent of at least 0, got "
                 f"{exponent}; convert with .astype(float)")
-        return divide(ops.full(1, x), integer_power(x, -exponent))
+        # Not the reciprocal of the power, whose derivative leaves the range before it does.
+        return integer_power(divide(ops.full(1, x), x), -exponent)
     if exponent == 0:
         return Tracer(None, None, x.shape, x.element, x.weak, 1)
     result = None
@@ -241,15 +242,22 @@ def _math(op: str, doc: str):
 
 
 exp = _math("math.exp", "e to the power x.")
+exp2 = _math("math.exp2", "2 to the power x.")
 expm1 = _math("math.expm1", "exp(x) - 1, exact near 0.")
 log = _math("math.log", "The natural logarithm.")
+log2 = _math("math.log2", "The logarithm to base 2.")
+log10 = _math("math.log10", "The logarithm to base 10.")
 log1p = _math("math.log1p", "log(1 + x), exact near 0.")
 sqrt = _math("math.sqrt", "The square root.")
 rsqrt = _math("math.rsqrt", "1 / sqrt(x).")
 sin = _math("math.sin", "The sine of x in radians.")
 cos = _math("math.cos", "The cosine of x in radians.")
+tan = _math("math.tan", "The tangent of x in radians.")
+sinh = _math("math.sinh", "The hyperbolic sine.")
+cosh = _math("math.cosh", "The hyperbolic cosine.")
 tanh = _math("math.tanh", "The hyperbolic tangent.")
 erf = _math("math.erf", "The error function.")
+logistic = _math("weft.logistic", "1 / (1 + exp(-x)).")
 
 
 def _rounding(op: str, doc: str):
@@ -267,40 +275,16 @@ ceil = _rounding("math.ceil", "Rounds towards infinity.")
 trunc = _rounding("math.trunc", "Rounds towards zero.")
 
 
-def tan(x: Any) -> Tracer:
-    return divide(sin(x), cos(x))
-
-
-def sinh(x: Any) -> Tracer:
-    t = expm1(x)
-    return multiply(0.5, add(t, divide(t, add(t, 1))))
-
-
-def cosh(x: Any) -> Tracer:
-    t = exp(x)
-    return multiply(0.5, add(t, divide(1, t)))
-
-
-def exp2(x: Any) -> Tracer:
-    return exp(multiply(inexact(x), math.log(2)))
-
-
-def log2(x: Any) -> Tracer:
-    return divide(log(x), math.log(2))
-
-
-def log10(x: Any) -> Tracer:
-    return divide(log(x), math.log(10))
-
-
 def logaddexp(x: Any, y: Any) -> Tracer:
     """log(exp(x) + exp(y)), which overflows for no x and y. Written such that the
     derivative is right at x = y, too."""
     x, y = together("logaddexp", x, y, inexact=True)
     delta = subtract(x, y)
+    is_undefined = isnan(delta)  # of equal infinities, too
+    delta = where(is_undefined, ops.zeros_like(delta), delta)
     is_larger = greater(delta, 0)
     rest = log1p(exp(where(is_larger, negative(delta), delta)))
-    return where(isnan(delta), add(x, y), add(where(is_larger, x, y), rest))
+    return where(is_undefined, add(x, y), add(where(is_larger, x, y), rest))
 
 
 def round(x: Any, decimals: int = 0) -> Tracer:  # noqa: A001
@@ -320,11 +304,16 @@ rint = round
 def nan_to_num(x: Any, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Tracer:
     """Puts numbers in the place of NaN and the infinities."""
     x = inexact(x)
-    largest = 3.3895313892515355e38 if x.element is elements.BFLOAT16 else float(
-        np.finfo(x.element.numpy).max)
     x = where(isnan(x), ops.full(nan, x), x)
-    x = where(equal(x, math.inf), ops.full(largest if posinf is None else posinf, x), x)
-    return where(equal(x, -math.inf), ops.full(-largest if neginf is None else neginf, x), x)
+    x = where(equal(x, math.inf), ops.full(largest(x) if posinf is None else posinf, x), x)
+    return where(equal(x, -math.inf), ops.full(-largest(x) if neginf is None else neginf, x), x)
+
+
+def largest(x: Tracer) -> float:
+    """The largest finite number of the type of x."""
+    if x.element is elements.BFLOAT16:
+        return 3.3895313892515355e38
+    return float(np.finfo(x.element.numpy).max)
 
 
 # ===----------------------------------------------------------------------===
