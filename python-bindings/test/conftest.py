@@ -1,0 +1,8 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Options of the tests of the Python package."""
+
+
+def pytest_addoption(parser):
+    parser.addoption("--functions", type=int, default=40, help="random functions to differentiate")
+    parser.addoption("--first-function", type=int, default=0, help="seed of the first one")
