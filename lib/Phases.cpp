@@ -71,7 +71,7 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // parts can be split in more ways.
   pm.addPass(createDecompose());
   // Joins what the forward and the backward pass both compute.
-  pm.addPass(createCSEPass());
+  pm.addPass(createJoinEqualOps());
   // All private functions are copied to where they are needed.
   pm.addPass(createSymbolDCEPass());
   verifyForm(pm, Form::Graph);
@@ -94,7 +94,7 @@ void buildPropagatePipeline(OpPassManager &pm) {
 
 void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // So that what is computed twice is moved once.
-  pm.addPass(createCSEPass());
+  pm.addPass(createJoinEqualOps());
   // From here on axes divide dimensions.
   pm.addPass(createPadDimensions());
   // Decides what moves, while shapes are still global.
@@ -104,7 +104,7 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
     pm.addPass(createWidenGradientSums());
   pm.addPass(createLocalize());
   // Joins the copies of constants, and equal collectives.
-  pm.addPass(createCSEPass());
+  pm.addPass(createJoinEqualOps());
   verifyForm(pm, Form::Spmd);
 }
 
@@ -116,7 +116,7 @@ void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
   // First, so that transposes become strides instead of kernels.
   pm.addPass(createLowerGemms({options.tf32}));
   // Joins transposes that several GEMMs need.
-  pm.addPass(createCSEPass());
+  pm.addPass(createJoinEqualOps());
   // Before constants that products read are filled, and kernels made.
   if (options.cuda && options.fuseEpilogues)
     pm.addPass(createFuseEpilogues());

@@ -13,6 +13,7 @@
 #include "Tape.h"
 
 #include "weft/Autodiff/Passes.h"
+#include "weft/IR/Origin.h"
 #include "weft/IR/SourcePlace.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/IR/VjpBuilder.h"
@@ -89,15 +90,21 @@ static std::string nameOfArgument(func::FuncOp callee, unsigned index,
   return name ? name.str() : std::string();
 }
 
-/// Says in the location of the op that makes the gradient whose it is, and in
-/// those of the ops before that only move or convert the gradient.
-static void nameGradient(Value gradient, StringRef argument) {
+/// Marks the value as the gradient of an argument, for tables by its name.
+static void markGradient(Operation *op, StringAttr argument) {
+  setOrigin(op, withGradientOf(getOrigin(op), argument));
+  op->setLoc(named(op->getLoc(), (kGradientOf + argument.getValue()).str()));
+}
+
+/// Marks the op that makes the gradient, and the ops before that only move or
+/// convert it.
+static void markGradientOf(Value gradient, StringRef argument) {
   if (argument.empty())
     return;
-  std::string name = (kGradientOf + argument).str();
+  auto name = StringAttr::get(gradient.getContext(), argument);
   Operation *op = gradient.getDefiningOp();
-  while (op && isDerived(op->getLoc(), kTransposeOf)) {
-    op->setLoc(named(op->getLoc(), name));
+  while (op && isBackward(getOrigin(op)) && gradientOf(getOrigin(op)).empty()) {
+    markGradient(op, name);
     if (op->getNumOperands() != 1 || !op->getOperand(0).hasOneUse())
       return;
     op = op->getOperand(0).getDefiningOp();
@@ -111,8 +118,10 @@ static void markParameter(Value operand) {
       return;
     operand = op->getOperand(0);
   }
-  if (!isOfParameter(operand.getLoc()))
-    operand.setLoc(ofParameter(operand.getLoc()));
+  auto argument = cast<BlockArgument>(operand);
+  cast<func::FuncOp>(argument.getOwner()->getParentOp())
+      .setArgAttr(argument.getArgNumber(), WeftDialect::kParameterAttrName,
+                  UnitAttr::get(argument.getContext()));
 }
 
 static LogicalResult resolve(ValueAndGradOp op, func::FuncOp callee) {
@@ -137,7 +146,7 @@ static LogicalResult resolve(ValueAndGradOp op, func::FuncOp callee) {
     Value operand = op.getOperands()[index], gradient = gradients[index];
     markParameter(operand);
     if (gradient)
-      nameGradient(gradient, nameOfArgument(callee, index, operand));
+      markGradientOf(gradient, nameOfArgument(callee, index, operand));
     else
       gradient = constants.constant(0, operand);
     values.push_back(gradient);
@@ -172,30 +181,25 @@ static Value findSource(Operation *op) {
   return {};
 }
 
-static StringRef gradientName(Value value) {
-  StringRef name = value ? nameIn(value.getLoc()) : StringRef();
-  return name.starts_with(kGradientOf) ? name : StringRef();
-}
-
-/// The name that a gradient passes on to what the op makes of it: the same
+/// The parameter that the op makes a gradient of from another one: the same
 /// gradient moved, converted or scaled, the sum of those of several batches, or
-/// a choice between two of its kind, as clipping makes.
-static StringRef derivedName(Operation *op) {
+/// a choice between two of its kind, as clipping makes. Empty if it is none.
+static StringRef derivedGradient(Operation *op) {
   if (Value source = findSource(op))
-    return gradientName(source);
+    return gradientOf(getValueOrigin(source));
   if (!isa<arith::AddFOp, arith::SelectOp>(op))
     return {};
   ValueRange operands = op->getOperands().take_back(2);
-  StringRef name = gradientName(operands[0]);
-  return name == gradientName(operands[1]) ? name : StringRef();
+  StringRef name = gradientOf(getValueOrigin(operands[0]));
+  return name == gradientOf(getValueOrigin(operands[1])) ? name : StringRef();
 }
 
-static void nameDerivedGradients(func::FuncOp function) {
+static void markDerivedGradients(func::FuncOp function) {
   for (Operation &op : function.getBody().front().without_terminator()) {
-    if (op.getNumResults() != 1 || !nameIn(op.getLoc()).empty())
+    if (op.getNumResults() != 1 || !gradientOf(getOrigin(&op)).empty())
       continue;
-    if (StringRef name = derivedName(&op); !name.empty())
-      op.setLoc(named(op.getLoc(), name));
+    if (StringRef name = derivedGradient(&op); !name.empty())
+      markGradient(&op, StringAttr::get(op.getContext(), name));
   }
 }
 
@@ -303,7 +307,7 @@ struct Autodiff : weft::impl::AutodiffBase<Autodiff> {
     eraseMarkers(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function.isPublic() && function.getBody().hasOneBlock())
-        nameDerivedGradients(function);
+        markDerivedGradients(function);
   }
 };
 } // namespace

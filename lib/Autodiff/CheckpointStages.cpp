@@ -8,7 +8,7 @@
 #include "Stages.h"
 
 #include "weft/Autodiff/Passes.h"
-#include "weft/IR/SourcePlace.h"
+#include "weft/IR/Origin.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
@@ -224,7 +224,7 @@ void CheckpointStages::visit(ValueAndGradOp gradient, func::FuncOp function,
   numStages += count;
   for (auto [index, stage] : llvm::enumerate(stages))
     for (Operation *op : stage)
-      op->setLoc(inStage(op->getLoc(), first + index));
+      setOrigin(op, withStage(getOrigin(op), first + index, &getContext()));
   auto mine = llvm::make_filter_range(parsed, [&](const StageRange &range) {
     return range.begin >= first && range.end <= first + count;
   });

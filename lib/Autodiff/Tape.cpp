@@ -7,6 +7,7 @@
 
 #include "Tape.h"
 
+#include "weft/IR/Origin.h"
 #include "weft/IR/SourcePlace.h"
 #include "weft/IR/VjpBuilder.h"
 
@@ -111,6 +112,9 @@ std::unique_ptr<Tape> Tape::replay(CheckpointOp checkpoint,
                                    ArrayRef<Value> earlier,
                                    OpBuilder &builder) const {
   std::unique_ptr<Tape> again(new Tape(body));
+  OriginListener listener(withRecomputed({}, builder.getContext()));
+  OpBuilder recorder(builder);
+  recorder.setListener(&listener);
   auto takeOver = [&](Value value) -> Value {
     Value held = copies.lookup(value);
     Value later =
@@ -122,7 +126,7 @@ std::unique_ptr<Tape> Tape::replay(CheckpointOp checkpoint,
   for (BlockArgument argument : body.getArguments())
     takeOver(argument);
   for (Operation &op : body.without_terminator()) {
-    again->copy(op, builder, derivedFrom(op.getLoc(), kRecomputationOf));
+    again->copy(op, recorder, derivedFrom(op.getLoc(), kRecomputationOf));
     // What is kept is copied as well: its derivative has to find its operands
     // as they are computed again. Without uses the copy is erased.
     if (isKept(op, checkpoint))
@@ -168,7 +172,7 @@ Tape::pullBackCheckpoint(CheckpointOp op, const llvm::SmallBitVector &wanted,
 
 /// What is computed again is the transpose of the same line.
 static Location locationOfTranspose(Operation *op, Operation *copy) {
-  bool isAgain = isDerived(copy->getLoc(), kRecomputationOf);
+  bool isAgain = isRecomputed(getOrigin(copy));
   return derivedFrom(isAgain ? op->getLoc() : copy->getLoc(), kTransposeOf);
 }
 
@@ -197,6 +201,10 @@ SmallVector<Value> Tape::pullBack(const Activity &activity,
        llvm::zip_equal(ret->getOperands(), ofResults))
     cotangents.add(result, cotangent, builder, ret->getLoc());
   for (Operation *op : llvm::reverse(activity.getOps())) {
+    OriginListener listener(withBackward(withoutGradient(getOrigin(op)),
+                                         builder.getContext()));
+    OpBuilder recorder(builder);
+    recorder.setListener(&listener);
     auto given = cotangents.lookup(op->getResults());
     if (findNonZero(given).none())
       continue;
@@ -215,11 +223,11 @@ SmallVector<Value> Tape::pullBack(const Activity &activity,
       earlier = llvm::filter_to_vector(given,
                                        [](Value value) { return bool(value); });
     } else {
-      found = pullBackOp(op, copies.lookup(op), wanted, given, builder);
+      found = pullBackOp(op, copies.lookup(op), wanted, given, recorder);
     }
     Location loc = derivedFrom(op->getLoc(), kTransposeOf);
     for (unsigned index : wanted.set_bits())
-      cotangents.add(op->getOperand(index), found[index], builder, loc);
+      cotangents.add(op->getOperand(index), found[index], recorder, loc);
   }
   return cotangents.lookup(body.getArguments());
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "weft/IR/DecompositionOpInterface.h"
+#include "weft/IR/Origin.h"
 #include "weft/IR/Passes.h"
 #include "weft/IR/TensorBuilder.h"
 #include "weft/IR/WeftDialect.h"
@@ -28,7 +29,9 @@ struct Decompose : weft::impl::DecomposeBase<Decompose> {
     getOperation().walk(
         [&](DecompositionOpInterface op) { composites.push_back(op); });
     for (DecompositionOpInterface op : composites) {
+      OriginListener listener(getOrigin(op));
       TensorBuilder builder(op->getLoc(), op);
+      builder.setListener(&listener);
       op->replaceAllUsesWith(op.decompose(builder));
       op->erase();
     }

@@ -122,6 +122,15 @@ static LogicalResult verifyValueAttribute(const Subject &subject,
                              << " must be a string with at least one character";
     return verifyName(subject, text.getValue());
   }
+  if (name == WeftDialect::kParameterAttrName) {
+    if (subject.what.starts_with("result"))
+      return subject.error() << name << " is for arguments, not for "
+                             << subject.what;
+    if (!isa<UnitAttr>(attr.getValue()))
+      return subject.error() << name << " of " << subject.what
+                             << " must be a unit attribute, got "
+                             << attr.getValue();
+  }
   if (name == WeftDialect::kShardingsAttrName)
     return subject.error() << name << " is for ops; " << subject.what
                            << " takes weft.sharding";
@@ -199,13 +208,31 @@ static LogicalResult verifyShardings(Operation *op, Attribute attr) {
   return success(legal);
 }
 
+/// One origin, or unit, for each result of the op.
+static LogicalResult verifyResultOrigins(Operation *op, Attribute attr) {
+  auto origins = dyn_cast<ArrayAttr>(attr);
+  if (origins && origins.size() == op->getNumResults() &&
+      llvm::all_of(origins,
+                   [](Attribute each) { return isa<OriginAttr, UnitAttr>(each); }))
+    return success();
+  return op->emitError() << WeftDialect::kResultOriginsAttrName
+                         << " must have a #weft.origin or unit for each of the "
+                            "op's "
+                         << op->getNumResults() << " results, got " << attr;
+}
+
 LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   StringRef name = attr.getName();
   if (name == kShardingsAttrName)
     return verifyShardings(op, attr.getValue());
+  if (name == kOriginAttrName && !isa<OriginAttr>(attr.getValue()))
+    return op->emitError() << name << " must be a #weft.origin, got "
+                           << attr.getValue();
+  if (name == kResultOriginsAttrName)
+    return verifyResultOrigins(op, attr.getValue());
   if (name == kShardingAttrName || name == kGlobalTypeAttrName ||
-      name == kNameAttrName)
+      name == kNameAttrName || name == kParameterAttrName)
     return op->emitError()
            << name << " is for arguments and results of functions, not for ops";
   if (name == kKernelAttrName && !isa<FunctionOpInterface>(op))

@@ -24,21 +24,6 @@ static StringAttr phraseOf(FusedLoc loc) {
   return dyn_cast_or_null<StringAttr>(loc.getMetadata());
 }
 
-bool weft::isDerived(Location loc, StringRef phrase) {
-  auto fused = dyn_cast<FusedLoc>(loc);
-  StringAttr found = fused ? phraseOf(fused) : StringAttr();
-  return found && found == phrase;
-}
-
-bool weft::isPartlyDerived(Location loc, StringRef phrase) {
-  bool found = false;
-  loc->walk([&](Location part) {
-    found = isDerived(part, phrase);
-    return found ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return found;
-}
-
 Location weft::named(Location loc, StringRef name) {
   return NameLoc::get(StringAttr::get(loc.getContext(), name), loc);
 }
@@ -68,35 +53,6 @@ Location weft::locationOf(Value value) {
   if (!results || results.size() != result.getOwner()->getNumResults())
     return value.getLoc();
   return cast<LocationAttr>(results[result.getResultNumber()]);
-}
-
-Location weft::ofParameter(Location loc) {
-  MLIRContext *context = loc.getContext();
-  return FusedLoc::get({loc}, UnitAttr::get(context), context);
-}
-
-bool weft::isOfParameter(Location loc) {
-  auto fused = dyn_cast<FusedLoc>(loc);
-  return fused && isa_and_present<UnitAttr>(fused.getMetadata());
-}
-
-Location weft::inStage(Location loc, int64_t stage) {
-  MLIRContext *context = loc.getContext();
-  auto number = IntegerAttr::get(IntegerType::get(context, 64), stage);
-  return FusedLoc::get({loc}, number, context);
-}
-
-SmallVector<int64_t, 1> weft::stagesIn(Location loc) {
-  SmallVector<int64_t, 1> stages;
-  loc->walk([&](Location part) {
-    auto fused = dyn_cast<FusedLoc>(part);
-    auto number = fused ? dyn_cast_or_null<IntegerAttr>(fused.getMetadata())
-                        : IntegerAttr();
-    if (number && !llvm::is_contained(stages, number.getInt()))
-      stages.push_back(number.getInt());
-    return WalkResult::advance();
-  });
-  return stages;
 }
 
 std::string weft::placeOf(Location loc) {

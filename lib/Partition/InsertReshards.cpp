@@ -17,6 +17,7 @@
 #include "LargeTensors.h"
 #include "ValueName.h"
 
+#include "weft/IR/Origin.h"
 #include "weft/IR/SourcePlace.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Partition/Passes.h"
@@ -173,6 +174,16 @@ static Location chooseLocation(OpOperand &use, Value source, bool reduces) {
   return found == places.end() ? places.front() : *found;
 }
 
+/// What a movement of data is for: as chooseLocation, but what is moved to make
+/// a gradient is none.
+static OriginAttr chooseOrigin(OpOperand &use, Value source, bool reduces) {
+  if (reduces)
+    return getValueOrigin(source);
+  bool isResult = isa<func::ReturnOp>(use.getOwner());
+  return withoutGradient(isResult ? getValueOrigin(use.get())
+                                  : getOrigin(use.getOwner()));
+}
+
 Value Inserter::reshard(OpOperand &use, const Versions &group, size_t nearest,
                         Id need) {
   const Versions::Version &source = group.all[nearest];
@@ -182,7 +193,6 @@ Value Inserter::reshard(OpOperand &use, const Versions &group, size_t nearest,
   bool reduces = !prices.get(source.sharding).unreduced.empty() &&
                  source.value.getDefiningOp();
   Location loc = chooseLocation(use, source.value, reduces);
-  // What is moved to make a gradient is none.
   if (!reduces)
     loc = withoutGradientName(loc);
   builder.setInsertionPoint(use.getOwner());
@@ -191,6 +201,7 @@ Value Inserter::reshard(OpOperand &use, const Versions &group, size_t nearest,
   op->setAttr("cause",
               builder.getStringAttr(causeOf(use, group.all.front().value,
                                             source.sharding, need, prices)));
+  setOrigin(op, chooseOrigin(use, source.value, reduces));
   setSharding(op.getResult(), prices.getAttr(need));
   return op.getResult();
 }

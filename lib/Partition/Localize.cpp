@@ -11,6 +11,7 @@
 #include "ReshardPrices.h"
 #include "ValueName.h"
 
+#include "weft/IR/Origin.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Partition/Passes.h"
 
@@ -197,6 +198,7 @@ LogicalResult Localizer::localizeOp(Operation *op) {
   if (isa<ConstraintOp>(op))
     return op->emitError()
            << "a constraint is left; run --weft-insert-reshards before";
+  OriginScope scope(op);
   if (auto reshard = dyn_cast<ReshardOp>(op))
     return localizeReshard(reshard);
   SmallVector<ShardingAttr, 1> made = llvm::map_to_vector<1>(

@@ -17,6 +17,7 @@
 #include "PaddedDims.h"
 #include "PaddedValues.h"
 
+#include "weft/IR/Origin.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Partition/Passes.h"
 
@@ -139,7 +140,8 @@ void FunctionPadder::clampIndices(GatherOp op) {
   Value table = op.getOperand(), indices = op.getIndices();
   if (!values.isPadded(table, op.getDim()))
     return;
-  OpBuilder builder(op);
+  OriginListener listener(getOrigin(op));
+  OpBuilder builder(op, &listener);
   Location loc = op.getLoc();
   int64_t last = values.trueType(table).getDimSize(op.getDim()) - 1;
   RankedTensorType type = typeOf(indices);

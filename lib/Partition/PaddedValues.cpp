@@ -7,6 +7,7 @@
 
 #include "PaddedValues.h"
 
+#include "weft/IR/Origin.h"
 #include "weft/IR/ValueSharding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -74,6 +75,7 @@ Value PaddedValues::cut(OpBuilder &builder, Value value,
     return value;
   Value result =
       SliceOp::create(builder, value.getLoc(), value, starts, limits, strides);
+  setOrigin(result.getDefiningOp(), getValueOrigin(value));
   if (ShardingAttr sharding = getSharding(value))
     setSharding(result, withoutAxes(sharding, type, limits));
   return result;
@@ -122,6 +124,7 @@ Value PaddedValues::enlarge(OpBuilder &builder, Value value,
         cast<TypedAttr>(builder.getZeroAttr(type.getElementType())));
     setZero(result, zero);
   }
+  setOrigin(result.getDefiningOp(), getValueOrigin(value));
   if (ShardingAttr sharding = getSharding(value))
     setSharding(result, sharding);
   return result;
@@ -157,6 +160,7 @@ Value PaddedValues::masked(Operation *user, Value value, int64_t dim,
   OpBuilder builder(user);
   made = MaskPaddingOp::create(builder, value.getLoc(), value, dim,
                                trueType(value).getDimSize(dim), padding);
+  setOrigin(made.getDefiningOp(), getValueOrigin(value));
   ++numMasks;
   SmallBitVector zero(typeOf(value).getRank());
   for (int64_t other = 0; other < typeOf(value).getRank(); ++other)

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "weft/IR/SourcePlace.h"
+#include "weft/IR/Origin.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Partition/Passes.h"
 
@@ -44,15 +44,6 @@ static bool holdsTerms(Value value) {
   ShardingAttr sharding = getSharding(value);
   return sharding && !sharding.getUnreduced().empty() &&
          sharding.getUnreducedKind() == sharding::Reduction::Sum;
-}
-
-static bool isOfGradient(Location loc) {
-  return loc
-      ->walk([](Location part) {
-        return nameIn(part).starts_with(kGradientOf) ? WalkResult::interrupt()
-                                                     : WalkResult::advance();
-      })
-      .wasInterrupted();
 }
 
 namespace {
@@ -112,7 +103,7 @@ void Widener::findRegions() {
   for (const auto *member : regions) {
     Value value = Value::getFromOpaquePointer(member->getData());
     const void *leader = regions.getLeaderValue(member->getData());
-    if (isOfGradient(value.getLoc()))
+    if (!gradientOf(getValueOrigin(value)).empty())
       chosen.insert(leader);
     if (holdsTerms(value) && llvm::any_of(value.getUsers(), [](Operation *op) {
           return isa<func::ReturnOp>(op);
@@ -140,6 +131,7 @@ void Widener::widenOperands(Operation *op) {
     builder.setInsertionPoint(op);
     Value converted =
         arith::ExtFOp::create(builder, value.getLoc(), wide(value), value);
+    setOrigin(converted.getDefiningOp(), getValueOrigin(value));
     if (ShardingAttr sharding = getSharding(value))
       setSharding(converted, sharding);
     use.set(converted);
@@ -163,6 +155,7 @@ void Widener::narrowBehind(OpResult sum) {
   sum.setType(wide(sum));
   builder.setInsertionPointAfter(sum.getOwner());
   Value rounded = arith::TruncFOp::create(builder, sum.getLoc(), narrow, sum);
+  setOrigin(rounded.getDefiningOp(), getValueOrigin(sum));
   setSharding(rounded, getSharding(sum));
   sum.replaceAllUsesExcept(rounded, rounded.getDefiningOp());
 }
@@ -199,10 +192,26 @@ void Widener::run() {
     widen(&op);
 }
 
+static bool hasGradients(ModuleOp module) {
+  return module
+      ->walk([](Operation *op) {
+        return gradientOf(getOrigin(op)).empty() ? WalkResult::advance()
+                                                 : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
 namespace {
 struct WidenGradientSums
     : weft::impl::WidenGradientSumsBase<WidenGradientSums> {
   void runOnInput() override {
+    if (!hasGradients(getOperation())) {
+      getOperation()->emitError(
+          "cannot sum gradients in f32: no value of this program is marked as "
+          "a gradient; differentiate with weft.value_and_grad, or leave out "
+          "the option");
+      return signalPassFailure();
+    }
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;

@@ -7,7 +7,7 @@
 
 #include "BufferContents.h"
 
-#include "weft/IR/SourcePlace.h"
+#include "weft/IR/Origin.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,6 +20,13 @@ namespace weft {
 // States
 //===----------------------------------------------------------------------===//
 
+/// Whether a loss is differentiated by the argument of an entry.
+static bool isParameter(BlockArgument argument) {
+  auto entry = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return bool(entry.getArgAttr(argument.getArgNumber(),
+                               WeftDialect::kParameterAttrName));
+}
+
 std::vector<plan::Purpose> findStatePurposes(ModuleOp module,
                                              const ProgramStates &states) {
   std::vector<plan::Purpose> purposes(states.states().size(),
@@ -28,7 +35,7 @@ std::vector<plan::Purpose> findStatePurposes(ModuleOp module,
   for (func::FuncOp entry : findEntries(module))
     for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
       int32_t state = states.ofArgument(entry, i);
-      if (state < 0 || !isOfParameter(entry.getArgument(i).getLoc()))
+      if (state < 0 || !isParameter(entry.getArgument(i)))
         continue;
       purposes[state] = plan::Purpose::Parameter;
       hasParameters = true;
@@ -69,13 +76,13 @@ struct Readers {
       collective |= bool(start);
       reduction |= start && start.getReduction();
       terminator |= op->hasTrait<OpTrait::IsTerminator>();
-      transpose |= isPartlyDerived(op->getLoc(), kTransposeOf);
-      recomputation |= isPartlyDerived(op->getLoc(), kRecomputationOf);
+      backward |= isBackward(getOrigin(op));
+      recomputed |= isRecomputed(getOrigin(op));
     });
   }
 
   bool collective = false, reduction = false, terminator = false;
-  bool transpose = false, recomputation = false;
+  bool backward = false, recomputed = false;
 };
 
 } // namespace
@@ -94,11 +101,9 @@ static bool isMovedArgument(Value value) {
 
 /// Whether the backward pass reads a value of the forward pass, of its first
 /// run or of one that computes it again.
-static bool isActivation(Location loc, const Readers &readers) {
-  if (isPartlyDerived(loc, kTransposeOf))
-    return false;
-  bool isAgain = isPartlyDerived(loc, kRecomputationOf);
-  return readers.transpose || (readers.recomputation && !isAgain);
+static bool isActivation(OriginAttr origin, const Readers &readers) {
+  return !isBackward(origin) &&
+         (readers.backward || (readers.recomputed && !isRecomputed(origin)));
 }
 
 plan::Purpose BufferContents::purposeOf(const EntryBuffer &buffer,
@@ -108,21 +113,20 @@ plan::Purpose BufferContents::purposeOf(const EntryBuffer &buffer,
     return statePurposes[buffer.state];
   if (buffer.role == BufferRole::Constant)
     return Purpose::Constant;
-  if (isa<BlockArgument>(value))
-    return isOfParameter(value.getLoc()) ? Purpose::Parameter
-                                         : Purpose::Argument;
-  Location loc = locationOf(value);
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return isParameter(argument) ? Purpose::Parameter : Purpose::Argument;
+  OriginAttr origin = getValueOrigin(value);
   Readers readers(value);
   // Terms of a sum are no gradient yet, nor an activation.
   if (readers.reduction)
     return Purpose::Communication;
-  if (nameIn(loc).starts_with(kGradientOf))
+  if (!gradientOf(origin).empty())
     return Purpose::Gradient;
   if (readers.terminator)
     return Purpose::Result;
   if (isMovedArgument(value))
     return Purpose::Communication;
-  if (isActivation(loc, readers))
+  if (isActivation(origin, readers))
     return Purpose::Activation;
   bool isReceived = isa<StartOp>(value.getDefiningOp());
   return isReceived || readers.collective ? Purpose::Communication

@@ -10,6 +10,7 @@
 #include "PlanTypes.h"
 
 #include "weft/IR/AttentionSizes.h"
+#include "weft/IR/Origin.h"
 #include "weft/IR/SourcePlace.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Schedule/ArenaPlanner.h"
@@ -396,7 +397,7 @@ FailureOr<std::unique_ptr<plan::EntryT>> EntryWriter::write() {
     instruction->location = toSourcePosition(op->getLoc());
     instruction->flops = countFlops(op);
     instruction->bytes = countBytes(op);
-    instruction->recomputes = isPartlyDerived(op->getLoc(), kRecomputationOf);
+    instruction->recomputes = isRecomputed(getOrigin(op));
     result->instructions.push_back(std::move(instruction));
   }
   auto bytes = [&](StringRef name) {

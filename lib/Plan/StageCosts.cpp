@@ -8,7 +8,7 @@
 #include "weft/Plan/StageCosts.h"
 #include "BufferContents.h"
 
-#include "weft/IR/SourcePlace.h"
+#include "weft/IR/Origin.h"
 #include "weft/IR/WeftOps.h"
 #include "weft/Schedule/ArenaPlanner.h"
 #include "weft/Schedule/StepCost.h"
@@ -74,10 +74,11 @@ static void accumulate(Timeline &timeline) {
 }
 
 void StageMeter::visitStep(Operation *op) {
-  auto mine = stagesIn(op->getLoc());
+  OriginAttr origin = getOrigin(op);
+  ArrayRef<int64_t> mine = stagesOf(origin);
   if (mine.empty())
     return;
-  if (isPartlyDerived(op->getLoc(), kTransposeOf)) {
+  if (isBackward(origin)) {
     backward.push_back({buffers.timeOf(op), *llvm::max_element(mine)});
     return;
   }
@@ -101,16 +102,17 @@ bool StageMeter::leavesStage(Value value, int64_t stage) const {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     if (isa<ReshapeOp, WaitOp>(user))
       return leavesStage(user->getResult(0), stage);
-    auto theirs = stagesIn(user->getLoc());
+    OriginAttr origin = getOrigin(user);
+    ArrayRef<int64_t> theirs = stagesOf(origin);
     return !theirs.empty() && *llvm::min_element(theirs) > stage &&
-           !isPartlyDerived(user->getLoc(), kTransposeOf);
+           !isBackward(origin);
   });
 }
 
 void StageMeter::visitHeld(const HeldValue &held, int64_t bytes) {
-  Location loc = locationOf(held.value);
-  auto mine = stagesIn(loc);
-  if (mine.empty() || isPartlyDerived(loc, kTransposeOf))
+  OriginAttr origin = getValueOrigin(held.value);
+  ArrayRef<int64_t> mine = stagesOf(origin);
+  if (mine.empty() || isBackward(origin))
     return;
   size_t stage = mine.front();
   bool isOutput = leavesStage(held.value, stage);

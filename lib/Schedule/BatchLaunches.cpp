@@ -8,6 +8,7 @@
 #include "ResultPlacement.h"
 
 #include "weft/Cost/GpuLimits.h"
+#include "weft/IR/Origin.h"
 #include "weft/IR/SourcePlace.h"
 #include "weft/Schedule/ArenaPlanner.h"
 #include "weft/Schedule/LaunchBatches.h"
@@ -88,8 +89,8 @@ int32_t Sorts::of(LaunchOp launch) {
   Attribute key = b.getArrayAttr(
       {launch.getKernelAttr(), orNothing(launch.getPositionsAttr()),
        orNothing(launch.getInPlaceAttr()),
-       b.getBoolAttr(isPartlyDerived(launch.getLoc(), kTransposeOf)),
-       b.getBoolAttr(isPartlyDerived(launch.getLoc(), kRecomputationOf))});
+       b.getBoolAttr(isBackward(getOrigin(launch))),
+       b.getBoolAttr(isRecomputed(getOrigin(launch)))});
   auto [sort, isFirst] = numbers.insert({key, numbers.size()});
   if (isFirst)
     largest.push_back(countSets(launch));
@@ -139,13 +140,16 @@ static BatchBuffer makeBuffer(const EntryBuffer &buffer) {
 
 static void createBatch(OpBuilder &b, ArrayRef<LaunchOp> launches) {
   SmallVector<Location> locations, ofResults;
-  SmallVector<Value> operands;
+  SmallVector<Operation *> parts;
+  SmallVector<Value> operands, results;
   SmallVector<Type> types;
   for (LaunchOp launch : launches) {
     locations.push_back(launch.getLoc());
+    parts.push_back(launch);
     llvm::append_range(operands, launch.getOperands());
     for (Value result : launch.getResults()) {
       types.push_back(result.getType());
+      results.push_back(result);
       ofResults.push_back(locationOf(result));
     }
   }
@@ -154,6 +158,7 @@ static void createBatch(OpBuilder &b, ArrayRef<LaunchOp> launches) {
       b, fusedLocation(locations, ofResults, b.getContext()), types,
       first.getKernel(), operands, first.getPositionsAttr(),
       first.getInPlaceAttr(), launches.size());
+  setFusedOrigin(batch, parts, results);
   unsigned next = 0;
   for (LaunchOp launch : launches) {
     for (Value result : launch.getResults())

@@ -7,6 +7,8 @@
 
 #include "BiasGradient.h"
 
+#include "weft/IR/Origin.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -80,6 +82,7 @@ void BiasGradient::replaceWith(Value written) const {
     builder.setInsertionPointAfterValue(written);
     result = arith::TruncFOp::create(builder, value.getLoc(), value.getType(),
                                      written);
+    setOrigin(result.getDefiningOp(), getValueOrigin(value));
   }
   Value(value).replaceAllUsesWith(result);
 }

@@ -7,6 +7,7 @@
 
 #include "weft/Schedule/Passes.h"
 
+#include "weft/IR/Origin.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -49,7 +50,8 @@ static bool fill(OpOperand &use) {
   DenseElementsAttr splat = splatOf(old);
   if (!splat || (old.hasOneUse() && old.getDefiningOp<BroadcastOp>()))
     return false;
-  OpBuilder builder(use.getOwner());
+  OriginListener listener(getValueOrigin(old));
+  OpBuilder builder(use.getOwner(), &listener);
   Value scalar = arith::ConstantOp::create(builder, old.getLoc(), splat);
   use.set(BroadcastOp::create(builder, old.getLoc(), old.getType(), scalar,
                               ArrayRef<int64_t>()));

@@ -12,6 +12,7 @@
 #include "weft/Schedule/Passes.h"
 
 #include "weft/IR/NarrowFloats.h"
+#include "weft/IR/Origin.h"
 #include "weft/IR/SourcePlace.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -179,14 +180,21 @@ static OpBuilder builderAfter(GemmOp gemm, Value operand) {
   return builder;
 }
 
-/// The location of the product that makes a value, and another beside it if
-/// there is one.
-static Location locationOfFused(GemmOp gemm, Value value, Value beside) {
-  SmallVector<Location, 2> results = {value.getLoc()};
+/// Makes the product that computes `value`, and `beside` it another if there is
+/// one, in place of `gemm`.
+static GemmOp createFused(OpBuilder &builder, GemmOp gemm,
+                          const GemmProduct &product, Value value, Value beside,
+                          GemmEpilogue epilogue, Value operand, Type type) {
+  SmallVector<Value, 2> results = {value};
   if (beside)
-    results.push_back(beside.getLoc());
-  return fusedLocation({gemm.getLoc(), value.getLoc()}, results,
-                       gemm.getContext());
+    results.push_back(beside);
+  auto places =
+      llvm::map_to_vector(results, [](Value v) { return v.getLoc(); });
+  Location loc = fusedLocation({gemm.getLoc(), value.getLoc()}, places,
+                               gemm.getContext());
+  GemmOp fused = product.create(builder, loc, epilogue, operand, type);
+  setFusedOrigin(fused, {gemm, value.getDefiningOp()}, results);
+  return fused;
 }
 
 namespace {
@@ -226,8 +234,8 @@ bool FuseEpilogues::fuseGeluGrad(GemmOp gemm, const DenseSet<Value> &sums) {
                             product.type.getElementType());
   Value beside = bias ? bias->value : Value();
   OpBuilder builder = builderAfter(gemm, found->x);
-  GemmOp fused = product.create(
-      builder, locationOfFused(gemm, found->result, beside),
+  GemmOp fused = createFused(
+      builder, gemm, product, found->result, beside,
       bias ? GemmEpilogue::GeluGradBiasGrad : GemmEpilogue::GeluGrad, found->x,
       bias ? bias->type : Type());
   if (bias) {
@@ -251,8 +259,8 @@ bool FuseEpilogues::fuseActivation(GemmOp gemm) {
   bool aux = gelu && needsAux(*found);
   Value result = gelu ? found->gelu->result : found->sums;
   OpBuilder builder = builderAfter(gemm, found->bias);
-  GemmOp fused = found->product.create(
-      builder, locationOfFused(gemm, result, aux ? found->sums : Value()),
+  GemmOp fused = createFused(
+      builder, gemm, found->product, result, aux ? found->sums : Value(),
       epilogueOf(bool(found->bias), gelu, aux), found->bias,
       aux ? Type(found->product.type) : Type());
   result.replaceAllUsesWith(fused.getResult());
@@ -283,8 +291,8 @@ bool FuseEpilogues::fuseBiasGrad(GemmOp gemm) {
     if (!bias || !bias->canWaitFor(gemm))
       continue;
     OpBuilder builder(gemm);
-    GemmOp fused = product.create(
-        builder, locationOfFused(gemm, gemm.getResult(), bias->value),
+    GemmOp fused = createFused(
+        builder, gemm, product, gemm.getResult(), bias->value,
         ofLhs ? GemmEpilogue::LhsBiasGrad : GemmEpilogue::RhsBiasGrad, {},
         bias->type);
     bias->replaceWith(fused.getEpilogueResult());

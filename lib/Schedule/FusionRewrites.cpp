@@ -8,6 +8,7 @@
 #include "FusionRewrites.h"
 
 #include "weft/IR/NarrowFloats.h"
+#include "weft/IR/Origin.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,7 +21,8 @@ void weft::widenScatterSums(Block &body) {
   for (auto op : llvm::make_early_inc_range(body.getOps<ScatterAddOp>())) {
     if (!isNarrowFloat(op.getType().getElementType()))
       continue;
-    OpBuilder b(op);
+    OriginListener listener(getOrigin(op));
+    OpBuilder b(op, &listener);
     Location loc = op.getLoc();
     auto widen = [&](RankedTensorType type) {
       return type.clone(b.getF32Type());

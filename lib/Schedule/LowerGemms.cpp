@@ -9,6 +9,7 @@
 #include "weft/Schedule/Passes.h"
 
 #include "weft/IR/NarrowFloats.h"
+#include "weft/IR/Origin.h"
 #include "weft/IR/SourcePlace.h"
 #include "weft/IR/WeftOps.h"
 
@@ -204,7 +205,9 @@ static int64_t lower(DotGeneralOp dot, bool tf32) {
   Choice choice = chooseLayout(dot, views[0], views[1]);
   const GemmLayout &layout = choice.layout;
   OpBuilder builder(dot);
-
+  // An operand that is moved to make a gradient is none.
+  OriginListener moves(withoutGradient(getOrigin(dot)));
+  builder.setListener(&moves);
   Value operands[2];
   for (int i : {GemmLhs, GemmRhs})
     operands[i] =
@@ -219,6 +222,8 @@ static int64_t lower(DotGeneralOp dot, bool tf32) {
   auto type = cast<RankedTensorType>(replaced.getType());
   if (layout.copied[GemmOut])
     type = type.clone(permuted(type.getShape(), layout.order[GemmOut]));
+  OriginListener makes(getOrigin(dot));
+  builder.setListener(&makes);
   bool rounds = tf32 && dot.getLhs().getType().getElementType().isF32();
   auto gemm = GemmOp::create(
       builder, dot.getLoc(), type, /*epilogue_result=*/Type(), operands[0],

@@ -7,6 +7,7 @@
 
 #include "OutlineKernel.h"
 
+#include "weft/IR/Origin.h"
 #include "weft/IR/SourcePlace.h"
 #include "weft/IR/WeftOps.h"
 
@@ -184,6 +185,7 @@ void weft::outlineKernel(ArrayRef<Operation *> ops, KernelLibrary &library) {
       interface.operands.getArrayRef(),
       positions.empty() ? ArrayAttr() : b.getArrayAttr(positions),
       DenseI64ArrayAttr());
+  setFusedOrigin(launch, ops, interface.results.getArrayRef());
   for (auto [old, result] :
        llvm::zip_equal(interface.results, launch.getResults()))
     Value(old).replaceAllUsesWith(result);

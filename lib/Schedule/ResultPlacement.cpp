@@ -7,6 +7,8 @@
 
 #include "ResultPlacement.h"
 
+#include "weft/IR/Origin.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -94,7 +96,8 @@ static void separateOperands(func::FuncOp entry, const ProgramStates &states) {
       int64_t set = operand.getOperandNumber() / setSize;
       if (seen.insert({set, buffers.bufferOf(operand.get())}).second)
         continue;
-      OpBuilder builder(launch);
+      OriginListener listener(getOrigin(launch));
+      OpBuilder builder(launch, &listener);
       operand.set(CopyOp::create(builder, launch.getLoc(),
                                  operand.get().getType(), operand.get()));
     }
@@ -197,7 +200,10 @@ bool Placement::placeDirectly(Value value, int32_t state) {
 }
 
 Value Placement::copy(Value value) {
-  return CopyOp::create(builder, value.getLoc(), value.getType(), value);
+  auto copied =
+      CopyOp::create(builder, value.getLoc(), value.getType(), value);
+  setOrigin(copied, getValueOrigin(value));
+  return copied;
 }
 
 /// An output needs a buffer that nothing else lives in.

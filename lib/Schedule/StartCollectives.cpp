@@ -9,6 +9,7 @@
 #include "weft/Schedule/Passes.h"
 #include "weft/Schedule/StepCost.h"
 
+#include "weft/IR/Origin.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -113,12 +114,15 @@ static int64_t reorder(Block &block, ArrayRef<Operation *> ops,
   for (const Action &action : actions) {
     Operation *op = ops[action.step];
     if (action.isWait) {
-      Value result =
+      auto wait =
           WaitOp::create(builder, op->getLoc(), starts.at(action.step));
-      op->getResult(0).replaceAllUsesWith(result);
+      setOrigin(wait, getOrigin(op));
+      op->getResult(0).replaceAllUsesWith(wait.getResult());
       op->erase();
     } else if (isCollective(op)) {
-      starts[action.step] = createStart(builder, op);
+      StartOp start = createStart(builder, op);
+      setOrigin(start, getOrigin(op));
+      starts[action.step] = start;
     } else {
       op->moveBefore(block.getTerminator());
     }

@@ -4,10 +4,12 @@
 // RUN: shard-compile %s --emit=spmd | FileCheck %s --check-prefix=NARROW
 // RUN: shard-compile %s --emit=spmd --wide-gradient-sums | FileCheck %s --check-prefix=WIDE
 // RUN: shard-opt %s --weft-pipeline="stop-after=spmd wide-gradient-sums" | FileCheck %s --check-prefix=WIDE
+// RUN: shard-compile %s --emit=graph | shard-compile - --emit=spmd --wide-gradient-sums | FileCheck %s --check-prefix=WIDE
+// RUN: shard-compile %s --emit=graph | shard-opt --strip-debuginfo | shard-compile - --emit=spmd --wide-gradient-sums | FileCheck %s --check-prefix=WIDE
 // RUN: shard-compile %s --wide-gradient-sums -o %t.plan | FileCheck %s --check-prefix=REPORT
 
 // The gradient is reduced in f32 and its bytes are twice as many; activations,
-// whose sum "model" needs, stay as they are.
+// whose sum "model" needs, stay as they are. Locations have no say in it.
 
 // NARROW: weft.all_reduce sum {{.*}} over <@mesh, {"model"}> {{.*}} : tensor<4x8xbf16>
 // NARROW: weft.dot_general {{.*}} -> tensor<4x8xbf16>
@@ -16,7 +18,7 @@
 // WIDE: weft.all_reduce sum {{.*}} over <@mesh, {"model"}> {{.*}} : tensor<4x8xbf16>
 // WIDE: %[[TERMS:.*]] = weft.dot_general {{.*}} : (tensor<4x4xbf16>, tensor<4x8xbf16>) -> tensor<4x8xf32>
 // WIDE-NEXT: %[[SUM:.*]] = weft.all_reduce sum %[[TERMS]] over <@mesh, {"data"}> {{.*}} : tensor<4x8xf32>
-// WIDE-NEXT: arith.truncf %[[SUM]] : tensor<4x8xf32> to tensor<4x8xbf16>
+// WIDE-NEXT: arith.truncf %[[SUM]] {{.*}} : tensor<4x8xf32> to tensor<4x8xbf16>
 
 // REPORT: all_reduce  data           4      1  partial results over {"data"} of weft.reduce
 // REPORT: all_reduce  data         128      1  partial results over {"data"} of weft.dot_general (gradient of w,

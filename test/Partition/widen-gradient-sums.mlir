@@ -26,7 +26,7 @@ func.func @gradient(
       : (tensor<8x4xbf16>, tensor<8x4xbf16>) -> tensor<4x4xbf16>
   %s = weft.slice %b starts = [0, 0] limits = [4, 2] strides = [1, 1] {weft.shardings = [#weft.sharding<@mesh, [{}, {}], unreduced={"data"}>]}
       : tensor<4x4xbf16> -> tensor<4x2xbf16>
-  %d = arith.addf %a, %s {weft.shardings = [#weft.sharding<@mesh, [{}, {}], unreduced={"data"}>]} : tensor<4x2xbf16> loc("gradient of w"("mlp.py":7:1))
+  %d = arith.addf %a, %s {weft.origin = #weft.origin<backward = true, gradient_of = "w">, weft.shardings = [#weft.sharding<@mesh, [{}, {}], unreduced={"data"}>]} : tensor<4x2xbf16>
   %r = weft.reshard %d <@mesh, [{"data"}, {}]> {weft.shardings = [#weft.sharding<@mesh, [{"data"}, {}]>]} : tensor<4x2xbf16>
   return %r : tensor<4x2xbf16>
 }
@@ -46,8 +46,8 @@ weft.mesh @mesh = <["data"=4]>
 // CHECK-NEXT:    return %[[SUM]]
 func.func @borders(%g: tensor<8x2xbf16> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>})
     -> (tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{}]>}) {
-  %a = weft.reduce sum %g dims = [0] {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"data"}>]}
-      : tensor<8x2xbf16> -> tensor<2xbf16> loc("gradient of b"("mlp.py":7:1))
+  %a = weft.reduce sum %g dims = [0] {weft.origin = #weft.origin<backward = true, gradient_of = "b">, weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"data"}>]}
+      : tensor<8x2xbf16> -> tensor<2xbf16>
   %p = weft.pad %a low = [0] high = [2] interior = [0] value = 0.0 : bf16 {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"data"}>]}
       : tensor<2xbf16> -> tensor<4xbf16>
   %w = arith.extf %p {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"data"}>]} : tensor<4xbf16> to tensor<4xf32>
@@ -73,12 +73,12 @@ func.func @others(
         tensor<2xbf16> {weft.sharding = #weft.sharding<@mesh, [{}]>}) {
   %a = weft.reduce sum %x dims = [0] {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"data"}>]} : tensor<8x4xbf16> -> tensor<4xbf16>
   %b = weft.reshard %a <@mesh, [{}]> {weft.shardings = [#weft.sharding<@mesh, [{}]>]} : tensor<4xbf16>
-  %c = weft.reduce max %x dims = [0] {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced=max{"data"}>]}
-      : tensor<8x4xbf16> -> tensor<4xbf16> loc("gradient of m"("mlp.py":7:1))
+  %c = weft.reduce max %x dims = [0] {weft.origin = #weft.origin<backward = true, gradient_of = "m">, weft.shardings = [#weft.sharding<@mesh, [{}], unreduced=max{"data"}>]}
+      : tensor<8x4xbf16> -> tensor<4xbf16>
   %d = weft.reshard %c <@mesh, [{}]> {weft.shardings = [#weft.sharding<@mesh, [{}]>]} : tensor<4xbf16>
-  %e = weft.reduce sum %x dims = [0] {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"data"}>]}
-      : tensor<8x4xbf16> -> tensor<4xbf16> loc("gradient of n"("mlp.py":8:1))
-  %f = weft.reduce sum %g dims = [0] {weft.shardings = [#weft.sharding<@mesh, [{}]>]}
-      : tensor<8x2xbf16> -> tensor<2xbf16> loc("gradient of o"("mlp.py":9:1))
+  %e = weft.reduce sum %x dims = [0] {weft.origin = #weft.origin<backward = true, gradient_of = "n">, weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"data"}>]}
+      : tensor<8x4xbf16> -> tensor<4xbf16>
+  %f = weft.reduce sum %g dims = [0] {weft.origin = #weft.origin<backward = true, gradient_of = "o">, weft.shardings = [#weft.sharding<@mesh, [{}]>]}
+      : tensor<8x2xbf16> -> tensor<2xbf16>
   return %b, %d, %e, %f : tensor<4xbf16>, tensor<4xbf16>, tensor<4xbf16>, tensor<2xbf16>
 }

@@ -59,6 +59,21 @@ def InlineCalls : FormPass<"weft-inline-calls", "Calls"> {
   let dependentDialects = ["::weft::WeftDialect"];
 }
 
+def JoinEqualOps : Pass<"weft-join-equal-ops", "::mlir::ModuleOp"> {
+  let summary = "Compute equal expressions once, whatever they are for";
+  let description = [{
+    **Needs** any form.
+
+    **Does** what `--cse` does, but compares ops without `weft.origin`: what the
+    forward and the backward pass both compute is computed in the forward pass.
+    The op that stays is also the gradient that one joined with it was.
+
+    **Leaves** the same form, without pure ops that are equal.
+
+    **Example** `test/IR/join-equal-ops.mlir`.
+  }];
+}
+
 def Decompose : FormPass<"weft-decompose", "Composites"> {
   let summary = "Put the parts of composites in their places";
   let description = [{

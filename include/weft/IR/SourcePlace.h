@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What users read of a location. An op that a pass derives from another keeps
-// the other's location under a phrase that says how:
+// What users read of a location; nothing is decided by one. An op that a pass
+// derives from another keeps the other's location under a phrase that says how:
 //
 //   derivedFrom(loc, "transpose of")   prints as   transpose of mlp.mlir:42
 //
@@ -32,11 +32,6 @@ inline constexpr llvm::StringLiteral kGradientOf = "gradient of ";
 
 /// The location of an op derived from the one at `loc`.
 mlir::Location derivedFrom(mlir::Location loc, llvm::StringRef phrase);
-/// Whether derivedFrom made the location, with this phrase.
-bool isDerived(mlir::Location loc, llvm::StringRef phrase);
-
-/// Whether the location, or one that it is made of, is derived so.
-bool isPartlyDerived(mlir::Location loc, llvm::StringRef phrase);
 
 /// The location `loc` under a name: `gradient of w, mlp.mlir:42`.
 mlir::Location named(mlir::Location loc, llvm::StringRef name);
@@ -53,19 +48,6 @@ mlir::Location fusedLocation(llvm::ArrayRef<mlir::Location> parts,
 /// The location of what makes the value: of an op that stands for several, the
 /// one that makes this result.
 mlir::Location locationOf(mlir::Value value);
-
-/// The location of an argument of an entry that a loss is differentiated by.
-mlir::Location ofParameter(mlir::Location loc);
-bool isOfParameter(mlir::Location loc);
-
-/// On a module whose ops are marked so: for each chain the number of its stages
-/// and how often it is run.
-inline constexpr llvm::StringLiteral kChainsAttrName = "weft.chains";
-/// The location of an op of a stage, one of a chain whose derivative is taken;
-/// those of its derivative and of what computes it again contain it.
-mlir::Location inStage(mlir::Location loc, int64_t stage);
-/// The stages that a location speaks of, each once.
-llvm::SmallVector<int64_t, 1> stagesIn(mlir::Location loc);
 
 /// `mlp.mlir:42`; a name that the location gives comes before it, as in
 /// `params['w1'], mlp.py:7`. Of an inlined op, the place in the function that

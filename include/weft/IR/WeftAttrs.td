@@ -170,4 +170,28 @@ def Weft_ReductionAttr : Weft_Attr<"Reduction", "reduction"> {
   let constBuilderCall = "::weft::ReductionAttr::get($_builder.getContext(), $0)";
 }
 
+def Weft_OriginAttr : Weft_Attr<"Origin", "origin"> {
+  let summary = "What an op of a differentiated program is for";
+  let description = [{
+    Set by `--weft-autodiff` as `weft.origin` on the ops that it makes, and kept
+    by every pass that puts other ops in their place. An op without it belongs
+    to the forward pass, or to what follows the gradients.
+
+    | parameter | meaning |
+    | --- | --- |
+    | `backward` | the op is of a backward pass |
+    | `recomputed` | the op runs a part of the forward pass once more |
+    | `gradient_of` | its result is the gradient of the parameter of this name |
+    | `stages` | the checkpoint stages, numbered by `--weft-checkpoint-stages`, that it is of |
+
+    Example: `#weft.origin<backward = true, gradient_of = "w">`
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"bool", "false">:$backward,
+    DefaultValuedParameter<"bool", "false">:$recomputed,
+    OptionalParameter<"::mlir::StringAttr">:$gradient_of,
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$stages);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 #endif // WEFT_IR_WEFTATTRS_TD

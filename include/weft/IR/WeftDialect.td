@@ -78,6 +78,11 @@ def Weft_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kNameAttrName = "weft.name";
     static constexpr ::llvm::StringLiteral kGlobalTypeAttrName =
         "weft.global_type";
+    static constexpr ::llvm::StringLiteral kOriginAttrName = "weft.origin";
+    static constexpr ::llvm::StringLiteral kResultOriginsAttrName =
+        "weft.result_origins";
+    static constexpr ::llvm::StringLiteral kParameterAttrName =
+        "weft.parameter";
     static constexpr ::llvm::StringLiteral kKernelAttrName = "weft.kernel";
     static constexpr ::llvm::StringLiteral kInPlaceAttrName = "weft.in_place";
 

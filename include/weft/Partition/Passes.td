@@ -102,8 +102,9 @@ def WidenGradientSums : FormPass<"weft-widen-gradient-sums", "Graph"> {
     **Does** give the terms of every gradient of 16-bit floats that is summed over
     devices the type f32: the product or sum that makes them has its result in
     f32, so have the linear ops that they pass through and the reshard that adds
-    them up, and the sum is rounded once. A gradient is what the location of an
-    op says is one, and all terms that are added to it.
+    them up, and the sum is rounded once. A gradient is what `weft.origin` says is
+    one, and all terms that are added to it. A program in which no value is
+    marked so, such as one that JAX differentiated, is an error.
 
     **Leaves** a sharded graph with the same reshards, those of gradients on f32.
     Terms that a function returns keep their type.

@@ -58,9 +58,6 @@ TEST_F(SourcePlaceTest, NothingIsKnown) {
 TEST_F(SourcePlaceTest, DerivedOpsSayHow) {
   Location backward = derivedFrom(line(7), "transpose of");
   EXPECT_EQ(placeOf(backward), "transpose of mlp.py:7");
-  EXPECT_TRUE(isDerived(backward, "transpose of"));
-  EXPECT_FALSE(isDerived(backward, "recomputation of"));
-  EXPECT_FALSE(isDerived(line(7), "transpose of"));
 
   Location again = derivedFrom(line(7), "recomputation of");
   EXPECT_EQ(placeOf(derivedFrom(again, "transpose of")),
