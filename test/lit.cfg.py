@@ -21,3 +21,7 @@ config.environment["PATH"] = os.path.pathsep.join(
 )
 config.substitutions.append(("%examples", os.path.join(config.weft_source_dir, "examples")))
 config.substitutions.append(("%source", config.weft_source_dir))
+# What tests of derivatives do not look at: they compare what is computed.
+config.substitutions.append(
+    ("%strip_origins",
+     r"sed -e 's/ {weft\.origin = #weft\.origin<[^}]*}//' -e 's/ {weft\.parameter}//g'"))

@@ -139,9 +139,15 @@ OriginAttr joinOrigins(OriginAttr a, OriginAttr b) {
 // What is inserted
 //===----------------------------------------------------------------------===//
 
+/// A constant is for whoever uses it.
+static bool hasOrigin(Operation *op) {
+  return !op->hasTrait<OpTrait::ConstantLike>();
+}
+
 void OriginListener::notifyOperationInserted(Operation *op,
                                              OpBuilder::InsertPoint) {
-  setOrigin(op, joinOrigins(getOrigin(op), origin));
+  if (hasOrigin(op))
+    setOrigin(op, joinOrigins(getOrigin(op), origin));
 }
 
 OriginScope::OriginScope(Operation *op)
@@ -154,7 +160,7 @@ OriginScope::~OriginScope() {
   auto begin = before ? std::next(before->getIterator()) : block->begin();
   auto end = after ? after->getIterator() : block->end();
   for (Operation &op : llvm::make_range(begin, end))
-    if (!getOrigin(&op))
+    if (hasOrigin(&op) && !getOrigin(&op))
       setOrigin(&op, origin);
 }
 

@@ -1,7 +1,7 @@
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: shard-opt %s --weft-autodiff | FileCheck %s
+// RUN: shard-opt %s --weft-autodiff | %strip_origins | FileCheck %s
 
 // The derivative keeps the operands, out and logsumexp; no matrix of scores.
 // CHECK-LABEL: func.func @train

@@ -1,7 +1,7 @@
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: shard-opt %s --weft-autodiff --split-input-file | FileCheck %s
+// RUN: shard-opt %s --weft-autodiff --split-input-file | %strip_origins | FileCheck %s
 
 // Forward ops, then backward ops, where the gradient was taken. The cotangent
 // of %x is not asked for and costs nothing; tanh's derivative uses its result.

@@ -3,7 +3,7 @@
 
 // What the derivatives of composites keep of the forward pass. That they are
 // right is tested by numbers, in test/EndToEnd/test_derivatives.py.
-// RUN: shard-opt %s --weft-graph-pipeline --split-input-file | FileCheck %s
+// RUN: shard-opt %s --weft-graph-pipeline --split-input-file | %strip_origins | FileCheck %s
 
 // The result of softmax, and nothing else.
 

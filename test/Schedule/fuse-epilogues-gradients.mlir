@@ -1,7 +1,7 @@
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: shard-opt %s --split-input-file --weft-graph-pipeline --weft-lower-gemms --cse --weft-fuse-epilogues | FileCheck %s
+// RUN: shard-opt %s --split-input-file --weft-graph-pipeline --weft-lower-gemms --weft-join-equal-ops --weft-fuse-epilogues | %strip_origins | FileCheck %s
 
 // A perceptron and its gradients: the sums are kept, and the gradients of both
 // biases are made by products.

@@ -60,7 +60,7 @@ void setFusedOrigin(mlir::Operation *op,
                     llvm::ArrayRef<mlir::Operation *> parts,
                     llvm::ArrayRef<mlir::Value> results);
 
-/// Adds an origin to every op that a builder inserts.
+/// Adds an origin to every op that a builder inserts, but constants.
 class OriginListener : public mlir::OpBuilder::Listener {
 public:
   explicit OriginListener(OriginAttr origin) : origin(origin) {}
