@@ -24,4 +24,5 @@ config.substitutions.append(("%source", config.weft_source_dir))
 # What tests of derivatives do not look at: they compare what is computed.
 config.substitutions.append(
     ("%strip_origins",
-     r"sed -e 's/ {weft\.origin = #weft\.origin<[^}]*}//' -e 's/ {weft\.parameter}//g'"))
+     r"sed -e 's/ {weft\.origin = #weft\.origin<[^}]*}//' -e 's/ {weft\.parameter}//g'"
+     r" -e 's/, weft\.origin = #weft\.origin<[^}]*}/}/'"))

@@ -22,9 +22,9 @@
 // CHECK-NEXT: %[[Y:.*]] = arith.addf %[[H]], %[[DOWN]]
 // CHECK-NEXT: return %[[Y]]
 
-// MARKS: math.tanh {{.*}} {weft.origin = #weft.origin<stages = array<i64: 0>>}
-// MARKS: arith.addf {{.*}} {weft.origin = #weft.origin<stages = array<i64: 1>>}
-// MARKS: weft.reduce {{.*}} {weft.origin = #weft.origin<stages = array<i64: 2>>}
+// MARKS: math.tanh {{.*}} {weft.origin = #weft.origin<stages = [0]>}
+// MARKS: arith.addf {{.*}} {weft.origin = #weft.origin<stages = [1]>}
+// MARKS: weft.reduce {{.*}} {weft.origin = #weft.origin<stages = [2]>}
 func.func @step(%x: tensor<4x4xf32>, %v: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<f32>, tensor<4x4xf32>) {
   %r:2 = weft.value_and_grad @loss(%x, %v, %w) wrt = [1]
       : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> (tensor<f32>, tensor<4x4xf32>)

@@ -18,8 +18,10 @@ def Autodiff : FormPass<"weft-autodiff", "Gradients"> {
     **Does** replace every `weft.value_and_grad` by the ops of its function and,
     behind them, the ops of the derivative in reverse order, each asked for
     through `VjpOpInterface`. Values that do not depend on a differentiated
-    argument, or do not reach the loss, get no cotangent. The location of a
-    backward op is that of its forward op as `transpose of <file:line>`. A
+    argument, or do not reach the loss, get no cotangent. `weft.origin` says
+    which ops are backward, recompute, or make the gradient of a parameter, and
+    `weft.parameter` by which arguments the loss is differentiated. For messages,
+    the location of a backward op is `transpose of <file:line>`. A
     function that takes a gradient may be differentiated itself. Ops on the way
     that have no derivative are reported in one error. Where the derivative
     goes through a `weft.checkpoint`, what its policy does not keep is computed
@@ -47,7 +49,7 @@ def CheckpointStages : FormPass<"weft-checkpoint-stages", "Gradients"> {
     **Does** cut each function that an entry takes a `weft.value_and_grad` of
     where a single value leads from the ops before to those behind, at most once
     between two matrix products; number the stages through all such functions,
-    in the locations of their ops; and move the ops of each range of stages that
+    in `weft.origin` of their ops; and move the ops of each range of stages that
     `ranges` lists into a function that a `weft.checkpoint` calls. Ranges are
     disjoint or lie within each other. What depends on no argument is copied to
     each stage that uses it.

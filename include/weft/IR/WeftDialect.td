@@ -43,6 +43,9 @@ def Weft_Dialect : Dialect {
     | `weft.shardings` | op | array with a `#weft.sharding` for each result |
     | `weft.name` | function argument, function result | the name of the input, output or state |
     | `weft.global_type` | function argument, function result | ranked tensor type before partitioning |
+    | `weft.parameter` | function argument | unit: a loss is differentiated by it |
+    | `weft.origin` | op | `#weft.origin`: the backward pass, recomputation, the gradient of a parameter |
+    | `weft.result_origins` | op that stands for several | array with a `#weft.origin`, or unit, for each result |
     | `weft.kernel` | private function | unit: the function is the body of a kernel |
     | `weft.in_place` | kernel | pairs of an operand and a result that may share a buffer, one after the other |
     | `weft.offset` | argument of an entry | place in the arena, in bytes |
