@@ -201,8 +201,8 @@ SmallVector<Value> Tape::pullBack(const Activity &activity,
        llvm::zip_equal(ret->getOperands(), ofResults))
     cotangents.add(result, cotangent, builder, ret->getLoc());
   for (Operation *op : llvm::reverse(activity.getOps())) {
-    OriginListener listener(withBackward(withoutGradient(getOrigin(op)),
-                                         builder.getContext()));
+    OriginListener listener(
+        withBackward(withoutGradient(getOrigin(op)), builder.getContext()));
     OpBuilder recorder(builder);
     recorder.setListener(&listener);
     auto given = cotangents.lookup(op->getResults());

@@ -124,12 +124,12 @@ static LogicalResult verifyValueAttribute(const Subject &subject,
   }
   if (name == WeftDialect::kParameterAttrName) {
     if (subject.what.starts_with("result"))
-      return subject.error() << name << " is for arguments, not for "
-                             << subject.what;
+      return subject.error()
+             << name << " is for arguments, not for " << subject.what;
     if (!isa<UnitAttr>(attr.getValue()))
-      return subject.error() << name << " of " << subject.what
-                             << " must be a unit attribute, got "
-                             << attr.getValue();
+      return subject.error()
+             << name << " of " << subject.what
+             << " must be a unit attribute, got " << attr.getValue();
   }
   if (name == WeftDialect::kShardingsAttrName)
     return subject.error() << name << " is for ops; " << subject.what
@@ -212,8 +212,9 @@ static LogicalResult verifyShardings(Operation *op, Attribute attr) {
 static LogicalResult verifyResultOrigins(Operation *op, Attribute attr) {
   auto origins = dyn_cast<ArrayAttr>(attr);
   if (origins && origins.size() == op->getNumResults() &&
-      llvm::all_of(origins,
-                   [](Attribute each) { return isa<OriginAttr, UnitAttr>(each); }))
+      llvm::all_of(origins, [](Attribute each) {
+        return isa<OriginAttr, UnitAttr>(each);
+      }))
     return success();
   return op->emitError() << WeftDialect::kResultOriginsAttrName
                          << " must have a #weft.origin or unit for each of the "

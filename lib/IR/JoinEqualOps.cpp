@@ -52,8 +52,8 @@ public:
   void notifyOperationReplaced(Operation *op, Operation *other) override {
     StringRef gradient = gradientOf(of.lookup(op));
     if (!gradient.empty() && gradientOf(of.lookup(other)).empty())
-      of[other] = withGradientOf(
-          of.lookup(other), StringAttr::get(op->getContext(), gradient));
+      of[other] = withGradientOf(of.lookup(other),
+                                 StringAttr::get(op->getContext(), gradient));
   }
 
 private:

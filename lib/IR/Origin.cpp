@@ -31,9 +31,8 @@ OriginAttr getValueOrigin(Value value) {
     return {};
   auto ofResults = result.getOwner()->getAttrOfType<ArrayAttr>(
       WeftDialect::kResultOriginsAttrName);
-  return ofResults
-             ? dyn_cast<OriginAttr>(ofResults[result.getResultNumber()])
-             : getOrigin(result.getOwner());
+  return ofResults ? dyn_cast<OriginAttr>(ofResults[result.getResultNumber()])
+                   : getOrigin(result.getOwner());
 }
 
 void setOrigin(Operation *op, OriginAttr origin) {
@@ -54,9 +53,8 @@ void setFusedOrigin(Operation *op, ArrayRef<Operation *> parts,
     OriginAttr origin = getValueOrigin(result);
     return origin ? Attribute(origin) : Attribute(UnitAttr::get(context));
   });
-  if (llvm::any_of(results, [&](Value result) {
-        return getValueOrigin(result) != all;
-      }))
+  if (llvm::any_of(results,
+                   [&](Value result) { return getValueOrigin(result) != all; }))
     op->setAttr(WeftDialect::kResultOriginsAttrName,
                 ArrayAttr::get(context, ofResults));
 }

@@ -134,9 +134,9 @@ Value weft::localizeSplitSlice(SliceOp op, RankedTensorType global,
   for (int64_t dim = 0; dim < global.getRank(); ++dim) {
     if (split[dim].empty())
       continue;
-    Value places = createPlaces(
-        builder, loc, op.getStarts()[dim], op.getStrides()[dim],
-        wanted.getDimSize(dim), held[dim] * numShards(split[dim]));
+    Value places =
+        createPlaces(builder, loc, op.getStarts()[dim], op.getStrides()[dim],
+                     wanted.getDimSize(dim), held[dim] * numShards(split[dim]));
     GatherDims dims{dim, global.getRank(), /*indicesRank=*/1, {}, {}};
     value = takeFromPart(builder, value, places, dims, split[dim], context);
   }

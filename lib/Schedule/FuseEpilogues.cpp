@@ -190,8 +190,8 @@ static GemmOp createFused(OpBuilder &builder, GemmOp gemm,
     results.push_back(beside);
   auto places =
       llvm::map_to_vector(results, [](Value v) { return v.getLoc(); });
-  Location loc = fusedLocation({gemm.getLoc(), value.getLoc()}, places,
-                               gemm.getContext());
+  Location loc =
+      fusedLocation({gemm.getLoc(), value.getLoc()}, places, gemm.getContext());
   GemmOp fused = product.create(builder, loc, epilogue, operand, type);
   setFusedOrigin(fused, {gemm, value.getDefiningOp()}, results);
   return fused;
@@ -234,10 +234,10 @@ bool FuseEpilogues::fuseGeluGrad(GemmOp gemm, const DenseSet<Value> &sums) {
                             product.type.getElementType());
   Value beside = bias ? bias->value : Value();
   OpBuilder builder = builderAfter(gemm, found->x);
-  GemmOp fused = createFused(
-      builder, gemm, product, found->result, beside,
-      bias ? GemmEpilogue::GeluGradBiasGrad : GemmEpilogue::GeluGrad, found->x,
-      bias ? bias->type : Type());
+  GemmOp fused = createFused(builder, gemm, product, found->result, beside,
+                             bias ? GemmEpilogue::GeluGradBiasGrad
+                                  : GemmEpilogue::GeluGrad,
+                             found->x, bias ? bias->type : Type());
   if (bias) {
     bias->replaceWith(fused.getEpilogueResult());
     eraseIfDead(bias->value);

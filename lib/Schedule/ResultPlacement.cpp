@@ -200,8 +200,7 @@ bool Placement::placeDirectly(Value value, int32_t state) {
 }
 
 Value Placement::copy(Value value) {
-  auto copied =
-      CopyOp::create(builder, value.getLoc(), value.getType(), value);
+  auto copied = CopyOp::create(builder, value.getLoc(), value.getType(), value);
   setOrigin(copied, getValueOrigin(value));
   return copied;
 }

@@ -114,8 +114,7 @@ static int64_t reorder(Block &block, ArrayRef<Operation *> ops,
   for (const Action &action : actions) {
     Operation *op = ops[action.step];
     if (action.isWait) {
-      auto wait =
-          WaitOp::create(builder, op->getLoc(), starts.at(action.step));
+      auto wait = WaitOp::create(builder, op->getLoc(), starts.at(action.step));
       setOrigin(wait, getOrigin(op));
       op->getResult(0).replaceAllUsesWith(wait.getResult());
       op->erase();

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Whether an op belongs to a backward pass, recomputes, or makes the gradient of
-// a parameter decides the type of sums, the batches of launches and the tables
-// of memory. Autodiff says so in the attribute `weft.origin` (#weft.origin);
-// passes keep it with an OriginScope or an OriginListener:
+// Whether an op belongs to a backward pass, recomputes, or makes the gradient
+// of a parameter decides the type of sums, the batches of launches and the
+// tables of memory. Autodiff says so in the attribute `weft.origin`
+// (#weft.origin); passes keep it with an OriginScope or an OriginListener:
 //
-//   OriginScope scope(op);            // what is put around `op` is of its origin
-//   replaceByOtherOps(op);
+//   OriginScope scope(op);            // what is put around `op` is of its
+//   origin replaceByOtherOps(op);
 //
 // An op that stands for several has the origin of all of them, and with
 // `weft.result_origins` one for each result (unit: none).
