@@ -91,7 +91,9 @@ def test_gpt2(style):
 
 def test_llama():
     model = jax_models.llama_loss, jax_models.llama_init, jax_models.LlamaConfig()
-    check(*both("DP+TP", model, jax_models.adamw(rate=1e-2)))
+    # With an eps of 1e-8 Adam makes whole steps of what rounding leaves of a gradient near zero:
+    # JAX's own runs from parameters one ulp apart then differ by up to 2.5e-4.
+    check(*both("DP+TP", model, jax_models.adamw(rate=1e-2, eps=1e-5)))
 
 
 def test_gpt2_with_optax():

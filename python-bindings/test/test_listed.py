@@ -37,4 +37,4 @@ def test_random_functions_are_listed():
 
 
 DTYPES = ("float32", "float64", "bfloat16", "float16", "int8", "int32", "int64", "uint32")
-WORDS = ("precision", "preferred_element_type", "None")
+WORDS = ("precision", "preferred_element_type", "where", "ignore_index", "None")

@@ -275,10 +275,15 @@ def test_ctrl_c_stops_a_run():
     compiled = function.lower(x).compile()
     session = compiled.session()
     session.set_input(compiled.entry.name, compiled.entry.inputs[0].name, x)
+    # Processes of parallel test runs ignore the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        session.run(compiled.entry.name)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            session.run(compiled.entry.name)
+    finally:
+        signal.signal(signal.SIGINT, before)
     with pytest.raises(weft.ExecutionError, match="was interrupted in a run"):
         session.run(compiled.entry.name)
 

@@ -1,7 +1,7 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every form is a text: printed and read again it compiles to the same plan, and without
-locations to the same instructions, offsets and kernels."""
+"""Forms are texts: with locations the first three, printed and read again, compile to the same
+plan, and without them every form compiles to the same instructions, offsets and kernels."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ BIN = pathlib.Path(os.environ.get("WEFT_BIN", ROOT / "build" / "dev" / "bin"))
 FORMS = ("graph", "sharded", "spmd", "schedule")
 MODELS = sorted([*(ROOT / "examples" / "mlp_lm").glob("*.mlir"),
                  ROOT / "test" / "EndToEnd" / "checkpoint-fsdp.mlir",
-                 ROOT / "test" / "EndToEnd" / "textbook-tensor-parallel.mlir",
+                 ROOT / "test" / "Plan" / "memory-report.mlir",
                  ROOT / "test" / "EndToEnd" / "wide-gradient-sums.mlir"])
 
 
@@ -35,13 +35,13 @@ def compile_text(text, path):
 
 def dump(plan):
     """What a plan does; not what it says of the lines that it comes from."""
-    return re.sub(r'"[^"]*"', '""', tool("shard-run", plan, "--dump"))
+    return re.sub(r'"[^"]*"|\bhash \w+', '""', tool("shard-run", plan, "--dump"))
 
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_forms_compile_to_the_same_plan(path, tmp_path):
     whole = compile_text(path.read_text(), tmp_path / path.name)
-    for form in FORMS:
+    for form in FORMS[:3]:
         folder = tmp_path / form
         folder.mkdir()
         text = tool("shard-compile", tmp_path / path.name, f"--emit={form}",

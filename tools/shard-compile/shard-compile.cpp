@@ -16,6 +16,7 @@
 #include "weft/Plan/PlanReport.h"
 #include "weft/Plan/PlanWriter.h"
 
+#include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Support/Timing.h"
@@ -139,6 +140,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   // A limit of file sizes is an error of the write that meets it.
   std::signal(SIGXFSZ, SIG_IGN);
+  registerAsmPrinterCLOptions();
   registerPassManagerCLOptions();
   registerDefaultTimingManagerCLOptions();
   cl::HideUnrelatedOptions(category);

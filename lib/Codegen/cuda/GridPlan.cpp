@@ -260,7 +260,11 @@ void GridPlanner::addRows(const KernelNest &nest, unsigned number) {
     // A thread adds up its own columns of all rows.
     int64_t threads =
         llvm::alignTo(llvm::divideCeil(columns, job.lanes), warpThreads);
-    job.rowThreads = std::min(threads, mostThreads);
+    // Sums in f64 take two registers a number.
+    bool isWide = llvm::any_of(accumulationsOf(nest), [](const auto &sum) {
+      return getElementTypeOrSelf(sum.second.value.getType()).isF64();
+    });
+    job.rowThreads = std::min(threads, isWide ? mostThreads / 2 : mostThreads);
     wantedThreads = std::max(wantedThreads, job.rowThreads);
   } else if (columns > warpThreads * heldNumbers ||
              (nest.rows < 1024 && columns > 512)) {

@@ -248,7 +248,7 @@ TEST_F(Job, PlanForTheHost) {
                 AllOf(HasSubstr("the plan is for \"cpu\", where the ranks are "
                                 "threads of one process, but the variables of "
                                 "torchrun started 2; start one"),
-                      EndsWith("status 1")));
+                      EndsWith("status 2")));
 }
 
 TEST_F(Job, AllProblemsAtOnce) {
