@@ -226,13 +226,14 @@ def traffic_of(plan, *arguments):
 @pytest.mark.parametrize("name", ["gpt-small", "gpt2-tiny-bf16", "llama-tiny-bf16"])
 def test_kernels_use_most_of_what_they_move(name, tmp_path):
     """Memory moves in sectors of 32 bytes. The models are small: rows of numbers for each column, in
-    f32 beside vectors of bf16, and heads of 16 numbers in halves are much of what they read."""
+    f32 beside vectors of bf16, and heads of 16 numbers in halves are much of what they read. Blocks
+    leave partial sums in f64, a thread a vector of eight, which it writes by halves of sectors."""
     source = tmp_path / f"{name}.mlir"
     source.write_text(MODELS[name]())
     host, device = compile_pair(source, tmp_path)
     traffic = traffic_of(device, "--entry", "train_step", "--steps", 1,
                          *random_arguments(host, tmp_path))
-    for kind, share in (("reads", 0.65), ("writes", 0.9)):
+    for kind, share in (("reads", 0.65), ("writes", 0.85)):
         used, moved = map(sum, zip(*(bytes_ for (_, of), bytes_ in traffic.items() if of == kind)))
         assert used >= share * moved, (kind, traffic)
 

@@ -225,9 +225,23 @@ bool GridPlanner::canSplitRows(const KernelNest &nest) {
   });
 }
 
+/// The most threads of a block for a nest: numbers of f64 take two registers.
+static int64_t mostThreadsOf(const KernelNest &nest) {
+  auto isWide = [](Value value) {
+    return getElementTypeOrSelf(value.getType()).isF64();
+  };
+  bool formsWideSums =
+      llvm::any_of(nest.reductions,
+                   [&](Operation *op) { return isWide(op->getResult(0)); }) ||
+      llvm::any_of(accumulationsOf(nest),
+                   [&](const auto &sum) { return isWide(sum.second.value); });
+  return formsWideSums ? mostThreads / 2 : mostThreads;
+}
+
 /// Threads of a block that walk a row: as many as are idle least, and of these
 /// the number that gives each about half of what it may hold.
-static int64_t threadsOfLongRow(int64_t columns, int64_t lanes) {
+static int64_t threadsOfLongRow(int64_t columns, int64_t lanes,
+                                int64_t mostThreads) {
   int64_t vectors = llvm::divideCeil(columns, lanes);
   int64_t mostSteps = heldNumbers / lanes, best = mostThreads, leastIdle = -1;
   for (int64_t steps = 1, last = 0; steps <= mostSteps; ++steps) {
@@ -260,15 +274,11 @@ void GridPlanner::addRows(const KernelNest &nest, unsigned number) {
     // A thread adds up its own columns of all rows.
     int64_t threads =
         llvm::alignTo(llvm::divideCeil(columns, job.lanes), warpThreads);
-    // Sums in f64 take two registers a number.
-    bool isWide = llvm::any_of(accumulationsOf(nest), [](const auto &sum) {
-      return getElementTypeOrSelf(sum.second.value.getType()).isF64();
-    });
-    job.rowThreads = std::min(threads, isWide ? mostThreads / 2 : mostThreads);
+    job.rowThreads = std::min(threads, mostThreadsOf(nest));
     wantedThreads = std::max(wantedThreads, job.rowThreads);
   } else if (columns > warpThreads * heldNumbers ||
              (nest.rows < 1024 && columns > 512)) {
-    job.rowThreads = threadsOfLongRow(columns, job.lanes);
+    job.rowThreads = threadsOfLongRow(columns, job.lanes, mostThreadsOf(nest));
     wantedThreads = std::max(wantedThreads, job.rowThreads);
   }
   plan.jobs.push_back(job);
