@@ -6,6 +6,7 @@
 
     Sharding, Cost <- IR <- phases <- Plan <- Phases, Compile <- tools
     runtime: its own headers and no mlir/, no llvm/
+    emulator: stands alone, but for the element types of the runtime
     python-bindings: src/compiler is a tool, src/runtime is of the runtime and
     knows the report of a plan as well
 
@@ -43,6 +44,8 @@ SCHEMA = {"weft/runtime/plan_generated.h", "weft/runtime/PlanFormat.h"}
 # Plain C++ on the schema, for readers of plans without LLVM.
 PLAN_REPORT = "weft/Plan/PlanReport.h"
 PYTHON_RUNTIME = "python-bindings/src/runtime"
+# What the emulator, a stand-in for libraries of others, knows of this project.
+ELEMENT_TYPES = "weft/runtime/DType.h"
 # What Sharding and Cost, plain C++, may include of LLVM.
 PLAIN = re.compile(r"llvm/(ADT|Support)/")
 
@@ -55,7 +58,7 @@ def part_of(path):
     parts = path.parts
     if parts[0] == "python-bindings":
         return "/".join(parts[:3])
-    if parts[0] in ("runtime", "tools"):
+    if parts[0] in ("runtime", "tools", "emulator"):
         # shard-run is a tool of the runtime and is built with it.
         return "runtime" if parts[:2] == ("tools", "shard-run") else parts[0]
     inside = parts[2:] if parts[0] == "include" else parts[1:]
@@ -71,6 +74,10 @@ def stays_inside(path, header):
 def problem(part, header):
     """Why `part` may not include `header`, or none."""
     top, *rest = header.split("/")
+    if part == "emulator":
+        if top in ("mlir", "llvm") or top == "weft" and header != ELEMENT_TYPES:
+            return "the emulator stands alone"
+        return None
     if part in ("runtime", PYTHON_RUNTIME):
         if part == PYTHON_RUNTIME and header == PLAN_REPORT:
             return None
@@ -98,7 +105,7 @@ def problem(part, header):
 
 def main():
     checked, failures = 0, []
-    for folder in ("include", "lib", "runtime", "tools", "python-bindings"):
+    for folder in ("include", "lib", "runtime", "emulator", "tools", "python-bindings"):
         for source in sorted((ROOT / folder).rglob("*")):
             if source.suffix not in (".h", ".cpp", ".cu", ".inc"):
                 continue

@@ -1,6 +1,6 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sessions of plans for GPUs, on devices in software (runtime/test/cuda-emulator)."""
+"""Sessions of plans for GPUs, on devices in software (emulator/)."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ from tiny_models import MODELS, adamw
 import weft
 from weft import _runtime, tree
 
-EMULATOR = pathlib.Path(_runtime.__file__).parents[2] / "runtime/test/cuda-emulator/lib"
+EMULATOR = pathlib.Path(_runtime.__file__).parents[2] / "emulator/lib"
 TARGET = "cuda:sm_90"
 
 pytestmark = pytest.mark.skipif(

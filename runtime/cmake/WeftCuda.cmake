@@ -11,7 +11,7 @@
 #   WEFT_CUDA_INCLUDE        the folder of the headers
 #   weft_cuda_library_folder where the toolkit keeps its libraries, or empty
 #
-# and defines weft_embed_ptx.
+# and defines the target weft_cuda_headers, where CUDA is, and weft_embed_ptx.
 
 set(WEFT_CUDA AUTO CACHE STRING
     "Plans for GPUs by CUDA 13: ON, OFF, or AUTO (when a toolkit is found)")
@@ -82,6 +82,17 @@ if(NOT WEFT_CUDA STREQUAL "OFF")
   endif()
 endif()
 
+if(weft_has_cuda)
+  # What sees CUDA's headers; nothing of CUDA is linked.
+  add_library(weft_cuda_headers INTERFACE)
+  target_include_directories(weft_cuda_headers SYSTEM
+    INTERFACE ${WEFT_CUDA_INCLUDE})
+  target_compile_definitions(weft_cuda_headers INTERFACE
+    WEFT_HAS_CUDA=1
+    WEFT_HAS_CUDNN=$<BOOL:${weft_has_cudnn}>
+    WEFT_HAS_NCCL=$<BOOL:${weft_has_nccl}>)
+endif()
+
 # weft_embed_ptx(target file.cu [NAME name] [DEFINES macro=value...]): compiles
 # device code to PTX that every GPU from sm_80 on can load, and gives `target`
 # the text as `weft::runtime::embedded::<name>`, without a NAME that of the file
@@ -95,13 +106,14 @@ function(weft_embed_ptx target file)
   endif()
   list(TRANSFORM ARG_DEFINES PREPEND -D)
   set(source ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  set(runtime ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/..)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/ptx)
   file(MAKE_DIRECTORY ${folder})
   add_custom_command(
     OUTPUT ${folder}/${name}.ptx ${folder}/${name}.cpp
     COMMAND ${WEFT_NVCC} -ptx -arch=compute_80 -O3 -std=c++20 ${ARG_DEFINES}
             --expt-relaxed-constexpr
-            -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src -MD -MF ${folder}/${name}.d
+            -I${runtime}/include -I${runtime}/src -MD -MF ${folder}/${name}.d
             -MT ${folder}/${name}.ptx ${source} -o ${folder}/${name}.ptx
     COMMAND ${CMAKE_COMMAND} -D INPUT=${folder}/${name}.ptx
             -D OUTPUT=${folder}/${name}.cpp -D NAME=${name}

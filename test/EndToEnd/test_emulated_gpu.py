@@ -1,6 +1,6 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Plans for GPUs, executed by a device in software (runtime/test/cuda-emulator) and compared with
+"""Plans for GPUs, executed by a device in software (emulator/) and compared with
 plans for the host: the compiler's kernels, the runtime's streams, events and graphs, and the
 collectives of ranks that share the device. Needs the CUDA toolkit for its headers, and no GPU."""
 
@@ -22,7 +22,7 @@ def emulator():
     """The folder with libcudart.so.13 and libcublasLt.so.13 in software."""
     if "WEFT_TEST_EMULATOR" in os.environ:
         return os.environ["WEFT_TEST_EMULATOR"]
-    return str(binaries().parent / "runtime" / "test" / "cuda-emulator" / "lib")
+    return str(binaries().parent / "emulator" / "lib")
 
 
 pytestmark = pytest.mark.skipif(

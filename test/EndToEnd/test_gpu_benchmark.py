@@ -26,7 +26,7 @@ esac
 def run(folder, *arguments, **environment):
     """The script where of nvidia-smi and the like there is what `folder` has."""
     path = f"{folder}:{os.path.dirname(shutil.which('bash'))}"
-    libraries = f"{emulator()}:{binaries().parent / 'fake-cuda'}"
+    libraries = f"{emulator()}:{binaries().parent / 'emulator' / 'nccl'}"
     return subprocess.run(
         ["bash", SCRIPT, *map(str, arguments)], capture_output=True, text=True, timeout=280,
         env={**os.environ, "PATH": path, "WEFT_CUDA_TUNE": "off", "WEFT_CUDA_LIBRARIES": libraries,

@@ -114,7 +114,7 @@ def test_losses_are_those_of_the_host(case, steps, tmp_path):
 
 def test_ranks_as_processes_have_the_losses_of_the_host(tmp_path):
     """All five collectives, with the library in NCCL's place."""
-    libraries = [emulator(), binaries().parent / "fake-cuda"]
+    libraries = [emulator(), binaries().parent / "emulator" / "nccl"]
     if not (libraries[1] / "libnccl.so.2").exists():
         pytest.skip("the library in NCCL's place was not built; it needs NCCL's header")
     folder = prepared("collectives-4-ranks", tmp_path, "--steps", "5")

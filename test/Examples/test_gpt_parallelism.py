@@ -46,7 +46,7 @@ def test_sizes_need_not_divide(workshop, mesh, parallel):
     check_same(workshop.training("data=1", "dp"), workshop.training(mesh, parallel))
 
 
-EMULATOR = ROOT / "build" / "dev" / "runtime" / "test" / "cuda-emulator" / "lib"
+EMULATOR = ROOT / "build" / "dev" / "emulator" / "lib"
 
 
 @pytest.mark.skipif(not (EMULATOR / "libcublasLt.so.13").exists(),

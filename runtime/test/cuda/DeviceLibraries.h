@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lets sessions in a test run on the device of test/cuda-emulator, or, where
+// Lets sessions in a test run on the emulated device (emulator/), or, where
 // WEFT_TEST_GPU is set, on the machine's own.
 //
 //===----------------------------------------------------------------------===//

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Compiles kernels to PTX and executes them with the interpreter of
-// runtime/test/cuda-emulator, which reports accesses outside of buffers and
+// emulator/, which reports accesses outside of buffers and
 // accesses that nothing orders. `GpuComparison` runs a kernel there and on the
 // CPU with the same random numbers.
 //

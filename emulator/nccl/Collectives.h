@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_RUNTIME_TEST_FAKENCCL_COLLECTIVES_H
-#define WEFT_RUNTIME_TEST_FAKENCCL_COLLECTIVES_H
+#ifndef WEFT_EMULATOR_NCCL_COLLECTIVES_H
+#define WEFT_EMULATOR_NCCL_COLLECTIVES_H
 
 #include "Meeting.h"
 
@@ -65,4 +65,4 @@ bool end(const Operation &operation, Meeting &meeting, int rank, int size,
 
 } // namespace fake_nccl
 
-#endif // WEFT_RUNTIME_TEST_FAKENCCL_COLLECTIVES_H
+#endif // WEFT_EMULATOR_NCCL_COLLECTIVES_H

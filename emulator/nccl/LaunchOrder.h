@@ -17,8 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_RUNTIME_TEST_FAKENCCL_LAUNCHORDER_H
-#define WEFT_RUNTIME_TEST_FAKENCCL_LAUNCHORDER_H
+#ifndef WEFT_EMULATOR_NCCL_LAUNCHORDER_H
+#define WEFT_EMULATOR_NCCL_LAUNCHORDER_H
 
 #include <cuda_runtime_api.h>
 
@@ -43,4 +43,4 @@ void release(void *memory);
 
 } // namespace fake_nccl
 
-#endif // WEFT_RUNTIME_TEST_FAKENCCL_LAUNCHORDER_H
+#endif // WEFT_EMULATOR_NCCL_LAUNCHORDER_H

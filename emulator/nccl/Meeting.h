@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_RUNTIME_TEST_FAKENCCL_MEETING_H
-#define WEFT_RUNTIME_TEST_FAKENCCL_MEETING_H
+#ifndef WEFT_EMULATOR_NCCL_MEETING_H
+#define WEFT_EMULATOR_NCCL_MEETING_H
 
 #include <atomic>
 #include <cstddef>
@@ -74,4 +74,4 @@ private:
 
 } // namespace fake_nccl
 
-#endif // WEFT_RUNTIME_TEST_FAKENCCL_MEETING_H
+#endif // WEFT_EMULATOR_NCCL_MEETING_H

@@ -27,8 +27,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_RUNTIME_TEST_FAKENCCL_FAKENCCL_H
-#define WEFT_RUNTIME_TEST_FAKENCCL_FAKENCCL_H
+#ifndef WEFT_EMULATOR_NCCL_FAKENCCL_H
+#define WEFT_EMULATOR_NCCL_FAKENCCL_H
 
 #include <cuda_runtime_api.h>
 
@@ -46,4 +46,4 @@ struct FakeNcclDevice {
 };
 extern "C" void weftFakeNcclSetDevice(const FakeNcclDevice *device);
 
-#endif // WEFT_RUNTIME_TEST_FAKENCCL_FAKENCCL_H
+#endif // WEFT_EMULATOR_NCCL_FAKENCCL_H
