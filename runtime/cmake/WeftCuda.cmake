@@ -3,7 +3,7 @@
 #
 # Finds what is needed of the CUDA toolkit to build the runtime: headers and
 # nvcc. Nothing is linked: libraries are opened when a plan for CUDA is loaded
-# (src/cuda/Libraries.h). Sets
+# (src/cuda/platform/Libraries.h). Sets
 #
 #   weft_has_cuda            whether plans for CUDA can be executed
 #   weft_has_cudnn, weft_has_nccl
@@ -96,7 +96,7 @@ endif()
 # weft_embed_ptx(target file.cu [NAME name] [DEFINES macro=value...]): compiles
 # device code to PTX that every GPU from sm_80 on can load, and gives `target`
 # the text as `weft::runtime::embedded::<name>`, without a NAME that of the file
-# (src/cuda/EmbeddedPtx.h).
+# (src/cuda/platform/EmbeddedPtx.h).
 set(weft_embed_script ${CMAKE_CURRENT_LIST_DIR}/EmbedText.cmake)
 function(weft_embed_ptx target file)
   cmake_parse_arguments(ARG "" "NAME" "DEFINES" ${ARGN})

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What a session needs of a rank, whether its memory is the host's (CpuRank.h)
-// or a device's (cuda/CudaRank.h), and of the ranks of this process together.
+// or a device's (cuda/rank/CudaRank.h), and of the ranks of this process
+// together.
 //
 //===----------------------------------------------------------------------===//
 

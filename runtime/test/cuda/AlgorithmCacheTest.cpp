@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cuda/AlgorithmCache.h"
+#include "cuda/gemm/AlgorithmCache.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cuda/Attention.h"
-#include "cuda/AttentionCheck.h"
-#include "cuda/CudnnGraph.h"
+#include "cuda/attention/Attention.h"
+#include "cuda/attention/AttentionCheck.h"
+#include "cuda/attention/CudnnGraph.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cuda/AttentionGraph.h"
+#include "cuda/attention/AttentionGraph.h"
 
 #include "cpu/Attention.h"
 #include "cpu/ThreadTeam.h"

@@ -14,9 +14,9 @@
 
 #include "cpu/Attention.h"
 #include "cpu/ThreadTeam.h"
-#include "cuda/Attention.h"
-#include "cuda/DeviceScratch.h"
-#include "cuda/Handles.h"
+#include "cuda/attention/Attention.h"
+#include "cuda/platform/DeviceScratch.h"
+#include "cuda/platform/Handles.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

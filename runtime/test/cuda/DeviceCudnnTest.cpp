@@ -14,9 +14,9 @@
 
 #include "DeviceLibraries.h"
 
-#include "cuda/Attention.h"
-#include "cuda/AttentionCheck.h"
-#include "cuda/DeviceScratch.h"
+#include "cuda/attention/Attention.h"
+#include "cuda/attention/AttentionCheck.h"
+#include "cuda/platform/DeviceScratch.h"
 
 #include <gmock/gmock.h>
 

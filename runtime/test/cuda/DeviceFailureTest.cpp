@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cuda/DeviceFailure.h"
+#include "cuda/platform/DeviceFailure.h"
 #include "DeviceLibraries.h"
 #include "SamplePlan.h"
 #include "launch/Processes.h"

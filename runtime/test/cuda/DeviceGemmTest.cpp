@@ -12,10 +12,10 @@
 
 #include "DeviceLibraries.h"
 
-#include "cuda/DeviceScratch.h"
-#include "cuda/Gemm.h"
-#include "cuda/GemmTuner.h"
-#include "cuda/Handles.h"
+#include "cuda/gemm/Gemm.h"
+#include "cuda/gemm/GemmTuner.h"
+#include "cuda/platform/DeviceScratch.h"
+#include "cuda/platform/Handles.h"
 
 #include <gmock/gmock.h>
 

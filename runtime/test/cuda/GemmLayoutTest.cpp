@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cuda/GemmLayout.h"
+#include "cuda/gemm/GemmLayout.h"
 
 #include <gmock/gmock.h>
 

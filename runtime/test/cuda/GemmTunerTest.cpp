@@ -12,10 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cuda/GemmTuner.h"
-#include "cuda/Gemm.h"
-#include "cuda/GemmMeasurement.h"
-#include "cuda/SharedAlgorithms.h"
+#include "cuda/gemm/GemmTuner.h"
+#include "cuda/gemm/Gemm.h"
+#include "cuda/gemm/GemmMeasurement.h"
+#include "cuda/gemm/SharedAlgorithms.h"
 #include "launch/Store.h"
 
 #include <fmt/format.h>

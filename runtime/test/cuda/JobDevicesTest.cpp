@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cuda/JobDevices.h"
+#include "cuda/rank/JobDevices.h"
 
 #include <gmock/gmock.h>
 

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cuda/Libraries.h"
+#include "cuda/platform/Libraries.h"
 #include "PlanBuilder.h"
 
 #include <gmock/gmock.h>

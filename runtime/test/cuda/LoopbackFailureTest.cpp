@@ -10,8 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceLibraries.h"
-#include "cuda/Handles.h"
-#include "cuda/LoopbackWorld.h"
+#include "cuda/comm/LoopbackWorld.h"
+#include "cuda/platform/Handles.h"
 
 #include <gmock/gmock.h>
 

@@ -9,9 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cuda/SharedAlgorithms.h"
+#include "cuda/gemm/SharedAlgorithms.h"
 
-#include "cuda/AlgorithmCache.h"
+#include "cuda/gemm/AlgorithmCache.h"
 #include "launch/Store.h"
 
 #include <gmock/gmock.h>

@@ -13,8 +13,8 @@
 
 #include "DeviceLibraries.h"
 #include "SamplePlan.h"
-#include "cuda/CudaRank.h"
-#include "cuda/LoopbackWorld.h"
+#include "cuda/comm/LoopbackWorld.h"
+#include "cuda/rank/CudaRank.h"
 
 #include <gmock/gmock.h>
 

@@ -12,8 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaPlan.h"
-#include "cuda/Device.h"
-#include "cuda/MemoryNeeds.h"
+#include "cuda/platform/Device.h"
+#include "cuda/rank/MemoryNeeds.h"
 #include "weft/runtime/Session.h"
 
 #include <gmock/gmock.h>

@@ -8,7 +8,7 @@
 #include "HostDevice.h"
 
 #include "FakeNccl.h"
-#include "cuda/kernels/BlockParameters.h"
+#include "cuda/comm/kernels/BlockParameters.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

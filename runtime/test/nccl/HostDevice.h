@@ -13,7 +13,7 @@
 #ifndef WEFT_RUNTIME_TEST_NCCL_HOSTDEVICE_H
 #define WEFT_RUNTIME_TEST_NCCL_HOSTDEVICE_H
 
-#include "cuda/Libraries.h"
+#include "cuda/platform/Libraries.h"
 
 namespace weft::runtime {
 

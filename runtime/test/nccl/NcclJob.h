@@ -10,7 +10,7 @@
 
 #include "HostDevice.h"
 #include "PlanBuilder.h"
-#include "cuda/NcclWorld.h"
+#include "cuda/nccl/NcclWorld.h"
 #include "io/ScratchDirectory.h"
 #include "launch/Processes.h"
 

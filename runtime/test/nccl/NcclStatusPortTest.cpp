@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cuda/NcclStatusPort.h"
+#include "cuda/nccl/NcclStatusPort.h"
 #include "AnsweringPort.h"
 #include "launch/Processes.h"
 

@@ -8,7 +8,7 @@
 #include "NcclJob.h"
 #include "OvertakingPlan.h"
 #include "SamplePlan.h"
-#include "cuda/NcclEnvironment.h"
+#include "cuda/nccl/NcclEnvironment.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,0 +1,86 @@
+//===- LoopbackWorld.cpp - Ranks that share one GPU -------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cuda/comm/LoopbackWorld.h"
+
+#include "cuda/comm/LoopbackCommunicator.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+namespace weft::runtime {
+
+LoopbackWorld::LoopbackWorld(BlockKernels kernels, int ranks,
+                             CollectiveLanes lanes,
+                             std::chrono::nanoseconds deadline)
+    : kernels(std::move(kernels)), laneTable(std::move(lanes)),
+      deadline(deadline), numbers(ranks) {
+  std::iota(numbers.begin(), numbers.end(), 0);
+}
+
+LoopbackWorld::~LoopbackWorld() = default;
+
+Status LoopbackWorld::addGroup(const Cudart &cudart, const GroupRanks &lists) {
+  auto &ofRank = communicators.emplace_back(size());
+  for (const std::vector<int> &members : lists) {
+    if (members.size() > maxReduceSources)
+      return unimplemented(fmt::format(
+          "ranks that share one GPU meet in groups of at most {}, this one has "
+          "{}; run one rank a GPU",
+          maxReduceSources, members.size()));
+    groups.push_back(
+        std::make_unique<LoopbackGroup>(members, SpinPolicy::forRanks(size())));
+    LoopbackGroup &group = *groups.back();
+    WEFT_RETURN_IF_ERROR(group.createEvents(cudart));
+    for (size_t i = 0; i < members.size(); ++i)
+      ofRank[members[i]] = std::make_unique<LoopbackCommunicator>(
+          cudart, kernels, group, static_cast<int>(i), deadline);
+  }
+  return {};
+}
+
+Result<std::unique_ptr<LoopbackWorld>> LoopbackWorld::create(
+    const Cudart &cudart, int ranks, const std::vector<GroupRanks> &groups,
+    CollectiveLanes lanes, std::chrono::nanoseconds deadline) {
+  WEFT_ASSIGN_OR_RETURN(BlockKernels kernels, BlockKernels::load(cudart));
+  std::unique_ptr<LoopbackWorld> world(
+      new LoopbackWorld(std::move(kernels), ranks, std::move(lanes), deadline));
+  for (size_t i = 0; i < groups.size(); ++i)
+    WEFT_RETURN_IF_ERROR(world->addGroup(cudart, groups[i])
+                             .withContext(fmt::format("group {}", i)));
+  world->groups.push_back(std::make_unique<LoopbackGroup>(
+      world->numbers, SpinPolicy::forRanks(ranks)));
+  world->everyone = world->groups.back().get();
+  return world;
+}
+
+DeviceCommunicator *LoopbackWorld::communicator(int rank, size_t group,
+                                                size_t) const {
+  return communicators[group][rank].get();
+}
+
+Status LoopbackWorld::meetAll(int rank, std::chrono::nanoseconds timeout) {
+  WEFT_RETURN_IF_ERROR(everyone->hosts.meet(rank, Call(), timeout));
+  everyone->hosts.leave(rank);
+  return {};
+}
+
+Status LoopbackWorld::meetNeighbours(int rank) {
+  return meetAll(rank, std::chrono::nanoseconds::max());
+}
+
+Status LoopbackWorld::barrier(int rank) { return meetAll(rank, deadline); }
+
+void LoopbackWorld::abort(const Status &reason) {
+  for (const auto &group : groups)
+    (void)group->hosts.fail(reason);
+}
+
+Status LoopbackWorld::status() const { return everyone->hosts.failure(); }
+
+} // namespace weft::runtime

@@ -1,0 +1,432 @@
+//===- NcclWorld.cpp - One rank a process, by NCCL --------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cuda/nccl/NcclWorld.h"
+
+#include "cuda/nccl/NcclEnvironment.h"
+#include "cuda/nccl/NcclStatusPort.h"
+#include "plan/Mesh.h"
+#include "plan/Text.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace weft::runtime {
+
+//===----------------------------------------------------------------------===//
+// Before the device
+//===----------------------------------------------------------------------===//
+
+NcclWorld::NcclWorld(const Nccl &nccl, const Cudart &cudart,
+                     Bootstrap &bootstrap, const Plan &plan,
+                     NcclWorldOptions options)
+    : bootstrap(bootstrap), plan(plan), options(std::move(options)),
+      rank(bootstrap.launch().rank),
+      laneTable(plan.contents(), this->options.serializeCollectives),
+      issuer(nccl, cudart) {
+  static_assert(std::tuple_size_v<Begun> == maxLanes);
+  const Mesh mesh(plan.contents());
+  for (const plan::AxisList *axes : *plan.contents().groups()) {
+    for (size_t lane = 0; lane < maxLanes; ++lane)
+      if (laneTable.needs(groups.size(), lane))
+        ends.emplace_back(groups.size(), lane);
+    groups.push_back(mesh.groups(axesOf(axes)));
+  }
+}
+
+NcclWorld::~NcclWorld() = default;
+
+Result<std::unique_ptr<NcclWorld>>
+NcclWorld::create(const Nccl &nccl, const Cudart &cudart, Bootstrap &bootstrap,
+                  const Plan &plan, NcclWorldOptions options) {
+  const Launch &launch = bootstrap.launch();
+  if (plan.ranks() != launch.world)
+    return failedPrecondition(fmt::format(
+        "the plan is for {} ranks, {} started {}; start one process a rank",
+        plan.ranks(), launch.launcher, launch.world));
+  setNcclEnvironment(options.deterministic);
+  for (const std::string &warning :
+       ncclMachineWarnings(NcclMachine::ofThisProcess()))
+    std::fprintf(stderr, "weft: warning: %s\n", warning.c_str());
+  std::unique_ptr<NcclWorld> world(
+      new NcclWorld(nccl, cudart, bootstrap, plan, std::move(options)));
+  WEFT_RETURN_IF_ERROR(world->agreeOn());
+  world->watchdog = std::make_unique<Watchdog>(
+      bootstrap, static_cast<WatchedRank &>(*world), world->options.watchdog);
+  return world;
+}
+
+static std::string versionName(int version) {
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100,
+                     version % 100);
+}
+
+/// All ranks have one plan, and so one list of collectives (N1), and one NCCL
+/// (N22).
+Status NcclWorld::agreeOn() {
+  int version = 0;
+  WEFT_RETURN_IF_ERROR(
+      issuer.call("ncclGetVersion", nullptr, options.watchdog.setup,
+                  [&] { return issuer.nccl.getVersion(&version); }));
+  std::vector<Fact> facts = {
+      {"the plan (its hash)", fmt::format("{:016x}", plan.hash())},
+      {"the version of NCCL", versionName(version)},
+      {"whether collectives are serialized",
+       options.serializeCollectives ? "yes" : "no"},
+      {"whether the arena is registered", options.registerArena ? "yes" : "no"},
+      {"whether runs become graphs", options.cudaGraphs ? "yes" : "no"},
+      {"the number of runs that are traced",
+       fmt::format("{}", options.traceRuns)}};
+  for (Fact &fact : ncclEnvironmentFacts())
+    facts.push_back(std::move(fact));
+  return agree(bootstrap, facts, options.watchdog.setup);
+}
+
+DeviceCommunicator *NcclWorld::communicator(int ofRank, size_t group,
+                                            size_t lane) const {
+  for (const GroupLane &end : ends)
+    if (ofRank == rank && end.group == group && end.lane == lane)
+      return end.communicator.get();
+  return nullptr;
+}
+
+uint32_t NcclWorld::mostInstructions() const {
+  uint32_t most = 0;
+  for (const plan::Entry *entry : *plan.contents().entries())
+    most = std::max(most, entry->instructions()->size());
+  return most;
+}
+
+//===----------------------------------------------------------------------===//
+// Communicators
+//===----------------------------------------------------------------------===//
+
+/// Never blocking (N5): whatever a peer does, a call returns. A communicator
+/// shares its resources with those split from it as its own configuration says.
+/// They then run one after the other on the device, which is what one lane
+/// does anyway, and is no use to two.
+ncclConfig_t NcclWorld::configOf(const char *name) const {
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  config.commName = name;
+  config.splitShare = laneTable.count() == 1;
+  return config;
+}
+
+Status NcclWorld::createWorld() {
+  ncclUniqueId id{};
+  if (rank == 0)
+    WEFT_RETURN_IF_ERROR(
+        issuer.call("ncclGetUniqueId", nullptr, issuer.setup,
+                    [&] { return issuer.nccl.getUniqueId(&id); }));
+  WEFT_ASSIGN_OR_RETURN(
+      const std::string bytes,
+      bootstrap.broadcast("the id of NCCL",
+                          std::string(id.internal, sizeof id.internal),
+                          issuer.setup));
+  if (bytes.size() != sizeof id.internal)
+    return internalError(
+        fmt::format("rank 0 has sent an id of NCCL of {} bytes, not {}",
+                    bytes.size(), sizeof id.internal));
+  std::memcpy(id.internal, bytes.data(), bytes.size());
+  ncclConfig_t config = configOf("weft");
+  WEFT_RETURN_IF_ERROR(
+      issuer.call("ncclCommInitRankConfig", nullptr, issuer.setup, [&] {
+        const ncclResult_t result =
+            issuer.nccl.commInitRankConfig(&world, size(), id, rank, &config);
+        return result == ncclInProgress ? ncclSuccess : result;
+      }));
+  WEFT_RETURN_IF_ERROR(issuer.call("ncclCommInitRankConfig", world,
+                                   issuer.setup,
+                                   [] { return ncclInProgress; }));
+  issuer.watch(world);
+  return {};
+}
+
+Status NcclWorld::split(GroupLane &end, int color, int key) {
+  ncclConfig_t config =
+      configOf(end.lane == 0 ? "weft group" : "weft group, overtaken");
+  // The parent says when the child is ready (N7).
+  WEFT_RETURN_IF_ERROR(issuer.call("ncclCommSplit", world, issuer.setup, [&] {
+    return issuer.nccl.commSplit(world, color, key, &end.handle, &config);
+  }));
+  if (!end.handle)
+    return {};
+  issuer.watch(end.handle);
+  return issuer.call("ncclCommSplit", end.handle, issuer.setup,
+                     [] { return ncclInProgress; });
+}
+
+Status NcclWorld::splitGroup(GroupLane &end) {
+  int color = NCCL_SPLIT_NOCOLOR, key = 0;
+  size_t longest = 0;
+  const GroupRanks &lists = groups[end.group];
+  for (size_t list = 0; list < lists.size(); ++list) {
+    const std::vector<int> &members = lists[list];
+    longest = std::max(longest, members.size());
+    const auto found = std::find(members.begin(), members.end(), rank);
+    if (found == members.end())
+      continue;
+    color = static_cast<int>(list);
+    key = static_cast<int>(found - members.begin());
+    end.communicator = std::make_unique<NcclCommunicator>(
+        issuer, members, key,
+        [this](uint32_t instruction) { watchdog->enqueued(instruction); });
+  }
+  if (longest < 2)
+    return {};
+  WEFT_RETURN_IF_ERROR(split(end, color, key));
+  if (end.communicator)
+    end.communicator->setHandle(end.handle);
+  return {};
+}
+
+/// Every rank splits the world for every group with several ranks, in the
+/// plan's order, whether it is in one of its lists or not (N7).
+Status NcclWorld::splitGroups() {
+  for (GroupLane &end : ends)
+    WEFT_RETURN_IF_ERROR(splitGroup(end));
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// The arena as registered memory (N18)
+//===----------------------------------------------------------------------===//
+
+/// Only what NCCL has allocated can be registered safely.
+Result<ArenaMemory> NcclWorld::allocateArena(const Cudart &cudart,
+                                             size_t bytes) {
+  if (!options.registerArena || bytes == 0)
+    return DeviceWorld::allocateArena(cudart, bytes);
+  // Without it NCCL allocates as cudaMalloc does.
+  const char *enabled = std::getenv("NCCL_CUMEM_ENABLE");
+  void *memory = nullptr;
+  if (enabled && std::strcmp(enabled, "0") == 0)
+    whyNotRegistered = "NCCL_CUMEM_ENABLE is 0";
+  else if (const ncclResult_t result = issuer.nccl.memAlloc(&memory, bytes);
+           result != ncclSuccess)
+    whyNotRegistered = fmt::format("ncclMemAlloc of {} bytes: {}", bytes,
+                                   issuer.nccl.getErrorString(result));
+  if (!whyNotRegistered.empty())
+    return DeviceWorld::allocateArena(cudart, bytes);
+  return ArenaMemory(memory, [free = issuer.nccl.memFree](void *address) {
+    (void)free(address);
+  });
+}
+
+/// All ranks register their arena, or none.
+Result<bool> NcclWorld::agreesToRegister() {
+  WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> reasons,
+                        bootstrap.gather("whether the arena can be registered",
+                                         whyNotRegistered, issuer.setup));
+  for (size_t r = 0; r < reasons.size(); ++r)
+    if (!reasons[r].empty()) {
+      if (rank == 0)
+        std::fprintf(stderr,
+                     "weft: note: the arena is not registered with NCCL: %s on "
+                     "rank %zu\n",
+                     reasons[r].c_str(), r);
+      return false;
+    }
+  return true;
+}
+
+/// As a window, because every rank has the same buffers at the same places of
+/// its arena; the kernels that NCCL has for windows sum in other orders, and
+/// no variable chooses among them, so that deterministic runs do without.
+Status NcclWorld::registerWith(GroupLane &end, void *arena, size_t bytes) {
+  if (options.deterministic)
+    return issuer.call("ncclCommRegister", end.handle, issuer.setup, [&] {
+      return issuer.nccl.commRegister(end.handle, arena, bytes,
+                                      &end.registration);
+    });
+  return issuer.call("ncclCommWindowRegister", end.handle, issuer.setup, [&] {
+    return issuer.nccl.commWindowRegister(end.handle, arena, bytes, &end.window,
+                                          NCCL_WIN_COLL_SYMMETRIC);
+  });
+}
+
+Status NcclWorld::registerArena(void *arena, size_t bytes) {
+  if (!options.registerArena || bytes == 0)
+    return {};
+  WEFT_ASSIGN_OR_RETURN(const bool agrees, agreesToRegister());
+  for (GroupLane &end : ends)
+    if (agrees && end.handle)
+      WEFT_RETURN_IF_ERROR(registerWith(end, arena, bytes));
+  return {};
+}
+
+Status NcclWorld::deregister(GroupLane &end) {
+  if (end.window)
+    return issuer.call("ncclCommWindowDeregister", end.handle, issuer.setup,
+                       [&] {
+                         return issuer.nccl.commWindowDeregister(
+                             end.handle, std::exchange(end.window, nullptr));
+                       });
+  if (end.registration)
+    return issuer.call("ncclCommDeregister", end.handle, issuer.setup, [&] {
+      return issuer.nccl.commDeregister(
+          end.handle, std::exchange(end.registration, nullptr));
+    });
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Attach and detach
+//===----------------------------------------------------------------------===//
+
+Status NcclWorld::attach(int, void *arena, size_t bytes) {
+  watchdog->attach();
+  isAttached = true;
+  Status status = issuer.attach(mostInstructions() + 1, options.watchdog.setup,
+                                options.watchdog.deadline);
+  if (status.ok())
+    status = createWorld();
+  if (status.ok())
+    status = splitGroups();
+  if (status.ok())
+    status = registerArena(arena, bytes);
+  if (!status.ok()) {
+    status = status.withContext("creating the communicators of NCCL");
+    abort(status);
+    return status;
+  }
+  watchdog->attached();
+  return {};
+}
+
+/// In the reverse of the order in which they were made.
+Status NcclWorld::destroyAll() {
+  // Until it is destroyed it can be aborted, if this fails half-way.
+  const auto destroy = [&](ncclComm_t &communicator) -> Status {
+    if (!communicator)
+      return {};
+    WEFT_RETURN_IF_ERROR(
+        issuer.call("ncclCommFinalize", communicator, issuer.setup,
+                    [&] { return issuer.nccl.commFinalize(communicator); }));
+    issuer.unwatch(communicator);
+    return issuer.call("ncclCommDestroy", nullptr, issuer.setup, [&] {
+      return issuer.nccl.commDestroy(std::exchange(communicator, nullptr));
+    });
+  };
+  // Nobody begins to destroy while another still communicates (N17).
+  WEFT_RETURN_IF_ERROR(
+      bootstrap.barrier("that all have ended", options.watchdog.setup));
+  for (auto end = ends.rbegin(); end != ends.rend(); ++end) {
+    WEFT_RETURN_IF_ERROR(deregister(*end));
+    WEFT_RETURN_IF_ERROR(destroy(end->handle));
+  }
+  return destroy(world);
+}
+
+/// In the thread of the rank, which is in no other call (N16). What does not
+/// return is ended by the watchdog.
+void NcclWorld::abortAll() {
+  const auto abortOne = [&](ncclComm_t communicator) {
+    if (!communicator)
+      return;
+    issuer.unwatch(communicator);
+    (void)issuer.nccl.commAbort(communicator);
+  };
+  for (auto end = ends.rbegin(); end != ends.rend(); ++end)
+    abortOne(std::exchange(end->handle, nullptr));
+  abortOne(std::exchange(world, nullptr));
+}
+
+void NcclWorld::detach(int) {
+  if (!isAttached)
+    return;
+  isAttached = false;
+  watchdog->detach();
+  if (status().ok())
+    if (Status failure = destroyAll(); !failure.ok())
+      abort(failure);
+  if (!status().ok())
+    abortAll();
+  issuer.detach();
+  // After a failure the device may still hang: watched until the world ends.
+  if (status().ok())
+    watchdog->detached();
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+void NcclWorld::beginRun(int, uint32_t entry) {
+  issuer.beginRun();
+  watchdog->begin(entry);
+}
+
+void NcclWorld::endRun(int) { watchdog->end(); }
+
+Status NcclWorld::barrier(int) {
+  WEFT_RETURN_IF_ERROR(status());
+  return bootstrap.barrier("that all are ready", options.watchdog.setup);
+}
+
+void NcclWorld::abort(const Status &reason) {
+  issuer.abort(reason);
+  watchdog->report(reason);
+}
+
+void NcclWorld::lastResort(const std::string &message) {
+  const std::string text = fmt::format("{}: {}", message, status().message());
+  if (options.lastResort)
+    return options.lastResort(text);
+  std::fprintf(stderr, "weft: error: %s\n", text.c_str());
+  ::_exit(1);
+}
+
+//===----------------------------------------------------------------------===//
+// What the watchdog asks
+//===----------------------------------------------------------------------===//
+
+static const plan::Instruction &instructionAt(const Plan &plan, uint32_t entry,
+                                              uint32_t instruction) {
+  return *plan.contents().entries()->Get(entry)->instructions()->Get(
+      instruction);
+}
+
+std::string NcclWorld::nameOf(uint32_t entry, uint32_t instruction) const {
+  return stepName(instruction, instructionAt(plan, entry, instruction));
+}
+
+std::string NcclWorld::causeOf(uint32_t entry, uint32_t instruction) const {
+  const plan::Instruction &at = instructionAt(plan, entry, instruction);
+  std::string text = escaped(view(at.cause()));
+  if (const auto location = view(at.location()); !location.empty())
+    text += (text.empty() ? "" : ", ") + escaped(location);
+  return text;
+}
+
+/// N25: asked once on each host, beside the runtime's own places.
+std::string NcclWorld::libraryReport() const {
+  if (bootstrap.launch().localRank != 0)
+    return "";
+  return "what NCCL says of itself, which may call a stuck operation "
+         "healthy:\n" +
+         readNcclStatus(ncclStatusAddress(), std::chrono::seconds(3));
+}
+
+std::vector<int> NcclWorld::partners(uint32_t entry, uint32_t instruction,
+                                     int ofRank) const {
+  const auto *start =
+      instructionAt(plan, entry, instruction).operation_as_CollectiveStart();
+  if (start)
+    for (const std::vector<int> &members : groups[start->group()])
+      if (std::find(members.begin(), members.end(), ofRank) != members.end())
+        return members;
+  return {};
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,135 @@
+//===- NcclWorld.h - One rank a process, by NCCL ----------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The world of a process that holds one rank of a job, on one GPU. `create`
+// agrees with the other processes that all have one plan and one NCCL;
+// `attach`, in the thread of the rank, creates the communicator of all ranks
+// and splits it into those of the plan's groups, in the plan's order, one for
+// each lane in which a group has collectives (CollectiveLanes.h); `detach`
+// destroys them. A watchdog follows the rank from the one to the other.
+//
+// How the rules for NCCL are kept is listed in docs/Runtime.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_SRC_CUDA_NCCL_NCCLWORLD_H
+#define WEFT_RUNTIME_SRC_CUDA_NCCL_NCCLWORLD_H
+
+#include "cuda/comm/DeviceWorld.h"
+#include "cuda/nccl/NcclCommunicator.h"
+#include "cuda/nccl/NcclIssuer.h"
+#include "watch/Watchdog.h"
+#include "weft/runtime/Plan.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weft::runtime {
+
+struct NcclWorldOptions {
+  WatchdogOptions watchdog;
+  /// The same bits in every run: one algorithm and protocol, no reduction in
+  /// the switches (N20). Slower.
+  bool deterministic = false;
+  /// One lane for all collectives (N2).
+  bool serializeCollectives = false;
+  /// Registers the arena with the communicators (N18).
+  bool registerArena = false;
+  /// What decides which runs are captured, on all ranks alike (N11).
+  bool cudaGraphs = true;
+  int traceRuns = 0;
+  /// Ends the process; the default prints the message and calls _exit(1).
+  std::function<void(const std::string &)> lastResort;
+};
+
+class NcclWorld final : public DeviceWorld, private WatchedRank {
+public:
+  /// `plan` and `bootstrap` outlive it. Sets variables that NCCL reads.
+  static Result<std::unique_ptr<NcclWorld>>
+  create(const Nccl &nccl, const Cudart &cudart, Bootstrap &bootstrap,
+         const Plan &plan, NcclWorldOptions options);
+  ~NcclWorld() override;
+
+  int size() const override { return bootstrap.launch().world; }
+  std::span<const int> localRanks() const override { return {&rank, 1}; }
+  const CollectiveLanes &lanes() const override { return laneTable; }
+  DeviceCommunicator *communicator(int rank, size_t group,
+                                   size_t lane) const override;
+  Result<ArenaMemory> allocateArena(const Cudart &cudart,
+                                    size_t bytes) override;
+  Status attach(int rank, void *arena, size_t bytes) override;
+  void detach(int rank) override;
+  void beginRun(int rank, uint32_t entry) override;
+  void endRun(int rank) override;
+  Status barrier(int rank) override;
+  bool allowsCapture() const override { return true; }
+  bool isWatched() const override { return true; }
+  void abort(const Status &reason) override;
+  Status status() const override { return issuer.status(); }
+
+private:
+  /// The communicator of a group for one lane, and this rank's end of it.
+  struct GroupLane {
+    size_t group = 0;
+    size_t lane = 0;
+    std::unique_ptr<NcclCommunicator> communicator;
+    ncclComm_t handle = nullptr;
+    /// Of the arena: one of the two, or none.
+    void *registration = nullptr;
+    ncclWindow_t window = nullptr;
+  };
+
+  NcclWorld(const Nccl &nccl, const Cudart &cudart, Bootstrap &bootstrap,
+            const Plan &plan, NcclWorldOptions options);
+  Status agreeOn();
+  Status createWorld();
+  ncclConfig_t configOf(const char *name) const;
+  Status split(GroupLane &end, int color, int key);
+  Status splitGroup(GroupLane &end);
+  Status splitGroups();
+  Result<bool> agreesToRegister();
+  Status registerArena(void *arena, size_t bytes);
+  Status registerWith(GroupLane &end, void *arena, size_t bytes);
+  Status deregister(GroupLane &end);
+  Status destroyAll();
+  void abortAll();
+  uint32_t mostInstructions() const;
+
+  // WatchedRank
+  Status asyncError() override { return issuer.asyncError(); }
+  Begun begunCollectives() const override { return issuer.lastMarks(); }
+  std::string nameOf(uint32_t entry, uint32_t instruction) const override;
+  std::string causeOf(uint32_t entry, uint32_t instruction) const override;
+  std::vector<int> partners(uint32_t entry, uint32_t instruction,
+                            int rank) const override;
+  std::string libraryReport() const override;
+  void fail(const Status &verdict) override { issuer.abort(verdict); }
+  void lastResort(const std::string &message) override;
+
+  Bootstrap &bootstrap;
+  const Plan &plan;
+  const NcclWorldOptions options;
+  const int rank;
+  const CollectiveLanes laneTable;
+  NcclIssuer issuer;
+  /// All lists of ranks of each group.
+  std::vector<GroupRanks> groups;
+  /// In the order in which they are made: by group, then by lane.
+  std::vector<GroupLane> ends;
+  ncclComm_t world = nullptr;
+  bool isAttached = false;
+  /// Why the arena cannot be registered; nothing if it can.
+  std::string whyNotRegistered;
+  /// Last, because it looks at all of the above.
+  std::unique_ptr<Watchdog> watchdog;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_SRC_CUDA_NCCL_NCCLWORLD_H

@@ -1,0 +1,232 @@
+//===- CudaRanks.cpp - The ranks of a plan for GPUs -------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cuda/rank/CudaRanks.h"
+
+#include "cuda/comm/LoopbackWorld.h"
+#include "cuda/gemm/GemmDescriptors.h"
+#include "cuda/rank/CudaRank.h"
+#include "cuda/rank/JobDevices.h"
+#include "cuda/rank/MemoryNeeds.h"
+#if WEFT_HAS_NCCL
+#include "cuda/nccl/NcclWorld.h"
+#endif
+#include "plan/Text.h"
+
+#include <mutex>
+#include <optional>
+
+namespace weft::runtime {
+namespace {
+
+class CudaRanks final : public RankSet {
+public:
+  explicit CudaRanks(const RankRequest &request) : request(request) {}
+  // The ranks refer to what they share.
+  ~CudaRanks() override { members.clear(); }
+
+  /// Opens libraries and device, checks that the plan can run, and makes what
+  /// the ranks share.
+  Status open();
+
+  void abort(const Status &reason) override { world->abort(reason); }
+
+private:
+  Status openLibraries(const CudaLibrarySearch &search);
+  Status checkMemory() const;
+  Status createWorld(const CudaLibrarySearch &search);
+  Status createNcclWorld(const CudaLibrarySearch &search);
+  Status meetDevices();
+  Result<int> deviceNumber() const;
+  Result<int> processorsBesideCollectives() const;
+
+  const RankRequest &request;
+  // Before everything that is given back with their functions.
+  Cudart cudart;
+  CublasLt cublasLt;
+  /// Its code takes memory of the device: before needs are compared with what
+  /// is free.
+  std::shared_ptr<const LtHandle> ltHandle;
+  std::optional<Cudnn> cudnn;
+  std::string whyNoCudnn;
+  Nccl nccl;
+  CudaDevice device;
+  Roofline roofline;
+  PlanKernels kernels;
+  std::unique_ptr<DeviceWorld> world;
+  std::optional<SharedAlgorithms> algorithms;
+  std::mutex taking;
+  std::optional<CudaRankSetup> setup;
+};
+
+} // namespace
+
+/// Whether an entry has an operation of one of the types.
+static bool has(const plan::Plan &plan,
+                std::initializer_list<plan::Operation> types) {
+  for (const plan::Entry *entry : *plan.entries())
+    for (const plan::Instruction *instruction : *entry->instructions())
+      if (std::find(types.begin(), types.end(),
+                    instruction->operation_type()) != types.end())
+        return true;
+  return false;
+}
+
+Status CudaRanks::openLibraries(const CudaLibrarySearch &search) {
+  const plan::Plan &plan = request.plan.contents();
+  if (has(plan, {plan::Operation::Gemm})) {
+    WEFT_ASSIGN_OR_RETURN(cublasLt, loadCublasLt(search));
+    WEFT_ASSIGN_OR_RETURN(ltHandle, LtHandle::shared(cublasLt, device.number));
+  }
+  if (has(plan, {plan::Operation::Attention, plan::Operation::AttentionGrad})) {
+    if (const Result<Cudnn> loaded = loadCudnn(search); loaded.ok())
+      cudnn = *loaded;
+    else
+      whyNoCudnn = loaded.status().message();
+  }
+  return {};
+}
+
+/// Before anything is allocated. What a user allows may not be there.
+Status CudaRanks::checkMemory() const {
+  const plan::Plan &plan = request.plan.contents();
+  const size_t ranks = world->localRanks().size();
+  if (const uint64_t limit = request.options.memoryLimit)
+    WEFT_RETURN_IF_ERROR(weft::runtime::checkMemory(
+        device, {{"arena", plan.arena_bytes()}}, ranks, limit));
+  size_t free = 0, total = 0;
+  WEFT_RETURN_IF_ERROR(
+      cudaStatus(cudart, cudart.memGetInfo(&free, &total), "cudaMemGetInfo"));
+  return weft::runtime::checkMemory(device, needsOfPlan(plan), ranks, free);
+}
+
+/// A process that sees one device was given it by its launcher.
+Result<int> CudaRanks::deviceNumber() const {
+  const Bootstrap *bootstrap = request.options.bootstrap.get();
+  if (!bootstrap || bootstrap->launch().world == 1)
+    return request.options.device;
+  int devices = 0;
+  // What is wrong with the driver, openDevice says.
+  if (cudart.getDeviceCount(&devices) != cudaSuccess)
+    return 0;
+  const Launch &launch = bootstrap->launch();
+  if (devices == 1)
+    return 0;
+  if (launch.localRank < devices)
+    return launch.localRank;
+  return failedPrecondition(
+      fmt::format("rank {} is the process {} of {} on this host, which has {} "
+                  "devices; start at most one process a device",
+                  launch.rank, launch.localRank, launch.localWorld, devices));
+}
+
+/// The ranks are processes: this one has one of them.
+Status CudaRanks::createNcclWorld(const CudaLibrarySearch &search) {
+#if WEFT_HAS_NCCL
+  WEFT_ASSIGN_OR_RETURN(nccl, loadNccl(search));
+  const SessionOptions &options = request.options;
+  NcclWorldOptions world;
+  world.watchdog.deadline = options.deadline;
+  world.deterministic = options.deterministic;
+  world.serializeCollectives = options.serializeCollectives;
+  world.registerArena = options.registerArena;
+  world.cudaGraphs = options.cudaGraphs;
+  world.traceRuns = options.traceRuns;
+  WEFT_ASSIGN_OR_RETURN(this->world,
+                        NcclWorld::create(nccl, cudart, *options.bootstrap,
+                                          request.plan, std::move(world)));
+  return meetDevices();
+#else
+  return loadNccl(search).status();
+#endif
+}
+
+#if WEFT_HAS_NCCL
+/// Whether the devices of the job fit together, and which rank chooses for this
+/// one.
+Status CudaRanks::meetDevices() {
+  Bootstrap &bootstrap = *request.options.bootstrap;
+  const std::chrono::nanoseconds setup = WatchdogOptions().setup;
+  WEFT_ASSIGN_OR_RETURN(
+      const std::vector<JobDevice> devices,
+      exchangeDevices(
+          bootstrap,
+          jobDevice(device, cublasLt.getVersion ? cublasLt.getVersion() : 0),
+          setup));
+  WEFT_RETURN_IF_ERROR(checkOneDeviceEach(devices));
+  const int first = firstOfKind(devices, bootstrap.launch().rank);
+  algorithms.emplace(bootstrap, first, devices[first].session, setup);
+  return {};
+}
+#endif
+
+/// Of a device's multiprocessors those that are not for collectives.
+Result<int> CudaRanks::processorsBesideCollectives() const {
+  const int wanted = request.options.processorsForCollectives;
+  if (wanted == 0)
+    return 0;
+  int all = 0;
+  WEFT_RETURN_IF_ERROR(
+      cudaStatus(cudart,
+                 cudart.deviceGetAttribute(&all, cudaDevAttrMultiProcessorCount,
+                                           device.number),
+                 "cudaDeviceGetAttribute"));
+  if (wanted < 0 || wanted >= all)
+    return invalidArgument(fmt::format(
+        "{} multiprocessors for collectives; device {} ({}) has {}, and "
+        "products need at least 1",
+        wanted, device.number, device.name, all));
+  return all - wanted;
+}
+
+Status CudaRanks::createWorld(const CudaLibrarySearch &search) {
+  const Bootstrap *bootstrap = request.options.bootstrap.get();
+  if (bootstrap && bootstrap->launch().world > 1)
+    return createNcclWorld(search);
+  std::vector<GroupRanks> groups;
+  for (const plan::AxisList *axes : *request.plan.contents().groups())
+    groups.push_back(request.mesh.groups(axesOf(axes)));
+  WEFT_ASSIGN_OR_RETURN(
+      world, LoopbackWorld::create(
+                 cudart, static_cast<int>(request.mesh.ranks()), groups,
+                 CollectiveLanes(request.plan.contents(),
+                                 request.options.serializeCollectives),
+                 request.options.deadline));
+  return {};
+}
+
+Status CudaRanks::open() {
+  const plan::Plan &plan = request.plan.contents();
+  const CudaLibrarySearch search = CudaLibrarySearch::fromEnvironment();
+  WEFT_ASSIGN_OR_RETURN(cudart, loadCudart(search));
+  WEFT_ASSIGN_OR_RETURN(const int number, deviceNumber());
+  WEFT_ASSIGN_OR_RETURN(device, openDevice(cudart, number));
+  WEFT_RETURN_IF_ERROR(checkProcessor(plan, device));
+  WEFT_RETURN_IF_ERROR(checkSharedMemory(plan, device));
+  roofline = Roofline::of(cudart, device);
+  WEFT_RETURN_IF_ERROR(openLibraries(search));
+  WEFT_ASSIGN_OR_RETURN(kernels,
+                        PlanKernels::load(cudart, plan, device, request.note));
+  WEFT_RETURN_IF_ERROR(createWorld(search));
+  WEFT_RETURN_IF_ERROR(checkMemory());
+  WEFT_ASSIGN_OR_RETURN(const int processors, processorsBesideCollectives());
+  setup.emplace(CudaRankSetup{request, cudart, cublasLt,
+                              cudnn ? &*cudnn : nullptr, device, roofline,
+                              kernels, *world, taking, whyNoCudnn,
+                              algorithms ? &*algorithms : nullptr, processors});
+  for (int rank : world->localRanks())
+    members.push_back(std::make_unique<CudaRank>(*setup, rank));
+  return {};
+}
+
+Result<std::unique_ptr<RankSet>> createCudaRanks(const RankRequest &request) {
+  auto ranks = std::make_unique<CudaRanks>(request);
+  WEFT_RETURN_IF_ERROR(ranks->open());
+  return ranks;
+}
+
+} // namespace weft::runtime

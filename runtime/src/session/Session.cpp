@@ -1,0 +1,459 @@
+//===- Session.cpp - Runs a plan in this process ----------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/runtime/Session.h"
+
+#include "plan/Text.h"
+#include "session/SessionCore.h"
+#include "session/ShardCopy.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <optional>
+
+namespace weft::runtime {
+
+class Session::Impl {
+public:
+  explicit Impl(std::shared_ptr<SessionCore> core);
+  ~Impl() { core->shutDown(); }
+
+  const plan::Plan &contents() const { return core->plan().contents(); }
+  std::optional<uint32_t> entryIndex(std::string_view name) const;
+  std::optional<uint32_t> stateIndex(std::string_view name) const;
+  Status noEntry(std::string_view name) const;
+  std::vector<std::string> unset(uint32_t entry) const;
+  /// The state, or why it cannot be read.
+  Result<const plan::State *> readable(uint32_t state) const;
+
+  /// A value in the arenas: its type and where it begins.
+  struct Place {
+    const plan::TensorType *type;
+    uint64_t offset;
+  };
+  Result<Place> find(std::string_view name) const;
+
+  /// An input or a state, where the host writes it.
+  struct Destination {
+    const plan::TensorType *type;
+    /// How messages call it: what it is, and its name.
+    std::string_view kind, name;
+    /// Lets something write the part of a rank.
+    std::function<Status(Rank &, const Rank::Fill &)> write;
+    std::vector<bool>::reference isSet;
+
+    std::string what() const {
+      return fmt::format("{} \"{}\"", kind, escaped(name));
+    }
+  };
+  Result<Destination> stateDestination(std::string_view name);
+  Destination stateDestination(uint32_t state);
+  Result<Destination> inputDestination(std::string_view entry,
+                                       std::string_view name);
+  Destination inputDestination(uint32_t entry, uint32_t input);
+  Status setWhole(Result<Destination> destination, const ArrayView &value);
+  /// The whole tensor at a place, out of the parts of the ranks.
+  Result<std::vector<std::string>> gatherParts(const Place &place) const;
+  Result<Array> assemble(const Place &place) const;
+  Place outputPlace(uint32_t entry, uint32_t output) const;
+
+  /// What an input is: a state, or one of the others, which are counted apart.
+  struct Input {
+    bool isState;
+    uint32_t number;
+  };
+  std::shared_ptr<SessionCore> core;
+  /// [entry][input], found once: a step must not compare names.
+  std::vector<std::vector<Input>> inputs;
+  /// [entry][output that is a state], as states.
+  std::vector<std::vector<uint32_t>> updates;
+  /// [state], and [entry][input], of which states are left out.
+  std::vector<bool> stateIsSet;
+  std::vector<std::vector<bool>> inputIsSet;
+  /// The entry that ran last.
+  std::optional<uint32_t> last;
+};
+
+static bool isState(const plan::Entry &entry, const plan::Binding &binding) {
+  return entry.buffers()->Get(binding.buffer())->kind() ==
+         plan::BufferKind::State;
+}
+
+Session::Impl::Impl(std::shared_ptr<SessionCore> core)
+    : core(std::move(core)), stateIsSet(contents().states()->size()) {
+  for (const plan::Entry *entry : *contents().entries()) {
+    inputIsSet.emplace_back(entry->inputs()->size());
+    std::vector<Input> &found = inputs.emplace_back();
+    uint32_t staged = 0;
+    for (const plan::Binding *input : *entry->inputs())
+      found.push_back(isState(*entry, *input)
+                          ? Input{true, *stateIndex(view(input->name()))}
+                          : Input{false, staged++});
+    std::vector<uint32_t> &updated = updates.emplace_back();
+    for (const plan::Binding *output : *entry->outputs())
+      if (isState(*entry, *output))
+        updated.push_back(*stateIndex(view(output->name())));
+  }
+}
+
+std::optional<uint32_t> Session::Impl::entryIndex(std::string_view name) const {
+  for (uint32_t i = 0; i < contents().entries()->size(); ++i)
+    if (view(contents().entries()->Get(i)->name()) == name)
+      return i;
+  return std::nullopt;
+}
+
+std::optional<uint32_t> Session::Impl::stateIndex(std::string_view name) const {
+  for (uint32_t i = 0; i < contents().states()->size(); ++i)
+    if (view(contents().states()->Get(i)->name()) == name)
+      return i;
+  return std::nullopt;
+}
+
+Status Session::Impl::noEntry(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const EntrySpec &entry : core->plan().entries())
+    names.push_back(escaped(entry.name));
+  return notFound(fmt::format("the plan has no entry \"{}\"; it has: {}",
+                              escaped(name), fmt::join(names, ", ")));
+}
+
+/// Bytes of the part of one rank.
+static size_t partBytes(const plan::TensorType &type) {
+  const auto &shape = *type.local_shape();
+  return elementCountOf({shape.data(), shape.size()}) *
+         byteSize(dtypeOf(type.dtype()));
+}
+
+template <typename What>
+static Status checkValue(const plan::TensorType &type,
+                         const flatbuffers::Vector<int64_t> &shape,
+                         const ArrayView &value, const What &what) {
+  if (value.dtype == dtypeOf(type.dtype()) &&
+      std::equal(shape.begin(), shape.end(), value.shape.begin(),
+                 value.shape.end()))
+    return {};
+  return invalidArgument(fmt::format("{} must be {}, got {}", what(),
+                                     typeName(dtypeOf(type.dtype()), shape),
+                                     typeName(value.dtype, value.shape)));
+}
+
+std::vector<std::string> Session::Impl::unset(uint32_t index) const {
+  std::vector<std::string> names;
+  const plan::Entry &entry = *contents().entries()->Get(index);
+  for (uint32_t i = 0; i < entry.inputs()->size(); ++i) {
+    const Input &input = inputs[index][i];
+    if (input.isState ? !stateIsSet[input.number] : !inputIsSet[index][i])
+      names.push_back(entry.inputs()->Get(i)->name()->str());
+  }
+  return names;
+}
+
+Result<const plan::State *> Session::Impl::readable(uint32_t state) const {
+  const plan::State *found = contents().states()->Get(state);
+  if (stateIsSet[state])
+    return found;
+  return failedPrecondition(
+      fmt::format("state \"{}\" is read, but nothing has set it",
+                  escaped(view(found->name()))));
+}
+
+Result<Session::Impl::Place> Session::Impl::find(std::string_view name) const {
+  if (last) {
+    const plan::Entry &entry = *contents().entries()->Get(*last);
+    for (const plan::Binding *output : *entry.outputs())
+      if (view(output->name()) == name)
+        return Place{output->type(),
+                     entry.buffers()->Get(output->buffer())->offset()};
+  }
+  if (const auto state = stateIndex(name)) {
+    WEFT_ASSIGN_OR_RETURN(const plan::State *found, readable(*state));
+    return Place{found->type(), found->offset()};
+  }
+  return notFound(fmt::format(
+      "\"{}\" is neither a state of the plan nor an output of {}",
+      escaped(name),
+      last
+          ? fmt::format("entry \"{}\", which ran last",
+                        escaped(view(contents().entries()->Get(*last)->name())))
+          : std::string("an entry that has run")));
+}
+
+Result<Session::Impl::Destination>
+Session::Impl::stateDestination(std::string_view name) {
+  const auto index = stateIndex(name);
+  if (!index)
+    return notFound(fmt::format("the plan has no state \"{}\"", escaped(name)));
+  return stateDestination(*index);
+}
+
+Session::Impl::Destination Session::Impl::stateDestination(uint32_t index) {
+  const plan::State &state = *contents().states()->Get(index);
+  const auto write = [&state](Rank &rank, const Rank::Fill &fill) {
+    return rank.write(state.offset(), partBytes(*state.type()), fill);
+  };
+  return {state.type(), "state", view(state.name()), write, stateIsSet[index]};
+}
+
+Result<Session::Impl::Destination>
+Session::Impl::inputDestination(std::string_view entryName,
+                                std::string_view name) {
+  const auto index = entryIndex(entryName);
+  if (!index)
+    return noEntry(entryName);
+  const auto &bindings = *contents().entries()->Get(*index)->inputs();
+  for (uint32_t i = 0; i < bindings.size(); ++i)
+    if (view(bindings.Get(i)->name()) == name)
+      return inputDestination(*index, i);
+  return notFound(fmt::format("entry \"{}\" has no input \"{}\"",
+                              escaped(entryName), escaped(name)));
+}
+
+Session::Impl::Destination Session::Impl::inputDestination(uint32_t entry,
+                                                           uint32_t index) {
+  const Input input = inputs[entry][index];
+  if (input.isState)
+    return stateDestination(input.number);
+  const plan::Binding &binding =
+      *contents().entries()->Get(entry)->inputs()->Get(index);
+  const auto write = [entry, staged = input.number](Rank &rank,
+                                                    const Rank::Fill &fill) {
+    fill(rank.input(entry, staged));
+    return Status();
+  };
+  return {binding.type(), "input", view(binding.name()), write,
+          inputIsSet[entry][index]};
+}
+
+Result<std::chrono::nanoseconds> deadlineOf(double seconds) {
+  if (seconds >= 0.001 && seconds <= 1e9)
+    return std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9));
+  if (seconds == std::numeric_limits<double>::infinity())
+    return std::chrono::nanoseconds::max();
+  return invalidArgument(fmt::format(
+      "deadline must be from 0.001 to 1e9 seconds or infinity, got {}",
+      seconds));
+}
+
+Session::Session(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::create(Plan plan,
+                                                 SessionOptions options) {
+  Result<std::shared_ptr<SessionCore>> core =
+      SessionCore::create(std::move(plan), options);
+  if (!core.ok()) {
+    // The other processes wait for this one.
+    if (options.bootstrap)
+      options.bootstrap->fail(fmt::format("rank {}: {}",
+                                          options.bootstrap->launch().rank,
+                                          core.status().message()));
+    return core.status();
+  }
+  return std::unique_ptr<Session>(
+      new Session(std::make_unique<Impl>(*std::move(core))));
+}
+
+const Plan &Session::plan() const { return impl->core->plan(); }
+
+Status Session::Impl::setWhole(Result<Destination> destination,
+                               const ArrayView &value) {
+  if (!destination.ok())
+    return destination.status();
+  const plan::TensorType &type = *destination->type;
+  WEFT_RETURN_IF_ERROR(checkValue(type, *type.global_shape(), value,
+                                  [&] { return destination->what(); }));
+  for (const auto &rank : core->ranks())
+    WEFT_RETURN_IF_ERROR(destination->write(*rank, [&](std::byte *part) {
+      extractShard(type, core->mesh(), rank->number(), value.data, part);
+    }));
+  destination->isSet = true;
+  return {};
+}
+
+/// The part of this process's rank, and those of the others over the store, in
+/// pieces that fit into one of its values together.
+Result<std::vector<std::string>>
+Session::Impl::gatherParts(const Place &place) const {
+  Bootstrap &bootstrap = *core->bootstrap();
+  const size_t bytes = partBytes(*place.type);
+  std::vector<std::byte> copy;
+  WEFT_ASSIGN_OR_RETURN(const std::byte *mine,
+                        core->ranks()[0]->read(place.offset, bytes, copy));
+  constexpr size_t together = 512 * 1024;
+  const size_t piece = std::max<size_t>(1, together / bootstrap.launch().world);
+  std::vector<std::string> parts(bootstrap.launch().world);
+  for (size_t begin = 0; begin < bytes; begin += piece) {
+    const std::string mineNow(reinterpret_cast<const char *>(mine) + begin,
+                              std::min(piece, bytes - begin));
+    WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> pieces,
+                          bootstrap.gather("the parts of a value", mineNow,
+                                           std::chrono::minutes(5)));
+    for (size_t r = 0; r < parts.size(); ++r)
+      parts[r] += pieces[r];
+  }
+  return parts;
+}
+
+Result<Array> Session::Impl::assemble(const Place &place) const {
+  const size_t bytes = partBytes(*place.type);
+  if (core->bootstrap()) {
+    WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> parts,
+                          gatherParts(place));
+    return assembleShards(*place.type, core->mesh(), [&](int64_t number) {
+      return reinterpret_cast<const std::byte *>(parts[number].data());
+    });
+  }
+  Status status;
+  std::vector<std::byte> copy;
+  Array whole = assembleShards(*place.type, core->mesh(), [&](int64_t number) {
+    Result<const std::byte *> part =
+        core->rank(number)->read(place.offset, bytes, copy);
+    if (part.ok())
+      return *part;
+    status = part.status();
+    copy.resize(bytes);
+    return const_cast<const std::byte *>(copy.data());
+  });
+  if (!status.ok())
+    return status;
+  return whole;
+}
+
+Status Session::setInput(std::string_view entry, std::string_view name,
+                         const ArrayView &value) {
+  return impl->setWhole(impl->inputDestination(entry, name), value);
+}
+
+Status Session::setInput(uint32_t entry, uint32_t input,
+                         const ArrayView &value) {
+  return impl->setWhole(impl->inputDestination(entry, input), value);
+}
+
+Status Session::setState(std::string_view name, const ArrayView &value) {
+  return impl->setWhole(impl->stateDestination(name), value);
+}
+
+Status Session::setInputShards(std::string_view entry, std::string_view name,
+                               std::span<const ArrayView> parts) {
+  WEFT_ASSIGN_OR_RETURN(Impl::Destination destination,
+                        impl->inputDestination(entry, name));
+  const int64_t ranks = impl->core->mesh().ranks();
+  if (static_cast<int64_t>(parts.size()) != ranks)
+    return invalidArgument(
+        fmt::format("{} needs a part for each of the {} ranks, got {}",
+                    destination.what(), ranks, parts.size()));
+  for (int64_t r = 0; r < ranks; ++r)
+    WEFT_RETURN_IF_ERROR(checkValue(
+        *destination.type, *destination.type->local_shape(), parts[r], [&] {
+          return fmt::format("the part of rank {} of {}", r,
+                             destination.what());
+        }));
+  for (const auto &rank : impl->core->ranks())
+    WEFT_RETURN_IF_ERROR(destination.write(*rank, [&](std::byte *part) {
+      copyShard(*destination.type, impl->core->mesh(), rank->number(),
+                parts[rank->number()].data, part);
+    }));
+  destination.isSet = true;
+  return {};
+}
+
+Result<Array> Session::getState(std::string_view name) const {
+  const auto index = impl->stateIndex(name);
+  if (!index)
+    return notFound(fmt::format("the plan has no state \"{}\"", escaped(name)));
+  WEFT_ASSIGN_OR_RETURN(const plan::State *state, impl->readable(*index));
+  return impl->assemble({state->type(), state->offset()});
+}
+
+std::vector<uint64_t> Session::arenaBytes() const {
+  std::vector<uint64_t> bytes;
+  for (const auto &rank : impl->core->ranks())
+    bytes.push_back(rank->arenaBytes());
+  return bytes;
+}
+
+std::vector<std::string> Session::unsetInputs(std::string_view entry) const {
+  const auto index = impl->entryIndex(entry);
+  return index ? impl->unset(*index) : std::vector<std::string>();
+}
+
+Status Session::run(std::string_view name) {
+  const auto index = impl->entryIndex(name);
+  if (!index)
+    return impl->noEntry(name);
+  if (const auto unset = impl->unset(*index); !unset.empty())
+    return failedPrecondition(fmt::format(
+        "entry \"{}\" reads inputs that are not set: {}", escaped(name),
+        escaped(fmt::format("{}", fmt::join(unset, ", ")))));
+  WEFT_RETURN_IF_ERROR(impl->core->run(*index));
+  for (uint32_t state : impl->updates[*index])
+    impl->stateIsSet[state] = true;
+  impl->last = index;
+  return {};
+}
+
+RunTimes Session::lastRunTimes() const { return impl->core->lastRunTimes(); }
+
+Result<Array> Session::getOutput(std::string_view name) const {
+  WEFT_ASSIGN_OR_RETURN(const Impl::Place place, impl->find(name));
+  return impl->assemble(place);
+}
+
+Session::Impl::Place Session::Impl::outputPlace(uint32_t entryIndex,
+                                                uint32_t index) const {
+  const plan::Entry &entry = *contents().entries()->Get(entryIndex);
+  const plan::Binding &output = *entry.outputs()->Get(index);
+  return {output.type(), entry.buffers()->Get(output.buffer())->offset()};
+}
+
+Status Session::readOutput(uint32_t output, std::byte *to) const {
+  if (!impl->last)
+    return failedPrecondition("an output is read, but no entry has run");
+  const Impl::Place place = impl->outputPlace(*impl->last, output);
+  if (!impl->core->bootstrap() && isReplicated(*place.type)) {
+    const size_t bytes = partBytes(*place.type);
+    std::vector<std::byte> copy;
+    WEFT_ASSIGN_OR_RETURN(const std::byte *memory,
+                          impl->core->rank(0)->read(place.offset, bytes, copy));
+    std::copy_n(memory, bytes, to);
+    return {};
+  }
+  WEFT_ASSIGN_OR_RETURN(const Array whole, impl->assemble(place));
+  std::copy_n(whole.data.data(), whole.bytes(), to);
+  return {};
+}
+
+Result<Array> Session::getShard(std::string_view name, int64_t rank) const {
+  WEFT_ASSIGN_OR_RETURN(const Impl::Place place, impl->find(name));
+  if (rank < 0 || rank >= impl->core->mesh().ranks())
+    return invalidArgument(fmt::format("rank {} is not one of the {} ranks",
+                                       rank, impl->core->mesh().ranks()));
+  if (!impl->core->rank(rank))
+    return invalidArgument(
+        fmt::format("rank {} is of another process, which has its part", rank));
+  Array part(dtypeOf(place.type->dtype()), {place.type->local_shape()->begin(),
+                                            place.type->local_shape()->end()});
+  std::vector<std::byte> copy;
+  WEFT_ASSIGN_OR_RETURN(
+      const std::byte *memory,
+      impl->core->rank(rank)->read(place.offset, part.bytes(), copy));
+  std::copy_n(memory, part.bytes(), part.data.data());
+  return part;
+}
+
+Status Session::writeTrace(const std::string &path) const {
+  std::vector<const RankTrace *> tracks;
+  for (const auto &rank : impl->core->ranks())
+    tracks.push_back(&rank->trace());
+  return writeTraceFile(path, plan(), tracks);
+}
+
+} // namespace weft::runtime

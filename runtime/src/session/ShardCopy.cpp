@@ -1,0 +1,185 @@
+//===- ShardCopy.cpp - Parts of a tensor and the whole ----------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "session/ShardCopy.h"
+
+#include "comm/Reduce.h"
+#include "plan/Text.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace weft::runtime {
+namespace {
+
+/// The box of a rank's part inside the whole tensor.
+struct Box {
+  std::vector<int64_t> whole;
+  std::vector<int64_t> start;
+  std::vector<int64_t> part;
+  /// Elements of the whole in the part; behind them it is padded.
+  std::vector<int64_t> held;
+  size_t elementBytes = 0;
+
+  bool isPadded() const { return held != part; }
+};
+
+} // namespace
+
+static Box boxOf(const plan::TensorType &type, const Mesh &mesh, int64_t rank) {
+  Box box;
+  box.elementBytes = byteSize(dtypeOf(type.dtype()));
+  for (uint32_t d = 0; d < type.global_shape()->size(); ++d) {
+    const int64_t part = type.local_shape()->Get(d);
+    box.whole.push_back(type.global_shape()->Get(d));
+    box.part.push_back(part);
+    box.start.push_back(part *
+                        mesh.position(rank, axesOf(type.dim_axes()->Get(d))));
+    box.held.push_back(
+        std::clamp<int64_t>(box.whole[d] - box.start[d], 0, part));
+  }
+  return box;
+}
+
+static size_t partBytes(const Box &box) {
+  size_t bytes = box.elementBytes;
+  for (int64_t extent : box.part)
+    bytes *= extent;
+  return bytes;
+}
+
+/// Calls `copy(byte offset in the whole, byte offset in the part, bytes)` for
+/// each contiguous run of the box.
+template <typename Copy> static void forEachRun(const Box &box, Copy &&copy) {
+  const size_t rank = box.part.size();
+  // Trailing dimensions that are not split join the run.
+  size_t inner = rank;
+  size_t run = box.elementBytes;
+  while (inner > 0) {
+    --inner;
+    run *= box.held[inner];
+    if (box.part[inner] != box.whole[inner])
+      break;
+  }
+  size_t runs = 1;
+  for (size_t d = 0; d < inner; ++d)
+    runs *= box.held[d];
+  if (run == 0)
+    return;
+  std::vector<int64_t> index(inner, 0);
+  for (size_t r = 0; r < runs; ++r) {
+    size_t inWhole = 0, inPart = 0;
+    for (size_t d = 0; d < rank; ++d) {
+      const int64_t place = d < inner ? index[d] : 0;
+      inWhole = inWhole * box.whole[d] + box.start[d] + place;
+      inPart = inPart * box.part[d] + place;
+    }
+    copy(inWhole * box.elementBytes, inPart * box.elementBytes, run);
+    for (size_t d = inner; d-- > 0;) {
+      if (++index[d] < box.held[d])
+        break;
+      index[d] = 0;
+    }
+  }
+}
+
+static size_t wholeBytes(const plan::TensorType &type) {
+  size_t bytes = byteSize(dtypeOf(type.dtype()));
+  for (int64_t extent : *type.global_shape())
+    bytes *= extent;
+  return bytes;
+}
+
+bool isReplicated(const plan::TensorType &type) {
+  const auto &whole = *type.global_shape(), &part = *type.local_shape();
+  return (!type.unreduced() || type.unreduced()->axes()->size() == 0) &&
+         std::equal(whole.begin(), whole.end(), part.begin(), part.end());
+}
+
+void extractShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
+                  const std::byte *whole, std::byte *part) {
+  if (isReplicated(type)) {
+    std::memcpy(part, whole, wholeBytes(type));
+    return;
+  }
+  // A maximum or minimum may take the value any number of times, a sum once.
+  const bool holdsTerm = type.unreduced_kind() != plan::Reduction::Sum ||
+                         mesh.position(rank, axesOf(type.unreduced())) == 0;
+  const Box box = boxOf(type, mesh, rank);
+  if (box.isPadded() || !holdsTerm)
+    std::memset(part, 0, partBytes(box));
+  if (holdsTerm)
+    forEachRun(box, [&](size_t from, size_t to, size_t bytes) {
+      std::memcpy(part + to, whole + from, bytes);
+    });
+}
+
+void copyShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
+               const std::byte *from, std::byte *to) {
+  const Box box = boxOf(type, mesh, rank);
+  if (!box.isPadded()) {
+    std::memcpy(to, from, partBytes(box));
+    return;
+  }
+  std::memset(to, 0, partBytes(box));
+  forEachRun(box, [&](size_t, size_t place, size_t bytes) {
+    std::memcpy(to + place, from + place, bytes);
+  });
+}
+
+static void insertShard(const plan::TensorType &type, const Mesh &mesh,
+                        int64_t rank, const std::byte *part, std::byte *whole) {
+  forEachRun(boxOf(type, mesh, rank),
+             [&](size_t to, size_t from, size_t bytes) {
+               std::memcpy(whole + to, part + from, bytes);
+             });
+}
+
+/// Combines tensors element by element, in order, into the first.
+static Array combine(std::vector<Array> terms, plan::Reduction kind) {
+  std::vector<const void *> sources;
+  for (const Array &term : terms)
+    sources.push_back(term.data.data());
+  void *const total = terms[0].data.data();
+  ReduceRegion region;
+  region.sources = sources;
+  region.destinations = {&total, 1};
+  region.columns = terms[0].size();
+  region.sourceStride = terms[0].size();
+  // The verifier refuses what has no function: the sum of pred.
+  if (ReduceFunction reduce =
+          reduceFunction(terms[0].dtype, static_cast<Reduction>(kind)))
+    reduce(region);
+  return std::move(terms[0]);
+}
+
+Array assembleShards(const plan::TensorType &type, const Mesh &mesh,
+                     const std::function<const std::byte *(int64_t)> &partOf) {
+  const std::vector<int64_t> shape(type.global_shape()->begin(),
+                                   type.global_shape()->end());
+  const auto unreduced = axesOf(type.unreduced());
+  std::vector<plan::AxisRef> distinguishing = unreduced;
+  for (const plan::AxisList *axes : *type.dim_axes())
+    for (const plan::AxisRef &ref : axesOf(axes))
+      distinguishing.push_back(ref);
+
+  std::vector<Array> terms(groupSize(unreduced),
+                           Array(dtypeOf(type.dtype()), shape));
+  for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
+    // Of the ranks that hold copies the first has coordinate 0 elsewhere.
+    const int64_t first =
+        mesh.rankAt(0, distinguishing, mesh.position(rank, distinguishing));
+    if (rank == first)
+      insertShard(type, mesh, rank, partOf(rank),
+                  terms[mesh.position(rank, unreduced)].data.data());
+  }
+  return terms.size() == 1 ? std::move(terms[0])
+                           : combine(std::move(terms), type.unreduced_kind());
+}
+
+} // namespace weft::runtime

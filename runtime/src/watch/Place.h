@@ -1,0 +1,72 @@
+//===- Place.h - Where a rank is in its program -----------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_SRC_WATCH_PLACE_H
+#define WEFT_RUNTIME_SRC_WATCH_PLACE_H
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace weft::runtime {
+
+enum class Phase : uint8_t {
+  /// It has not come yet.
+  Absent,
+  /// It creates communicators.
+  Attaching,
+  /// Its device executes an entry.
+  Running,
+  /// Between two runs.
+  Idle,
+  /// It destroys communicators; it has done so.
+  Detaching,
+  Gone,
+};
+
+/// For each lane of collectives (CollectiveLanes.h) the last one that the
+/// device has begun, as an instruction plus one, or 0.
+using Begun = std::array<uint32_t, 2>;
+
+struct Place {
+  Phase phase = Phase::Absent;
+  /// Number of the run, from 1, and the entry that it runs.
+  uint32_t run = 0;
+  uint32_t entry = 0;
+  /// Running.
+  Begun begun{};
+
+  friend bool operator==(const Place &, const Place &) = default;
+};
+
+/// The order in which one rank is at places, in one lane: whoever is at a
+/// lesser one than another rank has not come as far.
+inline std::strong_ordering compare(const Place &a, const Place &b,
+                                    size_t lane) {
+  const auto key = [lane](const Place &place) {
+    return std::pair(place.run, std::pair(place.phase, place.begun[lane]));
+  };
+  return key(a) <=> key(b);
+}
+
+/// A place and when it was told, in milliseconds of the system's clock.
+struct ToldPlace {
+  Place place;
+  int64_t when = 0;
+};
+
+std::string encode(const ToldPlace &told);
+std::optional<ToldPlace> decodePlace(std::string_view text);
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_SRC_WATCH_PLACE_H

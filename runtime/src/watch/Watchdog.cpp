@@ -1,0 +1,315 @@
+//===- Watchdog.cpp - Watches over a rank and its peers ---------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "watch/Watchdog.h"
+
+#include "io/File.h"
+#include "launch/Arrival.h"
+#include "launch/Store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+namespace weft::runtime {
+
+using namespace std::chrono_literals;
+
+static constexpr auto lookInterval = 50ms;
+/// How often the store is asked for a failure, and told of a move and of none.
+static constexpr auto askInterval = 250ms;
+static constexpr auto publishInterval = 500ms;
+static constexpr auto lifeSignInterval = 5s;
+
+static int64_t systemMilliseconds() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+static std::string placeKey(int rank) { return fmt::format("place/{}", rank); }
+
+Watchdog::Watchdog(Bootstrap &bootstrap, WatchedRank &rank,
+                   WatchdogOptions options)
+    : bootstrap(bootstrap), rank(rank), options(std::move(options)),
+      lastLook(Clock::now()), thread([this] { loop(); }) {}
+
+Watchdog::~Watchdog() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isStopping = true;
+  }
+  wake.notify_all();
+  thread.join();
+}
+
+//===----------------------------------------------------------------------===//
+// The thread of the rank
+//===----------------------------------------------------------------------===//
+
+void Watchdog::attach() {
+  recorder.record(FlightEvent::Attach, 0, 0, 0);
+  move(Phase::Attaching);
+}
+
+void Watchdog::begin(uint32_t newEntry) {
+  hasRun.resize(std::max<size_t>(hasRun.size(), newEntry + 1));
+  isFirstRun.store(!hasRun[newEntry]);
+  hasRun[newEntry] = true;
+  entry.store(newEntry);
+  run.fetch_add(1);
+  recorder.record(FlightEvent::RunBegins, run.load(), newEntry, 0);
+  runBegan = Clock::now();
+  move(Phase::Running);
+}
+
+void Watchdog::end() {
+  recorder.record(FlightEvent::RunEnds, run.load(), entry.load(), 0);
+  constexpr size_t remembered = 31;
+  const int64_t duration = (Clock::now() - runBegan).count();
+  if (durations.size() < remembered)
+    durations.push_back(duration);
+  else
+    durations[run.load() % remembered] = duration;
+  std::array<int64_t, remembered> sorted;
+  const auto last =
+      std::copy(durations.begin(), durations.end(), sorted.begin());
+  const auto middle = sorted.begin() + durations.size() / 2;
+  std::nth_element(sorted.begin(), middle, last);
+  medianRun.store(*middle);
+  move(Phase::Idle);
+}
+
+void Watchdog::detach() {
+  recorder.record(FlightEvent::Detach, run.load(), entry.load(), 0);
+  move(Phase::Detaching);
+}
+
+void Watchdog::report(const Status &failure) {
+  std::lock_guard<std::mutex> lock(reported);
+  if (pendingReport.ok())
+    pendingReport = failure;
+}
+
+//===----------------------------------------------------------------------===//
+// The thread of the watchdog
+//===----------------------------------------------------------------------===//
+
+void Watchdog::loop() {
+  std::unique_lock<std::mutex> lock(mutex);
+  while (!isStopping) {
+    lock.unlock();
+    look();
+    lock.lock();
+    wake.wait_for(lock, lookInterval, [&] { return isStopping; });
+  }
+  // A failure that was found at the very end is told all the same.
+  std::lock_guard<std::mutex> last(reported);
+  if (!pendingReport.ok() && !isConvicted.load())
+    convict(pendingReport);
+}
+
+Place Watchdog::here() const {
+  const Phase now = phase.load();
+  return {now, run.load(), entry.load(),
+          now == Phase::Running ? rank.begunCollectives() : Begun{}};
+}
+
+std::chrono::nanoseconds Watchdog::allowed() const {
+  if (seen.phase != Phase::Running)
+    return options.setup;
+  if (isFirstRun.load())
+    return times(4, options.deadline);
+  return std::max(options.deadline,
+                  std::chrono::nanoseconds(10 * medianRun.load()));
+}
+
+void Watchdog::look() {
+  const Clock::time_point now = Clock::now();
+  // Of a longer gap the process was stopped in most, and its device or its
+  // peers may be what has to come next.
+  still += std::min<std::chrono::nanoseconds>(now - lastLook, 4 * lookInterval);
+  lastLook = now;
+  const Place place = here();
+  if (place != seen) {
+    seen = place;
+    still = {};
+  }
+  publish(place, now);
+  const bool isDone = place.phase == Phase::Gone;
+  if (isConvicted.load()) {
+    // A rank between two runs learns of the verdict when it begins the next.
+    if (place.phase == Phase::Idle)
+      convicted = now;
+    if (!isDone && !isPastPatience && now - convicted > options.patience) {
+      isPastPatience = true;
+      rank.lastResort(fmt::format(
+          "rank {} did not let go of its device within {} after the failure",
+          bootstrap.launch().rank, describeDuration(options.patience)));
+    }
+    return;
+  }
+  {
+    std::lock_guard<std::mutex> lock(reported);
+    if (!pendingReport.ok())
+      return convict(pendingReport);
+  }
+  if (isDone)
+    return;
+  if (Status status = rank.asyncError(); !status.ok())
+    return convict(status);
+  if (now - lastAsked > askInterval) {
+    lastAsked = now;
+    if (Status status = bootstrap.failure(); !status.ok())
+      return convict(status);
+  }
+  if (place.phase != Phase::Idle && still > allowed())
+    convict(judge(place));
+}
+
+void Watchdog::publish(const Place &place, Clock::time_point now) {
+  const auto since = now - lastPublished;
+  if (since < publishInterval ||
+      (place == published && since < lifeSignInterval))
+    return;
+  lastPublished = now;
+  published = place;
+  // A store that is gone shows itself when it is asked for a failure.
+  (void)bootstrap.store().set(placeKey(bootstrap.launch().rank),
+                              encode(ToldPlace{place, systemMilliseconds()}));
+}
+
+std::vector<Place> Watchdog::placesOfAll() const {
+  std::vector<Place> places;
+  for (int r = 0; r < bootstrap.launch().world; ++r) {
+    const auto text = bootstrap.store().find(placeKey(r));
+    const auto told = text.ok() && *text ? decodePlace(**text) : std::nullopt;
+    places.push_back(told ? told->place : Place());
+  }
+  return places;
+}
+
+std::string Watchdog::describe(int number, const Place &place) const {
+  switch (place.phase) {
+  case Phase::Absent:
+    return fmt::format("rank {} has told nothing", number);
+  case Phase::Attaching:
+    return fmt::format("rank {} creates communicators", number);
+  case Phase::Idle:
+    return fmt::format("rank {} is between runs, after run {}", number,
+                       place.run);
+  case Phase::Detaching:
+  case Phase::Gone:
+    return fmt::format("rank {} has ended its work", number);
+  case Phase::Running:
+    break;
+  }
+  std::string begun;
+  for (uint32_t one : place.begun)
+    if (one != 0)
+      begun +=
+          fmt::format("{}{}", begun.empty() ? "after the start of " : " and ",
+                      rank.nameOf(place.entry, one - 1));
+  return fmt::format("rank {} is in run {} {}", number, place.run,
+                     begun.empty() ? "before its first collective" : begun);
+}
+
+Status Watchdog::judge(const Place &mine) {
+  std::vector<Place> places = placesOfAll();
+  places[bootstrap.launch().rank] = mine;
+  const std::string within = describeDuration(allowed());
+
+  // Of the collectives that some rank waits in, the furthest that not all of
+  // its ranks have come to.
+  int waiting = -1;
+  std::pair<uint32_t, uint32_t> furthest; // run, and instruction plus one
+  std::vector<int> missing;
+  for (int r = 0; r < static_cast<int>(places.size()); ++r)
+    for (size_t lane = 0; lane < places[r].begun.size(); ++lane) {
+      const Place &place = places[r];
+      const std::pair at(place.run, place.begun[lane]);
+      if (place.phase != Phase::Running || at.second == 0 ||
+          (waiting >= 0 && at <= furthest))
+        continue;
+      std::vector<int> behind;
+      for (int partner : rank.partners(place.entry, at.second - 1, r))
+        if (compare(places[partner], place, lane) < 0)
+          behind.push_back(partner);
+      if (!behind.empty()) {
+        waiting = r;
+        furthest = at;
+        missing = std::move(behind);
+      }
+    }
+  const uint32_t last = *std::max_element(mine.begun.begin(), mine.begun.end());
+
+  std::string text;
+  if (waiting >= 0) {
+    const Place &place = places[waiting];
+    const uint32_t instruction = furthest.second - 1;
+    text = fmt::format("{} on rank {}: {} did not arrive within {}{}",
+                       rank.nameOf(place.entry, instruction), waiting,
+                       shortList(missing), within,
+                       describeCause(rank.causeOf(place.entry, instruction)));
+  } else if (mine.phase == Phase::Running && last != 0) {
+    text = fmt::format(
+        "{} on rank {}: all its ranks have arrived, but it, or the computation "
+        "after it, did not end within {}{}",
+        rank.nameOf(mine.entry, last - 1), bootstrap.launch().rank, within,
+        describeCause(rank.causeOf(mine.entry, last - 1)));
+  } else {
+    text = fmt::format("{} and has not moved for {}",
+                       describe(bootstrap.launch().rank, mine), within);
+    for (int r = 0; r < static_cast<int>(places.size()); ++r)
+      if (compare(places[r], mine, /*lane=*/0) < 0)
+        missing.push_back(r);
+  }
+  constexpr size_t limit = 8;
+  for (size_t i = 0; i < std::min(missing.size(), limit); ++i)
+    text += fmt::format("{} {}", i == 0 ? ";" : ",",
+                        describe(missing[i], places[missing[i]]));
+  if (missing.size() > limit)
+    text += ", ...";
+  return deadlineExceeded(std::move(text));
+}
+
+void Watchdog::convict(const Status &verdict) {
+  convicted = Clock::now();
+  isConvicted.store(true);
+  bootstrap.fail(verdict.message());
+  rank.fail(verdict);
+  // Twice: the process may end before the library has answered.
+  writeReport(verdict.message(), "");
+  writeReport(verdict.message(), rank.libraryReport());
+}
+
+void Watchdog::writeReport(const std::string &verdict,
+                           const std::string &ofLibrary) const {
+  const Launch &launch = bootstrap.launch();
+  std::string text = fmt::format(
+      "weft: rank {} of {}, job \"{}\", start {}\n{}\n\nplaces:\n", launch.rank,
+      launch.world, launch.job, launch.restart, verdict);
+  const std::vector<Place> places = placesOfAll();
+  for (size_t r = 0; r < places.size(); ++r)
+    text += "  " + describe(static_cast<int>(r), places[r]) + "\n";
+  if (!ofLibrary.empty())
+    text += "\n" + ofLibrary;
+  text += "\nlast events of this rank:\n" + recorder.toString();
+  const std::string folder =
+      options.reportFolder.empty()
+          ? std::filesystem::temp_directory_path().string()
+          : options.reportFolder;
+  const std::string path =
+      fmt::format("{}/weft-failure-rank-{}.txt", folder, launch.rank);
+  if (auto file = OutputFile::create(path); file.ok())
+    if ((*file)->append(text).ok())
+      (void)(*file)->commit();
+}
+
+} // namespace weft::runtime
