@@ -7,8 +7,8 @@
 
 #include "LimitMemory.h"
 
-#include "weft/Plan/PlanReport.h"
 #include "weft/Plan/StageCosts.h"
+#include "weft/Report/PlanReport.h"
 #include "weft/Schedule/EntryBuffers.h"
 
 #include "mlir/Pass/PassManager.h"

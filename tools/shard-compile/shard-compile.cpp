@@ -13,8 +13,8 @@
 #include "OutputFile.h"
 
 #include "weft/Compile.h"
-#include "weft/Plan/PlanReport.h"
 #include "weft/Plan/PlanWriter.h"
+#include "weft/Report/PlanReport.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"

@@ -8,7 +8,7 @@
 #include "Bindings.h"
 #include "StatusError.h"
 
-#include "weft/Plan/PlanReport.h"
+#include "weft/Report/PlanReport.h"
 #include "weft/runtime/Plan.h"
 #include "weft/runtime/plan_generated.h"
 

@@ -7,7 +7,7 @@
 
 #include "Bindings.h"
 
-#include "weft/Plan/PlanReport.h"
+#include "weft/Report/PlanReport.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

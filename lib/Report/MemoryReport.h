@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_LIB_PLAN_MEMORYREPORT_H
-#define WEFT_LIB_PLAN_MEMORYREPORT_H
+#ifndef WEFT_LIB_REPORT_MEMORYREPORT_H
+#define WEFT_LIB_REPORT_MEMORYREPORT_H
 
-#include "weft/Plan/PlanReport.h"
+#include "weft/Report/PlanReport.h"
 #include "weft/runtime/plan_generated.h"
 
 namespace weft {
@@ -30,4 +30,4 @@ std::string printMemory(const EntryReport &entry, uint64_t arenaBytes);
 
 } // namespace weft
 
-#endif // WEFT_LIB_PLAN_MEMORYREPORT_H
+#endif // WEFT_LIB_REPORT_MEMORYREPORT_H

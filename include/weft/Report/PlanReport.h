@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_PLAN_PLANREPORT_H
-#define WEFT_PLAN_PLANREPORT_H
+#ifndef WEFT_REPORT_PLANREPORT_H
+#define WEFT_REPORT_PLANREPORT_H
 
 #include <cstdint>
 #include <optional>
@@ -138,4 +138,4 @@ std::string printPlanReport(const PlanReport &report);
 
 } // namespace weft
 
-#endif // WEFT_PLAN_PLANREPORT_H
+#endif // WEFT_REPORT_PLANREPORT_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "weft/Plan/PlanReport.h"
+#include "weft/Report/PlanReport.h"
 
 #include "weft/runtime/plan_generated.h"
 
