@@ -7,13 +7,13 @@
 
 #include "weft/Compile.h"
 
-#include "LimitMemory.h"
 #include "NestingCheck.h"
 
 #include "weft/IR/ValueSharding.h"
 #include "weft/Import/Passes.h"
 #include "weft/Import/Stablehlo.h"
 #include "weft/Schedule/ProgramStates.h"
+#include "weft/Search/LimitMemory.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -224,7 +224,8 @@ LogicalResult lowerModule(ModuleOp module, Form form,
   if (failed(overrideMesh(module, options.mesh)))
     return failure();
   if (options.memoryLimit) {
-    auto ranges = chooseRecomputation(module, used);
+    auto ranges =
+        chooseRecomputation(module, used.pipeline, options.memoryLimit);
     if (failed(ranges))
       return failure();
     used.pipeline.recomputed = std::move(*ranges);

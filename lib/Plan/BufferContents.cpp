@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BufferContents.h"
+#include "weft/Plan/BufferContents.h"
 
 #include "weft/IR/Origin.h"
 #include "weft/IR/WeftOps.h"

@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "EntryWriter.h"
-#include "BufferContents.h"
 #include "PlanTypes.h"
 
 #include "weft/IR/AttentionSizes.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/SourcePlace.h"
 #include "weft/IR/ValueSharding.h"
+#include "weft/Plan/BufferContents.h"
 #include "weft/Schedule/ArenaPlanner.h"
 #include "weft/Schedule/StepCost.h"
 

@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "weft/Plan/PlanWriter.h"
-#include "BufferContents.h"
 #include "EntryWriter.h"
 #include "KernelWriter.h"
 #include "PlanTypes.h"
 
 #include "weft/IR/ValueSharding.h"
 #include "weft/IR/WeftOps.h"
+#include "weft/Plan/BufferContents.h"
 #include "weft/runtime/PlanFormat.h"
 
 #define XXH_INLINE_ALL

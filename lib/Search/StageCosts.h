@@ -12,10 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_PLAN_STAGECOSTS_H
-#define WEFT_PLAN_STAGECOSTS_H
+#ifndef WEFT_LIB_SEARCH_STAGECOSTS_H
+#define WEFT_LIB_SEARCH_STAGECOSTS_H
 
-#include "weft/Autodiff/ChainRecomputation.h"
+#include "weft/Search/ChainRecomputation.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -28,4 +28,4 @@ measureChains(mlir::ModuleOp schedule);
 
 } // namespace weft
 
-#endif // WEFT_PLAN_STAGECOSTS_H
+#endif // WEFT_LIB_SEARCH_STAGECOSTS_H

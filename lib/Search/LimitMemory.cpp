@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LimitMemory.h"
+#include "weft/Search/LimitMemory.h"
 
-#include "weft/Plan/StageCosts.h"
+#include "StageCosts.h"
+#include "weft/Plan/PlanWriter.h"
 #include "weft/Report/PlanReport.h"
 #include "weft/Schedule/EntryBuffers.h"
 
@@ -33,8 +34,8 @@ struct Trial {
 
 class Chooser {
 public:
-  Chooser(ModuleOp graph, const CompileOptions &options)
-      : graph(graph), options(options), limit(options.memoryLimit) {}
+  Chooser(ModuleOp graph, const PipelineOptions &options, int64_t limit)
+      : graph(graph), options(options), limit(limit) {}
 
   FailureOr<Ranges> run();
 
@@ -53,7 +54,7 @@ private:
   LogicalResult fail();
 
   ModuleOp graph;
-  const CompileOptions &options;
+  const PipelineOptions &options;
   const int64_t limit;
   Chains chains;
   /// The bytes of what was tried.
@@ -113,7 +114,7 @@ LogicalResult Chooser::attempt(const Choice &choice) {
   ScopedDiagnosticHandler quiet(graph.getContext(), [](Diagnostic &diagnostic) {
     return success(diagnostic.getSeverity() != DiagnosticSeverity::Error);
   });
-  PipelineOptions pipeline = options.pipeline;
+  PipelineOptions pipeline = options;
   pipeline.markStages = true;
   pipeline.recomputed = choice.ranges;
   PassManager pm(graph.getContext());
@@ -269,8 +270,9 @@ FailureOr<Ranges> Chooser::run() {
 }
 
 FailureOr<std::vector<std::string>>
-chooseRecomputation(ModuleOp graph, const CompileOptions &options) {
-  return Chooser(graph, options).run();
+chooseRecomputation(ModuleOp graph, const PipelineOptions &options,
+                    int64_t limit) {
+  return Chooser(graph, options, limit).run();
 }
 
 } // namespace weft

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_LIB_PLAN_BUFFERCONTENTS_H
-#define WEFT_LIB_PLAN_BUFFERCONTENTS_H
+#ifndef WEFT_PLAN_BUFFERCONTENTS_H
+#define WEFT_PLAN_BUFFERCONTENTS_H
 
 #include "weft/Schedule/EntryBuffers.h"
 #include "weft/runtime/plan_generated.h"
@@ -52,4 +52,4 @@ private:
 
 } // namespace weft
 
-#endif // WEFT_LIB_PLAN_BUFFERCONTENTS_H
+#endif // WEFT_PLAN_BUFFERCONTENTS_H

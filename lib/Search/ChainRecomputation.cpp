@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "weft/Autodiff/ChainRecomputation.h"
+#include "weft/Search/ChainRecomputation.h"
 
 #include <algorithm>
 #include <limits>

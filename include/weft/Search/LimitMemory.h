@@ -14,20 +14,23 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_LIB_LIMITMEMORY_H
-#define WEFT_LIB_LIMITMEMORY_H
+#ifndef WEFT_SEARCH_LIMITMEMORY_H
+#define WEFT_SEARCH_LIMITMEMORY_H
 
-#include "weft/Compile.h"
+#include "weft/Phases.h"
+
+#include "mlir/IR/BuiltinOps.h"
 
 namespace weft {
 
 /// The ranges of stages (option `ranges` of --weft-checkpoint-stages) with
-/// which the arena of the graph has at most `options.memoryLimit` bytes; none
+/// which the arena of the graph has at most `limit` bytes; none
 /// if it has without. Fails with a diagnostic that names what takes the memory
 /// if no choice was found.
 mlir::FailureOr<std::vector<std::string>>
-chooseRecomputation(mlir::ModuleOp graph, const CompileOptions &options);
+chooseRecomputation(mlir::ModuleOp graph, const PipelineOptions &options,
+                    int64_t limit);
 
 } // namespace weft
 
-#endif // WEFT_LIB_LIMITMEMORY_H
+#endif // WEFT_SEARCH_LIMITMEMORY_H

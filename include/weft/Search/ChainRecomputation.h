@@ -33,8 +33,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_AUTODIFF_CHAINRECOMPUTATION_H
-#define WEFT_AUTODIFF_CHAINRECOMPUTATION_H
+#ifndef WEFT_SEARCH_CHAINRECOMPUTATION_H
+#define WEFT_SEARCH_CHAINRECOMPUTATION_H
 
 #include <cstddef>
 #include <cstdint>
@@ -89,4 +89,4 @@ std::optional<ChainPlan> planChain(const std::vector<ChainStage> &stages,
 
 } // namespace weft
 
-#endif // WEFT_AUTODIFF_CHAINRECOMPUTATION_H
+#endif // WEFT_SEARCH_CHAINRECOMPUTATION_H

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "weft/Plan/StageCosts.h"
-#include "BufferContents.h"
+#include "StageCosts.h"
 
 #include "weft/IR/Origin.h"
 #include "weft/IR/WeftOps.h"
+#include "weft/Plan/BufferContents.h"
 #include "weft/Schedule/ArenaPlanner.h"
 #include "weft/Schedule/StepCost.h"
 

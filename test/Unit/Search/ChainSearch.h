@@ -12,10 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_TEST_UNIT_AUTODIFF_CHAINSEARCH_H
-#define WEFT_TEST_UNIT_AUTODIFF_CHAINSEARCH_H
+#ifndef WEFT_TEST_UNIT_SEARCH_CHAINSEARCH_H
+#define WEFT_TEST_UNIT_SEARCH_CHAINSEARCH_H
 
-#include "weft/Autodiff/ChainRecomputation.h"
+#include "weft/Search/ChainRecomputation.h"
 
 namespace weft {
 
@@ -31,4 +31,4 @@ std::optional<double> searchChain(const std::vector<ChainStage> &stages,
 
 } // namespace weft
 
-#endif // WEFT_TEST_UNIT_AUTODIFF_CHAINSEARCH_H
+#endif // WEFT_TEST_UNIT_SEARCH_CHAINSEARCH_H
