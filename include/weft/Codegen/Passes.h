@@ -1,4 +1,4 @@
-//===- Passes.h - Questions to the code generator ---------------*- C++ -*-===//
+//===- Passes.h - Kernels, and questions about them -------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,7 @@
 #ifndef WEFT_CODEGEN_PASSES_H
 #define WEFT_CODEGEN_PASSES_H
 
-#include "mlir/Pass/Pass.h"
+#include "weft/IR/FormPass.h"
 
 namespace weft {
 

@@ -1,4 +1,4 @@
-//===- Passes.td - Questions to the code generator ---------*- tablegen -*-===//
+//===- Passes.td - Kernels, and questions about them -------*- tablegen -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,6 +9,33 @@
 #define WEFT_CODEGEN_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+include "weft/IR/FormPass.td"
+
+def LowerKernels : FormPass<"weft-lower-kernels", "Kernels"> {
+  let summary = "Turn the bodies of kernels into linalg";
+  let description = [{
+    **Needs** kernel functions of element-wise ops and tensor ops.
+
+    **Does** write each op as a `linalg.generic`, a slice, a concat or a reshape
+    of the tensor dialect, and compute element-wise ops inside of their only
+    consumer. A gather is a loop that reads one tensor at indices that it takes
+    from another (`tensor.extract`). Sums of floats are formed in f64 and
+    rounded once.
+
+    **Leaves** kernels that `compileKernels` takes, in which `weft.scatter_add`
+    is left: it has no form in linalg. Other functions untouched.
+
+    **Example** `test/Codegen/lower-kernels.mlir`.
+  }];
+  let dependentDialects = [
+    "::weft::WeftDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect"
+  ];
+  let statistics = [
+    Statistic<"loops", "loops", "linalg.generic ops left">
+  ];
+}
 
 def FindInPlace : Pass<"weft-find-in-place", "::mlir::ModuleOp"> {
   let summary = "Mark what kernels may write over";

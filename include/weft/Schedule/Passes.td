@@ -125,32 +125,6 @@ def FuseKernels : FormPass<"weft-fuse-kernels", "Products"> {
   ];
 }
 
-def LowerKernels : FormPass<"weft-lower-kernels", "Kernels"> {
-  let summary = "Turn the bodies of kernels into linalg";
-  let description = [{
-    **Needs** kernel functions of element-wise ops and tensor ops.
-
-    **Does** write each op as a `linalg.generic`, a slice, a concat or a reshape
-    of the tensor dialect, and compute element-wise ops inside of their only
-    consumer. A gather is a loop that reads one tensor at indices that it takes
-    from another (`tensor.extract`). Sums of floats are formed in f64 and
-    rounded once.
-
-    **Leaves** kernels that `compileKernels` takes, in which `weft.scatter_add`
-    is left: it has no form in linalg. Other functions untouched.
-
-    **Example** `test/Schedule/lower-kernels.mlir`.
-  }];
-  let dependentDialects = [
-    "::weft::WeftDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect",
-    "::mlir::math::MathDialect"
-  ];
-  let statistics = [
-    Statistic<"loops", "loops", "linalg.generic ops left">
-  ];
-}
-
 def HoistReleases : FormPass<"weft-hoist-releases", "Instructions"> {
   let summary = "Run ops that free memory as soon as they can";
   let description = [{

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "weft/Schedule/Passes.h"
+#include "weft/Codegen/Passes.h"
 
 #include "weft/IR/NarrowFloats.h"
 #include "weft/IR/WeftOps.h"
@@ -24,7 +24,7 @@
 
 namespace weft {
 #define GEN_PASS_DEF_LOWERKERNELS
-#include "weft/Schedule/Passes.h.inc"
+#include "weft/Codegen/Passes.h.inc"
 } // namespace weft
 
 using namespace mlir;
