@@ -6,7 +6,9 @@
 
     Sharding, Cost <- IR <- phases <- Plan <- Phases <- Search <- Compile <- tools
     Report: the plan schema and no mlir/, no llvm/
-    runtime: its own headers and no mlir/, no llvm/
+    runtime: no mlir/, no llvm/, and inside of it
+        values <- io, comm <- plan <- cpu, launch <- watch, executor <- cuda <- session
+        cuda: platform <- gemm, attention, comm <- nccl <- rank
     emulator: stands alone, but for the element types of the runtime
     python-bindings: src/compiler is a tool, src/runtime is of the runtime and
     knows the report of a plan as well
@@ -49,6 +51,37 @@ PLAN_REPORT = "weft/Report/PlanReport.h"
 PYTHON_RUNTIME = "python-bindings/src/runtime"
 # What the emulator, a stand-in for libraries of others, knows of this project.
 ELEMENT_TYPES = "weft/runtime/DType.h"
+
+# The parts of the runtime: folders of runtime/src, of cuda those inside. The
+# headers of include/weft/runtime are of the part that has the code behind them;
+# those not named here are values: DType.h, Status.h, Array.h.
+PUBLIC_HEADERS = {
+    "Npy": "io", "OutputFiles": "io", "Safetensors": "io",
+    "Communicator": "comm", "InProcessWorld": "comm",
+    "Plan": "plan", "PlanFormat": "plan", "VisitOperation": "plan", "plan_generated": "plan",
+    "Bootstrap": "launch", "Launch": "launch",
+    "SessionOptions": "executor", "Session": "session",
+}
+# What a part of the runtime may include beside itself and values.
+HOST = {"io", "comm", "plan", "cpu", "launch"}
+RUNTIME_MAY_INCLUDE = {
+    "values": set(),
+    "io": set(),
+    "comm": set(),
+    "plan": {"io"},
+    "cpu": {"comm", "plan"},
+    "launch": {"io", "comm", "plan"},
+    "watch": {"io", "comm", "plan", "launch"},
+    "executor": HOST,
+    "cuda/platform": HOST,
+    "cuda/gemm": HOST | {"cuda/platform"},
+    "cuda/attention": HOST | {"cuda/platform"},
+    "cuda/comm": HOST | {"cuda/platform"},
+    "cuda/nccl": HOST | {"watch", "cuda/platform", "cuda/comm"},
+    "cuda/rank": HOST | {"executor", "cuda/platform", "cuda/gemm", "cuda/attention", "cuda/comm",
+                         "cuda/nccl"},
+    "session": HOST | {"executor", "cuda/rank"},
+}
 # What Sharding and Cost, plain C++, may include of LLVM.
 PLAIN = re.compile(r"llvm/(ADT|Support)/")
 
@@ -70,6 +103,32 @@ def part_of(path):
 def part_beside(stem):
     """The part of a file beside the folders of the parts."""
     return "Phases" if stem == "Phases" else "Compile"
+
+
+def part_of_runtime(path):
+    """The part of the runtime that a file under runtime/ belongs to, or none:
+    a test."""
+    parts = path.parts[1:]
+    if parts[0] == "include":
+        return PUBLIC_HEADERS.get(path.stem, "values")
+    if parts[0] != "src":
+        return None
+    return "/".join(parts[1:3]) if parts[1] == "cuda" else parts[1]
+
+
+def runtime_problem(path, header):
+    """Why a file under runtime/ may not include a header of the runtime, or none."""
+    part = part_of_runtime(path)
+    top = header.split("/")[0]
+    is_own = top == "weft" or (ROOT / "runtime/src" / top).is_dir()
+    if part is None or not is_own:
+        return None
+    if part not in RUNTIME_MAY_INCLUDE:
+        return f"{part} is no part of the runtime that scripts/check-layers.py knows"
+    folder = "include" if top == "weft" else "src"
+    target = part_of_runtime(pathlib.PurePath("runtime", folder, header))
+    allowed = RUNTIME_MAY_INCLUDE[part] | {part, "values"}
+    return None if target in allowed else f"{part} may include {', '.join(sorted(allowed))}"
 
 
 def stays_inside(path, header):
@@ -127,7 +186,10 @@ def main():
                 header = include.group(1)
                 if header.startswith("../") and stays_inside(path, header):
                     continue
-                why = problem(part_of(path), header)
+                part = part_of(path)
+                why = problem(part, header)
+                if not why and path.parts[0] == "runtime":
+                    why = runtime_problem(path, header)
                 if why:
                     failures.append(f"{path}:{number}: includes {header}; {why}")
     print("\n".join([*failures, f"{checked} includes checked, {len(failures)} against the arrows"]))

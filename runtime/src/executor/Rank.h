@@ -17,7 +17,7 @@
 #include "executor/Trace.h"
 #include "plan/Mesh.h"
 #include "weft/runtime/Plan.h"
-#include "weft/runtime/Session.h"
+#include "weft/runtime/SessionOptions.h"
 #include "weft/runtime/Status.h"
 
 #include <atomic>

@@ -128,9 +128,9 @@ int64_t Mesh::rankAt(int64_t rank, const Axes &refs, int64_t position) const {
   return rank;
 }
 
-GroupRanks Mesh::groups(const Axes &refs) const {
+std::vector<std::vector<int>> Mesh::groups(const Axes &refs) const {
   const int64_t size = groupSize(refs);
-  GroupRanks groups;
+  std::vector<std::vector<int>> groups;
   for (int64_t rank = 0; rank < rankCount; ++rank) {
     if (position(rank, refs) != 0)
       continue;

@@ -19,7 +19,6 @@
 #ifndef WEFT_RUNTIME_SRC_PLAN_MESH_H
 #define WEFT_RUNTIME_SRC_PLAN_MESH_H
 
-#include "weft/runtime/Communicator.h"
 #include "weft/runtime/Status.h"
 #include "weft/runtime/plan_generated.h"
 
@@ -59,7 +58,8 @@ public:
 
   /// All groups of ranks that differ along `axes` only, each in order of
   /// position, the groups in order of their first rank.
-  GroupRanks groups(const std::vector<plan::AxisRef> &axes) const;
+  std::vector<std::vector<int>>
+  groups(const std::vector<plan::AxisRef> &axes) const;
 
   /// The rank that `rank` receives from (CollectiveKind.Permute).
   int64_t permuteSource(int64_t rank, const std::vector<plan::AxisRef> &from,

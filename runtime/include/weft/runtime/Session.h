@@ -37,8 +37,8 @@
 #define WEFT_RUNTIME_SESSION_H
 
 #include "weft/runtime/Array.h"
-#include "weft/runtime/Bootstrap.h"
 #include "weft/runtime/Plan.h"
+#include "weft/runtime/SessionOptions.h"
 #include "weft/runtime/Status.h"
 
 #include <chrono>
@@ -51,48 +51,6 @@
 #include <vector>
 
 namespace weft::runtime {
-
-struct SessionOptions {
-  /// CPU: threads that each rank computes with.
-  int threads = 1;
-  /// Longest wait of a rank for the others in one collective;
-  /// nanoseconds::max() = as long as it takes. Time in which the process is
-  /// stopped does not count.
-  std::chrono::nanoseconds deadline = std::chrono::seconds(30);
-  /// Bytes that the arenas of all ranks may take together; 0 = the memory of
-  /// this machine. On a device they must in any case fit what is free.
-  uint64_t memoryLimit = 0;
-  /// How many runs, from the first, the trace records.
-  int traceRuns = 0;
-  /// CUDA: the device, as the driver counts them; when the ranks are processes,
-  /// that of the local rank.
-  int device = 0;
-  /// CUDA: set when each rank is a process of its own. The session then holds
-  /// the rank of this one, and all processes make the same calls in the same
-  /// order.
-  std::shared_ptr<Bootstrap> bootstrap;
-  /// CUDA: the same bits in every run: of collectives between processes, and of
-  /// products, whose algorithms are then not chosen by measurement.
-  bool deterministic = false;
-  /// CUDA: one collective after the other, also where the plan lets one
-  /// overtake another.
-  bool serializeCollectives = false;
-  /// CUDA: registers the arena with NCCL.
-  bool registerArena = false;
-  /// CUDA: whether an entry that has run twice is captured in a graph.
-  bool cudaGraphs = true;
-  /// CUDA: multiprocessors that products leave to collectives while some are in
-  /// flight beside them; 0 = none.
-  int processorsForCollectives = 0;
-  /// Told what is no failure, but not what was asked for either: a library that
-  /// was not found, an algorithm that was not measured, and why. Each text
-  /// once, from any thread of the session, but from one at a time; never after
-  /// the session has ended.
-  std::function<void(const std::string &)> note;
-  /// Asked about 20 times a second by the thread that waits for a run: true
-  /// stops the ranks at their next instruction, which is a failure.
-  std::function<bool()> isInterrupted;
-};
 
 /// The deadline of so many seconds, from 0.001 to 1e9, or infinity.
 Result<std::chrono::nanoseconds> deadlineOf(double seconds);
