@@ -9,6 +9,7 @@
 
 #include "cpu/Gemm.h"
 #include "plan/Text.h"
+#include "weft/runtime/VisitOperation.h"
 
 #include <algorithm>
 #include <cstring>
@@ -75,24 +76,28 @@ Status CpuRank::initialize() {
 }
 
 Status CpuRank::execute(const Step &step, uint32_t entry) {
-  if (const auto *launch = std::get_if<LaunchStep>(&step.operation)) {
-    team->run(launch->parts, [&](int64_t part, int) { launch->run(part); });
-    return {};
-  }
-  if (const auto *bound = std::get_if<BoundStep>(&step.operation))
-    return bound->operation->run();
-  if (const auto *collective = std::get_if<CollectiveStep>(&step.operation))
-    return collective->collective->run();
-  if (const auto *start = std::get_if<StartStep>(&step.operation)) {
-    tickets[start->id] = communication->submit(*start->collective, entry);
-    return {};
-  }
-  if (const auto *wait = std::get_if<WaitStep>(&step.operation))
-    return communication->wait(tickets[wait->id]);
-  const auto &copy = std::get<CopyStep>(step.operation);
-  if (copy.bytes != 0)
-    std::memcpy(copy.destination, copy.source, copy.bytes);
-  return {};
+  return std::visit(
+      Overloaded{
+          [](const BoundStep &bound) { return bound.operation->run(); },
+          [&](const LaunchStep &launch) {
+            team->run(launch.parts,
+                      [&](int64_t part, int) { launch.run(part); });
+            return Status();
+          },
+          [](const CollectiveStep &step) { return step.collective->run(); },
+          [&](const StartStep &start) {
+            tickets[start.id] = communication->submit(*start.collective, entry);
+            return Status();
+          },
+          [&](const WaitStep &wait) {
+            return communication->wait(tickets[wait.id]);
+          },
+          [](const CopyStep &copy) {
+            if (copy.bytes != 0)
+              std::memcpy(copy.destination, copy.source, copy.bytes);
+            return Status();
+          }},
+      step.operation);
 }
 
 /// A failed collective names its step and rank itself.

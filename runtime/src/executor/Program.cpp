@@ -11,6 +11,7 @@
 #include "cpu/Gemm.h"
 #include "executor/EntryMemory.h"
 #include "plan/Text.h"
+#include "weft/runtime/VisitOperation.h"
 
 #include <algorithm>
 
@@ -28,19 +29,23 @@ public:
   Result<Program> bind();
 
 private:
-  Status bindGemm(const plan::Gemm &gemm);
-  void bindLaunch(const plan::Launch &launch);
+  // A start whose wait comes next takes the wait with it.
+  Status bind(const plan::Gemm &gemm);
+  Status bind(const plan::Launch &launch);
+  Status bind(const plan::CollectiveStart &start);
+  Status bind(const plan::CollectiveWait &wait);
+  Status bind(const plan::Copy &copy);
+  Status bind(const plan::Attention &attention);
+  Status bind(const plan::AttentionGrad &grad);
   int64_t partsOf(const plan::Launch &launch) const;
-  bool bindStart(const plan::CollectiveStart &start, uint32_t index);
-  void bindCopy(const plan::Copy &copy);
   void bindInputs();
 
   void add(std::unique_ptr<BoundOperation> operation) {
     program.operations.push_back(std::move(operation));
-    add(current, BoundStep{program.operations.back().get()});
+    add(BoundStep{program.operations.back().get()});
   }
-  void add(uint32_t index, decltype(Step::operation) operation) {
-    program.steps.push_back({operation, index});
+  void add(decltype(Step::operation) operation) {
+    program.steps.push_back({operation, current});
   }
 
   const plan::Entry &entry;
@@ -53,14 +58,24 @@ private:
 
 } // namespace
 
-Status Binder::bindGemm(const plan::Gemm &gemm) {
+Status Binder::bind(const plan::Gemm &gemm) {
   WEFT_ASSIGN_OR_RETURN(
       std::unique_ptr<BoundGemm> bound,
-      runtime::bindGemm(memory.problem(gemm),
-                        {memory.address(gemm.lhs()), memory.address(gemm.rhs()),
-                         memory.address(gemm.out())},
-                        context.team));
+      bindGemm(memory.problem(gemm),
+               {memory.address(gemm.lhs()), memory.address(gemm.rhs()),
+                memory.address(gemm.out())},
+               context.team));
   add(std::move(bound));
+  return {};
+}
+
+Status Binder::bind(const plan::Attention &attention) {
+  add(bindAttention(memory.arguments(attention), context.team));
+  return {};
+}
+
+Status Binder::bind(const plan::AttentionGrad &grad) {
+  add(bindAttentionGrad(memory.arguments(grad), context.team));
   return {};
 }
 
@@ -80,7 +95,7 @@ int64_t Binder::partsOf(const plan::Launch &launch) const {
       std::min<int64_t>(kernel.max_parts(), partsOfThread * threads));
 }
 
-void Binder::bindLaunch(const plan::Launch &launch) {
+Status Binder::bind(const plan::Launch &launch) {
   std::vector<void *> &buffers = program.kernelBuffers.emplace_back();
   for (uint32_t index : *launch.buffers())
     buffers.push_back(memory.address(index));
@@ -88,41 +103,49 @@ void Binder::bindLaunch(const plan::Launch &launch) {
   if (launch.positions())
     for (const plan::AxisList *axes : *launch.positions())
       positions.push_back(context.mesh.position(context.rank, axesOf(axes)));
-  add(current, LaunchStep{context.kernels.kernel(launch.kernel()),
-                          buffers.data(), launch.access()->size(),
-                          launch.batch(), positions.data(), partsOf(launch)});
+  add(LaunchStep{context.kernels.kernel(launch.kernel()), buffers.data(),
+                 launch.access()->size(), launch.batch(), positions.data(),
+                 partsOf(launch)});
+  return {};
 }
 
-/// Returns whether the collective's wait is done with it.
-bool Binder::bindStart(const plan::CollectiveStart &start, uint32_t index) {
-  const plan::Instruction &instruction = *entry.instructions()->Get(index);
+Status Binder::bind(const plan::CollectiveStart &start) {
+  const plan::Instruction &instruction = *entry.instructions()->Get(current);
   program.collectives.emplace_back(
       start, context.mesh,
       *context.world.communicator(context.rank, start.group()),
       memory.address(start.source()), memory.address(start.destination()),
       memory.dtype(start.source()),
-      CallContext{.planStep = index,
+      CallContext{.planStep = current,
                   .cause = view(instruction.cause()),
                   .timeout = context.deadline});
   const BoundCollective *collective = &program.collectives.back();
-  const plan::CollectiveWait *next =
-      index + 1 < entry.instructions()->size()
-          ? entry.instructions()->Get(index + 1)->operation_as_CollectiveWait()
-          : nullptr;
+  const plan::CollectiveWait *next = current + 1 < entry.instructions()->size()
+                                         ? entry.instructions()
+                                               ->Get(current + 1)
+                                               ->operation_as_CollectiveWait()
+                                         : nullptr;
   if (inFlight == 0 && next && next->id() == start.id()) {
-    add(index, CollectiveStep{collective});
-    return true;
+    add(CollectiveStep{collective});
+    ++current; // its wait
+    return {};
   }
   ++inFlight;
   program.isAsynchronous = true;
-  add(index, StartStep{collective, start.id()});
-  return false;
+  add(StartStep{collective, start.id()});
+  return {};
 }
 
-void Binder::bindCopy(const plan::Copy &copy) {
-  add(current,
-      CopyStep{memory.address(copy.destination()),
+Status Binder::bind(const plan::CollectiveWait &wait) {
+  --inFlight;
+  add(WaitStep{wait.id()});
+  return {};
+}
+
+Status Binder::bind(const plan::Copy &copy) {
+  add(CopyStep{memory.address(copy.destination()),
                memory.address(copy.source()), memory.usedBytes(copy.source())});
+  return {};
 }
 
 void Binder::bindInputs() {
@@ -137,24 +160,10 @@ Result<Program> Binder::bind() {
   bindInputs();
   for (current = 0; current < entry.instructions()->size(); ++current) {
     const plan::Instruction &instruction = *entry.instructions()->Get(current);
-    if (const auto *gemm = instruction.operation_as_Gemm()) {
-      if (Status status = bindGemm(*gemm); !status.ok())
-        return status.withContext(stepName(current, instruction));
-    } else if (const auto *attention = instruction.operation_as_Attention()) {
-      add(runtime::bindAttention(memory.arguments(*attention), context.team));
-    } else if (const auto *grad = instruction.operation_as_AttentionGrad()) {
-      add(runtime::bindAttentionGrad(memory.arguments(*grad), context.team));
-    } else if (const auto *launch = instruction.operation_as_Launch()) {
-      bindLaunch(*launch);
-    } else if (const auto *start = instruction.operation_as_CollectiveStart()) {
-      if (bindStart(*start, current))
-        ++current; // its wait
-    } else if (const auto *wait = instruction.operation_as_CollectiveWait()) {
-      --inFlight;
-      add(current, WaitStep{wait->id()});
-    } else if (const auto *copy = instruction.operation_as_Copy()) {
-      bindCopy(*copy);
-    }
+    Status status = visitOperation(
+        instruction, [&](const auto &operation) { return bind(operation); });
+    if (!status.ok())
+      return status.withContext(stepName(current, instruction));
   }
   return std::move(program);
 }

@@ -9,6 +9,7 @@
 
 #include "io/File.h"
 #include "plan/Text.h"
+#include "weft/runtime/VisitOperation.h"
 
 #include <nlohmann/json.hpp>
 
@@ -23,17 +24,6 @@ using Time = std::chrono::steady_clock::time_point;
 /// As it is: JSON has escapes of its own.
 static std::string text(const flatbuffers::String *string) {
   return std::string(view(string));
-}
-
-/// The name that a reader of the timeline sees on a slice.
-static std::string sliceName(const plan::Plan &plan,
-                             const plan::Instruction &instruction) {
-  const auto *launch = instruction.operation_as_Launch();
-  if (!launch)
-    return std::string(operationName(instruction));
-  const plan::Kernel &kernel = *plan.kernels()->Get(launch->kernel());
-  return view(kernel.summary()).empty() ? text(kernel.symbol())
-                                        : text(kernel.summary());
 }
 
 static Json eventJson(const plan::Plan &plan, const TraceEvent &event, int rank,
@@ -55,12 +45,18 @@ static Json eventJson(const plan::Plan &plan, const TraceEvent &event, int rank,
     args["bytes"] = instruction.bytes();
   if (event.predicted != 0)
     args["predicted_us"] = event.predicted * 1e6;
-  if (const auto *launch = instruction.operation_as_Launch();
-      launch && launch->batch() != 1)
-    args["batch"] = launch->batch();
-  if (const auto *start = instruction.operation_as_CollectiveStart())
-    args["wire_bytes"] = start->wire_bytes();
-  return {{"name", sliceName(plan, instruction)},
+  visitOperation(
+      instruction,
+      [&](const plan::Launch &launch) {
+        if (launch.batch() != 1)
+          args["batch"] = launch.batch();
+      },
+      [&](const plan::CollectiveStart &start) {
+        args["wire_bytes"] = start.wire_bytes();
+      },
+      [](const OneOf<plan::Gemm, plan::CollectiveWait, plan::Copy,
+                     plan::Attention, plan::AttentionGrad> auto &) {});
+  return {{"name", workName(plan, instruction)},
           {"ph", "X"},
           {"ts", micros(event.begin - origin)},
           {"dur", micros(event.end - event.begin)},

@@ -7,6 +7,8 @@
 
 #include "plan/Alignment.h"
 
+#include "weft/runtime/VisitOperation.h"
+
 #include <algorithm>
 #include <cstdint>
 
@@ -40,12 +42,22 @@ static bool isAligned(const plan::TensorType &type) {
 }
 
 static bool isAligned(const plan::Instruction &instruction) {
-  if (const auto *launch = instruction.operation_as_Launch())
-    return allOf(launch->positions(),
-                 [](const plan::AxisList *axes) { return isAligned(axes); });
-  if (const auto *start = instruction.operation_as_CollectiveStart())
-    return isAligned(start->permute_from()) && isAligned(start->permute_to());
-  return true;
+  if (!isKnown(instruction.operation_type()))
+    return true;
+  return visitOperation(
+      instruction,
+      [](const plan::Launch &launch) {
+        return allOf(launch.positions(), [](const plan::AxisList *axes) {
+          return isAligned(axes);
+        });
+      },
+      [](const plan::CollectiveStart &start) {
+        return isAligned(start.permute_from()) && isAligned(start.permute_to());
+      },
+      [](const OneOf<plan::Gemm, plan::CollectiveWait, plan::Copy,
+                     plan::Attention, plan::AttentionGrad> auto &) {
+        return true;
+      });
 }
 
 static bool isAligned(const plan::Entry &entry) {

@@ -7,6 +7,8 @@
 
 #include "plan/CollectiveLanes.h"
 
+#include "weft/runtime/VisitOperation.h"
+
 #include <algorithm>
 
 namespace weft::runtime {
@@ -16,14 +18,15 @@ namespace weft::runtime {
 static std::vector<uint8_t> overtaken(const plan::Entry &entry) {
   std::vector<uint8_t> lanes;
   int64_t latestWaited = -1;
-  for (const plan::Instruction *instruction : *entry.instructions()) {
-    if (instruction->operation_as_CollectiveStart())
-      lanes.push_back(0);
-    if (const auto *wait = instruction->operation_as_CollectiveWait()) {
-      lanes[wait->id()] = latestWaited > wait->id();
-      latestWaited = std::max<int64_t>(latestWaited, wait->id());
-    }
-  }
+  for (const plan::Instruction *instruction : *entry.instructions())
+    visitOperation(
+        *instruction,
+        [&](const plan::CollectiveStart &) { lanes.push_back(0); },
+        [&](const plan::CollectiveWait &wait) {
+          lanes[wait.id()] = latestWaited > wait.id();
+          latestWaited = std::max<int64_t>(latestWaited, wait.id());
+        },
+        [](const Computation auto &) {});
   return lanes;
 }
 

@@ -10,6 +10,7 @@
 #include "plan/Mesh.h"
 #include "plan/Text.h"
 #include "weft/runtime/PlanFormat.h"
+#include "weft/runtime/VisitOperation.h"
 
 #include <functional>
 #include <iterator>
@@ -43,12 +44,18 @@ private:
            const flatbuffers::Vector<flatbuffers::Offset<plan::Binding>> &list);
   void buffer(uint32_t index, const plan::Buffer &buffer);
   void instruction(uint32_t index, const plan::Instruction &instruction);
-  void gemm(const plan::Gemm &gemm);
-  template <typename Operation> void attentionDetails(const Operation &);
-  void attention(const plan::Attention &attention);
-  void attentionGrad(const plan::AttentionGrad &grad);
-  void launch(const plan::Launch &launch);
-  void start(const plan::CollectiveStart &start);
+  void operation(const plan::Gemm &gemm);
+  void attentionDetails(const AttentionOperation auto &operation);
+  void operation(const plan::Attention &attention);
+  void operation(const plan::AttentionGrad &grad);
+  void operation(const plan::Launch &launch);
+  void operation(const plan::CollectiveStart &start);
+  void operation(const plan::CollectiveWait &wait) {
+    print("wait #{}", wait.id());
+  }
+  void operation(const plan::Copy &copy) {
+    print("copy %{} -> %{}", copy.source(), copy.destination());
+  }
 
   const plan::Plan &plan;
   Mesh mesh;
@@ -165,7 +172,7 @@ void Dumper::buffer(uint32_t index, const plan::Buffer &buffer) {
   print("\n");
 }
 
-void Dumper::gemm(const plan::Gemm &gemm) {
+void Dumper::operation(const plan::Gemm &gemm) {
   print("gemm %{} {} %{} * %{} batch {} m {} n {} k {} strides lhs [{}, {}, "
         "{}] rhs [{}, {}, {}] out [{}, {}, {}]",
         gemm.out(), gemm.accumulate() ? "+=" : "=", gemm.lhs(), gemm.rhs(),
@@ -184,8 +191,7 @@ void Dumper::gemm(const plan::Gemm &gemm) {
 }
 
 /// What the two instructions of attention say alike.
-template <typename Operation>
-void Dumper::attentionDetails(const Operation &operation) {
+void Dumper::attentionDetails(const AttentionOperation auto &operation) {
   if (operation.causal())
     print(" causal");
   if (operation.diagonal())
@@ -196,14 +202,14 @@ void Dumper::attentionDetails(const Operation &operation) {
         sizes.heads(), sizes.key_heads(), sizes.head_size());
 }
 
-void Dumper::attention(const plan::Attention &attention) {
+void Dumper::operation(const plan::Attention &attention) {
   print("attention %{}, %{} = %{}, %{}, %{}", attention.out(),
         attention.logsumexp(), attention.query(), attention.key(),
         attention.value());
   attentionDetails(attention);
 }
 
-void Dumper::attentionGrad(const plan::AttentionGrad &grad) {
+void Dumper::operation(const plan::AttentionGrad &grad) {
   print("attention_grad %{}, %{}, %{} = %{}, %{}, %{}, %{}, %{}, %{}",
         grad.query_cotangent(), grad.key_cotangent(), grad.value_cotangent(),
         grad.query(), grad.key(), grad.value(), grad.out(), grad.logsumexp(),
@@ -213,7 +219,7 @@ void Dumper::attentionGrad(const plan::AttentionGrad &grad) {
   attentionDetails(grad);
 }
 
-void Dumper::launch(const plan::Launch &launch) {
+void Dumper::operation(const plan::Launch &launch) {
   static constexpr std::string_view access[] = {"none", "read", "write",
                                                 "update"};
   print("launch @{}(",
@@ -237,7 +243,7 @@ void Dumper::launch(const plan::Launch &launch) {
   }
 }
 
-void Dumper::start(const plan::CollectiveStart &start) {
+void Dumper::operation(const plan::CollectiveStart &start) {
   print("start #{} {}", start.id(), collectiveName(start.kind()));
   if (start.kind() == plan::CollectiveKind::AllReduce ||
       start.kind() == plan::CollectiveKind::ReduceScatter)
@@ -261,32 +267,7 @@ void Dumper::start(const plan::CollectiveStart &start) {
 
 void Dumper::instruction(uint32_t index, const plan::Instruction &instruction) {
   print("    {}: {} ", index, instruction.stream() ? "comm" : "compute");
-  switch (instruction.operation_type()) {
-  case plan::Operation::Gemm:
-    gemm(*instruction.operation_as_Gemm());
-    break;
-  case plan::Operation::Launch:
-    launch(*instruction.operation_as_Launch());
-    break;
-  case plan::Operation::CollectiveStart:
-    start(*instruction.operation_as_CollectiveStart());
-    break;
-  case plan::Operation::CollectiveWait:
-    print("wait #{}", instruction.operation_as_CollectiveWait()->id());
-    break;
-  case plan::Operation::Copy:
-    print("copy %{} -> %{}", instruction.operation_as_Copy()->source(),
-          instruction.operation_as_Copy()->destination());
-    break;
-  case plan::Operation::Attention:
-    attention(*instruction.operation_as_Attention());
-    break;
-  case plan::Operation::AttentionGrad:
-    attentionGrad(*instruction.operation_as_AttentionGrad());
-    break;
-  case plan::Operation::NONE:
-    break;
-  }
+  visitOperation(instruction, [&](const auto &each) { operation(each); });
   if (instruction.flops() != 0)
     print(" flops {}", instruction.flops());
   if (instruction.bytes() != 0)

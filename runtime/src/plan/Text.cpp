@@ -7,6 +7,8 @@
 
 #include "plan/Text.h"
 
+#include "weft/runtime/VisitOperation.h"
+
 namespace weft::runtime {
 
 /// Bytes of the UTF-8 sequence at the start of `text`, or 0 when it is none.
@@ -94,25 +96,19 @@ std::string_view epilogueName(plan::GemmEpilogue epilogue) {
 }
 
 std::string_view operationName(const plan::Instruction &instruction) {
-  switch (instruction.operation_type()) {
-  case plan::Operation::Gemm:
-    return "gemm";
-  case plan::Operation::Launch:
-    return "launch";
-  case plan::Operation::CollectiveStart:
-    return collectiveName(instruction.operation_as_CollectiveStart()->kind());
-  case plan::Operation::CollectiveWait:
-    return "wait";
-  case plan::Operation::Copy:
-    return "copy";
-  case plan::Operation::Attention:
-    return "attention";
-  case plan::Operation::AttentionGrad:
-    return "attention_grad";
-  case plan::Operation::NONE:
-    break;
-  }
-  return "unknown";
+  using Name = std::string_view;
+  if (!isKnown(instruction.operation_type()))
+    return "unknown";
+  return visitOperation(
+      instruction, [](const plan::Gemm &) -> Name { return "gemm"; },
+      [](const plan::Launch &) -> Name { return "launch"; },
+      [](const plan::CollectiveStart &start) {
+        return collectiveName(start.kind());
+      },
+      [](const plan::CollectiveWait &) -> Name { return "wait"; },
+      [](const plan::Copy &) -> Name { return "copy"; },
+      [](const plan::Attention &) -> Name { return "attention"; },
+      [](const plan::AttentionGrad &) -> Name { return "attention_grad"; });
 }
 
 std::string_view bufferKindName(plan::BufferKind kind) {
@@ -155,6 +151,16 @@ std::string_view purposeName(plan::Purpose purpose) {
     return "temporary";
   }
   return "unknown";
+}
+
+std::string_view workName(const plan::Plan &plan,
+                          const plan::Instruction &instruction) {
+  const auto *launch = instruction.operation_as_Launch();
+  if (!launch)
+    return operationName(instruction);
+  const plan::Kernel &kernel = *plan.kernels()->Get(launch->kernel());
+  return view(view(kernel.summary()).empty() ? kernel.symbol()
+                                             : kernel.summary());
 }
 
 std::string stepName(size_t index, const plan::Instruction &instruction) {

@@ -60,6 +60,11 @@ std::string_view bufferKindName(plan::BufferKind kind);
 /// "parameter", "optimizer state", "communication".
 std::string_view purposeName(plan::Purpose purpose);
 
+/// What an instruction computes, for timelines: the summary of its kernel, or
+/// else the kernel's symbol, or the operation.
+std::string_view workName(const plan::Plan &plan,
+                          const plan::Instruction &instruction);
+
 /// `step 17 gemm`, the start of every message about an instruction.
 std::string stepName(size_t index, const plan::Instruction &instruction);
 

@@ -8,6 +8,7 @@
 
 #include "plan/PlanVerifier.h"
 #include "plan/Text.h"
+#include "weft/runtime/VisitOperation.h"
 
 #include <algorithm>
 #include <map>
@@ -52,6 +53,7 @@ private:
   Status verifyBinding(const plan::Binding &binding);
   Status verifyStateBuffers();
   Status verifyInstruction(uint32_t index);
+  Status verifyStart(const plan::CollectiveStart &start);
   Status verifyWait(uint32_t index, uint32_t id);
   Status touch(uint32_t index, const Touch &touch, bool starts);
   Status verifyEnd();
@@ -231,6 +233,17 @@ Status EntryVerifier::touch(uint32_t index, const Touch &touch, bool starts) {
   return {};
 }
 
+Status EntryVerifier::verifyStart(const plan::CollectiveStart &start) {
+  if (start.id() != flights.size())
+    return invalidArgument(fmt::format("has id {}, but is collective {} of "
+                                       "the entry",
+                                       start.id(), flights.size()));
+  flights.push_back({start.source(), start.destination(), false});
+  ++states[start.source()].readersInFlight;
+  states[start.destination()].writerInFlight = start.id();
+  return {};
+}
+
 Status EntryVerifier::verifyWait(uint32_t index, uint32_t id) {
   if (id >= flights.size())
     return invalidArgument(
@@ -252,21 +265,17 @@ Status EntryVerifier::verifyInstruction(uint32_t index) {
   const plan::Instruction &instruction = *entry.instructions()->Get(index);
   std::vector<Touch> touches;
   WEFT_RETURN_IF_ERROR(verifyOperation(header, entry, instruction, touches));
-  const auto *start = instruction.operation_as_CollectiveStart();
+  const bool starts =
+      instruction.operation_type() == plan::Operation::CollectiveStart;
   for (const Touch &each : touches)
-    WEFT_RETURN_IF_ERROR(touch(index, each, start != nullptr));
-  if (start) {
-    if (start->id() != flights.size())
-      return invalidArgument(fmt::format("has id {}, but is collective {} of "
-                                         "the entry",
-                                         start->id(), flights.size()));
-    flights.push_back({start->source(), start->destination(), false});
-    ++states[start->source()].readersInFlight;
-    states[start->destination()].writerInFlight = start->id();
-  }
-  if (const auto *wait = instruction.operation_as_CollectiveWait())
-    return verifyWait(index, wait->id());
-  return {};
+    WEFT_RETURN_IF_ERROR(touch(index, each, starts));
+  return visitOperation(
+      instruction,
+      [&](const plan::CollectiveStart &start) { return verifyStart(start); },
+      [&](const plan::CollectiveWait &wait) {
+        return verifyWait(index, wait.id());
+      },
+      [](const Computation auto &) { return Status(); });
 }
 
 Status EntryVerifier::verifyEnd() {

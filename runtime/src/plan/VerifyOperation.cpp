@@ -8,6 +8,7 @@
 
 #include "plan/PlanVerifier.h"
 #include "plan/Text.h"
+#include "weft/runtime/VisitOperation.h"
 
 #include <algorithm>
 #include <optional>
@@ -26,11 +27,19 @@ public:
   Status verify(const plan::Instruction &instruction);
 
 private:
-  Status verifyLaunch(const plan::Launch &launch);
-  Status verifySets(const plan::Launch &launch);
-  Status verifyStart(const plan::CollectiveStart &start);
-  Status verifyCopy(const plan::Copy &copy);
+  Status check(const plan::Gemm &gemm) {
+    return verifyGemm(header, entry, gemm, touches);
+  }
+  Status check(const plan::Launch &launch);
+  Status check(const plan::CollectiveStart &start);
+  /// Paired with its start by the entry's verifier.
+  Status check(const plan::CollectiveWait &) { return {}; }
+  Status check(const plan::Copy &copy);
+  Status check(const AttentionOperation auto &attention) {
+    return verifyAttention(entry, attention, touches);
+  }
 
+  Status verifySets(const plan::Launch &launch);
   Status verifyCollectiveSizes(const plan::CollectiveStart &start,
                                const Operand &source,
                                const Operand &destination);
@@ -59,7 +68,7 @@ Result<Operand> findOperand(const plan::Entry &entry, uint32_t index,
   return Operand{index, dtype, elements};
 }
 
-Status OperationVerifier::verifyLaunch(const plan::Launch &launch) {
+Status OperationVerifier::check(const plan::Launch &launch) {
   const auto &kernels = *header.plan.kernels();
   if (launch.kernel() >= kernels.size())
     return invalidArgument(fmt::format("kernel {} of {} does not exist",
@@ -135,7 +144,7 @@ Status OperationVerifier::verifySets(const plan::Launch &launch) {
   return {};
 }
 
-Status OperationVerifier::verifyCopy(const plan::Copy &copy) {
+Status OperationVerifier::check(const plan::Copy &copy) {
   WEFT_ASSIGN_OR_RETURN(const Operand source, operand(copy.source(), "source"));
   WEFT_ASSIGN_OR_RETURN(const Operand destination,
                         operand(copy.destination(), "destination"));
@@ -218,7 +227,7 @@ OperationVerifier::verifyPermutation(const plan::CollectiveStart &start) {
   return {};
 }
 
-Status OperationVerifier::verifyStart(const plan::CollectiveStart &start) {
+Status OperationVerifier::check(const plan::CollectiveStart &start) {
   if (start.kind() > plan::CollectiveKind::MAX)
     return invalidArgument(fmt::format("unknown kind of collective {}",
                                        static_cast<int>(start.kind())));
@@ -261,28 +270,12 @@ Status OperationVerifier::verify(const plan::Instruction &instruction) {
     return invalidArgument(fmt::format("stream {} is neither computation (0) "
                                        "nor communication (1)",
                                        instruction.stream()));
-  switch (instruction.operation_type()) {
-  case plan::Operation::Gemm:
-    return verifyGemm(header, entry, *instruction.operation_as_Gemm(), touches);
-  case plan::Operation::Launch:
-    return verifyLaunch(*instruction.operation_as_Launch());
-  case plan::Operation::CollectiveStart:
-    return verifyStart(*instruction.operation_as_CollectiveStart());
-  case plan::Operation::CollectiveWait:
-    return {}; // paired with its start by the entry's verifier
-  case plan::Operation::Copy:
-    return verifyCopy(*instruction.operation_as_Copy());
-  case plan::Operation::Attention:
-    return verifyAttention(entry, *instruction.operation_as_Attention(),
-                           touches);
-  case plan::Operation::AttentionGrad:
-    return verifyAttention(entry, *instruction.operation_as_AttentionGrad(),
-                           touches);
-  case plan::Operation::NONE:
-    break;
-  }
-  return invalidArgument(fmt::format(
-      "unknown operation {}", static_cast<int>(instruction.operation_type())));
+  if (!isKnown(instruction.operation_type()))
+    return invalidArgument(
+        fmt::format("unknown operation {}",
+                    static_cast<int>(instruction.operation_type())));
+  return visitOperation(
+      instruction, [&](const auto &operation) { return check(operation); });
 }
 
 Status verifyOperation(const VerifiedHeader &header, const plan::Entry &entry,

@@ -11,6 +11,7 @@
 #include "cuda/nccl/NcclStatusPort.h"
 #include "plan/Mesh.h"
 #include "plan/Text.h"
+#include "weft/runtime/VisitOperation.h"
 
 #include <unistd.h>
 
@@ -420,13 +421,18 @@ std::string NcclWorld::libraryReport() const {
 
 std::vector<int> NcclWorld::partners(uint32_t entry, uint32_t instruction,
                                      int ofRank) const {
-  const auto *start =
-      instructionAt(plan, entry, instruction).operation_as_CollectiveStart();
-  if (start)
-    for (const std::vector<int> &members : groups[start->group()])
-      if (std::find(members.begin(), members.end(), ofRank) != members.end())
-        return members;
-  return {};
+  using Ranks = std::vector<int>;
+  return visitOperation(
+      instructionAt(plan, entry, instruction),
+      [&](const plan::CollectiveStart &start) {
+        for (const Ranks &members : groups[start.group()])
+          if (std::find(members.begin(), members.end(), ofRank) !=
+              members.end())
+            return members;
+        return Ranks();
+      },
+      [](const plan::CollectiveWait &) { return Ranks(); },
+      [](const Computation auto &) { return Ranks(); });
 }
 
 } // namespace weft::runtime

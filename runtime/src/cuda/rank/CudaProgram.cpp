@@ -11,6 +11,7 @@
 #include "cuda/gemm/Gemm.h"
 #include "executor/EntryMemory.h"
 #include "plan/Text.h"
+#include "weft/runtime/VisitOperation.h"
 
 #include <algorithm>
 
@@ -30,12 +31,17 @@ public:
 
 private:
   Status bindInputs();
-  Status bindInstruction(const plan::Instruction &instruction);
-  Result<std::unique_ptr<CudaOperation>> bindGemm(const plan::Gemm &gemm) const;
-  void bindLaunch(const plan::Launch &launch);
-  Status bindStart(const plan::CollectiveStart &start);
-  void bindWait(const plan::CollectiveWait &wait);
-  void bindCopy(const plan::Copy &copy);
+  Status bind(const plan::Gemm &gemm);
+  Status bind(const plan::Launch &launch);
+  Status bind(const plan::CollectiveStart &start);
+  Status bind(const plan::CollectiveWait &wait);
+  Status bind(const plan::Copy &copy);
+  Status bind(const plan::Attention &attention) {
+    return add(bindCudaAttention(memory.arguments(attention), binding.context));
+  }
+  Status bind(const plan::AttentionGrad &grad) {
+    return add(bindCudaAttentionGrad(memory.arguments(grad), binding.context));
+  }
   Status add(Result<std::unique_ptr<CudaOperation>> operation);
   void add(decltype(CudaStep::operation) operation);
 
@@ -69,14 +75,10 @@ size_t CudaProgram::stagingBytes(size_t lane) const {
 
 static std::string labelOf(const plan::Plan &plan,
                            const plan::Instruction &instruction) {
-  std::string label(operationName(instruction));
-  if (const auto *launch = instruction.operation_as_Launch()) {
-    const plan::Kernel &kernel = *plan.kernels()->Get(launch->kernel());
-    label = view(view(kernel.summary()).empty() ? kernel.symbol()
-                                                : kernel.summary());
-    if (launch->batch() > 1)
-      label += fmt::format(", {} times", launch->batch());
-  }
+  std::string label(workName(plan, instruction));
+  if (const auto *launch = instruction.operation_as_Launch();
+      launch && launch->batch() > 1)
+    label += fmt::format(", {} times", launch->batch());
   if (!view(instruction.cause()).empty())
     label += fmt::format(": {}", view(instruction.cause()));
   if (!view(instruction.location()).empty())
@@ -98,8 +100,7 @@ Status Binder::add(Result<std::unique_ptr<CudaOperation>> operation) {
   return {};
 }
 
-Result<std::unique_ptr<CudaOperation>>
-Binder::bindGemm(const plan::Gemm &gemm) const {
+Status Binder::bind(const plan::Gemm &gemm) {
   CudaGemmProblem problem{memory.problem(gemm), gemm.precision(),
                           gemm.epilogue()};
   CudaGemmPointers pointers{memory.address(gemm.lhs()),
@@ -113,10 +114,10 @@ Binder::bindGemm(const plan::Gemm &gemm) const {
     pointers.aux = memory.address(*gemm.aux());
   if (inFlight > 0)
     problem.processors = binding.context.processorsBesideCollectives;
-  return bindCudaGemm(problem, pointers, binding.context);
+  return add(bindCudaGemm(problem, pointers, binding.context));
 }
 
-void Binder::bindLaunch(const plan::Launch &launch) {
+Status Binder::bind(const plan::Launch &launch) {
   const plan::Grid &grid =
       *binding.plan.kernels()->Get(launch.kernel())->grid();
   GridLaunch &bound = program.launches.emplace_back();
@@ -140,9 +141,10 @@ void Binder::bindLaunch(const plan::Launch &launch) {
   for (size_t i = 0; i < bound.values.size(); i += i < table ? table : 1)
     bound.parameters.push_back(&bound.values[i]);
   add(GridStep{&bound});
+  return {};
 }
 
-Status Binder::bindStart(const plan::CollectiveStart &start) {
+Status Binder::bind(const plan::CollectiveStart &start) {
   const Cudart &cudart = binding.context.cudart;
   BoundDeviceCollective &bound = program.collectives.emplace_back();
   DeviceCollective &collective = bound.collective;
@@ -182,16 +184,18 @@ Status Binder::bindStart(const plan::CollectiveStart &start) {
   return {};
 }
 
-void Binder::bindWait(const plan::CollectiveWait &wait) {
+Status Binder::bind(const plan::CollectiveWait &wait) {
   BoundDeviceCollective &bound = program.collectives[wait.id()];
   inFlight -= bound.communicator->size() > 1;
   add(DeviceWaitStep{&bound});
+  return {};
 }
 
-void Binder::bindCopy(const plan::Copy &copy) {
+Status Binder::bind(const plan::Copy &copy) {
   if (const size_t bytes = memory.usedBytes(copy.source()))
     add(DeviceCopyStep{memory.address(copy.destination()),
                        memory.address(copy.source()), bytes});
+  return {};
 }
 
 Status Binder::bindInputs() {
@@ -207,30 +211,13 @@ Status Binder::bindInputs() {
   return {};
 }
 
-Status Binder::bindInstruction(const plan::Instruction &instruction) {
-  if (const auto *gemm = instruction.operation_as_Gemm())
-    return add(bindGemm(*gemm));
-  if (const auto *attention = instruction.operation_as_Attention())
-    return add(
-        bindCudaAttention(memory.arguments(*attention), binding.context));
-  if (const auto *grad = instruction.operation_as_AttentionGrad())
-    return add(bindCudaAttentionGrad(memory.arguments(*grad), binding.context));
-  if (const auto *launch = instruction.operation_as_Launch())
-    bindLaunch(*launch);
-  else if (const auto *start = instruction.operation_as_CollectiveStart())
-    return bindStart(*start);
-  else if (const auto *wait = instruction.operation_as_CollectiveWait())
-    bindWait(*wait);
-  else if (const auto *copy = instruction.operation_as_Copy())
-    bindCopy(*copy);
-  return {};
-}
-
 Result<CudaProgram> Binder::bind() {
   WEFT_RETURN_IF_ERROR(bindInputs());
   for (current = 0; current < entry.instructions()->size(); ++current) {
     const plan::Instruction &instruction = *entry.instructions()->Get(current);
-    if (Status status = bindInstruction(instruction); !status.ok())
+    Status status = visitOperation(
+        instruction, [&](const auto &operation) { return bind(operation); });
+    if (!status.ok())
       return status.withContext(stepName(current, instruction));
   }
   return std::move(program);

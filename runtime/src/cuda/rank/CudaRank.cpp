@@ -15,6 +15,7 @@
 #include "cuda/rank/MemoryNeeds.h"
 #include "executor/Stopwatch.h"
 #include "plan/Text.h"
+#include "weft/runtime/VisitOperation.h"
 
 #include <algorithm>
 #include <numeric>
@@ -332,31 +333,39 @@ Result<cudaStream_t> CudaRank::streamFor(const CudaStep &step) {
 }
 
 Status CudaRank::enqueue(const CudaStep &step, cudaStream_t stream) {
-  if (const auto *grid = std::get_if<GridStep>(&step.operation)) {
-    GridLaunch &launch = *grid->launch;
-    return check(
-        cudart.launchKernel(reinterpret_cast<const void *>(launch.kernel),
-                            dim3(launch.blocks, launch.batch),
-                            dim3(launch.threads), launch.parameters.data(),
-                            launch.sharedBytes, compute.get()),
-        "cudaLaunchKernel");
-  }
-  if (const auto *operation = std::get_if<OperationStep>(&step.operation))
-    return operation->operation->enqueue(compute.get());
-  if (const auto *start = std::get_if<DeviceStartStep>(&step.operation)) {
-    const BoundDeviceCollective &bound = *start->bound;
+  const auto enqueueStart = [&](const DeviceStartStep &start) -> Status {
+    const BoundDeviceCollective &bound = *start.bound;
     WEFT_RETURN_IF_ERROR(bound.communicator->enqueue(bound.collective, stream));
     return check(cudart.eventRecord(bound.done.get(), stream),
                  "cudaEventRecord");
-  }
-  if (const auto *wait = std::get_if<DeviceWaitStep>(&step.operation))
-    return check(
-        cudart.streamWaitEvent(compute.get(), wait->bound->done.get(), 0),
-        "cudaStreamWaitEvent");
-  const auto &copy = std::get<DeviceCopyStep>(step.operation);
-  return check(cudart.memcpyAsync(copy.destination, copy.source, copy.bytes,
-                                  cudaMemcpyDeviceToDevice, compute.get()),
-               "cudaMemcpyAsync");
+  };
+  return std::visit(
+      Overloaded{
+          [&](const OperationStep &step) {
+            return step.operation->enqueue(compute.get());
+          },
+          [&](const GridStep &grid) {
+            GridLaunch &launch = *grid.launch;
+            return check(cudart.launchKernel(
+                             reinterpret_cast<const void *>(launch.kernel),
+                             dim3(launch.blocks, launch.batch),
+                             dim3(launch.threads), launch.parameters.data(),
+                             launch.sharedBytes, compute.get()),
+                         "cudaLaunchKernel");
+          },
+          enqueueStart,
+          [&](const DeviceWaitStep &wait) {
+            return check(cudart.streamWaitEvent(compute.get(),
+                                                wait.bound->done.get(), 0),
+                         "cudaStreamWaitEvent");
+          },
+          [&](const DeviceCopyStep &copy) {
+            return check(
+                cudart.memcpyAsync(copy.destination, copy.source, copy.bytes,
+                                   cudaMemcpyDeviceToDevice, compute.get()),
+                "cudaMemcpyAsync");
+          }},
+      step.operation);
 }
 
 /// A failed collective names its step and rank itself.

@@ -16,6 +16,7 @@
 #include "cuda/nccl/NcclWorld.h"
 #endif
 #include "plan/Text.h"
+#include "weft/runtime/VisitOperation.h"
 
 #include <mutex>
 #include <optional>
@@ -63,26 +64,31 @@ private:
   std::optional<CudaRankSetup> setup;
 };
 
+/// The libraries that the entries of a plan call.
+struct LibrariesOfPlan {
+  bool cublasLt = false;
+  bool cudnn = false;
+
+  explicit LibrariesOfPlan(const plan::Plan &plan) {
+    for (const plan::Entry *entry : *plan.entries())
+      for (const plan::Instruction *instruction : *entry->instructions())
+        visitOperation(
+            *instruction, [&](const plan::Gemm &) { cublasLt = true; },
+            [&](const AttentionOperation auto &) { cudnn = true; },
+            [](const OneOf<plan::Launch, plan::CollectiveStart,
+                           plan::CollectiveWait, plan::Copy> auto &) {});
+  }
+};
+
 } // namespace
 
-/// Whether an entry has an operation of one of the types.
-static bool has(const plan::Plan &plan,
-                std::initializer_list<plan::Operation> types) {
-  for (const plan::Entry *entry : *plan.entries())
-    for (const plan::Instruction *instruction : *entry->instructions())
-      if (std::find(types.begin(), types.end(),
-                    instruction->operation_type()) != types.end())
-        return true;
-  return false;
-}
-
 Status CudaRanks::openLibraries(const CudaLibrarySearch &search) {
-  const plan::Plan &plan = request.plan.contents();
-  if (has(plan, {plan::Operation::Gemm})) {
+  const LibrariesOfPlan needed(request.plan.contents());
+  if (needed.cublasLt) {
     WEFT_ASSIGN_OR_RETURN(cublasLt, loadCublasLt(search));
     WEFT_ASSIGN_OR_RETURN(ltHandle, LtHandle::shared(cublasLt, device.number));
   }
-  if (has(plan, {plan::Operation::Attention, plan::Operation::AttentionGrad})) {
+  if (needed.cudnn) {
     if (const Result<Cudnn> loaded = loadCudnn(search); loaded.ok())
       cudnn = *loaded;
     else

@@ -7,6 +7,8 @@
 
 #include "cuda/rank/Roofline.h"
 
+#include "weft/runtime/VisitOperation.h"
+
 #include <algorithm>
 
 namespace weft::runtime {
@@ -49,17 +51,21 @@ static bool isHalf(const plan::Entry &entry, uint32_t buffer) {
 /// What the operations of an instruction run at.
 static double rateOf(const Roofline &peaks, const plan::Entry &entry,
                      const plan::Instruction &instruction) {
-  if (const auto *gemm = instruction.operation_as_Gemm()) {
-    if (isHalf(entry, gemm->lhs()))
-      return peaks.halfProducts;
-    return gemm->precision() == plan::GemmPrecision::TF32 ? peaks.tf32Products
-                                                          : peaks.plain;
-  }
-  if (const auto *attention = instruction.operation_as_Attention())
-    return isHalf(entry, attention->query()) ? peaks.halfProducts : peaks.plain;
-  if (const auto *grad = instruction.operation_as_AttentionGrad())
-    return isHalf(entry, grad->query()) ? peaks.halfProducts : peaks.plain;
-  return peaks.plain;
+  return visitOperation(
+      instruction,
+      [&](const plan::Gemm &gemm) {
+        if (isHalf(entry, gemm.lhs()))
+          return peaks.halfProducts;
+        return gemm.precision() == plan::GemmPrecision::TF32
+                   ? peaks.tf32Products
+                   : peaks.plain;
+      },
+      [&](const AttentionOperation auto &attention) {
+        return isHalf(entry, attention.query()) ? peaks.halfProducts
+                                                : peaks.plain;
+      },
+      [&](const OneOf<plan::Launch, plan::CollectiveStart, plan::CollectiveWait,
+                      plan::Copy> auto &) { return peaks.plain; });
 }
 
 double Roofline::predict(const plan::Entry &entry,
