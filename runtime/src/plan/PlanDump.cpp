@@ -247,7 +247,7 @@ void Dumper::operation(const plan::CollectiveStart &start) {
   print("start #{} {}", start.id(), collectiveName(start.kind()));
   if (start.kind() == plan::CollectiveKind::AllReduce ||
       start.kind() == plan::CollectiveKind::ReduceScatter)
-    print(" {}", name(static_cast<Reduction>(start.reduction())));
+    print(" {}", reductionName(start.reduction()));
   print(" %{} -> %{}", start.source(), start.destination());
   if (start.kind() == plan::CollectiveKind::Permute)
     print(" from {} to {}", mesh.toString(axesOf(start.permute_from())),

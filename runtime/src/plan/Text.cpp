@@ -69,6 +69,18 @@ std::string_view collectiveName(plan::CollectiveKind kind) {
   return "unknown";
 }
 
+std::string_view reductionName(plan::Reduction reduction) {
+  switch (reduction) {
+  case plan::Reduction::Sum:
+    return "sum";
+  case plan::Reduction::Max:
+    return "max";
+  case plan::Reduction::Min:
+    return "min";
+  }
+  return "unknown";
+}
+
 std::string_view epilogueName(plan::GemmEpilogue epilogue) {
   switch (epilogue) {
   case plan::GemmEpilogue::None:

@@ -54,6 +54,8 @@ std::string typeName(DType dtype, const Range &shape) {
 /// "gemm", "attention", "launch", "all_reduce", "wait", "copy".
 std::string_view operationName(const plan::Instruction &instruction);
 std::string_view collectiveName(plan::CollectiveKind kind);
+/// "sum".
+std::string_view reductionName(plan::Reduction reduction);
 /// "bias_gelu", as in the schedule.
 std::string_view epilogueName(plan::GemmEpilogue epilogue);
 std::string_view bufferKindName(plan::BufferKind kind);
