@@ -7,8 +7,6 @@
 
 #include "weft/Cost/CollectiveCost.h"
 
-#include <algorithm>
-
 using namespace weft;
 using namespace weft::cost;
 
@@ -31,22 +29,20 @@ int64_t cost::wireBytes(CollectiveKind kind, int64_t localBytes,
   return localBytes;
 }
 
-Link CollectiveCost::slowest(llvm::ArrayRef<sharding::AxisRef> axes) const {
-  if (axes.empty())
-    return fallback_;
-  Link result = link(axes.front().axis);
-  for (const sharding::AxisRef &ref : axes.drop_front()) {
-    const Link &other = link(ref.axis);
-    result.latencySeconds =
-        std::max(result.latencySeconds, other.latencySeconds);
-    result.secondsPerByte =
-        std::max(result.secondsPerByte, other.secondsPerByte);
-  }
-  return result;
+CollectiveCost::CollectiveCost(std::vector<LinkLevel> levels)
+    : levels(std::move(levels)) {
+  if (!this->levels.empty())
+    outermost = this->levels.back().link;
 }
 
-double CollectiveCost::seconds(int64_t bytes,
-                               llvm::ArrayRef<sharding::AxisRef> axes) const {
-  Link pace = slowest(axes);
-  return pace.latencySeconds + static_cast<double>(bytes) * pace.secondsPerByte;
+const Link &CollectiveCost::link(int64_t span) const {
+  for (const LinkLevel &level : levels)
+    if (span <= level.devices)
+      return level.link;
+  return outermost;
+}
+
+double CollectiveCost::seconds(int64_t bytes, int64_t span) const {
+  const Link &used = link(span);
+  return used.latencySeconds + static_cast<double>(bytes) * used.secondsPerByte;
 }

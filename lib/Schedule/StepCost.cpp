@@ -211,12 +211,16 @@ static std::optional<Communication> communicationOf(Operation *op) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-/// The axes of a collective. Verified ops have a mesh that knows them.
-static sharding::AxisList axesOf(Operation *op, AxesAttr attr) {
-  MeshOp mesh = findMesh(op, attr.getMesh());
-  return mesh ? attr.toAxes(mesh.getMesh().toMesh())
-                    .value_or(sharding::AxisList())
-              : sharding::AxisList();
+/// The mesh of a collective and its axes. Verified ops have a mesh that knows
+/// them.
+static std::pair<sharding::Mesh, sharding::AxisList>
+meshAndAxes(Operation *op, AxesAttr attr) {
+  MeshOp meshOp = findMesh(op, attr.getMesh());
+  if (!meshOp)
+    return {};
+  sharding::Mesh mesh = meshOp.getMesh().toMesh();
+  auto axes = attr.toAxes(mesh).value_or(sharding::AxisList());
+  return {std::move(mesh), std::move(axes)};
 }
 
 int64_t countWireBytes(Operation *op) {
@@ -225,14 +229,16 @@ int64_t countWireBytes(Operation *op) {
     return 0;
   int64_t local = std::max(tensorBytes(op->getOperand(0).getType()),
                            tensorBytes(op->getResult(0).getType()));
-  return cost::wireBytes(communication->kind, local,
-                         numShards(axesOf(op, communication->axes)));
+  return cost::wireBytes(
+      communication->kind, local,
+      numShards(meshAndAxes(op, communication->axes).second));
 }
 
 double estimateSeconds(Operation *op) {
-  if (std::optional<Communication> communication = communicationOf(op))
-    return cost::CollectiveCost().seconds(countWireBytes(op),
-                                          axesOf(op, communication->axes));
+  if (std::optional<Communication> communication = communicationOf(op)) {
+    auto [mesh, axes] = meshAndAxes(op, communication->axes);
+    return cost::CollectiveCost().seconds(countWireBytes(op), mesh.span(axes));
+  }
   return std::max(countFlops(op) / flopsPerSecond,
                   countBytes(op) / bytesPerSecond);
 }

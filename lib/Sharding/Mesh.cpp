@@ -9,6 +9,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <algorithm>
+
 namespace weft::sharding {
 
 std::optional<int32_t> Mesh::find(llvm::StringRef name) const {
@@ -38,6 +40,17 @@ int64_t Mesh::position(int64_t device, llvm::ArrayRef<AxisRef> axes) const {
   for (const AxisRef &ref : axes)
     position = position * ref.size + coordinate(device, ref);
   return position;
+}
+
+int64_t Mesh::span(llvm::ArrayRef<AxisRef> axes) const {
+  int64_t span = 1;
+  for (const AxisRef &ref : axes) {
+    int64_t block = axisSize(ref.axis) / ref.pre;
+    for (size_t axis = ref.axis + 1; axis < axes_.size(); ++axis)
+      block *= axes_[axis].size;
+    span = std::max(span, block);
+  }
+  return span;
 }
 
 std::string Mesh::print(const AxisRef &ref) const {

@@ -40,6 +40,13 @@ int64_t DigitProblem::product(llvm::ArrayRef<uint8_t> list) const {
   return result;
 }
 
+int64_t DigitProblem::span(llvm::ArrayRef<uint8_t> list) const {
+  int64_t result = 1;
+  for (uint8_t digit : list)
+    result = std::max(result, spans[digit]);
+  return result;
+}
+
 int64_t DigitProblem::product(uint32_t set) const {
   return product(digitsOf(set));
 }
@@ -307,9 +314,10 @@ static DigitLayout layoutOf(const DigitProblem &problem,
 }
 
 std::optional<DigitProblem>
-sharding::makeDigitProblem(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
-                           const Sharding &from, const Sharding &to,
-                           const cost::CollectiveCost &cost, DigitCut cut) {
+sharding::makeDigitProblem(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
+                           int64_t elementBytes, const Sharding &from,
+                           const Sharding &to, const cost::CollectiveCost &cost,
+                           DigitCut cut) {
   DigitProblem problem;
   problem.cost = &cost;
   problem.room.assign(shape.begin(), shape.end());
@@ -319,6 +327,8 @@ sharding::makeDigitProblem(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
   CutShardings both = cutBoth(from, to, makeCuts(from, to, cut));
   setCommonAside(both, problem);
   numberDigits(both, problem);
+  for (const AxisRef &digit : problem.digits)
+    problem.spans.push_back(mesh.span(digit));
   if (problem.digits.size() > maxDigits)
     return std::nullopt;
   problem.from = layoutOf(problem, both.from, both.fromUnreduced);

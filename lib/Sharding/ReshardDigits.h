@@ -49,6 +49,8 @@ struct DigitProblem {
   const cost::CollectiveCost *cost = nullptr;
   /// The digits that move, in mesh order.
   llvm::SmallVector<AxisRef, 8> digits;
+  /// Mesh::span of each.
+  llvm::SmallVector<int64_t, 8> spans;
   /// Size of each dimension on a device when no digit splits it.
   Shape room;
   /// Bytes on a device when no digit splits anything.
@@ -62,6 +64,8 @@ struct DigitProblem {
   int64_t product(llvm::ArrayRef<uint8_t> list) const;
   /// Product of the digits in a bit set.
   int64_t product(uint32_t set) const;
+  /// Span of the groups along digits.
+  int64_t span(llvm::ArrayRef<uint8_t> list) const;
   int64_t localBytes(const DigitLayout &layout) const;
   /// Bit set of the digits that are neither in a dimension nor unreduced.
   uint32_t replicated(const DigitLayout &layout) const;
@@ -85,8 +89,8 @@ llvm::SmallVector<int32_t, 2> findClashingAxes(const Sharding &from,
 /// clashing axes. None if more than `maxDigits` digits move.
 inline constexpr size_t maxDigits = 30;
 std::optional<DigitProblem>
-makeDigitProblem(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
-                 const Sharding &from, const Sharding &to,
+makeDigitProblem(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
+                 int64_t elementBytes, const Sharding &from, const Sharding &to,
                  const cost::CollectiveCost &cost, DigitCut cut);
 
 /// Number of prime factors of the digits.

@@ -92,11 +92,10 @@ static ReshardPlan toPlan(const DigitProblem &problem, const Moves &moves,
                                  : move.digits);
     step.toAxes = problem.axes(move.toDigits);
     step.wireBytes = wireBytes(problem, *layout, move);
-    if (!step.isLocal()) {
-      AxisList axes = step.axes;
-      axes.append(step.toAxes);
-      step.seconds = problem.cost->seconds(step.wireBytes, axes);
-    }
+    if (!step.isLocal())
+      step.seconds = problem.cost->seconds(
+          step.wireBytes,
+          std::max(problem.span(move.digits), problem.span(move.toDigits)));
     step.result = problem.toSharding(move.result, reduction);
     layout = &move.result;
   }
@@ -139,11 +138,11 @@ static Solution solve(DigitProblem problem) {
 /// Plans where no axis is cut in clashing ways and at most one kind of
 /// reduction is involved.
 static std::optional<ReshardPlan>
-planPlainly(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
-            const Sharding &from, const Sharding &to,
+planPlainly(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
+            int64_t elementBytes, const Sharding &from, const Sharding &to,
             const cost::CollectiveCost &cost) {
   auto make = [&](DigitCut cut) {
-    return makeDigitProblem(shape, elementBytes, from, to, cost, cut);
+    return makeDigitProblem(mesh, shape, elementBytes, from, to, cost, cut);
   };
   std::optional<DigitProblem> coarse = make(DigitCut::Coarse);
   if (!coarse)
@@ -207,7 +206,7 @@ struct Attempts {
 
   std::optional<ReshardPlan> plainly(const Sharding &from,
                                      const Sharding &to) const {
-    return planPlainly(shape, elementBytes, from, to, cost);
+    return planPlainly(mesh, shape, elementBytes, from, to, cost);
   }
   ReshardPlan permute(llvm::ArrayRef<AxisRef> from, llvm::ArrayRef<AxisRef> to,
                       const Sharding &result) const;
@@ -235,9 +234,8 @@ ReshardPlan Attempts::permute(llvm::ArrayRef<AxisRef> from,
     local *= size;
   step.wireBytes = cost::wireBytes(cost::CollectiveKind::Permute, local,
                                    numShards(step.axes));
-  AxisList axes = step.axes;
-  axes.append(step.toAxes);
-  step.seconds = cost.seconds(step.wireBytes, axes);
+  step.seconds = cost.seconds(
+      step.wireBytes, std::max(mesh.span(step.axes), mesh.span(step.toAxes)));
   return plan;
 }
 

@@ -86,8 +86,8 @@ private:
 void Search::prepareEstimate() {
   targetBytes = problem.localBytes(problem.to);
   leastLatency = leastSecondsPerByte = 1e30;
-  for (const AxisRef &ref : problem.digits) {
-    const cost::Link &link = problem.cost->link(ref.axis);
+  for (int64_t span : problem.spans) {
+    const cost::Link &link = problem.cost->link(span);
     leastLatency = std::min(leastLatency, link.latencySeconds);
     leastSecondsPerByte = std::min(leastSecondsPerByte, link.secondsPerByte);
   }
@@ -165,10 +165,9 @@ PathCost sharding::costOf(const DigitProblem &problem,
   if (move.kind == ReshardKind::AllSlice ||
       move.kind == ReshardKind::MaskToUnreduced)
     return {0, 0, 1};
-  AxisList axes = problem.axes(move.digits);
-  axes.append(problem.axes(move.toDigits));
-  double seconds =
-      problem.cost->seconds(wireBytes(problem, layout, move), axes);
+  double seconds = problem.cost->seconds(
+      wireBytes(problem, layout, move),
+      std::max(problem.span(move.digits), problem.span(move.toDigits)));
   return {toPicoseconds(seconds), 1, 1};
 }
 

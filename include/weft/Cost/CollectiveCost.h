@@ -18,7 +18,9 @@
 #ifndef WEFT_COST_COLLECTIVECOST_H
 #define WEFT_COST_COLLECTIVECOST_H
 
-#include "weft/Sharding/Mesh.h"
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace weft::cost {
 
@@ -35,7 +37,7 @@ enum class CollectiveKind : uint8_t {
 /// of an all-gather, the operand of a reduce-scatter, either of the others.
 int64_t wireBytes(CollectiveKind kind, int64_t localBytes, int64_t groupSize);
 
-/// What connects neighbours along a mesh axis.
+/// What connects devices.
 struct Link {
   double latencySeconds = 5e-6;
   double secondsPerByte = 1.0 / 50e9;
@@ -43,27 +45,35 @@ struct Link {
   bool operator==(const Link &other) const = default;
 };
 
-/// Prices collectives on a mesh. A collective over several axes runs at the
-/// pace of the slowest of them.
+/// The link between devices of one block of `devices` consecutive devices, such
+/// as a host.
+struct LinkLevel {
+  int64_t devices = 1;
+  Link link;
+};
+
+/// Prices collectives. What a group communicates over depends on its *span*:
+/// the size of the smallest block of consecutive devices, aligned to that size,
+/// that holds it. With hosts of 8 devices, a group of 8 neighbours has the span
+/// 8 and stays in a host; a group of every eighth of 32 devices has 4 members,
+/// and the span 32.
 class CollectiveCost {
 public:
-  /// Every axis has the default link.
+  /// All devices have the default link.
   CollectiveCost() = default;
-  explicit CollectiveCost(Link everywhere) : fallback_(everywhere) {}
-  /// One link an axis, in mesh order.
-  explicit CollectiveCost(std::vector<Link> links) : links_(std::move(links)) {}
+  explicit CollectiveCost(Link everywhere) : outermost(everywhere) {}
+  /// Links of nested blocks, from the smallest; what spans more than the last
+  /// one takes its link.
+  explicit CollectiveCost(std::vector<LinkLevel> levels);
 
-  const Link &link(int32_t axis) const {
-    return static_cast<size_t>(axis) < links_.size() ? links_[axis] : fallback_;
-  }
-  /// The largest latency and the largest time a byte of the links of `axes`.
-  Link slowest(llvm::ArrayRef<sharding::AxisRef> axes) const;
-  /// Time of a collective that sends `bytes` from each device over `axes`.
-  double seconds(int64_t bytes, llvm::ArrayRef<sharding::AxisRef> axes) const;
+  const Link &link(int64_t span) const;
+  /// Time of a collective that sends `bytes` from each device of groups of a
+  /// span.
+  double seconds(int64_t bytes, int64_t span) const;
 
 private:
-  std::vector<Link> links_;
-  Link fallback_;
+  std::vector<LinkLevel> levels;
+  Link outermost;
 };
 
 } // namespace weft::cost

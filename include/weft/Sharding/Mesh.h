@@ -92,6 +92,11 @@ public:
   /// spell, major to minor.
   int64_t position(int64_t device, llvm::ArrayRef<AxisRef> axes) const;
 
+  /// Size of the aligned blocks of consecutive devices that hold the groups
+  /// along `axes`: 1 if there are none. In <["data"=2, "model"=8]> groups along
+  /// "model":(2)4 span 4 devices, those along "data" all 16.
+  int64_t span(llvm::ArrayRef<AxisRef> axes) const;
+
   /// `"data"` or `"model":(2)4`.
   std::string print(const AxisRef &ref) const;
   std::string print(llvm::ArrayRef<AxisRef> axes) const;

@@ -33,15 +33,15 @@ TEST(CollectiveCostTest, ChunksAreWhole) {
   EXPECT_EQ(wireBytes(CollectiveKind::AllReduce, 4, 3), 2 * 2 * 2);
 }
 
-TEST(CollectiveCostTest, SlowestLinkDecides) {
-  CollectiveCost cost({Link{1, 0.5}, Link{2, 0.25}});
-  sharding::AxisRef a{0, 1, 2}, b{1, 1, 2};
-  EXPECT_DOUBLE_EQ(cost.seconds(8, {a}), 1 + 4);
-  EXPECT_DOUBLE_EQ(cost.seconds(8, {b}), 2 + 2);
-  EXPECT_DOUBLE_EQ(cost.seconds(8, {a, b}), 2 + 4);
+TEST(CollectiveCostTest, SpansOfHostsAndOfMany) {
+  CollectiveCost cost({{8, {1, 0.25}}, {32, {2, 0.5}}});
+  EXPECT_DOUBLE_EQ(cost.seconds(8, 2), 1 + 2);
+  EXPECT_DOUBLE_EQ(cost.seconds(8, 8), 1 + 2);
+  EXPECT_DOUBLE_EQ(cost.seconds(8, 16), 2 + 4);
+  EXPECT_DOUBLE_EQ(cost.seconds(8, 64), 2 + 4);
 }
 
-TEST(CollectiveCostTest, AxesWithoutALinkHaveTheDefault) {
-  CollectiveCost cost;
-  EXPECT_EQ(cost.link(7), Link());
+TEST(CollectiveCostTest, WithoutLevelsTheLinkIsTheDefault) {
+  EXPECT_EQ(CollectiveCost().link(7), Link());
+  EXPECT_EQ(CollectiveCost(std::vector<LinkLevel>()).link(7), Link());
 }

@@ -9,6 +9,7 @@
 
 #include "gtest/gtest.h"
 
+#include <map>
 #include <set>
 
 using namespace weft::sharding;
@@ -35,6 +36,29 @@ TEST(Mesh, PositionsAlongAnyOrderAreABijection) {
         EXPECT_EQ(*positions.rbegin(), mesh.numDevices() - 1);
       } while (std::next_permutation(digits.begin(), digits.end()));
     }
+}
+
+/// Devices that differ along the axes only are in one block of the span.
+TEST(Mesh, SpanIsTheSmallestBlockThatHoldsAGroup) {
+  for (const Mesh &mesh : smallMeshes())
+    for (const std::vector<AxisRef> &digits : allDigits(mesh))
+      for (size_t digit = 0; digit < digits.size(); ++digit) {
+        if (digits[digit].size == 1)
+          continue;
+        std::vector<AxisRef> others(digits);
+        others.erase(others.begin() + digit);
+        std::map<int64_t, std::pair<int64_t, int64_t>> groups;
+        for (int64_t device = 0; device < mesh.numDevices(); ++device) {
+          int64_t key = mesh.position(device, others);
+          groups.try_emplace(key, device, device).first->second.second = device;
+        }
+        const int64_t span = mesh.span(digits[digit]);
+        for (auto [key, ends] : groups) {
+          EXPECT_EQ(ends.first / span, ends.second / span);
+          EXPECT_EQ(ends.second - ends.first, span - span / digits[digit].size);
+        }
+      }
+  EXPECT_EQ(smallMeshes().front().span({}), 1);
 }
 
 TEST(Mesh, CoordinateReadsADigit) {

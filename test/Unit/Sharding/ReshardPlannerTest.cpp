@@ -215,7 +215,7 @@ TEST_F(ReshardPlannerTest, WhatDoesNotFitHasNoPlan) {
 
 TEST_F(ReshardPlannerTest, LinksDecideBetweenAxes) {
   // Reducing over the slow "a" after the fast "b" has shrunk the value.
-  cost::CollectiveCost slowA({cost::Link{0, 1e-6}, cost::Link{0, 1e-9}});
+  cost::CollectiveCost slowA({{2, {0, 1e-9}}, {16, {0, 1e-6}}});
   EXPECT_THAT(
       plan(mesh, {16, 16}, make({{}, {}}, {a, b}), make({{a}, {b}}), slowA),
       ElementsAre("reduce_scatter dim 1 over {\"b\"}",
