@@ -93,6 +93,12 @@ struct CopySign {
   }
 };
 
+/// What PTX has for pairs of integers of 16 bits.
+template <typename F> inline constexpr bool takesPairs = false;
+template <> inline constexpr bool takesPairs<Add> = true;
+template <> inline constexpr bool takesPairs<Min> = true;
+template <> inline constexpr bool takesPairs<Max> = true;
+
 template <typename F, int Arity> Handler integerHandler(Type type) {
   switch (type) {
   case Type::U16:
@@ -111,8 +117,15 @@ template <typename F, int Arity> Handler integerHandler(Type type) {
   case Type::S64:
     return laneHandler<int64_t, int64_t, F, Arity>;
   default:
-    return nullptr;
+    break;
   }
+  if constexpr (takesPairs<F>) {
+    if (type == Type::U16x2)
+      return laneHandler<Pair<uint16_t>, Pair<uint16_t>, F, Arity>;
+    if (type == Type::S16x2)
+      return laneHandler<Pair<int16_t>, Pair<int16_t>, F, Arity>;
+  }
+  return nullptr;
 }
 
 template <typename F, int Arity> void emitInteger(Emitter &e, Type type) {

@@ -54,6 +54,21 @@ TEST(Arithmetic, IntegersWrap) {
   EXPECT_THAT(u32("abs.s32 %d, %a;", {~0u, 5}), ElementsAre(1, 5));
 }
 
+TEST(Arithmetic, PairsOf16Bits) {
+  EXPECT_THAT(u32("add.s16x2 %d, %a, %b;", {0x7fffffff, 0x00010002}, {1, 3}),
+              ElementsAre(0x7fff0000, 0x00010005));
+  EXPECT_THAT(u32("add.u16x2 %d, %a, %b;", {0xfffffffe}, {0x00020003}),
+              ElementsAre(0x00010001));
+  EXPECT_THAT(u32("max.s16x2 %d, %a, %b;", {0xffff0001}, {0x0001fffe}),
+              ElementsAre(0x00010001));
+  EXPECT_THAT(u32("max.u16x2 %d, %a, %b;", {0xffff0001}, {0x0001fffe}),
+              ElementsAre(0xfffffffe));
+  EXPECT_THAT(u32("min.s16x2 %d, %a, %b;", {0xffff0001}, {0x0001fffe}),
+              ElementsAre(0xfffffffe));
+  EXPECT_THAT(u32("min.u16x2 %d, %a, %b;", {0xffff0001}, {0x0001fffe}),
+              ElementsAre(0x00010001));
+}
+
 TEST(Arithmetic, WideProductsTakeTheSignOfTheType) {
   EXPECT_THAT(map<uint64_t>("b32", "b64", "mul.wide.s32 %d, %a, 4;", U{~0u, 3}),
               ElementsAre(~0ull - 3, 12));

@@ -263,18 +263,23 @@ TEST(GpuKernels, TheBeginningOfAnOnlyRowIsNotTheRow) {
 TEST(GpuKernels, ReductionsOfEveryType) {
   for (std::string combiner :
        {"f32 arith.addf 0.0", "f64 arith.addf 0.0", "i64 arith.addi 0",
-        "i32 arith.maxsi -100", "i8 arith.addi 0", "i1 arith.ori false",
-        "i16 arith.minsi 100"}) {
+        "i32 arith.maxsi -100", "i8 arith.addi 0", "i8 arith.maxsi -128",
+        "i8 arith.minui -1", "i1 arith.ori false", "i16 arith.minsi 100"}) {
     SCOPED_TRACE(combiner);
     size_t one = combiner.find(' '), two = combiner.rfind(' ');
     std::string element = combiner.substr(0, one);
     std::string type = matrix(40, 100, element);
+    auto sums = [&](std::string result, int64_t size, std::string map,
+                    Names iterators) {
+      return reduce(result, "%0", type, vectorOf(size, element), map, iterators,
+                    combiner.substr(one + 1, two - one),
+                    combiner.substr(two + 1));
+    };
     std::string text = function(
-        "f", {type}, {vectorOf(40, element)},
-        reduce("%s", "%0", type, vectorOf(40, element), "(i, j) -> (i)",
-               {"parallel", "reduction"}, combiner.substr(one + 1, two - one),
-               combiner.substr(two + 1)),
-        {"%s"});
+        "f", {type}, {vectorOf(40, element), vectorOf(100, element)},
+        sums("%s", 40, "(i, j) -> (i)", {"parallel", "reduction"}) +
+            sums("%t", 100, "(i, j) -> (j)", {"reduction", "parallel"}),
+        {"%s", "%t"});
     GpuComparison(text).check("f", rounding);
   }
 }
@@ -397,6 +402,10 @@ TEST(GpuKernels, ScatterAdd) {
     GpuComparison(text(tensor({9, 11, columns}, "f32"), "tensor<9x11xi32>",
                        tensor({20, columns}, "f32"), "dim = 0"))
         .check("f");
+  // Two columns a thread are added as pairs of 16 bits.
+  GpuComparison(text("tensor<9x11x2xi8>", "tensor<9x11xi32>", "tensor<20x2xi8>",
+                     "dim = 0"))
+      .check("f");
   GpuComparison(text("tensor<4x3x8xf32>", "tensor<4x3xi64>",
                      "tensor<4x50x8xf32>", "dim = 1 batching = [0] x [0]"))
       .check("f");
