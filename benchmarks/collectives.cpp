@@ -51,8 +51,8 @@ void measure(benchmark::State &state, DType dtype, const Operation &operation) {
     Communicator &control = *(*world)->communicator(rank, 1);
     while (true) {
       int32_t more = rank == 0 && another();
-      Status status =
-          control.broadcast(&more, &more, 1, DType::I32, 0, CallContext());
+      Status status = control.allReduce(&more, &more, 1, DType::I32,
+                                        Reduction::Max, CallContext());
       for (int64_t i = 0; i < batch && status.ok() && more; ++i)
         status = operation(self);
       if (!status.ok())

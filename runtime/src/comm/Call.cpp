@@ -24,14 +24,6 @@ std::string_view name(Operation operation) {
     return "all_to_all";
   case Operation::Permute:
     return "permute";
-  case Operation::Broadcast:
-    return "broadcast";
-  case Operation::Scatter:
-    return "scatter";
-  case Operation::Gather:
-    return "gather";
-  case Operation::Reduce:
-    return "reduce";
   case Operation::Barrier:
     return "barrier";
   case Operation::Send:
@@ -43,7 +35,7 @@ std::string_view name(Operation operation) {
 }
 
 static bool isReduction(Operation operation) {
-  return operation == Operation::AllReduce || operation == Operation::Reduce ||
+  return operation == Operation::AllReduce ||
          operation == Operation::ReduceScatter;
 }
 
@@ -68,8 +60,6 @@ std::string describe(const CallShape &shape) {
   if (isReduction(shape.operation))
     text += fmt::format(" {}", name(shape.reduction));
   text += fmt::format(" of {}{}", name(shape.dtype), describeExtent(shape));
-  if (shape.root >= 0)
-    text += fmt::format(" with root {}", shape.root);
   return text;
 }
 

@@ -26,10 +26,6 @@ enum class Operation : uint8_t {
   AllGather,
   AllToAll,
   Permute,
-  Broadcast,
-  Scatter,
-  Gather,
-  Reduce,
   Barrier,
   Send,
   Recv,
@@ -45,7 +41,6 @@ struct CallShape {
   DType dtype = DType::F32;
   Reduction reduction = Reduction::Sum;
   bool splitFirst = false;
-  int root = -1;
   int64_t outer = 1;
   int64_t middle = 1;
   int64_t inner = 1;
@@ -62,7 +57,7 @@ struct Call {
   std::string_view cause;
 };
 
-/// "all_reduce sum of f32[1024]", "broadcast of i32[8] from root 2".
+/// "all_reduce sum of f32[1024]", "permute of i32[8]".
 std::string describe(const CallShape &shape);
 
 /// "step 17 all_reduce on rank 3"; without the step outside a plan.

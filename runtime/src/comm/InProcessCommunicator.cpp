@@ -150,7 +150,7 @@ static void copyBytes(const void *source, void *destination, int64_t bytes) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-void InProcessCommunicator::reduceChunk(const Call &call, int root) {
+void InProcessCommunicator::reduceChunk(const Call &call) {
   // Chunks are whole cache lines, so that no two ranks write to one.
   const int64_t elementBytes = static_cast<int64_t>(byteSize(call.shape.dtype));
   const int64_t line = 64 / elementBytes;
@@ -160,18 +160,16 @@ void InProcessCommunicator::reduceChunk(const Call &call, int root) {
   const int64_t end = std::min(begin + chunk, call.shape.inner);
   if (begin == end)
     return;
-  size_t outputs = 0;
   for (int peer = 0; peer < size(); ++peer) {
     const Call &theirs = group.call(peer);
     sources[peer] = at(theirs.source, begin * elementBytes);
-    if (root < 0 || root == peer)
-      destinations[outputs++] = at(theirs.destination, begin * elementBytes);
+    destinations[peer] = at(theirs.destination, begin * elementBytes);
   }
-  reduceFunction(call.shape.dtype, call.shape.reduction)(
-      {.sources = sources,
-       .destinations = std::span(destinations).first(outputs),
-       .columns = end - begin,
-       .sourceStride = end - begin});
+  reduceFunction(call.shape.dtype,
+                 call.shape.reduction)({.sources = sources,
+                                        .destinations = destinations,
+                                        .columns = end - begin,
+                                        .sourceStride = end - begin});
 }
 
 Status InProcessCommunicator::allReduce(const void *source, void *destination,
@@ -184,24 +182,7 @@ Status InProcessCommunicator::allReduce(const void *source, void *destination,
                               .inner = count},
                              source, destination, context);
   WEFT_RETURN_IF_ERROR(reject(call, checkReduction(call.shape)));
-  return run(call, {.mayBeInPlace = true}, context,
-             [&] { reduceChunk(call, /*root=*/-1); });
-}
-
-Status InProcessCommunicator::reduce(const void *source, void *destination,
-                                     int64_t count, DType dtype,
-                                     Reduction reduction, int root,
-                                     const CallContext &context) {
-  const Call call = makeCall({.operation = Operation::Reduce,
-                              .dtype = dtype,
-                              .reduction = reduction,
-                              .root = root,
-                              .inner = count},
-                             source, destination, context);
-  WEFT_RETURN_IF_ERROR(reject(call, checkReduction(call.shape)));
-  WEFT_RETURN_IF_ERROR(reject(call, checkPeer("root", root, size())));
-  return run(call, {.writesDestination = rank() == root, .mayBeInPlace = true},
-             context, [&] { reduceChunk(call, root); });
+  return run(call, {.mayBeInPlace = true}, context, [&] { reduceChunk(call); });
 }
 
 Status InProcessCommunicator::reduceScatter(const void *source,
@@ -310,60 +291,6 @@ Status InProcessCommunicator::permute(const void *source, void *destination,
     copyBytes(group.call(receiveFrom).source, destination,
               count * static_cast<int64_t>(byteSize(dtype)));
   });
-}
-
-Status InProcessCommunicator::broadcast(const void *source, void *destination,
-                                        int64_t count, DType dtype, int root,
-                                        const CallContext &context) {
-  const Call call = makeCall({.operation = Operation::Broadcast,
-                              .dtype = dtype,
-                              .root = root,
-                              .inner = count},
-                             source, destination, context);
-  WEFT_RETURN_IF_ERROR(reject(call, checkPeer("root", root, size())));
-  return run(call, {.readsSource = rank() == root, .mayBeInPlace = true},
-             context, [&] {
-               copyBytes(group.call(root).source, destination,
-                         count * static_cast<int64_t>(byteSize(dtype)));
-             });
-}
-
-Status InProcessCommunicator::scatter(const void *source, void *destination,
-                                      int64_t count, DType dtype, int root,
-                                      const CallContext &context) {
-  const Call call = makeCall({.operation = Operation::Scatter,
-                              .dtype = dtype,
-                              .root = root,
-                              .inner = count},
-                             source, destination, context);
-  WEFT_RETURN_IF_ERROR(reject(call, checkPeer("root", root, size())));
-  return run(call, {.readsSource = rank() == root, .sourceParts = size()},
-             context, [&] {
-               const int64_t bytes =
-                   count * static_cast<int64_t>(byteSize(dtype));
-               if (bytes != 0)
-                 copyBytes(at(group.call(root).source, rank() * bytes),
-                           destination, bytes);
-             });
-}
-
-Status InProcessCommunicator::gather(const void *source, void *destination,
-                                     int64_t count, DType dtype, int root,
-                                     const CallContext &context) {
-  const Call call = makeCall({.operation = Operation::Gather,
-                              .dtype = dtype,
-                              .root = root,
-                              .inner = count},
-                             source, destination, context);
-  WEFT_RETURN_IF_ERROR(reject(call, checkPeer("root", root, size())));
-  return run(
-      call, {.writesDestination = rank() == root, .destinationParts = size()},
-      context, [&] {
-        const int64_t bytes = count * static_cast<int64_t>(byteSize(dtype));
-        if (bytes != 0)
-          copyBytes(source, at(group.call(root).destination, rank() * bytes),
-                    bytes);
-      });
 }
 
 Status InProcessCommunicator::barrier(const CallContext &context) {

@@ -33,15 +33,6 @@ public:
   Status permute(const void *source, void *destination, int64_t count,
                  DType dtype, int receiveFrom,
                  const CallContext &context) override;
-  Status broadcast(const void *source, void *destination, int64_t count,
-                   DType dtype, int root, const CallContext &context) override;
-  Status scatter(const void *source, void *destination, int64_t count,
-                 DType dtype, int root, const CallContext &context) override;
-  Status gather(const void *source, void *destination, int64_t count,
-                DType dtype, int root, const CallContext &context) override;
-  Status reduce(const void *source, void *destination, int64_t count,
-                DType dtype, Reduction reduction, int root,
-                const CallContext &context) override;
   Status barrier(const CallContext &context) override;
   Status send(const void *buffer, int64_t count, DType dtype, int peer,
               const CallContext &context) override;
@@ -67,9 +58,8 @@ private:
   template <typename Body>
   Status run(const Call &call, const Ends &ends, const CallContext &context,
              Body &&body);
-  /// Reduces this rank's chunk of [count] into the destinations of all ranks,
-  /// or of `root` only when that is not negative.
-  void reduceChunk(const Call &call, int root);
+  /// Reduces this rank's chunk of [count] into the destinations of all ranks.
+  void reduceChunk(const Call &call);
 
   InProcessGroup &group;
   /// The pointers of the call in progress, sized once.

@@ -240,42 +240,6 @@ TEST_P(Collective, PermuteInARingAndFromOneRank) {
   });
 }
 
-TEST_P(Collective, RootedFromEveryRoot) {
-  for (int root = 0; root < size(); ++root)
-    runCollective(size(), [&](Communicator &ranks) {
-      const bool isRoot = ranks.rank() == root;
-      const Values x = input(ranks.rank(), count());
-      Values y(dtype(), count());
-      WEFT_RETURN_IF_ERROR(ranks.broadcast(
-          isRoot ? x.data() : nullptr, y.data(), count(), dtype(), root, {}));
-      expectAll(y, [&](int64_t i) { return at(root, i); });
-
-      const Values all = input(ranks.rank(), size() * count());
-      WEFT_RETURN_IF_ERROR(ranks.scatter(isRoot ? all.data() : nullptr,
-                                         y.data(), count(), dtype(), root, {}));
-      expectAll(
-          y, [&](int64_t i) { return at(root, ranks.rank() * count() + i); });
-
-      Values gathered(dtype(), isRoot ? size() * count() : 0);
-      WEFT_RETURN_IF_ERROR(ranks.gather(x.data(),
-                                        isRoot ? gathered.data() : nullptr,
-                                        count(), dtype(), root, {}));
-      expectAll(gathered, [&](int64_t i) {
-        return at(static_cast<int>(i / count()), i % count());
-      });
-
-      // In place on the root: its source is read late in the rank order.
-      Values z = input(ranks.rank(), count());
-      const Reduction reduction = reductions()[0];
-      WEFT_RETURN_IF_ERROR(ranks.reduce(z.data(), isRoot ? z.data() : nullptr,
-                                        count(), dtype(), reduction, root, {}));
-      expectAll(z, [&](int64_t i) {
-        return isRoot ? reduced(reduction, i) : at(ranks.rank(), i);
-      });
-      return Status();
-    });
-}
-
 class PointToPoint : public Collective {};
 
 TEST_P(PointToPoint, SendAndReceiveAroundARing) {

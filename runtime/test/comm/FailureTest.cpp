@@ -122,12 +122,6 @@ TEST(Failure, DifferentTypesReductionsAndRootsAreReported) {
       "all_reduce max of i32[1]", "all_reduce min of i32[1]");
   expectDisagreement(
       [](Communicator &ranks) {
-        int32_t x = 0, y = 0;
-        return ranks.broadcast(&x, &y, 1, DType::I32, ranks.rank() == 1, {});
-      },
-      "broadcast of i32[1] with root 0", "broadcast of i32[1] with root 1");
-  expectDisagreement(
-      [](Communicator &ranks) {
         int32_t x[6] = {}, y[6];
         return ranks.allToAll(x, y, 1, 2, 1, ranks.rank() == 0, DType::I32, {});
       },
@@ -238,12 +232,6 @@ TEST(Failure, InvalidArguments) {
                                {});
       },
       "all_reduce on rank 0: 77 is not an element type");
-  expectInvalid(
-      [](Communicator &ranks) {
-        return ranks.broadcast(x, x + 4, 1, DType::F32, 2, {});
-      },
-      "broadcast on rank 0: the root must be a rank of the group, 0 to 1, got "
-      "2");
   expectInvalid(
       [](Communicator &ranks) {
         return ranks.permute(x, x + 4, 1, DType::F32, -1, {});

@@ -77,7 +77,7 @@ struct CallContext {
 /// so may one `send` and one `recv` per peer beside a collective.
 ///
 /// Buffers: source and destination must not overlap, except that they may be
-/// equal for allReduce, broadcast and reduce; both are aligned to their
+/// equal for allReduce; both are aligned to their
 /// elements, and may be null when they have none. When a call returns, also
 /// with a failure, no peer touches this rank's buffers any more.
 ///
@@ -87,8 +87,9 @@ struct CallContext {
 ///    ranks by their number in the world and the plan step, as in
 ///      step 17 all_reduce on rank 3: ranks 1, 2 did not arrive within 30 s
 ///      (gradient of w1)
-///  - Calls that do not fit each other (operation, sizes, type, reduction,
-///    root): `failed_precondition` on every rank of the group, with both calls.
+///  - Calls that do not fit each other (operation, sizes, type,
+///    reduction): `failed_precondition` on every rank of the group, with both
+///    calls.
 ///  - An argument that is wrong by itself: `invalid_argument` on every rank.
 ///  - World::abort: its status, at once, on every waiting rank.
 class Communicator {
@@ -137,29 +138,6 @@ public:
   virtual Status permute(const void *source, void *destination, int64_t count,
                          DType dtype, int receiveFrom,
                          const CallContext &context) = 0;
-
-  /// destination [count] = source [count] of rank `root`; the other ranks'
-  /// sources are ignored and may be null.
-  virtual Status broadcast(const void *source, void *destination, int64_t count,
-                           DType dtype, int root,
-                           const CallContext &context) = 0;
-
-  /// source [group, count] of rank `root` -> destination [count]; the other
-  /// ranks' sources are ignored and may be null.
-  virtual Status scatter(const void *source, void *destination, int64_t count,
-                         DType dtype, int root, const CallContext &context) = 0;
-
-  /// source [count] -> destination [group, count] of rank `root`; the other
-  /// ranks' destinations are ignored and may be null.
-  virtual Status gather(const void *source, void *destination, int64_t count,
-                        DType dtype, int root, const CallContext &context) = 0;
-
-  /// source [count] -> destination [count] of rank `root`, reduced over the
-  /// group, with the bits of allReduce; the other ranks' destinations are
-  /// ignored and may be null.
-  virtual Status reduce(const void *source, void *destination, int64_t count,
-                        DType dtype, Reduction reduction, int root,
-                        const CallContext &context) = 0;
 
   /// Returns when every rank of the group has called it.
   virtual Status barrier(const CallContext &context) = 0;
