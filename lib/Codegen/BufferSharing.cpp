@@ -21,12 +21,12 @@ using namespace weft;
 
 /// Whether a read can come before, or together with, the write of its element.
 /// That of an own element does on a GPU, too: one thread does both.
-static bool isBefore(const KernelAccess &read, const AccessPlace &write,
+static bool isBefore(const KernelAccess &read, const LoopPosition &write,
                      NestOrder order) {
-  if (read.place.nest != write.nest)
-    return order == NestOrder::InTurn && read.place.nest < write.nest;
-  return read.ownElement && read.place.columns == write.columns &&
-         read.place.pass <= write.pass;
+  if (read.position.nest != write.nest)
+    return order == NestOrder::InTurn && read.position.nest < write.nest;
+  return read.ownElement && read.position.columns == write.columns &&
+         read.position.pass <= write.pass;
 }
 
 FailureOr<BufferSharing> BufferSharing::analyze(func::FuncOp kernel,
@@ -48,7 +48,7 @@ FailureOr<BufferSharing> BufferSharing::analyze(func::FuncOp kernel,
     for (unsigned result = 0; result < kernel.getNumResults(); ++result) {
       auto from = cast<RankedTensorType>(kernel.getArgumentTypes()[operand]);
       auto to = cast<RankedTensorType>(kernel.getResultTypes()[result]);
-      const std::optional<AccessPlace> &write = accesses->writes[result];
+      const std::optional<LoopPosition> &write = accesses->writes[result];
       row[result] =
           write && from.getElementType() == to.getElementType() &&
           from.getNumElements() == to.getNumElements() &&

@@ -7,7 +7,7 @@
 
 #include "ColumnAccumulators.h"
 #include "CompensatedSum.h"
-#include "EmitPlace.h"
+#include "EmitPosition.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -43,7 +43,7 @@ void ColumnAccumulators::allocate(const ColumnLoop &loop, int64_t columns) {
   }
 }
 
-LaneIndex ColumnAccumulators::place() {
+LaneIndex ColumnAccumulators::position() {
   if (!first)
     return e.column;
   Value base = arith::SubIOp::create(e.b, e.loc, e.column.base, first);
@@ -53,9 +53,9 @@ LaneIndex ColumnAccumulators::place() {
 void ColumnAccumulators::clear(const ColumnLoop &loop) {
   for (const KernelRoot &root : loop.accumulations) {
     const Buffers &to = buffers.at(root.result);
-    e.store(emitColumnInit(e, root), to.sums, place());
+    e.store(emitColumnInit(e, root), to.sums, position());
     if (to.errors)
-      e.store(e.ops.constant(e.b.getF64FloatAttr(0)), to.errors, place());
+      e.store(e.ops.constant(e.b.getF64FloatAttr(0)), to.errors, position());
   }
 }
 
@@ -63,7 +63,7 @@ void ColumnAccumulators::addTerms(int64_t rows, const ColumnLoop &loop,
                                   std::vector<ElementStore> &stores) {
   for (const KernelRoot &root : loop.accumulations) {
     const Buffers &to = buffers.at(root.result);
-    LaneIndex at = place();
+    LaneIndex at = position();
     Value sum = e.load(to.sums, elementOf(root), at);
     Value next = emitTerm(e, opOf(root), rows, sum);
     stores.push_back({next, to.sums, at});
@@ -78,9 +78,10 @@ void ColumnAccumulators::finish(const ColumnLoop &loop) {
   e.ownElement = {};
   for (const KernelRoot &root : loop.accumulations) {
     const Buffers &from = buffers.at(root.result);
-    Value sum = e.load(from.sums, elementOf(root), place());
+    Value sum = e.load(from.sums, elementOf(root), position());
     if (from.errors)
-      sum = totalOf(e.b, {sum, e.load(from.errors, elementOf(root), place())});
+      sum =
+          totalOf(e.b, {sum, e.load(from.errors, elementOf(root), position())});
     e.store(emitFinished(e, root, sum), results[root.result], e.column);
   }
 }

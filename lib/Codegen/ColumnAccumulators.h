@@ -52,7 +52,7 @@ public:
   void finish(const ColumnLoop &loop);
 
 private:
-  LaneIndex place();
+  LaneIndex position();
 
   struct Buffers {
     mlir::Value sums, errors;

@@ -35,18 +35,18 @@ Value ElementEmitter::remember(Value tensor, Index index, Value value) {
 
 bool ElementEmitter::isOwnElement(Value tensor, Index index) {
   ArrayRef<int64_t> shape = tensorType(tensor).getShape();
-  return splitShape(shape, nest->rows, place.columns) &&
+  return splitShape(shape, nest->rows, position.columns) &&
          indices.linearise(index, shape) == ownElement;
 }
 
-/// The row buffer that has the tensor's elements at the loops' own places.
+/// The row buffer that has the tensor's elements at the loops' own positions.
 Value ElementEmitter::rowBufferOf(Value tensor, bool isOwn) {
   return isOwn ? keptBuffers.lookup(tensor) : Value();
 }
 
 /// Where all columns come by.
 void ElementEmitter::keep(Value tensor, Value value, Value buffer) {
-  if (!buffer || depth() != bodyDepth || place.columns == 1)
+  if (!buffer || depth() != bodyDepth || position.columns == 1)
     return;
   store(value, buffer, keptAt);
   filling.insert(tensor);
@@ -92,11 +92,11 @@ Value ElementEmitter::emitArgument(BlockArgument argument, LaneIndex offset) {
   // A slice of the only row may begin as the row does.
   bool hasRows =
       keptBuffers.contains(argument) &&
-      tensorType(argument).getNumElements() == nest->rows * place.columns;
+      tensorType(argument).getNumElements() == nest->rows * position.columns;
   Value buffer = rowBufferOf(argument, hasRows && offset == ownElement);
   if (buffer && filled.contains(argument))
     return load(buffer, element, keptAt);
-  reads[number].push_back({place, offset == ownElement});
+  reads[number].push_back({position, offset == ownElement});
   Value value = load(arguments[number], element, offset,
                      !isReadOnly.empty() && isReadOnly[number]);
   keep(argument, value, buffer);

@@ -29,14 +29,14 @@ namespace weft {
 
 /// Where in the loops an element is read or written. The order of fields is the
 /// order of time.
-struct AccessPlace {
+struct LoopPosition {
   unsigned nest = 0, pass = 0;
   int64_t columns = 0;
 };
 
 /// One access to a buffer, for the question which buffers may be one.
 struct KernelAccess {
-  AccessPlace place;
+  LoopPosition position;
   /// The element is the one at the loops' own row and column.
   bool ownElement;
 };
@@ -90,9 +90,9 @@ public:
   std::string tablePrefix;
   /// The loops around the insertion point. `ownElement` is row * columns +
   /// column.
-  AccessPlace place;
+  LoopPosition position;
   LaneIndex row, column, ownElement;
-  /// Where in the row buffers of kept values the place is.
+  /// Where in the row buffers of kept values the position is.
   LaneIndex keptAt;
   const KernelNest *nest = nullptr;
   /// Results of the nest's row reductions for the current row.

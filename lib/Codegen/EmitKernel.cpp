@@ -9,7 +9,7 @@
 #include "ColumnAccumulators.h"
 #include "CompensatedSum.h"
 #include "EmitColumns.h"
-#include "EmitPlace.h"
+#include "EmitPosition.h"
 #include "EmitScatter.h"
 #include "KernelBody.h"
 #include "MathCalls.h"
@@ -85,7 +85,7 @@ void NestEmitter::emitBody(const KernelNest &nest, const ColumnLoop &loop,
   for (const KernelRoot &root : loop.writes) {
     stores.push_back(
         {emitWritten(e, root, nest.rows), results[root.result], e.ownElement});
-    accesses.writes[root.result] = e.place;
+    accesses.writes[root.result] = e.position;
   }
   accumulators.addTerms(nest.rows, loop, stores);
   for (auto &[value, pointer, offset] : stores)
@@ -95,7 +95,7 @@ void NestEmitter::emitBody(const KernelNest &nest, const ColumnLoop &loop,
 void NestEmitter::emitColumnLoop(const KernelNest &nest,
                                  const ColumnLoop &loop) {
   e.enterScope();
-  e.place.columns = loop.columns;
+  e.position.columns = loop.columns;
   e.ownElement = {};
   SmallVector<Value> inits;
   for (linalg::GenericOp reduction : loop.reductions)
@@ -134,7 +134,7 @@ void NestEmitter::emitColumnLoop(const KernelNest &nest,
 
 void NestEmitter::emitRow(const KernelNest &nest) {
   for (auto [number, pass] : llvm::enumerate(nest.passes)) {
-    e.place.pass = number;
+    e.position.pass = number;
     for (const ColumnLoop &loop : pass)
       emitColumnLoop(nest, loop);
     e.filled.insert(e.filling.begin(), e.filling.end());
@@ -173,7 +173,7 @@ void NestEmitter::emitRowBlocks(
 void NestEmitter::emitBlocks(const KernelNest &nest) {
   emitRowBlocks(nest, [&](Value first, Value end) {
     for (const ColumnLoop &loop : nest.passes.front()) {
-      e.place.columns = loop.columns;
+      e.position.columns = loop.columns;
       Sums none;
       auto body = [&](Sums &) {
         LaneIndex column = e.column;
@@ -202,7 +202,7 @@ void NestEmitter::emitBlocks(const KernelNest &nest) {
 /// registers.
 void NestEmitter::emitTiles(const KernelNest &nest, const ColumnLoop &loop) {
   constexpr int64_t tileColumns = 2048;
-  e.place.columns = loop.columns;
+  e.position.columns = loop.columns;
   accumulators.allocate(loop, std::min(tileColumns, loop.columns));
   auto emitTile = [&](Value first, TileWalk walk) {
     accumulators.setFirstColumn(first);
@@ -238,7 +238,7 @@ void NestEmitter::forEachSum(
     for (const ColumnLoop &loop : pass) {
       if (loop.accumulations.empty())
         continue;
-      e.place.columns = loop.columns;
+      e.position.columns = loop.columns;
       if (loop.columns > 1) {
         ColumnSums none;
         emitColumns(e, loop.columns, none, [&](ColumnSums &) { body(loop); });
@@ -280,7 +280,7 @@ std::pair<Value, Value> NestEmitter::rangeOf(const KernelNest &nest,
 void NestEmitter::emit(const KernelNest &nest, unsigned number) {
   e.enterScope();
   e.nest = &nest;
-  e.place = {number, 0, 0};
+  e.position = {number, 0, 0};
   NestCut cut = nest.cut();
   columnRange = {};
   if (cut == NestCut::Columns)
@@ -342,7 +342,7 @@ static int64_t countParts(const KernelPlan &plan,
     if (operand >= 0 &&
         llvm::any_of(accesses.reads[operand], [&](const KernelAccess &read) {
           return !accesses.writes[result] ||
-                 read.place.nest != accesses.writes[result]->nest;
+                 read.position.nest != accesses.writes[result]->nest;
         }))
       return 1;
   int64_t most = 1;

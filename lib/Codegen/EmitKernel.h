@@ -23,7 +23,7 @@ struct KernelAccesses {
   std::vector<std::vector<KernelAccess>> reads;
   /// For each result where it is written, element by element; nothing for a
   /// result that is added to, or has no elements.
-  std::vector<std::optional<AccessPlace>> writes;
+  std::vector<std::optional<LoopPosition>> writes;
   /// In how many parts it may be computed at once.
   int64_t maxParts = 1;
 };

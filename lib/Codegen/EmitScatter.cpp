@@ -1,4 +1,4 @@
-//===- EmitScatter.cpp - Sums at indexed places ---------------------------===//
+//===- EmitScatter.cpp - Sums at indices ----------------------------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -78,10 +78,10 @@ void ScatterEmitter::addAll() {
 }
 
 void ScatterEmitter::addRow(ArrayRef<LaneIndex> row) {
-  auto place =
+  auto index =
       llvm::map_to_vector(dims.getTakenDimsOfIndices(),
                           [&](int64_t takenDim) { return row[takenDim]; });
-  Value at = e.emit(op.getIndices(), place);
+  Value at = e.emit(op.getIndices(), index);
   if (at.getType() != b.getI64Type())
     at = arith::ExtSIOp::create(b, loc, b.getI64Type(), at);
   // A negative index is, as an unsigned number, above every size.

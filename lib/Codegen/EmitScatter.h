@@ -1,4 +1,4 @@
-//===- EmitScatter.h - Sums at indexed places -------------------*- C++ -*-===//
+//===- EmitScatter.h - Sums at indices --------------------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

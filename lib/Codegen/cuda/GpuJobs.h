@@ -15,7 +15,7 @@
 
 #include "GpuBlock.h"
 
-#include "../EmitPlace.h"
+#include "../EmitPosition.h"
 
 namespace weft {
 
@@ -36,7 +36,7 @@ void emitRows(GpuJob &job);
 void emitSplitRows(GpuJob &job);
 void emitScatter(GpuJob &job);
 
-/// The results of a loop at the emitter's place, computed by all threads.
+/// The results of a loop at the emitter's position, computed by all threads.
 llvm::SmallVector<mlir::Value> computeWrites(GpuJob &job,
                                              const ColumnLoop &loop);
 /// Stores them there, where `valid` holds or is null.

@@ -80,7 +80,7 @@ public:
   RowSums(GpuJob &job, RowsEmitter &rows);
 
   void emit();
-  /// Adds what the emitter's place contributes to the sums of a loop: where
+  /// Adds what the emitter's position contributes to the sums of a loop: where
   /// they are held in registers, to those of a step.
   void add(const ColumnLoop &loop, size_t step, mlir::Value valid);
 

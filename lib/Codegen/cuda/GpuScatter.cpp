@@ -1,4 +1,4 @@
-//===- GpuScatter.cpp - Sums at indexed places ----------------------------===//
+//===- GpuScatter.cpp - Sums at indices -----------------------------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -36,7 +36,7 @@ private:
     Value at, number, isOwned;
   };
   Target targetOf(Value updateRow);
-  LaneIndex placeOf(Index rowDims, Index columnDims);
+  LaneIndex indexOf(Index rowDims, Index columnDims);
   void clear();
   void lookAt(Value first);
   void addRow(Value updateRow);
@@ -100,34 +100,34 @@ ScatterEmitter::ScatterEmitter(GpuJob &job)
 
 /// Where in the table these dimensions of the row, and those of the column,
 /// are.
-LaneIndex ScatterEmitter::placeOf(Index rowDims, Index columnDims) {
-  Index place(dims.tableRank);
+LaneIndex ScatterEmitter::indexOf(Index rowDims, Index columnDims) {
+  Index index(dims.tableRank);
   for (auto [dim, x] : llvm::zip_equal(tableRowDims, rowDims))
-    place[dim] = x;
+    index[dim] = x;
   for (int64_t dim = 0; dim < dims.tableRank; ++dim)
     if (!llvm::is_contained(tableRowDims, dim))
-      place[dim] = columnDims[dims.getTakenDim(dim) - rowShape.size()];
-  return e.indices.linearise(place, table.getShape());
+      index[dim] = columnDims[dims.getTakenDim(dim) - rowShape.size()];
+  return e.indices.linearise(index, table.getShape());
 }
 
 void ScatterEmitter::clear() {
   Value zero = e.ops.constant(b.getZeroAttr(table.getElementType()));
   g.loop(firstRow, endRow, 1, {}, [&](Value row, MutableArrayRef<Value>) {
-    LaneIndex place =
-        placeOf(e.indices.delinearise(e.indices.uniform(row), tableRowShape),
+    LaneIndex at =
+        indexOf(e.indices.delinearise(e.indices.uniform(row), tableRowShape),
                 e.indices.delinearise(column, columnShape));
-    g.when(valid, [&] { e.store(zero, result, place); });
+    g.when(valid, [&] { e.store(zero, result, at); });
   });
 }
 
 ScatterEmitter::Target ScatterEmitter::targetOf(Value updateRow) {
   Target target;
   target.row = e.indices.delinearise(e.indices.uniform(updateRow), rowShape);
-  auto place =
+  auto index =
       llvm::map_to_vector(dims.getTakenDimsOfIndices(), [&](int64_t takenDim) {
         return target.row[takenDim];
       });
-  target.at = e.emit(op.getIndices(), place);
+  target.at = e.emit(op.getIndices(), index);
   if (target.at.getType() != b.getI64Type())
     target.at = arith::ExtSIOp::create(b, loc, b.getI64Type(), target.at);
   Index row;
@@ -162,12 +162,12 @@ void ScatterEmitter::addRow(Value updateRow) {
   for (int64_t dim : tableRowDims)
     row.push_back(dim == dims.dim ? e.indices.uniform(target.at)
                                   : target.row[dims.getTakenDim(dim)]);
-  LaneIndex place = placeOf(row, columnDims);
+  LaneIndex at = indexOf(row, columnDims);
   g.when(valid, [&] {
     e.column = column;
     Value update = e.emit(op.getUpdates(), source);
-    Value before = e.load(result, table.getElementType(), place);
-    e.store(sum(before, update), result, place);
+    Value before = e.load(result, table.getElementType(), at);
+    e.store(sum(before, update), result, at);
   });
 }
 

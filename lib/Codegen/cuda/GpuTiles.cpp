@@ -11,8 +11,9 @@
 // a column, and leaves it in shared memory. Then it computes the elements, a
 // warp a row, with these from there. Both ways lanes have neighbouring numbers.
 //
-// Code for an element is emitted twice, at places that differ in what the lanes
-// count; the first time nothing is used of it but what is read across rows.
+// Code for an element is emitted twice, at positions that differ in what the
+// lanes count; the first time nothing is used of it but what is read across
+// rows.
 
 #include "GpuJobs.h"
 
@@ -38,7 +39,7 @@ private:
   Value read(linalg::GenericOp op, OpOperand &operand,
              llvm::function_ref<Value()> emitElement);
   Square keep(Value element);
-  LaneIndex placeInSquare();
+  LaneIndex positionInSquare();
   void fill();
   void use();
 
@@ -66,18 +67,19 @@ TilesEmitter::TilesEmitter(GpuJob &job)
   int64_t squaresOfRow = llvm::divideCeil(loop.columns, side);
   top = g.multiply(g.divide(g.block, squaresOfRow), side);
   left = g.multiply(g.remainder(g.block, squaresOfRow), side);
-  e.place.columns = loop.columns;
+  e.position.columns = loop.columns;
 }
 
-/// Where the emitter's place is in a square: columns lie one behind the other.
-LaneIndex TilesEmitter::placeInSquare() {
+/// Where the emitter's position is in a square: columns lie one behind the
+/// other.
+LaneIndex TilesEmitter::positionInSquare() {
   Value row = g.subtract(e.row.base, top);
   Value column = g.subtract(e.column.base, left);
   int64_t stride = e.row.stride + e.column.stride * pitch;
   return {g.add(g.multiply(column, pitch), row), stride, {}, 1};
 }
 
-/// Stores the element at the emitter's place, if there is room.
+/// Stores the element at the emitter's position, if there is room.
 TilesEmitter::Square TilesEmitter::keep(Value element) {
   constexpr int64_t mostBytes = 40 * 1024;
   Type type = getElementTypeOrSelf(element.getType());
@@ -93,7 +95,7 @@ TilesEmitter::Square TilesEmitter::keep(Value element) {
     e.b.setInsertionPointAfter(left.getDefiningOp());
     memory = g.allocateShared(size);
   }
-  e.store(element, memory, placeInSquare());
+  e.store(element, memory, positionInSquare());
   return {memory, type};
 }
 
@@ -105,7 +107,7 @@ Value TilesEmitter::read(linalg::GenericOp op, OpOperand &operand,
   size_t number = next++;
   if (!isFilling && squares[number].memory)
     return e.load(squares[number].memory, squares[number].element,
-                  placeInSquare());
+                  positionInSquare());
   isInside = true;
   Value element = emitElement();
   isInside = false;

@@ -1,4 +1,4 @@
-//===- RowColumns.h - The columns of a thread in a row -------*- C++ -*-===//
+//===- RowColumns.h - The columns of a thread in a row ----------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -54,7 +54,7 @@ public:
   mlir::Value vectors();
   int64_t leastVectors() const;
 
-  /// Makes the part the emitter's place.
+  /// Makes the part the emitter's position.
   void enter(const Part &part);
 
 private:

@@ -1,11 +1,11 @@
-//===- EmitPlace.cpp - What a kernel computes at one place ----------------===//
+//===- EmitPosition.cpp - What a kernel computes at one position ----------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "EmitPlace.h"
+#include "EmitPosition.h"
 
 using namespace mlir;
 using namespace weft;
@@ -24,14 +24,15 @@ static ArrayRef<int64_t> shapeOf(Value value) {
 /// elements.
 static SmallVector<LaneIndex> pointAt(ElementEmitter &e,
                                       ArrayRef<int64_t> sizes, int64_t rows) {
-  unsigned split = *splitShape(sizes, rows, e.place.columns);
+  unsigned split = *splitShape(sizes, rows, e.position.columns);
   return e.indices.delinearise(e.row, sizes.take_front(split)) +
          e.indices.delinearise(e.column, sizes.drop_front(split));
 }
 
 void weft::setColumn(ElementEmitter &e, LaneIndex column, int64_t rows) {
   e.column = e.keptAt = column;
-  e.ownElement = e.indices.linearise({e.row, column}, {rows, e.place.columns});
+  e.ownElement =
+      e.indices.linearise({e.row, column}, {rows, e.position.columns});
 }
 
 Value weft::emitRowInit(ElementEmitter &e, linalg::GenericOp reduction) {

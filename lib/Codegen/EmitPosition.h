@@ -1,4 +1,4 @@
-//===- EmitPlace.h - What a kernel computes at one place --------*- C++ -*-===//
+//===- EmitPosition.h - What a kernel computes at one position --*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // What a nest computes at one row and column, in lanes: the same on every
-// target. How a target walks the places is its own.
+// target. How a target walks the positions is its own.
 //
-// The place is that of the element emitter: `e.row`, `e.column` and
-// `e.place.columns`; `rows` is that of the nest.
+// The position is that of the element emitter: `e.row`, `e.column` and
+// `e.position.columns`; `rows` is that of the nest.
 
-#ifndef WEFT_LIB_CODEGEN_EMITPLACE_H
-#define WEFT_LIB_CODEGEN_EMITPLACE_H
+#ifndef WEFT_LIB_CODEGEN_EMITPOSITION_H
+#define WEFT_LIB_CODEGEN_EMITPOSITION_H
 
 #include "ElementEmitter.h"
 
@@ -27,16 +27,16 @@ mlir::Value emitRowInit(ElementEmitter &e, mlir::linalg::GenericOp reduction);
 mlir::Value emitColumnInit(ElementEmitter &e, const KernelRoot &accumulation);
 
 /// `sum` combined with what a reduction, over columns or over rows, reads at
-/// the place; in lanes if `sum` is.
+/// the position; in lanes if `sum` is.
 mlir::Value emitTerm(ElementEmitter &e, mlir::linalg::GenericOp reduction,
                      int64_t rows, mlir::Value sum);
 /// What is stored of a sum over rows that is complete.
 mlir::Value emitFinished(ElementEmitter &e, const KernelRoot &accumulation,
                          mlir::Value sum);
-/// The elements of a result that are written at the place.
+/// The elements of a result that are written at the position.
 mlir::Value emitWritten(ElementEmitter &e, const KernelRoot &root,
                         int64_t rows);
 
 } // namespace weft
 
-#endif // WEFT_LIB_CODEGEN_EMITPLACE_H
+#endif // WEFT_LIB_CODEGEN_EMITPOSITION_H
