@@ -29,7 +29,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 
-scripts/setup.sh
+scripts/setup.sh --without-jax
 
 echo "Building build/release"
 mkdir -p build

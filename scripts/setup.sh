@@ -6,9 +6,16 @@
 # Python environment in build/venv (requirements.txt) and, for the tests that
 # compare with JAX, one in build/venv-jax (requirements-jax.txt). Says what it
 # does; with nothing missing it says nothing and takes a tenth of a second.
+#
+#   scripts/setup.sh [--without-jax]
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+if [ $# -gt 0 ] && [ "$*" != --without-jax ]; then
+  echo "usage: scripts/setup.sh [--without-jax]" >&2
+  exit 2
+fi
 
 missing_packages() {
   local wanted
@@ -59,5 +66,8 @@ else
   echo "note: not a Debian system; scripts/packages.txt lists what is needed"
 fi
 make_environment build/venv scripts/requirements.txt
+if [ $# -gt 0 ]; then
+  exit
+fi
 make_environment build/venv-jax scripts/requirements-jax.txt ||
   echo "note: build/venv-jax could not be made; tests that want JAX are skipped"

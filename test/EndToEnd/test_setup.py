@@ -1,0 +1,57 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which environments scripts/setup.sh makes; what it calls to make them is replaced."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+from conftest import ROOT
+
+STUBS = {
+    # Every package is there.
+    "dpkg-query": 'shift 3; for package; do echo "ii  $package"; done',
+    # As pip it does nothing.
+    "python3": 'if [ "$2" = venv ]; then mkdir -p "$3/bin" && cp "$0" "$3/bin/pip"; fi',
+}
+
+
+@pytest.fixture
+def setup(tmp_path):
+    """Runs the script in a copy of the tree that has nothing but scripts."""
+    shutil.copytree(ROOT / "scripts", tmp_path / "tree/scripts")
+    for name, body in STUBS.items():
+        stub = tmp_path / "bin" / name
+        stub.parent.mkdir(exist_ok=True)
+        stub.write_text(f"#!/bin/sh\n{body}\n")
+        stub.chmod(0o755)
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+
+    def run(*arguments):
+        result = subprocess.run(["scripts/setup.sh", *arguments], cwd=tmp_path / "tree",
+                                env={**os.environ, "PATH": path}, capture_output=True, text=True)
+        return result, sorted(folder.name for folder in (tmp_path / "tree").glob("build/*"))
+
+    return run
+
+
+def test_the_environment_for_jax_can_be_left_out(setup):
+    result, made = setup("--without-jax")
+    assert result.returncode == 0, result.stderr
+    assert made == ["venv"]
+    result, made = setup()
+    assert result.returncode == 0, result.stderr
+    assert made == ["venv", "venv-jax"]
+    assert result.stdout == "Making build/venv-jax\n"
+
+
+def test_unknown_options(setup):
+    result, made = setup("--with-jax")
+    assert (result.returncode, made) == (2, [])
+    assert result.stderr == "usage: scripts/setup.sh [--without-jax]\n"
+
+
+def test_what_needs_which():
+    assert "scripts/setup.sh --without-jax\n" in (ROOT / "scripts/quickstart.sh").read_text()
+    assert "\nscripts/setup.sh\n" in (ROOT / "scripts/test.sh").read_text()
