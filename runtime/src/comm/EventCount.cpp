@@ -21,13 +21,6 @@ static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) &&
                   std::atomic<uint32_t>::is_always_lock_free,
               "a futex is a plain 32-bit word");
 
-Clock::time_point deadlineAfter(std::chrono::nanoseconds timeout) {
-  const Clock::time_point now = Clock::now();
-  if (timeout > Clock::time_point::max() - now)
-    return Clock::time_point::max();
-  return now + timeout;
-}
-
 std::chrono::nanoseconds times(int factor, std::chrono::nanoseconds timeout) {
   return timeout > noTimeout / factor ? noTimeout : factor * timeout;
 }
@@ -39,18 +32,25 @@ WaitBudget::WaitBudget(std::chrono::nanoseconds timeout)
       lastLook(Clock::now()) {}
 
 Clock::time_point WaitBudget::nextLook() const {
-  return left == noTimeout ? Clock::time_point::max()
-                           : lastLook + std::min(left, interval);
+  const Clock::time_point own = left == noTimeout
+                                    ? Clock::time_point::max()
+                                    : lastLook + std::min(left, interval);
+  return outer ? std::min(own, outer->nextLook()) : own;
 }
 
-bool WaitBudget::isSpent() {
+// Twice: a thread that is woken late on a busy machine has waited, too.
+bool WaitBudget::isSpent() { return count(2 * interval); }
+
+bool WaitBudget::isSpentByCall() { return count(noTimeout); }
+
+bool WaitBudget::count(std::chrono::nanoseconds most) {
+  const bool isOuterSpent = outer && outer->count(most);
   if (left == noTimeout)
-    return false;
+    return isOuterSpent;
   const Clock::time_point now = Clock::now();
-  // Twice: a thread that is woken late on a busy machine has waited, too.
-  left -= std::min<std::chrono::nanoseconds>(now - lastLook, 2 * interval);
+  left -= std::min<std::chrono::nanoseconds>(now - lastLook, most);
   lastLook = now;
-  return left.count() <= 0;
+  return isOuterSpent || left.count() <= 0;
 }
 
 void EventCount::wait(Key key, Clock::time_point deadline) {

@@ -25,9 +25,6 @@ namespace weft::runtime {
 
 using Clock = std::chrono::steady_clock;
 
-/// `timeout` from now; the end of time when that cannot be represented.
-Clock::time_point deadlineAfter(std::chrono::nanoseconds timeout);
-
 /// A timeout for who never stops waiting.
 inline constexpr std::chrono::nanoseconds noTimeout =
     std::chrono::nanoseconds::max();
@@ -42,17 +39,28 @@ std::chrono::nanoseconds times(int factor, std::chrono::nanoseconds timeout);
 class WaitBudget {
 public:
   explicit WaitBudget(std::chrono::nanoseconds timeout);
+  /// A part of `whole`, at most what is left of it; what is counted here is
+  /// counted there.
+  WaitBudget(std::chrono::nanoseconds timeout, WaitBudget &whole)
+      : WaitBudget(timeout) {
+    outer = &whole;
+  }
 
   /// Counts the time since the last call; whether nothing is left.
   bool isSpent();
+  /// The same after a call in which nobody could look: all of the gap counts.
+  bool isSpentByCall();
   /// When to call `isSpent` next at the latest.
   Clock::time_point nextLook() const;
 
 private:
+  bool count(std::chrono::nanoseconds most);
+
   std::chrono::nanoseconds left;
   /// Between two looks.
   std::chrono::nanoseconds interval;
   Clock::time_point lastLook;
+  WaitBudget *outer = nullptr;
 };
 
 class EventCount {

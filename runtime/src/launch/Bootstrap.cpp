@@ -34,11 +34,11 @@ Bootstrap::~Bootstrap() {
   if (theLaunch.rank != 0)
     return;
   // One that was lost never says so.
-  const Clock::time_point deadline = Clock::now() + 1s;
+  WaitBudget budget(1s);
   for (int r = 1; r < theLaunch.world; ++r) {
     const auto lost = theStore->find(lostKey(r));
     if (lost.ok() && !*lost)
-      (void)theStore->wait(fmt::format("ended/{}", r), deadline);
+      (void)theStore->wait(fmt::format("ended/{}", r), budget);
   }
 }
 
@@ -93,7 +93,7 @@ Status Bootstrap::missing(const std::string &key,
 Result<std::optional<std::string>>
 Bootstrap::await(const std::string &key, std::chrono::nanoseconds timeout) {
   WaitBudget budget(timeout);
-  for (Backoff backoff;; backoff.sleep(budget.nextLook())) {
+  for (Backoff backoff;; backoff.sleep(budget)) {
     WEFT_ASSIGN_OR_RETURN(auto value, theStore->find(key));
     if (value || budget.isSpent())
       return value;
@@ -136,7 +136,7 @@ Bootstrap::collect(const std::string &key, const std::string &value,
       WEFT_RETURN_IF_ERROR(failure());
       if (budget.isSpent())
         return missing(key, timeout);
-      backoff.sleep(budget.nextLook());
+      backoff.sleep(budget);
     }
   }
   return values;

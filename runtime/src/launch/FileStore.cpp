@@ -88,10 +88,10 @@ std::string folderOf(const Launch &launch) {
 /// Rank 0: answers knocks until all have come in.
 Status answerKnocks(const Launch &launch, const std::string &folder,
                     const std::string &name, std::chrono::nanoseconds timeout) {
-  const Clock::time_point deadline = deadlineAfter(timeout);
+  WaitBudget budget(timeout);
   std::string answered;
   std::set<int> arrived{0};
-  for (Backoff backoff;; backoff.sleep(deadline)) {
+  for (Backoff backoff;; backoff.sleep(budget)) {
     std::string answer = name;
     for (int r = 1; r < launch.world; ++r) {
       if (const auto knock = readValue(fmt::format("{}/knock-{}", folder, r)))
@@ -105,7 +105,7 @@ Status answerKnocks(const Launch &launch, const std::string &folder,
     if (answer != answered)
       WEFT_RETURN_IF_ERROR(writeValue(folder + "/answer", answer));
     answered = answer;
-    if (Clock::now() >= deadline)
+    if (budget.isSpent())
       return notArrived(launch, arrived, launch.meeting.toString(), timeout);
   }
 }
@@ -114,10 +114,10 @@ Status answerKnocks(const Launch &launch, const std::string &folder,
 Result<std::string> knock(const Launch &launch, const std::string &folder,
                           const std::string &name,
                           std::chrono::nanoseconds timeout) {
-  const Clock::time_point deadline = deadlineAfter(timeout);
+  WaitBudget budget(timeout);
   WEFT_RETURN_IF_ERROR(
       writeValue(fmt::format("{}/knock-{}", folder, launch.rank), name));
-  for (Backoff backoff;; backoff.sleep(deadline)) {
+  for (Backoff backoff;; backoff.sleep(budget)) {
     std::istringstream words(readValue(folder + "/answer").value_or(""));
     const std::vector<std::string> names{
         std::istream_iterator<std::string>(words), {}};
@@ -126,7 +126,7 @@ Result<std::string> knock(const Launch &launch, const std::string &folder,
           fmt::format("{}/{}/joined-{}", folder, names[0], launch.rank), ""));
       return names[0];
     }
-    if (Clock::now() >= deadline)
+    if (budget.isSpent())
       return deadlineExceeded(fmt::format(
           "rank {} waited {} for rank 0 in the folder {}: it has not answered",
           launch.rank, describeDuration(timeout), launch.meeting.toString()));

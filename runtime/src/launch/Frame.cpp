@@ -69,25 +69,24 @@ Descriptor::~Descriptor() {
     ::close(number);
 }
 
-/// Waits until the socket can be read or written.
-static Status waitFor(int socket, short events, Clock::time_point deadline) {
+Status waitFor(int socket, short events, WaitBudget &budget) {
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline - Clock::now());
+        budget.nextLook() - Clock::now());
     pollfd entry{socket, events, 0};
     const int ready = ::poll(
         &entry, 1,
         static_cast<int>(std::clamp<int64_t>(left.count() + 1, 0, 1 << 30)));
     if (ready > 0)
       return {};
-    if (ready == 0)
-      return deadlineExceeded("no answer");
-    if (errno != EINTR)
+    if (ready < 0 && errno != EINTR)
       return unavailable(std::strerror(errno));
+    if (budget.isSpent())
+      return deadlineExceeded("no answer");
   }
 }
 
-Status sendFrame(int socket, const Frame &frame, Clock::time_point deadline) {
+Status sendFrame(int socket, const Frame &frame, WaitBudget &budget) {
   const std::string bytes = encode(frame);
   for (size_t sent = 0; sent < bytes.size();) {
     const ssize_t count =
@@ -96,15 +95,14 @@ Status sendFrame(int socket, const Frame &frame, Clock::time_point deadline) {
     if (count >= 0)
       sent += static_cast<size_t>(count);
     else if (errno == EAGAIN || errno == EWOULDBLOCK)
-      WEFT_RETURN_IF_ERROR(waitFor(socket, POLLOUT, deadline));
+      WEFT_RETURN_IF_ERROR(waitFor(socket, POLLOUT, budget));
     else if (errno != EINTR)
       return unavailable(std::strerror(errno));
   }
   return {};
 }
 
-Result<Frame> receiveFrame(int socket, std::string &bytes,
-                           Clock::time_point deadline) {
+Result<Frame> receiveFrame(int socket, std::string &bytes, WaitBudget &budget) {
   while (true) {
     WEFT_ASSIGN_OR_RETURN(std::optional<Frame> frame, takeFrame(bytes));
     if (frame)
@@ -116,7 +114,7 @@ Result<Frame> receiveFrame(int socket, std::string &bytes,
     else if (count == 0)
       return unavailable("the connection was closed");
     else if (errno == EAGAIN || errno == EWOULDBLOCK)
-      WEFT_RETURN_IF_ERROR(waitFor(socket, POLLIN, deadline));
+      WEFT_RETURN_IF_ERROR(waitFor(socket, POLLIN, budget));
     else if (errno != EINTR)
       return unavailable(std::strerror(errno));
   }

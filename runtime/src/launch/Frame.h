@@ -73,12 +73,14 @@ private:
   int number = -1;
 };
 
+/// Waits until the socket can be read (POLLIN) or written (POLLOUT).
+Status waitFor(int socket, short events, WaitBudget &budget);
+
 /// Writes all of a frame to a socket, or says what kept it.
-Status sendFrame(int socket, const Frame &frame, Clock::time_point deadline);
+Status sendFrame(int socket, const Frame &frame, WaitBudget &budget);
 
 /// Reads one frame from a socket; `bytes` keeps what came after it.
-Result<Frame> receiveFrame(int socket, std::string &bytes,
-                           Clock::time_point deadline);
+Result<Frame> receiveFrame(int socket, std::string &bytes, WaitBudget &budget);
 
 } // namespace weft::runtime
 

@@ -18,13 +18,11 @@ namespace weft::runtime {
 // in the life of a job, and a thread that asks something else meanwhile, as a
 // watcher does, never stands behind one that waits.
 Result<std::optional<std::string>> Store::wait(const std::string &key,
-                                               Clock::time_point deadline) {
-  Backoff backoff;
-  while (true) {
+                                               WaitBudget &budget) {
+  for (Backoff backoff;; backoff.sleep(budget)) {
     WEFT_ASSIGN_OR_RETURN(std::optional<std::string> value, find(key));
-    if (value || Clock::now() >= deadline)
+    if (value || budget.isSpent())
       return value;
-    backoff.sleep(deadline);
   }
 }
 
@@ -42,8 +40,9 @@ Result<std::optional<std::string>> MemoryStore::find(const std::string &key) {
 
 std::string lostKey(int rank) { return fmt::format("lost/{}", rank); }
 
-void Backoff::sleep(Clock::time_point deadline) {
-  std::this_thread::sleep_until(std::min(deadline, Clock::now() + next));
+void Backoff::sleep(const WaitBudget &budget) {
+  std::this_thread::sleep_until(
+      std::min(budget.nextLook(), Clock::now() + next));
   next = std::min<std::chrono::microseconds>(2 * next,
                                              std::chrono::milliseconds(20));
 }

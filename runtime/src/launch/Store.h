@@ -35,9 +35,9 @@ public:
   /// The value, or nothing when nobody has set it yet.
   virtual Result<std::optional<std::string>> find(const std::string &key) = 0;
 
-  /// Waits until somebody has set the value; nothing after `deadline`.
+  /// Waits until somebody has set the value; nothing when `budget` is spent.
   Result<std::optional<std::string>> wait(const std::string &key,
-                                          Clock::time_point deadline);
+                                          WaitBudget &budget);
 
   /// Where it is, for messages: "tcp://node1:29500".
   virtual std::string address() const = 0;
@@ -68,7 +68,7 @@ inline constexpr const char *failureKey = "failure";
 /// How often something is tried: often at first, then every 20 ms.
 class Backoff {
 public:
-  void sleep(Clock::time_point deadline);
+  void sleep(const WaitBudget &budget);
 
 private:
   std::chrono::microseconds next{200};

@@ -68,13 +68,13 @@ public:
 
   /// One question and its answer. After a failure every later one fails at
   /// once: an answer that comes late would be taken for that of the next.
-  Result<Frame> ask(const Frame &frame, Clock::time_point deadline) {
+  Result<Frame> ask(const Frame &frame, WaitBudget &budget) {
     std::lock_guard<std::mutex> lock(mutex);
     if (lost.ok())
-      lost = sendFrame(socket.get(), frame, deadline);
+      lost = sendFrame(socket.get(), frame, budget);
     if (!lost.ok())
       return lost;
-    Result<Frame> answer = receiveFrame(socket.get(), received, deadline);
+    Result<Frame> answer = receiveFrame(socket.get(), received, budget);
     lost = answer.status();
     return answer;
   }
@@ -92,7 +92,8 @@ public:
 
 private:
   Result<Frame> request(const Frame &frame) {
-    Result<Frame> answer = ask(frame, Clock::now() + answerTimeout);
+    WaitBudget budget(answerTimeout);
+    Result<Frame> answer = ask(frame, budget);
     if (answer.ok())
       return answer;
     return unavailable(fmt::format(
@@ -109,11 +110,13 @@ private:
 };
 
 Result<Descriptor> connectTo(const std::string &host, uint16_t port,
-                             Clock::time_point deadline) {
+                             WaitBudget &budget) {
   addrinfo hints{}, *addresses = nullptr;
   hints.ai_socktype = SOCK_STREAM;
+  (void)budget.isSpent();
   const int error = ::getaddrinfo(host.c_str(), fmt::format("{}", port).c_str(),
                                   &hints, &addresses);
+  (void)budget.isSpentByCall();
   if (error != 0)
     return unavailable(fmt::format("cannot find host {}: {}", escaped(host),
                                    gai_strerror(error)));
@@ -128,15 +131,11 @@ Result<Descriptor> connectTo(const std::string &host, uint16_t port,
     int failure =
         ::connect(socket.get(), at->ai_addr, at->ai_addrlen) == 0 ? 0 : errno;
     if (failure == EINPROGRESS) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-          deadline - Clock::now());
-      pollfd entry{socket.get(), POLLOUT, 0};
       socklen_t size = sizeof failure;
-      if (::poll(&entry, 1,
-                 static_cast<int>(std::max<int64_t>(left.count(), 0))) != 1)
-        failure = ETIMEDOUT;
-      else
+      if (waitFor(socket.get(), POLLOUT, budget).ok())
         ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &failure, &size);
+      else
+        failure = ETIMEDOUT;
     }
     if (failure == 0) {
       const int yes = 1;
@@ -151,15 +150,15 @@ Result<Descriptor> connectTo(const std::string &host, uint16_t port,
 /// Connects to one port and introduces this rank. `FailedPrecondition` when the
 /// store of the job is there, but will not have it.
 Result<std::unique_ptr<Store>> join(const Launch &launch, uint16_t port,
-                                    Clock::time_point deadline) {
+                                    WaitBudget &budget) {
   WEFT_ASSIGN_OR_RETURN(Descriptor socket,
-                        connectTo(launch.meeting.host, port, deadline));
+                        connectTo(launch.meeting.host, port, budget));
   auto store = std::make_unique<RemoteStore>(
       std::move(socket), fmt::format("tcp://{}:{}", launch.meeting.host, port));
   WEFT_ASSIGN_OR_RETURN(Frame answer,
                         store->ask({FrameKind::Hello, jobName(launch),
                                     fmt::format("{}", launch.rank)},
-                                   deadline));
+                                   budget));
   if (answer.kind == FrameKind::Refused)
     return failedPrecondition(answer.value);
   if (answer.kind != FrameKind::Yes)
@@ -192,13 +191,13 @@ connectTcpStore(const Launch &launch, std::chrono::nanoseconds timeout) {
   if (launch.rank == 0)
     return serve(launch);
   const MeetingPoint &meeting = launch.meeting;
-  const Clock::time_point deadline = deadlineAfter(timeout);
+  WaitBudget budget(timeout);
   std::string reason;
-  for (Backoff backoff;; backoff.sleep(deadline)) {
+  for (Backoff backoff;; backoff.sleep(budget)) {
     for (int i = 0; i < meeting.ports && meeting.port + i < 65536; ++i) {
+      WaitBudget attempt(connectionTimeout, budget);
       Result<std::unique_ptr<Store>> store =
-          join(launch, static_cast<uint16_t>(meeting.port + i),
-               std::min(deadline, Clock::now() + connectionTimeout));
+          join(launch, static_cast<uint16_t>(meeting.port + i), attempt);
       if (store.ok())
         return store;
       if (store.status().code() == StatusCode::FailedPrecondition)
@@ -206,7 +205,7 @@ connectTcpStore(const Launch &launch, std::chrono::nanoseconds timeout) {
             fmt::format("the store at {}", portsOf(meeting)));
       reason = store.status().message();
     }
-    if (Clock::now() >= deadline)
+    if (budget.isSpent())
       return deadlineExceeded(fmt::format(
           "rank {} waited {} for rank 0, which holds the store at {}: {}",
           launch.rank, describeDuration(timeout), portsOf(meeting), reason));

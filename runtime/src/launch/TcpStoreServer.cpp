@@ -135,9 +135,8 @@ void TcpStoreServer::read(Connection &connection) {
       return;
     const Frame reply = answer(connection, **request);
     // A rank reads its answer at once; one that does not is left alone.
-    if (!sendFrame(connection.socket.get(), reply,
-                   Clock::now() + std::chrono::seconds(1))
-             .ok())
+    WaitBudget budget{std::chrono::seconds(1)};
+    if (!sendFrame(connection.socket.get(), reply, budget).ok())
       return close(connection);
   }
 }

@@ -122,6 +122,16 @@ TEST_P(Meeting, RankZeroIsMissing) {
                     HasSubstr(launch(1, 2).meeting.toString())));
 }
 
+TEST_P(Meeting, AStoppedRankDoesNotWait) {
+  for (const int early : {0, 1}) {
+    Process first = start(early, 2, exchange, 2s);
+    first.stopFor(2500ms);
+    Process second = start(1 - early, 2, exchange, 20s);
+    EXPECT_THAT(first.finish(), HasSubstr(" of 2 local "));
+    EXPECT_THAT(second.finish(), HasSubstr(" of 2 local "));
+  }
+}
+
 TEST_P(Meeting, BroadcastWithoutRankZero) {
   const auto use = [](Bootstrap &bootstrap) {
     if (bootstrap.launch().rank == 0) {

@@ -14,8 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace weft::runtime {
@@ -51,6 +53,14 @@ public:
   }
 
   void kill(int signal) const { ::kill(child, signal); }
+
+  /// Lets it run for a moment, and then stops it for so long.
+  void stopFor(std::chrono::milliseconds time) const {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    kill(SIGSTOP);
+    std::this_thread::sleep_for(time);
+    kill(SIGCONT);
+  }
 
   /// Waits for its end; its text.
   std::string finish() {

@@ -49,6 +49,24 @@ TEST(Frame, ForeignBytesAreRefused) {
                 HasSubstr("what answers there is no store of this program"));
 }
 
+/// Time in which a process is stopped is no time in which nobody answers.
+TEST(Frame, AStoppedProcessDoesNotWait) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  const Descriptor parent(ends[0]), child(ends[1]);
+  Process reader([&]() -> std::string {
+    std::string rest;
+    WaitBudget budget(800ms);
+    const auto frame = receiveFrame(child.get(), rest, budget);
+    return frame.ok() ? frame->key : frame.status().message();
+  });
+  reader.stopFor(1500ms);
+  WaitBudget budget(5s);
+  ASSERT_TRUE(
+      sendFrame(parent.get(), {FrameKind::Set, "key", ""}, budget).ok());
+  EXPECT_EQ(reader.finish(), "key");
+}
+
 struct Server : testing::Test {
   void SetUp() override {
     auto created = TcpStoreServer::listen(port, "job", 3);
@@ -68,8 +86,9 @@ struct Server : testing::Test {
   }
   static Frame ask(const Descriptor &socket, const Frame &frame) {
     std::string rest;
-    EXPECT_TRUE(sendFrame(socket.get(), frame, Clock::now() + 5s).ok());
-    const auto answer = receiveFrame(socket.get(), rest, Clock::now() + 5s);
+    WaitBudget budget(5s);
+    EXPECT_TRUE(sendFrame(socket.get(), frame, budget).ok());
+    const auto answer = receiveFrame(socket.get(), rest, budget);
     return answer.ok()
                ? *answer
                : Frame{FrameKind::Refused, "", answer.status().message()};
@@ -111,7 +130,8 @@ TEST_F(Server, TellsWhoIsLostAndWhoHasLeft) {
     ask(two, {FrameKind::Hello, "job", "2"});
     ask(two, {FrameKind::Leave, "", ""});
   }
-  EXPECT_TRUE(*server->values().wait(lostKey(1), Clock::now() + 5s));
+  WaitBudget budget(5s);
+  EXPECT_TRUE(*server->values().wait(lostKey(1), budget));
   EXPECT_FALSE(*server->values().find(lostKey(2)));
 }
 

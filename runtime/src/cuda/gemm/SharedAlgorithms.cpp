@@ -51,7 +51,7 @@ Result<std::optional<cublasLtMatmulAlgo_t>>
 SharedAlgorithms::ask(const std::string &key) {
   const std::string mine = place(nameOf(key));
   WaitBudget budget(timeout);
-  for (Backoff backoff;; backoff.sleep(budget.nextLook())) {
+  for (Backoff backoff;; backoff.sleep(budget)) {
     // Looked at before: who has ended has told all.
     WEFT_ASSIGN_OR_RETURN(const auto ended,
                           bootstrap.store().find(place("end")));
