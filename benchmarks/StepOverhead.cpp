@@ -16,10 +16,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cpu/Gemm.h"
 #include "weft/runtime/Session.h"
 
 #include "dnnl.h"
-#include <omp.h>
 
 #include <algorithm>
 #include <chrono>
@@ -152,7 +152,7 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "usage: StepOverhead wide_mlp.plan [pairs]\n");
     return 2;
   }
-  omp_set_num_threads(1); // of oneDNN, in this thread
+  const OneDnnThreads threads(1);
   const int pairs = argc > 2 ? std::max(1, std::atoi(argv[2])) : 15;
   Result<Plan> plan = Plan::load(argv[1]);
   if (!plan.ok())

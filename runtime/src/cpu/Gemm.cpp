@@ -32,7 +32,8 @@ std::unique_ptr<BoundGemm> bindOneDnnGemm(const GemmProblem &,
   return nullptr;
 }
 
-void setOneDnnThreads(int) {}
+OneDnnThreads::OneDnnThreads(int) {}
+OneDnnThreads::~OneDnnThreads() = default;
 #endif
 
 } // namespace weft::runtime

@@ -76,9 +76,18 @@ bindReferenceGemm(const GemmProblem &problem, const GemmOperands &operands);
 std::unique_ptr<BoundGemm> bindOneDnnGemm(const GemmProblem &problem,
                                           const GemmOperands &operands);
 
-/// How many threads of its own oneDNN may use in products of the calling
-/// thread.
-void setOneDnnThreads(int threads);
+/// While it lives, oneDNN uses so many threads in products of the calling
+/// thread, which may be one that uses OpenMP itself.
+class OneDnnThreads {
+public:
+  explicit OneDnnThreads(int threads);
+  ~OneDnnThreads();
+  OneDnnThreads(const OneDnnThreads &) = delete;
+  OneDnnThreads &operator=(const OneDnnThreads &) = delete;
+
+private:
+  int before = 0;
+};
 
 } // namespace weft::runtime
 

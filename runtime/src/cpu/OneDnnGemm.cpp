@@ -22,9 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
+#include <dlfcn.h>
 
 namespace weft::runtime {
 namespace {
@@ -197,10 +195,35 @@ std::unique_ptr<BoundGemm> bindOneDnnGemm(const GemmProblem &problem,
   }
 }
 
-void setOneDnnThreads([[maybe_unused]] int threads) {
-#if defined(_OPENMP)
-  omp_set_num_threads(threads);
-#endif
+namespace {
+
+/// The functions of the OpenMP that oneDNN brings, whatever compiler has built
+/// this file; null if it has other threads.
+struct OpenMp {
+  int (*mostThreads)() =
+      reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
+  void (*setThreads)(int) = reinterpret_cast<void (*)(int)>(
+      dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+
+  static const OpenMp &ofProcess() {
+    static const OpenMp functions;
+    return functions;
+  }
+};
+
+} // namespace
+
+OneDnnThreads::OneDnnThreads(int threads) {
+  const OpenMp &openMp = OpenMp::ofProcess();
+  if (!openMp.mostThreads || !openMp.setThreads)
+    return;
+  before = openMp.mostThreads();
+  openMp.setThreads(threads);
+}
+
+OneDnnThreads::~OneDnnThreads() {
+  if (before != 0)
+    OpenMp::ofProcess().setThreads(before);
 }
 
 } // namespace weft::runtime

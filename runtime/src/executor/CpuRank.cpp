@@ -40,6 +40,8 @@ Status CpuRank::bindScratchpad() {
 }
 
 Status CpuRank::initialize() {
+  // Products by oneDNN are cut into parts for the threads when they are bound.
+  const OneDnnThreads threads(request.options.threads);
   const SpinPolicy spin =
       SpinPolicy::forRanks(request.options.threads * setup.world.size());
   try {
@@ -153,8 +155,7 @@ Result<const std::byte *> CpuRank::read(uint64_t offset, size_t,
 }
 
 Status CpuRank::run(uint32_t entry) {
-  // The thread may have computed for another session before.
-  setOneDnnThreads(request.options.threads);
+  const OneDnnThreads threads(request.options.threads);
   for (const StagedInput &input : programs[entry].inputs)
     if (!input.staging.empty())
       std::memcpy(input.place, input.staging.data(), input.staging.size());

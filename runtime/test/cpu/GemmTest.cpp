@@ -16,7 +16,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <random>
+#include <thread>
 
 namespace weft::runtime {
 namespace {
@@ -87,7 +89,7 @@ void check(const GemmProblem &p, Implementation implementation) {
               toDouble(rhs[b * p.rhs.batch + k * p.rhs.row + j * p.rhs.column]);
         place = sum;
       }
-  setOneDnnThreads(1);
+  const OneDnnThreads threads(1);
   const GemmOperands operands{lhs.data(), rhs.data(), out.data()};
   ThreadTeam team(2);
   std::unique_ptr<BoundGemm> gemm;
@@ -283,6 +285,41 @@ TEST(Gemm, PackedBitsDependOnNeitherThreadsNorProcessor) {
 #if defined(__x86_64__)
   EXPECT_EQ(packedProduct(&avx2::computeTile, 1), one);
 #endif
+}
+
+int64_t threadCount() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                       {});
+}
+
+/// What a large product by oneDNN adds to the threads of this process.
+static int64_t threadsOfOneDnn(int allowed) {
+  int64_t added = -1;
+  // OpenMP keeps the threads of each thread that has computed.
+  std::thread caller([&] {
+    const OneDnnThreads threads(allowed);
+    const std::vector<BFloat16> ones(512 * 512, toBFloat16(1));
+    std::vector<BFloat16> out(512 * 512);
+    GemmProblem p = plain(1, 512, 512, 512);
+    p.in = p.out = DType::BF16;
+    const auto gemm = bindOneDnnGemm(p, {ones.data(), ones.data(), out.data()});
+    if (!gemm)
+      return;
+    const int64_t before = threadCount();
+    EXPECT_TRUE(execute(*gemm).ok());
+    added = threadCount() - before;
+    EXPECT_EQ(toFloat(out[0]), 512);
+  });
+  caller.join();
+  return added;
+}
+
+TEST(Gemm, OneDnnHasTheThreadsItIsGiven) {
+  const int64_t alone = threadsOfOneDnn(1);
+  if (alone < 0)
+    GTEST_SKIP() << "oneDNN has no fast product of this kind here";
+  EXPECT_EQ(alone, 0);
+  EXPECT_EQ(threadsOfOneDnn(3), 2);
 }
 
 TEST(Gemm, IntegerSumsWrapAround) {
