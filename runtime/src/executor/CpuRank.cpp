@@ -130,6 +130,8 @@ template <bool isRecording> Status CpuRank::walk(uint32_t entry) {
   const Program &program = programs[entry];
   for (const Step &step : program.steps) {
     instruction.store(step.instruction, std::memory_order_relaxed);
+    if (request.beforeStep)
+      request.beforeStep();
     if (request.hasFailed.load(std::memory_order_relaxed))
       WEFT_RETURN_IF_ERROR(setup.world.status());
     std::chrono::steady_clock::time_point begin;

@@ -32,8 +32,8 @@
 namespace weft::runtime {
 
 /// The memory and programs of one rank. `initialize` and `run` are called in
-/// the thread of the rank, what reads and writes memory by the session while
-/// the rank is idle.
+/// the thread of the rank, which may be that of the session's caller; what
+/// reads and writes memory by the session while the rank is idle.
 class Rank {
 public:
   explicit Rank(int number) : worldRank(number) {}
@@ -127,6 +127,9 @@ struct RankRequest {
   std::function<void(const std::string &)> note = [](const std::string &) {};
   /// Set when all ranks must stop, before their communication is ended.
   const std::atomic<bool> &hasFailed = neverFails;
+  /// Called before each instruction by a rank in the thread of the session's
+  /// caller, who cannot look for interrupts meanwhile.
+  std::function<void()> beforeStep = nullptr;
 };
 
 } // namespace weft::runtime

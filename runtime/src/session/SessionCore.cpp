@@ -13,6 +13,7 @@
 #include "plan/Text.h"
 
 #include <algorithm>
+#include <ctime>
 #include <new>
 
 namespace weft::runtime {
@@ -75,7 +76,9 @@ SessionCore::SessionCore(Plan plan, SessionOptions options)
               this->options,
               [this](const Status &status) { fail(status); },
               [this](const std::string &text) { notes.add(text); },
-              failed},
+              failed,
+              this->options.isInterrupted ? [this] { askForInterrupt(); }
+                                          : std::function<void()>()},
       spin(SpinPolicy::forRanks(static_cast<int>(theMesh.ranks()) + 1)),
       depth(forkDepth()),
       finished(new std::atomic<uint32_t>[2 * theMesh.ranks()]()) {}
@@ -104,7 +107,15 @@ SessionCore::create(Plan plan, SessionOptions options) {
 // Threads
 //===----------------------------------------------------------------------===//
 
+bool SessionCore::isInline(int64_t newJob) const {
+  return ranks().size() == 1 && options.threads == 1 &&
+         rankSet->runsInAnyThread() &&
+         (newJob < 0 || !ranks()[0]->hasCarrier(static_cast<uint32_t>(newJob)));
+}
+
 size_t SessionCore::threadsOf(uint32_t entry) const {
+  if (isInline(entry))
+    return 0;
   return ranks().size() * (ranks()[0]->hasCarrier(entry) ? 2 : 1);
 }
 
@@ -118,7 +129,7 @@ size_t SessionCore::mostThreads() const {
 /// Initializes the ranks, and sees to it that there are threads for all runs.
 Status SessionCore::prepareThreads() {
   WorkerPool &pool = WorkerPool::ofProcess();
-  demand = ranks().size();
+  demand = isInline(initializeJob) ? 0 : ranks().size();
   pool.join(demand);
   WEFT_RETURN_IF_ERROR(dispatch(initializeJob, demand));
   if (const size_t most = mostThreads(); most > demand) {
@@ -190,6 +201,48 @@ Worker::Work SessionCore::workOf(size_t index) {
       .owner = shared_from_this(), .run = call, .index = index, .spin = spin};
 }
 
+static Status interruption() {
+  return unavailable("the session was interrupted in a run, and its states "
+                     "may be half updated; create a new session");
+}
+
+/// A time for intervals much longer than its steps of some milliseconds, in a
+/// third of the time that the exact one takes: it is asked for before every
+/// instruction.
+static std::chrono::nanoseconds coarseTime() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+  return std::chrono::seconds(time.tv_sec) +
+         std::chrono::nanoseconds(time.tv_nsec);
+}
+
+static constexpr std::chrono::milliseconds askInterval(50);
+
+void SessionCore::askForInterrupt() {
+  if (!isRunInline)
+    return; // whoever waits for the run asks
+  const std::chrono::nanoseconds now = coarseTime();
+  if (now - lastAsked < askInterval)
+    return;
+  lastAsked = now;
+  if (options.isInterrupted())
+    fail(interruption());
+}
+
+/// While `running` is set, a forked child cannot go on with the session.
+Status SessionCore::runInline(int64_t newJob) {
+  job.store(newJob);
+  running.store(1);
+  isRunInline = true;
+  lastAsked = coarseTime();
+  Status status = workOfRank(*ranks()[0], newJob);
+  if (!status.ok())
+    fail(status);
+  isRunInline = false;
+  running.store(0);
+  return failed.load() ? firstFailure() : Status();
+}
+
 /// Until all are done, or one has failed.
 void SessionCore::waitForRanks() {
   const auto settled = [&] { return running.load() == 0 || failed.load(); };
@@ -197,16 +250,17 @@ void SessionCore::waitForRanks() {
     waitUntil(rankFinished, spin, noTimeout, settled);
     return;
   }
-  while (!waitUntil(rankFinished, spin, std::chrono::milliseconds(50), settled))
+  while (!waitUntil(rankFinished, spin, askInterval, settled))
     if (options.isInterrupted())
-      fail(unavailable("the session was interrupted in a run, and its states "
-                       "may be half updated; create a new session"));
+      fail(interruption());
 }
 
 Status SessionCore::dispatch(int64_t newJob, size_t count) {
   WEFT_RETURN_IF_ERROR(checkProcess());
   if (failed.load())
     return firstFailure();
+  if (isInline(newJob))
+    return runInline(newJob);
   if (workers.empty())
     WEFT_RETURN_IF_ERROR(WorkerPool::ofProcess().borrow(count, workers));
   post(newJob);

@@ -10,6 +10,11 @@
 // a rank that never comes back from a kernel can be left behind without pulling
 // memory from under it.
 //
+// An only rank of one thread, which waits for nobody, runs in the thread of the
+// caller: to wake another one and be woken takes 20 to 100 us. One that
+// computes with several keeps a thread of its own, because a forked child of
+// the caller could not use the threads that OpenMP has given it.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef WEFT_RUNTIME_SRC_SESSION_SESSIONCORE_H
@@ -71,10 +76,15 @@ private:
   Status prepareThreads();
   void work(size_t index);
   Status workOfRank(Rank &rank, int64_t job);
+  /// Whether a run of the entry, or the initialization, is the caller's.
+  bool isInline(int64_t job) const;
+  Status runInline(int64_t job);
   Status dispatch(int64_t job, size_t count);
   void post(int64_t job);
   Worker::Work workOf(size_t index);
   void waitForRanks();
+  /// At most 20 times a second, in a run in the caller's thread.
+  void askForInterrupt();
   void returnThreads();
   Status checkProcess() const;
   /// How long ranks may take to stop after a failure.
@@ -111,6 +121,10 @@ private:
   std::mutex failureMutex;
   Status failure;
   std::atomic<bool> failed{false};
+  /// Of a run in the caller's thread: that it is one, and when it last asked
+  /// for interrupts.
+  bool isRunInline = false;
+  std::chrono::nanoseconds lastAsked{0};
   /// Runs that the trace holds.
   int recordedRuns = 0;
   RunTimes times;

@@ -76,6 +76,42 @@ TEST(Process, SessionsShareThreads) {
   EXPECT_EQ(threadCount(), before);
 }
 
+/// One entry that fills an output.
+PlanBuilder fillingPlan(int64_t ranks) {
+  PlanBuilder builder({{"data", ranks}});
+  EntryBuilder entry = builder.entry("e");
+  const uint32_t x = entry.output("x", builder.type(DType::F32, {16}));
+  entry.launch("fill", {{x, write}}, {{}, {}});
+  return builder;
+}
+
+TEST(Process, AnOnlyRankRunsInTheThreadOfItsCaller) {
+  const int64_t before = threadCount();
+  const auto session = createSession(fillingPlan(1));
+  ASSERT_TRUE(session->run("e").ok());
+  EXPECT_EQ(threadCount(), before);
+  EXPECT_EQ(session->getOutput("x")->as<float>()[15], 15);
+  // Another thread may call next.
+  std::thread([&] { EXPECT_TRUE(session->run("e").ok()); }).join();
+  EXPECT_EQ(threadCount(), before);
+}
+
+TEST(Process, AForkedChildRunsAnOnlyRank) {
+  for (const int threads : {1, 3}) {
+    SessionOptions options;
+    options.threads = threads;
+    const auto session = createSession(SamplePlan(1), options);
+    ASSERT_EQ(*step(*session, 1), 120);
+    const auto filling = createSession(fillingPlan(1), options);
+    ASSERT_TRUE(filling->run("e").ok());
+    EXPECT_EQ(inForkedChild([&] {
+                return *step(*session, 1) == 120 && filling->run("e").ok() ? 7
+                                                                           : 1;
+              }),
+              7);
+  }
+}
+
 TEST(Process, AForkedChildRunsASessionThatHasRun) {
   const auto session = createSession(SamplePlan(4));
   ASSERT_EQ(*step(*session, 4), 480);
@@ -100,18 +136,23 @@ TEST(Process, AForkedChildLeavesHelpersToItsParent) {
             7);
 }
 
-/// One entry of 2 ranks that sleeps for four seconds in all.
-PlanBuilder sleepingPlan() {
-  PlanBuilder builder({{"data", 2}});
+/// One entry that sleeps for four seconds in all.
+PlanBuilder sleepingPlan(int64_t ranks) {
+  PlanBuilder builder({{"data", ranks}});
   EntryBuilder entry = builder.entry("e");
   const uint32_t x = entry.output("x", builder.type(DType::F32, {16}));
   for (int i = 0; i < 4; ++i)
-    entry.launch("sleepOnOne", {{x, write}}, {{"data"}});
+    entry.launch(ranks == 1 ? "sleepOnAll" : "sleepOnOne", {{x, write}},
+                 {{"data"}});
   return builder;
 }
 
-TEST(Process, AForkedChildOfARunSaysSo) {
-  const auto session = createSession(sleepingPlan());
+/// Of one rank, in the thread of the caller, and of two.
+class RunOf : public testing::TestWithParam<int64_t> {};
+INSTANTIATE_TEST_SUITE_P(Process, RunOf, testing::Values(1, 2));
+
+TEST_P(RunOf, AForkedChildSaysSo) {
+  const auto session = createSession(sleepingPlan(GetParam()));
   std::thread runner([&] { EXPECT_TRUE(session->run("e").ok()); });
   std::this_thread::sleep_for(200ms);
   EXPECT_EQ(inForkedChild([&] {
@@ -126,11 +167,11 @@ TEST(Process, AForkedChildOfARunSaysSo) {
   runner.join();
 }
 
-TEST(Process, AnInterruptStopsTheRanks) {
+TEST_P(RunOf, AnInterruptStopsTheRanks) {
   SessionOptions options;
   int asked = 0;
   options.isInterrupted = [&] { return ++asked == 2; };
-  const auto session = createSession(sleepingPlan(), options);
+  const auto session = createSession(sleepingPlan(GetParam()), options);
   const auto begin = std::chrono::steady_clock::now();
   const Status status = session->run("e");
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 3s);

@@ -8,7 +8,7 @@
 // The embedding interface. A session holds the ranks of a plan with their
 // memory; it is created once and stepped many times. While it runs the ranks
 // are threads of this process, which sessions that run one after the other
-// share.
+// share; an only rank that computes with one thread is the caller's.
 //
 //   WEFT_ASSIGN_OR_RETURN(Plan plan, Plan::load("mlp.plan"));
 //   WEFT_ASSIGN_OR_RETURN(auto session, Session::create(plan));

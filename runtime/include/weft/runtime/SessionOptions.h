@@ -59,8 +59,9 @@ struct SessionOptions {
   /// once, from any thread of the session, but from one at a time; never after
   /// the session has ended.
   std::function<void(const std::string &)> note;
-  /// Asked about 20 times a second by the thread that waits for a run: true
-  /// stops the ranks at their next instruction, which is a failure.
+  /// Asked about 20 times a second by the thread that has called `run`, between
+  /// two instructions where that is the rank's: true stops the ranks at their
+  /// next instruction, which is a failure.
   std::function<bool()> isInterrupted;
 };
 
