@@ -115,25 +115,6 @@ static Status checkPeer(std::string_view what, int peer, int size) {
 // The frame of a collective
 //===----------------------------------------------------------------------===//
 
-template <typename Body>
-Status InProcessCommunicator::run(const Call &call, const Ends &ends,
-                                  const CallContext &context, Body &&body) {
-  WEFT_RETURN_IF_ERROR(reject(call, checkArguments(call, ends)));
-  WEFT_RETURN_IF_ERROR(group.meet(rank(), call, context.timeout));
-  body();
-  group.leave(rank());
-  return {};
-}
-
-static Call makeCall(CallShape shape, const void *source, void *destination,
-                     const CallContext &context) {
-  return {.shape = shape,
-          .source = source,
-          .destination = destination,
-          .planStep = context.planStep,
-          .cause = context.cause};
-}
-
 static const char *at(const void *base, int64_t bytes) {
   return static_cast<const char *>(base) + bytes;
 }
@@ -146,9 +127,58 @@ static void copyBytes(const void *source, void *destination, int64_t bytes) {
     std::memcpy(destination, source, bytes);
 }
 
+/// Whether the peers read what this rank gives from its seat, so that nobody
+/// waits for them to have done so. All ranks come to the same answer.
+bool InProcessCommunicator::isSmall(const Call &call, const Ends &ends) const {
+  return *extentBytes(call.shape, ends.sourceParts) <=
+         InProcessGroup::seatBytes;
+}
+
+template <typename Body>
+Status InProcessCommunicator::run(const Call &call, const Ends &ends,
+                                  const CallContext &context, Body &&body) {
+  WEFT_RETURN_IF_ERROR(reject(call, checkArguments(call, ends)));
+  if (!isSmall(call, ends)) {
+    WEFT_RETURN_IF_ERROR(group.meet(rank(), call, context.timeout));
+    body();
+    group.leave(rank());
+    return {};
+  }
+  Call published = call;
+  if (ends.readsSource) {
+    published.source = group.seatMemory(rank());
+    copyBytes(call.source, group.seatMemory(rank()),
+              *extentBytes(call.shape, ends.sourceParts));
+  }
+  WEFT_RETURN_IF_ERROR(group.meet(rank(), published, context.timeout));
+  body();
+  group.leaveEarly();
+  return {};
+}
+
+static Call makeCall(CallShape shape, const void *source, void *destination,
+                     const CallContext &context) {
+  return {.shape = shape,
+          .source = source,
+          .destination = destination,
+          .planStep = context.planStep,
+          .cause = context.cause};
+}
+
 //===----------------------------------------------------------------------===//
 // Reductions
 //===----------------------------------------------------------------------===//
+
+void InProcessCommunicator::reduceSeats(const Call &call) {
+  for (int peer = 0; peer < size(); ++peer)
+    sources[peer] = group.call(rank(), peer).source;
+  destinations[0] = call.destination;
+  reduceFunction(call.shape.dtype, call.shape.reduction)(
+      {.sources = sources,
+       .destinations = std::span(destinations).first(1),
+       .columns = call.shape.inner,
+       .sourceStride = call.shape.inner});
+}
 
 void InProcessCommunicator::reduceChunk(const Call &call) {
   // Chunks are whole cache lines, so that no two ranks write to one.
@@ -161,7 +191,7 @@ void InProcessCommunicator::reduceChunk(const Call &call) {
   if (begin == end)
     return;
   for (int peer = 0; peer < size(); ++peer) {
-    const Call &theirs = group.call(peer);
+    const Call &theirs = group.call(rank(), peer);
     sources[peer] = at(theirs.source, begin * elementBytes);
     destinations[peer] = at(theirs.destination, begin * elementBytes);
   }
@@ -182,7 +212,10 @@ Status InProcessCommunicator::allReduce(const void *source, void *destination,
                               .inner = count},
                              source, destination, context);
   WEFT_RETURN_IF_ERROR(reject(call, checkReduction(call.shape)));
-  return run(call, {.mayBeInPlace = true}, context, [&] { reduceChunk(call); });
+  const Ends ends{.mayBeInPlace = true};
+  const bool isFromSeats = isSmall(call, ends);
+  return run(call, ends, context,
+             [&] { isFromSeats ? reduceSeats(call) : reduceChunk(call); });
 }
 
 Status InProcessCommunicator::reduceScatter(const void *source,
@@ -201,7 +234,7 @@ Status InProcessCommunicator::reduceScatter(const void *source,
     const int64_t offset =
         rank() * inner * static_cast<int64_t>(byteSize(dtype));
     for (int peer = 0; peer < size(); ++peer)
-      sources[peer] = at(group.call(peer).source, offset);
+      sources[peer] = at(group.call(rank(), peer).source, offset);
     destinations[0] = destination;
     reduceFunction(dtype,
                    reduction)({.sources = sources,
@@ -232,7 +265,7 @@ Status InProcessCommunicator::allGather(const void *source, void *destination,
     const int64_t bytes = inner * static_cast<int64_t>(byteSize(dtype));
     for (int i = 0; i < size(); ++i) {
       const int peer = (rank() + i) % size();
-      copyBlocks(group.call(peer).source, at(destination, peer * bytes),
+      copyBlocks(group.call(rank(), peer).source, at(destination, peer * bytes),
                  {.outer = outer,
                   .bytes = bytes,
                   .sourceOuterStride = bytes,
@@ -265,7 +298,7 @@ Status InProcessCommunicator::allToAll(const void *source, void *destination,
         const int64_t *to = splitFirst ? middleFirst : groupFirst;
         for (int i = 0; i < size(); ++i) {
           const int peer = (rank() + i) % size();
-          copyBlocks(at(group.call(peer).source, rank() * from[0]),
+          copyBlocks(at(group.call(rank(), peer).source, rank() * from[0]),
                      at(destination, peer * to[0]),
                      {.outer = outer,
                       .middle = middle,
@@ -288,7 +321,7 @@ Status InProcessCommunicator::permute(const void *source, void *destination,
   WEFT_RETURN_IF_ERROR(
       reject(call, checkPeer("rank to receive from", receiveFrom, size())));
   return run(call, {}, context, [&] {
-    copyBytes(group.call(receiveFrom).source, destination,
+    copyBytes(group.call(rank(), receiveFrom).source, destination,
               count * static_cast<int64_t>(byteSize(dtype)));
   });
 }

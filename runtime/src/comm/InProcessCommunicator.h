@@ -58,6 +58,9 @@ private:
   template <typename Body>
   Status run(const Call &call, const Ends &ends, const CallContext &context,
              Body &&body);
+  bool isSmall(const Call &call, const Ends &ends) const;
+  /// Every rank all of it, into its own destination.
+  void reduceSeats(const Call &call);
   /// Reduces this rank's chunk of [count] into the destinations of all ranks.
   void reduceChunk(const Call &call);
 

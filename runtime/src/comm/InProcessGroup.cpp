@@ -103,12 +103,12 @@ static std::string describeCaller(const Call &call, int worldRank) {
 }
 
 Status InProcessGroup::checkAgreement(int rank) const {
-  const Call &first = seats[0].call;
+  const Call &first = call(rank, 0);
   for (size_t i = 1; i < seats.size(); ++i) {
-    const Call &other = seats[i].call;
+    const Call &other = call(rank, static_cast<int>(i));
     if (other.shape == first.shape)
       continue;
-    const Call &own = seats[rank].call;
+    const Call &own = call(rank, rank);
     return failedPrecondition(fmt::format(
         "{}: the ranks of group {{{}}} call different operations: {}, but {}",
         describePlace(own.shape.operation, own.planStep, members[rank]),
@@ -125,7 +125,7 @@ Status InProcessGroup::meet(int rank, const Call &call,
   const uint64_t target = (2 * round - 1) * members.size();
   if (failed())
     return failure();
-  seat.call = call;
+  seat.sides[round % 2].call = call;
   seat.rounds.store(round);
   if (!tryArrive(target))
     return failure();
@@ -155,6 +155,9 @@ void InProcessGroup::leave(int rank) {
     gateEvent.notifyAll();
   waitUntil(gateEvent, spin, noTimeout, [&] { return arrivals() >= target; });
 }
+
+// The last to arrive for the next round wakes who waits there.
+void InProcessGroup::leaveEarly() { gate.fetch_add(1); }
 
 //===----------------------------------------------------------------------===//
 // Point to point

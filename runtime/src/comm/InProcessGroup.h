@@ -17,6 +17,10 @@
 // therefore needs neither deadline nor abort: every rank of the round is only
 // copying, and no one returns while a peer may still read its buffers.
 //
+// A rank whose peers read nothing but its seat leaves without waiting. Seats
+// have two sides, of even and of odd rounds: to come to the next round but one
+// a rank meets the others in the next, and then they have left this one.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef WEFT_RUNTIME_COMM_INPROCESSGROUP_H
@@ -40,11 +44,22 @@ public:
 
   /// Publishes `call` of group rank `rank` and waits until every rank has
   /// published one of equal shape. After success, and only then, the caller
-  /// may use `call(peer)` of all ranks and must `leave`.
+  /// may use `call(rank, peer)` of all ranks and must `leave` or `leaveEarly`.
   Status meet(int rank, const Call &call, std::chrono::nanoseconds timeout);
-  const Call &call(int rank) const { return seats[rank].call; }
+  /// What `peer` has published for the round that `rank` is in.
+  const Call &call(int rank, int peer) const {
+    return seats[peer].sides[seats[rank].side()].call;
+  }
   /// Waits until no rank uses another one's buffers any more.
   void leave(int rank);
+  /// The same where all ranks use memory of seats only.
+  void leaveEarly();
+
+  /// Memory of the seat of a rank for what it publishes next.
+  static constexpr int64_t seatBytes = 1024;
+  std::byte *seatMemory(int rank) {
+    return seats[rank].sides[!seats[rank].side()].memory;
+  }
 
   /// Moves `call.shape.inner` elements from `call.source` of `rank` to the
   /// `recv` of `peer`, or from the `send` of `peer` to `call.destination`.
@@ -63,11 +78,18 @@ private:
   static constexpr uint64_t failedBit = uint64_t(1) << 63;
   static constexpr size_t cacheLine = 64;
 
-  struct alignas(cacheLine) Seat {
+  struct Side {
     Call call;
+    alignas(cacheLine) std::byte memory[seatBytes];
+  };
+  struct alignas(cacheLine) Seat {
+    Side sides[2];
     /// Rounds that this rank has entered; read by the others only to name who
     /// is missing.
     std::atomic<uint64_t> rounds{0};
+
+    /// Of the round that this rank is in.
+    size_t side() const { return rounds.load(std::memory_order_relaxed) % 2; }
   };
 
   /// A send waits in state Offered; the receiver takes it and says Done.

@@ -67,6 +67,32 @@ TEST(Concurrency, PointToPointBesideCollectives) {
     EXPECT_TRUE(status.ok()) << status.toString();
 }
 
+/// Ranks leave a small collective early, with a large one or another small one
+/// to follow, and change what they have given at once.
+TEST(Concurrency, SmallAndLargeInTurns) {
+  constexpr int ranks = 5, rounds = 400;
+  runCollective(ranks, [](Communicator &group) -> Status {
+    for (int round = 0; round < rounds; ++round) {
+      // 1 KiB is small.
+      const int64_t count = round % 7 == 0 ? 300 : round % 3 == 0 ? 256 : 1;
+      std::vector<int32_t> x(count, group.rank() * rounds + round), sum(count);
+      std::vector<int32_t> all(count * ranks);
+      if (round % 11 == group.rank())
+        std::this_thread::yield();
+      WEFT_RETURN_IF_ERROR(group.allReduce(x.data(), sum.data(), count,
+                                           DType::I32, Reduction::Sum, {}));
+      x.assign(count, group.rank() - round);
+      WEFT_RETURN_IF_ERROR(
+          group.allGather(x.data(), all.data(), 1, count, DType::I32, {}));
+      x.assign(count, -1);
+      EXPECT_EQ(sum, std::vector<int32_t>(count, 10 * rounds + 5 * round));
+      for (int rank = 0; rank < ranks; ++rank)
+        EXPECT_EQ(all[rank * count], rank - round);
+    }
+    return {};
+  });
+}
+
 TEST(Concurrency, ManyRanksOnFewCores) {
   constexpr int ranks = 32;
   runCollective(ranks, [](Communicator &group) -> Status {

@@ -51,9 +51,10 @@ private:
   Status exchange(const DeviceCollective &collective, cudaStream_t stream);
   Status copy(void *destination, const void *source, size_t bytes,
               cudaStream_t stream);
-  /// The source of a rank of the group in the collective that they are in.
-  const std::byte *source(int rank) const {
-    return static_cast<const std::byte *>(group.hosts.call(rank).source);
+  /// The source of a peer in the collective that they are in.
+  const std::byte *source(int peer) const {
+    return static_cast<const std::byte *>(
+        group.hosts.call(rank(), peer).source);
   }
 
   const Cudart &cudart;
