@@ -73,9 +73,12 @@ void EventCount::wakeSleepers() {
 
 SpinPolicy SpinPolicy::forRanks(int ranks) {
   const unsigned cores = std::thread::hardware_concurrency();
-  if (static_cast<unsigned>(ranks) <= cores)
-    return {.looks = 1000, .limit = std::chrono::microseconds(10)};
-  return {.yieldLimit = std::chrono::microseconds(100)};
+  SpinPolicy policy{.yieldLimit = std::chrono::microseconds(20)};
+  if (static_cast<unsigned>(ranks) <= cores) {
+    policy.looks = 1000;
+    policy.limit = std::chrono::microseconds(2);
+  }
+  return policy;
 }
 
 } // namespace weft::runtime

@@ -97,9 +97,11 @@ struct SpinPolicy {
   std::chrono::nanoseconds limit{0};
   std::chrono::nanoseconds yieldLimit{0};
 
-  /// About as long as it takes to sleep and be woken when every rank has a core
-  /// of its own. When a spinning rank would keep another one from running, it
-  /// gives way at once: that costs less than to sleep and be woken.
+  /// Spins for a moment when every rank has a core of its own, and gives way
+  /// for about as long as it takes to sleep and be woken. When a spinning rank
+  /// would keep another one from running, it gives way at once. Longer is worse
+  /// where other programs want the cores (benchmarks/collectives.cpp,
+  /// "meeting").
   static SpinPolicy forRanks(int ranks);
 };
 
