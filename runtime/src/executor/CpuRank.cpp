@@ -121,8 +121,10 @@ void CpuRank::record(const Step &step, uint32_t entry,
     return;
   const auto end = std::chrono::steady_clock::now();
   uint32_t index = step.instruction;
-  if (std::holds_alternative<CollectiveStep>(step.operation))
-    tracks.communication.events.push_back({entry, index++, begin, end});
+  if (const auto *own = std::get_if<CollectiveStep>(&step.operation)) {
+    tracks.communication.events.push_back({entry, index, begin, end});
+    index = own->wait;
+  }
   tracks.compute.events.push_back({entry, index, begin, end});
 }
 

@@ -14,6 +14,7 @@
 #include "weft/runtime/VisitOperation.h"
 
 #include <algorithm>
+#include <set>
 
 namespace weft::runtime {
 namespace {
@@ -29,7 +30,6 @@ public:
   Result<Program> bind();
 
 private:
-  // A start whose wait comes next takes the wait with it.
   Status bind(const plan::Gemm &gemm);
   Status bind(const plan::Launch &launch);
   Status bind(const plan::CollectiveStart &start);
@@ -38,6 +38,8 @@ private:
   Status bind(const plan::Attention &attention);
   Status bind(const plan::AttentionGrad &grad);
   int64_t partsOf(const plan::Launch &launch) const;
+  uint32_t waitOf(const plan::CollectiveStart &start) const;
+  bool isNotWorthAThread(const plan::CollectiveStart &start) const;
   void bindInputs();
 
   void add(std::unique_ptr<BoundOperation> operation) {
@@ -54,6 +56,8 @@ private:
   Program program;
   uint32_t current = 0;
   uint32_t inFlight = 0;
+  /// Instructions that wait for what the rank has carried itself.
+  std::set<uint32_t> doneWaits;
 };
 
 } // namespace
@@ -109,6 +113,25 @@ Status Binder::bind(const plan::Launch &launch) {
   return {};
 }
 
+/// The instruction that waits for a collective that the current one starts.
+uint32_t Binder::waitOf(const plan::CollectiveStart &start) const {
+  for (uint32_t index = current + 1;; ++index) {
+    const auto *wait =
+        entry.instructions()->Get(index)->operation_as_CollectiveWait();
+    if (wait && wait->id() == start.id())
+      return index;
+  }
+}
+
+/// Whether it takes less time to move so much than to hand it to another
+/// thread and be told that it is done.
+bool Binder::isNotWorthAThread(const plan::CollectiveStart &start) const {
+  constexpr size_t limit = 64 * 1024;
+  return memory.usedBytes(start.source()) +
+             memory.usedBytes(start.destination()) <=
+         limit;
+}
+
 Status Binder::bind(const plan::CollectiveStart &start) {
   const plan::Instruction &instruction = *entry.instructions()->Get(current);
   program.collectives.emplace_back(
@@ -120,14 +143,11 @@ Status Binder::bind(const plan::CollectiveStart &start) {
                   .cause = view(instruction.cause()),
                   .timeout = context.deadline});
   const BoundCollective *collective = &program.collectives.back();
-  const plan::CollectiveWait *next = current + 1 < entry.instructions()->size()
-                                         ? entry.instructions()
-                                               ->Get(current + 1)
-                                               ->operation_as_CollectiveWait()
-                                         : nullptr;
-  if (inFlight == 0 && next && next->id() == start.id()) {
-    add(CollectiveStep{collective});
-    ++current; // its wait
+  // One in flight may be of the same group, which has one thread at a time.
+  const uint32_t wait = waitOf(start);
+  if (inFlight == 0 && (wait == current + 1 || isNotWorthAThread(start))) {
+    add(CollectiveStep{collective, wait});
+    doneWaits.insert(wait);
     return {};
   }
   ++inFlight;
@@ -137,6 +157,8 @@ Status Binder::bind(const plan::CollectiveStart &start) {
 }
 
 Status Binder::bind(const plan::CollectiveWait &wait) {
+  if (doneWaits.contains(current))
+    return {};
   --inFlight;
   add(WaitStep{wait.id()});
   return {};

@@ -52,9 +52,11 @@ struct LaunchStep {
       function(buffers + set * setSize, positions, part, parts);
   }
 };
-/// A collective that nothing runs beside: done in the thread of the rank.
+/// A collective in the thread of the rank: nothing runs beside it, or it is not
+/// worth another thread. `wait` is the instruction that waits for it.
 struct CollectiveStep {
   const BoundCollective *collective;
+  uint32_t wait;
 };
 /// A collective that is handed to the communication thread, and its wait.
 struct StartStep {

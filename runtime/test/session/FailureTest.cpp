@@ -148,6 +148,31 @@ TEST(Failure, SlowRankWithinTheDeadline) {
   EXPECT_TRUE((*session)->run("train_step").ok());
 }
 
+/// Also when a thread beside the rank's carries the collective.
+TEST(Failure, RankThatDoesNotArriveBeside) {
+  constexpr int64_t count = 32768;
+  PlanBuilder builder({{"data", 2}});
+  const uint32_t group = builder.group({"data"});
+  EntryBuilder entry = builder.entry("e");
+  const uint32_t x = entry.output("x", builder.type(DType::F32, {count}));
+  const uint32_t y = entry.output("y", builder.type(DType::F32, {16}));
+  entry.launch("sleepOnOne", {{x, write}}, {{"data"}});
+  entry.start(plan::CollectiveKind::AllReduce, group, x, x, 1, count);
+  entry.launch("fill", {{y, write}}, {{}, {}});
+  entry.wait(0);
+  SessionOptions options;
+  options.deadline = 50ms;
+  auto session = Session::create(builder.build(), options);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  EXPECT_THAT((*session)->run("e").message(),
+              AllOf(HasSubstr("step 1 all_reduce on rank 0: rank 1 did not "
+                              "arrive within"),
+                    HasSubstr("rank 0 is in step 3 wait"),
+                    HasSubstr("rank 1 is in step 0 launch")));
+  session->reset();
+  std::this_thread::sleep_for(1200ms);
+}
+
 /// Also when no thread of its own carries the collective.
 TEST(Failure, RankThatDoesNotArriveInline) {
   PlanBuilder builder({{"data", 2}});
