@@ -145,11 +145,9 @@ Status InProcessCommunicator::run(const Call &call, const Ends &ends,
     return {};
   }
   Call published = call;
-  if (ends.readsSource) {
-    published.source = group.seatMemory(rank());
-    copyBytes(call.source, group.seatMemory(rank()),
-              *extentBytes(call.shape, ends.sourceParts));
-  }
+  published.source = group.seatMemory(rank());
+  copyBytes(call.source, group.seatMemory(rank()),
+            *extentBytes(call.shape, ends.sourceParts));
   WEFT_RETURN_IF_ERROR(group.meet(rank(), published, context.timeout));
   body();
   group.leaveEarly();
