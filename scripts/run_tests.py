@@ -66,7 +66,8 @@ def suites(sanitize, property_flags):
     if sanitize:
         for sanitizer in ("asan", "tsan"):
             name = f"runtime-{sanitizer}"
-            yield name, ctest(ROOT / "build" / name, name), {}
+            # Tests fork, and start threads in the child.
+            yield name, ctest(ROOT / "build" / name, name), {"TSAN_OPTIONS": "die_after_fork=0"}
 
 
 def checks():

@@ -8,13 +8,15 @@
 #ifndef WEFT_RUNTIME_TEST_NCCL_ANSWERINGPORT_H
 #define WEFT_RUNTIME_TEST_NCCL_ANSWERINGPORT_H
 
+#include "launch/Processes.h"
+
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <thread>
 
 namespace weft::runtime {
 
@@ -22,7 +24,7 @@ namespace weft::runtime {
 /// closes. Without an answer it does neither.
 class AnsweringPort {
 public:
-  explicit AnsweringPort(std::string answer) {
+  explicit AnsweringPort(const std::string &answer) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -31,20 +33,8 @@ public:
     ::getsockname(listener, reinterpret_cast<sockaddr *>(&address), &size);
     ::listen(listener, 1);
     number = ntohs(address.sin_port);
-    thread = std::thread([this, answer] {
-      const int client = ::accept(listener, nullptr, nullptr);
-      char byte = 0;
-      for (int lines = 0; lines < 2 && ::read(client, &byte, 1) == 1;) {
-        text.push_back(byte);
-        lines += byte == '\n';
-      }
-      if (answer.empty())
-        while (::read(client, &byte, 1) == 1) // until the other side is gone
-          text.push_back(byte);
-      else
-        ::send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
-      ::close(client);
-    });
+    // No thread: the tests fork, which one would keep the sanitizer from.
+    server.emplace([this, &answer] { return serve(answer); });
   }
   ~AnsweringPort() {
     end();
@@ -59,16 +49,33 @@ public:
   }
 
 private:
+  std::string serve(const std::string &answer) const {
+    const int client = ::accept(listener, nullptr, nullptr);
+    std::string said;
+    char byte = 0;
+    for (int lines = 0; lines < 2 && ::read(client, &byte, 1) == 1;) {
+      said.push_back(byte);
+      lines += byte == '\n';
+    }
+    if (answer.empty())
+      while (::read(client, &byte, 1) == 1) // until the other side is gone
+        said.push_back(byte);
+    else
+      ::send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
+    ::close(client);
+    return said;
+  }
   void end() const {
     ::shutdown(listener, SHUT_RDWR); // if nobody has come
-    if (thread.joinable())
-      thread.join();
+    if (server)
+      text = server->finish();
+    server.reset();
   }
 
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   uint16_t number = 0;
-  std::string text;
-  mutable std::thread thread;
+  mutable std::string text;
+  mutable std::optional<Process> server;
 };
 
 } // namespace weft::runtime
