@@ -47,7 +47,7 @@ MAY_INCLUDE = {
     "python-bindings/src/compiler": EVERYTHING,
 }
 # What the compiler knows of the runtime: the plan schema, and its version.
-SCHEMA = {"weft/runtime/plan_generated.h", "weft/runtime/PlanFormat.h"}
+SCHEMA = {f"weft/runtime/{name}.h" for name in ("plan_generated", "PlanFormat", "VisitOperation")}
 PLAN_REPORT = "weft/Report/PlanReport.h"
 PYTHON_RUNTIME = "python-bindings/src/runtime"
 # What the emulator, a stand-in for libraries of others, knows of this project.

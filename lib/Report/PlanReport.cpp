@@ -8,6 +8,7 @@
 #include "MemoryReport.h"
 
 #include "weft/runtime/PlanFormat.h"
+#include "weft/runtime/VisitOperation.h"
 #include "weft/runtime/plan_generated.h"
 
 #include <algorithm>
@@ -112,18 +113,19 @@ static EntryReport makeEntryReport(const plan::Plan &plan,
   EntryReport report;
   report.name = entry.name()->str();
   for (const plan::Instruction *instruction : *entry.instructions()) {
-    report.gemms += instruction->operation_type() == plan::Operation::Gemm;
-    report.attentions +=
-        instruction->operation_type() == plan::Operation::Attention ||
-        instruction->operation_type() == plan::Operation::AttentionGrad;
-    report.launches += instruction->operation_type() == plan::Operation::Launch;
-    report.copies += instruction->operation_type() == plan::Operation::Copy;
+    runtime::visitOperation(
+        *instruction, [&](const plan::Gemm &) { ++report.gemms; },
+        [&](const runtime::AttentionOperation auto &) { ++report.attentions; },
+        [&](const plan::Launch &) { ++report.launches; },
+        [&](const plan::Copy &) { ++report.copies; },
+        [&](const plan::CollectiveStart &start) {
+          addCollective(report, toRecord(plan, *instruction, start));
+        },
+        [](const plan::CollectiveWait &) {});
     report.flops += instruction->flops();
     if (instruction->recomputes())
       report.recomputedFlops += instruction->flops();
     report.memoryTraffic += instruction->bytes();
-    if (const auto *start = instruction->operation_as_CollectiveStart())
-      addCollective(report, toRecord(plan, *instruction, *start));
   }
   return report;
 }
