@@ -176,7 +176,8 @@ static Form findForm(ModuleOp module) {
       if (function.getResultAttr(i, WeftDialect::kGlobalTypeAttrName))
         form = Form::Spmd;
     for (Operation &op : function.getBody().getOps())
-      if (isa<CopyOp, GemmOp, LaunchOp, StartOp, WaitOp>(op))
+      // Attention is an instruction, and an op of the graph.
+      if (isa<InstructionOpInterface>(op) && !isa<ShardingRuleOpInterface>(op))
         return Form::Schedule;
   }
   return form;

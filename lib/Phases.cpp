@@ -14,6 +14,7 @@
 #include "weft/IR/VjpModels.h"
 #include "weft/IR/WeftDialect.h"
 #include "weft/Import/Passes.h"
+#include "weft/Partition/LocalFormModels.h"
 #include "weft/Partition/Passes.h"
 #include "weft/Propagate/Passes.h"
 #include "weft/Schedule/Passes.h"
@@ -171,6 +172,7 @@ void registerAllWeftDialects(DialectRegistry &registry) {
                   tensor::TensorDialect>();
   registerShardingRuleModels(registry);
   registerVjpModels(registry);
+  registerLocalFormModels(registry);
 }
 
 namespace {

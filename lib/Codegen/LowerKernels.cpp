@@ -8,6 +8,8 @@
 #include "weft/Codegen/Passes.h"
 
 #include "weft/IR/NarrowFloats.h"
+#include "weft/IR/NeutralElement.h"
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -70,10 +72,6 @@ private:
 };
 
 } // namespace
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 static Value splat(OpBuilder &b, Location loc, RankedTensorType type,
                    Attribute value) {
@@ -189,21 +187,6 @@ static Value combine(OpBuilder &b, Location loc, sharding::Reduction kind,
   llvm_unreachable("three kinds of reduction");
 }
 
-static TypedAttr neutralElement(OpBuilder &b, sharding::Reduction kind,
-                                Type type) {
-  bool isMax = kind == sharding::Reduction::Max;
-  if (kind == sharding::Reduction::Sum)
-    return b.getZeroAttr(type);
-  if (auto real = dyn_cast<FloatType>(type))
-    return b.getFloatAttr(
-        type, APFloat::getInf(real.getFloatSemantics(), /*Negative=*/isMax));
-  unsigned width = type.getIntOrFloatBitWidth();
-  if (width == 1)
-    return b.getBoolAttr(!isMax);
-  return b.getIntegerAttr(type, isMax ? APInt::getSignedMinValue(width)
-                                      : APInt::getSignedMaxValue(width));
-}
-
 /// Sums of narrower floats are formed in f64 and rounded once: of no sum that
 /// fits in memory more than the last rounding is seen.
 Value BodyLowering::reduce(ReduceOp op) {
@@ -220,8 +203,8 @@ Value BodyLowering::reduce(ReduceOp op) {
   for (auto [dim, iterator] : llvm::enumerate(iterators))
     if (iterator == utils::IteratorType::parallel)
       kept.push_back(b.getAffineDimExpr(dim));
-  Value init = splat(b, loc, to.clone(sumType),
-                     neutralElement(b, op.getKind(), sumType));
+  Value init =
+      splat(b, loc, to.clone(sumType), neutralElement(sumType, op.getKind()));
   AffineMap maps[] = {b.getMultiDimIdentityMap(from.getRank()),
                       AffineMap::get(from.getRank(), 0, kept, b.getContext())};
   auto body = [&](OpBuilder &builder, Location at, ValueRange arguments) {

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "weft/IR/AttentionSizes.h"
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/VjpBuilder.h"
 #include "weft/IR/WeftOps.h"
 
@@ -23,10 +24,6 @@ using sharding::FactorKind;
 using sharding::Linearity;
 using sharding::ShardingRule;
 using sharding::TensorFactors;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 AttentionSizes AttentionSizes::of(RankedTensorType query,
                                   RankedTensorType key) {

@@ -63,6 +63,38 @@ void ReductionAttr::print(AsmPrinter &printer) const {
 }
 
 //===----------------------------------------------------------------------===//
+// Collective kind
+//===----------------------------------------------------------------------===//
+
+ParseResult weft::parseCollectiveKind(AsmParser &parser,
+                                      cost::CollectiveKind &kind) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef keyword;
+  if (failed(parser.parseOptionalKeyword(&keyword)))
+    return parser.emitError(loc, "expected a kind of collective");
+  std::optional<cost::CollectiveKind> found = cost::findCollectiveKind(keyword);
+  if (!found)
+    return parser.emitError(loc)
+           << "unknown collective '" << keyword
+           << "'; expected all_reduce, all_gather, reduce_scatter, all_to_all "
+              "or permute";
+  kind = *found;
+  return success();
+}
+
+Attribute CollectiveKindAttr::parse(AsmParser &parser, Type) {
+  cost::CollectiveKind value;
+  if (parser.parseLess() || parseCollectiveKind(parser, value) ||
+      parser.parseGreater())
+    return {};
+  return get(parser.getContext(), value);
+}
+
+void CollectiveKindAttr::print(AsmPrinter &printer) const {
+  printer << "<" << StringRef(cost::nameOf(getValue())) << ">";
+}
+
+//===----------------------------------------------------------------------===//
 // Mesh
 //===----------------------------------------------------------------------===//
 

@@ -219,3 +219,48 @@ LogicalResult PermuteOp::verify() {
 }
 
 LogicalResult PositionOp::verify() { return resolve(*this, getAxes()); }
+
+//===----------------------------------------------------------------------===//
+// Starts
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What a start says beside its kind, operand and axes.
+struct StartDetails {
+  ReductionAttr reduction = {};
+  IntegerAttr dim = {}, concat = {};
+  AxesAttr to = {};
+  uint64_t shift = 0;
+};
+} // namespace
+
+template <typename Op>
+static Value start(OpBuilder &builder, Op op, const StartDetails &details) {
+  return StartOp::create(
+      builder, op.getLoc(), PendingType::get(op.getContext(), op.getType()),
+      op.getCollectiveKind(), op.getOperand(), details.reduction, details.dim,
+      details.concat, op.getAxes(), details.to, /*in_place=*/false,
+      op.getCauseAttr(), details.shift);
+}
+
+Value AllGatherOp::buildStart(OpBuilder &builder) {
+  return start(builder, *this, {.dim = getDimAttr()});
+}
+
+Value ReduceScatterOp::buildStart(OpBuilder &builder) {
+  return start(builder, *this,
+               {.reduction = getKindAttr(), .dim = getDimAttr()});
+}
+
+Value AllReduceOp::buildStart(OpBuilder &builder) {
+  return start(builder, *this, {.reduction = getKindAttr()});
+}
+
+Value AllToAllOp::buildStart(OpBuilder &builder) {
+  return start(builder, *this,
+               {.dim = getSplitAttr(), .concat = getConcatAttr()});
+}
+
+Value PermuteOp::buildStart(OpBuilder &builder) {
+  return start(builder, *this, {.to = getTo(), .shift = getShift()});
+}

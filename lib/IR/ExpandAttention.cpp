@@ -13,6 +13,7 @@
 
 #include "weft/IR/AttentionSizes.h"
 #include "weft/IR/Passes.h"
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,10 +30,6 @@ using namespace mlir;
 using namespace weft;
 
 using Dims = ArrayRef<int64_t>;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 namespace {
 

@@ -171,7 +171,7 @@ void weft::checkTensorTypes(ModuleOp module, FormCheck &check) {
   for (func::FuncOp function : findPrograms(module)) {
     verifySignature(function, check);
     function.walk([&](Operation *op) {
-      if (op != function && !isa<StartOp>(op))
+      if (op != function && !isStart(op))
         for (OpResult result : op->getResults())
           verifyTensor(op->getLoc(),
                        "result " + Twine(result.getResultNumber()) + " of " +

@@ -23,20 +23,11 @@ using namespace weft;
 // SPMD program
 //===----------------------------------------------------------------------===//
 
-static bool isScheduleOp(Operation *op) {
-  return isa<LaunchOp, GemmOp, StartOp, WaitOp, CopyOp>(op);
-}
-
-static bool isCollective(Operation *op) {
-  return isa<AllGatherOp, AllReduceOp, AllToAllOp, PermuteOp, ReduceScatterOp>(
-      op);
-}
-
 /// Ops of arith, math and weft that compute with parts.
 static bool isLocalOp(Operation *op) {
   return isOfProgramDialect(op) &&
          (isa<ShardingRuleOpInterface, AllSliceOp, PositionOp>(op) ||
-          isCollective(op));
+          (isa<CommunicationOpInterface>(op) && !isStart(op)));
 }
 
 /// Reports `op` if it is none of an SPMD program.
@@ -120,16 +111,16 @@ void weft::checkLocalTypes(ModuleOp module, FormCheck &check) {
 // Schedule
 //===----------------------------------------------------------------------===//
 
-/// Beside the ops of the schedule: attention is an instruction as it is, a
-/// reshape a view, a constant a buffer filled when the plan is loaded.
+/// Beside instructions: a reshape is a view, a constant a buffer filled when
+/// the plan is loaded.
 void weft::checkScheduleOps(ModuleOp module, FormCheck &check) {
   for (func::FuncOp function : findPrograms(module))
     for (Operation &op : function.getBody().getOps())
-      if (!isScheduleOp(&op) && !isa<AttentionOp, AttentionGradOp, ReshapeOp,
-                                     arith::ConstantOp, func::ReturnOp>(op))
+      if (!isa<InstructionOpInterface, ReshapeOp, arith::ConstantOp,
+               func::ReturnOp>(op))
         check.error(op.getLoc())
-            << "a schedule holds launch, gemm, attention, start, wait, copy, "
-               "reshape and constant ops, got "
+            << "a schedule holds instructions of a plan, reshapes and "
+               "constants, got "
             << op.getName();
 }
 

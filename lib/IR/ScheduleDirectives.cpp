@@ -16,6 +16,7 @@
 
 using namespace mlir;
 using namespace weft;
+using cost::CollectiveKind;
 
 #include "weft/IR/ScheduleEnums.cpp.inc"
 
@@ -31,23 +32,16 @@ void WeftDialect::registerTypes() {
 
 ParseResult weft::parseCollectiveKind(OpAsmParser &parser,
                                       CollectiveKindAttr &kind) {
-  llvm::SMLoc loc = parser.getCurrentLocation();
-  StringRef keyword;
-  if (parser.parseOptionalKeyword(&keyword))
-    return parser.emitError(loc, "expected a kind of collective");
-  std::optional<CollectiveKind> value = symbolizeCollectiveKind(keyword);
-  if (!value)
-    return parser.emitError(loc)
-           << "unknown collective '" << keyword
-           << "'; expected all_reduce, all_gather, reduce_scatter, all_to_all "
-              "or permute";
-  kind = CollectiveKindAttr::get(parser.getContext(), *value);
+  CollectiveKind value;
+  if (parseCollectiveKind(static_cast<AsmParser &>(parser), value))
+    return failure();
+  kind = CollectiveKindAttr::get(parser.getContext(), value);
   return success();
 }
 
 void weft::printCollectiveKind(OpAsmPrinter &printer, Operation *,
                                CollectiveKindAttr kind) {
-  printer << stringifyCollectiveKind(kind.getValue());
+  printer << StringRef(cost::nameOf(kind.getValue()));
 }
 
 /// `keyword = 3`

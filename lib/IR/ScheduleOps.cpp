@@ -11,6 +11,7 @@
 
 using namespace mlir;
 using namespace weft;
+using cost::CollectiveKind;
 
 //===----------------------------------------------------------------------===//
 // launch
@@ -147,13 +148,13 @@ static LogicalResult checkAttributes(StartOp op) {
       (kind == CollectiveKind::AllToAll) != op.getConcat().has_value() ||
       (kind == CollectiveKind::Permute) != op.getTo().has_value())
     return op.emitOpError("has too few or too many attributes for ")
-           << stringifyCollectiveKind(kind);
+           << StringRef(nameOf(kind));
   if (op.getShift() != 0 && kind != CollectiveKind::Permute)
     return op.emitOpError("shift is for permute, not for ")
-           << stringifyCollectiveKind(kind);
+           << StringRef(nameOf(kind));
   if (op.getInPlace() && kind != CollectiveKind::AllReduce)
     return op.emitOpError("in_place is for all_reduce, not for ")
-           << stringifyCollectiveKind(kind);
+           << StringRef(nameOf(kind));
   return success();
 }
 

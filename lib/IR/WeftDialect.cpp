@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "weft/IR/WeftDialect.h"
+#include "weft/IR/LocalFormOpInterface.h"
 #include "weft/IR/WeftOps.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -16,6 +17,7 @@ using namespace weft;
 #include "weft/IR/WeftDialect.cpp.inc"
 
 #include "weft/IR/DecompositionOpInterface.cpp.inc"
+#include "weft/IR/LocalFormOpInterface.cpp.inc"
 #include "weft/IR/ShardingRuleOpInterface.cpp.inc"
 #include "weft/IR/VjpOpInterface.cpp.inc"
 

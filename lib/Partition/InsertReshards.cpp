@@ -19,6 +19,7 @@
 
 #include "weft/IR/Origin.h"
 #include "weft/IR/SourcePlace.h"
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Partition/Passes.h"
 
@@ -101,10 +102,6 @@ private:
 };
 
 } // namespace
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 static bool isMarker(Operation *op) { return isa<ConstraintOp, ReshardOp>(op); }
 

@@ -9,16 +9,12 @@
 #include "ReshardPrices.h"
 #include "ValueName.h"
 
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
 using namespace mlir;
 using namespace weft;
 using sharding::Sharding;
-
-static int64_t bytesOf(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() * elementBytes(type);
-}
 
 static bool isWhole(const Sharding &sharding) {
   return llvm::all_of(sharding.dims, [](const sharding::DimSharding &dim) {

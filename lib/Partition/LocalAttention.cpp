@@ -4,42 +4,50 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Attention of which each device has a part of the queries.
+//
+// If the keys are split alike, they move around a ring: each device computes
+// with the keys that it holds while it receives those of the next device, and
+// puts the results over parts of the keys together by their logsumexp. In the
+// derivative the cotangents of keys and values travel with them, and come home
+// with one step more; every step reads the results over all keys. Nobody ever
+// holds all keys.
+//
+// If each device has all keys, only the causal mask changes: the queries of a
+// device begin at its part.
+//
+//===----------------------------------------------------------------------===//
 
-#include "LocalAttention.h"
 #include "LocalForms.h"
 #include "ValueName.h"
 
 #include "weft/IR/AttentionSizes.h"
+#include "weft/IR/TensorTypes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace weft;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 namespace {
 
 /// Emits one op on parts as ops on parts of keys.
 class Ring {
 public:
-  Ring(const SplitAttention &attention, const MeshContext &context)
-      : attention(attention), context(context), builder(attention.op),
-        loc(attention.op->getLoc()), size(numShards(attention.axes)),
-        part(typeOf(attention.op->getOperand(0)).getDimSize(1)) {
-    sum = getAttentionSumType(
-        typeOf(attention.op->getOperand(0)).getElementType());
-    axes = context.axes(attention.axes);
+  Ring(Operation *op, const sharding::AxisList &split, const LocalForm &form)
+      : local(form.types), builder(op), loc(op->getLoc()),
+        size(numShards(split)), part(typeOf(op->getOperand(0)).getDimSize(1)) {
+    sum = getAttentionSumType(typeOf(op->getOperand(0)).getElementType());
+    axes = form.context.axes(split);
     cause = builder.getStringAttr(
-        "keys and values of " + nameOf(attention.op) +
-        " move around the ring of " + context.mesh.print(attention.axes) +
+        "keys and values of " + nameOf(op) + " move around the ring of " +
+        form.context.mesh.print(split) +
         ", over which queries and keys are split alike");
   }
 
-  SmallVector<Value, 3> emit(AttentionOp op);
-  SmallVector<Value, 3> emit(AttentionGradOp op);
+  SmallVector<Value> emit(AttentionOp op);
+  SmallVector<Value> emit(AttentionGradOp op);
 
 private:
   /// The part that the next device of the ring holds.
@@ -66,8 +74,8 @@ private:
   Partial merge(Partial x, Partial y, bool mayBeEmpty);
   Value weigh(Value out, Value weight);
 
-  const SplitAttention &attention;
-  const MeshContext &context;
+  /// Types of the results.
+  ArrayRef<RankedTensorType> local;
   OpBuilder builder;
   Location loc;
   /// Devices of a ring, and queries of one.
@@ -160,8 +168,8 @@ Ring::Partial Ring::merge(Partial x, Partial y, bool mayBeEmpty) {
 // The two ops
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value, 3> Ring::emit(AttentionOp op) {
-  RankedTensorType out = attention.local[0], logsumexp = attention.local[1];
+SmallVector<Value> Ring::emit(AttentionOp op) {
+  RankedTensorType out = local[0], logsumexp = local[1];
   Value key = op.getKey(), value = op.getValue();
   Partial merged;
   for (int64_t step = 0; step < size; ++step) {
@@ -186,12 +194,12 @@ SmallVector<Value, 3> Ring::emit(AttentionOp op) {
 /// the work of a fifth of a key, where a step has thousands. To hand sums on
 /// instead of `out` would take a second form of the op, which no library has,
 /// and save one tensor of one layer.
-SmallVector<Value, 3> Ring::emit(AttentionGradOp op) {
+SmallVector<Value> Ring::emit(AttentionGradOp op) {
   Value key = op.getKey(), value = op.getValue();
   SmallVector<Type, 3> types;
-  for (RankedTensorType type : attention.local)
+  for (RankedTensorType type : local)
     types.push_back(type.clone(sum));
-  SmallVector<Value, 3> sums;
+  SmallVector<Value> sums;
   for (int64_t step = 0; step < size; ++step) {
     if (step > 0) {
       key = receive(key);
@@ -213,7 +221,7 @@ SmallVector<Value, 3> Ring::emit(AttentionGradOp op) {
   }
   sums[1] = receive(sums[1]);
   sums[2] = receive(sums[2]);
-  for (auto [total, type] : llvm::zip_equal(sums, attention.local))
+  for (auto [total, type] : llvm::zip_equal(sums, local))
     total = rounded(total, type);
   return sums;
 }
@@ -224,38 +232,47 @@ SmallVector<Value, 3> Ring::emit(AttentionGradOp op) {
 
 /// Moves the diagonal to the own queries.
 template <typename Op>
-static void offsetDiagonal(Op op, const SplitAttention &attention,
+static void offsetDiagonal(Op op, const sharding::AxisList &axes,
                            const MeshContext &context) {
   if (!op.getCausal())
     return;
   OpBuilder builder(op);
-  Value offset = createOffset(builder, op.getLoc(), builder.getI32Type(),
-                              typeOf(op.getQuery()).getDimSize(1),
-                              attention.axes, context);
+  Value offset =
+      createOffset(builder, op.getLoc(), builder.getI32Type(),
+                   typeOf(op.getQuery()).getDimSize(1), axes, context);
   if (op.getDiagonal())
     offset =
         arith::AddIOp::create(builder, op.getLoc(), offset, op.getDiagonal());
   op.getDiagonalMutable().assign(offset);
 }
 
-template <typename Op>
-static SmallVector<Value, 3> localize(Op op, const SplitAttention &attention,
-                                      const MeshContext &context) {
-  if (attention.areKeysSplit) {
-    SmallVector<Value, 3> results = Ring(attention, context).emit(op);
-    op->replaceAllUsesWith(results);
-    op->erase();
-    return results;
-  }
-  offsetDiagonal(op, attention, context);
-  for (auto [result, type] : llvm::zip_equal(op->getResults(), attention.local))
-    result.setType(type);
-  return SmallVector<Value, 3>(op->getResults());
-}
+//===----------------------------------------------------------------------===//
+// Models
+//===----------------------------------------------------------------------===//
 
-SmallVector<Value, 3> weft::localizeAttention(const SplitAttention &attention,
-                                              const MeshContext &context) {
-  if (auto op = dyn_cast<AttentionOp>(attention.op))
-    return localize(op, attention, context);
-  return localize(cast<AttentionGradOp>(attention.op), attention, context);
+namespace {
+
+template <typename Op>
+struct LocalAttention
+    : LocalFormOpInterface::ExternalModel<LocalAttention<Op>, Op> {
+  LocalResults localize(Operation *op, const LocalForm &form) const {
+    sharding::AxisList axes = form.axesOfOperand(0, /*dim=*/1);
+    bool areKeysSplit = !form.axesOfOperand(1, /*dim=*/1).empty();
+    if (!axes.empty() && areKeysSplit) {
+      SmallVector<Value> results = Ring(op, axes, form).emit(cast<Op>(op));
+      op->replaceAllUsesWith(results);
+      op->erase();
+      return results;
+    }
+    if (!axes.empty())
+      offsetDiagonal(cast<Op>(op), axes, form.context);
+    return setTypes(op, form.types);
+  }
+};
+
+} // namespace
+
+void weft::attachLocalAttention(MLIRContext &context) {
+  AttentionOp::attachInterface<LocalAttention<AttentionOp>>(context);
+  AttentionGradOp::attachInterface<LocalAttention<AttentionGradOp>>(context);
 }

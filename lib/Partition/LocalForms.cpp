@@ -7,33 +7,24 @@
 
 #include "LocalForms.h"
 
+#include "weft/Partition/LocalFormModels.h"
+
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace weft;
 using sharding::AxisRef;
 
-LogicalResult weft::localizeConstant(arith::ConstantOp op,
-                                     RankedTensorType local) {
-  if (op.getType() == local)
-    return success();
-  auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
-  if (!splat)
-    return op.emitError() << "a constant of different elements must be "
-                             "replicated here, got a part of type "
-                          << local << "; run --weft-insert-reshards before";
-  op.setValueAttr(splat.resizeSplat(local));
-  op.getResult().setType(local);
-  return success();
+LocalResults weft::setTypes(Operation *op, ArrayRef<RankedTensorType> types) {
+  for (auto [result, type] : llvm::zip_equal(op->getResults(), types))
+    result.setType(type);
+  return SmallVector<Value>(op->getResults());
 }
 
-void weft::localizeSlice(SliceOp op, RankedTensorType local) {
-  SmallVector<int64_t> limits(op.getLimits());
-  for (auto [dim, limit] : llvm::enumerate(limits))
-    if (local.getDimSize(dim) != op.getType().getDimSize(dim))
-      limit = op.getOperand().getType().getDimSize(dim);
-  op.setLimits(limits);
-  op.getResult().setType(local);
+LocalResults weft::replaceResult(Operation *op, Value value) {
+  op->getResult(0).replaceAllUsesWith(value);
+  op->erase();
+  return SmallVector<Value>{value};
 }
 
 /// A constant of rank 0.
@@ -70,56 +61,101 @@ Value weft::createOffset(OpBuilder &builder, Location loc, Type integer,
   return offset;
 }
 
+//===----------------------------------------------------------------------===//
+// Models
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Of constants of different elements devices would hold different parts.
+struct LocalConstant
+    : LocalFormOpInterface::ExternalModel<LocalConstant, arith::ConstantOp> {
+  LocalResults localize(Operation *op, const LocalForm &form) const {
+    auto constant = cast<arith::ConstantOp>(op);
+    RankedTensorType local = form.types.front();
+    if (constant.getType() == local)
+      return setTypes(op, form.types);
+    auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
+    if (!splat)
+      return op->emitError() << "a constant of different elements must be "
+                                "replicated here, got a part of type "
+                             << local << "; run --weft-insert-reshards before";
+    constant.setValueAttr(splat.resizeSplat(local));
+    return setTypes(op, form.types);
+  }
+};
+
 /// Counts of a split float dimension are formed as integers: the sum of two
 /// rounded numbers need not be the rounded sum.
-Value weft::localizeIota(IotaOp op, RankedTensorType local,
-                         ArrayRef<AxisRef> axes, const MeshContext &context) {
-  OpBuilder builder(op);
-  Location loc = op.getLoc();
-  Type element = local.getElementType();
-  bool isFloat = isa<FloatType>(element);
-  int64_t size = local.getDimSize(op.getDim()) * numShards(axes);
-  Type counter = isFloat ? integerFor(builder, size) : element;
-  auto counterType = local.clone(counter);
+struct LocalIota : LocalFormOpInterface::ExternalModel<LocalIota, IotaOp> {
+  LocalResults localize(Operation *op, const LocalForm &form) const {
+    int64_t dim = cast<IotaOp>(op).getDim();
+    sharding::AxisList axes = form.axesOfResult(dim);
+    if (axes.empty())
+      return setTypes(op, form.types);
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    RankedTensorType local = form.types.front();
+    bool isFloat = isa<FloatType>(local.getElementType());
+    int64_t part = local.getDimSize(dim), size = part * numShards(axes);
+    Type counter = isFloat ? integerFor(builder, size) : local.getElementType();
+    auto counterType = local.clone(counter);
 
-  Value count = IotaOp::create(builder, loc, counterType, op.getDim());
-  Value offset = createOffset(builder, loc, counter,
-                              local.getDimSize(op.getDim()), axes, context);
-  Value offsets = BroadcastOp::create(builder, loc, counterType, offset,
-                                      ArrayRef<int64_t>());
-  Value result = arith::AddIOp::create(builder, loc, count, offsets);
-  if (isFloat)
-    result = arith::SIToFPOp::create(builder, loc, local, result);
-  op.getResult().replaceAllUsesWith(result);
-  op.erase();
-  return result;
-}
+    Value count = IotaOp::create(builder, loc, counterType, dim);
+    Value offset =
+        createOffset(builder, loc, counter, part, axes, form.context);
+    Value offsets = BroadcastOp::create(builder, loc, counterType, offset,
+                                        ArrayRef<int64_t>());
+    Value result = arith::AddIOp::create(builder, loc, count, offsets);
+    if (isFloat)
+      result = arith::SIToFPOp::create(builder, loc, local, result);
+    return replaceResult(op, result);
+  }
+};
 
 /// Compares with the number of elements from the part's first one on, not the
 /// global place with the size: that adds once and not once an element.
-Value weft::localizeMask(MaskPaddingOp op, RankedTensorType local,
-                         ArrayRef<AxisRef> axes, const MeshContext &context) {
-  OpBuilder builder(op);
-  Location loc = op.getLoc();
-  int64_t size = op.getSize(), held = local.getDimSize(op.getDim());
-  Type integer = integerFor(builder, size + held);
-  auto counterType = local.clone(integer);
+struct LocalMask
+    : LocalFormOpInterface::ExternalModel<LocalMask, MaskPaddingOp> {
+  LocalResults localize(Operation *op, const LocalForm &form) const {
+    auto mask = cast<MaskPaddingOp>(op);
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    RankedTensorType local = form.types.front();
+    int64_t size = mask.getSize(), held = local.getDimSize(mask.getDim());
+    Type integer = integerFor(builder, size + held);
+    auto counterType = local.clone(integer);
 
-  Value left = createScalar(builder, loc, integer, size);
-  if (numShards(axes) > 1)
-    left = arith::SubIOp::create(
-        builder, loc, left,
-        createOffset(builder, loc, integer, held, axes, context));
-  Value limit =
-      BroadcastOp::create(builder, loc, counterType, left, ArrayRef<int64_t>());
-  Value place = IotaOp::create(builder, loc, counterType, op.getDim());
-  Value isElement = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::slt, place, limit);
-  Value padding = arith::ConstantOp::create(
-      builder, loc, DenseElementsAttr::get(local, Attribute(op.getValue())));
-  Value result = arith::SelectOp::create(builder, loc, isElement,
-                                         op.getOperand(), padding);
-  op.getResult().replaceAllUsesWith(result);
-  op.erase();
-  return result;
+    Value left = createScalar(builder, loc, integer, size);
+    sharding::AxisList axes = form.axesOfResult(mask.getDim());
+    if (!axes.empty())
+      left = arith::SubIOp::create(
+          builder, loc, left,
+          createOffset(builder, loc, integer, held, axes, form.context));
+    Value limit = BroadcastOp::create(builder, loc, counterType, left,
+                                      ArrayRef<int64_t>());
+    Value place = IotaOp::create(builder, loc, counterType, mask.getDim());
+    Value isElement = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::slt, place, limit);
+    Value padding = arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(local, Attribute(mask.getValue())));
+    return replaceResult(op,
+                         arith::SelectOp::create(builder, loc, isElement,
+                                                 mask.getOperand(), padding));
+  }
+};
+
+} // namespace
+
+void weft::registerLocalFormModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
+    arith::ConstantOp::attachInterface<LocalConstant>(*context);
+  });
+  registry.addExtension(+[](MLIRContext *context, WeftDialect *) {
+    IotaOp::attachInterface<LocalIota>(*context);
+    MaskPaddingOp::attachInterface<LocalMask>(*context);
+    attachLocalAttention(*context);
+    attachLocalGather(*context);
+  });
 }

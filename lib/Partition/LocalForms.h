@@ -5,28 +5,31 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Most ops mean the same on parts: their types change and nothing else. These
-// speak of sizes or of places in the whole tensor.
+// Most ops mean the same on parts: their types change and nothing else. The
+// models of LocalFormOpInterface are for those that speak of sizes or of places
+// in the whole tensor.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef WEFT_LIB_PARTITION_LOCALFORMS_H
 #define WEFT_LIB_PARTITION_LOCALFORMS_H
 
-#include "LowerReshard.h"
+#include "weft/IR/LocalFormOpInterface.h"
+#include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace weft {
 
-/// Gives a constant of equal elements the type `local`. Fails, with an error,
-/// for other constants of which devices would hold different parts.
-mlir::LogicalResult localizeConstant(mlir::arith::ConstantOp op,
-                                     mlir::RankedTensorType local);
+/// The values that stand for the results of an op, or failure after an error.
+using LocalResults = mlir::FailureOr<llvm::SmallVector<mlir::Value>>;
 
-/// Limits the slice to the part where it takes a dimension whole. The operand
-/// has its local type.
-void localizeSlice(SliceOp op, mlir::RankedTensorType local);
+/// The results of an op that means the same on parts.
+LocalResults setTypes(mlir::Operation *op,
+                      llvm::ArrayRef<mlir::RankedTensorType> types);
+
+/// Puts a value in the place of the op's only result, and erases the op.
+LocalResults replaceResult(mlir::Operation *op, mlir::Value value);
 
 /// i32, or i64 where i32 does not reach up to `count`.
 mlir::IntegerType integerFor(mlir::Builder &builder, int64_t count);
@@ -38,17 +41,10 @@ mlir::Value createOffset(mlir::OpBuilder &builder, mlir::Location loc,
                          llvm::ArrayRef<sharding::AxisRef> axes,
                          const MeshContext &context);
 
-/// Replaces an iota along a dimension split over `axes` by a local one plus
-/// the device's offset. Returns what replaces it; the op is erased.
-mlir::Value localizeIota(IotaOp op, mlir::RankedTensorType local,
-                         llvm::ArrayRef<sharding::AxisRef> axes,
-                         const MeshContext &context);
-
-/// Replaces a mask of a dimension split over `axes` by a comparison of the
-/// places that the device holds. Returns what replaces it; the op is erased.
-mlir::Value localizeMask(MaskPaddingOp op, mlir::RankedTensorType local,
-                         llvm::ArrayRef<sharding::AxisRef> axes,
-                         const MeshContext &context);
+/// Attention over a split sequence.
+void attachLocalAttention(mlir::MLIRContext &context);
+/// Indices into a split dimension: gather, scatter_add and slice.
+void attachLocalGather(mlir::MLIRContext &context);
 
 } // namespace weft
 

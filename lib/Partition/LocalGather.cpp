@@ -4,8 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Where the indexed dimension of a gather or scatter_add is split, a device
+// counts from the first element of its part, and the elements of other parts
+// are none of its business. A slice along a split dimension is a gather at
+// places that are known.
+//
+//===----------------------------------------------------------------------===//
 
-#include "LocalGather.h"
 #include "LocalForms.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -71,28 +77,6 @@ static Value takeFromPart(OpBuilder &builder, Value part, Value indices,
   return arith::SelectOp::create(builder, loc, isHere, taken, nothing);
 }
 
-static Value replace(Operation *op, Value by) {
-  op->getResult(0).replaceAllUsesWith(by);
-  op->erase();
-  return by;
-}
-
-/// The index is clamped to the whole dimension before it is made local, so that
-/// exactly one device has the element.
-Value weft::localizeGather(GatherOp op, RankedTensorType global,
-                           ArrayRef<AxisRef> axes, const MeshContext &context) {
-  OpBuilder builder(op);
-  Location loc = op.getLoc();
-  Value indices = op.getIndices();
-  indices = arith::MaxSIOp::create(builder, loc, indices,
-                                   createNumber(builder, indices, 0));
-  indices = arith::MinSIOp::create(
-      builder, loc, indices,
-      createNumber(builder, indices, global.getDimSize(op.getDim()) - 1));
-  return replace(op, takeFromPart(builder, op.getOperand(), indices,
-                                  op.getGatherDims(), axes, context));
-}
-
 /// The places of a slice along one dimension: `start`, `start + stride`, ...
 /// `size` is that of the dimension before it was split: the first places of
 /// parts must fit the type as well.
@@ -111,10 +95,22 @@ static Value createPlaces(OpBuilder &builder, Location loc, int64_t start,
   return places;
 }
 
-/// The other dimensions are cut first: less is looked up.
-Value weft::localizeSplitSlice(SliceOp op, RankedTensorType global,
-                               ArrayRef<sharding::AxisList> split,
-                               const MeshContext &context) {
+/// Limits a slice to the part where it takes a dimension whole.
+static void limitToPart(SliceOp op, RankedTensorType local) {
+  SmallVector<int64_t> limits(op.getLimits());
+  for (auto [dim, limit] : llvm::enumerate(limits))
+    if (local.getDimSize(dim) != op.getType().getDimSize(dim))
+      limit = op.getOperand().getType().getDimSize(dim);
+  op.setLimits(limits);
+}
+
+/// A slice of the part, with zeros for what other devices hold: a term of the
+/// sum over the axes that `split` lists for each dimension which is neither
+/// whole nor taken whole. The other dimensions are cut first: less is looked
+/// up.
+static Value sliceOfPart(SliceOp op, RankedTensorType global,
+                         ArrayRef<sharding::AxisList> split,
+                         const MeshContext &context) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   Value value = op.getOperand();
@@ -140,16 +136,80 @@ Value weft::localizeSplitSlice(SliceOp op, RankedTensorType global,
     GatherDims dims{dim, global.getRank(), /*indicesRank=*/1, {}, {}};
     value = takeFromPart(builder, value, places, dims, split[dim], context);
   }
-  return replace(op, value);
+  return value;
 }
 
-/// An index so far below zero that the difference wraps around ends behind the
-/// whole dimension: its size is one that the type of the indices can name.
-void weft::localizeScatterAddIndices(ScatterAddOp op, RankedTensorType local,
-                                     ArrayRef<AxisRef> axes,
-                                     const MeshContext &context) {
-  OpBuilder builder(op);
-  Value indices = countFromPart(builder, op.getIndices(),
-                                local.getDimSize(op.getDim()), axes, context);
-  op.getIndicesMutable().assign(indices);
+//===----------------------------------------------------------------------===//
+// Models
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What each device has is a term of a sum. The index is clamped to the whole
+/// dimension before it is made local, so that exactly one device has the
+/// element.
+struct LocalGather
+    : LocalFormOpInterface::ExternalModel<LocalGather, GatherOp> {
+  LocalResults localize(Operation *op, const LocalForm &form) const {
+    auto gather = cast<GatherOp>(op);
+    int64_t dim = gather.getDim();
+    sharding::AxisList axes = form.axesOfOperand(0, dim);
+    if (axes.empty())
+      return setTypes(op, form.types);
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    Value indices = gather.getIndices();
+    indices = arith::MaxSIOp::create(builder, loc, indices,
+                                     createNumber(builder, indices, 0));
+    indices = arith::MinSIOp::create(
+        builder, loc, indices,
+        createNumber(builder, indices,
+                     form.globalTypes[0].getDimSize(dim) - 1));
+    return replaceResult(op, takeFromPart(builder, gather.getOperand(), indices,
+                                          gather.getGatherDims(), axes,
+                                          form.context));
+  }
+};
+
+/// Counts from the first element of the part: what belongs to others is out of
+/// range. An index so far below zero that the difference wraps around ends
+/// behind the whole dimension: its size is one that the type of the indices can
+/// name.
+struct LocalScatterAdd
+    : LocalFormOpInterface::ExternalModel<LocalScatterAdd, ScatterAddOp> {
+  LocalResults localize(Operation *op, const LocalForm &form) const {
+    auto scatter = cast<ScatterAddOp>(op);
+    int64_t dim = scatter.getDim();
+    if (sharding::AxisList axes = form.axesOfResult(dim); !axes.empty()) {
+      OpBuilder builder(op);
+      scatter.getIndicesMutable().assign(
+          countFromPart(builder, scatter.getIndices(),
+                        form.types[0].getDimSize(dim), axes, form.context));
+    }
+    return setTypes(op, form.types);
+  }
+};
+
+struct LocalSlice : LocalFormOpInterface::ExternalModel<LocalSlice, SliceOp> {
+  LocalResults localize(Operation *op, const LocalForm &form) const {
+    auto slice = cast<SliceOp>(op);
+    RankedTensorType global = form.globalTypes[0];
+    // Along dimensions that it does not take whole.
+    SmallVector<sharding::AxisList> split(global.getRank());
+    for (auto [dim, axes] : llvm::enumerate(split))
+      if (global.getDimSize(dim) != slice.getType().getDimSize(dim))
+        axes = form.axesOfOperand(0, dim);
+    if (llvm::any_of(split, [](auto &axes) { return !axes.empty(); }))
+      return replaceResult(op, sliceOfPart(slice, global, split, form.context));
+    limitToPart(slice, form.types[0]);
+    return setTypes(op, form.types);
+  }
+};
+
+} // namespace
+
+void weft::attachLocalGather(MLIRContext &context) {
+  GatherOp::attachInterface<LocalGather>(context);
+  ScatterAddOp::attachInterface<LocalScatterAdd>(context);
+  SliceOp::attachInterface<LocalSlice>(context);
 }

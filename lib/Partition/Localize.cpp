@@ -5,13 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LocalAttention.h"
 #include "LocalForms.h"
-#include "LocalGather.h"
-#include "ReshardPrices.h"
-#include "ValueName.h"
+#include "LowerReshard.h"
 
 #include "weft/IR/Origin.h"
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Partition/Passes.h"
 
@@ -22,9 +20,7 @@ namespace weft {
 
 using namespace mlir;
 using namespace weft;
-using sharding::ReshardKind;
 using sharding::ReshardPlan;
-using sharding::ReshardStep;
 using sharding::Sharding;
 
 namespace {
@@ -57,12 +53,16 @@ private:
 
 /// Collectives emitted, and bytes that a device sends in them.
 struct Traffic {
-  int64_t allGathers = 0, reduceScatters = 0, allReduces = 0, allToAlls = 0,
-          permutes = 0, wireBytes = 0;
+  std::array<int64_t, 5> collectives = {};
+  int64_t wireBytes = 0;
 
-  void add(const ReshardPlan &plan);
-  /// Counts `op` if it is a step of a ring over `axes`.
-  void add(Operation &op, const sharding::AxisList &axes);
+  int64_t count(cost::CollectiveKind kind) const {
+    return collectives[static_cast<size_t>(kind)];
+  }
+  void add(CommunicationOpInterface op) {
+    ++collectives[static_cast<size_t>(op.getCollectiveKind())];
+    wireBytes += countWireBytes(op);
+  }
 };
 
 class Localizer {
@@ -77,21 +77,15 @@ public:
 private:
   LogicalResult localizeOp(Operation *op);
   LogicalResult localizeReshard(ReshardOp op);
-  LogicalResult localizeAttention(Operation *op, ArrayRef<ShardingAttr> made);
-  /// Gives `result` its local type; the value that stands for it from now on.
-  FailureOr<Value> localizeResult(Value result, RankedTensorType local,
-                                  ShardingAttr attr);
+  LogicalResult localizeResults(Operation *op);
+  LocalForm describe(Operation *op, ArrayRef<RankedTensorType> types,
+                     ArrayRef<ShardingAttr> made) const;
   void localizeSignature(func::FuncOp function);
   /// Local type of a value under a sharding; null, after an error, if the axes
   /// do not divide it.
   RankedTensorType localType(Location loc, RankedTensorType global,
                              ShardingAttr sharding);
   ShardingAttr shardingOf(Value value);
-  /// Axes that split a dimension of a value that has its local type already.
-  sharding::AxisList axesOf(Value localized, int64_t dim);
-  /// For each dimension that the slice does not take whole the axes that split
-  /// the operand.
-  SmallVector<sharding::AxisList> axesCut(SliceOp slice);
 
   MeshContext context;
   Plans plans;
@@ -114,24 +108,6 @@ ShardingAttr Localizer::shardingOf(Value value) {
       context.symbol, cast<RankedTensorType>(value.getType()).getRank());
 }
 
-sharding::AxisList Localizer::axesOf(Value localized, int64_t dim) {
-  FailureOr<Sharding> sharding =
-      shardings.at(localized).toSharding(context.mesh);
-  return sharding->dims[dim].axes;
-}
-
-SmallVector<sharding::AxisList> Localizer::axesCut(SliceOp slice) {
-  RankedTensorType global = globalTypes.at(slice.getOperand());
-  SmallVector<sharding::AxisList> split(global.getRank());
-  for (auto [dim, axes] : llvm::enumerate(split))
-    if (global.getDimSize(dim) != slice.getType().getDimSize(dim))
-      axes = axesOf(slice.getOperand(), dim);
-  for (sharding::AxisList &axes : split)
-    if (numShards(axes) == 1)
-      axes.clear();
-  return split;
-}
-
 RankedTensorType Localizer::localType(Location loc, RankedTensorType global,
                                       ShardingAttr attr) {
   FailureOr<Sharding> sharding = attr.toSharding(context.mesh);
@@ -150,28 +126,6 @@ RankedTensorType Localizer::localType(Location loc, RankedTensorType global,
 // Ops
 //===----------------------------------------------------------------------===//
 
-void Traffic::add(const ReshardPlan &plan) {
-  wireBytes += plan.wireBytes();
-  for (const ReshardStep &step : plan.steps) {
-    allGathers += step.kind == ReshardKind::AllGather;
-    reduceScatters += step.kind == ReshardKind::ReduceScatter;
-    allReduces += step.kind == ReshardKind::AllReduce;
-    allToAlls += step.kind == ReshardKind::AllToAll;
-    permutes += step.kind == ReshardKind::Permute;
-  }
-}
-
-void Traffic::add(Operation &op, const sharding::AxisList &axes) {
-  auto permute = dyn_cast<PermuteOp>(op);
-  if (!permute)
-    return;
-  ++permutes;
-  wireBytes += cost::wireBytes(cost::CollectiveKind::Permute,
-                               elementBytes(permute.getType()) *
-                                   permute.getType().getNumElements(),
-                               numShards(axes));
-}
-
 LogicalResult Localizer::localizeReshard(ReshardOp op) {
   RankedTensorType global = globalTypes.at(op.getOperand());
   ShardingAttr from = shardings.at(op.getOperand()), to = op.getSharding();
@@ -179,7 +133,6 @@ LogicalResult Localizer::localizeReshard(ReshardOp op) {
   if (!plan)
     return op.emitError() << "there is no way from " << from << " to " << to
                           << " for " << global;
-  traffic.add(*plan);
   auto cause = op->getAttrOfType<StringAttr>("cause");
   OpBuilder builder(op);
   Value value =
@@ -192,6 +145,46 @@ LogicalResult Localizer::localizeReshard(ReshardOp op) {
   return success();
 }
 
+LocalForm Localizer::describe(Operation *op, ArrayRef<RankedTensorType> types,
+                              ArrayRef<ShardingAttr> made) const {
+  LocalForm form{context,
+                 {},
+                 {},
+                 SmallVector<RankedTensorType>(types),
+                 SmallVector<ShardingAttr>(made)};
+  for (Value operand : op->getOperands()) {
+    form.globalTypes.push_back(globalTypes.at(operand));
+    form.operands.push_back(shardings.at(operand));
+  }
+  return form;
+}
+
+LogicalResult Localizer::localizeResults(Operation *op) {
+  auto made = llvm::map_to_vector(
+      op->getResults(), [&](Value result) { return shardingOf(result); });
+  removeShardings(op);
+  SmallVector<RankedTensorType> global, local;
+  for (auto [result, sharding] : llvm::zip_equal(op->getResults(), made)) {
+    global.push_back(typeOf(result));
+    local.push_back(localType(op->getLoc(), global.back(), sharding));
+    if (!local.back())
+      return failure();
+  }
+  FailureOr<SmallVector<Value>> results(SmallVector<Value>(op->getResults()));
+  if (auto model = dyn_cast<LocalFormOpInterface>(op))
+    results = model.localize(describe(op, local, made));
+  else
+    setTypes(op, local);
+  if (failed(results))
+    return failure();
+  for (auto [result, type, sharding] :
+       llvm::zip_equal(*results, global, made)) {
+    globalTypes[result] = type;
+    shardings[result] = sharding;
+  }
+  return success();
+}
+
 LogicalResult Localizer::localizeOp(Operation *op) {
   if (op->hasTrait<OpTrait::IsTerminator>())
     return success();
@@ -199,102 +192,17 @@ LogicalResult Localizer::localizeOp(Operation *op) {
     return op->emitError()
            << "a constraint is left; run --weft-insert-reshards before";
   OriginScope scope(op);
-  if (auto reshard = dyn_cast<ReshardOp>(op))
-    return localizeReshard(reshard);
-  SmallVector<ShardingAttr, 1> made = llvm::map_to_vector<1>(
-      op->getResults(), [&](Value result) { return shardingOf(result); });
-  removeShardings(op);
-  if (isa<AttentionOp, AttentionGradOp>(op))
-    return localizeAttention(op, made);
-  // A rewrite of an op with one result may put another value in its place.
-  SmallVector<Value, 1> results(op->getResults());
-  for (auto [result, sharding] : llvm::zip_equal(results, made)) {
-    auto global = cast<RankedTensorType>(result.getType());
-    RankedTensorType local = localType(op->getLoc(), global, sharding);
-    if (!local)
-      return failure();
-    FailureOr<Value> localized = localizeResult(result, local, sharding);
-    if (failed(localized))
-      return failure();
-    globalTypes[*localized] = global;
-    shardings[*localized] = sharding;
-  }
+  Operation *before = op->getPrevNode(), *after = op->getNextNode();
+  Block *block = op->getBlock();
+  auto reshard = dyn_cast<ReshardOp>(op);
+  if (failed(reshard ? localizeReshard(reshard) : localizeResults(op)))
+    return failure();
+  Block::iterator begin =
+      before ? std::next(before->getIterator()) : block->begin();
+  for (Operation &emitted : llvm::make_range(begin, after->getIterator()))
+    if (auto communication = dyn_cast<CommunicationOpInterface>(emitted))
+      traffic.add(communication);
   return success();
-}
-
-LogicalResult Localizer::localizeAttention(Operation *op,
-                                           ArrayRef<ShardingAttr> made) {
-  SplitAttention attention;
-  attention.op = op;
-  SmallVector<RankedTensorType, 3> global;
-  for (auto [result, sharding] : llvm::zip_equal(op->getResults(), made)) {
-    global.push_back(cast<RankedTensorType>(result.getType()));
-    attention.local.push_back(localType(op->getLoc(), global.back(), sharding));
-    if (!attention.local.back())
-      return failure();
-  }
-  attention.axes = axesOf(op->getOperand(0), 1);
-  attention.areKeysSplit = numShards(axesOf(op->getOperand(1), 1)) > 1;
-  SmallVector<Value, 3> results(op->getResults());
-  if (numShards(attention.axes) > 1) {
-    Operation *before = op->getPrevNode(), *after = op->getNextNode();
-    results = weft::localizeAttention(attention, context);
-    Block::iterator begin =
-        before ? std::next(before->getIterator()) : after->getBlock()->begin();
-    for (Operation &emitted : llvm::make_range(begin, after->getIterator()))
-      traffic.add(emitted, attention.axes);
-  } else {
-    for (auto [result, type] : llvm::zip_equal(results, attention.local))
-      result.setType(type);
-  }
-  for (auto [result, type, sharding] : llvm::zip_equal(results, global, made)) {
-    globalTypes[result] = type;
-    shardings[result] = sharding;
-  }
-  return success();
-}
-
-FailureOr<Value> Localizer::localizeResult(Value result, RankedTensorType local,
-                                           ShardingAttr attr) {
-  Operation *op = result.getDefiningOp();
-  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    if (failed(localizeConstant(constant, local)))
-      return failure();
-    return result;
-  }
-  if (auto slice = dyn_cast<SliceOp>(op)) {
-    SmallVector<sharding::AxisList> split = axesCut(slice);
-    if (llvm::any_of(split, [](auto &axes) { return !axes.empty(); }))
-      return localizeSplitSlice(slice, globalTypes.at(slice.getOperand()),
-                                split, context);
-    localizeSlice(slice, local);
-    return result;
-  }
-  if (auto iota = dyn_cast<IotaOp>(op)) {
-    FailureOr<Sharding> sharding = attr.toSharding(context.mesh);
-    const sharding::AxisList &axes = sharding->dims[iota.getDim()].axes;
-    if (numShards(axes) > 1)
-      return localizeIota(iota, local, axes, context);
-  }
-  if (auto mask = dyn_cast<MaskPaddingOp>(op)) {
-    FailureOr<Sharding> sharding = attr.toSharding(context.mesh);
-    return localizeMask(mask, local, sharding->dims[mask.getDim()].axes,
-                        context);
-  }
-  if (auto gather = dyn_cast<GatherOp>(op)) {
-    sharding::AxisList axes = axesOf(gather.getOperand(), gather.getDim());
-    if (numShards(axes) > 1)
-      return localizeGather(gather, globalTypes.at(gather.getOperand()), axes,
-                            context);
-  }
-  if (auto scatter = dyn_cast<ScatterAddOp>(op)) {
-    FailureOr<Sharding> sharding = attr.toSharding(context.mesh);
-    const sharding::AxisList &axes = sharding->dims[scatter.getDim()].axes;
-    if (numShards(axes) > 1)
-      localizeScatterAddIndices(scatter, local, axes, context);
-  }
-  result.setType(local);
-  return result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -381,11 +289,12 @@ struct Localize : weft::impl::LocalizeBase<Localize> {
   }
 
   void report(const Traffic &traffic) {
-    allGathers += traffic.allGathers;
-    reduceScatters += traffic.reduceScatters;
-    allReduces += traffic.allReduces;
-    allToAlls += traffic.allToAlls;
-    permutes += traffic.permutes;
+    using cost::CollectiveKind;
+    allGathers += traffic.count(CollectiveKind::AllGather);
+    reduceScatters += traffic.count(CollectiveKind::ReduceScatter);
+    allReduces += traffic.count(CollectiveKind::AllReduce);
+    allToAlls += traffic.count(CollectiveKind::AllToAll);
+    permutes += traffic.count(CollectiveKind::Permute);
     wireBytes += traffic.wireBytes;
   }
 };

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "LowerReshard.h"
-#include "NeutralElement.h"
+
+#include "weft/IR/NeutralElement.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -8,22 +8,13 @@
 #ifndef WEFT_LIB_PARTITION_LOWERRESHARD_H
 #define WEFT_LIB_PARTITION_LOWERRESHARD_H
 
+#include "weft/IR/LocalFormOpInterface.h"
 #include "weft/IR/WeftOps.h"
 #include "weft/Sharding/ReshardPlanner.h"
 
 #include "mlir/IR/Builders.h"
 
 namespace weft {
-
-/// What a lowering needs to know of the program.
-struct MeshContext {
-  mlir::FlatSymbolRefAttr symbol;
-  sharding::Mesh mesh;
-
-  AxesAttr axes(llvm::ArrayRef<sharding::AxisRef> axes) const {
-    return AxesAttr::get(symbol.getContext(), symbol, mesh, axes);
-  }
-};
 
 /// Emits the collectives of `plan` on the local part `value` of a tensor of
 /// type `global`, and returns the local part after it. The terms of the source,

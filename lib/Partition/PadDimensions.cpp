@@ -13,11 +13,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "DivisibilityCheck.h"
-#include "NeutralElement.h"
 #include "PaddedDims.h"
 #include "PaddedValues.h"
 
+#include "weft/IR/NeutralElement.h"
 #include "weft/IR/Origin.h"
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Partition/Passes.h"
 
@@ -73,10 +74,6 @@ private:
 };
 
 } // namespace
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// The shape of a tensor of which the dimensions of some factors are padded.
 static Shape shapeWith(RankedTensorType trueType, const TensorFactors &tensor,

@@ -8,6 +8,7 @@
 #include "PaddedValues.h"
 
 #include "weft/IR/Origin.h"
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,10 +17,6 @@
 using namespace mlir;
 using namespace weft;
 using llvm::SmallBitVector;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 //===----------------------------------------------------------------------===//
 // What is known

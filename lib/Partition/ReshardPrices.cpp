@@ -13,10 +13,6 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::sharding;
 
-int64_t weft::elementBytes(RankedTensorType type) {
-  return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
-
 /// Parts of an axis that only a unit axis kept apart are one.
 static AxisList withoutUnitAxes(const AxisList &axes) {
   AxisList result;

@@ -13,6 +13,7 @@
 #ifndef WEFT_LIB_PARTITION_RESHARDPRICES_H
 #define WEFT_LIB_PARTITION_RESHARDPRICES_H
 
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftAttrs.h"
 #include "weft/Sharding/ReshardPlanner.h"
 
@@ -22,9 +23,6 @@
 #include <map>
 
 namespace weft {
-
-/// Size of an element in memory.
-int64_t elementBytes(mlir::RankedTensorType type);
 
 class ReshardPrices {
 public:

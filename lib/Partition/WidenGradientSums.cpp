@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "weft/IR/Origin.h"
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Partition/Passes.h"
 
@@ -27,10 +28,6 @@ namespace weft {
 
 using namespace mlir;
 using namespace weft;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// Whether elements are floats of 16 bits.
 static bool isNarrow(Value value) {

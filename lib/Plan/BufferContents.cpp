@@ -50,11 +50,6 @@ std::vector<plan::Purpose> findStatePurposes(ModuleOp module,
 // Values
 //===----------------------------------------------------------------------===//
 
-/// Whether the op shows the buffer of its operand.
-static bool isView(Operation *op) {
-  return isa_and_present<ReshapeOp, WaitOp>(op);
-}
-
 /// Calls `visit` with everything that reads a value or a view of it.
 static void visitReaders(Value value,
                          llvm::function_ref<void(Operation *)> visit) {
@@ -73,7 +68,7 @@ struct Readers {
   explicit Readers(Value value) {
     visitReaders(value, [&](Operation *op) {
       auto start = dyn_cast<StartOp>(op);
-      collective |= bool(start);
+      collective |= isStart(op);
       reduction |= start && start.getReduction();
       terminator |= op->hasTrait<OpTrait::IsTerminator>();
       backward |= isBackward(getOrigin(op));
@@ -91,9 +86,9 @@ struct Readers {
 static bool isMovedArgument(Value value) {
   bool moved = false;
   while (Operation *op = value.getDefiningOp()) {
-    if (!isView(op) && !isa<StartOp, CopyOp>(op))
+    if (!isView(op) && !isStart(op) && !isa<CopyOp>(op))
       return false;
-    moved |= isa<StartOp>(op);
+    moved |= isStart(op);
     value = op->getOperand(0);
   }
   return moved;
@@ -128,7 +123,7 @@ plan::Purpose BufferContents::purposeOf(const EntryBuffer &buffer,
     return Purpose::Communication;
   if (isActivation(origin, readers))
     return Purpose::Activation;
-  bool isReceived = isa<StartOp>(value.getDefiningOp());
+  bool isReceived = isStart(value.getDefiningOp());
   return isReceived || readers.collective ? Purpose::Communication
                                           : Purpose::Temporary;
 }

@@ -11,15 +11,17 @@
 #include "weft/IR/AttentionSizes.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/SourcePlace.h"
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
+#include "weft/IR/VisitInstruction.h"
 #include "weft/Plan/BufferContents.h"
 #include "weft/Schedule/ArenaPlanner.h"
 #include "weft/Schedule/StepCost.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using weft::cost::CollectiveKind;
 
 namespace weft {
 
@@ -259,8 +261,7 @@ void EntryWriter::write(plan::OperationUnion &operation, StartOp start) {
   plan::CollectiveStartT step;
   step.id = startIds.size();
   startIds[start] = step.id;
-  // The two enumerations list the kinds in one order.
-  step.kind = static_cast<plan::CollectiveKind>(start.getKind());
+  step.kind = toCollectiveKind(start.getKind());
   sharding::AxisList axes =
       start.getAxes().toAxes(tables.mesh).value_or(sharding::AxisList());
   if (start.getTo()) {
@@ -314,12 +315,6 @@ static plan::BufferKind toKind(BufferRole role) {
   return plan::BufferKind::Temporary;
 }
 
-static RankedTensorType tensorType(Value value) {
-  if (auto pending = dyn_cast<PendingType>(value.getType()))
-    return pending.getTensor();
-  return cast<RankedTensorType>(value.getType());
-}
-
 static std::unique_ptr<plan::ContentT> toContent(const HeldValue &held) {
   auto content = std::make_unique<plan::ContentT>();
   content->first = held.first;
@@ -341,8 +336,8 @@ LogicalResult EntryWriter::writeBuffers() {
     indices[index] = result->buffers.size();
     auto out = std::make_unique<plan::BufferT>();
     out->kind = toKind(buffer.role);
-    out->dtype = toDType(tensorType(value).getElementType());
-    out->shape = tensorType(value).getShape();
+    out->dtype = toDType(typeOf(value).getElementType());
+    out->shape = typeOf(value).getShape();
     out->offset = offset;
     out->bytes = buffer.bytes;
     out->first = buffer.first;
@@ -388,10 +383,8 @@ FailureOr<std::unique_ptr<plan::EntryT>> EntryWriter::write() {
   writeBindings();
   for (Operation *op : buffers.instructions()) {
     auto instruction = std::make_unique<plan::InstructionT>();
-    llvm::TypeSwitch<Operation *>(op)
-        .Case<AttentionOp, AttentionGradOp, GemmOp, LaunchOp, StartOp, WaitOp,
-              CopyOp>([&](auto op) { write(instruction->operation, op); });
-    instruction->stream = isa<StartOp>(op);
+    visitInstruction(op, [&](auto op) { write(instruction->operation, op); });
+    instruction->stream = isStart(op);
     if (auto cause = op->getAttrOfType<StringAttr>("cause"))
       instruction->cause = cause.str();
     instruction->location = toSourcePosition(op->getLoc());

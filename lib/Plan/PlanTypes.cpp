@@ -34,6 +34,22 @@ plan::DType toDType(Type type) {
   return plan::DType::I32;
 }
 
+plan::CollectiveKind toCollectiveKind(cost::CollectiveKind kind) {
+  switch (kind) {
+  case cost::CollectiveKind::AllReduce:
+    return plan::CollectiveKind::AllReduce;
+  case cost::CollectiveKind::AllGather:
+    return plan::CollectiveKind::AllGather;
+  case cost::CollectiveKind::ReduceScatter:
+    return plan::CollectiveKind::ReduceScatter;
+  case cost::CollectiveKind::AllToAll:
+    return plan::CollectiveKind::AllToAll;
+  case cost::CollectiveKind::Permute:
+    return plan::CollectiveKind::Permute;
+  }
+  llvm_unreachable("all kinds are covered");
+}
+
 plan::AxisListT toAxisList(ArrayRef<sharding::AxisRef> axes) {
   plan::AxisListT list;
   for (const sharding::AxisRef &ref : axes)

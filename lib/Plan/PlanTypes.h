@@ -22,6 +22,7 @@ namespace weft {
 
 /// `type` is one of the element types of the dialect.
 plan::DType toDType(mlir::Type type);
+plan::CollectiveKind toCollectiveKind(cost::CollectiveKind kind);
 
 plan::AxisListT toAxisList(llvm::ArrayRef<sharding::AxisRef> axes);
 plan::AxisListT toAxisList(const sharding::Mesh &mesh, AxesAttr axes);

@@ -7,8 +7,8 @@
 
 #include "weft/Schedule/EntryBuffers.h"
 
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
-#include "weft/Schedule/StepCost.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -16,21 +16,13 @@ using namespace mlir;
 
 namespace weft {
 
-static int64_t bytesOf(Value value) {
-  Type type = value.getType();
-  if (auto pending = dyn_cast<PendingType>(type))
-    type = pending.getTensor();
-  return byteSize(cast<RankedTensorType>(type));
-}
-
 EntryBuffers::EntryBuffers(func::FuncOp entry, const ProgramStates &states,
                            ResultBinding binding)
     : entry_(entry) {
   Block &block = entry.front();
   for (Operation &op : block) {
     times_[&op] = instructions_.size();
-    if (isa<AttentionOp, AttentionGradOp, LaunchOp, GemmOp, StartOp, WaitOp,
-            CopyOp>(op))
+    if (isa<InstructionOpInterface>(op))
       instructions_.push_back(&op);
   }
   for (BlockArgument argument : block.getArguments()) {
@@ -58,7 +50,7 @@ EntryBuffers::EntryBuffers(func::FuncOp entry, const ProgramStates &states,
 
 int64_t EntryBuffers::endOf(Operation *op) const {
   int64_t end = timeOf(op);
-  if (isa<StartOp>(op))
+  if (isStart(op))
     for (Operation *wait : op->getUsers())
       end = std::max(end, timeOf(wait));
   return end;
@@ -79,8 +71,7 @@ int64_t EntryBuffers::lastUse(int32_t buffer, Operation *except) const {
   for (Value value : buffers_[buffer].values) {
     last = std::max(last, lastReader(*this, value, except));
     Operation *definer = value.getDefiningOp();
-    if (definer && definer != except &&
-        !isa<ReshapeOp, arith::ConstantOp>(definer))
+    if (definer && definer != except && isa<InstructionOpInterface>(definer))
       last = std::max(last, timeOf(definer));
   }
   return last;
@@ -95,15 +86,15 @@ void EntryBuffers::addValue(Value value, BufferRole role, int64_t time) {
 }
 
 void EntryBuffers::addAliases(Operation *op) {
-  auto alias = [&](Value a, Value b) { merge(bufferOf(a), bufferOf(b)); };
-  if (isa<ReshapeOp, WaitOp>(op))
-    return alias(op->getOperand(0), op->getResult(0));
-  if (auto start = dyn_cast<StartOp>(op); start && start.getInPlace())
-    return alias(start.getOperand(), start.getPending());
-  if (auto launch = dyn_cast<LaunchOp>(op))
-    for (unsigned i = 0; i < launch.getNumResults(); ++i)
-      if (int64_t operand = launch.getInPlaceOperand(i); operand >= 0)
-        alias(launch.getOperand(operand), launch.getResult(i));
+  auto instruction = dyn_cast<InstructionOpInterface>(op);
+  for (OpResult result : op->getResults()) {
+    int64_t operand =
+        isView(op)    ? 0
+        : instruction ? instruction.getInPlaceOperand(result.getResultNumber())
+                      : -1;
+    if (operand >= 0)
+      merge(bufferOf(op->getOperand(operand)), bufferOf(result));
+  }
 }
 
 /// The more lasting a role, the greater.

@@ -22,13 +22,6 @@ namespace weft {
 using namespace mlir;
 using namespace weft;
 
-/// Ops that take their operands from memory.
-static bool readsMemory(Operation *op) {
-  return op->hasTrait<OpTrait::IsTerminator>() ||
-         isa<GemmOp, AttentionOp, AttentionGradOp, AllGatherOp, AllReduceOp,
-             ReduceScatterOp, AllToAllOp, PermuteOp>(op);
-}
-
 /// The value that all elements of `tensor` have, if it is constant: null for
 /// scalars, which are cheaper as they are.
 static DenseElementsAttr splatOf(Value tensor) {
@@ -66,7 +59,7 @@ struct FillConstants : weft::impl::FillConstantsBase<FillConstants> {
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
         for (Operation &op : llvm::make_early_inc_range(block))
-          if (readsMemory(&op))
+          if (usesBuffers(&op) || op.hasTrait<OpTrait::IsTerminator>())
             for (OpOperand &use : op.getOpOperands())
               filled += fill(use);
   }

@@ -49,9 +49,7 @@ static bool isReadFromMemory(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) {
     if (isa<ReshapeOp>(user))
       return isReadFromMemory(user->getResult(0));
-    return user->hasTrait<OpTrait::IsTerminator>() ||
-           isa<GemmOp, AttentionOp, AttentionGradOp, AllGatherOp, AllReduceOp,
-               ReduceScatterOp, AllToAllOp, PermuteOp>(user);
+    return usesBuffers(user) || user->hasTrait<OpTrait::IsTerminator>();
   });
 }
 

@@ -11,6 +11,7 @@
 #include "weft/Schedule/KernelFusion.h"
 #include "weft/Schedule/Passes.h"
 
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -27,18 +28,6 @@ namespace weft {
 
 using namespace mlir;
 using namespace weft;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-static int64_t bytesOf(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type)
-    return 0;
-  return type.getNumElements() *
-         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
 
 /// Ops that each kernel computes for itself instead of reading a buffer.
 static bool isRematerialized(Operation *op) {
@@ -103,16 +92,11 @@ static bool isMove(Operation *op) {
          kind == FusionKind::Gather;
 }
 
-static bool isCollective(Operation *op) {
-  return isa<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp, PermuteOp>(
-      op);
-}
-
 static FusionOp describe(Operation *op,
                          const DenseMap<Operation *, unsigned> &numbers) {
   FusionOp result;
   result.kind = kindOf(op);
-  result.isCollective = isCollective(op);
+  result.isCollective = isa<CommunicationOpInterface>(op);
   result.widens = isWidening(op);
   for (Value operand : op->getOperands())
     if (Operation *producer = operand.getDefiningOp();

@@ -7,8 +7,8 @@
 
 #include "weft/Schedule/Passes.h"
 #include "weft/Schedule/ProgramStates.h"
-#include "weft/Schedule/StepCost.h"
 
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
 namespace weft {
@@ -18,11 +18,6 @@ namespace weft {
 
 using namespace mlir;
 using namespace weft;
-
-/// Whether the op's result shows the buffer of its first operand.
-static bool isView(Operation *op) {
-  return isa_and_present<BarrierOp, ReshapeOp>(op);
-}
 
 namespace {
 /// The order of a block's ops while some of them move. Asking the block itself
@@ -143,10 +138,6 @@ Readers::Readers(Block &block) {
   }
 }
 
-static int64_t bytesOf(Value value) {
-  return byteSize(cast<RankedTensorType>(value.getType()));
-}
-
 static bool isReturned(Operation *op) {
   return llvm::any_of(op->getUsers(), [](Operation *user) {
     return user->hasTrait<OpTrait::IsTerminator>();
@@ -201,8 +192,7 @@ struct HoistReleases : weft::impl::HoistReleasesBase<HoistReleases> {
     for (func::FuncOp entry : findEntries(getOperation())) {
       Hoister hoister(entry.front());
       for (Operation &op : llvm::make_early_inc_range(entry.front()))
-        if (isa<LaunchOp, GemmOp, AttentionOp, AttentionGradOp, AllGatherOp,
-                AllReduceOp, AllToAllOp, PermuteOp, ReduceScatterOp>(op))
+        if (usesBuffers(&op))
           hoisted += hoister.hoist(&op);
     }
   }

@@ -11,6 +11,7 @@
 #include "weft/IR/NarrowFloats.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/SourcePlace.h"
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -98,11 +99,6 @@ static SmallVector<ResultView> resultViews(DotGeneralOp dot) {
     chain.push_back(user);
     last = user->getResult(0);
   }
-}
-
-static int64_t bytesOf(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
 }
 
 /// The loops of a dot_general. Dimensions of the result come in the order

@@ -7,9 +7,9 @@
 
 #include "ResultPlacement.h"
 
+#include "weft/IR/TensorTypes.h"
 #include "weft/Schedule/ArenaPlanner.h"
 #include "weft/Schedule/Passes.h"
-#include "weft/Schedule/StepCost.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -85,11 +85,9 @@ void PlanMemory::layOut(func::FuncOp entry, const EntryBuffers &buffers,
 
 int64_t PlanMemory::countInPlace(func::FuncOp entry) {
   int64_t count = 0;
-  for (auto launch : entry.getOps<LaunchOp>())
-    for (unsigned i = 0; i < launch.getNumResults(); ++i)
-      count += launch.getInPlaceOperand(i) >= 0;
-  for (auto start : entry.getOps<StartOp>())
-    count += start.getInPlace();
+  for (auto op : entry.getOps<InstructionOpInterface>())
+    for (unsigned i = 0; i < op->getNumResults(); ++i)
+      count += op.getInPlaceOperand(i) >= 0;
   return count;
 }
 

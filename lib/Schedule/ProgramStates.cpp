@@ -7,9 +7,9 @@
 
 #include "weft/Schedule/ProgramStates.h"
 
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Schedule/ArenaPlanner.h"
-#include "weft/Schedule/StepCost.h"
 
 #include "llvm/ADT/StringSet.h"
 

@@ -60,7 +60,7 @@ static bool writeInPlace(OpResult result, const EntryBuffers &buffers,
   if (!operand)
     return false;
   if (auto start = dyn_cast<StartOp>(op)) {
-    if (start.getKind() != CollectiveKind::AllReduce)
+    if (start.getKind() != cost::CollectiveKind::AllReduce)
       return false;
     start.setInPlace(true);
     return true;
@@ -172,7 +172,7 @@ private:
 /// The result that first writes the buffer behind a temporary value.
 static OpResult findWriter(Value value) {
   auto result = cast<OpResult>(value);
-  if (isa<ReshapeOp, WaitOp>(result.getOwner()))
+  if (isView(result.getOwner()))
     return findWriter(result.getOwner()->getOperand(0));
   return result;
 }

@@ -10,11 +10,11 @@
 #include "weft/Schedule/StepCost.h"
 
 #include "weft/IR/Origin.h"
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace weft {
 #define GEN_PASS_DEF_STARTCOLLECTIVES
@@ -24,16 +24,11 @@ namespace weft {
 using namespace mlir;
 using namespace weft;
 
-static bool isCollective(Operation *op) {
-  return isa<AllGatherOp, AllReduceOp, ReduceScatterOp, AllToAllOp, PermuteOp>(
-      op);
-}
-
 /// Moves every view right before its first user, so that it does not look like
 /// a use of a collective's result.
 static void sinkViews(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (!isa<BarrierOp, ReshapeOp>(op) || op.use_empty())
+    if (!isView(&op) || op.use_empty())
       continue;
     Operation *first = *op.user_begin();
     for (Operation *user : op.getUsers())
@@ -61,48 +56,13 @@ static std::vector<Step> stepsOf(ArrayRef<Operation *> ops) {
     for (Value operand : op->getOperands())
       if (Operation *definer = operand.getDefiningOp())
         step.operands.push_back(indices.lookup(definer));
-    step.isCollective = isCollective(op);
-    step.enlarges = isa<AllGatherOp>(op);
+    step.isCollective = isa<CommunicationOpInterface>(op);
+    step.enlarges = step.isCollective &&
+                    bytesOf(op->getResult(0)) > bytesOf(op->getOperand(0));
     step.seconds = estimateSeconds(op);
     steps.push_back(std::move(step));
   }
   return steps;
-}
-
-/// The asynchronous start of a collective of form 3.
-static StartOp createStart(OpBuilder &builder, Operation *op) {
-  auto build = [&](CollectiveKind kind, ReductionAttr reduction,
-                   IntegerAttr dim, IntegerAttr concat, AxesAttr axes,
-                   AxesAttr to) {
-    auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    return StartOp::create(
-        builder, op->getLoc(), PendingType::get(op->getContext(), type), kind,
-        op->getOperand(0), reduction, dim, concat, axes, to,
-        /*in_place=*/false, op->getAttrOfType<StringAttr>("cause"));
-  };
-  return llvm::TypeSwitch<Operation *, StartOp>(op)
-      .Case([&](AllReduceOp op) {
-        return build(CollectiveKind::AllReduce, op.getKindAttr(), {}, {},
-                     op.getAxes(), {});
-      })
-      .Case([&](AllGatherOp op) {
-        return build(CollectiveKind::AllGather, {}, op.getDimAttr(), {},
-                     op.getAxes(), {});
-      })
-      .Case([&](ReduceScatterOp op) {
-        return build(CollectiveKind::ReduceScatter, op.getKindAttr(),
-                     op.getDimAttr(), {}, op.getAxes(), {});
-      })
-      .Case([&](AllToAllOp op) {
-        return build(CollectiveKind::AllToAll, {}, op.getSplitAttr(),
-                     op.getConcatAttr(), op.getAxes(), {});
-      })
-      .Case([&](PermuteOp op) {
-        StartOp start = build(CollectiveKind::Permute, {}, {}, {}, op.getFrom(),
-                              op.getTo());
-        start.setShift(op.getShift());
-        return start;
-      });
 }
 
 /// Puts the ops of `block` in the order of `actions`; returns the number of
@@ -110,7 +70,7 @@ static StartOp createStart(OpBuilder &builder, Operation *op) {
 static int64_t reorder(Block &block, ArrayRef<Operation *> ops,
                        ArrayRef<Action> actions) {
   OpBuilder builder = OpBuilder::atBlockTerminator(&block);
-  llvm::DenseMap<int32_t, StartOp> starts;
+  llvm::DenseMap<int32_t, Value> starts;
   for (const Action &action : actions) {
     Operation *op = ops[action.step];
     if (action.isWait) {
@@ -118,10 +78,10 @@ static int64_t reorder(Block &block, ArrayRef<Operation *> ops,
       setOrigin(wait, getOrigin(op));
       op->getResult(0).replaceAllUsesWith(wait.getResult());
       op->erase();
-    } else if (isCollective(op)) {
-      StartOp start = createStart(builder, op);
-      setOrigin(start, getOrigin(op));
-      starts[action.step] = start;
+    } else if (auto communication = dyn_cast<CommunicationOpInterface>(op)) {
+      Value pending = communication.buildStart(builder);
+      setOrigin(pending.getDefiningOp(), getOrigin(op));
+      starts[action.step] = pending;
     } else {
       op->moveBefore(block.getTerminator());
     }

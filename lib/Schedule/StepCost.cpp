@@ -9,7 +9,7 @@
 
 #include "weft/Cost/CollectiveCost.h"
 #include "weft/IR/AttentionSizes.h"
-#include "weft/IR/ValueSharding.h"
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,10 +26,6 @@ namespace weft {
 /// Sustained rates of the device that the default link of the cost model
 /// connects. Only their ratio to the link matters here.
 static constexpr double flopsPerSecond = 1e14, bytesPerSecond = 2e12;
-
-int64_t byteSize(ShapedType type) {
-  return type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
-}
 
 //===----------------------------------------------------------------------===//
 // Computation
@@ -108,13 +104,6 @@ int64_t countFlops(Operation *op) {
   return 0;
 }
 
-static int64_t tensorBytes(Type type) {
-  if (auto pending = dyn_cast<PendingType>(type))
-    type = pending.getTensor();
-  auto shaped = dyn_cast<ShapedType>(type);
-  return shaped ? byteSize(shaped) : 0;
-}
-
 /// The bytes that a use of a kernel's argument reads, where it looks single
 /// elements up; nothing where it may read all.
 static std::optional<int64_t> bytesLookedUp(OpOperand &use) {
@@ -143,7 +132,7 @@ static int64_t countBytesLeftAlone(LaunchOp launch) {
   int64_t leftAlone = 0;
   for (unsigned index = 0; index < launch.getSetOperands(0).size(); ++index) {
     BlockArgument argument = kernel.getArgument(index);
-    int64_t all = tensorBytes(argument.getType()), read = 0;
+    int64_t all = bytesOf(argument), read = 0;
     for (OpOperand &use : argument.getUses())
       read += bytesLookedUp(use).value_or(all);
     leftAlone += std::max<int64_t>(all - read, 0);
@@ -152,93 +141,26 @@ static int64_t countBytesLeftAlone(LaunchOp launch) {
 }
 
 int64_t countBytes(Operation *op) {
-  if (isa<BarrierOp, ReshapeOp, WaitOp, arith::ConstantOp>(op))
+  if (isView(op) || isa<arith::ConstantOp>(op))
     return 0;
   int64_t bytes = 0;
   if (auto launch = dyn_cast<LaunchOp>(op))
     bytes -= countBytesLeftAlone(launch);
-  for (Type type : op->getOperandTypes())
-    bytes += tensorBytes(type);
-  for (Type type : op->getResultTypes())
-    bytes += tensorBytes(type);
+  for (Value operand : op->getOperands())
+    bytes += bytesOf(operand);
+  for (Value result : op->getResults())
+    bytes += bytesOf(result);
   return bytes;
 }
 
 //===----------------------------------------------------------------------===//
-// Communication
+// Time
 //===----------------------------------------------------------------------===//
 
-namespace {
-struct Communication {
-  cost::CollectiveKind kind;
-  AxesAttr axes;
-};
-} // namespace
-
-static std::optional<Communication> communicationOf(Operation *op) {
-  using cost::CollectiveKind;
-  return llvm::TypeSwitch<Operation *, std::optional<Communication>>(op)
-      .Case([](AllGatherOp op) {
-        return Communication{CollectiveKind::AllGather, op.getAxes()};
-      })
-      .Case([](AllReduceOp op) {
-        return Communication{CollectiveKind::AllReduce, op.getAxes()};
-      })
-      .Case([](ReduceScatterOp op) {
-        return Communication{CollectiveKind::ReduceScatter, op.getAxes()};
-      })
-      .Case([](AllToAllOp op) {
-        return Communication{CollectiveKind::AllToAll, op.getAxes()};
-      })
-      .Case([](PermuteOp op) {
-        return Communication{CollectiveKind::Permute, op.getFrom()};
-      })
-      .Case([](StartOp op) {
-        switch (op.getKind()) {
-        case weft::CollectiveKind::AllReduce:
-          return Communication{CollectiveKind::AllReduce, op.getAxes()};
-        case weft::CollectiveKind::AllGather:
-          return Communication{CollectiveKind::AllGather, op.getAxes()};
-        case weft::CollectiveKind::ReduceScatter:
-          return Communication{CollectiveKind::ReduceScatter, op.getAxes()};
-        case weft::CollectiveKind::AllToAll:
-          return Communication{CollectiveKind::AllToAll, op.getAxes()};
-        case weft::CollectiveKind::Permute:
-          break;
-        }
-        return Communication{CollectiveKind::Permute, op.getAxes()};
-      })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
-/// The mesh of a collective and its axes. Verified ops have a mesh that knows
-/// them.
-static std::pair<sharding::Mesh, sharding::AxisList>
-meshAndAxes(Operation *op, AxesAttr attr) {
-  MeshOp meshOp = findMesh(op, attr.getMesh());
-  if (!meshOp)
-    return {};
-  sharding::Mesh mesh = meshOp.getMesh().toMesh();
-  auto axes = attr.toAxes(mesh).value_or(sharding::AxisList());
-  return {std::move(mesh), std::move(axes)};
-}
-
-int64_t countWireBytes(Operation *op) {
-  std::optional<Communication> communication = communicationOf(op);
-  if (!communication)
-    return 0;
-  int64_t local = std::max(tensorBytes(op->getOperand(0).getType()),
-                           tensorBytes(op->getResult(0).getType()));
-  return cost::wireBytes(
-      communication->kind, local,
-      numShards(meshAndAxes(op, communication->axes).second));
-}
-
 double estimateSeconds(Operation *op) {
-  if (std::optional<Communication> communication = communicationOf(op)) {
-    auto [mesh, axes] = meshAndAxes(op, communication->axes);
-    return cost::CollectiveCost().seconds(countWireBytes(op), mesh.span(axes));
-  }
+  if (auto communication = dyn_cast<CommunicationOpInterface>(op))
+    return cost::CollectiveCost().seconds(countWireBytes(communication),
+                                          findGroups(communication).span);
   return std::max(countFlops(op) / flopsPerSecond,
                   countBytes(op) / bytesPerSecond);
 }

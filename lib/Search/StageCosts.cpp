@@ -8,6 +8,7 @@
 #include "StageCosts.h"
 
 #include "weft/IR/Origin.h"
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 #include "weft/Plan/BufferContents.h"
 #include "weft/Schedule/ArenaPlanner.h"
@@ -100,7 +101,7 @@ void StageMeter::visitStep(Operation *op) {
 /// Whether the forward pass of a later stage reads the value.
 bool StageMeter::leavesStage(Value value, int64_t stage) const {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    if (isa<ReshapeOp, WaitOp>(user))
+    if (isView(user))
       return leavesStage(user->getResult(0), stage);
     OriginAttr origin = getOrigin(user);
     ArrayRef<int64_t> theirs = stagesOf(origin);

@@ -35,7 +35,7 @@ func.func @no_axes(%x: tensor<4x8xf32>) {
 
 func.func @missing_attribute(%x: tensor<4x8xf32>) {
   // expected-error @below {{has too few or too many attributes for all_reduce}}
-  %0 = "weft.start"(%x) {kind = 0 : i32, axes = #weft.axes<@mesh, {"a"}>}
+  %0 = "weft.start"(%x) {kind = #weft.collective_kind<all_reduce>, axes = #weft.axes<@mesh, {"a"}>}
       : (tensor<4x8xf32>) -> !weft.pending<tensor<4x8xf32>>
   return
 }

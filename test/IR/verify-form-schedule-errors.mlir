@@ -5,7 +5,7 @@
 
 weft.mesh @mesh = <["x"=4, "y"=2]>
 func.func @step(%x: tensor<4xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) {
-  // expected-error @below {{after schedule: a schedule holds launch, gemm, attention, start, wait, copy, reshape and constant ops, got arith.negf}}
+  // expected-error @below {{after schedule: a schedule holds instructions of a plan, reshapes and constants, got arith.negf}}
   %a = arith.negf %x : tensor<4xf32>
   // expected-error @below {{after schedule: a weft.start needs exactly one weft.wait, got 0}}
   %p = weft.start all_reduce %x sum over <@mesh, {"x"}> : tensor<4xf32> -> !weft.pending<tensor<4xf32>>

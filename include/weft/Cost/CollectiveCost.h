@@ -18,19 +18,13 @@
 #ifndef WEFT_COST_COLLECTIVECOST_H
 #define WEFT_COST_COLLECTIVECOST_H
 
+#include "weft/Cost/CollectiveKind.h"
+
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 namespace weft::cost {
-
-enum class CollectiveKind : uint8_t {
-  AllGather,
-  ReduceScatter,
-  AllReduce,
-  AllToAll,
-  Permute,
-};
 
 /// Bytes that one device sends in a collective of `groupSize` devices.
 /// `localBytes` is the larger of operand and result on one device: the result

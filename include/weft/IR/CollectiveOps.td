@@ -14,6 +14,7 @@
 #ifndef WEFT_IR_COLLECTIVEOPS_TD
 #define WEFT_IR_COLLECTIVEOPS_TD
 
+include "weft/IR/CommunicationOpInterface.td"
 include "weft/IR/WeftOps.td"
 
 /// `cause` is a sentence for the user: the value, and the two shardings that
@@ -23,7 +24,21 @@ class Weft_CollectiveOp<string mnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 
-def Weft_AllGatherOp : Weft_CollectiveOp<"all_gather"> {
+/// One that moves data: the cases of cost::CollectiveKind.
+class Weft_CommunicationOp<string mnemonic, string kind,
+                           list<Trait> traits = []>
+    : Weft_CollectiveOp<mnemonic,
+        !listconcat([CommunicationOpInterface], traits)> {
+  code communication = [{
+    ::weft::cost::CollectiveKind getCollectiveKind() {
+      return ::weft::cost::CollectiveKind::}] # kind # [{;
+    }
+    ::mlir::Value buildStart(::mlir::OpBuilder &builder);
+  }];
+  let extraClassDeclaration = communication;
+}
+
+def Weft_AllGatherOp : Weft_CommunicationOp<"all_gather", "AllGather"> {
   let summary = "Put the parts of a group together along a dimension";
   let description = [{
     Every device of a group gets the parts of all members, in member order,
@@ -64,7 +79,8 @@ def Weft_AllSliceOp : Weft_CollectiveOp<"all_slice"> {
   }];
 }
 
-def Weft_ReduceScatterOp : Weft_CollectiveOp<"reduce_scatter"> {
+def Weft_ReduceScatterOp
+    : Weft_CommunicationOp<"reduce_scatter", "ReduceScatter"> {
   let summary = "Combine the terms of a group and keep the own part";
   let description = [{
     ```mlir
@@ -83,7 +99,8 @@ def Weft_ReduceScatterOp : Weft_CollectiveOp<"reduce_scatter"> {
 }
 
 def Weft_AllReduceOp
-    : Weft_CollectiveOp<"all_reduce", [SameOperandsAndResultType]> {
+    : Weft_CommunicationOp<"all_reduce", "AllReduce",
+                           [SameOperandsAndResultType]> {
   let summary = "Combine the terms of a group on every member";
   let description = [{
     ```mlir
@@ -99,7 +116,7 @@ def Weft_AllReduceOp
   }];
 }
 
-def Weft_AllToAllOp : Weft_CollectiveOp<"all_to_all"> {
+def Weft_AllToAllOp : Weft_CommunicationOp<"all_to_all", "AllToAll"> {
   let summary = "Move axes from one dimension to another";
   let description = [{
     Cuts dimension `split` into as many parts as the group has members, sends
@@ -122,7 +139,7 @@ def Weft_AllToAllOp : Weft_CollectiveOp<"all_to_all"> {
 }
 
 def Weft_PermuteOp
-    : Weft_CollectiveOp<"permute", [SameOperandsAndResultType]> {
+    : Weft_CommunicationOp<"permute", "Permute", [SameOperandsAndResultType]> {
   let summary = "Exchange whole parts between devices";
   let description = [{
     A device at position `p` along `to` receives what a device at position `p`
@@ -144,6 +161,9 @@ def Weft_PermuteOp
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat =
     "$operand `from` $from `to` $to attr-dict `:` type($result)";
+  let extraClassDeclaration = communication # [{
+    ::weft::AxesAttr getAxes() { return getFrom(); }
+  }];
 }
 
 def Weft_PositionOp : Weft_CollectiveOp<"position"> {

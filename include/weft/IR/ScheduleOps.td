@@ -23,21 +23,13 @@
 
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpAsmInterface.td"
+include "weft/IR/CommunicationOpInterface.td"
+include "weft/IR/InstructionOpInterface.td"
 include "weft/IR/WeftOps.td"
 
 //===----------------------------------------------------------------------===//
 // Attributes and types
 //===----------------------------------------------------------------------===//
-
-def Weft_CollectiveKind : I32EnumAttr<"CollectiveKind",
-    "What a collective does; see the op of the same name", [
-      I32EnumAttrCase<"AllReduce", 0, "all_reduce">,
-      I32EnumAttrCase<"AllGather", 1, "all_gather">,
-      I32EnumAttrCase<"ReduceScatter", 2, "reduce_scatter">,
-      I32EnumAttrCase<"AllToAll", 3, "all_to_all">,
-      I32EnumAttrCase<"Permute", 4, "permute">]> {
-  let cppNamespace = "::weft";
-}
 
 def Weft_GemmEpilogue : I32EnumAttr<"GemmEpilogue",
     "What a product does to its sums before they are stored", [
@@ -81,7 +73,9 @@ def Weft_PendingType : TypeDef<Weft_Dialect, "Pending"> {
 //===----------------------------------------------------------------------===//
 
 def Weft_LaunchOp : Weft_Op<"launch",
-    [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+    [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+     DeclareOpInterfaceMethods<InstructionOpInterface,
+                               ["getInPlaceOperand"]>]> {
   let summary = "Call a generated kernel";
   let description = [{
     Calls the private function `kernel`, marked `weft.kernel`, with the operands
@@ -132,14 +126,12 @@ def Weft_LaunchOp : Weft_Op<"launch",
       int64_t size = getNumResults() / int64_t(getBatch());
       return getResults().slice(set * size, size);
     }
-    /// The operand whose buffer result `index` takes over, or -1.
-    int64_t getInPlaceOperand(unsigned index);
   }];
 }
 
 def Weft_GemmOp : Weft_Op<"gemm",
-    [Pure, DeclareOpInterfaceMethods<OpAsmOpInterface,
-                                     ["getAsmResultNames"]>]> {
+    [Pure, InstructionOpInterface,
+     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "Batched matrix product over strides";
   let description = [{
     `out[b, m, n]` = sum over `k` of `lhs[b, m, k] * rhs[b, k, n]`, where an
@@ -216,7 +208,8 @@ def Weft_GemmOp : Weft_Op<"gemm",
   }];
 }
 
-def Weft_CopyOp : Weft_Op<"copy", [SameOperandsAndResultType]> {
+def Weft_CopyOp
+    : Weft_Op<"copy", [InstructionOpInterface, SameOperandsAndResultType]> {
   let summary = "Copy a tensor to another buffer";
   let description = [{
     Inserted by the memory planner where a result must end in a buffer that its
@@ -235,7 +228,9 @@ def Weft_CopyOp : Weft_Op<"copy", [SameOperandsAndResultType]> {
 // Communication
 //===----------------------------------------------------------------------===//
 
-def Weft_StartOp : Weft_Op<"start", [Pure]> {
+def Weft_StartOp
+    : Weft_Op<"start", [Pure, CommunicationOpInterface,
+                        InstructionOpInterface]> {
   let summary = "Start a collective";
   let description = [{
     The asynchronous half of the collective of form 3 that `kind` names: it runs
@@ -259,7 +254,7 @@ def Weft_StartOp : Weft_Op<"start", [Pure]> {
     ```
   }];
   let arguments = (ins
-    Weft_CollectiveKind:$kind, Weft_Tensor:$operand,
+    Weft_CollectiveKindAttr:$kind, Weft_Tensor:$operand,
     OptionalAttr<Weft_ReductionAttr>:$reduction,
     OptionalAttr<I64Attr>:$dim, OptionalAttr<I64Attr>:$concat,
     Weft_AxesAttr:$axes, OptionalAttr<Weft_AxesAttr>:$to,
@@ -272,9 +267,15 @@ def Weft_StartOp : Weft_Op<"start", [Pure]> {
     attr-dict `:` type($operand) `->` qualified(type($pending))
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t getInPlaceOperand(unsigned) { return getInPlace() ? 0 : -1; }
+    bool isStart() { return true; }
+    ::weft::cost::CollectiveKind getCollectiveKind() { return getKind(); }
+    ::mlir::Value buildStart(::mlir::OpBuilder &) { return getPending(); }
+  }];
 }
 
-def Weft_WaitOp : Weft_Op<"wait", [Pure,
+def Weft_WaitOp : Weft_Op<"wait", [Pure, InstructionOpInterface,
     TypesMatchWith<"result is the tensor that is pending", "pending", "result",
                    "::llvm::cast<PendingType>($_self).getTensor()">]> {
   let summary = "Wait for a collective";

@@ -20,7 +20,9 @@ def Weft_AttentionTensor : Type<
     StaticShapeTensorOf<[F32, BF16, F16, F64]>.predicate,
     "static ranked tensor of f32, bf16, f16 or f64", "::mlir::RankedTensorType">;
 
-def Weft_AttentionOp : Weft_TensorOp<"attention", [Weft_Differentiable]> {
+def Weft_AttentionOp
+    : Weft_TensorOp<"attention",
+                    [Weft_Differentiable, InstructionOpInterface]> {
   let summary = "Attention of queries over keys and values";
   let description = [{
     `out` = softmax(`scale` * `query` `key`^T) `value`, for each batch and head:
@@ -62,7 +64,8 @@ def Weft_AttentionOp : Weft_TensorOp<"attention", [Weft_Differentiable]> {
 }
 
 def Weft_AttentionGradOp
-    : Weft_TensorOp<"attention_grad", [AttrSizedOperandSegments]> {
+    : Weft_TensorOp<"attention_grad",
+                    [AttrSizedOperandSegments, InstructionOpInterface]> {
   let summary = "Derivative of attention";
   let description = [{
     The cotangents of `query`, `key` and `value` of the `weft.attention` with

@@ -17,6 +17,7 @@
 #ifndef WEFT_IR_WEFTATTRS_H
 #define WEFT_IR_WEFTATTRS_H
 
+#include "weft/Cost/CollectiveKind.h"
 #include "weft/Sharding/Mesh.h"
 #include "weft/Sharding/Sharding.h"
 
@@ -33,6 +34,9 @@ std::optional<sharding::Reduction> symbolizeReduction(llvm::StringRef name);
 /// Parses the bare keyword; the error lists the three choices.
 mlir::ParseResult parseReduction(mlir::AsmParser &parser,
                                  sharding::Reduction &reduction);
+/// Parses the bare keyword; the error lists the choices.
+mlir::ParseResult parseCollectiveKind(mlir::AsmParser &parser,
+                                      cost::CollectiveKind &kind);
 
 } // namespace weft
 

@@ -170,6 +170,19 @@ def Weft_ReductionAttr : Weft_Attr<"Reduction", "reduction"> {
   let constBuilderCall = "::weft::ReductionAttr::get($_builder.getContext(), $0)";
 }
 
+def Weft_CollectiveKindAttr : Weft_Attr<"CollectiveKind", "collective_kind"> {
+  let summary = "What a collective does: the name of its op";
+  let description = [{
+    Example: `#weft.collective_kind<all_gather>`
+  }];
+  let parameters = (ins "::weft::cost::CollectiveKind":$value);
+  let hasCustomAssemblyFormat = 1;
+  let returnType = "::weft::cost::CollectiveKind";
+  let convertFromStorage = "$_self.getValue()";
+  let constBuilderCall =
+    "::weft::CollectiveKindAttr::get($_builder.getContext(), $0)";
+}
+
 def Weft_OriginAttr : Weft_Attr<"Origin", "origin"> {
   let summary = "What an op of a differentiated program is for";
   let description = [{

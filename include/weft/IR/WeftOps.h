@@ -8,8 +8,10 @@
 #ifndef WEFT_IR_WEFTOPS_H
 #define WEFT_IR_WEFTOPS_H
 
+#include "weft/IR/CommunicationOpInterface.h"
 #include "weft/IR/DecompositionOpInterface.h"
 #include "weft/IR/GatherDims.h"
+#include "weft/IR/InstructionOpInterface.h"
 #include "weft/IR/ScheduleTypes.h"
 #include "weft/IR/ShardingRuleOpInterface.h"
 #include "weft/IR/VjpOpInterface.h"

@@ -18,16 +18,11 @@
 
 namespace weft {
 
-/// Bytes of a tensor in memory; an i1 takes a byte.
-int64_t byteSize(mlir::ShapedType type);
-
 /// Floating-point operations. A launch does those of its kernel.
 int64_t countFlops(mlir::Operation *op);
 /// Bytes that an op reads and writes: of all operands and results, but of a
 /// table those that are looked up.
 int64_t countBytes(mlir::Operation *op);
-/// Bytes that a rank sends: 0 for what is neither a collective nor its start.
-int64_t countWireBytes(mlir::Operation *op);
 
 /// Time on a machine of the speed that the cost model assumes by default.
 double estimateSeconds(mlir::Operation *op);

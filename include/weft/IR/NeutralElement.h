@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_LIB_PARTITION_NEUTRALELEMENT_H
-#define WEFT_LIB_PARTITION_NEUTRALELEMENT_H
+#ifndef WEFT_IR_NEUTRALELEMENT_H
+#define WEFT_IR_NEUTRALELEMENT_H
 
 #include "weft/Sharding/Sharding.h"
 
@@ -19,4 +19,4 @@ mlir::TypedAttr neutralElement(mlir::Type type, sharding::Reduction reduction);
 
 } // namespace weft
 
-#endif // WEFT_LIB_PARTITION_NEUTRALELEMENT_H
+#endif // WEFT_IR_NEUTRALELEMENT_H

@@ -1,0 +1,36 @@
+//===- CommunicationOpInterface.cpp - Data between devices ----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/IR/CommunicationOpInterface.h"
+
+#include "weft/Cost/CollectiveCost.h"
+#include "weft/IR/TensorTypes.h"
+#include "weft/IR/ValueSharding.h"
+
+using namespace mlir;
+using namespace weft;
+
+#include "weft/IR/CommunicationOpInterface.cpp.inc"
+
+GroupLayout weft::findGroups(CommunicationOpInterface op) {
+  AxesAttr attr = op.getAxes();
+  MeshOp meshOp = findMesh(op, attr.getMesh());
+  if (!meshOp)
+    return {};
+  sharding::Mesh mesh = meshOp.getMesh().toMesh();
+  auto axes = attr.toAxes(mesh).value_or(sharding::AxisList());
+  return {numShards(axes), mesh.span(axes)};
+}
+
+int64_t weft::countWireBytes(CommunicationOpInterface op) {
+  int64_t local = 0;
+  for (Value operand : op->getOperands())
+    local = std::max(local, bytesOf(operand));
+  for (Value result : op->getResults())
+    local = std::max(local, bytesOf(result));
+  return cost::wireBytes(op.getCollectiveKind(), local, findGroups(op).size);
+}
