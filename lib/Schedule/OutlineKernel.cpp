@@ -20,15 +20,41 @@
 using namespace mlir;
 using namespace weft;
 
+/// Whether two functions are the same but for their names and locations. Their
+/// texts would not do: flags say what of an op is printed.
+static bool areEqual(func::FuncOp a, func::FuncOp b) {
+  auto withoutName = [](func::FuncOp kernel) {
+    NamedAttrList attrs(kernel->getAttrDictionary());
+    attrs.erase(SymbolTable::getSymbolAttrName());
+    return attrs.getDictionary(kernel.getContext());
+  };
+  return withoutName(a) == withoutName(b) &&
+         OperationEquivalence::isRegionEquivalentTo(
+             &a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
+}
+
+static llvm::hash_code hashOf(func::FuncOp kernel) {
+  llvm::hash_code hash = hash_value(kernel.getFunctionType());
+  kernel.getBody().walk([&](Operation *op) {
+    hash =
+        llvm::hash_combine(hash, OperationEquivalence::computeHash(
+                                     op, OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::IgnoreLocations));
+  });
+  return hash;
+}
+
 func::FuncOp KernelLibrary::insert(func::FuncOp kernel) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  kernel.print(stream, OpPrintingFlags().useLocalScope());
-  auto [it, isNew] = byText.insert({text, kernel});
-  if (!isNew) {
+  SmallVector<func::FuncOp> &alike = byHash[hashOf(kernel)];
+  auto known = llvm::find_if(
+      alike, [&](func::FuncOp other) { return areEqual(kernel, other); });
+  if (known != alike.end()) {
     kernel.erase();
-    return it->second;
+    return *known;
   }
+  alike.push_back(kernel);
+  ++count;
   std::string name;
   do
     name = "kernel_" + std::to_string(next++);

@@ -10,8 +10,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-
-#include <map>
+#include "llvm/ADT/DenseMap.h"
 
 namespace weft {
 
@@ -25,12 +24,13 @@ public:
   /// call: it or an equal one.
   mlir::func::FuncOp insert(mlir::func::FuncOp kernel);
 
-  size_t size() const { return byText.size(); }
+  size_t size() const { return count; }
 
 private:
   mlir::ModuleOp module;
-  /// Kernels by their text.
-  std::map<std::string, mlir::func::FuncOp> byText;
+  /// Looked up only.
+  llvm::DenseMap<size_t, llvm::SmallVector<mlir::func::FuncOp>> byHash;
+  size_t count = 0;
   unsigned next = 0;
 };
 
