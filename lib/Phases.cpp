@@ -9,6 +9,7 @@
 
 #include "weft/Autodiff/Passes.h"
 #include "weft/Codegen/Passes.h"
+#include "weft/Forms/Passes.h"
 #include "weft/IR/Passes.h"
 #include "weft/IR/ShardingRuleModels.h"
 #include "weft/IR/VjpModels.h"
@@ -157,8 +158,6 @@ void continuePipeline(OpPassManager &pm, const PipelineOptions &options,
       buildSchedulePipeline(pm, options);
     return;
   }
-  // Places that were edited by hand may overlap.
-  pm.addPass(createPlanMemory());
   verifyForm(pm, Form::Schedule);
 }
 
@@ -222,6 +221,7 @@ struct PipelineFlags : ScheduleOptions<PipelineFlags> {
 
 void registerAllWeftPasses() {
   registerIRPasses();
+  registerFormsPasses();
   registerImportPasses();
   registerAutodiffPasses();
   registerPropagatePasses();

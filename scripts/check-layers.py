@@ -4,7 +4,7 @@
 
     python3 scripts/check-layers.py
 
-    Cost <- Sharding <- IR <- phases <- Plan <- Phases <- Search <- Compile <- tools
+    Cost <- Sharding <- IR <- phases <- Forms, Plan <- Phases <- Search <- Compile <- tools
     Report: the plan schema and no mlir/, no llvm/
     runtime: no mlir/, no llvm/, and inside of it
         values <- io, comm <- plan <- cpu, launch <- watch, executor <- cuda <- session
@@ -13,7 +13,8 @@
     python-bindings: src/compiler is a tool, src/runtime is of the runtime and
     knows the report of a plan as well
 
-A phase includes no other phase, and private headers only of its own folder; Cost and Report include nothing of LLVM,
+A phase includes no other phase (Forms, which verifies what phases leave, knows the rules of the schedule), and
+private headers only of its own folder; Cost and Report include nothing of LLVM,
 Sharding the data structures only; compiler and runtime share the plan schema only. Prints every
 include against an arrow and fails if there is one.
 """
@@ -28,7 +29,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 ALGEBRA = {"Sharding", "Cost"}
 PHASES = {"Import", "Autodiff", "Propagate", "Partition", "Pipelining", "Schedule", "Codegen"}
 PLAN = ALGEBRA | {"IR", "Plan"} | PHASES
-SEARCH = PLAN | {"Report", "Phases", "Search"}
+SEARCH = PLAN | {"Forms", "Report", "Phases", "Search"}
 EVERYTHING = SEARCH | {"Compile", "Simulate"}
 
 # What the headers and sources of a part may include of `weft/<part>`.
@@ -37,10 +38,11 @@ MAY_INCLUDE = {
     "Sharding": ALGEBRA,
     "IR": ALGEBRA | {"IR"},
     **{phase: ALGEBRA | {"IR", phase} for phase in PHASES},
+    "Forms": {"Forms", "IR", "Schedule"},
     "Plan": PLAN,
     "Report": {"Report"},
     "Simulate": ALGEBRA | {"Plan", "Simulate"},
-    "Phases": PLAN | {"Phases"},
+    "Phases": PLAN | {"Forms", "Phases"},
     "Search": SEARCH,
     "Compile": EVERYTHING,
     "tools": EVERYTHING,

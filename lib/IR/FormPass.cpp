@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "weft/IR/FormPass.h"
-#include "FormRules.h"
+#include "weft/IR/FormRules.h"
 
 using namespace mlir;
 using namespace weft;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FormRules.h"
+#include "weft/IR/FormRules.h"
 #include "weft/IR/NarrowFloats.h"
 #include "weft/IR/ValueSharding.h"
 

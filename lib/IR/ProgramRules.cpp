@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FormRules.h"
+#include "weft/IR/FormRules.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Sharding/Padding.h"
 

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FormRules.h"
+#include "weft/IR/FormRules.h"
 #include "weft/IR/ValueSharding.h"
 
 #include "llvm/ADT/StringMap.h"

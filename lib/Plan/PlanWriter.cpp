@@ -22,13 +22,21 @@ using namespace mlir;
 
 namespace weft {
 
+/// Where the schedule has the state.
+static int64_t offsetOf(const ProgramState &state) {
+  func::FuncOp entry = state.entry;
+  return getOffset(state.isArgument ? Value(entry.getArgument(state.index))
+                                    : entry.front().getTerminator()->getOperand(
+                                          state.index));
+}
+
 static std::unique_ptr<plan::StateT> toState(const sharding::Mesh &mesh,
                                              const ProgramState &state) {
   auto result = std::make_unique<plan::StateT>();
   result->name = state.name;
   result->type = state.isArgument ? argumentType(mesh, state.entry, state.index)
                                   : resultType(mesh, state.entry, state.index);
-  result->offset = state.offset;
+  result->offset = offsetOf(state);
   result->bytes = state.type.getNumElements() *
                   ((state.type.getElementTypeBitWidth() + 7) / 8);
   return result;

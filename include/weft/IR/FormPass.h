@@ -12,7 +12,7 @@
 //
 // What a pass needs is less than what the form before its phase promises
 // (--weft-verify-form): only what the pass cannot do without. The rules of both
-// are the same functions (lib/IR/FormRules.h).
+// are the same functions (FormRules.h).
 //
 //===----------------------------------------------------------------------===//
 

@@ -10,33 +10,6 @@
 
 include "weft/IR/FormPass.td"
 
-def VerifyForm : Pass<"weft-verify-form", "::mlir::ModuleOp"> {
-  let summary = "Check what a form of the program promises";
-  let description = [{
-    **Needs** a module that a phase has just left.
-
-    **Does** check the rules of one form (see the table of each form in
-    lib/IR/VerifyForm.cpp) and report every op, argument or result that breaks
-    one, as `after <phase>: ...`. What the op verifiers check holds in every
-    form and is not repeated here.
-
-    | form | after | rules |
-    | --- | --- | --- |
-    | `graph` | import | static tensor types with no empty dimension; ops of `arith`, `math`, `func` and `weft` only, and of `weft` only those of the graph; unique names; at most one mesh, and one if anything is sharded |
-    | `sharded` | propagate | every argument, result and op result has a sharding of the one mesh; equal shardings for the occurrences of a state; an op result is unreduced only where a reduction factor is split or a linear op passes it on |
-    | `spmd` | partition | no shardings on ops, no constraint and no reshard left; every argument and result has `weft.sharding` and `weft.global_type`, and its local type agrees with both |
-    | `schedule` | schedule | entries hold only ops of the schedule and returns; every start has exactly one wait |
-
-    **Leaves** the module as it is.
-
-    **Example** `test/IR/verify-form.mlir`.
-  }];
-  let options = [
-    Option<"form", "form", "std::string", /*default=*/"\"graph\"",
-           "The form to check: graph, sharded, spmd or schedule.">
-  ];
-}
-
 def InlineCalls : FormPass<"weft-inline-calls", "Calls"> {
   let summary = "Put the bodies of functions in the place of their calls";
   let description = [{

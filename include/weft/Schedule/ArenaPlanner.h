@@ -30,6 +30,7 @@
 #define WEFT_SCHEDULE_ARENAPLANNER_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <cstdint>
 #include <string>
@@ -66,12 +67,21 @@ int64_t livenessBound(llvm::ArrayRef<ArenaBuffer> buffers);
 /// A layout whose height is at or near the liveness bound.
 ArenaLayout planArena(llvm::ArrayRef<ArenaBuffer> buffers);
 
-/// Everything that is wrong with a layout, in words; empty if it is right:
-/// a wrong number of offsets, an offset that is negative or not aligned, a
-/// buffer that ends above the arena, two buffers that are alive at one step and
-/// share a byte.
-std::vector<std::string> checkArena(llvm::ArrayRef<ArenaBuffer> buffers,
-                                    const ArenaLayout &layout);
+/// What is wrong with a layout, in words, and the buffer that it is wrong of.
+struct ArenaProblem {
+  size_t buffer;
+  std::string text;
+};
+
+/// Everything that is wrong with a layout; empty if it is right: a wrong number
+/// of offsets, an offset that is negative or not aligned, a buffer that ends
+/// above the arena, two buffers that are alive at one step and share a byte.
+/// Steps are called instructions, and buffers what `nameOf` says.
+std::vector<ArenaProblem> checkArena(
+    llvm::ArrayRef<ArenaBuffer> buffers, const ArenaLayout &layout,
+    llvm::function_ref<std::string(size_t)> nameOf = [](size_t i) {
+      return std::to_string(i);
+    });
 
 } // namespace weft
 

@@ -147,21 +147,41 @@ TEST(ArenaPlanner, TenThousandBuffersAndDeterministic) {
   EXPECT_EQ(planArena(buffers).offsets, layout.offsets);
 }
 
+/// What is wrong, in words.
+std::vector<std::string> textsOf(const std::vector<ArenaProblem> &problems) {
+  std::vector<std::string> texts;
+  for (const ArenaProblem &problem : problems)
+    texts.push_back(problem.text);
+  return texts;
+}
+
 TEST(ArenaCheck, FindsEveryKindOfError) {
   std::vector<ArenaBuffer> buffers = {{0, 2, 64}, {2, 3, 128}};
-  EXPECT_THAT(checkArena(buffers, {{0, 64}, 192}), IsEmpty());
-  EXPECT_THAT(checkArena(buffers, {{0}, 192}),
-              ElementsAre("expected 2 offsets, got 1"));
-  EXPECT_THAT(checkArena(buffers, {{0, 65}, 256}),
-              ElementsAre(HasSubstr("does not start at a multiple of 64")));
-  EXPECT_THAT(checkArena(buffers, {{-64, 64}, 192}),
-              ElementsAre(HasSubstr("does not start at a multiple of 64")));
-  EXPECT_THAT(checkArena(buffers, {{0, 64}, 128}),
-              ElementsAre(HasSubstr("ends above the arena of 128 bytes")));
+  auto check = [&](const ArenaLayout &layout) {
+    return textsOf(checkArena(buffers, layout));
+  };
+  EXPECT_THAT(check({{0, 64}, 192}), IsEmpty());
+  EXPECT_THAT(check({{0}, 192}), ElementsAre("expected 2 offsets, got 1"));
   EXPECT_THAT(
-      checkArena(buffers, {{64, 0}, 192}),
-      ElementsAre("buffer 1 (bytes [0, 128), steps [2, 3]) overlaps buffer 0 "
-                  "(bytes [64, 128), steps [0, 2])"));
+      check({{0, 65}, 256}),
+      ElementsAre("buffer 1 [65, 193) does not start at a multiple of 64"));
+  EXPECT_THAT(
+      check({{-64, 64}, 192}),
+      ElementsAre("buffer 0 [-64, 0) does not start at a multiple of 64"));
+  EXPECT_THAT(
+      check({{0, 64}, 128}),
+      ElementsAre("buffer 1 [64, 192) ends above the arena of 128 bytes"));
+  EXPECT_THAT(check({{64, 0}, 192}),
+              ElementsAre("buffers 1 [0, 128) and 0 [64, 128) overlap while "
+                          "both are alive at instruction 2"));
+  buffers[0].last = 5;
+  auto problems = checkArena(buffers, {{0, 0}, 192}, [](size_t i) {
+    return i == 0 ? "\"a\"" : "\"b\"";
+  });
+  EXPECT_THAT(textsOf(problems),
+              ElementsAre("buffers \"a\" [0, 64) and \"b\" [0, 128) overlap "
+                          "while both are alive from instruction 2 to 3"));
+  EXPECT_EQ(problems.front().buffer, 1u);
   EXPECT_THAT(checkArena({{0, 1, 64}, {2, 3, 128}}, {{64, 0}, 128}), IsEmpty());
 }
 

@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FormRules.h"
-#include "weft/IR/Passes.h"
+#include "weft/Forms/Passes.h"
+#include "weft/IR/FormRules.h"
+#include "weft/Schedule/ScheduleRules.h"
 
 namespace weft {
 #define GEN_PASS_DEF_VERIFYFORM
-#include "weft/IR/Passes.h.inc"
+#include "weft/Forms/Passes.h.inc"
 } // namespace weft
 
 using namespace mlir;
@@ -40,8 +41,8 @@ static const FormRule kSpmdRules[] = {
 };
 
 static const FormRule kScheduleRules[] = {
-    checkOneMesh, checkModuleOps,  checkBodies,      checkOneBlock,
-    checkNames,   checkLocalTypes, checkScheduleOps, checkWaits,
+    checkOneMesh,    checkModuleOps,   checkBodies, checkOneBlock, checkNames,
+    checkLocalTypes, checkScheduleOps, checkWaits,  checkMemory,
 };
 
 namespace {

@@ -48,14 +48,15 @@ func.func @step(%w: tensor<8x2xf32> {weft.name = "w", weft.global_type = tensor<
 
 //--- schedule.mlir
 weft.mesh @mesh = <["x"=4]>
-func.func private @add(%a: tensor<8x2xf32>, %b: tensor<8x2xf32>) -> tensor<8x2xf32> attributes {weft.kernel} {
+func.func private @add(%a: tensor<8x2xf32>, %b: tensor<8x2xf32>) -> tensor<8x2xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
   %n = arith.addf %a, %b : tensor<8x2xf32>
   return %n : tensor<8x2xf32>
 }
-func.func @step(%w: tensor<8x2xf32> {weft.name = "w", weft.global_type = tensor<8x2xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {}]>})
-    -> (tensor<8x2xf32> {weft.name = "w", weft.global_type = tensor<8x2xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
-  %p = weft.start all_reduce %w sum over <@mesh, {"x"}> : tensor<8x2xf32> -> !weft.pending<tensor<8x2xf32>>
-  %r = weft.wait %p : !weft.pending<tensor<8x2xf32>>
-  %n = weft.launch @add(%w, %r) : (tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
+func.func @step(%w: tensor<8x2xf32> {weft.name = "w", weft.offset = 0 : i64, weft.global_type = tensor<8x2xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {}]>})
+    -> (tensor<8x2xf32> {weft.name = "w", weft.global_type = tensor<8x2xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {}]>})
+    attributes {weft.arena_bytes = 128} {
+  %p = weft.start all_reduce %w sum over <@mesh, {"x"}> {weft.offsets = array<i64: 64>} : tensor<8x2xf32> -> !weft.pending<tensor<8x2xf32>>
+  %r = weft.wait %p {weft.offsets = array<i64: 64>} : !weft.pending<tensor<8x2xf32>>
+  %n = weft.launch @add(%w, %r) in_place = [0] {weft.offsets = array<i64: 0>} : (tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
   return %n : tensor<8x2xf32>
 }

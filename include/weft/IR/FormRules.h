@@ -6,13 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // A form is checked by a table of rules. A rule is a function that looks at the
-// whole module and reports what breaks it; the tables are in VerifyForm.cpp,
-// the rules in FormRules.cpp (several forms) and in the file of their subject.
+// whole module and reports what breaks it; the tables are in
+// lib/Forms/VerifyForm.cpp, the rules in FormRules.cpp (several forms) and in
+// the file of their subject. Rules that need what a phase knows are of that
+// phase: weft/Schedule/ScheduleRules.h.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_LIB_IR_FORMRULES_H
-#define WEFT_LIB_IR_FORMRULES_H
+#ifndef WEFT_IR_FORMRULES_H
+#define WEFT_IR_FORMRULES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -83,4 +85,4 @@ bool isOfProgramDialect(mlir::Operation *op);
 
 } // namespace weft
 
-#endif // WEFT_LIB_IR_FORMRULES_H
+#endif // WEFT_IR_FORMRULES_H

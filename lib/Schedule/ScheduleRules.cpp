@@ -1,0 +1,469 @@
+//===- ScheduleRules.cpp - What a schedule promises of memory -------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The values of an entry are put together to contents: a value, its views, what
+// a wait gives of it, and what is written over it in place. A content is alive
+// from the instruction that makes it to its last reader; contents and the fixed
+// places of states and constants are then what `checkArena` looks at.
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Schedule/ScheduleRules.h"
+
+#include "weft/IR/ValueSharding.h"
+#include "weft/IR/WeftOps.h"
+#include "weft/Schedule/ArenaPlanner.h"
+#include "weft/Schedule/EntryBuffers.h"
+#include "weft/Schedule/StepCost.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace weft;
+
+//===----------------------------------------------------------------------===//
+// Offsets
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral remedy = "; run --weft-plan-memory";
+
+static int64_t bytesOf(Value value) {
+  auto pending = dyn_cast<PendingType>(value.getType());
+  return byteSize(
+      cast<ShapedType>(pending ? pending.getTensor() : value.getType()));
+}
+
+static bool checkOffsets(Operation &op, FormCheck &check) {
+  if (op.getNumResults() == 0)
+    return true;
+  auto offsets = op.getAttrOfType<DenseI64ArrayAttr>(offsetsAttrName);
+  if (!offsets)
+    check.error(op.getLoc())
+        << op.getName() << " has no " << offsetsAttrName << remedy;
+  else if (offsets.size() != op.getNumResults())
+    check.error(op.getLoc())
+        << op.getName() << " has " << op.getNumResults() << " results, but "
+        << offsetsAttrName << " of " << offsets.size() << " elements" << remedy;
+  else
+    return true;
+  return false;
+}
+
+/// Whether every value of an entry has a place; without, nothing else can be
+/// looked at.
+static bool checkOffsets(func::FuncOp entry, FormCheck &check) {
+  bool valid = true;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    if (!entry.getArgAttrOfType<IntegerAttr>(i, offsetAttrName)) {
+      valid = false;
+      check.error(entry.getArgument(i).getLoc())
+          << "argument " << i << " of @" << entry.getSymName() << " has no "
+          << offsetAttrName << remedy;
+    }
+  for (Operation &op : entry.getBody().getOps())
+    valid &= checkOffsets(op, check);
+  if (entry->getAttrOfType<IntegerAttr>(arenaBytesAttrName))
+    return valid;
+  check.error(entry.getLoc()) << "@" << entry.getSymName() << " has no "
+                              << arenaBytesAttrName << remedy;
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// What all entries share
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A place that is the same in all entries: of a state, or of a constant.
+struct FixedPlace {
+  std::string name;
+  int64_t offset, bytes;
+};
+
+struct SharedPlaces {
+  llvm::MapVector<StringRef, FixedPlace> states;
+  llvm::MapVector<std::pair<Attribute, int64_t>, FixedPlace> constants;
+  /// Names of states, which outlive the module's attributes nowhere.
+  llvm::StringSet<> names;
+};
+
+} // namespace
+
+static std::string quoted(StringRef name) { return ("\"" + name + "\"").str(); }
+
+/// Adds the place of a state's occurrence; all of them have one.
+static void addState(SharedPlaces &shared, StringRef name, Value value,
+                     const Twine &what, Location loc, FormCheck &check) {
+  auto known = shared.names.find(name);
+  if (known == shared.names.end())
+    return;
+  auto [it, isNew] = shared.states.insert(
+      {known->getKey(),
+       {quoted(name), getOffset(value), alignedBytes(bytesOf(value))}});
+  if (!isNew && it->second.offset != getOffset(value))
+    check.error(loc) << "state " << quoted(name)
+                     << " must have one offset in all entries, got "
+                     << getOffset(value) << " as " << what << " and "
+                     << it->second.offset << " before" << remedy;
+}
+
+/// The names that are both arguments and results.
+static void findStateNames(ArrayRef<func::FuncOp> entries,
+                           SharedPlaces &shared) {
+  llvm::StringSet<> arguments;
+  for (func::FuncOp entry : entries)
+    for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+      arguments.insert(getArgumentName(entry, i));
+  for (func::FuncOp entry : entries)
+    for (unsigned i = 0; i < entry.getNumResults(); ++i)
+      if (std::string name = getResultName(entry, i); arguments.contains(name))
+        shared.names.insert(name);
+}
+
+static SharedPlaces findSharedPlaces(ArrayRef<func::FuncOp> entries,
+                                     FormCheck &check) {
+  SharedPlaces shared;
+  findStateNames(entries, shared);
+  for (func::FuncOp entry : entries) {
+    std::string of = (" of @" + entry.getSymName()).str();
+    for (auto [i, argument] : llvm::enumerate(entry.getArguments()))
+      addState(shared, getArgumentName(entry, i), argument,
+               "argument " + Twine(i) + of, argument.getLoc(), check);
+    Operation *end = entry.front().getTerminator();
+    for (auto [i, value] : llvm::enumerate(end->getOperands()))
+      addState(shared, getResultName(entry, i), value,
+               "result " + Twine(i) + of, end->getLoc(), check);
+    for (auto constant : entry.getOps<arith::ConstantOp>()) {
+      int64_t offset = getOffset(constant);
+      shared.constants.insert(
+          {{constant.getValue(), offset},
+           {"a constant", offset, alignedBytes(bytesOf(constant))}});
+    }
+  }
+  return shared;
+}
+
+//===----------------------------------------------------------------------===//
+// An entry
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What one buffer holds: a value and what takes its buffer over.
+struct Content {
+  /// The value that made it, and those that hold what it holds now.
+  Value maker;
+  SmallVector<Value, 2> current;
+  /// Instructions; that of the return for what is returned.
+  int64_t first, lastRead = -1;
+  bool isWrittenOver = false;
+
+  int64_t last() const { return std::max(first, lastRead); }
+};
+
+class EntryCheck {
+public:
+  EntryCheck(func::FuncOp entry, const SharedPlaces &shared,
+             const SymbolTable &symbols, FormCheck &check)
+      : entry(entry), shared(shared), symbols(symbols), check(check) {}
+
+  void run();
+
+private:
+  void number();
+  int64_t endOf(Operation *op) const;
+  void addValue(Value value, int64_t time);
+  void addResults(Operation &op);
+  void addView(Value value, Value source);
+  void addInPlace(OpResult result, OpOperand &operand);
+  void checkKernelAllows(OpResult result, OpOperand &operand);
+  void checkOperands(LaunchOp launch);
+  const Content &contentOf(Value value) const {
+    return contents[indices.at(value)];
+  }
+
+  void checkState(StringRef name, Value before, Value after);
+  void checkStates();
+  void checkLayout();
+  std::string nameOf(Value value) const;
+
+  func::FuncOp entry;
+  const SharedPlaces &shared;
+  const SymbolTable &symbols;
+  FormCheck &check;
+  llvm::DenseMap<Operation *, int64_t> times;
+  int64_t end = 0;
+  std::vector<Content> contents;
+  llvm::DenseMap<Value, size_t> indices;
+  /// The contents that lie in the place of a state.
+  llvm::DenseSet<size_t> inStates;
+};
+
+} // namespace
+
+static bool isFree(Operation *op) {
+  return isa<ReshapeOp, arith::ConstantOp>(op);
+}
+
+/// Instructions from 0; the return, and what is behind the last one, is `end`.
+void EntryCheck::number() {
+  for (Operation &op : entry.getBody().getOps()) {
+    times[&op] = end;
+    end += !isFree(&op) && !op.hasTrait<OpTrait::IsTerminator>();
+  }
+}
+
+/// When an op is over: a collective at the wait for it.
+int64_t EntryCheck::endOf(Operation *op) const {
+  int64_t time = times.at(op);
+  if (isa<StartOp>(op))
+    for (Operation *wait : op->getUsers())
+      time = std::max(time, times.at(wait));
+  return time;
+}
+
+std::string EntryCheck::nameOf(Value value) const {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return quoted(getArgumentName(entry, argument.getArgNumber()));
+  auto result = cast<OpResult>(value);
+  Operation *op = result.getOwner();
+  if (isa<arith::ConstantOp>(op))
+    return "a constant";
+  std::string name = op->getNumResults() == 1
+                         ? "the result"
+                         : "result " + std::to_string(result.getResultNumber());
+  return name + " of instruction " + std::to_string(times.at(op)) + " (" +
+         op->getName().getStringRef().str() + ")";
+}
+
+static int64_t lastReadOf(Value value,
+                          llvm::function_ref<int64_t(Operation *)> endOf) {
+  int64_t last = -1;
+  for (Operation *user : value.getUsers())
+    if (!isa<ReshapeOp>(user))
+      last = std::max(last, endOf(user));
+  return last;
+}
+
+void EntryCheck::addValue(Value value, int64_t time) {
+  indices[value] = contents.size();
+  int64_t last = lastReadOf(value, [&](Operation *op) { return endOf(op); });
+  contents.push_back({value, {value}, time, last});
+}
+
+/// `value` has the buffer of `source`.
+void EntryCheck::addView(Value value, Value source) {
+  if (getOffset(value) != getOffset(source))
+    check.error(value.getLoc())
+        << nameOf(value) << " has the buffer of " << nameOf(source)
+        << ", which is at offset " << getOffset(source) << ", but is at "
+        << getOffset(value) << remedy;
+  size_t index = indices.at(source);
+  indices[value] = index;
+  Content &content = contents[index];
+  content.current.push_back(value);
+  int64_t last = lastReadOf(value, [&](Operation *op) { return endOf(op); });
+  content.lastRead = std::max(content.lastRead, last);
+}
+
+void EntryCheck::checkKernelAllows(OpResult result, OpOperand &operand) {
+  auto launch = dyn_cast<LaunchOp>(result.getOwner());
+  if (!launch)
+    return;
+  int64_t from = operand.getOperandNumber() % launch.getSetOperands(0).size();
+  int64_t to = result.getResultNumber() % launch.getSetResults(0).size();
+  auto kernel = symbols.lookup<func::FuncOp>(launch.getKernel());
+  auto pairs =
+      kernel->getAttrOfType<DenseI64ArrayAttr>(WeftDialect::kInPlaceAttrName);
+  for (int64_t i = 0; pairs && i + 1 < pairs.size(); i += 2)
+    if (pairs[i] == from && pairs[i + 1] == to)
+      return;
+  check.error(launch.getLoc())
+      << "weft.launch writes result " << to << " over operand " << from
+      << ", which " << WeftDialect::kInPlaceAttrName << " of kernel @"
+      << launch.getKernel()
+      << " does not list; run --weft-find-in-place and --weft-plan-memory";
+}
+
+/// `result` is written over `operand`: nothing may read it from then on.
+void EntryCheck::addInPlace(OpResult result, OpOperand &operand) {
+  Operation *op = result.getOwner();
+  Content &content = contents[indices.at(operand.get())];
+  int64_t time = times.at(op);
+  checkKernelAllows(result, operand);
+  if (content.maker.getDefiningOp<arith::ConstantOp>())
+    check.error(op->getLoc())
+        << nameOf(result) << " is written over a constant" << remedy;
+  for (Value value : content.current)
+    for (Operation *user : value.getUsers())
+      if (user != op && !isa<ReshapeOp>(user) && endOf(user) >= time) {
+        check.error(op->getLoc())
+            << nameOf(result) << " is written over " << nameOf(value)
+            << ", which instruction " << times.at(user) << " ("
+            << user->getName() << ") reads later" << remedy;
+        break;
+      }
+  content.current.clear();
+  content.isWrittenOver = true;
+  addView(result, operand.get());
+  content.lastRead = std::max(content.lastRead, endOf(op));
+}
+
+/// Code may count on it that no buffer of a launch is another one.
+void EntryCheck::checkOperands(LaunchOp launch) {
+  for (unsigned set = 0; set < launch.getBatch(); ++set) {
+    llvm::SmallDenseMap<size_t, unsigned> seen;
+    for (auto [number, operand] : llvm::enumerate(launch.getSetOperands(set))) {
+      auto [it, isNew] = seen.try_emplace(indices.at(operand), number);
+      if (!isNew)
+        check.error(launch.getLoc())
+            << "operands " << it->second << " and " << number
+            << " of weft.launch are one buffer, that of "
+            << nameOf(contentOf(operand).maker) << remedy;
+    }
+  }
+}
+
+/// The operand whose buffer a result is written to, or null.
+static OpOperand *findInPlaceOperand(OpResult result) {
+  Operation *op = result.getOwner();
+  if (auto start = dyn_cast<StartOp>(op))
+    return start.getInPlace() ? &op->getOpOperand(0) : nullptr;
+  auto launch = dyn_cast<LaunchOp>(op);
+  int64_t operand =
+      launch ? launch.getInPlaceOperand(result.getResultNumber()) : -1;
+  return operand < 0 ? nullptr : &op->getOpOperand(operand);
+}
+
+void EntryCheck::addResults(Operation &op) {
+  if (auto launch = dyn_cast<LaunchOp>(op))
+    checkOperands(launch);
+  for (OpResult result : op.getResults()) {
+    if (isa<ReshapeOp, WaitOp>(op))
+      addView(result, op.getOperand(0));
+    else if (OpOperand *operand = findInPlaceOperand(result))
+      addInPlace(result, *operand);
+    else
+      addValue(result, times.at(&op));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+/// The old value of a state, and the one that an entry returns; null for what
+/// the entry does not mention.
+void EntryCheck::checkState(StringRef name, Value before, Value after) {
+  if (before) {
+    inStates.insert(indices.at(before));
+    if (contentOf(before).isWrittenOver &&
+        (!after || indices.at(before) != indices.at(after)) &&
+        !(after && contentOf(after).first > contentOf(before).last()))
+      check.error(entry.getLoc())
+          << "@" << entry.getSymName() << " writes over state " << quoted(name)
+          << " and does not return what it wrote" << remedy;
+  }
+  if (!after || (before && indices.at(before) == indices.at(after)))
+    return;
+  const Content &made = contentOf(after);
+  // An input or a constant is there from the beginning, as the state is.
+  if (isa<BlockArgument>(made.maker) ||
+      made.maker.getDefiningOp<arith::ConstantOp>())
+    return;
+  inStates.insert(indices.at(after));
+  if (before && made.first <= contentOf(before).lastRead)
+    check.error(made.maker.getLoc())
+        << nameOf(made.maker) << " is written to the place of state "
+        << quoted(name) << ", whose old value is read until instruction "
+        << contentOf(before).lastRead << remedy;
+}
+
+void EntryCheck::checkStates() {
+  llvm::MapVector<StringRef, std::pair<Value, Value>> states;
+  auto find = [&](const std::string &name) -> std::pair<Value, Value> * {
+    auto known = shared.names.find(name);
+    return known == shared.names.end() ? nullptr : &states[known->getKey()];
+  };
+  for (auto [i, argument] : llvm::enumerate(entry.getArguments()))
+    if (auto *state = find(getArgumentName(entry, i)))
+      state->first = argument;
+  Operation *terminator = entry.front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
+    if (auto *state = find(getResultName(entry, i)))
+      state->second = value;
+  for (auto &[name, values] : states)
+    checkState(name, values.first, values.second);
+}
+
+//===----------------------------------------------------------------------===//
+// The arena
+//===----------------------------------------------------------------------===//
+
+void EntryCheck::checkLayout() {
+  std::vector<ArenaBuffer> buffers;
+  std::vector<std::string> names;
+  std::vector<Location> locations;
+  ArenaLayout layout;
+  auto add = [&](std::string name, Location loc, int64_t offset,
+                 const ArenaBuffer &buffer) {
+    names.push_back(std::move(name));
+    locations.push_back(loc);
+    buffers.push_back(buffer);
+    layout.offsets.push_back(offset);
+  };
+  auto addFixed = [&](const FixedPlace &place) {
+    add(place.name, entry.getLoc(), place.offset, {0, end, place.bytes});
+  };
+  for (const auto &[name, place] : shared.states)
+    addFixed(place);
+  for (const auto &[key, place] : shared.constants)
+    addFixed(place);
+  for (auto [index, content] : llvm::enumerate(contents))
+    if (!inStates.contains(index) &&
+        !content.maker.getDefiningOp<arith::ConstantOp>())
+      add(nameOf(content.maker), content.maker.getLoc(),
+          getOffset(content.maker),
+          {content.first, content.last(), bytesOf(content.maker)});
+  layout.bytes = entry->getAttrOfType<IntegerAttr>(arenaBytesAttrName).getInt();
+  for (const ArenaProblem &problem :
+       checkArena(buffers, layout, [&](size_t i) { return names[i]; }))
+    check.error(locations[problem.buffer]) << problem.text << remedy;
+}
+
+void EntryCheck::run() {
+  number();
+  for (BlockArgument argument : entry.getArguments())
+    addValue(argument, 0);
+  for (Operation &op : entry.getBody().getOps())
+    addResults(op);
+  checkStates();
+  checkLayout();
+}
+
+//===----------------------------------------------------------------------===//
+// The module
+//===----------------------------------------------------------------------===//
+
+void weft::checkMemory(ModuleOp module, FormCheck &check) {
+  // What the rules before it found may be what this one counts on.
+  if (!check.hasPassed())
+    return;
+  SmallVector<func::FuncOp> entries = findEntries(module);
+  bool valid = true;
+  for (func::FuncOp entry : entries)
+    valid &= checkOffsets(entry, check);
+  if (!valid)
+    return;
+  SharedPlaces shared = findSharedPlaces(entries, check);
+  SymbolTable symbols(module);
+  for (func::FuncOp entry : entries)
+    EntryCheck(entry, shared, symbols, check).run();
+}

@@ -1,0 +1,320 @@
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: shard-opt %s --split-input-file --weft-verify-form=form=schedule --verify-diagnostics -o /dev/null
+
+// Two values that are alive at one instruction share bytes: here all have offset 0.
+weft.mesh @mesh = <["x"=2]>
+func.func private @scale(%a: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  %n = arith.addf %a, %b : tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+func.func @step(
+    %y: tensor<16xf32> {weft.name = "y", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>},
+    // expected-error @below {{after schedule: buffers "y" [0, 64) and "x" [0, 64) overlap while both are alive at instruction 0; run --weft-plan-memory}}
+    %x: tensor<16xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "r", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  // expected-error @below {{after schedule: buffers "y" [0, 64) and the result of instruction 0 (weft.launch) [0, 64) overlap while both are alive at instruction 0; run --weft-plan-memory}}
+  %a = weft.launch @add(%y, %x) {weft.offsets = array<i64: 0>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %r = weft.launch @scale(%a) {weft.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+
+// -----
+
+// A value that is read later is written over.
+weft.mesh @mesh = <["x"=2]>
+func.func private @scale(%a: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  %n = arith.addf %a, %b : tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+func.func @step(%x: tensor<16xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "r", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  %a = weft.launch @scale(%x) {weft.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  // expected-error @below {{after schedule: buffers the result of instruction 0 (weft.launch) [64, 128) and the result of instruction 1 (weft.launch) [64, 128) overlap while both are alive from instruction 1 to 2; run --weft-plan-memory}}
+  %b = weft.launch @scale(%x) {weft.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  %c = weft.launch @add(%a, %b) {weft.offsets = array<i64: 128>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %r = weft.launch @scale(%c) {weft.offsets = array<i64: 192>} : (tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+
+// -----
+
+// What a collective reads and writes is in use until its wait.
+weft.mesh @mesh = <["x"=2]>
+func.func private @scale(%a: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  %n = arith.addf %a, %b : tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+func.func @step(%x: tensor<16xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "r", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}, tensor<16xf32> {weft.name = "s", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  %p = weft.start all_reduce %x sum over <@mesh, {"x"}> {weft.offsets = array<i64: 64>} : tensor<16xf32> -> !weft.pending<tensor<16xf32>>
+  // expected-error @below {{after schedule: buffers "x" [0, 64) and the result of instruction 1 (weft.launch) [0, 64) overlap while both are alive from instruction 1 to 2; run --weft-plan-memory}}
+  %a = weft.launch @scale(%x) {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %w = weft.wait %p {weft.offsets = array<i64: 64>} : !weft.pending<tensor<16xf32>>
+  %r = weft.launch @scale(%a) {weft.offsets = array<i64: 128>} : (tensor<16xf32>) -> tensor<16xf32>
+  return %r, %w : tensor<16xf32>, tensor<16xf32>
+}
+
+// -----
+
+// No offsets at all.
+weft.mesh @mesh = <["x"=2]>
+func.func private @scale(%a: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  %n = arith.addf %a, %b : tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+// expected-error @below {{after schedule: @step has no weft.arena_bytes; run --weft-plan-memory}}
+func.func @step(
+    // expected-error @below {{after schedule: argument 0 of @step has no weft.offset; run --weft-plan-memory}}
+    %x: tensor<16xf32> {weft.name = "x", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "r", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) {
+  // expected-error @below {{after schedule: weft.launch has no weft.offsets; run --weft-plan-memory}}
+  %r = weft.launch @scale(%x) : (tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+
+// -----
+
+// One offset for two results.
+weft.mesh @mesh = <["x"=2]>
+func.func private @scale(%a: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  %n = arith.addf %a, %b : tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+func.func private @two(%a: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) attributes {weft.kernel} {
+  return %a, %a : tensor<16xf32>, tensor<16xf32>
+}
+func.func @step(%x: tensor<16xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "r", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}, tensor<16xf32> {weft.name = "s", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  // expected-error @below {{after schedule: weft.launch has 2 results, but weft.offsets of 1 elements; run --weft-plan-memory}}
+  %r:2 = weft.launch @two(%x) {weft.offsets = array<i64: 64>} : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  return %r#0, %r#1 : tensor<16xf32>, tensor<16xf32>
+}
+
+// -----
+
+// An offset that is no multiple of 64, and one above the arena.
+weft.mesh @mesh = <["x"=2]>
+func.func private @scale(%a: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  %n = arith.addf %a, %b : tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+func.func @step(
+    // expected-error @below {{after schedule: buffer "x" [32, 96) does not start at a multiple of 64; run --weft-plan-memory}}
+    %x: tensor<16xf32> {weft.name = "x", weft.offset = 32 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "r", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 128} {
+  // expected-error @below {{after schedule: buffer the result of instruction 0 (weft.launch) [128, 192) ends above the arena of 128 bytes; run --weft-plan-memory}}
+  %r = weft.launch @scale(%x) {weft.offsets = array<i64: 128>} : (tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+
+// -----
+
+// A view has the place of what it views.
+weft.mesh @mesh = <["x"=2]>
+func.func private @scale(%a: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  %n = arith.addf %a, %b : tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+func.func @step(%x: tensor<16xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "r", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  // expected-error @below {{after schedule: the result of instruction 0 (weft.reshape) has the buffer of "x", which is at offset 0, but is at 64; run --weft-plan-memory}}
+  %v = weft.reshape %x {weft.offsets = array<i64: 64>} : tensor<16xf32> -> tensor<4x4xf32>
+  %u = weft.reshape %v {weft.offsets = array<i64: 64>} : tensor<4x4xf32> -> tensor<16xf32>
+  %r = weft.launch @scale(%u) {weft.offsets = array<i64: 128>} : (tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+
+// -----
+
+// A kernel writes over an operand that its code reads again.
+weft.mesh @mesh = <["x"=2]>
+func.func private @scale(%a: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  %n = arith.addf %a, %b : tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+func.func @step(%x: tensor<16xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "r", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  %a = weft.launch @scale(%x) {weft.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  // expected-error @below {{after schedule: weft.launch writes result 0 over operand 0, which weft.in_place of kernel @scale does not list; run --weft-find-in-place and --weft-plan-memory}}
+  %r = weft.launch @scale(%a) in_place = [0] {weft.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+
+// -----
+
+// What is written in place is read later.
+weft.mesh @mesh = <["x"=2]>
+func.func private @scale(%a: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  %n = arith.addf %a, %b : tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+func.func @step(%x: tensor<16xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "r", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  %a = weft.launch @scale(%x) {weft.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  // expected-error @below {{after schedule: the result of instruction 1 (weft.launch) is written over the result of instruction 0 (weft.launch), which instruction 2 (weft.launch) reads later; run --weft-plan-memory}}
+  %b = weft.launch @add(%a, %x) in_place = [0] {weft.offsets = array<i64: 64>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %c = weft.launch @scale(%a) {weft.offsets = array<i64: 128>} : (tensor<16xf32>) -> tensor<16xf32>
+  %r = weft.launch @add(%b, %c) in_place = [0] {weft.offsets = array<i64: 64>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+
+// -----
+
+// Constants are filled once, when a plan is loaded.
+weft.mesh @mesh = <["x"=2]>
+func.func private @scale(%a: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  %n = arith.addf %a, %b : tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+func.func @step(%x: tensor<16xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "r", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  %c = arith.constant {weft.offsets = array<i64: 64>} dense<2.0> : tensor<16xf32>
+  // expected-error @below {{after schedule: the result of instruction 0 (weft.launch) is written over a constant; run --weft-plan-memory}}
+  %a = weft.launch @add(%c, %x) in_place = [0] {weft.offsets = array<i64: 64>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %r = weft.launch @scale(%a) {weft.offsets = array<i64: 128>} : (tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+
+// -----
+
+// A constant of one entry is there in the others, too.
+weft.mesh @mesh = <["x"=2]>
+func.func private @scale(%a: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  %n = arith.addf %a, %b : tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+func.func @first(%x: tensor<16xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "r", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  %c = arith.constant {weft.offsets = array<i64: 64>} dense<2.0> : tensor<16xf32>
+  %r = weft.launch @add(%c, %x) {weft.offsets = array<i64: 128>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+func.func @second(%x: tensor<16xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "r", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  // expected-error @below {{after schedule: buffers a constant [64, 128) and the result of instruction 0 (weft.launch) [64, 128) overlap while both are alive from instruction 0 to 1; run --weft-plan-memory}}
+  %r = weft.launch @scale(%x) {weft.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+
+// -----
+
+// Code may count on it that operands do not share memory.
+weft.mesh @mesh = <["x"=2]>
+func.func private @scale(%a: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  %n = arith.addf %a, %b : tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+func.func @step(%x: tensor<16xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "r", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  // expected-error @below {{after schedule: operands 0 and 1 of weft.launch are one buffer, that of "x"; run --weft-plan-memory}}
+  %r = weft.launch @add(%x, %x) {weft.offsets = array<i64: 64>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+
+// -----
+
+// A state has one place.
+weft.mesh @mesh = <["x"=2]>
+func.func private @scale(%a: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  %n = arith.addf %a, %b : tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+func.func @init(%x: tensor<16xf32> {weft.name = "x", weft.offset = 64 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "w", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  %w = weft.launch @scale(%x) {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  return %w : tensor<16xf32>
+}
+func.func @step(
+    // expected-error @below {{after schedule: state "w" must have one offset in all entries, got 128 as argument 0 of @step and 0 before; run --weft-plan-memory}}
+    %w: tensor<16xf32> {weft.name = "w", weft.offset = 128 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "w", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  // expected-error @below {{after schedule: state "w" must have one offset in all entries, got 128 as result 0 of @step and 0 before; run --weft-plan-memory}}
+  return %w : tensor<16xf32>
+}
+
+// -----
+
+// Nothing else is in it, in entries that do not mention it either.
+weft.mesh @mesh = <["x"=2]>
+func.func private @scale(%a: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  %n = arith.addf %a, %b : tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+func.func @step(%w: tensor<16xf32> {weft.name = "w", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "w", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  return %w : tensor<16xf32>
+}
+func.func @other(
+    // expected-error @below {{after schedule: buffers "w" [0, 64) and "x" [0, 64) overlap while both are alive at instruction 0; run --weft-plan-memory}}
+    %x: tensor<16xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "r", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  %r = weft.launch @scale(%x) {weft.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+
+// -----
+
+// The new value of a state comes before the last reader of the old one.
+weft.mesh @mesh = <["x"=2]>
+func.func private @scale(%a: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  %n = arith.addf %a, %b : tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+func.func @step(%w: tensor<16xf32> {weft.name = "w", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "w", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}, tensor<16xf32> {weft.name = "y", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  // expected-error @below {{after schedule: the result of instruction 0 (weft.launch) is written to the place of state "w", whose old value is read until instruction 1; run --weft-plan-memory}}
+  %n = weft.launch @scale(%w) {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %y = weft.launch @scale(%w) {weft.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  return %n, %y : tensor<16xf32>, tensor<16xf32>
+}
+
+// -----
+
+// A state is destroyed.
+weft.mesh @mesh = <["x"=2]>
+func.func private @scale(%a: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  %n = arith.addf %a, %b : tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+// expected-error @below {{after schedule: @step writes over state "w" and does not return what it wrote; run --weft-plan-memory}}
+func.func @step(%w: tensor<16xf32> {weft.name = "w", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}, %x: tensor<16xf32> {weft.name = "x", weft.offset = 64 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "y", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  %a = weft.launch @add(%w, %x) in_place = [0] {weft.offsets = array<i64: 0>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %y = weft.launch @scale(%a) {weft.offsets = array<i64: 128>} : (tensor<16xf32>) -> tensor<16xf32>
+  return %y : tensor<16xf32>
+}
+func.func @init(%x: tensor<16xf32> {weft.name = "x", weft.offset = 64 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "w", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  %w = weft.launch @scale(%x) {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  return %w : tensor<16xf32>
+}
