@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every pair of steps, and every buffer at every time: slow and plain.
+// Sweeps over the steps: by buffer for the order in which they touch it, by
+// time for what is alive, by place for the work that has moved.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +35,8 @@ private:
   void checkGroups();
   void checkPairs();
   void checkMemory();
-  void checkOverlap(int32_t collective);
+  void checkOverlap();
+  void checkCrossing(int32_t collective, double seconds);
   int64_t peak(llvm::ArrayRef<int64_t> times, int64_t end) const;
 
   template <typename... Values>
@@ -89,20 +91,33 @@ void Checker::checkGroups() {
   }
 }
 
-static bool conflict(const BatchStep &a, const BatchStep &b) {
-  auto meet = [](llvm::ArrayRef<int32_t> x, llvm::ArrayRef<int32_t> y) {
-    return llvm::any_of(x, [&](int32_t i) { return llvm::is_contained(y, i); });
-  };
-  return meet(a.writes, b.writes) || meet(a.writes, b.reads) ||
-         meet(a.reads, b.writes);
-}
-
+/// A step must come behind all before it that write what it touches, or read
+/// what it writes: hence behind the one of them that comes last.
 void Checker::checkPairs() {
-  for (size_t b = 0; b < places.size(); ++b)
-    for (size_t a = 0; a < b; ++a)
-      if (places[a] >= places[b] &&
-          conflict(program.steps[a], program.steps[b]))
-        report("step {0} must come before step {1}", a, b);
+  std::vector<int32_t> lastWrite(program.buffers.size(), -1),
+      lastTouch(program.buffers.size(), -1);
+  auto note = [&](int32_t &last, int32_t step) {
+    if (last < 0 || places[step] > places[last])
+      last = step;
+  };
+  for (auto [number, step] : llvm::enumerate(program.steps)) {
+    llvm::SmallVector<int32_t> before;
+    for (int32_t buffer : step.reads)
+      before.push_back(lastWrite[buffer]);
+    for (int32_t buffer : step.writes)
+      before.push_back(lastTouch[buffer]);
+    llvm::sort(before);
+    before.erase(llvm::unique(before), before.end());
+    for (int32_t other : before)
+      if (other >= 0 && places[other] >= places[number])
+        report("step {0} must come before step {1}", other, number);
+    for (int32_t buffer : step.reads)
+      note(lastTouch[buffer], number);
+    for (int32_t buffer : step.writes) {
+      note(lastTouch[buffer], number);
+      note(lastWrite[buffer], number);
+    }
+  }
 }
 
 /// The most bytes alive if each step is done at its time.
@@ -116,15 +131,19 @@ int64_t Checker::peak(llvm::ArrayRef<int64_t> times, int64_t end) const {
         first[buffer] = std::min(first[buffer], time);
         last[buffer] = std::max(last[buffer], time);
       }
-  for (int64_t time = 0; time <= end; ++time) {
-    int64_t bytes = 0;
-    for (auto [index, buffer] : llvm::enumerate(program.buffers)) {
-      bool begun = buffer.isInput || first[index] <= time;
-      bool over = time > std::max<int64_t>(last[index], 0);
-      bool isUsed = buffer.isInput || last[index] >= 0;
-      if (buffer.isOutput ? begun : isUsed && begun && !over)
-        bytes += buffer.bytes;
-    }
+  // What becomes alive at a time, less what is no longer.
+  std::vector<int64_t> change(end + 2);
+  for (auto [index, buffer] : llvm::enumerate(program.buffers)) {
+    bool isUsed = buffer.isInput || buffer.isOutput || last[index] >= 0;
+    if (!isUsed)
+      continue;
+    change[buffer.isInput ? 0 : first[index]] += buffer.bytes;
+    if (!buffer.isOutput)
+      change[std::max<int64_t>(last[index], 0) + 1] -= buffer.bytes;
+  }
+  int64_t bytes = 0;
+  for (int64_t each : change) {
+    bytes += each;
     most = std::max(most, bytes);
   }
   return most;
@@ -140,21 +159,55 @@ void Checker::checkMemory() {
     report("{0} bytes are alive at the peak, {1} before", after, before);
 }
 
-void Checker::checkOverlap(int32_t collective) {
-  bool isStart = program.steps[collective].role == BatchStep::Role::Starts;
-  double seconds = 0;
-  for (size_t step = 0; step < places.size(); ++step) {
-    bool wasBefore = step < size_t(collective);
-    bool isBefore = places[step] < places[collective];
-    if (wasBefore != isStart && isBefore == isStart &&
-        step != size_t(collective))
-      seconds += program.steps[step].seconds;
+namespace {
+/// Sums over places, of which prefixes are asked for (a Fenwick tree).
+class PlaceSums {
+public:
+  explicit PlaceSums(size_t places) : sums(places + 1) {}
+
+  void add(size_t place, double value) {
+    for (size_t i = place + 1; i < sums.size(); i += i & -i)
+      sums[i] += value;
   }
+  /// Of all places before this one.
+  double before(size_t place) const {
+    double sum = 0;
+    for (size_t i = place; i > 0; i -= i & -i)
+      sum += sums[i];
+    return sum;
+  }
+
+private:
+  std::vector<double> sums;
+};
+} // namespace
+
+void Checker::checkCrossing(int32_t collective, double seconds) {
+  bool isStart = program.steps[collective].role == BatchStep::Role::Starts;
   // The decision adds in another order.
-  if (seconds > options.crossingSeconds * (1 + 1e-9))
+  if (seconds > options.crossingSeconds * (1 + 1e-6))
     report("{0} seconds of work have moved {1} step {2}", seconds,
            isStart ? "ahead of the start at" : "behind the wait at",
            collective);
+}
+
+/// Steps behind a start that are now before it, and steps before a wait that
+/// are now behind it.
+void Checker::checkOverlap() {
+  PlaceSums earlier(order.size()), later(order.size());
+  double total = 0;
+  for (auto [number, step] : llvm::enumerate(program.steps)) {
+    if (step.role == BatchStep::Role::Waits)
+      checkCrossing(number, total - earlier.before(places[number]));
+    earlier.add(places[number], step.seconds);
+    total += step.seconds;
+  }
+  for (size_t number = program.steps.size(); number-- > 0;) {
+    const BatchStep &step = program.steps[number];
+    if (step.role == BatchStep::Role::Starts)
+      checkCrossing(number, later.before(places[number]));
+    later.add(places[number], step.seconds);
+  }
 }
 
 std::vector<std::string> Checker::run() {
@@ -164,9 +217,7 @@ std::vector<std::string> Checker::run() {
   checkGroups();
   checkPairs();
   checkMemory();
-  for (auto [index, step] : llvm::enumerate(program.steps))
-    if (step.role != BatchStep::Role::Computes)
-      checkOverlap(index);
+  checkOverlap();
   return std::move(errors);
 }
 

@@ -213,7 +213,12 @@ void BatchLaunches::runOnInput() {
     for (const EntryBuffer &buffer : buffers.buffers())
       program.buffers.push_back(makeBuffer(buffer));
     program.largest = std::move(sorts.largest);
-    saved +=
-        reorder(entry.front(), buffers.instructions(), batchLaunches(program));
+    BatchOrder order = batchLaunches(program);
+    std::vector<std::string> problems = checkBatches(program, order);
+    for (const std::string &problem : problems) // no test: a wrong answer
+      entry.emitError() << "wrong order of batches: " << problem;
+    if (!problems.empty())
+      return signalPassFailure();
+    saved += reorder(entry.front(), buffers.instructions(), order);
   }
 }

@@ -105,6 +105,11 @@ struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
       std::vector<Step> steps = stepsOf(ops);
       std::vector<Action> actions =
           overlapCollectives ? overlapOrder(steps) : programOrder(steps);
+      std::vector<std::string> problems = checkOrder(steps, actions);
+      for (const std::string &problem : problems) // no test: a wrong answer
+        function.emitError() << "wrong order of collectives: " << problem;
+      if (!problems.empty())
+        return signalPassFailure();
       collectives += reorder(block, ops, actions);
       eraseBarriers(block);
     }
