@@ -1,60 +1,155 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Forms are texts: with locations the first three, printed and read again, compile to the same
-plan, and without them every form compiles to the same instructions, offsets and kernels."""
+"""Forms are texts: every form of every example, test model and JAX fixture, printed and read
+again, compiles to the same plan, byte for byte with locations, and to the same instructions,
+offsets and kernels without. Locations decide nothing."""
 
-import os
-import pathlib
+import gzip
 import re
 import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
+from conftest import EXAMPLE, ROOT, binaries
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BIN = pathlib.Path(os.environ.get("WEFT_BIN", ROOT / "build" / "dev" / "bin"))
+sys.path.insert(0, str(ROOT / "python-bindings" / "test"))
+sys.path.insert(0, str(ROOT / "examples" / "gpt"))
+
+import layouts  # noqa: E402
+import model as gpt  # noqa: E402
+import parallelisms  # noqa: E402
+import tiny_models  # noqa: E402
+import training  # noqa: E402
+from options import SETTINGS  # noqa: E402
+
+import weft  # noqa: E402
+
 FORMS = ("graph", "sharded", "spmd", "schedule")
-MODELS = sorted([*(ROOT / "examples" / "mlp_lm").glob("*.mlir"),
-                 ROOT / "test" / "EndToEnd" / "checkpoint-fsdp.mlir",
-                 ROOT / "test" / "Plan" / "memory-report.mlir",
-                 ROOT / "test" / "EndToEnd" / "wide-gradient-sums.mlir"])
+
+# ===----------------------------------------------------------------------===
+# Programs
+# ===----------------------------------------------------------------------===
 
 
-def tool(name, *arguments, text=None):
-    run = subprocess.run([BIN / name, *map(str, arguments)], input=text, text=True,
-                         capture_output=True, timeout=300)
+def gpt_example(modes, axes):
+    """The training step of examples/gpt, small."""
+    settings = {name: default for name, (_, default, _) in SETTINGS.items()}
+    settings |= {"layers": 1, "width": 32, "heads": 4, "context": 32, "batch": 8}
+    config = gpt.config_of(settings)
+    layout, batch = layouts.layout(modes, axes)
+    state = training.first_state(config, settings)
+    specs = {"params": layout.parameter_specs(state["params"]),
+             "optimizer": layout.optimizer_specs(state["optimizer"], state["params"])}
+    tokens = weft.ShapeDtypeStruct((8, config.context), "int32")
+    step = weft.jit(training.train_step(config, settings), layout=layout, donate_argnums=0,
+                    in_shardings=(specs, batch, batch))
+    return step.lower(state, tokens, tokens).source.text
+
+
+def tiny_model(name, way):
+    model = tiny_models.MODELS[name]
+    return parallelisms.lower_step(model, tiny_models.adamw(), way).source.text
+
+
+def textbook(name, **layouts):
+    """A model whose file leaves layouts open."""
+    text = (ROOT / "test" / "EndToEnd" / f"{name}.mlir").read_text()
+    for key, value in layouts.items():
+        text = text.replace(key, value)
+    return text
+
+
+FILES = [
+    *sorted(EXAMPLE.glob("*.mlir")),
+    *(ROOT / "test" / "EndToEnd" / f"{name}.mlir" for name in (
+        "checkpoint-fsdp", "cross-entropy-vocabulary", "every-elementwise-op", "wide-gradient-sums")),
+    *(ROOT / "test" / "Plan" / f"{name}.mlir" for name in ("attention", "memory-report")),
+]
+FIXTURES = sorted((ROOT / "test" / "Import" / "inputs").iterdir())
+# Name -> the text of the program.
+PROGRAMS = {
+    **{path.stem: path.read_text for path in FILES},
+    **{f"jax {path.name.split('.')[0]}": partial(lambda path: gzip.decompress(path.read_bytes()).decode(),
+                                                 path) for path in FIXTURES},
+    **{f"gpt2 by {way}": partial(tiny_model, "gpt2", way) for way in parallelisms.PARALLELISMS},
+    "llama by fsdp+tp": partial(tiny_model, "llama", "fsdp+tp"),
+    "gpt example by fsdp+tp": partial(gpt_example, ["fsdp", "tp"], {"data": 2, "model": 2}),
+    "gpt example by dp+cp": partial(gpt_example, ["dp", "cp"], {"data": 2, "context": 2}),
+    "textbook zero": partial(textbook, "textbook-zero", REST='[{"data"}, {}]'),
+    "textbook sequence parallelism": partial(
+        textbook, "textbook-tensor-parallel", RESIDUAL='[{}, {"model"}, {}]', HEADS='[{}, {}, {"model"}, {}]',
+        HIDDEN='[{}, {}, {"model"}]', ATTENDED='[{}, {"model"}, {}, {}]'),
+}
+
+# ===----------------------------------------------------------------------===
+# Round trips
+# ===----------------------------------------------------------------------===
+
+
+def tool(name, *arguments):
+    run = subprocess.run([binaries() / name, *map(str, arguments)], text=True, capture_output=True,
+                         stdin=subprocess.DEVNULL, timeout=300)
     assert run.returncode == 0, run.stderr
     return run.stdout
 
 
-def compile_text(text, path):
-    """The plan of a program that has the name `path` has."""
-    path.write_text(text)
-    tool("shard-compile", path, "-o", path.with_suffix(".plan"))
-    return path.with_suffix(".plan")
+def plan_of(path, target):
+    """The bytes of the plan of a program."""
+    plan = path.with_suffix(".plan")
+    tool("shard-compile", path, f"--target={target}", "-o", plan)
+    return plan.read_bytes()
 
 
-def dump(plan):
-    """What a plan does; not what it says of the lines that it comes from."""
-    return re.sub(r'"[^"]*"|\bhash \w+', '""', tool("shard-run", plan, "--dump"))
+def schedule_of(path, names=True):
+    """The instructions, offsets and kernels of a program: not the lines that causes name."""
+    text = re.sub(r'cause = "[^"]*"', "", tool("shard-compile", path, "--emit=schedule"))
+    return text if names else re.sub(r'weft\.name = "[^"]*"', "", text)
 
 
-@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
-def test_forms_compile_to_the_same_plan(path, tmp_path):
-    whole = compile_text(path.read_text(), tmp_path / path.name)
-    for form in FORMS[:3]:
-        folder = tmp_path / form
-        folder.mkdir()
-        text = tool("shard-compile", tmp_path / path.name, f"--emit={form}",
-                    "--mlir-print-debuginfo")
-        again = compile_text(text, folder / path.name)
-        assert again.read_bytes() == whole.read_bytes(), form
+def printed(path, form, *flags):
+    """A program in a form, in a file of the same name."""
+    text = tool("shard-compile", path, f"--emit={form}", *flags)
+    folder = path.parent / f"{form} {len(flags)}"
+    folder.mkdir()
+    (folder / path.name).write_text(text)
+    return folder / path.name
 
 
-@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
-def test_locations_decide_nothing(path, tmp_path):
-    whole = dump(compile_text(path.read_text(), tmp_path / path.name))
-    stripped = tool("shard-opt", "--strip-debuginfo", text=path.read_text())
-    assert dump(compile_text(stripped, tmp_path / "stripped.mlir")) == whole
-    for form in FORMS:
-        text = tool("shard-compile", tmp_path / path.name, f"--emit={form}")
-        assert dump(compile_text(text, tmp_path / f"{form}.mlir")) == whole, form
+def check_plans(path, target="none"):
+    """With locations."""
+    plan = plan_of(path, target)
+    return [f"the plan of the {form} differs" for form in FORMS
+            if plan_of(printed(path, form, f"--target={target}", "--mlir-print-debuginfo"),
+                       target) != plan]
+
+
+def check_schedules(path):
+    """Without, from the beginning or from any form on."""
+    schedule = schedule_of(path)
+    problems = [f"the schedule of the {form} differs" for form in FORMS
+                if schedule_of(printed(path, form)) != schedule]
+    stripped = path.with_name("stripped.mlir")
+    tool("shard-opt", "--allow-unregistered-dialect", "--strip-debuginfo", path, "-o", stripped)
+    # JAX gives arguments their names in locations.
+    is_named = "stablehlo" not in path.read_text()
+    if schedule_of(stripped, is_named) != schedule_of(path, is_named):
+        problems.append("the schedule without locations differs")
+    return problems
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_forms_are_texts(name, tmp_path):
+    path = tmp_path / "program.mlir"
+    path.write_text(PROGRAMS[name]())
+    with ThreadPoolExecutor(2) as pool:
+        plans, schedules = pool.map(lambda check: check(path), (check_plans, check_schedules))
+    assert plans + schedules == []
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda:sm_90"])
+def test_machine_code_of_forms(target, tmp_path):
+    path = tmp_path / "program.mlir"
+    path.write_text((EXAMPLE / "mlp_lm.mlir").read_text())
+    assert check_plans(path, target) == []
