@@ -5,16 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "EmitKernel.h"
+#include "KernelAccesses.h"
 #include "KernelBody.h"
-
-#include "weft/Codegen/CompileKernels.h"
-
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-
-#include <tuple>
 
 using namespace mlir;
 using namespace weft;
@@ -31,16 +23,10 @@ static bool isBefore(const KernelAccess &read, const LoopPosition &write,
 
 FailureOr<BufferSharing> BufferSharing::analyze(func::FuncOp kernel,
                                                 NestOrder order) {
-  kernel.getContext()
-      ->loadDialect<LLVM::LLVMDialect, scf::SCFDialect, vector::VectorDialect,
-                    math::MathDialect, arith::ArithDialect>();
-  // What is emitted here is thrown away; the accesses are what counts.
-  OwningOpRef<ModuleOp> scratch = ModuleOp::create(kernel.getLoc());
-  SmallVector<int64_t> separate(kernel.getNumResults(), -1);
-  auto accesses = emitKernel(*scratch, kernel, separate, "scratch");
-  if (failed(accesses))
+  FailureOr<KernelPlan> plan = planKernel(kernel);
+  if (failed(plan))
     return failure();
-
+  KernelAccesses accesses = findAccesses(kernel, *plan, order);
   BufferSharing sharing;
   for (unsigned operand = 0; operand < countBufferArguments(kernel);
        ++operand) {
@@ -48,11 +34,11 @@ FailureOr<BufferSharing> BufferSharing::analyze(func::FuncOp kernel,
     for (unsigned result = 0; result < kernel.getNumResults(); ++result) {
       auto from = cast<RankedTensorType>(kernel.getArgumentTypes()[operand]);
       auto to = cast<RankedTensorType>(kernel.getResultTypes()[result]);
-      const std::optional<LoopPosition> &write = accesses->writes[result];
+      const std::optional<LoopPosition> &write = accesses.writes[result];
       row[result] =
           write && from.getElementType() == to.getElementType() &&
           from.getNumElements() == to.getNumElements() &&
-          llvm::all_of(accesses->reads[operand], [&](const KernelAccess &read) {
+          llvm::all_of(accesses.reads[operand], [&](const KernelAccess &read) {
             return isBefore(read, *write, order);
           });
     }

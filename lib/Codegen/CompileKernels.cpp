@@ -45,7 +45,7 @@ FailureOr<KernelObject> weft::compileKernels(ArrayRef<KernelRequest> kernels,
     auto emitted =
         emitKernel(*module, request.kernel, *inPlace, request.symbol);
     valid &= succeeded(emitted);
-    maxParts.push_back(succeeded(emitted) ? emitted->maxParts : 1);
+    maxParts.push_back(succeeded(emitted) ? *emitted : 1);
   }
   if (!valid)
     return failure();

@@ -25,8 +25,8 @@ ElementEmitter::ElementEmitter(OpBuilder &builder, func::FuncOp kernel,
                                ArrayRef<Value> arguments, int64_t width)
     : b(builder), loc(kernel.getLoc()), ops(builder, kernel.getLoc(), width),
       indices(builder, ops, &target.getBody().front()),
-      tablePrefix(target.getName().str()), reads(kernel.getNumArguments()),
-      kernel(kernel), target(target), arguments(arguments), values(1) {}
+      tablePrefix(target.getName().str()), kernel(kernel), target(target),
+      arguments(arguments), values(1) {}
 
 Value ElementEmitter::remember(Value tensor, Index index, Value value) {
   values.back()[tensor].push_back({index.vec(), value});
@@ -35,7 +35,7 @@ Value ElementEmitter::remember(Value tensor, Index index, Value value) {
 
 bool ElementEmitter::isOwnElement(Value tensor, Index index) {
   ArrayRef<int64_t> shape = tensorType(tensor).getShape();
-  return splitShape(shape, nest->rows, position.columns) &&
+  return splitShape(shape, nest->rows, columns) &&
          indices.linearise(index, shape) == ownElement;
 }
 
@@ -46,7 +46,7 @@ Value ElementEmitter::rowBufferOf(Value tensor, bool isOwn) {
 
 /// Where all columns come by.
 void ElementEmitter::keep(Value tensor, Value value, Value buffer) {
-  if (!buffer || depth() != bodyDepth || position.columns == 1)
+  if (!buffer || depth() != bodyDepth || columns == 1)
     return;
   store(value, buffer, keptAt);
   filling.insert(tensor);
@@ -90,13 +90,11 @@ Value ElementEmitter::emitArgument(BlockArgument argument, LaneIndex offset) {
     return arith::TruncIOp::create(b, loc, b.getI32Type(), arguments[number]);
   Type element = tensorType(argument).getElementType();
   // A slice of the only row may begin as the row does.
-  bool hasRows =
-      keptBuffers.contains(argument) &&
-      tensorType(argument).getNumElements() == nest->rows * position.columns;
+  bool hasRows = keptBuffers.contains(argument) &&
+                 tensorType(argument).getNumElements() == nest->rows * columns;
   Value buffer = rowBufferOf(argument, hasRows && offset == ownElement);
   if (buffer && filled.contains(argument))
     return load(buffer, element, keptAt);
-  reads[number].push_back({position, offset == ownElement});
   Value value = load(arguments[number], element, offset,
                      !isReadOnly.empty() && isReadOnly[number]);
   keep(argument, value, buffer);

@@ -27,20 +27,6 @@
 
 namespace weft {
 
-/// Where in the loops an element is read or written. The order of fields is the
-/// order of time.
-struct LoopPosition {
-  unsigned nest = 0, pass = 0;
-  int64_t columns = 0;
-};
-
-/// One access to a buffer, for the question which buffers may be one.
-struct KernelAccess {
-  LoopPosition position;
-  /// The element is the one at the loops' own row and column.
-  bool ownElement;
-};
-
 class ElementEmitter {
 public:
   /// `arguments`: a pointer for each buffer argument, an i64 for each position.
@@ -90,7 +76,7 @@ public:
   std::string tablePrefix;
   /// The loops around the insertion point. `ownElement` is row * columns +
   /// column.
-  LoopPosition position;
+  int64_t columns = 0;
   LaneIndex row, column, ownElement;
   /// Where in the row buffers of kept values the position is.
   LaneIndex keptAt;
@@ -113,9 +99,6 @@ public:
   std::function<mlir::Value(mlir::linalg::GenericOp, mlir::OpOperand &,
                             llvm::function_ref<mlir::Value()> emitElement)>
       readOperand;
-
-  /// For each argument the reads of its buffer.
-  std::vector<std::vector<KernelAccess>> reads;
 
 private:
   using Index = llvm::ArrayRef<LaneIndex>;

@@ -11,6 +11,7 @@
 #include "EmitColumns.h"
 #include "EmitPosition.h"
 #include "EmitScatter.h"
+#include "KernelAccesses.h"
 #include "KernelBody.h"
 #include "MathCalls.h"
 
@@ -25,11 +26,10 @@ namespace {
 class NestEmitter {
 public:
   /// `part` of `parts` is what a call of the kernel computes.
-  NestEmitter(ElementEmitter &e, ArrayRef<Value> results,
-              KernelAccesses &accesses, Value part, Value parts)
-      : e(e), b(e.b), loc(e.loc), results(results), accesses(accesses),
-        part(part), parts(parts), entry(b.getInsertionBlock()),
-        accumulators(e, results, entry) {}
+  NestEmitter(ElementEmitter &e, ArrayRef<Value> results, Value part,
+              Value parts)
+      : e(e), b(e.b), loc(e.loc), results(results), part(part), parts(parts),
+        entry(b.getInsertionBlock()), accumulators(e, results, entry) {}
 
   void emit(const KernelNest &nest, unsigned number);
 
@@ -55,7 +55,6 @@ private:
   OpBuilder &b;
   Location loc;
   ArrayRef<Value> results;
-  KernelAccesses &accesses;
   Value part, parts;
   /// Where the function begins: memory taken in a loop is never given back.
   Block *entry;
@@ -82,11 +81,9 @@ void NestEmitter::emitBody(const KernelNest &nest, const ColumnLoop &loop,
     sum = next;
   }
   std::vector<ElementStore> stores;
-  for (const KernelRoot &root : loop.writes) {
+  for (const KernelRoot &root : loop.writes)
     stores.push_back(
         {emitWritten(e, root, nest.rows), results[root.result], e.ownElement});
-    accesses.writes[root.result] = e.position;
-  }
   accumulators.addTerms(nest.rows, loop, stores);
   for (auto &[value, pointer, offset] : stores)
     e.store(value, pointer, offset);
@@ -95,7 +92,7 @@ void NestEmitter::emitBody(const KernelNest &nest, const ColumnLoop &loop,
 void NestEmitter::emitColumnLoop(const KernelNest &nest,
                                  const ColumnLoop &loop) {
   e.enterScope();
-  e.position.columns = loop.columns;
+  e.columns = loop.columns;
   e.ownElement = {};
   SmallVector<Value> inits;
   for (linalg::GenericOp reduction : loop.reductions)
@@ -133,8 +130,7 @@ void NestEmitter::emitColumnLoop(const KernelNest &nest,
 }
 
 void NestEmitter::emitRow(const KernelNest &nest) {
-  for (auto [number, pass] : llvm::enumerate(nest.passes)) {
-    e.position.pass = number;
+  for (auto &pass : nest.passes) {
     for (const ColumnLoop &loop : pass)
       emitColumnLoop(nest, loop);
     e.filled.insert(e.filling.begin(), e.filling.end());
@@ -173,7 +169,7 @@ void NestEmitter::emitRowBlocks(
 void NestEmitter::emitBlocks(const KernelNest &nest) {
   emitRowBlocks(nest, [&](Value first, Value end) {
     for (const ColumnLoop &loop : nest.passes.front()) {
-      e.position.columns = loop.columns;
+      e.columns = loop.columns;
       Sums none;
       auto body = [&](Sums &) {
         LaneIndex column = e.column;
@@ -202,7 +198,7 @@ void NestEmitter::emitBlocks(const KernelNest &nest) {
 /// registers.
 void NestEmitter::emitTiles(const KernelNest &nest, const ColumnLoop &loop) {
   constexpr int64_t tileColumns = 2048;
-  e.position.columns = loop.columns;
+  e.columns = loop.columns;
   accumulators.allocate(loop, std::min(tileColumns, loop.columns));
   auto emitTile = [&](Value first, TileWalk walk) {
     accumulators.setFirstColumn(first);
@@ -238,7 +234,7 @@ void NestEmitter::forEachSum(
     for (const ColumnLoop &loop : pass) {
       if (loop.accumulations.empty())
         continue;
-      e.position.columns = loop.columns;
+      e.columns = loop.columns;
       if (loop.columns > 1) {
         ColumnSums none;
         emitColumns(e, loop.columns, none, [&](ColumnSums &) { body(loop); });
@@ -280,7 +276,6 @@ std::pair<Value, Value> NestEmitter::rangeOf(const KernelNest &nest,
 void NestEmitter::emit(const KernelNest &nest, unsigned number) {
   e.enterScope();
   e.nest = &nest;
-  e.position = {number, 0, 0};
   NestCut cut = nest.cut();
   columnRange = {};
   if (cut == NestCut::Columns)
@@ -335,9 +330,9 @@ void NestEmitter::emitNest(const KernelNest &nest) {
 
 /// The most parts in which the kernel may be computed at once. Where a nest
 /// writes over what another one reads, their order counts.
-static int64_t countParts(const KernelPlan &plan,
-                          const KernelAccesses &accesses,
+static int64_t countParts(func::FuncOp kernel, const KernelPlan &plan,
                           ArrayRef<int64_t> inPlace) {
+  KernelAccesses accesses = findAccesses(kernel, plan, NestOrder::InTurn);
   for (auto [result, operand] : llvm::enumerate(inPlace))
     if (operand >= 0 &&
         llvm::any_of(accesses.reads[operand], [&](const KernelAccess &read) {
@@ -400,9 +395,9 @@ static void createEntry(OpBuilder &b, LLVM::LLVMFuncOp body, StringRef symbol,
   LLVM::ReturnOp::create(b, loc, ValueRange());
 }
 
-FailureOr<KernelAccesses> weft::emitKernel(ModuleOp module, func::FuncOp kernel,
-                                           ArrayRef<int64_t> inPlace,
-                                           StringRef symbol) {
+FailureOr<int64_t> weft::emitKernel(ModuleOp module, func::FuncOp kernel,
+                                    ArrayRef<int64_t> inPlace,
+                                    StringRef symbol) {
   FailureOr<KernelPlan> plan = planKernel(kernel);
   if (failed(plan))
     return failure();
@@ -421,18 +416,13 @@ FailureOr<KernelAccesses> weft::emitKernel(ModuleOp module, func::FuncOp kernel,
   for (int64_t operand : inPlace)
     results.push_back(operand < 0 ? all[next++] : all[operand]);
 
-  KernelAccesses accesses;
-  accesses.writes.resize(results.size());
   ElementEmitter elements(b, kernel, body, arguments);
   MathCalls calls(module);
   if (MathCalls::areFor(kernel))
     elements.ops.calls = &calls;
-  NestEmitter nests(elements, results, accesses, all[all.size() - 2],
-                    all.back());
+  NestEmitter nests(elements, results, all[all.size() - 2], all.back());
   for (auto [number, nest] : llvm::enumerate(plan->nests))
     nests.emit(nest, number);
   LLVM::ReturnOp::create(b, kernel.getLoc(), ValueRange());
-  accesses.reads = std::move(elements.reads);
-  accesses.maxParts = countParts(*plan, accesses, inPlace);
-  return accesses;
+  return countParts(kernel, *plan, inPlace);
 }

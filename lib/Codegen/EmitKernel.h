@@ -17,24 +17,14 @@
 
 namespace weft {
 
-/// How an emitted kernel uses its buffers.
-struct KernelAccesses {
-  /// For each argument its reads, in no particular order.
-  std::vector<std::vector<KernelAccess>> reads;
-  /// For each result where it is written, element by element; nothing for a
-  /// result that is added to, or has no elements.
-  std::vector<std::optional<LoopPosition>> writes;
-  /// In how many parts it may be computed at once.
-  int64_t maxParts = 1;
-};
-
 /// Adds to `module` the function `void symbol(void *const *buffers,
 /// const int64_t *positions, int64_t part, int64_t parts)`: the operands'
-/// buffers, then those of the results that are not in place.
-mlir::FailureOr<KernelAccesses> emitKernel(mlir::ModuleOp module,
-                                           mlir::func::FuncOp kernel,
-                                           llvm::ArrayRef<int64_t> inPlace,
-                                           llvm::StringRef symbol);
+/// buffers, then those of the results that are not in place. Returns in how
+/// many parts it may be computed at once.
+mlir::FailureOr<int64_t> emitKernel(mlir::ModuleOp module,
+                                    mlir::func::FuncOp kernel,
+                                    llvm::ArrayRef<int64_t> inPlace,
+                                    llvm::StringRef symbol);
 
 } // namespace weft
 

@@ -24,15 +24,14 @@ static ArrayRef<int64_t> shapeOf(Value value) {
 /// elements.
 static SmallVector<LaneIndex> pointAt(ElementEmitter &e,
                                       ArrayRef<int64_t> sizes, int64_t rows) {
-  unsigned split = *splitShape(sizes, rows, e.position.columns);
+  unsigned split = *splitShape(sizes, rows, e.columns);
   return e.indices.delinearise(e.row, sizes.take_front(split)) +
          e.indices.delinearise(e.column, sizes.drop_front(split));
 }
 
 void weft::setColumn(ElementEmitter &e, LaneIndex column, int64_t rows) {
   e.column = e.keptAt = column;
-  e.ownElement =
-      e.indices.linearise({e.row, column}, {rows, e.position.columns});
+  e.ownElement = e.indices.linearise({e.row, column}, {rows, e.columns});
 }
 
 Value weft::emitRowInit(ElementEmitter &e, linalg::GenericOp reduction) {

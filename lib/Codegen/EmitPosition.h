@@ -9,7 +9,7 @@
 // target. How a target walks the positions is its own.
 //
 // The position is that of the element emitter: `e.row`, `e.column` and
-// `e.position.columns`; `rows` is that of the nest.
+// `e.columns`; `rows` is that of the nest.
 
 #ifndef WEFT_LIB_CODEGEN_EMITPOSITION_H
 #define WEFT_LIB_CODEGEN_EMITPOSITION_H

@@ -11,12 +11,6 @@
 #include "weft/Codegen/Passes.h"
 #include "weft/IR/WeftDialect.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-
 namespace weft {
 #define GEN_PASS_DEF_FINDINPLACE
 #include "weft/Codegen/Passes.h.inc"

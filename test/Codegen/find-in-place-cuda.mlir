@@ -57,3 +57,32 @@ func.func private @rounded_sum(%a: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<
   } -> tensor<4xbf16>
   return %n, %r : tensor<8x4xf32>, tensor<4xbf16>
 }
+
+// The second result needs the exponentials again. A CPU has kept those of the
+// row; a GPU may compute them again from %a, which must still be there.
+// CHECK: @exponentials({{.*}}attributes {weft.in_place = array<i64: 0, 1>, weft.kernel}
+// CPU: @exponentials({{.*}}attributes {weft.in_place = array<i64: 0, 0, 0, 1>, weft.kernel}
+func.func private @exponentials(%a: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>) attributes {weft.kernel} {
+  %e = tensor.empty() : tensor<8x64xf32>
+  %x = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%a : tensor<8x64xf32>) outs(%e : tensor<8x64xf32>) {
+  ^bb0(%x: f32, %out: f32):
+    %s = math.exp %x : f32
+    linalg.yield %s : f32
+  } -> tensor<8x64xf32>
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %sums = linalg.generic {indexing_maps = [#map, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) {
+  ^bb0(%x0: f32, %out: f32):
+    %t = arith.addf %x0, %out : f32
+    linalg.yield %t : f32
+  } -> tensor<8xf32>
+  %f = tensor.empty() : tensor<8x64xf32>
+  %q = linalg.generic {indexing_maps = [#map, affine_map<(d0, d1) -> (d0)>, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %sums : tensor<8x64xf32>, tensor<8xf32>) outs(%f : tensor<8x64xf32>) {
+  ^bb0(%x0: f32, %y: f32, %out: f32):
+    %s = arith.divf %x0, %y : f32
+    linalg.yield %s : f32
+  } -> tensor<8x64xf32>
+  return %x, %q : tensor<8x64xf32>, tensor<8x64xf32>
+}

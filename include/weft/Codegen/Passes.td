@@ -54,11 +54,6 @@ def FindInPlace : Pass<"weft-find-in-place", "::mlir::ModuleOp"> {
 
     **Example** `test/Codegen/find-in-place.mlir`.
   }];
-  let dependentDialects = [
-    "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
-    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect"
-  ];
   let options = [
     Option<"cuda", "cuda", "bool", /*default=*/"false",
            "Find what kernels on a CUDA device may write over.">

@@ -180,7 +180,6 @@ void KernelEmitter::emitJob(const GridJob &job, size_t number, Value block) {
       elements.isReadOnly.push_back(!llvm::is_contained(inPlace, int64_t(i)));
   elements.tablePrefix = (symbol + "_job" + Twine(number)).str();
   elements.nest = job.nest;
-  elements.position.nest = job.nestNumber;
   shared->startJob();
   GpuBlock threads(elements, *shared, plan, job, block, workspace);
   GpuJob context{elements, threads, job, inPlace, results};

@@ -54,7 +54,7 @@ ColumnSumsEmitter::ColumnSumsEmitter(GpuJob &job)
     : job(job), e(job.e), g(job.g), loop(*job.grid.loop),
       rows(job.grid.nest->rows), width(job.grid.rowThreads),
       height(g.threads / width) {
-  e.position.columns = loop.columns;
+  e.columns = loop.columns;
   x = g.remainder(g.thread, width);
   y = g.divide(g.thread, width);
   tile = g.remainder(g.block, job.grid.tiles);

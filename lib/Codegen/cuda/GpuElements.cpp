@@ -55,7 +55,7 @@ void weft::emitElements(GpuJob &job) {
   int64_t elements = job.grid.nest->rows * job.grid.loop->columns;
   int64_t lanes = e.ops.width;
   int64_t vectors = elements / lanes, rest = elements % lanes;
-  e.position.columns = job.grid.loop->columns;
+  e.columns = job.grid.loop->columns;
   Value vector = g.add(g.multiply(g.block, g.threads), g.thread);
   Value valid;
   if (rest != 0 || vectors % g.threads != 0)

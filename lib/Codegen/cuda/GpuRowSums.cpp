@@ -158,7 +158,7 @@ void RowSums::addPartials(const Entry &entry, LaneIndex column, Value first,
     e.store(sum[0], partialOf(target, entry), column);
     return;
   }
-  e.position.columns = entry.loop->columns;
+  e.columns = entry.loop->columns;
   e.column = column;
   Value init = emitColumnInit(e, entry.root);
   Value total = g.combine(entry.op(), init, sum[0]);

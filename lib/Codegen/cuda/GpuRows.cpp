@@ -64,10 +64,9 @@ void RowsEmitter::setRow(Value row) {
 }
 
 void RowsEmitter::emitPass(unsigned number, RowSums *sums) {
-  e.position.pass = number;
   std::vector<OpenSum> open;
   for (const ColumnLoop &loop : nest.passes[number]) {
-    e.position.columns = loop.columns;
+    e.columns = loop.columns;
     e.ownElement = {};
     if (loop.columns == 1)
       emitSingle(loop, sums);
@@ -276,7 +275,7 @@ void RowsEmitter::emitSplit() {
   if (job.grid.hasEdges)
     placeColumns(row);
   const ColumnLoop &loop = nest.passes.front().front();
-  e.position.columns = loop.columns;
+  e.columns = loop.columns;
   std::vector<OpenSum> open;
   emitWalk(loop, open, nullptr);
   addThreads(open);

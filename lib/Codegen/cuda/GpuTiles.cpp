@@ -67,7 +67,7 @@ TilesEmitter::TilesEmitter(GpuJob &job)
   int64_t squaresOfRow = llvm::divideCeil(loop.columns, side);
   top = g.multiply(g.divide(g.block, squaresOfRow), side);
   left = g.multiply(g.remainder(g.block, squaresOfRow), side);
-  e.position.columns = loop.columns;
+  e.columns = loop.columns;
 }
 
 /// Where the emitter's position is in a square: columns lie one behind the

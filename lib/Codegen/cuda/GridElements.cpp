@@ -13,16 +13,16 @@ using namespace mlir;
 using namespace weft;
 
 /// Nothing of a nest without reductions depends on another of its loops.
-void GridPlanner::addLoops(const KernelNest &nest, unsigned number) {
+void GridPlanner::addLoops(const KernelNest &nest) {
   SmallVector<const ColumnLoop *> loops = loopsOf(nest);
   // Many rows are walked each by threads of its own.
   if (nest.rows >= manyBlocks && !nest.blocked &&
       accumulationsOf(nest).empty() &&
       wantsEdges(nest, chooseLanes(nest.rows, loops),
                  wideLanes(nest.rows, loops)))
-    return addRows(nest, number);
+    return addRows(nest);
   for (const ColumnLoop &loop : nest.passes.front()) {
-    GridJob job{JobKind::Elements, &nest, number, &loop};
+    GridJob job{JobKind::Elements, &nest, &loop};
     job.lanes = chooseLanes(nest.rows, &loop);
     // Without rows, what is left behind the last vector is no trouble.
     int64_t wide = wideLanes(nest.rows, &loop);

@@ -42,13 +42,13 @@ void GridPlanner::reserve(GridJob &job, int64_t count, int64_t bytes) {
 }
 
 void GridPlanner::run() {
-  for (auto [number, nest] : llvm::enumerate(plan.kernel.nests)) {
+  for (const KernelNest &nest : plan.kernel.nests) {
     if (nest.scatter)
-      addScatter(nest, number);
+      addScatter(nest);
     else if (nest.reductions.empty())
-      addLoops(nest, number);
+      addLoops(nest);
     else
-      addRows(nest, number);
+      addRows(nest);
   }
   if (wantedThreads > 0)
     plan.threads = wantedThreads;

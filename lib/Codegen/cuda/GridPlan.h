@@ -58,7 +58,6 @@ enum class JobKind {
 struct GridJob {
   JobKind kind;
   const KernelNest *nest;
-  unsigned nestNumber = 0;
   /// Elements, Tiles, ColumnSums: the one loop of the nest that this job is.
   const ColumnLoop *loop = nullptr;
   /// Elements of a vector: contiguous columns of one thread.

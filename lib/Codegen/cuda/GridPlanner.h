@@ -66,12 +66,12 @@ private:
   void reserve(GridJob &job, int64_t count, int64_t bytes);
 
   // GridElements.cpp: Elements and Tiles
-  void addLoops(const KernelNest &nest, unsigned number);
+  void addLoops(const KernelNest &nest);
   void layElements(GridJob &job);
   // GridColumnSums.cpp
   void layColumnSums(GridJob &job);
   // GridRows.cpp
-  void addRows(const KernelNest &nest, unsigned number);
+  void addRows(const KernelNest &nest);
   void layRows(GridJob &job);
   void layRowSums(GridJob &job);
   void keepRow(GridJob &job);
@@ -79,7 +79,7 @@ private:
   bool canSplitRows(const KernelNest &nest);
   void laySplitRows(GridJob &job);
   // GridScatter.cpp
-  void addScatter(const KernelNest &nest, unsigned number);
+  void addScatter(const KernelNest &nest);
   void layScatter(GridJob &job);
 
   GridPlan &plan;

@@ -50,8 +50,8 @@ static int64_t threadsOfLongRow(int64_t columns, int64_t lanes,
   return best;
 }
 
-void GridPlanner::addRows(const KernelNest &nest, unsigned number) {
-  GridJob job{JobKind::Rows, &nest, number};
+void GridPlanner::addRows(const KernelNest &nest) {
+  GridJob job{JobKind::Rows, &nest};
   SmallVector<const ColumnLoop *> loops = loopsOf(nest);
   int64_t columns = longestRow(nest), wide = wideLanes(nest.rows, loops);
   job.lanes = chooseLanes(nest.rows, loops);

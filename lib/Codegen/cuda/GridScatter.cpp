@@ -20,12 +20,12 @@ int64_t weft::countScatterRowDims(Operation *op) {
   return count;
 }
 
-void GridPlanner::addScatter(const KernelNest &nest, unsigned number) {
+void GridPlanner::addScatter(const KernelNest &nest) {
   auto op = nest.scatter->value.getDefiningOp<ScatterAddOp>();
   ArrayRef<int64_t> taken = op.getUpdates().getType().getShape();
   int64_t columns = countElements(taken.drop_front(countScatterRowDims(op)));
   int64_t bytes = widestBytes(op.getUpdates(), columns, /*atLeast=*/1);
-  GridJob job{JobKind::Scatter, &nest, number};
+  GridJob job{JobKind::Scatter, &nest};
   job.lanes = std::gcd(
       columns, vectorBytes / std::max(bytes, elementBytes(op.getResult())));
   plan.jobs.push_back(job);

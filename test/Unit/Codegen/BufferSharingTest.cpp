@@ -7,6 +7,10 @@
 
 #include "KernelText.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Parser/Parser.h"
+
 #include <gtest/gtest.h>
 
 using namespace weft;
@@ -94,6 +98,23 @@ TEST(BufferSharing, ShiftedReadIsNotInPlace) {
       "tensor<32xf32>\n",
       {"%y"});
   EXPECT_FALSE(mayShare(text, 0, 0));
+}
+
+/// It is told from the plan of a kernel: no code is emitted to look at.
+TEST(BufferSharing, IsFoundWithoutCode) {
+  mlir::MLIRContext context;
+  context.loadDialect<mlir::func::FuncDialect, mlir::arith::ArithDialect,
+                      mlir::linalg::LinalgDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(
+      "#m = affine_map<(i, j) -> (i, j)>\n" +
+          function("f", {matrix}, {matrix},
+                   elementwise("%y", {"%0"}, matrix, "arith.negf %a0"), {"%y"}),
+      &context);
+  ASSERT_TRUE(module);
+  auto kernel = *module->getOps<mlir::func::FuncOp>().begin();
+  EXPECT_TRUE(mayShareBuffer(kernel, 0, 0));
+  EXPECT_EQ(context.getLoadedDialect("llvm"), nullptr);
+  EXPECT_EQ(context.getLoadedDialect("scf"), nullptr);
 }
 
 TEST(BufferSharing, WrongRequestIsAnError) {
