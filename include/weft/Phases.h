@@ -65,7 +65,7 @@ struct PipelineOptions {
 void buildPipeline(mlir::OpPassManager &pm, const PipelineOptions &options,
                    Form stopAfter);
 /// The phases that lead from an SPMD program or a schedule to a form behind it.
-/// What is read as a schedule gets its places of buffers anew.
+/// What is read as a schedule is verified, and has the offsets that it says.
 void continuePipeline(mlir::OpPassManager &pm, const PipelineOptions &options,
                       Form from, Form stopAfter);
 

@@ -401,6 +401,13 @@ void EntryCheck::checkStates() {
       state->second = value;
   for (auto &[name, values] : states)
     checkState(name, values.first, values.second);
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
+    if (std::string name = getResultName(entry, i);
+        !find(name) && inStates.contains(indices.at(value)))
+      check.error(terminator->getLoc())
+          << "result " << quoted(name) << " of @" << entry.getSymName()
+          << " is in the place of a state, which the next call overwrites"
+          << remedy;
 }
 
 //===----------------------------------------------------------------------===//

@@ -318,3 +318,19 @@ func.func @init(%x: tensor<16xf32> {weft.name = "x", weft.offset = 64 : i64, wef
   %w = weft.launch @scale(%x) {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
   return %w : tensor<16xf32>
 }
+
+// -----
+
+// An output outlives the call; a state changes.
+weft.mesh @mesh = <["x"=2]>
+func.func private @scale(%a: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  %n = arith.addf %a, %b : tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+func.func @step(%w: tensor<16xf32> {weft.name = "w", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "w", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}, tensor<16xf32> {weft.name = "y", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
+  // expected-error @below {{after schedule: result "y" of @step is in the place of a state, which the next call overwrites; run --weft-plan-memory}}
+  return %w, %w : tensor<16xf32>, tensor<16xf32>
+}
