@@ -9,6 +9,7 @@
 
 #include "NestingCheck.h"
 
+#include "weft/Codegen/TargetLimits.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Import/Passes.h"
 #include "weft/Import/Stablehlo.h"
@@ -218,9 +219,14 @@ LogicalResult lowerModule(ModuleOp module, Form form,
                             "func.func with a body");
   CompileOptions used = options;
   used.pipeline.cuda = options.target.isCuda();
-  if (failed(checkPipeline(module, used.pipeline)))
+  Form from = findForm(module);
+  TargetUse use{/*expandsAttention=*/from == Form::Graph,
+                /*compilesKernels=*/form == Form::Plan};
+  bool canCompile = succeeded(checkPipeline(module, used.pipeline));
+  canCompile &= succeeded(checkTargetLimits(module, options.target, use));
+  if (!canCompile)
     return failure();
-  if (Form from = findForm(module); from != Form::Graph)
+  if (from != Form::Graph)
     return continueFrom(module, from, form, used);
   if (failed(overrideMesh(module, options.mesh)))
     return failure();

@@ -9,6 +9,7 @@
 
 #include "weft/Autodiff/Passes.h"
 #include "weft/Codegen/Passes.h"
+#include "weft/Cost/GpuLimits.h"
 #include "weft/Forms/Passes.h"
 #include "weft/IR/Passes.h"
 #include "weft/IR/ShardingRuleModels.h"
@@ -72,6 +73,9 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // After derivatives, which are those of the whole; before propagation: the
   // parts can be split in more ways.
   pm.addPass(createDecompose());
+  // After derivatives as well: the gradient of attention is an op of its own.
+  if (options.cuda)
+    pm.addPass(createExpandAttention({cost::attentionHeadSize}));
   // Joins what the forward and the backward pass both compute.
   pm.addPass(createJoinEqualOps());
   // All private functions are copied to where they are needed.

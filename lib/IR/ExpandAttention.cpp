@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "weft/IR/AttentionSizes.h"
+#include "weft/IR/Origin.h"
 #include "weft/IR/Passes.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
@@ -37,8 +38,8 @@ namespace {
 class Expander : public ImplicitLocOpBuilder {
 public:
   template <typename Op>
-  explicit Expander(Op op)
-      : ImplicitLocOpBuilder(op.getLoc(), op), scale(op.getScale()),
+  explicit Expander(Op op, OpBuilder::Listener *listener)
+      : ImplicitLocOpBuilder(op.getLoc(), op, listener), scale(op.getScale()),
         isCausal(op.getCausal()), diagonal(op.getDiagonal()),
         s(AttentionSizes::of(op.getQuery().getType(), op.getKey().getType())),
         group(s.heads / s.keyHeads),
@@ -254,7 +255,10 @@ struct ExpandAttention : weft::impl::ExpandAttentionBase<ExpandAttention> {
   }
 
   template <typename Op> void expand(Op op) {
-    op->replaceAllUsesWith(Expander(op).expand(op));
+    if (op.getQuery().getType().getShape().back() <= headsUpTo)
+      return;
+    OriginListener listener(getOrigin(op));
+    op->replaceAllUsesWith(Expander(op, &listener).expand(op));
     op->erase();
     ++expanded;
   }

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelWriter.h"
-#include "CheckCuda.h"
 
 #include "weft/Codegen/CompileGpuKernels.h"
 #include "weft/Codegen/CompileKernels.h"
@@ -107,8 +106,7 @@ LogicalResult writeKernels(plan::PlanT &plan, ModuleOp module,
     return success();
   }
   if (target.isCuda())
-    return success(succeeded(checkForCuda(module)) &
-                   succeeded(writeGpuKernels(plan, requests, target)));
+    return writeGpuKernels(plan, requests, target);
   return writeCpuKernels(plan, module, requests, target);
 }
 

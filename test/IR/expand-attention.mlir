@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // RUN: shard-opt %s --weft-expand-attention --weft-verify-form=form=graph | FileCheck %s
+// RUN: shard-opt %s --weft-expand-attention=heads-up-to=16 | FileCheck %s --check-prefix=SMALL
+// SMALL: weft.attention %
+// SMALL: weft.attention_grad %
 
 // CHECK-LABEL: func.func @forward
 // CHECK:         %[[S:.*]] = weft.dot_general %{{.*}}, %{{.*}} batching = [0, 2] x [0, 2] contracting = [4] x [3] : (tensor<2x8x2x2x16xf32>, tensor<2x12x2x16xf32>) -> tensor<2x2x8x2x12xf32>

@@ -19,6 +19,9 @@ namespace weft::cost {
 /// Bytes of all parameters of a kernel, and of one that is an address.
 inline constexpr int64_t kernelParameterBytes = 32764, addressBytes = 8;
 
+/// The largest heads that the attention kernels of the runtime have a tile for.
+inline constexpr int64_t attentionHeadSize = 256;
+
 /// Rows of blocks in a grid.
 inline constexpr int64_t gridRows = 65535;
 

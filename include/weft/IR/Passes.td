@@ -78,15 +78,21 @@ def ExpandAttention : FormPass<"weft-expand-attention", "Graph"> {
     **Needs** a graph (form 1) with `weft.attention` or `weft.attention_grad`.
 
     **Does** replace them by matrix products, a softmax and a mask: what they
-    mean. The matrices of all scores are then values of the graph. No pipeline
-    runs it: attention is an instruction of plans. It is there to compare with.
+    mean. The matrices of all scores are then values of the graph. Attention is an
+    instruction of plans; the pipeline runs this pass for what CUDA devices have
+    no attention kernels for: heads of more than 256 elements.
 
-    **Leaves** a graph without attention.
+    **Leaves** a graph without attention, or without attention with larger heads
+    than `heads-up-to`.
 
     **Example** `test/IR/expand-attention.mlir`.
   }];
   let statistics = [
     Statistic<"expanded", "expanded", "Number of ops replaced">
+  ];
+  let options = [
+    Option<"headsUpTo", "heads-up-to", "int64_t", /*default=*/"0",
+           "Leave attention whose heads have at most so many elements.">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
