@@ -62,6 +62,21 @@ static LogicalResult checkForCuda(func::FuncOp function, const TargetUse &use) {
   return success(valid);
 }
 
+/// A schedule may have been made for another target.
+static LogicalResult checkForCpu(func::FuncOp function) {
+  bool valid = true;
+  function.walk([&](GemmOp gemm) {
+    if (gemm.getEpilogue() == GemmEpilogue::None &&
+        gemm.getPrecision() == GemmPrecision::Full)
+      return;
+    valid = false;
+    gemm.emitError("GEMM with an epilogue or of precision tf32, which CPUs do "
+                   "not have: the schedule is for a CUDA device; compile for "
+                   "one, or give the model instead");
+  });
+  return success(valid);
+}
+
 /// Whether code for the target can be made here.
 static llvm::Error checkTools(const TargetOptions &target) {
   if (target.isCuda())
@@ -80,10 +95,10 @@ LogicalResult weft::checkTargetLimits(ModuleOp module,
       module.emitError(llvm::toString(std::move(error)));
       valid = false;
     }
-  if (target.isCuda())
-    for (auto function : module.getOps<func::FuncOp>())
-      if (function.isPublic() ||
-          !SymbolTable::symbolKnownUseEmpty(function, module))
-        valid &= succeeded(checkForCuda(function, use));
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isPublic() ||
+        !SymbolTable::symbolKnownUseEmpty(function, module))
+      valid &= succeeded(target.isCuda() ? checkForCuda(function, use)
+                                         : checkForCpu(function));
   return success(valid);
 }
