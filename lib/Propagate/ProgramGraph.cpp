@@ -36,8 +36,16 @@ static ShardingAttr findAnnotation(OpResult result) {
 LogicalResult ProgramGraph::read() {
   findStates();
   bool failed = false;
-  for (func::FuncOp function : functions)
+  for (func::FuncOp function : functions) {
+    if (!function.getBody().hasOneBlock()) {
+      failed = true;
+      function.emitError() << "function @" << function.getSymName()
+                           << " must have one block, got "
+                           << function.getBody().getBlocks().size();
+      continue;
+    }
     failed |= mlir::failed(readValues(function));
+  }
   if (failed)
     return failure();
   for (auto [function, results] : llvm::zip(functions, resultIds))

@@ -59,3 +59,12 @@ func.func @dynamic(%x: tensor<?xf32>) {
 func.func @scalar(%x: f32) {
   return
 }
+
+// -----
+
+// expected-error @+1 {{function @control_flow must have one block, got 2}}
+func.func @control_flow(%x: tensor<4xf32>) -> tensor<4xf32> {
+  cf.br ^next
+^next:
+  return %x : tensor<4xf32>
+}
