@@ -290,7 +290,7 @@ void NestEmitter::emit(const KernelNest &nest, unsigned number) {
 void NestEmitter::emitNest(const KernelNest &nest) {
   if (nest.scatter) {
     emitScatterAdd(e, nest.scatter->value.getDefiningOp<ScatterAddOp>(),
-                   results[nest.scatter->result]);
+                   results[nest.scatter->result], entry);
     return;
   }
   for (auto [value, count] : nest.kept)

@@ -117,3 +117,66 @@ def test_infinities_and_nans_stay(special, element, tmp_path):
         x.reshape(-1)[1] = special
         got = computed(compiled(tmp_path, total_of(shape, dims, (), element)), x)
         np.testing.assert_array_equal(got, x.sum(axis=tuple(dims)).reshape(-1))
+
+
+def scattered(updates, indices, rows, element="f32"):
+    """The entry that adds updates of shape [n, columns] or [n] to a table of so many rows."""
+    count, *columns = updates
+    update, table = tensor(updates, element), tensor((rows, *columns), element)
+    return MESH + f"""
+func.func @main(%u: {update} {{weft.name = "x"}}, %i: {tensor((count,), "i32")} {{weft.name = "indices"}})
+    -> ({table} {{weft.name = "sum"}}) {{
+  %sum = weft.scatter_add %u, %i dim = 0 : ({update}, {tensor((count,), "i32")}) -> {table}
+  return %sum : {table}
+}}
+"""
+
+
+def exact_scatter(x, indices, rows):
+    """Each element's sum rounded once, and the sum of magnitudes."""
+    order = np.argsort(indices, kind="stable")
+    order = order[(indices[order] >= 0) & (indices[order] < rows)]
+    sums, sizes = (np.zeros((rows, *x.shape[1:])) for _ in range(2))
+    starts = np.flatnonzero(np.diff(indices[order], prepend=-1))
+    for begin, end in zip(starts, [*starts[1:], len(order)]):
+        terms = x[order[begin:end]].astype(np.float64).reshape(end - begin, -1)
+        row = indices[order[begin]]
+        sums[row] = np.reshape([math.fsum(column.tolist()) for column in terms.T], x.shape[1:])
+        sizes[row] = np.abs(terms).sum(0).reshape(x.shape[1:])
+    return sums, sizes
+
+
+# Shape of the updates, rows of the table, rows that the indices are of: equal ones, a table that
+# fits the stack, those that are sorted by one, two and three digits, and in several portions.
+SCATTERS = {
+    "equal": ((2**22,), 4, 1),
+    "small-table": ((2**16, 5), 300, 300),
+    "one-digit": ((9000, 100), 200, 256),
+    "two-digits": ((5000, 17), 30000, 64),
+    "three-digits": ((2**15 + 77, 3), 2**17, 2**17),
+    "portions": ((2**21,), 10000, 2),
+    "one-update": ((1, 100), 200, 200),
+}
+SORTED_UPDATES = 16384
+
+
+@pytest.mark.parametrize("name", SCATTERS)
+@pytest.mark.parametrize("element", LIMITS)
+def test_scattered_sums_round_once_a_portion(name, element, tmp_path):
+    shape, rows, used = SCATTERS[name]
+    plan = compiled(tmp_path, scattered(shape, shape[:1], rows, element))
+    random = np.random.default_rng(2)
+    indices = random.integers(0, used, shape[0]).astype(np.int32)
+    if name != "equal":
+        indices[random.integers(0, shape[0], shape[0] // 50)] = -1  # of no row
+    np.save(tmp_path / "indices.npy", indices)
+    portions = 1 if rows * math.prod(shape[1:]) <= 8192 and element == "f32" else -(-shape[0] // SORTED_UPDATES)
+    for kind in ("tenths", "cancelling"):
+        x = numbers(kind, shape, DTYPES[element])
+        exact, sizes = exact_scatter(x, indices, rows)
+        got = computed(plan, x, lambda plan, *arguments: run_plan(
+            plan, *arguments, "--input", f"indices={tmp_path / 'indices.npy'}"))
+        error = np.abs(got.astype(np.float64) - exact.reshape(-1))
+        unit = LIMITS[element]
+        allowed = unit * (np.abs(exact) + (portions - 1) * sizes) * 1.001 + shape[0] * 2.0**-53 * sizes * (element == "f32")
+        assert (error <= allowed.reshape(-1)).all(), (kind, error.max())
