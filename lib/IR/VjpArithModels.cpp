@@ -42,12 +42,13 @@ static void mulVjp(arith::MulFOp op, VjpBuilder &b) {
     b.addCotangent(1, b.mul(g, op.getLhs()));
 }
 
-/// dx = g / y, dy = -(g / y) r.
+/// dx = g / y, dy = -(g / y) x / y: the result may have overflowed where its
+/// cotangent is 0.
 static void divVjp(arith::DivFOp op, VjpBuilder &b) {
   Value quotient = b.div(b.getCotangent(), op.getRhs());
   b.addCotangent(0, quotient);
   if (b.wants(1))
-    b.addCotangent(1, b.neg(b.mul(quotient, op.getResult())));
+    b.addCotangent(1, b.neg(b.div(b.mul(quotient, op.getLhs()), op.getRhs())));
 }
 
 /// r = x - y trunc(x / y).

@@ -74,11 +74,11 @@ def program(seed):
 
 
 def run(x, steps, values, disturb=lambda value: value):
-    """The values of all steps, each as `disturb` leaves it."""
+    """The values of all steps; each of them, and every operand of it, as `disturb` leaves it."""
     values = list(values)
     for step in steps:
         function = (UNARY | BINARY | TERNARY)[step.name]
-        values.append(disturb(function(x, *(values[i] for i in step.operands))))
+        values.append(disturb(function(x, *(disturb(values[i]) for i in step.operands))))
     return values[INPUTS:]
 
 

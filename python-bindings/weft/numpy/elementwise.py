@@ -283,8 +283,11 @@ def logaddexp(x: Any, y: Any) -> Tracer:
     is_undefined = isnan(delta)  # of equal infinities, too
     delta = where(is_undefined, ops.zeros_like(delta), delta)
     is_larger = greater(delta, 0)
-    rest = log1p(exp(where(is_larger, negative(delta), delta)))
-    return where(is_undefined, add(x, y), add(where(is_larger, x, y), rest))
+    ratio = exp(where(is_larger, negative(delta), delta))
+    larger = where(is_larger, x, y)
+    # Of nothing there is no derivative, that may be infinite, to take away.
+    result = where(equal(ratio, 0), larger, add(larger, log1p(ratio)))
+    return where(is_undefined, add(x, y), result)
 
 
 def round(x: Any, decimals: int = 0) -> Tracer:  # noqa: A001
