@@ -157,28 +157,76 @@ def cumprod(operand: Any, axis: int = 0) -> Tracer:
     return reductions.cumprod(operand, axis)
 
 
-# Giles, Approximating the erfinv function (2010): polynomials in w - 2.5 and sqrt(w) - 3,
-# highest power first, for w = -log(1 - x^2) below and above 5.
-_ERF_INV_NEAR = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
-                 -0.00125372503, -0.00417768164, 0.246640727, 1.50140941)
-_ERF_INV_FAR = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
-                -0.0076224613, 0.00943887047, 1.00167406, 2.83297682)
+# Giles, Approximating the erfinv function (2010), in single and in double precision: polynomials,
+# highest power first, in w - 2.5 or w - 3.125 and then in sqrt(w) less a number, for w =
+# -log(1 - x^2) below each limit in turn.
+_ERF_INV_FLOAT32 = (
+    (5.0, 2.5, (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+                -0.00125372503, -0.00417768164, 0.246640727, 1.50140941)),
+    (math.inf, 3.0, (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
+                     -0.0076224613, 0.00943887047, 1.00167406, 2.83297682)))
+_ERF_INV_FLOAT64 = (
+    (6.25, 3.125, (
+        -3.6444120640178196996e-21, -1.685059138182016589e-19, 1.2858480715256400167e-18,
+        1.115787767802518096e-17, -1.333171662854620906e-16, 2.0972767875968561637e-17,
+        6.6376381343583238325e-15, -4.0545662729752068639e-14, -8.1519341976054721522e-14,
+        2.6335093153082322977e-12, -1.2975133253453532498e-11, -5.4154120542946279317e-11,
+        1.051212273321532285e-09, -4.1126339803469836976e-09, -2.9070369957882005086e-08,
+        4.2347877827932403518e-07, -1.3654692000834678645e-06, -1.3882523362786468719e-05,
+        0.0001867342080340571352, -0.00074070253416626697512, -0.0060336708714301490533,
+        0.24015818242558961693, 1.6536545626831027356)),
+    (16.0, 3.25, (
+        2.2137376921775787049e-09, 9.0756561938885390979e-08, -2.7517406297064545428e-07,
+        1.8239629214389227755e-08, 1.5027403968909827627e-06, -4.013867526981545969e-06,
+        2.9234449089955446044e-06, 1.2475304481671778723e-05, -4.7318229009055733981e-05,
+        6.8284851459573175448e-05, 2.4031110387097893999e-05, -0.0003550375203628474796,
+        0.00095328937973738049703, -0.0016882755560235047313, 0.0024914420961078508066,
+        -0.0037512085075692412107, 0.005370914553590063617, 1.0052589676941592334,
+        3.0838856104922207635)),
+    (math.inf, 5.0, (
+        -2.7109920616438573243e-11, -2.5556418169965252055e-10, 1.5076572693500548083e-09,
+        -3.7894654401267369937e-09, 7.6157012080783393804e-09, -1.4960026627149240478e-08,
+        2.9147953450901080826e-08, -6.7711997758452339498e-08, 2.2900482228026654717e-07,
+        -9.9298272942317002539e-07, 4.5260625972231537039e-06, -1.9681778105531670567e-05,
+        7.5995277030017761139e-05, -0.00021503011930044477347, -0.00013871931833623122026,
+        1.0103004648645343977, 4.8499064014085844221)))
+
+
+def _minus_log_of_complement(x: Tracer) -> Tracer:
+    """-log(1 - x^2) in float64. Near 1 the square has no digits left to be 1 without: 1 - |x| is exact."""
+    size = el.abs(x)
+    is_small = el.less(size, 0.5)
+    # What a branch is not chosen for is replaced, so that no derivative is infinite.
+    square = el.square(el.where(is_small, x, ops.zeros_like(x)))
+    outer = el.where(is_small, ops.full(0.5, x), size)
+    product = el.multiply(el.subtract(1, outer), el.add(1, outer))
+    return el.negative(el.where(is_small, el.log1p(el.negative(square)), el.log(product)))
+
+
+def _polynomial(coefficients: Sequence[float], t: Tracer) -> Tracer:
+    result = ops.full(coefficients[0], t)
+    for c in coefficients[1:]:
+        result = el.add(ops.full(c, t), el.multiply(result, t))
+    return result
 
 
 def erf_inv(x: Any) -> Tracer:
-    """The inverse of the error function, computed in float32."""
+    """The inverse of the error function; of narrower types than float32 in that."""
     x = el.inexact(x)
-    wide = ops.convert(x, elements.FLOAT32)
-    # What a branch is not chosen for is replaced, so that no derivative is infinite.
+    wide = x if x.element is elements.FLOAT64 else ops.convert(x, elements.FLOAT32)
     at_end = el.equal(el.abs(wide), 1.0)
     inner = el.where(at_end, ops.zeros_like(wide), wide)
-    w = el.negative(el.log1p(el.negative(el.square(inner))))
-    near = el.less(w, 5.0)
-    far = el.subtract(el.sqrt(el.where(near, ops.full(5.0, w), w)), 3.0)
-    t = el.where(near, el.subtract(w, 2.5), far)
-    result = None
-    for a, b in zip(_ERF_INV_NEAR, _ERF_INV_FAR):
-        c = el.where(near, ops.full(a, t), ops.full(b, t))
-        result = c if result is None else el.add(c, el.multiply(result, t))
+    if wide.element is elements.FLOAT64:
+        pieces, w = _ERF_INV_FLOAT64, _minus_log_of_complement(inner)
+    else:
+        pieces, w = _ERF_INV_FLOAT32, el.negative(el.log1p(el.negative(el.square(inner))))
+    near, far = pieces[0], pieces[1:]
+    is_near = el.less(w, near[0])
+    root = el.sqrt(el.where(is_near, ops.full(near[0], w), w))
+    result = _polynomial(far[-1][2], el.subtract(root, far[-1][1]))
+    for limit, center, coefficients in reversed(far[:-1]):
+        result = el.where(el.less(w, limit), _polynomial(coefficients, el.subtract(root, center)), result)
+    centered = el.subtract(el.where(is_near, w, ops.full(near[0], w)), near[1])
+    result = el.where(is_near, _polynomial(near[2], centered), result)
     ends = el.multiply(el.where(at_end, wide, 1), math.inf)
     return ops.convert(el.where(at_end, ends, el.multiply(result, inner)), x.element)
