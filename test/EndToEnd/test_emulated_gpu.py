@@ -13,7 +13,8 @@ import pytest
 from conftest import EXAMPLE, LAYOUTS, ROOT, binaries, succeed
 from safetensors.numpy import load_file, save_file
 from test_cuda_kernels import MODELS, Gpt2Small
-from test_sums import assert_at_most_numpy, compiled, computed, exact_sums, numbers, total_of
+from test_sums import (
+    DTYPES, LIMITS, assert_at_most_numpy, compiled, computed, exact_sums, numbers, total_of)
 
 STEPS = 3
 
@@ -366,9 +367,37 @@ def test_attention_of_two_types_in_the_same_sizes(tmp_path):
 # ===----------------------------------------------------------------------===
 
 
+@pytest.mark.parametrize("element", LIMITS)
 @pytest.mark.parametrize("shape, dims", [
-    ((70001,), [0]), ((5, 9001), [1]), ((3001, 40), [0]), ((20001, 1), [0])])
-def test_sums_are_at_least_as_exact_as_numpys(shape, dims, tmp_path):
-    x = numbers("tenths", shape, np.float32)
-    plan = compiled(tmp_path, total_of(shape, dims, ()), "--target=cuda:sm_90", "--ptxas=none")
-    assert_at_most_numpy(computed(plan, x, run), *exact_sums(x, (), dims, shape), 2.0**-24)
+    ((70001,), [0]), ((5, 9001), [1]), ((3001, 40), [0]), ((20001, 1), [0]), ((300, 100), [1]),
+    ((40, 3000), [1])])
+def test_sums_are_at_least_as_exact_as_numpys(shape, dims, element, tmp_path):
+    plan = compiled(tmp_path, total_of(shape, dims, (), element), "--target=cuda:sm_90", "--ptxas=none")
+    for kind in ("tenths", "cancelling"):
+        x = numbers(kind, shape, DTYPES[element])
+        assert_at_most_numpy(computed(plan, x, run), *exact_sums(x, (), dims, shape), LIMITS[element], kind)
+
+
+ROWS_AND_COLUMNS = """
+weft.mesh @mesh = <["x"=1]>
+func.func @main(%x: tensor<ROWSx48xf64> {weft.name = "x"})
+    -> (tensor<48xf64> {weft.name = "sum"}, tensor<ROWSxf64> {weft.name = "rows"}) {
+  %rows = weft.reduce sum %x dims = [1] : tensor<ROWSx48xf64> -> tensor<ROWSxf64>
+  %all = weft.broadcast %rows dims = [0] : tensor<ROWSxf64> -> tensor<ROWSx48xf64>
+  %y = arith.mulf %x, %all : tensor<ROWSx48xf64>
+  %sum = weft.reduce sum %y dims = [0] : tensor<ROWSx48xf64> -> tensor<48xf64>
+  return %sum, %rows : tensor<48xf64>, tensor<ROWSxf64>
+}
+"""
+
+
+@pytest.mark.parametrize("rows", [7, 3001])
+def test_sums_over_rows_of_rows_with_sums(rows, tmp_path):
+    """What each row adds to the columns needs the row's own sum."""
+    x = numbers("cancelling", (rows, 48), np.float64)
+    plan = compiled(tmp_path, ROWS_AND_COLUMNS.replace("ROWS", str(rows)), "--target=cuda:sm_90", "--ptxas=none")
+    got = computed(plan, x, lambda plan, *arguments: run(
+        plan, *arguments, "--output", f"rows={tmp_path / 'rows.npy'}"))
+    of_rows = np.load(tmp_path / "rows.npy")
+    assert_at_most_numpy(of_rows, *exact_sums(x, (), [1], x.shape), 2.0**-53)
+    assert_at_most_numpy(got, *exact_sums(x * of_rows[:, None], (), [0], x.shape), 2.0**-53)

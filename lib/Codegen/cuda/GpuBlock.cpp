@@ -7,6 +7,8 @@
 
 #include "GpuBlock.h"
 
+#include "../EmitPosition.h"
+
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -163,13 +165,89 @@ LaneIndex GpuBlock::columnsAt(Value base) {
 // Sums
 //===----------------------------------------------------------------------===//
 
-Value GpuBlock::neutral(linalg::GenericOp reduction, bool lanes) {
-  return e.ops.constant(*arith::getNeutralElement(getCombiner(reduction)),
-                        lanes && e.ops.width > 1);
+void GpuBlock::loopSums(
+    Value begin, Value end, int64_t step,
+    MutableArrayRef<CompensatedSum> carried,
+    llvm::function_ref<void(Value, MutableArrayRef<CompensatedSum>)> body) {
+  SmallVector<CompensatedSum> sums(carried);
+  auto flatten = [&] {
+    SmallVector<Value> values;
+    for (const CompensatedSum &sum : sums) {
+      values.push_back(sum.sum);
+      if (sum.error)
+        values.push_back(sum.error);
+    }
+    return values;
+  };
+  auto set = [&](ArrayRef<Value> values) {
+    for (CompensatedSum &sum : sums) {
+      sum.sum = values.consume_front();
+      if (sum.error)
+        sum.error = values.consume_front();
+    }
+  };
+  SmallVector<Value> values = flatten();
+  loop(begin, end, step, values, [&](Value at, MutableArrayRef<Value> next) {
+    set(next);
+    body(at, sums);
+    llvm::copy(flatten(), next.begin());
+  });
+  set(values);
+  llvm::copy(sums, carried.begin());
 }
 
-Value GpuBlock::combine(linalg::GenericOp reduction, Value x, Value y) {
-  return e.ops.apply(getCombiner(reduction), {x, y});
+CompensatedSum GpuBlock::neutral(linalg::GenericOp reduction, bool lanes) {
+  Value none = e.ops.constant(*arith::getNeutralElement(getCombiner(reduction)),
+                              lanes && e.ops.width > 1);
+  return {none, isCompensated(reduction) ? none : Value()};
+}
+
+CompensatedSum GpuBlock::combine(linalg::GenericOp reduction, CompensatedSum x,
+                                 CompensatedSum y) {
+  Value sum = e.ops.apply(getCombiner(reduction), {x.sum, y.sum});
+  if (!x.error)
+    return {sum, {}};
+  Value error = arith::AddFOp::create(b, loc, x.error, y.error);
+  return addTerm(b, {x.sum, error}, sum);
+}
+
+CompensatedSum GpuBlock::addPlace(linalg::GenericOp reduction, int64_t rows,
+                                  CompensatedSum sum) {
+  Value next = emitTerm(e, reduction, rows, sum.sum);
+  return sum.error ? addTerm(b, sum, next) : CompensatedSum{next, {}};
+}
+
+CompensatedSum GpuBlock::select(Value mask, CompensatedSum x,
+                                CompensatedSum y) {
+  return {e.ops.select(mask, x.sum, y.sum),
+          x.error ? e.ops.select(mask, x.error, y.error) : Value()};
+}
+
+Value GpuBlock::finish(linalg::GenericOp reduction, Value init,
+                       CompensatedSum sum) {
+  Value total = sum.error ? totalOf(b, sum) : sum.sum;
+  return e.ops.apply(getCombiner(reduction), {init, total});
+}
+
+static Value halfOf(OpBuilder &b, Location loc, Value pointer, int64_t bytes) {
+  return LLVM::GEPOp::create(b, loc, pointer.getType(), b.getI8Type(), pointer,
+                             ArrayRef<LLVM::GEPArg>{int32_t(bytes / 2)});
+}
+
+void GpuBlock::store(CompensatedSum sum, Value pointer, int64_t bytes,
+                     LaneIndex at) {
+  e.store(sum.sum, pointer, at);
+  if (sum.error)
+    e.store(sum.error, halfOf(b, loc, pointer, bytes), at);
+}
+
+CompensatedSum GpuBlock::load(linalg::GenericOp reduction, Value pointer,
+                              int64_t bytes, LaneIndex at) {
+  Type element = getElementTypeOrSelf(reduction->getResult(0).getType());
+  CompensatedSum sum{e.load(pointer, element, at), {}};
+  if (isCompensated(reduction))
+    sum.error = e.load(halfOf(b, loc, pointer, bytes), element, at);
+  return sum;
 }
 
 /// The value of the thread whose lane differs in the bits of `distance`.
@@ -201,9 +279,12 @@ Value GpuBlock::shuffle(Value x, int distance) {
 
 void GpuBlock::reduceWarps(MutableArrayRef<Sum> sums, int64_t together) {
   for (Sum &sum : sums)
-    for (int distance = together / 2; distance >= 1; distance /= 2)
-      sum.value =
-          combine(sum.reduction, sum.value, shuffle(sum.value, distance));
+    for (int distance = together / 2; distance >= 1; distance /= 2) {
+      auto [value, error] = sum.value;
+      CompensatedSum other{shuffle(value, distance),
+                           error ? shuffle(error, distance) : Value()};
+      sum.value = combine(sum.reduction, sum.value, other);
+    }
 }
 
 /// Each warp leaves its sum in shared memory, and every warp adds them up.
@@ -212,12 +293,15 @@ void GpuBlock::reduceBlock(MutableArrayRef<Sum> sums) {
   int64_t warps = threads / warpThreads;
   if (warps == 1 || sums.empty())
     return;
+  auto bytesOf = [&](const Sum &sum) {
+    return sum.value.error ? warps * sumBytes : warps * sumBytes / 2;
+  };
   SmallVector<Value> slots;
   LaneIndex own = e.indices.uniform(warp);
   for (Sum &sum : sums) {
-    constexpr int64_t widest = 8;
-    slots.push_back(allocateShared(warps * widest));
-    when(equals(lane, 0), [&] { e.store(sum.value, slots.back(), own); });
+    slots.push_back(allocateShared(bytesOf(sum)));
+    when(equals(lane, 0),
+         [&] { store(sum.value, slots.back(), bytesOf(sum), own); });
   }
   barrier();
   int64_t together = llvm::PowerOf2Ceil(warps);
@@ -227,8 +311,9 @@ void GpuBlock::reduceBlock(MutableArrayRef<Sum> sums) {
     other = smaller(other, warps - 1);
   }
   for (auto [sum, slot] : llvm::zip_equal(sums, slots)) {
-    Value loaded = e.load(slot, sum.value.getType(), e.indices.uniform(other));
-    sum.value = e.ops.select(isWarp, loaded, neutral(sum.reduction, false));
+    CompensatedSum loaded =
+        load(sum.reduction, slot, bytesOf(sum), e.indices.uniform(other));
+    sum.value = select(isWarp, loaded, neutral(sum.reduction, false));
   }
   reduceWarps(sums, together);
 }

@@ -17,6 +17,7 @@
 
 #include "GridPlan.h"
 
+#include "../CompensatedSum.h"
 #include "../ElementEmitter.h"
 
 namespace weft {
@@ -80,15 +81,36 @@ public:
   /// The vector of columns that begins at `base`, a multiple of the lanes.
   LaneIndex columnsAt(mlir::Value base);
 
+  /// The same with sums.
+  void loopSums(mlir::Value begin, mlir::Value end, int64_t step,
+                llvm::MutableArrayRef<CompensatedSum> carried,
+                llvm::function_ref<void(mlir::Value,
+                                        llvm::MutableArrayRef<CompensatedSum>)>
+                    body);
+
   struct Sum {
     mlir::linalg::GenericOp reduction;
-    /// Of one thread, then of all.
-    mlir::Value value;
+    /// Of one thread, then of all; without an error unless it is compensated.
+    CompensatedSum value;
   };
   /// What a sum begins with: neutral, a vector if lanes are asked for.
-  mlir::Value neutral(mlir::linalg::GenericOp reduction, bool lanes);
-  mlir::Value combine(mlir::linalg::GenericOp reduction, mlir::Value x,
-                      mlir::Value y);
+  CompensatedSum neutral(mlir::linalg::GenericOp reduction, bool lanes);
+  CompensatedSum combine(mlir::linalg::GenericOp reduction, CompensatedSum x,
+                         CompensatedSum y);
+  /// The sum with what a reduction reads at the emitter's place.
+  CompensatedSum addPlace(mlir::linalg::GenericOp reduction, int64_t rows,
+                          CompensatedSum sum);
+  /// mask ? x : y; x if mask is null.
+  CompensatedSum select(mlir::Value mask, CompensatedSum x, CompensatedSum y);
+  /// `init` with what a sum has come to.
+  mlir::Value finish(mlir::linalg::GenericOp reduction, mlir::Value init,
+                     CompensatedSum sum);
+  /// A sum in memory of `bytes`; what is lost in its second half, if it is
+  /// compensated.
+  void store(CompensatedSum sum, mlir::Value pointer, int64_t bytes,
+             LaneIndex at);
+  CompensatedSum load(mlir::linalg::GenericOp reduction, mlir::Value pointer,
+                      int64_t bytes, LaneIndex at);
   /// Reduces sums of neighbouring threads of a warp, `together` (a power of
   /// two) at a time, or of the block; every thread has the results.
   void reduceWarps(llvm::MutableArrayRef<Sum> sums,

@@ -25,15 +25,21 @@ private:
   linalg::GenericOp opOf(const KernelRoot &root) {
     return root.value.getDefiningOp<linalg::GenericOp>();
   }
-  Type elementOf(const KernelRoot &root) {
-    return getElementTypeOrSelf(root.value.getType());
+  using Sums = SmallVector<CompensatedSum>;
+  /// Bytes of a sum in the slots of all threads, and in the workspace.
+  int64_t slotBytes(unsigned number) {
+    return partialBytes(loop.accumulations[number], g.threads * e.ops.width);
   }
-  SmallVector<Value> neutrals();
-  SmallVector<Value> sumRows();
-  void leave(ArrayRef<Value> sums);
-  void sumThreads(unsigned number, llvm::function_ref<void(Value)> use);
+  int64_t blockBytes(unsigned number) {
+    return partialBytes(loop.accumulations[number], width * e.ops.width);
+  }
+  Sums neutrals();
+  Sums sumRows();
+  void leave(const Sums &sums);
+  void sumThreads(unsigned number,
+                  llvm::function_ref<void(CompensatedSum)> use);
   Value partialOf(Value block, unsigned number);
-  void write(unsigned number, Value total);
+  void write(unsigned number, CompensatedSum total);
   void addPartials();
 
   GpuJob &job;
@@ -70,51 +76,52 @@ ColumnSumsEmitter::ColumnSumsEmitter(GpuJob &job)
     }
     column = g.columnsAt(base);
   }
-  for (const KernelRoot &root : loop.accumulations)
-    slots.push_back(
-        g.allocateShared(partialBytes(root, g.threads * e.ops.width)));
+  for (unsigned number = 0; number < loop.accumulations.size(); ++number)
+    slots.push_back(g.allocateShared(slotBytes(number)));
 }
 
-SmallVector<Value> ColumnSumsEmitter::neutrals() {
-  SmallVector<Value> sums;
+ColumnSumsEmitter::Sums ColumnSumsEmitter::neutrals() {
+  Sums sums;
   for (const KernelRoot &root : loop.accumulations)
     sums.push_back(g.neutral(opOf(root), /*lanes=*/loop.columns > 1));
   return sums;
 }
 
-SmallVector<Value> ColumnSumsEmitter::sumRows() {
-  SmallVector<Value> sums = neutrals();
+ColumnSumsEmitter::Sums ColumnSumsEmitter::sumRows() {
+  Sums sums = neutrals();
   Value first = g.add(g.multiply(share, height), y);
   if (valid) // others have no rows
     first = e.ops.select(valid, first, g.number(rows));
-  g.loop(first, g.number(rows), job.grid.sharers * height, sums,
-         [&](Value row, MutableArrayRef<Value> next) {
-           e.row = e.indices.uniform(row);
-           setColumn(e, column, rows);
-           for (auto [root, sum] : llvm::zip_equal(loop.accumulations, next))
-             sum = emitTerm(e, opOf(root), rows, sum);
-           emitWrites(job, loop);
-         });
+  g.loopSums(first, g.number(rows), job.grid.sharers * height, sums,
+             [&](Value row, MutableArrayRef<CompensatedSum> next) {
+               e.row = e.indices.uniform(row);
+               setColumn(e, column, rows);
+               for (auto [root, sum] :
+                    llvm::zip_equal(loop.accumulations, next))
+                 sum = g.addPlace(opOf(root), rows, sum);
+               emitWrites(job, loop);
+             });
   return sums;
 }
 
-void ColumnSumsEmitter::leave(ArrayRef<Value> sums) {
+void ColumnSumsEmitter::leave(const Sums &sums) {
   LaneIndex own = g.columnsAt(g.multiply(g.thread, e.ops.width));
-  for (auto [sum, slot] : llvm::zip_equal(sums, slots))
-    e.store(sum, slot, own);
+  for (auto [number, sum] : llvm::enumerate(sums))
+    g.store(sum, slots[number], slotBytes(number), own);
   g.barrier();
 }
 
 /// The sum of what the threads of a column have left, in one of them.
-void ColumnSumsEmitter::sumThreads(unsigned number,
-                                   llvm::function_ref<void(Value)> use) {
+void ColumnSumsEmitter::sumThreads(
+    unsigned number, llvm::function_ref<void(CompensatedSum)> use) {
   const KernelRoot &root = loop.accumulations[number];
   g.when(g.equals(y, 0), [&] {
-    Value total;
+    CompensatedSum total;
     for (int64_t row = 0; row < height; ++row) {
       Value at = g.multiply(g.add(x, g.number(row * width)), e.ops.width);
-      Value sum = e.load(slots[number], elementOf(root), g.columnsAt(at));
-      total = total ? g.combine(opOf(root), total, sum) : sum;
+      CompensatedSum sum =
+          g.load(opOf(root), slots[number], slotBytes(number), g.columnsAt(at));
+      total = total.sum ? g.combine(opOf(root), total, sum) : sum;
     }
     use(total);
   });
@@ -122,52 +129,52 @@ void ColumnSumsEmitter::sumThreads(unsigned number,
 
 Value ColumnSumsEmitter::partialOf(Value block, unsigned number) {
   int64_t bytes = 0, offset = 0;
-  for (auto [other, root] : llvm::enumerate(loop.accumulations)) {
+  for (unsigned other = 0; other < loop.accumulations.size(); ++other) {
     if (other == number)
       offset = bytes;
-    bytes += partialBytes(root, width * e.ops.width);
+    bytes += blockBytes(other);
   }
   Value at = g.add(g.multiply(block, bytes), g.number(offset));
   return g.workspaceAt(g.add(at, g.number(job.grid.partials)));
 }
 
-void ColumnSumsEmitter::write(unsigned number, Value total) {
+void ColumnSumsEmitter::write(unsigned number, CompensatedSum total) {
   const KernelRoot &root = loop.accumulations[number];
   g.when(valid, [&] {
     e.column = column;
-    Value sum = g.combine(opOf(root), emitColumnInit(e, root), total);
+    Value sum = g.finish(opOf(root), emitColumnInit(e, root), total);
     e.store(emitFinished(e, root, sum), job.results[root.result], column);
   });
 }
 
 /// Of all blocks that share the tile, in their order.
 void ColumnSumsEmitter::addPartials() {
-  SmallVector<Value> sums = neutrals();
+  Sums sums = neutrals();
   LaneIndex own = g.columnsAt(g.multiply(x, e.ops.width));
-  g.loop(y, g.number(job.grid.sharers), height, sums,
-         [&](Value other, MutableArrayRef<Value> next) {
-           Value block = g.add(g.multiply(other, job.grid.tiles), tile);
-           for (auto [number, sum] : llvm::enumerate(next)) {
-             const KernelRoot &root = loop.accumulations[number];
-             sum = g.combine(
-                 opOf(root), sum,
-                 e.load(partialOf(block, number), elementOf(root), own));
-           }
-         });
+  g.loopSums(y, g.number(job.grid.sharers), height, sums,
+             [&](Value other, MutableArrayRef<CompensatedSum> next) {
+               Value block = g.add(g.multiply(other, job.grid.tiles), tile);
+               for (auto [number, sum] : llvm::enumerate(next)) {
+                 const KernelRoot &root = loop.accumulations[number];
+                 sum = g.combine(opOf(root), sum,
+                                 g.load(opOf(root), partialOf(block, number),
+                                        blockBytes(number), own));
+               }
+             });
   leave(sums);
   for (unsigned number = 0; number < sums.size(); ++number)
-    sumThreads(number, [&](Value total) { write(number, total); });
+    sumThreads(number, [&](CompensatedSum total) { write(number, total); });
 }
 
 void ColumnSumsEmitter::emit() {
-  SmallVector<Value> sums = sumRows();
+  Sums sums = sumRows();
   leave(sums);
   bool isShared = job.grid.sharers > 1;
   LaneIndex own = g.columnsAt(g.multiply(x, e.ops.width));
   for (unsigned number = 0; number < sums.size(); ++number)
-    sumThreads(number, [&](Value total) {
+    sumThreads(number, [&](CompensatedSum total) {
       if (isShared)
-        e.store(total, partialOf(g.block, number), own);
+        g.store(total, partialOf(g.block, number), blockBytes(number), own);
       else
         write(number, total);
     });

@@ -21,17 +21,13 @@ linalg::GenericOp RowSums::Entry::op() const {
   return root.value.getDefiningOp<linalg::GenericOp>();
 }
 
-Type RowSums::Entry::element() const {
-  return getElementTypeOrSelf(root.value.getType());
-}
-
 RowSums::RowSums(GpuJob &job, RowsEmitter &rows)
     : job(job), e(job.e), g(job.g), rows(rows) {
   size_t next = 0;
   int64_t numbers = 0;
   for (auto &[loop, root] : accumulationsOf(*job.grid.nest)) {
     Entry entry{loop, root, bytes, next, 0};
-    bytes += partialBytes(root, loop->columns);
+    bytes += entry.bytes();
     bool isSingle = loop->columns == 1;
     if (isSingle || rows.isHeld(*loop)) {
       size_t steps = isSingle ? 1 : rows.partsOf(*loop).size();
@@ -47,19 +43,19 @@ RowSums::RowSums(GpuJob &job, RowsEmitter &rows)
 }
 
 void RowSums::emit() {
-  SmallVector<Value> sums;
+  SmallVector<CompensatedSum> sums;
   for (const Entry &entry : entries)
     sums.append(entry.count,
                 g.neutral(entry.op(), /*lanes=*/entry.loop->columns > 1));
-  g.loop(g.block, g.number(job.grid.nest->rows), job.grid.blocks, sums,
-         [&](Value row, MutableArrayRef<Value> next) {
-           current = next;
-           isFirst = arith::CmpIOp::create(e.b, e.loc, arith::CmpIPredicate::eq,
-                                           row, g.block);
-           rows.emitRow(row, this);
-           // Shared memory is written again for the next row.
-           g.barrier();
-         });
+  g.loopSums(g.block, g.number(job.grid.nest->rows), job.grid.blocks, sums,
+             [&](Value row, MutableArrayRef<CompensatedSum> next) {
+               current = next;
+               isFirst = arith::CmpIOp::create(
+                   e.b, e.loc, arith::CmpIPredicate::eq, row, g.block);
+               rows.emitRow(row, this);
+               // Shared memory is written again for the next row.
+               g.barrier();
+             });
   finish(sums);
 }
 
@@ -71,19 +67,20 @@ void RowSums::add(const ColumnLoop &loop, size_t step, Value valid) {
       addInMemory(entry, valid);
       continue;
     }
-    Value &sum = current[entry.first + step];
-    sum = emitTerm(e, entry.op(), job.grid.nest->rows, sum);
+    CompensatedSum &sum = current[entry.first + step];
+    sum = g.addPlace(entry.op(), job.grid.nest->rows, sum);
   }
 }
 
 void RowSums::addInMemory(const Entry &entry, Value valid) {
   g.when(valid, [&] {
     Value partial = partialOf(g.block, entry);
-    Value before = e.load(partial, entry.element(), e.column);
-    Value none = g.neutral(entry.op(), LaneOps::isLanes(before));
-    Value sum = e.ops.select(isFirst, none, before);
-    e.store(emitTerm(e, entry.op(), job.grid.nest->rows, sum), partial,
-            e.column);
+    CompensatedSum before =
+        g.load(entry.op(), partial, entry.bytes(), e.column);
+    CompensatedSum none = g.neutral(entry.op(), LaneOps::isLanes(before.sum));
+    CompensatedSum sum = g.select(isFirst, none, before);
+    g.store(g.addPlace(entry.op(), job.grid.nest->rows, sum), partial,
+            entry.bytes(), e.column);
   });
 }
 
@@ -94,20 +91,21 @@ Value RowSums::partialOf(Value part, const Entry &entry) {
 }
 
 /// Moves what is in registers to the workspace.
-void RowSums::leave(const Entry &entry, ArrayRef<Value> sums) {
+void RowSums::leave(const Entry &entry, ArrayRef<CompensatedSum> sums) {
   Value partial = partialOf(g.block, entry);
   if (entry.loop->columns == 1) {
-    g.when(g.equals(g.thread, 0),
-           [&] { e.store(sums[0], partial, e.indices.constant(0)); });
+    g.when(g.equals(g.thread, 0), [&] {
+      g.store(sums[0], partial, entry.bytes(), e.indices.constant(0));
+    });
     return;
   }
   for (auto [sum, part] : llvm::zip_equal(sums, rows.partsOf(*entry.loop)))
     g.when(part.valid, [&, sum = sum, column = part.column] {
-      e.store(sum, partial, column);
+      g.store(sum, partial, entry.bytes(), column);
     });
 }
 
-void RowSums::finish(ArrayRef<Value> sums) {
+void RowSums::finish(ArrayRef<CompensatedSum> sums) {
   for (const Entry &entry : entries)
     if (entry.count > 0)
       leave(entry, sums.slice(entry.first, entry.count));
@@ -147,21 +145,22 @@ void RowSums::addPartials(Value first, int64_t count, Value target) {
 
 void RowSums::addPartials(const Entry &entry, LaneIndex column, Value first,
                           int64_t count, Value target) {
-  Value sum[] = {g.neutral(entry.op(), /*lanes=*/!column.isUniform())};
-  g.loop(g.number(0), g.number(count), 1, sum,
-         [&](Value part, MutableArrayRef<Value> next) {
-           Value partial = partialOf(g.add(first, part), entry);
-           next[0] = g.combine(entry.op(), next[0],
-                               e.load(partial, entry.element(), column));
-         });
+  CompensatedSum sum[] = {g.neutral(entry.op(), /*lanes=*/!column.isUniform())};
+  g.loopSums(g.number(0), g.number(count), 1, sum,
+             [&](Value part, MutableArrayRef<CompensatedSum> next) {
+               Value partial = partialOf(g.add(first, part), entry);
+               next[0] = g.combine(
+                   entry.op(), next[0],
+                   g.load(entry.op(), partial, entry.bytes(), column));
+             });
   if (target) {
-    e.store(sum[0], partialOf(target, entry), column);
+    g.store(sum[0], partialOf(target, entry), entry.bytes(), column);
     return;
   }
   e.columns = entry.loop->columns;
   e.column = column;
   Value init = emitColumnInit(e, entry.root);
-  Value total = g.combine(entry.op(), init, sum[0]);
+  Value total = g.finish(entry.op(), init, sum[0]);
   e.store(emitFinished(e, entry.root, total), job.results[entry.root.result],
           column);
 }

@@ -86,10 +86,10 @@ MutableArrayRef<RowsEmitter::OpenSum>
 RowsEmitter::openSums(const ColumnLoop &loop, std::vector<OpenSum> &open) {
   size_t before = open.size();
   for (linalg::GenericOp reduction : loop.reductions)
-    open.push_back(
-        {reduction, emitRowInit(e, reduction),
-         g.neutral(reduction, /*lanes=*/true),
-         job.grid.hasEdges ? g.neutral(reduction, /*lanes=*/false) : Value()});
+    open.push_back({reduction, emitRowInit(e, reduction),
+                    g.neutral(reduction, /*lanes=*/true),
+                    job.grid.hasEdges ? g.neutral(reduction, /*lanes=*/false)
+                                      : CompensatedSum()});
   return MutableArrayRef(open).drop_front(before);
 }
 
@@ -97,10 +97,14 @@ RowsEmitter::openSums(const ColumnLoop &loop, std::vector<OpenSum> &open) {
 void RowsEmitter::addThreads(MutableArrayRef<OpenSum> open) {
   SmallVector<GpuBlock::Sum> sums;
   for (const OpenSum &sum : open) {
-    Value value = sum.value;
-    if (LaneOps::isLanes(value))
-      value = e.ops.reduceLanes(getCombiner(sum.reduction), value);
-    if (sum.edge)
+    CompensatedSum value = sum.value;
+    if (LaneOps::isLanes(value.sum))
+      value = value.error
+                  ? addLanes(e.b, value)
+                  : CompensatedSum{e.ops.reduceLanes(getCombiner(sum.reduction),
+                                                     value.sum),
+                                   {}};
+    if (sum.edge.sum)
       value = g.combine(sum.reduction, value, sum.edge);
     sums.push_back({sum.reduction, value});
   }
@@ -109,14 +113,14 @@ void RowsEmitter::addThreads(MutableArrayRef<OpenSum> open) {
   else
     g.reduceBlock(sums);
   for (auto [sum, total] : llvm::zip_equal(open, sums))
-    sum = {sum.reduction, sum.init, total.value, Value()};
+    sum = {sum.reduction, sum.init, total.value, {}};
 }
 
 /// Makes them numbers of the row, for the passes that follow.
 void RowsEmitter::closeSums(ArrayRef<OpenSum> open) {
   for (const OpenSum &sum : open)
     known.push_back(
-        {sum.reduction, g.combine(sum.reduction, sum.init, sum.value)});
+        {sum.reduction, g.finish(sum.reduction, sum.init, sum.value)});
   e.rowValues.insert(known.begin(), known.end());
   known.clear();
 }
@@ -159,9 +163,9 @@ void RowsEmitter::emitParts(const ColumnLoop &loop,
     columns.enter(part);
     e.bodyDepth = e.depth();
     for (OpenSum &sum : own) {
-      Value &value = part.isEdge ? sum.edge : sum.value;
-      Value next = emitTerm(e, sum.reduction, nest.rows, value);
-      value = e.ops.select(part.valid, next, value);
+      CompensatedSum &value = part.isEdge ? sum.edge : sum.value;
+      CompensatedSum next = g.addPlace(sum.reduction, nest.rows, value);
+      value = g.select(part.valid, next, value);
     }
     if (sums)
       sums->add(loop, step, part.valid);
@@ -205,22 +209,22 @@ void RowsEmitter::emitWalk(const ColumnLoop &loop, std::vector<OpenSum> &open,
       edge->valid = g.both(edge->valid, isFirstBlock);
     emitParts(loop, *edge, own, sums, /*step=*/0, /*waits=*/true);
   }
-  SmallVector<Value> carried;
+  SmallVector<CompensatedSum> carried;
   for (const OpenSum &sum : own)
     carried.push_back(sum.value);
   auto walk = [&](Value begin, Value end, int64_t count) {
-    g.loop(begin, end, count * step, carried,
-           [&](Value at, MutableArrayRef<Value> next) {
-             for (auto [sum, value] : llvm::zip_equal(own, next))
-               sum.value = value;
-             SmallVector<RowColumns::Part> parts;
-             for (int64_t i = 0; i < count; ++i)
-               parts.push_back(
-                   columns.vector(i == 0 ? at : g.add(at, g.number(i * step))));
-             emitParts(loop, parts, own, sums, /*step=*/0, /*waits=*/false);
-             for (auto [sum, value] : llvm::zip_equal(own, next))
-               value = sum.value;
-           });
+    g.loopSums(begin, end, count * step, carried,
+               [&](Value at, MutableArrayRef<CompensatedSum> next) {
+                 for (auto [sum, value] : llvm::zip_equal(own, next))
+                   sum.value = value;
+                 SmallVector<RowColumns::Part> parts;
+                 for (int64_t i = 0; i < count; ++i)
+                   parts.push_back(columns.vector(
+                       i == 0 ? at : g.add(at, g.number(i * step))));
+                 emitParts(loop, parts, own, sums, /*step=*/0, /*waits=*/false);
+                 for (auto [sum, value] : llvm::zip_equal(own, next))
+                   value = sum.value;
+               });
   };
   constexpr int64_t atOnce = 2, fewSteps = 4;
   int64_t common = columns.leastVectors() / step / atOnce * atOnce;
@@ -287,29 +291,28 @@ void RowsEmitter::emitSplit() {
   if (job.grid.sharers == 1)
     return finish();
 
-  constexpr int64_t slotBytes = 8;
   auto slotOf = [&](Value block, unsigned number) {
     Value slot = g.add(g.multiply(block, open.size()), g.number(number));
     return g.workspaceAt(
-        g.add(g.multiply(slot, slotBytes), g.number(job.grid.partials)));
+        g.add(g.multiply(slot, sumBytes), g.number(job.grid.partials)));
   };
   LaneIndex zero = e.indices.constant(0);
   g.when(g.equals(g.thread, 0), [&] {
     for (auto [number, sum] : llvm::enumerate(open))
-      e.store(sum.value, slotOf(g.block, number), zero);
+      g.store(sum.value, slotOf(g.block, number), sumBytes, zero);
   });
   Value counter = g.add(row, g.number(job.grid.counter));
   g.when(g.arriveLast(counter, job.grid.sharers), [&] {
     Value first = g.multiply(row, job.grid.sharers);
     for (auto [number, sum] : llvm::enumerate(open)) {
-      Type element = sum.value.getType();
-      Value total[] = {g.neutral(sum.reduction, /*lanes=*/false)};
-      g.loop(g.thread, g.number(job.grid.sharers), g.threads, total,
-             [&](Value other, MutableArrayRef<Value> next) {
-               Value slot = slotOf(g.add(first, other), number);
-               next[0] = g.combine(sum.reduction, next[0],
-                                   e.load(slot, element, zero));
-             });
+      CompensatedSum total[] = {g.neutral(sum.reduction, /*lanes=*/false)};
+      g.loopSums(g.thread, g.number(job.grid.sharers), g.threads, total,
+                 [&](Value other, MutableArrayRef<CompensatedSum> next) {
+                   Value slot = slotOf(g.add(first, other), number);
+                   next[0] =
+                       g.combine(sum.reduction, next[0],
+                                 g.load(sum.reduction, slot, sumBytes, zero));
+                 });
       sum.value = total[0];
     }
     addThreads(open);

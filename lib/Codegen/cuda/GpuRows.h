@@ -40,7 +40,8 @@ private:
     mlir::linalg::GenericOp reduction;
     /// What the row begins with, and the thread's share without it: of vectors,
     /// and of edges.
-    mlir::Value init, value, edge;
+    mlir::Value init;
+    CompensatedSum value, edge;
   };
   void setRow(mlir::Value row);
   void placeColumns(mlir::Value row);
@@ -95,11 +96,11 @@ private:
     size_t first, count;
 
     mlir::linalg::GenericOp op() const;
-    mlir::Type element() const;
+    int64_t bytes() const { return partialBytes(root, loop->columns); }
   };
   void addInMemory(const Entry &entry, mlir::Value valid);
-  void finish(llvm::ArrayRef<mlir::Value> sums);
-  void leave(const Entry &entry, llvm::ArrayRef<mlir::Value> sums);
+  void finish(llvm::ArrayRef<CompensatedSum> sums);
+  void leave(const Entry &entry, llvm::ArrayRef<CompensatedSum> sums);
   void addPartials(mlir::Value first, int64_t count, mlir::Value target);
   void addPartials(const Entry &entry, LaneIndex column, mlir::Value first,
                    int64_t count, mlir::Value target);
@@ -113,7 +114,7 @@ private:
   /// Bytes of all partial sums of a block.
   int64_t bytes = 0;
   /// In the loop over rows: its values, and whether it is at its first row.
-  llvm::MutableArrayRef<mlir::Value> current;
+  llvm::MutableArrayRef<CompensatedSum> current;
   mlir::Value isFirst;
 };
 

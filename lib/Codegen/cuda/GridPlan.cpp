@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../CompensatedSum.h"
 #include "GridPlanner.h"
 
 using namespace mlir;
@@ -29,7 +30,9 @@ bool GridJob::hasAccumulations() const {
 }
 
 int64_t weft::partialBytes(const KernelRoot &accumulation, int64_t columns) {
-  return llvm::alignTo(columns * elementBytes(accumulation.value), 64);
+  auto op = accumulation.value.getDefiningOp<linalg::GenericOp>();
+  return llvm::alignTo(columns * elementBytes(accumulation.value), 64) *
+         (isCompensated(op) ? 2 : 1);
 }
 
 void GridPlanner::reserve(GridJob &job, int64_t count, int64_t bytes) {

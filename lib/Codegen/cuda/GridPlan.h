@@ -110,7 +110,11 @@ int64_t countSteps(int64_t columns, int64_t threads, int64_t lanes);
 std::vector<std::pair<const ColumnLoop *, KernelRoot>>
 accumulationsOf(const KernelNest &nest);
 
-/// Bytes of a partial sum of `columns` columns, aligned.
+/// Bytes of the widest sum of one number: of f64, with what it has lost.
+inline constexpr int64_t sumBytes = 16;
+
+/// Bytes of a partial sum of `columns` columns, aligned; twice as many if it is
+/// compensated.
 int64_t partialBytes(const KernelRoot &accumulation, int64_t columns);
 
 /// How a scatter_add walks its updates: dimensions of what is taken up to the

@@ -35,7 +35,6 @@ void GridPlanner::laySplitRows(GridJob &job) {
   job.blocks = job.nest->rows * job.sharers;
   if (job.sharers == 1)
     return;
-  constexpr int64_t slotBytes = 8;
   reserve(job, job.nest->rows,
-          job.blocks * job.nest->reductions.size() * slotBytes);
+          job.blocks * job.nest->reductions.size() * sumBytes);
 }
