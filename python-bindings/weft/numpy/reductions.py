@@ -98,7 +98,11 @@ _mean = mean
 
 def std(x: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False,
         where: Any = None, mean: Any = None, correction: Any = None) -> Tracer:
-    return el.sqrt(var(x, axis, dtype, ddof, keepdims, where, mean, correction))
+    x = as_tracer(x)
+    result = elements.to_inexact(x.element) if dtype is None else elements.element_type(dtype)
+    # The variance of small numbers has fewer digits in float16 than its root.
+    variance = var(x, axis, elements.to_computed(result), ddof, keepdims, where, mean, correction)
+    return ops.convert(el.sqrt(variance), result)
 
 
 def _limits(element: ElementType) -> tuple[Any, Any]:
