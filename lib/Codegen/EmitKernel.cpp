@@ -359,9 +359,12 @@ static LLVM::LLVMFuncOp createBody(OpBuilder &b, func::FuncOp kernel,
   auto body =
       LLVM::LLVMFuncOp::create(b, kernel.getLoc(), (symbol + "_body").str(),
                                type, LLVM::Linkage::Internal);
-  for (unsigned i = 0; i < buffers; ++i)
-    body.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
-                    b.getUnitAttr());
+  auto noAlias = b.getDictionaryAttr(
+      b.getNamedAttr(LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr()));
+  SmallVector<DictionaryAttr> attributes(buffers, noAlias);
+  attributes.append(positions + 2, b.getDictionaryAttr({}));
+  // All at once: one by one, they take memory quadratic in their number.
+  body.setAllArgAttrs(attributes);
   // Inlined, it would lose what `noalias` says.
   body.setNoInline(true);
   body.addEntryBlock(b);

@@ -173,21 +173,30 @@ int64_t getOffset(Value value) {
   return offsets ? offsets[result.getResultNumber()] : -1;
 }
 
-void setOffset(Value value, int64_t offset) {
-  Builder builder(value.getContext());
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto entry = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    entry.setArgAttr(argument.getArgNumber(), offsetAttrName,
-                     builder.getI64IntegerAttr(offset));
-    return;
+void setOffsets(func::FuncOp entry,
+                ArrayRef<std::pair<Value, int64_t>> offsets) {
+  Builder builder(entry.getContext());
+  SmallVector<NamedAttrList> arguments(entry.getNumArguments());
+  for (auto [index, attributes] : llvm::enumerate(arguments))
+    attributes.append(function_interface_impl::getArgAttrs(entry, index));
+  llvm::MapVector<Operation *, SmallVector<int64_t>> results;
+  for (auto [value, offset] : offsets) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      arguments[argument.getArgNumber()].set(offsetAttrName,
+                                             builder.getI64IntegerAttr(offset));
+      continue;
+    }
+    auto result = cast<OpResult>(value);
+    SmallVector<int64_t> &all = results[result.getOwner()];
+    all.resize(result.getOwner()->getNumResults(), -1);
+    all[result.getResultNumber()] = offset;
   }
-  auto result = cast<OpResult>(value);
-  Operation *op = result.getOwner();
-  SmallVector<int64_t> offsets(op->getNumResults(), -1);
-  if (auto old = op->getAttrOfType<DenseI64ArrayAttr>(offsetsAttrName))
-    offsets.assign(old.asArrayRef().begin(), old.asArrayRef().end());
-  offsets[result.getResultNumber()] = offset;
-  op->setAttr(offsetsAttrName, builder.getDenseI64ArrayAttr(offsets));
+  entry.setAllArgAttrs(
+      llvm::map_to_vector(arguments, [&](NamedAttrList &attributes) {
+        return attributes.getDictionary(entry.getContext());
+      }));
+  for (auto &[op, all] : results)
+    op->setAttr(offsetsAttrName, builder.getDenseI64ArrayAttr(all));
 }
 
 } // namespace weft

@@ -63,6 +63,7 @@ void PlanMemory::layOut(func::FuncOp entry, const EntryBuffers &buffers,
     shared.push_back({buffer.first, buffer.last, moves ? buffer.bytes : 0});
   }
   ArenaLayout layout = planArena(shared);
+  SmallVector<std::pair<Value, int64_t>> offsets;
   for (auto [index, buffer] : llvm::enumerate(buffers.buffers()))
     for (Value value : buffer.values) {
       int64_t offset = base + layout.offsets[index];
@@ -72,8 +73,9 @@ void PlanMemory::layOut(func::FuncOp entry, const EntryBuffers &buffers,
         offset = constants.lookup(buffer.values.front()
                                       .getDefiningOp<arith::ConstantOp>()
                                       .getValue());
-      setOffset(value, offset);
+      offsets.push_back({value, offset});
     }
+  setOffsets(entry, offsets);
 
   Builder builder(entry.getContext());
   int64_t arena = base + layout.bytes, bound = base + livenessBound(shared);

@@ -104,7 +104,10 @@ inline constexpr llvm::StringLiteral livenessBytesAttrName =
 
 /// The offset that the memory planner gave a value, or -1.
 int64_t getOffset(mlir::Value value);
-void setOffset(mlir::Value value, int64_t offset);
+/// Sets those of values of an entry, all at once: attributes of many arguments,
+/// set one by one, take memory that is quadratic in their number.
+void setOffsets(mlir::func::FuncOp entry,
+                llvm::ArrayRef<std::pair<mlir::Value, int64_t>> offsets);
 
 } // namespace weft
 
