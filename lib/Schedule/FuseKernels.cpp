@@ -110,6 +110,8 @@ static FusionOp describe(Operation *op,
     result.bytes += bytesOf(value);
   if (isa<ReduceOp, ReshapeOp>(op))
     result.operandShape.assign(typeOf(op->getOperand(0)).getShape());
+  if (isa<ConcatOp>(op))
+    result.pieces = op->getNumOperands();
   if (auto reduce = dyn_cast<ReduceOp>(op))
     llvm::append_range(result.reducedDims, reduce.getDims());
   if (auto gather = dyn_cast<GatherOp>(op))
@@ -154,6 +156,7 @@ struct FuseKernels : weft::impl::FuseKernelsBase<FuseKernels> {
   void fuse(func::FuncOp entry, KernelLibrary &library) {
     Block &body = entry.getBody().front();
     widenScatterSums(body);
+    splitConcats(body);
     duplicateCheapOps(body);
     convertAfterMoves(body, isMove);
     loosenBarriers(body, isElementwise);

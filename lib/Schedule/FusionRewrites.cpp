@@ -11,6 +11,8 @@
 #include "weft/IR/Origin.h"
 #include "weft/IR/WeftOps.h"
 
+#include "weft/Schedule/KernelFusion.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -35,6 +37,23 @@ void weft::widenScatterSums(Block &body) {
     Value result = arith::TruncFOp::create(b, loc, op.getType(), sums);
     op.getResult().replaceAllUsesWith(result);
     op.erase();
+  }
+}
+
+void weft::splitConcats(Block &body) {
+  for (auto op : llvm::make_early_inc_range(body.getOps<ConcatOp>())) {
+    OriginListener listener(getOrigin(op));
+    OpBuilder b(op, &listener);
+    SmallVector<Value> pieces(op.getOperands());
+    while (pieces.size() > mostPiecesOfKernel) {
+      SmallVector<Value> next;
+      for (ArrayRef<Value> rest = pieces; !rest.empty();
+           rest = rest.drop_front(std::min(rest.size(), mostPiecesOfKernel)))
+        next.push_back(ConcatOp::create(
+            b, op.getLoc(), rest.take_front(mostPiecesOfKernel), op.getDim()));
+      pieces = next;
+    }
+    op->setOperands(pieces);
   }
 }
 

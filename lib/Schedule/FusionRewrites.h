@@ -23,6 +23,10 @@ namespace weft {
 /// in memory until the last index has been seen, hence the tensor of f32.
 void widenScatterSums(mlir::Block &body);
 
+/// A concat of many pieces becomes one of concats of some of them: a kernel
+/// looks at each of its pieces for every vector that it writes.
+void splitConcats(mlir::Block &body);
+
 /// Broadcasts of buffers and counters cost nothing in a kernel and a lot in
 /// memory: each use gets its own.
 void duplicateCheapOps(mlir::Block &body);

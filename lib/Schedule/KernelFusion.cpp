@@ -364,6 +364,14 @@ bool Grouping::tryJoin(unsigned x, unsigned y) {
   std::vector<unsigned> joined;
   std::merge(members[x].begin(), members[x].end(), members[y].begin(),
              members[y].end(), std::back_inserter(joined));
+  auto countPieces = [&](ArrayRef<unsigned> group) {
+    size_t sum = 0;
+    for (unsigned number : group)
+      sum += ops[number].pieces;
+    return sum;
+  };
+  if (countPieces(joined) > mostPiecesOfKernel)
+    return false;
   if (!isLegal(joined) || holdsUpCollective(x, y) || hasDetour(x, y) ||
       hasDetour(y, x))
     return false;

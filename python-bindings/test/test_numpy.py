@@ -43,3 +43,15 @@ def test_as_numpy(case, results):
     with np.errstate(all="ignore"):
         expected = case.call(NUMPY, *case.args)
     check(results[case.name], expected, case.tolerance)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_pieces_of_many_kernels(axis):
+    """More of them than one kernel writes, also when they are computed."""
+    pieces = [np.random.default_rng(i).normal(size=(3, 2 + i % 3) if axis else (2 + i % 3, 3)).astype(np.float32)
+              for i in range(200)]
+    got = evaluate(lambda *v: [weft.numpy.concatenate(v, axis), weft.numpy.concatenate([2 * x for x in v], axis)],
+                   *pieces)
+    expected = np.concatenate(pieces, axis)
+    np.testing.assert_array_equal(got[0], expected)
+    np.testing.assert_array_equal(got[1], 2 * expected)

@@ -80,10 +80,15 @@ struct FusionOp {
   bool widens = false;
   /// Gather: the operation that produces the indices, if one does.
   std::optional<unsigned> indices = {};
+  /// Concats: how many pieces there are.
+  unsigned pieces = 0;
   /// Reductions: shape of the operand, and the dimensions reduced.
   llvm::SmallVector<int64_t> operandShape;
   llvm::SmallVector<int64_t> reducedDims;
 };
+
+/// The most pieces of the concats of a kernel.
+inline constexpr size_t mostPiecesOfKernel = 64;
 
 /// The group of each op: numbered from 0 in the order of their last ops, -1 for
 /// barriers.
