@@ -138,6 +138,9 @@ private:
 
   ArrayRef<FusionOp> ops;
   std::vector<std::vector<unsigned>> users;
+  /// From here on no op has been joined with another, so that no path leads
+  /// back to the ops before.
+  unsigned firstSingle = 0;
   std::vector<unsigned> levels;
   /// The first op of the group of each op, and, for it, the group, sorted.
   std::vector<unsigned> leader;
@@ -347,8 +350,8 @@ bool Grouping::hasDetour(unsigned from, unsigned to) const {
         unsigned next = leader[user];
         if (next == to && group != from)
           return true;
-        if (isBarrier(ops[user]) || levels[user] != levels[from] ||
-            next == to || !seen.insert(next).second)
+        if (user >= firstSingle || isBarrier(ops[user]) ||
+            levels[user] != levels[from] || next == to || !seen.insert(next).second)
           continue;
         pending.push_back(next);
       }
@@ -385,6 +388,7 @@ bool Grouping::tryJoin(unsigned x, unsigned y) {
 
 void Grouping::joinProducers() {
   for (unsigned number = 0; number < ops.size(); ++number) {
+    firstSingle = number + 1;
     if (!isFusible(number))
       continue;
     for (unsigned operand : ops[number].operands)
@@ -394,6 +398,7 @@ void Grouping::joinProducers() {
 }
 
 void Grouping::joinReadersOfOneValue() {
+  firstSingle = ops.size();
   auto readsOwnElement = [&](unsigned user, unsigned value) {
     const FusionOp &op = ops[user];
     return isFusible(user) &&
