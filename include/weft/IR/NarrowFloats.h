@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Numbers are stored in bf16 and f16, and computed in f32: an op rounds its
-// result, and a sum is formed in f32 and rounded once. All phases ask here
-// which types these are.
+// result. Sums over dimensions are formed in f64, those of products in f32, and
+// rounded once. All phases ask here which types these are.
 
 #ifndef WEFT_IR_NARROWFLOATS_H
 #define WEFT_IR_NARROWFLOATS_H
