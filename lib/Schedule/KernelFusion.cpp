@@ -351,7 +351,8 @@ bool Grouping::hasDetour(unsigned from, unsigned to) const {
         if (next == to && group != from)
           return true;
         if (user >= firstSingle || isBarrier(ops[user]) ||
-            levels[user] != levels[from] || next == to || !seen.insert(next).second)
+            levels[user] != levels[from] || next == to ||
+            !seen.insert(next).second)
           continue;
         pending.push_back(next);
       }
