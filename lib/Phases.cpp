@@ -64,10 +64,10 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // First: a derivative is asked of ops, and a call is none that has one.
   pm.addPass(createInlineCalls());
   // While what is differentiated is one function.
-  if (options.markStages || !options.recomputed.empty()) {
-    CheckpointStagesOptions stages;
-    llvm::append_range(stages.ranges, options.recomputed);
-    pm.addPass(createCheckpointStages(stages));
+  if (options.markRegions || !options.recomputed.empty()) {
+    CheckpointRegionsOptions regions;
+    llvm::append_range(regions.ranges, options.recomputed);
+    pm.addPass(createCheckpointRegions(regions));
   }
   pm.addPass(createAutodiff());
   // After derivatives, which are those of the whole; before propagation: the

@@ -54,10 +54,10 @@ struct PipelineOptions {
   bool batchLaunches = true;
   /// CUDA only: let products round their factors of f32 to 10 bits of mantissa.
   bool tf32 = false;
-  /// Cut what is differentiated into stages and note them in locations, and
-  /// compute ranges of them again: see --weft-checkpoint-stages. CompileOptions
-  /// has a limit that chooses them.
-  bool markStages = false;
+  /// Cut what is differentiated into regions and note them in locations, and
+  /// compute ranges of them again: see --weft-checkpoint-regions.
+  /// CompileOptions has a limit that chooses them.
+  bool markRegions = false;
   std::vector<std::string> recomputed;
 };
 

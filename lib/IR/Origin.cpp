@@ -74,20 +74,20 @@ StringRef gradientOf(OriginAttr origin) {
                                           : StringRef();
 }
 
-ArrayRef<int64_t> stagesOf(OriginAttr origin) {
-  return origin && origin.getStages() ? origin.getStages().asArrayRef()
-                                      : ArrayRef<int64_t>();
+ArrayRef<int64_t> regionsOf(OriginAttr origin) {
+  return origin && origin.getRegions() ? origin.getRegions().asArrayRef()
+                                       : ArrayRef<int64_t>();
 }
 
 /// Null if nothing is said.
 static OriginAttr makeOrigin(MLIRContext *context, bool backward,
                              bool recomputed, StringAttr gradient,
-                             ArrayRef<int64_t> stages) {
-  if (!backward && !recomputed && !gradient && stages.empty())
+                             ArrayRef<int64_t> regions) {
+  if (!backward && !recomputed && !gradient && regions.empty())
     return {};
-  auto ofStages = stages.empty() ? DenseI64ArrayAttr()
-                                 : DenseI64ArrayAttr::get(context, stages);
-  return OriginAttr::get(context, backward, recomputed, gradient, ofStages);
+  auto ofRegions = regions.empty() ? DenseI64ArrayAttr()
+                                   : DenseI64ArrayAttr::get(context, regions);
+  return OriginAttr::get(context, backward, recomputed, gradient, ofRegions);
 }
 
 static StringAttr gradientAttr(OriginAttr origin) {
@@ -96,41 +96,41 @@ static StringAttr gradientAttr(OriginAttr origin) {
 
 OriginAttr withBackward(OriginAttr origin, MLIRContext *context) {
   return makeOrigin(context, true, isRecomputed(origin), gradientAttr(origin),
-                    stagesOf(origin));
+                    regionsOf(origin));
 }
 
 OriginAttr withRecomputed(OriginAttr origin, MLIRContext *context) {
   return makeOrigin(context, isBackward(origin), true, gradientAttr(origin),
-                    stagesOf(origin));
+                    regionsOf(origin));
 }
 
 OriginAttr withGradientOf(OriginAttr origin, StringAttr parameter) {
   return makeOrigin(parameter.getContext(), isBackward(origin),
-                    isRecomputed(origin), parameter, stagesOf(origin));
+                    isRecomputed(origin), parameter, regionsOf(origin));
 }
 
 OriginAttr withoutGradient(OriginAttr origin) {
   return origin ? makeOrigin(origin.getContext(), isBackward(origin),
-                             isRecomputed(origin), {}, stagesOf(origin))
+                             isRecomputed(origin), {}, regionsOf(origin))
                 : origin;
 }
 
-OriginAttr withStage(OriginAttr origin, int64_t stage, MLIRContext *context) {
+OriginAttr withRegion(OriginAttr origin, int64_t region, MLIRContext *context) {
   return makeOrigin(context, isBackward(origin), isRecomputed(origin),
-                    gradientAttr(origin), stage);
+                    gradientAttr(origin), region);
 }
 
 OriginAttr joinOrigins(OriginAttr a, OriginAttr b) {
   if (!a || !b || a == b)
     return a ? a : b;
-  SmallVector<int64_t, 2> stages(stagesOf(a));
-  for (int64_t stage : stagesOf(b))
-    if (!llvm::is_contained(stages, stage))
-      stages.push_back(stage);
+  SmallVector<int64_t, 2> regions(regionsOf(a));
+  for (int64_t region : regionsOf(b))
+    if (!llvm::is_contained(regions, region))
+      regions.push_back(region);
   return makeOrigin(a.getContext(), isBackward(a) || isBackward(b),
                     isRecomputed(a) || isRecomputed(b),
                     gradientAttr(a) ? gradientAttr(a) : gradientAttr(b),
-                    stages);
+                    regions);
 }
 
 //===----------------------------------------------------------------------===//

@@ -15,13 +15,13 @@ namespace {
 
 constexpr double impossible = std::numeric_limits<double>::infinity();
 
-/// A stage with its bytes in units.
-struct Stage {
+/// A region with its bytes in units.
+struct RegionUnits {
   int64_t input, values, beside, dotBytes;
   double flops, dotFlops;
 };
 
-/// A way to do the stages [begin, end) with some amount of memory: the stages
+/// A way to do the regions [begin, end) with some amount of memory: the regions
 /// from `next` on with `held` less of it, and, if `again`, those before `next`
 /// once more with all of it.
 struct Choice {
@@ -33,16 +33,16 @@ struct Choice {
   double flops = 0;
 };
 
-/// The table of the dynamic program. Its entry for a range of stages and an
+/// The table of the dynamic program. Its entry for a range of regions and an
 /// amount of memory is the least work done again to take the derivative of the
-/// range, when the input of its first stage is there (not counted in the
+/// range, when the input of its first region is there (not counted in the
 /// amount) and its values have been computed but not kept.
 class Table {
 public:
-  Table(const std::vector<ChainStage> &stages, int64_t base, int64_t unit,
+  Table(const std::vector<ChainRegion> &regions, int64_t base, int64_t unit,
         int64_t amounts);
 
-  size_t size() const { return stages.size(); }
+  size_t size() const { return regions.size(); }
   double costOf(size_t begin, size_t end, int64_t amount) const {
     return rowOf(begin, end)[amount];
   }
@@ -58,8 +58,8 @@ private:
   std::vector<Choice> choicesFor(size_t begin, size_t end) const;
   void fill(size_t begin, size_t end);
 
-  std::vector<Stage> stages;
-  /// Flops of the stages before each, for sums over ranges.
+  std::vector<RegionUnits> regions;
+  /// Flops of the regions before each, for sums over ranges.
   std::vector<double> flopsBefore;
   int64_t amounts;
   std::vector<double> costs;
@@ -67,19 +67,19 @@ private:
 
 } // namespace
 
-Table::Table(const std::vector<ChainStage> &chain, int64_t base, int64_t unit,
+Table::Table(const std::vector<ChainRegion> &chain, int64_t base, int64_t unit,
              int64_t amounts)
     : flopsBefore(1), amounts(amounts) {
   auto inUnits = [&](int64_t bytes) { return (bytes + unit - 1) / unit; };
-  for (const ChainStage &stage : chain) {
-    Stage out = {inUnits(stage.inputBytes),
-                 inUnits(stage.valueBytes),
-                 inUnits(stage.besideBytes - base),
-                 stage.dots ? inUnits(stage.dots->bytes) : 0,
-                 stage.flops,
-                 stage.dots ? stage.dots->flops : impossible};
-    stages.push_back(out);
-    flopsBefore.push_back(flopsBefore.back() + stage.flops);
+  for (const ChainRegion &region : chain) {
+    RegionUnits out = {inUnits(region.inputBytes),
+                       inUnits(region.valueBytes),
+                       inUnits(region.besideBytes - base),
+                       region.dots ? inUnits(region.dots->bytes) : 0,
+                       region.flops,
+                       region.dots ? region.dots->flops : impossible};
+    regions.push_back(out);
+    flopsBefore.push_back(flopsBefore.back() + region.flops);
   }
   costs.assign((size() + 1) * (size() + 1) * amounts, 0);
   for (size_t length = 1; length <= size(); ++length)
@@ -89,9 +89,9 @@ Table::Table(const std::vector<ChainStage> &chain, int64_t base, int64_t unit,
 
 std::vector<Choice> Table::choicesFor(size_t begin, size_t end) const {
   std::vector<Choice> choices;
-  const Stage &first = stages[begin];
-  int64_t output = begin + 1 < end ? stages[begin + 1].input : 0;
-  // The derivative of the first stage comes last, with all its values there.
+  const RegionUnits &first = regions[begin];
+  int64_t output = begin + 1 < end ? regions[begin + 1].input : 0;
+  // The derivative of the first region comes last, with all its values there.
   auto keep = [&](Choice::Kind kind, int64_t bytes, double flops) {
     int64_t held = bytes + output;
     choices.push_back({kind, begin + 1, held,
@@ -100,13 +100,13 @@ std::vector<Choice> Table::choicesFor(size_t begin, size_t end) const {
   keep(Choice::KeepAll, first.values, 0);
   if (first.dotFlops < impossible)
     keep(Choice::KeepDots, first.dotBytes, first.dotFlops);
-  // The stages up to a later one are run once to reach it, and once more when
-  // it is done. On the way one stage's input and output are there.
+  // The regions up to a later one are run once to reach it, and once more when
+  // it is done. On the way one region's input and output are there.
   int64_t onTheWay = 0;
   for (size_t next = begin + 1; next < end; ++next) {
-    int64_t input = next - 1 > begin ? stages[next - 1].input : 0;
-    onTheWay = std::max(onTheWay, input + stages[next].input);
-    choices.push_back({Choice::Again, next, stages[next].input, onTheWay,
+    int64_t input = next - 1 > begin ? regions[next - 1].input : 0;
+    onTheWay = std::max(onTheWay, input + regions[next].input);
+    choices.push_back({Choice::Again, next, regions[next].input, onTheWay,
                        flopsBefore[next] - flopsBefore[begin]});
   }
   return choices;
@@ -157,26 +157,26 @@ static size_t chooseUnits(size_t length) {
   return std::clamp(work / splits, least, most);
 }
 
-std::optional<ChainPlan> planChain(const std::vector<ChainStage> &stages,
+std::optional<ChainPlan> planChain(const std::vector<ChainRegion> &regions,
                                    int64_t limit, size_t units) {
-  if (stages.empty())
+  if (regions.empty())
     return ChainPlan();
   // What is always there needs no units.
-  int64_t base = stages.front().besideBytes;
-  for (const ChainStage &stage : stages)
-    base = std::min(base, stage.besideBytes);
-  int64_t room = limit - base - stages.front().inputBytes;
+  int64_t base = regions.front().besideBytes;
+  for (const ChainRegion &region : regions)
+    base = std::min(base, region.besideBytes);
+  int64_t room = limit - base - regions.front().inputBytes;
   if (room < 0)
     return std::nullopt;
-  int64_t pieces = units ? units : chooseUnits(stages.size());
+  int64_t pieces = units ? units : chooseUnits(regions.size());
   int64_t unit = std::max<int64_t>((room + pieces - 1) / pieces, 1);
   int64_t amount = room / unit;
-  Table table(stages, base, unit, amount + 1);
+  Table table(regions, base, unit, amount + 1);
   ChainPlan plan;
-  plan.flops = table.costOf(0, stages.size(), amount);
+  plan.flops = table.costOf(0, regions.size(), amount);
   if (plan.flops == impossible)
     return std::nullopt;
-  table.emit(0, stages.size(), amount, plan);
+  table.emit(0, regions.size(), amount, plan);
   return plan;
 }
 

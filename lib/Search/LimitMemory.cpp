@@ -7,7 +7,7 @@
 
 #include "weft/Search/LimitMemory.h"
 
-#include "StageCosts.h"
+#include "RegionCosts.h"
 #include "weft/Plan/PlanWriter.h"
 #include "weft/Report/PlanReport.h"
 #include "weft/Schedule/EntryBuffers.h"
@@ -22,7 +22,7 @@ namespace weft {
 namespace {
 
 using Ranges = std::vector<std::string>;
-using Chains = std::vector<std::vector<ChainStage>>;
+using Chains = std::vector<std::vector<ChainRegion>>;
 
 /// A schedule, and what was computed again in it.
 struct Trial {
@@ -80,7 +80,7 @@ std::optional<Chooser::Choice> Chooser::choose(int64_t budget,
                                                size_t units) const {
   Choice choice;
   size_t first = 0;
-  for (const std::vector<ChainStage> &chain : chains) {
+  for (const std::vector<ChainRegion> &chain : chains) {
     std::optional<ChainPlan> plan = planChain(chain, budget, units);
     if (!plan)
       return std::nullopt;
@@ -115,7 +115,7 @@ LogicalResult Chooser::attempt(const Choice &choice) {
     return success(diagnostic.getSeverity() != DiagnosticSeverity::Error);
   });
   PipelineOptions pipeline = options;
-  pipeline.markStages = true;
+  pipeline.markRegions = true;
   pipeline.recomputed = choice.ranges;
   PassManager pm(graph.getContext());
   buildPipeline(pm, pipeline, Form::Schedule);
@@ -168,13 +168,13 @@ LogicalResult Chooser::search(int64_t goal) {
   return success();
 }
 
-/// Every stage computed again on its own, and if `isNested` also the halves of
-/// each chain, their halves and so on: what takes the least where stages hold
+/// Every region computed again on its own, and if `isNested` also the halves of
+/// each chain, their halves and so on: what takes the least where regions hold
 /// more, and less beside them, than was measured.
 Chooser::Choice Chooser::everythingAgain(bool isNested) const {
   Choice choice;
   size_t first = 0;
-  for (const std::vector<ChainStage> &chain : chains) {
+  for (const std::vector<ChainRegion> &chain : chains) {
     const size_t count = chain.size();
     for (size_t width = 1; width == 1 || (isNested && width < count);
          width *= 2)
@@ -182,8 +182,8 @@ Chooser::Choice Chooser::everythingAgain(bool isNested) const {
         const size_t end = std::min(begin + width, count);
         choice.ranges.push_back(std::to_string(first + begin) + ":" +
                                 std::to_string(first + end));
-        for (size_t stage = begin; stage < end; ++stage)
-          choice.flops += chain[stage].flops;
+        for (size_t region = begin; region < end; ++region)
+          choice.flops += chain[region].flops;
       }
     first += count;
   }

@@ -20,7 +20,7 @@ PIPELINE = [
     "weft-batch-launches", "weft-plan-memory",
 ]
 OTHERS = [
-    "weft-import-stablehlo", "weft-checkpoint-stages", "weft-checkpoint-stages=ranges=0:2",
+    "weft-import-stablehlo", "weft-checkpoint-regions", "weft-checkpoint-regions=ranges=0:2",
     "weft-expand-attention", "weft-print-sharding-rules", "weft-print-ptx",
     "weft-find-in-place=cuda", "weft-lower-gemms=tf32", "weft-propagate=strategy=basic",
     "weft-propagate=conservative", "weft-propagate=allow-uneven=false",

@@ -41,30 +41,30 @@ def Autodiff : FormPass<"weft-autodiff", "Gradients"> {
   ];
 }
 
-def CheckpointStages : FormPass<"weft-checkpoint-stages", "Gradients"> {
-  let summary = "Cut what is differentiated into stages, and recompute some";
+def CheckpointRegions : FormPass<"weft-checkpoint-regions", "Gradients"> {
+  let summary = "Cut what is differentiated into regions, and recompute some";
   let description = [{
     **Needs** a graph (form 1) without calls (`--weft-inline-calls`).
 
     **Does** cut each function that an entry takes a `weft.value_and_grad` of
     where a single value leads from the ops before to those behind, at most once
-    between two matrix products; number the stages through all such functions,
-    in `weft.origin` of their ops; and move the ops of each range of stages that
+    between two matrix products; number the regions through all such functions,
+    in `weft.origin` of their ops; and move the ops of each range of regions that
     `ranges` lists into a function that a `weft.checkpoint` calls. Ranges are
     disjoint or lie within each other. What depends on no argument is copied to
-    each stage that uses it.
+    each region that uses it.
 
     **Leaves** the same graph, with checkpoints, and on the module
-    `weft.chains`: for each function the number of its stages and how often it
+    `weft.chains`: for each function the number of its regions and how often it
     is called.
 
-    **Example** `test/Autodiff/checkpoint-stages.mlir`.
+    **Example** `test/Autodiff/checkpoint-regions.mlir`.
   }];
   let options = [
     ListOption<"ranges", "ranges", "std::string",
-               "Stages to compute again in the backward pass: 2:5 keeps of the "
-               "stages 2, 3 and 4 what goes into stage 2, 3:4:dots keeps of "
-               "stage 3 the results of matrix products as well.">
+               "Regions to compute again in the backward pass: 2:5 keeps of the "
+               "regions 2, 3 and 4 what goes into region 2, 3:4:dots keeps of "
+               "region 3 the results of matrix products as well.">
   ];
   let dependentDialects = ["::mlir::func::FuncDialect", "::weft::WeftDialect"];
 }

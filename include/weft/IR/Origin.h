@@ -27,7 +27,7 @@
 
 namespace weft {
 
-/// On a module whose ops have stages: for each chain the number of its stages
+/// On a module whose ops have regions: for each chain the number of its regions
 /// and how often it is run.
 inline constexpr llvm::StringLiteral kChainsAttrName = "weft.chains";
 
@@ -42,15 +42,15 @@ bool isBackward(OriginAttr origin);
 bool isRecomputed(OriginAttr origin);
 /// The name of the parameter that a value is the gradient of, or empty.
 llvm::StringRef gradientOf(OriginAttr origin);
-llvm::ArrayRef<int64_t> stagesOf(OriginAttr origin);
+llvm::ArrayRef<int64_t> regionsOf(OriginAttr origin);
 
 OriginAttr withBackward(OriginAttr origin, mlir::MLIRContext *context);
 OriginAttr withRecomputed(OriginAttr origin, mlir::MLIRContext *context);
 OriginAttr withGradientOf(OriginAttr origin, mlir::StringAttr parameter);
 /// For what serves to make a gradient and is none.
 OriginAttr withoutGradient(OriginAttr origin);
-OriginAttr withStage(OriginAttr origin, int64_t stage,
-                     mlir::MLIRContext *context);
+OriginAttr withRegion(OriginAttr origin, int64_t region,
+                      mlir::MLIRContext *context);
 /// Everything that either says; the gradient of `a`, else of `b`.
 OriginAttr joinOrigins(OriginAttr a, OriginAttr b);
 

@@ -195,7 +195,7 @@ def Weft_OriginAttr : Weft_Attr<"Origin", "origin"> {
     | `backward` | the op is of a backward pass |
     | `recomputed` | the op runs a part of the forward pass once more |
     | `gradient_of` | its result is the gradient of the parameter of this name |
-    | `stages` | the checkpoint stages, numbered by `--weft-checkpoint-stages`, that it is of |
+    | `regions` | the checkpoint regions, numbered by `--weft-checkpoint-regions`, that it is of |
 
     Example: `#weft.origin<backward = true, gradient_of = "w">`
   }];
@@ -203,7 +203,7 @@ def Weft_OriginAttr : Weft_Attr<"Origin", "origin"> {
     DefaultValuedParameter<"bool", "false">:$backward,
     DefaultValuedParameter<"bool", "false">:$recomputed,
     OptionalParameter<"::mlir::StringAttr">:$gradient_of,
-    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$stages);
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$regions);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A deep model is a chain: stage i makes the input of stage i + 1. Its backward
-// pass goes through the stages from the last to the first, and needs at each
-// the values of the stage's forward pass. Either they were kept, all or some,
-// or the stage is computed again from its input; a range of stages may be, from
-// the input of its first one.
+// A deep model is a chain: region i makes the input of region i + 1. Its
+// backward pass goes through the regions from the last to the first, and needs
+// at each the values of the region's forward pass. Either they were kept, all
+// or some, or the region is computed again from its input; a range of regions
+// may be, from the input of its first one.
 //
 // `planChain` chooses so that the flops computed again are least while the
 // memory stays under a limit. It is the dynamic program of Beaumont,
@@ -17,7 +17,7 @@
 // heterogeneous chains: how to train deep neural networks with limited memory"
 // (Inria report 9302, 2019), which generalises Griewank and Walther's revolve
 // and Chen et al., "Training deep nets with sublinear memory cost" (2016), with
-// two additions: a stage may keep a part of its values, and each stage has
+// two additions: a region may keep a part of its values, and each region has
 // bytes that are alive beside the chain while its derivative is computed (the
 // states, the gradients so far, temporaries).
 //
@@ -25,9 +25,9 @@
 // used, the answer is optimal up to the unit in which memory is counted;
 // test/Unit/Autodiff measures the distance to schedules without that condition.
 //
-// Example: four stages, each with an input of 1 and values of 4 bytes, and room
-// for 12: the first two stages are computed again from the chain's input, one
-// inside the other ([0, 2) and in it [0, 1)), the others keep all.
+// Example: four regions, each with an input of 1 and values of 4 bytes, and
+// room for 12: the first two regions are computed again from the chain's input,
+// one inside the other ([0, 2) and in it [0, 1)), the others keep all.
 //
 // Plain C++: bytes and flops in, ranges out.
 //
@@ -43,20 +43,20 @@
 
 namespace weft {
 
-/// A way to keep some of the values of a stage.
+/// A way to keep some of the values of a region.
 struct PartialKeep {
   /// Bytes kept, and flops that make the others again.
   int64_t bytes = 0;
   double flops = 0;
 };
 
-struct ChainStage {
-  /// Bytes of the input, which the stage before made.
+struct ChainRegion {
+  /// Bytes of the input, which the region before made.
   int64_t inputBytes = 0;
-  /// Bytes of the values that the derivative of the stage needs beside the
+  /// Bytes of the values that the derivative of the region needs beside the
   /// input.
   int64_t valueBytes = 0;
-  /// Work of computing the stage again.
+  /// Work of computing the region again.
   double flops = 0;
   /// Bytes alive beside the values of the chain while its derivative is
   /// computed.
@@ -65,11 +65,11 @@ struct ChainStage {
   std::optional<PartialKeep> dots;
 };
 
-/// A range of stages [begin, end) of which something is computed again.
+/// A range of regions [begin, end) of which something is computed again.
 struct RecomputedRange {
   size_t begin = 0, end = 0;
-  /// Of one stage: the results of its matrix products are kept. Otherwise the
-  /// range is computed again from the input of its first stage.
+  /// Of one region: the results of its matrix products are kept. Otherwise the
+  /// range is computed again from the input of its first region.
   bool keepsDots = false;
 };
 
@@ -84,7 +84,7 @@ struct ChainPlan {
 /// The plan of least flops whose memory stays at or under `limit`. No value if
 /// there is none. Memory is counted in at most `units` pieces of equal size,
 /// rounded up; 0 chooses their number by the length of the chain.
-std::optional<ChainPlan> planChain(const std::vector<ChainStage> &stages,
+std::optional<ChainPlan> planChain(const std::vector<ChainRegion> &regions,
                                    int64_t limit, size_t units = 0);
 
 } // namespace weft

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which stages of a program to compute again so that a rank needs no more
+// Which regions of a program to compute again so that a rank needs no more
 // memory than allowed, with the least work. Sizes are known only when shapes
 // are local and kernels made; so the program is compiled (without machine code)
 // as it is, measured, and compiled again with what planChain chooses for the
@@ -23,7 +23,7 @@
 
 namespace weft {
 
-/// The ranges of stages (option `ranges` of --weft-checkpoint-stages) with
+/// The ranges of regions (option `ranges` of --weft-checkpoint-regions) with
 /// which the arena of the graph has at most `limit` bytes; none
 /// if it has without. Fails with a diagnostic that names what takes the memory
 /// if no choice was found.

@@ -180,7 +180,7 @@ void GridPlanner::keepRow(GridJob &job) {
   plan.launchSharedBytes = std::max(plan.launchSharedBytes, used);
 }
 
-/// Sums over rows are made in up to two stages of `sumFanIn`.
+/// Sums over rows are made in up to two levels of `sumFanIn`.
 void GridPlanner::layRowSums(GridJob &job) {
   constexpr int64_t rowsAtLeast = 4;
   // Twice as many as run at once, so that none waits long for the last.

@@ -27,18 +27,18 @@ static void PrintTo(const RecomputedRange &range, std::ostream *os) {
 }
 } // namespace weft
 
-/// Equal stages with an input of 1 byte.
-static std::vector<ChainStage> uniform(size_t length, int64_t values) {
-  ChainStage stage;
-  stage.inputBytes = 1;
-  stage.valueBytes = values;
-  stage.flops = 10;
-  return std::vector<ChainStage>(length, stage);
+/// Equal regions with an input of 1 byte.
+static std::vector<ChainRegion> uniform(size_t length, int64_t values) {
+  ChainRegion region;
+  region.inputBytes = 1;
+  region.valueBytes = values;
+  region.flops = 10;
+  return std::vector<ChainRegion>(length, region);
 }
 
 static std::vector<RecomputedRange>
-rangesOf(const std::vector<ChainStage> &stages, int64_t limit) {
-  auto plan = planChain(stages, limit, limit);
+rangesOf(const std::vector<ChainRegion> &regions, int64_t limit) {
+  auto plan = planChain(regions, limit, limit);
   EXPECT_TRUE(plan);
   return plan ? plan->ranges : std::vector<RecomputedRange>();
 }
@@ -50,7 +50,7 @@ TEST(ChainRecomputation, WithRoomNothingIsComputedAgain) {
 
 TEST(ChainRecomputation, AsMuchAsNecessary) {
   using Range = RecomputedRange;
-  // One stage again, then ranges within ranges: the example of the header.
+  // One region again, then ranges within ranges: the example of the header.
   EXPECT_THAT(rangesOf(uniform(4, 4), 16), ElementsAre(Range{2, 3}));
   EXPECT_THAT(rangesOf(uniform(4, 4), 12),
               ElementsAre(Range{1, 2}, Range{2, 3}));
@@ -61,32 +61,32 @@ TEST(ChainRecomputation, AsMuchAsNecessary) {
 }
 
 TEST(ChainRecomputation, NoPlanFits) {
-  // The last stage and the input before it, the chain's input, and its own.
+  // The last region and the input before it, the chain's input, and its own.
   EXPECT_FALSE(planChain(uniform(4, 4), 5, 5));
   EXPECT_TRUE(planChain(uniform(4, 4), 6, 6));
   EXPECT_FALSE(planChain(uniform(4, 4), -1, 5));
 }
 
 TEST(ChainRecomputation, ProductsAreKeptWhereTheyAreWorthTheirBytes) {
-  std::vector<ChainStage> stages = uniform(3, 4);
-  for (ChainStage &stage : stages)
-    stage.dots = PartialKeep{2, 1};
+  std::vector<ChainRegion> regions = uniform(3, 4);
+  for (ChainRegion &region : regions)
+    region.dots = PartialKeep{2, 1};
   // Without them 10 flops for 4 bytes, with them 1 for 2.
-  EXPECT_THAT(rangesOf(stages, 13), ElementsAre(RecomputedRange{1, 2, true}));
+  EXPECT_THAT(rangesOf(regions, 13), ElementsAre(RecomputedRange{1, 2, true}));
 }
 
 TEST(ChainRecomputation, WhatIsAliveBesideTheChainCounts) {
-  std::vector<ChainStage> stages = uniform(2, 4);
-  stages[1].besideBytes = 100;
-  EXPECT_THAT(rangesOf(stages, 110), IsEmpty());
-  EXPECT_THAT(rangesOf(stages, 106), ElementsAre(RecomputedRange{0, 1}));
-  stages[0].besideBytes = 1000;
-  EXPECT_FALSE(planChain(stages, 1004, 1004));
+  std::vector<ChainRegion> regions = uniform(2, 4);
+  regions[1].besideBytes = 100;
+  EXPECT_THAT(rangesOf(regions, 110), IsEmpty());
+  EXPECT_THAT(rangesOf(regions, 106), ElementsAre(RecomputedRange{0, 1}));
+  regions[0].besideBytes = 1000;
+  EXPECT_FALSE(planChain(regions, 1004, 1004));
 }
 
 TEST(ChainRecomputation, LongChainsTakeCoarserUnits) {
-  std::vector<ChainStage> stages = uniform(200, 1 << 20);
-  auto plan = planChain(stages, int64_t(40) << 20);
+  std::vector<ChainRegion> regions = uniform(200, 1 << 20);
+  auto plan = planChain(regions, int64_t(40) << 20);
   ASSERT_TRUE(plan);
   EXPECT_GT(plan->flops, 0);
   EXPECT_LT(plan->flops, 2 * 200 * 10);
@@ -101,18 +101,18 @@ struct Distance {
 
 class Chains {
 public:
-  std::vector<ChainStage> draw(int length) {
-    std::vector<ChainStage> stages(length);
-    for (ChainStage &stage : stages) {
-      stage.inputBytes = number(1, 3);
-      stage.valueBytes = number(2, 9);
-      stage.flops = number(1, 20);
-      stage.besideBytes = number(0, 3);
+  std::vector<ChainRegion> draw(int length) {
+    std::vector<ChainRegion> regions(length);
+    for (ChainRegion &region : regions) {
+      region.inputBytes = number(1, 3);
+      region.valueBytes = number(2, 9);
+      region.flops = number(1, 20);
+      region.besideBytes = number(0, 3);
       if (number(0, 1))
-        stage.dots = PartialKeep{number(1, int(stage.valueBytes)),
-                                 double(number(0, int(stage.flops)))};
+        region.dots = PartialKeep{number(1, int(region.valueBytes)),
+                                  double(number(0, int(region.flops)))};
     }
-    return stages;
+    return regions;
   }
 
 private:
@@ -125,21 +125,21 @@ private:
 } // namespace
 
 /// Work of one whole step that recomputes so much, forward only.
-static double total(const std::vector<ChainStage> &stages, double again) {
-  for (const ChainStage &stage : stages)
-    again += stage.flops;
+static double total(const std::vector<ChainRegion> &regions, double again) {
+  for (const ChainRegion &region : regions)
+    again += region.flops;
   return again;
 }
 
 /// planChain against all schedules, at each limit.
-static void compare(const std::vector<ChainStage> &stages, Dropping inputs,
+static void compare(const std::vector<ChainRegion> &regions, Dropping inputs,
                     Distance &distance) {
   int64_t most = 0;
-  for (const ChainStage &stage : stages)
-    most += stage.inputBytes + stage.valueBytes + stage.besideBytes;
+  for (const ChainRegion &region : regions)
+    most += region.inputBytes + region.valueBytes + region.besideBytes;
   for (int64_t limit = 1; limit <= most; ++limit) {
-    auto plan = planChain(stages, limit, limit);
-    auto best = searchChain(stages, limit, inputs);
+    auto plan = planChain(regions, limit, limit);
+    auto best = searchChain(regions, limit, inputs);
     if (!best) {
       EXPECT_FALSE(plan) << "a plan under a limit that nothing stays under";
       continue;
@@ -150,7 +150,7 @@ static void compare(const std::vector<ChainStage> &stages, Dropping inputs,
       continue;
     }
     EXPECT_GE(plan->flops, *best) << "better than all schedules";
-    double ratio = total(stages, plan->flops) / total(stages, *best);
+    double ratio = total(regions, plan->flops) / total(regions, *best);
     distance.equal += plan->flops == *best;
     distance.worst = std::max(distance.worst, ratio);
     distance.sum += ratio;

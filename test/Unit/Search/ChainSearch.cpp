@@ -14,10 +14,10 @@
 namespace weft {
 namespace {
 
-/// What is in memory: of each stage whether its input is there, and how many of
-/// its values (0 none, 1 the results of products, 2 all).
+/// What is in memory: of each region whether its input is there, and how many
+/// of its values (0 none, 1 the results of products, 2 all).
 struct State {
-  /// Stages whose derivative is to be taken: those before this one.
+  /// Regions whose derivative is to be taken: those before this one.
   int left;
   std::vector<char> inputs, values;
 
@@ -29,18 +29,19 @@ struct State {
 
 class Search {
 public:
-  Search(const std::vector<ChainStage> &stages, int64_t limit, Dropping inputs)
-      : stages(stages), limit(limit), inputs(inputs) {}
+  Search(const std::vector<ChainRegion> &regions, int64_t limit,
+         Dropping inputs)
+      : regions(regions), limit(limit), inputs(inputs) {}
 
   std::optional<double> run();
 
 private:
   int64_t bytesOf(const State &state) const;
   void visit(const State &state, double cost);
-  void run(const State &state, double cost, int stage);
+  void run(const State &state, double cost, int region);
   void reach(State state, double cost);
 
-  const std::vector<ChainStage> &stages;
+  const std::vector<ChainRegion> &regions;
   const int64_t limit;
   const Dropping inputs;
   std::map<State, double> costs;
@@ -53,11 +54,11 @@ private:
 
 int64_t Search::bytesOf(const State &state) const {
   int64_t bytes = 0;
-  for (size_t i = 0; i < stages.size(); ++i) {
-    bytes += state.inputs[i] ? stages[i].inputBytes : 0;
+  for (size_t i = 0; i < regions.size(); ++i) {
+    bytes += state.inputs[i] ? regions[i].inputBytes : 0;
     if (state.values[i])
       bytes +=
-          state.values[i] == 2 ? stages[i].valueBytes : stages[i].dots->bytes;
+          state.values[i] == 2 ? regions[i].valueBytes : regions[i].dots->bytes;
   }
   return bytes;
 }
@@ -70,20 +71,21 @@ void Search::reach(State state, double cost) {
   queue.push({cost, std::move(state)});
 }
 
-/// Runs a stage; its output is kept or not.
-void Search::run(const State &state, double cost, int stage) {
-  for (char values = state.values[stage]; values <= 2; ++values) {
-    if (values == 1 && !stages[stage].dots)
+/// Runs a region; its output is kept or not.
+void Search::run(const State &state, double cost, int region) {
+  for (char values = state.values[region]; values <= 2; ++values) {
+    if (values == 1 && !regions[region].dots)
       continue;
-    bool completes = state.values[stage] == 1 && values == 2;
-    double work = completes ? stages[stage].dots->flops : stages[stage].flops;
+    bool completes = state.values[region] == 1 && values == 2;
+    double work =
+        completes ? regions[region].dots->flops : regions[region].flops;
     for (bool output : {false, true}) {
       State next = state;
-      next.values[stage] = values;
-      if (output && stage + 1 == int(stages.size()))
+      next.values[region] = values;
+      if (output && region + 1 == int(regions.size()))
         continue;
       if (output)
-        next.inputs[stage + 1] = true;
+        next.inputs[region + 1] = true;
       if (bytesOf(next) <= limit)
         reach(next, cost + work);
     }
@@ -91,25 +93,25 @@ void Search::run(const State &state, double cost, int stage) {
 }
 
 void Search::visit(const State &state, double cost) {
-  for (int stage = 0; stage < int(stages.size()); ++stage) {
-    if (state.inputs[stage])
-      run(state, cost, stage);
-    if (stage > 0 && state.inputs[stage]) {
+  for (int region = 0; region < int(regions.size()); ++region) {
+    if (state.inputs[region])
+      run(state, cost, region);
+    if (region > 0 && state.inputs[region]) {
       State next = state;
-      next.inputs[stage] = false;
+      next.inputs[region] = false;
       if (inputs == Dropping::WithValues)
-        next.values[stage] = 0;
+        next.values[region] = 0;
       reach(next, cost);
     }
-    if (state.values[stage]) {
+    if (state.values[region]) {
       State next = state;
-      next.values[stage] = 0;
+      next.values[region] = 0;
       reach(next, cost);
     }
   }
   int last = state.left - 1;
   if (last < 0 || !state.inputs[last] || state.values[last] != 2 ||
-      bytesOf(state) + stages[last].besideBytes > limit)
+      bytesOf(state) + regions[last].besideBytes > limit)
     return;
   State next = state;
   next.left = last;
@@ -119,9 +121,9 @@ void Search::visit(const State &state, double cost) {
 
 std::optional<double> Search::run() {
   State start;
-  start.left = stages.size();
-  start.inputs.assign(stages.size(), false);
-  start.values.assign(stages.size(), 0);
+  start.left = regions.size();
+  start.inputs.assign(regions.size(), false);
+  start.values.assign(regions.size(), 0);
   start.inputs[0] = true;
   if (bytesOf(start) > limit)
     return std::nullopt;
@@ -130,9 +132,9 @@ std::optional<double> Search::run() {
     auto [cost, state] = queue.top();
     queue.pop();
     if (state.left == 0) {
-      // Each stage has to run once.
-      for (const ChainStage &stage : stages)
-        cost -= stage.flops;
+      // Each region has to run once.
+      for (const ChainRegion &region : regions)
+        cost -= region.flops;
       return cost;
     }
     if (cost <= costs.at(state))
@@ -141,9 +143,9 @@ std::optional<double> Search::run() {
   return std::nullopt;
 }
 
-std::optional<double> searchChain(const std::vector<ChainStage> &stages,
+std::optional<double> searchChain(const std::vector<ChainRegion> &regions,
                                   int64_t limit, Dropping inputs) {
-  return Search(stages, limit, inputs).run();
+  return Search(regions, limit, inputs).run();
 }
 
 } // namespace weft

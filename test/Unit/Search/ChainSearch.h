@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The least work of a chain's derivative under a limit, found by looking at all
-// schedules: at any time any stage whose input is there may run, keeping all,
+// schedules: at any time any region whose input is there may run, keeping all,
 // some or none of its values, and anything may be dropped. Shares no code with
 // planChain, and none of its conditions.
 //
@@ -19,14 +19,14 @@
 
 namespace weft {
 
-/// Whether the input of a stage may be dropped while values of the stage are
+/// Whether the input of a region may be dropped while values of the region are
 /// kept. No weft.checkpoint does that: what it keeps, it keeps beside its
 /// operands.
 enum class Dropping { Freely, WithValues };
 
 /// Flops computed again by the best of all schedules; no value if none stays
 /// under the limit.
-std::optional<double> searchChain(const std::vector<ChainStage> &stages,
+std::optional<double> searchChain(const std::vector<ChainRegion> &regions,
                                   int64_t limit, Dropping inputs);
 
 } // namespace weft

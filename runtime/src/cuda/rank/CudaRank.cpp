@@ -99,10 +99,10 @@ std::string CudaRank::devicePlace(const EntryRuns &each,
 
 std::string CudaRank::place(uint32_t entry) const {
   const EntryRuns &each = runs[entry];
-  const Stage now = stage.load();
-  if (now == Stage::Between)
+  const HostState now = hostState.load();
+  if (now == HostState::Between)
     return "between two runs";
-  if (now == Stage::Waits)
+  if (now == HostState::Waits)
     return "waiting for its device, which is " +
            devicePlace(each, /*withCauses=*/false);
   const uint32_t index = instruction.load(std::memory_order_relaxed);
@@ -492,10 +492,10 @@ Status CudaRank::runOnDevice(uint32_t entry) {
   EntryRuns &each = runs[entry];
   const Clock::time_point begin = Clock::now();
   marks.clear();
-  stage.store(Stage::Enqueues);
+  hostState.store(HostState::Enqueues);
   Status status = runSteps(entry);
   if (status.ok()) {
-    stage.store(Stage::Waits);
+    hostState.store(HostState::Waits);
     status = waitForDevice(each);
   } else {
     const cudaError_t state = StreamPoll(cudart, compute.get()).ask();
@@ -509,7 +509,7 @@ Status CudaRank::runOnDevice(uint32_t entry) {
     return status.withContext(
         fmt::format("entry \"{}\" on rank {}",
                     escaped(view(each.program.entry->name())), number()));
-  stage.store(Stage::Between);
+  hostState.store(HostState::Between);
   ++each.count;
   each.longest =
       std::max<std::chrono::nanoseconds>(each.longest, Clock::now() - begin);

@@ -131,8 +131,8 @@ private:
   std::optional<StepTimer> timer;
   DeviceMarks marks;
   /// What the rank's thread does with a run; one that fails stays where it is.
-  enum class Stage { Between, Enqueues, Waits };
-  std::atomic<Stage> stage{Stage::Between};
+  enum class HostState { Between, Enqueues, Waits };
+  std::atomic<HostState> hostState{HostState::Between};
   bool hasRun = false;
   bool hasFinished = false;
   bool isHung = false;

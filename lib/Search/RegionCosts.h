@@ -1,19 +1,19 @@
-//===- StageCosts.h - What the stages of a chain take -----------*- C++ -*-===//
+//===- RegionCosts.h - What the regions of a chain take ---------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The bytes and the work of each stage of what is differentiated, read from a
+// The bytes and the work of each region of what is differentiated, read from a
 // schedule in which nothing is computed again: sizes are those of a rank, and
 // only what kernels write to memory counts. The locations of ops say which
-// stage they belong to (--weft-checkpoint-stages).
+// region they belong to (--weft-checkpoint-regions).
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_LIB_SEARCH_STAGECOSTS_H
-#define WEFT_LIB_SEARCH_STAGECOSTS_H
+#ifndef WEFT_LIB_SEARCH_REGIONCOSTS_H
+#define WEFT_LIB_SEARCH_REGIONCOSTS_H
 
 #include "weft/Search/ChainRecomputation.h"
 
@@ -22,10 +22,10 @@
 namespace weft {
 
 /// The chains of a schedule with planned memory, in the order in which their
-/// stages are numbered. Fails, with diagnostics, where the plan writer would.
-mlir::FailureOr<std::vector<std::vector<ChainStage>>>
+/// regions are numbered. Fails, with diagnostics, where the plan writer would.
+mlir::FailureOr<std::vector<std::vector<ChainRegion>>>
 measureChains(mlir::ModuleOp schedule);
 
 } // namespace weft
 
-#endif // WEFT_LIB_SEARCH_STAGECOSTS_H
+#endif // WEFT_LIB_SEARCH_REGIONCOSTS_H

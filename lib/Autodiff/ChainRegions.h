@@ -1,4 +1,4 @@
-//===- Stages.h - A differentiated function as a chain ----------*- C++ -*-===//
+//===- ChainRegions.h - A differentiated function as a chain ----*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,12 +11,12 @@
 // ops make of one, what depends on no argument, and what has no derivative.
 //
 // Example: a block x + mlp(x) of two products between two others. There are
-// three stages; within the block x and a value of the mlp are both needed.
+// three regions; within the block x and a value of the mlp are both needed.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_LIB_AUTODIFF_STAGES_H
-#define WEFT_LIB_AUTODIFF_STAGES_H
+#ifndef WEFT_LIB_AUTODIFF_CHAINREGIONS_H
+#define WEFT_LIB_AUTODIFF_CHAINREGIONS_H
 
 #include "weft/IR/WeftOps.h"
 
@@ -24,17 +24,17 @@
 
 namespace weft {
 
-/// The ops of a stage, in program order.
-using Stage = std::vector<mlir::Operation *>;
+/// The ops of a region, in program order.
+using CheckpointRegion = std::vector<mlir::Operation *>;
 
-/// The stages of the function that the gradient is taken of, all ops but the
+/// The regions of the function that the gradient is taken of, all ops but the
 /// terminator; each has a matrix product or a call. One if it cannot be cut.
-std::vector<Stage> findStages(ValueAndGradOp gradient,
-                              mlir::func::FuncOp function);
+std::vector<CheckpointRegion> findRegions(ValueAndGradOp gradient,
+                                          mlir::func::FuncOp function);
 
 /// Whether a value depends on no argument of its function.
 bool isConstantExpression(mlir::Value value);
 
 } // namespace weft
 
-#endif // WEFT_LIB_AUTODIFF_STAGES_H
+#endif // WEFT_LIB_AUTODIFF_CHAINREGIONS_H

@@ -1,11 +1,11 @@
-//===- Stages.cpp - A differentiated function as a chain ------------------===//
+//===- ChainRegions.cpp - A differentiated function as a chain ------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Stages.h"
+#include "ChainRegions.h"
 
 #include "Activity.h"
 
@@ -70,7 +70,7 @@ static std::vector<Cut> findCuts(ArrayRef<Operation *> ops,
   return cuts;
 }
 
-/// Where stages begin, but the first one. Of several places between two heavy
+/// Where regions begin, but the first one. Of several places between two heavy
 /// ops the one with the smallest value is taken, the last if they are equal.
 static std::vector<size_t> chooseCuts(ArrayRef<Operation *> ops,
                                       const std::vector<Cut> &cuts) {
@@ -91,8 +91,8 @@ static std::vector<size_t> chooseCuts(ArrayRef<Operation *> ops,
   return chosen;
 }
 
-std::vector<Stage> weft::findStages(ValueAndGradOp gradient,
-                                    func::FuncOp function) {
+std::vector<CheckpointRegion> weft::findRegions(ValueAndGradOp gradient,
+                                                func::FuncOp function) {
   llvm::SmallBitVector arguments(function.getNumArguments());
   for (int64_t index : gradient.getWrt())
     arguments.set(index);
@@ -102,13 +102,13 @@ std::vector<Stage> weft::findStages(ValueAndGradOp gradient,
   std::vector<Operation *> ops;
   for (Operation &op : function.getBody().front().without_terminator())
     ops.push_back(&op);
-  std::vector<Stage> stages;
+  std::vector<CheckpointRegion> regions;
   size_t begin = 0;
   std::vector<size_t> cuts = chooseCuts(ops, findCuts(ops, activity));
   cuts.push_back(ops.size());
   for (size_t end : cuts) {
-    stages.emplace_back(ops.begin() + begin, ops.begin() + end);
+    regions.emplace_back(ops.begin() + begin, ops.begin() + end);
     begin = end;
   }
-  return stages;
+  return regions;
 }

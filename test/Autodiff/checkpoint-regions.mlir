@@ -1,20 +1,20 @@
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: shard-opt %s --weft-checkpoint-stages | FileCheck %s --check-prefix=MARKS
-// RUN: shard-opt %s --weft-checkpoint-stages=ranges=1:2 | FileCheck %s
+// RUN: shard-opt %s --weft-checkpoint-regions | FileCheck %s --check-prefix=MARKS
+// RUN: shard-opt %s --weft-checkpoint-regions=ranges=1:2 | FileCheck %s
 
-// The residual leads from stage to stage, also over the block of two products;
+// The residual leads from region to region, also over the block of two products;
 // between those the block's input is alive as well.
 
 // CHECK-LABEL: module attributes {weft.chains = array<i64: 3, 1>}
 // CHECK: func.func private @loss(%[[X:.*]]: tensor<4x4xf32>, %[[V:.*]]: tensor<4x4xf32>, %[[W:.*]]: tensor<4x4xf32>
 // CHECK-NEXT: %[[S:.*]] = weft.dot_general %[[X]], %[[V]]
 // CHECK-NEXT: %[[H:.*]] = math.tanh %[[S]]
-// CHECK-NEXT: %[[Y:.*]] = weft.checkpoint @loss_stage(%[[H]], %[[V]], %[[W]]) policy = "nothing"
+// CHECK-NEXT: %[[Y:.*]] = weft.checkpoint @loss_region(%[[H]], %[[V]], %[[W]]) policy = "nothing"
 // CHECK-NEXT: %[[Z:.*]] = weft.dot_general %[[Y]], %[[V]]
-// CHECK: func.func private @loss_stage(%[[H:.*]]: tensor<4x4xf32>, %[[V:.*]]: tensor<4x4xf32>, %[[W:.*]]: tensor<4x4xf32>)
-// The constant that stage 0 has made is copied.
+// CHECK: func.func private @loss_region(%[[H:.*]]: tensor<4x4xf32>, %[[V:.*]]: tensor<4x4xf32>, %[[W:.*]]: tensor<4x4xf32>)
+// The constant that region 0 has made is copied.
 // CHECK-NEXT: %[[C:.*]] = arith.constant {{.*}}dense<5.000000e-01>
 // CHECK-NEXT: %[[UP:.*]] = weft.dot_general %[[H]], %[[V]]
 // CHECK-NEXT: %[[HALF:.*]] = arith.mulf %[[UP]], %[[C]]
@@ -22,9 +22,9 @@
 // CHECK-NEXT: %[[Y:.*]] = arith.addf %[[H]], %[[DOWN]]
 // CHECK-NEXT: return %[[Y]]
 
-// MARKS: math.tanh {{.*}} {weft.origin = #weft.origin<stages = [0]>}
-// MARKS: arith.addf {{.*}} {weft.origin = #weft.origin<stages = [1]>}
-// MARKS: weft.reduce {{.*}} {weft.origin = #weft.origin<stages = [2]>}
+// MARKS: math.tanh {{.*}} {weft.origin = #weft.origin<regions = [0]>}
+// MARKS: arith.addf {{.*}} {weft.origin = #weft.origin<regions = [1]>}
+// MARKS: weft.reduce {{.*}} {weft.origin = #weft.origin<regions = [2]>}
 func.func @step(%x: tensor<4x4xf32>, %v: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<f32>, tensor<4x4xf32>) {
   %r:2 = weft.value_and_grad @loss(%x, %v, %w) wrt = [1]
       : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> (tensor<f32>, tensor<4x4xf32>)
@@ -44,12 +44,12 @@ func.func private @loss(%x: tensor<4x4xf32>, %v: tensor<4x4xf32>, %w: tensor<4x4
 }
 
 // A program that differentiates nothing has no chain.
-// RUN: shard-opt %s --weft-checkpoint-stages --weft-autodiff --symbol-dce | shard-opt --weft-checkpoint-stages=ranges=0:1 | FileCheck %s --check-prefix=NOTHING
+// RUN: shard-opt %s --weft-checkpoint-regions --weft-autodiff --symbol-dce | shard-opt --weft-checkpoint-regions=ranges=0:1 | FileCheck %s --check-prefix=NOTHING
 // NOTHING: weft.chains = array<i64>
 // NOTHING-NOT: weft.checkpoint
 
-// Ranges lie within each other; of a stage the products may be kept.
-// RUN: shard-opt %s --weft-checkpoint-stages=ranges=0:2,0:1,2:3:dots | FileCheck %s --check-prefix=RANGES
+// Ranges lie within each other; of a region the products may be kept.
+// RUN: shard-opt %s --weft-checkpoint-regions=ranges=0:2,0:1,2:3:dots | FileCheck %s --check-prefix=RANGES
 // RANGES: func.func private @loss(
 // RANGES-NEXT: %[[Y:.*]] = weft.checkpoint @[[OUTER:.*]](%{{.*}}) policy = "nothing"
 // RANGES-NEXT: %[[L:.*]] = weft.checkpoint @[[LAST:.*]](%[[Y]], %{{.*}}) policy = "dots"
@@ -62,7 +62,7 @@ func.func private @loss(%x: tensor<4x4xf32>, %v: tensor<4x4xf32>, %w: tensor<4x4
 // RANGES: weft.checkpoint @[[INNER]]
 // RANGES: weft.dot_general
 
-// RUN: not shard-opt %s --weft-checkpoint-stages=ranges=2:1,a:b,0:1:all 2>&1 | FileCheck %s --check-prefix=ERRORS
+// RUN: not shard-opt %s --weft-checkpoint-regions=ranges=2:1,a:b,0:1:all 2>&1 | FileCheck %s --check-prefix=ERRORS
 // ERRORS: error: ranges: expected first:end or first:end:dots with first < end, got "2:1"
 // ERRORS: error: ranges: expected first:end or first:end:dots with first < end, got "a:b"
 // ERRORS: error: ranges: expected first:end or first:end:dots with first < end, got "0:1:all"

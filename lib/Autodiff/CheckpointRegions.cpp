@@ -1,11 +1,11 @@
-//===- CheckpointStages.cpp - Recompute stages of a chain -----------------===//
+//===- CheckpointRegions.cpp - Recompute regions of a chain ---------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Stages.h"
+#include "ChainRegions.h"
 
 #include "weft/Autodiff/Passes.h"
 #include "weft/IR/Origin.h"
@@ -17,7 +17,7 @@
 #include "llvm/ADT/SetVector.h"
 
 namespace weft {
-#define GEN_PASS_DEF_CHECKPOINTSTAGES
+#define GEN_PASS_DEF_CHECKPOINTREGIONS
 #include "weft/Autodiff/Passes.h.inc"
 } // namespace weft
 
@@ -30,7 +30,7 @@ using namespace weft;
 
 namespace {
 
-struct StageRange {
+struct ChainRange {
   size_t begin = 0, end = 0;
   bool keepsDots = false;
 };
@@ -38,8 +38,8 @@ struct StageRange {
 } // namespace
 
 /// `2:5`, `3:4:dots`
-static std::optional<StageRange> parseRange(StringRef text) {
-  StageRange range;
+static std::optional<ChainRange> parseRange(StringRef text) {
+  ChainRange range;
   auto [begin, rest] = text.split(':');
   auto [end, policy] = rest.split(':');
   range.keepsDots = policy == "dots";
@@ -55,21 +55,22 @@ static std::optional<StageRange> parseRange(StringRef text) {
 
 namespace {
 
-/// The stages of one function, some of which become calls.
+/// The regions of one function, some of which become calls.
 class Chain {
 public:
-  Chain(func::FuncOp function, std::vector<Stage> stages, SymbolTable &symbols)
-      : function(function), stages(std::move(stages)), symbols(symbols) {}
+  Chain(func::FuncOp function, std::vector<CheckpointRegion> regions,
+        SymbolTable &symbols)
+      : function(function), regions(std::move(regions)), symbols(symbols) {}
 
   void copyConstants();
-  /// Replaces the stages [begin, end) by a checkpoint of the first one.
+  /// Replaces the regions [begin, end) by a checkpoint of the first one.
   void checkpoint(size_t begin, size_t end, bool keepsDots);
 
 private:
-  void copyConstants(Stage &stage);
+  void copyConstants(CheckpointRegion &region);
 
   func::FuncOp function;
-  std::vector<Stage> stages;
+  std::vector<CheckpointRegion> regions;
   SymbolTable &symbols;
 };
 
@@ -97,7 +98,7 @@ struct Border {
 
 /// Copies a value that depends on no argument, with what it is made of.
 static Value copyExpression(Value value, OpBuilder &builder, IRMapping &copies,
-                            Stage &into) {
+                            CheckpointRegion &into) {
   if (Value copy = copies.lookupOrNull(value))
     return copy;
   Operation *op = value.getDefiningOp();
@@ -107,40 +108,40 @@ static Value copyExpression(Value value, OpBuilder &builder, IRMapping &copies,
   return copies.lookup(value);
 }
 
-void Chain::copyConstants(Stage &stage) {
-  if (stage.empty())
+void Chain::copyConstants(CheckpointRegion &region) {
+  if (region.empty())
     return;
-  llvm::SmallPtrSet<Operation *, 16> inside(stage.begin(), stage.end());
-  OpBuilder builder(stage.front());
+  llvm::SmallPtrSet<Operation *, 16> inside(region.begin(), region.end());
+  OpBuilder builder(region.front());
   IRMapping copies;
-  Stage copied;
-  for (Operation *op : stage)
+  CheckpointRegion copied;
+  for (Operation *op : region)
     for (OpOperand &use : op->getOpOperands())
       if (!inside.contains(use.get().getDefiningOp()) &&
           isConstantExpression(use.get()))
         use.set(copyExpression(use.get(), builder, copies, copied));
-  stage.insert(stage.begin(), copied.begin(), copied.end());
+  region.insert(region.begin(), copied.begin(), copied.end());
 }
 
-/// A constant that came from another stage would be held for its sake.
+/// A constant that came from another region would be held for its sake.
 void Chain::copyConstants() {
-  for (Stage &stage : stages)
-    copyConstants(stage);
-  for (Stage &stage : stages)
-    for (Operation *&op : llvm::reverse(stage))
+  for (CheckpointRegion &region : regions)
+    copyConstants(region);
+  for (CheckpointRegion &region : regions)
+    for (Operation *&op : llvm::reverse(region))
       if (isOpTriviallyDead(op)) {
         op->erase();
         op = nullptr;
       }
-  for (Stage &stage : stages)
-    llvm::erase(stage, nullptr);
+  for (CheckpointRegion &region : regions)
+    llvm::erase(region, nullptr);
 }
 
 void Chain::checkpoint(size_t begin, size_t end, bool keepsDots) {
-  Stage ops;
+  CheckpointRegion ops;
   for (size_t i = begin; i < end; ++i) {
-    ops.insert(ops.end(), stages[i].begin(), stages[i].end());
-    stages[i].clear();
+    ops.insert(ops.end(), regions[i].begin(), regions[i].end());
+    regions[i].clear();
   }
   if (ops.empty())
     return;
@@ -156,7 +157,7 @@ void Chain::checkpoint(size_t begin, size_t end, bool keepsDots) {
                                    keepsDots ? "dots" : "nothing", ArrayAttr());
 
   auto callee = func::FuncOp::create(
-      function.getLoc(), (function.getName() + "_stage").str(),
+      function.getLoc(), (function.getName() + "_region").str(),
       builder.getFunctionType(types(border.operands), types(border.results)));
   callee.setPrivate();
   Block *body = callee.addEntryBlock();
@@ -173,7 +174,7 @@ void Chain::checkpoint(size_t begin, size_t end, bool keepsDots) {
   builder.setInsertionPointToEnd(body);
   func::ReturnOp::create(builder, function.getLoc(), border.results);
   call.setCallee(symbols.insert(callee));
-  stages[begin] = {call};
+  regions[begin] = {call};
 }
 
 //===----------------------------------------------------------------------===//
@@ -181,8 +182,9 @@ void Chain::checkpoint(size_t begin, size_t end, bool keepsDots) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-struct CheckpointStages : weft::impl::CheckpointStagesBase<CheckpointStages> {
-  using CheckpointStagesBase::CheckpointStagesBase;
+struct CheckpointRegions
+    : weft::impl::CheckpointRegionsBase<CheckpointRegions> {
+  using CheckpointRegionsBase::CheckpointRegionsBase;
 
   void runOnInput() override;
 
@@ -192,16 +194,16 @@ private:
              SymbolTable &symbols);
 
   /// Those within others come first.
-  std::vector<StageRange> parsed;
-  /// Stages are numbered through all functions.
-  size_t numStages = 0;
+  std::vector<ChainRange> parsed;
+  /// Regions are numbered through all functions.
+  size_t numRegions = 0;
 };
 } // namespace
 
-LogicalResult CheckpointStages::readRanges() {
+LogicalResult CheckpointRegions::readRanges() {
   bool legal = true;
   for (const std::string &text : ranges) {
-    if (std::optional<StageRange> range = parseRange(text)) {
+    if (std::optional<ChainRange> range = parseRange(text)) {
       parsed.push_back(*range);
       continue;
     }
@@ -211,32 +213,32 @@ LogicalResult CheckpointStages::readRanges() {
         << text << "\"";
     legal = false;
   }
-  llvm::stable_sort(parsed, [](const StageRange &a, const StageRange &b) {
+  llvm::stable_sort(parsed, [](const ChainRange &a, const ChainRange &b) {
     return a.end - a.begin < b.end - b.begin;
   });
   return success(legal);
 }
 
-void CheckpointStages::visit(ValueAndGradOp gradient, func::FuncOp function,
-                             SymbolTable &symbols) {
-  std::vector<Stage> stages = findStages(gradient, function);
-  size_t first = numStages, count = stages.size();
-  numStages += count;
-  for (auto [index, stage] : llvm::enumerate(stages))
-    for (Operation *op : stage)
-      setOrigin(op, withStage(getOrigin(op), first + index, &getContext()));
-  auto mine = llvm::make_filter_range(parsed, [&](const StageRange &range) {
+void CheckpointRegions::visit(ValueAndGradOp gradient, func::FuncOp function,
+                              SymbolTable &symbols) {
+  std::vector<CheckpointRegion> regions = findRegions(gradient, function);
+  size_t first = numRegions, count = regions.size();
+  numRegions += count;
+  for (auto [index, region] : llvm::enumerate(regions))
+    for (Operation *op : region)
+      setOrigin(op, withRegion(getOrigin(op), first + index, &getContext()));
+  auto mine = llvm::make_filter_range(parsed, [&](const ChainRange &range) {
     return range.begin >= first && range.end <= first + count;
   });
   if (mine.empty())
     return;
-  Chain chain(function, std::move(stages), symbols);
+  Chain chain(function, std::move(regions), symbols);
   chain.copyConstants();
-  for (const StageRange &range : mine)
+  for (const ChainRange &range : mine)
     chain.checkpoint(range.begin - first, range.end - first, range.keepsDots);
 }
 
-void CheckpointStages::runOnInput() {
+void CheckpointRegions::runOnInput() {
   if (failed(readRanges()))
     return signalPassFailure();
   SymbolTable symbols(getOperation());
@@ -255,9 +257,9 @@ void CheckpointStages::runOnInput() {
   }
   SmallVector<int64_t> chains;
   for (auto [function, gradient] : firstCalls) {
-    size_t first = numStages;
+    size_t first = numRegions;
     visit(gradient, function, symbols);
-    chains.append({int64_t(numStages - first), calls[function]});
+    chains.append({int64_t(numRegions - first), calls[function]});
   }
   getOperation()->setAttr(kChainsAttrName,
                           DenseI64ArrayAttr::get(&getContext(), chains));
