@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which functions are kernels, and the roles of their arguments.
+// Which functions are kernels, and what their arguments are for.
 
 #ifndef WEFT_LIB_CODEGEN_KERNELBODY_H
 #define WEFT_LIB_CODEGEN_KERNELBODY_H

@@ -104,9 +104,9 @@ static bool isActivation(OriginAttr origin, const Readers &readers) {
 plan::Purpose BufferContents::purposeOf(const EntryBuffer &buffer,
                                         Value value) const {
   using plan::Purpose;
-  if (buffer.role == BufferRole::State)
+  if (buffer.kind == BufferKind::State)
     return statePurposes[buffer.state];
-  if (buffer.role == BufferRole::Constant)
+  if (buffer.kind == BufferKind::Constant)
     return Purpose::Constant;
   if (auto argument = dyn_cast<BlockArgument>(value))
     return isParameter(argument) ? Purpose::Parameter : Purpose::Argument;
@@ -141,7 +141,7 @@ std::vector<HeldValue> BufferContents::of(const EntryBuffer &buffer) const {
     int64_t first = op && !isa<arith::ConstantOp>(op) ? buffers.timeOf(op) : 0;
     held.push_back({value, first, buffer.last, purposeOf(buffer, value)});
     // Who uses a state reads its name, and it holds nothing else.
-    if (buffer.role == BufferRole::State)
+    if (buffer.kind == BufferKind::State)
       break;
   }
   // Merging puts the values of one buffer behind those of the other.

@@ -299,17 +299,17 @@ void EntryWriter::write(plan::OperationUnion &operation, CopyOp copy) {
 // Buffers and bindings
 //===----------------------------------------------------------------------===//
 
-static plan::BufferKind toKind(BufferRole role) {
-  switch (role) {
-  case BufferRole::Input:
+static plan::BufferKind toKind(BufferKind kind) {
+  switch (kind) {
+  case BufferKind::Input:
     return plan::BufferKind::Input;
-  case BufferRole::Output:
+  case BufferKind::Output:
     return plan::BufferKind::Output;
-  case BufferRole::State:
+  case BufferKind::State:
     return plan::BufferKind::State;
-  case BufferRole::Constant:
+  case BufferKind::Constant:
     return plan::BufferKind::Constant;
-  case BufferRole::Temporary:
+  case BufferKind::Temporary:
     break;
   }
   return plan::BufferKind::Temporary;

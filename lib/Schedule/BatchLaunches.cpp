@@ -118,9 +118,9 @@ static BatchStep makeStep(Operation *op, const EntryBuffers &buffers,
   if (auto launch = dyn_cast<LaunchOp>(op))
     step.sort = sorts.of(launch);
   if (isa<StartOp>(op))
-    step.role = BatchStep::Role::Starts;
+    step.kind = BatchStep::Kind::Starts;
   if (auto wait = dyn_cast<WaitOp>(op)) {
-    step.role = BatchStep::Role::Waits;
+    step.kind = BatchStep::Kind::Waits;
     addTouches(step, wait.getPending().getDefiningOp(), buffers);
   }
   return step;
@@ -128,10 +128,10 @@ static BatchStep makeStep(Operation *op, const EntryBuffers &buffers,
 
 static BatchBuffer makeBuffer(const EntryBuffer &buffer) {
   // States and constants have places of their own.
-  bool isShared = !buffer.values.empty() && buffer.role != BufferRole::State &&
-                  buffer.role != BufferRole::Constant;
+  bool isShared = !buffer.values.empty() && buffer.kind != BufferKind::State &&
+                  buffer.kind != BufferKind::Constant;
   return {isShared ? alignedBytes(buffer.bytes) : 0,
-          buffer.role == BufferRole::Input, buffer.role == BufferRole::Output};
+          buffer.kind == BufferKind::Input, buffer.kind == BufferKind::Output};
 }
 
 //===----------------------------------------------------------------------===//

@@ -27,7 +27,7 @@ EntryBuffers::EntryBuffers(func::FuncOp entry, const ProgramStates &states,
   }
   for (BlockArgument argument : block.getArguments()) {
     int32_t state = states.ofArgument(entry, argument.getArgNumber());
-    addValue(argument, state < 0 ? BufferRole::Input : BufferRole::State, 0);
+    addValue(argument, state < 0 ? BufferKind::Input : BufferKind::State, 0);
     if (state < 0)
       continue;
     buffers_.back().state = state;
@@ -37,7 +37,7 @@ EntryBuffers::EntryBuffers(func::FuncOp entry, const ProgramStates &states,
     bool isConstant = isa<arith::ConstantOp>(op);
     for (Value result : op.getResults())
       addValue(result,
-               isConstant ? BufferRole::Constant : BufferRole::Temporary,
+               isConstant ? BufferKind::Constant : BufferKind::Temporary,
                isConstant ? 0 : timeOf(&op));
     addAliases(&op);
   }
@@ -77,12 +77,12 @@ int64_t EntryBuffers::lastUse(int32_t buffer, Operation *except) const {
   return last;
 }
 
-void EntryBuffers::addValue(Value value, BufferRole role, int64_t time) {
-  bool outlives = role == BufferRole::State || role == BufferRole::Constant;
+void EntryBuffers::addValue(Value value, BufferKind kind, int64_t time) {
+  bool outlives = kind == BufferKind::State || kind == BufferKind::Constant;
   int64_t last = outlives ? int64_t(instructions_.size())
                           : lastReader(*this, value, nullptr);
   bufferOfValue_[value] = buffers_.size();
-  buffers_.push_back({role, {value}, bytesOf(value), time, last});
+  buffers_.push_back({kind, {value}, bytesOf(value), time, last});
 }
 
 void EntryBuffers::addAliases(Operation *op) {
@@ -97,18 +97,18 @@ void EntryBuffers::addAliases(Operation *op) {
   }
 }
 
-/// The more lasting a role, the greater.
-static int lastingness(BufferRole role) {
-  switch (role) {
-  case BufferRole::Temporary:
+/// The more lasting a kind, the greater.
+static int lastingness(BufferKind kind) {
+  switch (kind) {
+  case BufferKind::Temporary:
     return 0;
-  case BufferRole::Output:
+  case BufferKind::Output:
     return 1;
-  case BufferRole::Input:
+  case BufferKind::Input:
     return 2;
-  case BufferRole::Constant:
+  case BufferKind::Constant:
     return 3;
-  case BufferRole::State:
+  case BufferKind::State:
     return 4;
   }
   return 0;
@@ -117,8 +117,8 @@ static int lastingness(BufferRole role) {
 void EntryBuffers::merge(int32_t a, int32_t b) {
   if (a == b)
     return;
-  if (std::pair(lastingness(buffers_[a].role), -a) <
-      std::pair(lastingness(buffers_[b].role), -b))
+  if (std::pair(lastingness(buffers_[a].kind), -a) <
+      std::pair(lastingness(buffers_[b].kind), -b))
     std::swap(a, b);
   EntryBuffer &kept = buffers_[a], &merged = buffers_[b];
   for (Value value : merged.values)
@@ -133,7 +133,7 @@ void EntryBuffers::assignState(int32_t buffer, int32_t state) {
   int32_t home = bufferOfState(state);
   if (home >= 0)
     return merge(home, buffer);
-  buffers_[buffer].role = BufferRole::State;
+  buffers_[buffer].kind = BufferKind::State;
   buffers_[buffer].state = state;
   buffers_[buffer].last = instructions_.size();
   bufferOfState_[state] = buffer;
@@ -146,8 +146,8 @@ void EntryBuffers::bindResults(const ProgramStates &states) {
     int32_t state = states.ofResult(entry_, operand.getOperandNumber());
     if (state >= 0)
       assignState(index, state);
-    else if (buffers_[index].role == BufferRole::Temporary)
-      buffers_[index].role = BufferRole::Output;
+    else if (buffers_[index].kind == BufferKind::Temporary)
+      buffers_[index].kind = BufferKind::Output;
   }
 }
 

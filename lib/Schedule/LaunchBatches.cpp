@@ -17,7 +17,7 @@ namespace weft {
 
 namespace {
 
-using Role = BatchStep::Role;
+using Kind = BatchStep::Kind;
 
 /// Where a launch may go: behind place `after` of the order, before place
 /// `before`.
@@ -91,8 +91,8 @@ Batcher::Batcher(const BatchProgram &program, const BatchOptions &options)
   peak = peakOf(order);
   crossings = crossingsOf(order);
   for (const BatchStep &step : program.steps) {
-    starts += step.role == Role::Starts;
-    waits += step.role == Role::Waits;
+    starts += step.kind == Kind::Starts;
+    waits += step.kind == Kind::Waits;
   }
 }
 
@@ -136,8 +136,8 @@ std::vector<Crossings> Batcher::crossingsOf(const BatchOrder &order) const {
   for (llvm::ArrayRef<int32_t> steps : order)
     for (int32_t step : steps) {
       result[step] = now;
-      now.starts += program.steps[step].role == Role::Starts;
-      now.waits += program.steps[step].role == Role::Waits;
+      now.starts += program.steps[step].kind == Kind::Starts;
+      now.waits += program.steps[step].kind == Kind::Waits;
     }
   return result;
 }

@@ -58,8 +58,8 @@ void PlanMemory::layOut(func::FuncOp entry, const EntryBuffers &buffers,
                         const ProgramStates &states) {
   std::vector<ArenaBuffer> shared;
   for (const EntryBuffer &buffer : buffers.buffers()) {
-    bool moves = !buffer.values.empty() && buffer.role != BufferRole::State &&
-                 buffer.role != BufferRole::Constant;
+    bool moves = !buffer.values.empty() && buffer.kind != BufferKind::State &&
+                 buffer.kind != BufferKind::Constant;
     shared.push_back({buffer.first, buffer.last, moves ? buffer.bytes : 0});
   }
   ArenaLayout layout = planArena(shared);
@@ -67,9 +67,9 @@ void PlanMemory::layOut(func::FuncOp entry, const EntryBuffers &buffers,
   for (auto [index, buffer] : llvm::enumerate(buffers.buffers()))
     for (Value value : buffer.values) {
       int64_t offset = base + layout.offsets[index];
-      if (buffer.role == BufferRole::State)
+      if (buffer.kind == BufferKind::State)
         offset = states.states()[buffer.state].offset;
-      else if (buffer.role == BufferRole::Constant)
+      else if (buffer.kind == BufferKind::Constant)
         offset = constants.lookup(buffer.values.front()
                                       .getDefiningOp<arith::ConstantOp>()
                                       .getValue());

@@ -112,12 +112,12 @@ static void shareTemporaries(func::FuncOp entry, const ProgramStates &states,
       continue;
     for (OpResult result : op->getResults()) {
       int32_t to = buffers.bufferOf(result);
-      BufferRole role = buffers.buffer(to).role;
-      if (role != BufferRole::Temporary && role != BufferRole::Output)
+      BufferKind kind = buffers.buffer(to).kind;
+      if (kind != BufferKind::Temporary && kind != BufferKind::Output)
         continue;
       for (Value operand : op->getOperands()) {
         int32_t from = buffers.bufferOf(operand);
-        if (from == to || buffers.buffer(from).role != BufferRole::Temporary ||
+        if (from == to || buffers.buffer(from).kind != BufferKind::Temporary ||
             !isLastUse(buffers, from, op) ||
             !writeInPlace(result, buffers, from, pairs))
           continue;
@@ -183,7 +183,7 @@ bool Placement::placeDirectly(Value value, int32_t state) {
   int32_t from = buffers.bufferOf(value), home = buffers.bufferOfState(state);
   if (from == home)
     return true;
-  if (buffers.buffer(from).role != BufferRole::Temporary)
+  if (buffers.buffer(from).kind != BufferKind::Temporary)
     return false;
   if (home >= 0) {
     OpResult writer = findWriter(value);
@@ -207,7 +207,7 @@ Value Placement::copy(Value value) {
 
 /// An output needs a buffer that nothing else lives in.
 void Placement::copyOutput(OpOperand &result) {
-  if (buffers.bufferFor(result.get()).role != BufferRole::Temporary)
+  if (buffers.bufferFor(result.get()).kind != BufferKind::Temporary)
     result.set(copy(result.get()));
 }
 

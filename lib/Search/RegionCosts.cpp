@@ -128,8 +128,8 @@ void RegionMeter::visitHeld(const HeldValue &held, int64_t bytes) {
 }
 
 void RegionMeter::visitBuffer(const EntryBuffer &buffer) {
-  if (buffer.values.empty() || buffer.role == BufferRole::State ||
-      buffer.role == BufferRole::Constant)
+  if (buffer.values.empty() || buffer.kind == BufferKind::State ||
+      buffer.kind == BufferKind::Constant)
     return;
   add(alive, buffer.first, buffer.last, alignedBytes(buffer.bytes));
   for (const HeldValue &held : contents.of(buffer))

@@ -27,10 +27,10 @@ def joined(*axes: Axes) -> Axes:
     return None if not names else names[0] if len(names) == 1 else names
 
 
-# Of each parameter the roles of its dimensions: "tp" is split by tensor parallelism, "vocab" by
+# Of each parameter the kinds of its dimensions: "tp" is split by tensor parallelism, "vocab" by
 # vocabulary parallelism, and "shard" is one that is free to be split where parameters rest in
-# shards. A dimension with two roles is split by both.
-ROLES = [
+# shards. A dimension with two kinds is split by both.
+KINDS = [
     ("wte", ("vocab", "shard")),
     ("wpe", (None, "shard")),
     ("head", ("shard", "vocab")),
@@ -43,11 +43,11 @@ ROLES = [
 
 
 def table(params: Any, **axes: Axes) -> weft.Rules:
-    """The rules that give each role of a dimension its axes, for the parameters of a model."""
+    """The rules that give each kind of a dimension its axes, for the parameters of a model."""
     paths = ["/".join(str(key.value) for key in path)
              for path, _ in weft.tree.flatten_with_keys(params)[0]]
-    rules = [(pattern, P(*(joined(*(axes.get(role) for role in (roles or "").split()))
-                           for roles in dims))) for pattern, dims in ROLES]
+    rules = [(pattern, P(*(joined(*(axes.get(kind) for kind in (kinds or "").split()))
+                           for kinds in dims))) for pattern, dims in KINDS]
     return weft.rules([rule for rule in rules if any(re.fullmatch(rule[0], path) for path in paths)])
 
 

@@ -37,12 +37,12 @@ LAYOUTS = {
 }
 
 
-def specs(tree_, roles):
+def specs(tree_, kinds):
     """As Layout.state_specs of jax_models."""
-    pairs = [(re.compile(pattern + "$"), dims) for pattern, dims in jax_models.PARAMETER_ROLES]
+    pairs = [(re.compile(pattern + "$"), dims) for pattern, dims in jax_models.PARAMETER_KINDS]
     paths, treedef = tree.flatten_with_paths(tree_)
     return treedef.unflatten(
-        next((P(*(roles.get(dim) for dim in dims)) for regex, dims in pairs if regex.search(path)), P())
+        next((P(*(kinds.get(dim) for dim in dims)) for regex, dims in pairs if regex.search(path)), P())
         for path, _ in paths)
 
 
@@ -72,12 +72,12 @@ def trained_in_jax(loss, optimizer, state, batches):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_training(reference, layout):
     name, config, losses, state, batches, last = reference
-    sizes, axes, roles = LAYOUTS[layout]
+    sizes, axes, kinds = LAYOUTS[layout]
     loss = partial(getattr(weft_models, f"{name}_loss"), config=config)
-    placed = weft.Layout(weft.Mesh(sizes, axes), rest=specs(state["params"], roles),
-                         activations={"residual": P(roles.get("batch"), roles.get("sequence"), None)})
+    placed = weft.Layout(weft.Mesh(sizes, axes), rest=specs(state["params"], kinds),
+                         activations={"residual": P(kinds.get("batch"), kinds.get("sequence"), None)})
     got, final = train(weft_models.train_step(loss, weft_models.adamw()), state, batches, layout=placed,
-                       in_shardings=(specs(state, roles), P(roles.get("batch"))))
+                       in_shardings=(specs(state, kinds), P(kinds.get("batch"))))
     assert_trained_alike(got, final, losses, last)
 
 

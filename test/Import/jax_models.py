@@ -32,10 +32,10 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 
 STYLES = ("DP", "TP", "DP+TP", "FSDP", "FSDP+TP", "SP")
 
-# The roles of a parameter's last dimensions, by the end of its path: "tp" is
+# The kinds of a parameter's last dimensions, by the end of its path: "tp" is
 # split by tensor parallelism, "fsdp" by fully sharded data parallelism. What no
 # pattern matches (norms, biases of whole rows, counters) is never split.
-PARAMETER_ROLES = [
+PARAMETER_KINDS = [
     (r"\['wte'\]", ("tp", "fsdp")),
     (r"\['wpe'\]", (None, "fsdp")),
     (r"\['w[qkv]'\]", ("fsdp", "tp")),
@@ -66,8 +66,8 @@ class Layout:
         return self.mesh is not None and AxisType.Explicit in self.mesh.axis_types
 
     @property
-    def roles(self):
-        """The mesh axis of each role of a dimension; none for a role that the
+    def kinds(self):
+        """The mesh axis of each kind of a dimension; none for a kind that the
         style leaves whole."""
         parts = set(self.style.split("+"))
         return {
@@ -79,7 +79,7 @@ class Layout:
         }
 
     def spec(self, *dims):
-        return P(*(self.roles[dim] for dim in dims))
+        return P(*(self.kinds[dim] for dim in dims))
 
     def constrain(self, x, *dims):
         """States the sharding of an activation."""
@@ -99,10 +99,10 @@ class Layout:
         their paths: optimizer states."""
         def of_leaf(path, leaf):
             text = jax.tree_util.keystr(path)
-            for pattern, roles in PARAMETER_ROLES:
+            for pattern, kinds in PARAMETER_KINDS:
                 if re.search(pattern + "$", text):
-                    stacked = (None,) * (jnp.ndim(leaf) - len(roles))
-                    return self.spec(*stacked, *roles)
+                    stacked = (None,) * (jnp.ndim(leaf) - len(kinds))
+                    return self.spec(*stacked, *kinds)
             return P()
         return jax.tree_util.tree_map_with_path(of_leaf, tree)
 

@@ -27,10 +27,10 @@
 namespace weft {
 
 /// What a buffer is for: `BufferKind` of the plan.
-enum class BufferRole : uint8_t { Input, Output, State, Constant, Temporary };
+enum class BufferKind : uint8_t { Input, Output, State, Constant, Temporary };
 
 struct EntryBuffer {
-  BufferRole role = BufferRole::Temporary;
+  BufferKind kind = BufferKind::Temporary;
   /// In the order of the program. Empty if merged into another buffer.
   llvm::SmallVector<mlir::Value, 2> values;
   int64_t bytes = 0;
@@ -77,12 +77,12 @@ public:
 
   /// Puts a buffer into the place of a state.
   void assignState(int32_t buffer, int32_t state);
-  /// Puts the values of two buffers into one: that of the more lasting role,
+  /// Puts the values of two buffers into one: that of the more lasting kind,
   /// of the earlier one if they are equal.
   void merge(int32_t a, int32_t b);
 
 private:
-  void addValue(mlir::Value value, BufferRole role, int64_t time);
+  void addValue(mlir::Value value, BufferKind kind, int64_t time);
   void addAliases(mlir::Operation *op);
   void bindResults(const ProgramStates &states);
 

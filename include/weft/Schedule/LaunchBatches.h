@@ -47,14 +47,14 @@ namespace weft {
 
 /// An instruction of an entry.
 struct BatchStep {
-  enum class Role : uint8_t { Computes, Starts, Waits };
+  enum class Kind : uint8_t { Computes, Starts, Waits };
 
   /// The buffers that it touches, by number. The start of a collective and the
   /// wait for it touch the same: the source is read, the destination written.
   llvm::SmallVector<int32_t, 4> reads, writes;
   /// Launches of one sort may become one; what has a negative one may not.
   int32_t sort = -1;
-  Role role = Role::Computes;
+  Kind kind = Kind::Computes;
   /// Estimated duration.
   double seconds = 0;
 };

@@ -40,7 +40,7 @@ private:
   }
   std::string type(const plan::TensorType &type) const;
   void
-  bindings(std::string_view role, const plan::Entry &entry,
+  bindings(std::string_view kind, const plan::Entry &entry,
            const flatbuffers::Vector<flatbuffers::Offset<plan::Binding>> &list);
   void buffer(uint32_t index, const plan::Buffer &buffer);
   void instruction(uint32_t index, const plan::Instruction &instruction);
@@ -146,11 +146,11 @@ void Dumper::kernels() {
 }
 
 void Dumper::bindings(
-    std::string_view role, const plan::Entry &entry,
+    std::string_view kind, const plan::Entry &entry,
     const flatbuffers::Vector<flatbuffers::Offset<plan::Binding>> &list) {
   for (const plan::Binding *binding : list) {
     const plan::Buffer &place = *entry.buffers()->Get(binding->buffer());
-    print("  {} {} {} %{}{}\n", role, quoted(binding->name()),
+    print("  {} {} {} %{}{}\n", kind, quoted(binding->name()),
           type(*binding->type()), binding->buffer(),
           place.kind() == plan::BufferKind::State ? " state" : "");
   }

@@ -65,9 +65,9 @@ struct Operand {
   int64_t elements;
 };
 
-/// `role` is for the message that there is no such buffer.
+/// `what` is for the message that there is no such buffer.
 Result<Operand> findOperand(const plan::Entry &entry, uint32_t index,
-                            std::string_view role);
+                            std::string_view what);
 
 /// Checks the whole plan: header, then each entry.
 Status verifyPlan(const plan::Plan &plan);

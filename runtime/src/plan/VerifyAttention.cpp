@@ -26,10 +26,10 @@ private:
   /// What both instructions have.
   template <typename Operation> Status start(const Operation &operation);
   Status checkSizes(const plan::AttentionSizes &sizes);
-  Status reads(uint32_t index, std::string_view role, DType dtype,
+  Status reads(uint32_t index, std::string_view what, DType dtype,
                int64_t elements);
   /// A result of the type of the elements or of the sums.
-  Status writes(uint32_t index, std::string_view role, int64_t elements);
+  Status writes(uint32_t index, std::string_view what, int64_t elements);
 
   const plan::Entry &entry;
   std::vector<Touch> &touches;
@@ -64,31 +64,31 @@ Status AttentionVerifier::checkSizes(const plan::AttentionSizes &s) {
   return {};
 }
 
-Status AttentionVerifier::reads(uint32_t index, std::string_view role,
+Status AttentionVerifier::reads(uint32_t index, std::string_view what,
                                 DType dtype, int64_t elements) {
-  WEFT_ASSIGN_OR_RETURN(const Operand found, findOperand(entry, index, role));
+  WEFT_ASSIGN_OR_RETURN(const Operand found, findOperand(entry, index, what));
   if (found.dtype != dtype || found.elements != elements)
     return invalidArgument(fmt::format(
-        "{} must have {} elements of {}, but buffer {} has {} of {}", role,
+        "{} must have {} elements of {}, but buffer {} has {} of {}", what,
         elements, name(dtype), index, found.elements, name(found.dtype)));
   touches.push_back({index, true, false});
   return {};
 }
 
-Status AttentionVerifier::writes(uint32_t index, std::string_view role,
+Status AttentionVerifier::writes(uint32_t index, std::string_view what,
                                  int64_t elements) {
-  WEFT_ASSIGN_OR_RETURN(const Operand found, findOperand(entry, index, role));
+  WEFT_ASSIGN_OR_RETURN(const Operand found, findOperand(entry, index, what));
   if ((found.dtype != element && found.dtype != sum) ||
       found.elements != elements)
     return invalidArgument(fmt::format(
-        "{} must have {} elements of {}{}, but buffer {} has {} of {}", role,
+        "{} must have {} elements of {}{}, but buffer {} has {} of {}", what,
         elements, name(element),
         sum == element ? "" : fmt::format(" or {}", name(sum)), index,
         found.elements, name(found.dtype)));
   for (size_t i = firstTouch; i < touches.size(); ++i)
     if (touches[i].buffer == index)
       return invalidArgument(fmt::format(
-          "{} is buffer {}, which is also an operand or another result", role,
+          "{} is buffer {}, which is also an operand or another result", what,
           index));
   touches.push_back({index, false, true});
   return {};

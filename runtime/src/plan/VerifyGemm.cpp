@@ -42,10 +42,10 @@ private:
   Status verifyBias(EpilogueForm form, const Operand &out);
   Status verifyAux(EpilogueForm form, const Operand &out);
   /// Notes what is done to a buffer; one that is written has no other use.
-  Status touch(const Operand &operand, std::string_view role, bool reads,
+  Status touch(const Operand &operand, std::string_view what, bool reads,
                bool writes);
-  Result<Operand> operand(uint32_t index, std::string_view role) const {
-    return findOperand(entry, index, role);
+  Result<Operand> operand(uint32_t index, std::string_view what) const {
+    return findOperand(entry, index, what);
   }
   Extent batch() const { return {gemm.batch(), gemm.out_batch_stride()}; }
   Extent rows() const { return {gemm.m(), gemm.out_m_stride()}; }
@@ -66,26 +66,26 @@ private:
 
 /// Whether a matrix stack stays inside its buffer, and whether libraries can
 /// read it: one of the matrix strides is 1.
-static Status verifyStrides(const Operand &operand, std::string_view role,
+static Status verifyStrides(const Operand &operand, std::string_view what,
                             Extent batch, Extent rows, Extent columns) {
   int64_t last = 0;
   for (const Extent &extent : {batch, rows, columns}) {
     int64_t span;
     if (extent.stride < 0)
       return invalidArgument(
-          fmt::format("{} has the negative stride {}", role, extent.stride));
+          fmt::format("{} has the negative stride {}", what, extent.stride));
     if (__builtin_mul_overflow(extent.size - 1, extent.stride, &span) ||
         __builtin_add_overflow(last, span, &last))
-      return invalidArgument(fmt::format("{}: strides overflow", role));
+      return invalidArgument(fmt::format("{}: strides overflow", what));
   }
   if (last >= operand.elements)
     return invalidArgument(
-        fmt::format("{} reaches element {} of buffer {}, which has {}", role,
+        fmt::format("{} reaches element {} of buffer {}, which has {}", what,
                     last, operand.index, operand.elements));
   if (rows.size > 1 && columns.size > 1 && rows.stride != 1 &&
       columns.stride != 1)
     return invalidArgument(
-        fmt::format("{} has the matrix strides {} and {}, one must be 1", role,
+        fmt::format("{} has the matrix strides {} and {}, one must be 1", what,
                     rows.stride, columns.stride));
   return {};
 }
@@ -141,14 +141,14 @@ static EpilogueForm formOf(plan::GemmEpilogue epilogue) {
   return form;
 }
 
-Status GemmVerifier::touch(const Operand &operand, std::string_view role,
+Status GemmVerifier::touch(const Operand &operand, std::string_view what,
                            bool reads, bool writes) {
   const auto isSame = [&](const Touch &other) {
     return other.buffer == operand.index && (writes || other.writes);
   };
   if (std::any_of(touches.begin() + firstTouch, touches.end(), isSame))
     return invalidArgument(fmt::format(
-        "{} is buffer {}, which is also an operand", role, operand.index));
+        "{} is buffer {}, which is also an operand", what, operand.index));
   touches.push_back({operand.index, reads, writes});
   return {};
 }
@@ -164,15 +164,15 @@ Status GemmVerifier::verifyPrecision(DType operands) const {
 }
 
 /// Whether a buffer is named by what has it, and by nothing else.
-static Status verifyPresence(plan::GemmEpilogue epilogue, std::string_view role,
+static Status verifyPresence(plan::GemmEpilogue epilogue, std::string_view what,
                              bool isNeeded,
                              flatbuffers::Optional<uint32_t> index) {
   if (isNeeded && !index)
     return invalidArgument(
-        fmt::format("epilogue {} needs {}", epilogueName(epilogue), role));
+        fmt::format("epilogue {} needs {}", epilogueName(epilogue), what));
   if (!isNeeded && index)
     return invalidArgument(fmt::format("epilogue {} has no {}, got buffer {}",
-                                       epilogueName(epilogue), role, *index));
+                                       epilogueName(epilogue), what, *index));
   return {};
 }
 

@@ -44,8 +44,8 @@ private:
                                const Operand &source,
                                const Operand &destination);
   Status verifyPermutation(const plan::CollectiveStart &start);
-  Result<Operand> operand(uint32_t index, std::string_view role) const {
-    return findOperand(entry, index, role);
+  Result<Operand> operand(uint32_t index, std::string_view what) const {
+    return findOperand(entry, index, what);
   }
 
   const VerifiedHeader &header;
@@ -56,11 +56,11 @@ private:
 } // namespace
 
 Result<Operand> findOperand(const plan::Entry &entry, uint32_t index,
-                            std::string_view role) {
+                            std::string_view what) {
   const auto &buffers = *entry.buffers();
   if (index >= buffers.size())
     return invalidArgument(fmt::format("{} is buffer {}, but the entry has {}",
-                                       role, index, buffers.size()));
+                                       what, index, buffers.size()));
   const plan::Buffer &buffer = *buffers.Get(index);
   const DType dtype = dtypeOf(buffer.dtype());
   WEFT_ASSIGN_OR_RETURN(const int64_t elements,

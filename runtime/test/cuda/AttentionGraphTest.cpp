@@ -51,7 +51,7 @@ template <typename Visit> void forPlaces(const Extents &sizes, Visit visit) {
 class Evaluator {
 public:
   Evaluator(const AttentionGraph &graph,
-            std::map<AttentionRole, Numbers> &memory)
+            std::map<AttentionUse, Numbers> &memory)
       : graph(graph), memory(memory), values(graph.tensors.size()) {
     for (TensorIndex i = 0; i < graph.tensors.size(); ++i) {
       const GraphTensor &tensor = graph.tensors[i];
@@ -67,7 +67,7 @@ public:
     for (const GraphNode &node : graph.nodes) {
       for (const TensorIndex input : node.inputs) {
         const GraphTensor &tensor = graph.tensors[input];
-        if (tensor.role)
+        if (tensor.use)
           fetch(input);
         else if (!tensor.number) {
           EXPECT_TRUE(isMade[input]) << tensor.name << " is read too early";
@@ -80,7 +80,7 @@ public:
       forPlaces(output.sizes, [&](const Extents &at) {
         values[node.output][placeOf(output, at)] = compute(node, at);
       });
-      if (output.role)
+      if (output.use)
         keep(node.output);
     }
     for (TensorIndex i = 0; i < graph.tensors.size(); ++i)
@@ -108,13 +108,13 @@ private:
     const GraphTensor &tensor = graph.tensors[index];
     forPlaces(tensor.sizes, [&](const Extents &at) {
       values[index][placeOf(tensor, at)] =
-          memory.at(*tensor.role).at(addressOf(tensor, at));
+          memory.at(*tensor.use).at(addressOf(tensor, at));
     });
   }
   void keep(TensorIndex index) {
     const GraphTensor &tensor = graph.tensors[index];
     forPlaces(tensor.sizes, [&](const Extents &at) {
-      memory.at(*tensor.role).at(addressOf(tensor, at)) =
+      memory.at(*tensor.use).at(addressOf(tensor, at)) =
           values[index][placeOf(tensor, at)];
     });
   }
@@ -194,7 +194,7 @@ private:
   }
 
   const AttentionGraph &graph;
-  std::map<AttentionRole, Numbers> &memory;
+  std::map<AttentionUse, Numbers> &memory;
   std::vector<Numbers> values;
 };
 
@@ -267,27 +267,27 @@ TEST_P(AttentionGraphs, AreAttentionAndItsDerivative) {
   const auto &[sizes, isCausal] = GetParam();
   Tensors t(sizes, isCausal);
   t.compute();
-  std::map<AttentionRole, Numbers> memory{
-      {AttentionRole::Query, t.query},
-      {AttentionRole::Key, t.key},
-      {AttentionRole::Value, t.value},
-      {AttentionRole::Out, Numbers(t.count)},
-      {AttentionRole::Logsumexp, Numbers(t.rows)},
-      {AttentionRole::OutCotangent, t.cotangent},
-      {AttentionRole::QueryCotangent, Numbers(t.count)},
-      {AttentionRole::KeyCotangent, Numbers(t.keyCount)},
-      {AttentionRole::ValueCotangent, Numbers(t.keyCount)}};
+  std::map<AttentionUse, Numbers> memory{
+      {AttentionUse::Query, t.query},
+      {AttentionUse::Key, t.key},
+      {AttentionUse::Value, t.value},
+      {AttentionUse::Out, Numbers(t.count)},
+      {AttentionUse::Logsumexp, Numbers(t.rows)},
+      {AttentionUse::OutCotangent, t.cotangent},
+      {AttentionUse::QueryCotangent, Numbers(t.count)},
+      {AttentionUse::KeyCotangent, Numbers(t.keyCount)},
+      {AttentionUse::ValueCotangent, Numbers(t.keyCount)}};
   Evaluator(attentionGraph(t.a), memory).run();
-  expectNear(memory[AttentionRole::Out], t.out, "out");
-  expectNear(memory[AttentionRole::Logsumexp], t.logsumexp, "logsumexp");
+  expectNear(memory[AttentionUse::Out], t.out, "out");
+  expectNear(memory[AttentionUse::Logsumexp], t.logsumexp, "logsumexp");
   for (const GradSpelling spelling : spellings) {
-    memory[AttentionRole::QueryCotangent] = Numbers(t.count);
-    memory[AttentionRole::KeyCotangent] = Numbers(t.keyCount);
-    memory[AttentionRole::ValueCotangent] = Numbers(t.keyCount);
+    memory[AttentionUse::QueryCotangent] = Numbers(t.count);
+    memory[AttentionUse::KeyCotangent] = Numbers(t.keyCount);
+    memory[AttentionUse::ValueCotangent] = Numbers(t.keyCount);
     Evaluator(attentionGradGraph(t.a, spelling), memory).run();
-    expectNear(memory[AttentionRole::QueryCotangent], t.ofQuery, "of query");
-    expectNear(memory[AttentionRole::KeyCotangent], t.ofKey, "of key");
-    expectNear(memory[AttentionRole::ValueCotangent], t.ofValue, "of value");
+    expectNear(memory[AttentionUse::QueryCotangent], t.ofQuery, "of query");
+    expectNear(memory[AttentionUse::KeyCotangent], t.ofKey, "of key");
+    expectNear(memory[AttentionUse::ValueCotangent], t.ofValue, "of value");
   }
 }
 
@@ -352,7 +352,7 @@ TEST(AttentionGraph, HasTheTypeOfTheElements) {
           attentionGradGraph(a, GradSpelling::SumsInMemory)}) {
       for (const GraphTensor &tensor : graph.tensors) {
         EXPECT_NE(tensor.type, other) << tensor.name;
-        if (tensor.role && *tensor.role != AttentionRole::Logsumexp) {
+        if (tensor.use && *tensor.use != AttentionUse::Logsumexp) {
           EXPECT_EQ(tensor.type, type) << tensor.name;
         }
       }

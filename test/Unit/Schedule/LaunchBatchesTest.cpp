@@ -21,7 +21,7 @@ namespace {
 
 using Numbers = std::initializer_list<int32_t>;
 using Batch = llvm::SmallVector<int32_t, 1>;
-using Role = BatchStep::Role;
+using Kind = BatchStep::Kind;
 
 /// A program written down step by step.
 struct Program : BatchProgram {
@@ -44,10 +44,10 @@ struct Program : BatchProgram {
     return add(reads, writes, sort, seconds);
   }
   int32_t start(int32_t source, int32_t destination) {
-    return collective(source, destination, Role::Starts);
+    return collective(source, destination, Kind::Starts);
   }
   int32_t wait(int32_t source, int32_t destination) {
-    return collective(source, destination, Role::Waits);
+    return collective(source, destination, Kind::Waits);
   }
 
   /// The order, which the specification agrees with.
@@ -59,12 +59,12 @@ struct Program : BatchProgram {
 
 private:
   int32_t add(Numbers reads, Numbers writes, int32_t sort, double seconds) {
-    steps.push_back({reads, writes, sort, Role::Computes, seconds});
+    steps.push_back({reads, writes, sort, Kind::Computes, seconds});
     return steps.size() - 1;
   }
-  int32_t collective(int32_t source, int32_t destination, Role role) {
+  int32_t collective(int32_t source, int32_t destination, Kind kind) {
     int32_t step = add({source}, {destination}, -1, 0);
-    steps[step].role = role;
+    steps[step].kind = kind;
     return step;
   }
 };
@@ -336,11 +336,11 @@ TEST_F(CheckBatches, Memory) {
 
 TEST_F(CheckBatches, Overlap) {
   program.steps[0].seconds = program.steps[2].seconds = 1;
-  program.steps[1].role = Role::Starts;
+  program.steps[1].kind = Kind::Starts;
   EXPECT_THAT(check({{0, 2}, {1}, {3}, {4}, {5}}),
               HasSubstr("1.00 seconds of work have moved ahead of the start at "
                         "step 1"));
-  program.steps[1] = {{}, {}, -1, Role::Waits, 0};
+  program.steps[1] = {{}, {}, -1, Kind::Waits, 0};
   EXPECT_THAT(check({{1}, {0, 2}, {3}, {4}, {5}}),
               HasSubstr("1.00 seconds of work have moved behind the wait at "
                         "step 1"));

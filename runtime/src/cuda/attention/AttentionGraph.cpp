@@ -69,28 +69,28 @@ reasonAgainstAttentionGradGraph(const AttentionArguments &arguments,
   return reasonAgainst(arguments, version);
 }
 
-void *addressOf(AttentionRole role, const AttentionArguments &arguments) {
+void *addressOf(AttentionUse use, const AttentionArguments &arguments) {
   const bool isForward = arguments.logsumexp != nullptr;
-  switch (role) {
-  case AttentionRole::Query:
+  switch (use) {
+  case AttentionUse::Query:
     return const_cast<void *>(arguments.query);
-  case AttentionRole::Key:
+  case AttentionUse::Key:
     return const_cast<void *>(arguments.key);
-  case AttentionRole::Value:
+  case AttentionUse::Value:
     return const_cast<void *>(arguments.value);
-  case AttentionRole::Out:
+  case AttentionUse::Out:
     return isForward ? arguments.out.data
                      : const_cast<void *>(arguments.forwardOut);
-  case AttentionRole::Logsumexp:
+  case AttentionUse::Logsumexp:
     return isForward ? arguments.logsumexp
                      : const_cast<void *>(arguments.forwardLogsumexp);
-  case AttentionRole::OutCotangent:
+  case AttentionUse::OutCotangent:
     return const_cast<void *>(arguments.outCotangent);
-  case AttentionRole::QueryCotangent:
+  case AttentionUse::QueryCotangent:
     return arguments.queryCotangent.data;
-  case AttentionRole::KeyCotangent:
+  case AttentionUse::KeyCotangent:
     return arguments.keyCotangent.data;
-  case AttentionRole::ValueCotangent:
+  case AttentionUse::ValueCotangent:
     return arguments.valueCotangent.data;
   }
   return nullptr;
@@ -137,27 +137,27 @@ private:
     graph.tensors.push_back(std::move(tensor));
     return graph.tensors.size() - 1;
   }
-  TensorIndex external(std::string name, AttentionRole role, GraphType type,
+  TensorIndex external(std::string name, AttentionUse use, GraphType type,
                        Extents sizes, Extents strides) {
-    return add({std::move(name), type, sizes, strides, role, {}});
+    return add({std::move(name), type, sizes, strides, use, {}});
   }
   /// [batch, heads, places, size] of elements, where the plan has it.
-  TensorIndex ofQueries(std::string name, AttentionRole role) {
+  TensorIndex ofQueries(std::string name, AttentionUse use) {
     const Extents sizes{s.batch, s.heads, s.queries, s.headSize};
-    return external(std::move(name), role, elementType, sizes,
+    return external(std::move(name), use, elementType, sizes,
                     placedStrides(sizes));
   }
-  TensorIndex ofKeys(std::string name, AttentionRole role, bool isTransposed) {
+  TensorIndex ofKeys(std::string name, AttentionUse use, bool isTransposed) {
     const Extents sizes{s.batch, s.keyHeads, s.keys, s.headSize};
     const Extents strides = placedStrides(sizes);
-    return external(std::move(name), role, elementType,
+    return external(std::move(name), use, elementType,
                     isTransposed ? swapped(sizes) : sizes,
                     isTransposed ? swapped(strides) : strides);
   }
   TensorIndex logsumexp() {
     const Extents sizes{s.batch, s.heads, s.queries, 1};
-    return external("logsumexp", AttentionRole::Logsumexp, GraphType::F32,
-                    sizes, placedStrides(sizes));
+    return external("logsumexp", AttentionUse::Logsumexp, GraphType::F32, sizes,
+                    placedStrides(sizes));
   }
   TensorIndex number(std::string name, float value) {
     return add({std::move(name),
@@ -236,10 +236,10 @@ TensorIndex Builder::masked(TensorIndex scores) {
 }
 
 void Builder::forward() {
-  const TensorIndex query = ofQueries("query", AttentionRole::Query);
-  const TensorIndex key = ofKeys("key", AttentionRole::Key, true);
-  const TensorIndex value = ofKeys("value", AttentionRole::Value, false);
-  const TensorIndex out = ofQueries("out", AttentionRole::Out);
+  const TensorIndex query = ofQueries("query", AttentionUse::Query);
+  const TensorIndex key = ofKeys("key", AttentionUse::Key, true);
+  const TensorIndex value = ofKeys("value", AttentionUse::Value, false);
+  const TensorIndex out = ofQueries("out", AttentionUse::Out);
   const TensorIndex stats = logsumexp();
   const TensorIndex scale =
       number("scale", static_cast<float>(arguments.scale));
@@ -283,19 +283,19 @@ TensorIndex Builder::delta(TensorIndex out, TensorIndex cotangent,
 }
 
 void Builder::grad(GradSpelling spelling) {
-  const TensorIndex query = ofQueries("query", AttentionRole::Query);
-  const TensorIndex key = ofKeys("key", AttentionRole::Key, true);
-  const TensorIndex value = ofKeys("value", AttentionRole::Value, true);
-  const TensorIndex out = ofQueries("out", AttentionRole::Out);
+  const TensorIndex query = ofQueries("query", AttentionUse::Query);
+  const TensorIndex key = ofKeys("key", AttentionUse::Key, true);
+  const TensorIndex value = ofKeys("value", AttentionUse::Value, true);
+  const TensorIndex out = ofQueries("out", AttentionUse::Out);
   const TensorIndex stats = logsumexp();
   const TensorIndex cotangent =
-      ofQueries("cotangent of out", AttentionRole::OutCotangent);
+      ofQueries("cotangent of out", AttentionUse::OutCotangent);
   const TensorIndex ofQuery =
-      ofQueries("cotangent of query", AttentionRole::QueryCotangent);
+      ofQueries("cotangent of query", AttentionUse::QueryCotangent);
   const TensorIndex ofKey =
-      ofKeys("cotangent of key", AttentionRole::KeyCotangent, false);
+      ofKeys("cotangent of key", AttentionUse::KeyCotangent, false);
   const TensorIndex ofValue =
-      ofKeys("cotangent of value", AttentionRole::ValueCotangent, false);
+      ofKeys("cotangent of value", AttentionUse::ValueCotangent, false);
   const TensorIndex scale =
       number("scale", static_cast<float>(arguments.scale));
   // The pattern has places for dropout; this is its factor without.

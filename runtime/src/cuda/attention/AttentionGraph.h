@@ -30,7 +30,7 @@
 namespace weft::runtime {
 
 /// What a tensor of the graph is to the plan.
-enum class AttentionRole : uint8_t {
+enum class AttentionUse : uint8_t {
   Query,
   Key,
   Value,
@@ -73,15 +73,15 @@ struct GraphTensor {
   std::string name;
   GraphType type = GraphType::F32;
   Extents sizes{}, strides{};
-  /// In memory; a tensor without a role and a number is in none.
-  std::optional<AttentionRole> role;
+  /// In memory; a tensor without a use or a number is in none.
+  std::optional<AttentionUse> use;
   std::optional<float> number;
   /// Made by one node and read by another, like a virtual one, but in memory:
   /// part of the workspace. Dense.
   bool isScratch = false;
 
   /// Whether it exists between nodes only.
-  bool isVirtual() const { return !role && !number && !isScratch; }
+  bool isVirtual() const { return !use && !number && !isScratch; }
 };
 
 /// A number of a graph's tensor.
@@ -129,8 +129,8 @@ AttentionGraph attentionGraph(const AttentionArguments &arguments);
 AttentionGraph attentionGradGraph(const AttentionArguments &arguments,
                                   GradSpelling spelling);
 
-/// The address that the arguments have for a role.
-void *addressOf(AttentionRole role, const AttentionArguments &arguments);
+/// The address that the arguments have for a use.
+void *addressOf(AttentionUse use, const AttentionArguments &arguments);
 
 } // namespace weft::runtime
 

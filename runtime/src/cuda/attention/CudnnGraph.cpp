@@ -464,8 +464,8 @@ Result<CudnnDescriptor> CudnnPlan::bind(const AttentionArguments &arguments,
     ids.push_back(cudnnIdOf(i));
     addresses.push_back(tensor.isScratch ? static_cast<std::byte *>(workspace) +
                                                offsets.at(i)
-                        : tensor.role ? addressOf(*tensor.role, arguments)
-                                      : const_cast<float *>(&*tensor.number));
+                        : tensor.use ? addressOf(*tensor.use, arguments)
+                                     : const_cast<float *>(&*tensor.number));
   }
   WEFT_ASSIGN_OR_RETURN(
       CudnnDescriptor bound,
