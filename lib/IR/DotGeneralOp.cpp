@@ -90,13 +90,13 @@ static LogicalResult verifyPairs(DotGeneralOp op, StringRef what,
   return success();
 }
 
-/// Whether `type` is `narrow` or a wider type of the same sort.
+/// Whether `type` is `narrow` or a wider type of the same kind.
 static bool isSameOrWider(Type type, Type narrow) {
   if (type == narrow)
     return true;
-  bool sameSort = (isa<FloatType>(type) && isa<FloatType>(narrow)) ||
-                  (isa<IntegerType>(type) && isa<IntegerType>(narrow));
-  return sameSort &&
+  bool isSameKind = (isa<FloatType>(type) && isa<FloatType>(narrow)) ||
+                    (isa<IntegerType>(type) && isa<IntegerType>(narrow));
+  return isSameKind &&
          type.getIntOrFloatBitWidth() > narrow.getIntOrFloatBitWidth();
 }
 
@@ -112,12 +112,12 @@ static LogicalResult verifyElementTypes(DotGeneralOp op) {
         "cannot sum products of type i1; convert the operands to i32 first");
   if (!isSameOrWider(result, lhs))
     return op.emitOpError() << "result element type must be " << lhs
-                            << " or a wider one of its sort, got " << result;
+                            << " or a wider one of its kind, got " << result;
   if (std::optional<Type> accumulation = op.getAccumulationType())
     if (!isSameOrWider(*accumulation, lhs))
       return op.emitOpError()
              << "accumulation_type must be " << lhs
-             << " or a wider one of its sort, got " << *accumulation;
+             << " or a wider one of its kind, got " << *accumulation;
   return success();
 }
 

@@ -95,12 +95,12 @@ static EpilogueForm formOf(GemmEpilogue epilogue) {
   return {};
 }
 
-/// The one of the operand and the result of an epilogue that is of a sort.
-static Value find(GemmOp op, Beside sort) {
+/// The one of the operand and the result of an epilogue that is of a kind.
+static Value find(GemmOp op, Beside kind) {
   EpilogueForm form = formOf(op.getEpilogue());
-  if (form.operand == sort)
+  if (form.operand == kind)
     return op.getEpilogueOperand();
-  return form.result == sort ? op.getEpilogueResult() : Value();
+  return form.result == kind ? op.getEpilogueResult() : Value();
 }
 
 Value GemmOp::getBias() { return find(*this, Beside::Bias); }
@@ -115,8 +115,8 @@ void GemmOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
           getEpilogueResult() == getAux() ? "aux" : "bias_grad");
 }
 
-static StringRef nameOf(Beside sort) {
-  switch (sort) {
+static StringRef nameOf(Beside kind) {
+  switch (kind) {
   case Beside::Nothing:
     return "nothing";
   case Beside::Bias:
@@ -128,12 +128,12 @@ static StringRef nameOf(Beside sort) {
 }
 
 /// Whether the epilogue has the operand, or result, that it must have.
-static LogicalResult verifyPresence(GemmOp op, StringRef what, Beside sort,
+static LogicalResult verifyPresence(GemmOp op, StringRef what, Beside kind,
                                     Value value) {
-  if (bool(value) == (sort != Beside::Nothing))
+  if (bool(value) == (kind != Beside::Nothing))
     return success();
   return op.emitOpError("epilogue ")
-         << stringifyGemmEpilogue(op.getEpilogue()) << " needs " << nameOf(sort)
+         << stringifyGemmEpilogue(op.getEpilogue()) << " needs " << nameOf(kind)
          << " as its " << what << ", got " << (value ? "one" : "none");
 }
 

@@ -177,7 +177,7 @@ static Value convertPad(Conversion &c) {
 // Products
 //===----------------------------------------------------------------------===//
 
-static bool isSort(Type a, Type b) {
+static bool areOfOneKind(Type a, Type b) {
   return isa<FloatType>(a) == isa<FloatType>(b);
 }
 
@@ -200,7 +200,7 @@ static Value convertDotGeneral(Conversion &c) {
     return {};
   Type left = typeOf(lhs).getElementType(),
        right = typeOf(rhs).getElementType();
-  if (!isSort(left, right) || !isSort(left, c.element()))
+  if (!areOfOneKind(left, right) || !areOfOneKind(left, c.element()))
     return c.unsupported("of floating-point numbers with integers");
   // The factors have one type in a graph; the wider holds all of both.
   Type factor = left.getIntOrFloatBitWidth() >= right.getIntOrFloatBitWidth()

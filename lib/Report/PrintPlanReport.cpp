@@ -53,7 +53,7 @@ static std::string printCollectives(const EntryReport &entry) {
          " bytes sent by a rank in one call\n";
 }
 
-/// Counts the instructions of each sort.
+/// Counts the instructions of each kind.
 static std::string summarize(const EntryReport &entry) {
   int64_t collectives = 0;
   for (const CollectiveRecord &record : entry.collectives)

@@ -79,15 +79,18 @@ void Checker::checkGroups() {
       before = std::max(before, steps.front());
       continue;
     }
-    int32_t sort = steps.empty() ? -1 : program.steps[steps.front()].sort;
-    if (sort < 0 ||
-        llvm::any_of(
-            steps,
-            [&](int32_t step) { return program.steps[step].sort != sort; }))
-      report("the batch of {0} steps is not of one sort", steps.size());
-    else if (int64_t(steps.size()) > program.largest[sort])
+    int32_t launchKind =
+        steps.empty() ? -1 : program.steps[steps.front()].launchKind;
+    if (launchKind < 0 || llvm::any_of(
+                              steps,
+                              [&](int32_t step) {
+                                return program.steps[step].launchKind !=
+                                       launchKind;
+                              }))
+      report("the batch of {0} steps is not of one kind", steps.size());
+    else if (int64_t(steps.size()) > program.largest[launchKind])
       report("a batch of {0} steps, there can be {1}", steps.size(),
-             program.largest[sort]);
+             program.largest[launchKind]);
   }
 }
 

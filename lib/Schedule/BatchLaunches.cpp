@@ -57,11 +57,11 @@ static int64_t countSets(LaunchOp launch) {
 namespace {
 
 /// The launches of an entry that differ in their operands only.
-class Sorts {
+class LaunchKinds {
 public:
-  explicit Sorts(ModuleOp module) : symbols(module) {}
+  explicit LaunchKinds(ModuleOp module) : symbols(module) {}
 
-  /// The number of the launch's sort, or -1.
+  /// The number of the launch's launchKind, or -1.
   int32_t of(LaunchOp launch);
   std::vector<int64_t> largest;
 
@@ -73,7 +73,7 @@ private:
 
 } // namespace
 
-int32_t Sorts::of(LaunchOp launch) {
+int32_t LaunchKinds::of(LaunchOp launch) {
   auto [known, isNew] = elementwise.try_emplace(launch.getKernelAttr());
   if (isNew)
     known->second =
@@ -91,10 +91,10 @@ int32_t Sorts::of(LaunchOp launch) {
        orNothing(launch.getInPlaceAttr()),
        b.getBoolAttr(isBackward(getOrigin(launch))),
        b.getBoolAttr(isRecomputed(getOrigin(launch)))});
-  auto [sort, isFirst] = numbers.insert({key, numbers.size()});
+  auto [launchKind, isFirst] = numbers.insert({key, numbers.size()});
   if (isFirst)
     largest.push_back(countSets(launch));
-  return sort->second;
+  return launchKind->second;
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,12 +111,12 @@ static void addTouches(BatchStep &step, Operation *op,
 }
 
 static BatchStep makeStep(Operation *op, const EntryBuffers &buffers,
-                          Sorts &sorts) {
+                          LaunchKinds &kinds) {
   BatchStep step;
   step.seconds = isa<StartOp, WaitOp>(op) ? 0 : estimateSeconds(op);
   addTouches(step, op, buffers);
   if (auto launch = dyn_cast<LaunchOp>(op))
-    step.sort = sorts.of(launch);
+    step.launchKind = kinds.of(launch);
   if (isa<StartOp>(op))
     step.kind = BatchStep::Kind::Starts;
   if (auto wait = dyn_cast<WaitOp>(op)) {
@@ -206,10 +206,10 @@ void BatchLaunches::runOnInput() {
   for (func::FuncOp entry : findEntries(module)) {
     placeInBuffers(entry, *states, pairs);
     EntryBuffers buffers(entry, *states, ResultBinding::Bound);
-    Sorts sorts(module);
+    LaunchKinds kinds(module);
     BatchProgram program;
     for (Operation *op : buffers.instructions())
-      program.steps.push_back(makeStep(op, buffers, sorts));
+      program.steps.push_back(makeStep(op, buffers, kinds));
     for (const EntryBuffer &buffer : buffers.buffers())
       program.buffers.push_back(makeBuffer(buffer));
     program.largest = std::move(sorts.largest);

@@ -38,7 +38,7 @@ public:
 private:
   using Members = llvm::ArrayRef<int32_t>;
 
-  void batchSort(int32_t sort);
+  void batchKind(int32_t launchKind);
   void findRanges();
   Members findRun(Members members, int64_t largest) const;
   Members largestThatFits(Members run) const;
@@ -256,16 +256,16 @@ Batcher::Members Batcher::largestThatFits(Members run) const {
   return run.take_front(low);
 }
 
-void Batcher::batchSort(int32_t sort) {
+void Batcher::batchKind(int32_t launchKind) {
   std::vector<int32_t> all;
   for (llvm::ArrayRef<int32_t> steps : order)
-    if (program.steps[steps.front()].sort == sort)
+    if (program.steps[steps.front()].launchKind == launchKind)
       all.push_back(steps.front());
   bool isStale = true;
   for (Members left = all; left.size() > 1;) {
     if (isStale)
       findRanges();
-    Members batch = largestThatFits(findRun(left, program.largest[sort]));
+    Members batch = largestThatFits(findRun(left, program.largest[launchKind]));
     isStale = batch.size() > 1;
     if (isStale)
       order = joined(batch);
@@ -274,8 +274,8 @@ void Batcher::batchSort(int32_t sort) {
 }
 
 BatchOrder Batcher::run() {
-  for (size_t sort = 0; sort < program.largest.size(); ++sort)
-    batchSort(sort);
+  for (size_t launchKind = 0; launchKind < program.largest.size(); ++launchKind)
+    batchKind(launchKind);
   return std::move(order);
 }
 

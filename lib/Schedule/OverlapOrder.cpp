@@ -53,7 +53,7 @@ private:
   std::vector<double> finish;
   std::vector<bool> issued, waited;
 
-  /// Issuable steps: free ones, by sort, and those that must wait first.
+  /// Issuable steps: free ones, by kind, and those that must wait first.
   Queue freeSteps, freeCollectives, blocked;
   /// Collectives under way in order of their start.
   std::vector<int32_t> started;

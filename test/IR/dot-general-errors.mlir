@@ -52,7 +52,7 @@ func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x16xbf16>) {
 // -----
 
 func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) {
-  // expected-error @below {{'weft.dot_general' op result element type must be 'f32' or a wider one of its sort, got 'bf16'}}
+  // expected-error @below {{'weft.dot_general' op result element type must be 'f32' or a wider one of its kind, got 'bf16'}}
   %r = weft.dot_general %a, %b contracting = [1] x [0] : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xbf16>
   return
 }
@@ -60,7 +60,7 @@ func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) {
 // -----
 
 func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) {
-  // expected-error @below {{'weft.dot_general' op accumulation_type must be 'f32' or a wider one of its sort, got 'i64'}}
+  // expected-error @below {{'weft.dot_general' op accumulation_type must be 'f32' or a wider one of its kind, got 'i64'}}
   %r = weft.dot_general %a, %b contracting = [1] x [0] {accumulation_type = i64} : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   return
 }

@@ -105,8 +105,8 @@ func.func private @total(%p: tensor<64xf32>) -> tensor<f32> attributes {weft.ker
   return %r : tensor<f32>
 }
 
-// CHECK-LABEL: @sorts
-func.func @sorts(%p: tensor<64xf32> {weft.name = "p"}, %q: tensor<64xf32> {weft.name = "q"},
+// CHECK-LABEL: @kinds
+func.func @kinds(%p: tensor<64xf32> {weft.name = "p"}, %q: tensor<64xf32> {weft.name = "q"},
                  %x: tensor<64xf32> {weft.name = "x"})
     -> (tensor<64xf32> {weft.name = "p"}, tensor<64xf32> {weft.name = "a"}, tensor<64xf32> {weft.name = "b"},
         tensor<64xf32> {weft.name = "c"}, tensor<64xf32> {weft.name = "d"}, tensor<64xf32> {weft.name = "e"},

@@ -82,7 +82,7 @@ def Weft_DotGeneralOp : Weft_TensorOp<"dot_general", [Weft_Differentiable]> {
     each in the order of the operand.
 
     Operands have one element type. The result has that type or a wider one of
-    the same sort (bf16 or f16 operands, f32 result). Sums are formed in
+    the same kind (bf16 or f16 operands, f32 result). Sums are formed in
     `accumulation_type` where given, else in the result's element type.
 
     ```mlir

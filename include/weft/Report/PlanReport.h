@@ -71,7 +71,7 @@ struct EntryReport {
   std::string name;
   /// In the order of their first start.
   std::vector<CollectiveRecord> collectives;
-  /// Instructions of each sort.
+  /// Instructions of each kind.
   int64_t gemms = 0, attentions = 0, launches = 0, copies = 0;
   /// Estimates for one rank and one call: floating-point operations, bytes that
   /// instructions read and write in memory, bytes sent.

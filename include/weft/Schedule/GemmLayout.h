@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A GEMM has four loops (batch, m, n, k) and walks each tensor with one stride
-// a loop. A dot_general has any number of dimensions of each sort, and its
+// a loop. A dot_general has any number of dimensions of each kind, and its
 // operands may be transposed or reshaped views of the tensors in memory. This
-// file finds, for each sort, an order of its dimensions in which they collapse
+// file finds, for each kind, an order of its dimensions in which they collapse
 // to one loop in every tensor, so that nothing has to be moved; where there is
 // none, it says which tensor to copy to a layout that works.
 //

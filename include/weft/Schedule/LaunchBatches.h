@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A training step launches some kernels once for each parameter: a launch costs
-// a GPU about as much as moving several megabytes does. Launches of one sort
+// a GPU about as much as moving several megabytes does. Launches of one kind
 // (one kernel, one choice of results in place) can be one launch with several
 // sets of arguments where one place in the program is behind everything that
 // any of them needs and before everything that needs one of them:
@@ -52,8 +52,8 @@ struct BatchStep {
   /// The buffers that it touches, by number. The start of a collective and the
   /// wait for it touch the same: the source is read, the destination written.
   llvm::SmallVector<int32_t, 4> reads, writes;
-  /// Launches of one sort may become one; what has a negative one may not.
-  int32_t sort = -1;
+  /// Launches of one kind may become one; what has a negative one may not.
+  int32_t launchKind = -1;
   Kind kind = Kind::Computes;
   /// Estimated duration.
   double seconds = 0;
@@ -70,7 +70,7 @@ struct BatchBuffer {
 struct BatchProgram {
   std::vector<BatchStep> steps;
   std::vector<BatchBuffer> buffers;
-  /// For each sort, of how many launches one can be made.
+  /// For each kind, of how many launches one can be made.
   std::vector<int64_t> largest;
 };
 
@@ -86,9 +86,9 @@ BatchOrder batchLaunches(const BatchProgram &program,
                          const BatchOptions &options = {});
 
 /// Everything that is wrong with an order, in words; empty if it is right: a
-/// step that is missing or done twice, launches of different sorts or too many
+/// step that is missing or done twice, launches of different kinds or too many
 /// in one batch, steps that touch a buffer in another order than the program or
-/// at once, a step of no sort that has moved, more bytes alive than before,
+/// at once, a step of no kind that has moved, more bytes alive than before,
 /// work that has moved ahead of a start or behind a wait.
 std::vector<std::string> checkBatches(const BatchProgram &program,
                                       const BatchOrder &order,

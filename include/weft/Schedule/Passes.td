@@ -17,7 +17,7 @@ def LowerGemms : FormPass<"weft-lower-gemms", "Spmd"> {
 
     **Does** replace every `weft.dot_general` by a `weft.gemm`. Transposes and
     reshapes of the operands, and of the result where it has no other use, are
-    folded into strides. Where the dimensions of one sort have no common order
+    folded into strides. Where the dimensions of one kind have no common order
     in which they collapse to one loop, the tensors that cost the fewest bytes
     get a `weft.transpose`.
 

@@ -33,15 +33,15 @@ struct Program : BatchProgram {
   int32_t input(int64_t bytes = 1) { return buffer(bytes, true); }
   int32_t output(int64_t bytes = 1) { return buffer(bytes, false, true); }
 
-  /// Another step: of no sort.
+  /// Another step: of no kind.
   int32_t step(Numbers reads, Numbers writes) {
     return add(reads, writes, -1, 1);
   }
-  int32_t launch(int32_t sort, Numbers reads, Numbers writes,
+  int32_t launch(int32_t launchKind, Numbers reads, Numbers writes,
                  double seconds = 0) {
-    while (int32_t(largest.size()) <= sort)
+    while (int32_t(largest.size()) <= launchKind)
       largest.push_back(100);
-    return add(reads, writes, sort, seconds);
+    return add(reads, writes, launchKind, seconds);
   }
   int32_t start(int32_t source, int32_t destination) {
     return collective(source, destination, Kind::Starts);
@@ -58,8 +58,9 @@ struct Program : BatchProgram {
   }
 
 private:
-  int32_t add(Numbers reads, Numbers writes, int32_t sort, double seconds) {
-    steps.push_back({reads, writes, sort, Kind::Computes, seconds});
+  int32_t add(Numbers reads, Numbers writes, int32_t launchKind,
+              double seconds) {
+    steps.push_back({reads, writes, launchKind, Kind::Computes, seconds});
     return steps.size() - 1;
   }
   int32_t collective(int32_t source, int32_t destination, Kind kind) {
@@ -148,7 +149,7 @@ TEST(LaunchBatches, MemoryBoundsWhatIsMadeEarly) {
   auto sizes = [](const Program &program) {
     std::vector<size_t> sizes;
     for (const Batch &steps : program.batched())
-      if (program.steps[steps.front()].sort == 0)
+      if (program.steps[steps.front()].launchKind == 0)
         sizes.push_back(steps.size());
     return sizes;
   };
@@ -276,7 +277,7 @@ TEST(LaunchBatches, RandomProgramsGiveRightOrders) {
 // The specification
 //===----------------------------------------------------------------------===//
 
-/// Two casts with a step behind each, and one of another sort.
+/// Two casts with a step behind each, and one of another kind.
 struct CheckBatches : testing::Test {
   CheckBatches() {
     x = program.input(1);
@@ -308,11 +309,11 @@ TEST_F(CheckBatches, EveryStepOnce) {
   EXPECT_THAT(check({{0, 2}, {1}, {3}, {5}}), HasSubstr("step 4 is missing"));
 }
 
-TEST_F(CheckBatches, Sorts) {
+TEST_F(CheckBatches, Kinds) {
   EXPECT_THAT(check({{0, 4}, {1}, {2}, {3}, {5}}),
-              HasSubstr("the batch of 2 steps is not of one sort"));
+              HasSubstr("the batch of 2 steps is not of one kind"));
   EXPECT_THAT(check({{0}, {2}, {1, 3}, {4}, {5}}),
-              HasSubstr("the batch of 2 steps is not of one sort"));
+              HasSubstr("the batch of 2 steps is not of one kind"));
   EXPECT_THAT(check({{0}, {2}, {1}, {3}, {4}, {5}}),
               HasSubstr("step 1 is in no batch, but comes behind step 2"));
   program.largest[0] = 1;
