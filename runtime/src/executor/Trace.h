@@ -45,7 +45,7 @@ struct TraceTrack {
 struct RankTrace {
   TraceTrack compute;
   TraceTrack communication;
-  /// On GPUs, collectives that others overtake (CollectiveLanes.h).
+  /// On GPUs, collectives that others overtake (CollectiveQueues.h).
   TraceTrack overtaken;
 
   static constexpr TraceTrack RankTrace::*all[] = {

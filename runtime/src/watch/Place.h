@@ -33,7 +33,7 @@ enum class Phase : uint8_t {
   Gone,
 };
 
-/// For each lane of collectives (CollectiveLanes.h) the last one that the
+/// For each queue of collectives (CollectiveQueues.h) the last one that the
 /// device has begun, as an instruction plus one, or 0.
 using Begun = std::array<uint32_t, 2>;
 
@@ -48,12 +48,12 @@ struct Place {
   friend bool operator==(const Place &, const Place &) = default;
 };
 
-/// The order in which one rank is at places, in one lane: whoever is at a
+/// The order in which one rank is at places, in one queue: whoever is at a
 /// lesser one than another rank has not come as far.
 inline std::strong_ordering compare(const Place &a, const Place &b,
-                                    size_t lane) {
-  const auto key = [lane](const Place &place) {
-    return std::pair(place.run, std::pair(place.phase, place.begun[lane]));
+                                    size_t queue) {
+  const auto key = [queue](const Place &place) {
+    return std::pair(place.run, std::pair(place.phase, place.begun[queue]));
   };
   return key(a) <=> key(b);
 }

@@ -231,15 +231,15 @@ Status Watchdog::judge(const Place &mine) {
   std::pair<uint32_t, uint32_t> furthest; // run, and instruction plus one
   std::vector<int> missing;
   for (int r = 0; r < static_cast<int>(places.size()); ++r)
-    for (size_t lane = 0; lane < places[r].begun.size(); ++lane) {
+    for (size_t queue = 0; queue < places[r].begun.size(); ++queue) {
       const Place &place = places[r];
-      const std::pair at(place.run, place.begun[lane]);
+      const std::pair at(place.run, place.begun[queue]);
       if (place.phase != Phase::Running || at.second == 0 ||
           (waiting >= 0 && at <= furthest))
         continue;
       std::vector<int> behind;
       for (int partner : rank.partners(place.entry, at.second - 1, r))
-        if (compare(places[partner], place, lane) < 0)
+        if (compare(places[partner], place, queue) < 0)
           behind.push_back(partner);
       if (!behind.empty()) {
         waiting = r;
@@ -267,7 +267,7 @@ Status Watchdog::judge(const Place &mine) {
     text = fmt::format("{} and has not moved for {}",
                        describe(bootstrap.launch().rank, mine), within);
     for (int r = 0; r < static_cast<int>(places.size()); ++r)
-      if (compare(places[r], mine, /*lane=*/0) < 0)
+      if (compare(places[r], mine, /*queue=*/0) < 0)
         missing.push_back(r);
   }
   constexpr size_t limit = 8;

@@ -29,8 +29,9 @@ struct LoopbackFailure : testing::Test {
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
     cudart = *loaded;
     ASSERT_EQ(cudart.setDevice(0), cudaSuccess);
-    auto made = LoopbackWorld::create(cudart, 2, {{{0, 1}}}, CollectiveLanes(1),
-                                      std::chrono::milliseconds(200));
+    auto made =
+        LoopbackWorld::create(cudart, 2, {{{0, 1}}}, CollectiveQueues(1),
+                              std::chrono::milliseconds(200));
     ASSERT_TRUE(made.ok()) << made.status().message();
     world = *std::move(made);
     for (int rank = 0; rank < 2; ++rank) {

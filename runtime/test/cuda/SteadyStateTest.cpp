@@ -98,7 +98,7 @@ TEST_P(SteadyState, RunsOnlyEnqueue) {
   auto kernels =
       PlanKernels::load(cudart, plan.contents(), *device, request.note);
   ASSERT_TRUE(kernels.ok()) << kernels.status().message();
-  auto world = LoopbackWorld::create(cudart, 1, {{{0}}}, CollectiveLanes(1),
+  auto world = LoopbackWorld::create(cudart, 1, {{{0}}}, CollectiveQueues(1),
                                      options.deadline);
   ASSERT_TRUE(world.ok()) << world.status().message();
   std::mutex taking;

@@ -61,9 +61,9 @@ private:
   std::atomic<int> pending{0};
 };
 
-Stream &streamOf(size_t lane) {
+Stream &streamOf(size_t queue) {
   static auto *all = new Stream[2];
-  return all[lane];
+  return all[queue];
 }
 Stream &at(cudaStream_t stream) { return *reinterpret_cast<Stream *>(stream); }
 
@@ -186,8 +186,8 @@ Nccl fakeNccl() {
   return *table;
 }
 
-cudaStream_t hostStream(size_t lane) {
-  return reinterpret_cast<cudaStream_t>(&streamOf(lane));
+cudaStream_t hostStream(size_t queue) {
+  return reinterpret_cast<cudaStream_t>(&streamOf(queue));
 }
 bool isHostStreamIdle() { return streamOf(0).isIdle() && streamOf(1).isIdle(); }
 void setHostStreamCapturing(bool isCapturing) { capturing.store(isCapturing); }

@@ -23,8 +23,8 @@ Cudart hostDevice();
 /// The fake NCCL, whose operations run on the streams of the device.
 Nccl fakeNccl();
 
-/// The stream of a lane.
-cudaStream_t hostStream(size_t lane = 0);
+/// The stream of a queue.
+cudaStream_t hostStream(size_t queue = 0);
 /// Whether everything on the streams is done.
 bool isHostStreamIdle();
 /// What cudaStreamIsCapturing says from now on. What is captured runs at once,

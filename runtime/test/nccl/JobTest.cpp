@@ -167,7 +167,7 @@ TEST_P(JobOfRanks, HasTheBitsOfOneProcess) {
   EXPECT_EQ(cuda.substr(cuda.size() - 64), cpu.substr(cpu.size() - 64));
 }
 
-/// In two lanes and in one. Seeds decide what happens early and late among all
+/// In two queues and in one. Seeds decide what happens early and late among all
 /// that events leave open: one that is missing spoils bits in some run, and a
 /// capture besides.
 TEST_P(JobOfRanks, WhatOvertakesChangesNoBits) {

@@ -273,9 +273,9 @@ struct Overtaking {
       collective.destination = sums[id].data();
       collective.inner = 16;
       collective.instruction = id;
-      collective.lane = rank.world.lanes().of(0, id);
-      if (!rank.world.communicator(rank.rank, 0, collective.lane)
-               ->enqueue(collective, hostStream(collective.lane))
+      collective.queue = rank.world.queues().of(0, id);
+      if (!rank.world.communicator(rank.rank, 0, collective.queue)
+               ->enqueue(collective, hostStream(collective.queue))
                .ok())
         return false;
     }
@@ -318,7 +318,7 @@ TEST_F(NcclWorldTest, CollectiveOvertakesAnother) {
 }
 
 /// N2.
-TEST_F(NcclWorldTest, SerializedCollectivesShareALane) {
+TEST_F(NcclWorldTest, SerializedCollectivesShareAQueue) {
   options.serializeCollectives = true;
   const Plan plan = OvertakingPlan(2).build();
   const auto texts = startAll(2, plan, [](NcclRank &rank) -> std::string {
@@ -327,11 +327,11 @@ TEST_F(NcclWorldTest, SerializedCollectivesShareALane) {
       return both.urgentComes() ? Status() : internalError("it did not come");
     });
     return status.ok() && !rank.world.communicator(rank.rank, 0, 1)
-               ? fmt::format("{} lane, {}", rank.world.lanes().count(),
+               ? fmt::format("{} queue, {}", rank.world.queues().count(),
                              both.sums[0].back())
                : status.message();
   });
-  EXPECT_THAT(texts, Each("1 lane, 3"));
+  EXPECT_THAT(texts, Each("1 queue, 3"));
 }
 
 TEST_F(NcclWorldTest, OneRankSerializesItsCollectives) {

@@ -7,7 +7,7 @@
 //
 // What Communicator.h is for ranks in host memory, for ranks on CUDA devices:
 // a collective is not carried out by a call but enqueued on a communication
-// stream of the rank, one a lane, and nobody waits for it on the host.
+// stream of the rank, one a queue, and nobody waits for it on the host.
 //
 //   LoopbackWorld   ranks are threads of this process and share one device
 //   NcclWorld       one rank a process, each on a device of its own
@@ -20,7 +20,7 @@
 #define WEFT_RUNTIME_SRC_CUDA_COMM_DEVICEWORLD_H
 
 #include "cuda/platform/Libraries.h"
-#include "plan/CollectiveLanes.h"
+#include "plan/CollectiveQueues.h"
 #include "weft/runtime/Communicator.h"
 #include "weft/runtime/DType.h"
 #include "weft/runtime/Status.h"
@@ -59,10 +59,10 @@ struct DeviceCollective {
   /// Index of its CollectiveStart in the entry, and why it is there.
   uint32_t instruction = 0;
   std::string_view cause;
-  /// Those of a lane run one after the other.
-  size_t lane = 0;
+  /// Those of a queue run one after the other.
+  size_t queue = 0;
   /// Device memory of the size that `stagingBytes` asked for, 256 bytes
-  /// aligned. The collectives of a lane share it.
+  /// aligned. The collectives of a queue share it.
   void *staging = nullptr;
 };
 
@@ -114,13 +114,13 @@ public:
   virtual std::span<const int> localRanks() const = 0;
 
   /// Which collectives run side by side.
-  virtual const CollectiveLanes &lanes() const = 0;
+  virtual const CollectiveQueues &queues() const = 0;
 
   /// The end of world rank `rank` in group `group` of the plan, for collectives
-  /// of a lane that the group needs; null when the rank is in none of its lists
-  /// or lives in another process. Owned by the world.
+  /// of a queue that the group needs; null when the rank is in none of its
+  /// lists or lives in another process. Owned by the world.
   virtual DeviceCommunicator *communicator(int rank, size_t group,
-                                           size_t lane) const = 0;
+                                           size_t queue) const = 0;
 
   /// The arena of a rank, on the current device.
   virtual Result<ArenaMemory> allocateArena(const Cudart &cudart, size_t bytes);

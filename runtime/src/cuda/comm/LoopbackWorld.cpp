@@ -16,9 +16,9 @@
 namespace weft::runtime {
 
 LoopbackWorld::LoopbackWorld(BlockKernels kernels, int ranks,
-                             CollectiveLanes lanes,
+                             CollectiveQueues queues,
                              std::chrono::nanoseconds deadline)
-    : kernels(std::move(kernels)), laneTable(std::move(lanes)),
+    : kernels(std::move(kernels)), queueTable(std::move(queues)),
       deadline(deadline), numbers(ranks) {
   std::iota(numbers.begin(), numbers.end(), 0);
 }
@@ -46,10 +46,10 @@ Status LoopbackWorld::addGroup(const Cudart &cudart, const GroupRanks &lists) {
 
 Result<std::unique_ptr<LoopbackWorld>> LoopbackWorld::create(
     const Cudart &cudart, int ranks, const std::vector<GroupRanks> &groups,
-    CollectiveLanes lanes, std::chrono::nanoseconds deadline) {
+    CollectiveQueues queues, std::chrono::nanoseconds deadline) {
   WEFT_ASSIGN_OR_RETURN(BlockKernels kernels, BlockKernels::load(cudart));
-  std::unique_ptr<LoopbackWorld> world(
-      new LoopbackWorld(std::move(kernels), ranks, std::move(lanes), deadline));
+  std::unique_ptr<LoopbackWorld> world(new LoopbackWorld(
+      std::move(kernels), ranks, std::move(queues), deadline));
   for (size_t i = 0; i < groups.size(); ++i)
     WEFT_RETURN_IF_ERROR(world->addGroup(cudart, groups[i])
                              .withContext(fmt::format("group {}", i)));

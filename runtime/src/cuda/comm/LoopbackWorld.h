@@ -45,15 +45,15 @@ public:
   /// current device. `deadline` bounds the wait of a rank for the others.
   static Result<std::unique_ptr<LoopbackWorld>>
   create(const Cudart &cudart, int ranks, const std::vector<GroupRanks> &groups,
-         CollectiveLanes lanes, std::chrono::nanoseconds deadline);
+         CollectiveQueues queues, std::chrono::nanoseconds deadline);
   ~LoopbackWorld() override;
 
   int size() const override { return static_cast<int>(numbers.size()); }
   std::span<const int> localRanks() const override { return numbers; }
-  const CollectiveLanes &lanes() const override { return laneTable; }
-  /// One for all lanes: events know no communicators.
+  const CollectiveQueues &queues() const override { return queueTable; }
+  /// One for all queues: events know no communicators.
   DeviceCommunicator *communicator(int rank, size_t group,
-                                   size_t lane) const override;
+                                   size_t queue) const override;
   Status meetNeighbours(int rank) override;
   Status barrier(int rank) override;
   bool allowsCapture() const override { return size() == 1; }
@@ -61,13 +61,13 @@ public:
   Status status() const override;
 
 private:
-  LoopbackWorld(BlockKernels kernels, int ranks, CollectiveLanes lanes,
+  LoopbackWorld(BlockKernels kernels, int ranks, CollectiveQueues queues,
                 std::chrono::nanoseconds deadline);
   Status addGroup(const Cudart &cudart, const GroupRanks &lists);
   Status meetAll(int rank, std::chrono::nanoseconds timeout);
 
   const BlockKernels kernels;
-  const CollectiveLanes laneTable;
+  const CollectiveQueues queueTable;
   const std::chrono::nanoseconds deadline;
   std::vector<int> numbers;
   /// The lists of all groups, and one of all ranks for the barrier.

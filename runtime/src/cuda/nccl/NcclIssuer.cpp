@@ -139,25 +139,25 @@ Status NcclIssuer::settle(ncclResult_t result, const char *call,
 // Marks
 //===----------------------------------------------------------------------===//
 
-Status NcclIssuer::mark(uint32_t instruction, size_t lane,
+Status NcclIssuer::mark(uint32_t instruction, size_t queue,
                         cudaStream_t stream) {
-  return cudaStatus(cudart,
-                    cudart.memcpyAsync(places + lane, numbers + instruction + 1,
-                                       sizeof *places, cudaMemcpyDeviceToHost,
-                                       stream),
-                    "cudaMemcpyAsync");
+  return cudaStatus(
+      cudart,
+      cudart.memcpyAsync(places + queue, numbers + instruction + 1,
+                         sizeof *places, cudaMemcpyDeviceToHost, stream),
+      "cudaMemcpyAsync");
 }
 
 Begun NcclIssuer::lastMarks() const {
   Begun marks{};
-  for (size_t lane = 0; places && lane < marks.size(); ++lane)
-    marks[lane] = std::atomic_ref<uint32_t>(places[lane]).load();
+  for (size_t queue = 0; places && queue < marks.size(); ++queue)
+    marks[queue] = std::atomic_ref<uint32_t>(places[queue]).load();
   return marks;
 }
 
 void NcclIssuer::clearMarks() {
-  for (size_t lane = 0; lane < Begun().size(); ++lane)
-    std::atomic_ref<uint32_t>(places[lane]).store(0);
+  for (size_t queue = 0; queue < Begun().size(); ++queue)
+    std::atomic_ref<uint32_t>(places[queue]).store(0);
 }
 
 void NcclIssuer::beginRun() {

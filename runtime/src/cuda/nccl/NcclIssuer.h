@@ -79,7 +79,7 @@ public:
   }
 
   /// Puts a note on the stream that the device begins a collective.
-  Status mark(uint32_t instruction, size_t lane, cudaStream_t stream);
+  Status mark(uint32_t instruction, size_t queue, cudaStream_t stream);
   /// The last notes the device has written; 0 after `beginRun`.
   Begun lastMarks() const;
 
@@ -120,7 +120,7 @@ private:
 
   std::thread::id owner;
   /// On the device the numbers from 0; on the host the places of the last ones,
-  /// one a lane.
+  /// one a queue.
   uint32_t *numbers = nullptr;
   uint32_t *places = nullptr;
   std::unordered_set<const void *> wasRun;

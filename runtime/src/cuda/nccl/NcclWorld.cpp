@@ -32,14 +32,14 @@ NcclWorld::NcclWorld(const Nccl &nccl, const Cudart &cudart,
                      NcclWorldOptions options)
     : bootstrap(bootstrap), plan(plan), options(std::move(options)),
       rank(bootstrap.launch().rank),
-      laneTable(plan.contents(), this->options.serializeCollectives),
+      queueTable(plan.contents(), this->options.serializeCollectives),
       issuer(nccl, cudart) {
-  static_assert(std::tuple_size_v<Begun> == maxLanes);
+  static_assert(std::tuple_size_v<Begun> == maxQueues);
   const Mesh mesh(plan.contents());
   for (const plan::AxisList *axes : *plan.contents().groups()) {
-    for (size_t lane = 0; lane < maxLanes; ++lane)
-      if (laneTable.needs(groups.size(), lane))
-        ends.emplace_back(groups.size(), lane);
+    for (size_t queue = 0; queue < maxQueues; ++queue)
+      if (queueTable.needs(groups.size(), queue))
+        ends.emplace_back(groups.size(), queue);
     groups.push_back(mesh.groups(axesOf(axes)));
   }
 }
@@ -93,9 +93,9 @@ Status NcclWorld::agreeOn() {
 }
 
 DeviceCommunicator *NcclWorld::communicator(int ofRank, size_t group,
-                                            size_t lane) const {
-  for (const GroupLane &end : ends)
-    if (ofRank == rank && end.group == group && end.lane == lane)
+                                            size_t queue) const {
+  for (const GroupQueue &end : ends)
+    if (ofRank == rank && end.group == group && end.queue == queue)
       return end.communicator.get();
   return nullptr;
 }
@@ -113,13 +113,13 @@ uint32_t NcclWorld::mostInstructions() const {
 
 /// Never blocking (N5): whatever a peer does, a call returns. A communicator
 /// shares its resources with those split from it as its own configuration says.
-/// They then run one after the other on the device, which is what one lane
+/// They then run one after the other on the device, which is what one queue
 /// does anyway, and is no use to two.
 ncclConfig_t NcclWorld::configOf(const char *name) const {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   config.commName = name;
-  config.splitShare = laneTable.count() == 1;
+  config.splitShare = queueTable.count() == 1;
   return config;
 }
 
@@ -153,9 +153,9 @@ Status NcclWorld::createWorld() {
   return {};
 }
 
-Status NcclWorld::split(GroupLane &end, int color, int key) {
+Status NcclWorld::split(GroupQueue &end, int color, int key) {
   ncclConfig_t config =
-      configOf(end.lane == 0 ? "weft group" : "weft group, overtaken");
+      configOf(end.queue == 0 ? "weft group" : "weft group, overtaken");
   // The parent says when the child is ready (N7).
   WEFT_RETURN_IF_ERROR(issuer.call("ncclCommSplit", world, issuer.setup, [&] {
     return issuer.nccl.commSplit(world, color, key, &end.handle, &config);
@@ -167,7 +167,7 @@ Status NcclWorld::split(GroupLane &end, int color, int key) {
                      [] { return ncclInProgress; });
 }
 
-Status NcclWorld::splitGroup(GroupLane &end) {
+Status NcclWorld::splitGroup(GroupQueue &end) {
   int color = NCCL_SPLIT_NOCOLOR, key = 0;
   size_t longest = 0;
   const GroupRanks &lists = groups[end.group];
@@ -194,7 +194,7 @@ Status NcclWorld::splitGroup(GroupLane &end) {
 /// Every rank splits the world for every group with several ranks, in the
 /// plan's order, whether it is in one of its lists or not (N7).
 Status NcclWorld::splitGroups() {
-  for (GroupLane &end : ends)
+  for (GroupQueue &end : ends)
     WEFT_RETURN_IF_ERROR(splitGroup(end));
   return {};
 }
@@ -244,7 +244,7 @@ Result<bool> NcclWorld::agreesToRegister() {
 /// As a window, because every rank has the same buffers at the same places of
 /// its arena; the kernels that NCCL has for windows sum in other orders, and
 /// no variable chooses among them, so that deterministic runs do without.
-Status NcclWorld::registerWith(GroupLane &end, void *arena, size_t bytes) {
+Status NcclWorld::registerWith(GroupQueue &end, void *arena, size_t bytes) {
   if (options.deterministic)
     return issuer.call("ncclCommRegister", end.handle, issuer.setup, [&] {
       return issuer.nccl.commRegister(end.handle, arena, bytes,
@@ -260,13 +260,13 @@ Status NcclWorld::registerArena(void *arena, size_t bytes) {
   if (!options.registerArena || bytes == 0)
     return {};
   WEFT_ASSIGN_OR_RETURN(const bool agrees, agreesToRegister());
-  for (GroupLane &end : ends)
+  for (GroupQueue &end : ends)
     if (agrees && end.handle)
       WEFT_RETURN_IF_ERROR(registerWith(end, arena, bytes));
   return {};
 }
 
-Status NcclWorld::deregister(GroupLane &end) {
+Status NcclWorld::deregister(GroupQueue &end) {
   if (end.window)
     return issuer.call("ncclCommWindowDeregister", end.handle, issuer.setup,
                        [&] {

@@ -9,7 +9,7 @@
 // agrees with the other processes that all have one plan and one NCCL;
 // `attach`, in the thread of the rank, creates the communicator of all ranks
 // and splits it into those of the plan's groups, in the plan's order, one for
-// each lane in which a group has collectives (CollectiveLanes.h); `detach`
+// each queue in which a group has collectives (CollectiveQueues.h); `detach`
 // destroys them. A watchdog follows the rank from the one to the other.
 //
 // How the rules for NCCL are kept is listed in docs/Runtime.md.
@@ -37,7 +37,7 @@ struct NcclWorldOptions {
   /// The same bits in every run: one algorithm and protocol, no reduction in
   /// the switches (N20). Slower.
   bool deterministic = false;
-  /// One lane for all collectives (N2).
+  /// One queue for all collectives (N2).
   bool serializeCollectives = false;
   /// Registers the arena with the communicators (N18).
   bool registerArena = false;
@@ -58,9 +58,9 @@ public:
 
   int size() const override { return bootstrap.launch().world; }
   std::span<const int> localRanks() const override { return {&rank, 1}; }
-  const CollectiveLanes &lanes() const override { return laneTable; }
+  const CollectiveQueues &queues() const override { return queueTable; }
   DeviceCommunicator *communicator(int rank, size_t group,
-                                   size_t lane) const override;
+                                   size_t queue) const override;
   Result<ArenaMemory> allocateArena(const Cudart &cudart,
                                     size_t bytes) override;
   Status attach(int rank, void *arena, size_t bytes) override;
@@ -74,10 +74,10 @@ public:
   Status status() const override { return issuer.status(); }
 
 private:
-  /// The communicator of a group for one lane, and this rank's end of it.
-  struct GroupLane {
+  /// The communicator of a group for one queue, and this rank's end of it.
+  struct GroupQueue {
     size_t group = 0;
-    size_t lane = 0;
+    size_t queue = 0;
     std::unique_ptr<NcclCommunicator> communicator;
     ncclComm_t handle = nullptr;
     /// Of the arena: one of the two, or none.
@@ -90,13 +90,13 @@ private:
   Status agreeOn();
   Status createWorld();
   ncclConfig_t configOf(const char *name) const;
-  Status split(GroupLane &end, int color, int key);
-  Status splitGroup(GroupLane &end);
+  Status split(GroupQueue &end, int color, int key);
+  Status splitGroup(GroupQueue &end);
   Status splitGroups();
   Result<bool> agreesToRegister();
   Status registerArena(void *arena, size_t bytes);
-  Status registerWith(GroupLane &end, void *arena, size_t bytes);
-  Status deregister(GroupLane &end);
+  Status registerWith(GroupQueue &end, void *arena, size_t bytes);
+  Status deregister(GroupQueue &end);
   Status destroyAll();
   void abortAll();
   uint32_t mostInstructions() const;
@@ -116,12 +116,12 @@ private:
   const Plan &plan;
   const NcclWorldOptions options;
   const int rank;
-  const CollectiveLanes laneTable;
+  const CollectiveQueues queueTable;
   NcclIssuer issuer;
   /// All lists of ranks of each group.
   std::vector<GroupRanks> groups;
-  /// In the order in which they are made: by group, then by lane.
-  std::vector<GroupLane> ends;
+  /// In the order in which they are made: by group, then by queue.
+  std::vector<GroupQueue> ends;
   ncclComm_t world = nullptr;
   bool isAttached = false;
   /// Why the arena cannot be registered; nothing if it can.

@@ -64,10 +64,10 @@ size_t CudaProgram::workspaceBytes() const {
   return bytes;
 }
 
-size_t CudaProgram::stagingBytes(size_t lane) const {
+size_t CudaProgram::stagingBytes(size_t queue) const {
   size_t bytes = 0;
   for (const BoundDeviceCollective &bound : collectives)
-    if (bound.collective.lane == lane)
+    if (bound.collective.queue == queue)
       bytes = std::max<size_t>(
           bytes, bound.communicator->stagingBytes(bound.collective));
   return bytes;
@@ -148,9 +148,9 @@ Status Binder::bind(const plan::CollectiveStart &start) {
   const Cudart &cudart = binding.context.cudart;
   BoundDeviceCollective &bound = program.collectives.emplace_back();
   DeviceCollective &collective = bound.collective;
-  collective.lane = binding.world.lanes().of(number, start.id());
+  collective.queue = binding.world.queues().of(number, start.id());
   bound.communicator =
-      binding.world.communicator(binding.rank, start.group(), collective.lane);
+      binding.world.communicator(binding.rank, start.group(), collective.queue);
   collective.kind = start.kind();
   collective.reduction = static_cast<Reduction>(start.reduction());
   collective.source = memory.address(start.source());

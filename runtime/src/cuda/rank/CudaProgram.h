@@ -9,7 +9,7 @@
 // addresses. A step is enqueued on one of these streams:
 //
 //   compute         products, attention, kernels, copies
-//   communication   (one for each lane) collectives, which wait for an event
+//   communication   (one for each queue) collectives, which wait for an event
 //   that is recorded on
 //                   the compute stream where they start; their wait makes the
 //                   compute stream wait for an event recorded after them
@@ -106,9 +106,9 @@ struct CudaProgram {
   std::deque<BoundDeviceCollective> collectives;
   std::deque<GridLaunch> launches;
 
-  /// Bytes that its operations want, and its collectives in a lane.
+  /// Bytes that its operations want, and its collectives in a queue.
   size_t workspaceBytes() const;
-  size_t stagingBytes(size_t lane) const;
+  size_t stagingBytes(size_t queue) const;
 };
 
 /// What a program is bound to.

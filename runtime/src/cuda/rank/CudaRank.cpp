@@ -53,8 +53,8 @@ bool CudaRank::waitUntilIdle(std::chrono::nanoseconds timeout) const {
   std::vector<cudaStream_t> streams;
   if (compute)
     streams.push_back(compute.get());
-  for (const StreamOwner &lane : communication)
-    streams.push_back(lane.get());
+  for (const StreamOwner &queue : communication)
+    streams.push_back(queue.get());
   for (cudaStream_t stream : streams) {
     StreamPoll poll(cudart, stream);
     while (poll.ask() == cudaErrorNotReady) {
@@ -118,7 +118,7 @@ Status CudaRank::createStreams() {
   WEFT_RETURN_IF_ERROR(
       check(cudart.setDevice(setup.device.number), "cudaSetDevice"));
   WEFT_ASSIGN_OR_RETURN(compute, createStream(cudart, 0));
-  for (size_t lane = 0; lane < setup.world.lanes().count(); ++lane) {
+  for (size_t queue = 0; queue < setup.world.queues().count(); ++queue) {
     // Before the computation that runs beside it, which is longer.
     WEFT_ASSIGN_OR_RETURN(StreamOwner stream, createStream(cudart, -1));
     communication.push_back(std::move(stream));
@@ -163,15 +163,15 @@ Status CudaRank::bindWorkspaces() {
     ofOperations = std::max(ofOperations, each.program.workspaceBytes());
   std::vector<size_t> ofCollectives(communication.size(), 0);
   for (const EntryRuns &each : runs)
-    for (size_t lane = 0; lane < ofCollectives.size(); ++lane)
-      ofCollectives[lane] =
-          std::max(ofCollectives[lane], each.program.stagingBytes(lane));
+    for (size_t queue = 0; queue < ofCollectives.size(); ++queue)
+      ofCollectives[queue] =
+          std::max(ofCollectives[queue], each.program.stagingBytes(queue));
   WEFT_RETURN_IF_ERROR(allocateWorkspaces(ofOperations, ofCollectives));
   for (EntryRuns &each : runs) {
     for (const auto &operation : each.program.operations)
       operation->bindWorkspace(workspace.get());
     for (BoundDeviceCollective &bound : each.program.collectives)
-      bound.collective.staging = staging[bound.collective.lane].get();
+      bound.collective.staging = staging[bound.collective.queue].get();
   }
   return {};
 }
@@ -324,7 +324,7 @@ Result<cudaStream_t> CudaRank::streamFor(const CudaStep &step) {
     return compute.get();
   const cudaEvent_t started = start->bound->started.get();
   const cudaStream_t stream =
-      communication[start->bound->collective.lane].get();
+      communication[start->bound->collective.queue].get();
   WEFT_RETURN_IF_ERROR(
       check(cudart.eventRecord(started, compute.get()), "cudaEventRecord"));
   WEFT_RETURN_IF_ERROR(
@@ -384,8 +384,8 @@ static TraceTrack RankTrace::*trackOf(const CudaStep &step) {
   const auto *start = std::get_if<DeviceStartStep>(&step.operation);
   if (!start)
     return &RankTrace::compute;
-  return start->bound->collective.lane == 0 ? &RankTrace::communication
-                                            : &RankTrace::overtaken;
+  return start->bound->collective.queue == 0 ? &RankTrace::communication
+                                             : &RankTrace::overtaken;
 }
 
 template <bool isTimed> Status CudaRank::walk(const CudaProgram &program) {
@@ -516,9 +516,9 @@ Status CudaRank::runOnDevice(uint32_t entry) {
   if (!tracks.compute.recording)
     return {};
   // The end of a collective is recorded after what the computation waited for.
-  for (const StreamOwner &lane : communication)
+  for (const StreamOwner &queue : communication)
     WEFT_RETURN_IF_ERROR(
-        context->synchronize(lane.get(), "the collectives of a traced run"));
+        context->synchronize(queue.get(), "the collectives of a traced run"));
   return timer->collect(setup.request.plan.contents(), entry, setup.roofline,
                         tracks);
 }

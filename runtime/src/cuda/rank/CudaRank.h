@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The arena of one rank, its streams - one for computation, one for each lane
+// The arena of one rank, its streams - one for computation, one for each queue
 // of collectives - and how a run gets onto them:
 //
 //   runs 1 and 2   step after step (libraries connect and choose in them,
@@ -121,7 +121,7 @@ private:
   const CudaRankSetup &setup;
   const Cudart &cudart;
   StreamOwner compute;
-  /// By lane (CollectiveLanes.h).
+  /// By queue (CollectiveQueues.h).
   std::vector<StreamOwner> communication;
   std::optional<CudaContext> context;
   ArenaMemory arena;

@@ -199,8 +199,8 @@ Status CudaRanks::createWorld(const CudaLibrarySearch &search) {
   WEFT_ASSIGN_OR_RETURN(
       world, LoopbackWorld::create(
                  cudart, static_cast<int>(request.mesh.ranks()), groups,
-                 CollectiveLanes(request.plan.contents(),
-                                 request.options.serializeCollectives),
+                 CollectiveQueues(request.plan.contents(),
+                                  request.options.serializeCollectives),
                  request.options.deadline));
   return {};
 }

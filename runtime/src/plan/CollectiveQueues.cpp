@@ -1,11 +1,11 @@
-//===- CollectiveLanes.cpp - Which collectives run side by side -*- C++ -*-===//
+//===- CollectiveQueues.cpp - Which collectives run side by side ----------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "plan/CollectiveLanes.h"
+#include "plan/CollectiveQueues.h"
 
 #include "weft/runtime/VisitOperation.h"
 
@@ -16,34 +16,35 @@ namespace weft::runtime {
 /// For each collective whether one that starts later is waited for earlier:
 /// whether, when its own wait comes, a later one has had its wait.
 static std::vector<uint8_t> overtaken(const plan::Entry &entry) {
-  std::vector<uint8_t> lanes;
+  std::vector<uint8_t> queues;
   int64_t latestWaited = -1;
   for (const plan::Instruction *instruction : *entry.instructions())
     visitOperation(
         *instruction,
-        [&](const plan::CollectiveStart &) { lanes.push_back(0); },
+        [&](const plan::CollectiveStart &) { queues.push_back(0); },
         [&](const plan::CollectiveWait &wait) {
-          lanes[wait.id()] = latestWaited > wait.id();
+          queues[wait.id()] = latestWaited > wait.id();
           latestWaited = std::max<int64_t>(latestWaited, wait.id());
         },
         [](const Computation auto &) {});
-  return lanes;
+  return queues;
 }
 
-CollectiveLanes::CollectiveLanes(size_t groups) : uses(groups, {true, false}) {}
+CollectiveQueues::CollectiveQueues(size_t groups)
+    : uses(groups, {true, false}) {}
 
-CollectiveLanes::CollectiveLanes(const plan::Plan &plan, bool serialize)
-    : CollectiveLanes(plan.groups()->size()) {
+CollectiveQueues::CollectiveQueues(const plan::Plan &plan, bool serialize)
+    : CollectiveQueues(plan.groups()->size()) {
   if (serialize)
     return;
   for (const plan::Entry *entry : *plan.entries()) {
     entries.push_back(overtaken(*entry));
     if (std::ranges::find(entries.back(), 1) != entries.back().end())
-      lanes = 2;
+      queues = 2;
   }
-  if (lanes == 1)
+  if (queues == 1)
     return;
-  std::vector<std::array<bool, maxLanes>> found(uses.size());
+  std::vector<std::array<bool, maxQueues>> found(uses.size());
   for (size_t i = 0; i < entries.size(); ++i)
     for (const plan::Instruction *instruction :
          *plan.entries()->Get(i)->instructions())

@@ -1,4 +1,4 @@
-//===- CollectiveLanesTest.cpp - Which collectives run side by side -*- C++
+//===- CollectiveQueuesTest.cpp - Which collectives run side by side -*- C++
 //-*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "plan/CollectiveLanes.h"
+#include "plan/CollectiveQueues.h"
 #include "PlanBuilder.h"
 
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@ namespace {
 
 /// A plan with groups "data" and "model", whose entries start collectives and
 /// wait for them.
-struct LanesTest : testing::Test {
-  LanesTest() {
+struct QueuesTest : testing::Test {
+  QueuesTest() {
     builder.group({"data"});
     builder.group({"model"});
   }
@@ -44,9 +44,9 @@ struct LanesTest : testing::Test {
                   entry.temporary(DType::F32, {4}), 1, 4);
     }
   }
-  CollectiveLanes lanes(bool serialize = false) {
+  CollectiveQueues queues(bool serialize = false) {
     plan.emplace(builder.build());
-    return CollectiveLanes(plan->contents(), serialize);
+    return CollectiveQueues(plan->contents(), serialize);
   }
 
   PlanBuilder builder{{{"data", 2}, {"model", 2}}};
@@ -54,9 +54,9 @@ struct LanesTest : testing::Test {
   int entries = 0;
 };
 
-TEST_F(LanesTest, WaitsInTheOrderOfStartsNeedOneLane) {
+TEST_F(QueuesTest, WaitsInTheOrderOfStartsNeedOneQueue) {
   entry({0, 1, 0, 2, 1, 2});
-  const CollectiveLanes one = lanes();
+  const CollectiveQueues one = queues();
   EXPECT_EQ(one.count(), 1u);
   for (uint32_t id = 0; id < 3; ++id)
     EXPECT_EQ(one.of(0, id), 0u);
@@ -64,12 +64,12 @@ TEST_F(LanesTest, WaitsInTheOrderOfStartsNeedOneLane) {
   EXPECT_FALSE(one.needs(0, 1));
 }
 
-/// The group of those that are overtaken has collectives in one lane only, and
+/// The group of those that are overtaken has collectives in one queue only, and
 /// needs no second communicator.
-TEST_F(LanesTest, OvertakenCollectivesAreInALaneOfTheirOwn) {
+TEST_F(QueuesTest, OvertakenCollectivesAreInAQueueOfTheirOwn) {
   entry({0, 10, 10, 1, 11, 11, 0, 1});
   entry({0, 0});
-  const CollectiveLanes two = lanes();
+  const CollectiveQueues two = queues();
   EXPECT_EQ(two.count(), 2u);
   EXPECT_EQ(two.of(0, 0), 1u);
   EXPECT_EQ(two.of(0, 1), 0u);
@@ -82,25 +82,25 @@ TEST_F(LanesTest, OvertakenCollectivesAreInALaneOfTheirOwn) {
   EXPECT_FALSE(two.needs(1, 1));
 }
 
-TEST_F(LanesTest, AGroupThatIsAlwaysOvertakenHasOneCommunicator) {
+TEST_F(QueuesTest, AGroupThatIsAlwaysOvertakenHasOneCommunicator) {
   entry({0, 10, 10, 0});
-  const CollectiveLanes two = lanes();
+  const CollectiveQueues two = queues();
   EXPECT_FALSE(two.needs(0, 0));
   EXPECT_TRUE(two.needs(0, 1));
 }
 
-TEST_F(LanesTest, SerializedThereIsOneLane) {
+TEST_F(QueuesTest, SerializedThereIsOneQueue) {
   entry({0, 10, 10, 0});
-  const CollectiveLanes one = lanes(/*serialize=*/true);
+  const CollectiveQueues one = queues(/*serialize=*/true);
   EXPECT_EQ(one.count(), 1u);
   EXPECT_EQ(one.of(0, 0), 0u);
   EXPECT_TRUE(one.needs(0, 0));
   EXPECT_FALSE(one.needs(0, 1));
 }
 
-/// Whatever the order: nothing in lane 0 is overtaken by anything, and
-/// everything in lane 1 is.
-TEST_F(LanesTest, RandomOrders) {
+/// Whatever the order: nothing in queue 0 is overtaken by anything, and
+/// everything in queue 1 is.
+TEST_F(QueuesTest, RandomOrders) {
   std::mt19937 random(7);
   std::vector<std::vector<uint32_t>> orders;
   for (int round = 0; round < 50; ++round) {
@@ -118,7 +118,7 @@ TEST_F(LanesTest, RandomOrders) {
     }
     entry(orders.emplace_back(order));
   }
-  const CollectiveLanes lanes = this->lanes();
+  const CollectiveQueues queues = this->queues();
   for (size_t i = 0; i < orders.size(); ++i) {
     const auto wait = [&](uint32_t id) {
       return std::find(orders[i].rbegin(), orders[i].rend(), id).base();
@@ -127,7 +127,7 @@ TEST_F(LanesTest, RandomOrders) {
       bool isOvertaken = false;
       for (uint32_t later = id + 1; later < 8; ++later)
         isOvertaken |= wait(later) < wait(id);
-      EXPECT_EQ(lanes.of(i, id), isOvertaken) << "entry " << i << " id " << id;
+      EXPECT_EQ(queues.of(i, id), isOvertaken) << "entry " << i << " id " << id;
     }
   }
 }
