@@ -14,7 +14,7 @@
 
 #include "weft/Autodiff/Passes.h"
 #include "weft/IR/Origin.h"
-#include "weft/IR/SourcePlace.h"
+#include "weft/IR/SourceLocation.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/IR/VjpBuilder.h"
 
@@ -68,8 +68,8 @@ static LogicalResult checkDifferentiable(ValueAndGradOp op,
                                 << ": no derivative is known of ";
   llvm::interleaveComma(missing, error, [&](Operation *each) {
     error << each->getName();
-    if (std::string place = placeOf(each->getLoc()); !place.empty())
-      error << " (" << place << ")";
+    if (std::string text = locationText(each->getLoc()); !text.empty())
+      error << " (" << text << ")";
   });
   return error << "; implement VjpOpInterface, or keep the derivative from "
                   "these ops with weft.stop_gradient";

@@ -8,7 +8,7 @@
 #include "Tape.h"
 
 #include "weft/IR/Origin.h"
-#include "weft/IR/SourcePlace.h"
+#include "weft/IR/SourceLocation.h"
 #include "weft/IR/VjpBuilder.h"
 
 using namespace mlir;

@@ -343,7 +343,7 @@ Value BodyLowering::spreadOut(PadOp op) {
       });
 }
 
-/// Reads the operand at the place of the result's element, with the clamped
+/// Reads the operand at the position of the result's element, with the clamped
 /// index along `dim`.
 Value BodyLowering::gather(GatherOp op) {
   GatherDims dims = op.getGatherDims();

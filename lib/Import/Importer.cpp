@@ -23,7 +23,8 @@ Importer::Importer(ModuleOp module, Problems &problems)
       meshes(module, problems) {}
 
 Location Importer::locationOf(Operation *op) {
-  return callPlace.within(Place::of(op->getLoc())).toLocation(op->getContext());
+  return callLocation.within(UserLocation::of(op->getLoc()))
+      .toLocation(op->getContext());
 }
 
 void Importer::malformed(Operation *op, const Twine &what) {
@@ -246,10 +247,11 @@ Values Importer::importCall(Conversion &c, FlatSymbolRefAttr callee,
     c.unsupported("@" + function.getSymName() + " calls itself");
     return {};
   }
-  Place outer = std::exchange(
-      callPlace, callPlace.within(Place::of(c.getSource()->getLoc())));
+  UserLocation outer = std::exchange(
+      callLocation,
+      callLocation.within(UserLocation::of(c.getSource()->getLoc())));
   std::optional<Values> results = importBody(function, arguments);
-  callPlace = outer;
+  callLocation = outer;
   if (results)
     return *results;
   return Values(c.getSource()->getNumResults());

@@ -17,7 +17,7 @@
 
 #include "Conversion.h"
 #include "Meshes.h"
-#include "Places.h"
+#include "UserLocation.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
@@ -65,7 +65,7 @@ private:
   /// The functions that are being read, outermost first, and where the
   /// innermost is called.
   llvm::SetVector<mlir::Operation *> callStack;
-  Place callPlace;
+  UserLocation callLocation;
   int64_t numOps = 0;
   bool isTooLarge = false;
 };

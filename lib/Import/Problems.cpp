@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Problems.h"
-#include "Places.h"
+#include "UserLocation.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/Support/raw_ostream.h"
@@ -19,7 +19,7 @@ static constexpr size_t kMaxErrors = 20;
 
 /// The line of source of an op, without the column.
 static std::string lineOf(Location loc) {
-  auto file = dyn_cast_or_null<FileLineColLoc>(Place::of(loc).file);
+  auto file = dyn_cast_or_null<FileLineColLoc>(UserLocation::of(loc).file);
   return file ? (file.getFilename().getValue() + ":" + Twine(file.getLine()))
                     .str()
               : std::string();
@@ -27,7 +27,7 @@ static std::string lineOf(Location loc) {
 
 /// Where a message about `loc` points: the file, or all that is known.
 static Location positionOf(Location loc) {
-  LocationAttr file = Place::of(loc).file;
+  LocationAttr file = UserLocation::of(loc).file;
   return file ? Location(file) : loc;
 }
 

@@ -8,7 +8,7 @@
 #include "Signature.h"
 #include "Conversion.h"
 #include "Donation.h"
-#include "Places.h"
+#include "UserLocation.h"
 
 #include "weft/IR/ValueSharding.h"
 
@@ -51,7 +51,7 @@ static std::string makeUnique(StringRef name, const Twine &fallback,
 static SmallVector<std::string> argumentNames(func::FuncOp source) {
   SmallVector<std::string> names;
   for (BlockArgument argument : source.getArguments()) {
-    std::string name = Place::of(argument.getLoc()).names;
+    std::string name = UserLocation::of(argument.getLoc()).names;
     auto index = argument.getArgNumber();
     // Without locations, the result that the argument becomes has the path.
     auto alias =
@@ -132,11 +132,11 @@ static FunctionType importType(func::FuncOp source, Problems &problems) {
 /// JAX says of the return of a program where it was called, and of the program
 /// nothing.
 static Location locationOf(func::FuncOp source) {
-  Place place = Place::of(source.getLoc());
+  UserLocation location = UserLocation::of(source.getLoc());
   Block &body = source.front();
-  if (!place.file && !body.empty())
-    place.file = Place::of(body.back().getLoc()).file;
-  return place.toLocation(source.getContext());
+  if (!location.file && !body.empty())
+    location.file = UserLocation::of(body.back().getLoc()).file;
+  return location.toLocation(source.getContext());
 }
 
 /// Takes back what cannot be: a value that is replaced in its place has one

@@ -7,7 +7,7 @@
 
 #include "ValueName.h"
 
-#include "weft/IR/SourcePlace.h"
+#include "weft/IR/SourceLocation.h"
 #include "weft/IR/ValueSharding.h"
 
 using namespace mlir;
@@ -15,8 +15,8 @@ using namespace weft;
 
 std::string weft::nameOf(Operation *op) {
   std::string name = op->getName().getStringRef().str();
-  std::string place = placeOf(op->getLoc());
-  return place.empty() ? name : name + " (" + place + ")";
+  std::string text = locationText(op->getLoc());
+  return text.empty() ? name : name + " (" + text + ")";
 }
 
 std::string weft::nameOf(Value value) {

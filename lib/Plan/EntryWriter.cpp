@@ -319,7 +319,7 @@ static std::unique_ptr<plan::ContentT> toContent(const HeldValue &held) {
   auto content = std::make_unique<plan::ContentT>();
   content->first = held.first;
   content->purpose = held.purpose;
-  content->source = placeOf(locationOf(held.value));
+  content->source = locationText(locationOf(held.value));
   return content;
 }
 

@@ -155,9 +155,9 @@ void reportMemory(const plan::Plan &plan, const plan::Entry &entry,
 
   report.peakInstruction = all.highest().first;
   if (report.peakInstruction < size)
-    if (const flatbuffers::String *place =
+    if (const flatbuffers::String *location =
             entry.instructions()->Get(report.peakInstruction)->location())
-      report.peakPlace = place->str();
+      report.peakLocation = location->str();
   for (size_t i = 0; i < numPurposes; ++i)
     report.purposes.push_back(
         {purposeNames[i], 0, byPurpose[i].highest().second});

@@ -60,8 +60,8 @@ static std::vector<std::string> axesOf(const plan::Plan &plan,
 }
 
 /// Takes a source position `file:line` apart.
-static void setPlace(CollectiveRecord &record,
-                     const flatbuffers::String *location) {
+static void setLocation(CollectiveRecord &record,
+                        const flatbuffers::String *location) {
   if (!location)
     return;
   std::string_view text = location->string_view();
@@ -86,7 +86,7 @@ static CollectiveRecord toRecord(const plan::Plan &plan,
   record.bytes = start.wire_bytes();
   if (instruction.cause())
     record.cause = instruction.cause()->str();
-  setPlace(record, instruction.location());
+  setLocation(record, instruction.location());
   return record;
 }
 

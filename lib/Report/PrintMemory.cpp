@@ -39,8 +39,8 @@ std::string printBytes(uint64_t bytes) {
 static std::string printPeak(const EntryReport &entry) {
   constexpr size_t shown = 8;
   std::string text = "  alive at the peak";
-  if (!entry.peakPlace.empty())
-    text += " (" + entry.peakPlace + ")";
+  if (!entry.peakLocation.empty())
+    text += " (" + entry.peakLocation + ")";
   text += "\n";
   for (size_t i = 0; i < std::min(shown, entry.peak.size()); ++i) {
     const TensorRecord &tensor = entry.peak[i];

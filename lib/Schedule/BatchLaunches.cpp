@@ -9,7 +9,7 @@
 
 #include "weft/Cost/GpuLimits.h"
 #include "weft/IR/Origin.h"
-#include "weft/IR/SourcePlace.h"
+#include "weft/IR/SourceLocation.h"
 #include "weft/Schedule/ArenaPlanner.h"
 #include "weft/Schedule/LaunchBatches.h"
 #include "weft/Schedule/Passes.h"

@@ -13,7 +13,7 @@
 
 #include "weft/IR/NarrowFloats.h"
 #include "weft/IR/Origin.h"
-#include "weft/IR/SourcePlace.h"
+#include "weft/IR/SourceLocation.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -8,7 +8,7 @@
 #include "OutlineKernel.h"
 
 #include "weft/IR/Origin.h"
-#include "weft/IR/SourcePlace.h"
+#include "weft/IR/SourceLocation.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

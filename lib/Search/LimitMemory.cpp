@@ -202,8 +202,8 @@ static const EntryReport &largestEntry(const PlanReport &report) {
 static std::string describePeak(const EntryReport &entry) {
   constexpr size_t shown = 8;
   std::string text = "alive at the peak of @" + entry.name;
-  if (!entry.peakPlace.empty())
-    text += " (" + entry.peakPlace + ")";
+  if (!entry.peakLocation.empty())
+    text += " (" + entry.peakLocation + ")";
   uint64_t rest = 0;
   for (auto [index, tensor] : llvm::enumerate(entry.peak)) {
     if (index >= shown)

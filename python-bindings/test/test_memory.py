@@ -100,7 +100,7 @@ def test_purposes_of_a_training_step(step):
     names = [tensor.name for tensor in memory.peak]
     assert "state['params']['wte']" in names
     assert any(name.startswith("weft_models.py:") for name in names)
-    assert memory.peak_place.startswith("weft_models.py:")
+    assert memory.peak_location.startswith("weft_models.py:")
     assert [t.bytes for t in memory.peak] == sorted((t.bytes for t in memory.peak), reverse=True)
     assert repr(memory).startswith(f"Memory(parameters {params}, ")
 

@@ -62,7 +62,7 @@ class Memory:
     """By purpose, the most that there is of it at one time."""
     peak: tuple[Tensor, ...]
     """What is alive at the peak, the largest first."""
-    peak_place: str
+    peak_location: str
     """Where in the model the peak is: file without folder, and line."""
     call: int
     """What is laid out for one call: all but states and constants."""
@@ -180,7 +180,7 @@ class Report:
             {r.purpose: r.peak_bytes for r in found.purposes},
             {r.purpose: r.highest_bytes for r in found.purposes},
             tuple(Tensor(t.name, t.purpose, t.type, t.bytes) for t in found.peak),
-            found.peak_place,
+            found.peak_location,
             found.call_bytes,
             found.liveness_bytes,
         )

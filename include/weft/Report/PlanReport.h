@@ -86,7 +86,7 @@ struct EntryReport {
   /// The first instruction at which the most memory is in use, and its place in
   /// the source.
   uint64_t peakInstruction = 0;
-  std::string peakPlace;
+  std::string peakLocation;
   /// What is alive there, the largest first; of equal ones the earlier one.
   std::vector<TensorRecord> peak;
   uint64_t peakBytes = 0;

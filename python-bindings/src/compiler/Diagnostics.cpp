@@ -28,7 +28,7 @@ static const char *nameOf(DiagnosticSeverity severity) {
   return "error";
 }
 
-static void setPlace(Message &message, Location location) {
+static void setLocation(Message &message, Location location) {
   location->walk([&](Location inner) {
     auto position = dyn_cast<FileLineColLoc>(inner);
     if (!position)
@@ -44,7 +44,7 @@ Message toMessage(const Diagnostic &diagnostic) {
   Message message;
   message.severity = nameOf(diagnostic.getSeverity());
   message.text = diagnostic.str();
-  setPlace(message, diagnostic.getLocation());
+  setLocation(message, diagnostic.getLocation());
   for (const Diagnostic &note : diagnostic.getNotes())
     message.notes.push_back(toMessage(note));
   return message;

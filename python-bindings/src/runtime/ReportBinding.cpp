@@ -48,7 +48,7 @@ void bindReport(nb::module_ &m) {
       .def_ro("call_bytes", &EntryReport::callBytes)
       .def_ro("liveness_bytes", &EntryReport::livenessBytes)
       .def_ro("purposes", &EntryReport::purposes)
-      .def_ro("peak_place", &EntryReport::peakPlace)
+      .def_ro("peak_location", &EntryReport::peakLocation)
       .def_ro("peak", &EntryReport::peak)
       .def_ro("peak_bytes", &EntryReport::peakBytes);
   nb::class_<PaddingRecord>(m, "PaddingRecord")

@@ -240,7 +240,7 @@ TEST_F(PlanReportTest, WhatBuffersHoldOverTime) {
   EXPECT_EQ(step.recomputedFlops, 100u);
   // 128 + 64 bytes each at 0, 1 and 2.
   EXPECT_EQ(step.peakInstruction, 0u);
-  EXPECT_EQ(step.peakPlace, "m.py:0");
+  EXPECT_EQ(step.peakLocation, "m.py:0");
   EXPECT_EQ(step.peakBytes, 140u);
   ASSERT_EQ(step.purposes.size(), 10u);
   auto bytesOf = [&](Purpose purpose) {

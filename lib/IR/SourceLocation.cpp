@@ -1,11 +1,11 @@
-//===- SourcePlace.cpp - Where an op comes from ---------------------------===//
+//===- SourceLocation.cpp - Where an op comes from ------------------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "weft/IR/SourcePlace.h"
+#include "weft/IR/SourceLocation.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -55,21 +55,21 @@ Location weft::locationOf(Value value) {
   return cast<LocationAttr>(results[result.getResultNumber()]);
 }
 
-std::string weft::placeOf(Location loc) {
+std::string weft::locationText(Location loc) {
   if (auto file = dyn_cast<FileLineColLoc>(loc))
     return (llvm::sys::path::filename(file.getFilename()) + ":" +
             Twine(file.getLine()))
         .str();
   if (auto name = dyn_cast<NameLoc>(loc)) {
-    std::string place = placeOf(name.getChildLoc());
-    return place.empty() ? name.getName().str()
-                         : name.getName().str() + ", " + place;
+    std::string text = locationText(name.getChildLoc());
+    return text.empty() ? name.getName().str()
+                        : name.getName().str() + ", " + text;
   }
   if (auto call = dyn_cast<CallSiteLoc>(loc))
-    return placeOf(call.getCallee());
+    return locationText(call.getCallee());
   if (auto fused = dyn_cast<FusedLoc>(loc))
     for (Location part : fused.getLocations())
-      if (std::string place = placeOf(part); !place.empty())
-        return phraseOf(fused) ? phraseOf(fused).str() + " " + place : place;
+      if (std::string text = locationText(part); !text.empty())
+        return phraseOf(fused) ? phraseOf(fused).str() + " " + text : text;
   return {};
 }

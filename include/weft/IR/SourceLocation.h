@@ -1,4 +1,4 @@
-//===- SourcePlace.h - Where an op comes from -------------------*- C++ -*-===//
+//===- SourceLocation.h - Where an op comes from ----------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_IR_SOURCEPLACE_H
-#define WEFT_IR_SOURCEPLACE_H
+#ifndef WEFT_IR_SOURCELOCATION_H
+#define WEFT_IR_SOURCELOCATION_H
 
 #include "mlir/IR/Location.h"
 #include "mlir/IR/Value.h"
@@ -23,7 +23,7 @@
 
 namespace weft {
 
-/// What precedes the place of a forward op in those of its derivative and of
+/// What precedes the location of a forward op in those of its derivative and of
 /// what computes it again.
 inline constexpr llvm::StringLiteral kTransposeOf = "transpose of";
 inline constexpr llvm::StringLiteral kRecomputationOf = "recomputation of";
@@ -50,10 +50,10 @@ mlir::Location fusedLocation(llvm::ArrayRef<mlir::Location> parts,
 mlir::Location locationOf(mlir::Value value);
 
 /// `mlp.mlir:42`; a name that the location gives comes before it, as in
-/// `params['w1'], mlp.py:7`. Of an inlined op, the place in the function that
-/// was called. Empty if the location says nothing.
-std::string placeOf(mlir::Location loc);
+/// `params['w1'], mlp.py:7`. Of an inlined op, the location in the function
+/// that was called. Empty if the location says nothing.
+std::string locationText(mlir::Location loc);
 
 } // namespace weft
 
-#endif // WEFT_IR_SOURCEPLACE_H
+#endif // WEFT_IR_SOURCELOCATION_H

@@ -1,4 +1,4 @@
-//===- Places.h - Places in the user's source files -------------*- C++ -*-===//
+//===- UserLocation.h - Locations in the user's source files ----*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_LIB_IMPORT_PLACES_H
-#define WEFT_LIB_IMPORT_PLACES_H
+#ifndef WEFT_LIB_IMPORT_USERLOCATION_H
+#define WEFT_LIB_IMPORT_USERLOCATION_H
 
 #include "mlir/IR/Location.h"
 
@@ -26,17 +26,17 @@
 
 namespace weft::stablehlo {
 
-struct Place {
+struct UserLocation {
   std::string names;
   /// Null if it is unknown.
   mlir::LocationAttr file;
 
-  static Place of(mlir::Location loc);
-  /// The place of `inner`, an op of a function that is called here.
-  Place within(const Place &inner) const;
+  static UserLocation of(mlir::Location loc);
+  /// The location of `inner`, an op of a function that is called here.
+  UserLocation within(const UserLocation &inner) const;
   mlir::Location toLocation(mlir::MLIRContext *context) const;
 };
 
 } // namespace weft::stablehlo
 
-#endif // WEFT_LIB_IMPORT_PLACES_H
+#endif // WEFT_LIB_IMPORT_USERLOCATION_H
