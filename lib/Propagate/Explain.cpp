@@ -11,23 +11,23 @@ using namespace mlir;
 
 namespace weft::propagation {
 
-std::string ProgramGraph::describe(const Place &place) const {
+std::string ProgramGraph::describe(const ValueSite &site) const {
   std::string text;
   llvm::raw_string_ostream out(text);
-  if (auto result = dyn_cast_or_null<OpResult>(place.value)) {
+  if (auto result = dyn_cast_or_null<OpResult>(site.value)) {
     out << "result ";
     if (result.getOwner()->getNumResults() > 1)
       out << result.getResultNumber() << " ";
     out << "of " << result.getOwner()->getName();
     return text;
   }
-  func::FuncOp function = place.function;
-  if (auto argument = dyn_cast_or_null<BlockArgument>(place.value))
+  func::FuncOp function = site.function;
+  if (auto argument = dyn_cast_or_null<BlockArgument>(site.value))
     out << "argument " << argument.getArgNumber() << " \""
         << getArgumentName(function, argument.getArgNumber()) << "\"";
   else
-    out << "result " << place.result << " \""
-        << getResultName(function, place.result) << "\"";
+    out << "result " << site.result << " \""
+        << getResultName(function, site.result) << "\"";
   out << " of @" << function.getSymName();
   return text;
 }
@@ -39,14 +39,14 @@ void ProgramGraph::explain() {
 }
 
 void ProgramGraph::explain(ValueId id, const AxisOrigin &origin) {
-  InFlightDiagnostic remark = emitRemark(places[id].loc)
-                              << describe(places[id]) << ": dim " << origin.dim
+  InFlightDiagnostic remark = emitRemark(sites[id].loc)
+                              << describe(sites[id]) << ": dim " << origin.dim
                               << " over " << mesh.print(origin.axis);
   if (origin.node == -1) {
     remark << ", annotated here";
     return;
   }
-  const Place &source = places[origin.annotation];
+  const ValueSite &source = sites[origin.annotation];
   Operation *op = ops[origin.node];
   remark << ", from " << describe(source) << ", last through "
          << (op ? op->getName().getStringRef() : "return") << " (round "

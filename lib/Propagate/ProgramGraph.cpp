@@ -70,12 +70,12 @@ void ProgramGraph::findStates() {
 }
 
 FailureOr<std::optional<sharding::Sharding>>
-ProgramGraph::resolve(ShardingAttr annotation, const Place &place) {
+ProgramGraph::resolve(ShardingAttr annotation, const ValueSite &site) {
   if (!annotation)
     return std::optional<sharding::Sharding>();
   if (annotation.getMesh().getValue() != meshOp.getSymName())
-    return emitError(place.loc)
-           << "sharding of " << describe(place) << " names mesh "
+    return emitError(site.loc)
+           << "sharding of " << describe(site) << " names mesh "
            << annotation.getMesh() << " but the mesh of the program is @"
            << meshOp.getSymName() << "; a program has one mesh";
   // The verifiers have checked every axis against the mesh.
@@ -83,60 +83,60 @@ ProgramGraph::resolve(ShardingAttr annotation, const Place &place) {
 }
 
 FailureOr<ValueId> ProgramGraph::addValue(Type type, ShardingAttr annotation,
-                                          const Place &place, StringRef name) {
+                                          const ValueSite &site,
+                                          StringRef name) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.hasStaticShape())
-    return emitError(place.loc)
-           << describe(place) << " must be a tensor of static shape, got "
+    return emitError(site.loc)
+           << describe(site) << " must be a tensor of static shape, got "
            << type;
-  auto sharding = resolve(annotation, place);
+  auto sharding = resolve(annotation, site);
   if (failed(sharding))
     return failure();
   if (states.contains(name))
-    return addState(name, tensor, std::move(*sharding), place);
-  places.push_back(place);
+    return addState(name, tensor, std::move(*sharding), site);
+  sites.push_back(site);
   return graph.addValue(tensor.getShape(), std::move(*sharding));
 }
 
 FailureOr<ValueId>
 ProgramGraph::addState(StringRef name, RankedTensorType type,
                        std::optional<sharding::Sharding> sharding,
-                       const Place &place) {
+                       const ValueSite &site) {
   ValueId &id = states[name];
   if (id == -1) {
-    places.push_back(place);
+    sites.push_back(site);
     return id = graph.addValue(type.getShape(), std::move(sharding));
   }
   Value &known = graph.values[id];
   if (known.shape != sharding::Shape(type.getShape()))
-    return emitError(place.loc)
+    return emitError(site.loc)
            << "state \"" << name << "\" has type " << type << " as "
-           << describe(place) << " but another shape as "
-           << describe(places[id]);
+           << describe(site) << " but another shape as " << describe(sites[id]);
   if (!sharding)
     return id;
   if (known.sharding && *known.sharding != *sharding) {
     InFlightDiagnostic error =
-        emitError(place.loc)
+        emitError(site.loc)
         << "state \"" << name << "\" has sharding " << print(mesh, *sharding)
-        << " as " << describe(place) << " but " << print(mesh, *known.sharding)
-        << " as " << describe(places[id])
+        << " as " << describe(site) << " but " << print(mesh, *known.sharding)
+        << " as " << describe(sites[id])
         << "; write it once, or the same everywhere";
-    error.attachNote(places[id].loc) << "the other is here";
+    error.attachNote(sites[id].loc) << "the other is here";
     return failure();
   }
   if (!known.sharding) {
     known.sharding = std::move(sharding);
-    places[id] = place;
+    sites[id] = site;
   }
   return id;
 }
 
 LogicalResult ProgramGraph::readValues(func::FuncOp function) {
   bool failed = false;
-  auto add = [&](Type type, ShardingAttr annotation, const Place &place,
+  auto add = [&](Type type, ShardingAttr annotation, const ValueSite &site,
                  StringRef name = {}) -> ValueId {
-    FailureOr<ValueId> id = addValue(type, annotation, place, name);
+    FailureOr<ValueId> id = addValue(type, annotation, site, name);
     failed |= mlir::failed(id);
     return id.value_or(-1);
   };

@@ -46,7 +46,7 @@ public:
 private:
   /// What a value of the graph is in the module, for messages; the first
   /// occurrence of a state.
-  struct Place {
+  struct ValueSite {
     mlir::Location loc;
     mlir::Value value;
     mlir::func::FuncOp function;
@@ -56,19 +56,20 @@ private:
   void findStates();
   mlir::LogicalResult readValues(mlir::func::FuncOp function);
   mlir::FailureOr<ValueId> addValue(mlir::Type type, ShardingAttr annotation,
-                                    const Place &place, llvm::StringRef name);
+                                    const ValueSite &site,
+                                    llvm::StringRef name);
   mlir::FailureOr<ValueId> addState(llvm::StringRef name,
                                     mlir::RankedTensorType type,
                                     std::optional<sharding::Sharding> sharding,
-                                    const Place &place);
+                                    const ValueSite &site);
   mlir::FailureOr<std::optional<sharding::Sharding>>
-  resolve(ShardingAttr annotation, const Place &place);
+  resolve(ShardingAttr annotation, const ValueSite &site);
   void addTies(mlir::func::FuncOp function, llvm::ArrayRef<ValueId> results);
   void addNode(mlir::Operation &op);
   ShardingAttr toAttr(ValueId id);
   void writeSignature(mlir::func::FuncOp function,
                       llvm::ArrayRef<ValueId> results);
-  std::string describe(const Place &place) const;
+  std::string describe(const ValueSite &site) const;
   void explain(ValueId id, const AxisOrigin &origin);
 
   mlir::ModuleOp module;
@@ -79,7 +80,7 @@ private:
   llvm::SmallVector<llvm::SmallVector<ValueId>> resultIds;
   /// By name, the value; -1 before its first occurrence is read.
   llvm::StringMap<ValueId> states;
-  std::vector<Place> places;
+  std::vector<ValueSite> sites;
   /// The op of each node; null for a tie.
   std::vector<mlir::Operation *> ops;
 };

@@ -26,12 +26,12 @@ public:
   Checker(const BatchProgram &program, const BatchOrder &order,
           const BatchOptions &options)
       : program(program), order(order), options(options),
-        places(program.steps.size(), -1) {}
+        positions(program.steps.size(), -1) {}
 
   std::vector<std::string> run();
 
 private:
-  void findPlaces();
+  void findPositions();
   void checkGroups();
   void checkPairs();
   void checkMemory();
@@ -48,24 +48,24 @@ private:
   const BatchOrder &order;
   const BatchOptions &options;
   /// Of each step, -1 if it is missing.
-  std::vector<int64_t> places;
+  std::vector<int64_t> positions;
   std::vector<std::string> errors;
 };
 
 } // namespace
 
-void Checker::findPlaces() {
-  for (auto [place, steps] : llvm::enumerate(order))
+void Checker::findPositions() {
+  for (auto [position, steps] : llvm::enumerate(order))
     for (int32_t step : steps) {
-      if (step < 0 || size_t(step) >= places.size())
+      if (step < 0 || size_t(step) >= positions.size())
         report("there is no step {0}", step);
-      else if (places[step] >= 0)
+      else if (positions[step] >= 0)
         report("step {0} is done twice", step);
       else
-        places[step] = place;
+        positions[step] = position;
     }
-  for (auto [step, place] : llvm::enumerate(places))
-    if (place < 0)
+  for (auto [step, position] : llvm::enumerate(positions))
+    if (position < 0)
       report("step {0} is missing", step);
 }
 
@@ -153,11 +153,11 @@ int64_t Checker::peak(llvm::ArrayRef<int64_t> times, int64_t end) const {
 }
 
 void Checker::checkMemory() {
-  std::vector<int64_t> inTurn(places.size());
+  std::vector<int64_t> inTurn(positions.size());
   for (size_t step = 0; step < inTurn.size(); ++step)
     inTurn[step] = step;
   int64_t before = peak(inTurn, inTurn.size());
-  int64_t after = peak(places, order.size());
+  int64_t after = peak(positions, order.size());
   if (after > before)
     report("{0} bytes are alive at the peak, {1} before", after, before);
 }
@@ -214,7 +214,7 @@ void Checker::checkOverlap() {
 }
 
 std::vector<std::string> Checker::run() {
-  findPlaces();
+  findPositions();
   if (!errors.empty())
     return std::move(errors);
   checkGroups();

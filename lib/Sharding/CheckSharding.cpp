@@ -14,7 +14,7 @@ namespace weft::sharding {
 namespace {
 
 /// An axis list of a sharding and what it is called in a message.
-struct Place {
+struct NamedAxes {
   std::string name;
   llvm::ArrayRef<AxisRef> axes;
 };
@@ -24,9 +24,9 @@ public:
   Checker(const Mesh &mesh, const Sharding &sharding)
       : mesh(mesh), sharding(sharding) {
     for (auto [index, dim] : llvm::enumerate(sharding.dims))
-      places.push_back({"dim " + std::to_string(index), dim.axes});
-    places.push_back({"replicated", sharding.replicated});
-    places.push_back({"unreduced", sharding.unreduced});
+      lists.push_back({"dim " + std::to_string(index), dim.axes});
+    lists.push_back({"replicated", sharding.replicated});
+    lists.push_back({"unreduced", sharding.unreduced});
   }
 
   std::vector<std::string> check(size_t rank) {
@@ -36,10 +36,10 @@ public:
     if (!checkFactors())
       return problems;
     checkPairs();
-    for (const Place &place : places)
-      checkNeighbours(place);
-    checkOrder(places[places.size() - 2]);
-    checkOrder(places.back());
+    for (const NamedAxes &list : lists)
+      checkNeighbours(list);
+    checkOrder(lists[lists.size() - 2]);
+    checkOrder(lists.back());
     return problems;
   }
 
@@ -69,15 +69,15 @@ private:
   /// Every reference names an axis of the mesh and a digit of it.
   bool checkFactors() {
     size_t before = problems.size();
-    for (const Place &place : places)
-      for (const AxisRef &ref : place.axes)
-        checkFactor(place, ref);
+    for (const NamedAxes &list : lists)
+      for (const AxisRef &ref : list.axes)
+        checkFactor(list, ref);
     return problems.size() == before;
   }
 
-  void checkFactor(const Place &place, const AxisRef &ref) {
+  void checkFactor(const NamedAxes &list, const AxisRef &ref) {
     if (ref.axis < 0 || size_t(ref.axis) >= mesh.axes().size()) {
-      report("axis number " + std::to_string(ref.axis) + " of " + place.name +
+      report("axis number " + std::to_string(ref.axis) + " of " + list.name +
              " is not one of the " + std::to_string(mesh.axes().size()) +
              " axes of the mesh");
       return;
@@ -86,60 +86,60 @@ private:
       return;
     int64_t size = mesh.axisSize(ref.axis);
     if (ref.pre < 1 || ref.size < 2 || size % ref.next() != 0)
-      report("sub-axis " + mesh.print(ref) + " of " + place.name +
+      report("sub-axis " + mesh.print(ref) + " of " + list.name +
              " does not factor axis \"" + mesh.axisName(ref.axis).str() +
              "\" of size " + std::to_string(size));
   }
 
   void checkPairs() {
     struct Use {
-      const Place *place;
+      const NamedAxes *list;
       AxisRef ref;
     };
     std::vector<Use> uses;
-    for (const Place &place : places)
-      for (const AxisRef &ref : place.axes) {
+    for (const NamedAxes &list : lists)
+      for (const AxisRef &ref : list.axes) {
         for (const Use &earlier : uses)
-          checkPair(*earlier.place, earlier.ref, place, ref);
-        uses.push_back({&place, ref});
+          checkPair(*earlier.list, earlier.ref, list, ref);
+        uses.push_back({&list, ref});
       }
   }
 
-  void checkPair(const Place &place1, const AxisRef &ref1, const Place &place2,
-                 const AxisRef &ref2) {
+  void checkPair(const NamedAxes &list1, const AxisRef &ref1,
+                 const NamedAxes &list2, const AxisRef &ref2) {
     std::string first = mesh.print(ref1), second = mesh.print(ref2);
     if (ref1 == ref2)
-      report("axis " + first + " is used by " + place1.name + " and again by " +
-             place2.name);
+      report("axis " + first + " is used by " + list1.name + " and again by " +
+             list2.name);
     else if (ref1.overlaps(ref2))
-      report("axis " + first + " of " + place1.name + " overlaps " + second +
-             " of " + place2.name);
+      report("axis " + first + " of " + list1.name + " overlaps " + second +
+             " of " + list2.name);
     else if (!ref1.canCoexistWith(ref2))
-      report("sub-axes " + first + " of " + place1.name + " and " + second +
-             " of " + place2.name + " are not parts of one factorization");
+      report("sub-axes " + first + " of " + list1.name + " and " + second +
+             " of " + list2.name + " are not parts of one factorization");
   }
 
-  void checkNeighbours(const Place &place) {
+  void checkNeighbours(const NamedAxes &list) {
     for (auto [major, minor] :
-         llvm::zip(place.axes, place.axes.drop_front(!place.axes.empty())))
+         llvm::zip(list.axes, list.axes.drop_front(!list.axes.empty())))
       if (major.canMergeWith(minor))
         report("neighbours " + mesh.print(major) + " and " + mesh.print(minor) +
-               " of " + place.name + " are one axis: write " +
+               " of " + list.name + " are one axis: write " +
                mesh.print(major.mergedWith(minor)));
   }
 
-  void checkOrder(const Place &place) {
-    if (llvm::is_sorted(place.axes))
+  void checkOrder(const NamedAxes &list) {
+    if (llvm::is_sorted(list.axes))
       return;
-    AxisList sorted(place.axes);
+    AxisList sorted(list.axes);
     llvm::sort(sorted);
-    report(place.name + " axes " + mesh.print(place.axes) +
+    report(list.name + " axes " + mesh.print(list.axes) +
            " are not in mesh order: write " + mesh.print(sorted));
   }
 
   const Mesh &mesh;
   const Sharding &sharding;
-  llvm::SmallVector<Place, 6> places;
+  llvm::SmallVector<NamedAxes, 6> lists;
   std::vector<std::string> problems;
 };
 

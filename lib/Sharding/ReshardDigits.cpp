@@ -100,7 +100,7 @@ Sharding DigitProblem::toSharding(const DigitLayout &layout,
 // Cutting axes
 //===----------------------------------------------------------------------===//
 
-/// For each mesh axis mentioned, the places where it is cut.
+/// For each mesh axis mentioned, the positions where it is cut.
 using Cuts = std::map<int32_t, std::set<int64_t>>;
 
 template <typename Visit>
@@ -126,14 +126,14 @@ static Cuts findCuts(const Sharding &from, const Sharding &to) {
 llvm::SmallVector<int32_t, 2> sharding::findClashingAxes(const Sharding &from,
                                                          const Sharding &to) {
   llvm::SmallVector<int32_t, 2> clashing;
-  for (const auto &[axis, places] : findCuts(from, to)) {
+  for (const auto &[axis, positions] : findCuts(from, to)) {
     int64_t previous = 1;
-    for (int64_t place : places) {
-      if (place % previous != 0) {
+    for (int64_t position : positions) {
+      if (position % previous != 0) {
         clashing.push_back(axis);
         break;
       }
-      previous = place;
+      previous = position;
     }
   }
   return clashing;
@@ -158,17 +158,17 @@ static void alignCuts(llvm::ArrayRef<AxisRef> list,
 }
 
 static void primeCuts(Cuts &cuts) {
-  for (auto &[axis, places] : cuts) {
-    std::set<int64_t> finer = places;
+  for (auto &[axis, positions] : cuts) {
+    std::set<int64_t> finer = positions;
     int64_t previous = 1;
-    for (int64_t place : places) {
-      int64_t rest = place / previous;
+    for (int64_t position : positions) {
+      int64_t rest = position / previous;
       for (int64_t prime = 2; rest > 1; ++prime)
         for (; rest % prime == 0; rest /= prime)
           finer.insert(previous *= prime);
-      previous = place;
+      previous = position;
     }
-    places = std::move(finer);
+    positions = std::move(finer);
   }
 }
 
@@ -178,24 +178,24 @@ static llvm::SmallVector<AxisRef, 8> cutAxes(llvm::ArrayRef<AxisRef> list,
   llvm::SmallVector<AxisRef, 8> digits;
   for (const AxisRef &ref : list) {
     int64_t previous = ref.pre;
-    for (int64_t place : cuts.at(ref.axis)) {
-      if (place <= previous || place > ref.next())
+    for (int64_t position : cuts.at(ref.axis)) {
+      if (position <= previous || position > ref.next())
         continue;
-      digits.push_back({ref.axis, previous, place / previous});
-      previous = place;
+      digits.push_back({ref.axis, previous, position / previous});
+      previous = position;
     }
   }
   return digits;
 }
 
-/// Whether cutting left every place a multiple of the one before.
+/// Whether cutting left every position a multiple of the one before.
 static bool isChain(const Cuts &cuts) {
-  for (const auto &[axis, places] : cuts) {
+  for (const auto &[axis, positions] : cuts) {
     int64_t previous = 1;
-    for (int64_t place : places) {
-      if (place % previous != 0)
+    for (int64_t position : positions) {
+      if (position % previous != 0)
         return false;
-      previous = place;
+      previous = position;
     }
   }
   return true;

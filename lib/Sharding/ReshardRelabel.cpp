@@ -91,14 +91,14 @@ sharding::findRelabelings(const Mesh &mesh, const Sharding &from,
 /// The digits of `old` that make up `ref`, major to minor, in their new place.
 static Digits replace(const AxisRef &ref, llvm::ArrayRef<AxisRef> old,
                       llvm::ArrayRef<AxisRef> by) {
-  std::map<int64_t, AxisRef> byPlace;
+  std::map<int64_t, AxisRef> byPre;
   for (auto [digit, replacement] : llvm::zip_equal(old, by))
     if (ref.contains(digit))
-      byPlace[digit.pre] = replacement;
-  if (byPlace.empty())
+      byPre[digit.pre] = replacement;
+  if (byPre.empty())
     return {ref};
   Digits digits;
-  for (const auto &[pre, replacement] : byPlace)
+  for (const auto &[pre, replacement] : byPre)
     digits.push_back(replacement);
   return digits;
 }

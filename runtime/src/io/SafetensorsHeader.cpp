@@ -129,16 +129,16 @@ static Result<Json> parseJson(std::string_view text) {
 /// Checks that the tensors lie one after the other and fill the data.
 static Status checkCover(const std::vector<TensorInfo> &tensors,
                          uint64_t dataBytes) {
-  std::vector<const TensorInfo *> byPlace;
+  std::vector<const TensorInfo *> byOffset;
   for (const TensorInfo &info : tensors)
-    byPlace.push_back(&info);
-  std::sort(byPlace.begin(), byPlace.end(),
+    byOffset.push_back(&info);
+  std::sort(byOffset.begin(), byOffset.end(),
             [](const TensorInfo *a, const TensorInfo *b) {
               return std::pair(a->offset, a->bytes) <
                      std::pair(b->offset, b->bytes);
             });
   uint64_t end = 0;
-  for (const TensorInfo *info : byPlace) {
+  for (const TensorInfo *info : byOffset) {
     if (info->offset != end)
       return invalidArgument(fmt::format(
           "tensor '{}' starts at byte {} of the data, but the one before it "
