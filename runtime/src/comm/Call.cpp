@@ -63,8 +63,7 @@ std::string describe(const CallShape &shape) {
   return text;
 }
 
-std::string describePlace(Operation operation, int64_t planStep,
-                          int worldRank) {
+std::string describeCall(Operation operation, int64_t planStep, int worldRank) {
   if (planStep < 0)
     return fmt::format("{} on rank {}", name(operation), worldRank);
   return fmt::format("step {} {} on rank {}", planStep, name(operation),

@@ -61,7 +61,7 @@ struct Call {
 std::string describe(const CallShape &shape);
 
 /// "step 17 all_reduce on rank 3"; without the step outside a plan.
-std::string describePlace(Operation operation, int64_t planStep, int worldRank);
+std::string describeCall(Operation operation, int64_t planStep, int worldRank);
 
 /// " (gradient of w1)", or nothing for an empty cause.
 std::string describeCause(std::string_view cause);

@@ -89,7 +89,7 @@ Status InProcessCommunicator::reject(const Call &call, const Status &status) {
   if (status.ok())
     return status;
   return group.fail(status.withContext(
-      describePlace(call.shape.operation, call.planStep, worldRank())));
+      describeCall(call.shape.operation, call.planStep, worldRank())));
 }
 
 static Status checkReduction(const CallShape &shape) {

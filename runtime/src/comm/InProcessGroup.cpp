@@ -90,7 +90,7 @@ Status InProcessGroup::missing(int rank, const Call &call, uint64_t round,
       absent.push_back(members[i]);
   return deadlineExceeded(fmt::format(
       "{}: {} did not arrive within {}{}",
-      describePlace(call.shape.operation, call.planStep, members[rank]),
+      describeCall(call.shape.operation, call.planStep, members[rank]),
       describeRanks(absent), describeDuration(timeout),
       describeCause(call.cause)));
 }
@@ -111,7 +111,7 @@ Status InProcessGroup::checkAgreement(int rank) const {
     const Call &own = call(rank, rank);
     return failedPrecondition(fmt::format(
         "{}: the ranks of group {{{}}} call different operations: {}, but {}",
-        describePlace(own.shape.operation, own.planStep, members[rank]),
+        describeCall(own.shape.operation, own.planStep, members[rank]),
         fmt::join(members, ", "), describeCaller(first, members[0]),
         describeCaller(other, members[i])));
   }
@@ -181,7 +181,7 @@ Status InProcessGroup::send(int rank, int peer, const Call &call,
       return failure();
     return fail(deadlineExceeded(fmt::format(
         "{}: rank {} did not receive within {}{}",
-        describePlace(Operation::Send, call.planStep, members[rank]),
+        describeCall(Operation::Send, call.planStep, members[rank]),
         members[peer], describeDuration(timeout), describeCause(call.cause))));
   }
   // The peer has taken the offer and is copying.
@@ -207,7 +207,7 @@ Status InProcessGroup::recv(int rank, int peer, const Call &call,
         }))
       return fail(deadlineExceeded(fmt::format(
           "{}: rank {} did not send within {}{}",
-          describePlace(Operation::Recv, call.planStep, members[rank]),
+          describeCall(Operation::Recv, call.planStep, members[rank]),
           members[peer], describeDuration(timeout),
           describeCause(call.cause))));
   }
@@ -222,11 +222,11 @@ Status InProcessGroup::recv(int rank, int peer, const Call &call,
     if (bytes != 0)
       std::memcpy(call.destination, box.call.source, bytes);
   } else {
-    outcome = fail(failedPrecondition(fmt::format(
-        "{}: the sizes of the two ends differ: {}, but {}",
-        describePlace(Operation::Recv, call.planStep, members[rank]),
-        describeCaller(box.call, members[peer]),
-        describeCaller(call, members[rank]))));
+    outcome = fail(failedPrecondition(
+        fmt::format("{}: the sizes of the two ends differ: {}, but {}",
+                    describeCall(Operation::Recv, call.planStep, members[rank]),
+                    describeCaller(box.call, members[peer]),
+                    describeCaller(call, members[rank]))));
   }
   box.state.store(Mail::Done);
   box.event.notifyAll();

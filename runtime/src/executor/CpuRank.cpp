@@ -170,7 +170,7 @@ Status CpuRank::run(uint32_t entry) {
   return status;
 }
 
-std::string CpuRank::place(uint32_t entry) const {
+std::string CpuRank::progress(uint32_t entry) const {
   const uint32_t index = instruction.load(std::memory_order_relaxed);
   const plan::Entry &table = *request.plan.contents().entries()->Get(entry);
   return "in " + stepName(index, *table.instructions()->Get(index));

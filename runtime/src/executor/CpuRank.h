@@ -41,7 +41,7 @@ public:
     return programs[entry].isAsynchronous;
   }
   void carry() override { communication->carry(); }
-  std::string place(uint32_t entry) const override;
+  std::string progress(uint32_t entry) const override;
   std::byte *input(uint32_t entry, size_t input) override {
     return programs[entry].inputs[input].staging.data();
   }

@@ -79,11 +79,11 @@ public:
 
   /// Where the rank is in an entry that it runs, for reports about ranks that
   /// do not arrive: "in step 12 launch". Safe from any thread.
-  virtual std::string place(uint32_t entry) const = 0;
+  virtual std::string progress(uint32_t entry) const = 0;
 
   /// After `finish`: whether to give back what it has would be to wait for a
   /// device that never comes back. It is then never destroyed.
-  virtual bool mustStay() const { return false; }
+  virtual bool isStuck() const { return false; }
 
 protected:
   RankTrace tracks;

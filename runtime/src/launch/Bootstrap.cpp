@@ -22,7 +22,7 @@ namespace weft::runtime {
 
 using namespace std::chrono_literals;
 
-/// How much longer the others wait than rank 0, whose verdict is better.
+/// How much longer the others wait than rank 0, whose message is better.
 static constexpr auto grace = 2s;
 
 Bootstrap::Bootstrap(Launch launch, std::unique_ptr<Store> store)
@@ -142,7 +142,7 @@ Bootstrap::collect(const std::string &key, const std::string &value,
   return values;
 }
 
-/// Rank 0's verdict as one value: a code, then texts with their lengths.
+/// Rank 0's decision as one value: a code, then texts with their lengths.
 static std::string encode(const Status &status,
                           const std::vector<std::string> &values) {
   std::string text = fmt::format("{}\n", static_cast<int>(status.code()));
@@ -184,7 +184,7 @@ Bootstrap::gather(const std::string &what, const std::string &value,
                   std::chrono::nanoseconds timeout) {
   const std::string key = nextKey(), all = key + "/all";
   // Values that all ranks have taken need no memory any more: rank 0 has read
-  // the others' of the last gather, and all have read the verdict before it.
+  // the others' of the last gather, and all have read the decision before it.
   for (const std::string &taken : takenKeys)
     WEFT_RETURN_IF_ERROR(theStore->set(taken, ""));
   takenKeys = std::exchange(readKeys, {});
@@ -200,9 +200,9 @@ Bootstrap::gather(const std::string &what, const std::string &value,
         all, encode(values.status(),
                     values.ok() ? *values : std::vector<std::string>())));
   } else {
-    WEFT_ASSIGN_OR_RETURN(const auto verdict, await(all, timeout + grace));
-    if (verdict)
-      values = decode(*verdict);
+    WEFT_ASSIGN_OR_RETURN(const auto decision, await(all, timeout + grace));
+    if (decision)
+      values = decode(*decision);
     else
       values = missing(key, timeout + grace);
   }

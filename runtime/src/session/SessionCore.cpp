@@ -312,7 +312,7 @@ std::string SessionCore::describeStuckRanks() {
       return text + ", ...";
     text += fmt::format("{} rank {} is {}", text.empty() ? ";" : ",",
                         ranks()[r]->number(),
-                        ranks()[r]->place(static_cast<uint32_t>(current)));
+                        ranks()[r]->progress(static_cast<uint32_t>(current)));
   }
   return text;
 }
@@ -374,14 +374,14 @@ void SessionCore::shutDown() {
     returnThreads();
   notes.close();
   for (const auto &rank : ranks())
-    if (rank->mustStay() ||
+    if (rank->isStuck() ||
         (depth != forkDepth() && !rankSet->runsInAnyThread()))
-      return leaveBehind();
+      return detachHungRanks();
 }
 
 /// Streams, memory and communicators of a device that hangs are left to the end
 /// of the process: CUDA waits for the device before it frees them.
-void SessionCore::leaveBehind() {
+void SessionCore::detachHungRanks() {
   static std::mutex mutex;
   static auto *const left = new std::vector<std::shared_ptr<SessionCore>>;
   const std::lock_guard lock(mutex);

@@ -93,7 +93,7 @@ private:
   void fail(const Status &status);
   Status firstFailure();
   std::string describeStuckRanks();
-  void leaveBehind();
+  void detachHungRanks();
 
   const Plan thePlan;
   const Mesh theMesh;

@@ -33,7 +33,9 @@ static int64_t systemMilliseconds() {
       .count();
 }
 
-static std::string placeKey(int rank) { return fmt::format("place/{}", rank); }
+static std::string progressKey(int rank) {
+  return fmt::format("progress/{}", rank);
+}
 
 Watchdog::Watchdog(Bootstrap &bootstrap, WatchedRank &rank,
                    WatchdogOptions options)
@@ -55,7 +57,7 @@ Watchdog::~Watchdog() {
 
 void Watchdog::attach() {
   recorder.record(FlightEvent::Attach, 0, 0, 0);
-  move(Phase::Attaching);
+  move(RankState::Attaching);
 }
 
 void Watchdog::begin(uint32_t newEntry) {
@@ -66,7 +68,7 @@ void Watchdog::begin(uint32_t newEntry) {
   run.fetch_add(1);
   recorder.record(FlightEvent::RunBegins, run.load(), newEntry, 0);
   runBegan = Clock::now();
-  move(Phase::Running);
+  move(RankState::Running);
 }
 
 void Watchdog::end() {
@@ -83,12 +85,12 @@ void Watchdog::end() {
   const auto middle = sorted.begin() + durations.size() / 2;
   std::nth_element(sorted.begin(), middle, last);
   medianRun.store(*middle);
-  move(Phase::Idle);
+  move(RankState::Idle);
 }
 
 void Watchdog::detach() {
   recorder.record(FlightEvent::Detach, run.load(), entry.load(), 0);
-  move(Phase::Detaching);
+  move(RankState::Detaching);
 }
 
 void Watchdog::report(const Status &failure) {
@@ -111,18 +113,18 @@ void Watchdog::loop() {
   }
   // A failure that was found at the very end is told all the same.
   std::lock_guard<std::mutex> last(reported);
-  if (!pendingReport.ok() && !isConvicted.load())
-    convict(pendingReport);
+  if (!pendingReport.ok() && !hasFailed.load())
+    stopJob(pendingReport);
 }
 
-Place Watchdog::here() const {
-  const Phase now = phase.load();
+Progress Watchdog::here() const {
+  const RankState now = state.load();
   return {now, run.load(), entry.load(),
-          now == Phase::Running ? rank.begunCollectives() : Begun{}};
+          now == RankState::Running ? rank.begunCollectives() : Begun{}};
 }
 
 std::chrono::nanoseconds Watchdog::allowed() const {
-  if (seen.phase != Phase::Running)
+  if (seen.state != RankState::Running)
     return options.setup;
   if (isFirstRun.load())
     return times(4, options.deadline);
@@ -136,20 +138,20 @@ void Watchdog::look() {
   // peers may be what has to come next.
   still += std::min<std::chrono::nanoseconds>(now - lastLook, 4 * lookInterval);
   lastLook = now;
-  const Place place = here();
-  if (place != seen) {
-    seen = place;
+  const Progress progress = here();
+  if (progress != seen) {
+    seen = progress;
     still = {};
   }
-  publish(place, now);
-  const bool isDone = place.phase == Phase::Gone;
-  if (isConvicted.load()) {
-    // A rank between two runs learns of the verdict when it begins the next.
-    if (place.phase == Phase::Idle)
-      convicted = now;
-    if (!isDone && !isPastPatience && now - convicted > options.patience) {
+  publish(progress, now);
+  const bool isDone = progress.state == RankState::Gone;
+  if (hasFailed.load()) {
+    // A rank between two runs learns of the failure when it begins the next.
+    if (progress.state == RankState::Idle)
+      failedAt = now;
+    if (!isDone && !isPastPatience && now - failedAt > options.patience) {
       isPastPatience = true;
-      rank.lastResort(fmt::format(
+      rank.abortProcess(fmt::format(
           "rank {} did not let go of its device within {} after the failure",
           bootstrap.launch().rank, describeDuration(options.patience)));
     }
@@ -158,71 +160,73 @@ void Watchdog::look() {
   {
     std::lock_guard<std::mutex> lock(reported);
     if (!pendingReport.ok())
-      return convict(pendingReport);
+      return stopJob(pendingReport);
   }
   if (isDone)
     return;
   if (Status status = rank.asyncError(); !status.ok())
-    return convict(status);
+    return stopJob(status);
   if (now - lastAsked > askInterval) {
     lastAsked = now;
     if (Status status = bootstrap.failure(); !status.ok())
-      return convict(status);
+      return stopJob(status);
   }
-  if (place.phase != Phase::Idle && still > allowed())
-    convict(judge(place));
+  if (progress.state != RankState::Idle && still > allowed())
+    stopJob(diagnose(progress));
 }
 
-void Watchdog::publish(const Place &place, Clock::time_point now) {
+void Watchdog::publish(const Progress &progress, Clock::time_point now) {
   const auto since = now - lastPublished;
   if (since < publishInterval ||
-      (place == published && since < lifeSignInterval))
+      (progress == published && since < lifeSignInterval))
     return;
   lastPublished = now;
-  published = place;
+  published = progress;
   // A store that is gone shows itself when it is asked for a failure.
-  (void)bootstrap.store().set(placeKey(bootstrap.launch().rank),
-                              encode(ToldPlace{place, systemMilliseconds()}));
+  (void)bootstrap.store().set(
+      progressKey(bootstrap.launch().rank),
+      encode(ReportedProgress{progress, systemMilliseconds()}));
 }
 
-std::vector<Place> Watchdog::placesOfAll() const {
-  std::vector<Place> places;
+std::vector<Progress> Watchdog::progressOfAll() const {
+  std::vector<Progress> all;
   for (int r = 0; r < bootstrap.launch().world; ++r) {
-    const auto text = bootstrap.store().find(placeKey(r));
-    const auto told = text.ok() && *text ? decodePlace(**text) : std::nullopt;
-    places.push_back(told ? told->place : Place());
+    const auto text = bootstrap.store().find(progressKey(r));
+    const auto reported =
+        text.ok() && *text ? decodeProgress(**text) : std::nullopt;
+    all.push_back(reported ? reported->progress : Progress());
   }
-  return places;
+  return all;
 }
 
-std::string Watchdog::describe(int number, const Place &place) const {
-  switch (place.phase) {
-  case Phase::Absent:
-    return fmt::format("rank {} has told nothing", number);
-  case Phase::Attaching:
+std::string Watchdog::describe(int number, const Progress &progress) const {
+  switch (progress.state) {
+  case RankState::Absent:
+    return fmt::format("rank {} has reported nothing", number);
+  case RankState::Attaching:
     return fmt::format("rank {} creates communicators", number);
-  case Phase::Idle:
+  case RankState::Idle:
     return fmt::format("rank {} is between runs, after run {}", number,
-                       place.run);
-  case Phase::Detaching:
-  case Phase::Gone:
+                       progress.run);
+  case RankState::Detaching:
+  case RankState::Gone:
     return fmt::format("rank {} has ended its work", number);
-  case Phase::Running:
+  case RankState::Running:
     break;
   }
   std::string begun;
-  for (uint32_t one : place.begun)
+  for (uint32_t one : progress.begun)
     if (one != 0)
       begun +=
           fmt::format("{}{}", begun.empty() ? "after the start of " : " and ",
-                      rank.nameOf(place.entry, one - 1));
-  return fmt::format("rank {} is in run {} {}", number, place.run,
+                      rank.nameOf(progress.entry, one - 1));
+  return fmt::format("rank {} is in run {} {}", number, progress.run,
                      begun.empty() ? "before its first collective" : begun);
 }
 
-Status Watchdog::judge(const Place &mine) {
-  std::vector<Place> places = placesOfAll();
-  places[bootstrap.launch().rank] = mine;
+Status Watchdog::diagnose(const Progress &mine) {
+  std::vector<Progress> all = progressOfAll();
+  all[bootstrap.launch().rank] = mine;
   const std::string within = describeDuration(allowed());
 
   // Of the collectives that some rank waits in, the furthest that not all of
@@ -230,16 +234,16 @@ Status Watchdog::judge(const Place &mine) {
   int waiting = -1;
   std::pair<uint32_t, uint32_t> furthest; // run, and instruction plus one
   std::vector<int> missing;
-  for (int r = 0; r < static_cast<int>(places.size()); ++r)
-    for (size_t queue = 0; queue < places[r].begun.size(); ++queue) {
-      const Place &place = places[r];
-      const std::pair at(place.run, place.begun[queue]);
-      if (place.phase != Phase::Running || at.second == 0 ||
+  for (int r = 0; r < static_cast<int>(all.size()); ++r)
+    for (size_t queue = 0; queue < all[r].begun.size(); ++queue) {
+      const Progress &progress = all[r];
+      const std::pair at(progress.run, progress.begun[queue]);
+      if (progress.state != RankState::Running || at.second == 0 ||
           (waiting >= 0 && at <= furthest))
         continue;
       std::vector<int> behind;
-      for (int partner : rank.partners(place.entry, at.second - 1, r))
-        if (compare(places[partner], place, queue) < 0)
+      for (int partner : rank.partners(progress.entry, at.second - 1, r))
+        if (compare(all[partner], progress, queue) < 0)
           behind.push_back(partner);
       if (!behind.empty()) {
         waiting = r;
@@ -251,13 +255,13 @@ Status Watchdog::judge(const Place &mine) {
 
   std::string text;
   if (waiting >= 0) {
-    const Place &place = places[waiting];
+    const Progress &progress = all[waiting];
     const uint32_t instruction = furthest.second - 1;
-    text = fmt::format("{} on rank {}: {} did not arrive within {}{}",
-                       rank.nameOf(place.entry, instruction), waiting,
-                       shortList(missing), within,
-                       describeCause(rank.causeOf(place.entry, instruction)));
-  } else if (mine.phase == Phase::Running && last != 0) {
+    text = fmt::format(
+        "{} on rank {}: {} did not arrive within {}{}",
+        rank.nameOf(progress.entry, instruction), waiting, shortList(missing),
+        within, describeCause(rank.causeOf(progress.entry, instruction)));
+  } else if (mine.state == RankState::Running && last != 0) {
     text = fmt::format(
         "{} on rank {}: all its ranks have arrived, but it, or the computation "
         "after it, did not end within {}{}",
@@ -266,38 +270,38 @@ Status Watchdog::judge(const Place &mine) {
   } else {
     text = fmt::format("{} and has not moved for {}",
                        describe(bootstrap.launch().rank, mine), within);
-    for (int r = 0; r < static_cast<int>(places.size()); ++r)
-      if (compare(places[r], mine, /*queue=*/0) < 0)
+    for (int r = 0; r < static_cast<int>(all.size()); ++r)
+      if (compare(all[r], mine, /*queue=*/0) < 0)
         missing.push_back(r);
   }
   constexpr size_t limit = 8;
   for (size_t i = 0; i < std::min(missing.size(), limit); ++i)
     text += fmt::format("{} {}", i == 0 ? ";" : ",",
-                        describe(missing[i], places[missing[i]]));
+                        describe(missing[i], all[missing[i]]));
   if (missing.size() > limit)
     text += ", ...";
   return deadlineExceeded(std::move(text));
 }
 
-void Watchdog::convict(const Status &verdict) {
-  convicted = Clock::now();
-  isConvicted.store(true);
-  bootstrap.fail(verdict.message());
-  rank.fail(verdict);
+void Watchdog::stopJob(const Status &failure) {
+  failedAt = Clock::now();
+  hasFailed.store(true);
+  bootstrap.fail(failure.message());
+  rank.fail(failure);
   // Twice: the process may end before the library has answered.
-  writeReport(verdict.message(), "");
-  writeReport(verdict.message(), rank.libraryReport());
+  writeReport(failure.message(), "");
+  writeReport(failure.message(), rank.libraryReport());
 }
 
-void Watchdog::writeReport(const std::string &verdict,
+void Watchdog::writeReport(const std::string &failure,
                            const std::string &ofLibrary) const {
   const Launch &launch = bootstrap.launch();
   std::string text = fmt::format(
-      "weft: rank {} of {}, job \"{}\", start {}\n{}\n\nplaces:\n", launch.rank,
-      launch.world, launch.job, launch.restart, verdict);
-  const std::vector<Place> places = placesOfAll();
-  for (size_t r = 0; r < places.size(); ++r)
-    text += "  " + describe(static_cast<int>(r), places[r]) + "\n";
+      "weft: rank {} of {}, job \"{}\", start {}\n{}\n\nprogress:\n",
+      launch.rank, launch.world, launch.job, launch.restart, failure);
+  const std::vector<Progress> all = progressOfAll();
+  for (size_t r = 0; r < all.size(); ++r)
+    text += "  " + describe(static_cast<int>(r), all[r]) + "\n";
   if (!ofLibrary.empty())
     text += "\n" + ofLibrary;
   text += "\nlast events of this rank:\n" + recorder.toString();

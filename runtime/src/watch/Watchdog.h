@@ -9,15 +9,15 @@
 // the host thread that waits for the device. The watchdog is a thread that
 // waits for nothing: it looks at counters, tells the store where its rank is,
 // and when nothing has moved for longer than any run takes, reads where the
-// others are. Because all ranks run one program, comparing these places tells
+// others are. Because all ranks run one program, comparing their progress tells
 // who keeps whom waiting, and in which step of the plan:
 //
 //   rank 0: step 17 all_reduce: rank 2 did not arrive within 30 s (gradient of
 //   w1); rank 2 is in run 41 after step 12 all_gather
 //
-// The verdict goes to all ranks through the store, to `fail` of the watched
+// The failure goes to all ranks through the store, to `fail` of the watched
 // rank, and with the last events of the rank to a file. A rank that has not let
-// go of its device some time after a verdict gets `lastResort`.
+// go of its device some time after a failure gets `abortProcess`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@
 
 #include "comm/EventCount.h"
 #include "watch/FlightRecorder.h"
-#include "watch/Place.h"
+#include "watch/Progress.h"
 #include "weft/runtime/Bootstrap.h"
 
 #include <atomic>
@@ -56,10 +56,10 @@ public:
   /// What the library that carries the data says, for the report of a failure
   /// that it may be waiting in; takes seconds at most.
   virtual std::string libraryReport() const = 0;
-  /// Called once, with the verdict.
-  virtual void fail(const Status &verdict) = 0;
+  /// Called once, with the failure.
+  virtual void fail(const Status &failure) = 0;
   /// Called when the rank does not let go.
-  virtual void lastResort(const std::string &message) = 0;
+  virtual void abortProcess(const std::string &message) = 0;
 };
 
 struct WatchdogOptions {
@@ -68,7 +68,7 @@ struct WatchdogOptions {
   std::chrono::nanoseconds deadline = std::chrono::seconds(30);
   /// The same while the rank attaches or detaches.
   std::chrono::nanoseconds setup = std::chrono::seconds(300);
-  /// From a verdict to `lastResort`.
+  /// From a failure to `abortProcess`.
   std::chrono::nanoseconds patience = std::chrono::seconds(10);
   /// Where the file goes; empty = the system's folder for temporary files.
   std::string reportFolder;
@@ -82,11 +82,11 @@ public:
 
   /// By the thread of the rank, in this order; `begin` and `end` repeated.
   void attach();
-  void attached() { move(Phase::Idle); }
+  void attached() { move(RankState::Idle); }
   void begin(uint32_t entry);
   void end();
   void detach();
-  void detached() { move(Phase::Gone); }
+  void detached() { move(RankState::Gone); }
 
   /// By the thread of the rank: it puts a collective on its stream.
   void enqueued(uint32_t instruction) {
@@ -100,16 +100,16 @@ public:
 private:
   void loop();
   void look();
-  Place here() const;
-  void publish(const Place &place, Clock::time_point now);
+  Progress here() const;
+  void publish(const Progress &progress, Clock::time_point now);
   std::chrono::nanoseconds allowed() const;
-  Status judge(const Place &mine);
-  std::vector<Place> placesOfAll() const;
-  std::string describe(int rank, const Place &place) const;
-  void convict(const Status &verdict);
-  void writeReport(const std::string &verdict,
+  Status diagnose(const Progress &mine);
+  std::vector<Progress> progressOfAll() const;
+  std::string describe(int rank, const Progress &progress) const;
+  void stopJob(const Status &failure);
+  void writeReport(const std::string &failure,
                    const std::string &ofLibrary) const;
-  void move(Phase next) { phase.store(next); }
+  void move(RankState next) { state.store(next); }
 
   Bootstrap &bootstrap;
   WatchedRank &rank;
@@ -117,7 +117,7 @@ private:
   FlightRecorder recorder;
 
   // Written by the thread of the rank.
-  std::atomic<Phase> phase{Phase::Idle};
+  std::atomic<RankState> state{RankState::Idle};
   std::atomic<uint32_t> run{0};
   std::atomic<uint32_t> entry{0};
   std::atomic<int64_t> medianRun{0};
@@ -127,19 +127,19 @@ private:
   std::vector<int64_t> durations;
 
   // Of the watchdog's thread.
-  Place seen;
+  Progress seen;
   /// How long the rank has not moved, while this process ran.
   std::chrono::nanoseconds still{0};
   Clock::time_point lastLook;
   Clock::time_point lastPublished;
   Clock::time_point lastAsked;
-  Place published;
-  Clock::time_point convicted;
+  Progress published;
+  Clock::time_point failedAt;
   bool isPastPatience = false;
 
   std::mutex reported;
   Status pendingReport;
-  std::atomic<bool> isConvicted{false};
+  std::atomic<bool> hasFailed{false};
 
   std::mutex mutex;
   std::condition_variable wake;

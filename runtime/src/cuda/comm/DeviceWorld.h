@@ -151,7 +151,7 @@ public:
   /// while a plan is loaded: what one of them holds for a while, or is about to
   /// take, another one must not count on. There is no deadline: each takes as
   /// long as its trials, and one that fails ends the wait.
-  virtual Status meetNeighbours(int /*rank*/) { return {}; }
+  virtual Status localBarrier(int /*rank*/) { return {}; }
 
   /// Returns when the host threads of all ranks have called it (rule C1: before
   /// and after the first step).

@@ -186,7 +186,7 @@ Status LoopbackCommunicator::enqueue(const DeviceCollective &collective,
   const Call call = callOf(collective);
   const auto failed = [&](const Status &status) {
     return group.hosts.fail(status.withContext(
-        describePlace(call.shape.operation, call.planStep, worldRank())));
+        describeCall(call.shape.operation, call.planStep, worldRank())));
   };
   if (size() == 1 && isInPlace(collective))
     return {};

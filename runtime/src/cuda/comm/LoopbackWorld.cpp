@@ -70,7 +70,7 @@ Status LoopbackWorld::meetAll(int rank, std::chrono::nanoseconds timeout) {
   return {};
 }
 
-Status LoopbackWorld::meetNeighbours(int rank) {
+Status LoopbackWorld::localBarrier(int rank) {
   return meetAll(rank, std::chrono::nanoseconds::max());
 }
 

@@ -54,7 +54,7 @@ public:
   /// One for all queues: events know no communicators.
   DeviceCommunicator *communicator(int rank, size_t group,
                                    size_t queue) const override;
-  Status meetNeighbours(int rank) override;
+  Status localBarrier(int rank) override;
   Status barrier(int rank) override;
   bool allowsCapture() const override { return size() == 1; }
   void abort(const Status &reason) override;

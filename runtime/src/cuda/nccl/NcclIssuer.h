@@ -18,7 +18,7 @@
 #include "comm/EventCount.h"
 #include "cuda/comm/Blocks.h"
 #include "cuda/platform/Libraries.h"
-#include "watch/Place.h"
+#include "watch/Progress.h"
 
 #include <atomic>
 #include <functional>

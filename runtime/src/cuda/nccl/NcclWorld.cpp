@@ -380,10 +380,10 @@ void NcclWorld::abort(const Status &reason) {
   watchdog->report(reason);
 }
 
-void NcclWorld::lastResort(const std::string &message) {
+void NcclWorld::abortProcess(const std::string &message) {
   const std::string text = fmt::format("{}: {}", message, status().message());
-  if (options.lastResort)
-    return options.lastResort(text);
+  if (options.abortProcess)
+    return options.abortProcess(text);
   std::fprintf(stderr, "weft: error: %s\n", text.c_str());
   ::_exit(1);
 }

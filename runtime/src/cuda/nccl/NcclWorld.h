@@ -45,7 +45,7 @@ struct NcclWorldOptions {
   bool cudaGraphs = true;
   int traceRuns = 0;
   /// Ends the process; the default prints the message and calls _exit(1).
-  std::function<void(const std::string &)> lastResort;
+  std::function<void(const std::string &)> abortProcess;
 };
 
 class NcclWorld final : public DeviceWorld, private WatchedRank {
@@ -109,8 +109,8 @@ private:
   std::vector<int> partners(uint32_t entry, uint32_t instruction,
                             int rank) const override;
   std::string libraryReport() const override;
-  void fail(const Status &verdict) override { issuer.abort(verdict); }
-  void lastResort(const std::string &message) override;
+  void fail(const Status &failure) override { issuer.abort(failure); }
+  void abortProcess(const std::string &message) override;
 
   Bootstrap &bootstrap;
   const Plan &plan;

@@ -79,8 +79,8 @@ std::string CudaRank::stepText(const CudaProgram &program, size_t step,
 }
 
 /// Where the device is in a run that was enqueued: between two marks.
-std::string CudaRank::devicePlace(const EntryRuns &each,
-                                  bool withCauses) const {
+std::string CudaRank::deviceProgress(const EntryRuns &each,
+                                     bool withCauses) const {
   const CudaProgram &program = each.program;
   const std::string where =
       fmt::format("in {}entry \"{}\"", each.graph ? "the graph of " : "",
@@ -97,14 +97,14 @@ std::string CudaRank::devicePlace(const EntryRuns &each,
                      stepText(program, to, withCauses));
 }
 
-std::string CudaRank::place(uint32_t entry) const {
+std::string CudaRank::progress(uint32_t entry) const {
   const EntryRuns &each = runs[entry];
   const HostState now = hostState.load();
   if (now == HostState::Between)
     return "between two runs";
   if (now == HostState::Waits)
     return "waiting for its device, which is " +
-           devicePlace(each, /*withCauses=*/false);
+           deviceProgress(each, /*withCauses=*/false);
   const uint32_t index = instruction.load(std::memory_order_relaxed);
   return "in " +
          stepName(index, *each.program.entry->instructions()->Get(index));
@@ -256,11 +256,11 @@ Status CudaRank::initialize() {
   // Ranks of one device try their products in their arenas and in what all of
   // these leave, and take what the products want when no trial holds memory any
   // more.
-  WEFT_RETURN_IF_ERROR(setup.world.meetNeighbours(number()));
+  WEFT_RETURN_IF_ERROR(setup.world.localBarrier(number()));
   context->spare = {static_cast<std::byte *>(arena.get()), plan.arena_bytes()};
   WEFT_RETURN_IF_ERROR(bindEntries());
   context->spare = {};
-  WEFT_RETURN_IF_ERROR(setup.world.meetNeighbours(number()));
+  WEFT_RETURN_IF_ERROR(setup.world.localBarrier(number()));
   WEFT_RETURN_IF_ERROR(clear(arena.get(), plan.arena_bytes()));
   WEFT_RETURN_IF_ERROR(bindWorkspaces());
   WEFT_RETURN_IF_ERROR(exerciseOperations());
@@ -470,7 +470,7 @@ Status CudaRank::waitForDevice(const EntryRuns &each) {
     const cudaError_t state = poll.ask();
     if (isDeviceFailure(state))
       return deviceFailure(cudart, state,
-                           devicePlace(each, /*withCauses=*/true));
+                           deviceProgress(each, /*withCauses=*/true));
     if (state != cudaErrorNotReady)
       return check(state, "waiting for the device");
     WEFT_RETURN_IF_ERROR(setup.world.status());
@@ -483,7 +483,8 @@ Status CudaRank::waitForDevice(const EntryRuns &each) {
           "the device has not moved for {} {}; if its work takes that long, "
           "give a longer --deadline; otherwise --no-cuda-graphs with "
           "CUDA_LAUNCH_BLOCKING=1 shows the step, and dmesg may show an Xid",
-          describeDuration(allowed), devicePlace(each, /*withCauses=*/true)));
+          describeDuration(allowed),
+          deviceProgress(each, /*withCauses=*/true)));
     poll.pause();
   }
 }
@@ -503,7 +504,7 @@ Status CudaRank::runOnDevice(uint32_t entry) {
       return status;
     // The call only learned of what an earlier step has done.
     status =
-        deviceFailure(cudart, state, devicePlace(each, /*withCauses=*/true));
+        deviceFailure(cudart, state, deviceProgress(each, /*withCauses=*/true));
   }
   if (!status.ok())
     return status.withContext(

@@ -66,8 +66,8 @@ public:
   Status initialize() override;
   Status run(uint32_t entry) override;
   void finish() override;
-  std::string place(uint32_t entry) const override;
-  bool mustStay() const override { return isHung; }
+  std::string progress(uint32_t entry) const override;
+  bool isStuck() const override { return isHung; }
   std::byte *input(uint32_t entry, size_t input) override {
     return static_cast<std::byte *>(
         runs[entry].program.inputs[input].staging.get());
@@ -114,7 +114,7 @@ private:
   Status runSteps(uint32_t entry);
   Status runOnDevice(uint32_t entry);
   Status waitForDevice(const EntryRuns &runs);
-  std::string devicePlace(const EntryRuns &runs, bool withCauses) const;
+  std::string deviceProgress(const EntryRuns &runs, bool withCauses) const;
   std::string stepText(const CudaProgram &program, size_t step,
                        bool withCause) const;
 

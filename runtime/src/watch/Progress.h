@@ -1,12 +1,12 @@
-//===- Place.h - Where a rank is in its program -----------------*- C++ -*-===//
+//===- Progress.h - Where a rank is in its program --------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_RUNTIME_SRC_WATCH_PLACE_H
-#define WEFT_RUNTIME_SRC_WATCH_PLACE_H
+#ifndef WEFT_RUNTIME_SRC_WATCH_PROGRESS_H
+#define WEFT_RUNTIME_SRC_WATCH_PROGRESS_H
 
 #include <array>
 #include <compare>
@@ -19,7 +19,7 @@
 
 namespace weft::runtime {
 
-enum class Phase : uint8_t {
+enum class RankState : uint8_t {
   /// It has not come yet.
   Absent,
   /// It creates communicators.
@@ -37,36 +37,38 @@ enum class Phase : uint8_t {
 /// device has begun, as an instruction plus one, or 0.
 using Begun = std::array<uint32_t, 2>;
 
-struct Place {
-  Phase phase = Phase::Absent;
+struct Progress {
+  RankState state = RankState::Absent;
   /// Number of the run, from 1, and the entry that it runs.
   uint32_t run = 0;
   uint32_t entry = 0;
   /// Running.
   Begun begun{};
 
-  friend bool operator==(const Place &, const Place &) = default;
+  friend bool operator==(const Progress &, const Progress &) = default;
 };
 
-/// The order in which one rank is at places, in one queue: whoever is at a
-/// lesser one than another rank has not come as far.
-inline std::strong_ordering compare(const Place &a, const Place &b,
+/// The order of the progress of ranks, in one queue: whoever has the
+/// lesser has not come as far.
+inline std::strong_ordering compare(const Progress &a, const Progress &b,
                                     size_t queue) {
-  const auto key = [queue](const Place &place) {
-    return std::pair(place.run, std::pair(place.phase, place.begun[queue]));
+  const auto key = [queue](const Progress &progress) {
+    return std::pair(progress.run,
+                     std::pair(progress.state, progress.begun[queue]));
   };
   return key(a) <=> key(b);
 }
 
-/// A place and when it was told, in milliseconds of the system's clock.
-struct ToldPlace {
-  Place place;
+/// The progress and when it was reported, in milliseconds of the system's
+/// clock.
+struct ReportedProgress {
+  Progress progress;
   int64_t when = 0;
 };
 
-std::string encode(const ToldPlace &told);
-std::optional<ToldPlace> decodePlace(std::string_view text);
+std::string encode(const ReportedProgress &reported);
+std::optional<ReportedProgress> decodeProgress(std::string_view text);
 
 } // namespace weft::runtime
 
-#endif // WEFT_RUNTIME_SRC_WATCH_PLACE_H
+#endif // WEFT_RUNTIME_SRC_WATCH_PROGRESS_H
