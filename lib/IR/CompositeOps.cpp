@@ -42,8 +42,8 @@ static std::string printShape(ArrayRef<int64_t> shape) {
 
 /// `value`, if there is one, has the operand's sizes along the dims.
 template <typename Op>
-static LogicalResult verifyPlaces(Op op, StringRef name,
-                                  TypedValue<RankedTensorType> value) {
+static LogicalResult verifyParameter(Op op, StringRef name,
+                                     TypedValue<RankedTensorType> value) {
   if (!value)
     return success();
   SmallVector<int64_t> sizes;
@@ -64,13 +64,13 @@ template <typename Op> static LogicalResult verifyNorm(Op op) {
   double epsilon = op.getEpsilon().convertToDouble();
   if (!(epsilon >= 0))
     return op.emitOpError("epsilon must be at least 0, got ") << epsilon;
-  return verifyPlaces(op, "scale", op.getScale());
+  return verifyParameter(op, "scale", op.getScale());
 }
 
 LogicalResult LayerNormOp::verify() {
   if (failed(verifyNorm(*this)))
     return failure();
-  return verifyPlaces(*this, "bias", getBias());
+  return verifyParameter(*this, "bias", getBias());
 }
 
 LogicalResult RmsNormOp::verify() { return verifyNorm(*this); }

@@ -48,12 +48,12 @@ static Value spreadOverTaken(OpBuilder &builder, Value perIndex,
   Location loc = perIndex.getLoc();
   auto order = llvm::to_vector(llvm::seq<int64_t>(0, dims.size()));
   llvm::sort(order, [&](int64_t a, int64_t b) { return dims[a] < dims[b]; });
-  SmallVector<int64_t> places(dims);
-  llvm::sort(places);
+  SmallVector<int64_t> positions(dims);
+  llvm::sort(positions);
   if (!llvm::is_sorted(dims))
     perIndex = TransposeOp::create(builder, loc, perIndex, order);
   auto type = cast<RankedTensorType>(perIndex.getType()).clone(shape);
-  return BroadcastOp::create(builder, loc, type, perIndex, places);
+  return BroadcastOp::create(builder, loc, type, perIndex, positions);
 }
 
 /// What a gather at `indices`, all within the whole dimension, takes from the
@@ -80,19 +80,19 @@ static Value takeFromPart(OpBuilder &builder, Value part, Value indices,
 /// The places of a slice along one dimension: `start`, `start + stride`, ...
 /// `size` is that of the dimension before it was split: the first places of
 /// parts must fit the type as well.
-static Value createPlaces(OpBuilder &builder, Location loc, int64_t start,
-                          int64_t stride, int64_t count, int64_t size) {
+static Value createPositions(OpBuilder &builder, Location loc, int64_t start,
+                             int64_t stride, int64_t count, int64_t size) {
   int64_t end = start + stride * count;
   auto type =
       RankedTensorType::get({count}, integerFor(builder, std::max(end, size)));
-  Value places = IotaOp::create(builder, loc, type, 0);
+  Value positions = IotaOp::create(builder, loc, type, 0);
   if (stride != 1)
-    places = arith::MulIOp::create(builder, loc, places,
-                                   createNumber(builder, places, stride));
+    positions = arith::MulIOp::create(builder, loc, positions,
+                                      createNumber(builder, positions, stride));
   if (start != 0)
-    places = arith::AddIOp::create(builder, loc, places,
-                                   createNumber(builder, places, start));
-  return places;
+    positions = arith::AddIOp::create(builder, loc, positions,
+                                      createNumber(builder, positions, start));
+  return positions;
 }
 
 /// Limits a slice to the part where it takes a dimension whole.
@@ -130,11 +130,11 @@ static Value sliceOfPart(SliceOp op, RankedTensorType global,
   for (int64_t dim = 0; dim < global.getRank(); ++dim) {
     if (split[dim].empty())
       continue;
-    Value places =
-        createPlaces(builder, loc, op.getStarts()[dim], op.getStrides()[dim],
-                     wanted.getDimSize(dim), held[dim] * numShards(split[dim]));
+    Value positions = createPositions(
+        builder, loc, op.getStarts()[dim], op.getStrides()[dim],
+        wanted.getDimSize(dim), held[dim] * numShards(split[dim]));
     GatherDims dims{dim, global.getRank(), /*indicesRank=*/1, {}, {}};
-    value = takeFromPart(builder, value, places, dims, split[dim], context);
+    value = takeFromPart(builder, value, positions, dims, split[dim], context);
   }
   return value;
 }

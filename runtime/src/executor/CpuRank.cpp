@@ -162,7 +162,8 @@ Status CpuRank::run(uint32_t entry) {
   const OneDnnThreads threads(request.options.threads);
   for (const StagedInput &input : programs[entry].inputs)
     if (!input.staging.empty())
-      std::memcpy(input.place, input.staging.data(), input.staging.size());
+      std::memcpy(input.destination, input.staging.data(),
+                  input.staging.size());
   Status status =
       tracks.compute.recording ? walk<true>(entry) : walk<false>(entry);
   if (hasCarrier(entry))

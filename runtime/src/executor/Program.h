@@ -83,7 +83,7 @@ struct Step {
 /// Host memory that the rank copies into its arena before the first step.
 struct StagedInput {
   std::vector<std::byte> staging;
-  std::byte *place;
+  std::byte *destination;
 };
 
 /// One entry of one rank.

@@ -34,11 +34,11 @@ public:
   Result<const plan::State *> readable(uint32_t state) const;
 
   /// A value in the arenas: its type and where it begins.
-  struct Place {
+  struct ArenaLocation {
     const plan::TensorType *type;
     uint64_t offset;
   };
-  Result<Place> find(std::string_view name) const;
+  Result<ArenaLocation> find(std::string_view name) const;
 
   /// An input or a state, where the host writes it.
   struct Destination {
@@ -59,10 +59,11 @@ public:
                                        std::string_view name);
   Destination inputDestination(uint32_t entry, uint32_t input);
   Status setWhole(Result<Destination> destination, const ArrayView &value);
-  /// The whole tensor at a place, out of the parts of the ranks.
-  Result<std::vector<std::string>> gatherParts(const Place &place) const;
-  Result<Array> assemble(const Place &place) const;
-  Place outputPlace(uint32_t entry, uint32_t output) const;
+  /// The whole tensor at a location, out of the parts of the ranks.
+  Result<std::vector<std::string>>
+  gatherParts(const ArenaLocation &location) const;
+  Result<Array> assemble(const ArenaLocation &location) const;
+  ArenaLocation outputLocation(uint32_t entry, uint32_t output) const;
 
   /// What an input is: a state, or one of the others, which are counted apart.
   struct Input {
@@ -165,17 +166,18 @@ Result<const plan::State *> Session::Impl::readable(uint32_t state) const {
                   escaped(view(found->name()))));
 }
 
-Result<Session::Impl::Place> Session::Impl::find(std::string_view name) const {
+Result<Session::Impl::ArenaLocation>
+Session::Impl::find(std::string_view name) const {
   if (last) {
     const plan::Entry &entry = *contents().entries()->Get(*last);
     for (const plan::Binding *output : *entry.outputs())
       if (view(output->name()) == name)
-        return Place{output->type(),
-                     entry.buffers()->Get(output->buffer())->offset()};
+        return ArenaLocation{output->type(),
+                             entry.buffers()->Get(output->buffer())->offset()};
   }
   if (const auto state = stateIndex(name)) {
     WEFT_ASSIGN_OR_RETURN(const plan::State *found, readable(*state));
-    return Place{found->type(), found->offset()};
+    return ArenaLocation{found->type(), found->offset()};
   }
   return notFound(fmt::format(
       "\"{}\" is neither a state of the plan nor an output of {}",
@@ -281,12 +283,12 @@ Status Session::Impl::setWhole(Result<Destination> destination,
 /// The part of this process's rank, and those of the others over the store, in
 /// pieces that fit into one of its values together.
 Result<std::vector<std::string>>
-Session::Impl::gatherParts(const Place &place) const {
+Session::Impl::gatherParts(const ArenaLocation &location) const {
   Bootstrap &bootstrap = *core->bootstrap();
-  const size_t bytes = partBytes(*place.type);
+  const size_t bytes = partBytes(*location.type);
   std::vector<std::byte> copy;
   WEFT_ASSIGN_OR_RETURN(const std::byte *mine,
-                        core->ranks()[0]->read(place.offset, bytes, copy));
+                        core->ranks()[0]->read(location.offset, bytes, copy));
   constexpr size_t together = 512 * 1024;
   const size_t piece = std::max<size_t>(1, together / bootstrap.launch().world);
   std::vector<std::string> parts(bootstrap.launch().world);
@@ -302,26 +304,27 @@ Session::Impl::gatherParts(const Place &place) const {
   return parts;
 }
 
-Result<Array> Session::Impl::assemble(const Place &place) const {
-  const size_t bytes = partBytes(*place.type);
+Result<Array> Session::Impl::assemble(const ArenaLocation &location) const {
+  const size_t bytes = partBytes(*location.type);
   if (core->bootstrap()) {
     WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> parts,
-                          gatherParts(place));
-    return assembleShards(*place.type, core->mesh(), [&](int64_t number) {
+                          gatherParts(location));
+    return assembleShards(*location.type, core->mesh(), [&](int64_t number) {
       return reinterpret_cast<const std::byte *>(parts[number].data());
     });
   }
   Status status;
   std::vector<std::byte> copy;
-  Array whole = assembleShards(*place.type, core->mesh(), [&](int64_t number) {
-    Result<const std::byte *> part =
-        core->rank(number)->read(place.offset, bytes, copy);
-    if (part.ok())
-      return *part;
-    status = part.status();
-    copy.resize(bytes);
-    return const_cast<const std::byte *>(copy.data());
-  });
+  Array whole =
+      assembleShards(*location.type, core->mesh(), [&](int64_t number) {
+        Result<const std::byte *> part =
+            core->rank(number)->read(location.offset, bytes, copy);
+        if (part.ok())
+          return *part;
+        status = part.status();
+        copy.resize(bytes);
+        return const_cast<const std::byte *>(copy.data());
+      });
   if (!status.ok())
     return status;
   return whole;
@@ -403,12 +406,12 @@ Status Session::run(std::string_view name) {
 RunTimes Session::lastRunTimes() const { return impl->core->lastRunTimes(); }
 
 Result<Array> Session::getOutput(std::string_view name) const {
-  WEFT_ASSIGN_OR_RETURN(const Impl::Place place, impl->find(name));
-  return impl->assemble(place);
+  WEFT_ASSIGN_OR_RETURN(const Impl::ArenaLocation location, impl->find(name));
+  return impl->assemble(location);
 }
 
-Session::Impl::Place Session::Impl::outputPlace(uint32_t entryIndex,
-                                                uint32_t index) const {
+Session::Impl::ArenaLocation
+Session::Impl::outputLocation(uint32_t entryIndex, uint32_t index) const {
   const plan::Entry &entry = *contents().entries()->Get(entryIndex);
   const plan::Binding &output = *entry.outputs()->Get(index);
   return {output.type(), entry.buffers()->Get(output.buffer())->offset()};
@@ -417,34 +420,37 @@ Session::Impl::Place Session::Impl::outputPlace(uint32_t entryIndex,
 Status Session::readOutput(uint32_t output, std::byte *to) const {
   if (!impl->last)
     return failedPrecondition("an output is read, but no entry has run");
-  const Impl::Place place = impl->outputPlace(*impl->last, output);
-  if (!impl->core->bootstrap() && isReplicated(*place.type)) {
-    const size_t bytes = partBytes(*place.type);
+  const Impl::ArenaLocation location =
+      impl->outputLocation(*impl->last, output);
+  if (!impl->core->bootstrap() && isReplicated(*location.type)) {
+    const size_t bytes = partBytes(*location.type);
     std::vector<std::byte> copy;
-    WEFT_ASSIGN_OR_RETURN(const std::byte *memory,
-                          impl->core->rank(0)->read(place.offset, bytes, copy));
+    WEFT_ASSIGN_OR_RETURN(
+        const std::byte *memory,
+        impl->core->rank(0)->read(location.offset, bytes, copy));
     std::copy_n(memory, bytes, to);
     return {};
   }
-  WEFT_ASSIGN_OR_RETURN(const Array whole, impl->assemble(place));
+  WEFT_ASSIGN_OR_RETURN(const Array whole, impl->assemble(location));
   std::copy_n(whole.data.data(), whole.bytes(), to);
   return {};
 }
 
 Result<Array> Session::getShard(std::string_view name, int64_t rank) const {
-  WEFT_ASSIGN_OR_RETURN(const Impl::Place place, impl->find(name));
+  WEFT_ASSIGN_OR_RETURN(const Impl::ArenaLocation location, impl->find(name));
   if (rank < 0 || rank >= impl->core->mesh().ranks())
     return invalidArgument(fmt::format("rank {} is not one of the {} ranks",
                                        rank, impl->core->mesh().ranks()));
   if (!impl->core->rank(rank))
     return invalidArgument(
         fmt::format("rank {} is of another process, which has its part", rank));
-  Array part(dtypeOf(place.type->dtype()), {place.type->local_shape()->begin(),
-                                            place.type->local_shape()->end()});
+  Array part(dtypeOf(location.type->dtype()),
+             {location.type->local_shape()->begin(),
+              location.type->local_shape()->end()});
   std::vector<std::byte> copy;
   WEFT_ASSIGN_OR_RETURN(
       const std::byte *memory,
-      impl->core->rank(rank)->read(place.offset, part.bytes(), copy));
+      impl->core->rank(rank)->read(location.offset, part.bytes(), copy));
   std::copy_n(memory, part.bytes(), part.data.data());
   return part;
 }

@@ -78,7 +78,7 @@ public:
       const GraphTensor &output = graph.tensors[node.output];
       EXPECT_FALSE(output.number);
       forPlaces(output.sizes, [&](const Extents &at) {
-        values[node.output][placeOf(output, at)] = compute(node, at);
+        values[node.output][positionOf(output, at)] = compute(node, at);
       });
       if (output.use)
         keep(node.output);
@@ -90,13 +90,13 @@ public:
   }
 
 private:
-  static int64_t placeOf(const GraphTensor &tensor, Extents at) {
-    int64_t place = 0;
+  static int64_t positionOf(const GraphTensor &tensor, Extents at) {
+    int64_t position = 0;
     for (int i = 0; i < 4; ++i) {
       EXPECT_LT(at[i], tensor.sizes[i]) << tensor.name;
-      place = place * tensor.sizes[i] + at[i];
+      position = position * tensor.sizes[i] + at[i];
     }
-    return place;
+    return position;
   }
   static int64_t addressOf(const GraphTensor &tensor, const Extents &at) {
     int64_t address = 0;
@@ -107,7 +107,7 @@ private:
   void fetch(TensorIndex index) {
     const GraphTensor &tensor = graph.tensors[index];
     forPlaces(tensor.sizes, [&](const Extents &at) {
-      values[index][placeOf(tensor, at)] =
+      values[index][positionOf(tensor, at)] =
           memory.at(*tensor.use).at(addressOf(tensor, at));
     });
   }
@@ -115,7 +115,7 @@ private:
     const GraphTensor &tensor = graph.tensors[index];
     forPlaces(tensor.sizes, [&](const Extents &at) {
       memory.at(*tensor.use).at(addressOf(tensor, at)) =
-          values[index][placeOf(tensor, at)];
+          values[index][positionOf(tensor, at)];
     });
   }
   /// An element of an operand: sizes of 1 fit all, heads come in groups.
@@ -125,7 +125,7 @@ private:
     for (int i = 0; i < 4; ++i)
       if (tensor.sizes[i] == 1)
         at[i] = 0;
-    return values[index][placeOf(tensor, at)];
+    return values[index][positionOf(tensor, at)];
   }
 
   double compute(const GraphNode &node, const Extents &at) const {
@@ -178,7 +178,7 @@ private:
         target[i] /= from.sizes[i] / to.sizes[i];
       if (target != at)
         return;
-      const double each = values[node.inputs[0]][placeOf(from, source)];
+      const double each = values[node.inputs[0]][positionOf(from, source)];
       result = isSum ? result + each : std::max(result, each);
     });
     return result;
@@ -190,7 +190,7 @@ private:
     Extents source = at;
     std::swap(source[2], source[3]);
     EXPECT_EQ(addressOf(from, source), addressOf(to, at));
-    return values[node.inputs[0]][placeOf(from, source)];
+    return values[node.inputs[0]][positionOf(from, source)];
   }
 
   const AttentionGraph &graph;

@@ -92,7 +92,7 @@ sharedModule(std::string_view ptx, const Cudart &cudart) {
   return module;
 }
 
-static AttentionPlace placeOf(const AttentionResult &result) {
+static AttentionResultPointer pointerTo(const AttentionResult &result) {
   return {result.data, result.isSum};
 }
 
@@ -124,15 +124,15 @@ parametersOf(const AttentionArguments &arguments) {
   p.headSize = static_cast<int32_t>(s.headSize);
   p.isCausal = arguments.isCausal;
   p.scale = arguments.scale;
-  p.out = placeOf(arguments.out);
+  p.out = pointerTo(arguments.out);
   p.logsumexp = arguments.logsumexp;
   p.forwardOut = arguments.forwardOut;
   p.forwardLogsumexp = arguments.forwardLogsumexp;
   p.outCotangent = arguments.outCotangent;
   p.logsumexpCotangent = arguments.logsumexpCotangent;
-  p.queryCotangent = placeOf(arguments.queryCotangent);
-  p.keyCotangent = placeOf(arguments.keyCotangent);
-  p.valueCotangent = placeOf(arguments.valueCotangent);
+  p.queryCotangent = pointerTo(arguments.queryCotangent);
+  p.keyCotangent = pointerTo(arguments.keyCotangent);
+  p.valueCotangent = pointerTo(arguments.valueCotangent);
   return p;
 }
 
@@ -140,9 +140,9 @@ static int sumBytes(AttentionElement element) {
   return element == AttentionElement::F64 ? 8 : 4;
 }
 
-static int64_t tilesOf(AttentionElement element, int64_t places) {
+static int64_t tilesOf(AttentionElement element, int64_t positions) {
   const int tile = attentionTile(sumBytes(element));
-  return (places + tile - 1) / tile;
+  return (positions + tile - 1) / tile;
 }
 
 Result<std::unique_ptr<CudaOperation>>

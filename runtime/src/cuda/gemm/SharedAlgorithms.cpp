@@ -15,7 +15,7 @@
 
 namespace weft::runtime {
 
-std::string SharedAlgorithms::place(const std::string &what) const {
+std::string SharedAlgorithms::storeKey(const std::string &what) const {
   return fmt::format("algorithms/{}/{}/{}", firstRank, session, what);
 }
 
@@ -30,7 +30,7 @@ SharedAlgorithms::known(const std::string &key) const {
 Status SharedAlgorithms::tell(const std::string &key,
                               const cublasLtMatmulAlgo_t &algorithm) {
   remember(key, algorithm);
-  return bootstrap.store().set(place(nameOf(key)),
+  return bootstrap.store().set(storeKey(nameOf(key)),
                                toHex(algorithm) + " " + key);
 }
 
@@ -49,12 +49,12 @@ std::string SharedAlgorithms::nameOf(const std::string &key) {
 
 Result<std::optional<cublasLtMatmulAlgo_t>>
 SharedAlgorithms::ask(const std::string &key) {
-  const std::string mine = place(nameOf(key));
+  const std::string mine = storeKey(nameOf(key));
   WaitBudget budget(timeout);
   for (Backoff backoff;; backoff.sleep(budget)) {
     // Looked at before: who has ended has told all.
     WEFT_ASSIGN_OR_RETURN(const auto ended,
-                          bootstrap.store().find(place("end")));
+                          bootstrap.store().find(storeKey("end")));
     WEFT_ASSIGN_OR_RETURN(const auto told, bootstrap.store().find(mine));
     if (told) {
       const size_t space = told->find(' ');
@@ -77,7 +77,7 @@ SharedAlgorithms::ask(const std::string &key) {
 }
 
 Status SharedAlgorithms::end() {
-  return isFirst() ? bootstrap.store().set(place("end"), "") : Status();
+  return isFirst() ? bootstrap.store().set(storeKey("end"), "") : Status();
 }
 
 } // namespace weft::runtime

@@ -63,7 +63,7 @@ public:
   Status end();
 
 private:
-  std::string place(const std::string &what) const;
+  std::string storeKey(const std::string &what) const;
 
   Bootstrap &bootstrap;
   const int firstRank;

@@ -16,13 +16,13 @@
 
 namespace weft::runtime {
 
-Status NcclIssuer::attach(uint32_t marks, std::chrono::nanoseconds newSetup,
+Status NcclIssuer::attach(uint32_t numMarks, std::chrono::nanoseconds newSetup,
                           std::chrono::nanoseconds newDeadline) {
   owner = std::this_thread::get_id();
   setup = newSetup;
   deadline = newDeadline;
   WEFT_ASSIGN_OR_RETURN(blocks, BlockKernels::load(cudart));
-  std::vector<uint32_t> counted(marks);
+  std::vector<uint32_t> counted(numMarks);
   std::iota(counted.begin(), counted.end(), 0);
   const size_t bytes = counted.size() * sizeof(uint32_t);
   WEFT_RETURN_IF_ERROR(cudaStatus(
@@ -30,7 +30,7 @@ Status NcclIssuer::attach(uint32_t marks, std::chrono::nanoseconds newSetup,
       "cudaMalloc"));
   WEFT_RETURN_IF_ERROR(cudaStatus(
       cudart,
-      cudart.mallocHost(reinterpret_cast<void **>(&places), sizeof(Begun)),
+      cudart.mallocHost(reinterpret_cast<void **>(&marks), sizeof(Begun)),
       "cudaMallocHost"));
   clearMarks();
   WEFT_RETURN_IF_ERROR(cudaStatus(
@@ -52,8 +52,8 @@ void NcclIssuer::detach() {
 
 NcclIssuer::~NcclIssuer() {
   // Not in detach: the watchdog looks at it until the world is gone.
-  if (places && !failed.load())
-    (void)cudart.freeHost(places);
+  if (marks && !failed.load())
+    (void)cudart.freeHost(marks);
 }
 
 Status NcclIssuer::check() const {
@@ -141,23 +141,23 @@ Status NcclIssuer::settle(ncclResult_t result, const char *call,
 
 Status NcclIssuer::mark(uint32_t instruction, size_t queue,
                         cudaStream_t stream) {
-  return cudaStatus(
-      cudart,
-      cudart.memcpyAsync(places + queue, numbers + instruction + 1,
-                         sizeof *places, cudaMemcpyDeviceToHost, stream),
-      "cudaMemcpyAsync");
+  return cudaStatus(cudart,
+                    cudart.memcpyAsync(marks + queue, numbers + instruction + 1,
+                                       sizeof *marks, cudaMemcpyDeviceToHost,
+                                       stream),
+                    "cudaMemcpyAsync");
 }
 
 Begun NcclIssuer::lastMarks() const {
-  Begun marks{};
-  for (size_t queue = 0; places && queue < marks.size(); ++queue)
-    marks[queue] = std::atomic_ref<uint32_t>(places[queue]).load();
-  return marks;
+  Begun begun{};
+  for (size_t queue = 0; marks && queue < begun.size(); ++queue)
+    begun[queue] = std::atomic_ref<uint32_t>(marks[queue]).load();
+  return begun;
 }
 
 void NcclIssuer::clearMarks() {
   for (size_t queue = 0; queue < Begun().size(); ++queue)
-    std::atomic_ref<uint32_t>(places[queue]).store(0);
+    std::atomic_ref<uint32_t>(marks[queue]).store(0);
 }
 
 void NcclIssuer::beginRun() {

@@ -39,9 +39,9 @@ public:
   NcclIssuer(const NcclIssuer &) = delete;
   NcclIssuer &operator=(const NcclIssuer &) = delete;
 
-  /// Makes the calling thread the one that talks to NCCL. `marks` is how many
-  /// numbers `mark` may write: instructions of an entry and one.
-  Status attach(uint32_t marks, std::chrono::nanoseconds setup,
+  /// Makes the calling thread the one that talks to NCCL. `numMarks` is how
+  /// many numbers `mark` may write: instructions of an entry and one.
+  Status attach(uint32_t numMarks, std::chrono::nanoseconds setup,
                 std::chrono::nanoseconds deadline);
   /// Frees what `attach` allocated, after the communicators are gone.
   void detach();
@@ -119,10 +119,10 @@ private:
                   ncclComm_t communicator) const;
 
   std::thread::id owner;
-  /// On the device the numbers from 0; on the host the places of the last ones,
+  /// On the device the numbers from 0; on the host marks of the last ones,
   /// one a queue.
   uint32_t *numbers = nullptr;
-  uint32_t *places = nullptr;
+  uint32_t *marks = nullptr;
   std::unordered_set<const void *> wasRun;
   /// Whether the collectives of this run are captured, from the first on.
   std::optional<bool> isCaptured;

@@ -87,7 +87,7 @@ struct CudaStep {
 /// Where the host puts an input, and where every run copies it to.
 struct PinnedInput {
   PinnedMemory staging;
-  std::byte *place;
+  std::byte *destination;
   size_t bytes;
 };
 

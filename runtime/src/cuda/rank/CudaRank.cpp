@@ -309,10 +309,11 @@ Result<const std::byte *> CudaRank::read(uint64_t offset, size_t bytes,
 Status CudaRank::enqueueInputs(const CudaProgram &program) {
   for (const PinnedInput &input : program.inputs)
     if (input.bytes != 0)
-      WEFT_RETURN_IF_ERROR(check(
-          cudart.memcpyAsync(input.place, input.staging.get(), input.bytes,
-                             cudaMemcpyHostToDevice, compute.get()),
-          "cudaMemcpyAsync"));
+      WEFT_RETURN_IF_ERROR(
+          check(cudart.memcpyAsync(input.destination, input.staging.get(),
+                                   input.bytes, cudaMemcpyHostToDevice,
+                                   compute.get()),
+                "cudaMemcpyAsync"));
   return {};
 }
 

@@ -19,7 +19,7 @@ Status DeviceMarks::prepare(const CudaContext &context, uint32_t count) {
   const size_t bytes = values.size() * sizeof(uint32_t);
   WEFT_ASSIGN_OR_RETURN(numbers,
                         allocateDevice(*cudart, bytes, "marks of progress"));
-  WEFT_ASSIGN_OR_RETURN(place, allocatePinned(*cudart, sizeof(uint32_t)));
+  WEFT_ASSIGN_OR_RETURN(memory, allocatePinned(*cudart, sizeof(uint32_t)));
   clear();
   WEFT_RETURN_IF_ERROR(
       cudaStatus(*cudart,
@@ -32,7 +32,7 @@ Status DeviceMarks::prepare(const CudaContext &context, uint32_t count) {
 Status DeviceMarks::write(uint32_t number, cudaStream_t stream) const {
   return cudaStatus(
       *cudart,
-      cudart->memcpyAsync(place.get(),
+      cudart->memcpyAsync(memory.get(),
                           static_cast<const uint32_t *>(numbers.get()) + number,
                           sizeof(uint32_t), cudaMemcpyDeviceToHost, stream),
       "cudaMemcpyAsync");

@@ -33,16 +33,16 @@ public:
   /// The device writes the number when it has done what is on the stream.
   Status write(uint32_t number, cudaStream_t stream) const;
   /// The last number it has written since `clear`, or 0.
-  uint32_t last() const { return place ? std::atomic_ref(*word()).load() : 0; }
+  uint32_t last() const { return memory ? std::atomic_ref(*word()).load() : 0; }
   void clear() const { std::atomic_ref(*word()).store(0); }
 
 private:
-  uint32_t *word() const { return static_cast<uint32_t *>(place.get()); }
+  uint32_t *word() const { return static_cast<uint32_t *>(memory.get()); }
 
   const Cudart *cudart = nullptr;
   /// 0, 1, 2, ... on the device.
   DeviceMemory numbers;
-  PinnedMemory place;
+  PinnedMemory memory;
 };
 
 } // namespace weft::runtime

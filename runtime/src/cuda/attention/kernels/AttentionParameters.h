@@ -34,7 +34,7 @@ constexpr int attentionThreads =
 constexpr int attentionTile(int sumBytes) { return sumBytes == 4 ? 64 : 32; }
 
 /// A result of the type of the elements, or of the sums.
-struct AttentionPlace {
+struct AttentionResultPointer {
   void *data;
   int32_t isSum;
 };
@@ -48,7 +48,7 @@ struct AttentionParameters {
   double scale;
 
   // Attention only.
-  AttentionPlace out;
+  AttentionResultPointer out;
   void *logsumexp;
 
   // The derivative only.
@@ -57,7 +57,7 @@ struct AttentionParameters {
   const void *logsumexpCotangent;
   /// Working memory: a sum for each query of each head.
   void *delta;
-  AttentionPlace queryCotangent, keyCotangent, valueCotangent;
+  AttentionResultPointer queryCotangent, keyCotangent, valueCotangent;
 };
 
 } // namespace weft::runtime

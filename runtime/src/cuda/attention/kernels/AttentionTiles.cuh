@@ -66,17 +66,17 @@ __device__ inline float load(Half value) {
 __device__ inline float load(float value) { return value; }
 __device__ inline double load(double value) { return value; }
 
-__device__ inline void store(float &place, float value) { place = value; }
-__device__ inline void store(double &place, double value) { place = value; }
+__device__ inline void store(float &to, float value) { to = value; }
+__device__ inline void store(double &to, double value) { to = value; }
 /// Rounds to the nearest, ties to even; a NaN stays one.
-__device__ inline void store(Brain &place, float value) {
+__device__ inline void store(Brain &to, float value) {
   const uint32_t bits = __float_as_uint(value);
   const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-  place.bits = uint16_t(value != value ? bits >> 16 | 0x40 : rounded);
+  to.bits = uint16_t(value != value ? bits >> 16 | 0x40 : rounded);
 }
 
-__device__ inline void store(Half &place, float value) {
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(place.bits) : "f"(value));
+__device__ inline void store(Half &to, float value) {
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(value));
 }
 
 template <typename Element> struct SumOf {
@@ -106,14 +106,14 @@ constexpr double ln2 = 0.69314718055994530942;
 // Rows in memory
 //===----------------------------------------------------------------------===//
 
-/// Rows of one head of a tensor [batch, places, heads, size] from a place on.
+/// Rows of one head of a tensor [batch, positions, heads, size] from a position on.
 template <typename Element> struct Rows {
   using T = typename SumOf<Element>::Type;
 
-  __device__ Rows(const void *data, int batch, int places, int heads, int head,
+  __device__ Rows(const void *data, int batch, int positions, int heads, int head,
                   int size, int first, int count)
       : data(static_cast<const Element *>(data) +
-             ((int64_t(batch) * places + first) * heads + head) * size),
+             ((int64_t(batch) * positions + first) * heads + head) * size),
         stride(int64_t(heads) * size), size(size), count(count) {}
 
   __device__ T at(int row, int d) const {
@@ -127,12 +127,12 @@ template <typename Element> struct Rows {
 
 /// Where an element of a result goes.
 template <typename Element>
-__device__ void storeResult(const AttentionPlace &place, int64_t offset,
+__device__ void storeResult(const AttentionResultPointer &to, int64_t offset,
                             typename SumOf<Element>::Type value) {
-  if (place.isSum)
-    static_cast<typename SumOf<Element>::Type *>(place.data)[offset] = value;
+  if (to.isSum)
+    static_cast<typename SumOf<Element>::Type *>(to.data)[offset] = value;
   else
-    store(static_cast<Element *>(place.data)[offset], value);
+    store(static_cast<Element *>(to.data)[offset], value);
 }
 
 //===----------------------------------------------------------------------===//
@@ -254,20 +254,20 @@ template <typename Element, int HeadSize> struct Tiles {
     }
   }
 
-  /// Writes the thread's sums to rows of a result [batch, places, heads, size].
-  __device__ static void storeSums(const AttentionPlace &place, int batch,
-                                   int places, int heads, int head, int size,
+  /// Writes the thread's sums to rows of a result [batch, positions, heads, size].
+  __device__ static void storeSums(const AttentionResultPointer &to, int batch,
+                                   int positions, int heads, int head, int size,
                                    int first, const Sums &sums) {
 #pragma unroll
     for (int i = 0; i < across; ++i) {
-      if (first + row(i) >= places)
+      if (first + row(i) >= positions)
         continue;
       const int64_t offset =
-          ((int64_t(batch) * places + first + row(i)) * heads + head) * size;
+          ((int64_t(batch) * positions + first + row(i)) * heads + head) * size;
 #pragma unroll
       for (int c = 0; c < columns; ++c)
         if (headColumn(c) < size)
-          storeResult<Element>(place, offset + headColumn(c), sums[i][c]);
+          storeResult<Element>(to, offset + headColumn(c), sums[i][c]);
     }
   }
 
@@ -313,8 +313,8 @@ private:
 };
 
 __device__ inline int least(int a, int b) { return a < b ? a : b; }
-__device__ inline int blocksOf(int places, int tile) {
-  return (places + tile - 1) / tile;
+__device__ inline int blocksOf(int positions, int tile) {
+  return (positions + tile - 1) / tile;
 }
 
 /// What this file is compiled for.
