@@ -65,13 +65,13 @@ namespace {
 /// What an epilogue has beside the operands and the result of a product.
 enum class Beside { Nothing, Bias, Aux };
 
-struct EpilogueForm {
+struct EpilogueTensors {
   Beside operand = Beside::Nothing, result = Beside::Nothing;
 };
 
 } // namespace
 
-static EpilogueForm formOf(GemmEpilogue epilogue) {
+static EpilogueTensors tensorsOf(GemmEpilogue epilogue) {
   using enum Beside;
   switch (epilogue) {
   case GemmEpilogue::None:
@@ -97,10 +97,10 @@ static EpilogueForm formOf(GemmEpilogue epilogue) {
 
 /// The one of the operand and the result of an epilogue that is of a kind.
 static Value find(GemmOp op, Beside kind) {
-  EpilogueForm form = formOf(op.getEpilogue());
-  if (form.operand == kind)
+  EpilogueTensors tensors = tensorsOf(op.getEpilogue());
+  if (tensors.operand == kind)
     return op.getEpilogueOperand();
-  return form.result == kind ? op.getEpilogueResult() : Value();
+  return tensors.result == kind ? op.getEpilogueResult() : Value();
 }
 
 Value GemmOp::getBias() { return find(*this, Beside::Bias); }
@@ -164,10 +164,11 @@ static LogicalResult verifyAux(GemmOp op, Type aux) {
 
 static LogicalResult verifyEpilogue(GemmOp op) {
   GemmEpilogue epilogue = op.getEpilogue();
-  EpilogueForm form = formOf(epilogue);
-  if (failed(verifyPresence(op, "operand", form.operand,
+  EpilogueTensors tensors = tensorsOf(epilogue);
+  if (failed(verifyPresence(op, "operand", tensors.operand,
                             op.getEpilogueOperand())) ||
-      failed(verifyPresence(op, "result", form.result, op.getEpilogueResult())))
+      failed(
+          verifyPresence(op, "result", tensors.result, op.getEpilogueResult())))
     return failure();
   if (epilogue == GemmEpilogue::None)
     return success();

@@ -43,7 +43,7 @@ static void addFactors(std::vector<int64_t> &key,
   }
 }
 
-std::vector<int64_t> OpQuestion::key() const {
+std::vector<int64_t> FactorProblem::key() const {
   std::vector<int64_t> key = {static_cast<int64_t>(linearity),
                               static_cast<int64_t>(rule.category),
                               static_cast<int64_t>(rule.reduction)};
@@ -93,10 +93,10 @@ struct Choice {
   double seconds = std::numeric_limits<double>::infinity();
 };
 
-class Chooser {
+class FactorSolver {
 public:
-  Chooser(const OpQuestion &question, ReshardPrices &prices);
-  OpAnswer run();
+  FactorSolver(const FactorProblem &problem, ReshardPrices &prices);
+  FactorSolution run();
 
 private:
   void findOptions();
@@ -124,7 +124,7 @@ private:
   Id operandNeed(size_t index, const Choice &choice);
   Id resultLeft(size_t index, const Choice &choice);
 
-  const OpQuestion &question;
+  const FactorProblem &problem;
   const ShardingRule &rule;
   ReshardPrices &prices;
   /// Axes of each factor as the declared sharding of a tensor has them.
@@ -135,15 +135,15 @@ private:
 
 } // namespace
 
-Chooser::Chooser(const OpQuestion &question, ReshardPrices &prices)
-    : question(question), rule(question.rule), prices(prices) {
+FactorSolver::FactorSolver(const FactorProblem &problem, ReshardPrices &prices)
+    : problem(problem), rule(problem.rule), prices(prices) {
   auto projectOne = [&](const TensorFactors &tensor, Id id) {
     return project(tensor, rule.factors, &prices.get(id));
   };
   for (auto [tensor, operand] :
-       llvm::zip_equal(rule.operands, question.operands))
+       llvm::zip_equal(rule.operands, problem.operands))
     operands.push_back(projectOne(tensor, operand.declared));
-  for (auto [tensor, result] : llvm::zip_equal(rule.results, question.results))
+  for (auto [tensor, result] : llvm::zip_equal(rule.results, problem.results))
     results.push_back(projectOne(tensor, result.declared));
   findOptions();
 }
@@ -157,14 +157,14 @@ static bool mayBeSplit(const Factor &factor) {
          factor.kind == FactorKind::Reduction;
 }
 
-void Chooser::addOption(int32_t factor, const AxisList &axes) {
+void FactorSolver::addOption(int32_t factor, const AxisList &axes) {
   if (axes.empty() || rule.factors[factor].size % numShards(axes) != 0 ||
       llvm::is_contained(options[factor], axes))
     return;
   options[factor].push_back(axes);
 }
 
-void Chooser::addOptions(const TensorFactors &tensor, Id id) {
+void FactorSolver::addOptions(const TensorFactors &tensor, Id id) {
   TensorProjection projection = project(tensor, rule.factors, &prices.get(id));
   for (const FactorSharding &part : projection.factors) {
     if (!mayBeSplit(rule.factors[part.factor]))
@@ -175,12 +175,12 @@ void Chooser::addOptions(const TensorFactors &tensor, Id id) {
   }
 }
 
-void Chooser::findOptions() {
+void FactorSolver::findOptions() {
   options.resize(rule.factors.size());
-  for (auto [tensor, result] : llvm::zip_equal(rule.results, question.results))
+  for (auto [tensor, result] : llvm::zip_equal(rule.results, problem.results))
     addOptions(tensor, result.declared);
   for (auto [tensor, operand] :
-       llvm::zip_equal(rule.operands, question.operands)) {
+       llvm::zip_equal(rule.operands, problem.operands)) {
     addOptions(tensor, operand.declared);
     for (Id version : operand.versions)
       addOptions(tensor, version);
@@ -189,7 +189,7 @@ void Chooser::findOptions() {
 
 /// Whether the factor is the indexed dimension of a table. What is looked up in
 /// a part of it may be larger than the table.
-bool Chooser::isLookedUp(int32_t factor) const {
+bool FactorSolver::isLookedUp(int32_t factor) const {
   return rule.category == OpCategory::Lookup &&
          rule.factors[factor].kind == FactorKind::Reduction &&
          llvm::none_of(ArrayRef(operands).drop_front(),
@@ -200,7 +200,7 @@ bool Chooser::isLookedUp(int32_t factor) const {
 
 /// Whether all tensors that have the factor split it alike. A reduction factor
 /// only operands have.
-bool Chooser::isAgreed(int32_t factor, AxisList &axes) const {
+bool FactorSolver::isAgreed(int32_t factor, AxisList &axes) const {
   if (!mayBeSplit(rule.factors[factor]) || isLookedUp(factor))
     return false;
   bool first = true;
@@ -218,21 +218,21 @@ bool Chooser::isAgreed(int32_t factor, AxisList &axes) const {
 
 /// Whether the operand holds terms that nobody else uses and in which the op
 /// may be linear.
-bool Chooser::mayPassTerms(size_t index) const {
-  if (question.linearity == Linearity::LinearInFirst && index != 0)
+bool FactorSolver::mayPassTerms(size_t index) const {
+  if (problem.linearity == Linearity::LinearInFirst && index != 0)
     return false;
-  const OpQuestion::Operand &operand = question.operands[index];
+  const FactorProblem::Operand &operand = problem.operands[index];
   return operand.versions.size() == 1 && operand.isOnlyUse &&
          !prices.get(operand.versions.front()).unreduced.empty();
 }
 
 /// Whether the op may run on the terms of the `held` operands that hold some.
-bool Chooser::mayRunOnTerms(size_t held) const {
-  switch (question.linearity) {
+bool FactorSolver::mayRunOnTerms(size_t held) const {
+  switch (problem.linearity) {
   case Linearity::NotLinear:
     return false;
   case Linearity::Linear:
-    return held == question.operands.size();
+    return held == problem.operands.size();
   case Linearity::LinearInOne:
   case Linearity::LinearInFirst:
     return held == 1;
@@ -242,11 +242,11 @@ bool Chooser::mayRunOnTerms(size_t held) const {
 
 /// The axes along which terms may pass through the op: nobody else uses them,
 /// and the op commutes with their combination.
-AxisList Chooser::findTerms(Reduction &kind) const {
+AxisList FactorSolver::findTerms(Reduction &kind) const {
   AxisList terms;
   bool any = false;
   size_t held = 0;
-  for (auto [index, operand] : llvm::enumerate(question.operands)) {
+  for (auto [index, operand] : llvm::enumerate(problem.operands)) {
     if (!mayPassTerms(index))
       continue;
     const Sharding &made = prices.get(operand.versions.front());
@@ -268,8 +268,8 @@ AxisList Chooser::findTerms(Reduction &kind) const {
 // Pricing a choice
 //===----------------------------------------------------------------------===//
 
-Sharding Chooser::shardingOf(const TensorFactors &tensor,
-                             const Choice &choice) const {
+Sharding FactorSolver::shardingOf(const TensorFactors &tensor,
+                                  const Choice &choice) const {
   TensorProjection projection;
   for (const DimFactors &dim : tensor)
     for (int32_t factor : dim) {
@@ -296,14 +296,14 @@ static void addUnreduced(Sharding &sharding, ArrayRef<AxisRef> axes,
   sharding.unreducedKind = kind;
 }
 
-Id Chooser::operandNeed(size_t index, const Choice &choice) {
+Id FactorSolver::operandNeed(size_t index, const Choice &choice) {
   Sharding need = shardingOf(rule.operands[index], choice);
   if (mayPassTerms(index))
     addUnreduced(need, choice.terms, choice.termsKind);
   return prices.intern(need);
 }
 
-Id Chooser::resultLeft(size_t index, const Choice &choice) {
+Id FactorSolver::resultLeft(size_t index, const Choice &choice) {
   Sharding left = shardingOf(rule.results[index], choice);
   addUnreduced(left, choice.terms, choice.termsKind);
   for (auto [number, axes] : llvm::enumerate(choice.factors))
@@ -314,8 +314,8 @@ Id Chooser::resultLeft(size_t index, const Choice &choice) {
 
 /// Elements of a part of the tensor; none of a table, of which those count that
 /// are taken.
-double Chooser::elementsOf(const TensorFactors &tensor,
-                           const Choice &choice) const {
+double FactorSolver::elementsOf(const TensorFactors &tensor,
+                                const Choice &choice) const {
   double elements = 1;
   for (const DimFactors &dim : tensor)
     for (int32_t factor : dim) {
@@ -329,9 +329,9 @@ double Chooser::elementsOf(const TensorFactors &tensor,
 
 /// A product walks all combinations of its factors, any other op the largest of
 /// its tensors.
-double Chooser::secondsToCompute(const Choice &choice) const {
+double FactorSolver::secondsToCompute(const Choice &choice) const {
   bool isProduct = rule.category != OpCategory::Lookup &&
-                   question.operands.size() > 1 &&
+                   problem.operands.size() > 1 &&
                    llvm::any_of(rule.factors, [](const Factor &factor) {
                      return factor.kind == FactorKind::Reduction;
                    });
@@ -350,8 +350,8 @@ double Chooser::secondsToCompute(const Choice &choice) const {
 
 /// Whether the tensor can be split as chosen. A dimension of factors f and g,
 /// major to minor, is not split along g unless f is split completely.
-bool Chooser::isSpelledBy(const TensorFactors &tensor,
-                          const Choice &choice) const {
+bool FactorSolver::isSpelledBy(const TensorFactors &tensor,
+                               const Choice &choice) const {
   Sharding sharding = shardingOf(tensor, choice);
   for (auto [dim, split] : llvm::zip_equal(tensor, sharding.dims)) {
     int64_t shards = 1;
@@ -363,14 +363,14 @@ bool Chooser::isSpelledBy(const TensorFactors &tensor,
   return true;
 }
 
-double Chooser::price(const Choice &choice) {
+double FactorSolver::price(const Choice &choice) {
   for (ArrayRef<TensorFactors> tensors :
        {ArrayRef(rule.operands), ArrayRef(rule.results)})
     for (const TensorFactors &tensor : tensors)
       if (!isSpelledBy(tensor, choice))
         return std::numeric_limits<double>::infinity();
   double total = secondsToCompute(choice);
-  for (auto [index, operand] : llvm::enumerate(question.operands)) {
+  for (auto [index, operand] : llvm::enumerate(problem.operands)) {
     Id need = operandNeed(index, choice);
     double least = std::numeric_limits<double>::infinity();
     for (Id version : operand.versions)
@@ -380,7 +380,7 @@ double Chooser::price(const Choice &choice) {
                                                  : operand.moved));
     total += least / static_cast<double>(operand.sharers);
   }
-  for (auto [index, result] : llvm::enumerate(question.results))
+  for (auto [index, result] : llvm::enumerate(problem.results))
     total +=
         prices.seconds(resultLeft(index, choice), result.declared, result.type);
   return total;
@@ -390,8 +390,8 @@ double Chooser::price(const Choice &choice) {
 // Choosing
 //===----------------------------------------------------------------------===//
 
-bool Chooser::collides(const Choice &choice, int32_t factor,
-                       const AxisList &axes) const {
+bool FactorSolver::collides(const Choice &choice, int32_t factor,
+                            const AxisList &axes) const {
   if (overlaps(axes, choice.terms))
     return true;
   for (auto [other, taken] : llvm::enumerate(choice.factors))
@@ -401,7 +401,7 @@ bool Chooser::collides(const Choice &choice, int32_t factor,
 }
 
 /// Prices every combination of options of the open factors.
-void Chooser::tryAll(ArrayRef<int32_t> open, Choice &trial, Choice &best) {
+void FactorSolver::tryAll(ArrayRef<int32_t> open, Choice &trial, Choice &best) {
   if (open.empty()) {
     trial.seconds = price(trial);
     if (trial.seconds < best.seconds)
@@ -419,7 +419,7 @@ void Chooser::tryAll(ArrayRef<int32_t> open, Choice &trial, Choice &best) {
 }
 
 /// Starts from the result's wishes and improves one factor at a time.
-void Chooser::improve(ArrayRef<int32_t> open, Choice &best) {
+void FactorSolver::improve(ArrayRef<int32_t> open, Choice &best) {
   for (int32_t factor : open)
     if (!options[factor].empty() &&
         !collides(best, factor, options[factor].front()))
@@ -442,15 +442,15 @@ void Chooser::improve(ArrayRef<int32_t> open, Choice &best) {
   }
 }
 
-Choice Chooser::chooseWith(const AxisList &terms, Reduction kind) {
+Choice FactorSolver::chooseWith(const AxisList &terms, Reduction kind) {
   Choice choice = chooseWith(terms, kind, /*keepAgreed=*/true);
   if (std::isinf(choice.seconds))
     choice = chooseWith(terms, kind, /*keepAgreed=*/false);
   return choice;
 }
 
-Choice Chooser::chooseWith(const AxisList &terms, Reduction kind,
-                           bool keepAgreed) {
+Choice FactorSolver::chooseWith(const AxisList &terms, Reduction kind,
+                                bool keepAgreed) {
   Choice choice;
   choice.factors.resize(rule.factors.size());
   choice.terms = terms;
@@ -482,7 +482,7 @@ Choice Chooser::chooseWith(const AxisList &terms, Reduction kind,
   return best;
 }
 
-OpAnswer Chooser::run() {
+FactorSolution FactorSolver::run() {
   Reduction kind = Reduction::Sum;
   AxisList terms = findTerms(kind);
   Choice best = chooseWith({}, kind);
@@ -491,16 +491,16 @@ OpAnswer Chooser::run() {
     if (onTerms.seconds <= best.seconds)
       best = onTerms;
   }
-  OpAnswer answer;
-  answer.onTerms = !best.terms.empty();
-  for (size_t i = 0; i < question.operands.size(); ++i)
-    answer.operands.push_back(operandNeed(i, best));
-  for (size_t i = 0; i < question.results.size(); ++i)
-    answer.results.push_back(resultLeft(i, best));
-  return answer;
+  FactorSolution solution;
+  solution.onTerms = !best.terms.empty();
+  for (size_t i = 0; i < problem.operands.size(); ++i)
+    solution.operands.push_back(operandNeed(i, best));
+  for (size_t i = 0; i < problem.results.size(); ++i)
+    solution.results.push_back(resultLeft(i, best));
+  return solution;
 }
 
-OpAnswer weft::chooseFactors(const OpQuestion &question,
-                             ReshardPrices &prices) {
-  return Chooser(question, prices).run();
+FactorSolution weft::chooseFactors(const FactorProblem &problem,
+                                   ReshardPrices &prices) {
+  return FactorSolver(problem, prices).run();
 }

@@ -26,7 +26,7 @@
 namespace weft {
 
 /// An op as the choice sees it.
-struct OpQuestion {
+struct FactorProblem {
   using Id = ReshardPrices::Id;
 
   struct Operand {
@@ -55,20 +55,23 @@ struct OpQuestion {
   llvm::SmallVector<Operand, 3> operands;
   llvm::SmallVector<Result, 1> results;
 
-  bool operator<(const OpQuestion &other) const { return key() < other.key(); }
-  /// Everything that the answer depends on, in numbers.
+  bool operator<(const FactorProblem &other) const {
+    return key() < other.key();
+  }
+  /// Everything that the solution depends on, in numbers.
   std::vector<int64_t> key() const;
 };
 
 /// In which sharding an op takes its operands and leaves its results.
-struct OpAnswer {
+struct FactorSolution {
   llvm::SmallVector<ReshardPrices::Id, 3> operands;
   llvm::SmallVector<ReshardPrices::Id, 1> results;
   /// Some operand is unreduced: the op runs on terms.
   bool onTerms = false;
 };
 
-OpAnswer chooseFactors(const OpQuestion &question, ReshardPrices &prices);
+FactorSolution chooseFactors(const FactorProblem &problem,
+                             ReshardPrices &prices);
 
 } // namespace weft
 

@@ -55,9 +55,9 @@ struct Versions {
 class Inserter {
 public:
   Inserter(func::FuncOp function, ReshardPrices &prices,
-           std::map<std::vector<int64_t>, OpAnswer> &answers,
+           std::map<std::vector<int64_t>, FactorSolution> &solutions,
            LargeTensorWarnings &warnings)
-      : function(function), prices(prices), answers(answers),
+      : function(function), prices(prices), solutions(solutions),
         warnings(warnings), builder(function.getContext()) {}
 
   LogicalResult run();
@@ -74,8 +74,8 @@ private:
   void visitBarrier(BarrierOp op);
   void visitConstant(arith::ConstantOp op);
   void visitReturn(func::ReturnOp op);
-  OpQuestion askAbout(ShardingRuleOpInterface op);
-  const OpAnswer &answer(const OpQuestion &question);
+  FactorProblem problemOf(ShardingRuleOpInterface op);
+  const FactorSolution &solve(const FactorProblem &problem);
   void provide(OpOperand &use, Id need);
   size_t findNearest(const Versions &group, Id need, RankedTensorType type,
                      bool mayReduce) const;
@@ -88,7 +88,7 @@ private:
 
   func::FuncOp function;
   ReshardPrices &prices;
-  std::map<std::vector<int64_t>, OpAnswer> &answers;
+  std::map<std::vector<int64_t>, FactorSolution> &solutions;
   LargeTensorWarnings &warnings;
   OpBuilder builder;
   /// The shardings of the input: an op is given those that it is made in, which
@@ -303,13 +303,13 @@ static int64_t countSlices(Operation *op, Value value) {
                         [](Operation *user) { return isa<SliceOp>(user); });
 }
 
-OpQuestion Inserter::askAbout(ShardingRuleOpInterface op) {
-  OpQuestion question;
-  question.rule = op.getShardingRule();
-  question.linearity = op.getLinearity();
+FactorProblem Inserter::problemOf(ShardingRuleOpInterface op) {
+  FactorProblem problem;
+  problem.rule = op.getShardingRule();
+  problem.linearity = op.getLinearity();
   for (Value value : op->getOperands()) {
     const Versions &group = versions[versionsOf.at(value)];
-    OpQuestion::Operand &operand = question.operands.emplace_back();
+    FactorProblem::Operand &operand = problem.operands.emplace_back();
     operand.type = typeOf(value);
     operand.moved = typeToMove(value);
     operand.declared = declaredOf(value);
@@ -319,14 +319,14 @@ OpQuestion Inserter::askAbout(ShardingRuleOpInterface op) {
       operand.versions.push_back(version.sharding);
   }
   for (Value value : op->getResults())
-    question.results.push_back({typeOf(value), declaredOf(value)});
-  return question;
+    problem.results.push_back({typeOf(value), declaredOf(value)});
+  return problem;
 }
 
-const OpAnswer &Inserter::answer(const OpQuestion &question) {
-  auto [entry, isNew] = answers.try_emplace(question.key());
+const FactorSolution &Inserter::solve(const FactorProblem &problem) {
+  auto [entry, isNew] = solutions.try_emplace(problem.key());
   if (isNew)
-    entry->second = chooseFactors(question, prices);
+    entry->second = chooseFactors(problem, prices);
   return entry->second;
 }
 
@@ -392,7 +392,7 @@ LogicalResult Inserter::visit(Operation *op) {
     return success();
   }
   auto ruled = cast<ShardingRuleOpInterface>(op);
-  const OpAnswer &chosen = answer(askAbout(ruled));
+  const FactorSolution &chosen = solve(problemOf(ruled));
   numOnTerms += chosen.onTerms;
   if (isWidening(op))
     narrowOf[op->getResult(0)] = op->getOperand(0);
@@ -456,12 +456,12 @@ struct InsertReshards : weft::impl::InsertReshardsBase<InsertReshards> {
       return signalPassFailure();
     auto symbol = FlatSymbolRefAttr::get(meshOp.getSymNameAttr());
     ReshardPrices prices(symbol, mesh, cost::CollectiveCost());
-    std::map<std::vector<int64_t>, OpAnswer> answers;
+    std::map<std::vector<int64_t>, FactorSolution> solutions;
     LargeTensorWarnings warnings(mesh, largeTensorBytes);
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
-      Inserter inserter(function, prices, answers, warnings);
+      Inserter inserter(function, prices, solutions, warnings);
       if (failed(inserter.run()))
         signalPassFailure();
       reshards += inserter.numReshards;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Equal layers ask for equal reshards. Shardings are numbered, so that a
-// question asked before is answered by one look into a table.
+// problem solved before is one look into a table.
 //
 //===----------------------------------------------------------------------===//
 

@@ -104,7 +104,7 @@ std::vector<unsigned> weft::computeFusionLevels(ArrayRef<FusionOp> ops) {
 
 namespace {
 
-enum class ReductionForm { Trailing, Leading, Full, Other };
+enum class ReductionKind { Trailing, Leading, Full, Other };
 
 class Grouping {
 public:
@@ -149,14 +149,14 @@ private:
 
 } // namespace
 
-static ReductionForm formOf(const FusionOp &op) {
+static ReductionKind kindOf(const FusionOp &op) {
   int64_t end = op.operandShape.size(), reduced = op.reducedDims.size();
   // What only dimensions of size 1 follow is contiguous.
   while (end > 0 && op.operandShape[end - 1] == 1 &&
          !is_contained(op.reducedDims, end - 1))
     --end;
   if (reduced == end)
-    return ReductionForm::Full;
+    return ReductionKind::Full;
   auto isRun = [&](int64_t first) {
     for (auto [i, dim] : enumerate(op.reducedDims))
       if (dim != first + int64_t(i))
@@ -164,8 +164,8 @@ static ReductionForm formOf(const FusionOp &op) {
     return true;
   };
   if (isRun(end - reduced))
-    return ReductionForm::Trailing;
-  return isRun(0) ? ReductionForm::Leading : ReductionForm::Other;
+    return ReductionKind::Trailing;
+  return isRun(0) ? ReductionKind::Leading : ReductionKind::Other;
 }
 
 static int64_t lastDimension(ArrayRef<int64_t> shape) {
@@ -222,17 +222,17 @@ std::optional<int64_t> Grouping::findRows(ArrayRef<unsigned> group,
     if (op.kind != FusionKind::Reduction)
       continue;
     int64_t kept = countElements(op.shape);
-    switch (formOf(op)) {
-    case ReductionForm::Trailing:
+    switch (kindOf(op)) {
+    case ReductionKind::Trailing:
       agree(kept);
       break;
-    case ReductionForm::Leading:
+    case ReductionKind::Leading:
       agree(kept == 0 ? 0 : countElements(op.operandShape) / kept);
       break;
-    case ReductionForm::Full:
+    case ReductionKind::Full:
       full.push_back(number);
       break;
-    case ReductionForm::Other:
+    case ReductionKind::Other:
       break;
     }
   }
@@ -250,10 +250,10 @@ bool Grouping::endsGroup(unsigned number, std::optional<int64_t> rows) const {
     return true;
   if (op.kind != FusionKind::Reduction)
     return false;
-  switch (formOf(op)) {
-  case ReductionForm::Trailing:
+  switch (kindOf(op)) {
+  case ReductionKind::Trailing:
     return false;
-  case ReductionForm::Full:
+  case ReductionKind::Full:
     return rows != 1 || countElements(op.operandShape) > largestRow;
   default:
     return true;
@@ -303,10 +303,10 @@ bool Grouping::isLegal(ArrayRef<unsigned> group) const {
     if (op.kind == FusionKind::Reduction) {
       hasReduction = true;
       ++reductions;
-      ReductionForm form = formOf(op);
-      hasOther |= form == ReductionForm::Other;
-      hasRowReduction |= form == ReductionForm::Trailing;
-      hasWideSum |= form == ReductionForm::Leading &&
+      ReductionKind kind = kindOf(op);
+      hasOther |= kind == ReductionKind::Other;
+      hasRowReduction |= kind == ReductionKind::Trailing;
+      hasWideSum |= kind == ReductionKind::Leading &&
                     countElements(op.shape) > mostColumnsBesideRows;
       legal &= !rows || hasRows(op.operandShape, *rows);
     } else if (rows) {

@@ -32,9 +32,10 @@ struct Trial {
   OwningOpRef<ModuleOp> schedule;
 };
 
-class Chooser {
+class RecomputationSearch {
 public:
-  Chooser(ModuleOp graph, const PipelineOptions &options, int64_t limit)
+  RecomputationSearch(ModuleOp graph, const PipelineOptions &options,
+                      int64_t limit)
       : graph(graph), options(options), limit(limit) {}
 
   FailureOr<Ranges> run();
@@ -76,8 +77,8 @@ static void addRanges(Ranges &ranges, const ChainPlan &plan, size_t first) {
                      (range.keepsDots ? ":dots" : ""));
 }
 
-std::optional<Chooser::Choice> Chooser::choose(int64_t budget,
-                                               size_t units) const {
+std::optional<RecomputationSearch::Choice>
+RecomputationSearch::choose(int64_t budget, size_t units) const {
   Choice choice;
   size_t first = 0;
   for (const std::vector<ChainRegion> &chain : chains) {
@@ -92,8 +93,8 @@ std::optional<Chooser::Choice> Chooser::choose(int64_t budget,
 }
 
 /// The smallest budget above `budget` for which there is a choice, nearly.
-std::optional<int64_t> Chooser::findLeastBudget(int64_t budget,
-                                                int64_t goal) const {
+std::optional<int64_t>
+RecomputationSearch::findLeastBudget(int64_t budget, int64_t goal) const {
   constexpr size_t units = 64;
   int64_t low = budget, high = std::max(unlimitedBytes, goal);
   if (!choose(high, units))
@@ -106,7 +107,7 @@ std::optional<int64_t> Chooser::findLeastBudget(int64_t budget,
 }
 
 /// Compiles with a choice, to a schedule.
-LogicalResult Chooser::attempt(const Choice &choice) {
+LogicalResult RecomputationSearch::attempt(const Choice &choice) {
   if (tried.count(choice.ranges))
     return success();
   Trial trial{choice.ranges, choice.flops, 0, graph.clone()};
@@ -133,7 +134,7 @@ LogicalResult Chooser::attempt(const Choice &choice) {
 }
 
 /// Looks for the highest budget whose choice takes `goal` bytes or less.
-LogicalResult Chooser::search(int64_t goal) {
+LogicalResult RecomputationSearch::search(int64_t goal) {
   constexpr int maxAttempts = 8;
   constexpr int64_t none = std::numeric_limits<int64_t>::max();
   int64_t budget = goal, over = none, under = -1;
@@ -171,7 +172,8 @@ LogicalResult Chooser::search(int64_t goal) {
 /// Every region computed again on its own, and if `isNested` also the halves of
 /// each chain, their halves and so on: what takes the least where regions hold
 /// more, and less beside them, than was measured.
-Chooser::Choice Chooser::everythingAgain(bool isNested) const {
+RecomputationSearch::Choice
+RecomputationSearch::everythingAgain(bool isNested) const {
   Choice choice;
   size_t first = 0;
   for (const std::vector<ChainRegion> &chain : chains) {
@@ -218,7 +220,7 @@ static std::string describePeak(const EntryReport &entry) {
   return text;
 }
 
-LogicalResult Chooser::fail() {
+LogicalResult RecomputationSearch::fail() {
   TargetOptions none;
   none.machineCode = false;
   auto plan = writePlan(*smallest.schedule, none);
@@ -242,7 +244,7 @@ LogicalResult Chooser::fail() {
   return failure();
 }
 
-FailureOr<Ranges> Chooser::run() {
+FailureOr<Ranges> RecomputationSearch::run() {
   if (failed(attempt(Choice())))
     return failure();
   if (best)
@@ -272,7 +274,7 @@ FailureOr<Ranges> Chooser::run() {
 FailureOr<std::vector<std::string>>
 chooseRecomputation(ModuleOp graph, const PipelineOptions &options,
                     int64_t limit) {
-  return Chooser(graph, options, limit).run();
+  return RecomputationSearch(graph, options, limit).run();
 }
 
 } // namespace weft

@@ -90,7 +90,8 @@ private:
   std::vector<std::vector<bool>> allowed;
 };
 
-/// One question to `BufferSharing`; false if the kernel cannot be compiled.
+/// What `BufferSharing` says of the two; false if the kernel cannot be
+/// compiled.
 bool mayShareBuffer(mlir::func::FuncOp kernel, unsigned operand,
                     unsigned result, NestOrder order = NestOrder::InTurn);
 

@@ -22,7 +22,7 @@ struct Extent {
 };
 
 /// What an epilogue has beside the product, and what it does to it.
-struct EpilogueForm {
+struct EpilogueTensors {
   bool readsBias = false, writesBias = false;
   bool readsAux = false, writesAux = false;
 };
@@ -39,8 +39,8 @@ public:
 private:
   Status verifyPrecision(DType operands) const;
   Status verifyEpilogue(const Operand &out);
-  Status verifyBias(EpilogueForm form, const Operand &out);
-  Status verifyAux(EpilogueForm form, const Operand &out);
+  Status verifyBias(EpilogueTensors tensors, const Operand &out);
+  Status verifyAux(EpilogueTensors tensors, const Operand &out);
   /// Notes what is done to a buffer; one that is written has no other use.
   Status touch(const Operand &operand, std::string_view what, bool reads,
                bool writes);
@@ -110,35 +110,35 @@ static bool isInjective(std::array<Extent, 3> extents) {
 // Epilogue
 //===----------------------------------------------------------------------===//
 
-static EpilogueForm formOf(plan::GemmEpilogue epilogue) {
+static EpilogueTensors tensorsOf(plan::GemmEpilogue epilogue) {
   using plan::GemmEpilogue;
-  EpilogueForm form;
+  EpilogueTensors tensors;
   switch (epilogue) {
   case GemmEpilogue::None:
   case GemmEpilogue::Gelu:
     break;
   case GemmEpilogue::Bias:
   case GemmEpilogue::BiasGelu:
-    form.readsBias = true;
+    tensors.readsBias = true;
     break;
   case GemmEpilogue::GeluAux:
-    form.writesAux = true;
+    tensors.writesAux = true;
     break;
   case GemmEpilogue::BiasGeluAux:
-    form.readsBias = form.writesAux = true;
+    tensors.readsBias = tensors.writesAux = true;
     break;
   case GemmEpilogue::GeluGrad:
-    form.readsAux = true;
+    tensors.readsAux = true;
     break;
   case GemmEpilogue::GeluGradBiasGrad:
-    form.readsAux = form.writesBias = true;
+    tensors.readsAux = tensors.writesBias = true;
     break;
   case GemmEpilogue::LhsBiasGrad:
   case GemmEpilogue::RhsBiasGrad:
-    form.writesBias = true;
+    tensors.writesBias = true;
     break;
   }
-  return form;
+  return tensors;
 }
 
 Status GemmVerifier::touch(const Operand &operand, std::string_view what,
@@ -176,8 +176,8 @@ static Status verifyPresence(plan::GemmEpilogue epilogue, std::string_view what,
   return {};
 }
 
-Status GemmVerifier::verifyBias(EpilogueForm form, const Operand &out) {
-  const bool has = form.readsBias || form.writesBias;
+Status GemmVerifier::verifyBias(EpilogueTensors tensors, const Operand &out) {
+  const bool has = tensors.readsBias || tensors.writesBias;
   WEFT_RETURN_IF_ERROR(
       verifyPresence(gemm.epilogue(), "bias", has, gemm.bias()));
   if (!has)
@@ -192,11 +192,11 @@ Status GemmVerifier::verifyBias(EpilogueForm form, const Operand &out) {
   if (gemm.batch() != 1)
     return invalidArgument(
         fmt::format("with a bias, batch must be 1, got {}", gemm.batch()));
-  return touch(bias, "bias", form.readsBias, form.writesBias);
+  return touch(bias, "bias", tensors.readsBias, tensors.writesBias);
 }
 
-Status GemmVerifier::verifyAux(EpilogueForm form, const Operand &out) {
-  const bool has = form.readsAux || form.writesAux;
+Status GemmVerifier::verifyAux(EpilogueTensors tensors, const Operand &out) {
+  const bool has = tensors.readsAux || tensors.writesAux;
   WEFT_RETURN_IF_ERROR(verifyPresence(gemm.epilogue(), "aux", has, gemm.aux()));
   if (!has)
     return {};
@@ -205,7 +205,7 @@ Status GemmVerifier::verifyAux(EpilogueForm form, const Operand &out) {
     return invalidArgument(
         fmt::format("aux is {}, out {}", name(aux.dtype), name(out.dtype)));
   WEFT_RETURN_IF_ERROR(verifyStrides(aux, "aux", batch(), rows(), columns()));
-  return touch(aux, "aux", form.readsAux, form.writesAux);
+  return touch(aux, "aux", tensors.readsAux, tensors.writesAux);
 }
 
 Status GemmVerifier::verifyEpilogue(const Operand &out) {
@@ -213,7 +213,7 @@ Status GemmVerifier::verifyEpilogue(const Operand &out) {
   if (epilogue > plan::GemmEpilogue::MAX)
     return invalidArgument(
         fmt::format("unknown epilogue {}", static_cast<int>(epilogue)));
-  const EpilogueForm form = formOf(epilogue);
+  const EpilogueTensors tensors = tensorsOf(epilogue);
   const bool ofFactor = epilogue == plan::GemmEpilogue::LhsBiasGrad ||
                         epilogue == plan::GemmEpilogue::RhsBiasGrad;
   if (epilogue != plan::GemmEpilogue::None && !ofFactor &&
@@ -221,8 +221,8 @@ Status GemmVerifier::verifyEpilogue(const Operand &out) {
     return invalidArgument(
         fmt::format("epilogue {} needs an out_n_stride of 1, got {}",
                     epilogueName(epilogue), gemm.out_n_stride()));
-  WEFT_RETURN_IF_ERROR(verifyBias(form, out));
-  return verifyAux(form, out);
+  WEFT_RETURN_IF_ERROR(verifyBias(tensors, out));
+  return verifyAux(tensors, out);
 }
 
 //===----------------------------------------------------------------------===//
