@@ -123,7 +123,7 @@ void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createLowerGemms({options.tf32}));
   // Joins transposes that several GEMMs need.
   pm.addPass(createJoinEqualOps());
-  // Before constants that products read are filled, and kernels made.
+  // Before constants that GEMMs read are filled, and kernels made.
   if (options.cuda && options.fuseEpilogues)
     pm.addPass(createFuseEpilogues());
   // So that no plan stores a tensor of zeros.

@@ -62,7 +62,7 @@ struct CompileOptions {
 /// KiB, MiB, GiB, TiB, as in "1500MB" and "1.5GiB". At least one byte.
 llvm::Expected<int64_t> parseBytes(llvm::StringRef text);
 
-/// Whether products round their factors to TF32: reads "full" or "tf32".
+/// Whether GEMMs round their operands to TF32: reads "full" or "tf32".
 llvm::Expected<bool> parseGemmPrecision(llvm::StringRef text);
 
 /// Replaces the sizes of axes of the module's mesh. Reports all problems: text

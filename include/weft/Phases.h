@@ -48,11 +48,11 @@ struct PipelineOptions {
   /// Form and reduce the terms of 16-bit gradients in f32: see
   /// --weft-widen-gradient-sums.
   bool wideGradientSums = false;
-  /// CUDA only: let products do element-wise work before they store.
+  /// CUDA only: let GEMMs do element-wise work before they store.
   bool fuseEpilogues = true;
   /// CUDA only: make one launch of several of the same kernel.
   bool batchLaunches = true;
-  /// CUDA only: let products round their factors of f32 to 10 bits of mantissa.
+  /// CUDA only: let GEMMs round their operands of f32 to 10 bits of mantissa.
   bool tf32 = false;
   /// Cut what is differentiated into regions and note them in locations, and
   /// compute ranges of them again: see --weft-checkpoint-regions.

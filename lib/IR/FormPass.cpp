@@ -24,7 +24,7 @@ static const FormRule kSpmdRules[] = {
 };
 static const FormRule kProductsRules[] = {
     checkOneMesh,   checkModuleOps,   checkOneBlock,
-    checkNoKernels, checkTensorTypes, checkProductOps,
+    checkNoKernels, checkTensorTypes, checkGemmOps,
 };
 static const FormRule kInstructionsRules[] = {
     checkOneMesh,     checkModuleOps,   checkOneBlock,
@@ -50,7 +50,7 @@ static ArrayRef<FormRule> rulesOf(PassInput input) {
     return kGraphRules;
   case PassInput::Spmd:
     return kSpmdRules;
-  case PassInput::Products:
+  case PassInput::Gemms:
     return kProductsRules;
   case PassInput::Instructions:
     return kInstructionsRules;

@@ -62,7 +62,7 @@ static bool coversEachElementOnce(ArrayRef<int64_t> sizes,
 
 namespace {
 
-/// What an epilogue has beside the operands and the result of a product.
+/// What an epilogue has beside the operands and the result of a GEMM.
 enum class Beside { Nothing, Bias, Aux };
 
 struct EpilogueTensors {
@@ -106,7 +106,7 @@ static Value find(GemmOp op, Beside kind) {
 Value GemmOp::getBias() { return find(*this, Beside::Bias); }
 Value GemmOp::getAux() { return find(*this, Beside::Aux); }
 
-/// A product without more has no names, as other ops of one result.
+/// A GEMM without more has no names, as other ops of one result.
 void GemmOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   if (!getEpilogueResult())
     return;

@@ -124,7 +124,7 @@ void weft::checkScheduleOps(ModuleOp module, FormCheck &check) {
             << op.getName();
 }
 
-void weft::checkProductOps(ModuleOp module, FormCheck &check) {
+void weft::checkGemmOps(ModuleOp module, FormCheck &check) {
   for (func::FuncOp function : findPrograms(module))
     for (Operation &op : function.getBody().getOps()) {
       if (isa<DotGeneralOp>(op))

@@ -25,7 +25,7 @@ static constexpr int maxRounds = 4;
 
 /// Rough time of one point that an op computes on one device: it makes
 /// the choice that computes on parts win where communication is equal.
-static constexpr double secondsPerProduct = 4e-15;
+static constexpr double secondsPerMultiplication = 4e-15;
 static constexpr double secondsPerElement = 4e-12;
 
 //===----------------------------------------------------------------------===//
@@ -327,19 +327,19 @@ double FactorSolver::elementsOf(const TensorFactors &tensor,
   return elements;
 }
 
-/// A product walks all combinations of its factors, any other op the largest of
+/// A matmul walks all combinations of its factors, any other op the largest of
 /// its tensors.
 double FactorSolver::secondsToCompute(const Choice &choice) const {
-  bool isProduct = rule.category != OpCategory::Lookup &&
-                   problem.operands.size() > 1 &&
-                   llvm::any_of(rule.factors, [](const Factor &factor) {
-                     return factor.kind == FactorKind::Reduction;
-                   });
+  bool isMatmul = rule.category != OpCategory::Lookup &&
+                  problem.operands.size() > 1 &&
+                  llvm::any_of(rule.factors, [](const Factor &factor) {
+                    return factor.kind == FactorKind::Reduction;
+                  });
   double points = 1;
-  if (isProduct) {
+  if (isMatmul) {
     for (auto [factor, axes] : llvm::zip_equal(rule.factors, choice.factors))
       points *= static_cast<double>(factor.size) / numShards(axes);
-    return points * secondsPerProduct;
+    return points * secondsPerMultiplication;
   }
   for (ArrayRef<TensorFactors> tensors :
        {ArrayRef(rule.operands), ArrayRef(rule.results)})

@@ -33,7 +33,7 @@ static bool addsUpRows(ReduceOp reduce, int64_t rows, int64_t columns) {
   return true;
 }
 
-/// The value that a product whose result is of `element` can write for a sum:
+/// The value that a GEMM whose result is of `element` can write for a sum:
 /// in that type, or rounded from it.
 static Value valueToWrite(ReduceOp reduce, Type element) {
   Type type = reduce.getType().getElementType();

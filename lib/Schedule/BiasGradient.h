@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Finds the sum over the rows of a matrix, which is what the gradient of a bias
-// is, so that a product that has the matrix in its hands can form it.
+// is, so that a GEMM that has the matrix in its hands can form it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ struct BiasGradient {
   ReduceOp sum;
   /// The sum, or what it is rounded to.
   mlir::Value value;
-  /// The type of what a product writes for it.
+  /// The type of what a GEMM writes for it.
   mlir::RankedTensorType type;
 
   /// Whether what uses the sum can be put behind `gemm`, which stands where it
@@ -32,7 +32,7 @@ struct BiasGradient {
 };
 
 /// The sum over the `rows` of a tensor whose elements are those of a row-major
-/// matrix, which a product whose result is of `element` can write.
+/// matrix, which a GEMM whose result is of `element` can write.
 std::optional<BiasGradient> findBiasGradient(mlir::Value matrix, int64_t rows,
                                              int64_t columns,
                                              mlir::Type element);

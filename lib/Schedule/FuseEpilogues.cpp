@@ -1,4 +1,4 @@
-//===- FuseEpilogues.cpp - Element-wise work into products ----------------===//
+//===- FuseEpilogues.cpp - Element-wise work into GEMMs -------------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,7 @@
 
 #include "BiasGradient.h"
 #include "GeluExpression.h"
-#include "GemmProduct.h"
+#include "GemmDescription.h"
 
 #include "weft/Schedule/Passes.h"
 
@@ -32,7 +32,7 @@ using namespace weft;
 // Conditions
 //===----------------------------------------------------------------------===//
 
-/// Whether a product may get an epilogue of cuBLASLt.
+/// Whether a GEMM may get an epilogue of cuBLASLt.
 static bool takesEpilogue(GemmOp gemm) {
   Type element = gemm.getResult().getType().getElementType();
   return gemm.getEpilogue() == GemmEpilogue::None &&
@@ -41,7 +41,9 @@ static bool takesEpilogue(GemmOp gemm) {
 
 /// Whether the rows of sums, n long, start at places that cuBLASLt can store
 /// them at beside the result.
-static bool takesAux(const GemmProduct &product) { return product.n % 8 == 0; }
+static bool takesAux(const GemmDescription &product) {
+  return product.n % 8 == 0;
+}
 
 /// Whether an op takes the value from memory, so that no kernel can compute it
 /// on its way.
@@ -77,21 +79,21 @@ static Value vectorBehind(Value tensor, int64_t n) {
 
 namespace {
 
-/// product -> (+ bias) -> (gelu)
+/// GEMM -> (+ bias) -> (gelu)
 struct Activation {
-  GemmProduct product;
+  GemmDescription product;
   /// Null if none is added.
   Value bias;
-  /// The product, with the bias.
+  /// The GEMM, with the bias.
   Value sums;
   std::optional<GeluExpression> gelu;
 };
 
 } // namespace
 
-/// The bias that the only user of a product adds to it.
+/// The bias that the only user of a GEMM adds to it.
 static std::optional<Activation> findBias(GemmOp gemm,
-                                          const GemmProduct &product) {
+                                          const GemmDescription &product) {
   if (!gemm.getResult().hasOneUse() || product.batch != 1)
     return std::nullopt;
   auto add = dyn_cast<arith::AddFOp>(*gemm.getResult().user_begin());
@@ -105,8 +107,8 @@ static std::optional<Activation> findBias(GemmOp gemm,
 }
 
 static std::optional<Activation> findActivation(GemmOp gemm) {
-  GemmProduct product(gemm);
-  for (const GemmProduct &seen : {product, product.transposed()})
+  GemmDescription product(gemm);
+  for (const GemmDescription &seen : {product, product.transposed()})
     if (seen.hasContiguousRows())
       if (auto found = findBias(gemm, seen))
         return found;
@@ -125,7 +127,7 @@ static bool needsAux(const Activation &found) {
   });
 }
 
-/// Whether the product should compute GELU: where the sums are needed too, it
+/// Whether the GEMM should compute GELU: where the sums are needed too, it
 /// writes both, for a reader that could not compute the one from the other.
 static bool takesGelu(const Activation &found) {
   if (!found.gelu || !found.gelu->isClosed())
@@ -178,11 +180,12 @@ static OpBuilder builderAfter(GemmOp gemm, Value operand) {
   return builder;
 }
 
-/// Makes the product that computes `value`, and `beside` it another if there is
+/// Makes the GEMM that computes `value`, and `beside` it another if there is
 /// one, in place of `gemm`.
 static GemmOp createFused(OpBuilder &builder, GemmOp gemm,
-                          const GemmProduct &product, Value value, Value beside,
-                          GemmEpilogue epilogue, Value operand, Type type) {
+                          const GemmDescription &product, Value value,
+                          Value beside, GemmEpilogue epilogue, Value operand,
+                          Type type) {
   SmallVector<Value, 2> results = {value};
   if (beside)
     results.push_back(beside);
@@ -214,7 +217,7 @@ private:
 } // namespace
 
 bool FuseEpilogues::fuseGeluGrad(GemmOp gemm, const DenseSet<Value> &sums) {
-  GemmProduct product(gemm);
+  GemmDescription product(gemm);
   if (!product.hasContiguousRows())
     product = product.transposed();
   if (!product.hasContiguousRows() || !takesAux(product))
@@ -272,7 +275,7 @@ bool FuseEpilogues::fuseActivation(GemmOp gemm) {
 }
 
 bool FuseEpilogues::fuseBiasGrad(GemmOp gemm) {
-  GemmProduct product(gemm);
+  GemmDescription product(gemm);
   if (product.batch != 1)
     return false;
   Type element = product.type.getElementType();
@@ -317,7 +320,7 @@ void FuseEpilogues::fuse(Block &body) {
   llvm::erase_if(gemms, [&](GemmOp gemm) { return fuseActivation(gemm); });
   size_t others = gemms.size();
   llvm::erase_if(gemms, [&](GemmOp gemm) { return fuseBiasGrad(gemm); });
-  // What uses the gradient of a bias may stand before the product that it is
+  // What uses the gradient of a bias may stand before the GEMM that it is
   // part of now.
   if (gemms.size() != others)
     sortTopologically(&body);

@@ -49,18 +49,18 @@ static FusionKind kindOf(TransposeOp op) {
                                                      : FusionKind::Movement;
 }
 
-/// Transposes that only a dot_general needs are strides of that product.
-static bool belongsToProduct(Operation *op) {
+/// Transposes that only a dot_general needs are strides of that GEMM.
+static bool belongsToGemm(Operation *op) {
   return isa<TransposeOp, ReshapeOp>(op) && !op->use_empty() &&
          llvm::all_of(op->getUsers(), [](Operation *user) {
-           return isa<DotGeneralOp>(user) || belongsToProduct(user);
+           return isa<DotGeneralOp>(user) || belongsToGemm(user);
          });
 }
 
 static FusionKind kindOf(Operation *op) {
   if (op->hasTrait<OpTrait::IsTerminator>())
     return FusionKind::End;
-  if (belongsToProduct(op))
+  if (belongsToGemm(op))
     return FusionKind::Barrier;
   return llvm::TypeSwitch<Operation *, FusionKind>(op)
       .Case([](BroadcastOp op) { return kindOf(op); })

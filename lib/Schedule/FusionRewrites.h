@@ -45,7 +45,7 @@ void convertAfterMoves(mlir::Block &body,
                        llvm::function_ref<bool(mlir::Operation *)> isMove);
 
 /// Lets a `weft.barrier` wait for the values that what it waits for is computed
-/// from, as long as `isElementwise` holds: the sum of some products is there
+/// from, as long as `isElementwise` holds: the sum of some GEMMs is there
 /// when they are, and its kernel can be that of what the barrier delays.
 ///
 ///   %g = arith.addf %product0, %product1

@@ -178,7 +178,7 @@ static Type accumulationOf(DotGeneralOp dot) {
   return isNarrowFloat(in) ? Float32Type::get(dot.getContext()) : in;
 }
 
-/// Reports a product that no GEMM computes as it is asked for.
+/// Reports a matmul that no GEMM computes as it is asked for.
 static LogicalResult checkGemm(DotGeneralOp dot) {
   if (!hasGemm(dot))
     return dot.emitOpError("has no GEMM from ")

@@ -3,7 +3,7 @@
 
 // RUN: shard-opt %s --split-input-file --weft-fuse-epilogues | FileCheck %s
 
-// What uses the gradient of the bias moves behind the product.
+// What uses the gradient of the bias moves behind the GEMM.
 
 // CHECK-LABEL: func.func @of_rhs(
 // CHECK-SAME: %[[X:.*]]: tensor<2x3x16xf32>, %[[DY:.*]]: tensor<2x3x8xf32>)
@@ -38,7 +38,7 @@ func.func @of_lhs(%x: tensor<6x16xbf16>, %dy: tensor<6x2x4xbf16>) -> (tensor<8x1
 
 // -----
 
-// A product writes the type of its result; a narrower one is rounded from it.
+// A GEMM writes the type of its result; a narrower one is rounded from it.
 
 // CHECK-LABEL: func.func @narrower(
 // CHECK: %[[DW:.*]], %[[DB:.*]] = weft.gemm {{.*}} then rhs_bias_grad : {{.*}} -> (tensor<16x8xf32>, tensor<8xf32>)
@@ -68,7 +68,7 @@ func.func @wider(%x: tensor<6x16xbf16>, %dy: tensor<6x8xbf16>) -> (tensor<16x8xb
 
 // -----
 
-// The product waits for the sum, so it cannot make it.
+// The GEMM waits for the sum, so it cannot make it.
 
 // CHECK-LABEL: func.func @waits(
 // CHECK: weft.reduce sum
@@ -83,7 +83,7 @@ func.func @waits(%dy: tensor<6x8xf32>) -> (tensor<16x8xf32>, tensor<8xf32>) {
 
 // -----
 
-// Sums over another dimension than the product's, largest elements, batches and
+// Sums over another dimension than the GEMM's, largest elements, batches and
 // integers are not what cuBLASLt adds up.
 
 // CHECK-LABEL: func.func @others(

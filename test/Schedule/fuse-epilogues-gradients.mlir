@@ -80,7 +80,7 @@ func.func @jax(%x: tensor<4x16xf32>, %w: tensor<16x8xf32>, %g: tensor<4x2xf32>, 
 
 // -----
 
-// The cotangent of what two products read is the sum of two products: a kernel
+// The cotangent of what two GEMMs read is the sum of two GEMMs: a kernel
 // adds them up and reads the sums.
 
 // CHECK-LABEL: func.func @two_readers(
@@ -105,7 +105,7 @@ func.func private @loss(%x: tensor<4x16xf32>, %w: tensor<16x8xf32>, %u: tensor<8
 
 // -----
 
-// A cotangent that something else needs is not multiplied by the product.
+// A cotangent that something else needs is not multiplied by the GEMM.
 
 // CHECK-LABEL: func.func @cotangent_escapes(
 // CHECK-NOT: gelu
@@ -127,7 +127,7 @@ func.func private @residual(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %v: tensor
 
 // -----
 
-// Behind a layer with one output the gradient is a product of a column and a
+// Behind a layer with one output the gradient is a GEMM of a column and a
 // row, for which cuBLASLt is said to have no such epilogue.
 
 // CHECK-LABEL: func.func @one_output(

@@ -3,7 +3,7 @@
 
 // RUN: shard-opt %s --split-input-file --weft-decompose --weft-lower-gemms --weft-fuse-epilogues | FileCheck %s
 
-// The first layer of a perceptron is one product.
+// The first layer of a perceptron is one GEMM.
 
 // CHECK-LABEL: func.func @perceptron(
 // CHECK-SAME: %[[X:.*]]: tensor<4x16xf32>, %[[W:.*]]: tensor<16x8xf32>, %[[B:.*]]: tensor<8xf32>, %[[V:.*]]: tensor<8x2xf32>)
@@ -23,7 +23,7 @@ func.func @perceptron(%x: tensor<4x16xf32>, %w: tensor<16x8xf32>, %b: tensor<8xf
 // -----
 
 // In bf16, with rows of two dimensions and the bias as the first operand. That
-// comes from behind the product.
+// comes from behind the GEMM.
 
 // CHECK-LABEL: func.func @bf16(
 // CHECK: %[[B:.*]] = arith.truncf
@@ -81,7 +81,7 @@ func.func @bias(%x: tensor<4x16xf32>, %w: tensor<16x2x4xf32>, %b: tensor<2x4xf32
 
 // -----
 
-// A result that lies transposed is the result of the transposed product.
+// A result that lies transposed is the result of the transposed GEMM.
 
 // CHECK-LABEL: func.func @transposed(
 // CHECK-SAME: %[[X:.*]]: tensor<4x16xf32>, %[[W:.*]]: tensor<16x8xf32>, %[[B:.*]]: tensor<4xf32>)
@@ -223,7 +223,7 @@ func.func @partial(%x: tensor<4x16xf32>, %w: tensor<16x8xf32>, %b: tensor<8xf32>
 
 // -----
 
-// A bias that differs from row to row, and a product that is needed without it.
+// A bias that differs from row to row, and a GEMM that is needed without it.
 
 // CHECK-LABEL: func.func @no_bias(
 // CHECK-COUNT-2: weft.gemm {{.*}} -> [32, 8, 1] :

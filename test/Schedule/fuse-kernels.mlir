@@ -63,8 +63,8 @@ func.func @tanh_backward(%h: tensor<4x8xf32>, %g: tensor<4x8xf32>,
 
 // -----
 
-// The momentum term could be computed before the product, but only its result's
-// user needs it: one kernel after the product.
+// The momentum term could be computed before the GEMM, but only its result's
+// user needs it: one kernel after the GEMM.
 
 // CHECK-LABEL: func.func @momentum
 // CHECK-NOT:     weft.launch
@@ -127,7 +127,7 @@ func.func @own_part(%x: tensor<4x8xi32>) -> tensor<2x8xi32> {
 
 // -----
 
-// Reshapes between kernels and products cost nothing and stay; constants that
+// Reshapes between kernels and GEMMs cost nothing and stay; constants that
 // are needed in memory do, too.
 
 // CHECK-LABEL: func.func @views

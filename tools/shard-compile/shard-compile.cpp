@@ -76,7 +76,7 @@ static cl::opt<bool> wideGradientSums(
     cl::init(false), cl::cat(category));
 static cl::opt<bool>
     fuseEpilogues("fuse-epilogues",
-                  cl::desc("For cuda: let products do element-wise work before "
+                  cl::desc("For cuda: let GEMMs do element-wise work before "
                            "they store"),
                   cl::init(true), cl::cat(category));
 static cl::opt<bool>
@@ -86,7 +86,7 @@ static cl::opt<bool>
                   cl::init(true), cl::cat(category));
 static cl::opt<std::string> gemmPrecision(
     "gemm-precision",
-    cl::desc("How products round their factors of f32: full, not at all, or, "
+    cl::desc("How GEMMs round their operands of f32: full, not at all, or, "
              "for cuda, tf32, to 10 bits of mantissa"),
     cl::value_desc("full|tf32"), cl::init("full"), cl::cat(category));
 

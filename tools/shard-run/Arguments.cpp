@@ -128,7 +128,7 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
                "(default), or step after step");
   app.add_option("--processors-for-collectives",
                  arguments.processorsForCollectives,
-                 "Multiprocessors of a GPU that products leave to collectives "
+                 "Multiprocessors of a GPU that GEMMs leave to collectives "
                  "beside them; 0 = none")
       ->transform(integer(0))
       ->capture_default_str();
@@ -146,7 +146,7 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
       ->check(checkSeconds)
       ->capture_default_str();
   app.add_flag("--deterministic", arguments.deterministic,
-               "CUDA: collectives between processes, and products, give the "
+               "CUDA: collectives between processes, and GEMMs, give the "
                "same bits in every run");
   app.add_flag("--serialize-collectives", arguments.serializeCollectives,
                "CUDA: run one collective after the other, also where the plan "

@@ -36,8 +36,8 @@ enum class PassInput {
   Graph,
   /// An SPMD program (form 3).
   Spmd,
-  /// An SPMD program whose matrix products are GEMMs.
-  Products,
+  /// An SPMD program whose matmuls are GEMMs.
+  Gemms,
   /// Launches, GEMMs, attention, views, constants and collectives.
   Instructions,
   /// Kernels of element-wise ops and tensor ops.

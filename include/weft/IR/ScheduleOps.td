@@ -32,7 +32,7 @@ include "weft/IR/WeftOps.td"
 //===----------------------------------------------------------------------===//
 
 def Weft_GemmEpilogue : I32EnumAttr<"GemmEpilogue",
-    "What a product does to its sums before they are stored", [
+    "What a GEMM does to its sums before they are stored", [
       I32EnumAttrCase<"None", 0, "none">,
       I32EnumAttrCase<"Bias", 1, "bias">,
       I32EnumAttrCase<"Gelu", 2, "gelu">,
@@ -47,7 +47,7 @@ def Weft_GemmEpilogue : I32EnumAttr<"GemmEpilogue",
 }
 
 def Weft_GemmPrecision : I32EnumAttr<"GemmPrecision",
-    "How the factors of a product of f32 are rounded", [
+    "How the operands of a GEMM of f32 are rounded", [
       I32EnumAttrCase<"Full", 0, "full">,
       I32EnumAttrCase<"TF32", 1, "tf32">]> {
   let cppNamespace = "::weft";
@@ -167,7 +167,7 @@ def Weft_GemmOp : Weft_Op<"gemm",
     with one, batch is 1. But for the last two, rows of the result are
     contiguous. `aux` has the type of the result, and n is then a multiple of 8.
 
-    With `tf32`, the factors of f32 are rounded to 10 bits of mantissa.
+    With `tf32`, the operands of f32 are rounded to 10 bits of mantissa.
 
     ```mlir
     // The activation of a perceptron, and what its derivative needs.

@@ -1,4 +1,4 @@
-//===- GemmLayout.h - Strides of a matrix product ---------------*- C++ -*-===//
+//===- GemmLayout.h - Strides of a GEMM -------------------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

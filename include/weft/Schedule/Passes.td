@@ -32,22 +32,22 @@ def LowerGemms : FormPass<"weft-lower-gemms", "Spmd"> {
   ];
   let options = [
     Option<"tf32", "tf32", "bool", /*default=*/"false",
-           "Let products round their factors of f32 to 10 bits of mantissa.">
+           "Let GEMMs round their operands of f32 to 10 bits of mantissa.">
   ];
 }
 
-def FuseEpilogues : FormPass<"weft-fuse-epilogues", "Products"> {
-  let summary = "Let products do element-wise work before they store";
+def FuseEpilogues : FormPass<"weft-fuse-epilogues", "Gemms"> {
+  let summary = "Let GEMMs do element-wise work before they store";
   let description = [{
-    **Needs** entries whose matrix products are GEMMs, for a CUDA device.
+    **Needs** entries whose matmuls are GEMMs, for a CUDA device.
 
     **Does** give GEMMs the epilogues of cuBLASLt:
 
-    - a product, a bias added to each row, and the GELU with tanh become one,
+    - a GEMM, a bias added to each row, and the GELU with tanh become one,
       and with any other reader of the sums they are written too;
-    - a product that is multiplied by the derivative of GELU does that itself,
+    - a GEMM that is multiplied by the derivative of GELU does that itself,
       and adds up the rows of the result, where that is the gradient of a bias;
-    - a product whose factor is also added up over its rows, as the gradient of
+    - a GEMM whose operand is also added up over its rows, as the gradient of
       a weight and that of the bias beside it are, does both.
 
     GELU is known by what it computes, in any order of operations; constants may
@@ -69,7 +69,7 @@ def FuseEpilogues : FormPass<"weft-fuse-epilogues", "Products"> {
   ];
 }
 
-def FillConstants : FormPass<"weft-fill-constants", "Products"> {
+def FillConstants : FormPass<"weft-fill-constants", "Gemms"> {
   let summary = "Let kernels write constants of one value";
   let description = [{
     **Needs** an SPMD program.
@@ -91,10 +91,10 @@ def FillConstants : FormPass<"weft-fill-constants", "Products"> {
   ];
 }
 
-def FuseKernels : FormPass<"weft-fuse-kernels", "Products"> {
+def FuseKernels : FormPass<"weft-fuse-kernels", "Gemms"> {
   let summary = "Group element-wise work, broadcasts and reductions into kernels";
   let description = [{
-    **Needs** entries whose matrix products are GEMMs.
+    **Needs** entries whose matmuls are GEMMs.
 
     **Does** move every op that is neither a GEMM nor a collective into a
     private function marked `weft.kernel`, together with the ops that it can be
@@ -104,9 +104,9 @@ def FuseKernels : FormPass<"weft-fuse-kernels", "Products"> {
     feeds a collective is not held up by work that does not. A scatter_add of
     bf16 or f16 is formed in f32 and rounded once. Constants, counters and
     positions are computed anew in each kernel, and so is what a conversion
-    widens, unless a product or a collective needs it in memory. Conversions are
+    widens, unless a GEMM or a collective needs it in memory. Conversions are
     made behind slices and broadcasts, not before them. A `weft.barrier` waits for
-    the products and sums behind element-wise ops instead of their results. Equal
+    the GEMMs and sums behind element-wise ops instead of their results. Equal
     kernels become one function.
 
     **Leaves** launches, GEMMs, collectives, and, free of cost, reshapes between

@@ -10,7 +10,7 @@
 // tile that stays in the first two caches.
 //
 // Tiles are transposed, [keys, queries]: what softmax does for a query it then
-// does in a lane of its own, and the left operands of all products are read
+// does in a lane of its own, and the left operands of all GEMMs are read
 // element by element, in any layout. Scores are in units of log2: the scale
 // contains log2(e).
 //
@@ -263,7 +263,7 @@ void packRows(Head<const Element> head, int64_t first, int64_t rows,
   }
 }
 
-/// Keys or values of a block as the products read them: where they lie if they
+/// Keys or values of a block as the GEMMs read them: where they lie if they
 /// are of the type of the sums, in whole vectors, else a packed copy.
 template <typename Element> class KeyRows {
 public:

@@ -1,11 +1,11 @@
-//===- Gemm.h - Matrix products on a CPU ------------------------*- C++ -*-===//
+//===- Gemm.h - GEMMs on a CPU ----------------------------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One matrix product of a plan, bound to the memory it works on. Three
+// One GEMM of a plan, bound to the memory it works on. Three
 // implementations: packed tiles (f32 on x86-64 with AVX2), oneDNN (when built
 // with it, for the types it has on this machine) and plain C++ (everything
 // else, and what tests compare with).

@@ -1,4 +1,4 @@
-//===- OneDnnGemm.cpp - Matrix products by oneDNN ---------------*- C++ -*-===//
+//===- OneDnnGemm.cpp - GEMMs by oneDNN -------------------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -121,7 +121,7 @@ static dnnl::memory::desc descriptionOf(int64_t batch, int64_t rows,
           Dims{strides.batch, strides.row, strides.column}};
 }
 
-/// One product of many rows, where the plan has a stack that shares its rhs.
+/// One GEMM of many rows, where the plan has a stack that shares its rhs.
 static GemmProblem withMergedBatch(GemmProblem problem) {
   const bool mergeable = problem.rhs.batch == 0 &&
                          problem.lhs.batch == problem.m * problem.lhs.row &&

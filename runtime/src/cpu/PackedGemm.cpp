@@ -1,4 +1,4 @@
-//===- PackedGemm.cpp - f32 products in tiles -------------------*- C++ -*-===//
+//===- PackedGemm.cpp - f32 GEMMs in tiles ----------------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -108,7 +108,7 @@ Status PackedGemm::run() {
   return {};
 }
 
-/// The same product the other way round: out^T = rhs^T * lhs^T.
+/// The same GEMM the other way round: out^T = rhs^T * lhs^T.
 static void transpose(GemmProblem &problem, GemmOperands &operands) {
   const auto turned = [](MatrixStrides strides) {
     return MatrixStrides{strides.batch, strides.column, strides.row};
@@ -129,7 +129,7 @@ bindPackedGemm(GemmProblem problem, GemmOperands operands, ThreadTeam &team) {
   // Tiles are written in rows.
   if (problem.result.column != 1 && problem.result.row == 1)
     transpose(problem, operands);
-  // One product of many rows instead of a stack that shares its rhs.
+  // One GEMM of many rows instead of a stack that shares its rhs.
   if (problem.batch > 1 && problem.rhs.batch == 0 &&
       problem.lhs.batch == problem.m * problem.lhs.row &&
       problem.result.batch == problem.m * problem.result.row) {

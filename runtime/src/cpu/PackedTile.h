@@ -1,11 +1,11 @@
-//===- PackedTile.h - A part of a product, from packed panels ---*- C++ -*-===//
+//===- PackedTile.h - A part of a GEMM, from packed panels ------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A rectangle of the result of an f32 product, computed by one thread.
+// A rectangle of the result of an f32 GEMM, computed by one thread.
 //
 // Both operands are copied ("packed") into panels in the order in which the
 // innermost loop reads them, so that all strides of a plan are equally fast: a

@@ -1,4 +1,4 @@
-//===- ReferenceGemm.cpp - Matrix products in plain C++ ---------*- C++ -*-===//
+//===- ReferenceGemm.cpp - GEMMs in plain C++ -------------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -118,8 +118,8 @@ bindReferenceGemm(const GemmProblem &problem, const GemmOperands &operands) {
     return make(Float16(), Float16());
   if (problem.in == DType::F16 && problem.out == DType::F32)
     return make(Float16(), float());
-  return unimplemented(fmt::format("no matrix product of {} into {}",
-                                   name(problem.in), name(problem.out)));
+  return unimplemented(fmt::format("no GEMM of {} into {}", name(problem.in),
+                                   name(problem.out)));
 }
 
 } // namespace weft::runtime

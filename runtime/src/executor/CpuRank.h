@@ -62,7 +62,7 @@ private:
   const RankRequest &request;
   Arena memory;
   Arena scratchpad;
-  /// Before the programs, whose products compute with it.
+  /// Before the programs, whose GEMMs compute with it.
   std::unique_ptr<ThreadTeam> team;
   std::vector<Program> programs;
   /// For each collective of the running entry: the ticket of its start.

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What programs are bound with, for every kind of memory: addresses of buffers,
-// and the problems of products and attention in them.
+// and the problems of GEMMs and attention in them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // What a rank walks in a step: a flat list of steps with addresses, bound
-// products, kernels and collectives. Binding happens once, after loading; a
+// GEMMs, kernels and collectives. Binding happens once, after loading; a
 // step looks nothing up and allocates nothing (oneDNN builds a small table of
-// its own in each product).
+// its own in each GEMM).
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@
 
 namespace weft::runtime {
 
-/// A product or attention, which the runtime computes itself.
+/// A GEMM or attention, which the runtime computes itself.
 struct BoundStep {
   BoundOperation *operation;
 };

@@ -1,4 +1,4 @@
-//===- VerifyGemm.cpp - The fields of a product ------------------*- C++
+//===- VerifyGemm.cpp - The fields of a GEMM ------------------*- C++
 //-*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
@@ -21,13 +21,13 @@ struct Extent {
   int64_t stride;
 };
 
-/// What an epilogue has beside the product, and what it does to it.
+/// What an epilogue has beside the GEMM, and what it does to it.
 struct EpilogueTensors {
   bool readsBias = false, writesBias = false;
   bool readsAux = false, writesAux = false;
 };
 
-/// Checks one product.
+/// Checks one GEMM.
 class GemmVerifier {
 public:
   GemmVerifier(const VerifiedHeader &header, const plan::Entry &entry,
@@ -226,7 +226,7 @@ Status GemmVerifier::verifyEpilogue(const Operand &out) {
 }
 
 //===----------------------------------------------------------------------===//
-// Product
+// GEMM
 //===----------------------------------------------------------------------===//
 
 static bool isGemmType(DType in, DType out) {
@@ -251,7 +251,7 @@ Status GemmVerifier::verify() {
   WEFT_ASSIGN_OR_RETURN(const Operand rhs, operand(gemm.rhs(), "rhs"));
   WEFT_ASSIGN_OR_RETURN(const Operand out, operand(gemm.out(), "out"));
   if (lhs.dtype != rhs.dtype || !isGemmType(lhs.dtype, out.dtype))
-    return invalidArgument(fmt::format("no product of {} and {} into {}",
+    return invalidArgument(fmt::format("no GEMM of {} and {} into {}",
                                        name(lhs.dtype), name(rhs.dtype),
                                        name(out.dtype)));
   if (gemm.batch() < 1 || gemm.m() < 1 || gemm.n() < 1 || gemm.k() < 1)

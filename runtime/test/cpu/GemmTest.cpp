@@ -1,4 +1,4 @@
-//===- GemmTest.cpp - Matrix products on a CPU ------------------*- C++ -*-===//
+//===- GemmTest.cpp - GEMMs on a CPU ----------------------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -67,7 +67,7 @@ int64_t reach(const MatrixStrides &s, int64_t batch, int64_t rows,
 
 enum class Implementation { Reference, OneDnn, Packed };
 
-/// Runs a product of random integers and compares with three nested loops.
+/// Runs a GEMM of random integers and compares with three nested loops.
 template <typename In, typename Out>
 void check(const GemmProblem &p, Implementation implementation) {
   const auto lhs = randomIntegers<In>(reach(p.lhs, p.batch, p.m, p.k), 1);
@@ -100,7 +100,7 @@ void check(const GemmProblem &p, Implementation implementation) {
   } else if (implementation == Implementation::OneDnn) {
     gemm = bindOneDnnGemm(p, operands);
     if (!gemm)
-      GTEST_SKIP() << "oneDNN has no fast product of this kind here";
+      GTEST_SKIP() << "oneDNN has no fast GEMM of this kind here";
   } else {
     gemm = bindPackedGemm(p, operands, team);
     if (!gemm)
@@ -116,7 +116,7 @@ struct Case {
   GemmProblem problem;
 };
 
-/// Row-major products of this size.
+/// Row-major GEMMs of this size.
 GemmProblem plain(int64_t batch, int64_t m, int64_t n, int64_t k) {
   GemmProblem p;
   p.batch = batch, p.m = m, p.n = n, p.k = k;
@@ -245,7 +245,7 @@ TEST(Gemm, SixteenBitSumsAreRoundedOnce) {
   EXPECT_EQ(toFloat(out), 512);
 }
 
-/// The bits of a packed product with so many threads.
+/// The bits of a packed GEMM with so many threads.
 static std::vector<float> packedProduct(TileFunction compute, int threads) {
   GemmProblem p = plain(1, 301, 700, 600);
   std::mt19937 random(7);
@@ -340,7 +340,7 @@ TEST(Gemm, TypesWithoutProduct) {
   p.in = DType::I8;
   const auto gemm = bindGemm(p, {}, team);
   ASSERT_FALSE(gemm.ok());
-  EXPECT_EQ(gemm.status().message(), "no matrix product of i8 into f32");
+  EXPECT_EQ(gemm.status().message(), "no GEMM of i8 into f32");
 }
 
 } // namespace

@@ -96,7 +96,7 @@ PlanBuilder longPlan() {
   return builder;
 }
 
-/// One product, which is timed when it is loaded.
+/// One GEMM, which is timed when it is loaded.
 PlanBuilder productPlan() {
   PlanBuilder builder({{"data", 1}});
   EntryBuilder entry = builder.entry("e");
@@ -223,12 +223,12 @@ TEST(DeviceFailure, InTheTrialOfAProduct) {
         failureOf(fmt::format("hang@product:{}", number), productPlan(), "e"),
         AllOf(HasSubstr("deadline_exceeded: entry \"e\": step 0 gemm: "),
               HasSubstr("the device did not end the trial of an algorithm for "
-                        "a product on rank 0 within 2 s"),
+                        "a GEMM on rank 0 within 2 s"),
               EndsWith("; load failed")));
     EXPECT_THAT(
         failureOf(fmt::format("lose@product:{}", number), productPlan(), "e"),
         AllOf(HasSubstr("the device has failed in the trial of an algorithm "
-                        "for a product: uncorrectable ECC error"),
+                        "for a GEMM: uncorrectable ECC error"),
               EndsWith("; load failed")));
   }
 }
@@ -262,18 +262,18 @@ TEST(DeviceFailure, MemoryIsComparedBeforeItIsAllocated) {
         "are available; compile for a larger mesh, or shrink the batch");
 }
 
-/// The workspace of products is that of the algorithms that were chosen.
+/// The workspace of GEMMs is that of the algorithms that were chosen.
 TEST(DeviceFailure, AWorkspaceIsComparedOnceItIsKnown) {
   EXPECT_THAT(load("1000000", productPlan()), EndsWith("\nok"));
   EXPECT_THAT(load("1000000", productPlan(), 8 << 20),
               AllOf(HasSubstr("rank 0: 1 rank on device 0 (Emulated H200) "
                               "needs "),
-                    HasSubstr(", workspace of products and attention 8388608; "
+                    HasSubstr(", workspace of GEMMs and attention 8388608; "
                               "1000000 bytes are available; compile for a "
                               "larger mesh, or shrink the batch")));
 }
 
-/// Two ranks with arenas of 16 MiB, and products that are tried on twice as
+/// Two ranks with arenas of 16 MiB, and GEMMs that are tried on twice as
 /// much again. The attention behind them takes one rank a while, in which the
 /// other one tries.
 PlanBuilder largeProducts() {
@@ -295,17 +295,16 @@ PlanBuilder largeProducts() {
 }
 
 /// Room for two arenas and two workspaces is enough: what one rank tries its
-/// products on is not taken for gone by the other.
+/// GEMMs on is not taken for gone by the other.
 TEST(DeviceFailure, RanksOfADeviceTakeTurnsWithItsMemory) {
   for (int i = 0; i < 2; ++i)
     EXPECT_THAT(load("50400000", largeProducts(), 8 << 20), EndsWith("\nok"));
   // Whoever comes second finds out.
-  EXPECT_THAT(
-      load("50000000", largeProducts(), 8 << 20),
-      AllOf(HasSubstr(": 1 rank on device 0 (Emulated H200) needs "),
-            HasSubstr(", workspace of products and attention 8388608; "),
-            HasSubstr(" bytes are available; compile for a larger "
-                      "mesh, or shrink the batch")));
+  EXPECT_THAT(load("50000000", largeProducts(), 8 << 20),
+              AllOf(HasSubstr(": 1 rank on device 0 (Emulated H200) needs "),
+                    HasSubstr(", workspace of GEMMs and attention 8388608; "),
+                    HasSubstr(" bytes are available; compile for a larger "
+                              "mesh, or shrink the batch")));
 }
 
 TEST(DeviceFailure, ErrorsOfCallsAreNoFailures) {

@@ -1,11 +1,11 @@
-//===- DeviceGemmTest.cpp - Products on a device ----------------*- C++ -*-===//
+//===- DeviceGemmTest.cpp - GEMMs on a device -------------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Products through cuBLASLt, bound as in a plan, against the plain ones of the
+// GEMMs through cuBLASLt, bound as in a plan, against the plain ones of the
 // CPU.
 //
 //===----------------------------------------------------------------------===//
@@ -80,7 +80,7 @@ protected:
   static std::vector<double>
   sumsOfFactor(const CudaGemmProblem &problem,
                const std::vector<std::byte> &factor) {
-    const GemmProblem &p = problem.product;
+    const GemmProblem &p = problem.gemm;
     const bool isLhs = problem.epilogue == plan::GemmEpilogue::LhsBiasGrad;
     std::vector<double> sums(isLhs ? p.m : p.n);
     for (size_t i = 0; i < sums.size(); ++i)
@@ -93,7 +93,7 @@ protected:
 
   void expectThatOfTheCpu(const CudaGemmProblem &problem, double tolerance) {
     SCOPED_TRACE(toString(problem));
-    const GemmProblem &p = problem.product;
+    const GemmProblem &p = problem.gemm;
     DeviceScratch memory(*context);
     const int64_t counts[] = {p.batch * p.m * p.k, p.batch * p.k * p.n,
                               p.batch * p.m * p.n};
@@ -142,7 +142,7 @@ protected:
 TEST_F(DeviceGemm, EveryLayout) {
   for (int layouts = 0; layouts < 16; ++layouts) {
     CudaGemmProblem problem;
-    GemmProblem &p = problem.product;
+    GemmProblem &p = problem.gemm;
     p.batch = layouts & 8 ? 3 : 1, p.m = 6, p.n = 5, p.k = 7;
     layOut(p, layouts & 1, layouts & 2, layouts & 4);
     for (const bool accumulate : {false, true}) {
@@ -164,7 +164,7 @@ TEST_F(DeviceGemm, EveryType) {
         Types{DType::F16, DType::F32, 1e-5},
         Types{DType::F16, DType::F16, 0.005}}) {
     CudaGemmProblem problem;
-    GemmProblem &p = problem.product;
+    GemmProblem &p = problem.gemm;
     p.in = in, p.out = out, p.m = 6, p.n = 5, p.k = 19;
     layOut(p, false, true, false);
     expectThatOfTheCpu(problem, tolerance);
@@ -178,7 +178,7 @@ TEST_F(DeviceGemm, GradientsOfBiasesFromFactors) {
   for (int sizes = 0; sizes < 8; ++sizes)
     for (int layouts = 0; layouts < 8; ++layouts) {
       CudaGemmProblem problem;
-      GemmProblem &p = problem.product;
+      GemmProblem &p = problem.gemm;
       p.m = sizes & 1 ? 1 : 6, p.n = sizes & 2 ? 1 : 5, p.k = sizes & 4 ? 1 : 7;
       layOut(p, layouts & 1, layouts & 2, layouts & 4);
       if (p.m == 1 || p.lhs.row == 1) {
@@ -194,7 +194,7 @@ TEST_F(DeviceGemm, GradientsOfBiasesFromFactors) {
 
 TEST_F(DeviceGemm, GradientOfABiasOfLengthOneAfterATrial) {
   CudaGemmProblem problem;
-  GemmProblem &p = problem.product;
+  GemmProblem &p = problem.gemm;
   p.m = 6, p.n = 1, p.k = 7;
   p.lhs = stridesOf(p.m, p.k, true);
   p.rhs = {7, 1, 1};
@@ -205,23 +205,24 @@ TEST_F(DeviceGemm, GradientOfABiasOfLengthOneAfterATrial) {
 
 TEST_F(DeviceGemm, RefusesSumsOfAFactorThatIsNotDense) {
   CudaGemmProblem problem;
-  GemmProblem &p = problem.product;
+  GemmProblem &p = problem.gemm;
   p.m = 6, p.n = 5, p.k = 7;
   layOut(p, false, true, false);
   problem.epilogue = plan::GemmEpilogue::RhsBiasGrad;
   const auto bound = bindCudaGemm(problem, {}, *context, tuner);
   ASSERT_FALSE(bound.ok());
   EXPECT_EQ(bound.status().code(), StatusCode::Unimplemented);
-  EXPECT_EQ(bound.status().message(),
-            "f32 product of 6 x 7 and 7 x 5 into f32, with RhsBiasGrad: rhs: "
-            "the gradient of a bias is the sum of a factor whose elements for "
-            "one k are dense, and these are 7 apart; compile with "
-            "--fuse-epilogues=false");
+  EXPECT_EQ(
+      bound.status().message(),
+      "f32 GEMM of 6 x 7 and 7 x 5 into f32, with RhsBiasGrad: rhs: "
+      "the gradient of a bias is the sum of an operand whose elements for "
+      "one k are dense, and these are 7 apart; compile with "
+      "--fuse-epilogues=false");
 }
 
 TEST_F(DeviceGemm, RoundsFactorsInTf32Only) {
   CudaGemmProblem problem;
-  GemmProblem &p = problem.product;
+  GemmProblem &p = problem.gemm;
   p.m = 6, p.n = 5, p.k = 7;
   layOut(p, false, false, false);
   expectThatOfTheCpu(problem, 1e-6);

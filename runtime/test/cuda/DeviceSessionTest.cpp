@@ -238,7 +238,7 @@ TEST_F(DeviceSession, ProcessorsForCollectives) {
   EXPECT_THAT(
       status.message(),
       AllOf(HasSubstr("132 multiprocessors for collectives; device 0 ("),
-            HasSubstr(") has 132, and products need at least 1")));
+            HasSubstr(") has 132, and GEMMs need at least 1")));
 }
 
 TEST_F(DeviceSession, NoSuchDevice) {

@@ -1,4 +1,4 @@
-//===- GemmLayoutTest.cpp - Products in cuBLASLt's terms --------*- C++ -*-===//
+//===- GemmLayoutTest.cpp - GEMMs in cuBLASLt's terms -----------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Two evaluators, each as plain as its text: the plan's definition (plan.fbs)
-// and what NVIDIA's documentation says of cublasLtMatmul. A product that is
+// and what NVIDIA's documentation says of cublasLtMatmul. A GEMM that is
 // translated from the one to the other gives the same numbers.
 //
 //===----------------------------------------------------------------------===//
@@ -44,7 +44,7 @@ struct Memory {
 //===----------------------------------------------------------------------===//
 
 void evaluatePlan(const CudaGemmProblem &problem, Memory &memory) {
-  const GemmProblem &p = problem.product;
+  const GemmProblem &p = problem.gemm;
   const GemmEpilogue e = problem.epilogue;
   const auto at = [](const MatrixStrides &s, int64_t b, int64_t i, int64_t j) {
     return b * s.batch + i * s.row + j * s.column;
@@ -182,7 +182,7 @@ MatrixStrides stridesOf(int64_t rows, int64_t columns, bool byColumns,
 }
 
 Memory memoryFor(const CudaGemmProblem &problem, int seed) {
-  const GemmProblem &p = problem.product;
+  const GemmProblem &p = problem.gemm;
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> uniform(-1, 1);
   const auto numbers = [&](const MatrixStrides &s, int64_t rows,
@@ -230,7 +230,7 @@ CudaGemmProblem problemOf(int64_t batch, int64_t m, int64_t n, int64_t k,
                           bool lhsByColumns, bool rhsByColumns,
                           bool outByColumns, int64_t padding = 0) {
   CudaGemmProblem problem;
-  GemmProblem &p = problem.product;
+  GemmProblem &p = problem.gemm;
   p.batch = batch, p.m = m, p.n = n, p.k = k;
   p.lhs = stridesOf(m, k, lhsByColumns, padding);
   p.rhs = stridesOf(k, n, rhsByColumns, padding);
@@ -248,7 +248,7 @@ TEST(GemmLayout, EveryLayoutAndSize) {
               CudaGemmProblem problem =
                   problemOf(batch, m, n, k, lhs, rhs, out, padding);
               for (const bool accumulate : {false, true}) {
-                problem.product.accumulate = accumulate;
+                problem.gemm.accumulate = accumulate;
                 expectSameNumbers(problem);
               }
             });
@@ -257,14 +257,14 @@ TEST(GemmLayout, EveryLayoutAndSize) {
 TEST(GemmLayout, StridesOfSizeOneMeanNothing) {
   for (const int64_t stride : {0, 1, 2, 77}) {
     CudaGemmProblem problem = problemOf(1, 1, 4, 3, false, false, false);
-    problem.product.lhs.row = problem.product.result.row = stride;
+    problem.gemm.lhs.row = problem.gemm.result.row = stride;
     expectSameNumbers(problem);
     problem = problemOf(1, 4, 1, 3, false, true, true);
-    problem.product.rhs.column = problem.product.result.column = stride;
+    problem.gemm.rhs.column = problem.gemm.result.column = stride;
     expectSameNumbers(problem);
     problem = problemOf(1, 4, 5, 1, false, true, false);
-    problem.product.lhs = {0, 1, stride};
-    problem.product.rhs = {0, stride, 1};
+    problem.gemm.lhs = {0, 1, stride};
+    problem.gemm.rhs = {0, stride, 1};
     expectSameNumbers(problem);
   }
 }
@@ -274,17 +274,17 @@ TEST(GemmLayout, SharedOperands) {
     for (const int64_t n : {1, 5})
       forLayouts([&](bool lhs, bool rhs, bool out) {
         CudaGemmProblem problem = problemOf(4, m, n, 3, lhs, rhs, out);
-        problem.product.rhs.batch = 0;
+        problem.gemm.rhs.batch = 0;
         expectSameNumbers(problem);
         problem = problemOf(4, m, n, 3, lhs, rhs, out);
-        problem.product.lhs.batch = 0;
+        problem.gemm.lhs.batch = 0;
         expectSameNumbers(problem);
       });
 }
 
 TEST(GemmLayout, StacksWithOneWeightAreOneProduct) {
   CudaGemmProblem problem = problemOf(4, 3, 5, 2, false, true, false);
-  problem.product.rhs.batch = 0;
+  problem.gemm.rhs.batch = 0;
   for (const GemmEpilogue epilogue : {GemmEpilogue::None, GemmEpilogue::Bias}) {
     problem.epilogue = epilogue;
     const LtProblem lt = *ltProblemOf(problem);
@@ -293,9 +293,9 @@ TEST(GemmLayout, StacksWithOneWeightAreOneProduct) {
     EXPECT_EQ(lt.d.columns, 12);
     expectSameNumbers(problem);
   }
-  // Columns that go on from one product to the next; a bias would not.
+  // Columns that go on from one GEMM to the next; a bias would not.
   problem = problemOf(4, 3, 5, 2, false, true, true);
-  problem.product.lhs.batch = 0;
+  problem.gemm.lhs.batch = 0;
   EXPECT_EQ(ltProblemOf(problem)->batch, 1);
   expectSameNumbers(problem);
 }
@@ -308,7 +308,7 @@ TEST(GemmLayout, EpiloguesOfAMatrix) {
         CudaGemmProblem problem = problemOf(batch, 8, 16, 5, lhs, rhs, out);
         problem.epilogue = epilogue;
         expectSameNumbers(problem);
-        problem.product.accumulate = true;
+        problem.gemm.accumulate = true;
         expectSameNumbers(problem);
       });
 }
@@ -342,7 +342,7 @@ void forSumsOfFactors(GemmEpilogue epilogue, bool areDense, Check check) {
             CudaGemmProblem problem =
                 problemOf(1, m, n, k, lhs, rhs, out, padding);
             problem.epilogue = epilogue;
-            const GemmProblem &p = problem.product;
+            const GemmProblem &p = problem.gemm;
             if (((isLhs ? m : n) == 1 ||
                  (isLhs ? p.lhs.row : p.rhs.column) == 1) == areDense)
               check(problem);
@@ -354,7 +354,7 @@ TEST(GemmLayout, GradientsOfABiasFromTheFactors) {
        {GemmEpilogue::LhsBiasGrad, GemmEpilogue::RhsBiasGrad})
     forSumsOfFactors(epilogue, /*areDense=*/true, [](CudaGemmProblem problem) {
       expectSameNumbers(problem);
-      problem.product.accumulate = true;
+      problem.gemm.accumulate = true;
       expectSameNumbers(problem);
     });
 }
@@ -364,11 +364,11 @@ TEST(GemmLayout, GradientOfABiasOfLengthOne) {
   for (const int64_t stride : {0, 1, 5, 77}) {
     CudaGemmProblem problem = problemOf(1, 6, 1, 5, true, true, false);
     problem.epilogue = GemmEpilogue::RhsBiasGrad;
-    problem.product.rhs.column = stride;
+    problem.gemm.rhs.column = stride;
     expectSameNumbers(problem);
     problem = problemOf(1, 1, 7, 5, false, false, false);
     problem.epilogue = GemmEpilogue::LhsBiasGrad;
-    problem.product.lhs.row = stride;
+    problem.gemm.lhs.row = stride;
     expectSameNumbers(problem);
   }
 }
@@ -386,12 +386,12 @@ TEST(GemmLayout, Types) {
   problem.precision = plan::GemmPrecision::TF32;
   EXPECT_EQ(ltProblemOf(problem)->compute, CUBLAS_COMPUTE_32F_FAST_TF32);
   problem.precision = plan::GemmPrecision::Full;
-  problem.product.in = problem.product.out = DType::F64;
+  problem.gemm.in = problem.gemm.out = DType::F64;
   EXPECT_EQ(ltProblemOf(problem)->compute, CUBLAS_COMPUTE_64F);
   EXPECT_EQ(ltProblemOf(problem)->scale, DType::F64);
   for (const DType in : {DType::BF16, DType::F16})
     for (const DType out : {in, DType::F32}) {
-      problem.product.in = in, problem.product.out = out;
+      problem.gemm.in = in, problem.gemm.out = out;
       const LtProblem lt = *ltProblemOf(problem);
       EXPECT_EQ(lt.compute, CUBLAS_COMPUTE_32F);
       EXPECT_EQ(lt.scale, DType::F32);
@@ -400,7 +400,7 @@ TEST(GemmLayout, Types) {
     }
 }
 
-/// Keys of caches: everything that changes the product changes the text.
+/// Keys of caches: everything that changes the GEMM changes the text.
 TEST(GemmLayout, TextsOfDifferentProblemsDiffer) {
   std::vector<CudaGemmProblem> problems;
   forLayouts([&](bool lhs, bool rhs, bool out) {
@@ -408,7 +408,7 @@ TEST(GemmLayout, TextsOfDifferentProblemsDiffer) {
   });
   CudaGemmProblem problem = problemOf(1, 16, 24, 8, false, false, false);
   problems.push_back(problem);
-  problem.product.accumulate = true;
+  problem.gemm.accumulate = true;
   problems.push_back(problem);
   problem.precision = plan::GemmPrecision::TF32;
   problems.push_back(problem);
@@ -417,9 +417,9 @@ TEST(GemmLayout, TextsOfDifferentProblemsDiffer) {
   problem.epilogue = GemmEpilogue::GeluAux;
   problems.push_back(problem);
   problem.precision = plan::GemmPrecision::Full;
-  problem.product.in = DType::BF16;
+  problem.gemm.in = DType::BF16;
   problems.push_back(problem);
-  problem.product.out = DType::BF16;
+  problem.gemm.out = DType::BF16;
   problems.push_back(problem);
   problem.epilogue = GemmEpilogue::Bias;
   problems.push_back(problem);
@@ -443,13 +443,13 @@ void expectError(const CudaGemmProblem &problem, std::string_view text) {
 
 TEST(GemmLayoutErrors, NameTheValues) {
   CudaGemmProblem problem = problemOf(1, 2, 3, 4, false, false, false);
-  problem.product.in = problem.product.out = DType::I32;
+  problem.gemm.in = problem.gemm.out = DType::I32;
   expectError(problem,
-              "no product of i32 on a GPU; it has f32, f64, bf16 and f16");
+              "no GEMM of i32 on a GPU; it has f32, f64, bf16 and f16");
   problem = problemOf(1, 2, 3, 4, false, false, false);
-  problem.product.in = DType::BF16;
+  problem.gemm.in = DType::BF16;
   problem.precision = plan::GemmPrecision::TF32;
-  expectError(problem, "precision tf32 is for products of f32, not bf16");
+  expectError(problem, "precision tf32 is for GEMMs of f32, not bf16");
   problem = problemOf(1, 2, 3, 4, false, false, true);
   problem.epilogue = GemmEpilogue::Bias;
   expectError(problem, "a bias for each column of out wants rows that are "
@@ -459,7 +459,7 @@ TEST(GemmLayoutErrors, NameTheValues) {
        {GemmEpilogue::GeluGradBiasGrad, GemmEpilogue::LhsBiasGrad,
         GemmEpilogue::RhsBiasGrad}) {
     problem.epilogue = epilogue;
-    expectError(problem, "the gradient of a bias is a sum over one product, "
+    expectError(problem, "the gradient of a bias is a sum over one GEMM, "
                          "not over a batch of 2");
   }
   problem = problemOf(1, 8, 12, 4, false, false, false);
@@ -468,29 +468,29 @@ TEST(GemmLayoutErrors, NameTheValues) {
                        "are multiples of 8, and out has 12");
   problem = problemOf(2, 8, 16, 4, false, false, false);
   problem.epilogue = GemmEpilogue::GeluAux;
-  problem.product.result.batch = 132;
+  problem.gemm.result.batch = 132;
   expectError(problem, "and out has 16 and 132");
   problem = problemOf(1, 2, 3, 4, false, false, false);
-  problem.product.rhs.row = 2;
+  problem.gemm.rhs.row = 2;
   expectError(problem, "rhs: a matrix of 3 x 4 with strides 1 and 2 overlaps "
                        "itself; cuBLASLt reads none");
   problem = problemOf(1, 2, 3, 4, false, false, false);
-  problem.product.lhs.column = 2;
+  problem.gemm.lhs.column = 2;
   expectError(problem, "lhs: neither rows nor columns are dense");
 }
 
-TEST(GemmLayoutErrors, SumsOfFactorsThatAreNotDense) {
+TEST(GemmLayoutErrors, SumsOfOperandsThatAreNotDense) {
   const auto expect = [](GemmEpilogue epilogue, const char *factor) {
     int count = 0;
     forSumsOfFactors(
         epilogue, /*areDense=*/false, [&](const CudaGemmProblem &problem) {
           SCOPED_TRACE(toString(problem));
-          const GemmProblem &p = problem.product;
+          const GemmProblem &p = problem.gemm;
           const bool isLhs = problem.epilogue == GemmEpilogue::LhsBiasGrad;
           expectError(problem,
                       std::string(factor) +
-                          ": the gradient of a bias is the sum of a "
-                          "factor whose elements for one k are dense, "
+                          ": the gradient of a bias is the sum of an "
+                          "operand whose elements for one k are dense, "
                           "and these are " +
                           std::to_string(isLhs ? p.lhs.row : p.rhs.column) +
                           " apart");
@@ -506,10 +506,10 @@ TEST(GemmLayoutErrors, SumsOfFactorsThatAreNotDense) {
 
 TEST(GemmLayout, ProductsInMessages) {
   CudaGemmProblem problem = problemOf(2, 3, 4, 5, false, false, false);
-  problem.product.accumulate = true;
+  problem.gemm.accumulate = true;
   problem.precision = plan::GemmPrecision::TF32;
   problem.epilogue = GemmEpilogue::BiasGelu;
-  EXPECT_EQ(toString(problem), "f32 product of 2 x 3 x 5 and 5 x 4 into f32, "
+  EXPECT_EQ(toString(problem), "f32 GEMM of 2 x 3 x 5 and 5 x 4 into f32, "
                                "in tf32, accumulated, with BiasGelu");
 }
 

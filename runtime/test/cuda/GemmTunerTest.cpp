@@ -1,4 +1,4 @@
-//===- GemmTunerTest.cpp - Which algorithm computes a product ---*- C++ -*-===//
+//===- GemmTunerTest.cpp - Which algorithm computes a GEMM ------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,7 @@
 // The libraries are tables of functions: here of ours, which note what they are
 // asked and take as long as the test says. Descriptors and preferences are the
 // real library's, which checks attributes and their sizes, needs no driver, and
-// says what a product that is run would be.
+// says what a GEMM that is run would be.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +57,7 @@ struct FakeDevice {
   std::vector<int> failing;
   size_t memoryLimit = SIZE_MAX;
   bool acceptsKnown = true;
-  /// The run of a product from which the device does not come back.
+  /// The run of a GEMM from which the device does not come back.
   int hangsIn = INT_MAX;
 
   // What was asked.
@@ -318,10 +318,10 @@ protected:
     std::filesystem::remove_all(folder);
     fake = &device;
     context.note = [this](const std::string &text) { notes.push_back(text); };
-    problem.product.m = 4, problem.product.n = 8, problem.product.k = 2;
-    problem.product.lhs = {0, 2, 1};
-    problem.product.rhs = {0, 8, 1};
-    problem.product.result = {0, 8, 1};
+    problem.gemm.m = 4, problem.gemm.n = 8, problem.gemm.k = 2;
+    problem.gemm.lhs = {0, 2, 1};
+    problem.gemm.rhs = {0, 8, 1};
+    problem.gemm.result = {0, 8, 1};
   }
   void SetUp() override {
     if (!realCublasLt().ok())
@@ -338,7 +338,7 @@ protected:
   Result<std::unique_ptr<CudaOperation>> bind(GemmTuner &tuner) {
     return bindCudaGemm(problem, pointers, context, tuner);
   }
-  /// The algorithm that a bound product runs.
+  /// The algorithm that a bound GEMM runs.
   uint64_t algorithmIn(GemmTuner &tuner) {
     const auto bound = bind(tuner);
     EXPECT_TRUE(bound.ok()) << bound.status().message();
@@ -389,7 +389,7 @@ TEST_F(GemmTunerTest, MeasuresAProblemOnce) {
   EXPECT_EQ(algorithmIn(*all), 1u);
   EXPECT_EQ(device.runs, runs + 1);
   EXPECT_EQ(device.heuristicCalls, 1);
-  problem.product.accumulate = true;
+  problem.gemm.accumulate = true;
   EXPECT_EQ(algorithmIn(*all), 1u);
   EXPECT_EQ(device.heuristicCalls, 2);
 }
@@ -404,7 +404,7 @@ TEST_F(GemmTunerTest, AddsToTheOldContentsInPlace) {
   (void)algorithmIn(*tuner());
   EXPECT_EQ(device.alpha, 1);
   EXPECT_EQ(device.beta, 0);
-  problem.product.accumulate = true;
+  problem.gemm.accumulate = true;
   (void)algorithmIn(*tuner());
   EXPECT_EQ(device.beta, 1);
 }
@@ -451,7 +451,7 @@ TEST_F(GemmTunerTest, ADeviceThatHangsIsWaitedForOnce) {
   EXPECT_EQ(bound.status().code(), StatusCode::DeadlineExceeded);
   EXPECT_THAT(bound.status().message(),
               HasSubstr("the device did not end the trial of an algorithm for "
-                        "a product on rank 0 within 10 ms"));
+                        "a GEMM on rank 0 within 10 ms"));
   EXPECT_EQ(device.runs, 3);
   EXPECT_TRUE(context.waitFailed);
   EXPECT_FALSE(context.left.empty()) << "the library";
@@ -506,13 +506,13 @@ TEST_F(GemmTunerTest, MeasuresAgainForAnotherVersionOrMachine) {
   EXPECT_EQ(device.heuristicCalls, 3);
 }
 
-/// The first rank, 5, has chosen for two products, and here one choice wants
+/// The first rank, 5, has chosen for two GEMMs, and here one choice wants
 /// more workspace than there is.
 TEST_F(GemmTunerTest, AChoiceThatIsRefusedMisleadsNoOther) {
   const auto bootstrap = *Bootstrap::connect({}, std::chrono::seconds(1));
   SharedAlgorithms shared{*bootstrap, 5, "s", std::chrono::seconds(1)};
   for (const auto &[accumulate, number] : {std::pair(false, 2), {true, 0}}) {
-    problem.product.accumulate = accumulate;
+    problem.gemm.accumulate = accumulate;
     const std::string key = keyInFile();
     ASSERT_TRUE(bootstrap->store()
                     .set("algorithms/5/s/" + SharedAlgorithms::nameOf(key),
@@ -522,13 +522,13 @@ TEST_F(GemmTunerTest, AChoiceThatIsRefusedMisleadsNoOther) {
   context.algorithms = &shared;
   const auto all = tuner();
   for (int time = 0; time < 2; ++time) {
-    problem.product.accumulate = false;
+    problem.gemm.accumulate = false;
     EXPECT_EQ(algorithmIn(*all), 1u) << "the fastest here";
-    problem.product.accumulate = true;
+    problem.gemm.accumulate = true;
     EXPECT_EQ(algorithmIn(*all), 0u) << "what was told";
   }
   EXPECT_THAT(notes,
-              ElementsAre(HasSubstr("chose an algorithm for a product by "
+              ElementsAre(HasSubstr("chose an algorithm for a GEMM by "
                                     "itself, because cuBLASLt refuses here "
                                     "what was chosen by rank 5")));
 }
@@ -545,7 +545,7 @@ TEST_F(GemmTunerTest, WithoutMemoryTheFirstIsTaken) {
   device.memoryLimit = 1 << 20;
   EXPECT_EQ(algorithmIn(*tuner(path)), 0u);
   EXPECT_THAT(notes, ElementsAre(HasSubstr(
-                         "took the first algorithm of cuBLASLt for a product, "
+                         "took the first algorithm of cuBLASLt for a GEMM, "
                          "unmeasured, because the memory beside the arena does "
                          "not hold a second one: cudaMalloc of 33554432 bytes "
                          "for a trial, with 1000 of 3000 free: out of "
@@ -568,11 +568,11 @@ TEST_F(GemmTunerTest, WhatCublasLtLacksIsOneError) {
   ASSERT_FALSE(bound.ok());
   EXPECT_EQ(bound.status().code(), StatusCode::Unimplemented);
   EXPECT_EQ(bound.status().message(),
-            "f32 product of 4 x 2 and 2 x 8 into f32: cuBLASLt has no "
+            "f32 GEMM of 4 x 2 and 2 x 8 into f32: cuBLASLt has no "
             "algorithm for it");
   problem.epilogue = plan::GemmEpilogue::Gelu;
   EXPECT_EQ(bind(*tuner()).status().message(),
-            "f32 product of 4 x 2 and 2 x 8 into f32, with Gelu: cuBLASLt has "
+            "f32 GEMM of 4 x 2 and 2 x 8 into f32, with Gelu: cuBLASLt has "
             "no algorithm for it; compile with --fuse-epilogues=false");
 }
 
@@ -597,23 +597,23 @@ TEST_F(GemmTunerTest, DescriptorsSayTheProblem) {
     problems.push_back(problem);
     problems.back().epilogue = epilogue;
     if (epilogue == plan::GemmEpilogue::LhsBiasGrad)
-      problems.back().product.lhs = {8, 1, 4};
+      problems.back().gemm.lhs = {8, 1, 4};
     problems.push_back(problems.back());
-    problems.back().product.in = DType::BF16;
+    problems.back().gemm.in = DType::BF16;
     problems.back().bias = DType::BF16;
-    problems.back().product.accumulate = true;
+    problems.back().gemm.accumulate = true;
   }
   problems.push_back(problem);
-  problems.back().product.batch = 3;
-  problems.back().product.lhs.batch = 8;
-  problems.back().product.rhs.batch = 16;
-  problems.back().product.result.batch = 32;
+  problems.back().gemm.batch = 3;
+  problems.back().gemm.lhs.batch = 8;
+  problems.back().gemm.rhs.batch = 16;
+  problems.back().gemm.result.batch = 32;
   problems.push_back(problems.back());
-  problems.back().product.lhs = {8, 1, 4};
+  problems.back().gemm.lhs = {8, 1, 4};
   problems.push_back(problem);
   problems.back().processors = 100;
   problems.push_back(problem);
-  problems.back().product.result = {0, 1, 4};
+  problems.back().gemm.result = {0, 1, 4};
   problems.back().precision = plan::GemmPrecision::TF32;
   for (const CudaGemmProblem &each : problems) {
     SCOPED_TRACE(toString(each));

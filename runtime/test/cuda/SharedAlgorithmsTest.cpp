@@ -82,7 +82,7 @@ TEST_F(SharedAlgorithmsTest, NamesAreAlikeOnAllRanks) {
 TEST_F(SharedAlgorithmsTest, WaitsNotForEver) {
   EXPECT_EQ(other.ask("a").status().message(),
             "rank 0 waited 50 ms for rank 5 to choose the algorithm of a "
-            "product");
+            "GEMM");
   bootstrap->fail("rank 5: its device is gone");
   EXPECT_THAT(other.ask("a").status().message(),
               HasSubstr("rank 5: its device is gone"));

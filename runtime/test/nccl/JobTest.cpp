@@ -296,7 +296,7 @@ TEST_F(Job, ADeviceThatIsLost) {
                           EndsWith("status 1")));
 }
 
-/// Two products, of which the second runs beside a collective.
+/// Two GEMMs, of which the second runs beside a collective.
 PlanBuilder productPlan(int64_t ranks) {
   PlanBuilder builder({{"data", ranks}});
   const uint32_t data = builder.group({"data"});
@@ -318,7 +318,7 @@ PlanBuilder productPlan(int64_t ranks) {
 
 struct JobOfProducts : Job {
   /// Runs two ranks, in the second of which cuBLASLt guesses otherwise; the
-  /// last products that they ran.
+  /// last GEMMs that they ran.
   std::vector<std::string> productsOf(const std::string &options) {
     const std::string plan = writePlan("products.plan", productPlan(2));
     (void)writeNpy(file("x.npy"), countingArray({32}));

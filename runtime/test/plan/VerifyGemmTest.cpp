@@ -1,4 +1,4 @@
-//===- VerifyGemmTest.cpp - Broken products ---------------------*- C++ -*-===//
+//===- VerifyGemmTest.cpp - Broken GEMMs ------------------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,8 +39,7 @@ TEST_F(VerifyGemm, Operands) {
 TEST_F(VerifyGemm, Types) {
   *entry.table().inputs[1]->type = builder.type(DType::I32, {8, 2});
   entry.table().buffers[rhs]->dtype = plan::DType::I32;
-  EXPECT_THAT(verdict(builder),
-              HasSubstr("no product of f32 and i32 into f32"));
+  EXPECT_THAT(verdict(builder), HasSubstr("no GEMM of f32 and i32 into f32"));
 }
 
 TEST_F(VerifyGemm, Sizes) {
@@ -84,7 +83,7 @@ TEST_F(VerifyGemm, AccumulationReadsOut) {
 // Epilogues
 //===----------------------------------------------------------------------===//
 
-/// A product of a plan that is not for CPUs, which may have epilogues.
+/// A GEMM of a plan that is not for CPUs, which may have epilogues.
 struct VerifyEpilogue : VerifyGemm {
   VerifyEpilogue() {
     builder.table.target->kind = "none";

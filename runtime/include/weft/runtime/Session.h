@@ -24,7 +24,7 @@
 // those with setInputShards and getShard.
 //
 // Three phases: *prepare* (CPU features, memory, world), *initialize* (every
-// rank in its thread: arena, constants, products, communicators), both in
+// rank in its thread: arena, constants, GEMMs, communicators), both in
 // `create`, and *execute*, in `run`, which allocates and looks up nothing.
 //
 // A failure of a rank stops all ranks and is final: every later run returns it.

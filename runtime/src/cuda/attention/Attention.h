@@ -8,7 +8,7 @@
 // Attention and its derivative, of the same definitions as cpu/Attention.h;
 // addresses are those of the device. cuDNN computes them where it can and has
 // shown at load that it gives the right numbers (AttentionCudnn.h); otherwise
-// the runtime's own kernels do (kernels/Attention.cu), whose products use no
+// the runtime's own kernels do (kernels/Attention.cu), whose GEMMs use no
 // tensor cores. Results are the same in every run.
 //
 //===----------------------------------------------------------------------===//

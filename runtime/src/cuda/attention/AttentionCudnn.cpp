@@ -19,7 +19,7 @@
 namespace weft::runtime {
 namespace {
 
-/// Deterministic engines keep all products of a pass in memory: 2 bytes for
+/// Deterministic engines keep all GEMMs of a pass in memory: 2 bytes for
 /// each pair of a query and a key. Beyond this the own kernels are used.
 constexpr size_t workspaceLimit = size_t(4) << 30;
 

@@ -198,7 +198,7 @@ private:
   /// The sum of the result times its cotangent over each head.
   TensorIndex delta(TensorIndex out, TensorIndex cotangent, TensorIndex one,
                     GradSpelling spelling);
-  /// The product of transposed scores with rows of queries, summed over the
+  /// The GEMM of transposed scores with rows of queries, summed over the
   /// heads that share a head of keys.
   void overQueries(TensorIndex transposed, TensorIndex rows, TensorIndex result,
                    const std::string &name);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // cuDNN's fused attention is a pattern of small operations that its engines
-// recognise: two products with a softmax between them, and for the derivative
+// recognise: two GEMMs with a softmax between them, and for the derivative
 // five products. A graph here is data: tensors, and nodes that make one tensor
 // each, in order. CudnnGraph.h makes cuDNN's objects of it, and a test computes
 // it node by node.

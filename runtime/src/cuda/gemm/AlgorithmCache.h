@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which algorithm of cuBLASLt was the fastest for a product, from one load to
+// Which algorithm of cuBLASLt was the fastest for a GEMM, from one load to
 // the next: a JSON file of keys and the 64 bytes that describe an algorithm.
 // These mean something to the library's version that gave them only (rule C5),
 // so keys contain it, and whoever uses them has them checked.

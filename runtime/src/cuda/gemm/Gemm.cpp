@@ -1,4 +1,4 @@
-//===- Gemm.cpp - Matrix products on a GPU ----------------------*- C++ -*-===//
+//===- Gemm.cpp - GEMMs on a GPU --------------------------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

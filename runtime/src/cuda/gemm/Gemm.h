@@ -1,13 +1,13 @@
-//===- Gemm.h - Matrix products on a GPU ------------------------*- C++ -*-===//
+//===- Gemm.h - GEMMs on a GPU ----------------------------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One product of a plan by cuBLASLt, bound to device memory:
+// One GEMM of a plan by cuBLASLt, bound to device memory:
 //
-//   GemmLayout       what the product is in cuBLASLt's terms
+//   GemmLayout       what the GEMM is in cuBLASLt's terms
 //   GemmDescriptors  the same as its objects
 //   GemmTuner        which of its algorithms; AlgorithmCache keeps the answer
 //
@@ -39,7 +39,7 @@ struct CudaGemmPointers {
   void *aux = nullptr;
 };
 
-/// Unimplemented for what cuBLASLt lacks, with the product in the message.
+/// Unimplemented for what cuBLASLt lacks, with the GEMM in the message.
 Result<std::unique_ptr<CudaOperation>>
 bindCudaGemm(const CudaGemmProblem &problem, const CudaGemmPointers &pointers,
              const CudaContext &context, GemmTuner &tuner);

@@ -1,4 +1,4 @@
-//===- GemmDescriptors.cpp - A product as cuBLASLt's objects ----*- C++ -*-===//
+//===- GemmDescriptors.cpp - A GEMM as cuBLASLt's objects -------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -60,7 +60,7 @@ LtHandle::~LtHandle() {
 
 GemmDescriptors::GemmDescriptors(GemmDescriptors &&other) noexcept
     : handle(std::move(other.handle)),
-      product(std::exchange(other.product, nullptr)),
+      matmul(std::exchange(other.matmul, nullptr)),
       a(std::exchange(other.a, nullptr)), b(std::exchange(other.b, nullptr)),
       d(std::exchange(other.d, nullptr)), isDouble(other.isDouble),
       accumulates(other.accumulates) {}
@@ -72,8 +72,8 @@ GemmDescriptors::~GemmDescriptors() {
   for (cublasLtMatrixLayout_t layout : {a, b, d})
     if (layout)
       (void)library.matrixLayoutDestroy(layout);
-  if (product)
-    (void)library.matmulDescDestroy(product);
+  if (matmul)
+    (void)library.matmulDescDestroy(matmul);
 }
 
 template <typename T>
@@ -81,7 +81,7 @@ Status GemmDescriptors::set(cublasLtMatmulDescAttributes_t attribute, T value) {
   const CublasLt &library = handle->library();
   return cublasStatus(
       library,
-      library.matmulDescSetAttribute(product, attribute, &value, sizeof(value)),
+      library.matmulDescSetAttribute(matmul, attribute, &value, sizeof(value)),
       fmt::format("cublasLtMatmulDescSetAttribute({})",
                   static_cast<int>(attribute)));
 }
@@ -99,7 +99,7 @@ Status GemmDescriptors::describe(const LtMatrix &matrix, int64_t batch,
     return {};
   const auto count = static_cast<int32_t>(batch);
   if (count != batch)
-    return unimplemented(fmt::format("a batch of {} products; cuBLASLt has at "
+    return unimplemented(fmt::format("a batch of {} GEMMs; cuBLASLt has at "
                                      "most 2147483647",
                                      batch));
   WEFT_RETURN_IF_ERROR(cublasStatus(
@@ -123,7 +123,7 @@ GemmDescriptors::create(std::shared_ptr<const LtHandle> handle,
   made.accumulates = problem.accumulate;
   WEFT_RETURN_IF_ERROR(
       cublasStatus(library,
-                   library.matmulDescCreate(&made.product, problem.compute,
+                   library.matmulDescCreate(&made.matmul, problem.compute,
                                             cudaTypeOf(problem.scale)),
                    "cublasLtMatmulDescCreate"));
   WEFT_RETURN_IF_ERROR(made.describe(problem.a, problem.batch, made.a));
@@ -205,7 +205,7 @@ GemmDescriptors::algorithms(const LtPointers &pointers, size_t workspaceBytes,
       static_cast<size_t>(count));
   int found = 0;
   const cublasStatus_t status = library.matmulAlgoGetHeuristic(
-      handle->get(), product, a, b, d, d, made, count, results.data(), &found);
+      handle->get(), matmul, a, b, d, d, made, count, results.data(), &found);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED)
     found = 0;
   else
@@ -225,7 +225,7 @@ GemmDescriptors::check(const cublasLtMatmulAlgo_t &algorithm) const {
   cublasLtMatmulHeuristicResult_t result = {};
   WEFT_RETURN_IF_ERROR(
       cublasStatus(library,
-                   library.matmulAlgoCheck(handle->get(), product, a, b, d, d,
+                   library.matmulAlgoCheck(handle->get(), matmul, a, b, d, d,
                                            &algorithm, &result),
                    "cublasLtMatmulAlgoCheck"));
   return result.workspaceSize;
@@ -242,7 +242,7 @@ cublasStatus_t GemmDescriptors::run(const LtPointers &pointers,
                                : static_cast<const void *>(&floats[0]);
   const void *beta = isDouble ? static_cast<const void *>(&doubles[1])
                               : static_cast<const void *>(&floats[1]);
-  return handle->library().matmul(handle->get(), product, alpha, pointers.a, a,
+  return handle->library().matmul(handle->get(), matmul, alpha, pointers.a, a,
                                   pointers.b, b, beta, pointers.d, d,
                                   pointers.d, d, &algorithm, workspace,
                                   workspaceBytes, stream);

@@ -1,4 +1,4 @@
-//===- GemmDescriptors.h - A product as cuBLASLt's objects ------*- C++ -*-===//
+//===- GemmDescriptors.h - A GEMM as cuBLASLt's objects ---------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -47,7 +47,7 @@ struct LtPointers {
   void *aux = nullptr;
 };
 
-/// What a product needs beside pointers, in host memory.
+/// What a GEMM needs beside pointers, in host memory.
 class GemmDescriptors {
 public:
   /// The epilogue's pointers are part of them.
@@ -69,7 +69,7 @@ public:
   /// version of the library cannot use it (rule C5).
   Result<size_t> check(const cublasLtMatmulAlgo_t &algorithm) const;
 
-  /// Puts the product on the stream.
+  /// Puts the GEMM on the stream.
   cublasStatus_t run(const LtPointers &pointers,
                      const cublasLtMatmulAlgo_t &algorithm, void *workspace,
                      size_t workspaceBytes, cudaStream_t stream) const;
@@ -85,7 +85,7 @@ private:
   Status set(cublasLtMatmulDescAttributes_t attribute, T value);
 
   std::shared_ptr<const LtHandle> handle;
-  cublasLtMatmulDesc_t product = nullptr;
+  cublasLtMatmulDesc_t matmul = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;
   bool isDouble = false, accumulates = false;
 };

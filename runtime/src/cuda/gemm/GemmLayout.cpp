@@ -1,4 +1,4 @@
-//===- GemmLayout.cpp - Products in the terms of cuBLASLt -------*- C++ -*-===//
+//===- GemmLayout.cpp - GEMMs in the terms of cuBLASLt ----------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -109,20 +109,20 @@ cudaDataType_t cudaTypeOf(DType dtype) {
 }
 
 static Status chooseTypes(const CudaGemmProblem &problem, LtProblem &lt) {
-  const DType in = problem.product.in;
+  const DType in = problem.gemm.in;
   if (!isFloat(in))
     return unimplemented(fmt::format(
-        "no product of {} on a GPU; it has f32, f64, bf16 and f16", name(in)));
+        "no GEMM of {} on a GPU; it has f32, f64, bf16 and f16", name(in)));
   if (problem.precision == GemmPrecision::TF32 && in != DType::F32)
     return invalidArgument(
-        fmt::format("precision tf32 is for products of f32, not {}", name(in)));
+        fmt::format("precision tf32 is for GEMMs of f32, not {}", name(in)));
   lt.scale = in == DType::F64 ? DType::F64 : DType::F32;
   lt.compute = in == DType::F64 ? CUBLAS_COMPUTE_64F
                : problem.precision == GemmPrecision::TF32
                    ? CUBLAS_COMPUTE_32F_FAST_TF32
                    : CUBLAS_COMPUTE_32F;
   lt.a.dtype = lt.b.dtype = in;
-  lt.d.dtype = problem.product.out;
+  lt.d.dtype = problem.gemm.out;
   lt.bias = problem.bias;
   lt.processors = problem.processors;
   return {};
@@ -171,7 +171,7 @@ static Status storeAs(const StridedMatrix &m, int64_t batch, LtMatrix &stored) {
   return {};
 }
 
-/// The way to store a factor; with a choice the one whose columns are long.
+/// The way to store an operand; with a choice the one whose columns are long.
 static Status storeFactor(const StridedMatrix &m, int64_t batch,
                           LtMatrix &stored) {
   const StridedMatrix other = transposed(m);
@@ -180,17 +180,17 @@ static Status storeFactor(const StridedMatrix &m, int64_t batch,
   return storeAs(stored.isTransposed ? other : m, batch, stored);
 }
 
-/// The one way to store a factor that an epilogue adds up over k: a as it is, b
-/// transposed. For the other cuBLASLt is said to propose algorithms, too, and
+/// The one way to store an operand that an epilogue adds up over k: a as it is,
+/// b transposed. For the other cuBLASLt is said to propose algorithms, too, and
 /// to launch none of them; its documentation is silent.
 static Status storeSummed(const StridedMatrix &m, bool isTransposed,
                           LtMatrix &stored) {
   const StridedMatrix columns = isTransposed ? transposed(m) : m;
   if (!hasDenseColumns(columns))
-    return unimplemented(fmt::format(
-        "the gradient of a bias is the sum of a factor whose elements for one "
-        "k are dense, and these are {} apart",
-        columns.rowStride));
+    return unimplemented(fmt::format("the gradient of a bias is the sum of an "
+                                     "operand whose elements for one "
+                                     "k are dense, and these are {} apart",
+                                     columns.rowStride));
   stored.isTransposed = isTransposed;
   return storeAs(columns, /*batch=*/1, stored);
 }
@@ -207,8 +207,8 @@ static Status storeFactors(const StridedMatrix &a, const StridedMatrix &b,
       .withContext(lt.aIsRhs ? "lhs" : "rhs");
 }
 
-/// A stack of products that share their rhs, with rows that go on from one to
-/// the next, is one product of many rows; the same for columns.
+/// A stack of GEMMs that share their rhs, with rows that go on from one to
+/// the next, is one GEMM of many rows; the same for columns.
 static GemmProblem withMergedBatch(GemmProblem p, bool hasBiasOfN) {
   if (p.batch == 1)
     return p;
@@ -254,14 +254,14 @@ static Status checkAux(LtProblem &lt) {
 
 Result<LtProblem> ltProblemOf(const CudaGemmProblem &problem) {
   const EpilogueTraits traits = traitsOf(problem.epilogue);
-  if (traits.writesBias && problem.product.batch > 1)
-    return unimplemented(fmt::format(
-        "the gradient of a bias is a sum over one product, not over "
-        "a batch of {}",
-        problem.product.batch));
+  if (traits.writesBias && problem.gemm.batch > 1)
+    return unimplemented(
+        fmt::format("the gradient of a bias is a sum over one GEMM, not over "
+                    "a batch of {}",
+                    problem.gemm.batch));
   LtProblem lt;
   WEFT_RETURN_IF_ERROR(chooseTypes(problem, lt));
-  const GemmProblem p = withMergedBatch(problem.product, traits.hasBiasOfN);
+  const GemmProblem p = withMergedBatch(problem.gemm, traits.hasBiasOfN);
   const StridedMatrix lhs{p.m, p.k, p.lhs.row, p.lhs.column, p.lhs.batch};
   const StridedMatrix rhs{p.k, p.n, p.rhs.row, p.rhs.column, p.rhs.batch};
   const StridedMatrix out{p.m, p.n, p.result.row, p.result.column,
@@ -292,9 +292,9 @@ Result<LtProblem> ltProblemOf(const CudaGemmProblem &problem) {
 //===----------------------------------------------------------------------===//
 
 std::string toString(const CudaGemmProblem &problem) {
-  const GemmProblem &p = problem.product;
+  const GemmProblem &p = problem.gemm;
   return fmt::format(
-      "{} product of {}{} x {} and {} x {} into {}{}{}{}", name(p.in),
+      "{} GEMM of {}{} x {} and {} x {} into {}{}{}{}", name(p.in),
       p.batch > 1 ? fmt::format("{} x ", p.batch) : "", p.m, p.k, p.k, p.n,
       name(p.out), problem.precision == GemmPrecision::TF32 ? ", in tf32" : "",
       p.accumulate ? ", accumulated" : "",

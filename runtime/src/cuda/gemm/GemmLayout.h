@@ -1,4 +1,4 @@
-//===- GemmLayout.h - Products in the terms of cuBLASLt ---------*- C++ -*-===//
+//===- GemmLayout.h - GEMMs in the terms of cuBLASLt ------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,9 +18,9 @@
 //
 // Epilogues are defined on d: a bias is added along its rows (row i gets bias
 // i), and its gradient is a sum over its columns. A bias for each n therefore
-// wants d = out^T. The gradient of a bias may also be the sum of a factor over
-// k, which wants that factor's elements for one k dense: a not transposed, or b
-// transposed.
+// wants d = out^T. The gradient of a bias may also be the sum of an operand
+// over k, which wants that operand's elements for one k dense: a not
+// transposed, or b transposed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,9 +36,9 @@
 
 namespace weft::runtime {
 
-/// A product as the plan says it. `bias` is the type of the epilogue's vector.
+/// A GEMM as the plan says it. `bias` is the type of the epilogue's vector.
 struct CudaGemmProblem {
-  GemmProblem product;
+  GemmProblem gemm;
   plan::GemmPrecision precision = plan::GemmPrecision::Full;
   plan::GemmEpilogue epilogue = plan::GemmEpilogue::None;
   DType bias = DType::F32;
@@ -46,7 +46,7 @@ struct CudaGemmProblem {
   int processors = 0;
 };
 
-/// For messages: "bf16 product of 4096 x 768 and 768 x 3072 into f32".
+/// For messages: "bf16 GEMM of 4096 x 768 and 768 x 3072 into f32".
 std::string toString(const CudaGemmProblem &problem);
 
 /// A stack of matrices as they are stored.
@@ -72,7 +72,7 @@ struct LtProblem {
   bool aIsRhs = true;
   bool accumulate = false;
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
-  /// Type of the factors of the product and of the old d.
+  /// Type of the operands of the GEMM and of the old d.
   DType scale = DType::F32;
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   bool hasBias = false, hasAux = false;

@@ -1,4 +1,4 @@
-//===- GemmMeasurement.cpp - The time of a product --------------*- C++ -*-===//
+//===- GemmMeasurement.cpp - The time of a GEMM -----------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -70,7 +70,7 @@ GemmMeasurement::prepare(const LtProblem &problem,
 GemmMeasurement::~GemmMeasurement() {
   // A run that failed may have left its flush on the stream.
   if (!context.waitFailed)
-    (void)context.synchronize("the trial of an algorithm for a product");
+    (void)context.synchronize("the trial of an algorithm for a GEMM");
   // The last handle of a library waits for the device when it goes.
   if (descriptors)
     context.leave(descriptors->library().shared_from_this());
@@ -92,7 +92,7 @@ Result<float> GemmMeasurement::timeOnce(const GemmAlgorithm &algorithm) {
   WEFT_RETURN_IF_ERROR(cudaStatus(cudart, cudart.eventRecord(end.get(), stream),
                                   "cudaEventRecord"));
   WEFT_RETURN_IF_ERROR(
-      context.synchronize("the trial of an algorithm for a product"));
+      context.synchronize("the trial of an algorithm for a GEMM"));
   float milliseconds = 0;
   WEFT_RETURN_IF_ERROR(cudaStatus(
       cudart, cudart.eventElapsedTime(&milliseconds, begin.get(), end.get()),

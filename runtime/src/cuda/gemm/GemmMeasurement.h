@@ -1,11 +1,11 @@
-//===- GemmMeasurement.h - The time of a product ----------------*- C++ -*-===//
+//===- GemmMeasurement.h - The time of a GEMM -------------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs a product on memory of its own: random numbers, because zeros take less
+// Runs a GEMM on memory of its own: random numbers, because zeros take less
 // power and run faster than any data, and a cache that holds none of them, as
 // in a step.
 //

@@ -1,4 +1,4 @@
-//===- GemmTuner.cpp - Which algorithm computes a product -------*- C++ -*-===//
+//===- GemmTuner.cpp - Which algorithm computes a GEMM ----------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -103,9 +103,9 @@ measure(const LtProblem &problem, const std::vector<GemmAlgorithm> &proposals,
       measurement.status().code() != StatusCode::ResourceExhausted)
     return measurement.status();
   if (!measurement.ok()) {
-    // The product itself needs none of this memory.
+    // The GEMM itself needs none of this memory.
     context.note(fmt::format("took the first algorithm of cuBLASLt for a "
-                             "product, unmeasured, because the memory beside "
+                             "GEMM, unmeasured, because the memory beside "
                              "the arena does not hold a second one: {}",
                              measurement.status().message()));
     return std::optional<GemmAlgorithm>();
@@ -163,10 +163,10 @@ GemmTuner::askFirst(const std::string &key, const GemmDescriptors &descriptors,
     if (const auto usable = checked(*told, descriptors, context))
       return usable;
   context.note(fmt::format(
-      "chose an algorithm for a product by itself, because {} rank {}: results "
+      "chose an algorithm for a GEMM by itself, because {} rank {}: results "
       "of the two may differ in the last bits",
       told ? "cuBLASLt refuses here what was chosen by"
-           : "no such product was chosen for by",
+           : "no such GEMM was chosen for by",
       shared.first()));
   return std::optional<GemmAlgorithm>();
 }

@@ -1,4 +1,4 @@
-//===- GemmTuner.h - Which algorithm computes a product ---------*- C++ -*-===//
+//===- GemmTuner.h - Which algorithm computes a GEMM ------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // cuBLASLt proposes algorithms by a guess at their speed. At load each of the
-// first 32 is timed on the product's shape, with random numbers and a cold
+// first 32 is timed on the GEMM's shape, with random numbers and a cold
 // cache, and the fastest is kept, in this process and on disk
 // (AlgorithmCache.h). WEFT_CUDA_TUNE=off takes the first proposal and neither
 // measures nor reads the file; so does a session that must be deterministic,
-// and a product that has not the whole device, of which a measurement alone
+// and a GEMM that has not the whole device, of which a measurement alone
 // would tell nothing. Processes of one job choose together
 // (SharedAlgorithms.h).
 //
@@ -55,7 +55,7 @@ public:
   /// As WEFT_CUDA_TUNE says: "on", as without it, or "off".
   static Result<std::unique_ptr<GemmTuner>> fromEnvironment();
 
-  /// An algorithm for a product that is run with these descriptors, made of
+  /// An algorithm for a GEMM that is run with these descriptors, made of
   /// `pointers`. Unimplemented if cuBLASLt has none.
   Result<GemmAlgorithm> choose(const LtProblem &problem,
                                const LtPointers &pointers,

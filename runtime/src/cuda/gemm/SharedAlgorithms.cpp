@@ -71,7 +71,7 @@ SharedAlgorithms::ask(const std::string &key) {
     WEFT_RETURN_IF_ERROR(bootstrap.failure());
     if (budget.isSpent())
       return deadlineExceeded(fmt::format(
-          "rank {} waited {} for rank {} to choose the algorithm of a product",
+          "rank {} waited {} for rank {} to choose the algorithm of a GEMM",
           bootstrap.launch().rank, describeDuration(timeout), firstRank));
   }
 }

@@ -10,10 +10,10 @@
 // bits, and the slowest would keep the others waiting. So the first rank of
 // each kind of device chooses, and tells the others over the job's store.
 //
-//   first rank    choose a product's algorithm, tell
+//   first rank    choose a GEMM's algorithm, tell
 //   the others    ask, check, use
 //
-// The key of a problem is the name of its choice, also when a rank has products
+// The key of a problem is the name of its choice, also when a rank has GEMMs
 // that another has not, or asks for one twice. A rank that cannot use a choice
 // remembers its own in its place, so that each key is asked for once.
 //
@@ -48,18 +48,18 @@ public:
   /// What was told, asked or remembered before.
   std::optional<cublasLtMatmulAlgo_t> known(const std::string &key) const;
 
-  /// The first rank: tells the choice for a product.
+  /// The first rank: tells the choice for a GEMM.
   Status tell(const std::string &key, const cublasLtMatmulAlgo_t &algorithm);
   /// The others: waits for it. Nothing if the first rank has chosen for all its
-  /// products, and this is none of them.
+  /// GEMMs, and this is none of them.
   Result<std::optional<cublasLtMatmulAlgo_t>> ask(const std::string &key);
   /// The others: this rank has chosen alone.
   void remember(const std::string &key, const cublasLtMatmulAlgo_t &algorithm);
 
-  /// Under which the choice for a product is in the store: digits of a hash.
+  /// Under which the choice for a GEMM is in the store: digits of a hash.
   static std::string nameOf(const std::string &key);
 
-  /// The first rank: all products have been chosen for.
+  /// The first rank: all GEMMs have been chosen for.
   Status end();
 
 private:

@@ -55,7 +55,7 @@ struct CudaContext {
   SharedAlgorithms *algorithms = nullptr;
   /// Whether what is chosen must be the same in every run: nothing is measured.
   bool isDeterministic = false;
-  /// Multiprocessors that products beside a collective may have; 0 = all.
+  /// Multiprocessors that GEMMs beside a collective may have; 0 = all.
   int processorsBesideCollectives = 0;
 
   /// Device memory for trials, before others: the arena, which has nothing in

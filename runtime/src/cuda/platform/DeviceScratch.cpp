@@ -79,7 +79,7 @@ static std::vector<std::byte> randomNumbers(DType dtype, int64_t count,
       put(toFloat16(value));
       break;
     default:
-      break; // no products of others
+      break; // no GEMMs of others
     }
   }
   return bytes;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A product or attention of a plan, bound to its memory: what is enqueued on
+// A GEMM or attention of a plan, bound to its memory: what is enqueued on
 // the compute stream of a rank, step after step.
 //
 //===----------------------------------------------------------------------===//

@@ -8,7 +8,7 @@
 // What executor/Program.h is for host memory: a flat list of steps with
 // addresses. A step is enqueued on one of these streams:
 //
-//   compute         products, attention, kernels, copies
+//   compute         GEMMs, attention, kernels, copies
 //   communication   (one for each queue) collectives, which wait for an event
 //   that is recorded on
 //                   the compute stream where they start; their wait makes the

@@ -192,14 +192,14 @@ Status CudaRank::allocateWorkspaces(size_t ofOperations,
       checkMemory(setup.device,
                   {{"arena", arenaBytes},
                    {"workspace of kernels", kernelBytes},
-                   {"workspace of products and attention", ofOperations},
+                   {"workspace of GEMMs and attention", ofOperations},
                    {"staging of collectives",
                     std::accumulate(ofCollectives.begin(), ofCollectives.end(),
                                     size_t(0))}},
                   1, free + arenaBytes + kernelBytes)
           .withContext(fmt::format("rank {}", number())));
   WEFT_ASSIGN_OR_RETURN(
-      workspace, allocateDevice(cudart, ofOperations, "workspace of products"));
+      workspace, allocateDevice(cudart, ofOperations, "workspace of GEMMs"));
   for (size_t bytes : ofCollectives) {
     WEFT_ASSIGN_OR_RETURN(
         DeviceMemory memory,
@@ -215,7 +215,7 @@ Status CudaRank::exerciseOperations() {
   for (const EntryRuns &each : runs)
     for (const auto &operation : each.program.operations)
       WEFT_RETURN_IF_ERROR(operation->enqueue(compute.get()));
-  return context->synchronize("the trial of products and attention");
+  return context->synchronize("the trial of GEMMs and attention");
 }
 
 Status CudaRank::clear(void *memory, size_t bytes) {
@@ -253,8 +253,8 @@ Status CudaRank::initialize() {
       kernelWorkspace,
       allocateDevice(cudart, kernelBytes, "workspace of kernels"));
   WEFT_RETURN_IF_ERROR(clear(kernelWorkspace.get(), kernelBytes));
-  // Ranks of one device try their products in their arenas and in what all of
-  // these leave, and take what the products want when no trial holds memory any
+  // Ranks of one device try their GEMMs in their arenas and in what all of
+  // these leave, and take what the GEMMs want when no trial holds memory any
   // more.
   WEFT_RETURN_IF_ERROR(setup.world.localBarrier(number()));
   context->spare = {static_cast<std::byte *>(arena.get()), plan.arena_bytes()};

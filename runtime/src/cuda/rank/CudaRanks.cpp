@@ -184,7 +184,7 @@ Result<int> CudaRanks::processorsBesideCollectives() const {
   if (wanted < 0 || wanted >= all)
     return invalidArgument(fmt::format(
         "{} multiprocessors for collectives; device {} ({}) has {}, and "
-        "products need at least 1",
+        "GEMMs need at least 1",
         wanted, device.number, device.name, all));
   return all - wanted;
 }

@@ -23,7 +23,7 @@ namespace weft::runtime {
 /// Peaks of a device, in a second; 0 = unknown.
 struct Roofline {
   double bytes = 0;
-  /// Floating-point operations of products of 16-bit floats, of TF32, and of
+  /// Floating-point operations of GEMMs of 16-bit floats, of TF32, and of
   /// everything else.
   double halfProducts = 0;
   double tf32Products = 0;

@@ -1,4 +1,4 @@
-//===- GemmProduct.h - A product to be made again ---------------*- C++ -*-===//
+//===- GemmDescription.h - A GEMM to be made again --------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,23 +10,23 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_LIB_SCHEDULE_GEMMPRODUCT_H
-#define WEFT_LIB_SCHEDULE_GEMMPRODUCT_H
+#ifndef WEFT_LIB_SCHEDULE_GEMMDESCRIPTION_H
+#define WEFT_LIB_SCHEDULE_GEMMDESCRIPTION_H
 
 #include "weft/IR/WeftOps.h"
 
 namespace weft {
 
-struct GemmProduct {
-  explicit GemmProduct(GemmOp gemm);
+struct GemmDescription {
+  explicit GemmDescription(GemmOp gemm);
 
   /// The same numbers at the same places, seen as out^T = rhs^T lhs^T.
-  GemmProduct transposed() const;
+  GemmDescription transposed() const;
   /// Whether the elements of a row of the result lie side by side, as epilogues
   /// need it.
   bool hasContiguousRows() const { return outStrides[2] == 1; }
 
-  /// The product with an epilogue, what that reads, and the type of what it
+  /// The GEMM with an epilogue, what that reads, and the type of what it
   /// writes beside the result.
   GemmOp create(mlir::OpBuilder &builder, mlir::Location loc,
                 GemmEpilogue epilogue, mlir::Value operand,
@@ -41,4 +41,4 @@ struct GemmProduct {
 
 } // namespace weft
 
-#endif // WEFT_LIB_SCHEDULE_GEMMPRODUCT_H
+#endif // WEFT_LIB_SCHEDULE_GEMMDESCRIPTION_H
