@@ -196,8 +196,8 @@ static LogicalResult continueFrom(ModuleOp module, Form from, Form to,
     return error() << "--emit=" << stringifyForm(to)
                    << " is a form before it; give the model instead";
   if (!options.mesh.empty() || options.memoryLimit ||
-      options.pipeline.wideGradientSums)
-    return error() << "--mesh, --memory-limit and --wide-gradient-sums are for "
+      options.pipeline.reduceDtype != ReduceDtype::Own)
+    return error() << "--mesh, --memory-limit and --reduce-dtype are for "
                       "phases before it; give the model instead";
   module.emitRemark() << "the input is " << name
                       << "; compilation continues from it";

@@ -106,8 +106,8 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // Decides what moves, while shapes are still global.
   pm.addPass(createInsertReshards());
   // Once it is known which values are terms.
-  if (options.wideGradientSums)
-    pm.addPass(createWidenGradientSums());
+  if (options.reduceDtype == ReduceDtype::Float32)
+    pm.addPass(createApplyReduceDtype());
   pm.addPass(createLocalize());
   // Joins the copies of constants, and equal collectives.
   pm.addPass(createJoinEqualOps());
@@ -209,14 +209,16 @@ struct PipelineFlags : ScheduleOptions<PipelineFlags> {
                        clEnumValN(Form::Sharded, "sharded", "shardings"),
                        clEnumValN(Form::Spmd, "spmd", "local shapes"),
                        clEnumValN(Form::Schedule, "schedule", "kernels"))};
-  Flag wideGradientSums{
-      *this, "wide-gradient-sums",
-      llvm::cl::desc("Sum 16-bit gradients over devices in f32."),
-      llvm::cl::init(false)};
+  Option<ReduceDtype> reduceDtype{
+      *this, "reduce-dtype",
+      llvm::cl::desc("Type in which 16-bit gradients are summed over devices."),
+      llvm::cl::init(ReduceDtype::Own),
+      llvm::cl::values(clEnumValN(ReduceDtype::Own, "own", "their own"),
+                       clEnumValN(ReduceDtype::Float32, "float32", "f32"))};
 
   PipelineOptions toOptions() const {
     PipelineOptions options = ScheduleOptions::toOptions();
-    options.wideGradientSums = wideGradientSums;
+    options.reduceDtype = reduceDtype;
     return options;
   }
 };

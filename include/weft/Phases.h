@@ -21,6 +21,7 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,14 +41,17 @@ enum class Form { Graph, Sharded, Spmd, Schedule, Plan };
 llvm::StringRef stringifyForm(Form form);
 std::optional<Form> symbolizeForm(llvm::StringRef name);
 
+/// In which type gradients of 16-bit floats are summed over devices.
+enum class ReduceDtype : uint8_t { Own, Float32 };
+
 struct PipelineOptions {
   /// Let collectives run beside computation.
   bool overlapCollectives = true;
   /// For a CUDA device; lowerModule (Compile.h) takes it from the target.
   bool cuda = false;
-  /// Form and reduce the terms of 16-bit gradients in f32: see
-  /// --weft-widen-gradient-sums.
-  bool wideGradientSums = false;
+  /// Float32: also the partial sums of gradients are of this type, see
+  /// --weft-apply-reduce-dtype.
+  ReduceDtype reduceDtype = ReduceDtype::Own;
   /// CUDA only: let GEMMs do element-wise work before they store.
   bool fuseEpilogues = true;
   /// CUDA only: make one launch of several of the same kernel.
@@ -84,7 +88,7 @@ void registerAllWeftDialects(mlir::DialectRegistry &registry);
 ///   weft-graph-pipeline, weft-propagate-pipeline, weft-partition-pipeline,
 ///   weft-schedule-pipeline,
 ///   weft-pipeline{stop-after=<form> overlap-collectives=<bool> cuda=<bool>
-///                 wide-gradient-sums=<bool>}.
+///                 reduce-dtype=<own|float32>}.
 void registerAllWeftPasses();
 
 } // namespace weft

@@ -273,8 +273,8 @@ class Jitted:
         _check_hashable((), traced.in_tree, names)
         source = Source(traced.text, f"{self._parameters.function_name}.mlir")
         signature = signatures.of_trees(names, traced.in_tree, traced.out_tree)
-        is_wide = self._layout is not None and self._layout.reduce_dtype is not None
-        options = {"wide_gradient_sums": True} if is_wide else {}
+        reduce_dtype = None if self._layout is None else self._layout.reduce_dtype
+        options = {"reduce_dtype": reduce_dtype} if reduce_dtype else {}
         return Lowered(source, signature, traced.mesh, self._memory_limit, options)
 
     def _of_dynamic(self, arguments: list[Argument]) -> Callable:

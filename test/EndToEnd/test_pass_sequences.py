@@ -14,7 +14,7 @@ from conftest import ROOT, binaries
 PIPELINE = [
     "weft-inline-calls", "weft-autodiff", "weft-decompose", "cse", "symbol-dce",
     "weft-split-constants", "weft-propagate", "weft-pad-dimensions", "weft-insert-reshards",
-    "weft-widen-gradient-sums", "weft-localize", "weft-lower-gemms", "weft-fuse-epilogues",
+    "weft-apply-reduce-dtype", "weft-localize", "weft-lower-gemms", "weft-fuse-epilogues",
     "weft-fill-constants", "weft-fuse-kernels", "weft-hoist-releases",
     "weft-start-collectives", "weft-lower-kernels", "weft-find-in-place",
     "weft-batch-launches", "weft-plan-memory",

@@ -70,10 +70,14 @@ static cl::opt<Form> emit(
 static cl::opt<bool> overlap("overlap-collectives",
                              cl::desc("Let collectives run beside computation"),
                              cl::init(true), cl::cat(category));
-static cl::opt<bool> wideGradientSums(
-    "wide-gradient-sums",
-    cl::desc("Sum gradients of 16-bit floats over devices in f32"),
-    cl::init(false), cl::cat(category));
+static cl::opt<ReduceDtype> reduceDtype(
+    "reduce-dtype",
+    cl::desc("Type in which gradients of 16-bit floats are summed over "
+             "devices"),
+    cl::init(ReduceDtype::Own),
+    cl::values(clEnumValN(ReduceDtype::Own, "own", "that of the gradient"),
+               clEnumValN(ReduceDtype::Float32, "float32", "f32")),
+    cl::cat(category));
 static cl::opt<bool>
     fuseEpilogues("fuse-epilogues",
                   cl::desc("For cuda: let GEMMs do element-wise work before "
@@ -100,7 +104,7 @@ static int fail(llvm::Error error) { return fail(toString(std::move(error))); }
 /// Reads the flags into `options`.
 static llvm::Error readOptions(CompileOptions &options) {
   options.pipeline.overlapCollectives = overlap;
-  options.pipeline.wideGradientSums = wideGradientSums;
+  options.pipeline.reduceDtype = reduceDtype;
   options.pipeline.fuseEpilogues = fuseEpilogues;
   options.pipeline.batchLaunches = batchLaunches;
   options.configurePasses = [](PassManager &pm) {

@@ -94,7 +94,7 @@ def InsertReshards : FormPass<"weft-insert-reshards", "Graph"> {
   ];
 }
 
-def WidenGradientSums : FormPass<"weft-widen-gradient-sums", "Graph"> {
+def ApplyReduceDtype : FormPass<"weft-apply-reduce-dtype", "Graph"> {
   let summary = "Form and reduce the terms of gradients in f32";
   let description = [{
     **Needs** a sharded graph after `--weft-insert-reshards`.
@@ -109,7 +109,7 @@ def WidenGradientSums : FormPass<"weft-widen-gradient-sums", "Graph"> {
     **Leaves** a sharded graph with the same reshards, those of gradients on f32.
     Terms that a function returns keep their type.
 
-    **Example** `test/Partition/widen-gradient-sums.mlir`.
+    **Example** `test/Partition/apply-reduce-dtype.mlir`.
   }];
   let dependentDialects = ["::weft::WeftDialect", "::mlir::arith::ArithDialect"];
   let statistics = [

@@ -75,12 +75,11 @@ static Outcome withModule(std::string_view text, const std::string &name,
   return outcome;
 }
 
-static CompileOptions toOptions(const std::string &target,
-                                const std::string &mesh,
-                                bool overlapCollectives, bool wideGradientSums,
-                                bool fuseEpilogues, bool batchLaunches,
-                                const std::string &gemmPrecision,
-                                const std::string &memoryLimit) {
+static CompileOptions
+toOptions(const std::string &target, const std::string &mesh,
+          bool overlapCollectives, const std::string &reduceDtype,
+          bool fuseEpilogues, bool batchLaunches,
+          const std::string &gemmPrecision, const std::string &memoryLimit) {
   CompileOptions options;
   options.mesh = mesh;
   llvm::Expected<TargetOptions> parsed = parseTarget(target);
@@ -103,7 +102,8 @@ static CompileOptions toOptions(const std::string &target,
     options.memoryLimit = *bytes;
   }
   options.pipeline.overlapCollectives = overlapCollectives;
-  options.pipeline.wideGradientSums = wideGradientSums;
+  options.pipeline.reduceDtype =
+      reduceDtype.empty() ? ReduceDtype::Own : ReduceDtype::Float32;
   return options;
 }
 
@@ -111,7 +111,7 @@ static CompileOptions toOptions(const std::string &target,
 static nb::tuple lower(std::string_view text, const std::string &name,
                        const std::string &form, const std::string &target,
                        const std::string &mesh, bool overlapCollectives,
-                       bool wideGradientSums, bool fuseEpilogues,
+                       const std::string &reduceDtype, bool fuseEpilogues,
                        bool batchLaunches, const std::string &gemmPrecision,
                        const std::string &memoryLimit, bool locations) {
   std::optional<Form> last = symbolizeForm(form);
@@ -121,8 +121,8 @@ static nb::tuple lower(std::string_view text, const std::string &name,
          "\"")
             .c_str());
   CompileOptions options =
-      toOptions(target, mesh, overlapCollectives, wideGradientSums,
-                fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit);
+      toOptions(target, mesh, overlapCollectives, reduceDtype, fuseEpilogues,
+                batchLaunches, gemmPrecision, memoryLimit);
   Outcome outcome;
   {
     nb::gil_scoped_release unlocked;
@@ -145,14 +145,14 @@ static nb::tuple lower(std::string_view text, const std::string &name,
 /// The bytes of a plan, or none.
 static nb::tuple compile(std::string_view text, const std::string &name,
                          const std::string &target, const std::string &mesh,
-                         bool overlapCollectives, bool wideGradientSums,
-                         bool fuseEpilogues, bool batchLaunches,
-                         const std::string &gemmPrecision,
+                         bool overlapCollectives,
+                         const std::string &reduceDtype, bool fuseEpilogues,
+                         bool batchLaunches, const std::string &gemmPrecision,
                          const std::string &memoryLimit,
                          const std::map<std::string, std::string> &metadata) {
   CompileOptions options =
-      toOptions(target, mesh, overlapCollectives, wideGradientSums,
-                fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit);
+      toOptions(target, mesh, overlapCollectives, reduceDtype, fuseEpilogues,
+                batchLaunches, gemmPrecision, memoryLimit);
   options.metadata = metadata;
   Outcome outcome;
   {
@@ -171,17 +171,16 @@ NB_MODULE(_compiler, m) {
   m.doc() = "The compiler: text in, text or plan out. Use weft.jit instead.";
   m.def("lower", &lower, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("form"), nb::arg("target") = "none", nb::arg("mesh") = "",
-        nb::arg("overlap_collectives") = true,
-        nb::arg("wide_gradient_sums") = false, nb::arg("fuse_epilogues") = true,
-        nb::arg("batch_launches") = true, nb::arg("gemm_precision") = "full",
-        nb::arg("memory_limit") = "", nb::arg("locations") = false,
+        nb::arg("overlap_collectives") = true, nb::arg("reduce_dtype") = "",
+        nb::arg("fuse_epilogues") = true, nb::arg("batch_launches") = true,
+        nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
+        nb::arg("locations") = false,
         "The module in a form as text, or None, and the diagnostics.");
   m.def("compile", &compile, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("target") = "cpu", nb::arg("mesh") = "",
-        nb::arg("overlap_collectives") = true,
-        nb::arg("wide_gradient_sums") = false, nb::arg("fuse_epilogues") = true,
-        nb::arg("batch_launches") = true, nb::arg("gemm_precision") = "full",
-        nb::arg("memory_limit") = "",
+        nb::arg("overlap_collectives") = true, nb::arg("reduce_dtype") = "",
+        nb::arg("fuse_epilogues") = true, nb::arg("batch_launches") = true,
+        nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
         nb::arg("metadata") = std::map<std::string, std::string>(),
         "The bytes of the plan, or None, and the diagnostics.");
 }

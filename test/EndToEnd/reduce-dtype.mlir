@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // RUN: shard-compile %s --emit=spmd | FileCheck %s --check-prefix=NARROW
-// RUN: shard-compile %s --emit=spmd --wide-gradient-sums | FileCheck %s --check-prefix=WIDE
-// RUN: shard-opt %s --weft-pipeline="stop-after=spmd wide-gradient-sums" | FileCheck %s --check-prefix=WIDE
-// RUN: shard-compile %s --emit=graph | shard-compile - --emit=spmd --wide-gradient-sums | FileCheck %s --check-prefix=WIDE
-// RUN: shard-compile %s --emit=graph | shard-opt --strip-debuginfo | shard-compile - --emit=spmd --wide-gradient-sums | FileCheck %s --check-prefix=WIDE
-// RUN: shard-compile %s --wide-gradient-sums -o %t.plan | FileCheck %s --check-prefix=REPORT
+// RUN: shard-compile %s --emit=spmd --reduce-dtype=float32 | FileCheck %s --check-prefix=WIDE
+// RUN: shard-opt %s --weft-pipeline="stop-after=spmd reduce-dtype=float32" | FileCheck %s --check-prefix=WIDE
+// RUN: shard-compile %s --emit=graph | shard-compile - --emit=spmd --reduce-dtype=float32 | FileCheck %s --check-prefix=WIDE
+// RUN: shard-compile %s --emit=graph | shard-opt --strip-debuginfo | shard-compile - --emit=spmd --reduce-dtype=float32 | FileCheck %s --check-prefix=WIDE
+// RUN: shard-compile %s --reduce-dtype=float32 -o %t.plan | FileCheck %s --check-prefix=REPORT
 
 // The gradient is reduced in f32 and its bytes are twice as many; activations,
 // whose sum "model" needs, stay as they are. Locations have no say in it.

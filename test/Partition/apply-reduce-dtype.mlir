@@ -1,7 +1,7 @@
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: shard-opt %s --weft-widen-gradient-sums --split-input-file | FileCheck %s
+// RUN: shard-opt %s --weft-apply-reduce-dtype --split-input-file | FileCheck %s
 
 weft.mesh @mesh = <["data"=4]>
 

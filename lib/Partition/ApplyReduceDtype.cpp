@@ -1,4 +1,4 @@
-//===- WidenGradientSums.cpp - Sum gradients over devices in f32 ----------===//
+//===- ApplyReduceDtype.cpp - Sum gradients over devices in f32 -----------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@
 #include "llvm/ADT/SetVector.h"
 
 namespace weft {
-#define GEN_PASS_DEF_WIDENGRADIENTSUMS
+#define GEN_PASS_DEF_APPLYREDUCEDTYPE
 #include "weft/Partition/Passes.h.inc"
 } // namespace weft
 
@@ -199,8 +199,7 @@ static bool hasGradients(ModuleOp module) {
 }
 
 namespace {
-struct WidenGradientSums
-    : weft::impl::WidenGradientSumsBase<WidenGradientSums> {
+struct ApplyReduceDtype : weft::impl::ApplyReduceDtypeBase<ApplyReduceDtype> {
   void runOnInput() override {
     if (!hasGradients(getOperation())) {
       getOperation()->emitError(

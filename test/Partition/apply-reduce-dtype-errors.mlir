@@ -1,7 +1,7 @@
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: shard-opt %s --weft-widen-gradient-sums --verify-diagnostics
+// RUN: shard-opt %s --weft-apply-reduce-dtype --verify-diagnostics
 
 // A program whose gradients nobody marked, as JAX exports it, is not silently
 // left as it is.
