@@ -40,7 +40,7 @@ MAY_INCLUDE = {
     **{phase: ALGEBRA | {"IR", phase} for phase in PHASES},
     "Forms": {"Forms", "IR", "Schedule"},
     "Plan": PLAN,
-    "Report": {"Report"},
+    "Report": {"Report", "Cost"},
     "Simulate": ALGEBRA | {"Plan", "Simulate"},
     "Phases": PLAN | {"Forms", "Phases"},
     "Search": SEARCH,

@@ -28,7 +28,7 @@ def chosen(text, parser):
     """Steps by their names and those of groups, in the order of the table."""
     words = text.split(",") if text else DEFAULT
     if unknown := [word for word in words if word not in STEPS and word not in GROUPS]:
-        parser.error(f"there is no step {', '.join(unknown)}; there are {', '.join(STEPS)}, "
+        parser.error(f"unknown step {', '.join(unknown)}; there are {', '.join(STEPS)}, "
                      f"and of groups {', '.join(GROUPS)}")
     names = {name for word in words for name in GROUPS.get(word, [word])}
     return [name for name in STEPS if name in names]

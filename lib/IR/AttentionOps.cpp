@@ -44,8 +44,8 @@ static LogicalResult verifyOperands(Operation *op) {
   RankedTensorType query = typeOf(op->getOperand(0)),
                    key = typeOf(op->getOperand(1));
   if (query.getRank() != 4 || key.getRank() != 4)
-    return op->emitOpError("query and key must have rank 4 (batch, place, "
-                           "head, size of a head), got ")
+    return op->emitOpError("query and key must have rank 4 (batch, position, "
+                           "head, head size), got ")
            << query << " and " << key;
   if (typeOf(op->getOperand(2)) != key)
     return op->emitOpError("value must have the type of the key, ")

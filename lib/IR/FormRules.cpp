@@ -208,7 +208,7 @@ void weft::checkGlobalTypes(ModuleOp module, FormCheck &check) {
       check.error(loc) << what << " must have at least the sizes of its "
                        << WeftDialect::kGlobalTypeAttrName << " " << global
                        << ", got " << type
-                       << ", a part: the program is an SPMD program already";
+                       << ", a shard: the program is an SPMD program already";
   };
   StringRef global = WeftDialect::kGlobalTypeAttrName;
   for (func::FuncOp function : findPrograms(module)) {

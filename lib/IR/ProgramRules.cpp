@@ -35,10 +35,11 @@ static void checkLocalOp(Operation *op, FormCheck &check) {
   if (op->hasAttr(WeftDialect::kShardingsAttrName))
     check.error(op->getLoc())
         << op->getName()
-        << " still has weft.shardings, but its type is that of a part";
+        << " still has weft.shardings, but its type is that of a shard";
   else if (isa<ConstraintOp, ReshardOp>(op))
     check.error(op->getLoc())
-        << op->getName() << " is left; collectives say how data moves";
+        << op->getName()
+        << " is left; run --weft-localize, which makes collectives of it";
   else if (!isLocalOp(op))
     check.error(op->getLoc())
         << "an SPMD program holds ops of arith and math, tensor ops and "

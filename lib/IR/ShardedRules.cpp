@@ -162,8 +162,8 @@ static std::string whyNotPassedOn(ShardingRuleOpInterface op,
   bool movesData = rule.category == OpCategory::DataFlow ||
                    rule.category == OpCategory::Broadcast;
   if (kind != Reduction::Sum && !movesData)
-    return asOperand + ", but only ops that move data pass on the terms of a "
-                       "maximum or minimum";
+    return asOperand + ", but only ops that move data pass on partial maxima "
+                       "and minima";
   switch (op.getLinearity()) {
   case Linearity::NotLinear:
     return asOperand + ", but the op is not linear";

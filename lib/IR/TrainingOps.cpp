@@ -23,7 +23,7 @@ static FailureOr<func::FuncOp> findCallee(Operation *op,
                                           SymbolTableCollection &symbols) {
   auto function = symbols.lookupNearestSymbolFrom<func::FuncOp>(op, callee);
   if (!function)
-    return op->emitOpError() << "there is no function " << callee;
+    return op->emitOpError() << "unknown function " << callee;
   if (!function.isPrivate())
     return op->emitOpError()
            << "needs a private function, but " << callee

@@ -79,9 +79,9 @@ static Values convertWhile(Conversion &c) {
       return nothing;
     std::optional<int64_t> goesOn = getSplatInteger(condition->front());
     if (!goesOn) {
-      c.unsupported("with a number of turns that is not known before the "
-                    "program runs; loops of lax.scan and of lax.fori_loop "
-                    "between constants are");
+      c.unsupported("with a trip count that is not known at compile time; "
+                    "lax.scan and lax.fori_loop between constants are "
+                    "supported");
       return nothing;
     }
     if (!*goesOn)

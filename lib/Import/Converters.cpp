@@ -39,5 +39,5 @@ std::string weft::stablehlo::explainMissing(llvm::StringRef op) {
             "with_sharding_constraint and let them be partitioned")
       .Case("stablehlo.partition_id",
             "it asks for the device; a graph is the program of all devices")
-      .Default("Weft has no such op");
+      .Default("not supported");
 }

@@ -67,8 +67,9 @@ static MeshAttr makeAttr(MLIRContext *context, Location loc,
 void Meshes::choose(Location loc, StringRef name, const ShardyMesh &mesh) {
   chosen = mesh;
   if (!mesh.deviceIds.empty() && !isIota(mesh.deviceIds))
-    problems.ignored(loc, "the order of devices of mesh " + print(mesh) +
-                              ": a rank is its place in the mesh");
+    problems.ignored(loc,
+                     "the order of devices of mesh " + print(mesh) +
+                         ": ranks are numbered by their position in the mesh");
   if (MeshAttr attr = makeAttr(module.getContext(), loc, mesh, problems)) {
     auto builder = OpBuilder::atBlockBegin(module.getBody());
     meshOp = MeshOp::create(builder, loc, name.empty() ? "mesh" : name, attr);

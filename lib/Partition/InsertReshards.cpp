@@ -134,18 +134,30 @@ void Inserter::readDeclared(Value value) {
   declared[value] = prices.intern(getSharding(value), typeOf(value).getRank());
 }
 
-/// A sentence that says why data has to move.
+static StringRef pluralOf(sharding::Reduction reduction) {
+  switch (reduction) {
+  case sharding::Reduction::Sum:
+    return "sums";
+  case sharding::Reduction::Max:
+    return "maxima";
+  case sharding::Reduction::Min:
+    return "minima";
+  }
+  llvm_unreachable("all reductions are covered");
+}
+
+/// Why data has to move.
 static std::string causeOf(OpOperand &use, Value source, Id from, Id need,
                            ReshardPrices &prices) {
   const sharding::Sharding &held = prices.get(from), &wanted = prices.get(need);
   const Mesh &mesh = prices.getMesh();
   std::string cause;
   if (!held.unreduced.empty() && held.unreduced != wanted.unreduced)
-    cause = "partial results over " + mesh.print(held.unreduced) + " of " +
-            nameOf(source);
+    cause = "partial " + pluralOf(held.unreducedKind).str() + " over " +
+            mesh.print(held.unreduced) + " of " + nameOf(source);
   else
     cause = nameOf(source) + " held as " + print(mesh, held);
-  return cause + ", wanted as " + print(mesh, wanted) + " by " + nameOf(use);
+  return cause + ", needed as " + print(mesh, wanted) + " by " + nameOf(use);
 }
 
 static bool hasLine(Location loc) {

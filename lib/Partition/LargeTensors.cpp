@@ -33,8 +33,8 @@ void LargeTensorWarnings::check(OpOperand &use, Value source,
       use.get().getDefiningOp<ConstraintOp>())
     return;
   note(use.getOwner()->getLoc(), source,
-       " bytes is gathered whole on every device, from " + print(mesh, from),
-       "; state it with a weft.constraint if that is meant, else shard " +
+       " is all-gathered on every device, from " + print(mesh, from),
+       "; to keep it, write a constraint without axes, else shard " +
            nameOf(use) + " alike");
 }
 
@@ -47,7 +47,7 @@ void LargeTensorWarnings::checkResult(Value value, const Sharding &sharding) {
       if (axis.size == 1 || size % axis.size != 0)
         continue;
       note(value.getLoc(), value,
-           " bytes is held whole by every device, although \"" + axis.name +
+           " is replicated on every device, although \"" + axis.name +
                "\" divides its dim " + std::to_string(dim),
            "; annotate it, or a value that it is computed from or used with");
       return;
@@ -62,8 +62,7 @@ void LargeTensorWarnings::note(Location loc, Value value,
     alike += line.getFilename().str() + ":" + std::to_string(line.getLine());
   Warning &warning = warnings[alike];
   if (warning.count++ == 0)
-    warning = {loc,
-               nameOf(value) + " of " + std::to_string(bytesOf(value)) + fact,
+    warning = {loc, nameOf(value) + " of " + printBytes(bytesOf(value)) + fact,
                remedy, 1};
 }
 

@@ -131,7 +131,7 @@ LogicalResult Localizer::localizeReshard(ReshardOp op) {
   ShardingAttr from = shardings.at(op.getOperand()), to = op.getSharding();
   const std::optional<ReshardPlan> &plan = plans.get(from, to, global);
   if (!plan)
-    return op.emitError() << "there is no way from " << from << " to " << to
+    return op.emitError() << "cannot reshard " << from << " to " << to
                           << " for " << global;
   auto cause = op->getAttrOfType<StringAttr>("cause");
   OpBuilder builder(op);

@@ -332,7 +332,7 @@ LogicalResult EntryWriter::writeBuffers() {
     int64_t offset = getOffset(value);
     if (offset < 0)
       return mlir::emitError(value.getLoc())
-             << "value has no place in the arena; run --weft-plan-memory";
+             << "value has no offset in the arena; run --weft-plan-memory";
     indices[index] = result->buffers.size();
     auto out = std::make_unique<plan::BufferT>();
     out->kind = toKind(buffer.role);

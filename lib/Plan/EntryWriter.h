@@ -58,7 +58,7 @@ private:
   llvm::DenseMap<mlir::Attribute, uint64_t> contentOffsets;
 };
 
-/// Fails, with a diagnostic, if a value has no place in the arena.
+/// Fails, with a diagnostic, if a value has no offset in the arena.
 mlir::FailureOr<std::unique_ptr<plan::EntryT>>
 writeEntry(mlir::func::FuncOp entry, const ProgramStates &states,
            PlanTables &tables);

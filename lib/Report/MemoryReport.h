@@ -22,9 +22,6 @@ namespace weft {
 void reportMemory(const plan::Plan &plan, const plan::Entry &entry,
                   EntryReport &report);
 
-/// `1.50 MiB`, with three significant digits or all of a small number.
-std::string printBytes(uint64_t bytes);
-
 /// The table of an entry, and the arena of the plan.
 std::string printMemory(const EntryReport &entry, uint64_t arenaBytes);
 

@@ -7,6 +7,8 @@
 
 #include "MemoryReport.h"
 
+#include "weft/Cost/Bytes.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -18,21 +20,6 @@ static std::string format(const char *pattern, Args... args) {
   char text[64];
   std::snprintf(text, sizeof(text), pattern, args...);
   return text;
-}
-
-std::string printBytes(uint64_t bytes) {
-  static constexpr const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = bytes;
-  size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(units); ++unit)
-    value /= 1024;
-  if (unit == 0)
-    return std::to_string(bytes) + " B";
-  return format(value < 10    ? "%.2f "
-                : value < 100 ? "%.1f "
-                              : "%.0f ",
-                value) +
-         units[unit];
 }
 
 /// The largest ones of the peak.
@@ -59,7 +46,7 @@ static std::string printPeak(const EntryReport &entry) {
 
 std::string printMemory(const EntryReport &entry, uint64_t arenaBytes) {
   std::string text = "memory of a rank in " + entry.name + "\n" +
-                     "                           at the peak       at most\n";
+                     "                           at the peak       highest\n";
   auto addRow = [&](const std::string &name, uint64_t peak,
                     const std::string &highest) {
     text += "  " +
@@ -73,12 +60,12 @@ std::string printMemory(const EntryReport &entry, uint64_t arenaBytes) {
     addRow("free", arenaBytes - entry.peakBytes, "");
   addRow("arena", arenaBytes, "");
   if (entry.livenessBytes)
-    text += format("  the call takes %.3f times the liveness bound\n",
+    text += format("  %.3fx the liveness lower bound\n",
                    double(entry.callBytes) / double(entry.livenessBytes));
   if (entry.recomputedFlops)
     text += format("  %.1f",
                    100 * double(entry.recomputedFlops) / double(entry.flops)) +
-            " % of the flops compute again\n";
+            " % of FLOPs are recomputation\n";
   return entry.peak.empty() ? text : text + printPeak(entry);
 }
 

@@ -7,6 +7,8 @@
 
 #include "MemoryReport.h"
 
+#include "weft/Cost/Bytes.h"
+
 #include <algorithm>
 #include <cstdio>
 
@@ -49,8 +51,8 @@ static std::string printCollectives(const EntryReport &entry) {
             format("%10llu  %5lld", (unsigned long long)record.bytes,
                    (long long)record.count) +
             "  " + (record.cause.empty() ? "-" : record.cause) + '\n';
-  return text + "  " + std::to_string(entry.wireBytes) +
-         " bytes sent by a rank in one call\n";
+  return text + "  " + exactBytes(entry.wireBytes) +
+         " sent by a rank per call\n";
 }
 
 /// Counts the instructions of each kind.

@@ -58,7 +58,7 @@ void Checker::findPositions() {
   for (auto [position, steps] : llvm::enumerate(order))
     for (int32_t step : steps) {
       if (step < 0 || size_t(step) >= positions.size())
-        report("there is no step {0}", step);
+        report("unknown step {0}", step);
       else if (positions[step] >= 0)
         report("step {0} is done twice", step);
       else

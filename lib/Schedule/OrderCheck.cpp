@@ -21,7 +21,7 @@ std::vector<std::string> checkOrder(llvm::ArrayRef<Step> steps,
   };
   for (const Action &action : actions) {
     if (action.step < 0 || size_t(action.step) >= steps.size()) {
-      report("there is no step {0}", action.step);
+      report("unknown step {0}", action.step);
       continue;
     }
     const Step &step = steps[action.step];

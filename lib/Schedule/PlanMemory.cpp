@@ -120,7 +120,7 @@ void PlanMemory::runOnInput() {
         << highest << " bytes, "
         << llvm::formatv("{0:f3}",
                          double(highest) / std::max<int64_t>(highestBound, 1))
-        << " times the liveness bound of " << highestBound << "; " << copies
+        << "x the liveness lower bound of " << highestBound << "; " << copies
         << (copies == 1 ? " copy, " : " copies, ") << inPlace
         << (inPlace == 1 ? " result" : " results") << " in place";
 }

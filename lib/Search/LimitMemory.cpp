@@ -8,6 +8,7 @@
 #include "weft/Search/LimitMemory.h"
 
 #include "RegionCosts.h"
+#include "weft/Cost/Bytes.h"
 #include "weft/Plan/PlanWriter.h"
 #include "weft/Report/PlanReport.h"
 #include "weft/Schedule/EntryBuffers.h"
@@ -211,11 +212,11 @@ static std::string describePeak(const EntryReport &entry) {
     if (index >= shown)
       rest += tensor.bytes;
     else
-      text += "\n  " + std::to_string(tensor.bytes) + " bytes, " +
-              tensor.purpose + ", " + tensor.type + " " + tensor.name;
+      text += "\n  " + printBytes(tensor.bytes) + ", " + tensor.purpose + ", " +
+              tensor.type + " " + tensor.name;
   }
   if (rest)
-    text += "\n  and " + std::to_string(rest) + " bytes in " +
+    text += "\n  and " + printBytes(rest) + " in " +
             std::to_string(entry.peak.size() - shown) + " more";
   return text;
 }
@@ -229,17 +230,16 @@ LogicalResult RecomputationSearch::fail() {
   PlanReport report = makePlanReport(*plan);
   const EntryReport &entry = largestEntry(report);
   InFlightDiagnostic error = graph.lookupSymbol(entry.name)->emitError()
-                             << "a rank cannot do with the memory limit of "
-                             << limit << " bytes; ";
+                             << "does not fit the memory limit of "
+                             << exactBytes(limit) << " per rank: ";
   if (chains.empty())
-    error << "it needs " << smallest.bytes
-          << ", and nothing can be computed again without a "
-             "weft.value_and_grad";
+    error << "the plan needs " << exactBytes(smallest.bytes)
+          << ", and without weft.value_and_grad there is nothing to recompute";
   else
-    error << "the least that was reached is " << smallest.bytes
-          << " bytes, computing again what the backward pass needs";
-  error << "; split states and activations over more devices, take fewer rows "
-           "at a time, or raise the limit";
+    error << "with recomputation the smallest plan found needs "
+          << exactBytes(smallest.bytes);
+  error << "; shard states and activations over more devices, use smaller "
+           "(micro-)batches, or raise the limit";
   error.attachNote() << describePeak(entry);
   return failure();
 }

@@ -211,7 +211,7 @@ def test_the_least_that_an_error_names_can_be_had(rows, layers, again):
     free = lowered.compile(None)
     with pytest.raises(weft.CompileError) as raised:
         lowered.compile(None, memory_limit="1KB")
-    least = int(re.search(r"the least that was reached is (\d+) bytes", str(raised.value))[1])
+    least = int(re.search(r"smallest plan found needs \S+ \wiB \((\d+) bytes\)", str(raised.value))[1])
     limited = lowered.compile(None, memory_limit=least)
     assert limited.memory().arena == least < free.memory().arena
     assert limited.cost().recomputed_flops > again * free.cost().flops
@@ -228,9 +228,8 @@ def test_a_limit_that_cannot_be_met_names_the_tensors(step):
     with pytest.raises(weft.CompileError) as raised:
         gpt2_step(2, target=None, memory_limit=f"{states}B")
     (error,) = raised.value.errors
-    assert error.message.startswith(
-        f"a rank cannot do with the memory limit of {states} bytes; the least that was reached is ")
-    assert "computing again what the backward pass needs; split states" in error.message
+    assert error.message.startswith("does not fit the memory limit of ")
+    assert f"({states} bytes) per rank: with recomputation the smallest plan" in error.message
     (note,) = error.notes
     first, *tensors, rest = note.message.splitlines()
     assert first.startswith("alive at the peak of @train_step (weft_models.py:")

@@ -16,9 +16,9 @@ func.func private @loss(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>) -> tensor<f32>
 }
 
 func.func private @layer(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>) -> tensor<8x4xf32> {
-  // CHECK: cause = "partial results over {\22data\22} of weft.dot_general (gradient of w, transpose of autodiff-provenance.mlir:[[#@LINE+3]]), wanted as
+  // CHECK: cause = "partial sums over {\22data\22} of weft.dot_general (gradient of w, transpose of autodiff-provenance.mlir:[[#@LINE+3]]), needed as
   // CHECK-NOT: func.func private
-  // PLAN: comm start {{.*}} cause "partial results {{.*}} (gradient of w, transpose of autodiff-provenance.mlir:[[#@LINE+1]]), wanted as {{.*}}" at "autodiff-provenance.mlir:[[#@LINE+1]]"
+  // PLAN: comm start {{.*}} cause "partial sums {{.*}} (gradient of w, transpose of autodiff-provenance.mlir:[[#@LINE+1]]), needed as {{.*}}" at "autodiff-provenance.mlir:[[#@LINE+1]]"
   %s = weft.dot_general %x, %w contracting = [1] x [0] : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
   %h = math.tanh %s : tensor<8x4xf32>
   return %h : tensor<8x4xf32>

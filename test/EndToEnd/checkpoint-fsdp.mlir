@@ -16,9 +16,9 @@ weft.mesh @mesh = <["data"=4]>
 func.func private @layer(
     %x: tensor<32x16xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
     %w: tensor<16x16xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) -> tensor<32x16xf32> {
-  // CAUSE: weft.all_gather {{.*}} wanted as [{}, {}] by weft.dot_general (checkpoint-fsdp.mlir:[[#@LINE+4]])
-  // CAUSE: weft.all_gather {{.*}} wanted as [{}, {}] by weft.dot_general (checkpoint-fsdp.mlir:[[#@LINE+3]])
-  // CAUSE: weft.all_gather {{.*}}cause = "\22w2\22 held as {{.*}} wanted as [{}, {}] by weft.dot_general (recomputation of checkpoint-fsdp.mlir:[[#@LINE+2]])
+  // CAUSE: weft.all_gather {{.*}} needed as [{}, {}] by weft.dot_general (checkpoint-fsdp.mlir:[[#@LINE+4]])
+  // CAUSE: weft.all_gather {{.*}} needed as [{}, {}] by weft.dot_general (checkpoint-fsdp.mlir:[[#@LINE+3]])
+  // CAUSE: weft.all_gather {{.*}}cause = "\22w2\22 held as {{.*}} needed as [{}, {}] by weft.dot_general (recomputation of checkpoint-fsdp.mlir:[[#@LINE+2]])
   // CAUSE: weft.reduce_scatter {{.*}} of weft.dot_general (gradient of w1, transpose of checkpoint-fsdp.mlir:[[#@LINE+1]])
   %s = weft.dot_general %x, %w contracting = [1] x [0] : (tensor<32x16xf32>, tensor<16x16xf32>) -> tensor<32x16xf32>
   %h = math.tanh %s : tensor<32x16xf32>

@@ -72,7 +72,7 @@ def test_unknown_steps_are_refused(tmp_path):
     pretend(tmp_path, SMI)
     result = run(tmp_path, "--only", "built")
     assert result.returncode == 2
-    assert "there is no step built; there are build, runtime-tests, sanitizer" in result.stderr
+    assert "unknown step built; there are build, runtime-tests, sanitizer" in result.stderr
     assert "of groups build, checks, losses, nccl, speed-tiny, speed-124M, speed-1558M" in result.stderr
 
 

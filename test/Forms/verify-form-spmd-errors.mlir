@@ -5,11 +5,11 @@
 
 weft.mesh @mesh = <["x"=4, "y"=2]>
 func.func @step(%x: tensor<4xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) {
-  // expected-error @below {{after partition: arith.negf still has weft.shardings, but its type is that of a part}}
+  // expected-error @below {{after partition: arith.negf still has weft.shardings, but its type is that of a shard}}
   %a = arith.negf %x {weft.shardings = [#weft.sharding<@mesh, [{}]>]} : tensor<4xf32>
-  // expected-error @below {{after partition: weft.constraint is left; collectives say how data moves}}
+  // expected-error @below {{after partition: weft.constraint is left; run --weft-localize, which makes collectives of it}}
   %b = weft.constraint %x <@mesh, [{}]> : tensor<4xf32>
-  // expected-error @below {{after partition: weft.reshard is left; collectives say how data moves}}
+  // expected-error @below {{after partition: weft.reshard is left; run --weft-localize, which makes collectives of it}}
   %c = weft.reshard %x <@mesh, [{}]> : tensor<4xf32>
   // expected-error @below {{after partition: an SPMD program holds ops of arith and math, tensor ops and collectives of weft, got weft.copy}}
   %d = weft.copy %x : tensor<4xf32>

@@ -23,7 +23,7 @@ weft.mesh @mesh = <["x"=4, "y"=2]>
 func.func @step(%x: tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{}], unreduced=max{"x"}>}) {
   // A transpose only moves data.
   %a = weft.transpose %x dims = [0] {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced=max{"x"}>]} : tensor<4xf32> -> tensor<4xf32>
-  // expected-error @below {{after propagate: result 0 of arith.negf is unreduced over "x": operand 0 is, but only ops that move data pass on the terms of a maximum or minimum; constrain the operand or the result to a sharding that is not unreduced}}
+  // expected-error @below {{after propagate: result 0 of arith.negf is unreduced over "x": operand 0 is, but only ops that move data pass on partial maxima and minima; constrain the operand or the result to a sharding that is not unreduced}}
   %b = arith.negf %x {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced=max{"x"}>]} : tensor<4xf32>
   return
 }

@@ -4,7 +4,7 @@
 // RUN: shard-opt %s --split-input-file --verify-diagnostics
 
 func.func @f(%q: tensor<8x4x16xf32>, %k: tensor<2x12x2x16xf32>, %v: tensor<2x12x2x16xf32>) {
-  // expected-error @below {{'weft.attention' op query and key must have rank 4 (batch, place, head, size of a head), got 'tensor<8x4x16xf32>' and 'tensor<2x12x2x16xf32>'}}
+  // expected-error @below {{'weft.attention' op query and key must have rank 4 (batch, position, head, head size), got 'tensor<8x4x16xf32>' and 'tensor<2x12x2x16xf32>'}}
   %r, %l = weft.attention %q, %k, %v scale = 0.25 : (tensor<8x4x16xf32>, tensor<2x12x2x16xf32>, tensor<2x12x2x16xf32>) -> (tensor<8x4x16xf32>, tensor<8x4xf32>)
   return
 }

@@ -4,7 +4,7 @@
 // RUN: shard-opt %s --split-input-file --verify-diagnostics
 
 func.func @f(%x: tensor<f32>) {
-  // expected-error @below {{there is no function @layer}}
+  // expected-error @below {{unknown function @layer}}
   %r = weft.checkpoint @layer(%x) policy = "nothing" : (tensor<f32>) -> tensor<f32>
   return
 }

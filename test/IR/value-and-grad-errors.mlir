@@ -4,7 +4,7 @@
 // RUN: shard-opt %s --split-input-file --verify-diagnostics
 
 func.func @f(%x: tensor<f32>) {
-  // expected-error @below {{there is no function @loss}}
+  // expected-error @below {{unknown function @loss}}
   %r:2 = weft.value_and_grad @loss(%x) wrt = [0] : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
   return
 }

@@ -46,7 +46,7 @@ func.func @meshes(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@first, [{"x"}
 // -----
 
 // CHECK: weft.mesh @mesh = <["x"=2]>
-// expected-remark@below {{ignored: the order of devices of mesh <["x"=2], device_ids=[1, 0]>: a rank is its place in the mesh}}
+// expected-remark@below {{ignored: the order of devices of mesh <["x"=2], device_ids=[1, 0]>: ranks are numbered by their position in the mesh}}
 "sdy.mesh"() <{mesh = #sdy.mesh<["x"=2], device_ids=[1, 0]>, sym_name = "mesh"}> : () -> ()
 func.func @order(%x: tensor<8xf32>) {
   return

@@ -7,13 +7,13 @@
 // the source and each kind of op. What uses 
 
 // CHECK: error: cannot import 31 ops of the program
-// CHECK: model.py:7:3: note: 3 times stablehlo.sort: Weft has no such op
-// CHECK: model.py:8:3: note: stablehlo.sort: Weft has no such op
+// CHECK: model.py:7:3: note: 3 times stablehlo.sort: not supported
+// CHECK: model.py:8:3: note: stablehlo.sort: not supported
 // CHECK: note: stablehlo.reduce: of 2 tensors at once, as of argmax and sort
 // CHECK: note: stablehlo.reduce: with another function than add, maximum, minimum, and, or
 // CHECK: note: stablehlo.reduce: of the bits of integers
 // CHECK: note: stablehlo.reduce_window: other than running sums, products, maxima and minima along a dimension, as of cumsum
-// CHECK: note: stablehlo.while: with a number of turns that is not known before the program runs; loops of lax.scan and of lax.fori_loop between constants are
+// CHECK: note: stablehlo.while: with a trip count that is not known at compile time; lax.scan and lax.fori_loop between constants are supported
 // CHECK: note: stablehlo.custom_call: @Sharding: shardings without names of axes; lower again with JAX 0.8 or later, and with jax_use_shardy_partitioner
 // CHECK: note: stablehlo.custom_call: @lapack: a function outside of the program; lower with lowering_platforms=("cpu",)
 // CHECK: note: stablehlo.rng_bit_generator: random bits of the device; use jax.random with the default (threefry) keys

@@ -14,7 +14,7 @@ weft.mesh @mesh = <["data"=2, "model"=2]>
 // CHECK:         %[[TERMS:.*]] = weft.dot_general %[[H]]
 // CHECK-SAME:      weft.shardings = [#weft.sharding<@mesh, [{"data"}, {}], unreduced={"model"}>]
 // CHECK:         %[[Y:.*]] = weft.reshard %[[TERMS]] <@mesh, [{"data"}, {}]>
-// CHECK-SAME:      cause = "partial results over {\22model\22} of weft.dot_general ({{.*}}), wanted as [{\22data\22}, {}] by result \22y\22"
+// CHECK-SAME:      cause = "partial sums over {\22model\22} of weft.dot_general ({{.*}}), needed as [{\22data\22}, {}] by result \22y\22"
 // CHECK:         return %[[Y]]
 func.func @columns_then_rows(
     %x: tensor<8x16xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
@@ -53,7 +53,7 @@ weft.mesh @mesh = <["data"=4]>
 // CHECK-LABEL: func.func @fully_sharded
 // CHECK-SAME:      %[[X:.*]]: tensor<64x8xf32> {{.*}}, %[[W:.*]]: tensor<8x8xf32> {{.*}})
 // CHECK:         %[[WHOLE:.*]] = weft.reshard %[[W]] <@mesh, [{}, {}]>
-// CHECK-SAME:      cause = "\22w\22 held as [{\22data\22}, {}], wanted as [{}, {}] by weft.dot_general
+// CHECK-SAME:      cause = "\22w\22 held as [{\22data\22}, {}], needed as [{}, {}] by weft.dot_general
 // CHECK-NEXT:    %[[H:.*]] = weft.dot_general %[[X]], %[[WHOLE]]
 // CHECK-NEXT:    %[[DX:.*]] = weft.dot_general %[[H]], %[[WHOLE]]
 // CHECK-NEXT:    %[[DW:.*]] = weft.dot_general %[[X]], %[[DX]]

@@ -25,7 +25,7 @@ func.func @indivisible(%x: tensor<6xf32> {weft.sharding = #weft.sharding<@mesh, 
 weft.mesh @mesh = <["a"=4]>
 
 func.func @constant_split() {
-  // expected-error @+1 {{a constant of different elements must be replicated here, got a part of type 'tensor<1xf32>'; run --weft-insert-reshards before}}
+  // expected-error @+1 {{a constant of different elements must be replicated here, got a shard of type 'tensor<1xf32>'; run --weft-insert-reshards before}}
   %c = arith.constant {weft.shardings = [#weft.sharding<@mesh, [{"a"}]>]} dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
   return
 }
@@ -35,7 +35,7 @@ func.func @constant_split() {
 weft.mesh @mesh = <["a"=4]>
 
 func.func @no_way(%x: tensor<6xf32>) {
-  // expected-error @+1 {{there is no way from #weft.sharding<@mesh, [{}]> to #weft.sharding<@mesh, [{"a"}]> for 'tensor<6xf32>'}}
+  // expected-error @+1 {{cannot reshard #weft.sharding<@mesh, [{}]> to #weft.sharding<@mesh, [{"a"}]> for 'tensor<6xf32>'}}
   %r = weft.reshard %x <@mesh, [{"a"}]> : tensor<6xf32>
   return
 }

@@ -14,7 +14,7 @@ weft.mesh @mesh = <["data"=2, "model"=4]>
 // CHECK-SAME:      -> (tensor<8x8xf32> {weft.global_type = tensor<8x8xf32>
 // CHECK:         %[[A:.*]] = weft.dot_general %[[X]], %[[W]] contracting = [1] x [0] : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
 // CHECK:         %[[B:.*]] = weft.dot_general
-// CHECK-NEXT:    %[[SUM:.*]] = weft.all_reduce sum %[[A]] over <@mesh, {"model"}> {cause = "partial results over {\22model\22} of weft.dot_general ({{.*}}), wanted as [{}, {}] by result \22whole\22"} : tensor<8x8xf32>
+// CHECK-NEXT:    %[[SUM:.*]] = weft.all_reduce sum %[[A]] over <@mesh, {"model"}> {cause = "partial sums over {\22model\22} of weft.dot_general ({{.*}}), needed as [{}, {}] by result \22whole\22"} : tensor<8x8xf32>
 // CHECK-NEXT:    %[[PART:.*]] = weft.reduce_scatter sum %[[B]] dim = 0 over <@mesh, {"model"}> {{.*}} : tensor<8x8xf32> -> tensor<2x8xf32>
 // CHECK-NEXT:    return %[[SUM]], %[[PART]]
 func.func @contracting_dim_split(

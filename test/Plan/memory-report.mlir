@@ -11,7 +11,7 @@
 // until they are summed up.
 
 // CHECK-LABEL: memory of a rank in step
-// CHECK-NEXT: at the peak       at most
+// CHECK-NEXT: at the peak       highest
 // CHECK-NEXT: parameters 256 B 256 B
 // CHECK-NEXT: gradients {{.*}} 256 B
 // CHECK-NEXT: optimizer state 256 B 256 B
@@ -21,7 +21,7 @@
 // CHECK-NEXT: results
 // CHECK-NOT: states
 // CHECK: arena
-// CHECK-NEXT: the call takes
+// CHECK-NEXT: x the liveness lower bound
 // CHECK-NEXT: alive at the peak (memory-report.mlir:
 // CHECK-DAG: 256 B  parameters  f32[8x8] w
 // CHECK-DAG: 256 B  optimizer state  f32[8x8] m

@@ -39,14 +39,14 @@ func.func @step(
 // REPORT: entry init: 1 kernel launch
 // REPORT: entry step: 2 GEMMs, 2 kernel launches, 2 collectives
 // REPORT-NEXT: collective  axes         bytes sent  count  cause
-// REPORT-DAG: all_reduce  data                128      1  partial results over {"data"} of weft.dot_general (shard-compile.mlir:
-// REPORT-DAG: all_reduce  data, model           6      1  partial results over {"data", "model"} of weft.reduce
-// REPORT: 134 bytes sent by a rank in one call
+// REPORT-DAG: all_reduce  data                128      1  partial sums over {"data"} of weft.dot_general (shard-compile.mlir:
+// REPORT-DAG: all_reduce  data, model           6      1  partial sums over {"data", "model"} of weft.reduce
+// REPORT: 134 bytes sent by a rank per call
 // REPORT: memory of a rank in init
 // REPORT: memory of a rank in step
 // REPORT: states 128 B 128 B
 // REPORT: arena
-// REPORT-NEXT: the call takes 1.000 times the liveness bound
+// REPORT-NEXT: 1.000x the liveness lower bound
 // REPORT-NEXT: alive at the peak (shard-compile.mlir:
 // REPORT: compiled in {{.*}} s
 
@@ -55,4 +55,4 @@ func.func @step(
 // PLAN: states 1
 // PLAN: "w" f32[8x8] local [8x4] sharding [{}, {"model"}]
 // PLAN: entry "step"
-// PLAN: comm start #0 all_reduce {{.*}} cause "partial results {{.*}} at "shard-compile.mlir:
+// PLAN: comm start #0 all_reduce {{.*}} cause "partial sums {{.*}} at "shard-compile.mlir:

@@ -6,7 +6,7 @@
 // RUN:   | FileCheck %s --check-prefix=QUIET --implicit-check-not=remark
 // QUIET: weft.arena_bytes = 128
 
-// expected-remark @below {{the arena has 128 bytes, 1.000 times the liveness bound of 128; 0 copies, 1 result in place}}
+// expected-remark @below {{the arena has 128 bytes, 1.000x the liveness lower bound of 128; 0 copies, 1 result in place}}
 module {
   func.func private @add(%x: tensor<16xf32>, %y: tensor<16xf32>) -> tensor<16xf32>
       attributes {weft.kernel, weft.in_place = array<i64: 0, 0>}
@@ -20,7 +20,7 @@ module {
 // -----
 
 // Two states change places: one of them waits in a temporary.
-// expected-remark @below {{the arena has 192 bytes, 1.000 times the liveness bound of 192; 3 copies, 0 results in place}}
+// expected-remark @below {{the arena has 192 bytes, 1.000x the liveness lower bound of 192; 3 copies, 0 results in place}}
 module {
   func.func @swap(%a: tensor<16xf32> {weft.name = "a"}, %b: tensor<16xf32> {weft.name = "b"})
       -> (tensor<16xf32> {weft.name = "a"}, tensor<16xf32> {weft.name = "b"}) {

@@ -24,7 +24,7 @@ static Expected<std::optional<std::string>> usePath(StringRef path,
   if (sys::fs::can_execute(path))
     return path.str();
   return createStringError(origin + ": \"" + path +
-                           "\" is no program that can be executed; expected "
+                           "\" is not an executable program; expected "
                            "the path of ptxas, or none");
 }
 

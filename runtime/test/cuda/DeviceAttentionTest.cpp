@@ -303,7 +303,7 @@ TEST(DeviceAttentionErrors, NameTheSizes) {
   a.sizes.headSize = 257;
   for (auto bind : {bindTiledAttention, bindTiledAttentionGrad})
     EXPECT_EQ(bind(a, cudart()).status().message(),
-              "attention with heads of 257 elements; on a GPU they have at "
+              "attention with head size 257; on a GPU it is at "
               "most 256");
   a.sizes = {1, int64_t(1) << 31, 2, 1, 1, 4};
   EXPECT_THAT(bindTiledAttention(a, cudart()).status().message(),

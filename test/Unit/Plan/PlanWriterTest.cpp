@@ -82,7 +82,7 @@ TEST_F(PlanWriterTest, NeedsPlannedMemory) {
   EXPECT_TRUE(failed(writePlan(*module, target)));
   EXPECT_THAT(
       messages,
-      HasSubstr("value has no place in the arena; run --weft-plan-memory"));
+      HasSubstr("value has no offset in the arena; run --weft-plan-memory"));
 }
 
 TEST_F(PlanWriterTest, RefusesAnUnknownProcessor) {

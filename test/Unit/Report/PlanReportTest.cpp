@@ -207,12 +207,12 @@ TEST_F(PlanReportTest, WorkAndMemory) {
   EXPECT_EQ(printPlanReport(report),
             "entry step: 1 GEMM, 2 kernel launches, 1 copy\n"
             "memory of a rank in step\n"
-            "                           at the peak       at most\n"
+            "                           at the peak       highest\n"
             "  parameters                       70 B          70 B\n"
             "  constants                        64 B          64 B\n"
             "  free                         1.87 KiB\n"
             "  arena                        2.00 KiB\n"
-            "  the call takes 1.500 times the liveness bound\n"
+            "  1.500x the liveness lower bound\n"
             "  alive at the peak\n"
             "         70 B  parameters  f32[] w\n"
             "         64 B  constants  all constants\n");
@@ -256,7 +256,7 @@ TEST_F(PlanReportTest, WhatBuffersHoldOverTime) {
   EXPECT_EQ(step.peak[0].type, "f32[2x3]");
   EXPECT_EQ(step.peak[1].name, "x");
   EXPECT_THAT(printPlanReport(report()),
-              HasSubstr("  25.0 % of the flops compute again\n"
+              HasSubstr("  25.0 % of FLOPs are recomputation\n"
                         "  alive at the peak (m.py:0)\n"
                         "        100 B  activations  f32[2x3] m.py:0\n"
                         "         40 B  arguments  f32[2x3] x\n"));

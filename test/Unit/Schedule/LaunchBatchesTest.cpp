@@ -303,7 +303,7 @@ struct CheckBatches : testing::Test {
 TEST_F(CheckBatches, EveryStepOnce) {
   EXPECT_EQ(check({{0, 2}, {1}, {3}, {4}, {5}}), "");
   EXPECT_THAT(check({{0, 2}, {1}, {3}, {4}, {5}, {6}}),
-              HasSubstr("there is no step 6"));
+              HasSubstr("unknown step 6"));
   EXPECT_THAT(check({{0, 2}, {1}, {3}, {4}, {5}, {1}}),
               HasSubstr("step 1 is done twice"));
   EXPECT_THAT(check({{0, 2}, {1}, {3}, {5}}), HasSubstr("step 4 is missing"));

@@ -140,7 +140,7 @@ TEST(OrderCheck, FindsEveryKindOfError) {
   EXPECT_THAT(checkOrder(steps, {run(0), wait(1), run(1), wait(1), run(2)}),
               Contains("wait for step 1, which is not under way"));
   EXPECT_THAT(checkOrder(steps, {run(0), run(1), wait(1), run(2), run(3)}),
-              ElementsAre("there is no step 3"));
+              ElementsAre("unknown step 3"));
 }
 
 } // namespace

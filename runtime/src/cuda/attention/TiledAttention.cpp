@@ -110,7 +110,7 @@ parametersOf(const AttentionArguments &arguments) {
                       std::numeric_limits<int32_t>::max()));
   if (!attentionHeadSizeFor(s.headSize))
     return unimplemented(
-        fmt::format("attention with heads of {} elements; on a GPU they have "
+        fmt::format("attention with head size {}; on a GPU it is "
                     "at most {}",
                     s.headSize, *std::rbegin(attentionHeadSizes)));
   AttentionParameters p = {};
