@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Writes docs/generated/ from the .td files: the page of the dialect, that of
-# its interfaces, and one page of passes for each phase.
+# its interfaces, and one page of passes for each phase; and docs/CommandLine.md
+# from what the tools in WEFT_BIN (build/dev/bin by default) print for --help.
 #
 #   scripts/generate-docs.sh           rewrites the pages
 #   scripts/generate-docs.sh --check   prints what would change and fails
@@ -47,13 +48,25 @@ for td in include/weft/*/Passes.td; do
   page "${phase}Passes.md" "Passes of $phase" "$td" -gen-pass-doc
 done
 
+bin=${WEFT_BIN:-build/dev/bin}
+for tool in shard-compile shard-run shard-opt; do
+  if [ ! -x "$bin/$tool" ]; then
+    echo "error: $bin/$tool not found; build it, or set WEFT_BIN to the folder of the tools" >&2
+    exit 2
+  fi
+done
+mkdir "$fresh/pages"
+mv "$fresh"/*.md "$fresh/pages"
+python3 scripts/command-line-page.py "$bin" >"$fresh/CommandLine.md"
+
 if [ "${1:-}" = --check ]; then
-  if ! diff -ruN docs/generated "$fresh"; then
-    echo "error: docs/generated differs from the .td files; run scripts/generate-docs.sh" >&2
+  if ! diff -ruN docs/generated "$fresh/pages" || ! diff -u docs/CommandLine.md "$fresh/CommandLine.md"; then
+    echo "error: generated pages differ from the .td files or from --help; run scripts/generate-docs.sh" >&2
     exit 1
   fi
 else
   mkdir -p docs/generated
   rm -f docs/generated/*.md
-  cp "$fresh"/*.md docs/generated/
+  cp "$fresh"/pages/*.md docs/generated/
+  cp "$fresh/CommandLine.md" docs/
 fi

@@ -36,62 +36,68 @@ namespace cl = llvm::cl;
 static cl::OptionCategory category("shard-compile options");
 static cl::opt<std::string> input(cl::Positional, cl::desc("<model.mlir>"),
                                   cl::init("-"), cl::cat(category));
-static cl::opt<std::string> output("o", cl::desc("Output file"),
-                                   cl::value_desc("file"), cl::cat(category));
+static cl::opt<std::string>
+    output("o", cl::desc("Output file; - is the standard output"),
+           cl::value_desc("file"), cl::cat(category));
 static cl::opt<std::string>
     target("target",
-           cl::desc("Machine to compile for: cpu, the one that "
-                    "compiles, cpu:<processor>, cuda:<processor>, or none: a "
-                    "plan without machine code, to look at"),
-           cl::value_desc("cpu[:x86-64-v3|...]|cuda:sm_80|sm_90|sm_100|none"),
-           cl::init("cpu"), cl::cat(category));
+           cl::desc("Machine to compile for: cpu (this machine), "
+                    "cpu:<processor> as LLVM names it, such as x86-64-v3, "
+                    "cuda:sm_80, cuda:sm_90 or cuda:sm_100 (which needs no "
+                    "GPU), or none (a plan without machine code, for planning "
+                    "only). Default: cpu"),
+           cl::value_desc("machine"), cl::init("cpu"), cl::cat(category));
 static cl::opt<std::string>
     ptxas("ptxas",
-          cl::desc("Assembler for --target=cuda, or none: the plan has PTX "
-                   "then, which the driver compiles (WEFT_PTXAS, or else the "
-                   "one in PATH or in the toolkit)"),
+          cl::desc("Assembler for cuda targets; with none the plan contains "
+                   "PTX, which the driver compiles when the plan is loaded. "
+                   "Default: WEFT_PTXAS, else ptxas in PATH or in the CUDA "
+                   "toolkit"),
           cl::value_desc("path|none"), cl::cat(category));
 static cl::opt<std::string>
-    mesh("mesh", cl::desc("Sizes of mesh axes that replace those of the model"),
+    mesh("mesh", cl::desc("Override sizes of the model's mesh axes"),
          cl::value_desc("data=2,model=2"), cl::cat(category));
 static cl::opt<std::string> memoryLimit(
     "memory-limit",
-    cl::desc("Bytes that a rank may take: what the backward pass needs is "
-             "computed again as far as necessary, with the least work"),
+    cl::desc("Memory limit per rank. Activations are recomputed in the "
+             "backward pass until the plan fits, with the fewest extra FLOPs"),
     cl::value_desc("2GiB|1500MB"), cl::cat(category));
 static cl::opt<Form> emit(
-    "emit", cl::desc("Form to stop at"), cl::init(Form::Plan),
-    cl::values(clEnumValN(Form::Graph, "graph", "global shapes"),
-               clEnumValN(Form::Sharded, "sharded", "every sharding decided"),
-               clEnumValN(Form::Spmd, "spmd", "local shapes, collectives"),
-               clEnumValN(Form::Schedule, "schedule", "kernels in order"),
-               clEnumValN(Form::Plan, "plan", "a plan and its report")),
+    "emit", cl::desc("Form to stop at. Default: plan"), cl::init(Form::Plan),
+    cl::values(
+        clEnumValN(Form::Graph, "graph", "global shapes, gradients"),
+        clEnumValN(Form::Sharded, "sharded", "a sharding for every value"),
+        clEnumValN(Form::Spmd, "spmd", "local shapes, collectives"),
+        clEnumValN(Form::Schedule, "schedule",
+                   "kernels in order, buffers at offsets"),
+        clEnumValN(Form::Plan, "plan", "the plan file; its report is printed")),
     cl::cat(category));
 static cl::opt<bool> overlap("overlap-collectives",
-                             cl::desc("Let collectives run beside computation"),
+                             cl::desc("Overlap collectives with computation. "
+                                      "Default: true"),
                              cl::init(true), cl::cat(category));
 static cl::opt<ReduceDtype> reduceDtype(
     "reduce-dtype",
-    cl::desc("Type in which gradients of 16-bit floats are summed over "
-             "devices"),
+    cl::desc("Type in which gradients of 16-bit floats are reduced over "
+             "devices. Default: own"),
     cl::init(ReduceDtype::Own),
     cl::values(clEnumValN(ReduceDtype::Own, "own", "that of the gradient"),
                clEnumValN(ReduceDtype::Float32, "float32", "f32")),
     cl::cat(category));
 static cl::opt<bool>
     fuseEpilogues("fuse-epilogues",
-                  cl::desc("For cuda: let GEMMs do element-wise work before "
-                           "they store"),
+                  cl::desc("cuda: fuse biases, GELU and their gradients into "
+                           "GEMMs. Default: true"),
                   cl::init(true), cl::cat(category));
 static cl::opt<bool>
     batchLaunches("batch-launches",
-                  cl::desc("For cuda: make one launch of several of the same "
-                           "kernel"),
+                  cl::desc("cuda: merge launches of the same kernel. Default: "
+                           "true"),
                   cl::init(true), cl::cat(category));
 static cl::opt<std::string> gemmPrecision(
     "gemm-precision",
-    cl::desc("How GEMMs round their operands of f32: full, not at all, or, "
-             "for cuda, tf32, to 10 bits of mantissa"),
+    cl::desc("Precision of GEMMs on f32: full, or tf32 (cuda only), which "
+             "rounds operands to 10 bits of mantissa. Default: full"),
     cl::value_desc("full|tf32"), cl::init("full"), cl::cat(category));
 
 static int fail(const llvm::Twine &message) {
@@ -149,7 +155,9 @@ int main(int argc, char **argv) {
   registerDefaultTimingManagerCLOptions();
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter([](raw_ostream &os) { os << versionText() << '\n'; });
-  cl::ParseCommandLineOptions(argc, argv, "Weft: from model to plan\n");
+  cl::ParseCommandLineOptions(argc, argv,
+                              "Compiles a model, MLIR or StableHLO text, to a "
+                              "plan, and prints its report\n");
   auto start = std::chrono::steady_clock::now();
 
   CompileOptions options;

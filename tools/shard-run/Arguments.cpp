@@ -67,74 +67,66 @@ static std::vector<NamedFile> split(const std::vector<std::string> &pairs,
   return files;
 }
 
-std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
-  CLI::App app(
-      "Runs a plan, with all its ranks as threads of this process or, on "
-      "GPUs, as one of several processes.\n"
-      "Exit status: 0 success, 1 the run failed, 2 bad input.");
-  std::vector<std::string> inputs, outputs;
-  std::string dump;
-  app.add_option("plan", arguments.plan, "Plan file")->required();
-  app.set_version_flag("--version",
-                       fmt::format("Weft {}, plan format {}", WEFT_VERSION,
-                                   weft::runtime::planFormatVersion));
+static void addSteps(CLI::App &app, Arguments &arguments) {
+  app.option_defaults()->group("Steps");
   app.add_option("--entry", arguments.entry,
-                 "Entry to step; default: train_step, or the only entry that "
-                 "is not --init");
-  app.add_option("--steps", arguments.steps, "How many times to run the entry")
+                 "Entry to run; default: train_step, or the only entry "
+                 "besides --init");
+  app.add_option("--steps", arguments.steps, "Number of times to run the entry")
       ->transform(integer<int64_t>(0))
       ->capture_default_str();
   app.add_option("--init", arguments.init,
-                 "Entry to run once first; its results set states");
-  app.add_option(
-         "--input", inputs,
-         "NAME=FILE.npy, or NAME=FILE.safetensors with a tensor of that "
-         "name: an input or state. One with one dimension more than "
-         "the input is a stack: step s uses slice s modulo its length")
-      ->allow_extra_args(false);
-  app.add_option("--output", outputs,
-                 "NAME=FILE.npy or NAME=FILE.safetensors, where to write an "
-                 "output of the last step")
-      ->allow_extra_args(false);
-  app.add_option("--load", arguments.load,
-                 "Safetensors file with all states, read after --init");
-  app.add_option("--save", arguments.save,
-                 "Safetensors file that all states are written to at the end");
-  app.add_option("--metrics", arguments.metrics,
-                 "CSV file for the scalar outputs of every step");
-  app.add_option("--times", arguments.times,
-                 "CSV file for how long every step took, and how long of that "
-                 "a GPU was given its work");
-  app.add_option("--trace", arguments.trace,
-                 "JSON timeline for Perfetto of the first steps");
-  app.add_option("--trace-steps", arguments.traceSteps,
-                 "How many steps the timeline holds")
-      ->transform(integer(1))
-      ->capture_default_str();
+                 "Entry to run once before the first step; its results set "
+                 "states");
   app.add_option("--threads", arguments.threads,
-                 "Threads that each rank computes with")
+                 "Compute threads of a rank on a CPU")
       ->transform(integer(1, 1024))
       ->capture_default_str();
   app.add_option("--deadline", arguments.deadlineSeconds,
-                 "Longest wait of a rank for the others, in seconds")
+                 "Fail when a rank waits longer than this for the others, in "
+                 "seconds; inf: never")
       ->check(checkSeconds)
       ->capture_default_str();
-  app.add_option("--device", arguments.device,
-                 "GPU that a plan for \"cuda\" runs on, as the driver counts")
-      ->transform(integer(0))
+}
+
+static void addData(CLI::App &app, Arguments &arguments,
+                    std::vector<std::string> &inputs,
+                    std::vector<std::string> &outputs) {
+  app.option_defaults()->group("Data");
+  app.add_option("--input", inputs,
+                 "Read an input or state: NAME=FILE.npy, or "
+                 "NAME=FILE.safetensors with a tensor of that name. An array "
+                 "with one dimension more than the input is a stack: step s "
+                 "uses slice s modulo its length. Repeatable")
+      ->allow_extra_args(false);
+  app.add_option("--output", outputs,
+                 "Write an output of the last step: NAME=FILE.npy or "
+                 "NAME=FILE.safetensors. Repeatable")
+      ->allow_extra_args(false);
+  app.add_option("--load", arguments.load,
+                 "Read all states from a safetensors file, after --init");
+  app.add_option("--save", arguments.save,
+                 "Write all states to a safetensors file at the end");
+  app.add_option("--metrics", arguments.metrics,
+                 "Write the scalar outputs of every step to a CSV file");
+  app.add_option("--times", arguments.times,
+                 "Write the wall time of every step to a CSV file and, on "
+                 "GPUs, the time spent enqueuing it");
+  app.add_option("--trace", arguments.trace,
+                 "Write a timeline of the first steps, JSON for "
+                 "ui.perfetto.dev");
+  app.add_option("--trace-steps", arguments.traceSteps,
+                 "Number of steps in the timeline")
+      ->transform(integer(1))
       ->capture_default_str();
-  app.add_flag("--cuda-graphs,!--no-cuda-graphs", arguments.cudaGraphs,
-               "Whether a GPU runs an entry as one graph from its third run on "
-               "(default), or step after step");
-  app.add_option("--processors-for-collectives",
-                 arguments.processorsForCollectives,
-                 "Multiprocessors of a GPU that GEMMs leave to collectives "
-                 "beside them; 0 = none")
-      ->transform(integer(0))
-      ->capture_default_str();
+}
+
+static void addProcesses(CLI::App &app, Arguments &arguments) {
+  app.option_defaults()->group("Several processes");
   app.add_option("--rendezvous", arguments.launch.rendezvous,
-                 "tcp://HOST:PORT or file:///FOLDER, where processes of one "
-                 "rank each meet; default: what torchrun, mpirun or srun says");
+                 "Where processes of one rank each meet: tcp://HOST:PORT or "
+                 "file:///FOLDER; default: from the environment of torchrun, "
+                 "mpirun or srun");
   app.add_option("--rank", arguments.launch.rank,
                  "With --rendezvous: the rank of this process")
       ->transform(integer(0, (1 << 20) - 1));
@@ -142,23 +134,59 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
                  "With --rendezvous: the number of processes")
       ->transform(integer(1, 1 << 20));
   app.add_option("--start-deadline", arguments.startDeadlineSeconds,
-                 "Longest wait for the other processes to start, in seconds")
+                 "Fail when the other processes have not started after this "
+                 "time, in seconds")
       ->check(checkSeconds)
       ->capture_default_str();
+}
+
+static void addDevice(CLI::App &app, Arguments &arguments) {
+  app.option_defaults()->group("GPU");
+  app.add_option("--device", arguments.device,
+                 "Index of the GPU that one process uses, as the driver "
+                 "counts")
+      ->transform(integer(0))
+      ->capture_default_str();
+  app.add_flag("--cuda-graphs,!--no-cuda-graphs", arguments.cudaGraphs,
+               "Run an entry as one CUDA graph from its third run on; "
+               "default: on");
+  app.add_option("--processors-for-collectives",
+                 arguments.processorsForCollectives,
+                 "Multiprocessors that GEMMs leave to concurrent collectives")
+      ->transform(integer(0))
+      ->capture_default_str();
   app.add_flag("--deterministic", arguments.deterministic,
-               "CUDA: collectives between processes, and GEMMs, give the "
-               "same bits in every run");
+               "Same bits in every run, also of GEMMs and of collectives "
+               "between processes");
   app.add_flag("--serialize-collectives", arguments.serializeCollectives,
-               "CUDA: run one collective after the other, also where the plan "
+               "Run collectives one after the other, also where the plan "
                "lets one overtake another");
   app.add_flag("--register-arena", arguments.registerArena,
-               "CUDA: register the arena with NCCL");
-  app.add_flag("--quiet", arguments.quiet, "Print errors only");
+               "Register the arena with NCCL");
+}
+
+std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
+  CLI::App app(
+      "Runs a plan. A plan for CPUs runs all ranks as threads of this process; "
+      "a plan for GPUs runs all ranks on one GPU, or one rank a process and "
+      "GPU under torchrun, mpirun or srun.\n"
+      "Exit status: 0 success, 1 the run failed, 2 bad input.");
+  std::vector<std::string> inputs, outputs;
+  std::string dump;
+  app.add_option("plan", arguments.plan, "Plan file")->required();
+  app.set_version_flag("--version",
+                       fmt::format("Weft {}, plan format {}", WEFT_VERSION,
+                                   weft::runtime::planFormatVersion));
   CLI::Option *dumpOption =
       app.add_option("--dump", dump,
                      "Print the plan, or one section of it (header, groups, "
                      "states, kernels or an entry), instead of running it")
           ->expected(0, 1);
+  app.add_flag("--quiet", arguments.quiet, "Print errors only");
+  addSteps(app, arguments);
+  addData(app, arguments, inputs, outputs);
+  addProcesses(app, arguments);
+  addDevice(app, arguments);
   try {
     // In reverse order, as CLI11 wants it. "--dump" alone takes no value even
     // when the plan follows it.
