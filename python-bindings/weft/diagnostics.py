@@ -9,10 +9,12 @@ import errno
 import linecache
 from collections.abc import Iterable, Sequence
 
+from .wording import as_python
+
 
 @dataclasses.dataclass(frozen=True)
 class Diagnostic:
-    """One message with its place; `line` is 0 where there is none."""
+    """One message with its location; `line` is 0 where there is none."""
 
     severity: str  # "error", "warning", "remark" or "note"
     message: str
@@ -24,14 +26,16 @@ class Diagnostic:
     @staticmethod
     def of(record: Sequence) -> Diagnostic:
         """From the tuple that the compiler's module returns."""
-        return Diagnostic(*record[:5], tuple(Diagnostic.of(note) for note in record[5]))
+        severity, message, *location = record[:5]
+        notes = tuple(Diagnostic.of(note) for note in record[5])
+        return Diagnostic(severity, as_python(message), *location, notes)
 
     def __str__(self) -> str:
         return "\n".join(self._lines({}))
 
     def _lines(self, sources: dict[str, str]) -> list[str]:
-        place = f"{self.file}:{self.line}:{self.column}: " if self.line else ""
-        lines = [f"{place}{self.severity}: {self.message}"]
+        location = f"{self.file}:{self.line}:{self.column}: " if self.line else ""
+        lines = [f"{location}{self.severity}: {self.message}"]
         lines += self._excerpt(sources)
         for note in self.notes:
             lines += [f"  {line}" for line in note._lines(sources)]
@@ -94,7 +98,7 @@ class ExecutionError(RuntimeError):
     """
 
     def __init__(self, message: str, code: str):
-        super().__init__(message)
+        super().__init__(as_python(message))
         self.code = code
 
     def __reduce__(self):

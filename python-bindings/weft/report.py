@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from .names import escape
+from .wording import as_python
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Collective:
     cause: str
     """Why it is there, in words."""
     file: str
-    """The place in the model that it serves: file without folder, and line (0: unknown)."""
+    """The line of the model that it serves: file without folder, and line (0: unknown)."""
     line: int
     reduction: str = ""
     """``sum``, ``max`` or ``min``; empty for what only moves data."""
@@ -67,7 +68,7 @@ class Memory:
     call: int
     """What is laid out for one call: all but states and constants."""
     liveness_bound: int
-    """The largest sum of what is alive at one time in a call: no layout takes less."""
+    """The most bytes alive at one time in a call: a lower bound of `call`."""
 
     def __repr__(self) -> str:
         parts = {name: size for name, size in self.at_peak.items() if size}
@@ -122,7 +123,7 @@ class Cost:
 
     flops: int
     recomputed_flops: int
-    """What of them computes again, to keep less for the backward pass."""
+    """Those of them that are recomputation, which keeps less for the backward pass."""
     memory_traffic: int
     """Bytes that instructions read and write."""
     wire_bytes: int
@@ -204,7 +205,8 @@ class Report:
 
 
 def _unescaped(cause: str, names: Mapping[str, str]) -> str:
-    """A cause with paths in place of the names that the plan has for them."""
+    """A cause in the words of Python, with paths in place of the names that the plan has."""
+    cause = as_python(cause)
     for name, path in names.items():
         cause = cause.replace(f'"{name}"', f'"{path}"')
     return cause

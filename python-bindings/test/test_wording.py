@@ -1,0 +1,25 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Messages and causes of programs that come from Python have specs for shardings."""
+
+import pytest
+
+from weft.wording import as_python
+
+
+@pytest.mark.parametrize("text, expected", [
+    ('"w" held as [{"data"}, {}], needed as [{}, {}] by weft.dot_general (mlp.py:6)',
+     """"w" held as P('data', None), needed as P(None, None) by dot_general (mlp.py:6)"""),
+    ('partial sums over {"data", "model"} of arith.mulf (f.py:1), needed as [] by result "y"',
+     'partial sums over "data", "model" of mul (f.py:1), needed as P() by result "y"'),
+    ('x held as [{"data", "model":(2)4}, {?}], unreduced={"seq"}, needed as [{"data", ?}] by math.tanh (f.py:2)',
+     "x held as P(('data', 'model:(2)4'), UNCONSTRAINED, unreduced={'seq'}), "
+     "needed as P(('data', UNCONSTRAINED),) by tanh (f.py:2)"),
+    ('cannot reshard #weft.sharding<@mesh, [{}]> to #weft.sharding<@mesh, [{"a"}]> for x',
+     "cannot reshard P(None,) to P('a',) for x"),
+    ("got [2, 3] as [4] over 3 weft.compile", "got [2, 3] as [4] over 3 weft.compile"),
+    ("by arith.select (f.py:3)", "by select (f.py:3)"),
+    ("by arith.minsi (f.py:3)", "by min (f.py:3)"),
+])
+def test_the_words_of_python(text, expected):
+    assert as_python(text) == expected

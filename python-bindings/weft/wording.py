@@ -1,0 +1,46 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The compiler's words for shardings and ops, as a Python program has them.
+
+    '"w" held as [{"data"}, {}], needed as [{}, {}] by weft.dot_general (mlp.py:6)'
+    '"w" held as P('data', None), needed as P(None, None) by dot_general (mlp.py:6)'
+"""
+
+from __future__ import annotations
+
+import re
+
+from .spec import UNCONSTRAINED, PartitionSpec
+
+_DIM = r'\{(?:"[^"]*"(?::\(\d+\)\d+)?|\?|, )*\}'
+_DIMS = rf"\[((?:{_DIM}(?:, )?)*)\]"
+_SHARDING = re.compile(
+    rf'(?:#weft\.sharding<@"?[\w.$-]+"?, {_DIMS}(?:, unreduced=({_DIM}))?>'
+    rf"|(?<= as ){_DIMS}(?:, unreduced=({_DIM}))?(?![\w\[,]*replicated))")
+_OVER = re.compile(rf"\bover ({_DIM})")
+_OP = re.compile(r"(?<=\b(?:of|by) )(?:weft\.(\w+)|math\.(\w+)|arith\.(\w+?)(?:f|[su]?i)?)(?= \(|$|[,;:])")
+_AXIS = re.compile(r'"([^"]*)"(:\(\d+\)\d+)?')
+
+
+def _axes(dim: str) -> tuple[str, ...]:
+    return tuple(name + part for name, part in _AXIS.findall(dim))
+
+
+def _entry(dim: str):
+    axes = _axes(dim)
+    if dim.endswith("?}"):
+        return (*axes, UNCONSTRAINED) if axes else UNCONSTRAINED
+    return None if not axes else axes[0] if len(axes) == 1 else axes
+
+
+def _spec(match: re.Match) -> str:
+    dims, unreduced = (match[1], match[2]) if match[1] is not None else (match[3], match[4])
+    entries = [_entry(dim) for dim in re.findall(_DIM, dims)]
+    return repr(PartitionSpec(*entries, unreduced=frozenset(_axes(unreduced or ""))))
+
+
+def as_python(text: str) -> str:
+    """A message or cause with specs for shardings, and ops without their dialects."""
+    text = _SHARDING.sub(_spec, text)
+    text = _OVER.sub(lambda m: "over " + ", ".join(f'"{axis}"' for axis in _axes(m[1])), text)
+    return _OP.sub(lambda m: m[1] or m[2] or m[3], text)
