@@ -78,9 +78,9 @@ def test_arguments_that_do_not_fit_are_all_named(step):
         "  params['w']: expected float32[8, 8], got float32[8, 4]\n"
         "  x: expected float32[16, 8], got int32[16, 8]"
     )
-    with pytest.raises(TypeError, match=r"params\['w'\]: expected 4 parts, one a rank, got 2"):
+    with pytest.raises(TypeError, match=r"params\['w'\]: expected 4 shards, one per rank, got 2"):
         step({"w": weft.Shards([np.zeros((8, 4), "f4")] * 2)}, np.zeros((16, 8), "f4"))
-    with pytest.raises(TypeError, match=r"expected parts of float32\[8, 4\], got float32\[8, 8\]"):
+    with pytest.raises(TypeError, match=r"expected shards of float32\[8, 4\], got float32\[8, 8\]"):
         step({"w": weft.Shards([np.zeros((8, 8), "f4")] * 4)}, np.zeros((16, 8), "f4"))
     with pytest.raises(TypeError, match=r"x: expected float32\[16, 8\], got a value of type object"):
         step({"w": np.zeros((8, 8), "f4")}, object())

@@ -123,7 +123,7 @@ def test_entries_without_use():
     with pytest.raises(weft.SpecError) as error:
         text(layer, layout, PARAMS, X)
     assert str(error.value) == (
-        'Layout has entries without use\n'
+        'unused Layout entries\n'
         '  activations "residul": no weft.checkpoint_name of the function has this name\n'
         '    names in the function: "hidden" and "out"\n'
         '  compute: the function calls no weft.value_and_grad, whose parameters it is for; leave it '

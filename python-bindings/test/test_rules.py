@@ -106,10 +106,10 @@ def test_rules_with_a_mesh_check_shapes():
 def test_rules_that_are_none():
     assert refused(weft.rules, [("a(", P()), ("b", "data"), "c", (3, P()), ("ok", P())]) == (
         "4 rules cannot be used:\n"
-        '  rule 1: "a(" is no regular expression: missing ), unterminated subpattern at position 1\n'
-        "  rule 2: \"b\" has 'data' of type str; want a PartitionSpec\n"
-        "  rule 3: want a pair of a regular expression and a PartitionSpec, got 'c'\n"
-        "  rule 4: want a regular expression, got 3 of type int"
+        '  rule 1: "a(" is not a regular expression: missing ), unterminated subpattern at position 1\n'
+        "  rule 2: \"b\" has 'data' of type str; expected a PartitionSpec\n"
+        "  rule 3: expected a pair of a regular expression and a PartitionSpec, got 'c'\n"
+        "  rule 4: expected a regular expression, got 3 of type int"
     )
 
 

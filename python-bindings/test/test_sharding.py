@@ -205,7 +205,7 @@ def sharding(spec, shape=None, mesh=MESH):
             lambda: sharding(P("model:(3)2")),
             SpecError,
             "P('model:(3)2',) is not legal on Mesh('data': 2, 'model': 4, axis_types=(Auto, Auto))\n"
-            "  'model:(3)2' is no part of axis 'model' of size 4: the product of its two numbers must "
+            "  'model:(3)2' is not a sub-axis of 'model' of size 4: the product of its two numbers must "
             "divide the axis, and the second be neither 1 nor all of it\n"
             "  nearest legal: P(None,)",
         ),
@@ -214,7 +214,7 @@ def sharding(spec, shape=None, mesh=MESH):
             SpecError,
             "P(('model:(1)2', 'model:(2)2'),) is not legal on Mesh('data': 2, 'model': 4, "
             "axis_types=(Auto, Auto))\n"
-            "  'model:(1)2' and 'model:(2)2' in succession are one part: write 'model'\n"
+            "  'model:(1)2' and 'model:(2)2' in succession are one sub-axis: write 'model'\n"
             "  nearest legal: P('model:(1)2',) or P('model:(2)2',)",
         ),
         (
@@ -242,7 +242,7 @@ def sharding(spec, shape=None, mesh=MESH):
         (
             lambda: sharding(P(unreduced={"x"}), mesh=make_mesh((2,), "x")).devices_indices_map(()),
             NotImplementedError,
-            "devices_indices_map of P(unreduced={'x'}): devices hold terms of a sum, not parts",
+            "devices_indices_map of P(unreduced={'x'}): devices hold partial sums, not shards",
         ),
         (
             lambda: to_mlir("mesh", MESH, P(reduced={"data"}), 1),

@@ -58,19 +58,19 @@ def test_a_dimension_may_be_open_beyond_its_axes():
         (
             lambda: P("a", 1),
             TypeError,
-            "entry 1 of a PartitionSpec is 1, a int; want an axis name, a tuple of axis names, None "
+            "entry 1 of a PartitionSpec is 1, a int; expected an axis name, a tuple of axis names, None "
             "or P.UNCONSTRAINED",
         ),
         (
             lambda: P(("a", None)),
             TypeError,
-            "entry 0 of a PartitionSpec is ('a', None); want axis names in a tuple (and "
+            "entry 0 of a PartitionSpec is ('a', None); expected axis names in a tuple (and "
             "P.UNCONSTRAINED after the last, to leave the dimension open)",
         ),
         (
             lambda: P("a:2"),
             ValueError,
-            "'a:2' is no axis: want 'name', or 'name:(pre)size' for a part of one",
+            "'a:2' is not an axis: expected 'name', or 'name:(pre)size' for a part of one",
         ),
         (
             lambda: P(unreduced={None}),

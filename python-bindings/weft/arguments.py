@@ -55,12 +55,12 @@ def fit(leaf: Any, info: ValueInfo, ranks: int) -> tuple[Any, str]:
 
 def _fit_parts(leaf: Shards, info: ValueInfo, ranks: int) -> tuple[Any, str]:
     if len(leaf) != ranks:
-        return None, f"expected {ranks} parts, one a rank, got {len(leaf)}"
+        return None, f"expected {ranks} shards, one per rank, got {len(leaf)}"
     parts = [as_input(part, info.dtype) for part in leaf]
     wrong = [p for p in parts if p.shape != info.local_shape or p.dtype != info.dtype]
     if wrong:
         got, expected = wrong[0], type_text(info.dtype, info.local_shape)
-        return None, f"expected parts of {expected}, got {type_text(got.dtype, got.shape)}"
+        return None, f"expected shards of {expected}, got {type_text(got.dtype, got.shape)}"
     return Shards(parts), ""
 
 

@@ -46,4 +46,4 @@ class LayoutUse:
             lines.append("compute: the function calls no weft.value_and_grad, whose parameters it "
                          "is for; leave it out, or call weft.compute_with(params, layout.compute)")
         if lines:
-            raise SpecError("Layout has entries without use\n  " + "\n  ".join(lines))
+            raise SpecError("unused Layout entries\n  " + "\n  ".join(lines))

@@ -68,7 +68,7 @@ def _sub_axes(spec: PartitionSpec, mesh: AbstractMesh) -> list[Violation]:
         if axis.size and (axis.size < 2 or axis.size >= whole or whole % (axis.pre * axis.size)):
             found.append(
                 Violation(
-                    f"'{axis}' is no part of axis '{axis.name}' of size {whole}: the product of its "
+                    f"'{axis}' is not a sub-axis of '{axis.name}' of size {whole}: the product of its "
                     "two numbers must divide the axis, and the second be neither 1 nor all of it"
                 )
             )
@@ -79,7 +79,7 @@ def _sub_axes(spec: PartitionSpec, mesh: AbstractMesh) -> list[Violation]:
                 whole = joined.size == mesh.shape[major.name]
                 found.append(
                     Violation(
-                        f"'{major}' and '{minor}' in succession are one part: write "
+                        f"'{major}' and '{minor}' in succession are one sub-axis: write "
                         f"'{Axis(major.name) if whole else joined}'"
                     )
                 )

@@ -80,7 +80,7 @@ class Lowered:
 
     def as_text(self, form: str | None = None, *, locations: bool = False) -> str:
         """The program as it was lowered, or in a form: "graph", "sharded", "spmd",
-        "schedule"; `locations` adds the place in the source of every op."""
+        "schedule"; `locations` adds the source location of every op."""
         if form is None:
             return self.source.text
         if form not in FORMS or form == "plan":
@@ -103,7 +103,7 @@ class Lowered:
         machine code, which is what planning needs and takes the least time.
 
         `memory_limit` is what a rank may take: bytes, or text such as "2GiB" or "1500MB". What
-        the backward pass needs is then computed again as far as necessary, with the least work;
+        the backward pass needs is then recomputed as far as necessary, with the fewest FLOPs;
         no result changes.
 
         For CUDA, `gemm_precision` "tf32" lets matrix products round their float32 factors to 10

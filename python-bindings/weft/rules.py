@@ -157,16 +157,16 @@ def _checked_rules(given: Sequence[tuple[str, PartitionSpec]]) -> list[Rule]:
 
 def _rule_problem(rule: Any) -> str | None:
     if not isinstance(rule, tuple) or len(rule) != 2:
-        return f"want a pair of a regular expression and a PartitionSpec, got {rule!r}"
+        return f"expected a pair of a regular expression and a PartitionSpec, got {rule!r}"
     pattern, spec = rule
     if not isinstance(pattern, str):
-        return f"want a regular expression, got {pattern!r} of type {type(pattern).__name__}"
+        return f"expected a regular expression, got {pattern!r} of type {type(pattern).__name__}"
     if not isinstance(spec, PartitionSpec):
-        return f'"{pattern}" has {spec!r} of type {type(spec).__name__}; want a PartitionSpec'
+        return f'"{pattern}" has {spec!r} of type {type(spec).__name__}; expected a PartitionSpec'
     try:
         re.compile(pattern)
     except re.error as error:
-        return f'"{pattern}" is no regular expression: {error}'
+        return f'"{pattern}" is not a regular expression: {error}'
     return None
 
 

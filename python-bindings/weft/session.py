@@ -92,7 +92,7 @@ class Plan:
         self.contents = contents
         self.handle = _runtime.Plan.parse(contents)
         names, sizes = zip(*self.handle.mesh) if self.handle.mesh else ((), ())
-        # What a plan says of an axis is final, also where values hold terms of a sum.
+        # What a plan says of an axis is final, also where values hold partial sums.
         self._explicit = AbstractMesh(sizes, names, (AxisType.Explicit,) * len(names))
         stored = self.metadata.get(meshes.METADATA_KEY)
         self.mesh = (stored and meshes.read(stored, sizes, names)) or self._explicit
@@ -203,7 +203,7 @@ class Session:
     For plans for GPUs: `device` is the one that the ranks are on, as the driver counts,
     `cuda_graphs` whether an entry runs as one graph from its third run on, and `deterministic`
     whether results have the same bits in every process: no algorithm is then chosen by how long
-    it took. What falls back, a library that is not found say, is a `RuntimeWarning`.
+    it took. Fallbacks, for example when a library is missing, raise a `RuntimeWarning` with the reason.
     """
 
     def __init__(

@@ -83,7 +83,7 @@ class NamedSharding:
             )
         if self.spec.unreduced:
             raise NotImplementedError(
-                f"devices_indices_map of {self.spec}: devices hold terms of a sum, not parts"
+                f"devices_indices_map of {self.spec}: devices hold partial sums, not shards"
             )
         local = self.shard_shape(global_shape)
         places = itertools.product(*map(range, self.mesh.axis_sizes))

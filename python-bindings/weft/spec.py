@@ -8,7 +8,7 @@
     P('data', None, ('x', 'y'))
     >>> P("data", P.UNCONSTRAINED)         # dimension 1 is propagation's to choose
     P('data', UNCONSTRAINED)
-    >>> P(unreduced={"model"})             # devices along model hold terms of a sum
+    >>> P(unreduced={"model"})             # devices along model hold partial sums
     P(unreduced={'model'})
 
 Beyond JAX: a tuple that ends in `P.UNCONSTRAINED` is open to more axes, and
@@ -61,7 +61,7 @@ class Axis(NamedTuple):
         """The axis that ``"x"`` or ``"x:(2)4"`` mentions."""
         match = _AXIS.fullmatch(text)
         if match is None:
-            raise ValueError(f"{text!r} is no axis: want 'name', or 'name:(pre)size' for a part of one")
+            raise ValueError(f"{text!r} is not an axis: expected 'name', or 'name:(pre)size' for a part of one")
         return Axis(match["name"], int(match["pre"] or 1), int(match["size"] or 0))
 
     def __str__(self) -> str:
@@ -89,7 +89,7 @@ def _canonical(entry: Any, position: int) -> Entry:
         return entry
     if not isinstance(entry, (tuple, list)):
         raise TypeError(
-            f"entry {position} of a PartitionSpec is {entry!r}, a {type(entry).__name__}; want an "
+            f"entry {position} of a PartitionSpec is {entry!r}, a {type(entry).__name__}; expected an "
             "axis name, a tuple of axis names, None or P.UNCONSTRAINED"
         )
     parts = tuple(entry)
@@ -98,7 +98,7 @@ def _canonical(entry: Any, position: int) -> Entry:
             Axis.parse(part)
         elif part is not UNCONSTRAINED or at != len(parts) - 1:
             raise TypeError(
-                f"entry {position} of a PartitionSpec is {parts!r}; want axis names in a tuple "
+                f"entry {position} of a PartitionSpec is {parts!r}; expected axis names in a tuple "
                 "(and P.UNCONSTRAINED after the last, to leave the dimension open)"
             )
     return None if not parts else parts[0] if len(parts) == 1 else parts
@@ -131,7 +131,7 @@ class PartitionSpec:
     An entry is ``None`` (not split, and propagation may not split it), an axis name, a tuple
     of axis names (major to minor) or `P.UNCONSTRAINED` (propagation may choose). Dimensions
     that are left out at the end count as ``None``. `unreduced` names axes along which
-    devices hold terms of a sum; `reduced` axes along which the value is a copy
+    devices hold partial sums; `reduced` axes along which the value is a copy
     whose gradient is unreduced. Immutable, hashable; no tuple, so a leaf of a tree.
     """
 

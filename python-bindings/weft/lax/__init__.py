@@ -26,11 +26,11 @@ from .ops import (
 
 def __getattr__(name: str):
     remedies = {
-        "while_loop": "a number of steps that depends on numbers cannot be unrolled; use fori_loop "
+        "while_loop": "a trip count that depends on values cannot be unrolled; use fori_loop "
                       "or scan, with weft.numpy.where for steps that are not to count",
         "switch": "use cond, or weft.numpy.where",
         "dynamic_update_slice": "use x.at[...].set with Python numbers, or weft.numpy.where over "
                                 "weft.numpy.arange",
     }
-    remedy = remedies.get(name, "docs/Python.md lists the functions that there are")
+    remedy = remedies.get(name, "docs/Python.md lists the functions that are supported")
     raise AttributeError(f"weft.lax has no {name}; {remedy}")

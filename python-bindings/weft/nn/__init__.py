@@ -20,4 +20,4 @@ from .rotary import rotary_angles, rotary_embedding
 
 
 def __getattr__(name: str):
-    raise AttributeError(f"weft.nn has no {name}; docs/Python.md lists the functions that there are")
+    raise AttributeError(f"weft.nn has no {name}; docs/Python.md lists the functions that are supported")

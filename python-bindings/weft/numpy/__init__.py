@@ -96,5 +96,5 @@ def __getattr__(name: str):
     import numpy
     if not name.startswith("_") and hasattr(numpy, name):
         raise AttributeError(
-            f"weft.numpy has no {name}; docs/Python.md lists the functions that there are")
+            f"weft.numpy has no {name}; docs/Python.md lists the functions that are supported")
     raise AttributeError(f"module 'weft.numpy' has no attribute {name!r}")

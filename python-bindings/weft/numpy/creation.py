@@ -103,7 +103,7 @@ def copy(x: Any) -> Tracer:
 def _python_number(value: Any, function: str) -> Any:
     if isinstance(value, Tracer):
         raise TypeError(
-            f"{user_line()}: {function} takes Python numbers, since they decide the shape; got "
+            f"{user_line()}: {function} takes Python numbers, since the shape depends on them; got "
             f"{value!r}")
     return value.item() if isinstance(value, (np.generic, np.ndarray)) else value
 

@@ -30,7 +30,7 @@ def _integers(indices: Any, function: str) -> Tracer:
     if indices.element.kind != "i":
         raise TypeError(
             f"{user_line()}: {function} takes integers as indices, got {indices!r}" + (
-                "; choose with weft.numpy.where: the shape of x[mask] depends on numbers"
+                "; choose with weft.numpy.where: the shape of x[mask] depends on values"
                 if indices.element.kind == "b" else ""))
     return ops.convert(indices, elements.INT32) if indices.element.bits < 32 else indices
 

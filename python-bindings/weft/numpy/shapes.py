@@ -173,7 +173,7 @@ def repeat(x: Any, repeats: int, axis: int | None = None,
         count = operator.index(repeats)
     except TypeError:
         raise TypeError(f"{user_line()}: repeat takes a Python integer as repeats: with another "
-                        "number for each element the shape would depend on numbers") from None
+                        "number for each element the shape would depend on values") from None
     dim = axis_of(axis, len(x.shape), "repeat")
     before, n, after = x.shape[:dim], x.shape[dim], x.shape[dim + 1:]
     wide = ops.broadcast_in_dim(x, (*before, n, count, *after),

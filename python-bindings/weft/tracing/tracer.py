@@ -71,28 +71,28 @@ class Tracer:
 
     def _refuse(self, what: str, remedy: str) -> NoReturn:
         raise ConcretizationTypeError(
-            f"{user_line()}: {what} of a traced tensor, {self!r}, is not known while the "
-            f"function is traced; {remedy}")
+            f"{user_line()}: {what} needs values, but {self!r} has none while weft.jit "
+            f"traces; {remedy}")
 
     def __bool__(self) -> bool:
         self._refuse(
-            "the truth value",
+            "bool()",
             "choose with weft.numpy.where(condition, x, y), or decide by a Python value: a shape, "
             "a closed-over constant or an argument that is not traced")
 
     def __int__(self) -> int:
-        self._refuse("the number", "use .astype(int) for a tensor of integers")
+        self._refuse("int()", "use .astype(int) for a tensor of integers")
 
     def __float__(self) -> float:
-        self._refuse("the number", "use .astype(float) for a tensor of floats")
+        self._refuse("float()", "use .astype(float) for a tensor of floats")
 
     def __index__(self) -> int:
         self._refuse(
-            "the number",
+            "an index or size",
             "index tensors by tensors (x[i], weft.numpy.take), and pass sizes as Python integers")
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
-        self._refuse("the array", "use the function of weft.numpy instead of the one of numpy")
+        self._refuse("an array", "use the function of weft.numpy instead of the one of numpy")
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
         raise TypeError(
@@ -105,7 +105,7 @@ class Tracer:
             "slices with weft.numpy.concatenate")
 
     def item(self) -> Any:
-        self._refuse("the number", "return it from the function and look at the result")
+        self._refuse("item()", "return it from the function and look at the result")
 
     def tolist(self) -> Any:
-        self._refuse("the list", "return the tensor from the function and look at the result")
+        self._refuse("tolist()", "return the tensor from the function and look at the result")

@@ -111,8 +111,7 @@ Result<const TensorInfo *>
 SafetensorsFile::require(std::string_view name) const {
   if (const TensorInfo *info = find(name))
     return info;
-  return notFound(
-      fmt::format("{}: there is no tensor '{}'", file->path(), name));
+  return notFound(fmt::format("{}: no tensor '{}'", file->path(), name));
 }
 
 Result<Array> SafetensorsFile::read(std::string_view name) const {

@@ -45,7 +45,7 @@ std::string encode(const Frame &frame) {
 Result<std::optional<Frame>> takeFrame(std::string &bytes) {
   const size_t known = std::min(bytes.size(), mark.size());
   const auto notOurs = [] {
-    return unavailable("what answers there is no store of this program");
+    return unavailable("another program answers there");
   };
   if (bytes.substr(0, known) != mark.substr(0, known))
     return notOurs();

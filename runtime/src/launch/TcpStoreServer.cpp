@@ -185,10 +185,11 @@ void TcpStoreServer::close(Connection &connection) {
     return;
   (void)store.set(lostKey(connection.rank), "");
   if (!*store.find(failureKey))
-    (void)store.set(failureKey,
-                    fmt::format("rank {} has ended without a word; its own "
-                                "output may say why",
-                                connection.rank));
+    (void)store.set(
+        failureKey,
+        fmt::format("rank {} ended without an error message; its own "
+                    "output may say why",
+                    connection.rank));
 }
 
 } // namespace weft::runtime

@@ -21,7 +21,7 @@ static Result<Elf64_Ehdr> readHeader(std::span<const uint8_t> object) {
         fmt::format("{} bytes are too few for an ELF file", object.size()));
   std::memcpy(&header, object.data(), sizeof(header));
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-    return invalidArgument("is no ELF file");
+    return invalidArgument("is not an ELF file");
   return header;
 }
 
@@ -29,7 +29,7 @@ Status checkElfHeader(std::span<const uint8_t> object) {
   WEFT_ASSIGN_OR_RETURN(const Elf64_Ehdr header, readHeader(object));
   if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
       header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_type != ET_DYN)
-    return invalidArgument("is no 64-bit little-endian shared object");
+    return invalidArgument("is not a 64-bit little-endian shared object");
   if (header.e_phentsize != sizeof(Elf64_Phdr) ||
       header.e_phoff > object.size() ||
       header.e_phnum > (object.size() - header.e_phoff) / sizeof(Elf64_Phdr))

@@ -89,7 +89,7 @@ openContainer(std::span<const std::byte> bytes) {
   if (bytes.size() < 8 ||
       !flatbuffers::BufferHasIdentifier(data, plan::ContainerIdentifier()))
     return invalidArgument(fmt::format(
-        "is no plan: {} bytes without the identifier \"{}\" at byte 4",
+        "is not a plan: {} bytes without the identifier \"{}\" at byte 4",
         bytes.size(), plan::ContainerIdentifier()));
   if (bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
     return invalidArgument(
@@ -150,8 +150,9 @@ Result<Plan> Plan::parse(std::span<const std::byte> bytes) {
   if (payload.size() < 8 ||
       !isWellFormed<plan::Plan>(data, payload.size(), nullptr) ||
       !hasAlignedVectors(*flatbuffers::GetRoot<plan::Plan>(data)))
-    return invalidArgument("its payload is no FlatBuffer of the plan schema; "
-                           "the writer is broken");
+    return invalidArgument(
+        "its payload is not a FlatBuffer of the plan schema; "
+        "the writer is broken");
   image->root = flatbuffers::GetRoot<plan::Plan>(data);
   WEFT_RETURN_IF_ERROR(verifyPlan(*image->root));
 

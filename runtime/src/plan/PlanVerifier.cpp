@@ -91,7 +91,7 @@ Status verifyType(const Mesh &mesh, const plan::TensorType &type) {
                     static_cast<int>(type.unreduced_kind())));
   if (type.unreduced() && type.unreduced()->axes()->size() != 0 &&
       type.unreduced_kind() == plan::Reduction::Sum && dtype == DType::Pred)
-    return invalidArgument("a pred value cannot be a sum of terms");
+    return invalidArgument("a pred value cannot hold partial sums");
   return {};
 }
 

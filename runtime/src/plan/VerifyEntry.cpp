@@ -148,7 +148,7 @@ Status EntryVerifier::verifyBinding(const plan::Binding &binding) {
     return invalidArgument("its type differs from that of the state");
   if (place.offset() != state->offset() || place.bytes() > state->bytes())
     return invalidArgument(fmt::format(
-        "buffer {} at {} ({} bytes) is not the state's place at {} ({} bytes)",
+        "buffer {} at {} ({} bytes) is not at the state's offset {} ({} bytes)",
         binding.buffer(), place.offset(), place.bytes(), state->offset(),
         state->bytes()));
   return {};

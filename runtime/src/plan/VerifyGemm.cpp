@@ -269,9 +269,9 @@ Status GemmVerifier::verify() {
       {gemm.k(), gemm.rhs_k_stride()}, {gemm.n(), gemm.rhs_n_stride()}));
   WEFT_RETURN_IF_ERROR(verifyStrides(out, "out", batch(), rows(), columns()));
   if (!isInjective({batch(), rows(), columns()}))
-    return invalidArgument(fmt::format(
-        "out with strides {}, {}, {} has elements that share a place",
-        batch().stride, rows().stride, columns().stride));
+    return invalidArgument(
+        fmt::format("out with strides {}, {}, {} has elements that overlap",
+                    batch().stride, rows().stride, columns().stride));
   touches.push_back({lhs.index, true, false});
   touches.push_back({rhs.index, true, false});
   touches.push_back({out.index, gemm.accumulate(), true});

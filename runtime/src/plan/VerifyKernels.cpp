@@ -121,7 +121,7 @@ static Status verifyCudaPlan(const plan::Plan &plan) {
 /// A plan for any other target.
 static Status verifyPlainPlan(const plan::Plan &plan) {
   if (plan.ptx())
-    return invalidArgument("there is PTX, which only plans for \"cuda\" have");
+    return invalidArgument("it has PTX, which only plans for \"cuda\" have");
   for (uint32_t i = 0; i < plan.kernels()->size(); ++i)
     if (plan.kernels()->Get(i)->grid())
       return invalidArgument(fmt::format(

@@ -296,7 +296,7 @@ Session::Impl::gatherParts(const ArenaLocation &location) const {
     const std::string mineNow(reinterpret_cast<const char *>(mine) + begin,
                               std::min(piece, bytes - begin));
     WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> pieces,
-                          bootstrap.gather("the parts of a value", mineNow,
+                          bootstrap.gather("the shards of a value", mineNow,
                                            std::chrono::minutes(5)));
     for (size_t r = 0; r < parts.size(); ++r)
       parts[r] += pieces[r];
@@ -351,12 +351,12 @@ Status Session::setInputShards(std::string_view entry, std::string_view name,
   const int64_t ranks = impl->core->mesh().ranks();
   if (static_cast<int64_t>(parts.size()) != ranks)
     return invalidArgument(
-        fmt::format("{} needs a part for each of the {} ranks, got {}",
+        fmt::format("{} needs a shard for each of the {} ranks, got {}",
                     destination.what(), ranks, parts.size()));
   for (int64_t r = 0; r < ranks; ++r)
     WEFT_RETURN_IF_ERROR(checkValue(
         *destination.type, *destination.type->local_shape(), parts[r], [&] {
-          return fmt::format("the part of rank {} of {}", r,
+          return fmt::format("the shard of rank {} of {}", r,
                              destination.what());
         }));
   for (const auto &rank : impl->core->ranks())
@@ -442,8 +442,8 @@ Result<Array> Session::getShard(std::string_view name, int64_t rank) const {
     return invalidArgument(fmt::format("rank {} is not one of the {} ranks",
                                        rank, impl->core->mesh().ranks()));
   if (!impl->core->rank(rank))
-    return invalidArgument(
-        fmt::format("rank {} is of another process, which has its part", rank));
+    return invalidArgument(fmt::format(
+        "rank {} is of another process, which has its shard", rank));
   Array part(dtypeOf(location.type->dtype()),
              {location.type->local_shape()->begin(),
               location.type->local_shape()->end()});

@@ -268,7 +268,7 @@ Status Watchdog::diagnose(const Progress &mine) {
         rank.nameOf(mine.entry, last - 1), bootstrap.launch().rank, within,
         describeCause(rank.causeOf(mine.entry, last - 1)));
   } else {
-    text = fmt::format("{} and has not moved for {}",
+    text = fmt::format("{} and has made no progress for {}",
                        describe(bootstrap.launch().rank, mine), within);
     for (int r = 0; r < static_cast<int>(all.size()); ++r)
       if (compare(all[r], mine, /*queue=*/0) < 0)

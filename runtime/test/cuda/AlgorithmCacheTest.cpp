@@ -127,12 +127,12 @@ TEST_F(AlgorithmCacheFile, DamageIsANoteAndIsRepaired) {
       {"{\"weft-cublaslt\": 1}", "it has no algorithms"},
       {"{\"weft-cublaslt\": 1, \"algorithms\": []}", "it has no algorithms"},
       {"{\"weft-cublaslt\": 1, \"algorithms\": {\"a\": 7}}",
-       "\"a\" is no algorithm"},
+       "\"a\" is not an algorithm"},
       {"{\"weft-cublaslt\": 1, \"algorithms\": {\"a\": \"" + hex + "0\"}}",
-       "\"a\" is no algorithm"},
+       "\"a\" is not an algorithm"},
       {"{\"weft-cublaslt\": 1, \"algorithms\": {\"a\": \"" +
            hex.substr(0, 127) + "x\"}}",
-       "\"a\" is no algorithm"},
+       "\"a\" is not an algorithm"},
   };
   for (const auto &[text, why] : damages) {
     SCOPED_TRACE(text);

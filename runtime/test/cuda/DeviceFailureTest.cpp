@@ -111,7 +111,7 @@ TEST(DeviceFailure, AHangEndsTheRunAndTheSession) {
   EXPECT_THAT(
       failureOf("hang@total", sample(), "train_step"),
       AllOf(HasSubstr("run 1: deadline_exceeded: entry \"train_step\" on rank "
-                      "0: the device has not moved for 2 s in entry "
+                      "0: the device has made no progress for 2 s in entry "
                       "\"train_step\" somewhere from step 0 launch to step "),
             HasSubstr("; if its work takes that long, give a longer "
                       "--deadline; otherwise --no-cuda-graphs with "

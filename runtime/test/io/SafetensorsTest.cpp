@@ -110,8 +110,7 @@ TEST_F(Safetensors, ReadsIntoGivenMemory) {
   EXPECT_EQ(x->readInto("w", memory),
             invalidArgument(file("x") +
                             ": tensor 'w' has 16 bytes, the memory for it 12"));
-  EXPECT_EQ(x->read("v").status(),
-            notFound(file("x") + ": there is no tensor 'v'"));
+  EXPECT_EQ(x->read("v").status(), notFound(file("x") + ": no tensor 'v'"));
 }
 
 TEST_F(Safetensors, RefusesMalformedHeaders) {

@@ -46,7 +46,7 @@ TEST(Frame, ForeignBytesAreRefused) {
   length[8] = '\x7f';
   for (std::string bytes : {std::string("HTTP/1.1 400"), kind, length})
     EXPECT_THAT(takeFrame(bytes).status().message(),
-                HasSubstr("what answers there is no store of this program"));
+                HasSubstr("another program answers there"));
 }
 
 /// Time in which a process is stopped is no time in which nobody answers.

@@ -48,7 +48,7 @@ TEST(NcclStatusPort, WhoIsThereSaysNothing) {
 
 TEST(NcclStatusPort, NoAddress) {
   EXPECT_EQ(readNcclStatus("somewhere", 1s),
-            "somewhere is no address (NCCL_RAS_ADDR)\n");
+            "somewhere is not an address (NCCL_RAS_ADDR)\n");
 }
 
 } // namespace

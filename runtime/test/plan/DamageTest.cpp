@@ -37,10 +37,10 @@ std::vector<std::byte> smallPlan() {
 }
 
 TEST(Damage, TooShortOrSomethingElse) {
-  EXPECT_THAT(messageOf({}), HasSubstr("is no plan: 0 bytes without the "
+  EXPECT_THAT(messageOf({}), HasSubstr("is not a plan: 0 bytes without the "
                                        "identifier \"WEFT\" at byte 4"));
   EXPECT_THAT(messageOf(std::vector<std::byte>(100)),
-              HasSubstr("is no plan: 100 bytes"));
+              HasSubstr("is not a plan: 100 bytes"));
 }
 
 TEST(Damage, OtherFormatVersion) {
@@ -62,9 +62,9 @@ TEST(Damage, OtherFormatVersion) {
 TEST(Damage, PayloadThatIsNoPlan) {
   const auto garbage = PlanBuilder::wrap({1, 2, 3, 4, 5, 6, 7, 8, 9});
   EXPECT_THAT(messageOf(garbage),
-              HasSubstr("its payload is no FlatBuffer of the plan schema"));
+              HasSubstr("its payload is not a FlatBuffer of the plan schema"));
   EXPECT_THAT(messageOf(PlanBuilder::wrap({})),
-              HasSubstr("its payload is no FlatBuffer of the plan schema"));
+              HasSubstr("its payload is not a FlatBuffer of the plan schema"));
 }
 
 TEST(Damage, ChangedPayload) {

@@ -56,7 +56,7 @@ TEST(VerifyEntry, Bindings) {
        },
        "input \"w\": its type differs from that of the state"},
       {[](SamplePlan &p) { p.step().buffers[p.w]->offset = 64; },
-       "input \"w\": buffer 0 at 64 (64 bytes) is not the state's place at 0 "
+       "input \"w\": buffer 0 at 64 (64 bytes) is not at the state's offset 0 "
        "(64 bytes)"},
       {[](SamplePlan &p) {
          p.step().inputs.erase(p.step().inputs.begin() + 1);

@@ -69,7 +69,7 @@ TEST_F(VerifyGemm, OneMatrixStrideIsOne) {
 TEST_F(VerifyGemm, OutHasAPlaceForEveryElement) {
   gemm->out_m_stride = 1;
   EXPECT_THAT(verdict(builder), HasSubstr("out with strides 0, 1, 1 has "
-                                          "elements that share a place"));
+                                          "elements that overlap"));
 }
 
 TEST_F(VerifyGemm, AccumulationReadsOut) {
@@ -179,7 +179,7 @@ TEST_F(VerifyEpilogue, Bias) {
               HasSubstr("bias has 2 elements of f32, must have 4 of f32"));
   gemm->epilogue = GemmEpilogue::Bias;
   gemm->batch = 2;
-  EXPECT_THAT(verdict(builder), HasSubstr("elements that share a place"));
+  EXPECT_THAT(verdict(builder), HasSubstr("elements that overlap"));
   gemm->m = 2;
   gemm->out_batch_stride = 4;
   EXPECT_THAT(verdict(builder),

@@ -82,7 +82,7 @@ TEST(VerifyHeader, PredIsNoSum) {
   PlanBuilder builder({{"data", 2}});
   builder.state("p", builder.type(DType::Pred, {4}, {}, {"data"}));
   EXPECT_THAT(verdict(builder),
-              testing::HasSubstr("a pred value cannot be a sum of terms"));
+              testing::HasSubstr("a pred value cannot hold partial sums"));
 }
 
 TEST(VerifyHeader, Kernels) {
@@ -96,9 +96,9 @@ TEST(VerifyHeader, Kernels) {
       {[](SamplePlan &p) { p.table.object.resize(10); },
        "kernel object: 10 bytes are too few for an ELF file"},
       {[](SamplePlan &p) { p.table.object[0] = 0; },
-       "kernel object: is no ELF file"},
+       "kernel object: is not an ELF file"},
       {[](SamplePlan &p) { p.table.object[4] = 1; },
-       "kernel object: is no 64-bit little-endian shared object"},
+       "kernel object: is not a 64-bit little-endian shared object"},
       {[](SamplePlan &p) { p.table.object[32] = 0xff, p.table.object[36] = 1; },
        "kernel object: its program headers lie outside the file"},
       {[](SamplePlan &p) { p.table.object.resize(1000); },

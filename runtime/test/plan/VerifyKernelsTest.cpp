@@ -124,7 +124,7 @@ TEST(VerifyKernels, Cubin) {
       {[](SamplePlan &p) { p.table.object.resize(10); },
        "cubin: 10 bytes are too few for an ELF file"},
       {[](SamplePlan &p) { p.table.object.resize(100); },
-       "cubin: is no ELF file"},
+       "cubin: is not an ELF file"},
       {[](SamplePlan &p) { p.table.object = elfHeader(EM_X86_64, 0, 0); },
        "cubin: is for machine 62 of ELF, GPUs are machine 190"},
       {[](SamplePlan &p) { p.table.object = elfHeader(EM_CUDA, 0, 65); },
@@ -179,7 +179,7 @@ TEST(VerifyKernels, OnlyPlansForCudaHaveGrids) {
        },
        "kernel 1 has a grid, which only plans for \"cuda\" have"},
       {[](SamplePlan &p) { p.table.ptx = ".version 9.0"; },
-       "there is PTX, which only plans for \"cuda\" have"},
+       "it has PTX, which only plans for \"cuda\" have"},
   });
 }
 

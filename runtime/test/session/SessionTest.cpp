@@ -316,12 +316,12 @@ TEST(Session, PartsOfTheRanks) {
   EXPECT_THAT(
       session->setInputShards("train_step", "x", std::vector<ArrayView>{first})
           .message(),
-      HasSubstr("input \"x\" needs a part for each of the 2 ranks, got 1"));
+      HasSubstr("input \"x\" needs a shard for each of the 2 ranks, got 1"));
   EXPECT_THAT(session
                   ->setInputShards("train_step", "x",
                                    std::vector<ArrayView>{first, whole})
                   .message(),
-              HasSubstr("the part of rank 1 of input \"x\" must be f32[16], "
+              HasSubstr("the shard of rank 1 of input \"x\" must be f32[16], "
                         "got f32[32]"));
 }
 

@@ -79,7 +79,7 @@ TEST_F(ShardRun, BadPlans) {
   std::ofstream(path("text.plan")) << "a text file";
   outcome = run(path("text.plan") + " --dump");
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_THAT(outcome.text, HasSubstr("is no plan: 11 bytes"));
+  EXPECT_THAT(outcome.text, HasSubstr("is not a plan: 11 bytes"));
 }
 
 TEST_F(ShardRun, Dump) {

@@ -129,7 +129,7 @@ AlgorithmCache::Algorithms AlgorithmCache::read() {
                                ? fromHex(value.get_ref<const std::string &>())
                                : std::nullopt;
     if (!algorithm)
-      return damaged(fmt::format("\"{}\" is no algorithm", key));
+      return damaged(fmt::format("\"{}\" is not an algorithm", key));
     read.emplace(key, *algorithm);
   }
   return read;

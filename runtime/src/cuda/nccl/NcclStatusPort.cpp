@@ -85,7 +85,7 @@ std::string readNcclStatus(const std::string &address,
   if (colon == std::string::npos ||
       ::getaddrinfo(address.substr(0, colon).c_str(),
                     address.substr(colon + 1).c_str(), &hints, &found) != 0)
-    return fmt::format("{} is no address (NCCL_RAS_ADDR)\n", address);
+    return fmt::format("{} is not an address (NCCL_RAS_ADDR)\n", address);
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(
       found, ::freeaddrinfo);
 
@@ -101,7 +101,7 @@ std::string readNcclStatus(const std::string &address,
                   std::max<int64_t>(timeout / std::chrono::seconds(2), 1));
   if (::send(socket.get(), commands.data(), commands.size(), MSG_NOSIGNAL) !=
       static_cast<ssize_t>(commands.size()))
-    return fmt::format("{} takes no commands ({})\n", address,
+    return fmt::format("{} accepts no commands ({})\n", address,
                        std::strerror(errno));
   std::string text = receiveAll(socket.get(), end);
   if (text.starts_with("OK\n"))

@@ -481,7 +481,8 @@ Status CudaRank::waitForDevice(const EntryRuns &each) {
     }
     if (!setup.world.isWatched() && budget.isSpent())
       return deadlineExceeded(fmt::format(
-          "the device has not moved for {} {}; if its work takes that long, "
+          "the device has made no progress for {} {}; if its work takes that "
+          "long, "
           "give a longer --deadline; otherwise --no-cuda-graphs with "
           "CUDA_LAUNCH_BLOCKING=1 shows the step, and dmesg may show an Xid",
           describeDuration(allowed),
