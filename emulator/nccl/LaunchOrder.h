@@ -11,7 +11,7 @@
 // its stream. The first waits for an event that the one before it records
 // behind its own first, within one capture or outside of any.
 //
-// A device in software carries out one thing at a time, and never waits for
+// An emulated device carries out one thing at a time, and never waits for
 // itself: a beginning waits for ends, and an end for beginnings, of operations
 // before it or of the same. Of all that ranks wait in, the earliest can go on.
 //

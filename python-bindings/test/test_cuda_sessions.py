@@ -1,6 +1,6 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sessions of plans for GPUs, on devices in software (emulator/)."""
+"""Sessions of plans for GPUs, on emulated devices (emulator/)."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ TARGET = "cuda:sm_90"
 
 pytestmark = pytest.mark.skipif(
     not (EMULATOR / "libcublasLt.so.13").exists(),
-    reason="no device in software was built; it needs the CUDA toolkit")
+    reason="no emulated device was built; it needs the CUDA toolkit")
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +75,7 @@ def test_graphs_compute_what_steps_do():
 
 
 def test_what_falls_back_is_a_warning():
-    """The device in software refuses machine code, where ptxas has made some."""
+    """The emulated device refuses machine code, where ptxas has made some."""
     compiled, _ = doublings(1)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

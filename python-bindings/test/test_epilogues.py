@@ -1,6 +1,6 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the matrix products of a training step do beside, in plans for CUDA."""
+"""What the matmuls of a training step do beside, in plans for CUDA."""
 
 import collections
 import dataclasses

@@ -104,7 +104,7 @@ def test_shards_go_in_and_come_out(step):
         session.run("step")
     np.testing.assert_array_equal(whole.state("params['w']"), parts.state("params['w']"))
     shards = whole.shards("params['w']")
-    assert repr(shards) == "Shards(4 parts of float32[8, 4])"
+    assert repr(shards) == "Shards(4 x float32[8, 4])"
     np.testing.assert_array_equal(np.hstack([shards[2], shards[3]]), whole.state("params['w']"))
 
 

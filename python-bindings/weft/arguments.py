@@ -21,7 +21,7 @@ def type_text(dtype: np.dtype, shape: Sequence[int]) -> str:
 
 
 class Shards:
-    """An array as the parts that the ranks hold, in the order of the ranks: what may be
+    """An array as the shards that the ranks hold, in the order of the ranks: what may be
     passed instead of a whole array, and what `Compiled.call_sharded` returns."""
 
     __slots__ = ("parts",)
@@ -40,8 +40,8 @@ class Shards:
 
     def __repr__(self) -> str:
         first = self.parts[0] if self.parts else None
-        each = "" if first is None else f" of {type_text(first.dtype, first.shape)}"
-        return f"Shards({len(self.parts)} parts{each})"
+        each = "" if first is None else f" x {type_text(first.dtype, first.shape)}"
+        return f"Shards({len(self.parts)}{each})"
 
 
 def fit(leaf: Any, info: ValueInfo, ranks: int) -> tuple[Any, str]:

@@ -1,6 +1,6 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Plans for GPUs, executed by a device in software (emulator/) and compared with
+"""Plans for GPUs, executed by an emulated device (emulator/) and compared with
 plans for the host: the compiler's kernels, the runtime's streams, events and graphs, and the
 collectives of ranks that share the device. Needs the CUDA toolkit for its headers, and no GPU."""
 
@@ -28,7 +28,7 @@ def emulator():
 
 pytestmark = pytest.mark.skipif(
     not os.path.exists(f"{emulator()}/libcublasLt.so.13"),
-    reason="no device in software was built; it needs the CUDA toolkit")
+    reason="no emulated device was built; it needs the CUDA toolkit")
 
 
 def compile_pair(source, folder, *options):

@@ -1,6 +1,6 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The programs of benchmarks/gpu, with a tiny model: Weft on a device in software, the others on
+"""The programs of benchmarks/gpu, with a tiny model: Weft on an emulated device, the others on
 the processor. That all train the same model is what makes a ratio of their speeds fair."""
 
 import functools

@@ -50,7 +50,7 @@ EMULATOR = ROOT / "build" / "dev" / "emulator" / "lib"
 
 
 @pytest.mark.skipif(not (EMULATOR / "libcublasLt.so.13").exists(),
-                    reason="no device in software was built; it needs the CUDA toolkit")
+                    reason="no emulated device was built; it needs the CUDA toolkit")
 @pytest.mark.filterwarnings("ignore:.*not by cuDNN")
 @pytest.mark.parametrize(("mesh", "parallel"), [("data=1", "dp"), ("data=2", "fsdp")])
 def test_a_device_computes_the_same(workshop, mesh, parallel, monkeypatch):
