@@ -93,8 +93,8 @@ def draw(entry):
     out = []
 
     def box(x, y, width, height, colour, title):
-        out.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{colour}" '
-                   f'stroke="#fff" stroke-width="0.5"><title>{html.escape(title)}</title></rect>')
+        stroke = ' stroke="#fff" stroke-width="0.5"' if height > 4 else ""
+        out.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{max(height, 1):.1f}" fill="{colour}"{stroke}><title>{html.escape(title)}</title></rect>')
 
     def text(x, y, words, anchor="start"):
         out.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{html.escape(words)}</text>')
@@ -131,7 +131,7 @@ def draw(entry):
     for what in [w for w in COLOURS if w in used]:
         out.append(f'<rect x="{x}" y="{top - 10}" width="11" height="11" fill="{COLOURS[what]}"/>')
         text(x + 15, top, what)
-        x += 26 + 6.6 * len(what)
+        x += 32 + 6.8 * len(what)
     height = top + 24
     text(LEFT, height - 6, f"{entry.instructions} instructions of entry {entry.name}, in order; GEMMs are dark, kernels light")
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '

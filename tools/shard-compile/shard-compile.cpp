@@ -53,15 +53,16 @@ static cl::opt<std::string>
                    "PTX, which the driver compiles when the plan is loaded. "
                    "Default: WEFT_PTXAS, else ptxas in PATH or in the CUDA "
                    "toolkit"),
-          cl::value_desc("path|none"), cl::cat(category));
+          cl::value_desc("path"), cl::cat(category));
 static cl::opt<std::string>
     mesh("mesh", cl::desc("Override sizes of the model's mesh axes"),
          cl::value_desc("data=2,model=2"), cl::cat(category));
 static cl::opt<std::string> memoryLimit(
     "memory-limit",
-    cl::desc("Memory limit per rank. Activations are recomputed in the "
+    cl::desc("Memory limit per rank, such as 2GiB or 1500MB. Activations are "
+             "recomputed in the "
              "backward pass until the plan fits, with the fewest extra FLOPs"),
-    cl::value_desc("2GiB|1500MB"), cl::cat(category));
+    cl::value_desc("bytes"), cl::cat(category));
 static cl::opt<Form> emit(
     "emit", cl::desc("Form to stop at. Default: plan"), cl::init(Form::Plan),
     cl::values(
@@ -98,7 +99,7 @@ static cl::opt<std::string> gemmPrecision(
     "gemm-precision",
     cl::desc("Precision of GEMMs on f32: full, or tf32 (cuda only), which "
              "rounds operands to 10 bits of mantissa. Default: full"),
-    cl::value_desc("full|tf32"), cl::init("full"), cl::cat(category));
+    cl::value_desc("mode"), cl::init("full"), cl::cat(category));
 
 static int fail(const llvm::Twine &message) {
   llvm::WithColor::error(llvm::errs(), "shard-compile") << message << '\n';
