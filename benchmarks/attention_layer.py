@@ -6,7 +6,7 @@
 
 One layer of GPT-2 small (batch 4, 12 heads of size 64, causal, fp32), forward and
 backward, on one rank with one thread. The other plan is made of the same module by
---weft-expand-attention: matrix products, a mask and a softmax, with the matrices of
+--weft-expand-attention: matmuls, a mask and a softmax, with the matrices of
 all scores in memory. Needs PYTHONPATH=build/<preset>/python.
 """
 

@@ -14,7 +14,7 @@ import json
 
 COMPUTE = 0  # The other streams are of collectives.
 OPERATIONS = {
-    "gemm": "products", "attention": "attention", "attention_grad": "attention",
+    "gemm": "GEMMs", "attention": "attention", "attention_grad": "attention",
     "wait": "waits for collectives", "copy": "copies",
 }
 

@@ -87,7 +87,7 @@ def gpt(case, workshop):
 
 
 def exchange(axes, x, y):
-    """Every kind of collective that the axes allow, several in flight beside products."""
+    """Every kind of collective that the axes allow, several in flight beside GEMMs."""
     columns = weft.with_sharding_constraint(y, weft.P(None, axes))
     rows = weft.with_sharding_constraint(x.T @ wnp.tanh(x), weft.P(axes))
     turned = weft.with_sharding_constraint(wnp.sin(x), weft.P(axes[::-1]))

@@ -41,7 +41,7 @@ class Config:
 
     @property
     def flops_per_token(self):
-        """Six a parameter, and attention's products below the diagonal."""
+        """Six a parameter, and attention's matmuls below the diagonal."""
         return 6 * self.parameters + 6 * self.layers * self.width * self.context
 
 
@@ -54,7 +54,7 @@ SIZES = {
 BATCHES = {"tiny": (4,), "124M": (64, 48, 32, 16, 8, 4), "1558M": (32, 24, 16, 8, 4, 2, 1)}
 # Batches that come again and again, so that the loss falls by what the optimizer does.
 DISTINCT_BATCHES = 4
-# Dense products of bfloat16, by a word of the device's name.
+# Dense GEMMs of bfloat16, by a word of the device's name.
 PEAKS = {"H200": 989e12, "H100": 989e12, "A100": 312e12, "B200": 2250e12}
 
 

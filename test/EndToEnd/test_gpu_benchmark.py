@@ -106,7 +106,7 @@ def test_steps_and_their_table(tmp_path):
         assert outcome == "skipped" and f"--python {system}=PROGRAM names another" in text
     # The largest share is named first: which that is says nothing where times are a processor's.
     assert len(below) == 1 and below[0].startswith("GPT-2 tiny: ")
-    assert all(f"{kind} " in below[0] for kind in ("attention", "products", "kernels", "gaps"))
+    assert all(f"{kind} " in below[0] for kind in ("attention", "GEMMs", "kernels", "gaps"))
     assert result.returncode == 0
 
 

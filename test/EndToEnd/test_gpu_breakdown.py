@@ -46,7 +46,7 @@ def found():
 def test_parts_of_the_last_run(found):
     assert (found["us"], found["predicted_us"]) == (200, 127)
     assert {name: (part["count"], part["us"], part["predicted_us"]) for name, part in found["parts"].items()} == {
-        "products": (2, 110, 90), "attention": (1, 30, 25), "kernels": (1, 10, 10), "copies": (1, 2, 2),
+        "GEMMs": (2, 110, 90), "attention": (1, 30, 25), "kernels": (1, 10, 10), "copies": (1, 2, 2),
         "waits for collectives": (1, 30, 0), "collectives beside them": (2, 90, 0), "gaps": (0, 18, 0)}
     beside = found["parts"].pop("collectives beside them")
     assert sum(part["us"] for part in found["parts"].values()) == 200
@@ -79,7 +79,7 @@ def test_the_program_prints_it(tmp_path):
                             capture_output=True, text=True, check=True)
     assert result.stdout.splitlines() == [
         "                                         measured           predicted",
-        "products                    2     0.110 ms  55.0%     0.090 ms  70.9%",
+        "GEMMs                       2     0.110 ms  55.0%     0.090 ms  70.9%",
         "collectives beside them     2     0.090 ms  45.0%     0.000 ms   0.0%",
         "waits for collectives       1     0.030 ms  15.0%     0.000 ms   0.0%",
         "attention                   1     0.030 ms  15.0%     0.025 ms  19.7%",
@@ -109,7 +109,7 @@ def test_figures_of_a_speed(monkeypatch):
 
 
 def test_the_ratio_and_whether_it_is_fair():
-    part = {"products": {"share": 0.5, "predicted_share": 0.25}}
+    part = {"GEMMs": {"share": 0.5, "predicted_share": 0.25}}
     weft = {"tokens_per_second": 90.0, "batch": 8, "losses": [4.0, 3.0], "parts": part}
     jax = {"tokens_per_second": 100.0, "batch": 8, "losses": [4.0, 3.003]}
     torch = {"tokens_per_second": 120.0, "batch": 16, "losses": [1.0, 1.0]}
@@ -117,7 +117,7 @@ def test_the_ratio_and_whether_it_is_fair():
         "GPT-2 124M: 0.750 of torch, the better of torch, jax",
         # Of another batch, losses say nothing.
         "GPT-2 124M: losses differ from those of jax by 1.0e-03",
-        "GPT-2 124M: products 50.0% (predicted 25.0%)"]
+        "GPT-2 124M: GEMMs 50.0% (predicted 25.0%)"]
     other = {**jax, "losses": [4.0, 3.3]}
     assert program.comparison("124M", {"weft": weft, "jax": other})[1].endswith(
         "by 9.1e-02: NOT THE SAME TRAINING")

@@ -76,7 +76,7 @@ def test_what_weft_tells_of_its_speed():
     assert found["tokens_per_second"] == pytest.approx(4 * 16 / found["seconds"])
     assert 0 < found["enqueue_seconds"] < found["seconds"]
     # Of a run on one stream all time is that of an instruction, or a gap.
-    assert {"products", "attention", "kernels", "gaps"} <= found["parts"].keys()
+    assert {"GEMMs", "attention", "kernels", "gaps"} <= found["parts"].keys()
     assert math.isclose(sum(part["share"] for part in found["parts"].values()), 1)
     assert found["parts"]["attention"]["count"] == 4
     assert "instructions that took longest:" in found["text"]
