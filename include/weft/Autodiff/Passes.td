@@ -48,7 +48,7 @@ def CheckpointRegions : FormPass<"weft-checkpoint-regions", "Gradients"> {
 
     **Does** cut each function that an entry takes a `weft.value_and_grad` of
     where a single value leads from the ops before to those behind, at most once
-    between two matrix products; number the regions through all such functions,
+    between two matmuls; number the regions through all such functions,
     in `weft.origin` of their ops; and move the ops of each range of regions that
     `ranges` lists into a function that a `weft.checkpoint` calls. Ranges are
     disjoint or lie within each other. What depends on no argument is copied to
@@ -62,9 +62,9 @@ def CheckpointRegions : FormPass<"weft-checkpoint-regions", "Gradients"> {
   }];
   let options = [
     ListOption<"ranges", "ranges", "std::string",
-               "Regions to compute again in the backward pass: 2:5 keeps of the "
+               "Regions to recompute in the backward pass: 2:5 keeps of the "
                "regions 2, 3 and 4 what goes into region 2, 3:4:dots keeps of "
-               "region 3 the results of matrix products as well.">
+               "region 3 the results of matmuls as well.">
   ];
   let dependentDialects = ["::mlir::func::FuncDialect", "::weft::WeftDialect"];
 }

@@ -60,7 +60,7 @@ def Weft_AllGatherOp : Weft_CommunicationOp<"all_gather", "AllGather"> {
 }
 
 def Weft_AllSliceOp : Weft_CollectiveOp<"all_slice"> {
-  let summary = "Keep the own part of a dimension";
+  let summary = "Keep the own shard of a dimension";
   let description = [{
     The inverse of `weft.all_gather`; moves no data between devices.
 

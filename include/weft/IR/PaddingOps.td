@@ -20,7 +20,7 @@ def Weft_MaskPaddingOp
   let summary = "Replace what lies behind the last element of a dimension";
   let description = [{
     The result is the operand with `value` from element `size` on along `dim`.
-    As `weft.iota`, it counts in the whole tensor and not in the part that a
+    As `weft.iota`, it counts in the whole tensor and not in the shard that a
     device holds.
 
     ```mlir

@@ -11,12 +11,12 @@
 include "weft/IR/FormPass.td"
 
 def InlineCalls : FormPass<"weft-inline-calls", "Calls"> {
-  let summary = "Put the bodies of functions in the place of their calls";
+  let summary = "Replace calls by the bodies of functions";
   let description = [{
     **Needs** a graph (form 1) in which functions may call private functions.
 
     **Does** replace every `func.call` by a copy of the body of the function
-    called. The copies' locations name both places. A sharding of an argument or
+    called. The copies' locations name both lines. A sharding of an argument or
     result of a private function becomes a `weft.constraint` in its body. A
     function that calls itself, directly or through others, is an error, as is a
     call of a public function.
@@ -48,7 +48,7 @@ def JoinEqualOps : Pass<"weft-join-equal-ops", "::mlir::ModuleOp"> {
 }
 
 def Decompose : FormPass<"weft-decompose", "Composites"> {
-  let summary = "Put the parts of composites in their places";
+  let summary = "Replace composites by the ops that they consist of";
   let description = [{
     **Needs** a graph (form 1) in which all gradients are resolved
     (`--weft-autodiff`): the derivative of a composite keeps less than those of

@@ -7,7 +7,7 @@
 //
 // Ops of the schedule (form 4). An entry is a list of these ops, executed in
 // order; what they compute with is a plan's instruction set, one op a plan
-// instruction. Values are still tensors: that each has a place in the arena is
+// instruction. Values are still tensors: that each has an offset in the arena is
 // said beside them, in the discardable attribute `weft.offsets`, so that no
 // pass before the memory planner needs to know of buffers.
 //

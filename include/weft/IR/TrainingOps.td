@@ -64,7 +64,7 @@ def Weft_CheckpointOp : Weft_Op<"checkpoint",
     The results are those of the private function `callee`. Where a derivative
     goes through, the backward pass computes the function's values again from
     its operands instead of keeping them since the forward pass. `policy` says
-    what is kept all the same: `"nothing"`, the results of matrix products
+    what is kept all the same: `"nothing"`, the results of matmuls
     (`"dots"`), values that `weft.checkpoint_name` gives one of the names that
     follow (`"names"`), or `"everything"`, which makes the op a plain call. No
     result changes.
@@ -107,7 +107,7 @@ def Weft_BarrierOp : Weft_TensorOp<"barrier",
   let summary = "A value that is there only after others are";
   let description = [{
     The result is `operand`, and is not to be used before the values of `after`
-    are computed. It keeps values that the backward pass computes again from
+    are computed. It keeps values that the backward pass recomputes from
     being merged with those of the forward pass, or computed long before they
     are needed. It is gone when the order of the schedule is made, and costs
     nothing.

@@ -26,7 +26,7 @@ def VjpOpInterface : OpInterface<"VjpOpInterface"> {
     InterfaceMethod<[{
       Emits the cotangents of the operands that `builder` wants, from those of
       the results. Forward values, the op's own results among them, are there to
-      be used and are not to be computed again. Called only if a result has a
+      be used and are not to be recomputed. Called only if a result has a
       cotangent and an operand is wanted.
     }], "void", "buildVjp", (ins "::weft::VjpBuilder &":$builder)>,
     InterfaceMethod<[{

@@ -71,9 +71,9 @@ def Weft_AttentionGradOp
     The cotangents of `query`, `key` and `value` of the `weft.attention` with
     the same operands and attributes, from its results `out` and `logsumexp` and
     their cotangents; that of `logsumexp` is zero where it is not given. Scores
-    are computed again, tile by tile.
+    are recomputed, tile by tile.
 
-    If attention runs over parts of the keys, each part has a derivative of its
+    If attention runs over shards of the keys, each shard has a derivative of its
     own: with `out`, `logsumexp` and cotangents of all keys, the cotangent of
     the query is a term of a sum over the parts.
 

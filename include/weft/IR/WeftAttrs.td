@@ -87,7 +87,7 @@ def Weft_ShardingAttr : Weft_Attr<"Sharding", "sharding"> {
   let description = [{
     For each dimension the axes that split it, major to minor; then the axes
     that hold copies and may not be used by propagation (`replicated`), and
-    those that hold terms of a reduction not done yet (`unreduced`).
+    those that hold partial values of a reduction not done yet (`unreduced`).
 
     | spelling | meaning |
     | --- | --- |
@@ -97,7 +97,7 @@ def Weft_ShardingAttr : Weft_Attr<"Sharding", "sharding"> {
     | `{"a", ?}` | split over `a`, and open to more axes |
     | `{"a"}p1` | as `{"a"}`, propagated after every dimension of priority 0 |
     | `"a":(2)4` | the sub-axis of `a` of size 4, after a major part of size 2 |
-    | `unreduced={"a"}` | the devices along `a` hold the terms of a sum |
+    | `unreduced={"a"}` | the devices along `a` hold partial sums |
     | `unreduced=max{"a"}` | as above, of a maximum (`min` likewise) |
 
     Example:
@@ -159,7 +159,7 @@ def Weft_AxesAttr : Weft_Attr<"Axes", "axes"> {
 }
 
 def Weft_ReductionAttr : Weft_Attr<"Reduction", "reduction"> {
-  let summary = "How terms are combined: sum, max or min";
+  let summary = "How partial values are combined: sum, max or min";
   let description = [{
     Example: `#weft.reduction<sum>`
   }];
@@ -187,7 +187,7 @@ def Weft_OriginAttr : Weft_Attr<"Origin", "origin"> {
   let summary = "What an op of a differentiated program is for";
   let description = [{
     Set by `--weft-autodiff` as `weft.origin` on the ops that it makes, and kept
-    by every pass that puts other ops in their place. An op without it belongs
+    by every pass that replaces them by other ops. An op without it belongs
     to the forward pass, or to what follows the gradients.
 
     | parameter | meaning |

@@ -48,8 +48,8 @@ def Weft_Dialect : Dialect {
     | `weft.result_origins` | op that stands for several | array with a `#weft.origin`, or unit, for each result |
     | `weft.kernel` | private function | unit: the function is the body of a kernel |
     | `weft.in_place` | kernel | pairs of an operand and a result that may share a buffer, one after the other |
-    | `weft.offset` | argument of an entry | place in the arena, in bytes |
-    | `weft.offsets` | op of a schedule | places of the results |
+    | `weft.offset` | argument of an entry | offset in the arena, in bytes |
+    | `weft.offsets` | op of a schedule | offsets of the results |
     | `weft.arena_bytes`, `weft.liveness_bytes` | entry | bytes of the arena used, and the least any layout needs |
 
     Example:

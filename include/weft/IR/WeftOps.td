@@ -74,7 +74,7 @@ def Weft_MeshOp : Weft_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
 //===----------------------------------------------------------------------===//
 
 def Weft_DotGeneralOp : Weft_TensorOp<"dot_general", [Weft_Differentiable]> {
-  let summary = "Batched matrix product over any dimensions";
+  let summary = "Batched matmul over any dimensions";
   let description = [{
     Multiplies the operands element by element along the batching dimensions and
     sums products along the contracting dimensions. The result's dimensions are
@@ -349,7 +349,7 @@ def Weft_IotaOp : Weft_TensorOp<"iota"> {
   let summary = "Count along a dimension from 0";
   let description = [{
     Every element is its own index along `dim`, in the whole tensor and not in
-    the part that a device holds.
+    the shard that a device holds.
 
     ```mlir
     %r = weft.iota dim = 1 : tensor<4x256xi32>

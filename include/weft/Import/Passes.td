@@ -18,9 +18,9 @@ def ImportStablehlo : Pass<"weft-import-stablehlo", "::mlir::ModuleOp"> {
     to. A module without such ops is left as it is.
 
     **Does** write every public function anew with ops of `weft`, `arith` and
-    `math`: calls are inlined, loops with a constant number of turns unrolled,
+    `math`: calls are inlined, loops with a constant trip count unrolled,
     branches on constants taken and others computed on both sides. Names of
-    arguments and results, donation, shardings and places in source files are
+    arguments and results, donation, shardings and source locations are
     carried over (docs/Import.md). What cannot be imported is one error with a
     note for each source line and kind of op; attributes that mean nothing here
     are named in remarks.

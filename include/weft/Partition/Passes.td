@@ -24,7 +24,7 @@ def PadDimensions : FormPass<"weft-pad-dimensions", "Graph"> {
       works on the padded size if its result, or an operand, is padded.
     - Padding holds anything, and zeros in arguments and results. Where it would
       be added up, `weft.mask_padding` replaces it by what changes nothing: in
-      operands of reductions, of sums of products and of `weft.scatter_add`.
+      operands of reductions, of contractions and of `weft.scatter_add`.
       Padding known to be zeros is not replaced. Indices of `weft.gather` are
       limited to the elements, integer divisors in the padding become 1.
     - What an op cannot walk with padding (a dimension that a reshape joins with
@@ -61,8 +61,8 @@ def InsertReshards : FormPass<"weft-insert-reshards", "Graph"> {
     - A split of a contracted or reduced factor leaves the result unreduced. The
       reduction is placed where a user wants the value, in the sharding that it
       wants: as a reduce-scatter if it wants it split.
-    - Ops that commute with the sum run on the terms, where that costs no more
-      bytes and the terms have no other use.
+    - Ops that commute with the sum run on the partial sums, where that costs no more
+      bytes and these have no other use.
     - A value resharded to one sharding is resharded once; a further sharding is
       made from whichever version is nearest.
     - What was converted to a wider type moves in the narrow one and is
@@ -88,22 +88,22 @@ def InsertReshards : FormPass<"weft-insert-reshards", "Graph"> {
   let statistics = [
     Statistic<"reshards", "reshards", "Reshards inserted">,
     Statistic<"deferred", "deferred-reductions",
-              "Ops that run on terms, before the reduction">,
+              "Ops that run on partial sums, before the reduction">,
     Statistic<"planned", "planned-reshards",
               "Different reshards that were planned">
   ];
 }
 
 def ApplyReduceDtype : FormPass<"weft-apply-reduce-dtype", "Graph"> {
-  let summary = "Form and reduce the terms of gradients in f32";
+  let summary = "Form and reduce partial sums of gradients in f32";
   let description = [{
     **Needs** a sharded graph after `--weft-insert-reshards`.
 
-    **Does** give the terms of every gradient of 16-bit floats that is summed over
-    devices the type f32: the product or sum that makes them has its result in
+    **Does** give the partial sums of every gradient of 16-bit floats that is summed over
+    devices the type f32: the matmul or sum that makes them has its result in
     f32, so have the linear ops that they pass through and the reshard that adds
     them up, and the sum is rounded once. A gradient is what `weft.origin` says is
-    one, and all terms that are added to it. A program in which no value is
+    one, and all partial sums that are added to it. A program in which no value is
     marked so, such as one that JAX differentiated, is an error.
 
     **Leaves** a sharded graph with the same reshards, those of gradients on f32.
@@ -122,7 +122,7 @@ def Localize : FormPass<"weft-localize", "Graph"> {
   let description = [{
     **Needs** a sharded graph after `--weft-insert-reshards`.
 
-    **Does** give every value the type of the part that a device holds, and
+    **Does** give every value the type of the shard that a device holds, and
     lower each `weft.reshard` to the cheapest sequence of collectives. A
     collective carries its cause: the value, the two shardings, and who wanted
     the second. A value that becomes unreduced is kept by position 0 and

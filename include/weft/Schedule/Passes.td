@@ -65,7 +65,7 @@ def FuseEpilogues : FormPass<"weft-fuse-epilogues", "Gemms"> {
   let dependentDialects = ["::weft::WeftDialect",
                            "::mlir::arith::ArithDialect"];
   let statistics = [
-    Statistic<"fused", "fused-products", "Products with an epilogue">
+    Statistic<"fused", "fused-gemms", "GEMMs with an epilogue">
   ];
 }
 
@@ -78,7 +78,7 @@ def FillConstants : FormPass<"weft-fill-constants", "Gemms"> {
     multiplied as a matrix or sent, by a broadcast of the value, which becomes a
     kernel: zeros for a momentum are written at run time instead of being stored
     in the plan. Each result of an entry gets a broadcast of its own, which can
-    write to the place where the result must end.
+    write to where the result must be.
 
     **Leaves** constants of one value to elementwise ops only.
 
@@ -202,7 +202,7 @@ def BatchLaunches : FormPass<"weft-batch-launches", "Schedule"> {
 }
 
 def PlanMemory : FormPass<"weft-plan-memory", "Schedule"> {
-  let summary = "Give every value a place in the arena";
+  let summary = "Give every value an offset in the arena";
   let description = [{
     **Needs** ordered entries: launches, GEMMs, starts and waits, copies, views
     and constants; on kernels, `weft.in_place` with what
