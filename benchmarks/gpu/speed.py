@@ -59,7 +59,7 @@ def main():
         times, metrics, trace = (scratch / file for file in ("times.csv", "losses.csv", "trace.json"))
         command = [arguments.shard_run, arguments.folder / record["plan"], "--entry", record["entry"],
                    "--steps", arguments.warmup + arguments.steps, "--times", times,
-                   "--metrics", metrics, "--trace", trace, "--trace-steps", TRACED_STEPS,
+                   "--metrics", metrics, "--trace", trace, "--trace-runs", TRACED_STEPS,
                    *write_inputs(scratch, config, record["batch"])]
         subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
         seconds, enqueues = column(times, "seconds"), column(times, "enqueue_seconds")

@@ -113,10 +113,10 @@ static void addData(CLI::App &app, Arguments &arguments,
                  "Write the wall time of every step to a CSV file and, on "
                  "GPUs, the time spent enqueuing it");
   app.add_option("--trace", arguments.trace,
-                 "Write a timeline of the first steps, JSON for "
+                 "Write a timeline of the first runs, JSON for "
                  "ui.perfetto.dev");
-  app.add_option("--trace-steps", arguments.traceSteps,
-                 "Number of steps in the timeline")
+  app.add_option("--trace-runs", arguments.traceRuns,
+                 "Number of runs in the timeline, from the first")
       ->transform(integer(1))
       ->capture_default_str();
 }

@@ -47,7 +47,7 @@ struct Arguments {
   std::string metrics;
   std::string times;
   std::string trace;
-  int traceSteps = 10;
+  int traceRuns = 10;
   int threads = 1;
   double deadlineSeconds = 30;
   int device = 0;

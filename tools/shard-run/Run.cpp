@@ -160,7 +160,7 @@ static int runPlan(const Arguments &arguments) {
   options.device = arguments.device;
   options.cudaGraphs = arguments.cudaGraphs;
   options.processorsForCollectives = arguments.processorsForCollectives;
-  options.traceRuns = arguments.trace.empty() ? 0 : arguments.traceSteps;
+  options.traceRuns = arguments.trace.empty() ? 0 : arguments.traceRuns;
   options.deterministic = arguments.deterministic;
   options.serializeCollectives = arguments.serializeCollectives;
   options.registerArena = arguments.registerArena;

@@ -59,7 +59,7 @@ TEST_F(ShardRun, BadNumbers) {
               "--threads" + least + "1, got \"-99999999999\"");
   expectError("--threads 1000000", "--threads: must be an integer of at most "
                                    "1024, got \"1000000\"");
-  expectError("--trace-steps 0", "--trace-steps" + least + "1, got \"0\"");
+  expectError("--trace-runs 0", "--trace-runs" + least + "1, got \"0\"");
   for (const char *seconds : {"0", "nan", "soon"})
     expectError(std::string("--deadline ") + seconds,
                 std::string("--deadline: must be from 0.001 to 1e9 seconds "
@@ -435,7 +435,7 @@ TEST_F(ShardRun, Deadline) {
 
 TEST_F(ShardRun, Trace) {
   const Outcome outcome =
-      run(plan + " --init init --steps 5 --trace-steps 2 --trace " +
+      run(plan + " --init init --steps 5 --trace-runs 2 --trace " +
           path("t.json") +
           " --input x=" + writeArray("x.npy", countingArray({32})));
   EXPECT_EQ(outcome.status, 0) << outcome.text;
