@@ -19,6 +19,8 @@ from weft.wording import as_python
      "cannot reshard P(None,) to P('a',) for x"),
     ("got [2, 3] as [4] over 3 weft.compile", "got [2, 3] as [4] over 3 weft.compile"),
     ("by arith.select (f.py:3)", "by select (f.py:3)"),
+    ('  all_gather  x  64  1  arith.mulf (f.py:1) held as [{"x"}], needed as [{}] by weft.reduce (f.py:2)\n',
+     "  all_gather  x  64  1  mul (f.py:1) held as P('x',), needed as P(None,) by reduce (f.py:2)\n"),
     ("by arith.minsi (f.py:3)", "by min (f.py:3)"),
 ])
 def test_the_words_of_python(text, expected):

@@ -16,6 +16,7 @@ from .report import Collective, Cost, Memory, Padding, Report
 from .session import EntryInfo, Plan, Session, Shards
 from .sharding import NamedSharding
 from .signature import Signature
+from .wording import as_python
 
 
 class Compiled:
@@ -137,7 +138,7 @@ class Compiled:
 
     def report(self) -> str:
         """The tables that shard-compile prints."""
-        return str(self.plan.handle.report())
+        return as_python(str(self.plan.handle.report()))
 
     @property
     def input_shardings(self) -> dict[str, NamedSharding]:

@@ -18,7 +18,8 @@ _SHARDING = re.compile(
     rf'(?:#weft\.sharding<@"?[\w.$-]+"?, {_DIMS}(?:, unreduced=({_DIM}))?>'
     rf"|(?<= as ){_DIMS}(?:, unreduced=({_DIM}))?(?![\w\[,]*replicated))")
 _OVER = re.compile(rf"\bover ({_DIM})")
-_OP = re.compile(r"(?<=\b(?:of|by) )(?:weft\.(\w+)|math\.(\w+)|arith\.(\w+?)(?:f|[su]?i)?)(?= \(|$|[,;:])")
+_OP = re.compile(r"(?:(?<=\b(?:of|by) )|(?<=  )|^)"
+                 r"(?:weft\.(\w+)|math\.(\w+)|arith\.(\w+?)(?:f|[su]?i)?)(?= \(|$|[,;:])", re.MULTILINE)
 _AXIS = re.compile(r'"([^"]*)"(:\(\d+\)\d+)?')
 
 
