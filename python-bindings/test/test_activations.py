@@ -31,7 +31,7 @@ ACTIVATIONS = {"residual": TIME_SPLIT, "normed": TIME_SPLIT, "added": TIME_SPLIT
 # from a generator that is indexed by places, and are made again.
 POLICIES = {
     "the paper's": ("residual", "normed", "heads", "attended", "hidden", "activated"),
-    "products": ("residual", "heads", "attended", "hidden"),
+    "matmuls": ("residual", "heads", "attended", "hidden"),
 }
 
 
@@ -119,11 +119,11 @@ def test_what_is_kept_as_in_the_paper(ways):
 
 
 @pytest.mark.parametrize("ways", WAYS)
-def test_products_are_enough(ways):
+def test_matmuls_are_enough(ways):
     """Norms and GELU are computed again as well: 2 for each residual, 6 for queries, keys and
     values, 2 for what heads make of them, 8 for what GELU is given."""
-    assert kept(ways, "products") == pytest.approx(20 / ways, rel=5e-3)
-    cost = plan(4, ways, "products").cost()
+    assert kept(ways, "matmuls") == pytest.approx(20 / ways, rel=5e-3)
+    cost = plan(4, ways, "matmuls").cost()
     assert cost.recomputed_flops < 0.002 * cost.flops
 
 
@@ -133,7 +133,7 @@ def test_one_device_keeps_what_the_paper_counts():
 
 @pytest.mark.parametrize("ways", WAYS[1:])
 def test_without_a_checkpoint_what_was_gathered_is_kept(ways):
-    """The inputs of the two first products, 2 each, are whole on every device."""
+    """The inputs of the two first matmuls, 2 each, are whole on every device."""
     assert kept(ways, None) == pytest.approx(4 + 30 / ways, rel=2e-3)
     assert exchanged(ways, None) == {"all_gather": 4, "reduce_scatter": 4}
 

@@ -234,7 +234,7 @@ def test_a_limit_that_cannot_be_met_names_the_tensors(step):
     first, *tensors, rest = note.message.splitlines()
     assert first.startswith("alive at the peak of @train_step (weft_models.py:")
     assert len(tensors) == 8 and rest.startswith("  and ")
-    assert all(re.match(r"  \d+ bytes, [a-z ]+, \w+\[[\dx]*\] \S", line) for line in tensors)
+    assert all(re.match(r"  [\d.]+ [KM]?i?B, [a-z ]+, \w+\[[\dx]*\] \S", line) for line in tensors)
 
 
 @pytest.mark.parametrize("limit, error, message", [

@@ -152,7 +152,7 @@ def test_results_do_not_change_later(step):
         (lambda s: s.set_input("step", "x", np.zeros(3, "f4")), "invalid_argument",
          'input "x" must be f32[16x8], got f32[3]'),
         (lambda s: s.set_input("step", "x", weft.Shards([np.zeros((8, 8), "f4")])),
-         "invalid_argument", "a part for each of the 4 ranks, got 1"),
+         "invalid_argument", "a shard for each of the 4 ranks, got 1"),
         (lambda s: s.state("v"), "not_found", 'the plan has no state "v"'),
         (lambda s: s.output("loss"), "not_found", "neither a state of the plan nor an output"),
     ],
