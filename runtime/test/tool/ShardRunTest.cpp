@@ -434,10 +434,9 @@ TEST_F(ShardRun, Deadline) {
 }
 
 TEST_F(ShardRun, Trace) {
-  const Outcome outcome =
-      run(plan + " --init init --steps 5 --trace-runs 2 --trace " +
-          path("t.json") +
-          " --input x=" + writeArray("x.npy", countingArray({32})));
+  const Outcome outcome = run(
+      plan + " --init init --steps 5 --trace-runs 2 --trace " + path("t.json") +
+      " --input x=" + writeArray("x.npy", countingArray({32})));
   EXPECT_EQ(outcome.status, 0) << outcome.text;
   EXPECT_THAT(contents(path("t.json")),
               AllOf(HasSubstr("\"gradient of w, summed over data\""),
