@@ -1,4 +1,4 @@
-//===- Product.cpp - A matmul with its epilogue -------------------===//
+//===- Product.cpp - A matmul with its epilogue ---------------------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

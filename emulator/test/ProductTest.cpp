@@ -1,4 +1,4 @@
-//===- ProductTest.cpp - Matmuls of the emulator's cuBLASLt -------===//
+//===- ProductTest.cpp - Matmuls of the emulator's cuBLASLt ---------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- GemmLayoutTest.cpp - Strides of matmuls --------------------===//
+//===- GemmLayoutTest.cpp - Strides of matmuls ----------------------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
