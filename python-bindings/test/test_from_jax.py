@@ -474,7 +474,7 @@ def test_a_donation_between_two_shardings_is_not_used():
     (warning,) = raised
     assert (
         "\"state['w']\" is donated, but cannot be replaced by \"result[0]['w']\": it is sharded as "
-        '[{"data"}, {}], the result as [{"model"}, {}]; give both one sharding, or do not donate it'
+        "P('data', None), the result as P('model', None); give both one sharding, or do not donate it"
     ) in str(warning.message)
     assert "test_from_jax.py" in str(warning.message)
     assert program.donated == ("state['b']",)
