@@ -111,6 +111,8 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createLocalize());
   // Joins the copies of constants, and equal collectives.
   pm.addPass(createJoinEqualOps());
+  // After equal ops are joined: none inside of a loop is one outside.
+  pm.addPass(createFormMicrobatchLoops());
   verifyForm(pm, Form::Spmd);
 }
 
@@ -123,6 +125,8 @@ void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createLowerGemms({options.tf32}));
   // Joins transposes that several GEMMs need.
   pm.addPass(createJoinEqualOps());
+  // Before a GEMM gets another epilogue.
+  pm.addPass(createAccumulateGemms());
   // Before constants that GEMMs read are filled, and kernels made.
   if (options.cuda && options.fuseEpilogues)
     pm.addPass(createFuseEpilogues());

@@ -75,13 +75,24 @@ static LogicalResult checkDifferentiable(ValueAndGradOp op,
                   "these ops with weft.stop_gradient";
 }
 
+/// What a value is before it is marked, constrained or used for each
+/// micro-batch.
+static Value findUnmarked(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<BarrierOp, CheckpointNameOp, ConstraintOp, MicrobatchUseOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
 /// What users call the argument; empty if they gave it no name.
 static std::string nameOfArgument(func::FuncOp callee, unsigned index,
                                   Value operand) {
   StringRef attr = WeftDialect::kNameAttrName;
   if (auto name = callee.getArgAttrOfType<StringAttr>(index, attr))
     return name.str();
-  auto argument = dyn_cast<BlockArgument>(operand);
+  auto argument = dyn_cast<BlockArgument>(findUnmarked(operand));
   if (!argument)
     return {};
   auto caller = cast<func::FuncOp>(argument.getOwner()->getParentOp());
@@ -113,12 +124,9 @@ static void markGradientOf(Value gradient, StringRef argument) {
 
 /// Marks the argument of the caller that the loss is differentiated by.
 static void markParameter(Value operand) {
-  while (Operation *op = operand.getDefiningOp()) {
-    if (!isa<BarrierOp, CheckpointNameOp, ConstraintOp>(op))
-      return;
-    operand = op->getOperand(0);
-  }
-  auto argument = cast<BlockArgument>(operand);
+  auto argument = dyn_cast<BlockArgument>(findUnmarked(operand));
+  if (!argument)
+    return;
   cast<func::FuncOp>(argument.getOwner()->getParentOp())
       .setArgAttr(argument.getArgNumber(), WeftDialect::kParameterAttrName,
                   UnitAttr::get(argument.getContext()));
@@ -171,7 +179,7 @@ static bool isScalar(Value value) {
 /// The operand that the op moves, converts or scales; null if it does more.
 static Value findSource(Operation *op) {
   if (isa<arith::ExtFOp, arith::TruncFOp, arith::NegFOp, ConstraintOp,
-          ReshapeOp, TransposeOp>(op))
+          ReshapeOp, TransposeOp, MicrobatchSumOp>(op))
     return op->getOperand(0);
   if (auto product = dyn_cast<arith::MulFOp>(op);
       product && isScalar(product.getLhs()))

@@ -23,7 +23,7 @@ using namespace weft;
 
 static const FormRule kGraphRules[] = {
     checkOneMesh, checkModuleOps,   checkBodies,   checkOneBlock,
-    checkNames,   checkTensorTypes, checkGraphOps,
+    checkNames,   checkTensorTypes, checkGraphOps, checkMicrobatches,
 };
 
 static const FormRule kShardedRules[] = {
@@ -32,6 +32,7 @@ static const FormRule kShardedRules[] = {
     checkNames,          checkTensorTypes,
     checkGraphOps,       checkEveryValueHasSharding,
     checkStateShardings, checkUnreduced,
+    checkMicrobatches,
 };
 
 static const FormRule kSpmdRules[] = {

@@ -16,7 +16,13 @@ using namespace weft;
 static const FormRule kProgramRules[] = {checkModuleOps, checkTensorTypes};
 static const FormRule kGraphRules[] = {
     checkOneMesh,     checkModuleOps, checkOneBlock,    checkNoKernels,
-    checkTensorTypes, checkGraphOps,  checkGlobalTypes,
+    checkTensorTypes, checkGraphOps,  checkGlobalTypes, checkMicrobatches,
+};
+static const FormRule kLocalizedRules[] = {
+    checkModuleOps,
+    checkOneBlock,
+    checkTensorTypes,
+    checkMicrobatches,
 };
 static const FormRule kSpmdRules[] = {
     checkOneMesh,   checkModuleOps,   checkOneBlock,
@@ -48,6 +54,8 @@ static ArrayRef<FormRule> rulesOf(PassInput input) {
     return kProgramRules;
   case PassInput::Graph:
     return kGraphRules;
+  case PassInput::Localized:
+    return kLocalizedRules;
   case PassInput::Spmd:
     return kSpmdRules;
   case PassInput::Gemms:

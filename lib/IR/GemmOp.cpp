@@ -63,7 +63,7 @@ static bool coversEachElementOnce(ArrayRef<int64_t> sizes,
 namespace {
 
 /// What an epilogue has beside the operands and the result of a GEMM.
-enum class Beside { Nothing, Bias, Aux };
+enum class Beside { Nothing, Bias, Aux, Addend };
 
 struct EpilogueTensors {
   Beside operand = Beside::Nothing, result = Beside::Nothing;
@@ -91,6 +91,8 @@ static EpilogueTensors tensorsOf(GemmEpilogue epilogue) {
   case GemmEpilogue::LhsBiasGrad:
   case GemmEpilogue::RhsBiasGrad:
     return {Nothing, Bias};
+  case GemmEpilogue::Accumulate:
+    return {Addend, Nothing};
   }
   return {};
 }
@@ -105,6 +107,14 @@ static Value find(GemmOp op, Beside kind) {
 
 Value GemmOp::getBias() { return find(*this, Beside::Bias); }
 Value GemmOp::getAux() { return find(*this, Beside::Aux); }
+Value GemmOp::getAddend() { return find(*this, Beside::Addend); }
+
+int64_t GemmOp::getInPlaceOperand(unsigned index) {
+  Value addend = getAddend();
+  return addend && index == 0
+             ? getEpilogueOperandMutable()[0].getOperandNumber()
+             : -1;
+}
 
 /// A GEMM without more has no names, as other ops of one result.
 void GemmOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
@@ -123,6 +133,8 @@ static StringRef nameOf(Beside kind) {
     return "the bias";
   case Beside::Aux:
     return "aux";
+  case Beside::Addend:
+    return "the addend";
   }
   return {};
 }
@@ -172,6 +184,12 @@ static LogicalResult verifyEpilogue(GemmOp op) {
     return failure();
   if (epilogue == GemmEpilogue::None)
     return success();
+  if (Value addend = op.getAddend()) {
+    if (addend.getType() != op.getResult().getType())
+      return op.emitOpError("the addend must have the type of the result, ")
+             << op.getResult().getType() << ", got " << addend.getType();
+    return success();
+  }
   Type element = op.getResult().getType().getElementType();
   if (!element.isF32() && !isNarrowFloat(element))
     return op.emitOpError("with an epilogue, the result must be of f32, "

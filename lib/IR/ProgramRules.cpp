@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "weft/IR/FormRules.h"
+#include "weft/IR/Microbatches.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Sharding/Padding.h"
 
@@ -25,9 +26,25 @@ using namespace weft;
 
 /// Ops of arith, math and weft that compute with parts.
 static bool isLocalOp(Operation *op) {
-  return isOfProgramDialect(op) &&
+  return isOfProgramDialect(op) && !getBorder(op) &&
          (isa<ShardingRuleOpInterface, AllSliceOp, PositionOp>(op) ||
           (isa<CommunicationOpInterface>(op) && !isStart(op)));
+}
+
+/// Loops, and what ends blocks.
+static bool isStructural(Operation *op) {
+  return isa<RepeatOp, YieldOp, func::ReturnOp>(op);
+}
+
+/// Calls `check` for the ops of the programs, those in loops too, but not for
+/// loops themselves.
+static void checkEach(ModuleOp module,
+                      llvm::function_ref<void(Operation *)> check) {
+  for (func::FuncOp function : findPrograms(module))
+    function.getBody().walk([&](Operation *op) {
+      if (!isStructural(op))
+        check(op);
+    });
 }
 
 /// Reports `op` if it is none of an SPMD program.
@@ -40,6 +57,10 @@ static void checkLocalOp(Operation *op, FormCheck &check) {
     check.error(op->getLoc())
         << op->getName()
         << " is left; run --weft-localize, which makes collectives of it";
+  else if (getBorder(op))
+    check.error(op->getLoc())
+        << op->getName()
+        << " is left; run --weft-form-microbatch-loops before";
   else if (!isLocalOp(op))
     check.error(op->getLoc())
         << "an SPMD program holds ops of arith and math, tensor ops and "
@@ -48,10 +69,7 @@ static void checkLocalOp(Operation *op, FormCheck &check) {
 }
 
 void weft::checkLocalOps(ModuleOp module, FormCheck &check) {
-  for (func::FuncOp function : findPrograms(module))
-    for (Operation &op : function.getBody().getOps())
-      if (!isa<func::ReturnOp>(op))
-        checkLocalOp(&op, check);
+  checkEach(module, [&](Operation *op) { checkLocalOp(op, check); });
 }
 
 /// Checks the local type of an argument or result against its global type and
@@ -115,34 +133,32 @@ void weft::checkLocalTypes(ModuleOp module, FormCheck &check) {
 /// Beside instructions: a reshape is a view, a constant a buffer filled when
 /// the plan is loaded.
 void weft::checkScheduleOps(ModuleOp module, FormCheck &check) {
-  for (func::FuncOp function : findPrograms(module))
-    for (Operation &op : function.getBody().getOps())
-      if (!isa<InstructionOpInterface, ReshapeOp, arith::ConstantOp,
-               func::ReturnOp>(op))
-        check.error(op.getLoc())
-            << "a schedule holds instructions of a plan, reshapes and "
-               "constants, got "
-            << op.getName();
+  checkEach(module, [&](Operation *op) {
+    if (!isa<InstructionOpInterface, ReshapeOp, arith::ConstantOp>(op))
+      check.error(op->getLoc())
+          << "a schedule holds instructions of a plan, reshapes and "
+             "constants, got "
+          << op->getName();
+  });
 }
 
 void weft::checkGemmOps(ModuleOp module, FormCheck &check) {
-  for (func::FuncOp function : findPrograms(module))
-    for (Operation &op : function.getBody().getOps()) {
-      if (isa<DotGeneralOp>(op))
-        check.error(op.getLoc())
-            << "weft.dot_general is left; run --weft-lower-gemms before";
-      else if (!isa<GemmOp, func::ReturnOp>(op))
-        checkLocalOp(&op, check);
-    }
+  checkEach(module, [&](Operation *op) {
+    if (isa<DotGeneralOp>(op))
+      check.error(op->getLoc())
+          << "weft.dot_general is left; run --weft-lower-gemms before";
+    else if (!isa<GemmOp>(op))
+      checkLocalOp(op, check);
+  });
 }
 
 void weft::checkInstructionOps(ModuleOp module, FormCheck &check) {
-  for (func::FuncOp function : findPrograms(module))
-    for (Operation &op : function.getBody().getOps())
-      if (!isLocalOp(&op) && !isa<LaunchOp, GemmOp, func::ReturnOp>(op))
-        check.error(op.getLoc())
-            << "expected launches, GEMMs, tensor ops and collectives, got "
-            << op.getName();
+  checkEach(module, [&](Operation *op) {
+    if (!isLocalOp(op) && !isa<LaunchOp, GemmOp>(op))
+      check.error(op->getLoc())
+          << "expected launches, GEMMs, tensor ops and collectives, got "
+          << op->getName();
+  });
 }
 
 void weft::checkWaits(ModuleOp module, FormCheck &check) {

@@ -39,6 +39,20 @@ void WeftDialect::registerAttributes() {
 }
 
 //===----------------------------------------------------------------------===//
+// Micro-batches
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+MicrobatchesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                         StringAttr name, int64_t count) {
+  if (!name || name.empty())
+    return emitError() << "a loop over micro-batches needs a name";
+  if (count < 1)
+    return emitError() << "a loop needs at least 1 micro-batch, got " << count;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Mesh
 //===----------------------------------------------------------------------===//
 

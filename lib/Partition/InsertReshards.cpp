@@ -72,6 +72,7 @@ private:
   LogicalResult visit(Operation *op);
   void visitConstraint(Operation *op);
   void visitBarrier(BarrierOp op);
+  void visitIdentity(Operation *op);
   void visitConstant(arith::ConstantOp op);
   void visitReturn(func::ReturnOp op);
   FactorProblem problemOf(ShardingRuleOpInterface op);
@@ -361,10 +362,26 @@ const Versions::Version &Inserter::versionToKeep(Value value) const {
 void Inserter::visitBarrier(BarrierOp op) {
   for (OpOperand &use : llvm::drop_begin(op->getOpOperands()))
     use.set(madeAs(use.get()));
-  Versions::Version kept = versionToKeep(op.getOperand());
-  op.getOperandMutable().assign(kept.value);
-  define(op.getResult(), kept.sharding);
-  setSharding(op.getResult(), prices.getAttr(kept.sharding));
+  visitIdentity(op);
+}
+
+/// The same for the first operand and the result of an op that computes
+/// nothing on a device. So a parameter is moved once for each micro-batch, and
+/// partial sums are reduced after the last one.
+void Inserter::visitIdentity(Operation *op) {
+  Versions::Version kept = versionToKeep(op->getOperand(0));
+  op->setOperand(0, kept.value);
+  define(op->getResult(0), kept.sharding);
+  setSharding(op->getResult(0), prices.getAttr(kept.sharding));
+}
+
+/// Whether sums of what a micro-batch gives can be taken of its partial
+/// results: those of a maximum are not to be added.
+static bool passesOn(Operation *op, const sharding::Sharding &made) {
+  return isa<MicrobatchUseOp>(op) ||
+         (isa<MicrobatchSumOp>(op) &&
+          (made.unreduced.empty() ||
+           made.unreducedKind == sharding::Reduction::Sum));
 }
 
 /// A constant of different elements is there whole; its users take slices.
@@ -393,6 +410,11 @@ LogicalResult Inserter::visit(Operation *op) {
   }
   if (auto barrier = dyn_cast<BarrierOp>(op)) {
     visitBarrier(barrier);
+    return success();
+  }
+  if (op->getNumOperands() != 0 &&
+      passesOn(op, prices.get(versionToKeep(op->getOperand(0)).sharding))) {
+    visitIdentity(op);
     return success();
   }
   if (auto ret = dyn_cast<func::ReturnOp>(op)) {

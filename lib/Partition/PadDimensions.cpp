@@ -181,7 +181,9 @@ static bool keepsZeros(Operation *op) {
              arith::UIToFPOp, arith::MaximumFOp, arith::MinimumFOp,
              arith::MaxSIOp, arith::MinSIOp, arith::SelectOp, math::AbsFOp,
              math::SqrtOp, math::TanhOp, TransposeOp, ReshapeOp, BroadcastOp,
-             ReduceOp, SliceOp, ConstraintOp, ReshardOp, BarrierOp>(op);
+             ReduceOp, SliceOp, ConstraintOp, ReshardOp, BarrierOp,
+             MicrobatchSliceOp, MicrobatchUseOp, MicrobatchSumOp,
+             MicrobatchStackOp>(op);
 }
 
 /// Dimensions of a result whose padding is zeros since that of all operands is.

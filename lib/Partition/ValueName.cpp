@@ -20,8 +20,9 @@ std::string weft::nameOf(Operation *op) {
 }
 
 std::string weft::nameOf(Value value) {
-  if (auto barrier = value.getDefiningOp<BarrierOp>())
-    return nameOf(barrier.getOperand());
+  if (Operation *op = value.getDefiningOp();
+      isa_and_present<BarrierOp, MicrobatchUseOp>(op))
+    return nameOf(op->getOperand(0));
   if (Operation *op = value.getDefiningOp())
     return nameOf(op);
   auto argument = cast<BlockArgument>(value);

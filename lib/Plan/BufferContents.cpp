@@ -53,12 +53,24 @@ std::vector<plan::Purpose> findStatePurposes(ModuleOp module,
 /// Calls `visit` with everything that reads a value or a view of it.
 static void visitReaders(Value value,
                          llvm::function_ref<void(Operation *)> visit) {
-  for (Operation *user : value.getUsers()) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
     if (isView(user))
       visitReaders(user->getResult(0), visit);
+    else if (auto yield = dyn_cast<YieldOp>(user))
+      visitReaders(yield->getParentOp()->getResult(use.getOperandNumber()),
+                   visit);
     else
       visit(user);
   }
+}
+
+/// Whether the value is one that a loop carries, and has been written by
+/// others.
+static bool isCarried(Value value) {
+  Operation *parent = value.getParentBlock()->getParentOp();
+  return value.getDefiningOp<RepeatOp>() ||
+         (isa<BlockArgument>(value) && isa<RepeatOp>(parent));
 }
 
 namespace {
@@ -136,7 +148,7 @@ std::vector<HeldValue> BufferContents::of(const EntryBuffer &buffer) const {
   std::vector<HeldValue> held;
   for (Value value : buffer.values) {
     Operation *op = value.getDefiningOp();
-    if (isView(op))
+    if (isView(op) || isCarried(value))
       continue;
     int64_t first = op && !isa<arith::ConstantOp>(op) ? buffers.timeOf(op) : 0;
     held.push_back({value, first, buffer.last, purposeOf(buffer, value)});

@@ -90,6 +90,7 @@ private:
   void write(plan::OperationUnion &operation, StartOp start);
   void write(plan::OperationUnion &operation, WaitOp wait);
   void write(plan::OperationUnion &operation, CopyOp copy);
+  void write(plan::OperationUnion &operation, RepeatOp loop);
 
   func::FuncOp entry;
   const ProgramStates &states;
@@ -123,8 +124,10 @@ void EntryWriter::write(plan::OperationUnion &operation, GemmOp gemm) {
   step.out_batch_stride = out[0];
   step.out_m_stride = out[1];
   step.out_n_stride = out[2];
-  // The enumerations list the same in one order.
-  step.epilogue = static_cast<plan::GemmEpilogue>(gemm.getEpilogue());
+  step.accumulate = bool(gemm.getAddend());
+  // The enumerations list the same in one order, but for the sums.
+  if (!step.accumulate)
+    step.epilogue = static_cast<plan::GemmEpilogue>(gemm.getEpilogue());
   step.precision = static_cast<plan::GemmPrecision>(gemm.getPrecision());
   if (Value bias = gemm.getBias())
     step.bias = indexOf(bias);
@@ -295,6 +298,13 @@ void EntryWriter::write(plan::OperationUnion &operation, CopyOp copy) {
   operation.Set(std::move(step));
 }
 
+void EntryWriter::write(plan::OperationUnion &operation, RepeatOp loop) {
+  plan::RepeatT step;
+  step.count = loop.getCount();
+  step.instructions = buffers.endOf(loop) - buffers.timeOf(loop);
+  operation.Set(std::move(step));
+}
+
 //===----------------------------------------------------------------------===//
 // Buffers and bindings
 //===----------------------------------------------------------------------===//
@@ -335,7 +345,7 @@ LogicalResult EntryWriter::writeBuffers() {
              << "value has no offset in the arena; run --weft-plan-memory";
     indices[index] = result->buffers.size();
     auto out = std::make_unique<plan::BufferT>();
-    out->kind = toKind(buffer.role);
+    out->kind = toKind(buffer.kind);
     out->dtype = toDType(typeOf(value).getElementType());
     out->shape = typeOf(value).getShape();
     out->offset = offset;
@@ -388,8 +398,9 @@ FailureOr<std::unique_ptr<plan::EntryT>> EntryWriter::write() {
     if (auto cause = op->getAttrOfType<StringAttr>("cause"))
       instruction->cause = cause.str();
     instruction->location = toSourcePosition(op->getLoc());
-    instruction->flops = countFlops(op);
-    instruction->bytes = countBytes(op);
+    // A loop has no work but that of its instructions.
+    instruction->flops = isa<RepeatOp>(op) ? 0 : countFlops(op);
+    instruction->bytes = isa<RepeatOp>(op) ? 0 : countBytes(op);
     instruction->recomputes = isRecomputed(getOrigin(op));
     result->instructions.push_back(std::move(instruction));
   }

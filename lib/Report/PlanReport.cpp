@@ -96,36 +96,62 @@ static auto kindOf(const CollectiveRecord &record) {
                   record.cause, record.file, record.line);
 }
 
-/// Counts a collective: with those that are alike, or as a new record.
-static void addCollective(EntryReport &report, CollectiveRecord record) {
-  report.wireBytes += record.bytes;
+/// Counts a collective that is executed `times` times: with those that are
+/// alike, or as a new record.
+static void addCollective(EntryReport &report, CollectiveRecord record,
+                          uint64_t times) {
+  report.wireBytes += times * record.bytes;
   auto same = std::find_if(report.collectives.begin(), report.collectives.end(),
                            [&](const CollectiveRecord &other) {
                              return kindOf(other) == kindOf(record);
                            });
   if (same == report.collectives.end())
     same = report.collectives.insert(same, std::move(record));
-  ++same->count;
+  same->count += times;
+}
+
+/// For each instruction how often a call executes it: more than once in a loop.
+static std::vector<uint64_t> countExecutions(const plan::Entry &entry) {
+  struct Loop {
+    uint64_t times, end;
+  };
+  std::vector<Loop> loops;
+  std::vector<uint64_t> times;
+  for (uint32_t i = 0; i < entry.instructions()->size(); ++i) {
+    while (!loops.empty() && loops.back().end <= i)
+      loops.pop_back();
+    times.push_back(loops.empty() ? 1 : loops.back().times);
+    if (const auto *repeat =
+            entry.instructions()->Get(i)->operation_as_Repeat())
+      loops.push_back({times.back() * repeat->count(),
+                       uint64_t(i) + 1 + repeat->instructions()});
+  }
+  return times;
 }
 
 static EntryReport makeEntryReport(const plan::Plan &plan,
                                    const plan::Entry &entry) {
   EntryReport report;
   report.name = entry.name()->str();
-  for (const plan::Instruction *instruction : *entry.instructions()) {
+  std::vector<uint64_t> executions = countExecutions(entry);
+  for (uint32_t i = 0; i < entry.instructions()->size(); ++i) {
+    const plan::Instruction *instruction = entry.instructions()->Get(i);
+    const uint64_t times = executions[i];
     runtime::visitOperation(
-        *instruction, [&](const plan::Gemm &) { ++report.gemms; },
-        [&](const runtime::AttentionOperation auto &) { ++report.attentions; },
-        [&](const plan::Launch &) { ++report.launches; },
-        [&](const plan::Copy &) { ++report.copies; },
-        [&](const plan::CollectiveStart &start) {
-          addCollective(report, toRecord(plan, *instruction, start));
+        *instruction, [&](const plan::Gemm &) { report.gemms += times; },
+        [&](const runtime::AttentionOperation auto &) {
+          report.attentions += times;
         },
-        [](const plan::CollectiveWait &) {});
-    report.flops += instruction->flops();
+        [&](const plan::Launch &) { report.launches += times; },
+        [&](const plan::Copy &) { report.copies += times; },
+        [&](const plan::CollectiveStart &start) {
+          addCollective(report, toRecord(plan, *instruction, start), times);
+        },
+        [](const runtime::OneOf<plan::CollectiveWait, plan::Repeat> auto &) {});
+    report.flops += times * instruction->flops();
     if (instruction->recomputes())
-      report.recomputedFlops += instruction->flops();
-    report.memoryTraffic += instruction->bytes();
+      report.recomputedFlops += times * instruction->flops();
+    report.memoryTraffic += times * instruction->bytes();
   }
   return report;
 }

@@ -186,7 +186,7 @@ private:
 } // namespace
 
 void Checker::checkCrossing(int32_t collective, double seconds) {
-  bool isStart = program.steps[collective].role == BatchStep::Role::Starts;
+  bool isStart = program.steps[collective].kind == BatchStep::Kind::Starts;
   // The decision adds in another order.
   if (seconds > options.crossingSeconds * (1 + 1e-6))
     report("{0} seconds of work have moved {1} step {2}", seconds,
@@ -200,14 +200,14 @@ void Checker::checkOverlap() {
   PlaceSums earlier(order.size()), later(order.size());
   double total = 0;
   for (auto [number, step] : llvm::enumerate(program.steps)) {
-    if (step.role == BatchStep::Role::Waits)
+    if (step.kind == BatchStep::Kind::Waits)
       checkCrossing(number, total - earlier.before(places[number]));
     earlier.add(places[number], step.seconds);
     total += step.seconds;
   }
   for (size_t number = program.steps.size(); number-- > 0;) {
     const BatchStep &step = program.steps[number];
-    if (step.role == BatchStep::Role::Starts)
+    if (step.kind == BatchStep::Kind::Starts)
       checkCrossing(number, later.before(places[number]));
     later.add(places[number], step.seconds);
   }

@@ -204,6 +204,9 @@ void BatchLaunches::runOnInput() {
     return signalPassFailure();
   InPlacePairs pairs(module);
   for (func::FuncOp entry : findEntries(module)) {
+    // The order is one of a single block.
+    if (!entry.getOps<RepeatOp>().empty())
+      continue;
     placeInBuffers(entry, *states, pairs);
     EntryBuffers buffers(entry, *states, ResultBinding::Bound);
     LaunchKinds kinds(module);

@@ -20,11 +20,7 @@ EntryBuffers::EntryBuffers(func::FuncOp entry, const ProgramStates &states,
                            ResultBinding binding)
     : entry_(entry) {
   Block &block = entry.front();
-  for (Operation &op : block) {
-    times_[&op] = instructions_.size();
-    if (isa<InstructionOpInterface>(op))
-      instructions_.push_back(&op);
-  }
+  addTimes(block);
   for (BlockArgument argument : block.getArguments()) {
     int32_t state = states.ofArgument(entry, argument.getArgNumber());
     addValue(argument, state < 0 ? BufferKind::Input : BufferKind::State, 0);
@@ -33,19 +29,46 @@ EntryBuffers::EntryBuffers(func::FuncOp entry, const ProgramStates &states,
     buffers_.back().state = state;
     bufferOfState_[state] = bufferOf(argument);
   }
-  for (Operation &op : block.without_terminator()) {
-    bool isConstant = isa<arith::ConstantOp>(op);
-    for (Value result : op.getResults())
-      addValue(result,
-               isConstant ? BufferKind::Constant : BufferKind::Temporary,
-               isConstant ? 0 : timeOf(&op));
-    addAliases(&op);
-  }
+  addValues(block);
   for (EntryBuffer &buffer : buffers_)
     if (buffer.last < buffer.first)
       buffer.last = buffer.first;
-  if (binding == ResultBinding::Bound)
+  if (binding == ResultBinding::Bound) {
+    entry.walk([&](RepeatOp loop) { bindCarried(loop); });
     bindResults(states);
+  }
+}
+
+/// A loop is an instruction, those of its block follow.
+void EntryBuffers::addTimes(Block &block) {
+  for (Operation &op : block) {
+    times_[&op] = instructions_.size();
+    if (isa<AttentionOp, AttentionGradOp, LaunchOp, GemmOp, StartOp, WaitOp,
+            CopyOp, RepeatOp>(op))
+      instructions_.push_back(&op);
+    if (auto loop = dyn_cast<RepeatOp>(op)) {
+      addTimes(loop.getBlock());
+      // What is carried on is read when the last instruction has run.
+      times_[loop.getYield()] = instructions_.size() - 1;
+    }
+  }
+}
+
+void EntryBuffers::addValues(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    if (auto loop = dyn_cast<RepeatOp>(op)) {
+      for (Value carried : loop.getBlock().getArguments())
+        addValue(carried, BufferKind::Temporary, timeOf(&op));
+      addValues(loop.getBlock());
+    }
+    bool isConstant = isa<arith::ConstantOp>(op);
+    int64_t written = isa<RepeatOp>(op) ? endOf(&op) : timeOf(&op);
+    for (Value result : op.getResults())
+      addValue(result,
+               isConstant ? BufferKind::Constant : BufferKind::Temporary,
+               isConstant ? 0 : written);
+    addAliases(&op);
+  }
 }
 
 int64_t EntryBuffers::endOf(Operation *op) const {
@@ -53,16 +76,24 @@ int64_t EntryBuffers::endOf(Operation *op) const {
   if (isStart(op))
     for (Operation *wait : op->getUsers())
       end = std::max(end, timeOf(wait));
+  if (auto loop = dyn_cast<RepeatOp>(op))
+    end = timeOf(loop.getYield());
   return end;
 }
 
-/// The last instruction that reads a value itself.
+/// The last instruction that reads a value itself. One that is used in a loop
+/// after it is read until the last execution of the loop's block ends.
 static int64_t lastReader(const EntryBuffers &buffers, Value value,
                           Operation *except) {
   int64_t last = -1;
-  for (Operation *user : value.getUsers())
-    if (user != except && !isa<ReshapeOp>(user))
-      last = std::max(last, buffers.endOf(user));
+  for (Operation *user : value.getUsers()) {
+    Operation *reader = value.getParentBlock()->findAncestorOpInBlock(*user);
+    if (reader == except || isa<ReshapeOp>(user))
+      continue;
+    bool isInit = reader == user && isa<RepeatOp>(user);
+    last = std::max(last,
+                    isInit ? buffers.timeOf(user) : buffers.endOf(reader));
+  }
   return last;
 }
 
@@ -72,7 +103,8 @@ int64_t EntryBuffers::lastUse(int32_t buffer, Operation *except) const {
     last = std::max(last, lastReader(*this, value, except));
     Operation *definer = value.getDefiningOp();
     if (definer && definer != except && isa<InstructionOpInterface>(definer))
-      last = std::max(last, timeOf(definer));
+      last = std::max(last, isa<RepeatOp>(definer) ? endOf(definer)
+                                                   : timeOf(definer));
   }
   return last;
 }
@@ -139,6 +171,15 @@ void EntryBuffers::assignState(int32_t buffer, int32_t state) {
   bufferOfState_[state] = buffer;
 }
 
+void EntryBuffers::bindCarried(RepeatOp loop) {
+  for (BlockArgument carried : loop.getBlock().getArguments()) {
+    unsigned number = carried.getArgNumber();
+    for (Value value : {loop.getInits()[number], Value(carried),
+                        loop.getYield()->getOperand(number)})
+      merge(bufferOf(value), bufferOf(loop.getResult(number)));
+  }
+}
+
 void EntryBuffers::bindResults(const ProgramStates &states) {
   Operation *terminator = entry_.front().getTerminator();
   for (OpOperand &operand : terminator->getOpOperands()) {
@@ -162,7 +203,10 @@ int32_t EntryBuffers::bufferOfState(int32_t state) const {
 
 int64_t getOffset(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto entry = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    Operation *parent = argument.getOwner()->getParentOp();
+    if (auto loop = dyn_cast<RepeatOp>(parent))
+      return getOffset(loop.getResult(argument.getArgNumber()));
+    auto entry = cast<func::FuncOp>(parent);
     auto offset = entry.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
                                                       offsetAttrName);
     return offset ? offset.getInt() : -1;
@@ -182,8 +226,10 @@ void setOffsets(func::FuncOp entry,
   llvm::MapVector<Operation *, SmallVector<int64_t>> results;
   for (auto [value, offset] : offsets) {
     if (auto argument = dyn_cast<BlockArgument>(value)) {
-      arguments[argument.getArgNumber()].set(offsetAttrName,
-                                             builder.getI64IntegerAttr(offset));
+      // What a loop carries is where its result is.
+      if (isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+        arguments[argument.getArgNumber()].set(
+            offsetAttrName, builder.getI64IntegerAttr(offset));
       continue;
     }
     auto result = cast<OpResult>(value);

@@ -56,12 +56,11 @@ static bool fill(OpOperand &use) {
 namespace {
 struct FillConstants : weft::impl::FillConstantsBase<FillConstants> {
   void runOnInput() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      for (Block &block : function.getBody())
-        for (Operation &op : llvm::make_early_inc_range(block))
-          if (usesBuffers(&op) || op.hasTrait<OpTrait::IsTerminator>())
-            for (OpOperand &use : op.getOpOperands())
-              filled += fill(use);
+    getOperation().walk([&](Operation *op) {
+      if (usesBuffers(op) || op->hasTrait<OpTrait::IsTerminator>())
+        for (OpOperand &use : op->getOpOperands())
+          filled += fill(use);
+    });
   }
 };
 } // namespace

@@ -32,10 +32,14 @@ using namespace weft;
 // Conditions
 //===----------------------------------------------------------------------===//
 
-/// Whether a GEMM may get an epilogue of cuBLASLt.
+/// Whether a GEMM may get an epilogue of cuBLASLt. What a loop reads of a GEMM
+/// before it stays as it is.
 static bool takesEpilogue(GemmOp gemm) {
   Type element = gemm.getResult().getType().getElementType();
-  return gemm.getEpilogue() == GemmEpilogue::None &&
+  bool isReadInLoop = llvm::any_of(gemm->getUsers(), [&](Operation *user) {
+    return user->getBlock() != gemm->getBlock();
+  });
+  return gemm.getEpilogue() == GemmEpilogue::None && !isReadInLoop &&
          (element.isF32() || isNarrowFloat(element));
 }
 
@@ -173,7 +177,8 @@ static void eraseIfDead(Value value) {
 static OpBuilder builderAfter(GemmOp gemm, Value operand) {
   Operation *place = gemm;
   Operation *definer = operand ? operand.getDefiningOp() : nullptr;
-  if (definer && place->isBeforeInBlock(definer))
+  if (definer && definer->getBlock() == gemm->getBlock() &&
+      place->isBeforeInBlock(definer))
     place = definer;
   OpBuilder builder(gemm);
   builder.setInsertionPointAfter(place);
@@ -203,8 +208,7 @@ namespace {
 struct FuseEpilogues : weft::impl::FuseEpiloguesBase<FuseEpilogues> {
   void runOnInput() override {
     for (auto entry : getOperation().getOps<func::FuncOp>())
-      if (!entry.isExternal())
-        fuse(entry.getBody().front());
+      entry.walk([&](Block *block) { fuse(*block); });
   }
 
 private:

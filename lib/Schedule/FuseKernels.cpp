@@ -98,10 +98,13 @@ static FusionOp describe(Operation *op,
   result.kind = kindOf(op);
   result.isCollective = isa<CommunicationOpInterface>(op);
   result.widens = isWidening(op);
-  for (Value operand : op->getOperands())
-    if (Operation *producer = operand.getDefiningOp();
-        producer && numbers.contains(producer))
-      result.operands.push_back(numbers.lookup(producer));
+  // What is used in a loop is an operand of the loop.
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (Operation *producer = operand.getDefiningOp();
+          producer && numbers.contains(producer))
+        result.operands.push_back(numbers.lookup(producer));
+  });
   // Several results of an element-wise op have one shape.
   if ((op->getNumResults() == 1 || result.kind == FusionKind::Elementwise) &&
       isa<RankedTensorType>(op->getResult(0).getType()))
@@ -149,12 +152,12 @@ struct FuseKernels : weft::impl::FuseKernelsBase<FuseKernels> {
     KernelLibrary library(getOperation());
     for (auto entry : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
       if (!entry->hasAttr("weft.kernel") && !entry.isExternal())
-        fuse(entry, library);
+        // Blocks of loops first: constants that they use are no buffers then.
+        entry.walk([&](Block *block) { fuse(*block, library); });
     kernels += library.size();
   }
 
-  void fuse(func::FuncOp entry, KernelLibrary &library) {
-    Block &body = entry.getBody().front();
+  void fuse(Block &body, KernelLibrary &library) {
     widenScatterSums(body);
     splitConcats(body);
     duplicateCheapOps(body);
@@ -176,7 +179,8 @@ struct FuseKernels : weft::impl::FuseKernelsBase<FuseKernels> {
     for (const KernelCopy &copy : findWideningCopies(graph, group))
       members[copy.group].push_back(
           copyFor(ops[copy.op], [&, copy](Operation *user) {
-            return group[numbers.lookup(user)] == copy.group;
+            auto found = numbers.find(user);
+            return found != numbers.end() && group[found->second] == copy.group;
           }));
     for (auto [op, number] : llvm::zip_equal(ops, group))
       if (number != -1)

@@ -132,9 +132,12 @@ Readers::Readers(Block &block) {
   for (Operation &op : block) {
     if (isView(&op))
       views[op.getResult(0)] = bufferOf(op.getOperand(0));
-    for (OpOperand &operand : op.getOpOperands())
-      if (!isView(&op) || operand.getOperandNumber() != 0)
-        readers[bufferOf(operand.get())].push_back(&op);
+    // A loop reads what the ops in it do.
+    op.walk([&](Operation *inner) {
+      for (OpOperand &operand : inner->getOpOperands())
+        if (!isView(&op) || operand.getOperandNumber() != 0)
+          readers[bufferOf(operand.get())].push_back(&op);
+    });
   }
 }
 
@@ -156,9 +159,13 @@ Operation *Hoister::findEarliestPlace(Operation *op) const {
   int64_t freed = 0;
   llvm::SmallPtrSet<void *, 8> seen;
   for (Value operand : op->getOperands()) {
+    // What stands before the loop that the op is in is there, and stays.
+    if (operand.getParentBlock() != op->getBlock())
+      continue;
     comeAfter(operand.getDefiningOp());
     Value buffer = readers.bufferOf(operand);
-    if (!seen.insert(buffer.getAsOpaquePointer()).second)
+    if (!seen.insert(buffer.getAsOpaquePointer()).second ||
+        buffer.getParentBlock() != op->getBlock())
       continue;
     // Ops behind `op` have not moved yet, so the last reader is the one that
     // the block listed last; only that one looks at the others.
@@ -189,12 +196,15 @@ bool Hoister::hoist(Operation *op) {
 namespace {
 struct HoistReleases : weft::impl::HoistReleasesBase<HoistReleases> {
   void runOnInput() override {
-    for (func::FuncOp entry : findEntries(getOperation())) {
-      Hoister hoister(entry.front());
-      for (Operation &op : llvm::make_early_inc_range(entry.front()))
-        if (usesBuffers(&op))
-          hoisted += hoister.hoist(&op);
-    }
+    for (func::FuncOp entry : findEntries(getOperation()))
+      entry.walk([&](Block *block) { hoist(*block); });
+  }
+
+  void hoist(Block &block) {
+    Hoister hoister(block);
+    for (Operation &op : llvm::make_early_inc_range(block))
+      if (usesBuffers(&op) && !isa<RepeatOp>(op))
+        hoisted += hoister.hoist(&op);
   }
 };
 } // namespace

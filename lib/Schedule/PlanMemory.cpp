@@ -47,11 +47,11 @@ private:
 } // namespace
 
 void PlanMemory::placeConstants(func::FuncOp entry) {
-  for (auto constant : entry.getOps<arith::ConstantOp>()) {
+  entry.walk([&](arith::ConstantOp constant) {
     auto type = cast<ShapedType>(constant.getType());
     if (constants.try_emplace(constant.getValue(), base).second)
       base += alignedBytes(byteSize(type));
-  }
+  });
 }
 
 void PlanMemory::layOut(func::FuncOp entry, const EntryBuffers &buffers,
@@ -87,9 +87,10 @@ void PlanMemory::layOut(func::FuncOp entry, const EntryBuffers &buffers,
 
 int64_t PlanMemory::countInPlace(func::FuncOp entry) {
   int64_t count = 0;
-  for (auto op : entry.getOps<InstructionOpInterface>())
+  entry.walk([&](InstructionOpInterface op) {
     for (unsigned i = 0; i < op->getNumResults(); ++i)
       count += op.getInPlaceOperand(i) >= 0;
+  });
   return count;
 }
 
@@ -109,7 +110,7 @@ void PlanMemory::runOnInput() {
   for (func::FuncOp entry : entries) {
     placeInBuffers(entry, *states, pairs);
     layOut(entry, EntryBuffers(entry, *states, ResultBinding::Bound), *states);
-    copies += llvm::range_size(entry.getOps<CopyOp>());
+    entry.walk([&](CopyOp) { ++copies; });
     inPlace += countInPlace(entry);
   }
   module->setAttr(arenaBytesAttrName,

@@ -89,7 +89,9 @@ static bool isLastUse(const EntryBuffers &buffers, int32_t buffer,
 
 static void separateOperands(func::FuncOp entry, const ProgramStates &states) {
   EntryBuffers buffers(entry, states, ResultBinding::Loose);
-  for (auto launch : entry.getOps<LaunchOp>()) {
+  SmallVector<LaunchOp> launches;
+  entry.walk([&](LaunchOp launch) { launches.push_back(launch); });
+  for (LaunchOp launch : launches) {
     llvm::SmallDenseSet<std::pair<int64_t, int32_t>> seen;
     size_t setSize = launch.getSetOperands(0).size();
     for (OpOperand &operand : launch->getOpOperands()) {
@@ -113,7 +115,10 @@ static void shareTemporaries(func::FuncOp entry, const ProgramStates &states,
     for (OpResult result : op->getResults()) {
       int32_t to = buffers.bufferOf(result);
       BufferKind kind = buffers.buffer(to).kind;
-      if (kind != BufferKind::Temporary && kind != BufferKind::Output)
+      // What a loop carries is in its buffer before the op writes there.
+      bool isNew = buffers.buffer(to).first == buffers.timeOf(op);
+      if (!isNew ||
+          (kind != BufferKind::Temporary && kind != BufferKind::Output))
         continue;
       for (Value operand : op->getOperands()) {
         int32_t from = buffers.bufferOf(operand);
@@ -134,13 +139,14 @@ static void shareTemporaries(func::FuncOp entry, const ProgramStates &states,
 
 namespace {
 
-/// A result that has to be copied into the buffer of a state.
+/// A value that a block ends with and that has to be copied into the buffer of
+/// a state, or of what a loop carries.
 struct Move {
   unsigned result;
-  int32_t state;
+  int32_t home;
   Value source;
-  /// The state whose buffer the source lies in, or -1.
-  int32_t sourceState;
+  /// The home whose buffer the source lies in, or -1.
+  int32_t sourceHome;
 };
 
 class Placement {
@@ -156,8 +162,6 @@ public:
 private:
   bool placeDirectly(Value value, int32_t state);
   void copyOutput(OpOperand &result);
-  void copyStates(std::vector<Move> moves);
-  Value copy(Value value);
 
   func::FuncOp entry;
   const ProgramStates &states;
@@ -177,29 +181,36 @@ static OpResult findWriter(Value value) {
   return result;
 }
 
+/// Whether the op that first writes `value` can write it over what is in
+/// `home`, without changing what any other op reads there.
+static bool canWriteInto(Value value, int32_t home, const EntryBuffers &buffers,
+                         const InPlacePairs &pairs) {
+  OpResult writer = findWriter(value);
+  Operation *op = writer.getOwner();
+  // A loop writes what it carries from its begin on.
+  if (isa<RepeatOp>(op))
+    return false;
+  bool reads = llvm::any_of(op->getOperands(), [&](Value operand) {
+    return buffers.bufferOf(operand) == home;
+  });
+  return isLastUse(buffers, home, op) &&
+         (!reads || writeInPlace(writer, buffers, home, pairs));
+}
+
 /// Puts a result into the buffer of its state if that changes nothing that
 /// other ops read.
 bool Placement::placeDirectly(Value value, int32_t state) {
   int32_t from = buffers.bufferOf(value), home = buffers.bufferOfState(state);
   if (from == home)
     return true;
-  if (buffers.buffer(from).kind != BufferKind::Temporary)
+  if (buffers.buffer(from).kind != BufferKind::Temporary ||
+      (home >= 0 && !canWriteInto(value, home, buffers, pairs)))
     return false;
-  if (home >= 0) {
-    OpResult writer = findWriter(value);
-    Operation *op = writer.getOwner();
-    bool reads = llvm::any_of(op->getOperands(), [&](Value operand) {
-      return buffers.bufferOf(operand) == home;
-    });
-    if (!isLastUse(buffers, home, op) ||
-        (reads && !writeInPlace(writer, buffers, home, pairs)))
-      return false;
-  }
   buffers.assignState(from, state);
   return true;
 }
 
-Value Placement::copy(Value value) {
+static Value copy(OpBuilder &builder, Value value) {
   auto copied = CopyOp::create(builder, value.getLoc(), value.getType(), value);
   setOrigin(copied, getValueOrigin(value));
   return copied;
@@ -208,28 +219,30 @@ Value Placement::copy(Value value) {
 /// An output needs a buffer that nothing else lives in.
 void Placement::copyOutput(OpOperand &result) {
   if (buffers.bufferFor(result.get()).kind != BufferKind::Temporary)
-    result.set(copy(result.get()));
+    result.set(copy(builder, result.get()));
 }
 
-/// Emits moves so that none overwrites what a later one reads.
-void Placement::copyStates(std::vector<Move> moves) {
-  auto isRead = [&](int32_t state) {
+/// Emits moves before `terminator` so that none overwrites what a later one
+/// reads.
+static void emitMoves(std::vector<Move> moves, Operation *terminator) {
+  OpBuilder builder(terminator);
+  auto isRead = [&](int32_t home) {
     return llvm::any_of(
-        moves, [&](const Move &move) { return move.sourceState == state; });
+        moves, [&](const Move &move) { return move.sourceHome == home; });
   };
   while (!moves.empty()) {
     auto next = llvm::find_if(
-        moves, [&](const Move &move) { return !isRead(move.state); });
+        moves, [&](const Move &move) { return !isRead(move.home); });
     if (next == moves.end()) {
       // A cycle: save what the first move would overwrite.
       for (Move &move : moves)
-        if (move.sourceState == moves.front().state) {
-          move.source = copy(move.source);
-          move.sourceState = -1;
+        if (move.sourceHome == moves.front().home) {
+          move.source = copy(builder, move.source);
+          move.sourceHome = -1;
         }
       continue;
     }
-    terminator->setOperand(next->result, copy(next->source));
+    terminator->setOperand(next->result, copy(builder, next->source));
     moves.erase(next);
   }
 }
@@ -246,15 +259,109 @@ void Placement::run() {
       moves.push_back({index, state, result.get(), -1});
   }
   for (Move &move : moves)
-    move.sourceState = buffers.bufferFor(move.source).state;
+    move.sourceHome = buffers.bufferFor(move.source).state;
   for (OpOperand *output : outputs)
     copyOutput(*output);
-  copyStates(std::move(moves));
+  emitMoves(std::move(moves), terminator);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Makes it so that what a loop carries can be in one buffer.
+class LoopPlacement {
+public:
+  LoopPlacement(func::FuncOp entry, const ProgramStates &states,
+                const InPlacePairs &pairs)
+      : entry(entry), pairs(pairs),
+        buffers(entry, states, ResultBinding::Loose) {}
+
+  void run() {
+    // Inner loops first.
+    SmallVector<RepeatOp> loops;
+    entry.walk([&](RepeatOp loop) { loops.push_back(loop); });
+    for (RepeatOp loop : loops) {
+      placeInits(loop);
+      placeYielded(loop);
+    }
+  }
+
+private:
+  bool isFree(Value init, RepeatOp loop) const;
+  void placeInits(RepeatOp loop);
+  bool placeDirectly(Value value, BlockArgument carried);
+  void placeYielded(RepeatOp loop);
+
+  func::FuncOp entry;
+  const InPlacePairs &pairs;
+  EntryBuffers buffers;
+};
+
+} // namespace
+
+/// Whether nothing but the loop needs the buffer of an init.
+bool LoopPlacement::isFree(Value init, RepeatOp loop) const {
+  int32_t buffer = buffers.bufferOf(init);
+  bool isCarried = llvm::any_of(
+      buffers.buffer(buffer).values, [&](Value value) {
+        return value.getParentBlock() != loop->getBlock() ||
+               isa<BlockArgument>(value) || value.getDefiningOp<RepeatOp>();
+      });
+  return !isCarried &&
+         buffers.buffer(buffer).kind == BufferKind::Temporary &&
+         buffers.lastUse(buffer, loop) < buffers.timeOf(loop) &&
+         llvm::count_if(loop->getOperands(), [&](Value operand) {
+           return buffers.bufferOf(operand) == buffer;
+         }) == 1;
+}
+
+void LoopPlacement::placeInits(RepeatOp loop) {
+  OpBuilder builder(loop);
+  SmallVector<OpOperand *> copied;
+  for (OpOperand &init : loop->getOpOperands())
+    if (!isFree(init.get(), loop))
+      copied.push_back(&init);
+  for (OpOperand *init : copied)
+    init->set(copy(builder, init->get()));
+}
+
+/// Lets what makes the value write it where the loop carries it.
+bool LoopPlacement::placeDirectly(Value value, BlockArgument carried) {
+  int32_t from = buffers.bufferOf(value), home = buffers.bufferOf(carried);
+  if (from == home)
+    return true;
+  bool isOfBlock = llvm::all_of(
+      buffers.buffer(from).values, [&](Value other) {
+        return other.getParentBlock() == carried.getOwner() &&
+               !isa<BlockArgument>(other);
+      });
+  if (!isOfBlock || buffers.buffer(from).kind != BufferKind::Temporary ||
+      !canWriteInto(value, home, buffers, pairs))
+    return false;
+  buffers.merge(home, from);
+  return true;
+}
+
+void LoopPlacement::placeYielded(RepeatOp loop) {
+  std::vector<Move> moves;
+  Operation *yield = loop.getYield();
+  for (BlockArgument carried : loop.getBlock().getArguments()) {
+    unsigned number = carried.getArgNumber();
+    Value value = yield->getOperand(number);
+    if (!placeDirectly(value, carried))
+      moves.push_back({number, buffers.bufferOf(carried), value,
+                       buffers.bufferOf(value)});
+  }
+  emitMoves(std::move(moves), yield);
 }
 
 void placeInBuffers(func::FuncOp entry, const ProgramStates &states,
                     const InPlacePairs &pairs) {
   separateOperands(entry, states);
+  LoopPlacement(entry, states, pairs).run();
   Placement(entry, states, pairs).run();
   shareTemporaries(entry, states, pairs);
 }

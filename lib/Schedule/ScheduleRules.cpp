@@ -66,8 +66,7 @@ static bool checkOffsets(func::FuncOp entry, FormCheck &check) {
           << "argument " << i << " of @" << entry.getSymName() << " has no "
           << offsetAttrName << remedy;
     }
-  for (Operation &op : entry.getBody().getOps())
-    valid &= checkOffsets(op, check);
+  entry.getBody().walk([&](Operation *op) { valid &= checkOffsets(*op, check); });
   if (entry->getAttrOfType<IntegerAttr>(arenaBytesAttrName))
     return valid;
   check.error(entry.getLoc()) << "@" << entry.getSymName() << " has no "
@@ -140,12 +139,12 @@ static SharedPlaces findSharedPlaces(ArrayRef<func::FuncOp> entries,
     for (auto [i, value] : llvm::enumerate(end->getOperands()))
       addState(shared, getResultName(entry, i), value,
                "result " + Twine(i) + of, end->getLoc(), check);
-    for (auto constant : entry.getOps<arith::ConstantOp>()) {
+    entry.walk([&](arith::ConstantOp constant) {
       int64_t offset = getOffset(constant);
       shared.constants.insert(
           {{constant.getValue(), offset},
            {"a constant", offset, alignedBytes(bytesOf(constant))}});
-    }
+    });
   }
   return shared;
 }
@@ -177,10 +176,13 @@ public:
   void run();
 
 private:
-  void number();
+  void number(Block &block);
   int64_t endOf(Operation *op) const;
+  int64_t lastReadOf(Value value) const;
   void addValue(Value value, int64_t time);
   void addResults(Operation &op);
+  void addLoop(RepeatOp loop);
+  void takeOver(RepeatOp loop, OpOperand &init, Value carried);
   void addView(Value value, Value source);
   void addInPlace(OpResult result, OpOperand &operand);
   void checkKernelAllows(OpResult result, OpOperand &operand);
@@ -212,26 +214,41 @@ static bool isFree(Operation *op) {
   return isa<ReshapeOp, arith::ConstantOp>(op);
 }
 
-/// Instructions from 0; the return, and what is behind the last one, is `end`.
-void EntryCheck::number() {
-  for (Operation &op : entry.getBody().getOps()) {
+/// Instructions from 0, those of a loop behind it; the return, and what is
+/// behind the last one, is `end`.
+void EntryCheck::number(Block &block) {
+  for (Operation &op : block) {
     times[&op] = end;
+    // What a loop carries on is read with its last instruction.
+    if (isa<YieldOp>(op))
+      times[&op] = end - 1;
     end += !isFree(&op) && !op.hasTrait<OpTrait::IsTerminator>();
+    if (auto loop = dyn_cast<RepeatOp>(op))
+      number(loop.getBlock());
   }
 }
 
-/// When an op is over: a collective at the wait for it.
+/// When an op is over: a collective at the wait for it, a loop with its last
+/// instruction.
 int64_t EntryCheck::endOf(Operation *op) const {
   int64_t time = times.at(op);
   if (isa<StartOp>(op))
     for (Operation *wait : op->getUsers())
       time = std::max(time, times.at(wait));
+  if (auto loop = dyn_cast<RepeatOp>(op))
+    time = times.at(loop.getYield());
   return time;
 }
 
 std::string EntryCheck::nameOf(Value value) const {
-  if (auto argument = dyn_cast<BlockArgument>(value))
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    if (parent != entry)
+      return "value " + std::to_string(argument.getArgNumber()) +
+             " that instruction " + std::to_string(times.at(parent)) +
+             " (weft.repeat) carries";
     return quoted(getArgumentName(entry, argument.getArgNumber()));
+  }
   auto result = cast<OpResult>(value);
   Operation *op = result.getOwner();
   if (isa<arith::ConstantOp>(op))
@@ -243,18 +260,23 @@ std::string EntryCheck::nameOf(Value value) const {
          op->getName().getStringRef().str() + ")";
 }
 
-static int64_t lastReadOf(Value value,
-                          llvm::function_ref<int64_t(Operation *)> endOf) {
+/// A value that is used in a loop behind it is read until the loop ends. What a
+/// loop begins with it takes over.
+int64_t EntryCheck::lastReadOf(Value value) const {
   int64_t last = -1;
-  for (Operation *user : value.getUsers())
-    if (!isa<ReshapeOp>(user))
-      last = std::max(last, endOf(user));
+  for (Operation *user : value.getUsers()) {
+    Operation *reader = value.getParentBlock()->findAncestorOpInBlock(*user);
+    if (isa<RepeatOp>(user))
+      last = std::max(last, times.at(user));
+    else if (!isa<ReshapeOp>(user))
+      last = std::max(last, endOf(reader));
+  }
   return last;
 }
 
 void EntryCheck::addValue(Value value, int64_t time) {
   indices[value] = contents.size();
-  int64_t last = lastReadOf(value, [&](Operation *op) { return endOf(op); });
+  int64_t last = lastReadOf(value);
   contents.push_back({value, {value}, time, last});
 }
 
@@ -269,7 +291,7 @@ void EntryCheck::addView(Value value, Value source) {
   indices[value] = index;
   Content &content = contents[index];
   content.current.push_back(value);
-  int64_t last = lastReadOf(value, [&](Operation *op) { return endOf(op); });
+  int64_t last = lastReadOf(value);
   content.lastRead = std::max(content.lastRead, last);
 }
 
@@ -301,15 +323,23 @@ void EntryCheck::addInPlace(OpResult result, OpOperand &operand) {
   if (content.maker.getDefiningOp<arith::ConstantOp>())
     check.error(op->getLoc())
         << nameOf(result) << " is written over a constant" << remedy;
-  for (Value value : content.current)
+  for (Value value : content.current) {
+    if (value.getParentBlock() != op->getBlock()) {
+      check.error(op->getLoc())
+          << nameOf(result) << " is written over " << nameOf(value)
+          << ", which the next turn of the loop reads again" << remedy;
+      break;
+    }
     for (Operation *user : value.getUsers())
-      if (user != op && !isa<ReshapeOp>(user) && endOf(user) >= time) {
+      if (user != op && !isa<ReshapeOp>(user) &&
+          endOf(op->getBlock()->findAncestorOpInBlock(*user)) >= time) {
         check.error(op->getLoc())
             << nameOf(result) << " is written over " << nameOf(value)
             << ", which instruction " << times.at(user) << " ("
             << user->getName() << ") reads later" << remedy;
         break;
       }
+  }
   content.current.clear();
   content.isWrittenOver = true;
   addView(result, operand.get());
@@ -336,6 +366,9 @@ static OpOperand *findInPlaceOperand(OpResult result) {
   Operation *op = result.getOwner();
   if (auto start = dyn_cast<StartOp>(op))
     return start.getInPlace() ? &op->getOpOperand(0) : nullptr;
+  if (auto gemm = dyn_cast<GemmOp>(op);
+      gemm && gemm.getEpilogue() == GemmEpilogue::Accumulate)
+    return gemm.getEpilogueOperandMutable().begin();
   auto launch = dyn_cast<LaunchOp>(op);
   int64_t operand =
       launch ? launch.getInPlaceOperand(result.getResultNumber()) : -1;
@@ -345,6 +378,8 @@ static OpOperand *findInPlaceOperand(OpResult result) {
 void EntryCheck::addResults(Operation &op) {
   if (auto launch = dyn_cast<LaunchOp>(op))
     checkOperands(launch);
+  if (auto loop = dyn_cast<RepeatOp>(op))
+    return addLoop(loop);
   for (OpResult result : op.getResults()) {
     if (isa<ReshapeOp, WaitOp>(op))
       addView(result, op.getOperand(0));
@@ -352,6 +387,58 @@ void EntryCheck::addResults(Operation &op) {
       addInPlace(result, *operand);
     else
       addValue(result, times.at(&op));
+  }
+}
+
+/// A loop writes over the buffer of what it begins with.
+void EntryCheck::takeOver(RepeatOp loop, OpOperand &init, Value carried) {
+  Content &content = contents[indices.at(init.get())];
+  if (content.maker.getDefiningOp<arith::ConstantOp>())
+    check.error(loop.getLoc()) << "a loop begins with a constant, which it "
+                                  "writes over"
+                               << remedy;
+  for (Value value : content.current)
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = loop->getBlock()->findAncestorOpInBlock(*use.getOwner());
+      if (&use == &init || isa<ReshapeOp>(use.getOwner()) || !user ||
+          endOf(user) < times.at(loop))
+        continue;
+      check.error(loop.getLoc())
+          << "a loop writes over " << nameOf(value) << ", which instruction "
+          << times.at(use.getOwner()) << " (" << use.getOwner()->getName()
+          << ") reads later" << remedy;
+      break;
+    }
+  content.current.clear();
+  content.isWrittenOver = true;
+  addView(carried, init.get());
+}
+
+/// What a loop carries has one place: of what it begins with, the argument,
+/// what is carried on, and the result.
+void EntryCheck::addLoop(RepeatOp loop) {
+  Block &block = loop.getBlock();
+  for (auto [init, carried] :
+       llvm::zip_equal(loop->getOpOperands(), block.getArguments()))
+    takeOver(loop, init, carried);
+  for (Operation &op : block.without_terminator())
+    addResults(op);
+  for (auto [next, carried, result] :
+       llvm::zip_equal(loop.getYield()->getOperands(), block.getArguments(),
+                       loop.getResults())) {
+    if (getOffset(next) != getOffset(carried))
+      check.error(loop.getLoc())
+          << nameOf(next) << " is carried on at offset " << getOffset(carried)
+          << ", but is at " << getOffset(next) << remedy;
+    else if (const Content &made = contentOf(next);
+             &made != &contentOf(carried) &&
+             (next.getParentBlock() != &block ||
+              made.first <= contentOf(carried).lastRead))
+      check.error(loop.getLoc())
+          << nameOf(next) << " is written to the place of what the loop "
+          << "carries, whose old value is read until instruction "
+          << contentOf(carried).lastRead << remedy;
+    addView(result, next);
   }
 }
 
@@ -446,7 +533,7 @@ void EntryCheck::checkLayout() {
 }
 
 void EntryCheck::run() {
-  number();
+  number(entry.front());
   for (BlockArgument argument : entry.getArguments())
     addValue(argument, 0);
   for (Operation &op : entry.getBody().getOps())

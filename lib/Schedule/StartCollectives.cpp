@@ -30,9 +30,10 @@ static void sinkViews(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
     if (!isView(&op) || op.use_empty())
       continue;
-    Operation *first = *op.user_begin();
+    Operation *first = nullptr;
     for (Operation *user : op.getUsers())
-      if (user->isBeforeInBlock(first))
+      if (user = block.findAncestorOpInBlock(*user);
+          !first || user->isBeforeInBlock(first))
         first = user;
     op.moveBefore(first);
   }
@@ -53,9 +54,12 @@ static std::vector<Step> stepsOf(ArrayRef<Operation *> ops) {
   for (auto [index, op] : llvm::enumerate(ops)) {
     indices[op] = index;
     Step step;
-    for (Value operand : op->getOperands())
-      if (Operation *definer = operand.getDefiningOp())
-        step.operands.push_back(indices.lookup(definer));
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (auto definer = indices.find(operand.getDefiningOp());
+            definer != indices.end())
+          step.operands.push_back(definer->second);
+    });
     step.isCollective = isa<CommunicationOpInterface>(op);
     step.enlarges = step.isCollective &&
                     bytesOf(op->getResult(0)) > bytesOf(op->getOperand(0));
@@ -97,22 +101,28 @@ struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isPrivate() || function.isDeclaration())
         continue;
-      Block &block = function.front();
-      sinkViews(block);
-      SmallVector<Operation *> ops;
-      for (Operation &op : block.without_terminator())
-        ops.push_back(&op);
-      std::vector<Step> steps = stepsOf(ops);
-      std::vector<Action> actions =
-          overlapCollectives ? overlapOrder(steps) : programOrder(steps);
-      std::vector<std::string> problems = checkOrder(steps, actions);
-      for (const std::string &problem : problems) // no test: a wrong answer
-        function.emitError() << "wrong order of collectives: " << problem;
-      if (!problems.empty())
-        return signalPassFailure();
-      collectives += reorder(block, ops, actions);
-      eraseBarriers(block);
+      function.walk([&](Block *block) { schedule(*block); });
     }
+  }
+
+  /// A loop is one step of the block around it: no collective runs across its
+  /// border.
+  void schedule(Block &block) {
+    sinkViews(block);
+    SmallVector<Operation *> ops;
+    for (Operation &op : block.without_terminator())
+      ops.push_back(&op);
+    std::vector<Step> steps = stepsOf(ops);
+    std::vector<Action> actions =
+        overlapCollectives ? overlapOrder(steps) : programOrder(steps);
+    std::vector<std::string> problems = checkOrder(steps, actions);
+    for (const std::string &problem : problems) // no test: a wrong answer
+      block.getParentOp()->emitError()
+          << "wrong order of collectives: " << problem;
+    if (!problems.empty())
+      return signalPassFailure();
+    collectives += reorder(block, ops, actions);
+    eraseBarriers(block);
   }
 };
 } // namespace

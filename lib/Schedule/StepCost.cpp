@@ -89,7 +89,17 @@ template <typename Op> static int64_t countFlops(Op op, int64_t products) {
          countScores(sizes, op.getCausal() && !op.getDiagonal());
 }
 
+/// The sum over the ops of a loop, as often as they are executed.
+static int64_t countInLoop(RepeatOp loop, int64_t (*count)(Operation *)) {
+  int64_t sum = 0;
+  for (Operation &op : loop.getBlock().without_terminator())
+    sum += count(&op);
+  return loop.getCount() * sum;
+}
+
 int64_t countFlops(Operation *op) {
+  if (auto loop = dyn_cast<RepeatOp>(op))
+    return countInLoop(loop, countFlops);
   if (auto attention = dyn_cast<AttentionOp>(op))
     return countFlops(attention, /*products=*/2);
   if (auto grad = dyn_cast<AttentionGradOp>(op))
@@ -143,6 +153,8 @@ static int64_t countBytesLeftAlone(LaunchOp launch) {
 int64_t countBytes(Operation *op) {
   if (isView(op) || isa<arith::ConstantOp>(op))
     return 0;
+  if (auto loop = dyn_cast<RepeatOp>(op))
+    return countInLoop(loop, countBytes);
   int64_t bytes = 0;
   if (auto launch = dyn_cast<LaunchOp>(op))
     bytes -= countBytesLeftAlone(launch);
@@ -158,6 +170,12 @@ int64_t countBytes(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 double estimateSeconds(Operation *op) {
+  if (auto loop = dyn_cast<RepeatOp>(op)) {
+    double seconds = 0;
+    for (Operation &inner : loop.getBlock().without_terminator())
+      seconds += estimateSeconds(&inner);
+    return double(loop.getCount()) * seconds;
+  }
   if (auto communication = dyn_cast<CommunicationOpInterface>(op))
     return cost::CollectiveCost().seconds(countWireBytes(communication),
                                           findGroups(communication).span);

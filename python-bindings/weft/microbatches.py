@@ -1,6 +1,6 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`weft.microbatches`: the gradient of a large batch, of parts that are computed one after
+"""`weft.microbatches`: the gradient of a large batch, of micro-batches that are computed one after
 another."""
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def microbatches(value_and_grad_fn: Callable, n: int, *, dtype: Any = None) -> C
     """The function `(params, *batch) -> (value, gradients)` as the mean over `n` micro-batches.
 
     `batch` are trees of arrays with one number of rows; row r is in micro-batch r % n, so that
-    every part of a batch that is split over devices has as many rows of each. Micro-batches
-    follow one another: the activations of one are gone before those of the next are there.
+    every shard of a batch has as many rows of each. Micro-batches are a loop of the plan, which
+    does not grow with `n`: the activations of one are gone before those of the next are there.
     Values and gradients are added in order, in `dtype` if it is given and in their own types
     otherwise, then divided by n; integers are added only. Devices add up what they have of
     gradients before they exchange it: there is one reduction of them a step.
@@ -32,14 +32,14 @@ def microbatches(value_and_grad_fn: Callable, n: int, *, dtype: Any = None) -> C
     @functools.wraps(value_and_grad_fn)
     def accumulated(params: Any, *batch: Any) -> Any:
         _check_rows(batch, n)
-        total = None
-        for i in range(n):
-            if total is not None:
-                params, batch = _after((params, batch), total)
-            part = trees.map(lambda leaf: _rows(as_tracer(leaf), i, n), batch)
-            result = trees.map(lambda leaf: _widened(as_tracer(leaf), dtype),
-                               value_and_grad_fn(params, *part))
-            total = result if total is None else trees.map(lambda a, b: a + b, total, result)
+        if n == 1:
+            value, gradients = trees.map(lambda leaf: _widened(as_tracer(leaf), dtype),
+                                         value_and_grad_fn(params, *batch))
+            return value, gradients
+        loop = current_graph().new_microbatches(n)
+        result = value_and_grad_fn(trees.map(lambda leaf: _used(leaf, loop), params),
+                                   *trees.map(lambda leaf: _rows(as_tracer(leaf), loop, n), batch))
+        total = trees.map(lambda leaf: _sum(_widened(as_tracer(leaf), dtype), loop), result)
         value, gradients = trees.map(lambda x: x / n if x.element.kind == "f" else x, total)
         return value, laid_out(gradients)
 
@@ -55,30 +55,33 @@ def _check_rows(batch: Any, n: int) -> None:
                          f"micro-batches, but are not in {', '.join(wrong)}")
 
 
-def _rows(x: Tracer, i: int, n: int) -> Tracer:
-    """Rows i, i + n, i + 2 n..."""
+def _rows(x: Tracer, loop: str, n: int) -> Tracer:
+    """Of micro-batch i the rows i, i + n, i + 2 n..."""
     rows, *rest = x.shape
-    return x.reshape(rows // n, n, *rest)[:, i]
+    whole = x.reshape(rows // n, n, *rest)
+    shape = (rows // n, *rest)
+    graph = current_graph()
+    return graph.add(f"weft.microbatch_slice {graph.refer(whole)} dim = 1 of {loop} : "
+                     f"{type_text(whole.shape, x.element)} -> {type_text(shape, x.element)}",
+                     shape, x.element, x.weak)
+
+
+def _used(leaf: Any, loop: str) -> Tracer:
+    x = as_tracer(leaf)
+    return x if x.splat is not None else _border("use", x, loop)
+
+
+def _sum(x: Tracer, loop: str) -> Tracer:
+    return _border("sum", x, loop)
+
+
+def _border(kind: str, x: Tracer, loop: str) -> Tracer:
+    graph = current_graph()
+    y = graph.add(f"weft.microbatch_{kind} {graph.refer(x)} of {loop} : "
+                  f"{type_text(x.shape, x.element)}", x.shape, x.element, x.weak)
+    y.used_as = x.used_as
+    return y
 
 
 def _widened(x: Tracer, dtype: Any) -> Tracer:
     return x if dtype is None or x.element.kind != "f" else x.astype(dtype)
-
-
-def _after(tree: Any, others: Any) -> Any:
-    """The tree, no tensor of which is to be used before all of `others` are there."""
-    graph = current_graph()
-    waited = [leaf for leaf in trees.leaves(others) if leaf.splat is None]
-
-    def later(leaf: Any) -> Tracer:
-        x = as_tracer(leaf)
-        if x.splat is not None or not waited:
-            return x
-        names = ", ".join(graph.refer(other) for other in waited)
-        types = ", ".join(type_text(other.shape, other.element) for other in waited)
-        y = graph.add(f"weft.barrier {graph.refer(x)} after {names} : "
-                      f"{type_text(x.shape, x.element)} after {types}", x.shape, x.element, x.weak)
-        y.used_as = x.used_as
-        return y
-
-    return trees.map(later, tree)

@@ -34,6 +34,9 @@ enum class PassInput {
   Composites,
   /// A graph (form 1 or 2), with or without shardings.
   Graph,
+  /// A program with local types, in which loops over micro-batches may still
+  /// be what their borders say.
+  Localized,
   /// An SPMD program (form 3).
   Spmd,
   /// An SPMD program whose matmuls are GEMMs.

@@ -57,6 +57,8 @@ void checkNoKernels(mlir::ModuleOp module, FormCheck &check);
 void checkGlobalTypes(mlir::ModuleOp module, FormCheck &check);
 /// Ops of arith, math and weft that state a sharding rule.
 void checkGraphOps(mlir::ModuleOp module, FormCheck &check);
+/// What is computed for each micro-batch leaves the loop in sums and stacks.
+void checkMicrobatches(mlir::ModuleOp module, FormCheck &check);
 
 // Rules of form 2.
 void checkEveryValueHasSharding(mlir::ModuleOp module, FormCheck &check);

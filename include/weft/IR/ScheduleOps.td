@@ -42,7 +42,8 @@ def Weft_GemmEpilogue : I32EnumAttr<"GemmEpilogue",
       I32EnumAttrCase<"GeluGrad", 6, "gelu_grad">,
       I32EnumAttrCase<"GeluGradBiasGrad", 7, "gelu_grad_bias_grad">,
       I32EnumAttrCase<"LhsBiasGrad", 8, "lhs_bias_grad">,
-      I32EnumAttrCase<"RhsBiasGrad", 9, "rhs_bias_grad">]> {
+      I32EnumAttrCase<"RhsBiasGrad", 9, "rhs_bias_grad">,
+      I32EnumAttrCase<"Accumulate", 10, "accumulate">]> {
   let cppNamespace = "::weft";
 }
 
@@ -130,7 +131,8 @@ def Weft_LaunchOp : Weft_Op<"launch",
 }
 
 def Weft_GemmOp : Weft_Op<"gemm",
-    [Pure, InstructionOpInterface,
+    [Pure, DeclareOpInterfaceMethods<InstructionOpInterface,
+                                     ["getInPlaceOperand"]>,
      DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "Batched matrix product over strides";
   let description = [{
@@ -148,8 +150,9 @@ def Weft_GemmOp : Weft_Op<"gemm",
     ```
 
     An `epilogue`, named after `then`, works on the sums before they are
-    stored, and has at most one operand and one result more. They are those of
-    cuBLASLt, and only schedules for CUDA have any; GELU is the one with tanh:
+    stored, and has at most one operand and one result more. Any schedule may
+    have `accumulate`; the others are those of cuBLASLt, and only schedules for
+    CUDA have them; GELU is the one with tanh:
 
     | epilogue              | stores                      | operand | result  |
     | --------------------- | --------------------------- | ------- | ------- |
@@ -162,10 +165,14 @@ def Weft_GemmOp : Weft_Op<"gemm",
     | `gelu_grad_bias_grad` | the same                    | aux     | its sum over m, [n] |
     | `lhs_bias_grad`       | sums                        |         | the sum of lhs over k, [m] |
     | `rhs_bias_grad`       | sums                        |         | the sum of rhs over k, [n] |
+    | `accumulate`          | addend + sums               | addend  |         |
+
+    The addend of `accumulate` has the type of the result and is overwritten by
+    it.
 
     A bias and its gradient have the element type of the result, f32, bf16 or f16;
-    with one, batch is 1. But for the last two, rows of the result are
-    contiguous. `aux` has the type of the result, and n is then a multiple of 8.
+    with one, batch is 1. But for those that sum an operand, rows of the result
+    are contiguous. `aux` has the type of the result, and n is then a multiple of 8.
 
     With `tf32`, the operands of f32 are rounded to 10 bits of mantissa.
 
@@ -205,6 +212,8 @@ def Weft_GemmOp : Weft_Op<"gemm",
     /// The sums that the epilogue writes or reads beside the result; null if it
     /// does neither.
     ::mlir::Value getAux();
+    /// What the sums are added to, in its buffer; null without `accumulate`.
+    ::mlir::Value getAddend();
   }];
 }
 

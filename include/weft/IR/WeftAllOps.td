@@ -12,6 +12,8 @@
 include "weft/IR/WeftOps.td"
 include "weft/IR/CollectiveOps.td"
 include "weft/IR/CompositeOps.td"
+include "weft/IR/MicrobatchOps.td"
+include "weft/IR/RepeatOp.td"
 include "weft/IR/ScheduleOps.td"
 include "weft/IR/TrainingOps.td"
 include "weft/IR/WeftAttentionOps.td"

@@ -207,4 +207,16 @@ def Weft_OriginAttr : Weft_Attr<"Origin", "origin"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Weft_MicrobatchesAttr : Weft_Attr<"Microbatches", "microbatches"> {
+  let summary = "A loop over micro-batches";
+  let description = [{
+    The ops of one loop name it alike; `count` is the number of micro-batches.
+
+    Example: `#weft.microbatches<"step", 4>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$count);
+  let assemblyFormat = "`<` $name `,` $count `>`";
+  let genVerifyDecl = 1;
+}
+
 #endif // WEFT_IR_WEFTATTRS_TD

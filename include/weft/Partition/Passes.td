@@ -148,4 +148,25 @@ def Localize : FormPass<"weft-localize", "Graph"> {
   ];
 }
 
+def FormMicrobatchLoops
+    : FormPass<"weft-form-microbatch-loops", "Localized"> {
+  let summary = "Make loops of what is computed for each micro-batch";
+  let description = [{
+    **Needs** a program with local types, after `--weft-localize`.
+
+    **Does** gather what depends on a `weft.microbatch_slice` or
+    `weft.microbatch_use` into a `weft.repeat`. It carries the sums and stacks,
+    and the number of the micro-batch where an op needs it: a slice becomes a
+    `weft.gather` at this number. What is computed of constants alone, such as a
+    mask, is computed in the loop that uses it. Sums begin with -0.0, which
+    changes no bit of what is added.
+
+    **Leaves** an SPMD program.
+
+    **Example** `test/Partition/form-microbatch-loops.mlir`.
+  }];
+  let dependentDialects = ["::weft::WeftDialect", "::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"loops", "loops", "Loops made">];
+}
+
 #endif // WEFT_PARTITION_PASSES_TD

@@ -12,14 +12,19 @@
 // entry, what each is for, and when it is alive. The memory planner lays them
 // out; the plan writer lists them.
 //
-// Time is counted in instructions: launches, GEMMs, starts, waits and copies,
-// from 0. A collective touches its operand and its result until its wait.
+// Time is counted in instructions: launches, GEMMs, starts, waits, copies and
+// loops, from 0; those of a loop's block follow it. A collective touches its
+// operand and its result until its wait. What a loop carries is one buffer, and
+// what is there before a loop and used in it lasts until the loop ends: of a
+// program with loops, too, two buffers may share bytes if their times do not
+// meet.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef WEFT_SCHEDULE_ENTRYBUFFERS_H
 #define WEFT_SCHEDULE_ENTRYBUFFERS_H
 
+#include "weft/IR/WeftOps.h"
 #include "weft/Schedule/ProgramStates.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -45,7 +50,8 @@ struct EntryBuffer {
 enum class ResultBinding {
   /// A result is a value like others, kept to the end.
   Loose,
-  /// A result that is a state is in the state's buffer, others are outputs.
+  /// A result that is a state is in the state's buffer, others are outputs;
+  /// what a loop carries is in one buffer.
   Bound,
 };
 
@@ -59,7 +65,8 @@ public:
   }
   /// Position of an op among the instructions; their number for the return.
   int64_t timeOf(mlir::Operation *op) const { return times_.lookup(op); }
-  /// When an op is over: at the wait for a start.
+  /// When an op is over: at the wait for a start, with the last instruction of
+  /// a loop.
   int64_t endOf(mlir::Operation *op) const;
 
   int32_t bufferOf(mlir::Value value) const { return bufferOfValue_.at(value); }
@@ -82,8 +89,11 @@ public:
   void merge(int32_t a, int32_t b);
 
 private:
+  void addTimes(mlir::Block &block);
+  void addValues(mlir::Block &block);
   void addValue(mlir::Value value, BufferKind kind, int64_t time);
   void addAliases(mlir::Operation *op);
+  void bindCarried(RepeatOp loop);
   void bindResults(const ProgramStates &states);
 
   mlir::func::FuncOp entry_;

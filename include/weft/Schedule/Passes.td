@@ -36,6 +36,26 @@ def LowerGemms : FormPass<"weft-lower-gemms", "Spmd"> {
   ];
 }
 
+def AccumulateGemms : FormPass<"weft-accumulate-gemms", "Gemms"> {
+  let summary = "Add matmuls to the sums of a loop in place";
+  let description = [{
+    **Needs** entries whose matmuls are GEMMs.
+
+    **Does** let a GEMM of a `weft.repeat` whose result is only added to a value
+    that the loop carries start from that value (the epilogue `accumulate`),
+    instead of a kernel that reads both: gradients of weights over
+    micro-batches. The sum is rounded once where it was rounded twice.
+
+    **Leaves** the same program without these sums.
+
+    **Example** `test/Schedule/accumulate-gemms.mlir`.
+  }];
+  let dependentDialects = ["::weft::WeftDialect"];
+  let statistics = [
+    Statistic<"accumulated", "accumulated", "GEMMs that start from a sum">
+  ];
+}
+
 def FuseEpilogues : FormPass<"weft-fuse-epilogues", "Gemms"> {
   let summary = "Let GEMMs do element-wise work before they store";
   let description = [{

@@ -95,6 +95,10 @@ class Graph:
         self._count += 1
         return f"%{self._count - 1}"
 
+    def new_microbatches(self, count: int) -> str:
+        """A loop over micro-batches, as its ops name it."""
+        return f'<"{self.module.symbol("microbatches")}", {count}>'
+
     def argument(self, shape: tuple[int, ...], element: ElementType, weak: bool = False,
                  used_as: Any = None) -> Tracer:
         value = Tracer(self, self.new_name(), shape, element, weak, used_as=used_as)

@@ -130,7 +130,8 @@ void CpuRank::record(const Step &step, uint32_t entry,
 
 template <bool isRecording> Status CpuRank::walk(uint32_t entry) {
   const Program &program = programs[entry];
-  for (const Step &step : program.steps) {
+  for (uint32_t at : program.order.steps()) {
+    const Step &step = program.steps[at];
     instruction.store(step.instruction, std::memory_order_relaxed);
     if (request.beforeStep)
       request.beforeStep();

@@ -35,6 +35,10 @@ private:
   Status bind(const plan::CollectiveStart &start);
   Status bind(const plan::CollectiveWait &wait);
   Status bind(const plan::Copy &copy);
+  Status bind(const plan::Repeat &repeat) {
+    program.order.open(repeat.count(), current + 1 + repeat.instructions());
+    return {};
+  }
   Status bind(const plan::Attention &attention);
   Status bind(const plan::AttentionGrad &grad);
   int64_t partsOf(const plan::Launch &launch) const;
@@ -47,6 +51,7 @@ private:
     add(BoundStep{program.operations.back().get()});
   }
   void add(decltype(Step::operation) operation) {
+    program.order.add(static_cast<uint32_t>(program.steps.size()));
     program.steps.push_back({operation, current});
   }
 
@@ -181,12 +186,14 @@ void Binder::bindInputs() {
 Result<Program> Binder::bind() {
   bindInputs();
   for (current = 0; current < entry.instructions()->size(); ++current) {
+    program.order.close(current);
     const plan::Instruction &instruction = *entry.instructions()->Get(current);
     Status status = visitOperation(
         instruction, [&](const auto &operation) { return bind(operation); });
     if (!status.ok())
       return status.withContext(stepName(current, instruction));
   }
+  program.order.close(current);
   return std::move(program);
 }
 

@@ -19,6 +19,7 @@
 #include "cpu/ThreadTeam.h"
 #include "executor/Collective.h"
 #include "executor/KernelLibrary.h"
+#include "executor/StepOrder.h"
 #include "plan/Mesh.h"
 #include "weft/runtime/Communicator.h"
 #include "weft/runtime/plan_generated.h"
@@ -94,6 +95,8 @@ struct Program {
 
   const plan::Entry *entry = nullptr;
   std::vector<Step> steps;
+  /// As a call executes them, by number.
+  StepOrder order;
   std::vector<StagedInput> inputs;
   /// Whether collectives are started that the rank does not carry itself.
   bool isAsynchronous = false;

@@ -26,7 +26,7 @@ static std::vector<uint8_t> overtaken(const plan::Entry &entry) {
           queues[wait.id()] = latestWaited > wait.id();
           latestWaited = std::max<int64_t>(latestWaited, wait.id());
         },
-        [](const Computation auto &) {});
+        [](const Computation auto &) {}, [](const plan::Repeat &) {});
   return queues;
 }
 

@@ -53,6 +53,7 @@ private:
   void operation(const plan::CollectiveWait &wait) {
     print("wait #{}", wait.id());
   }
+  void operation(const plan::Repeat &repeat);
   void operation(const plan::Copy &copy) {
     print("copy %{} -> %{}", copy.source(), copy.destination());
   }
@@ -263,6 +264,10 @@ void Dumper::operation(const plan::CollectiveStart &start) {
   else
     print(" outer {} inner {}", start.outer(), start.inner());
   print(" wire {}", start.wire_bytes());
+}
+
+void Dumper::operation(const plan::Repeat &repeat) {
+  print("repeat {} times the next {}", repeat.count(), repeat.instructions());
 }
 
 void Dumper::instruction(uint32_t index, const plan::Instruction &instruction) {

@@ -120,7 +120,8 @@ std::string_view operationName(const plan::Instruction &instruction) {
       [](const plan::CollectiveWait &) -> Name { return "wait"; },
       [](const plan::Copy &) -> Name { return "copy"; },
       [](const plan::Attention &) -> Name { return "attention"; },
-      [](const plan::AttentionGrad &) -> Name { return "attention_grad"; });
+      [](const plan::AttentionGrad &) -> Name { return "attention_grad"; },
+      [](const plan::Repeat &) -> Name { return "repeat"; });
 }
 
 std::string_view bufferKindName(plan::BufferKind kind) {

@@ -37,7 +37,22 @@ struct BufferState {
 struct Flight {
   uint32_t source = 0;
   uint32_t destination = 0;
+  /// How many loops it was started in.
+  size_t depth = 0;
   bool waited = false;
+};
+
+/// A loop around the instruction that is looked at.
+struct Loop {
+  /// The instruction that says so, and the one behind the last of its block.
+  uint32_t index;
+  uint32_t end;
+  /// Instructions that are executed in one turn of all loops around it.
+  uint64_t turns;
+  /// The first collective in it.
+  uint32_t firstFlight;
+  /// Buffers that the block has touched.
+  std::set<uint32_t> touched = {};
 };
 
 class EntryVerifier {
@@ -56,6 +71,8 @@ private:
   Status verifyStart(const plan::CollectiveStart &start);
   Status verifyWait(uint32_t index, uint32_t id);
   Status touch(uint32_t index, const Touch &touch, bool starts);
+  Status verifyRepeat(uint32_t index, const plan::Repeat &repeat);
+  Status closeLoops(uint32_t index);
   Status verifyEnd();
   Status verifyLifetimes();
 
@@ -68,6 +85,10 @@ private:
   const plan::Entry &entry;
   std::vector<BufferState> states;
   std::vector<Flight> flights;
+  /// Outermost first.
+  std::vector<Loop> loops;
+  /// Instructions that a call executes.
+  uint64_t executed = 0;
 };
 
 /// A buffer or fixed region that is alive during [begin, end].
@@ -229,7 +250,48 @@ Status EntryVerifier::touch(uint32_t index, const Touch &touch, bool starts) {
     state.holdsValue = true;
   if (!state.firstTouch)
     state.firstTouch = index;
-  state.lastTouch = index;
+  state.lastTouch = std::max<int64_t>(state.lastTouch, index);
+  // What a loop reads before it writes it must last to the next turn.
+  for (Loop &loop : loops)
+    if (loop.touched.insert(touch.buffer).second && touch.reads)
+      state.lastTouch = std::max<int64_t>(state.lastTouch, loop.end - 1);
+  return {};
+}
+
+/// A plan whose entries take that long is none.
+static constexpr uint64_t mostExecuted = uint64_t(1) << 26;
+
+Status EntryVerifier::verifyRepeat(uint32_t index, const plan::Repeat &repeat) {
+  const uint64_t end = uint64_t(index) + 1 + repeat.instructions();
+  const uint64_t limit =
+      loops.empty() ? entry.instructions()->size() : loops.back().end;
+  if (repeat.count() == 0 || repeat.instructions() == 0)
+    return invalidArgument(fmt::format(
+        "executes {} instructions {} times; both must be at least 1",
+        repeat.instructions(), repeat.count()));
+  if (end > limit)
+    return invalidArgument(
+        fmt::format("repeats instructions {} to {}, but {} ends with {}",
+                    index + 1, end - 1,
+                    loops.empty() ? "the entry" : "the loop around it",
+                    limit - 1));
+  const uint64_t around = loops.empty() ? 1 : loops.back().turns;
+  loops.push_back({index, static_cast<uint32_t>(end),
+                   std::min(around * repeat.count(), mostExecuted + 1),
+                   static_cast<uint32_t>(flights.size())});
+  return {};
+}
+
+/// Ends the loops of the instructions before `index`: what was started in one
+/// has been waited for.
+Status EntryVerifier::closeLoops(uint32_t index) {
+  for (; !loops.empty() && loops.back().end <= index; loops.pop_back())
+    for (size_t id = loops.back().firstFlight; id < flights.size(); ++id)
+      if (!flights[id].waited)
+        return invalidArgument(fmt::format(
+            "collective {} is started in the loop of instruction {}, which "
+            "does not wait for it",
+            id, loops.back().index));
   return {};
 }
 
@@ -238,7 +300,8 @@ Status EntryVerifier::verifyStart(const plan::CollectiveStart &start) {
     return invalidArgument(fmt::format("has id {}, but is collective {} of "
                                        "the entry",
                                        start.id(), flights.size()));
-  flights.push_back({start.source(), start.destination(), false});
+  flights.push_back(
+      {start.source(), start.destination(), loops.size(), false});
   ++states[start.source()].readersInFlight;
   states[start.destination()].writerInFlight = start.id();
   return {};
@@ -252,12 +315,17 @@ Status EntryVerifier::verifyWait(uint32_t index, uint32_t id) {
   if (flight.waited)
     return invalidArgument(
         fmt::format("waits for collective {} a second time", id));
+  if (flight.depth != loops.size() ||
+      (!loops.empty() && id < loops.back().firstFlight))
+    return invalidArgument(fmt::format(
+        "waits for collective {}, which is started outside of its loop", id));
   flight.waited = true;
   --states[flight.source].readersInFlight;
   states[flight.destination].writerInFlight.reset();
   states[flight.destination].holdsValue = true;
-  states[flight.source].lastTouch = index;
-  states[flight.destination].lastTouch = index;
+  for (uint32_t buffer : {flight.source, flight.destination})
+    states[buffer].lastTouch =
+        std::max<int64_t>(states[buffer].lastTouch, index);
   return {};
 }
 
@@ -275,6 +343,7 @@ Status EntryVerifier::verifyInstruction(uint32_t index) {
       [&](const plan::CollectiveWait &wait) {
         return verifyWait(index, wait.id());
       },
+      [&](const plan::Repeat &repeat) { return verifyRepeat(index, repeat); },
       [](const Computation auto &) { return Status(); });
 }
 
@@ -366,9 +435,16 @@ Status EntryVerifier::verify() {
   WEFT_RETURN_IF_ERROR(verifyInputs());
   WEFT_RETURN_IF_ERROR(verifyOutputs());
   WEFT_RETURN_IF_ERROR(verifyStateBuffers());
-  for (uint32_t i = 0; i < entry.instructions()->size(); ++i)
+  for (uint32_t i = 0; i < entry.instructions()->size(); ++i) {
+    WEFT_RETURN_IF_ERROR(closeLoops(i));
+    executed += loops.empty() ? 1 : loops.back().turns;
+    if (executed > mostExecuted)
+      return invalidArgument(fmt::format(
+          "its loops execute more than {} instructions", mostExecuted));
     if (Status status = verifyInstruction(i); !status.ok())
       return status.withContext(stepName(i, *entry.instructions()->Get(i)));
+  }
+  WEFT_RETURN_IF_ERROR(closeLoops(entry.instructions()->size()));
   WEFT_RETURN_IF_ERROR(verifyEnd());
   return verifyLifetimes();
 }

@@ -282,7 +282,7 @@ struct Overtaking {
     // A word of its own, which the device writes whole.
     (void)hostDevice().memcpyAsync(&urgent, &sums[1].back(), sizeof urgent,
                                    cudaMemcpyDeviceToHost,
-                                   hostStream(collectives[1].lane));
+                                   hostStream(collectives[1].queue));
     const auto end = std::chrono::steady_clock::now() + 5s;
     while (std::chrono::steady_clock::now() < end)
       if (std::atomic_ref<float>(urgent).load() == 3.0f)

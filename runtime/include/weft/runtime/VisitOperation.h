@@ -77,6 +77,8 @@ decltype(auto) visitOperation(const plan::Instruction &instruction,
     return visitor(*instruction.operation_as_Attention());
   case plan::Operation::AttentionGrad:
     return visitor(*instruction.operation_as_AttentionGrad());
+  case plan::Operation::Repeat:
+    return visitor(*instruction.operation_as_Repeat());
   case plan::Operation::NONE:
     break;
   }

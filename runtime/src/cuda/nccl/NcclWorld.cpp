@@ -431,7 +431,9 @@ std::vector<int> NcclWorld::partners(uint32_t entry, uint32_t instruction,
             return members;
         return Ranks();
       },
-      [](const plan::CollectiveWait &) { return Ranks(); },
+      [](const OneOf<plan::CollectiveWait, plan::Repeat> auto &) {
+        return Ranks();
+      },
       [](const Computation auto &) { return Ranks(); });
 }
 

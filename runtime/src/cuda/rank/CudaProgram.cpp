@@ -36,6 +36,10 @@ private:
   Status bind(const plan::CollectiveStart &start);
   Status bind(const plan::CollectiveWait &wait);
   Status bind(const plan::Copy &copy);
+  Status bind(const plan::Repeat &repeat) {
+    program.order.open(repeat.count(), current + 1 + repeat.instructions());
+    return {};
+  }
   Status bind(const plan::Attention &attention) {
     return add(bindCudaAttention(memory.arguments(attention), binding.context));
   }
@@ -87,6 +91,7 @@ static std::string labelOf(const plan::Plan &plan,
 }
 
 void Binder::add(decltype(CudaStep::operation) operation) {
+  program.order.add(static_cast<uint32_t>(program.steps.size()));
   program.steps.push_back(
       {operation, current,
        labelOf(binding.plan, *entry.instructions()->Get(current))});
@@ -214,12 +219,14 @@ Status Binder::bindInputs() {
 Result<CudaProgram> Binder::bind() {
   WEFT_RETURN_IF_ERROR(bindInputs());
   for (current = 0; current < entry.instructions()->size(); ++current) {
+    program.order.close(current);
     const plan::Instruction &instruction = *entry.instructions()->Get(current);
     Status status = visitOperation(
         instruction, [&](const auto &operation) { return bind(operation); });
     if (!status.ok())
       return status.withContext(stepName(current, instruction));
   }
+  program.order.close(current);
   return std::move(program);
 }
 

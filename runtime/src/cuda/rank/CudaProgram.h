@@ -24,6 +24,7 @@
 #include "cuda/platform/Handles.h"
 #include "cuda/platform/Operation.h"
 #include "cuda/rank/PlanKernels.h"
+#include "executor/StepOrder.h"
 #include "plan/Mesh.h"
 
 #include <deque>
@@ -99,6 +100,8 @@ struct CudaProgram {
 
   const plan::Entry *entry = nullptr;
   std::vector<CudaStep> steps;
+  /// As a call executes them, by number.
+  StepOrder order;
   std::vector<PinnedInput> inputs;
 
   // What the steps point to.

@@ -68,7 +68,8 @@ bool CudaRank::waitUntilIdle(std::chrono::nanoseconds timeout) const {
 
 std::string CudaRank::stepText(const CudaProgram &program, size_t step,
                                bool withCause) const {
-  const uint32_t index = program.steps[step].instruction;
+  const uint32_t index =
+      program.steps[program.order.steps()[step]].instruction;
   const plan::Instruction &at = *program.entry->instructions()->Get(index);
   std::string text = stepName(index, at);
   std::string cause = escaped(view(at.cause()));
@@ -87,7 +88,7 @@ std::string CudaRank::deviceProgress(const EntryRuns &each,
                   escaped(view(program.entry->name())));
   if (program.steps.empty())
     return where;
-  const size_t last = program.steps.size() - 1;
+  const size_t last = program.order.steps().size() - 1;
   const size_t from = std::min(marks.last() * markInterval, last);
   const size_t to = std::min(from + markInterval - 1, last);
   if (from == to)
@@ -267,7 +268,7 @@ Status CudaRank::initialize() {
   WEFT_RETURN_IF_ERROR(fillArena());
   size_t steps = 0;
   for (const EntryRuns &each : runs)
-    steps = std::max(steps, each.program.steps.size());
+    steps = std::max(steps, each.program.order.steps().size());
   WEFT_RETURN_IF_ERROR(
       marks.prepare(*context, static_cast<uint32_t>(steps / markInterval + 1)));
   if (setup.request.options.traceRuns != 0) {
@@ -393,8 +394,9 @@ template <bool isTimed> Status CudaRank::walk(const CudaProgram &program) {
   if constexpr (isTimed)
     WEFT_RETURN_IF_ERROR(timer->start(*context));
   WEFT_RETURN_IF_ERROR(enqueueInputs(program));
-  for (size_t i = 0; i < program.steps.size(); ++i) {
-    const CudaStep &step = program.steps[i];
+  const std::vector<uint32_t> &order = program.order.steps();
+  for (size_t i = 0; i < order.size(); ++i) {
+    const CudaStep &step = program.steps[order[i]];
     instruction.store(step.instruction, std::memory_order_relaxed);
     if (i % markInterval == 0 && i != 0)
       WEFT_RETURN_IF_ERROR(

@@ -76,7 +76,8 @@ struct LibrariesOfPlan {
             *instruction, [&](const plan::Gemm &) { cublasLt = true; },
             [&](const AttentionOperation auto &) { cudnn = true; },
             [](const OneOf<plan::Launch, plan::CollectiveStart,
-                           plan::CollectiveWait, plan::Copy> auto &) {});
+                           plan::CollectiveWait, plan::Copy,
+                           plan::Repeat> auto &) {});
   }
 };
 

@@ -65,7 +65,9 @@ static double rateOf(const Roofline &peaks, const plan::Entry &entry,
                                                 : peaks.plain;
       },
       [&](const OneOf<plan::Launch, plan::CollectiveStart, plan::CollectiveWait,
-                      plan::Copy> auto &) { return peaks.plain; });
+                      plan::Copy, plan::Repeat> auto &) {
+        return peaks.plain;
+      });
 }
 
 double Roofline::predict(const plan::Entry &entry,

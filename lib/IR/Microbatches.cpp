@@ -1,0 +1,43 @@
+//===- Microbatches.cpp - What a loop over micro-batches holds ------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/IR/Microbatches.h"
+
+#include "weft/IR/WeftOps.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace weft;
+
+MicrobatchesAttr weft::getBorder(Operation *op) {
+  return llvm::TypeSwitch<Operation *, MicrobatchesAttr>(op)
+      .Case<MicrobatchSliceOp, MicrobatchUseOp, MicrobatchSumOp,
+            MicrobatchStackOp>([](auto op) { return op.getMicrobatches(); })
+      .Default(MicrobatchesAttr());
+}
+
+bool weft::leavesMicrobatches(Operation *op) {
+  return isa<MicrobatchSumOp, MicrobatchStackOp>(op);
+}
+
+Microbatches::Microbatches(Block &block) {
+  for (Operation &op : block) {
+    MicrobatchesAttr loop = getBorder(&op);
+    if (loop && !llvm::is_contained(loops, loop))
+      loops.push_back(loop);
+    for (Value operand : op.getOperands())
+      loop = loop ? loop : loopOf(operand);
+    if (loop)
+      loopOfOp[&op] = loop;
+  }
+}
+
+MicrobatchesAttr Microbatches::loopOf(Value value) const {
+  Operation *op = value.getDefiningOp();
+  return op && !leavesMicrobatches(op) ? loopOf(op) : MicrobatchesAttr();
+}
