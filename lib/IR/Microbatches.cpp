@@ -30,8 +30,11 @@ Microbatches::Microbatches(Block &block) {
     MicrobatchesAttr loop = getBorder(&op);
     if (loop && !llvm::is_contained(loops, loop))
       loops.push_back(loop);
-    for (Value operand : op.getOperands())
-      loop = loop ? loop : loopOf(operand);
+    // What the ops of a loop of form 3 use, the loop does.
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        loop = loop ? loop : loopOf(operand);
+    });
     if (loop)
       loopOfOp[&op] = loop;
   }

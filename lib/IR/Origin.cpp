@@ -8,6 +8,7 @@
 #include "weft/IR/Origin.h"
 
 #include "weft/IR/WeftDialect.h"
+#include "weft/IR/WeftOps.h"
 
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
@@ -137,9 +138,9 @@ OriginAttr joinOrigins(OriginAttr a, OriginAttr b) {
 // What is inserted
 //===----------------------------------------------------------------------===//
 
-/// A constant is for whoever uses it.
+/// A constant is for whoever uses it, and a loop what its ops are for.
 static bool hasOrigin(Operation *op) {
-  return !op->hasTrait<OpTrait::ConstantLike>();
+  return !op->hasTrait<OpTrait::ConstantLike>() && !isa<RepeatOp, YieldOp>(op);
 }
 
 void OriginListener::notifyOperationInserted(Operation *op,
@@ -157,9 +158,11 @@ OriginScope::~OriginScope() {
     return;
   auto begin = before ? std::next(before->getIterator()) : block->begin();
   auto end = after ? after->getIterator() : block->end();
-  for (Operation &op : llvm::make_range(begin, end))
-    if (hasOrigin(&op) && !getOrigin(&op))
-      setOrigin(&op, origin);
+  for (Operation &inserted : llvm::make_range(begin, end))
+    inserted.walk([&](Operation *op) {
+      if (hasOrigin(op) && !getOrigin(op))
+        setOrigin(op, origin);
+    });
 }
 
 } // namespace weft

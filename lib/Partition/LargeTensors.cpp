@@ -9,6 +9,7 @@
 #include "ReshardPrices.h"
 #include "ValueName.h"
 
+#include "weft/Cost/Bytes.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 

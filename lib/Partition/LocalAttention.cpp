@@ -56,9 +56,21 @@ private:
                              cause, /*shift=*/1);
   }
 
+  /// Computes with some keys: from the values so far, which are none with the
+  /// first keys, to those with these.
+  using Turn = llvm::function_ref<SmallVector<Value>(
+      Value key, Value value, Value diagonal, ArrayRef<Value> sums)>;
+
+  /// Lets all keys come by. Those of the next turn are on their way while a turn
+  /// computes. The turns between the first and the last are a loop.
+  template <typename Op> SmallVector<Value> turn(Op op, Turn compute);
+  template <typename Op>
+  SmallVector<Value> repeat(Op op, ArrayRef<Value> inits, Turn compute);
+
   /// The diagonal of the own queries and the keys that the device holds after
-  /// `step` steps; null where `diagonal` is and means 0.
-  Value diagonalAfter(int64_t step, Value diagonal);
+  /// `step` steps, a number; null for attention that is not causal, where it is
+  /// null and means 0.
+  template <typename Op> Value diagonalAfter(Value step, Op op);
   Value number(int32_t value);
   /// In the type `wanted`, which may be narrower.
   Value rounded(Value value, RankedTensorType wanted);
@@ -99,16 +111,22 @@ Value Ring::number(int32_t value) {
 
 /// After step i, the device at position p of n holds the keys of p + i, or of
 /// p + i - n: they begin i parts later than its queries, or n - i earlier.
-Value Ring::diagonalAfter(int64_t step, Value diagonal) {
-  if (step == 0)
-    return diagonal;
+template <typename Op> Value Ring::diagonalAfter(Value step, Op op) {
+  if (!op.getCausal() || !step)
+    return op.getCausal() ? op.getDiagonal() : Value();
   Value position = PositionOp::create(
       builder, loc, RankedTensorType::get({}, builder.getI32Type()), axes);
+  Value left =
+      builder.createOrFold<arith::SubIOp>(loc, number(size), step);
   Value isBehind = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::sge, position, number(size - step));
-  Value earlier = number((size - step) * part), later = number(-step * part);
+      builder, loc, arith::CmpIPredicate::sge, position, left);
+  Value earlier =
+      builder.createOrFold<arith::MulIOp>(loc, left, number(part));
+  Value later =
+      builder.createOrFold<arith::MulIOp>(loc, step, number(-part));
   Value offset =
       arith::SelectOp::create(builder, loc, isBehind, earlier, later);
+  Value diagonal = op.getDiagonal();
   return diagonal ? arith::AddIOp::create(builder, loc, offset, diagonal)
                   : offset;
 }
@@ -165,29 +183,69 @@ Ring::Partial Ring::merge(Partial x, Partial y, bool mayBeEmpty) {
 }
 
 //===----------------------------------------------------------------------===//
+// The ring
+//===----------------------------------------------------------------------===//
+
+/// Turns 1 to n - 2 of n, from what turn 0 and the first exchange gave; what the
+/// last turn computes with.
+template <typename Op>
+SmallVector<Value> Ring::repeat(Op op, ArrayRef<Value> inits, Turn compute) {
+  SmallVector<Value> carried(inits);
+  carried.push_back(number(1));
+  auto loop = RepeatOp::create(builder, loc, ValueRange(carried).getTypes(),
+                               size - 2, carried);
+  Block &block = loop.getBody().emplaceBlock();
+  for (Value init : carried)
+    block.addArgument(init.getType(), loc);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(&block);
+  Value key = block.getArgument(0), value = block.getArgument(1);
+  Value step = block.getArguments().back();
+  SmallVector<Value> sums(block.getArguments().drop_front(2).drop_back());
+  SmallVector<Value> next = {receive(key), receive(value)};
+  llvm::append_range(next, compute(key, value, diagonalAfter(step, op), sums));
+  next.push_back(arith::AddIOp::create(builder, loc, step, number(1)));
+  YieldOp::create(builder, loc, next);
+  return SmallVector<Value>(loop.getResults().drop_back());
+}
+
+template <typename Op>
+SmallVector<Value> Ring::turn(Op op, Turn compute) {
+  Value key = op.getKey(), value = op.getValue();
+  SmallVector<Value> sums =
+      compute(key, value, diagonalAfter(Value(), op), {});
+  key = receive(key);
+  value = receive(value);
+  if (size > 2) {
+    SmallVector<Value> inits = {key, value};
+    llvm::append_range(inits, sums);
+    SmallVector<Value> after = repeat(op, inits, compute);
+    key = after[0];
+    value = after[1];
+    sums.assign(after.begin() + 2, after.end());
+  }
+  return compute(key, value, diagonalAfter(number(size - 1), op), sums);
+}
+
+//===----------------------------------------------------------------------===//
 // The two ops
 //===----------------------------------------------------------------------===//
 
 SmallVector<Value> Ring::emit(AttentionOp op) {
   RankedTensorType out = local[0], logsumexp = local[1];
-  Value key = op.getKey(), value = op.getValue();
-  Partial merged;
-  for (int64_t step = 0; step < size; ++step) {
-    if (step > 0) {
-      key = receive(key);
-      value = receive(value);
-    }
-    Value diagonal =
-        op.getCausal() ? diagonalAfter(step, op.getDiagonal()) : Value();
-    auto block = AttentionOp::create(
-        builder, loc, TypeRange{out.clone(sum), logsumexp}, op.getQuery(), key,
-        value, diagonal, op.getCausal(), op.getScale());
-    Partial partial{block.getOut(), block.getLogsumexp()};
-    merged = step == 0 ? partial
-                       : merge(merged, partial,
-                               /*mayBeEmpty=*/bool(op.getDiagonal()));
-  }
-  return {rounded(merged.out, out), merged.logsumexp};
+  SmallVector<Value> merged = turn(
+      op, [&](Value key, Value value, Value diagonal,
+              ArrayRef<Value> sums) -> SmallVector<Value> {
+        auto block = AttentionOp::create(
+            builder, loc, TypeRange{out.clone(sum), logsumexp}, op.getQuery(),
+            key, value, diagonal, op.getCausal(), op.getScale());
+        Partial partial{block.getOut(), block.getLogsumexp()};
+        if (!sums.empty())
+          partial = merge({sums[0], sums[1]}, partial,
+                          /*mayBeEmpty=*/bool(op.getDiagonal()));
+        return {partial.out, partial.logsumexp};
+      });
+  return {rounded(merged[0], out), merged[1]};
 }
 
 /// Each step forms the sums of `out` times its cotangent again: for each query
@@ -195,30 +253,23 @@ SmallVector<Value> Ring::emit(AttentionOp op) {
 /// instead of `out` would take a second form of the op, which no library has,
 /// and save one tensor of one layer.
 SmallVector<Value> Ring::emit(AttentionGradOp op) {
-  Value key = op.getKey(), value = op.getValue();
   SmallVector<Type, 3> types;
   for (RankedTensorType type : local)
     types.push_back(type.clone(sum));
-  SmallVector<Value> sums;
-  for (int64_t step = 0; step < size; ++step) {
-    if (step > 0) {
-      key = receive(key);
-      value = receive(value);
-    }
-    Value diagonal =
-        op.getCausal() ? diagonalAfter(step, op.getDiagonal()) : Value();
-    auto block = AttentionGradOp::create(
-        builder, loc, types, op.getQuery(), key, value, op.getOut(),
-        op.getLogsumexp(), op.getOutCotangent(), op.getLogsumexpCotangent(),
-        diagonal, op.getCausal(), op.getScale());
-    if (step == 0) {
-      sums.assign(block->result_begin(), block->result_end());
-      continue;
-    }
-    sums[0] = add(sums[0], block.getQueryCotangent());
-    sums[1] = add(receive(sums[1]), block.getKeyCotangent());
-    sums[2] = add(receive(sums[2]), block.getValueCotangent());
-  }
+  SmallVector<Value> sums = turn(
+      op, [&](Value key, Value value, Value diagonal,
+              ArrayRef<Value> sums) -> SmallVector<Value> {
+        auto block = AttentionGradOp::create(
+            builder, loc, types, op.getQuery(), key, value, op.getOut(),
+            op.getLogsumexp(), op.getOutCotangent(),
+            op.getLogsumexpCotangent(), diagonal, op.getCausal(),
+            op.getScale());
+        if (sums.empty())
+          return SmallVector<Value>(block.getResults());
+        return {add(sums[0], block.getQueryCotangent()),
+                add(receive(sums[1]), block.getKeyCotangent()),
+                add(receive(sums[2]), block.getValueCotangent())};
+      });
   sums[1] = receive(sums[1]);
   sums[2] = receive(sums[2]);
   for (auto [total, type] : llvm::zip_equal(sums, local))

@@ -59,9 +59,16 @@ struct Traffic {
   int64_t count(cost::CollectiveKind kind) const {
     return collectives[static_cast<size_t>(kind)];
   }
-  void add(CommunicationOpInterface op) {
-    ++collectives[static_cast<size_t>(op.getCollectiveKind())];
-    wireBytes += countWireBytes(op);
+  /// Counts `op` if it is a collective, or those of a loop.
+  void add(Operation *op, int64_t times = 1) {
+    if (auto communication = dyn_cast<CommunicationOpInterface>(op)) {
+      collectives[static_cast<size_t>(communication.getCollectiveKind())] +=
+          times;
+      wireBytes += times * countWireBytes(communication);
+    }
+    if (auto loop = dyn_cast<RepeatOp>(op))
+      for (Operation &inner : loop.getBlock())
+        add(&inner, times * loop.getCount());
   }
 };
 
@@ -200,8 +207,7 @@ LogicalResult Localizer::localizeOp(Operation *op) {
   Block::iterator begin =
       before ? std::next(before->getIterator()) : block->begin();
   for (Operation &emitted : llvm::make_range(begin, after->getIterator()))
-    if (auto communication = dyn_cast<CommunicationOpInterface>(emitted))
-      traffic.add(communication);
+    traffic.add(&emitted);
   return success();
 }
 

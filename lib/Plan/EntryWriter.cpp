@@ -10,7 +10,7 @@
 
 #include "weft/IR/AttentionSizes.h"
 #include "weft/IR/Origin.h"
-#include "weft/IR/SourcePlace.h"
+#include "weft/IR/SourceLocation.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/IR/VisitInstruction.h"

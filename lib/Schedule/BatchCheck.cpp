@@ -100,7 +100,7 @@ void Checker::checkPairs() {
   std::vector<int32_t> lastWrite(program.buffers.size(), -1),
       lastTouch(program.buffers.size(), -1);
   auto note = [&](int32_t &last, int32_t step) {
-    if (last < 0 || places[step] > places[last])
+    if (last < 0 || positions[step] > positions[last])
       last = step;
   };
   for (auto [number, step] : llvm::enumerate(program.steps)) {
@@ -112,7 +112,7 @@ void Checker::checkPairs() {
     llvm::sort(before);
     before.erase(llvm::unique(before), before.end());
     for (int32_t other : before)
-      if (other >= 0 && places[other] >= places[number])
+      if (other >= 0 && positions[other] >= positions[number])
         report("step {0} must come before step {1}", other, number);
     for (int32_t buffer : step.reads)
       note(lastTouch[buffer], number);
@@ -163,19 +163,19 @@ void Checker::checkMemory() {
 }
 
 namespace {
-/// Sums over places, of which prefixes are asked for (a Fenwick tree).
-class PlaceSums {
+/// Sums over positions, of which prefixes are asked for (a Fenwick tree).
+class PositionSums {
 public:
-  explicit PlaceSums(size_t places) : sums(places + 1) {}
+  explicit PositionSums(size_t positions) : sums(positions + 1) {}
 
-  void add(size_t place, double value) {
-    for (size_t i = place + 1; i < sums.size(); i += i & -i)
+  void add(size_t position, double value) {
+    for (size_t i = position + 1; i < sums.size(); i += i & -i)
       sums[i] += value;
   }
-  /// Of all places before this one.
-  double before(size_t place) const {
+  /// Of all positions before this one.
+  double before(size_t position) const {
     double sum = 0;
-    for (size_t i = place; i > 0; i -= i & -i)
+    for (size_t i = position; i > 0; i -= i & -i)
       sum += sums[i];
     return sum;
   }
@@ -197,19 +197,19 @@ void Checker::checkCrossing(int32_t collective, double seconds) {
 /// Steps behind a start that are now before it, and steps before a wait that
 /// are now behind it.
 void Checker::checkOverlap() {
-  PlaceSums earlier(order.size()), later(order.size());
+  PositionSums earlier(order.size()), later(order.size());
   double total = 0;
   for (auto [number, step] : llvm::enumerate(program.steps)) {
     if (step.kind == BatchStep::Kind::Waits)
-      checkCrossing(number, total - earlier.before(places[number]));
-    earlier.add(places[number], step.seconds);
+      checkCrossing(number, total - earlier.before(positions[number]));
+    earlier.add(positions[number], step.seconds);
     total += step.seconds;
   }
   for (size_t number = program.steps.size(); number-- > 0;) {
     const BatchStep &step = program.steps[number];
     if (step.kind == BatchStep::Kind::Starts)
-      checkCrossing(number, later.before(places[number]));
-    later.add(places[number], step.seconds);
+      checkCrossing(number, later.before(positions[number]));
+    later.add(positions[number], step.seconds);
   }
 }
 

@@ -215,7 +215,7 @@ void BatchLaunches::runOnInput() {
       program.steps.push_back(makeStep(op, buffers, kinds));
     for (const EntryBuffer &buffer : buffers.buffers())
       program.buffers.push_back(makeBuffer(buffer));
-    program.largest = std::move(sorts.largest);
+    program.largest = std::move(kinds.largest);
     BatchOrder order = batchLaunches(program);
     std::vector<std::string> problems = checkBatches(program, order);
     for (const std::string &problem : problems) // no test: a wrong answer

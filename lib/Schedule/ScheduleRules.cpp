@@ -14,6 +14,7 @@
 
 #include "weft/Schedule/ScheduleRules.h"
 
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/IR/WeftOps.h"
 #include "weft/Schedule/ArenaPlanner.h"
@@ -32,12 +33,6 @@ using namespace weft;
 //===----------------------------------------------------------------------===//
 
 static constexpr StringLiteral remedy = "; run --weft-plan-memory";
-
-static int64_t bytesOf(Value value) {
-  auto pending = dyn_cast<PendingType>(value.getType());
-  return byteSize(
-      cast<ShapedType>(pending ? pending.getTensor() : value.getType()));
-}
 
 static bool checkOffsets(Operation &op, FormCheck &check) {
   if (op.getNumResults() == 0)

@@ -102,7 +102,7 @@ void RegionMeter::visitStep(Operation *op) {
 bool RegionMeter::leavesRegion(Value value, int64_t region) const {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     if (isView(user))
-      return leavesStage(user->getResult(0), stage);
+      return leavesRegion(user->getResult(0), region);
     OriginAttr origin = getOrigin(user);
     ArrayRef<int64_t> theirs = regionsOf(origin);
     return !theirs.empty() && *llvm::min_element(theirs) > region &&

@@ -334,3 +334,107 @@ func.func @step(%w: tensor<16xf32> {weft.name = "w", weft.offset = 0 : i64, weft
   // expected-error @below {{after schedule: result "y" of @step is in the place of a state, which the next call overwrites; run --weft-plan-memory}}
   return %w, %w : tensor<16xf32>, tensor<16xf32>
 }
+
+// -----
+
+// A loop: what is carried on lies elsewhere.
+weft.mesh @mesh = <["a"=1]>
+func.func private @fill() -> tensor<16xf32> attributes {weft.kernel} {
+  %c = arith.constant dense<0.0> : tensor<16xf32>
+  return %c : tensor<16xf32>
+}
+func.func private @scale(%x: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %x : tensor<16xf32>
+}
+func.func @carried_elsewhere() -> (tensor<16xf32> {weft.name = "s", weft.sharding = #weft.sharding<@mesh, [{}]>, weft.global_type = tensor<16xf32>})
+    attributes {weft.arena_bytes = 128 : i64, weft.liveness_bytes = 128 : i64} {
+  %zero = weft.launch @fill() {weft.offsets = array<i64: 0>} : () -> tensor<16xf32>
+  // expected-error @below {{the result of instruction 2 (weft.launch) is carried on at offset 0, but is at 64; run --weft-plan-memory}}
+  %s = weft.repeat 4 carry (%a = %zero) : (tensor<16xf32>) attributes {weft.offsets = array<i64: 0>} {
+    %n = weft.launch @scale(%a) {weft.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+    weft.yield %n : tensor<16xf32>
+  }
+  return %s : tensor<16xf32>
+}
+
+// -----
+
+// The next value is written while the old one is still read.
+weft.mesh @mesh = <["a"=1]>
+func.func private @fill() -> tensor<16xf32> attributes {weft.kernel} {
+  %c = arith.constant dense<0.0> : tensor<16xf32>
+  return %c : tensor<16xf32>
+}
+func.func private @scale(%x: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %x : tensor<16xf32>
+}
+func.func @carried_too_early() -> (tensor<16xf32> {weft.name = "s", weft.sharding = #weft.sharding<@mesh, [{}]>, weft.global_type = tensor<16xf32>})
+    attributes {weft.arena_bytes = 128 : i64, weft.liveness_bytes = 128 : i64} {
+  %zero = weft.launch @fill() {weft.offsets = array<i64: 0>} : () -> tensor<16xf32>
+  // expected-error @below {{the result of instruction 2 (weft.launch) is written to the place of what the loop carries, whose old value is read until instruction 2}}
+  // expected-error @below {{share}}
+  %s = weft.repeat 4 carry (%a = %zero) : (tensor<16xf32>) attributes {weft.offsets = array<i64: 0>} {
+    %n = weft.launch @scale(%a) {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+    weft.yield %n : tensor<16xf32>
+  }
+  return %s : tensor<16xf32>
+}
+
+// -----
+
+// A loop begins with a constant, which the next call would find changed.
+weft.mesh @mesh = <["a"=1]>
+func.func @over_constant() -> (tensor<16xf32> {weft.name = "s", weft.sharding = #weft.sharding<@mesh, [{}]>, weft.global_type = tensor<16xf32>})
+    attributes {weft.arena_bytes = 64 : i64, weft.liveness_bytes = 64 : i64} {
+  %c = arith.constant {weft.offsets = array<i64: 0>} dense<1.0> : tensor<16xf32>
+  // expected-error @below {{a loop begins with a constant, which it writes over; run --weft-plan-memory}}
+  %s = weft.repeat 4 carry (%a = %c) : (tensor<16xf32>) attributes {weft.offsets = array<i64: 0>} {
+    weft.yield %a : tensor<16xf32>
+  }
+  return %s : tensor<16xf32>
+}
+
+// -----
+
+// What the loop begins with is read after it.
+weft.mesh @mesh = <["a"=1]>
+func.func private @fill() -> tensor<16xf32> attributes {weft.kernel} {
+  %c = arith.constant dense<0.0> : tensor<16xf32>
+  return %c : tensor<16xf32>
+}
+func.func private @scale(%x: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  return %x : tensor<16xf32>
+}
+func.func @read_after_loop() -> (tensor<16xf32> {weft.name = "s", weft.sharding = #weft.sharding<@mesh, [{}]>, weft.global_type = tensor<16xf32>})
+    attributes {weft.arena_bytes = 128 : i64, weft.liveness_bytes = 128 : i64} {
+  %zero = weft.launch @fill() {weft.offsets = array<i64: 0>} : () -> tensor<16xf32>
+  // expected-error @below {{a loop writes over the result of instruction 0 (weft.launch), which instruction 3 (weft.launch) reads later; run --weft-plan-memory}}
+  %s = weft.repeat 4 carry (%a = %zero) : (tensor<16xf32>) attributes {weft.offsets = array<i64: 0>} {
+    %n = weft.launch @scale(%a) in_place = [0] {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+    weft.yield %n : tensor<16xf32>
+  }
+  %t = weft.launch @scale(%zero) {weft.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  return %t : tensor<16xf32>
+}
+
+// -----
+
+// A value from before a loop is written over in the loop.
+weft.mesh @mesh = <["a"=1]>
+func.func private @fill() -> tensor<16xf32> attributes {weft.kernel} {
+  %c = arith.constant dense<0.0> : tensor<16xf32>
+  return %c : tensor<16xf32>
+}
+func.func private @scale(%x: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  return %x : tensor<16xf32>
+}
+func.func @over_what_is_read_again()
+    attributes {weft.arena_bytes = 128 : i64, weft.liveness_bytes = 128 : i64} {
+  %w = weft.launch @fill() {weft.offsets = array<i64: 0>} : () -> tensor<16xf32>
+  weft.repeat 4 {
+    // expected-error @below {{the result of instruction 2 (weft.launch) is written over the result of instruction 0 (weft.launch), which the next turn of the loop reads again; run --weft-plan-memory}}
+    %n = weft.launch @scale(%w) in_place = [0] {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+    weft.yield
+  }
+  return
+}
