@@ -110,10 +110,9 @@ Value GemmOp::getAux() { return find(*this, Beside::Aux); }
 Value GemmOp::getAddend() { return find(*this, Beside::Addend); }
 
 int64_t GemmOp::getInPlaceOperand(unsigned index) {
-  Value addend = getAddend();
-  return addend && index == 0
-             ? getEpilogueOperandMutable()[0].getOperandNumber()
-             : -1;
+  if (index != 0 || !getAddend())
+    return -1;
+  return getEpilogueOperandMutable().begin()->getOperandNumber();
 }
 
 /// A GEMM without more has no names, as other ops of one result.

@@ -31,8 +31,8 @@ static LogicalResult verifyDim(Operation *op, StringRef what,
   SmallVector<int64_t> shape(whole.getShape());
   shape.erase(shape.begin() + dim);
   if (RankedTensorType wanted = whole.clone(shape); wanted != single)
-    return op->emitOpError() << what << " must be " << wanted << ", got "
-                             << single;
+    return op->emitOpError()
+           << what << " must be " << wanted << ", got " << single;
   return success();
 }
 

@@ -59,8 +59,7 @@ static void checkLocalOp(Operation *op, FormCheck &check) {
         << " is left; run --weft-localize, which makes collectives of it";
   else if (getBorder(op))
     check.error(op->getLoc())
-        << op->getName()
-        << " is left; run --weft-form-microbatch-loops before";
+        << op->getName() << " is left; run --weft-form-microbatch-loops before";
   else if (!isLocalOp(op))
     check.error(op->getLoc())
         << "an SPMD program holds ops of arith and math, tensor ops and "

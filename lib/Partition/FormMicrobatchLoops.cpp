@@ -56,8 +56,9 @@ private:
   RepeatOp repeat;
   /// The number of the micro-batch, if any op needs it.
   Value index;
-  /// Copies of what depends on no value of the program.
+  /// Copies of what depends on no value of the program, and of which ops.
   IRMapping constants;
+  SmallVector<Operation *> copied;
 };
 
 } // namespace
@@ -78,11 +79,12 @@ Value LoopFormer::initOf(Operation *exit) {
   RankedTensorType type = typeOf(exit->getResult(0));
   Type element = type.getElementType();
   TypedAttr zero = builder.getZeroAttr(element);
-  if (auto real = dyn_cast<FloatType>(element); real && isa<MicrobatchSumOp>(exit))
+  if (auto real = dyn_cast<FloatType>(element);
+      real && isa<MicrobatchSumOp>(exit))
     zero = builder.getFloatAttr(
         element, APFloat::getZero(real.getFloatSemantics(), /*Negative=*/true));
-  return arith::ConstantOp::create(builder, exit->getLoc(),
-                                   DenseElementsAttr::get(type, Attribute(zero)));
+  return arith::ConstantOp::create(
+      builder, exit->getLoc(), DenseElementsAttr::get(type, Attribute(zero)));
 }
 
 /// A copy in the loop of what is made of counters and constants alone: a mask
@@ -105,6 +107,7 @@ Value LoopFormer::copyConstant(Value value) {
   Operation *copy = builder.clone(*op);
   copy->setOperands(operands);
   constants.map(value, copy->getResult(0));
+  copied.push_back(op);
   return copy->getResult(0);
 }
 
@@ -140,6 +143,9 @@ void LoopFormer::moveInside() {
     copyInside(member);
     replaceBorder(member);
   }
+  for (Operation *op : llvm::reverse(copied))
+    if (op->use_empty())
+      op->erase();
   builder.setInsertionPointToEnd(&inside);
 }
 
@@ -163,9 +169,10 @@ Value LoopFormer::next(Operation *exit, Value carried) {
     if (other != dim)
       dims.push_back(other);
   Value place = IotaOp::create(b, loc, indexType, dim);
-  Value own = BroadcastOp::create(b, loc, indexType, index, ArrayRef<int64_t>());
-  Value isOwn = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, place,
-                                      own);
+  Value own =
+      BroadcastOp::create(b, loc, indexType, index, ArrayRef<int64_t>());
+  Value isOwn =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, place, own);
   Value spread = BroadcastOp::create(b, loc, type, value, dims);
   return arith::SelectOp::create(b, loc, isOwn, spread, carried);
 }
@@ -174,7 +181,8 @@ Value LoopFormer::addOne() {
   Location loc = repeat.getLoc();
   Value one = arith::ConstantOp::create(
       builder, loc,
-      DenseElementsAttr::get(typeOf(index), builder.getI32IntegerAttr(1).getValue()));
+      DenseElementsAttr::get(typeOf(index),
+                             builder.getI32IntegerAttr(1).getValue()));
   return arith::AddIOp::create(builder, loc, index, one);
 }
 
@@ -189,11 +197,11 @@ void LoopFormer::run() {
     inits.push_back(initOf(exit));
   auto indexType = RankedTensorType::get({}, builder.getI32Type());
   if (needsIndex)
-    inits.push_back(arith::ConstantOp::create(
-        builder, last->getLoc(), builder.getZeroAttr(indexType)));
-  repeat = RepeatOp::create(builder, last->getLoc(),
-                            ValueRange(inits).getTypes(), loop.getCount(),
-                            inits);
+    inits.push_back(arith::ConstantOp::create(builder, last->getLoc(),
+                                              builder.getZeroAttr(indexType)));
+  repeat =
+      RepeatOp::create(builder, last->getLoc(), ValueRange(inits).getTypes(),
+                       loop.getCount(), inits);
   Block &inside = repeat.getBody().emplaceBlock();
   for (Value init : inits)
     inside.addArgument(init.getType(), init.getLoc());

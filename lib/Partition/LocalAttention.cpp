@@ -61,8 +61,8 @@ private:
   using Turn = llvm::function_ref<SmallVector<Value>(
       Value key, Value value, Value diagonal, ArrayRef<Value> sums)>;
 
-  /// Lets all keys come by. Those of the next turn are on their way while a turn
-  /// computes. The turns between the first and the last are a loop.
+  /// Lets all keys come by. Those of the next turn are on their way while a
+  /// turn computes. The turns between the first and the last are a loop.
   template <typename Op> SmallVector<Value> turn(Op op, Turn compute);
   template <typename Op>
   SmallVector<Value> repeat(Op op, ArrayRef<Value> inits, Turn compute);
@@ -116,14 +116,11 @@ template <typename Op> Value Ring::diagonalAfter(Value step, Op op) {
     return op.getCausal() ? op.getDiagonal() : Value();
   Value position = PositionOp::create(
       builder, loc, RankedTensorType::get({}, builder.getI32Type()), axes);
-  Value left =
-      builder.createOrFold<arith::SubIOp>(loc, number(size), step);
+  Value left = builder.createOrFold<arith::SubIOp>(loc, number(size), step);
   Value isBehind = arith::CmpIOp::create(
       builder, loc, arith::CmpIPredicate::sge, position, left);
-  Value earlier =
-      builder.createOrFold<arith::MulIOp>(loc, left, number(part));
-  Value later =
-      builder.createOrFold<arith::MulIOp>(loc, step, number(-part));
+  Value earlier = builder.createOrFold<arith::MulIOp>(loc, left, number(part));
+  Value later = builder.createOrFold<arith::MulIOp>(loc, step, number(-part));
   Value offset =
       arith::SelectOp::create(builder, loc, isBehind, earlier, later);
   Value diagonal = op.getDiagonal();
@@ -186,8 +183,8 @@ Ring::Partial Ring::merge(Partial x, Partial y, bool mayBeEmpty) {
 // The ring
 //===----------------------------------------------------------------------===//
 
-/// Turns 1 to n - 2 of n, from what turn 0 and the first exchange gave; what the
-/// last turn computes with.
+/// Turns 1 to n - 2 of n, from what turn 0 and the first exchange gave; what
+/// the last turn computes with.
 template <typename Op>
 SmallVector<Value> Ring::repeat(Op op, ArrayRef<Value> inits, Turn compute) {
   SmallVector<Value> carried(inits);
@@ -209,11 +206,9 @@ SmallVector<Value> Ring::repeat(Op op, ArrayRef<Value> inits, Turn compute) {
   return SmallVector<Value>(loop.getResults().drop_back());
 }
 
-template <typename Op>
-SmallVector<Value> Ring::turn(Op op, Turn compute) {
+template <typename Op> SmallVector<Value> Ring::turn(Op op, Turn compute) {
   Value key = op.getKey(), value = op.getValue();
-  SmallVector<Value> sums =
-      compute(key, value, diagonalAfter(Value(), op), {});
+  SmallVector<Value> sums = compute(key, value, diagonalAfter(Value(), op), {});
   key = receive(key);
   value = receive(value);
   if (size > 2) {
@@ -234,8 +229,9 @@ SmallVector<Value> Ring::turn(Op op, Turn compute) {
 SmallVector<Value> Ring::emit(AttentionOp op) {
   RankedTensorType out = local[0], logsumexp = local[1];
   SmallVector<Value> merged = turn(
-      op, [&](Value key, Value value, Value diagonal,
-              ArrayRef<Value> sums) -> SmallVector<Value> {
+      op,
+      [&](Value key, Value value, Value diagonal,
+          ArrayRef<Value> sums) -> SmallVector<Value> {
         auto block = AttentionOp::create(
             builder, loc, TypeRange{out.clone(sum), logsumexp}, op.getQuery(),
             key, value, diagonal, op.getCausal(), op.getScale());
@@ -257,13 +253,13 @@ SmallVector<Value> Ring::emit(AttentionGradOp op) {
   for (RankedTensorType type : local)
     types.push_back(type.clone(sum));
   SmallVector<Value> sums = turn(
-      op, [&](Value key, Value value, Value diagonal,
-              ArrayRef<Value> sums) -> SmallVector<Value> {
+      op,
+      [&](Value key, Value value, Value diagonal,
+          ArrayRef<Value> sums) -> SmallVector<Value> {
         auto block = AttentionGradOp::create(
             builder, loc, types, op.getQuery(), key, value, op.getOut(),
-            op.getLogsumexp(), op.getOutCotangent(),
-            op.getLogsumexpCotangent(), diagonal, op.getCausal(),
-            op.getScale());
+            op.getLogsumexp(), op.getOutCotangent(), op.getLogsumexpCotangent(),
+            diagonal, op.getCausal(), op.getScale());
         if (sums.empty())
           return SmallVector<Value>(block.getResults());
         return {add(sums[0], block.getQueryCotangent()),

@@ -78,7 +78,7 @@ struct LocalConstant
     auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
     if (!splat)
       return op->emitError() << "a constant of different elements must be "
-                                "replicated here, got a part of type "
+                                "replicated here, got a shard of type "
                              << local << "; run --weft-insert-reshards before";
     constant.setValueAttr(splat.resizeSplat(local));
     return setTypes(op, form.types);

@@ -91,8 +91,8 @@ static int64_t lastReader(const EntryBuffers &buffers, Value value,
     if (reader == except || isa<ReshapeOp>(user))
       continue;
     bool isInit = reader == user && isa<RepeatOp>(user);
-    last = std::max(last,
-                    isInit ? buffers.timeOf(user) : buffers.endOf(reader));
+    last =
+        std::max(last, isInit ? buffers.timeOf(user) : buffers.endOf(reader));
   }
   return last;
 }

@@ -305,17 +305,18 @@ private:
 /// Whether nothing but the loop needs the buffer of an init.
 bool LoopPlacement::isFree(Value init, RepeatOp loop) const {
   int32_t buffer = buffers.bufferOf(init);
-  bool isCarried = llvm::any_of(
-      buffers.buffer(buffer).values, [&](Value value) {
+  bool isCarried =
+      llvm::any_of(buffers.buffer(buffer).values, [&](Value value) {
         return value.getParentBlock() != loop->getBlock() ||
                isa<BlockArgument>(value) || value.getDefiningOp<RepeatOp>();
       });
-  return !isCarried &&
-         buffers.buffer(buffer).kind == BufferKind::Temporary &&
+  return !isCarried && buffers.buffer(buffer).kind == BufferKind::Temporary &&
          buffers.lastUse(buffer, loop) < buffers.timeOf(loop) &&
-         llvm::count_if(loop->getOperands(), [&](Value operand) {
-           return buffers.bufferOf(operand) == buffer;
-         }) == 1;
+         llvm::count_if(
+             loop->getOperands(),
+             [&](Value operand) {
+               return buffers.bufferOf(operand) == buffer;
+             }) == 1;
 }
 
 void LoopPlacement::placeInits(RepeatOp loop) {
@@ -333,11 +334,10 @@ bool LoopPlacement::placeDirectly(Value value, BlockArgument carried) {
   int32_t from = buffers.bufferOf(value), home = buffers.bufferOf(carried);
   if (from == home)
     return true;
-  bool isOfBlock = llvm::all_of(
-      buffers.buffer(from).values, [&](Value other) {
-        return other.getParentBlock() == carried.getOwner() &&
-               !isa<BlockArgument>(other);
-      });
+  bool isOfBlock = llvm::all_of(buffers.buffer(from).values, [&](Value other) {
+    return other.getParentBlock() == carried.getOwner() &&
+           !isa<BlockArgument>(other);
+  });
   if (!isOfBlock || buffers.buffer(from).kind != BufferKind::Temporary ||
       !canWriteInto(value, home, buffers, pairs))
     return false;
@@ -352,8 +352,8 @@ void LoopPlacement::placeYielded(RepeatOp loop) {
     unsigned number = carried.getArgNumber();
     Value value = yield->getOperand(number);
     if (!placeDirectly(value, carried))
-      moves.push_back({number, buffers.bufferOf(carried), value,
-                       buffers.bufferOf(value)});
+      moves.push_back(
+          {number, buffers.bufferOf(carried), value, buffers.bufferOf(value)});
   }
   emitMoves(std::move(moves), yield);
 }

@@ -61,7 +61,8 @@ static bool checkOffsets(func::FuncOp entry, FormCheck &check) {
           << "argument " << i << " of @" << entry.getSymName() << " has no "
           << offsetAttrName << remedy;
     }
-  entry.getBody().walk([&](Operation *op) { valid &= checkOffsets(*op, check); });
+  entry.getBody().walk(
+      [&](Operation *op) { valid &= checkOffsets(*op, check); });
   if (entry->getAttrOfType<IntegerAttr>(arenaBytesAttrName))
     return valid;
   check.error(entry.getLoc()) << "@" << entry.getSymName() << " has no "
@@ -394,7 +395,8 @@ void EntryCheck::takeOver(RepeatOp loop, OpOperand &init, Value carried) {
                                << remedy;
   for (Value value : content.current)
     for (OpOperand &use : value.getUses()) {
-      Operation *user = loop->getBlock()->findAncestorOpInBlock(*use.getOwner());
+      Operation *user =
+          loop->getBlock()->findAncestorOpInBlock(*use.getOwner());
       if (&use == &init || isa<ReshapeOp>(use.getOwner()) || !user ||
           endOf(user) < times.at(loop))
         continue;
@@ -421,18 +423,23 @@ void EntryCheck::addLoop(RepeatOp loop) {
   for (auto [next, carried, result] :
        llvm::zip_equal(loop.getYield()->getOperands(), block.getArguments(),
                        loop.getResults())) {
-    if (getOffset(next) != getOffset(carried))
+    if (getOffset(next) != getOffset(carried)) {
       check.error(loop.getLoc())
           << nameOf(next) << " is carried on at offset " << getOffset(carried)
           << ", but is at " << getOffset(next) << remedy;
-    else if (const Content &made = contentOf(next);
-             &made != &contentOf(carried) &&
-             (next.getParentBlock() != &block ||
-              made.first <= contentOf(carried).lastRead))
+      addView(result, carried);
+      continue;
+    }
+    if (const Content &made = contentOf(next);
+        &made != &contentOf(carried) &&
+        (next.getParentBlock() != &block ||
+         made.first <= contentOf(carried).lastRead))
       check.error(loop.getLoc())
           << nameOf(next) << " is written to the place of what the loop "
           << "carries, whose old value is read until instruction "
           << contentOf(carried).lastRead << remedy;
+    // Nothing reads the values of the block any more.
+    contents[indices.at(next)].current.clear();
     addView(result, next);
   }
 }

@@ -116,9 +116,10 @@ struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
     std::vector<Action> actions =
         overlapCollectives ? overlapOrder(steps) : programOrder(steps);
     std::vector<std::string> problems = checkOrder(steps, actions);
-    for (const std::string &problem : problems) // no test: a wrong answer
+    for (const std::string &problem : problems)
       block.getParentOp()->emitError()
-          << "wrong order of collectives: " << problem;
+          << "wrong order of collectives: " // no test: a wrong answer
+          << problem;
     if (!problems.empty())
       return signalPassFailure();
     collectives += reorder(block, ops, actions);

@@ -372,8 +372,8 @@ func.func @carried_too_early() -> (tensor<16xf32> {weft.name = "s", weft.shardin
     attributes {weft.arena_bytes = 128 : i64, weft.liveness_bytes = 128 : i64} {
   %zero = weft.launch @fill() {weft.offsets = array<i64: 0>} : () -> tensor<16xf32>
   // expected-error @below {{the result of instruction 2 (weft.launch) is written to the place of what the loop carries, whose old value is read until instruction 2}}
-  // expected-error @below {{share}}
   %s = weft.repeat 4 carry (%a = %zero) : (tensor<16xf32>) attributes {weft.offsets = array<i64: 0>} {
+    // expected-error @below {{buffers the result of instruction 0 (weft.launch) [0, 64) and the result of instruction 2 (weft.launch) [0, 64) overlap while both are alive at instruction 2}}
     %n = weft.launch @scale(%a) {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
     weft.yield %n : tensor<16xf32>
   }

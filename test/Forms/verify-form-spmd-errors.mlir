@@ -49,3 +49,16 @@ func.func @step(
     %z: tensor<1xf32> {weft.global_type = tensor<6xf32>, weft.sharding = #weft.sharding<@mesh, [{"x"}]>}) {
   return
 }
+
+// -----
+
+// A loop over micro-batches that is still what its borders say.
+weft.mesh @mesh = <["x"=2]>
+func.func @microbatches(%x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>, weft.global_type = tensor<8x4xf32>})
+    -> (tensor<8xf32> {weft.sharding = #weft.sharding<@mesh, [{}]>, weft.global_type = tensor<8xf32>}) {
+  // expected-error @below {{weft.microbatch_slice is left; run --weft-form-microbatch-loops before}}
+  %xi = weft.microbatch_slice %x dim = 1 of <"step", 4> : tensor<8x4xf32> -> tensor<8xf32>
+  // expected-error @below {{weft.microbatch_sum is left; run --weft-form-microbatch-loops before}}
+  %s = weft.microbatch_sum %xi of <"step", 4> : tensor<8xf32>
+  return %s : tensor<8xf32>
+}

@@ -210,3 +210,23 @@ func.func @precision_of_bf16(%a: tensor<4x16xbf16>, %b: tensor<16x8xbf16>) {
       : (tensor<4x16xbf16>, tensor<16x8xbf16>) -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+func.func @f(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>, %c: tensor<8x4xf32>) {
+  // expected-error @below {{the addend must have the type of the result, 'tensor<4x8xf32>', got 'tensor<8x4xf32>'}}
+  %r = weft.gemm %a, %b batch = 1 m = 4 n = 8 k = 16
+      strides = [64, 16, 1] x [128, 8, 1] -> [32, 8, 1] then accumulate(%c)
+      : (tensor<4x16xf32>, tensor<16x8xf32>, tensor<8x4xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
+  // expected-error @below {{epilogue accumulate needs the addend as its operand, got none}}
+  %r = weft.gemm %a, %b batch = 1 m = 4 n = 8 k = 16
+      strides = [64, 16, 1] x [128, 8, 1] -> [32, 8, 1] then accumulate
+      : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
+  return
+}

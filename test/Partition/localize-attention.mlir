@@ -57,8 +57,10 @@ weft.mesh @mesh = <["seq"=2]>
 // CHECK:         %[[P:.*]] = weft.position over <@mesh, {"seq"}>
 // CHECK:         %[[ONE:.*]] = arith.constant dense<1> : tensor<i32>
 // CHECK:         %[[BEHIND:.*]] = arith.cmpi sge, %[[P]], %[[ONE]]
-// CHECK:         %[[EARLIER:.*]] = arith.constant dense<4> : tensor<i32>
-// CHECK:         %[[LATER:.*]] = arith.constant dense<-4> : tensor<i32>
+// CHECK:         arith.constant dense<4> : tensor<i32>
+// CHECK-NEXT:    %[[EARLIER:.*]] = arith.constant dense<4> : tensor<i32>
+// CHECK-NEXT:    arith.constant dense<-4> : tensor<i32>
+// CHECK-NEXT:    %[[LATER:.*]] = arith.constant dense<-4> : tensor<i32>
 // CHECK:         %[[D:.*]] = arith.select %[[BEHIND]], %[[EARLIER]], %[[LATER]]
 // CHECK:         %[[O1:.*]], %[[L1:.*]] = weft.attention %[[Q]], %[[K1]], %[[V1]] causal diagonal %[[D]]
 // CHECK:         arith.maximumf %[[L0]], %[[L1]]
@@ -120,4 +122,35 @@ func.func @offset(
   %r, %s = weft.attention %q, %k, %k causal diagonal %d scale = 0.25
       : (tensor<4x8x4x16xf32>, tensor<4x32x2x16xf32>, tensor<4x32x2x16xf32>, tensor<i32>) -> (tensor<4x8x4x16xf32>, tensor<4x8x4xf32>)
   return %r : tensor<4x8x4x16xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["seq"=64]>
+
+// A longer ring is a loop: while a turn computes with the keys that the device
+// holds, those of the next turn are on their way.
+// CHECK-LABEL: func.func @long_ring
+// CHECK-SAME:      %[[Q:.*]]: tensor<4x4x4x16xf32> {{.*}}, %[[K:.*]]: tensor<4x4x2x16xf32>
+// CHECK:         %[[O0:.*]], %[[L0:.*]] = weft.attention %[[Q]], %[[K]], %[[K]] causal
+// CHECK:         %[[K1:.*]] = weft.permute %[[K]]
+// CHECK:         %[[V1:.*]] = weft.permute %[[K]]
+// CHECK:         %[[LOOP:.*]]:5 = weft.repeat 62 carry (%[[KI:.*]] = %[[K1]], %[[VI:.*]] = %[[V1]], %[[O:.*]] = %[[O0]], %[[L:.*]] = %[[L0]], %[[STEP:.*]] = %{{.*}})
+// CHECK:           %[[KN:.*]] = weft.permute %[[KI]]
+// CHECK:           %[[VN:.*]] = weft.permute %[[VI]]
+// CHECK:           %[[P:.*]] = weft.position over <@mesh, {"seq"}>
+// CHECK:           %[[LEFT:.*]] = arith.subi %{{.*}}, %[[STEP]]
+// CHECK:           arith.cmpi sge, %[[P]], %[[LEFT]]
+// CHECK:           weft.attention %[[Q]], %[[KI]], %[[VI]] causal diagonal
+// CHECK:           weft.yield %[[KN]], %[[VN]]
+// CHECK:         weft.attention %[[Q]], %[[LOOP]]#0, %[[LOOP]]#1 causal diagonal
+// CHECK-NOT:     weft.attention
+// CHECK:         return
+func.func @long_ring(
+    %q: tensor<4x256x4x16xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"seq"}, {}, {}]>},
+    %k: tensor<4x256x2x16xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"seq"}, {}, {}]>})
+    -> tensor<4x256x4x16xf32> {
+  %r, %s = weft.attention %q, %k, %k causal scale = 0.25
+      : (tensor<4x256x4x16xf32>, tensor<4x256x2x16xf32>, tensor<4x256x2x16xf32>) -> (tensor<4x256x4x16xf32>, tensor<4x256x4xf32>)
+  return %r : tensor<4x256x4x16xf32>
 }

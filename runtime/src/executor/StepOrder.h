@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A step is bound once, also where it is in a loop; a walk looks nothing up but
-// its number. With 64 micro-batches of a thousand steps the order takes 256 KiB.
+// its number. With 64 micro-batches of a thousand steps the order takes 256
+// KiB.
 //
 //   StepOrder order;
 //   order.add(0);
@@ -37,7 +38,8 @@ public:
   }
   /// Ends the loops of the instructions before `instruction`.
   void close(uint32_t instruction) {
-    for (; !loops.empty() && loops.back().end <= instruction; loops.pop_back()) {
+    for (; !loops.empty() && loops.back().end <= instruction;
+         loops.pop_back()) {
       const size_t begin = loops.back().begin, size = order.size() - begin;
       order.reserve(begin + size * loops.back().count);
       for (size_t i = 0; i < size * (loops.back().count - 1); ++i)

@@ -55,8 +55,8 @@ static Json eventJson(const plan::Plan &plan, const TraceEvent &event, int rank,
         args["wire_bytes"] = start.wire_bytes();
       },
       [](const OneOf<plan::Gemm, plan::CollectiveWait, plan::Copy,
-                     plan::Attention, plan::AttentionGrad,
-                     plan::Repeat> auto &) {});
+                     plan::Attention, plan::AttentionGrad, plan::Repeat> auto
+             &) {});
   return {{"name", workName(plan, instruction)},
           {"ph", "X"},
           {"ts", micros(event.begin - origin)},

@@ -270,11 +270,10 @@ Status EntryVerifier::verifyRepeat(uint32_t index, const plan::Repeat &repeat) {
         "executes {} instructions {} times; both must be at least 1",
         repeat.instructions(), repeat.count()));
   if (end > limit)
-    return invalidArgument(
-        fmt::format("repeats instructions {} to {}, but {} ends with {}",
-                    index + 1, end - 1,
-                    loops.empty() ? "the entry" : "the loop around it",
-                    limit - 1));
+    return invalidArgument(fmt::format(
+        "repeats instructions {} to {}, but {} ends with {}", index + 1,
+        end - 1, loops.empty() ? "the entry" : "the loop around it",
+        limit - 1));
   const uint64_t around = loops.empty() ? 1 : loops.back().turns;
   loops.push_back({index, static_cast<uint32_t>(end),
                    std::min(around * repeat.count(), mostExecuted + 1),
@@ -300,8 +299,7 @@ Status EntryVerifier::verifyStart(const plan::CollectiveStart &start) {
     return invalidArgument(fmt::format("has id {}, but is collective {} of "
                                        "the entry",
                                        start.id(), flights.size()));
-  flights.push_back(
-      {start.source(), start.destination(), loops.size(), false});
+  flights.push_back({start.source(), start.destination(), loops.size(), false});
   ++states[start.source()].readersInFlight;
   states[start.destination()].writerInFlight = start.id();
   return {};

@@ -68,8 +68,7 @@ bool CudaRank::waitUntilIdle(std::chrono::nanoseconds timeout) const {
 
 std::string CudaRank::stepText(const CudaProgram &program, size_t step,
                                bool withCause) const {
-  const uint32_t index =
-      program.steps[program.order.steps()[step]].instruction;
+  const uint32_t index = program.steps[program.order.steps()[step]].instruction;
   const plan::Instruction &at = *program.entry->instructions()->Get(index);
   std::string text = stepName(index, at);
   std::string cause = escaped(view(at.cause()));
