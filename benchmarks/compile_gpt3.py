@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints how long the training step of GPT-3 takes to compile, and with how much memory.
 
-    python3 benchmarks/compile_gpt3.py [--layers 96] [--meshes 1x8 16x8 ...] [--bin build/release/bin]
+    python3 benchmarks/compile_gpt3.py [--layers 96] [--meshes 1x8 16x8 ...] [--microbatches 1 64]
+        [--bin build/release/bin]
 
 The step is that of a GPT-3 (12288 wide, 96 heads, 2048 positions, bfloat16 with AdamW in
 float32), every layer written out, one sequence a replica: tensor parallel over the second axis
@@ -15,6 +16,7 @@ Needs the package weft on PYTHONPATH.
 
 import argparse
 import functools
+import itertools
 import os
 import pathlib
 import statistics
@@ -70,8 +72,9 @@ def parameters(layers):
             "blocks": [block() for _ in range(layers)], "ln_f": norm()}
 
 
-def program(layers, data, tensor):
-    """The text of the step on a mesh of data x tensor."""
+def program(layers, data, tensor, microbatches=1):
+    """The text of the step on a mesh of data x tensor, with one sequence a replica and
+    micro-batch."""
     mesh = weft.make_mesh((data, tensor), ("data", "tensor"))
     layout = weft.Layout(mesh, rest=SPECS, activations={
         "residual": P("data", "tensor", None),
@@ -85,8 +88,8 @@ def program(layers, data, tensor):
     state = {"params": params,
              "optimizer": {"mu": params, "nu": params, "step": array(dtype=np.int32)}}
     state_specs = {"params": specs, "optimizer": {"mu": specs, "nu": specs, "step": P()}}
-    tokens = array(data, CONTEXT, dtype=np.int32)
-    step = weft.jit(models.train_step(loss, models.adamw()), layout=layout, donate_argnums=0,
+    tokens = array(data * microbatches, CONTEXT, dtype=np.int32)
+    step = weft.jit(models.train_step(loss, models.adamw(), microbatches), layout=layout, donate_argnums=0,
                     in_shardings=(state_specs, P("data")), out_shardings=(state_specs, P()))
     return step.lower(state, {"tokens": tokens, "targets": tokens}).as_text()
 
@@ -114,19 +117,20 @@ def main():
     parser.add_argument("--layers", type=int, default=96)
     parser.add_argument("--meshes", type=mesh_sizes, nargs="+", metavar="DATAxTENSOR",
                         default=[(1, 8), (16, 8), (128, 8), (2048, 8)])
+    parser.add_argument("--microbatches", type=int, nargs="+", default=[1])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin")
     args = parser.parse_args()
 
-    print(f"{'devices':>8} {'text MiB':>9} {'seconds':>8} {'CPU s':>7} {'MiB':>6}")
-    for data, tensor in args.meshes:
+    print(f"{'devices':>8} {'micro-batches':>14} {'text MiB':>9} {'seconds':>8} {'CPU s':>7} {'MiB':>6}")
+    for (data, tensor), microbatches in itertools.product(args.meshes, args.microbatches):
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder, "gpt3.mlir")
-            source.write_text(program(args.layers, data, tensor))
+            source.write_text(program(args.layers, data, tensor, microbatches))
             size = source.stat().st_size / 2**20
             runs = [compile_once(args.bin, source) for _ in range(args.repeats)]
         wall, cpu, memory = (statistics.median(column) for column in zip(*runs))
-        print(f"{data * tensor:8} {size:9.1f} {wall:8.2f} {cpu:7.2f} {memory:6.0f}", flush=True)
+        print(f"{data * tensor:8} {microbatches:14} {size:9.1f} {wall:8.2f} {cpu:7.2f} {memory:6.0f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
     python3 benchmarks/form_sizes.py [--layers 4] [--bin build/release/bin]
 
-The program is a training step of a Llama with a split sequence: data parallel over the first axis
+The program is a training step of a GPT with a split sequence: data parallel over the first axis
 of the mesh, context parallel (ring attention) over the second, one sequence a replica and
 micro-batch. Lines are those of the text of a form, without its constants; the plan has no machine
 code. Seconds are those of `shard-compile --target=none` as one process, the median of three.
@@ -13,6 +13,7 @@ Needs the package weft on PYTHONPATH.
 """
 
 import argparse
+import functools
 import pathlib
 import statistics
 import subprocess
@@ -22,8 +23,6 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python-bindings/test"))
-
-import functools  # noqa: E402
 
 import numpy as np  # noqa: E402
 import weft  # noqa: E402
@@ -62,7 +61,7 @@ def program(layers, data, context, microbatches):
     """The text of a step of gradient descent on a mesh of data x context."""
     mesh = weft.make_mesh((data, context), ("data", "context"))
     positions = POSITIONS * context
-    layout = weft.Layout(mesh, activations={
+    layout = weft.Layout(mesh, rest=weft.rules([(".*", P())]), activations={
         "residual": P("data", "context", None),
         "heads": P("data", "context", None, None),
         "attended": P("data", "context", None, None),

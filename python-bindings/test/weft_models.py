@@ -131,10 +131,12 @@ def adamw(rate=1e-3, b1=0.9, b2=0.95, eps=1e-8, decay=0.1, max_norm=1.0, warmup=
     return update
 
 
-def train_step(loss, update):
+def train_step(loss, update, microbatches=1):
     """One step: `(state, batch) -> (state, loss)`."""
+    value_and_grad = weft.microbatches(weft.value_and_grad(loss), microbatches)
+
     def train_step(state, batch):
-        value, grads = weft.value_and_grad(loss)(state["params"], batch)
+        value, grads = value_and_grad(state["params"], batch)
         updates, moments = update(grads, state["optimizer"], state["params"])
         params = weft.tree.map(wnp.add, state["params"], updates)
         return {"params": params, "optimizer": moments}, value
