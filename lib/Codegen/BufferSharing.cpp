@@ -13,12 +13,12 @@ using namespace weft;
 
 /// Whether a read can come before, or together with, the write of its element.
 /// That of an own element does on a GPU, too: one thread does both.
-static bool isBefore(const KernelAccess &read, const LoopPosition &write,
+static bool isBefore(const KernelAccess &read, const AccessTime &write,
                      NestOrder order) {
-  if (read.position.nest != write.nest)
-    return order == NestOrder::InTurn && read.position.nest < write.nest;
-  return read.ownElement && read.position.columns == write.columns &&
-         read.position.pass <= write.pass;
+  if (read.time.nest != write.nest)
+    return order == NestOrder::InTurn && read.time.nest < write.nest;
+  return read.ownElement && read.time.columns == write.columns &&
+         read.time.pass <= write.pass;
 }
 
 FailureOr<BufferSharing> BufferSharing::analyze(func::FuncOp kernel,
@@ -34,7 +34,7 @@ FailureOr<BufferSharing> BufferSharing::analyze(func::FuncOp kernel,
     for (unsigned result = 0; result < kernel.getNumResults(); ++result) {
       auto from = cast<RankedTensorType>(kernel.getArgumentTypes()[operand]);
       auto to = cast<RankedTensorType>(kernel.getResultTypes()[result]);
-      const std::optional<LoopPosition> &write = accesses.writes[result];
+      const std::optional<AccessTime> &write = accesses.writes[result];
       row[result] =
           write && from.getElementType() == to.getElementType() &&
           from.getNumElements() == to.getNumElements() &&

@@ -45,9 +45,9 @@ void ColumnAccumulators::allocate(const ColumnLoop &loop, int64_t columns) {
 
 LaneIndex ColumnAccumulators::position() {
   if (!first)
-    return e.column;
-  Value base = arith::SubIOp::create(e.b, e.loc, e.column.base, first);
-  return {base, e.column.stride, {}, 1};
+    return e.position.column;
+  Value base = arith::SubIOp::create(e.b, e.loc, e.position.column.base, first);
+  return {base, e.position.column.stride, {}, 1};
 }
 
 void ColumnAccumulators::clear(const ColumnLoop &loop) {
@@ -59,13 +59,13 @@ void ColumnAccumulators::clear(const ColumnLoop &loop) {
   }
 }
 
-void ColumnAccumulators::addTerms(int64_t rows, const ColumnLoop &loop,
+void ColumnAccumulators::addTerms(const ColumnLoop &loop,
                                   std::vector<ElementStore> &stores) {
   for (const KernelRoot &root : loop.accumulations) {
     const Buffers &to = buffers.at(root.result);
     LaneIndex at = position();
     Value sum = e.load(to.sums, elementOf(root), at);
-    Value next = emitTerm(e, opOf(root), rows, sum);
+    Value next = emitTerm(e, opOf(root), sum);
     stores.push_back({next, to.sums, at});
     if (!to.errors)
       continue;
@@ -75,13 +75,14 @@ void ColumnAccumulators::addTerms(int64_t rows, const ColumnLoop &loop,
 }
 
 void ColumnAccumulators::finish(const ColumnLoop &loop) {
-  e.ownElement = {};
+  e.position.ownElement = {};
   for (const KernelRoot &root : loop.accumulations) {
     const Buffers &from = buffers.at(root.result);
     Value sum = e.load(from.sums, elementOf(root), position());
     if (from.errors)
       sum =
           totalOf(e.b, {sum, e.load(from.errors, elementOf(root), position())});
-    e.store(emitFinished(e, root, sum), results[root.result], e.column);
+    e.store(emitFinished(e, root, sum), results[root.result],
+            e.position.column);
   }
 }

@@ -46,8 +46,7 @@ public:
 
   void clear(const ColumnLoop &loop);
   /// Computes the sums with the emitter's row added.
-  void addTerms(int64_t rows, const ColumnLoop &loop,
-                std::vector<ElementStore> &stores);
+  void addTerms(const ColumnLoop &loop, std::vector<ElementStore> &stores);
   /// Stores the results.
   void finish(const ColumnLoop &loop);
 

@@ -22,43 +22,40 @@ static RankedTensorType tensorType(Value value) {
 
 ElementEmitter::ElementEmitter(OpBuilder &builder, func::FuncOp kernel,
                                LLVM::LLVMFuncOp target,
-                               ArrayRef<Value> arguments, int64_t width)
-    : b(builder), loc(kernel.getLoc()), ops(builder, kernel.getLoc(), width),
+                               ArrayRef<Value> arguments,
+                               EmitterOptions options)
+    : b(builder), loc(kernel.getLoc()),
+      ops(builder, kernel.getLoc(), options.width),
       indices(builder, ops, &target.getBody().front()),
-      tablePrefix(target.getName().str()), kernel(kernel), target(target),
-      arguments(arguments), values(1) {}
-
-Value ElementEmitter::remember(Value tensor, Index index, Value value) {
-  values.back()[tensor].push_back({index.vec(), value});
-  return value;
-}
+      buffers(builder, loc, ops, indices, arguments,
+              std::move(options.buffers)),
+      kernel(kernel), target(target),
+      tablePrefix(std::move(options.tablePrefix)) {}
 
 bool ElementEmitter::isOwnElement(Value tensor, Index index) {
   ArrayRef<int64_t> shape = tensorType(tensor).getShape();
-  return splitShape(shape, nest->rows, columns) &&
-         indices.linearise(index, shape) == ownElement;
+  return splitShape(shape, position.rows, position.columns) &&
+         indices.linearise(index, shape) == position.ownElement;
 }
 
 /// The row buffer that has the tensor's elements at the loops' own positions.
 Value ElementEmitter::rowBufferOf(Value tensor, bool isOwn) {
-  return isOwn ? keptBuffers.lookup(tensor) : Value();
+  return isOwn ? kept.bufferOf(tensor) : Value();
 }
 
 /// Where all columns come by.
 void ElementEmitter::keep(Value tensor, Value value, Value buffer) {
-  if (!buffer || depth() != bodyDepth || columns == 1)
+  if (!buffer || cache.depth() != bodyDepth || position.columns == 1)
     return;
-  store(value, buffer, keptAt);
-  filling.insert(tensor);
+  store(value, buffer, position.keptAt);
+  kept.fill(tensor);
 }
 
 Value ElementEmitter::emit(Value tensor, Index index) {
-  for (auto &scope : values)
-    if (auto it = scope.find(tensor); it != scope.end())
-      for (const Known &known : it->second)
-        if (index == ArrayRef<LaneIndex>(known.index))
-          return known.value;
-  return remember(tensor, index, compute(tensor, index));
+  if (Value known = cache.find(tensor, index))
+    return known;
+  Value value = compute(tensor, index);
+  return cache.add(tensor, index, value);
 }
 
 Value ElementEmitter::compute(Value tensor, Index index) {
@@ -87,16 +84,17 @@ Value ElementEmitter::compute(Value tensor, Index index) {
 Value ElementEmitter::emitArgument(BlockArgument argument, LaneIndex offset) {
   unsigned number = argument.getArgNumber();
   if (number >= countBufferArguments(kernel))
-    return arith::TruncIOp::create(b, loc, b.getI32Type(), arguments[number]);
+    return arith::TruncIOp::create(b, loc, b.getI32Type(),
+                                   buffers.argument(number));
   Type element = tensorType(argument).getElementType();
   // A slice of the only row may begin as the row does.
-  bool hasRows = keptBuffers.contains(argument) &&
-                 tensorType(argument).getNumElements() == nest->rows * columns;
-  Value buffer = rowBufferOf(argument, hasRows && offset == ownElement);
-  if (buffer && filled.contains(argument))
-    return load(buffer, element, keptAt);
-  Value value = load(arguments[number], element, offset,
-                     !isReadOnly.empty() && isReadOnly[number]);
+  bool hasRows = kept.has(argument) && tensorType(argument).getNumElements() ==
+                                           position.rows * position.columns;
+  Value buffer =
+      rowBufferOf(argument, hasRows && offset == position.ownElement);
+  if (buffer && kept.isFilled(argument))
+    return load(buffer, element, position.keptAt);
+  Value value = buffers.loadArgument(number, element, offset);
   keep(argument, value, buffer);
   return value;
 }
@@ -257,11 +255,11 @@ static SmallVector<LaneIndex> pointOf(OpResult result,
 
 Value ElementEmitter::emitGeneric(OpResult result, Index index) {
   auto generic = cast<linalg::GenericOp>(result.getOwner());
-  Value buffer = keptBuffers.contains(result)
+  Value buffer = kept.has(result)
                      ? rowBufferOf(result, isOwnElement(result, index))
                      : Value();
-  if (buffer && filled.contains(result))
-    return load(buffer, tensorType(result).getElementType(), keptAt);
+  if (buffer && kept.isFilled(result))
+    return load(buffer, tensorType(result).getElementType(), position.keptAt);
 
   SmallVector<Value> outputs;
   for (auto [argument, init] :
@@ -271,7 +269,7 @@ Value ElementEmitter::emitGeneric(OpResult result, Index index) {
   for (auto [other, value] : llvm::zip_equal(generic->getResults(), results))
     if (other != result && generic.getIndexingMapMatchingResult(other) ==
                                generic.getIndexingMapMatchingResult(result))
-      remember(other, index, value);
+      cache.add(other, index, value);
   Value value = results[result.getResultNumber()];
   keep(result, value, buffer);
   return value;
@@ -281,10 +279,12 @@ Value ElementEmitter::emitReduction(OpResult result, Index index) {
   auto generic = cast<linalg::GenericOp>(result.getOwner());
   ArrayRef<int64_t> shape = tensorType(result).getShape();
   if (auto known = rowValues.find(generic);
-      known != rowValues.end() && indices.linearise(index, shape) == row)
+      known != rowValues.end() &&
+      indices.linearise(index, shape) == position.row)
     return known->second;
   if (auto known = columnValues.find(generic);
-      known != columnValues.end() && indices.linearise(index, shape) == column)
+      known != columnValues.end() &&
+      indices.linearise(index, shape) == position.column)
     return known->second;
 
   // Any other reduction is a loop of its own.
@@ -342,7 +342,8 @@ Value ElementEmitter::emitSlice(tensor::ExtractSliceOp op, Index index) {
 bool ElementEmitter::liesInOnePiece(tensor::ConcatOp op, LaneIndex x) const {
   if (x.isUniform())
     return true;
-  return vectorAlignment != 0 && llvm::all_of(op.getInputs(), [&](Value piece) {
+  return buffers.alignsVectors() &&
+         llvm::all_of(op.getInputs(), [&](Value piece) {
            int64_t size = tensorType(piece).getDimSize(op.getDim());
            return indices.lanesStayInBlock(x, size);
          });
@@ -352,7 +353,8 @@ Value ElementEmitter::emitConcat(tensor::ConcatOp op, Index index) {
   int64_t dim = op.getDim();
   if (liesInOnePiece(op, index[dim]))
     return emitPieceAtNumber(op, index, 0, 0);
-  Value number = indices.materialise(index[dim]), result, outer = mask;
+  Value number = indices.materialise(index[dim]), result,
+        outer = buffers.mask();
   int64_t start = 0;
   for (Value piece : op.getInputs()) {
     int64_t limit = start + tensorType(piece).getDimSize(dim);
@@ -363,7 +365,8 @@ Value ElementEmitter::emitConcat(tensor::ConcatOp op, Index index) {
     Value inside =
         arith::AndIOp::create(b, loc, compare(arith::CmpIPredicate::sge, start),
                               compare(arith::CmpIPredicate::slt, limit));
-    mask = outer ? arith::AndIOp::create(b, loc, outer, inside) : inside;
+    buffers.setMask(outer ? arith::AndIOp::create(b, loc, outer, inside)
+                          : inside);
     enterScope();
     SmallVector<LaneIndex> at(index);
     at[dim] = indices.add(index[dim], indices.constant(-start));
@@ -372,7 +375,7 @@ Value ElementEmitter::emitConcat(tensor::ConcatOp op, Index index) {
     result = result ? ops.select(inside, value, result) : value;
     start = limit;
   }
-  mask = outer;
+  buffers.setMask(outer);
   return result;
 }
 

@@ -15,9 +15,11 @@
 #ifndef WEFT_LIB_CODEGEN_ELEMENTEMITTER_H
 #define WEFT_LIB_CODEGEN_ELEMENTEMITTER_H
 
+#include "BufferMap.h"
+#include "KeptRows.h"
 #include "KernelPlan.h"
-#include "LaneIndex.h"
-#include "LaneOps.h"
+#include "LoopPosition.h"
+#include "ValueCache.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -27,14 +29,20 @@
 
 namespace weft {
 
+struct EmitterOptions {
+  /// Numbers of the lanes.
+  int64_t width = laneCount;
+  /// What the names of tables of constants begin with.
+  std::string tablePrefix;
+  BufferTraits buffers = {};
+};
+
 class ElementEmitter {
 public:
   /// `arguments`: a pointer for each buffer argument, an i64 for each position.
-  /// Lanes are `width` numbers.
   ElementEmitter(mlir::OpBuilder &builder, mlir::func::FuncOp kernel,
                  mlir::LLVM::LLVMFuncOp target,
-                 llvm::ArrayRef<mlir::Value> arguments,
-                 int64_t width = laneCount);
+                 llvm::ArrayRef<mlir::Value> arguments, EmitterOptions options);
 
   /// The elements of `tensor` at `index`: one number if the index is uniform, a
   /// number or a vector otherwise.
@@ -46,59 +54,54 @@ public:
                                             llvm::ArrayRef<LaneIndex> point,
                                             mlir::ValueRange accumulators);
 
-  mlir::Value load(mlir::Value pointer, mlir::Type element, LaneIndex offset,
-                   bool isInvariant = false);
-  void store(mlir::Value value, mlir::Value pointer, LaneIndex offset);
+  mlir::Value load(mlir::Value pointer, mlir::Type element, LaneIndex offset) {
+    return buffers.load(pointer, element, offset);
+  }
+  void store(mlir::Value value, mlir::Value pointer, LaneIndex offset) {
+    buffers.store(value, pointer, offset);
+  }
 
   void enterScope() {
-    values.emplace_back();
+    cache.enterScope();
     indices.enterScope();
   }
   void leaveScope() {
-    values.pop_back();
+    cache.leaveScope();
     indices.leaveScope();
+  }
+  /// The insertion point is in the body of the position's loop: only in the
+  /// scope that is open now is a value computed for all columns.
+  void startBody() { bodyDepth = cache.depth(); }
+
+  /// Lets a row reduction of the nest be a number, until all are forgotten.
+  void knowRow(mlir::Operation *reduction, mlir::Value value) {
+    rowValues[reduction] = value;
+  }
+  void forgetRows() { rowValues.clear(); }
+  /// Lets a sum over rows, at the current column, be what is complete.
+  void knowColumn(mlir::Operation *sum, mlir::Value value) {
+    columnValues[sum] = value;
+  }
+  void forgetColumn(mlir::Operation *sum) { columnValues.erase(sum); }
+
+  /// Asked before the element of an operand of an element-wise operation is
+  /// emitted: gives the element, which `emitElement` emits.
+  using OperandReader =
+      std::function<mlir::Value(mlir::linalg::GenericOp, mlir::OpOperand &,
+                                llvm::function_ref<mlir::Value()> emitElement)>;
+  /// Null for none.
+  void setOperandReader(OperandReader reader) {
+    readOperand = std::move(reader);
   }
 
   mlir::OpBuilder &b;
-  mlir::Location loc;
+  const mlir::Location loc;
   LaneOps ops;
   IndexBuilder indices;
-
-  /// The lanes that are on; null if all are.
-  mlir::Value mask;
-  /// Bytes that every buffer is aligned to and that a load of lanes may count
-  /// on where its offset allows it; 0: only elements are aligned.
-  unsigned vectorAlignment = 0;
-  /// For each argument whether loads may say that nothing writes to its buffer
-  /// while the kernel runs; none may if it is empty.
-  llvm::SmallVector<bool> isReadOnly;
-  /// What the names of tables of constants begin with.
-  std::string tablePrefix;
-  /// The loops around the insertion point. `ownElement` is row * columns +
-  /// column.
-  int64_t columns = 0;
-  LaneIndex row, column, ownElement;
-  /// Where in the row buffers of kept values the position is.
-  LaneIndex keptAt;
-  const KernelNest *nest = nullptr;
-  /// Results of the nest's row reductions for the current row.
-  llvm::DenseMap<mlir::Operation *, mlir::Value> rowValues;
-  /// Sums over rows that are complete, at the current column.
-  llvm::DenseMap<mlir::Operation *, mlir::Value> columnValues;
-  /// Row buffers of kept values, of which the first pass that has them fills
-  /// theirs, and those that the current row has filled.
-  llvm::DenseMap<mlir::Value, mlir::Value> keptBuffers;
-  llvm::DenseSet<mlir::Value> filled, filling;
-  /// Number of open scopes in the body of the current loop: only there is a
-  /// value computed for all columns.
-  size_t bodyDepth = 0;
-  size_t depth() const { return values.size(); }
-
-  /// Asked, if set, before the element of an operand of an element-wise
-  /// operation is emitted: gives the element, which `emitElement` emits.
-  std::function<mlir::Value(mlir::linalg::GenericOp, mlir::OpOperand &,
-                            llvm::function_ref<mlir::Value()> emitElement)>
-      readOperand;
+  BufferMap buffers;
+  KeptRows kept;
+  /// The loops around the insertion point.
+  LoopPosition position;
 
 private:
   using Index = llvm::ArrayRef<LaneIndex>;
@@ -113,29 +116,20 @@ private:
                                 unsigned piece, int64_t start);
   mlir::Value emitReshape(mlir::Operation *op, Index index);
   mlir::Value emitScalar(mlir::Value value);
-  mlir::Value remember(mlir::Value tensor, Index index, mlir::Value value);
   mlir::Value rowBufferOf(mlir::Value tensor, bool isOwn);
   void keep(mlir::Value tensor, mlir::Value value, mlir::Value buffer);
   bool isOwnElement(mlir::Value tensor, Index index);
-  mlir::Value elementPointer(mlir::Value pointer, mlir::Type storage,
-                             LaneIndex offset);
-  unsigned alignmentAt(LaneIndex offset, mlir::Type storage) const;
   bool liesInOnePiece(mlir::tensor::ConcatOp op, LaneIndex index) const;
 
   mlir::func::FuncOp kernel;
   mlir::LLVM::LLVMFuncOp target;
-  llvm::SmallVector<mlir::Value> arguments;
-  struct Known {
-    std::vector<LaneIndex> index;
-    mlir::Value value;
-  };
-  std::vector<llvm::DenseMap<mlir::Value, std::vector<Known>>> values;
+  const std::string tablePrefix;
+  ValueCache cache;
+  size_t bodyDepth = 0;
+  llvm::DenseMap<mlir::Operation *, mlir::Value> rowValues, columnValues;
+  OperandReader readOperand;
   llvm::DenseMap<mlir::Operation *, mlir::LLVM::GlobalOp> tables;
 };
-
-/// The type that an element has in memory: one byte for a predicate, an integer
-/// for bf16, itself otherwise.
-mlir::Type getStorageType(mlir::Type element);
 
 } // namespace weft
 

@@ -20,7 +20,7 @@ static void emitVectors(ElementEmitter &e, Value begin, Value end,
       b, e.loc, begin, end, e.ops.i64(laneCount), sums,
       [&](OpBuilder &, Location, Value at, ValueRange arguments) {
         e.enterScope();
-        e.column = {at, 1, {}, laneCount};
+        e.position.column = {at, 1, {}, laneCount};
         ColumnSums next(arguments);
         body(next);
         scf::YieldOp::create(b, e.loc, next);
@@ -36,17 +36,18 @@ static void emitRest(ElementEmitter &e, int64_t whole, int64_t columns,
   e.enterScope();
   SmallVector<bool> on(laneCount);
   std::fill_n(on.begin(), columns - whole, true);
-  e.mask = arith::ConstantOp::create(
+  Value mask = arith::ConstantOp::create(
       e.b, e.loc,
       DenseElementsAttr::get(VectorType::get({laneCount}, e.b.getI1Type()),
                              on));
-  e.column = e.indices.constant(whole);
-  e.column.stride = 1;
+  e.buffers.setMask(mask);
+  e.position.column = e.indices.constant(whole);
+  e.position.column.stride = 1;
   ColumnSums next(sums);
   body(next);
   for (auto [sum, value] : llvm::zip_equal(sums, next))
-    sum = e.ops.select(e.mask, value, sum);
-  e.mask = Value();
+    sum = e.ops.select(mask, value, sum);
+  e.buffers.setMask(Value());
   e.leaveScope();
 }
 

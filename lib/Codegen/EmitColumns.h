@@ -24,9 +24,9 @@ struct ColumnRange {
   mlir::Value part, parts;
 };
 
-/// Emits `body` for all columns, with `e.column` set and, for those that do not
-/// fill a vector, `e.mask`. `body` replaces the sums that it is given by the
-/// next ones.
+/// Emits `body` for all columns, with `e.position.column` set and, for those
+/// that do not fill a vector, `e.buffers.mask()`. `body` replaces the sums that
+/// it is given by the next ones.
 void emitColumns(ElementEmitter &e, int64_t columns, ColumnSums &sums,
                  llvm::function_ref<void(ColumnSums &)> body);
 

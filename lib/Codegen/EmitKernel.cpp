@@ -48,8 +48,8 @@ private:
                    llvm::function_ref<void(Value)> body);
   void emitRowBlocks(const KernelNest &nest,
                      llvm::function_ref<void(Value first, Value end)> body);
-  void emitColumnLoop(const KernelNest &nest, const ColumnLoop &loop);
-  void emitBody(const KernelNest &nest, const ColumnLoop &loop, Sums &sums);
+  void emitColumnLoop(const ColumnLoop &loop);
+  void emitBody(const ColumnLoop &loop, Sums &sums);
 
   ElementEmitter &e;
   OpBuilder &b;
@@ -67,13 +67,12 @@ private:
 
 /// Everything is computed before anything is stored, so that a result may take
 /// the buffer of an operand that another result reads at the same element.
-void NestEmitter::emitBody(const KernelNest &nest, const ColumnLoop &loop,
-                           Sums &sums) {
-  setColumn(e, e.column, nest.rows);
-  e.bodyDepth = e.depth();
+void NestEmitter::emitBody(const ColumnLoop &loop, Sums &sums) {
+  setColumn(e, e.position.column);
+  e.startBody();
   Value *error = sums.begin() + loop.reductions.size();
   for (auto [reduction, sum] : llvm::zip(loop.reductions, sums)) {
-    Value next = emitTerm(e, reduction, nest.rows, sum);
+    Value next = emitTerm(e, reduction, sum);
     if (error != sums.end() && isCompensated(reduction)) {
       *error = addTerm(b, {sum, *error}, next).error;
       ++error;
@@ -83,23 +82,22 @@ void NestEmitter::emitBody(const KernelNest &nest, const ColumnLoop &loop,
   std::vector<ElementStore> stores;
   for (const KernelRoot &root : loop.writes)
     stores.push_back(
-        {emitWritten(e, root, nest.rows), results[root.result], e.ownElement});
-  accumulators.addTerms(nest.rows, loop, stores);
+        {emitWritten(e, root), results[root.result], e.position.ownElement});
+  accumulators.addTerms(loop, stores);
   for (auto &[value, pointer, offset] : stores)
     e.store(value, pointer, offset);
 }
 
-void NestEmitter::emitColumnLoop(const KernelNest &nest,
-                                 const ColumnLoop &loop) {
+void NestEmitter::emitColumnLoop(const ColumnLoop &loop) {
   e.enterScope();
-  e.columns = loop.columns;
-  e.ownElement = {};
+  e.position.columns = loop.columns;
+  e.position.ownElement = {};
   SmallVector<Value> inits;
   for (linalg::GenericOp reduction : loop.reductions)
     inits.push_back(emitRowInit(e, reduction));
   if (loop.columns == 1) {
-    e.column = e.indices.constant(0);
-    emitBody(nest, loop, inits);
+    e.position.column = e.indices.constant(0);
+    emitBody(loop, inits);
   } else {
     Sums sums;
     for (linalg::GenericOp reduction : loop.reductions)
@@ -109,11 +107,10 @@ void NestEmitter::emitColumnLoop(const KernelNest &nest,
       if (isCompensated(reduction))
         sums.push_back(e.ops.constant(b.getF64FloatAttr(0), /*lanes=*/true));
     if (columnRange.part)
-      emitColumns(e, loop.columns, columnRange,
-                  [&] { emitBody(nest, loop, sums); });
+      emitColumns(e, loop.columns, columnRange, [&] { emitBody(loop, sums); });
     else
       emitColumns(e, loop.columns, sums,
-                  [&](Sums &next) { emitBody(nest, loop, next); });
+                  [&](Sums &next) { emitBody(loop, next); });
     Value *error = sums.begin() + loop.reductions.size();
     for (auto [init, sum, reduction] :
          llvm::zip(inits, sums, loop.reductions)) {
@@ -126,15 +123,14 @@ void NestEmitter::emitColumnLoop(const KernelNest &nest,
   }
   e.leaveScope();
   for (auto [reduction, value] : llvm::zip_equal(loop.reductions, inits))
-    e.rowValues[reduction] = value;
+    e.knowRow(reduction, value);
 }
 
 void NestEmitter::emitRow(const KernelNest &nest) {
   for (auto &pass : nest.passes) {
     for (const ColumnLoop &loop : pass)
-      emitColumnLoop(nest, loop);
-    e.filled.insert(e.filling.begin(), e.filling.end());
-    e.filling.clear();
+      emitColumnLoop(loop);
+    e.kept.finishPass();
   }
 }
 
@@ -169,18 +165,18 @@ void NestEmitter::emitRowBlocks(
 void NestEmitter::emitBlocks(const KernelNest &nest) {
   emitRowBlocks(nest, [&](Value first, Value end) {
     for (const ColumnLoop &loop : nest.passes.front()) {
-      e.columns = loop.columns;
+      e.position.columns = loop.columns;
       Sums none;
       auto body = [&](Sums &) {
-        LaneIndex column = e.column;
+        LaneIndex column = e.position.column;
         emitRowLoop(first, end, 1, [&](Value row) {
-          e.row = e.indices.uniform(row);
-          e.column = column;
-          emitBody(nest, loop, none);
+          e.position.row = e.indices.uniform(row);
+          e.position.column = column;
+          emitBody(loop, none);
         });
       };
       if (loop.columns == 1) {
-        e.column = e.indices.constant(0);
+        e.position.column = e.indices.constant(0);
         body(none);
       } else {
         emitColumns(e, loop.columns, none, body);
@@ -198,19 +194,19 @@ void NestEmitter::emitBlocks(const KernelNest &nest) {
 /// registers.
 void NestEmitter::emitTiles(const KernelNest &nest, const ColumnLoop &loop) {
   constexpr int64_t tileColumns = 2048;
-  e.columns = loop.columns;
+  e.position.columns = loop.columns;
   accumulators.allocate(loop, std::min(tileColumns, loop.columns));
   auto emitTile = [&](Value first, TileWalk walk) {
     accumulators.setFirstColumn(first);
     walk([&] { accumulators.clear(loop); });
     emitRowBlocks(nest, [&](Value firstRow, Value endRow) {
       walk([&] {
-        LaneIndex column = e.column;
+        LaneIndex column = e.position.column;
         Sums none;
         emitRowLoop(firstRow, endRow, 1, [&](Value row) {
-          e.row = e.indices.uniform(row);
-          e.column = column;
-          emitBody(nest, loop, none);
+          e.position.row = e.indices.uniform(row);
+          e.position.column = column;
+          emitBody(loop, none);
         });
       });
     });
@@ -221,7 +217,7 @@ void NestEmitter::emitTiles(const KernelNest &nest, const ColumnLoop &loop) {
     return emitColumnTiles(e, loop.columns, columnRange, tileColumns, emitTile);
   emitTile(e.ops.i64(0), [&](llvm::function_ref<void()> body) {
     e.enterScope();
-    e.column = e.indices.constant(0);
+    e.position.column = e.indices.constant(0);
     body();
     e.leaveScope();
   });
@@ -234,14 +230,14 @@ void NestEmitter::forEachSum(
     for (const ColumnLoop &loop : pass) {
       if (loop.accumulations.empty())
         continue;
-      e.columns = loop.columns;
+      e.position.columns = loop.columns;
       if (loop.columns > 1) {
         ColumnSums none;
         emitColumns(e, loop.columns, none, [&](ColumnSums &) { body(loop); });
         continue;
       }
       e.enterScope();
-      e.column = e.indices.constant(0);
+      e.position.column = e.indices.constant(0);
       body(loop);
       e.leaveScope();
     }
@@ -275,7 +271,7 @@ std::pair<Value, Value> NestEmitter::rangeOf(const KernelNest &nest,
 
 void NestEmitter::emit(const KernelNest &nest, unsigned number) {
   e.enterScope();
-  e.nest = &nest;
+  e.position = {.rows = nest.rows};
   NestCut cut = nest.cut();
   columnRange = {};
   if (cut == NestCut::Columns)
@@ -294,9 +290,10 @@ void NestEmitter::emitNest(const KernelNest &nest) {
     return;
   }
   for (auto [value, count] : nest.kept)
-    e.keptBuffers[value] = allocateElements(
-        b, loc, entry, getElementTypeOrSelf(value.getType()), count);
-  e.ownElement = {};
+    e.kept.add(value,
+               allocateElements(b, loc, entry,
+                                getElementTypeOrSelf(value.getType()), count));
+  e.position.ownElement = {};
   bool accumulates = llvm::any_of(nest.passes, [](const auto &loops) {
     return llvm::any_of(loops, [](const ColumnLoop &loop) {
       return !loop.accumulations.empty();
@@ -308,7 +305,7 @@ void NestEmitter::emitNest(const KernelNest &nest) {
   } else if (nest.blocked && nest.rows > 1) {
     emitBlocks(nest);
   } else if (nest.rows == 1) {
-    e.row = e.indices.constant(0);
+    e.position.row = e.indices.constant(0);
     emitRow(nest);
   } else {
     for (auto &pass : nest.passes)
@@ -317,15 +314,14 @@ void NestEmitter::emitNest(const KernelNest &nest) {
     forEachSum(nest, [&](const ColumnLoop &loop) { accumulators.clear(loop); });
     auto [first, last] = rangeOf(nest, nest.rows);
     emitRowLoop(first, last, 1, [&](Value row) {
-      e.row = e.indices.uniform(row);
+      e.position.row = e.indices.uniform(row);
       emitRow(nest);
     });
     forEachSum(nest,
                [&](const ColumnLoop &loop) { accumulators.finish(loop); });
   }
-  e.keptBuffers.clear();
-  e.filled.clear();
-  e.rowValues.clear();
+  e.kept.clear();
+  e.forgetRows();
 }
 
 /// The most parts in which the kernel may be computed at once. Where a nest
@@ -337,7 +333,7 @@ static int64_t countParts(func::FuncOp kernel, const KernelPlan &plan,
     if (operand >= 0 &&
         llvm::any_of(accesses.reads[operand], [&](const KernelAccess &read) {
           return !accesses.writes[result] ||
-                 read.position.nest != accesses.writes[result]->nest;
+                 read.time.nest != accesses.writes[result]->nest;
         }))
       return 1;
   int64_t most = 1;
@@ -419,7 +415,8 @@ FailureOr<int64_t> weft::emitKernel(ModuleOp module, func::FuncOp kernel,
   for (int64_t operand : inPlace)
     results.push_back(operand < 0 ? all[next++] : all[operand]);
 
-  ElementEmitter elements(b, kernel, body, arguments);
+  ElementEmitter elements(b, kernel, body, arguments,
+                          {.tablePrefix = body.getName().str()});
   MathCalls calls(module);
   if (MathCalls::areFor(kernel))
     elements.ops.calls = &calls;

@@ -20,34 +20,37 @@ static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// The point of row and column in a space whose leading dimensions have `rows`
-/// elements.
+/// The point of row and column in a space whose leading dimensions have an
+/// element for each row.
 static SmallVector<LaneIndex> pointAt(ElementEmitter &e,
-                                      ArrayRef<int64_t> sizes, int64_t rows) {
-  unsigned split = *splitShape(sizes, rows, e.columns);
-  return e.indices.delinearise(e.row, sizes.take_front(split)) +
-         e.indices.delinearise(e.column, sizes.drop_front(split));
+                                      ArrayRef<int64_t> sizes) {
+  unsigned split = *splitShape(sizes, e.position.rows, e.position.columns);
+  return e.indices.delinearise(e.position.row, sizes.take_front(split)) +
+         e.indices.delinearise(e.position.column, sizes.drop_front(split));
 }
 
-void weft::setColumn(ElementEmitter &e, LaneIndex column, int64_t rows) {
-  e.column = e.keptAt = column;
-  e.ownElement = e.indices.linearise({e.row, column}, {rows, e.columns});
+void weft::setColumn(ElementEmitter &e, LaneIndex column) {
+  e.position.column = e.position.keptAt = column;
+  e.position.ownElement = e.indices.linearise(
+      {e.position.row, column}, {e.position.rows, e.position.columns});
 }
 
 Value weft::emitRowInit(ElementEmitter &e, linalg::GenericOp reduction) {
-  return e.emit(reduction.getDpsInits().front(),
-                e.indices.delinearise(e.row, shapeOf(reduction->getResult(0))));
+  return e.emit(
+      reduction.getDpsInits().front(),
+      e.indices.delinearise(e.position.row, shapeOf(reduction->getResult(0))));
 }
 
 Value weft::emitColumnInit(ElementEmitter &e, const KernelRoot &accumulation) {
   auto op = accumulation.value.getDefiningOp<linalg::GenericOp>();
-  return e.emit(op.getDpsInits().front(),
-                e.indices.delinearise(e.column, shapeOf(accumulation.value)));
+  return e.emit(
+      op.getDpsInits().front(),
+      e.indices.delinearise(e.position.column, shapeOf(accumulation.value)));
 }
 
 Value weft::emitTerm(ElementEmitter &e, linalg::GenericOp reduction,
-                     int64_t rows, Value sum) {
-  auto point = pointAt(e, reduction.getStaticLoopRanges(), rows);
+                     Value sum) {
+  auto point = pointAt(e, reduction.getStaticLoopRanges());
   Value next = e.emitRegion(reduction, point, {sum})[0];
   return LaneOps::isLanes(sum) ? e.ops.spread(next) : next;
 }
@@ -57,15 +60,14 @@ Value weft::emitFinished(ElementEmitter &e, const KernelRoot &accumulation,
   if (!accumulation.finished)
     return sum;
   Operation *op = accumulation.value.getDefiningOp();
-  e.columnValues[op] = sum;
-  Value stored =
-      e.emit(accumulation.finished,
-             e.indices.delinearise(e.column, shapeOf(accumulation.finished)));
-  e.columnValues.erase(op);
+  e.knowColumn(op, sum);
+  Value stored = e.emit(
+      accumulation.finished,
+      e.indices.delinearise(e.position.column, shapeOf(accumulation.finished)));
+  e.forgetColumn(op);
   return stored;
 }
 
-Value weft::emitWritten(ElementEmitter &e, const KernelRoot &root,
-                        int64_t rows) {
-  return e.emit(root.value, pointAt(e, shapeOf(root.value), rows));
+Value weft::emitWritten(ElementEmitter &e, const KernelRoot &root) {
+  return e.emit(root.value, pointAt(e, shapeOf(root.value)));
 }

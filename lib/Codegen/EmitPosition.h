@@ -8,8 +8,7 @@
 // What a nest computes at one row and column, in lanes: the same on every
 // target. How a target walks the positions is its own.
 //
-// The position is that of the element emitter: `e.row`, `e.column` and
-// `e.columns`; `rows` is that of the nest.
+// The position is that of the element emitter (LoopPosition.h).
 
 #ifndef WEFT_LIB_CODEGEN_EMITPOSITION_H
 #define WEFT_LIB_CODEGEN_EMITPOSITION_H
@@ -19,7 +18,7 @@
 namespace weft {
 
 /// Moves to a column of the row.
-void setColumn(ElementEmitter &e, LaneIndex column, int64_t rows);
+void setColumn(ElementEmitter &e, LaneIndex column);
 
 /// The number with which a row's reduction begins.
 mlir::Value emitRowInit(ElementEmitter &e, mlir::linalg::GenericOp reduction);
@@ -29,13 +28,12 @@ mlir::Value emitColumnInit(ElementEmitter &e, const KernelRoot &accumulation);
 /// `sum` combined with what a reduction, over columns or over rows, reads at
 /// the position; in lanes if `sum` is.
 mlir::Value emitTerm(ElementEmitter &e, mlir::linalg::GenericOp reduction,
-                     int64_t rows, mlir::Value sum);
+                     mlir::Value sum);
 /// What is stored of a sum over rows that is complete.
 mlir::Value emitFinished(ElementEmitter &e, const KernelRoot &accumulation,
                          mlir::Value sum);
 /// The elements of a result that are written at the position.
-mlir::Value emitWritten(ElementEmitter &e, const KernelRoot &root,
-                        int64_t rows);
+mlir::Value emitWritten(ElementEmitter &e, const KernelRoot &root);
 
 } // namespace weft
 

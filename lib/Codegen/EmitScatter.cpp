@@ -120,7 +120,7 @@ ScatterEmitter::Target ScatterEmitter::targetOf(Value updateRow) {
 /// Where a row of updates has the emitter's column.
 ScatterEmitter::Index ScatterEmitter::updateAt(Value updateRow) {
   Index at = e.indices.delinearise(e.indices.uniform(updateRow), rowShape);
-  llvm::append_range(at, e.indices.delinearise(e.column, columnShape));
+  llvm::append_range(at, e.indices.delinearise(e.position.column, columnShape));
   return at;
 }
 
@@ -129,7 +129,7 @@ LaneIndex ScatterEmitter::placeAt(Value tableRow) {
   Index place(dims.tableRank);
   Index fixed =
       e.indices.delinearise(e.indices.uniform(tableRow), tableRowShape);
-  Index column = e.indices.delinearise(e.column, columnShape);
+  Index column = e.indices.delinearise(e.position.column, columnShape);
   for (auto [dim, x] : llvm::zip_equal(tableRowDims, fixed))
     place[dim] = x;
   for (int64_t dim = 0; dim < dims.tableRank; ++dim)
@@ -143,7 +143,7 @@ void ScatterEmitter::forEachElement(llvm::function_ref<void(LaneIndex)> body) {
     return body(e.indices.constant(0));
   ColumnSums none;
   emitColumns(e, table.getNumElements(), none,
-              [&](ColumnSums &) { body(e.column); });
+              [&](ColumnSums &) { body(e.position.column); });
 }
 
 void ScatterEmitter::forEachColumn(Body body) {
@@ -151,7 +151,7 @@ void ScatterEmitter::forEachColumn(Body body) {
     ColumnSums none;
     return emitColumns(e, columns, none, [&](ColumnSums &) { body(); });
   }
-  e.column = e.indices.constant(0);
+  e.position.column = e.indices.constant(0);
   body();
 }
 
@@ -263,7 +263,7 @@ void ScatterEmitter::addRow(KeySorter &sorter, Value first, Value begin,
   Type wide = b.getF64Type();
   Value row = sorter.keyAt(begin);
   forEachColumn([&] {
-    LaneIndex at = placeAt(row), column = e.column;
+    LaneIndex at = placeAt(row), column = e.position.column;
     Value before = convert(e.load(result, element, at), wide);
     SmallVector<Value> sum = {before};
     if (element.isF64())
@@ -271,7 +271,7 @@ void ScatterEmitter::addRow(KeySorter &sorter, Value first, Value begin,
           e.ops.constant(b.getF64FloatAttr(0), LaneOps::isLanes(before)));
     emitLoop(e, begin, end, 1, sum,
              [&](Value number, MutableArrayRef<Value> next) {
-               e.column = column;
+               e.position.column = column;
                Value updateRow =
                    arith::AddIOp::create(b, loc, first, sorter.itemAt(number));
                Value sum = addUpdate(next[0], updateRow);

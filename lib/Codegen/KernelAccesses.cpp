@@ -57,7 +57,7 @@ private:
   const NestOrder order;
   KernelAccesses &accesses;
   const KernelNest *nest = nullptr;
-  LoopPosition position;
+  AccessTime time;
   /// Those of the loops; unknown where they are at no element.
   ElementIndex row, column, ownElement;
   /// Values that passes before this one have kept, and that it keeps.
@@ -75,14 +75,14 @@ private:
 //===----------------------------------------------------------------------===//
 
 ElementPoint AccessFinder::pointAt(ArrayRef<int64_t> sizes) const {
-  unsigned split = *splitShape(sizes, nest->rows, position.columns);
+  unsigned split = *splitShape(sizes, nest->rows, time.columns);
   ElementPoint point = delinearise(row, sizes.take_front(split));
   llvm::append_range(point, delinearise(column, sizes.drop_front(split)));
   return point;
 }
 
 void AccessFinder::enterLoop(const ColumnLoop &loop) {
-  position.columns = loop.columns;
+  time.columns = loop.columns;
   row = ElementIndex::digit(loop.columns, nest->rows);
   column = ElementIndex::digit(1, loop.columns);
   ownElement = row * loop.columns + column;
@@ -98,7 +98,7 @@ void AccessFinder::findAll(Operation *op) {
 
 void AccessFinder::findRow() {
   for (auto [number, pass] : llvm::enumerate(nest->passes)) {
-    position.pass = number;
+    time.pass = number;
     for (const ColumnLoop &loop : pass) {
       enterLoop(loop);
       for (linalg::GenericOp reduction : loop.reductions) {
@@ -114,7 +114,7 @@ void AccessFinder::findRow() {
       }
       for (const KernelRoot &root : loop.writes) {
         read(root.value, pointAt(shapeOf(root.value)));
-        accesses.writes[root.result] = position;
+        accesses.writes[root.result] = time;
       }
     }
     filled.insert(filling.begin(), filling.end());
@@ -124,7 +124,7 @@ void AccessFinder::findRow() {
 
 void AccessFinder::find(const KernelNest &from, unsigned number) {
   nest = &from;
-  position = {number, 0, 0};
+  time = {number, 0, 0};
   filled.clear();
   if (!from.scatter)
     return findRow();
@@ -141,7 +141,7 @@ void AccessFinder::readArgument(BlockArgument argument,
                                 const ElementIndex &offset) {
   if (argument.getArgNumber() < buffers)
     accesses.reads[argument.getArgNumber()].push_back(
-        {position, offset.isKnown() && offset == ownElement});
+        {time, offset.isKnown() && offset == ownElement});
 }
 
 void AccessFinder::read(Value tensor, Point index) {
@@ -265,7 +265,7 @@ static ElementPoint pointOf(OpResult result, ArrayRef<ElementIndex> index) {
 void AccessFinder::readElement(OpResult result, Point index) {
   auto generic = cast<linalg::GenericOp>(result.getOwner());
   bool isKept = order == NestOrder::InTurn && nest->kept.contains(result) &&
-                splitShape(shapeOf(result), nest->rows, position.columns) &&
+                splitShape(shapeOf(result), nest->rows, time.columns) &&
                 linearise(index, shapeOf(result)) == ownElement &&
                 ownElement.isKnown();
   if (isKept && filled.contains(result))
@@ -275,7 +275,7 @@ void AccessFinder::readElement(OpResult result, Point index) {
     if (!argument.use_empty())
       read(init, index);
   readRegion(generic, pointOf(result, index));
-  if (isKept && !isInPiece && position.columns != 1)
+  if (isKept && !isInPiece && time.columns != 1)
     filling.insert(result);
 }
 

@@ -28,16 +28,16 @@
 
 namespace weft {
 
-/// Where in the loops an element is read or written. The order of fields is the
+/// When in the loops an element is read or written. The order of fields is the
 /// order of time.
-struct LoopPosition {
+struct AccessTime {
   unsigned nest = 0, pass = 0;
   int64_t columns = 0;
 };
 
 /// One kind of access to a buffer.
 struct KernelAccess {
-  LoopPosition position;
+  AccessTime time;
   /// The element is the one at the loops' own row and column.
   bool ownElement;
 };
@@ -47,7 +47,7 @@ struct KernelAccesses {
   std::vector<std::vector<KernelAccess>> reads;
   /// For each result where it is written, element by element; nothing for a
   /// result that is added to, or has no elements.
-  std::vector<std::optional<LoopPosition>> writes;
+  std::vector<std::optional<AccessTime>> writes;
 };
 
 /// The accesses of a kernel that runs in this order. What a nest keeps of a row

@@ -171,15 +171,17 @@ void KernelEmitter::bindParameters() {
 }
 
 void KernelEmitter::emitJob(const GridJob &job, size_t number, Value block) {
-  ElementEmitter elements(b, kernel, function, arguments, job.lanes);
-  elements.vectorAlignment = bufferAlignment;
-  elements.ops.convertsNarrowFloats = true;
+  EmitterOptions options{job.lanes,
+                         (symbol + "_job" + Twine(number)).str(),
+                         {.vectorAlignment = bufferAlignment}};
   // Parameters say it themselves.
   if (hasTable())
     for (unsigned i = 0; i < operands; ++i)
-      elements.isReadOnly.push_back(!llvm::is_contained(inPlace, int64_t(i)));
-  elements.tablePrefix = (symbol + "_job" + Twine(number)).str();
-  elements.nest = job.nest;
+      options.buffers.isReadOnly.push_back(
+          !llvm::is_contained(inPlace, int64_t(i)));
+  ElementEmitter elements(b, kernel, function, arguments, std::move(options));
+  elements.ops.convertsNarrowFloats = true;
+  elements.position = {.rows = job.nest->rows};
   shared->startJob();
   GpuBlock threads(elements, *shared, plan, job, block, workspace);
   GpuJob context{elements, threads, job, inPlace, results};

@@ -211,9 +211,9 @@ CompensatedSum GpuBlock::combine(linalg::GenericOp reduction, CompensatedSum x,
   return addTerm(b, {x.sum, error}, sum);
 }
 
-CompensatedSum GpuBlock::addPlace(linalg::GenericOp reduction, int64_t rows,
+CompensatedSum GpuBlock::addPlace(linalg::GenericOp reduction,
                                   CompensatedSum sum) {
-  Value next = emitTerm(e, reduction, rows, sum.sum);
+  Value next = emitTerm(e, reduction, sum.sum);
   return sum.error ? addTerm(b, sum, next) : CompensatedSum{next, {}};
 }
 

@@ -98,7 +98,7 @@ public:
   CompensatedSum combine(mlir::linalg::GenericOp reduction, CompensatedSum x,
                          CompensatedSum y);
   /// The sum with what a reduction reads at the emitter's place.
-  CompensatedSum addPlace(mlir::linalg::GenericOp reduction, int64_t rows,
+  CompensatedSum addPlace(mlir::linalg::GenericOp reduction,
                           CompensatedSum sum);
   /// mask ? x : y; x if mask is null.
   CompensatedSum select(mlir::Value mask, CompensatedSum x, CompensatedSum y);

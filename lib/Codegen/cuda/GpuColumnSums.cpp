@@ -60,7 +60,7 @@ ColumnSumsEmitter::ColumnSumsEmitter(GpuJob &job)
     : job(job), e(job.e), g(job.g), loop(*job.grid.loop),
       rows(job.grid.nest->rows), width(job.grid.rowThreads),
       height(g.threads / width) {
-  e.columns = loop.columns;
+  e.position.columns = loop.columns;
   x = g.remainder(g.thread, width);
   y = g.divide(g.thread, width);
   tile = g.remainder(g.block, job.grid.tiles);
@@ -94,11 +94,11 @@ ColumnSumsEmitter::Sums ColumnSumsEmitter::sumRows() {
     first = e.ops.select(valid, first, g.number(rows));
   g.loopSums(first, g.number(rows), job.grid.sharers * height, sums,
              [&](Value row, MutableArrayRef<CompensatedSum> next) {
-               e.row = e.indices.uniform(row);
-               setColumn(e, column, rows);
+               e.position.row = e.indices.uniform(row);
+               setColumn(e, column);
                for (auto [root, sum] :
                     llvm::zip_equal(loop.accumulations, next))
-                 sum = g.addPlace(opOf(root), rows, sum);
+                 sum = g.addPlace(opOf(root), sum);
                emitWrites(job, loop);
              });
   return sums;
@@ -141,7 +141,7 @@ Value ColumnSumsEmitter::partialOf(Value block, unsigned number) {
 void ColumnSumsEmitter::write(unsigned number, CompensatedSum total) {
   const KernelRoot &root = loop.accumulations[number];
   g.when(valid, [&] {
-    e.column = column;
+    e.position.column = column;
     Value sum = g.finish(opOf(root), emitColumnInit(e, root), total);
     e.store(emitFinished(e, root, sum), job.results[root.result], column);
   });

@@ -12,7 +12,7 @@ using namespace weft;
 
 SmallVector<Value> weft::computeWrites(GpuJob &job, const ColumnLoop &loop) {
   return llvm::map_to_vector(loop.writes, [&](const KernelRoot &root) {
-    return emitWritten(job.e, root, job.grid.nest->rows);
+    return emitWritten(job.e, root);
   });
 }
 
@@ -22,7 +22,7 @@ void weft::storeWrites(GpuJob &job, const ColumnLoop &loop,
     return;
   job.g.when(valid, [&] {
     for (auto [root, value] : llvm::zip_equal(loop.writes, values))
-      job.e.store(value, job.results[root.result], job.e.ownElement);
+      job.e.store(value, job.results[root.result], job.e.position.ownElement);
   });
 }
 
@@ -42,8 +42,8 @@ static void emitElementsAt(GpuJob &job, Value first) {
     std::swap(row, column);
   else if (rows > 1)
     std::tie(row, column) = e.indices.split(element, loop.columns);
-  e.row = row;
-  setColumn(e, column, rows);
+  e.position.row = row;
+  setColumn(e, column);
   emitWrites(job, loop);
 }
 
@@ -55,7 +55,7 @@ void weft::emitElements(GpuJob &job) {
   int64_t elements = job.grid.nest->rows * job.grid.loop->columns;
   int64_t lanes = e.ops.width;
   int64_t vectors = elements / lanes, rest = elements % lanes;
-  e.columns = job.grid.loop->columns;
+  e.position.columns = job.grid.loop->columns;
   Value vector = g.add(g.multiply(g.block, g.threads), g.thread);
   Value valid;
   if (rest != 0 || vectors % g.threads != 0)

@@ -68,7 +68,7 @@ void RowSums::add(const ColumnLoop &loop, size_t step, Value valid) {
       continue;
     }
     CompensatedSum &sum = current[entry.first + step];
-    sum = g.addPlace(entry.op(), job.grid.nest->rows, sum);
+    sum = g.addPlace(entry.op(), sum);
   }
 }
 
@@ -76,11 +76,11 @@ void RowSums::addInMemory(const Entry &entry, Value valid) {
   g.when(valid, [&] {
     Value partial = partialOf(g.block, entry);
     CompensatedSum before =
-        g.load(entry.op(), partial, entry.bytes(), e.column);
+        g.load(entry.op(), partial, entry.bytes(), e.position.column);
     CompensatedSum none = g.neutral(entry.op(), LaneOps::isLanes(before.sum));
     CompensatedSum sum = g.select(isFirst, none, before);
-    g.store(g.addPlace(entry.op(), job.grid.nest->rows, sum), partial,
-            entry.bytes(), e.column);
+    g.store(g.addPlace(entry.op(), sum), partial, entry.bytes(),
+            e.position.column);
   });
 }
 
@@ -157,8 +157,8 @@ void RowSums::addPartials(const Entry &entry, LaneIndex column, Value first,
     g.store(sum[0], partialOf(target, entry), entry.bytes(), column);
     return;
   }
-  e.columns = entry.loop->columns;
-  e.column = column;
+  e.position.columns = entry.loop->columns;
+  e.position.column = column;
   Value init = emitColumnInit(e, entry.root);
   Value total = g.finish(entry.op(), init, sum[0]);
   e.store(emitFinished(e, entry.root, total), job.results[entry.root.result],

@@ -22,7 +22,7 @@ RowsEmitter::RowsEmitter(GpuJob &job)
       together(job.grid.rowThreads), isWarp(together < g.threads),
       member(isWarp ? g.remainder(g.thread, together) : g.thread) {
   for (const GridJob::KeptOperand &operand : job.grid.kept)
-    e.keptBuffers[operand.argument] = g.launchMemoryAt(operand.offset);
+    e.kept.add(operand.argument, g.launchMemoryAt(operand.offset));
   // Here, where they dominate all rows.
   if (!job.grid.hasEdges)
     placeColumns(Value());
@@ -59,15 +59,16 @@ bool RowsEmitter::isHeld(const ColumnLoop &loop) const {
 }
 
 void RowsEmitter::setRow(Value row) {
-  e.row = nest.rows == 1 ? e.indices.constant(0) : e.indices.uniform(row);
-  e.rowValues.clear();
+  e.position.row =
+      nest.rows == 1 ? e.indices.constant(0) : e.indices.uniform(row);
+  e.forgetRows();
 }
 
 void RowsEmitter::emitPass(unsigned number, RowSums *sums) {
   std::vector<OpenSum> open;
   for (const ColumnLoop &loop : nest.passes[number]) {
-    e.columns = loop.columns;
-    e.ownElement = {};
+    e.position.columns = loop.columns;
+    e.position.ownElement = {};
     if (loop.columns == 1)
       emitSingle(loop, sums);
     else if (isHeld(loop))
@@ -77,8 +78,7 @@ void RowsEmitter::emitPass(unsigned number, RowSums *sums) {
   }
   addThreads(open);
   closeSums(open);
-  e.filled.insert(e.filling.begin(), e.filling.end());
-  e.filling.clear();
+  e.kept.finishPass();
 }
 
 /// Opens the row reductions of a loop.
@@ -121,7 +121,8 @@ void RowsEmitter::closeSums(ArrayRef<OpenSum> open) {
   for (const OpenSum &sum : open)
     known.push_back(
         {sum.reduction, g.finish(sum.reduction, sum.init, sum.value)});
-  e.rowValues.insert(known.begin(), known.end());
+  for (auto [reduction, value] : known)
+    e.knowRow(reduction, value);
   known.clear();
 }
 
@@ -139,10 +140,10 @@ void RowsEmitter::waitToOverwrite(const ColumnLoop &loop) {
 
 /// One column: all threads know its numbers, one writes them.
 void RowsEmitter::emitSingle(const ColumnLoop &loop, RowSums *sums) {
-  setColumn(e, e.indices.constant(0), nest.rows);
+  setColumn(e, e.indices.constant(0));
   for (linalg::GenericOp reduction : loop.reductions)
-    known.push_back({reduction, emitTerm(e, reduction, nest.rows,
-                                         emitRowInit(e, reduction))});
+    known.push_back(
+        {reduction, emitTerm(e, reduction, emitRowInit(e, reduction))});
   if (sums)
     sums->add(loop, /*step=*/0, g.equals(member, 0));
   if (loop.writes.empty())
@@ -161,10 +162,10 @@ void RowsEmitter::emitParts(const ColumnLoop &loop,
   SmallVector<SmallVector<Value>> written;
   for (const RowColumns::Part &part : parts) {
     columns.enter(part);
-    e.bodyDepth = e.depth();
+    e.startBody();
     for (OpenSum &sum : own) {
       CompensatedSum &value = part.isEdge ? sum.edge : sum.value;
-      CompensatedSum next = g.addPlace(sum.reduction, nest.rows, value);
+      CompensatedSum next = g.addPlace(sum.reduction, value);
       value = g.select(part.valid, next, value);
     }
     if (sums)
@@ -279,7 +280,7 @@ void RowsEmitter::emitSplit() {
   if (job.grid.hasEdges)
     placeColumns(row);
   const ColumnLoop &loop = nest.passes.front().front();
-  e.columns = loop.columns;
+  e.position.columns = loop.columns;
   std::vector<OpenSum> open;
   emitWalk(loop, open, nullptr);
   addThreads(open);

@@ -164,7 +164,7 @@ void ScatterEmitter::addRow(Value updateRow) {
                                   : target.row[dims.getTakenDim(dim)]);
   LaneIndex at = indexOf(row, columnDims);
   g.when(valid, [&] {
-    e.column = column;
+    e.position.column = column;
     Value update = e.emit(op.getUpdates(), source);
     Value before = e.load(result, table.getElementType(), at);
     e.store(sum(before, update), result, at);

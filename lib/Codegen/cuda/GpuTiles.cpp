@@ -67,15 +67,15 @@ TilesEmitter::TilesEmitter(GpuJob &job)
   int64_t squaresOfRow = llvm::divideCeil(loop.columns, side);
   top = g.multiply(g.divide(g.block, squaresOfRow), side);
   left = g.multiply(g.remainder(g.block, squaresOfRow), side);
-  e.columns = loop.columns;
+  e.position.columns = loop.columns;
 }
 
 /// Where the emitter's position is in a square: columns lie one behind the
 /// other.
 LaneIndex TilesEmitter::positionInSquare() {
-  Value row = g.subtract(e.row.base, top);
-  Value column = g.subtract(e.column.base, left);
-  int64_t stride = e.row.stride + e.column.stride * pitch;
+  Value row = g.subtract(e.position.row.base, top);
+  Value column = g.subtract(e.position.column.base, left);
+  int64_t stride = e.position.row.stride + e.position.column.stride * pitch;
   return {g.add(g.multiply(column, pitch), row), stride, {}, 1};
 }
 
@@ -123,8 +123,8 @@ void TilesEmitter::fill() {
   g.loop(g.add(left, g.warp), end, g.threads / warpThreads, {},
          [&](Value column, MutableArrayRef<Value>) {
            g.when(g.less(row, g.number(rows)), [&] {
-             e.row = g.columnsAt(row);
-             setColumn(e, e.indices.uniform(column), rows);
+             e.position.row = g.columnsAt(row);
+             setColumn(e, e.indices.uniform(column));
              computeWrites(job, loop);
            });
          });
@@ -137,8 +137,8 @@ void TilesEmitter::use() {
   g.when(g.less(column, g.number(loop.columns)), [&] {
     g.loop(g.add(top, g.warp), end, g.threads / warpThreads, {},
            [&](Value row, MutableArrayRef<Value>) {
-             e.row = e.indices.uniform(row);
-             setColumn(e, g.columnsAt(column), rows);
+             e.position.row = e.indices.uniform(row);
+             setColumn(e, g.columnsAt(column));
              emitWrites(job, loop);
            });
   });
@@ -163,17 +163,17 @@ void TilesEmitter::emit() {
   });
   if (!canFill)
     return use();
-  e.readOperand = [&](linalg::GenericOp op, OpOperand &operand,
-                      llvm::function_ref<Value()> emitElement) {
+  e.setOperandReader([&](linalg::GenericOp op, OpOperand &operand,
+                         llvm::function_ref<Value()> emitElement) {
     return read(op, operand, emitElement);
-  };
+  });
   isFilling = true;
   fill();
   isFilling = false;
   next = 0;
   g.barrier();
   use();
-  e.readOperand = nullptr;
+  e.setOperandReader(nullptr);
 }
 
 void weft::emitTiles(GpuJob &job) { TilesEmitter(job).emit(); }

@@ -83,10 +83,9 @@ RowColumns::Part RowColumns::vectorAt(int64_t step) {
 }
 
 void RowColumns::enter(const Part &part) {
-  int64_t rows = job.grid.nest->rows;
   if (part.own.base)
-    e.indices.declareJoin(e.row, part.column, columns, part.own);
+    e.indices.declareJoin(e.position.row, part.column, columns, part.own);
   e.ops.width = part.isEdge ? 1 : lanes;
-  setColumn(e, part.column, rows);
-  e.keptAt = part.kept;
+  setColumn(e, part.column);
+  e.position.keptAt = part.kept;
 }

@@ -1,14 +1,14 @@
-//===- MemoryAccess.cpp - Loads and stores --------------------------------===//
+//===- BufferMap.cpp - The memory of a kernel -----------------------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Loads and stores of the element emitter.
 
-#include "ElementEmitter.h"
+#include "BufferMap.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -26,8 +26,7 @@ static unsigned alignmentOf(Type storage) {
   return storage.getIntOrFloatBitWidth() / 8;
 }
 
-Value ElementEmitter::elementPointer(Value pointer, Type storage,
-                                     LaneIndex offset) {
+Value BufferMap::elementPointer(Value pointer, Type storage, LaneIndex offset) {
   Value at = offset.stride == 1 ? offset.base : indices.materialise(offset);
   Type type = pointer.getType();
   if (isa<VectorType>(at.getType()))
@@ -42,29 +41,30 @@ static Type atWidth(Type element, Value lanes) {
 }
 
 /// How the elements from `offset` on are aligned.
-unsigned ElementEmitter::alignmentAt(LaneIndex offset, Type storage) const {
+unsigned BufferMap::alignmentAt(LaneIndex offset, Type storage) const {
   unsigned element = alignmentOf(storage);
-  if (vectorAlignment == 0 || offset.lanes || offset.stride != 1)
+  if (traits.vectorAlignment == 0 || offset.lanes || offset.stride != 1)
     return element;
-  return std::max<uint64_t>(
-      element, llvm::MinAlign(vectorAlignment, offset.divisor * element));
+  return std::max<uint64_t>(element, llvm::MinAlign(traits.vectorAlignment,
+                                                    offset.divisor * element));
 }
 
-Value ElementEmitter::load(Value pointer, Type element, LaneIndex offset,
-                           bool isInvariant) {
+Value BufferMap::load(Value pointer, Type element, LaneIndex offset,
+                      bool isInvariant) {
   Type storage = getStorageType(element);
   unsigned alignment = alignmentAt(offset, storage);
   Value address = elementPointer(pointer, storage, offset), value;
   bool lanes = !offset.isUniform();
   Type type = lanes ? VectorType::get({ops.width}, storage) : storage;
   bool contiguous = !offset.lanes && offset.stride == 1;
-  if (!lanes || (contiguous && !mask)) {
+  if (!lanes || (contiguous && !lanesOn)) {
     value = LLVM::LoadOp::create(b, loc, type, address, alignment,
                                  /*isVolatile=*/false, /*isNonTemporal=*/false,
                                  isInvariant);
   } else {
     Value none = ops.constant(b.getZeroAttr(storage), /*lanes=*/true);
-    Value on = mask ? mask : ops.constant(b.getBoolAttr(true), /*lanes=*/true);
+    Value on =
+        lanesOn ? lanesOn : ops.constant(b.getBoolAttr(true), /*lanes=*/true);
     value = contiguous ? LLVM::MaskedLoadOp::create(b, loc, type, address, on,
                                                     none, alignment)
                              .getResult()
@@ -86,7 +86,7 @@ static bool isFirstLaneOnly(Value mask) {
   return lanes.front() && llvm::count(lanes, true) == 1;
 }
 
-void ElementEmitter::store(Value value, Value pointer, LaneIndex offset) {
+void BufferMap::store(Value value, Value pointer, LaneIndex offset) {
   bool lanes = !offset.isUniform();
   if (lanes)
     value = ops.spread(value);
@@ -97,12 +97,17 @@ void ElementEmitter::store(Value value, Value pointer, LaneIndex offset) {
   Value address = elementPointer(pointer, storage, offset);
   // LLVM 22 makes a store of four bytes of one lane of two, if the number was
   // wider before (combineMaskedStore with AVX-512).
-  if (lanes && isFirstLaneOnly(mask))
+  if (lanes && isFirstLaneOnly(lanesOn))
     LLVM::StoreOp::create(b, loc, vector::ExtractOp::create(b, loc, value, 0),
                           address, alignmentAt(offset, storage));
-  else if (lanes && mask)
-    LLVM::MaskedStoreOp::create(b, loc, value, address, mask,
+  else if (lanes && lanesOn)
+    LLVM::MaskedStoreOp::create(b, loc, value, address, lanesOn,
                                 alignmentAt(offset, storage));
   else
     LLVM::StoreOp::create(b, loc, value, address, alignmentAt(offset, storage));
+}
+
+Value BufferMap::loadArgument(unsigned number, Type element, LaneIndex offset) {
+  return load(arguments[number], element, offset,
+              !traits.isReadOnly.empty() && traits.isReadOnly[number]);
 }
