@@ -233,7 +233,8 @@ struct FormMicrobatchLoops
       if (function.isExternal())
         continue;
       Block &block = function.getBody().front();
-      for (MicrobatchesAttr loop : Microbatches(block).getLoops()) {
+      Microbatches microbatches(block);
+      for (MicrobatchesAttr loop : microbatches.getLoops()) {
         LoopFormer(block, loop).run();
         ++loops;
       }

@@ -181,7 +181,7 @@ LogicalResult Localizer::localizeResults(Operation *op) {
   if (auto model = dyn_cast<LocalFormOpInterface>(op))
     results = model.localize(describe(op, local, made));
   else
-    setTypes(op, local);
+    results = setTypes(op, local);
   if (failed(results))
     return failure();
   for (auto [result, type, sharding] :

@@ -331,6 +331,13 @@ void EntryBuilder::copy(uint32_t source, uint32_t destination) {
   add(std::move(copy), 0);
 }
 
+void EntryBuilder::repeat(uint32_t count, uint32_t instructions) {
+  plan::RepeatT repeat;
+  repeat.count = count;
+  repeat.instructions = instructions;
+  add(std::move(repeat), 0);
+}
+
 Array countingArray(std::vector<int64_t> shape, float factor) {
   Array array(DType::F32, std::move(shape));
   for (int64_t i = 0; i < array.size(); ++i)

@@ -81,6 +81,8 @@ public:
                                 int64_t outer, int64_t inner);
   void wait(uint32_t id);
   void copy(uint32_t source, uint32_t destination);
+  /// A loop of the instructions that follow.
+  void repeat(uint32_t count, uint32_t instructions);
 
 private:
   template <typename T> T &add(T operation, uint8_t stream);

@@ -174,6 +174,16 @@ SHAPE = [
          "%r = weft.barrier %x0 after %x1 : tensor<3x4xf64> after tensor<2xf64>"),
     Case("constraint", [(4, 3)], (4, 3),
          '%r = weft.constraint %x0 <@mesh, [{"x"}, {}]> : tensor<4x3xf64>'),
+    # A value after the loop, and one of each micro-batch.
+    *(Case(f"microbatch_{kind}", [(3, 4), (3,)], shape,
+           f'%part = weft.microbatch_slice %x0 dim = 1 of <"{kind}", 4> : tensor<3x4xf64> -> tensor<3xf64>\n'
+           f'  %own = weft.microbatch_use %x1 of <"{kind}", 4> : tensor<3xf64>\n'
+           "  %product = arith.mulf %part, %own : tensor<3xf64>\n"
+           "  %y = math.tanh %product : tensor<3xf64>\n"
+           f'  %r = weft.microbatch_{kind} %y {leaves}')
+      for kind, shape, leaves in (
+          ("sum", (3,), 'of <"sum", 4> : tensor<3xf64>'),
+          ("stack", (4, 3), 'dim = 0 of <"stack", 4> : tensor<3xf64> -> tensor<4x3xf64>'))),
 ]
 
 

@@ -64,7 +64,7 @@ def textbook(name, **layouts):
 FILES = [
     *sorted(EXAMPLE.glob("*.mlir")),
     *(ROOT / "test" / "EndToEnd" / f"{name}.mlir" for name in (
-        "checkpoint-fsdp", "cross-entropy-vocabulary", "every-elementwise-op", "wide-gradient-sums")),
+        "checkpoint-fsdp", "cross-entropy-vocabulary", "every-elementwise-op", "reduce-dtype")),
     *(ROOT / "test" / "Plan" / f"{name}.mlir" for name in ("attention", "memory-report")),
 ]
 FIXTURES = sorted((ROOT / "test" / "Import" / "inputs").iterdir())

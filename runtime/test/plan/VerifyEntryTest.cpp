@@ -262,5 +262,101 @@ TEST(VerifyEntry, OutputMayBeAnInput) {
   EXPECT_THAT(verdict(builder), HasSubstr("share bytes"));
 }
 
+/// y = x, then `count` times `inner` times: z = y, y = 2 y.
+struct LoopPlan : PlanBuilder {
+  LoopPlan() : PlanBuilder({{"data", 2}}) {
+    const auto floats = type(DType::F32, {16});
+    x = step.input("x", floats);
+    y = step.output("y", floats);
+    z = step.temporary(DType::F32, {16});
+    step.copy(x, y);
+    step.repeat(2, 4);
+    step.repeat(3, 2);
+    step.copy(y, z);
+    step.launch("twice", {{y, update}});
+    step.copy(y, z);
+  }
+  plan::RepeatT &repeat(size_t index) {
+    return *step.table().instructions[index]->operation.AsRepeat();
+  }
+
+  EntryBuilder step = entry("step");
+  uint32_t x = 0, y = 0, z = 0;
+};
+
+static std::string verdictOf(const std::function<void(LoopPlan &)> &change) {
+  LoopPlan plan;
+  change(plan);
+  return verdict(plan);
+}
+
+TEST(VerifyEntry, LoopsNest) {
+  EXPECT_EQ(verdict(LoopPlan()), "");
+  EXPECT_THAT(verdictOf([](LoopPlan &p) { p.repeat(1).count = 0; }),
+              HasSubstr("step 1 repeat: executes 4 instructions 0 times; both "
+                        "must be at least 1"));
+  EXPECT_THAT(verdictOf([](LoopPlan &p) { p.repeat(2).instructions = 4; }),
+              HasSubstr("step 2 repeat: repeats instructions 3 to 6, but the "
+                        "loop around it ends with 5"));
+  EXPECT_THAT(verdictOf([](LoopPlan &p) { p.repeat(1).instructions = 5; }),
+              HasSubstr("step 1 repeat: repeats instructions 2 to 6, but the "
+                        "entry ends with 5"));
+  EXPECT_THAT(verdictOf([](LoopPlan &p) {
+                p.repeat(1).count = p.repeat(2).count = 1 << 30;
+              }),
+              HasSubstr("its loops execute more than 67108864 instructions"));
+}
+
+TEST(VerifyEntry, WhatALoopReadsLastsToItsNextTurn) {
+  // x is read by a loop behind it: its bytes are not free in the loop.
+  LoopPlan plan;
+  EntryBuilder other = plan.entry("other");
+  const auto floats = plan.type(DType::F32, {16});
+  const uint32_t x = other.input("x", floats), y = other.output("y", floats);
+  const uint32_t t = other.temporary(DType::F32, {16});
+  other.repeat(2, 2);
+  other.copy(x, y);
+  other.copy(y, t);
+  ASSERT_EQ(verdict(plan), "");
+  other.table().buffers[t]->offset = other.table().buffers[x]->offset;
+  EXPECT_THAT(verdict(plan), HasSubstr("share bytes while both are alive"));
+  // In a single turn it is.
+  other.table().instructions.erase(other.table().instructions.begin());
+  EXPECT_EQ(verdict(plan), "");
+}
+
+TEST(VerifyEntry, CollectivesStayInTheirLoop) {
+  const auto build = [](std::vector<int> order) {
+    auto plan = std::make_unique<PlanBuilder>(
+        std::vector<std::pair<std::string, int64_t>>{{"data", 2}});
+    const uint32_t group = plan->group({"data"});
+    EntryBuilder step = plan->entry("step");
+    const auto floats = plan->type(DType::F32, {16});
+    const uint32_t x = step.input("x", floats), y = step.output("y", floats);
+    const uint32_t t = step.temporary(DType::F32, {16});
+    for (int what : order) {
+      if (what == 0)
+        step.start(plan::CollectiveKind::AllReduce, group, x, y, 1, 16);
+      if (what == 1)
+        step.wait(0);
+      if (what == 2)
+        step.copy(x, t);
+      // A loop of the next instructions.
+      if (what > 10)
+        step.repeat(2, what - 10);
+    }
+    return verdict(*plan);
+  };
+  // Around a loop, and within.
+  EXPECT_EQ(build({0, 11, 2, 1}), "");
+  EXPECT_EQ(build({12, 0, 1}), "");
+  EXPECT_THAT(build({12, 0, 2, 1}),
+              HasSubstr("collective 0 is started in the loop of instruction "
+                        "0, which does not wait for it"));
+  EXPECT_THAT(build({0, 11, 1}),
+              HasSubstr("waits for collective 0, which is started outside of "
+                        "its loop"));
+}
+
 } // namespace
 } // namespace weft::runtime

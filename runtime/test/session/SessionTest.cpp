@@ -40,6 +40,36 @@ float expectedStep(std::vector<float> &w, const std::vector<float> &x) {
   return loss;
 }
 
+/// Loops in loops, with a collective in each turn.
+TEST(Session, LoopsAreExecuted) {
+  for (int64_t ranks : {1, 2}) {
+    PlanBuilder builder({{"data", ranks}});
+    const uint32_t group = builder.group({"data"});
+    EntryBuilder step = builder.entry("step");
+    const auto floats4 = builder.type(DType::F32, {4});
+    const uint32_t x = step.input("x", floats4);
+    const uint32_t y = step.output("y", floats4);
+    step.copy(x, y);
+    step.repeat(3, 5);
+    step.repeat(2, 2);
+    step.launch("twice", {{y, update}});
+    step.launch("twice", {{y, update}});
+    step.start(plan::CollectiveKind::AllReduce, group, y, y, 1, 4);
+    step.wait(0);
+    const auto session = makeSession(builder);
+    ASSERT_TRUE(session->setInput("step", "x", countingArray({4})).ok());
+    for (int run = 0; run < 2; ++run) {
+      const Status status = session->run("step");
+      ASSERT_TRUE(status.ok()) << status.message();
+      float factor = 1;
+      for (int turn = 0; turn < 3; ++turn)
+        factor *= 16 * ranks;
+      EXPECT_THAT(floats(*session->getOutput("y")),
+                  ElementsAre(0, factor, 2 * factor, 3 * factor));
+    }
+  }
+}
+
 struct RanksTest : testing::TestWithParam<int> {};
 
 TEST_P(RanksTest, SampleStepsAreExact) {
