@@ -7,6 +7,7 @@
 
 #include "Converters.h"
 #include "Importer.h"
+#include "MicrobatchLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -62,11 +63,74 @@ static Values convertRegion(Conversion &c) {
 // Loops
 //===----------------------------------------------------------------------===//
 
+/// The last op that was made in the block that is being written.
+static Operation *lastOp(Conversion &c) {
+  Block *block = c.builder.getBlock();
+  return block->empty() ? nullptr : &block->back();
+}
+
+/// Without constants, of which a turn may make more than another one.
+static SmallVector<Operation *> opsBehind(Conversion &c, Operation *last) {
+  SmallVector<Operation *> ops;
+  Block *block = c.builder.getBlock();
+  auto begin = last ? std::next(last->getIterator()) : block->begin();
+  for (Operation &op : llvm::make_range(begin, block->end()))
+    if (!isa<arith::ConstantOp>(op))
+      ops.push_back(&op);
+  return ops;
+}
+
+/// The trip count of a loop of which two turns are known, which change counters
+/// by one number each. Nothing if the condition reads more than counters.
+static std::optional<int64_t> countTurns(Conversion &c, const LoopTurn &first,
+                                         const LoopTurn &second) {
+  constexpr int64_t most = 1 << 20;
+  Values carried = second.results;
+  for (int64_t turns = 2; turns < most; ++turns) {
+    auto condition = c.getImporter().importRegion(c, 0, carried);
+    std::optional<int64_t> goesOn =
+        condition && condition->size() == 1 && condition->front()
+            ? getSplatInteger(condition->front())
+            : std::nullopt;
+    if (!goesOn)
+      return std::nullopt;
+    if (!*goesOn)
+      return turns;
+    for (auto [value, before, after] :
+         llvm::zip_equal(carried, first.results, second.results)) {
+      auto a = before ? getSplatInteger(before) : std::nullopt;
+      auto b = after ? getSplatInteger(after) : std::nullopt;
+      if (a && b)
+        value = c.splatLike(after, *b + (turns - 1) * (*b - *a));
+    }
+  }
+  return std::nullopt;
+}
+
+/// The values behind a loop that is one over micro-batches.
+static std::optional<Values> importMicrobatches(Conversion &c,
+                                                const LoopTurn &first,
+                                                const LoopTurn &second) {
+  std::optional<int64_t> count = countTurns(c, first, second);
+  if (!count)
+    return std::nullopt;
+  std::optional<Values> results = formMicrobatches(c, first, second, *count);
+  for (unsigned i = 0; results && i < results->size(); ++i)
+    if (!(*results)[i]) {
+      int64_t begin = *getSplatInteger(first.given[i]),
+              next = *getSplatInteger(first.results[i]);
+      (*results)[i] =
+          c.splatLike(first.given[i], begin + *count * (next - begin));
+    }
+  return results;
+}
+
 static Values convertWhile(Conversion &c) {
   Importer &importer = c.getImporter();
   Values carried(c.getOperands());
   Values nothing(c.getSource()->getNumResults());
-  while (true) {
+  LoopTurn before;
+  for (int64_t turn = 0;; ++turn) {
     std::optional<Values> condition = importer.importRegion(c, 0, carried);
     if (!condition)
       return nothing;
@@ -86,6 +150,7 @@ static Values convertWhile(Conversion &c) {
     }
     if (!*goesOn)
       return carried;
+    Operation *last = lastOp(c);
     std::optional<Values> next = importer.importRegion(c, 1, carried);
     if (!next)
       return nothing;
@@ -94,6 +159,11 @@ static Values convertWhile(Conversion &c) {
                   " values, got " + Twine(next->size()));
       return nothing;
     }
+    LoopTurn done{carried, opsBehind(c, last), *next};
+    if (turn == 1)
+      if (auto results = importMicrobatches(c, before, done))
+        return *results;
+    before = std::move(done);
     carried = *next;
   }
 }

@@ -44,6 +44,8 @@ public:
   Problems &getProblems() { return problems; }
   Meshes &getMeshes() { return meshes; }
   int64_t getNumOps() const { return numOps; }
+  /// A number that no loop over micro-batches has yet.
+  int64_t countLoop() { return numLoops++; }
 
 private:
   std::optional<Values> importBlock(mlir::Block &block,
@@ -67,6 +69,7 @@ private:
   llvm::SetVector<mlir::Operation *> callStack;
   UserLocation callLocation;
   int64_t numOps = 0;
+  int64_t numLoops = 0;
   bool isTooLarge = false;
 };
 

@@ -83,8 +83,10 @@ Value LoopFormer::initOf(Operation *exit) {
       real && isa<MicrobatchSumOp>(exit))
     zero = builder.getFloatAttr(
         element, APFloat::getZero(real.getFloatSemantics(), /*Negative=*/true));
-  return arith::ConstantOp::create(
+  auto init = arith::ConstantOp::create(
       builder, exit->getLoc(), DenseElementsAttr::get(type, Attribute(zero)));
+  setOrigin(init, getOrigin(exit));
+  return init;
 }
 
 /// A copy in the loop of what is made of counters and constants alone: a mask

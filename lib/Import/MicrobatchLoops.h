@@ -1,0 +1,46 @@
+//===- MicrobatchLoops.h - Loops that add up over micro-batches -*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A `lax.scan` that accumulates gradients, as training loops write it:
+//
+//   def body(sums, part):                        # part: (tokens, targets)
+//       return tree.map(jnp.add, sums, grad(params, part)), None
+//   sums, _ = lax.scan(body, zeros, batch)       # batch: n parts, stacked
+//
+// Two turns of the loop, read as ops of the graph, show what it is: values that
+// a turn hands on as they are, counters, sums that begin with zero and to which
+// each turn adds something that does not depend on them, and slices of arrays
+// at the number of the turn. The first turn then becomes what is computed for
+// each micro-batch.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_LIB_IMPORT_MICROBATCHLOOPS_H
+#define WEFT_LIB_IMPORT_MICROBATCHLOOPS_H
+
+#include "Conversion.h"
+
+namespace weft::stablehlo {
+
+/// One execution of the body of a loop: what it was given, its ops but
+/// constants, and what it gave.
+struct LoopTurn {
+  Values given;
+  llvm::SmallVector<mlir::Operation *> ops;
+  Values results;
+};
+
+/// Makes a loop over micro-batches of the first two turns of one with `count`
+/// turns. Returns the values behind the loop, but null for those that change by
+/// a number each turn; nothing, and changes nothing, if it is no such loop. On
+/// success, the ops of the second turn are gone.
+std::optional<Values> formMicrobatches(Conversion &c, const LoopTurn &first,
+                                       const LoopTurn &second, int64_t count);
+
+} // namespace weft::stablehlo
+
+#endif // WEFT_LIB_IMPORT_MICROBATCHLOOPS_H

@@ -1,0 +1,113 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`lax.scan` over micro-batches: a loop of the plan where its carries are sums, unrolled where not."""
+
+import os
+
+import pytest
+
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
+jax = pytest.importorskip("jax", reason="imports from JAX, which is not installed here")
+
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+from jax import lax  # noqa: E402
+
+import weft  # noqa: E402
+from weft import P  # noqa: E402
+
+WIDTH, HIDDEN, ROWS = 16, 32, 8
+RNG = np.random.default_rng(0)
+PARAMS = {"w1": RNG.normal(size=(WIDTH, HIDDEN)).astype(np.float32) * 0.3,
+          "w2": RNG.normal(size=(HIDDEN, WIDTH)).astype(np.float32) * 0.3}
+
+
+def batch(n):
+    return tuple(RNG.normal(size=(n, ROWS, WIDTH)).astype(np.float32) for _ in range(2))
+
+
+def loss(params, part):
+    x, y = part
+    return jnp.mean((jnp.tanh(x @ params["w1"]) @ params["w2"] - y) ** 2)
+
+
+def accumulating(params, xs, ys):
+    def body(carry, part):
+        sums, total = carry
+        value, grads = jax.value_and_grad(loss)(params, part)
+        return (jax.tree.map(jnp.add, sums, grads), total + value), None
+
+    zeros = jax.tree.map(jnp.zeros_like, params), jnp.zeros(())
+    (grads, total), _ = lax.scan(body, zeros, (xs, ys))
+    n = xs.shape[0]
+    return jax.tree.map(lambda p, g: p - 0.1 * g / n, params, grads), total / n
+
+
+def text(fun, *args):
+    return weft.from_jax(fun, *args).as_text("graph")
+
+
+def assert_as_jax(fun, args, tolerance=2e-6, **options):
+    found = weft.from_jax(fun, *args, **options).compile()(*args)
+    expected = jax.jit(fun)(*args)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("n", [2, 3, 8])
+def test_gradients_are_those_of_jax(n):
+    assert_as_jax(accumulating, (PARAMS, *batch(n)))
+
+
+@pytest.mark.parametrize("fsdp", [False, True])
+def test_reductions_are_once_a_step(fsdp):
+    mesh = weft.Mesh((4,), ("data",))
+    rows = P(None, "data")
+    specs = jax.tree.map(lambda _: P("data") if fsdp else P(), PARAMS)
+    options = dict(mesh=mesh, in_shardings=(specs, rows, rows), out_shardings=(specs, P()))
+    assert_as_jax(accumulating, (PARAMS, *batch(4)), **options)
+    # The loss of a micro-batch is one number, and reduced with it.
+    counts = [sorted((found.kind, found.count) for found in
+                     weft.from_jax(accumulating, PARAMS, *batch(n), **options).compile().collectives()
+                     if found.kind in ("all_reduce", "reduce_scatter") and found.bytes > 8)
+              for n in (2, 16)]
+    assert counts[0] == counts[1] and all(count <= 2 for _, count in counts[0])
+
+
+def test_the_program_does_not_grow():
+    two, many = (text(accumulating, PARAMS, *batch(n)) for n in (2, 64))
+    assert two.count("weft.microbatch_sum") == 3
+    assert two.count("\n") == many.count("\n")
+
+
+def test_other_loops_are_unrolled():
+    def layers(ws, x):  # what a turn hands on is no sum
+        return lax.scan(lambda h, w: (jnp.tanh(h @ w), None), x, ws)[0]
+
+    def started(xs):  # a sum that does not begin with zero
+        return lax.scan(lambda s, x: (s + jnp.sin(x), None), jnp.ones(WIDTH), xs)[0]
+
+    def read(xs):  # the sum so far is read
+        return lax.scan(lambda c, x: ((c[0] + x, c[1] + jnp.tanh(c[0])), None),
+                        (jnp.zeros(WIDTH), jnp.zeros(WIDTH)), xs)[0]
+
+    def numbered(xs):  # the number of the turn is computed with
+        return lax.scan(lambda c, x: ((c[0] + 1, c[1] + x * c[0]), None),
+                        (jnp.int32(0), jnp.zeros(WIDTH)), xs)[0]
+
+    xs = RNG.normal(size=(4, WIDTH)).astype(np.float32)
+    ws = RNG.normal(size=(4, WIDTH, WIDTH)).astype(np.float32)
+    for fun, args in ((layers, (ws, xs)), (started, (xs,)), (read, (xs,)), (numbered, (xs,))):
+        assert "microbatch" not in text(fun, *args), fun.__name__
+        assert_as_jax(fun, args, tolerance=1e-5)
+
+
+def test_two_loops_and_what_follows_them():
+    def both(params, xs, ys):
+        first, loss1 = accumulating(params, xs, ys)
+        second, loss2 = accumulating(first, xs, ys)
+        return second, loss1 + loss2
+
+    args = PARAMS, *batch(4)
+    assert text(both, *args).count("weft.microbatch_sum") == 6
+    assert_as_jax(both, args)
