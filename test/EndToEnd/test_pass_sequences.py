@@ -14,13 +14,14 @@ from conftest import ROOT, binaries
 PIPELINE = [
     "weft-inline-calls", "weft-autodiff", "weft-decompose", "cse", "symbol-dce",
     "weft-split-constants", "weft-propagate", "weft-pad-dimensions", "weft-insert-reshards",
-    "weft-apply-reduce-dtype", "weft-localize", "weft-lower-gemms", "weft-fuse-epilogues",
-    "weft-fill-constants", "weft-fuse-kernels", "weft-hoist-releases",
+    "weft-apply-reduce-dtype", "weft-localize", "weft-form-microbatch-loops", "weft-lower-gemms",
+    "weft-accumulate-gemms", "weft-fuse-epilogues", "weft-fill-constants", "weft-fuse-kernels",
+    "weft-hoist-releases",
     "weft-start-collectives", "weft-lower-kernels", "weft-find-in-place",
     "weft-batch-launches", "weft-plan-memory",
 ]
 OTHERS = [
-    "weft-import-stablehlo", "weft-checkpoint-regions", "weft-checkpoint-regions=ranges=0:2",
+    "weft-import-stablehlo", "weft-join-equal-ops", "weft-checkpoint-regions", "weft-checkpoint-regions=ranges=0:2",
     "weft-expand-attention", "weft-print-sharding-rules", "weft-print-ptx",
     "weft-find-in-place=cuda", "weft-lower-gemms=tf32", "weft-propagate=strategy=basic",
     "weft-propagate=conservative", "weft-propagate=allow-uneven=false",
