@@ -49,7 +49,7 @@ struct CompileOptions {
   /// "data=2,model=4". Axes that are not named keep theirs.
   std::string mesh;
   /// Bytes that a rank may take; 0: any number. What the backward pass needs is
-  /// computed again as far as necessary.
+  /// recomputed as far as necessary.
   int64_t memoryLimit = 0;
   TargetOptions target;
   /// Stored in the plan for whoever reads it.

@@ -128,7 +128,7 @@ std::unique_ptr<Tape> Tape::replay(CheckpointOp checkpoint,
   for (Operation &op : body.without_terminator()) {
     again->copy(op, recorder, derivedFrom(op.getLoc(), kRecomputationOf));
     // What is kept is copied as well: its derivative has to find its operands
-    // as they are computed again. Without uses the copy is erased.
+    // as they are recomputed. Without uses the copy is erased.
     if (isKept(op, checkpoint))
       for (Value result : op.getResults()) {
         Value copy = again->copies.lookup(result), held = takeOver(result);
@@ -170,7 +170,7 @@ Tape::pullBackCheckpoint(CheckpointOp op, const llvm::SmallBitVector &wanted,
   return found;
 }
 
-/// What is computed again is the transpose of the same line.
+/// What is recomputed is the transpose of the same line.
 static Location locationOfTranspose(Operation *op, Operation *copy) {
   bool isAgain = isRecomputed(getOrigin(copy));
   return derivedFrom(isAgain ? op->getLoc() : copy->getLoc(), kTransposeOf);

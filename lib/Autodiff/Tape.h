@@ -50,7 +50,7 @@ public:
 
 private:
   explicit Tape(mlir::Block &body) : body(body) {}
-  /// A copy that computes again what `checkpoint` does not keep of this one,
+  /// A copy that recomputes what `checkpoint` does not keep of this one,
   /// once the cotangents are there; what starts from parameters of the program
   /// only has to wait for `earlier`.
   std::unique_ptr<Tape> replay(CheckpointOp checkpoint,
@@ -67,7 +67,7 @@ private:
   mlir::Block &body;
   /// From the function's values and ops to those of the copy.
   mlir::IRMapping copies;
-  /// Of a replay: what it computes again although it is kept, and the value
+  /// Of a replay: what it recomputes although it is kept, and the value
   /// that is kept.
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> kept;
   /// The copies of what the checkpoints of the body call.

@@ -7,7 +7,7 @@
 //
 // g is the cotangent of the result, x the operand, and n the normalized x, by
 // which scale is multiplied. A derivative asks for the numbers of a row in the
-// words of the decomposition, so that CSE joins the two; n it computes again.
+// words of the decomposition, so that CSE joins the two; n it recomputes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -36,7 +36,7 @@ static bool isComputed(Value value) {
          !value.getDefiningOp<arith::ConstantOp>();
 }
 
-/// `jax.checkpoint` puts what the backward pass computes again behind barriers:
+/// `jax.checkpoint` puts what the backward pass recomputes behind barriers:
 /// it is not to be merged with what the forward pass has computed. All operands
 /// are there once the one that is computed last is.
 static Values convertBarrier(Conversion &c) {

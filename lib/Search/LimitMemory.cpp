@@ -25,7 +25,7 @@ namespace {
 using Ranges = std::vector<std::string>;
 using Chains = std::vector<std::vector<ChainRegion>>;
 
-/// A schedule, and what was computed again in it.
+/// A schedule, and what was recomputed in it.
 struct Trial {
   Ranges ranges;
   double flops = 0;
@@ -170,7 +170,7 @@ LogicalResult RecomputationSearch::search(int64_t goal) {
   return success();
 }
 
-/// Every region computed again on its own, and if `isNested` also the halves of
+/// Every region recomputed on its own, and if `isNested` also the halves of
 /// each chain, their halves and so on: what takes the least where regions hold
 /// more, and less beside them, than was measured.
 RecomputationSearch::Choice

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The bytes and the work of each region of what is differentiated, read from a
-// schedule in which nothing is computed again: sizes are those of a rank, and
+// schedule in which nothing is recomputed: sizes are those of a rank, and
 // only what kernels write to memory counts. The locations of ops say which
 // region they belong to (--weft-checkpoint-regions).
 //

@@ -1,6 +1,6 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`weft.checkpoint`: functions whose values a gradient computes again.
+"""`weft.checkpoint`: functions whose values a gradient recomputes.
 
 The function becomes one of the module, which the compiler calls once in the
 forward pass and, as far as the policy keeps nothing, again in the backward pass.
@@ -50,7 +50,7 @@ def _checked(name: str) -> str:
 
 
 def checkpoint(fun: Callable, *, policy: Policy | None = None) -> Callable:
-    """`fun`, computed again in the backward pass as far as `policy` does not keep its
+    """`fun`, recomputed in the backward pass as far as `policy` does not keep its
     values; by default it keeps none. No bit of results and gradients changes."""
     if policy is not None and not isinstance(policy, Policy):
         raise TypeError(f"policy must be one of weft.checkpoint_policies, got {policy!r}")

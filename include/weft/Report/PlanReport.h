@@ -76,7 +76,7 @@ struct EntryReport {
   /// Estimates for one rank and one call: floating-point operations, bytes that
   /// instructions read and write in memory, bytes sent.
   uint64_t flops = 0, memoryTraffic = 0, wireBytes = 0;
-  /// What of `flops` computes again.
+  /// Those of `flops` that recompute.
   uint64_t recomputedFlops = 0;
   /// Bytes laid out for what lives within a call, and the largest sum of those
   /// alive at one instruction: no layout takes less.

@@ -8,10 +8,10 @@
 // A deep model is a chain: region i makes the input of region i + 1. Its
 // backward pass goes through the regions from the last to the first, and needs
 // at each the values of the region's forward pass. Either they were kept, all
-// or some, or the region is computed again from its input; a range of regions
+// or some, or the region is recomputed from its input; a range of regions
 // may be, from the input of its first one.
 //
-// `planChain` chooses so that the flops computed again are least while the
+// `planChain` chooses so that the FLOPs recomputed are least while the
 // memory stays under a limit. It is the dynamic program of Beaumont,
 // Eyraud-Dubois, Herrmann, Joly and Shilova, "Optimal checkpointing for
 // heterogeneous chains: how to train deep neural networks with limited memory"
@@ -26,7 +26,7 @@
 // test/Unit/Autodiff measures the distance to schedules without that condition.
 //
 // Example: four regions, each with an input of 1 and values of 4 bytes, and
-// room for 12: the first two regions are computed again from the chain's input,
+// room for 12: the first two regions are recomputed from the chain's input,
 // one inside the other ([0, 2) and in it [0, 1)), the others keep all.
 //
 // Plain C++: bytes and flops in, ranges out.
@@ -65,11 +65,11 @@ struct ChainRegion {
   std::optional<PartialKeep> dots;
 };
 
-/// A range of regions [begin, end) of which something is computed again.
+/// A range of regions [begin, end) of which something is recomputed.
 struct RecomputedRange {
   size_t begin = 0, end = 0;
   /// Of one region: the results of its matrix products are kept. Otherwise the
-  /// range is computed again from the input of its first region.
+  /// range is recomputed from the input of its first region.
   bool keepsDots = false;
 };
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which regions of a program to compute again so that a rank needs no more
+// Which regions of a program to recompute so that a rank needs no more
 // memory than allowed, with the least work. Sizes are known only when shapes
 // are local and kernels made; so the program is compiled (without machine code)
 // as it is, measured, and compiled again with what planChain chooses for the
