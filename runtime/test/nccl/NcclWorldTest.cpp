@@ -307,11 +307,12 @@ TEST_F(NcclWorldTest, CollectiveOvertakesAnother) {
     rank.world.beginRun(rank.rank, 0);
     const bool comes = both.urgentComes();
     rank.world.abort(internalError("the end"));
-    const bool isBehind = both.sums[0].back() != 3.0f;
     // What is on the other stream looks at what is on this one's stack.
     rank.world.detach(rank.rank);
     while (!isHostStreamIdle())
       std::this_thread::sleep_for(1ms);
+    // Not before: until then the earlier one may write here.
+    const bool isBehind = both.sums[0].back() != 3.0f;
     return comes && isBehind ? "overtook" : "waited";
   });
   EXPECT_THAT(texts, Each("overtook"));
