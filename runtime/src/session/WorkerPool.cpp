@@ -33,7 +33,9 @@ void Worker::end(std::unique_ptr<Worker> worker) {
 
 void Worker::abandon(Worker *worker, Work last) {
   worker->thread.detach();
-  worker->isAbandoned = true;
+  // The thread may end before `post` does: both hold the worker.
+  const std::shared_ptr<Worker> held(worker);
+  worker->self = held;
   last.isLast = true;
   worker->post(std::move(last));
 }
@@ -51,8 +53,8 @@ void Worker::loop() {
     if (work.run)
       work.run(work.owner.get(), work.index);
   }
-  if (isAbandoned)
-    delete this;
+  // It cannot hold itself until it is destroyed.
+  const std::shared_ptr<Worker> held = std::move(self);
 }
 
 //===----------------------------------------------------------------------===//

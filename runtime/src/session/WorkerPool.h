@@ -66,7 +66,8 @@ private:
 
   Work next;
   std::atomic<bool> hasWork{false};
-  bool isAbandoned = false;
+  /// Of one that is abandoned, whose thread is the last to hold it.
+  std::shared_ptr<Worker> self;
   EventCount posted;
   std::thread thread;
 };
