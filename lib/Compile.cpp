@@ -176,10 +176,15 @@ static Form findForm(ModuleOp module) {
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       if (function.getResultAttr(i, WeftDialect::kGlobalTypeAttrName))
         form = Form::Spmd;
-    for (Operation &op : function.getBody().getOps())
-      // Attention is an instruction, and an op of the graph.
-      if (isa<InstructionOpInterface>(op) && !isa<ShardingRuleOpInterface>(op))
-        return Form::Schedule;
+    // Attention is an instruction and an op of the graph, a loop one and of the
+    // SPMD program.
+    WalkResult found = function.walk([](Operation *op) {
+      bool isGeneral = !isa<InstructionOpInterface>(op) ||
+                       isa<ShardingRuleOpInterface, RepeatOp>(op);
+      return isGeneral ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    if (found.wasInterrupted())
+      return Form::Schedule;
   }
   return form;
 }
