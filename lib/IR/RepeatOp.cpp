@@ -56,6 +56,8 @@ void RepeatOp::print(OpAsmPrinter &printer) {
 LogicalResult RepeatOp::verify() {
   if (getCount() < 1)
     return emitOpError("count must be at least 1, got ") << getCount();
+  if (getCount() > std::numeric_limits<int32_t>::max())
+    return emitOpError("count must be at most 2147483647, got ") << getCount();
   auto check = [&](StringRef what, TypeRange types) -> LogicalResult {
     if (types == getInits().getTypes())
       return success();

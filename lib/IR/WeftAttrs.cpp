@@ -49,6 +49,10 @@ MicrobatchesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "a loop over micro-batches needs a name";
   if (count < 1)
     return emitError() << "a loop needs at least 1 micro-batch, got " << count;
+  // The number of a micro-batch is an i32.
+  if (count > std::numeric_limits<int32_t>::max())
+    return emitError() << "a loop has at most 2147483647 micro-batches, got "
+                       << count;
   return success();
 }
 

@@ -52,5 +52,10 @@ func.func @f(%x: tensor<8xi1>) {
 
 // -----
 
+// expected-error @below {{a loop has at most 2147483647 micro-batches, got 9000000000}}
+#many = #weft.microbatches<"step", 9000000000>
+
+// -----
+
 // expected-error @below {{a loop over micro-batches needs a name}}
 #nameless = #weft.microbatches<"", 4>

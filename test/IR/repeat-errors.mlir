@@ -14,6 +14,16 @@ func.func @f(%x: tensor<8xf32>) {
 // -----
 
 func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{count must be at most 2147483647, got 9000000000}}
+  weft.repeat 9000000000 {
+    weft.yield
+  }
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) {
   // expected-error @below {{values of weft.yield must have the types of the inits, ('tensor<8xf32>'), got ('tensor<4xf32>')}}
   %r = weft.repeat 2 carry (%a = %x) : (tensor<8xf32>) {
     %c = arith.constant dense<0.0> : tensor<4xf32>
