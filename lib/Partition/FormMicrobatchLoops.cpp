@@ -96,7 +96,7 @@ Value LoopFormer::copyConstant(Value value) {
     return copy;
   Operation *op = value.getDefiningOp();
   if (!op || op->getBlock() != &block || op->getNumResults() != 1 ||
-      !isPure(op) || isa<RepeatOp>(op))
+      !isPure(op) || isa<RepeatOp, CommunicationOpInterface>(op))
     return {};
   if (op->hasTrait<OpTrait::ConstantLike>())
     return value;
