@@ -16,6 +16,10 @@ from test_cuda_kernels import MODELS, Gpt2Small
 from test_sums import (
     DTYPES, LIMITS, assert_at_most_numpy, compiled, computed, exact_sums, numbers, total_of)
 
+import weft
+import weft.numpy as wnp
+from weft import nn
+
 STEPS = 3
 
 
@@ -151,6 +155,39 @@ def random_arguments(plan, folder):
 def test_a_transformer_has_the_losses_of_the_host(name, tmp_path):
     source = tmp_path / f"{name}.mlir"
     source.write_text(MODELS[name]())
+    host, device = compile_pair(source, tmp_path)
+    arguments = random_arguments(host, tmp_path)
+    expected = train(host, tmp_path / "host", *arguments)
+    actual = train(device, tmp_path / "device", *arguments)
+    assert_near(actual, expected)
+    plain = train(device, tmp_path / "plain", "--no-cuda-graphs", *arguments,
+                  WEFT_EMULATOR_SEED="7")
+    assert_equal(plain, actual)
+
+
+def looped_step(ranks, microbatches):
+    """A step of attention in a ring of ranks, the loop of each micro-batch in the loop over them."""
+    def loss(params, x):
+        heads = (x @ params["w"]).reshape(*x.shape[:2], 2, 8)
+        y = nn.dot_product_attention(heads, heads, heads, is_causal=True)
+        return wnp.mean((y.reshape(x.shape) - x) ** 2)
+
+    def train_step(params, x):
+        value, gradients = weft.microbatches(weft.value_and_grad(loss), microbatches)(params, x)
+        return weft.tree.map(lambda p, g: p - 0.1 * g, params, gradients), value
+
+    params = {"w": weft.ShapeDtypeStruct((16, 16), "float32")}
+    x = weft.ShapeDtypeStruct((2 * microbatches, 8 * ranks, 16), "float32")
+    step = weft.jit(train_step, mesh=weft.make_mesh((ranks,), ("context",)), donate_argnums=0,
+                    in_shardings=(weft.P(), weft.P(None, "context")),
+                    out_shardings=(weft.P(), weft.P()))
+    return step.lower(params, x).source.text
+
+
+def test_loops_in_loops_have_the_losses_of_the_host(tmp_path):
+    source = tmp_path / "looped.mlir"
+    source.write_text(looped_step(ranks=4, microbatches=3))
+    assert succeed("shard-compile", source, "--emit=schedule").stdout.count("weft.repeat 2 ") == 2
     host, device = compile_pair(source, tmp_path)
     arguments = random_arguments(host, tmp_path)
     expected = train(host, tmp_path / "host", *arguments)
