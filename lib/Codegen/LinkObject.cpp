@@ -9,39 +9,42 @@
 
 #include "ExternalTool.h"
 
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Program.h"
+#include "lld/Common/Driver.h"
+
+#include <mutex>
+
+LLD_HAS_DRIVER(elf)
 
 using namespace llvm;
 using namespace weft;
 
-static Expected<std::string> findLinker() {
-  if (sys::fs::can_execute(WEFT_LLD))
-    return WEFT_LLD;
-  for (StringRef name : {"ld.lld-22", "ld.lld"})
-    if (auto path = sys::findProgramByName(name))
-      return *path;
-  // no test: the machine that builds Weft has a linker
-  return createStringError("cannot find the linker ld.lld, which compiling "
-                           "kernels needs; install lld 22");
+/// What lld prints is the error. Its state is the process's: one call at a time.
+static Error runLinker(ArrayRef<const char *> arguments) {
+  static std::mutex linking;
+  std::lock_guard lock(linking);
+  std::string printed;
+  raw_string_ostream log(printed);
+  lld::Result result =
+      lld::lldMain(arguments, log, log, {{lld::Gnu, &lld::elf::link}});
+  if (result.retCode == 0)
+    return Error::success();
+  // no test: the linker would have to refuse what LLVM emitted
+  return createStringError("linking kernels failed: " + printed);
 }
 
 Expected<std::string> weft::linkSharedObject(StringRef object) {
-  auto linker = findLinker();
-  if (!linker)
-    return linker.takeError();
   auto input = TemporaryFile::create("o"), output = TemporaryFile::create("so");
   for (auto *file : {&input, &output})
     if (!*file)
       return file->takeError();
   if (Error error = input->write(object))
     return error;
-  auto log = runTool({*linker, "-shared", "--no-undefined", "--build-id=none",
-                      "--strip-all", "--hash-style=sysv", "-z", "noexecstack",
-                      "-z", "now", "-o", output->path(), input->path()});
-  if (!log)
-    // no test: the linker would have to refuse what LLVM emitted
-    return createStringError("linking kernels failed: " +
-                             toString(log.takeError()));
+  SmallString<128> from(input->path()), to(output->path());
+  if (Error error = runLinker({"ld.lld", "-shared", "--no-undefined",
+                               "--build-id=none", "--strip-all",
+                               "--hash-style=sysv", "--threads=1", "-z",
+                               "noexecstack", "-z", "now", "-o", to.c_str(),
+                               from.c_str()}))
+    return error;
   return output->read();
 }
