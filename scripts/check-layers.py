@@ -4,7 +4,7 @@
 
     python3 scripts/check-layers.py
 
-    Cost <- Sharding <- IR <- phases <- Forms, Plan <- Phases <- Search <- Compile <- tools
+    Cost <- Sharding, Optimize <- IR <- phases <- Forms, Plan <- Phases <- Search <- Compile <- tools
     Report: the plan schema and no mlir/, no llvm/
     runtime: no mlir/, no llvm/, and inside of it
         values <- io, comm <- plan <- cpu, launch <- watch, executor <- cuda <- session
@@ -14,7 +14,7 @@
     knows the report of a plan as well
 
 A phase includes no other phase (Forms, which verifies what phases leave, knows the rules of the schedule), and
-private headers only of its own folder; Cost and Report include nothing of LLVM,
+private headers only of its own folder; Cost, Optimize and Report include nothing of LLVM,
 Sharding the data structures only; compiler and runtime share the plan schema only. Prints every
 include against an arrow and fails if there is one.
 """
@@ -26,7 +26,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
-ALGEBRA = {"Sharding", "Cost"}
+ALGEBRA = {"Sharding", "Cost", "Optimize"}
 PHASES = {"Import", "Autodiff", "Propagate", "Partition", "Pipelining", "Schedule", "Codegen"}
 PLAN = ALGEBRA | {"IR", "Plan"} | PHASES
 SEARCH = PLAN | {"Forms", "Report", "Phases", "Search"}
@@ -35,6 +35,7 @@ EVERYTHING = SEARCH | {"Compile", "Simulate"}
 # What the headers and sources of a part may include of `weft/<part>`.
 MAY_INCLUDE = {
     "Cost": {"Cost"},
+    "Optimize": {"Optimize"},
     "Sharding": ALGEBRA,
     "IR": ALGEBRA | {"IR"},
     **{phase: ALGEBRA | {"IR", phase} for phase in PHASES},
@@ -86,7 +87,7 @@ RUNTIME_MAY_INCLUDE = {
     "session": HOST | {"executor", "cuda/rank"},
 }
 # Plain C++, which links where there is no LLVM.
-PLAIN_PARTS = {"Cost", "Report"}
+PLAIN_PARTS = {"Cost", "Optimize", "Report"}
 # What Sharding may include of LLVM.
 PLAIN = re.compile(r"llvm/(ADT|Support)/")
 

@@ -1,0 +1,122 @@
+//===- CostNetwork.cpp - Choices whose costs depend on each other ---------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Optimize/CostNetwork.h"
+
+#include "Elimination.h"
+
+#include <algorithm>
+
+using namespace weft::optimize;
+
+static uint64_t hashOf(const std::vector<Cost> &costs) {
+  uint64_t hash = costs.size();
+  for (Cost cost : costs) {
+    hash = (hash ^ static_cast<uint64_t>(cost)) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+CostTables::Id CostTables::intern(std::vector<Cost> costs) {
+  uint64_t hash = hashOf(costs);
+  auto [begin, end] = ids.equal_range(hash);
+  for (auto entry = begin; entry != end; ++entry)
+    if (tables[entry->second] == costs)
+      return entry->second;
+  Id id = static_cast<Id>(tables.size());
+  tables.push_back(std::move(costs));
+  ids.emplace(hash, id);
+  return id;
+}
+
+CostNetwork::Variable CostNetwork::addVariable(size_t numValues) {
+  sizes.push_back(numValues);
+  factorsOf.emplace_back();
+  return static_cast<Variable>(sizes.size() - 1);
+}
+
+void CostNetwork::addCosts(Variable variable, std::vector<Cost> costs) {
+  factorsOf[variable].push_back(static_cast<int32_t>(factors.size()));
+  factors.push_back({{variable}, tables.intern(std::move(costs))});
+}
+
+void CostNetwork::addCosts(Variable first, Variable second, Table table) {
+  factorsOf[first].push_back(static_cast<int32_t>(factors.size()));
+  factorsOf[second].push_back(static_cast<int32_t>(factors.size()));
+  factors.push_back({{first, second}, table});
+}
+
+Cost CostNetwork::costOf(const Factor &factor,
+                         const Assignment &assignment) const {
+  size_t index = 0;
+  for (Variable variable : factor.scope)
+    index = index * sizes[variable] + assignment[variable];
+  return tables[factor.table][index];
+}
+
+Cost CostNetwork::cost(const Assignment &assignment) const {
+  Cost sum = 0;
+  for (const Factor &factor : factors)
+    sum = std::min(sum + costOf(factor, assignment), forbidden);
+  return sum;
+}
+
+/// Gives one variable after the other its best value, as the others are.
+void CostNetwork::improve(Assignment &assignment, int maxSweeps) const {
+  std::vector<bool> isOpen(sizes.size(), true);
+  bool changed = true;
+  for (int sweep = 0; changed && sweep < maxSweeps; ++sweep) {
+    changed = false;
+    for (Variable variable = 0; variable < static_cast<Variable>(sizes.size());
+         ++variable) {
+      if (!isOpen[variable])
+        continue;
+      isOpen[variable] = false;
+      int32_t before = assignment[variable], best = before;
+      Cost least = forbidden;
+      for (int32_t step = 0; step < static_cast<int32_t>(sizes[variable]);
+           ++step) {
+        // What it has comes first: a tie is no change.
+        int32_t value = step == 0 ? before : step <= before ? step - 1 : step;
+        assignment[variable] = value;
+        Cost sum = 0;
+        for (int32_t factor : factorsOf[variable])
+          sum = std::min(sum + costOf(factors[factor], assignment), forbidden);
+        if (sum < least) {
+          least = sum;
+          best = value;
+        }
+      }
+      assignment[variable] = best;
+      if (best == before)
+        continue;
+      changed = true;
+      for (int32_t factor : factorsOf[variable])
+        for (Variable neighbour : factors[factor].scope)
+          isOpen[neighbour] = isOpen[neighbour] || neighbour != variable;
+    }
+  }
+}
+
+CostNetwork::Solution CostNetwork::solve(const Assignment &start,
+                                         const Options &options) const {
+  Elimination elimination(tables, sizes, factors, options.maxTable);
+  Solution found;
+  found.assignment = elimination.run();
+  found.isOptimal = elimination.isExact();
+  if (!found.isOptimal)
+    improve(found.assignment, options.maxSweeps);
+  found.cost = cost(found.assignment);
+  Solution improved;
+  improved.assignment = start;
+  if (!found.isOptimal)
+    improve(improved.assignment, options.maxSweeps);
+  improved.cost = cost(improved.assignment);
+  improved.isOptimal = found.isOptimal && improved.cost == found.cost;
+  return improved.cost <= found.cost ? improved : found;
+}

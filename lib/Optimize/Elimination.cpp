@@ -1,0 +1,372 @@
+//===- Elimination.cpp - Bucket elimination of a cost network -------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Order: the variable whose table takes least work comes next, the first of the
+// program among equals. So a chain of layers is consumed from its ends, and a
+// layer is worked out once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Elimination.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+using namespace weft::optimize;
+
+Elimination::Elimination(CostTables tables, std::vector<size_t> sizes,
+                         const std::vector<Factor> &factors, size_t maxTable)
+    : tables(std::move(tables)), sizes(std::move(sizes)), maxTable(maxTable) {
+  factorsOf.resize(this->sizes.size());
+  workOf.resize(this->sizes.size(), -1);
+  for (size_t size : this->sizes) {
+    valuesOf.emplace_back(size);
+    std::iota(valuesOf.back().begin(), valuesOf.back().end(), 0);
+  }
+  for (const Factor &factor : factors)
+    addFactor(factor);
+}
+
+void Elimination::addFactor(Factor factor) {
+  for (Variable variable : factor.scope)
+    factorsOf[variable].insert(static_cast<int32_t>(factors.size()));
+  factors.push_back(std::move(factor));
+}
+
+void Elimination::removeFactor(int32_t factor) {
+  for (Variable variable : factors[factor].scope)
+    factorsOf[variable].erase(factor);
+  factors[factor].scope.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// Buckets
+//===----------------------------------------------------------------------===//
+
+Elimination::Bucket Elimination::bucketOf(Variable variable) const {
+  Bucket bucket;
+  bucket.factors.assign(factorsOf[variable].begin(), factorsOf[variable].end());
+  for (int32_t factor : bucket.factors)
+    for (Variable other : factors[factor].scope)
+      if (other != variable)
+        bucket.neighbours.push_back(other);
+  std::sort(bucket.neighbours.begin(), bucket.neighbours.end());
+  bucket.neighbours.erase(
+      std::unique(bucket.neighbours.begin(), bucket.neighbours.end()),
+      bucket.neighbours.end());
+  return bucket;
+}
+
+/// Of the table over the neighbours.
+double Elimination::entriesOf(const Bucket &bucket) const {
+  double entries = 1;
+  for (Variable neighbour : bucket.neighbours)
+    entries *= static_cast<double>(sizes[neighbour]);
+  return entries;
+}
+
+Elimination::Shape Elimination::shapeOf(Variable variable,
+                                        const Bucket &bucket) const {
+  std::vector<Shape> parts;
+  for (int32_t factor : bucket.factors) {
+    Shape &part = parts.emplace_back();
+    part.push_back(factors[factor].table);
+    for (Variable other : factors[factor].scope)
+      part.push_back(other == variable
+                         ? -1
+                         : std::lower_bound(bucket.neighbours.begin(),
+                                            bucket.neighbours.end(), other) -
+                               bucket.neighbours.begin());
+  }
+  std::sort(parts.begin(), parts.end());
+  Shape shape = {static_cast<int64_t>(sizes[variable])};
+  for (Variable neighbour : bucket.neighbours)
+    shape.push_back(static_cast<int64_t>(sizes[neighbour]));
+  for (const Shape &part : parts) {
+    shape.push_back(-2);
+    shape.insert(shape.end(), part.begin(), part.end());
+  }
+  return shape;
+}
+
+//===----------------------------------------------------------------------===//
+// Fewer values
+//===----------------------------------------------------------------------===//
+
+/// The table with the values of the variable at `position` first: a row for
+/// each of them.
+static std::vector<Cost> withRows(const std::vector<Cost> &table,
+                                  const std::vector<size_t> &sizes,
+                                  size_t position) {
+  size_t inner = 1, outer = 1, size = sizes[position];
+  for (size_t i = 0; i < position; ++i)
+    outer *= sizes[i];
+  for (size_t i = position + 1; i < sizes.size(); ++i)
+    inner *= sizes[i];
+  std::vector<Cost> rows;
+  rows.reserve(table.size());
+  for (size_t value = 0; value < size; ++value)
+    for (size_t i = 0; i < outer; ++i)
+      for (size_t j = 0; j < inner; ++j)
+        rows.push_back(table[(i * size + value) * inner + j]);
+  return rows;
+}
+
+/// The values of which none is at least as good whatever the neighbours have
+/// (Goldstein's criterion); of equal ones the first.
+std::vector<int32_t> Elimination::undominated(Variable variable,
+                                              const Bucket &bucket) {
+  size_t size = sizes[variable];
+  // excess[u][v]: how much more v may cost than u.
+  std::vector<std::vector<Cost>> excess(size, std::vector<Cost>(size, 0));
+  for (int32_t number : bucket.factors) {
+    const Factor &factor = factors[number];
+    std::vector<size_t> scopeSizes;
+    for (Variable other : factor.scope)
+      scopeSizes.push_back(sizes[other]);
+    size_t position =
+        std::find(factor.scope.begin(), factor.scope.end(), variable) -
+        factor.scope.begin();
+    std::vector<Cost> rows =
+        withRows(tables[factor.table], scopeSizes, position);
+    size_t width = rows.size() / size;
+    for (size_t u = 0; u < size; ++u)
+      for (size_t v = 0; v < size; ++v) {
+        if (u == v || excess[u][v] >= forbidden)
+          continue;
+        Cost most = -forbidden;
+        for (size_t i = 0; i < width; ++i)
+          most = std::max(most, rows[v * width + i] - rows[u * width + i]);
+        excess[u][v] = std::min(excess[u][v] + most, forbidden);
+      }
+  }
+  std::vector<int32_t> values;
+  for (size_t u = 0; u < size; ++u) {
+    bool isDominated = false;
+    for (size_t v = 0; v < size && !isDominated; ++v)
+      isDominated = u != v && excess[u][v] <= 0 &&
+                    (v < u || excess[v][u] > 0);
+    if (!isDominated)
+      values.push_back(static_cast<int32_t>(u));
+  }
+  return values;
+}
+
+/// Leaves the variable some of its values.
+void Elimination::keep(Variable variable, const std::vector<int32_t> &values) {
+  for (int32_t number : factorsOf[variable]) {
+    Factor &factor = factors[number];
+    size_t position =
+        std::find(factor.scope.begin(), factor.scope.end(), variable) -
+        factor.scope.begin();
+    Shape key = {factor.table, static_cast<int64_t>(position)};
+    for (Variable other : factor.scope)
+      key.push_back(static_cast<int64_t>(sizes[other]));
+    key.insert(key.end(), values.begin(), values.end());
+    auto [entry, isNew] = kept.try_emplace(std::move(key), 0);
+    if (isNew) {
+      size_t inner = 1;
+      for (size_t i = position + 1; i < factor.scope.size(); ++i)
+        inner *= sizes[factor.scope[i]];
+      const std::vector<Cost> &table = tables[factor.table];
+      size_t outer = table.size() / (inner * sizes[variable]);
+      std::vector<Cost> smaller;
+      smaller.reserve(outer * values.size() * inner);
+      for (size_t i = 0; i < outer; ++i)
+        for (int32_t value : values) {
+          auto row = table.begin() + (i * sizes[variable] + value) * inner;
+          smaller.insert(smaller.end(), row, row + inner);
+        }
+      entry->second = tables.intern(std::move(smaller));
+    }
+    factor.table = entry->second;
+  }
+  std::vector<int32_t> originals;
+  for (int32_t value : values)
+    originals.push_back(valuesOf[variable][value]);
+  valuesOf[variable] = std::move(originals);
+  sizes[variable] = values.size();
+}
+
+void Elimination::removeDominated() {
+  std::vector<bool> isOpen(sizes.size(), true);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Variable variable = 0; variable < static_cast<Variable>(sizes.size());
+         ++variable) {
+      if (!isOpen[variable] || sizes[variable] == 1)
+        continue;
+      isOpen[variable] = false;
+      Bucket bucket = bucketOf(variable);
+      auto [entry, isNew] =
+          undominatedOf.try_emplace(shapeOf(variable, bucket));
+      if (isNew)
+        entry->second = undominated(variable, bucket);
+      if (entry->second.size() == sizes[variable])
+        continue;
+      keep(variable, entry->second);
+      changed = true;
+      for (Variable neighbour : bucket.neighbours)
+        isOpen[neighbour] = true;
+    }
+  }
+}
+
+/// Leaves the variable the better half of its values, by the least that each
+/// costs in every table by itself.
+void Elimination::giveUpValues(Variable variable) {
+  exact = false;
+  size_t size = sizes[variable];
+  std::vector<Cost> least(size, 0);
+  for (int32_t number : factorsOf[variable]) {
+    const Factor &factor = factors[number];
+    std::vector<size_t> scopeSizes;
+    for (Variable other : factor.scope)
+      scopeSizes.push_back(sizes[other]);
+    size_t position =
+        std::find(factor.scope.begin(), factor.scope.end(), variable) -
+        factor.scope.begin();
+    std::vector<Cost> rows =
+        withRows(tables[factor.table], scopeSizes, position);
+    size_t width = rows.size() / size;
+    for (size_t value = 0; value < size; ++value) {
+      auto row = rows.begin() + value * width;
+      least[value] = std::min(least[value] + *std::min_element(row, row + width),
+                              forbidden);
+    }
+  }
+  std::vector<int32_t> values(size);
+  std::iota(values.begin(), values.end(), 0);
+  std::stable_sort(values.begin(), values.end(), [&](int32_t a, int32_t b) {
+    return least[a] < least[b];
+  });
+  values.resize((size + 1) / 2);
+  std::sort(values.begin(), values.end());
+  keep(variable, values);
+}
+
+//===----------------------------------------------------------------------===//
+// Elimination
+//===----------------------------------------------------------------------===//
+
+Elimination::Eliminated Elimination::combine(Variable variable,
+                                             const Bucket &bucket) {
+  struct Operand {
+    const Cost *costs;
+    size_t index = 0;
+    /// By neighbour, and of the variable.
+    std::vector<size_t> strides;
+    size_t stride = 0;
+  };
+  std::vector<Operand> operands;
+  for (int32_t number : bucket.factors) {
+    const Factor &factor = factors[number];
+    Operand &operand = operands.emplace_back();
+    operand.costs = tables[factor.table].data();
+    operand.strides.resize(bucket.neighbours.size(), 0);
+    size_t stride = 1;
+    for (size_t i = factor.scope.size(); i-- > 0; stride *= sizes[factor.scope[i]]) {
+      if (factor.scope[i] == variable)
+        operand.stride = stride;
+      else
+        operand.strides[std::lower_bound(bucket.neighbours.begin(),
+                                         bucket.neighbours.end(),
+                                         factor.scope[i]) -
+                        bucket.neighbours.begin()] = stride;
+    }
+  }
+  size_t entries = static_cast<size_t>(entriesOf(bucket));
+  std::vector<Cost> table(entries);
+  auto best = std::make_unique<Best>(entries);
+  std::vector<size_t> position(bucket.neighbours.size(), 0);
+  std::vector<Cost> sums(sizes[variable]);
+  for (size_t entry = 0; entry < entries; ++entry) {
+    std::fill(sums.begin(), sums.end(), 0);
+    for (const Operand &operand : operands)
+      for (size_t value = 0; value < sums.size(); ++value)
+        sums[value] = std::min(
+            sums[value] + operand.costs[operand.index + value * operand.stride],
+            forbidden);
+    auto least = std::min_element(sums.begin(), sums.end());
+    table[entry] = *least;
+    (*best)[entry] = static_cast<uint16_t>(least - sums.begin());
+    for (size_t i = position.size(); i-- > 0;) {
+      bool wraps = ++position[i] == sizes[bucket.neighbours[i]];
+      for (Operand &operand : operands)
+        operand.index += wraps ? 0 : operand.strides[i];
+      if (!wraps)
+        break;
+      for (Operand &operand : operands)
+        operand.index -= operand.strides[i] * (position[i] - 1);
+      position[i] = 0;
+    }
+  }
+  // Equal parts differ by what came before them only.
+  Cost least = *std::min_element(table.begin(), table.end());
+  if (least < forbidden)
+    for (Cost &cost : table)
+      cost = cost == forbidden ? forbidden : cost - least;
+  bests.push_back(std::move(best));
+  return {tables.intern(std::move(table)), bests.back().get()};
+}
+
+void Elimination::enqueue(Variable variable) {
+  if (workOf[variable] >= 0)
+    queue.erase({workOf[variable], variable});
+  workOf[variable] = entriesOf(bucketOf(variable)) *
+                     static_cast<double>(sizes[variable]);
+  queue.insert({workOf[variable], variable});
+}
+
+void Elimination::eliminate(Variable variable) {
+  Bucket bucket = bucketOf(variable);
+  auto [entry, isNew] =
+      eliminated.try_emplace(shapeOf(variable, bucket), Eliminated());
+  if (isNew)
+    entry->second = combine(variable, bucket);
+  for (int32_t factor : bucket.factors)
+    removeFactor(factor);
+  records.push_back({variable, bucket.neighbours, entry->second.best});
+  queue.erase({workOf[variable], variable});
+  if (!bucket.neighbours.empty())
+    addFactor({bucket.neighbours, entry->second.table});
+  for (Variable neighbour : bucket.neighbours)
+    enqueue(neighbour);
+}
+
+CostNetwork::Assignment Elimination::run() {
+  removeDominated();
+  for (Variable variable = 0; variable < static_cast<Variable>(sizes.size());
+       ++variable)
+    enqueue(variable);
+  while (!queue.empty()) {
+    Variable next = queue.begin()->second;
+    Bucket bucket = bucketOf(next);
+    if (entriesOf(bucket) <= static_cast<double>(maxTable)) {
+      eliminate(next);
+      continue;
+    }
+    Variable largest = *std::max_element(
+        bucket.neighbours.begin(), bucket.neighbours.end(),
+        [&](Variable a, Variable b) { return sizes[a] < sizes[b]; });
+    giveUpValues(largest);
+    enqueue(largest);
+    for (Variable neighbour : bucketOf(largest).neighbours)
+      enqueue(neighbour);
+  }
+  CostNetwork::Assignment assignment(sizes.size(), 0);
+  for (auto record = records.rbegin(); record != records.rend(); ++record) {
+    size_t index = 0;
+    for (Variable neighbour : record->neighbours)
+      index = index * sizes[neighbour] + assignment[neighbour];
+    assignment[record->variable] = (*record->best)[index];
+  }
+  for (size_t i = 0; i < sizes.size(); ++i)
+    assignment[i] = valuesOf[i][assignment[i]];
+  return assignment;
+}
