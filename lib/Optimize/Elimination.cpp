@@ -149,8 +149,7 @@ std::vector<int32_t> Elimination::undominated(Variable variable,
   for (size_t u = 0; u < size; ++u) {
     bool isDominated = false;
     for (size_t v = 0; v < size && !isDominated; ++v)
-      isDominated = u != v && excess[u][v] <= 0 &&
-                    (v < u || excess[v][u] > 0);
+      isDominated = u != v && excess[u][v] <= 0 && (v < u || excess[v][u] > 0);
     if (!isDominated)
       values.push_back(static_cast<int32_t>(u));
   }
@@ -236,15 +235,14 @@ void Elimination::giveUpValues(Variable variable) {
     size_t width = rows.size() / size;
     for (size_t value = 0; value < size; ++value) {
       auto row = rows.begin() + value * width;
-      least[value] = std::min(least[value] + *std::min_element(row, row + width),
-                              forbidden);
+      least[value] = std::min(
+          least[value] + *std::min_element(row, row + width), forbidden);
     }
   }
   std::vector<int32_t> values(size);
   std::iota(values.begin(), values.end(), 0);
-  std::stable_sort(values.begin(), values.end(), [&](int32_t a, int32_t b) {
-    return least[a] < least[b];
-  });
+  std::stable_sort(values.begin(), values.end(),
+                   [&](int32_t a, int32_t b) { return least[a] < least[b]; });
   values.resize((size + 1) / 2);
   std::sort(values.begin(), values.end());
   keep(variable, values);
@@ -270,7 +268,8 @@ Elimination::Eliminated Elimination::combine(Variable variable,
     operand.costs = tables[factor.table].data();
     operand.strides.resize(bucket.neighbours.size(), 0);
     size_t stride = 1;
-    for (size_t i = factor.scope.size(); i-- > 0; stride *= sizes[factor.scope[i]]) {
+    for (size_t i = factor.scope.size(); i-- > 0;
+         stride *= sizes[factor.scope[i]]) {
       if (factor.scope[i] == variable)
         operand.stride = stride;
       else
@@ -318,8 +317,8 @@ Elimination::Eliminated Elimination::combine(Variable variable,
 void Elimination::enqueue(Variable variable) {
   if (workOf[variable] >= 0)
     queue.erase({workOf[variable], variable});
-  workOf[variable] = entriesOf(bucketOf(variable)) *
-                     static_cast<double>(sizes[variable]);
+  workOf[variable] =
+      entriesOf(bucketOf(variable)) * static_cast<double>(sizes[variable]);
   queue.insert({workOf[variable], variable});
 }
 

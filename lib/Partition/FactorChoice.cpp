@@ -7,6 +7,8 @@
 
 #include "FactorChoice.h"
 
+#include "OpSplit.h"
+
 #include "weft/Sharding/Projection.h"
 
 #include <cmath>
@@ -22,11 +24,6 @@ using Id = ReshardPrices::Id;
 /// factor after the other is improved.
 static constexpr size_t maxCombinations = 128;
 static constexpr int maxRounds = 4;
-
-/// Rough time of one point that an op computes on one device: it makes
-/// the choice that computes on parts win where communication is equal.
-static constexpr double secondsPerMultiplication = 4e-15;
-static constexpr double secondsPerElement = 4e-12;
 
 //===----------------------------------------------------------------------===//
 // Questions as keys
@@ -67,13 +64,6 @@ std::vector<int64_t> FactorProblem::key() const {
 // Lists of axes
 //===----------------------------------------------------------------------===//
 
-static bool overlaps(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
-  return llvm::any_of(a, [&](const AxisRef &ref) {
-    return llvm::any_of(
-        b, [&](const AxisRef &other) { return ref.overlaps(other); });
-  });
-}
-
 static AxisList common(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
   AxisList result;
   for (const AxisRef &ref : a)
@@ -84,12 +74,7 @@ static AxisList common(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
 
 namespace {
 
-/// What is being chosen: axes for each factor, and the axes along which terms
-/// pass through the op.
-struct Choice {
-  SmallVector<AxisList, 4> factors;
-  AxisList terms;
-  Reduction termsKind = Reduction::Sum;
+struct Choice : OpSplit {
   double seconds = std::numeric_limits<double>::infinity();
 };
 
@@ -103,7 +88,6 @@ private:
   void addOption(int32_t factor, const AxisList &axes);
   void addOptions(const TensorFactors &tensor, Id id);
   bool isAgreed(int32_t factor, AxisList &axes) const;
-  bool isLookedUp(int32_t factor) const;
   bool mayPassTerms(size_t index) const;
   bool mayRunOnTerms(size_t held) const;
   AxisList findTerms(Reduction &kind) const;
@@ -113,20 +97,13 @@ private:
   Choice chooseWith(const AxisList &terms, Reduction kind, bool keepAgreed);
   void tryAll(ArrayRef<int32_t> open, Choice &trial, Choice &best);
   void improve(ArrayRef<int32_t> open, Choice &best);
-  bool collides(const Choice &choice, int32_t factor,
-                const AxisList &axes) const;
 
   double price(const Choice &choice);
-  double elementsOf(const TensorFactors &tensor, const Choice &choice) const;
-  double secondsToCompute(const Choice &choice) const;
-  bool isSpelledBy(const TensorFactors &tensor, const Choice &choice) const;
-  Sharding shardingOf(const TensorFactors &tensor, const Choice &choice) const;
-  Id operandNeed(size_t index, const Choice &choice);
-  Id resultLeft(size_t index, const Choice &choice);
 
   const FactorProblem &problem;
   const ShardingRule &rule;
   ReshardPrices &prices;
+  OpSplitter splitter;
   /// Axes of each factor as the declared sharding of a tensor has them.
   SmallVector<TensorProjection, 3> operands, results;
   /// By factor, in order of preference; without the empty list.
@@ -136,7 +113,8 @@ private:
 } // namespace
 
 FactorSolver::FactorSolver(const FactorProblem &problem, ReshardPrices &prices)
-    : problem(problem), rule(problem.rule), prices(prices) {
+    : problem(problem), rule(problem.rule), prices(prices),
+      splitter(problem.rule, prices) {
   auto projectOne = [&](const TensorFactors &tensor, Id id) {
     return project(tensor, rule.factors, &prices.get(id));
   };
@@ -151,11 +129,6 @@ FactorSolver::FactorSolver(const FactorProblem &problem, ReshardPrices &prices)
 //===----------------------------------------------------------------------===//
 // What there is to choose from
 //===----------------------------------------------------------------------===//
-
-static bool mayBeSplit(const Factor &factor) {
-  return factor.kind == FactorKind::PassThrough ||
-         factor.kind == FactorKind::Reduction;
-}
 
 void FactorSolver::addOption(int32_t factor, const AxisList &axes) {
   if (axes.empty() || rule.factors[factor].size % numShards(axes) != 0 ||
@@ -187,21 +160,10 @@ void FactorSolver::findOptions() {
   }
 }
 
-/// Whether the factor is the indexed dimension of a table. What is looked up in
-/// a part of it may be larger than the table.
-bool FactorSolver::isLookedUp(int32_t factor) const {
-  return rule.category == OpCategory::Lookup &&
-         rule.factors[factor].kind == FactorKind::Reduction &&
-         llvm::none_of(ArrayRef(operands).drop_front(),
-                       [&](const TensorProjection &operand) {
-                         return operand.find(factor);
-                       });
-}
-
 /// Whether all tensors that have the factor split it alike. A reduction factor
 /// only operands have.
 bool FactorSolver::isAgreed(int32_t factor, AxisList &axes) const {
-  if (!mayBeSplit(rule.factors[factor]) || isLookedUp(factor))
+  if (!mayBeSplit(rule.factors[factor]) || splitter.isLookedUp(factor))
     return false;
   bool first = true;
   for (ArrayRef<TensorProjection> tensors :
@@ -257,9 +219,7 @@ AxisList FactorSolver::findTerms(Reduction &kind) const {
     terms = any ? common(terms, made.unreduced) : made.unreduced;
     any = true;
   }
-  bool movesData = rule.category == OpCategory::DataFlow ||
-                   rule.category == OpCategory::Broadcast;
-  if (kind != Reduction::Sum && !movesData)
+  if (kind != Reduction::Sum && !splitter.movesData())
     return {};
   return mayRunOnTerms(held) ? terms : AxisList();
 }
@@ -268,110 +228,12 @@ AxisList FactorSolver::findTerms(Reduction &kind) const {
 // Pricing a choice
 //===----------------------------------------------------------------------===//
 
-Sharding FactorSolver::shardingOf(const TensorFactors &tensor,
-                                  const Choice &choice) const {
-  TensorProjection projection;
-  for (const DimFactors &dim : tensor)
-    for (int32_t factor : dim) {
-      FactorSharding &part = projection.factors.emplace_back();
-      part.factor = factor;
-      part.axes = choice.factors[factor];
-      part.closed = true;
-    }
-  return unproject(tensor, rule.factors, projection);
-}
-
-/// Adds `axes` to the unreduced ones, which are in mesh order.
-static void addUnreduced(Sharding &sharding, ArrayRef<AxisRef> axes,
-                         Reduction kind) {
-  if (axes.empty())
-    return;
-  SmallVector<AxisRef, 4> all(sharding.unreduced.begin(),
-                              sharding.unreduced.end());
-  all.append(axes.begin(), axes.end());
-  llvm::sort(all);
-  sharding.unreduced.clear();
-  for (const AxisRef &ref : all)
-    appendMerging(sharding.unreduced, ref);
-  sharding.unreducedKind = kind;
-}
-
-Id FactorSolver::operandNeed(size_t index, const Choice &choice) {
-  Sharding need = shardingOf(rule.operands[index], choice);
-  if (mayPassTerms(index))
-    addUnreduced(need, choice.terms, choice.termsKind);
-  return prices.intern(need);
-}
-
-Id FactorSolver::resultLeft(size_t index, const Choice &choice) {
-  Sharding left = shardingOf(rule.results[index], choice);
-  addUnreduced(left, choice.terms, choice.termsKind);
-  for (auto [number, axes] : llvm::enumerate(choice.factors))
-    if (rule.isReducedIn(index, number))
-      addUnreduced(left, axes, rule.reduction);
-  return prices.intern(left);
-}
-
-/// Elements of a part of the tensor; none of a table, of which those count that
-/// are taken.
-double FactorSolver::elementsOf(const TensorFactors &tensor,
-                                const Choice &choice) const {
-  double elements = 1;
-  for (const DimFactors &dim : tensor)
-    for (int32_t factor : dim) {
-      if (isLookedUp(factor))
-        return 0;
-      elements *= static_cast<double>(rule.factors[factor].size) /
-                  numShards(choice.factors[factor]);
-    }
-  return elements;
-}
-
-/// A matmul walks all combinations of its factors, any other op the largest of
-/// its tensors.
-double FactorSolver::secondsToCompute(const Choice &choice) const {
-  bool isMatmul = rule.category != OpCategory::Lookup &&
-                  problem.operands.size() > 1 &&
-                  llvm::any_of(rule.factors, [](const Factor &factor) {
-                    return factor.kind == FactorKind::Reduction;
-                  });
-  double points = 1;
-  if (isMatmul) {
-    for (auto [factor, axes] : llvm::zip_equal(rule.factors, choice.factors))
-      points *= static_cast<double>(factor.size) / numShards(axes);
-    return points * secondsPerMultiplication;
-  }
-  for (ArrayRef<TensorFactors> tensors :
-       {ArrayRef(rule.operands), ArrayRef(rule.results)})
-    for (const TensorFactors &tensor : tensors)
-      points = std::max(points, elementsOf(tensor, choice));
-  return points * secondsPerElement;
-}
-
-/// Whether the tensor can be split as chosen. A dimension of factors f and g,
-/// major to minor, is not split along g unless f is split completely.
-bool FactorSolver::isSpelledBy(const TensorFactors &tensor,
-                               const Choice &choice) const {
-  Sharding sharding = shardingOf(tensor, choice);
-  for (auto [dim, split] : llvm::zip_equal(tensor, sharding.dims)) {
-    int64_t shards = 1;
-    for (int32_t factor : dim)
-      shards *= numShards(choice.factors[factor]);
-    if (shards != numShards(split.axes))
-      return false;
-  }
-  return true;
-}
-
 double FactorSolver::price(const Choice &choice) {
-  for (ArrayRef<TensorFactors> tensors :
-       {ArrayRef(rule.operands), ArrayRef(rule.results)})
-    for (const TensorFactors &tensor : tensors)
-      if (!isSpelledBy(tensor, choice))
-        return std::numeric_limits<double>::infinity();
-  double total = secondsToCompute(choice);
+  if (!splitter.canBeSpelled(choice))
+    return std::numeric_limits<double>::infinity();
+  double total = splitter.secondsToCompute(choice);
   for (auto [index, operand] : llvm::enumerate(problem.operands)) {
-    Id need = operandNeed(index, choice);
+    Id need = splitter.operandNeed(index, choice);
     double least = std::numeric_limits<double>::infinity();
     for (Id version : operand.versions)
       least = std::min(least, prices.seconds(version, need,
@@ -381,24 +243,14 @@ double FactorSolver::price(const Choice &choice) {
     total += least / static_cast<double>(operand.sharers);
   }
   for (auto [index, result] : llvm::enumerate(problem.results))
-    total +=
-        prices.seconds(resultLeft(index, choice), result.declared, result.type);
+    total += prices.seconds(splitter.resultLeft(index, choice), result.declared,
+                            result.type);
   return total;
 }
 
 //===----------------------------------------------------------------------===//
 // Choosing
 //===----------------------------------------------------------------------===//
-
-bool FactorSolver::collides(const Choice &choice, int32_t factor,
-                            const AxisList &axes) const {
-  if (overlaps(axes, choice.terms))
-    return true;
-  for (auto [other, taken] : llvm::enumerate(choice.factors))
-    if (static_cast<int32_t>(other) != factor && overlaps(axes, taken))
-      return true;
-  return false;
-}
 
 /// Prices every combination of options of the open factors.
 void FactorSolver::tryAll(ArrayRef<int32_t> open, Choice &trial, Choice &best) {
@@ -410,7 +262,7 @@ void FactorSolver::tryAll(ArrayRef<int32_t> open, Choice &trial, Choice &best) {
   }
   int32_t factor = open.front();
   for (const AxisList &axes : options[factor])
-    if (!collides(trial, factor, axes)) {
+    if (!trial.collides(factor, axes)) {
       trial.factors[factor] = axes;
       tryAll(open.drop_front(), trial, best);
     }
@@ -422,7 +274,7 @@ void FactorSolver::tryAll(ArrayRef<int32_t> open, Choice &trial, Choice &best) {
 void FactorSolver::improve(ArrayRef<int32_t> open, Choice &best) {
   for (int32_t factor : open)
     if (!options[factor].empty() &&
-        !collides(best, factor, options[factor].front()))
+        !best.collides(factor, options[factor].front()))
       best.factors[factor] = options[factor].front();
   best.seconds = price(best);
   if (std::isinf(best.seconds)) {
@@ -455,6 +307,9 @@ Choice FactorSolver::chooseWith(const AxisList &terms, Reduction kind,
   choice.factors.resize(rule.factors.size());
   choice.terms = terms;
   choice.termsKind = kind;
+  for (size_t index = 0; index < problem.operands.size(); ++index)
+    if (!terms.empty() && mayPassTerms(index))
+      choice.heldBy |= uint64_t(1) << index;
   SmallVector<int32_t, 4> open;
   size_t combinations = 1;
   for (FactorKind pass : {FactorKind::Reduction, FactorKind::PassThrough})
@@ -464,7 +319,7 @@ Choice FactorSolver::chooseWith(const AxisList &terms, Reduction kind,
         continue;
       AxisList axes;
       if (keepAgreed && isAgreed(factor, axes) &&
-          !collides(choice, factor, axes)) {
+          !choice.collides(factor, axes)) {
         choice.factors[factor] = axes;
       } else {
         open.push_back(factor);
@@ -494,9 +349,9 @@ FactorSolution FactorSolver::run() {
   FactorSolution solution;
   solution.onTerms = !best.terms.empty();
   for (size_t i = 0; i < problem.operands.size(); ++i)
-    solution.operands.push_back(operandNeed(i, best));
+    solution.operands.push_back(splitter.operandNeed(i, best));
   for (size_t i = 0; i < problem.results.size(); ++i)
-    solution.results.push_back(resultLeft(i, best));
+    solution.results.push_back(splitter.resultLeft(i, best));
   return solution;
 }
 
