@@ -1,0 +1,44 @@
+//===- OpChoices.h - The split of every op of a function --------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_LIB_PARTITION_OPCHOICES_H
+#define WEFT_LIB_PARTITION_OPCHOICES_H
+
+#include "FactorChoice.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace weft {
+
+/// In which shardings the ops of a function take their operands and leave their
+/// results; without constraints, and the return.
+using OpChoices = llvm::DenseMap<mlir::Operation *, FactorSolution>;
+
+/// Whether an op computes nothing on a device, and takes its first operand as
+/// it is, partial sums too: a barrier, and what enters and leaves a
+/// micro-batch. `unreduced`: the operand's terms.
+bool passesOn(mlir::Operation *op, const sharding::Sharding &operand);
+
+/// A conversion after which an element takes more bytes and holds no more.
+bool takesMoreBytes(mlir::Operation *op);
+
+/// The choices of ops that obey what propagation gave their results, one after
+/// the other in program order.
+class FollowPropagation {
+public:
+  explicit FollowPropagation(ReshardPrices &prices) : prices(prices) {}
+
+  OpChoices run(mlir::func::FuncOp function);
+
+private:
+  ReshardPrices &prices;
+  std::map<std::vector<int64_t>, FactorSolution> solutions;
+};
+
+} // namespace weft
+
+#endif // WEFT_LIB_PARTITION_OPCHOICES_H
