@@ -1,6 +1,7 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""MLP-Mixer: matmuls over tokens and over features, with transposes between."""
+"""MLP-Mixer: matmuls over tokens and over features, with transposes between; and its blocks
+without normalisation, on tokens as they come."""
 
 import dataclasses
 
@@ -50,6 +51,22 @@ def loss(params, batch, config):
     return class_loss(pooled @ params["head"], batch["y"])
 
 
+def bare_init(key, config):
+    params = init(key, config)
+    return {"blocks": [{name: block[name] for name in ("tokens", "features")}
+                       for block in params["blocks"]],
+            "head": params["head"]}
+
+
+def bare_loss(params, batch, config):
+    del config
+    x = batch["x"]
+    for block in params["blocks"]:
+        x = x + jnp.swapaxes(mlp(block["tokens"], jnp.swapaxes(x, 1, 2)), 1, 2)
+        x = x + mlp(block["features"], x)
+    return class_loss(jnp.mean(x, axis=1) @ params["head"], batch["y"])
+
+
 MODEL = Model(
     about="MLPs over tokens, between transposes, and over features",
     sizes={"small": Config(tokens=16, patch=48, width=64, token_hidden=32, layers=2, classes=16,
@@ -59,3 +76,9 @@ MODEL = Model(
     init=init, loss=loss, batch=image_batch,
     kinds=[(r"\['tokens'\]\['(w1|b1|w2|b2)'\]", ()), (r"\['embed'\]", (None, "fsdp"))],
 )
+
+BARE = dataclasses.replace(
+    MODEL, about="the same without normalisation and embedding",
+    sizes={"small": dataclasses.replace(MODEL.sizes["small"], patch=64),
+           "large": dataclasses.replace(MODEL.sizes["large"], patch=512, batch=32)},
+    init=bare_init, loss=bare_loss)

@@ -1,6 +1,7 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Perceiver: a learned array of latents reads the input by cross attention."""
+"""Perceiver: a learned array of latents reads the input by cross attention; and this attention
+alone, with an MLP and without normalisation."""
 
 import dataclasses
 
@@ -10,7 +11,7 @@ from jax_models import layer_norm, norm_init, normal
 
 from .model import Model
 from .parts import (attention, attention_init, block, block_init, blocks_init, class_loss,
-                    dense_init, image_batch)
+                    dense_init, image_batch, mlp, mlp_init)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +49,22 @@ def loss(params, batch, config):
     return class_loss(pooled @ params["head"], batch["y"])
 
 
+def bare_init(key, config):
+    k1, k2, k3, k4 = jax.random.split(key, 4)
+    return {"latents": normal(k1, config.latents, config.width),
+            "cross": attention_init(k2, config.width, config.patch),
+            "mlp": mlp_init(k3, config.width, 4 * config.width),
+            "head": dense_init(k4, config.width, config.classes)}
+
+
+def bare_loss(params, batch, config):
+    latents = jnp.broadcast_to(params["latents"],
+                               (config.batch, config.latents, config.width))
+    x = latents + attention(params["cross"], latents, config.heads, batch["x"])
+    x = x + mlp(params["mlp"], x)
+    return class_loss(jnp.mean(x, axis=1) @ params["head"], batch["y"])
+
+
 MODEL = Model(
     about="attention of a learned array over the input",
     sizes={"small": Config(tokens=32, patch=48, latents=8, width=64, heads=8, layers=2,
@@ -57,3 +74,8 @@ MODEL = Model(
     init=init, loss=loss, batch=image_batch,
     kinds=[(r"\['latents'\]", (None, "fsdp")), (r"\['embed'\]", (None, "fsdp"))],
 )
+
+BARE = dataclasses.replace(
+    MODEL, about="cross attention of a learned array and an MLP, without normalisation",
+    init=bare_init, loss=bare_loss,
+    kinds=[(r"\['latents'\]", (None, "fsdp"))])
