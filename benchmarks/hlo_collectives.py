@@ -13,12 +13,9 @@ import functools
 import math
 import re
 
-DTYPE_BYTES = {"pred": 1, "s8": 1, "u8": 1, "bf16": 2, "f16": 2, "s16": 2, "u16": 2,
-               "f32": 4, "s32": 4, "u32": 4, "f64": 8, "s64": 8, "u64": 8}
+import hlo_module
+
 KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute")
-INSTRUCTION = re.compile(
-    r"^\s*(?:ROOT )?%(?P<name>\S+) = (?P<type>\(.*?\)|\S+) "
-    rf"(?P<kind>{'|'.join(KINDS)})(?:-start)?\(", re.M)
 OP_NAME = re.compile(r'op_name="([^"]*)"')
 
 
@@ -28,16 +25,23 @@ class HloCollective:
     group: int
     wire_bytes: float
     op_name: str
-    """How often one run of the module executes it."""
     trips: int = 1
-    """The value is only sliced afterwards: a reduce-scatter, where the backend has none."""
-    only_sliced: bool = False
+    """How often one run of the module executes it."""
+    slices: int = 1
+    """Of an all-reduce: the result is only cut into so many slices afterwards."""
+    part: int = 0
+    """The number of its array among those that one call combines."""
 
-
-def array_bytes(type_text):
-    """Bytes of every array in a shape or tuple of shapes."""
-    return [DTYPE_BYTES[dtype] * math.prod(int(d) for d in dims.split(",") if d)
-            for dtype, dims in re.findall(r"\b([a-z]+\d*)\[([\d,]*)\]", type_text)]
+    @property
+    def credited_bytes(self):
+        """Its bytes where the backend has reduce-scatters: reduced and scattered to as many
+        devices as there are slices, and reduced among the others."""
+        if self.kind != "all-reduce" or self.slices == 1:
+            return self.wire_bytes
+        value = self.wire_bytes / wire_bytes("all-reduce", 1, self.group)
+        slices = math.gcd(self.slices, self.group)
+        scattered = wire_bytes("reduce-scatter", value / slices, slices)
+        return scattered + wire_bytes("all-reduce", value / slices, self.group // slices)
 
 
 def group_size(line):
@@ -67,75 +71,49 @@ def wire_bytes(kind, result_bytes, group):
     return share * result_bytes
 
 
-def is_only_sliced(text, name):
-    """Whether every use of %name is a dynamic-slice or a fusion that slices it."""
-    uses = [line for line in text.splitlines()
-            if re.search(rf"[(, ]%{re.escape(name)}[,)]", line)]
-    if not uses:
-        return False
-    for use in uses:
-        called = re.search(r"calls=%(\S+?)[,\s]", use + " ")
-        if " dynamic-slice(" in use:
-            continue
-        if not called:
-            return False
-        operands = re.search(r"fusion\((.*?)\)", use)
-        if not operands:
-            return False
-        position = [o.strip().lstrip("%") for o in operands[1].split(",")].index(name)
-        body = re.search(rf"^%{re.escape(called[1])} .*?^}}", text, re.M | re.S)
-        parameter = body and re.search(rf"%(\S+) = \S+ parameter\({position}\)", body[0])
-        if not parameter:
-            return False
-        inner = [line for line in body[0].splitlines()
-                 if re.search(rf"[(, ]%{re.escape(parameter[1])}[,)]", line)]
-        if not inner or any(" dynamic-slice(" not in line for line in inner):
-            return False
-    return True
-
-
-def computation_trips(text):
-    """[(start, end, trips)] of the computations: how often a run of the module executes each."""
-    spans = {match[1]: match.span()
-             for match in re.finditer(r"^(?:ENTRY )?%(\S+) \(.*?^}", text, re.M | re.S)}
+def computation_trips(module):
+    """{computation: how often a run of the module executes it}"""
     callers = {}
-    for name, span in spans.items():
-        for line in text[slice(*span)].splitlines():
-            times = 1
-            if " while(" in line:
-                count = re.search(r'"known_trip_count":\{"n":"(\d+)"\}', line)
-                if not count:
-                    raise ValueError(f"a loop of unknown length: {line.strip()[:200]}")
-                times = int(count[1])
-            for called in re.findall(r"\b(?:body|condition|calls|to_apply)=%([^\s,]+)", line):
-                callers.setdefault(called, []).append((name, times))
+    for instruction in module.instructions:
+        times = 1
+        if instruction.opcode == "while":
+            count = re.search(r'"known_trip_count":\{"n":"(\d+)"\}', instruction.line)
+            if not count:
+                raise ValueError(f"a loop of unknown length: {instruction.line.strip()[:200]}")
+            times = int(count[1])
+        for called in instruction.called():
+            callers.setdefault(called, []).append((instruction.computation, times))
 
     @functools.cache
     def trips(name):
         return sum(trips(caller) * times for caller, times in callers.get(name, ())) or 1
 
-    return [(*span, trips(name)) for name, span in spans.items()]
+    return trips
 
 
 def read_collectives(text):
     """Every collective of the module, in order; combined ones array by array."""
     found = []
-    computations = computation_trips(text)
-    for match in INSTRUCTION.finditer(text):
-        trips = next((n for start, end, n in computations if start <= match.start() < end), 1)
-        line = text[match.start():text.find("\n", match.start())]
-        kind = match["kind"]
+    module = hlo_module.Module(text)
+    trips = computation_trips(module)
+    for instruction in module.instructions:
+        kind, line = instruction.opcode.removesuffix("-start"), instruction.line
+        if kind not in KINDS:
+            continue
         group = 2 if kind == "collective-permute" else group_size(line)
         if group == 1:
             continue
-        sizes = array_bytes(match["type"])
-        if f"{kind}-start(" in line and kind != "all-reduce":
+        sizes = hlo_module.array_bytes(instruction.type)
+        if instruction.opcode.endswith("-start") and kind != "all-reduce":
             sizes = sizes[len(sizes) // 2:]  # (operands, results)
         op_name = OP_NAME.search(line)
-        sliced = kind == "all-reduce" and is_only_sliced(text, match["name"])
         # An all-to-all over a tuple exchanges its parts.
         parts = [sum(sizes)] if kind == "all-to-all" else sizes
-        found += [HloCollective(kind, group, wire_bytes(kind, size, group),
-                                op_name[1] if op_name else "", trips, sliced)
-                  for size in parts]
+        for part, size in enumerate(parts):
+            slices = 1
+            if kind == "all-reduce":
+                slices = module.slices(instruction, part if len(parts) > 1 else None)
+            found.append(HloCollective(kind, group, wire_bytes(kind, size, group),
+                                       op_name[1] if op_name else "",
+                                       trips(instruction.computation), slices, part))
     return found

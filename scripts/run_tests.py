@@ -61,8 +61,8 @@ def suites(sanitize, property_flags):
     yield "examples", pytest(["test/Examples"], "examples"), package
     # A part of it compares with optax, which comes with JAX.
     jax.append("python-bindings/test/test_optim.py")
-    yield "jax", pytest([*jax, "test/Conformance", "test/Import/test_numbers.py"], "jax",
-                        JAX_PYTHON), package
+    yield "jax", pytest([*jax, "test/Conformance", "test/Import/test_compare_xla.py",
+                         "test/Import/test_numbers.py"], "jax", JAX_PYTHON), package
     if sanitize:
         for sanitizer in ("asan", "tsan"):
             name = f"runtime-{sanitizer}"

@@ -36,16 +36,56 @@ ENTRY %main (x: f32[16,64]) -> f32[16,64] {
 
 def test_reads_every_spelling():
     found = hlo_collectives.read_collectives(TEXT)
-    assert [(c.kind, c.group, c.wire_bytes, c.only_sliced) for c in found] == [
-        ("all-gather", 4, 0.75 * 64 * 64 * 4, False),
-        ("all-gather", 2, 0.5 * 32 * 2, False),
-        ("all-reduce", 2, 4, False),
-        ("all-reduce", 2, 32, False),
-        ("all-reduce", 8, 1.75 * 64 * 64 * 4, True),
-        ("reduce-scatter", 4, 0.75 * 4 * 16 * 4, False),
-        ("collective-permute", 2, 16, False),
+    assert [(c.kind, c.group, c.wire_bytes, c.part) for c in found] == [
+        ("all-gather", 4, 0.75 * 64 * 64 * 4, 0),
+        ("all-gather", 2, 0.5 * 32 * 2, 0),
+        ("all-reduce", 2, 4, 0),
+        ("all-reduce", 2, 32, 1),
+        ("all-reduce", 8, 1.75 * 64 * 64 * 4, 0),
+        ("reduce-scatter", 4, 0.75 * 4 * 16 * 4, 0),
+        ("collective-permute", 2, 16, 0),
     ]
     assert found[0].op_name == "jit(f)/dot"
+
+
+def test_an_all_reduce_that_is_only_sliced_is_credited_as_a_reduce_scatter():
+    reduced = hlo_collectives.read_collectives(TEXT)[4]
+    # Scattered to 4 devices, and a quarter reduced between 2.
+    assert reduced.slices == 4
+    assert reduced.credited_bytes == (0.75 + 2 * 0.5 / 4) * 64 * 64 * 4
+
+
+SLICED = """
+%slicing (p.0: f32[64], p.1: s32[]) -> f32[8] {
+  %p.0 = f32[64]{0} parameter(0)
+  %p.1 = s32[] parameter(1)
+  ROOT %s = f32[8]{0} dynamic-slice(%p.0, %p.1), dynamic_slice_sizes={8}
+}
+
+%copying (q.0: f32[8,8]) -> f32[64] {
+  %q.0 = f32[8,8]{1,0} parameter(0)
+  %turned = f32[8,8]{0,1} transpose(%q.0), dimensions={1,0}
+  ROOT %flat = f32[64]{0} bitcast(%turned)
+}
+
+ENTRY %main (x: f32[64]) -> f32[8] {
+  %all-reduce = (f32[64]{0}, f32[8,8]{1,0}, /*index=2*/f32[64]{0}) all-reduce(%a, %b, %c), replica_groups=[1,8]<=[8], to_apply=%add
+  %sliced = f32[64]{0} get-tuple-element(%all-reduce), index=0
+  %moved = f32[8,8]{1,0} get-tuple-element(%all-reduce), index=1
+  %read = f32[64]{0} get-tuple-element(%all-reduce), index=2
+  %fusion.1 = f32[8]{0} fusion(%sliced, %i), kind=kLoop, calls=%slicing
+  %copy_fusion = f32[64]{0} fusion(%moved), kind=kLoop, calls=%copying
+  %slice.2 = f32[8]{0} dynamic-slice(%copy_fusion, %i), dynamic_slice_sizes={8}
+  %slice.3 = f32[8]{0} dynamic-slice(%read, %i), dynamic_slice_sizes={8}
+  ROOT %r = f32[64]{0} negate(%read)
+}
+"""
+
+
+def test_slices_are_found_behind_combined_all_reduces():
+    found = hlo_collectives.read_collectives(SLICED)
+    assert [c.slices for c in found] == [8, 8, 1]
+    assert [c.credited_bytes for c in found] == [0.875 * 256, 0.875 * 256, 1.75 * 256]
 
 
 LOOP = """

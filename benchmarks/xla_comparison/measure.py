@@ -1,0 +1,69 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measures cases, in several processes if wanted."""
+
+import concurrent.futures
+import dataclasses
+import multiprocessing
+
+from .case import Case
+from .side import Side
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    case: Case
+    xla: Side
+    weft: Side | None
+    error: str = ""
+    """Why Weft has no result."""
+
+    def as_record(self):
+        record = dataclasses.asdict(self)
+        for name in ("xla", "weft"):
+            side = getattr(self, name)
+            if side:
+                record[name] |= {"bytes": side.bytes, "calls": side.calls, "time": side.time}
+        return record
+
+
+def measure(case, known):
+    """(result, key of XLA's part); `known` are XLA's parts by key."""
+    from . import weft_side, xla_side
+
+    step, arguments = case.step()
+    lowered = step.lower(*arguments)
+    key = xla_side.key_of(lowered)
+    xla = Side.of(known[key]) if key in known else xla_side.compile_side(lowered)
+    try:
+        return Result(case, xla, weft_side.compile_side(step, arguments)), key
+    except Exception as error:  # any: one case must not hide the others
+        return Result(case, xla, None, f"{type(error).__name__}: {error}"), key
+
+
+def measure_all(cases, cache, jobs):
+    """Yields results in the order of the cases."""
+    if jobs == 1:
+        for case in cases:
+            yield _keep(cache, *measure(case, cache.records))
+        return
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(jobs, context, _start, (cache.records,)) as pool:
+        for outcome in pool.map(_measure_known, cases):
+            yield _keep(cache, *outcome)
+
+
+def _keep(cache, result, key):
+    cache.add(key, dataclasses.asdict(result.xla))
+    return result
+
+
+_known = {}
+
+
+def _start(records):
+    _known.update(records)
+
+
+def _measure_known(case):
+    return measure(case, _known)
