@@ -103,7 +103,10 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createJoinEqualOps());
   // From here on axes divide dimensions.
   pm.addPass(createPadDimensions());
-  // Decides what moves, while shapes are still global.
+  // Once axes divide dimensions, which padding sees to.
+  if (options.optimizeShardings)
+    pm.addPass(createOptimizeShardings());
+  // Moves what ops need, while shapes are still global.
   pm.addPass(createInsertReshards());
   // Once it is known which values are terms.
   if (options.reduceDtype == ReduceDtype::Float32)
@@ -205,7 +208,19 @@ template <typename Flags> struct ScheduleOptions : PassPipelineOptions<Flags> {
 
 struct ScheduleFlags : ScheduleOptions<ScheduleFlags> {};
 
+/// Whether shardings are chosen by cost.
+struct PartitionFlags : PassPipelineOptions<PartitionFlags> {
+  Option<bool> optimizeShardings{
+      *this, "optimize-shardings",
+      llvm::cl::desc("Choose shardings by cost over the whole graph."),
+      llvm::cl::init(true)};
+};
+
 struct PipelineFlags : ScheduleOptions<PipelineFlags> {
+  Option<bool> optimizeShardings{
+      *this, "optimize-shardings",
+      llvm::cl::desc("Choose shardings by cost over the whole graph."),
+      llvm::cl::init(true)};
   Option<Form> stopAfter{
       *this, "stop-after", llvm::cl::desc("The last form to reach."),
       llvm::cl::init(Form::Schedule),
@@ -222,6 +237,7 @@ struct PipelineFlags : ScheduleOptions<PipelineFlags> {
 
   PipelineOptions toOptions() const {
     PipelineOptions options = ScheduleOptions::toOptions();
+    options.optimizeShardings = optimizeShardings;
     options.reduceDtype = reduceDtype;
     return options;
   }
@@ -244,9 +260,13 @@ void registerAllWeftPasses() {
   PassPipelineRegistration<>("weft-propagate-pipeline",
                              "From graph to sharded graph",
                              buildPropagatePipeline);
-  PassPipelineRegistration<>(
+  PassPipelineRegistration<PartitionFlags>(
       "weft-partition-pipeline", "From sharded graph to SPMD program",
-      [](OpPassManager &pm) { buildPartitionPipeline(pm, PipelineOptions()); });
+      [](OpPassManager &pm, const PartitionFlags &flags) {
+        PipelineOptions options;
+        options.optimizeShardings = flags.optimizeShardings;
+        buildPartitionPipeline(pm, options);
+      });
   PassPipelineRegistration<ScheduleFlags>(
       "weft-schedule-pipeline", "From SPMD program to schedule",
       [](OpPassManager &pm, const ScheduleFlags &flags) {

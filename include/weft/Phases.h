@@ -45,6 +45,8 @@ std::optional<Form> symbolizeForm(llvm::StringRef name);
 enum class ReduceDtype : uint8_t { Own, Float32 };
 
 struct PipelineOptions {
+  /// Choose shardings by cost; without, every op obeys propagation.
+  bool optimizeShardings = true;
   /// Let collectives run beside computation.
   bool overlapCollectives = true;
   /// For a CUDA device; lowerModule (Compile.h) takes it from the target.

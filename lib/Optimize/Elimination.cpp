@@ -19,6 +19,9 @@
 
 using namespace weft::optimize;
 
+/// More than that of any elimination that is done.
+static constexpr double unknownWork = 1e30;
+
 Elimination::Elimination(CostTables tables, std::vector<size_t> sizes,
                          const std::vector<Factor> &factors, size_t maxTable)
     : tables(std::move(tables)), sizes(std::move(sizes)), maxTable(maxTable) {
@@ -338,8 +341,27 @@ void Elimination::eliminate(Variable variable) {
     enqueue(neighbour);
 }
 
+/// Takes a variable that has one value left out of all factors: their tables
+/// have a row for it either way.
+void Elimination::dropIfDecided(Variable variable) {
+  if (sizes[variable] != 1)
+    return;
+  for (int32_t number : factorsOf[variable]) {
+    std::vector<Variable> &scope = factors[number].scope;
+    if (scope.size() > 1)
+      scope.erase(std::find(scope.begin(), scope.end(), variable));
+  }
+  std::erase_if(factorsOf[variable], [&](int32_t number) {
+    return factors[number].scope.front() != variable ||
+           factors[number].scope.size() != 1;
+  });
+}
+
 CostNetwork::Assignment Elimination::run() {
   removeDominated();
+  for (Variable variable = 0; variable < static_cast<Variable>(sizes.size());
+       ++variable)
+    dropIfDecided(variable);
   for (Variable variable = 0; variable < static_cast<Variable>(sizes.size());
        ++variable)
     enqueue(variable);
@@ -354,8 +376,10 @@ CostNetwork::Assignment Elimination::run() {
         bucket.neighbours.begin(), bucket.neighbours.end(),
         [&](Variable a, Variable b) { return sizes[a] < sizes[b]; });
     giveUpValues(largest);
+    std::vector<Variable> neighbours = bucketOf(largest).neighbours;
+    dropIfDecided(largest);
     enqueue(largest);
-    for (Variable neighbour : bucketOf(largest).neighbours)
+    for (Variable neighbour : neighbours)
       enqueue(neighbour);
   }
   CostNetwork::Assignment assignment(sizes.size(), 0);

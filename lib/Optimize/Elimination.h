@@ -58,6 +58,7 @@ private:
   void removeDominated();
   void keep(Variable variable, const std::vector<int32_t> &values);
   void giveUpValues(Variable variable);
+  void dropIfDecided(Variable variable);
   void eliminate(Variable variable);
   Eliminated combine(Variable variable, const Bucket &bucket);
   void enqueue(Variable variable);

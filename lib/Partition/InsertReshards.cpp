@@ -245,6 +245,29 @@ void Inserter::run() {
   eraseDeadOps();
 }
 
+/// What was chosen before; by propagation if nothing was.
+static OpChoices readChoices(func::FuncOp function, ReshardPrices &prices,
+                             FollowPropagation &follow) {
+  OpChoices choices;
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    auto operands = op.getAttrOfType<ArrayAttr>("weft.operand_shardings");
+    if (!operands)
+      continue;
+    FactorSolution &choice = choices[&op];
+    for (auto [value, sharding] :
+         llvm::zip(op.getOperands(), operands.getAsRange<ShardingAttr>())) {
+      choice.operands.push_back(
+          prices.intern(sharding, typeOf(value).getRank()));
+      choice.onTerms |= !prices.get(choice.operands.back()).unreduced.empty();
+    }
+    for (Value value : op.getResults())
+      choice.results.push_back(
+          prices.intern(getSharding(value), typeOf(value).getRank()));
+    op.removeAttr("weft.operand_shardings");
+  }
+  return choices.empty() ? follow.run(function) : choices;
+}
+
 namespace {
 
 struct InsertReshards : weft::impl::InsertReshardsBase<InsertReshards> {
@@ -265,7 +288,8 @@ struct InsertReshards : weft::impl::InsertReshardsBase<InsertReshards> {
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
-      Inserter inserter(function, follow.run(function), prices, warnings);
+      Inserter inserter(function, readChoices(function, prices, follow), prices,
+                        warnings);
       inserter.run();
       reshards += inserter.numReshards;
       deferred += inserter.numOnTerms;

@@ -91,6 +91,7 @@ class Lowered:
         self,
         target: str | None = "cpu",
         *,
+        optimize_shardings: bool = True,
         overlap_collectives: bool = True,
         fuse_epilogues: bool = True,
         batch_launches: bool = True,
@@ -120,6 +121,7 @@ class Lowered:
             )
         options = {
             **self._options,
+            "optimize_shardings": optimize_shardings,
             "overlap_collectives": overlap_collectives,
             "fuse_epilogues": fuse_epilogues,
             "batch_launches": batch_launches,

@@ -73,6 +73,12 @@ static cl::opt<Form> emit(
                    "kernels in order, buffers at offsets"),
         clEnumValN(Form::Plan, "plan", "the plan file; its report is printed")),
     cl::cat(category));
+static cl::opt<bool>
+    optimizeShardings("optimize-shardings",
+                      cl::desc("Choose shardings that nobody wrote by cost "
+                               "over the whole graph, not by propagation "
+                               "alone. Default: true"),
+                      cl::init(true), cl::cat(category));
 static cl::opt<bool> overlap("overlap-collectives",
                              cl::desc("Overlap collectives with computation. "
                                       "Default: true"),
@@ -110,6 +116,7 @@ static int fail(llvm::Error error) { return fail(toString(std::move(error))); }
 
 /// Reads the flags into `options`.
 static llvm::Error readOptions(CompileOptions &options) {
+  options.pipeline.optimizeShardings = optimizeShardings;
   options.pipeline.overlapCollectives = overlap;
   options.pipeline.reduceDtype = reduceDtype;
   options.pipeline.fuseEpilogues = fuseEpilogues;

@@ -45,6 +45,31 @@ def PadDimensions : FormPass<"weft-pad-dimensions", "Graph"> {
   ];
 }
 
+def OptimizeShardings : FormPass<"weft-optimize-shardings", "Graph"> {
+  let summary = "Choose shardings by cost over the whole graph";
+  let description = [{
+    **Needs** a sharded graph in which axes divide all dimensions.
+
+    **Does** choose how every op is split, so that the predicted time of moving
+    data and of computing is least over the whole function. Propagation's answer
+    is the start, and stays where nothing better is found. Shardings of
+    arguments, results and constraints stay as they are. An axis may split what
+    is walked together with something that it splits already.
+
+    **Leaves** a sharded graph in which every op has the shardings in which it
+    takes its operands, `weft.operand_shardings`, and leaves its results,
+    `weft.shardings`.
+
+    **Example** `test/Partition/optimize-shardings.mlir`.
+  }];
+  let dependentDialects = ["::weft::WeftDialect"];
+  let statistics = [
+    Statistic<"variables", "variables", "Choices that depend on each other">,
+    Statistic<"planned", "planned-reshards",
+              "Different reshards that were planned">
+  ];
+}
+
 def InsertReshards : FormPass<"weft-insert-reshards", "Graph"> {
   let summary = "Make every op computable on the parts that devices hold";
   let description = [{

@@ -75,11 +75,13 @@ static Outcome withModule(std::string_view text, const std::string &name,
   return outcome;
 }
 
-static CompileOptions
-toOptions(const std::string &target, const std::string &mesh,
-          bool overlapCollectives, const std::string &reduceDtype,
-          bool fuseEpilogues, bool batchLaunches,
-          const std::string &gemmPrecision, const std::string &memoryLimit) {
+static CompileOptions toOptions(const std::string &target,
+                                const std::string &mesh, bool optimizeShardings,
+                                bool overlapCollectives,
+                                const std::string &reduceDtype,
+                                bool fuseEpilogues, bool batchLaunches,
+                                const std::string &gemmPrecision,
+                                const std::string &memoryLimit) {
   CompileOptions options;
   options.mesh = mesh;
   llvm::Expected<TargetOptions> parsed = parseTarget(target);
@@ -101,6 +103,7 @@ toOptions(const std::string &target, const std::string &mesh,
           ("memory_limit: " + llvm::toString(bytes.takeError())).c_str());
     options.memoryLimit = *bytes;
   }
+  options.pipeline.optimizeShardings = optimizeShardings;
   options.pipeline.overlapCollectives = overlapCollectives;
   options.pipeline.reduceDtype =
       reduceDtype.empty() ? ReduceDtype::Own : ReduceDtype::Float32;
@@ -110,9 +113,10 @@ toOptions(const std::string &target, const std::string &mesh,
 /// The text of a form, or none.
 static nb::tuple lower(std::string_view text, const std::string &name,
                        const std::string &form, const std::string &target,
-                       const std::string &mesh, bool overlapCollectives,
-                       const std::string &reduceDtype, bool fuseEpilogues,
-                       bool batchLaunches, const std::string &gemmPrecision,
+                       const std::string &mesh, bool optimizeShardings,
+                       bool overlapCollectives, const std::string &reduceDtype,
+                       bool fuseEpilogues, bool batchLaunches,
+                       const std::string &gemmPrecision,
                        const std::string &memoryLimit, bool locations) {
   std::optional<Form> last = symbolizeForm(form);
   if (!last || *last == Form::Plan)
@@ -120,9 +124,9 @@ static nb::tuple lower(std::string_view text, const std::string &name,
         ("expected the form graph, sharded, spmd or schedule, got \"" + form +
          "\"")
             .c_str());
-  CompileOptions options =
-      toOptions(target, mesh, overlapCollectives, reduceDtype, fuseEpilogues,
-                batchLaunches, gemmPrecision, memoryLimit);
+  CompileOptions options = toOptions(
+      target, mesh, optimizeShardings, overlapCollectives, reduceDtype,
+      fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit);
   Outcome outcome;
   {
     nb::gil_scoped_release unlocked;
@@ -145,14 +149,14 @@ static nb::tuple lower(std::string_view text, const std::string &name,
 /// The bytes of a plan, or none.
 static nb::tuple compile(std::string_view text, const std::string &name,
                          const std::string &target, const std::string &mesh,
-                         bool overlapCollectives,
+                         bool optimizeShardings, bool overlapCollectives,
                          const std::string &reduceDtype, bool fuseEpilogues,
                          bool batchLaunches, const std::string &gemmPrecision,
                          const std::string &memoryLimit,
                          const std::map<std::string, std::string> &metadata) {
-  CompileOptions options =
-      toOptions(target, mesh, overlapCollectives, reduceDtype, fuseEpilogues,
-                batchLaunches, gemmPrecision, memoryLimit);
+  CompileOptions options = toOptions(
+      target, mesh, optimizeShardings, overlapCollectives, reduceDtype,
+      fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit);
   options.metadata = metadata;
   Outcome outcome;
   {
@@ -171,6 +175,7 @@ NB_MODULE(_compiler, m) {
   m.doc() = "The compiler: text in, text or plan out. Use weft.jit instead.";
   m.def("lower", &lower, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("form"), nb::arg("target") = "none", nb::arg("mesh") = "",
+        nb::arg("optimize_shardings") = true,
         nb::arg("overlap_collectives") = true, nb::arg("reduce_dtype") = "",
         nb::arg("fuse_epilogues") = true, nb::arg("batch_launches") = true,
         nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
@@ -178,6 +183,7 @@ NB_MODULE(_compiler, m) {
         "The module in a form as text, or None, and the diagnostics.");
   m.def("compile", &compile, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("target") = "cpu", nb::arg("mesh") = "",
+        nb::arg("optimize_shardings") = true,
         nb::arg("overlap_collectives") = true, nb::arg("reduce_dtype") = "",
         nb::arg("fuse_epilogues") = true, nb::arg("batch_launches") = true,
         nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",

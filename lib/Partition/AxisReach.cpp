@@ -1,0 +1,185 @@
+//===- AxisReach.cpp - Which axes may split what --------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AxisReach.h"
+
+#include "OpSplit.h"
+
+#include "weft/IR/ValueSharding.h"
+#include "weft/Sharding/Projection.h"
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::sharding;
+
+using Id = ReshardPrices::Id;
+
+static Id declaredOf(Value value, ReshardPrices &prices) {
+  return prices.intern(getSharding(value), typeOf(value).getRank());
+}
+
+AxisReach::AxisReach(func::FuncOp function, ReshardPrices &prices)
+    : prices(prices) {
+  Block &block = function.getBody().front();
+  for (BlockArgument argument : block.getArguments()) {
+    Dims &dims = dimsOf[argument];
+    for (int64_t size : typeOf(argument).getShape())
+      dims.nodes.push_back({addNode(size)});
+  }
+  for (Operation &op : block.without_terminator())
+    addOp(&op);
+  for (BlockArgument argument : block.getArguments())
+    mark(argument, declaredOf(argument, prices));
+  for (OpOperand &use : block.getTerminator()->getOpOperands())
+    mark(use.get(),
+         prices.intern(getResultSharding(function, use.getOperandNumber()),
+                       typeOf(use.get()).getRank()));
+  for (Operation &op : block.without_terminator())
+    for (Value result : op.getResults())
+      mark(result, declaredOf(result, prices));
+
+  classes.grow(sizeOf.size());
+  for (auto [a, b] : links)
+    classes.join(a, b);
+  classes.compress();
+  reach.resize(classes.getNumClasses(), 0);
+  for (auto [node, axes] : marks)
+    reach[classes[node]] |= axes;
+  for (Operation &op : block.without_terminator())
+    findTerms(&op);
+}
+
+AxisReach::Node AxisReach::addNode(int64_t size) {
+  sizeOf.push_back(size);
+  return sizeOf.size() - 1;
+}
+
+void AxisReach::addOp(Operation *op) {
+  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!ruled)
+    return;
+  const ShardingRule &rule = rules[op] = ruled.getShardingRule();
+  Node first = firstFactor[op] = sizeOf.size();
+  for (const Factor &factor : rule.factors)
+    addNode(factor.size);
+  auto dimsWith = [&](const TensorFactors &tensor) {
+    Dims dims;
+    for (const DimFactors &dim : tensor)
+      dims.nodes.push_back(llvm::map_to_vector<1>(
+          dim, [&](int32_t factor) { return first + factor; }));
+    return dims;
+  };
+  for (auto [value, tensor] : llvm::zip(op->getOperands(), rule.operands))
+    connect(dimsOf.at(value), dimsWith(tensor));
+  for (auto [value, tensor] : llvm::zip(op->getResults(), rule.results))
+    dimsOf[value] = dimsWith(tensor);
+}
+
+/// Joins the factors of dimensions that are put together alike, and the major
+/// ones of others: only these can be split without the rest.
+void AxisReach::connect(const Dims &a, const Dims &b) {
+  for (const auto &[first, second] : llvm::zip_equal(a.nodes, b.nodes)) {
+    bool alike = llvm::equal(
+        first, second, [&](Node x, Node y) { return sizeOf[x] == sizeOf[y]; });
+    for (auto [x, y] : llvm::zip(first, second)) {
+      links.push_back({x, y});
+      if (!alike)
+        break;
+    }
+  }
+}
+
+void AxisReach::mark(Value value, Id sharding) {
+  for (auto [nodes, dim] :
+       llvm::zip_equal(dimsOf.at(value).nodes, prices.get(sharding).dims))
+    for (Node node : nodes)
+      for (const AxisRef &ref : dim.axes)
+        marks.push_back({node, uint64_t(1) << ref.axis});
+}
+
+AxisList AxisReach::axesOf(uint64_t bits) const {
+  AxisList axes;
+  for (int32_t axis = 0; bits >> axis; ++axis)
+    if (bits >> axis & 1)
+      axes.push_back(prices.getMesh().fullAxis(axis));
+  return axes;
+}
+
+/// What a split of a reduction factor leaves is partial over its axes; so is
+/// what a linear op makes of such values.
+void AxisReach::findTerms(Operation *op) {
+  auto found = rules.find(op);
+  if (found == rules.end())
+    return;
+  auto ruled = cast<ShardingRuleOpInterface>(op);
+  uint64_t passed = 0;
+  if (ruled.getLinearity() != Linearity::NotLinear)
+    for (auto [index, value] : llvm::enumerate(op->getOperands()))
+      if (index == 0 || ruled.getLinearity() != Linearity::LinearInFirst)
+        passed |= terms.lookup(value);
+  for (auto [index, result] : llvm::enumerate(op->getResults())) {
+    uint64_t made = passed;
+    if (found->second.reduction == Reduction::Sum)
+      for (size_t factor = 0; factor < found->second.factors.size(); ++factor)
+        if (found->second.isReducedIn(index, factor))
+          made |= reach[classes[firstFactor.at(op) + factor]];
+    if (made)
+      terms[result] = made;
+  }
+}
+
+/// All lists of some of the axes, in mesh order.
+static void addSubsets(SmallVectorImpl<AxisList> &lists,
+                       ArrayRef<AxisRef> axes) {
+  for (uint64_t subset = 1; subset < uint64_t(1) << axes.size(); ++subset) {
+    AxisList list;
+    for (auto [index, axis] : llvm::enumerate(axes))
+      if (subset >> index & 1)
+        list.push_back(axis);
+    lists.push_back(std::move(list));
+  }
+}
+
+StrategyProblem AxisReach::problemOf(Operation *op) const {
+  StrategyProblem problem;
+  problem.rule = rules.at(op);
+  auto ruled = cast<ShardingRuleOpInterface>(op);
+  problem.linearity = ruled.getLinearity();
+  problem.options.resize(problem.rule.factors.size());
+  auto addOption = [&](int32_t factor, const AxisList &axes) {
+    if (!axes.empty() && mayBeSplit(problem.rule.factors[factor]) &&
+        problem.rule.factors[factor].size % numShards(axes) == 0 &&
+        !llvm::is_contained(problem.options[factor], axes))
+      problem.options[factor].push_back(axes);
+  };
+  auto addDeclared = [&](Value value, const TensorFactors &tensor) {
+    TensorProjection projection = project(
+        tensor, problem.rule.factors, &prices.get(declaredOf(value, prices)));
+    for (const FactorSharding &part : projection.factors)
+      for (AxisList axes = part.axes; !axes.empty(); axes.pop_back())
+        addOption(part.factor, axes);
+  };
+  for (auto [value, tensor] : llvm::zip(op->getResults(), problem.rule.results))
+    addDeclared(value, tensor);
+  for (auto [value, tensor] :
+       llvm::zip(op->getOperands(), problem.rule.operands))
+    addDeclared(value, tensor);
+  for (int32_t factor = 0;
+       factor < static_cast<int32_t>(problem.options.size()); ++factor) {
+    SmallVector<AxisList> subsets;
+    addSubsets(subsets, axesOf(reach[classes[firstFactor.at(op) + factor]]));
+    for (const AxisList &axes : subsets)
+      addOption(factor, axes);
+  }
+  uint64_t held = 0;
+  for (auto [index, value] : llvm::enumerate(op->getOperands()))
+    if (index == 0 || problem.linearity != Linearity::LinearInFirst)
+      held |= terms.lookup(value);
+  if (problem.linearity != Linearity::NotLinear)
+    problem.terms = axesOf(held);
+  return problem;
+}

@@ -1,0 +1,64 @@
+//===- AxisReach.h - Which axes may split what ------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Dimensions that ops walk together are one; an axis may split those of which
+// a value is split by it anywhere: by an annotation or by propagation.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_LIB_PARTITION_AXISREACH_H
+#define WEFT_LIB_PARTITION_AXISREACH_H
+
+#include "OpStrategies.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/IntEqClasses.h"
+
+namespace weft {
+
+class AxisReach {
+public:
+  /// Reads the rules and shardings of a function.
+  AxisReach(mlir::func::FuncOp function, ReshardPrices &prices);
+
+  /// The lists of axes that may split each factor of the op; those that a
+  /// tensor of the op has come first. And the axes of which operands may be
+  /// partial sums: those over which what they come from may be.
+  StrategyProblem problemOf(mlir::Operation *op) const;
+
+private:
+  using Node = unsigned;
+
+  struct Dims {
+    /// By dimension: its factors.
+    llvm::SmallVector<llvm::SmallVector<Node, 1>, 4> nodes;
+  };
+
+  Node addNode(int64_t size);
+  void addOp(mlir::Operation *op);
+  void connect(const Dims &a, const Dims &b);
+  void mark(mlir::Value value, ReshardPrices::Id sharding);
+  void findTerms(mlir::Operation *op);
+  sharding::AxisList axesOf(uint64_t bits) const;
+
+  ReshardPrices &prices;
+  llvm::SmallVector<int64_t> sizeOf;
+  llvm::IntEqClasses classes;
+  std::vector<std::pair<Node, Node>> links;
+  std::vector<std::pair<Node, uint64_t>> marks;
+  /// Axes of a class, one bit each.
+  std::vector<uint64_t> reach;
+  llvm::DenseMap<mlir::Value, Dims> dimsOf;
+  llvm::DenseMap<mlir::Operation *, Node> firstFactor;
+  llvm::DenseMap<mlir::Operation *, sharding::ShardingRule> rules;
+  /// Axes over which a value may be partial sums.
+  llvm::DenseMap<mlir::Value, uint64_t> terms;
+};
+
+} // namespace weft
+
+#endif // WEFT_LIB_PARTITION_AXISREACH_H

@@ -1,0 +1,282 @@
+//===- ShardingNetwork.cpp - The choices of a function as costs -----------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ShardingNetwork.h"
+
+#include "HeldVersions.h"
+
+#include "weft/IR/ValueSharding.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace weft;
+using optimize::Cost;
+
+using Id = ReshardPrices::Id;
+
+const std::vector<OpStrategy> &
+StrategyTables::strategiesOf(const StrategyProblem &problem) {
+  auto [entry, isNew] = known.try_emplace(problem.key());
+  if (isNew)
+    entry->second = listStrategies(problem, prices);
+  return entry->second;
+}
+
+static Cost toCost(double seconds) {
+  double picoseconds = seconds * 1e12;
+  return picoseconds < static_cast<double>(optimize::forbidden)
+             ? std::llround(picoseconds)
+             : optimize::forbidden;
+}
+
+/// Whether the op takes its first operand as it is, and leaves it so.
+static bool passes(Operation *op, const FactorSolution &choice) {
+  return choice.operands.size() == 1 && choice.results.size() == 1 &&
+         choice.operands.front() == choice.results.front() &&
+         isa<BarrierOp, MicrobatchUseOp, MicrobatchSumOp>(op);
+}
+
+ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
+                                 StrategyTables &strategies)
+    : function(function), tables(strategies), prices(strategies.getPrices()),
+      reach(function, prices), microbatches(function.getBody().front()) {
+  Block &block = function.getBody().front();
+  SmallVector<Operation *> passing;
+  for (Operation &op : block.without_terminator()) {
+    if (isMarker(&op) || isa<arith::ConstantOp>(op))
+      continue;
+    const FactorSolution &choice = start.at(&op);
+    if (passes(&op, choice)) {
+      options[&op];
+      passing.push_back(&op);
+    } else {
+      addOp(&op, choice);
+    }
+  }
+  for (Operation *op : passing)
+    addPassing(op, start.at(op));
+  for (BlockArgument argument : block.getArguments())
+    addValue(argument);
+  for (Operation &op : block.without_terminator())
+    for (Value result : op.getResults())
+      addValue(result);
+}
+
+//===----------------------------------------------------------------------===//
+// Variables
+//===----------------------------------------------------------------------===//
+
+/// How often the op runs in a step.
+double ShardingNetwork::runsOf(Operation *op) const {
+  if (!op || leavesMicrobatches(op))
+    return 1;
+  MicrobatchesAttr loop = microbatches.loopOf(op);
+  return loop ? static_cast<double>(loop.getCount()) : 1;
+}
+
+void ShardingNetwork::addVariable(Options &options,
+                                  const FactorSolution &start) {
+  auto isStart = [&](const OpStrategy &strategy) {
+    return ArrayRef(strategy.operands) == ArrayRef(start.operands) &&
+           ArrayRef(strategy.results) == ArrayRef(start.results);
+  };
+  auto found = llvm::find_if(options.strategies, isStart);
+  int32_t index = found - options.strategies.begin();
+  if (found == options.strategies.end()) {
+    OpStrategy strategy;
+    strategy.operands.assign(start.operands.begin(), start.operands.end());
+    strategy.results.assign(start.results.begin(), start.results.end());
+    strategy.onTerms = start.onTerms;
+    options.strategies.push_back(std::move(strategy));
+  }
+  options.variable = network.addVariable(options.strategies.size());
+  startAssignment.push_back(index);
+}
+
+void ShardingNetwork::addOp(Operation *op, const FactorSolution &start) {
+  Options &added = options[op];
+  added.strategies = tables.strategiesOf(reach.problemOf(op));
+  addVariable(added, start);
+  std::vector<Cost> costs;
+  for (const OpStrategy &strategy : added.strategies)
+    costs.push_back(toCost(strategy.seconds * runsOf(op)));
+  network.addCosts(added.variable, std::move(costs));
+}
+
+/// Anything that is made of its operand, or wanted of its result.
+void ShardingNetwork::addPassing(Operation *op, const FactorSolution &start) {
+  SetVector<Id> shardings;
+  auto add = [&](Id id) {
+    shardings.insert(id);
+    sharding::Sharding reduced = prices.get(id);
+    reduced.unreduced.clear();
+    shardings.insert(prices.intern(reduced));
+  };
+  if (Operation *source = op->getOperand(0).getDefiningOp())
+    for (const OpStrategy &strategy : options.lookup(source).strategies)
+      add(strategy
+              .results[cast<OpResult>(op->getOperand(0)).getResultNumber()]);
+  for (OpOperand &use : op->getResult(0).getUses())
+    for (const OpStrategy &strategy : options.lookup(use.getOwner()).strategies)
+      if (use.getOperandNumber() < strategy.operands.size())
+        add(strategy.operands[use.getOperandNumber()]);
+  Options &added = options[op];
+  for (Id id : shardings)
+    if (passesOn(op, prices.get(id)))
+      added.strategies.push_back({{id}, {id}});
+  addVariable(added, start);
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+/// The value in a type that holds the same in fewer bytes, if there is one.
+static RankedTensorType typeToMove(Value value) {
+  Operation *op = value.getDefiningOp();
+  return typeOf(op && takesMoreBytes(op) ? op->getOperand(0) : value);
+}
+
+Cost ShardingNetwork::costOf(Id from, Id to, Value value) {
+  RankedTensorType type =
+      prices.reduces(from, to) ? typeOf(value) : typeToMove(value);
+  return toCost(prices.seconds(from, to, type) * runsOf(value.getDefiningOp()));
+}
+
+void ShardingNetwork::addMove(const End &from, const End &to, Value value) {
+  auto [entry, isNew] = moves.try_emplace(
+      {from.shardings, to.shardings, typeOf(value).getAsOpaquePointer(),
+       typeToMove(value).getAsOpaquePointer(), runsOf(value.getDefiningOp())},
+      -1);
+  // One row for each sharding at the end with the lower number.
+  bool swapped = from.variable > to.variable;
+  std::vector<Cost> costs;
+  if (isNew) {
+    for (Id a : from.shardings)
+      for (Id b : to.shardings)
+        costs.push_back(costOf(a, b, value));
+    entry->second = network.getTables().intern(std::move(costs));
+  }
+  const std::vector<Cost> &table = network.getTables()[entry->second];
+  if (from.variable < 0 || to.variable < 0) {
+    if (from.variable >= 0 || to.variable >= 0)
+      network.addCosts(std::max(from.variable, to.variable), table);
+    return;
+  }
+  if (!swapped)
+    return network.addCosts(from.variable, to.variable, entry->second);
+  size_t rows = from.shardings.size(), columns = to.shardings.size();
+  std::vector<Cost> turned(table.size());
+  for (size_t i = 0; i < rows; ++i)
+    for (size_t j = 0; j < columns; ++j)
+      turned[j * rows + i] = table[i * columns + j];
+  network.addCosts(to.variable, from.variable,
+                   network.getTables().intern(std::move(turned)));
+}
+
+/// The shardings in which the value is made; none if it may be any.
+ShardingNetwork::End ShardingNetwork::madeBy(Value value) {
+  Operation *op = value.getDefiningOp();
+  auto found = op ? options.find(op) : options.end();
+  End end;
+  if (found == options.end()) {
+    end.shardings = {
+        prices.intern(getSharding(value), typeOf(value).getRank())};
+    return end;
+  }
+  end.variable = found->second.variable;
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  for (const OpStrategy &strategy : found->second.strategies)
+    end.shardings.push_back(strategy.results[number]);
+  return end;
+}
+
+SmallVector<ShardingNetwork::End> ShardingNetwork::neededBy(Value value) {
+  SmallVector<End> ends;
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    End &end = ends.emplace_back();
+    if (isMarker(user)) {
+      end.shardings = {prices.intern(getSharding(user->getResult(0)),
+                                     typeOf(value).getRank())};
+      continue;
+    }
+    if (isa<func::ReturnOp>(user)) {
+      end.shardings = {
+          prices.intern(getResultSharding(function, use.getOperandNumber()),
+                        typeOf(value).getRank())};
+      continue;
+    }
+    const Options &found = options.find(user)->second;
+    // What a barrier waits for is not moved.
+    if (found.strategies.front().operands.size() <= use.getOperandNumber()) {
+      ends.pop_back();
+      continue;
+    }
+    end.variable = found.variable;
+    for (const OpStrategy &strategy : found.strategies)
+      end.shardings.push_back(strategy.operands[use.getOperandNumber()]);
+  }
+  // Uses are listed last to first.
+  std::reverse(ends.begin(), ends.end());
+  return ends;
+}
+
+void ShardingNetwork::addValue(Value value) {
+  Operation *op = value.getDefiningOp();
+  auto constant = dyn_cast_or_null<arith::ConstantOp>(op);
+  if (constant && isa<SplatElementsAttr>(constant.getValue()))
+    return; // made as it is needed
+  End made = madeBy(value);
+  if (constant)
+    made.shardings = {
+        prices.intern(sharding::Sharding::closed(typeOf(value).getRank()))};
+  SmallVector<End> needed = neededBy(value);
+  if (needed.size() < 2) {
+    for (const End &need : needed)
+      addMove(made, need, value);
+    return;
+  }
+  SetVector<Id> candidates;
+  for (Id id : made.shardings) {
+    candidates.insert(id);
+    sharding::Sharding reduced = prices.get(id);
+    reduced.unreduced.clear();
+    candidates.insert(prices.intern(reduced));
+  }
+  for (const End &need : needed)
+    candidates.insert(need.shardings.begin(), need.shardings.end());
+  End kept;
+  kept.shardings.assign(candidates.begin(), candidates.end());
+  kept.variable = network.addVariable(kept.shardings.size());
+  // At the start it is kept as it is made.
+  Id start = made.variable < 0 ? made.shardings.front()
+                               : made.shardings[startAssignment[made.variable]];
+  startAssignment.push_back(llvm::find(kept.shardings, start) -
+                            kept.shardings.begin());
+  addMove(made, kept, value);
+  for (const End &need : needed)
+    addMove(kept, need, value);
+}
+
+OpChoices ShardingNetwork::solve() {
+  auto solution = network.solve(startAssignment);
+  optimal = solution.isOptimal;
+  OpChoices choices;
+  for (auto &[op, found] : options) {
+    const OpStrategy &strategy =
+        found.strategies[solution.assignment[found.variable]];
+    FactorSolution &choice = choices[op];
+    choice.operands.assign(strategy.operands.begin(), strategy.operands.end());
+    choice.results.assign(strategy.results.begin(), strategy.results.end());
+    choice.onTerms = strategy.onTerms;
+  }
+  return choices;
+}

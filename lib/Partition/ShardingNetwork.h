@@ -1,0 +1,98 @@
+//===- ShardingNetwork.h - The choices of a function as costs ---*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The choice of a strategy for every op of a function as a cost network. Its
+// variables are the ops, and the values with several users: a value may be
+// moved once, to the sharding that is kept, and from there to what each user
+// needs. Costs are times, in picoseconds: of the reshards between what one op
+// leaves and another takes, and of computing. What a loop over micro-batches
+// does costs as often as it is done.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_LIB_PARTITION_SHARDINGNETWORK_H
+#define WEFT_LIB_PARTITION_SHARDINGNETWORK_H
+
+#include "AxisReach.h"
+#include "OpChoices.h"
+
+#include "weft/IR/Microbatches.h"
+#include "weft/Optimize/CostNetwork.h"
+
+namespace weft {
+
+/// Strategies of ops, by all that they depend on: equal ops share them.
+class StrategyTables {
+public:
+  explicit StrategyTables(ReshardPrices &prices) : prices(prices) {}
+
+  ReshardPrices &getPrices() { return prices; }
+  const std::vector<OpStrategy> &strategiesOf(const StrategyProblem &problem);
+
+private:
+  ReshardPrices &prices;
+  std::map<std::vector<int64_t>, std::vector<OpStrategy>> known;
+};
+
+class ShardingNetwork {
+public:
+  using Id = ReshardPrices::Id;
+
+  /// `start`: a choice for each op, which is one of its strategies from then
+  /// on.
+  ShardingNetwork(mlir::func::FuncOp function, const OpChoices &start,
+                  StrategyTables &strategies);
+
+  /// The cheapest choices that are found.
+  OpChoices solve();
+
+  size_t numVariables() const { return network.numVariables(); }
+  bool isOptimal() const { return optimal; }
+
+private:
+  using Variable = optimize::CostNetwork::Variable;
+
+  /// What an op, or a value that is kept, may be, with its shardings.
+  struct Options {
+    Variable variable = -1;
+    std::vector<OpStrategy> strategies;
+  };
+  /// A sharding for each value of a variable, or one that is fixed.
+  struct End {
+    Variable variable = -1;
+    std::vector<Id> shardings;
+  };
+
+  void addOp(mlir::Operation *op, const FactorSolution &start);
+  void addPassing(mlir::Operation *op, const FactorSolution &start);
+  void addValue(mlir::Value value);
+  void addVariable(Options &options, const FactorSolution &start);
+  void addMove(const End &from, const End &to, mlir::Value value);
+  End madeBy(mlir::Value value);
+  llvm::SmallVector<End> neededBy(mlir::Value value);
+  optimize::Cost costOf(Id from, Id to, mlir::Value value);
+  double runsOf(mlir::Operation *op) const;
+
+  mlir::func::FuncOp function;
+  StrategyTables &tables;
+  ReshardPrices &prices;
+  AxisReach reach;
+  Microbatches microbatches;
+  optimize::CostNetwork network;
+  optimize::CostNetwork::Assignment startAssignment;
+  bool optimal = false;
+  llvm::MapVector<mlir::Operation *, Options> options;
+  /// Tables of moves by the shardings at both ends, the type and the runs.
+  std::map<std::tuple<std::vector<Id>, std::vector<Id>, const void *,
+                      const void *, double>,
+           optimize::CostNetwork::Table>
+      moves;
+};
+
+} // namespace weft
+
+#endif // WEFT_LIB_PARTITION_SHARDINGNETWORK_H
