@@ -76,10 +76,10 @@ struct OptimizeShardings
     ReshardPrices &prices = strategies.getPrices();
     Block &block = function.getBody().front();
     OpChoices start = follow.run(function);
-    ShardingNetwork network(function, start, strategies);
+    double before = secondsOf(function, start, prices);
+    ShardingNetwork network(function, start, before, strategies);
     OpChoices found = network.solve();
     chooseConstants(block, prices, start, found);
-    double before = secondsOf(function, start, prices);
     double after = secondsOf(function, found, prices);
     variables += network.numVariables();
     LLVM_DEBUG(llvm::dbgs() << network.numVariables() << " variables, optimal "

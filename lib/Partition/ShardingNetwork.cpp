@@ -21,6 +21,14 @@ using optimize::Cost;
 
 using Id = ReshardPrices::Id;
 
+/// What is computed beyond what propagation computes, if it were all of that,
+/// costs as much as this many steps: nobody who splits a batch wants it
+/// computed as a whole everywhere because links are slow.
+static constexpr double stepsPerWork = 10;
+/// For a byte that is held beyond what propagation would hold: a tenth of what
+/// it takes to move it.
+static constexpr double secondsPerHeldByte = 2e-12;
+
 const std::vector<OpStrategy> &
 StrategyTables::strategiesOf(const StrategyProblem &problem) {
   auto [entry, isNew] = known.try_emplace(problem.key());
@@ -44,7 +52,7 @@ static bool passes(Operation *op, const FactorSolution &choice) {
 }
 
 ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
-                                 StrategyTables &strategies)
+                                 double moveSeconds, StrategyTables &strategies)
     : function(function), tables(strategies), prices(strategies.getPrices()),
       reach(function, prices), microbatches(function.getBody().front()) {
   Block &block = function.getBody().front();
@@ -60,6 +68,9 @@ ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
       addOp(&op, choice);
     }
   }
+  for (auto &[op, added] : options)
+    if (added.variable >= 0)
+      addWork(op, start.at(op), moveSeconds);
   for (Operation *op : passing)
     addPassing(op, start.at(op));
   for (BlockArgument argument : block.getArguments())
@@ -94,19 +105,50 @@ void ShardingNetwork::addVariable(Options &options,
     strategy.operands.assign(start.operands.begin(), start.operands.end());
     strategy.results.assign(start.results.begin(), start.results.end());
     strategy.onTerms = start.onTerms;
+    for (const OpStrategy &other : options.strategies)
+      strategy.seconds = std::max(strategy.seconds, other.seconds);
     options.strategies.push_back(std::move(strategy));
   }
   options.variable = network.addVariable(options.strategies.size());
   startAssignment.push_back(index);
 }
 
+/// Of the results on one device.
+double ShardingNetwork::heldBytes(Operation *op, ArrayRef<Id> results) const {
+  double bytes = 0;
+  for (auto [value, id] : llvm::zip_equal(op->getResults(), results)) {
+    double shards = 1;
+    for (const sharding::DimSharding &dim : prices.get(id).dims)
+      shards *= static_cast<double>(sharding::numShards(dim.axes));
+    bytes += static_cast<double>(bytesOf(value)) / shards;
+  }
+  return bytes;
+}
+
 void ShardingNetwork::addOp(Operation *op, const FactorSolution &start) {
   Options &added = options[op];
   added.strategies = tables.strategiesOf(reach.problemOf(op));
   addVariable(added, start);
+  workAtStart +=
+      added.strategies[startAssignment[added.variable]].seconds * runsOf(op);
+}
+
+/// Adds what the strategies of an op cost by themselves.
+void ShardingNetwork::addWork(Operation *op, const FactorSolution &start,
+                              double moveSeconds) {
+  const Options &added = options.find(op)->second;
+  double usual = added.strategies[startAssignment[added.variable]].seconds;
+  double held = heldBytes(op, start.results);
+  double extraWork =
+      workAtStart == 0 ? 0 : stepsPerWork * (1 + moveSeconds / workAtStart);
   std::vector<Cost> costs;
-  for (const OpStrategy &strategy : added.strategies)
-    costs.push_back(toCost(strategy.seconds * runsOf(op)));
+  for (const OpStrategy &strategy : added.strategies) {
+    double seconds = strategy.seconds +
+                     extraWork * std::max(0.0, strategy.seconds - usual) +
+                     secondsPerHeldByte *
+                         std::max(0.0, heldBytes(op, strategy.results) - held);
+    costs.push_back(toCost(seconds * runsOf(op)));
+  }
   network.addCosts(added.variable, std::move(costs));
 }
 

@@ -43,9 +43,9 @@ public:
   using Id = ReshardPrices::Id;
 
   /// `start`: a choice for each op, which is one of its strategies from then
-  /// on.
+  /// on; `moveSeconds`: the time that it takes to move data.
   ShardingNetwork(mlir::func::FuncOp function, const OpChoices &start,
-                  StrategyTables &strategies);
+                  double moveSeconds, StrategyTables &strategies);
 
   /// The cheapest choices that are found.
   OpChoices solve();
@@ -67,7 +67,10 @@ private:
     std::vector<Id> shardings;
   };
 
+  double heldBytes(mlir::Operation *op, llvm::ArrayRef<Id> results) const;
   void addOp(mlir::Operation *op, const FactorSolution &start);
+  void addWork(mlir::Operation *op, const FactorSolution &start,
+               double moveSeconds);
   void addPassing(mlir::Operation *op, const FactorSolution &start);
   void addValue(mlir::Value value);
   void addVariable(Options &options, const FactorSolution &start);
@@ -85,6 +88,8 @@ private:
   optimize::CostNetwork network;
   optimize::CostNetwork::Assignment startAssignment;
   bool optimal = false;
+  /// Seconds that a device computes in a step with the start's choices.
+  double workAtStart = 0;
   llvm::MapVector<mlir::Operation *, Options> options;
   /// Tables of moves by the shardings at both ends, the type and the runs.
   std::map<std::tuple<std::vector<Id>, std::vector<Id>, const void *,
