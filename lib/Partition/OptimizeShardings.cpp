@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "HeldVersions.h"
 #include "ShardingNetwork.h"
 
 #include "weft/IR/ValueSharding.h"
@@ -76,55 +75,16 @@ struct OptimizeShardings
     ReshardPrices &prices = strategies.getPrices();
     Block &block = function.getBody().front();
     OpChoices start = follow.run(function);
-    double before = secondsOf(function, start, prices);
-    ShardingNetwork network(function, start, before, strategies);
+    ShardingNetwork network(function, start, strategies);
     OpChoices found = network.solve();
     chooseConstants(block, prices, start, found);
-    double after = secondsOf(function, found, prices);
+    double before = network.moveSeconds(start);
+    double after = network.moveSeconds(found);
     variables += network.numVariables();
     LLVM_DEBUG(llvm::dbgs() << network.numVariables() << " variables, optimal "
                             << network.isOptimal() << ", seconds " << before
                             << " -> " << after << "\n");
     write(block, after < before ? found : start, prices);
-  }
-
-  /// Of all reshards and of computing, as the choices are carried out.
-  double secondsOf(func::FuncOp function, const OpChoices &choices,
-                   ReshardPrices &prices) {
-    Block &block = function.getBody().front();
-    Microbatches microbatches(block);
-    HeldVersions held(prices);
-    double seconds = 0;
-    auto provide = [&](Value value, Id need) {
-      Operation *op = value.getDefiningOp();
-      MicrobatchesAttr loop = op && !leavesMicrobatches(op)
-                                  ? microbatches.loopOf(op)
-                                  : MicrobatchesAttr();
-      seconds += held.provide(value, need).seconds *
-                 (loop ? static_cast<double>(loop.getCount()) : 1.0);
-    };
-    for (BlockArgument argument : block.getArguments())
-      held.define(argument, prices.intern(getSharding(argument),
-                                          typeOf(argument).getRank()));
-    for (Operation &op : block.without_terminator()) {
-      if (isMarker(&op)) {
-        held.share(op.getResult(0), op.getOperand(0));
-        continue;
-      }
-      const FactorSolution &choice = choices.at(&op);
-      for (auto [value, need] : llvm::zip(op.getOperands(), choice.operands))
-        provide(value, need);
-      for (auto [value, made] :
-           llvm::zip_equal(op.getResults(), choice.results))
-        held.define(value, made);
-      if (takesMoreBytes(&op))
-        held.widen(op.getResult(0), op.getOperand(0));
-    }
-    for (OpOperand &use : block.getTerminator()->getOpOperands())
-      provide(use.get(),
-              prices.intern(getResultSharding(function, use.getOperandNumber()),
-                            typeOf(use.get()).getRank()));
-    return seconds;
   }
 
   void write(Block &block, const OpChoices &choices, ReshardPrices &prices) {

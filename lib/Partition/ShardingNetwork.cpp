@@ -25,6 +25,9 @@ using Id = ReshardPrices::Id;
 /// costs as much as this many steps: nobody who splits a batch wants it
 /// computed as a whole everywhere because links are slow.
 static constexpr double stepsPerWork = 10;
+/// What is moved of arguments and to results has the rest of the step to
+/// overlap with: it can be sent earlier, or waited for later.
+static constexpr double overlappedShare = 0.5;
 /// For a byte that is held beyond what propagation would hold: a tenth of what
 /// it takes to move it.
 static constexpr double secondsPerHeldByte = 2e-12;
@@ -52,10 +55,11 @@ static bool passes(Operation *op, const FactorSolution &choice) {
 }
 
 ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
-                                 double moveSeconds, StrategyTables &strategies)
+                                 StrategyTables &strategies)
     : function(function), tables(strategies), prices(strategies.getPrices()),
       reach(function, prices), microbatches(function.getBody().front()) {
   Block &block = function.getBody().front();
+  findLate(block);
   SmallVector<Operation *> passing;
   for (Operation &op : block.without_terminator()) {
     if (isMarker(&op) || isa<arith::ConstantOp>(op))
@@ -68,9 +72,10 @@ ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
       addOp(&op, choice);
     }
   }
+  double seconds = moveSeconds(start);
   for (auto &[op, added] : options)
     if (added.variable >= 0)
-      addWork(op, start.at(op), moveSeconds);
+      addWork(op, start.at(op), seconds);
   for (Operation *op : passing)
     addPassing(op, start.at(op));
   for (BlockArgument argument : block.getArguments())
@@ -186,16 +191,40 @@ static RankedTensorType typeToMove(Value value) {
   return typeOf(op && takesMoreBytes(op) ? op->getOperand(0) : value);
 }
 
+/// How often the value is moved in a step, and the share of that time that
+/// counts.
+double ShardingNetwork::weightOf(Value value) const {
+  Operation *op = value.getDefiningOp();
+  return runsOf(op) * (!op || late.contains(op) ? overlappedShare : 1);
+}
+
+/// Finds the ops that only results are made of, element by element: updates of
+/// parameters, and what they are updated by.
+void ShardingNetwork::findLate(Block &block) {
+  auto isElementwise = [](Operation *op) {
+    auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+    return isMarker(op) || isa<MicrobatchSumOp>(op) ||
+           (ruled && ruled.getShardingRule().category ==
+                         sharding::OpCategory::Elementwise);
+  };
+  for (Operation &op : llvm::reverse(block.without_terminator()))
+    if (!op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) {
+          return isa<func::ReturnOp>(user) ||
+                 (late.contains(user) && isElementwise(user));
+        }))
+      late.insert(&op);
+}
+
 Cost ShardingNetwork::costOf(Id from, Id to, Value value) {
   RankedTensorType type =
       prices.reduces(from, to) ? typeOf(value) : typeToMove(value);
-  return toCost(prices.seconds(from, to, type) * runsOf(value.getDefiningOp()));
+  return toCost(prices.seconds(from, to, type) * weightOf(value));
 }
 
 void ShardingNetwork::addMove(const End &from, const End &to, Value value) {
   auto [entry, isNew] = moves.try_emplace(
       {from.shardings, to.shardings, typeOf(value).getAsOpaquePointer(),
-       typeToMove(value).getAsOpaquePointer(), runsOf(value.getDefiningOp())},
+       typeToMove(value).getAsOpaquePointer(), weightOf(value)},
       -1);
   // One row for each sharding at the end with the lower number.
   bool swapped = from.variable > to.variable;
@@ -306,6 +335,37 @@ void ShardingNetwork::addValue(Value value) {
   addMove(made, kept, value);
   for (const End &need : needed)
     addMove(kept, need, value);
+}
+
+double ShardingNetwork::moveSeconds(const OpChoices &choices) const {
+  HeldVersions held(prices);
+  double seconds = 0;
+  auto provide = [&](Value value, Id need) {
+    seconds += held.provide(value, need).seconds * weightOf(value);
+  };
+  func::FuncOp from = function;
+  Block &block = from.getBody().front();
+  for (BlockArgument argument : block.getArguments())
+    held.define(argument, prices.intern(getSharding(argument),
+                                        typeOf(argument).getRank()));
+  for (Operation &op : block.without_terminator()) {
+    if (isMarker(&op)) {
+      held.share(op.getResult(0), op.getOperand(0));
+      continue;
+    }
+    const FactorSolution &choice = choices.at(&op);
+    for (auto [value, need] : llvm::zip(op.getOperands(), choice.operands))
+      provide(value, need);
+    for (auto [value, made] : llvm::zip_equal(op.getResults(), choice.results))
+      held.define(value, made);
+    if (takesMoreBytes(&op))
+      held.widen(op.getResult(0), op.getOperand(0));
+  }
+  for (OpOperand &use : block.getTerminator()->getOpOperands())
+    provide(use.get(),
+            prices.intern(getResultSharding(from, use.getOperandNumber()),
+                          typeOf(use.get()).getRank()));
+  return seconds;
 }
 
 OpChoices ShardingNetwork::solve() {

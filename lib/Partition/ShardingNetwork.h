@@ -43,12 +43,14 @@ public:
   using Id = ReshardPrices::Id;
 
   /// `start`: a choice for each op, which is one of its strategies from then
-  /// on; `moveSeconds`: the time that it takes to move data.
+  /// on.
   ShardingNetwork(mlir::func::FuncOp function, const OpChoices &start,
-                  double moveSeconds, StrategyTables &strategies);
+                  StrategyTables &strategies);
 
   /// The cheapest choices that are found.
   OpChoices solve();
+  /// The time that moving data takes in a step, as choices are carried out.
+  double moveSeconds(const OpChoices &choices) const;
 
   size_t numVariables() const { return network.numVariables(); }
   bool isOptimal() const { return optimal; }
@@ -79,6 +81,8 @@ private:
   llvm::SmallVector<End> neededBy(mlir::Value value);
   optimize::Cost costOf(Id from, Id to, mlir::Value value);
   double runsOf(mlir::Operation *op) const;
+  double weightOf(mlir::Value value) const;
+  void findLate(mlir::Block &block);
 
   mlir::func::FuncOp function;
   StrategyTables &tables;
@@ -88,6 +92,7 @@ private:
   optimize::CostNetwork network;
   optimize::CostNetwork::Assignment startAssignment;
   bool optimal = false;
+  llvm::DenseSet<mlir::Operation *> late;
   /// Seconds that a device computes in a step with the start's choices.
   double workAtStart = 0;
   llvm::MapVector<mlir::Operation *, Options> options;
