@@ -30,6 +30,10 @@ public:
   /// partial sums: those over which what they come from may be.
   StrategyProblem problemOf(mlir::Operation *op) const;
 
+  const sharding::ShardingRule &ruleOf(mlir::Operation *op) const {
+    return rules.find(op)->second;
+  }
+
 private:
   using Node = unsigned;
 

@@ -54,7 +54,8 @@ HeldVersions::findNearest(const Group &group, Id need, bool mayReduce) const {
     double seconds = prices.seconds(version, need, typeOf(group.value));
     if (seconds < least) {
       least = seconds;
-      nearest = {index, seconds};
+      nearest = {index, seconds,
+                 prices.wireBytes(version, need, typeOf(group.value))};
     }
   }
   return nearest;
@@ -73,6 +74,7 @@ bool HeldVersions::moveNarrow(const Group &group, Id need,
   provision.narrow = group.narrow;
   provision.source = nearest->version;
   provision.seconds = nearest->seconds;
+  provision.wireBytes = nearest->wireBytes;
   provision.narrowWasThere = narrow.versions[nearest->version] == need;
   provision.narrowVersion = nearest->version;
   if (!provision.narrowWasThere) {
@@ -93,9 +95,10 @@ HeldVersions::Provision HeldVersions::provide(Value value, Id need) {
   }
   auto nearest = findNearest(group, need, /*mayReduce=*/true);
   if (!nearest) // no way; said where the reshard is lowered
-    nearest = {0, std::numeric_limits<double>::infinity()};
+    nearest = {0, std::numeric_limits<double>::infinity(), 0};
   provision.source = nearest->version;
   provision.seconds = nearest->seconds;
+  provision.wireBytes = nearest->wireBytes;
   moveNarrow(group, need, provision);
   group.versions.push_back(need);
   return provision;

@@ -64,6 +64,8 @@ public:
     size_t narrowVersion = 0;
     bool narrowWasThere = false;
     double seconds = 0;
+    /// Bytes that each device sends.
+    int64_t wireBytes = 0;
   };
   /// Adds the version `need` of the value if it is not there yet.
   Provision provide(mlir::Value value, Id need);
@@ -79,6 +81,7 @@ private:
   struct Nearest {
     size_t version;
     double seconds;
+    int64_t wireBytes;
   };
 
   std::optional<Nearest> findNearest(const Group &group, Id need,

@@ -8,6 +8,7 @@
 #include "ShardingNetwork.h"
 
 #include "weft/IR/ValueSharding.h"
+#include "weft/Partition/ChoiceReport.h"
 #include "weft/Partition/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -78,13 +79,24 @@ struct OptimizeShardings
     ShardingNetwork network(function, start, strategies);
     OpChoices found = network.solve();
     chooseConstants(block, prices, start, found);
-    double before = network.moveSeconds(start);
-    double after = network.moveSeconds(found);
-    variables += network.numVariables();
+    ShardingNetwork::Moves before = network.movesOf(start);
+    ShardingNetwork::Moves after = network.movesOf(found);
     LLVM_DEBUG(llvm::dbgs() << network.numVariables() << " variables, optimal "
-                            << network.isOptimal() << ", seconds " << before
-                            << " -> " << after << "\n");
-    write(block, after < before ? found : start, prices);
+                            << network.isOptimal() << "\n");
+    variables += network.numVariables();
+    if (!(after.countedSeconds < before.countedSeconds))
+      return write(block, start, prices);
+    write(block, found, prices);
+    setChoiceReport(function, {countChanges(start, found), before.wireBytes,
+                               after.wireBytes, before.seconds, after.seconds});
+  }
+
+  static int64_t countChanges(const OpChoices &start, const OpChoices &found) {
+    return llvm::count_if(found, [&](const auto &entry) {
+      const FactorSolution &other = start.at(entry.first);
+      return entry.second.operands != other.operands ||
+             entry.second.results != other.results;
+    });
   }
 
   void write(Block &block, const OpChoices &choices, ReshardPrices &prices) {

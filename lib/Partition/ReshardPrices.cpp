@@ -77,15 +77,17 @@ ShardingAttr ReshardPrices::getAttr(Id id) {
   return attrs[id];
 }
 
-double ReshardPrices::seconds(Id from, Id to, RankedTensorType type) {
+ReshardPrices::Price ReshardPrices::price(Id from, Id to,
+                                          RankedTensorType type) {
   if (from == to)
-    return 0;
-  auto [entry, isNew] = prices.try_emplace({from, to, type}, 0);
+    return {};
+  auto [entry, isNew] = prices.try_emplace({from, to, type}, Price());
   if (!isNew)
     return entry->second;
   std::optional<ReshardPlan> plan = planReshard(
       mesh, type.getShape(), elementBytes(type), get(from), get(to), cost);
-  double price =
-      plan ? plan->seconds() : std::numeric_limits<double>::infinity();
+  Price price{std::numeric_limits<double>::infinity(), 0};
+  if (plan)
+    price = {plan->seconds(), plan->wireBytes()};
   return prices[{from, to, type}] = price;
 }

@@ -45,7 +45,13 @@ public:
 
   /// Time of the cheapest reshard of a tensor of a global type; infinite if one
   /// of the two does not divide the type.
-  double seconds(Id from, Id to, mlir::RankedTensorType type);
+  double seconds(Id from, Id to, mlir::RankedTensorType type) {
+    return price(from, to, type).seconds;
+  }
+  /// Bytes that each device sends for it.
+  int64_t wireBytes(Id from, Id to, mlir::RankedTensorType type) {
+    return price(from, to, type).wireBytes;
+  }
   /// Whether terms are added up, or made, on the way.
   bool reduces(Id from, Id to) const {
     return !get(from).unreduced.empty() || !get(to).unreduced.empty();
@@ -53,6 +59,12 @@ public:
   size_t numPlanned() const { return prices.size(); }
 
 private:
+  struct Price {
+    double seconds = 0;
+    int64_t wireBytes = 0;
+  };
+  Price price(Id from, Id to, mlir::RankedTensorType type);
+
   mlir::FlatSymbolRefAttr symbol;
   sharding::Mesh mesh;
   cost::CollectiveCost cost;
@@ -60,7 +72,7 @@ private:
   std::vector<ShardingAttr> attrs;
   std::map<std::vector<int64_t>, Id> ids;
   llvm::DenseMap<ShardingAttr, Id> attrIds;
-  llvm::DenseMap<std::tuple<Id, Id, mlir::Type>, double> prices;
+  llvm::DenseMap<std::tuple<Id, Id, mlir::Type>, Price> prices;
 };
 
 } // namespace weft

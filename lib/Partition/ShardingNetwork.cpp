@@ -72,7 +72,7 @@ ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
       addOp(&op, choice);
     }
   }
-  double seconds = moveSeconds(start);
+  double seconds = movesOf(start).countedSeconds;
   for (auto &[op, added] : options)
     if (added.variable >= 0)
       addWork(op, start.at(op), seconds);
@@ -144,8 +144,12 @@ void ShardingNetwork::addWork(Operation *op, const FactorSolution &start,
   const Options &added = options.find(op)->second;
   double usual = added.strategies[startAssignment[added.variable]].seconds;
   double held = heldBytes(op, start.results);
-  double extraWork =
-      workAtStart == 0 ? 0 : stepsPerWork * (1 + moveSeconds / workAtStart);
+  // To look up what others need in the own part of a table is work that saves
+  // moving the table.
+  bool isLookup = reach.ruleOf(op).category == sharding::OpCategory::Lookup;
+  double extraWork = workAtStart == 0 || isLookup
+                         ? 0
+                         : stepsPerWork * (1 + moveSeconds / workAtStart);
   std::vector<Cost> costs;
   for (const OpStrategy &strategy : added.strategies) {
     double seconds = strategy.seconds +
@@ -337,11 +341,16 @@ void ShardingNetwork::addValue(Value value) {
     addMove(kept, need, value);
 }
 
-double ShardingNetwork::moveSeconds(const OpChoices &choices) const {
+ShardingNetwork::Moves
+ShardingNetwork::movesOf(const OpChoices &choices) const {
   HeldVersions held(prices);
-  double seconds = 0;
+  Moves moves;
   auto provide = [&](Value value, Id need) {
-    seconds += held.provide(value, need).seconds * weightOf(value);
+    HeldVersions::Provision provision = held.provide(value, need);
+    double runs = runsOf(value.getDefiningOp());
+    moves.countedSeconds += provision.seconds * weightOf(value);
+    moves.seconds += provision.seconds * runs;
+    moves.wireBytes += static_cast<double>(provision.wireBytes) * runs;
   };
   func::FuncOp from = function;
   Block &block = from.getBody().front();
@@ -365,7 +374,7 @@ double ShardingNetwork::moveSeconds(const OpChoices &choices) const {
     provide(use.get(),
             prices.intern(getResultSharding(from, use.getOperandNumber()),
                           typeOf(use.get()).getRank()));
-  return seconds;
+  return moves;
 }
 
 OpChoices ShardingNetwork::solve() {

@@ -49,8 +49,15 @@ public:
 
   /// The cheapest choices that are found.
   OpChoices solve();
-  /// The time that moving data takes in a step, as choices are carried out.
-  double moveSeconds(const OpChoices &choices) const;
+  /// What moving data takes in a step, as choices are carried out.
+  struct Moves {
+    /// Those that count, see weightOf, and all.
+    double countedSeconds = 0;
+    double seconds = 0;
+    /// Bytes that each device sends.
+    double wireBytes = 0;
+  };
+  Moves movesOf(const OpChoices &choices) const;
 
   size_t numVariables() const { return network.numVariables(); }
   bool isOptimal() const { return optimal; }

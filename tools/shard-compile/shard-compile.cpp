@@ -13,6 +13,7 @@
 #include "OutputFile.h"
 
 #include "weft/Compile.h"
+#include "weft/Partition/ChoiceReport.h"
 #include "weft/Plan/PlanWriter.h"
 #include "weft/Report/PlanReport.h"
 
@@ -204,7 +205,8 @@ int main(int argc, char **argv) {
     return 1;
   if (llvm::Error error = writeOutput(*path, *plan))
     return fail(std::move(error));
-  llvm::outs() << printPlanReport(makePlanReport(*plan));
+  llvm::outs() << printPlanReport(makePlanReport(*plan))
+               << printChoiceReports(*module);
   std::chrono::duration<double> seconds =
       std::chrono::steady_clock::now() - start;
   llvm::outs() << llvm::format("compiled in %.2f s\n", seconds.count());

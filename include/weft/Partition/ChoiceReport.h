@@ -1,0 +1,34 @@
+//===- ChoiceReport.h - What the choice of shardings saved ------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_PARTITION_CHOICEREPORT_H
+#define WEFT_PARTITION_CHOICEREPORT_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace weft {
+
+/// What shardings that are chosen by cost change in a function, against
+/// propagation alone. Bytes that each device sends in a step, and predicted
+/// seconds of the collectives one after the other.
+struct ChoiceReport {
+  int64_t numChanged = 0;
+  double wireBytesBefore = 0, wireBytesAfter = 0;
+  double secondsBefore = 0, secondsAfter = 0;
+};
+
+/// Keeps it as the attribute `weft.choice` of the function.
+void setChoiceReport(mlir::func::FuncOp function, const ChoiceReport &report);
+
+/// A line for each function of the module that has a report; empty if none has:
+///   shardings of step: chosen by cost for 14 ops: 2.10 MiB a step instead of
+///   3.52 MiB, 120 us instead of 171 us
+std::string printChoiceReports(mlir::ModuleOp module);
+
+} // namespace weft
+
+#endif // WEFT_PARTITION_CHOICEREPORT_H

@@ -1,0 +1,64 @@
+//===- ChoiceReport.cpp - What the choice of shardings saved --------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Partition/ChoiceReport.h"
+
+#include "weft/Cost/Bytes.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace weft;
+
+static constexpr StringRef kChoice = "weft.choice";
+
+void weft::setChoiceReport(func::FuncOp function, const ChoiceReport &report) {
+  Builder b(function.getContext());
+  auto add = [&](StringRef name, double number) {
+    return b.getNamedAttr(name, b.getF64FloatAttr(number));
+  };
+  function->setAttr(
+      kChoice,
+      b.getDictionaryAttr(
+          {b.getNamedAttr("changed", b.getI64IntegerAttr(report.numChanged)),
+           add("wire_bytes_before", report.wireBytesBefore),
+           add("wire_bytes", report.wireBytesAfter),
+           add("seconds_before", report.secondsBefore),
+           add("seconds", report.secondsAfter)}));
+}
+
+static std::string printSeconds(double seconds) {
+  if (seconds >= 1e-3)
+    return llvm::formatv("{0:f2} ms", seconds * 1e3);
+  return llvm::formatv("{0:f0} us", seconds * 1e6);
+}
+
+std::string weft::printChoiceReports(ModuleOp module) {
+  std::string text;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    auto choice = function->getAttrOfType<DictionaryAttr>(kChoice);
+    if (!choice)
+      continue;
+    auto number = [&](StringRef name) {
+      auto attr = choice.getAs<FloatAttr>(name);
+      return attr ? attr.getValueAsDouble() : 0;
+    };
+    auto changed = choice.getAs<IntegerAttr>("changed");
+    auto bytes = [&](StringRef name) {
+      return printBytes(static_cast<uint64_t>(number(name)));
+    };
+    text += "shardings of " + function.getSymName().str() +
+            ": chosen by cost for " +
+            std::to_string(changed ? changed.getInt() : 0) +
+            " ops: " + bytes("wire_bytes") + " a step instead of " +
+            bytes("wire_bytes_before") + ", " +
+            printSeconds(number("seconds")) + " instead of " +
+            printSeconds(number("seconds_before")) + "\n";
+  }
+  return text;
+}
