@@ -195,11 +195,27 @@ static RankedTensorType typeToMove(Value value) {
   return typeOf(op && takesMoreBytes(op) ? op->getOperand(0) : value);
 }
 
+/// Whether only axes are given up: the move is a gather.
+static bool isGather(const sharding::Sharding &from,
+                     const sharding::Sharding &to) {
+  return from.unreduced.empty() && to.unreduced.empty() &&
+         llvm::all_of(llvm::zip_equal(from.dims, to.dims), [](auto dims) {
+           const auto &[held, wanted] = dims;
+           return wanted.axes.size() <= held.axes.size() &&
+                  llvm::equal(wanted.axes, llvm::ArrayRef(held.axes).take_front(
+                                               wanted.axes.size()));
+         });
+}
+
 /// How often the value is moved in a step, and the share of that time that
-/// counts.
-double ShardingNetwork::weightOf(Value value) const {
+/// counts: parameters can be gathered before they are needed, and gradients
+/// reduced while the rest is computed.
+double ShardingNetwork::weightOf(Value value, Id from, Id to) const {
   Operation *op = value.getDefiningOp();
-  return runsOf(op) * (!op || late.contains(op) ? overlappedShare : 1);
+  const sharding::Sharding &held = prices.get(from), &wanted = prices.get(to);
+  bool overlaps = op ? late.contains(op) && !held.unreduced.empty()
+                     : isGather(held, wanted);
+  return runsOf(op) * (overlaps ? overlappedShare : 1);
 }
 
 /// Finds the ops that only results are made of, element by element: updates of
@@ -222,13 +238,14 @@ void ShardingNetwork::findLate(Block &block) {
 Cost ShardingNetwork::costOf(Id from, Id to, Value value) {
   RankedTensorType type =
       prices.reduces(from, to) ? typeOf(value) : typeToMove(value);
-  return toCost(prices.seconds(from, to, type) * weightOf(value));
+  return toCost(prices.seconds(from, to, type) * weightOf(value, from, to));
 }
 
 void ShardingNetwork::addMove(const End &from, const End &to, Value value) {
   auto [entry, isNew] = moves.try_emplace(
       {from.shardings, to.shardings, typeOf(value).getAsOpaquePointer(),
-       typeToMove(value).getAsOpaquePointer(), weightOf(value)},
+       typeToMove(value).getAsOpaquePointer(), runsOf(value.getDefiningOp()),
+       !value.getDefiningOp() || late.contains(value.getDefiningOp())},
       -1);
   // One row for each sharding at the end with the lower number.
   bool swapped = from.variable > to.variable;
@@ -347,8 +364,10 @@ ShardingNetwork::movesOf(const OpChoices &choices) const {
   Moves moves;
   auto provide = [&](Value value, Id need) {
     HeldVersions::Provision provision = held.provide(value, need);
+    Id from = held.versionsOf(provision.narrow ? provision.narrow
+                                               : value)[provision.source];
     double runs = runsOf(value.getDefiningOp());
-    moves.countedSeconds += provision.seconds * weightOf(value);
+    moves.countedSeconds += provision.seconds * weightOf(value, from, need);
     moves.seconds += provision.seconds * runs;
     moves.wireBytes += static_cast<double>(provision.wireBytes) * runs;
   };

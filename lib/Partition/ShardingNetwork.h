@@ -88,7 +88,7 @@ private:
   llvm::SmallVector<End> neededBy(mlir::Value value);
   optimize::Cost costOf(Id from, Id to, mlir::Value value);
   double runsOf(mlir::Operation *op) const;
-  double weightOf(mlir::Value value) const;
+  double weightOf(mlir::Value value, Id from, Id to) const;
   void findLate(mlir::Block &block);
 
   mlir::func::FuncOp function;
@@ -105,7 +105,7 @@ private:
   llvm::MapVector<mlir::Operation *, Options> options;
   /// Tables of moves by the shardings at both ends, the type and the runs.
   std::map<std::tuple<std::vector<Id>, std::vector<Id>, const void *,
-                      const void *, double>,
+                      const void *, double, bool>,
            optimize::CostNetwork::Table>
       moves;
 };
