@@ -31,6 +31,8 @@ import sys
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8 "
                       # The machine code is never run. HLO is the same without them.
                       "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
+# Without XLA's warnings about reshards that it makes by gathering.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # On the path of processes that are started too.

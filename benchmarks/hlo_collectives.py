@@ -29,8 +29,10 @@ class HloCollective:
     """How often one run of the module executes it."""
     slices: int = 1
     """Of an all-reduce: the result is only cut into so many slices afterwards."""
-    part: int = 0
-    """The number of its array among those that one call combines."""
+    call: int = 0
+    """The number of the call, which may combine several."""
+    shape: str = ""
+    """Of the result: f32[64,64]."""
 
     @property
     def credited_bytes(self):
@@ -103,17 +105,20 @@ def read_collectives(text):
         group = 2 if kind == "collective-permute" else group_size(line)
         if group == 1:
             continue
-        sizes = hlo_module.array_bytes(instruction.type)
+        arrays = hlo_module.arrays(instruction.type)
         if instruction.opcode.endswith("-start") and kind != "all-reduce":
-            sizes = sizes[len(sizes) // 2:]  # (operands, results)
+            arrays = arrays[len(arrays) // 2:]  # (operands, results)
         op_name = OP_NAME.search(line)
+        call = found[-1].call + 1 if found else 0
         # An all-to-all over a tuple exchanges its parts.
-        parts = [sum(sizes)] if kind == "all-to-all" else sizes
-        for part, size in enumerate(parts):
+        groups = [arrays] if kind == "all-to-all" else [[array] for array in arrays]
+        for number, parts in enumerate(groups):
             slices = 1
             if kind == "all-reduce":
-                slices = module.slices(instruction, part if len(parts) > 1 else None)
+                slices = module.slices(instruction, number if len(groups) > 1 else None)
+            size = sum(map(hlo_module.array_bytes, parts))
+            shape = parts[0] if len(parts) == 1 else f"{len(parts)} x {parts[0]}"
             found.append(HloCollective(kind, group, wire_bytes(kind, size, group),
                                        op_name[1] if op_name else "",
-                                       trips(instruction.computation), slices, part))
+                                       trips(instruction.computation), slices, call, shape))
     return found

@@ -29,10 +29,14 @@ class Instruction:
         return re.findall(r"\b(?:body|condition|calls|to_apply)=%([^\s,]+)", self.line)
 
 
-def array_bytes(type_text):
-    """Bytes of every array in a shape or tuple of shapes."""
-    return [DTYPE_BYTES[dtype] * math.prod(int(d) for d in dims.split(",") if d)
-            for dtype, dims in re.findall(r"\b([a-z]+\d*)\[([\d,]*)\]", type_text)]
+def arrays(type_text):
+    """Every array in a type or tuple of types, without layouts: f32[64,64]."""
+    return re.findall(r"\b[a-z]+\d*\[[\d,]*\]", type_text)
+
+
+def array_bytes(array):
+    dtype, dims = array.rstrip("]").split("[")
+    return DTYPE_BYTES[dtype] * math.prod(int(d) for d in dims.split(",") if d)
 
 
 def _operands(line, start):
@@ -89,7 +93,8 @@ class Module:
         if index is not None:
             return 1
         if user.opcode == "dynamic-slice" and user.operands[0] == value.name:
-            return array_bytes(value.type)[0] // array_bytes(user.type)[0]
+            whole, part = (array_bytes(arrays(i.type)[0]) for i in (value, user))
+            return whole // part
         if user.opcode in MOVES:
             return self.slices(user)
         if user.opcode in ("fusion", "call"):

@@ -17,7 +17,7 @@ class Traffic:
     """What one rank sends in all of them."""
     calls: int
     cause: str
-    """Of XLA the name of the op in JAX."""
+    """Of XLA the type of the result and the name of the op in JAX."""
 
 
 @dataclasses.dataclass(frozen=True)

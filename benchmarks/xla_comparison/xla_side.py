@@ -3,8 +3,8 @@
 """XLA's side: collectives and memory of the optimised HLO of its CPU backend.
 
 That backend has no reduce-scatter: an all-reduce whose result is only sliced counts
-as the reduce-scatter that other backends make of it. All-reduces that XLA combines
-count as one call.
+as the reduce-scatter that other backends make of it. Those that XLA combines count as
+one call of each kind.
 """
 
 import hashlib
@@ -19,25 +19,28 @@ import jax
 from .side import Side, Traffic
 
 # Increased when the same program would be counted in another way.
-ACCOUNTING = 1
+ACCOUNTING = 2
 
 
 def compile_side(lowered):
     start = time.perf_counter()
     compiled = lowered.compile()
     seconds = time.perf_counter() - start
-    traffic = {}
+    traffic, calls = {}, set()
     for c in hlo_collectives.read_collectives(compiled.as_text()):
-        kind = c.kind
-        if c.credited_bytes != c.wire_bytes:
-            kind = "reduce-scatter"
-        total, calls = traffic.get((kind, c.op_name), (0, 0))
-        traffic[kind, c.op_name] = (total + c.credited_bytes * c.trips,
-                                    calls + (c.trips if c.part == 0 else 0))
+        kind = "reduce-scatter" if c.credited_bytes != c.wire_bytes else c.kind
+        # Those that a call combines have one name, of all of their ops.
+        cause = f"{c.shape} {c.op_name[:120]}"
+        size, count = traffic.get((kind, cause), (0, 0))
+        counted = (c.call, kind) in calls
+        calls.add((c.call, kind))
+        traffic[kind, cause] = (size + c.credited_bytes * c.trips,
+                                count + (0 if counted else c.trips))
     memory = compiled.memory_analysis()
     own = (memory.argument_size_in_bytes + memory.output_size_in_bytes
            - 2 * memory.alias_size_in_bytes)
-    records = [Traffic(kind, size, calls, name) for (kind, name), (size, calls) in traffic.items()]
+    records = [Traffic(kind, size, count, cause)
+               for (kind, cause), (size, count) in traffic.items()]
     return Side(records, own + memory.temp_size_in_bytes, seconds)
 
 

@@ -36,16 +36,16 @@ ENTRY %main (x: f32[16,64]) -> f32[16,64] {
 
 def test_reads_every_spelling():
     found = hlo_collectives.read_collectives(TEXT)
-    assert [(c.kind, c.group, c.wire_bytes, c.part) for c in found] == [
+    assert [(c.kind, c.group, c.wire_bytes, c.call) for c in found] == [
         ("all-gather", 4, 0.75 * 64 * 64 * 4, 0),
-        ("all-gather", 2, 0.5 * 32 * 2, 0),
-        ("all-reduce", 2, 4, 0),
-        ("all-reduce", 2, 32, 1),
-        ("all-reduce", 8, 1.75 * 64 * 64 * 4, 0),
-        ("reduce-scatter", 4, 0.75 * 4 * 16 * 4, 0),
-        ("collective-permute", 2, 16, 0),
+        ("all-gather", 2, 0.5 * 32 * 2, 1),
+        ("all-reduce", 2, 4, 2),
+        ("all-reduce", 2, 32, 2),
+        ("all-reduce", 8, 1.75 * 64 * 64 * 4, 3),
+        ("reduce-scatter", 4, 0.75 * 4 * 16 * 4, 4),
+        ("collective-permute", 2, 16, 5),
     ]
-    assert found[0].op_name == "jit(f)/dot"
+    assert (found[0].op_name, found[0].shape) == ("jit(f)/dot", "f32[64,64]")
 
 
 def test_an_all_reduce_that_is_only_sliced_is_credited_as_a_reduce_scatter():
