@@ -23,7 +23,9 @@ OP_NAME = re.compile(r'op_name="([^"]*)"')
 class HloCollective:
     kind: str
     group: int
-    wire_bytes: float
+    """Devices that take part."""
+    size: int
+    """Bytes of the result."""
     op_name: str
     trips: int = 1
     """How often one run of the module executes it."""
@@ -35,15 +37,19 @@ class HloCollective:
     """Of the result: f32[64,64]."""
 
     @property
+    def wire_bytes(self):
+        return wire_bytes(self.kind, self.size, self.group)
+
+    @property
     def credited_bytes(self):
         """Its bytes where the backend has reduce-scatters: reduced and scattered to as many
         devices as there are slices, and reduced among the others."""
         if self.kind != "all-reduce" or self.slices == 1:
             return self.wire_bytes
-        value = self.wire_bytes / wire_bytes("all-reduce", 1, self.group)
         slices = math.gcd(self.slices, self.group)
-        scattered = wire_bytes("reduce-scatter", value / slices, slices)
-        return scattered + wire_bytes("all-reduce", value / slices, self.group // slices)
+        part = self.size // slices
+        return (wire_bytes("reduce-scatter", part, slices)
+                + wire_bytes("all-reduce", part, self.group // slices))
 
 
 def group_size(line):
@@ -63,14 +69,11 @@ def group_size(line):
 
 
 def wire_bytes(kind, result_bytes, group):
+    """As weft::cost::wireBytes: a ring works on chunks, of which the last may be short."""
     if kind == "collective-permute":
         return result_bytes
-    share = (group - 1) / group
-    if kind == "all-reduce":
-        return 2 * share * result_bytes
-    if kind == "reduce-scatter":
-        return share * result_bytes * group
-    return share * result_bytes
+    whole = result_bytes * group if kind == "reduce-scatter" else result_bytes
+    return (group - 1) * -(-whole // group) * (2 if kind == "all-reduce" else 1)
 
 
 def computation_trips(module):
@@ -118,7 +121,6 @@ def read_collectives(text):
                 slices = module.slices(instruction, number if len(groups) > 1 else None)
             size = sum(map(hlo_module.array_bytes, parts))
             shape = parts[0] if len(parts) == 1 else f"{len(parts)} x {parts[0]}"
-            found.append(HloCollective(kind, group, wire_bytes(kind, size, group),
-                                       op_name[1] if op_name else "",
+            found.append(HloCollective(kind, group, size, op_name[1] if op_name else "",
                                        trips(instruction.computation), slices, call, shape))
     return found

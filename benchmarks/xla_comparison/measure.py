@@ -28,17 +28,18 @@ class Result:
 
 
 def measure(case, known):
-    """(result, key of XLA's part); `known` are XLA's parts by key."""
+    """(result, the key of XLA's record, the record); `known` are records by key."""
     from . import weft_side, xla_side
 
     step, arguments = case.step()
     lowered = step.lower(*arguments)
     key = xla_side.key_of(lowered)
-    xla = Side.of(known[key]) if key in known else xla_side.compile_side(lowered)
+    record = known.get(key) or xla_side.compile_record(lowered)
+    xla = xla_side.side_of(record)
     try:
-        return Result(case, xla, weft_side.compile_side(step, arguments)), key
+        return Result(case, xla, weft_side.compile_side(step, arguments)), key, record
     except Exception as error:  # any: one case must not hide the others
-        return Result(case, xla, None, f"{type(error).__name__}: {error}"), key
+        return Result(case, xla, None, f"{type(error).__name__}: {error}"), key, record
 
 
 def measure_all(cases, cache, jobs):
@@ -53,8 +54,8 @@ def measure_all(cases, cache, jobs):
             yield _keep(cache, *outcome)
 
 
-def _keep(cache, result, key):
-    cache.add(key, dataclasses.asdict(result.xla))
+def _keep(cache, result, key, record):
+    cache.add(key, record)
     return result
 
 

@@ -1,6 +1,6 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a compiler made of a case, as a record that JSON holds."""
+"""What a compiler made of a case."""
 
 import dataclasses
 
@@ -46,8 +46,3 @@ class Side:
         for t in self.traffic:
             kinds[t.kind] = kinds.get(t.kind, 0) + t.bytes
         return kinds
-
-    @staticmethod
-    def of(record):
-        """From the dictionary that `dataclasses.asdict` made."""
-        return Side(**{**record, "traffic": [Traffic(**t) for t in record["traffic"]]})

@@ -81,5 +81,7 @@ def summary(results):
         lines += _above(group, 0, "bytes") + _above(group, 1, "predicted time")
         lines += _above(group, 2, "memory")
     lines.append(f"\n{len(failed)} cases that Weft does not compile")
-    lines += [f"  {r.case.name}: {r.error}" for r in failed]
+    for error in dict.fromkeys(r.error for r in failed):
+        cases = [r.case.name for r in failed if r.error == error]
+        lines.append(f"  {', '.join(cases)}: {error}")
     return "\n".join(lines)

@@ -7,6 +7,7 @@ as the reduce-scatter that other backends make of it. Those that XLA combines co
 one call of each kind.
 """
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -18,40 +19,49 @@ import jax
 
 from .side import Side, Traffic
 
-# Increased when the same program would be counted in another way.
-ACCOUNTING = 2
+# Increased when the same program would be read in another way.
+READING = 3
 
 
-def compile_side(lowered):
+def compile_record(lowered):
+    """What XLA makes of a program, as JSON holds it."""
     start = time.perf_counter()
     compiled = lowered.compile()
     seconds = time.perf_counter() - start
+    memory = compiled.memory_analysis()
+    own = (memory.argument_size_in_bytes + memory.output_size_in_bytes
+           - 2 * memory.alias_size_in_bytes)
+    # Those that a call combines have one name, of all of their ops.
+    collectives = [dataclasses.replace(c, op_name=c.op_name[:120])
+                   for c in hlo_collectives.read_collectives(compiled.as_text())]
+    return {"collectives": [dataclasses.asdict(c) for c in collectives],
+            "memory": own + memory.temp_size_in_bytes, "seconds": seconds}
+
+
+def side_of(record):
     traffic, calls = {}, set()
-    for c in hlo_collectives.read_collectives(compiled.as_text()):
+    for fields in record["collectives"]:
+        c = hlo_collectives.HloCollective(**fields)
         kind = "reduce-scatter" if c.credited_bytes != c.wire_bytes else c.kind
-        # Those that a call combines have one name, of all of their ops.
-        cause = f"{c.shape} {c.op_name[:120]}"
+        cause = f"{c.shape} {c.op_name}"
         size, count = traffic.get((kind, cause), (0, 0))
         counted = (c.call, kind) in calls
         calls.add((c.call, kind))
         traffic[kind, cause] = (size + c.credited_bytes * c.trips,
                                 count + (0 if counted else c.trips))
-    memory = compiled.memory_analysis()
-    own = (memory.argument_size_in_bytes + memory.output_size_in_bytes
-           - 2 * memory.alias_size_in_bytes)
     records = [Traffic(kind, size, count, cause)
                for (kind, cause), (size, count) in traffic.items()]
-    return Side(records, own + memory.temp_size_in_bytes, seconds)
+    return Side(records, record["memory"], record["seconds"])
 
 
 def key_of(lowered):
     """What a result is stored under: the program, and whatever else decides it."""
-    text = f"{ACCOUNTING} {jax.__version__} {lowered.as_text()}"
+    text = f"{READING} {jax.__version__} {lowered.as_text()}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Cache:
-    """Results of XLA by program, in a JSON file if there is a path."""
+    """Records of XLA by program, in a JSON file if there is a path."""
 
     def __init__(self, path=None):
         self.path = path and pathlib.Path(path)
