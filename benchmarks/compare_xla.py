@@ -6,6 +6,7 @@
         [--models mixer vit] [--strategies FSDP+TP] [--sizes large]   some of them
         [--cache FILE]        keeps what XLA made of a program, which takes longest
         [--json FILE]         writes all that was measured
+        [--against FILE]      compares Weft with what an earlier --json wrote
         [--details]           prints every collective, with its cause
     build/venv-jax/bin/python benchmarks/compare_xla.py --fixtures [--scan]
     build/venv-jax/bin/python benchmarks/compare_xla.py --planning
@@ -65,6 +66,9 @@ def compare_models(arguments):
     if arguments.details:
         print("\n" + "\n".join(map(table.details, results)))
     print("\n" + table.summary(results))
+    if arguments.against:
+        earlier = json.loads(pathlib.Path(arguments.against).read_text())
+        print("\n" + table.changes(results, earlier))
     return sum(not r.weft or r.weft.bytes > r.xla.bytes for r in results)
 
 
@@ -75,7 +79,8 @@ def main():
                         default=list(STRATEGIES))
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=SIZES)
     parser.add_argument("--cache", metavar="FILE", help="keep XLA's results here")
-    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--json", metavar="FILE", help="write all that was measured")
+    parser.add_argument("--against", metavar="FILE", help="a file that --json wrote earlier")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases at a time")
     parser.add_argument("--details", action="store_true", help="print every collective")
     parser.add_argument("--fixtures", action="store_true",

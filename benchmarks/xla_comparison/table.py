@@ -61,6 +61,21 @@ def _above(results, place, what):
     return lines + [f"  {value:7.3f}  {name}" for value, name in found]
 
 
+def changes(results, earlier):
+    """What Weft made of the cases since `earlier`, the records of a run."""
+    before = {tuple(r["case"].values()): r["weft"] for r in earlier if r["weft"]}
+    pairs = [(r, before[key]) for r in results if r.weft
+             and (key := (r.case.model, r.case.strategy, r.case.size)) in before]
+    lines = [f"Weft against the earlier run, {len(pairs)} cases"]
+    for what in ("bytes", "time", "memory"):
+        found = [(ratio(getattr(r.weft, what), old[what]), r.case.name) for r, old in pairs]
+        more = sorted((f for f in found if f[0] > 1), key=lambda f: -f[0])
+        lines.append(f"  {what}: geometric mean {geometric_mean(f[0] for f in found):.3f}, "
+                     f"less in {sum(f[0] < 1 for f in found)}, more in {len(more)}")
+        lines += [f"  {value:9.3f}  {name}" for value, name in more]
+    return "\n".join(lines)
+
+
 def summary(results):
     failed = [r for r in results if not r.weft]
     results = [r for r in results if r.weft]

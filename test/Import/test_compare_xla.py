@@ -57,10 +57,15 @@ def test_two_cases(tmp_path):
         assert row.split("|")[1].split()[:2] == sent
     assert 'partial sums over "data"' in output and "0 cases that Weft does not compile" in output
 
-    _, again = compare(tmp_path, *arguments, "--jobs", "1")
+    earlier = tmp_path / "earlier.json"
+    vae["weft"]["bytes"] *= 2
+    earlier.write_text(json.dumps(records))
+    output, again = compare(tmp_path, *arguments, "--jobs", "1", "--against", earlier)
+    assert "  bytes: geometric mean 0.707, less in 1, more in 0\n" in output
+    assert "  memory: geometric mean 1.000, less in 0, more in 0" in output
     # Kept, to the seconds that it took.
     assert [record["xla"] for record in again] == [record["xla"] for record in records]
-    assert [r["weft"]["bytes"] for r in again] == [r["weft"]["bytes"] for r in records]
+    assert again[1]["weft"]["bytes"] == gcn["weft"]["bytes"]
 
 
 def test_what_weft_does_not_compile_is_reported(monkeypatch):
