@@ -7,6 +7,7 @@
         [--cache FILE]        keeps what XLA made of a program, which takes longest
         [--json FILE]         writes all that was measured
         [--against FILE]      compares Weft with what an earlier --json wrote
+        [--propagation-only]  keeps the shardings that propagation finds
         [--details]           prints every collective, with its cause
     build/venv-jax/bin/python benchmarks/compare_xla.py --fixtures [--scan]
     build/venv-jax/bin/python benchmarks/compare_xla.py --planning
@@ -57,7 +58,8 @@ def compare_models(arguments):
              for model in arguments.models or MODELS for strategy in arguments.strategies]
     results = []
     print(table.HEADER)
-    for result in measure_all(cases, Cache(arguments.cache), arguments.jobs):
+    options = {"optimize_shardings": not arguments.propagation_only}
+    for result in measure_all(cases, Cache(arguments.cache), arguments.jobs, options):
         results.append(result)
         print(table.row(result), flush=True)
         if arguments.json:
@@ -82,6 +84,8 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="write all that was measured")
     parser.add_argument("--against", metavar="FILE", help="a file that --json wrote earlier")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases at a time")
+    parser.add_argument("--propagation-only", action="store_true",
+                        help="keep the shardings that propagation finds")
     parser.add_argument("--details", action="store_true", help="print every collective")
     parser.add_argument("--fixtures", action="store_true",
                         help="compare models of the tests, with constraints")

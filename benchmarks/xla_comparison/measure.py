@@ -27,8 +27,9 @@ class Result:
         return record
 
 
-def measure(case, known):
-    """(result, the key of XLA's record, the record); `known` are records by key."""
+def measure(case, known, options):
+    """(result, the key of XLA's record, the record); `known` are records by key, `options` those
+    of Weft's compile()."""
     from . import weft_side, xla_side
 
     step, arguments = case.step()
@@ -37,19 +38,20 @@ def measure(case, known):
     record = known.get(key) or xla_side.compile_record(lowered)
     xla = xla_side.side_of(record)
     try:
-        return Result(case, xla, weft_side.compile_side(step, arguments)), key, record
+        return Result(case, xla, weft_side.compile_side(step, arguments, **options)), key, record
     except Exception as error:  # any: one case must not hide the others
         return Result(case, xla, None, f"{type(error).__name__}: {error}"), key, record
 
 
-def measure_all(cases, cache, jobs):
+def measure_all(cases, cache, jobs, options):
     """Yields results in the order of the cases."""
     if jobs == 1:
         for case in cases:
-            yield _keep(cache, *measure(case, cache.records))
+            yield _keep(cache, *measure(case, cache.records, options))
         return
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(jobs, context, _start, (cache.records,)) as pool:
+    start = _start, (cache.records, options)
+    with concurrent.futures.ProcessPoolExecutor(jobs, context, *start) as pool:
         for outcome in pool.map(_measure_known, cases):
             yield _keep(cache, *outcome)
 
@@ -59,12 +61,12 @@ def _keep(cache, result, key, record):
     return result
 
 
-_known = {}
+_arguments = []
 
 
-def _start(records):
-    _known.update(records)
+def _start(*arguments):
+    _arguments[:] = arguments
 
 
 def _measure_known(case):
-    return measure(case, _known)
+    return measure(case, *_arguments)

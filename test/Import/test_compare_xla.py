@@ -75,7 +75,7 @@ def test_what_weft_does_not_compile_is_reported(monkeypatch):
         return mlp.loss(params, {**batch, "x": jax.numpy.sort(batch["x"])}, config)
 
     monkeypatch.setitem(MODELS, "mlp", dataclasses.replace(mlp, loss=loss))
-    result, *_ = measure.measure(Case("mlp", "DP", "small"), {})
+    result, *_ = measure.measure(Case("mlp", "DP", "small"), {}, {})
     assert result.weft is None and result.xla.bytes > 0
     assert "stablehlo.sort" in result.error
     assert "mlp              DP       small | not compiled by Weft: " in table.row(result)
