@@ -18,7 +18,8 @@ LLD_HAS_DRIVER(elf)
 using namespace llvm;
 using namespace weft;
 
-/// What lld prints is the error. Its state is the process's: one call at a time.
+/// What lld prints is the error. Its state is the process's: one call at a
+/// time.
 static Error runLinker(ArrayRef<const char *> arguments) {
   static std::mutex linking;
   std::lock_guard lock(linking);
@@ -40,11 +41,10 @@ Expected<std::string> weft::linkSharedObject(StringRef object) {
   if (Error error = input->write(object))
     return error;
   SmallString<128> from(input->path()), to(output->path());
-  if (Error error = runLinker({"ld.lld", "-shared", "--no-undefined",
-                               "--build-id=none", "--strip-all",
-                               "--hash-style=sysv", "--threads=1", "-z",
-                               "noexecstack", "-z", "now", "-o", to.c_str(),
-                               from.c_str()}))
+  if (Error error = runLinker(
+          {"ld.lld", "-shared", "--no-undefined", "--build-id=none",
+           "--strip-all", "--hash-style=sysv", "--threads=1", "-z",
+           "noexecstack", "-z", "now", "-o", to.c_str(), from.c_str()}))
     return error;
   return output->read();
 }

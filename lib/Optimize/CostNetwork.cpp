@@ -103,6 +103,20 @@ void CostNetwork::improve(Assignment &assignment, int maxSweeps) const {
   }
 }
 
+CostNetwork::Solution
+CostNetwork::solveAmong(const Assignment &start,
+                        const std::vector<std::vector<int32_t>> &allowed,
+                        const Options &options) const {
+  Elimination elimination(tables, sizes, factors, options.maxTable);
+  elimination.allowOnly(allowed);
+  Solution found;
+  found.assignment = elimination.run();
+  found.isOptimal = elimination.isExact();
+  found.cost = cost(found.assignment);
+  Cost before = cost(start);
+  return found.cost < before ? found : Solution{start, before, false};
+}
+
 CostNetwork::Solution CostNetwork::solve(const Assignment &start,
                                          const Options &options) const {
   Elimination elimination(tables, sizes, factors, options.maxTable);

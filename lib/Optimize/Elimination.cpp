@@ -357,6 +357,12 @@ void Elimination::dropIfDecided(Variable variable) {
   });
 }
 
+void Elimination::allowOnly(const std::vector<std::vector<int32_t>> &allowed) {
+  for (size_t variable = 0; variable < allowed.size(); ++variable)
+    if (allowed[variable].size() < sizes[variable])
+      keep(static_cast<Variable>(variable), allowed[variable]);
+}
+
 CostNetwork::Assignment Elimination::run() {
   removeDominated();
   for (Variable variable = 0; variable < static_cast<Variable>(sizes.size());

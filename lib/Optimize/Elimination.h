@@ -24,6 +24,8 @@ public:
   Elimination(CostTables tables, std::vector<size_t> sizes,
               const std::vector<Factor> &factors, size_t maxTable);
 
+  /// Leaves each variable some of its values.
+  void allowOnly(const std::vector<std::vector<int32_t>> &allowed);
   CostNetwork::Assignment run();
   /// Whether only values were given up that are in no better assignment.
   bool isExact() const { return exact; }

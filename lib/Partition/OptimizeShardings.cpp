@@ -84,7 +84,8 @@ struct OptimizeShardings
     LLVM_DEBUG(llvm::dbgs() << network.numVariables() << " variables, optimal "
                             << network.isOptimal() << "\n");
     variables += network.numVariables();
-    if (!(after.countedSeconds < before.countedSeconds))
+    if (!(after.countedSeconds + network.workSeconds(/*atStart=*/false) <
+          before.countedSeconds + network.workSeconds(/*atStart=*/true)))
       return write(block, start, prices);
     write(block, found, prices);
     setChoiceReport(function, {countChanges(start, found), before.wireBytes,

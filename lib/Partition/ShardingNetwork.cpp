@@ -141,7 +141,7 @@ void ShardingNetwork::addOp(Operation *op, const FactorSolution &start) {
 /// Adds what the strategies of an op cost by themselves.
 void ShardingNetwork::addWork(Operation *op, const FactorSolution &start,
                               double moveSeconds) {
-  const Options &added = options.find(op)->second;
+  Options &added = options.find(op)->second;
   double usual = added.strategies[startAssignment[added.variable]].seconds;
   double held = heldBytes(op, start.results);
   // To look up what others need in the own part of a table is work that saves
@@ -150,15 +150,14 @@ void ShardingNetwork::addWork(Operation *op, const FactorSolution &start,
   double extraWork = workAtStart == 0 || isLookup
                          ? 0
                          : stepsPerWork * (1 + moveSeconds / workAtStart);
-  std::vector<Cost> costs;
   for (const OpStrategy &strategy : added.strategies) {
     double seconds = strategy.seconds +
                      extraWork * std::max(0.0, strategy.seconds - usual) +
                      secondsPerHeldByte *
                          std::max(0.0, heldBytes(op, strategy.results) - held);
-    costs.push_back(toCost(seconds * runsOf(op)));
+    added.work.push_back(toCost(seconds * runsOf(op)));
   }
-  network.addCosts(added.variable, std::move(costs));
+  network.addCosts(added.variable, added.work);
 }
 
 /// Anything that is made of its operand, or wanted of its result.
@@ -171,13 +170,15 @@ void ShardingNetwork::addPassing(Operation *op, const FactorSolution &start) {
     shardings.insert(prices.intern(reduced));
   };
   if (Operation *source = op->getOperand(0).getDefiningOp())
-    for (const OpStrategy &strategy : options.lookup(source).strategies)
-      add(strategy
-              .results[cast<OpResult>(op->getOperand(0)).getResultNumber()]);
+    if (auto made = options.find(source); made != options.end())
+      for (const OpStrategy &strategy : made->second.strategies)
+        add(strategy
+                .results[cast<OpResult>(op->getOperand(0)).getResultNumber()]);
   for (OpOperand &use : op->getResult(0).getUses())
-    for (const OpStrategy &strategy : options.lookup(use.getOwner()).strategies)
-      if (use.getOperandNumber() < strategy.operands.size())
-        add(strategy.operands[use.getOperandNumber()]);
+    if (auto user = options.find(use.getOwner()); user != options.end())
+      for (const OpStrategy &strategy : user->second.strategies)
+        if (use.getOperandNumber() < strategy.operands.size())
+          add(strategy.operands[use.getOperandNumber()]);
   Options &added = options[op];
   for (Id id : shardings)
     if (passesOn(op, prices.get(id)))
@@ -356,6 +357,7 @@ void ShardingNetwork::addValue(Value value) {
   addMove(made, kept, value);
   for (const End &need : needed)
     addMove(kept, need, value);
+  keptValues.push_back(std::move(kept));
 }
 
 ShardingNetwork::Moves
@@ -396,13 +398,107 @@ ShardingNetwork::movesOf(const OpChoices &choices) const {
   return moves;
 }
 
+double ShardingNetwork::workSeconds(bool atStart) const {
+  double sum = 0;
+  for (const auto &[op, found] : options)
+    if (!found.work.empty())
+      sum += static_cast<double>(
+          found.work[(atStart ? startAssignment : assignment)[found.variable]]);
+  return sum * 1e-12;
+}
+
+/// The sharding without some axes.
+Id ShardingNetwork::without(Id id, uint64_t axes) {
+  auto [entry, isNew] = withoutAxes.try_emplace({id, axes}, id);
+  if (!isNew)
+    return entry->second;
+  auto erase = [&](sharding::AxisList &list) {
+    llvm::erase_if(list, [&](const sharding::AxisRef &ref) {
+      return axes >> ref.axis & 1;
+    });
+  };
+  sharding::Sharding rest = prices.get(id);
+  for (sharding::DimSharding &dim : rest.dims)
+    erase(dim.axes);
+  erase(rest.unreduced);
+  return withoutAxes[{id, axes}] = prices.intern(rest);
+}
+
+/// The values that differ from the assignment in what some axes split only.
+std::vector<std::vector<int32_t>>
+ShardingNetwork::differingIn(uint64_t axes, const Assignment &assignment) {
+  std::vector<std::vector<int32_t>> allowed(network.numVariables());
+  auto restOf = [&](const OpStrategy &strategy) {
+    SmallVector<Id> rest;
+    for (Id id : strategy.operands)
+      rest.push_back(without(id, axes));
+    for (Id id : strategy.results)
+      rest.push_back(without(id, axes));
+    return rest;
+  };
+  for (const auto &[op, found] : options) {
+    SmallVector<Id> rest = restOf(found.strategies[assignment[found.variable]]);
+    for (auto [number, strategy] : llvm::enumerate(found.strategies))
+      if (restOf(strategy) == rest)
+        allowed[found.variable].push_back(number);
+  }
+  for (const End &kept : keptValues) {
+    Id rest = without(kept.shardings[assignment[kept.variable]], axes);
+    for (auto [number, id] : llvm::enumerate(kept.shardings))
+      if (without(id, axes) == rest)
+        allowed[kept.variable].push_back(number);
+  }
+  return allowed;
+}
+
+/// The choices of ops as they are, and anything kept.
+std::vector<std::vector<int32_t>>
+ShardingNetwork::keptOnly(const Assignment &assignment) {
+  auto allowed = differingIn(0, assignment);
+  for (const auto &[op, found] : options)
+    allowed[found.variable] = {assignment[found.variable]};
+  for (const End &kept : keptValues) {
+    auto numbers = llvm::seq<int32_t>(0, kept.shardings.size());
+    allowed[kept.variable].assign(numbers.begin(), numbers.end());
+  }
+  return allowed;
+}
+
+/// Where all axes together are too many: chooses anew what one axis splits
+/// while the others stay, one axis after the other, as long as this helps.
+optimize::CostNetwork::Solution
+ShardingNetwork::improveByAxes(optimize::CostNetwork::Solution solution) {
+  constexpr int maxRounds = 4;
+  auto numAxes = static_cast<int32_t>(prices.getMesh().axes().size());
+  for (int round = 0; round < maxRounds; ++round) {
+    Cost before = solution.cost;
+    for (int32_t axis = 0; axis < numAxes; ++axis)
+      solution = network.solveAmong(
+          solution.assignment,
+          differingIn(uint64_t(1) << axis, solution.assignment), {});
+    if (solution.cost == before)
+      break;
+  }
+  return solution;
+}
+
 OpChoices ShardingNetwork::solve() {
-  auto solution = network.solve(startAssignment);
+  optimize::CostNetwork::Options options;
+  // Larger tables took longer than they helped, before improveByAxes.
+  options.maxTable = 1 << 14;
+  auto solution = network.solve(startAssignment, options);
   optimal = solution.isOptimal;
+  if (!optimal) {
+    solution = improveByAxes(solution);
+    auto fromStart = improveByAxes(
+        network.solveAmong(startAssignment, keptOnly(startAssignment), {}));
+    if (fromStart.cost < solution.cost)
+      solution = fromStart;
+  }
+  assignment = solution.assignment;
   OpChoices choices;
-  for (auto &[op, found] : options) {
-    const OpStrategy &strategy =
-        found.strategies[solution.assignment[found.variable]];
+  for (auto &[op, found] : this->options) {
+    const OpStrategy &strategy = found.strategies[assignment[found.variable]];
     FactorSolution &choice = choices[op];
     choice.operands.assign(strategy.operands.begin(), strategy.operands.end());
     choice.results.assign(strategy.results.begin(), strategy.results.end());

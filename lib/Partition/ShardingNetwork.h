@@ -58,6 +58,9 @@ public:
     double wireBytes = 0;
   };
   Moves movesOf(const OpChoices &choices) const;
+  /// What the choices of solve, or those of the start, cost beside moving data:
+  /// time, and what is held.
+  double workSeconds(bool atStart) const;
 
   size_t numVariables() const { return network.numVariables(); }
   bool isOptimal() const { return optimal; }
@@ -69,6 +72,8 @@ private:
   struct Options {
     Variable variable = -1;
     std::vector<OpStrategy> strategies;
+    /// What each costs by itself.
+    std::vector<optimize::Cost> work;
   };
   /// A sharding for each value of a variable, or one that is fixed.
   struct End {
@@ -86,6 +91,13 @@ private:
   void addMove(const End &from, const End &to, mlir::Value value);
   End madeBy(mlir::Value value);
   llvm::SmallVector<End> neededBy(mlir::Value value);
+  using Assignment = optimize::CostNetwork::Assignment;
+  Id without(Id id, uint64_t axes);
+  std::vector<std::vector<int32_t>> differingIn(uint64_t axes,
+                                                const Assignment &assignment);
+  std::vector<std::vector<int32_t>> keptOnly(const Assignment &assignment);
+  optimize::CostNetwork::Solution
+  improveByAxes(optimize::CostNetwork::Solution solution);
   optimize::Cost costOf(Id from, Id to, mlir::Value value);
   double runsOf(mlir::Operation *op) const;
   double weightOf(mlir::Value value, Id from, Id to) const;
@@ -97,12 +109,15 @@ private:
   AxisReach reach;
   Microbatches microbatches;
   optimize::CostNetwork network;
-  optimize::CostNetwork::Assignment startAssignment;
+  optimize::CostNetwork::Assignment startAssignment, assignment;
   bool optimal = false;
   llvm::DenseSet<mlir::Operation *> late;
   /// Seconds that a device computes in a step with the start's choices.
   double workAtStart = 0;
   llvm::MapVector<mlir::Operation *, Options> options;
+  /// The variables of values that are kept.
+  std::vector<End> keptValues;
+  std::map<std::pair<Id, uint64_t>, Id> withoutAxes;
   /// Tables of moves by the shardings at both ends, the type and the runs.
   std::map<std::tuple<std::vector<Id>, std::vector<Id>, const void *,
                       const void *, double, bool>,

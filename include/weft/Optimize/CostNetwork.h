@@ -92,6 +92,11 @@ public:
   Solution solve(const Assignment &start) const {
     return solve(start, Options());
   }
+  /// The same among some values of each variable, in ascending order, of which
+  /// that of `start` is one.
+  Solution solveAmong(const Assignment &start,
+                      const std::vector<std::vector<int32_t>> &allowed,
+                      const Options &options) const;
 
 private:
   Cost costOf(const Factor &factor, const Assignment &assignment) const;
