@@ -97,6 +97,11 @@ static size_t wholeBytes(const plan::TensorType &type) {
 
 bool isReplicated(const plan::TensorType &type) {
   const auto &whole = *type.global_shape(), &part = *type.local_shape();
+  // A part that is as large as the whole may still be one of several: 3
+  // elements over 2 ranks are 3 and padding, where others need them in 6.
+  for (const plan::AxisList *axes : *type.dim_axes())
+    if (groupSize(axesOf(axes)) != 1)
+      return false;
   return (!type.unreduced() || type.unreduced()->axes()->size() == 0) &&
          std::equal(whole.begin(), whole.end(), part.begin(), part.end());
 }

@@ -104,6 +104,20 @@ TEST(ShardCopy, PaddingIsZero) {
   EXPECT_EQ(sharded.assemble(parts).data, whole.data);
 }
 
+/// Where others need the 3 elements in 3 parts, two hold 6 of them.
+TEST(ShardCopy, PartAsLargeAsTheWhole) {
+  PlanBuilder builder({{"a", 2}, {"b", 3}});
+  plan::TensorTypeT type = builder.type(DType::F32, {3}, {{"a"}});
+  type.local_shape = {3};
+  const Sharded sharded(builder, type);
+  const Array whole = countingArray({3});
+  const auto parts = sharded.extract(whole);
+  EXPECT_FALSE(isReplicated(sharded.type()));
+  EXPECT_EQ(parts[0], whole.data);
+  EXPECT_EQ(parts[3], std::vector<std::byte>(whole.data.size()));
+  EXPECT_EQ(sharded.assemble(parts).data, whole.data);
+}
+
 TEST(ShardCopy, PaddingOfPartsIsNotTaken) {
   PlanBuilder builder({{"a", 2}});
   const Sharded sharded(builder, builder.type(DType::F32, {3, 2}, {{"a"}}));
