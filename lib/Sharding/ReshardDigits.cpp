@@ -47,6 +47,19 @@ int64_t DigitProblem::span(llvm::ArrayRef<uint8_t> list) const {
   return result;
 }
 
+bool DigitProblem::areAlike(uint8_t a, uint8_t b) const {
+  return size(a) == size(b) && cost->link(spans[a]) == cost->link(spans[b]);
+}
+
+uint32_t DigitProblem::firstSpares(uint32_t set) const {
+  DigitList first;
+  for (uint8_t digit : digitsOf(set & spare))
+    if (llvm::none_of(first,
+                      [&](uint8_t other) { return areAlike(digit, other); }))
+      first.push_back(digit);
+  return setOf(first);
+}
+
 int64_t DigitProblem::product(uint32_t set) const {
   return product(digitsOf(set));
 }
@@ -201,8 +214,12 @@ static bool isChain(const Cuts &cuts) {
   return true;
 }
 
-static Cuts makeCuts(const Sharding &from, const Sharding &to, DigitCut cut) {
+/// Also of the axes that neither sharding mentions.
+static Cuts makeCuts(const Mesh &mesh, const Sharding &from, const Sharding &to,
+                     DigitCut cut) {
   Cuts cuts = findCuts(from, to);
+  for (size_t axis = 0; axis < mesh.axes().size(); ++axis)
+    cuts[axis].insert({1, mesh.axisSize(axis)});
   if (cut == DigitCut::Aligned) {
     Cuts aligned = cuts;
     for (size_t d = 0; d < from.dims.size(); ++d) {
@@ -254,7 +271,7 @@ static void setCommonAside(CutShardings &both, DigitProblem &problem) {
     while (common < from.size() && common < to.size() &&
            from[common] == to[common])
       ++common;
-    AxisList &fixed = problem.fixed.emplace_back();
+    AxisList &fixed = problem.fixed[d];
     for (size_t i = 0; i < common; ++i) {
       appendMerging(fixed, from[i]);
       problem.room[d] /= from[i].size;
@@ -294,6 +311,47 @@ static void numberDigits(const CutShardings &both, DigitProblem &problem) {
       problem.digits.end());
 }
 
+/// The digits that neither sharding mentions, the smallest span first.
+static Refs idleDigits(const Mesh &mesh, const Sharding &from,
+                       const Sharding &to, const Cuts &cuts) {
+  Refs idle;
+  for (size_t axis = 0; axis < mesh.axes().size(); ++axis)
+    for (const AxisRef &digit : cutAxes(mesh.fullAxis(axis), cuts)) {
+      bool isIdle = true;
+      auto visit = [&](const AxisRef &ref) { isIdle &= !ref.overlaps(digit); };
+      forEachAxis(from, visit);
+      forEachAxis(to, visit);
+      if (isIdle)
+        idle.push_back(digit);
+    }
+  llvm::stable_sort(idle, [&](const AxisRef &a, const AxisRef &b) {
+    return mesh.span(a) < mesh.span(b);
+  });
+  return idle;
+}
+
+/// Adds the first idle digit of each size, the second of each, and so on.
+static void addSpares(Refs idle, DigitProblem &problem) {
+  Refs spares;
+  auto isFull = [&] {
+    return problem.digits.size() + spares.size() >= maxDigitsWithSpares;
+  };
+  while (!isFull() && !idle.empty()) {
+    std::set<int64_t> sizes;
+    llvm::erase_if(idle, [&](const AxisRef &digit) {
+      bool isAdded = !isFull() && sizes.insert(digit.size).second;
+      if (isAdded)
+        spares.push_back(digit);
+      return isAdded;
+    });
+  }
+  problem.digits.append(spares);
+  llvm::sort(problem.digits);
+  for (size_t digit = 0; digit < problem.digits.size(); ++digit)
+    if (llvm::is_contained(spares, problem.digits[digit]))
+      problem.spare |= 1u << digit;
+}
+
 static DigitLayout layoutOf(const DigitProblem &problem,
                             llvm::ArrayRef<Refs> dims,
                             llvm::ArrayRef<AxisRef> unreduced) {
@@ -317,32 +375,26 @@ std::optional<DigitProblem>
 sharding::makeDigitProblem(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
                            int64_t elementBytes, const Sharding &from,
                            const Sharding &to, const cost::CollectiveCost &cost,
-                           DigitCut cut) {
+                           DigitCut cut, DigitChoice choice) {
   DigitProblem problem;
   problem.cost = &cost;
   problem.room.assign(shape.begin(), shape.end());
   problem.wholeBytes = elementBytes;
   for (int64_t size : shape)
     problem.wholeBytes *= size;
-  CutShardings both = cutBoth(from, to, makeCuts(from, to, cut));
-  setCommonAside(both, problem);
+  const Cuts cuts = makeCuts(mesh, from, to, cut);
+  CutShardings both = cutBoth(from, to, cuts);
+  problem.fixed.resize(shape.size());
+  if (choice == DigitChoice::Differing)
+    setCommonAside(both, problem);
   numberDigits(both, problem);
-  for (const AxisRef &digit : problem.digits)
-    problem.spans.push_back(mesh.span(digit));
   if (problem.digits.size() > maxDigits)
     return std::nullopt;
+  if (!problem.digits.empty())
+    addSpares(idleDigits(mesh, from, to, cuts), problem);
+  for (const AxisRef &digit : problem.digits)
+    problem.spans.push_back(mesh.span(digit));
   problem.from = layoutOf(problem, both.from, both.fromUnreduced);
   problem.to = layoutOf(problem, both.to, both.toUnreduced);
   return problem;
-}
-
-size_t sharding::countPrimes(const DigitProblem &problem) {
-  size_t count = 0;
-  for (const AxisRef &ref : problem.digits) {
-    int64_t rest = ref.size;
-    for (int64_t prime = 2; rest > 1; ++prime)
-      for (; rest % prime == 0; rest /= prime)
-        ++count;
-  }
-  return count;
 }

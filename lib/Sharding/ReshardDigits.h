@@ -21,6 +21,8 @@
 #include "weft/Cost/CollectiveCost.h"
 #include "weft/Sharding/Sharding.h"
 
+#include "llvm/ADT/bit.h"
+
 namespace weft::sharding {
 
 using DigitList = llvm::SmallVector<uint8_t, 6>;
@@ -30,8 +32,12 @@ struct DigitLayout {
   llvm::SmallVector<DigitList, 4> dims;
   /// Bit i: the devices along digit i hold terms.
   uint32_t unreduced = 0;
+  /// Bit i: was all-reduced over digit i, which is not to be sliced then.
+  uint32_t reduced = 0;
 
-  bool operator==(const DigitLayout &other) const = default;
+  bool placesLike(const DigitLayout &other) const {
+    return dims == other.dims && unreduced == other.unreduced;
+  }
 };
 
 /// How finely axes are cut.
@@ -45,10 +51,21 @@ enum class DigitCut : uint8_t {
   Primes,
 };
 
+/// Which digits may move.
+enum class DigitChoice : uint8_t {
+  /// What the two shardings have in common stays.
+  Differing,
+  /// What they have in common may be moved too, and back.
+  All,
+};
+
 struct DigitProblem {
   const cost::CollectiveCost *cost = nullptr;
-  /// The digits that move, in mesh order.
+  /// The digits that move, and the spare ones, in mesh order.
   llvm::SmallVector<AxisRef, 8> digits;
+  /// Bit i: neither sharding mentions digit i. What the devices along it hold
+  /// alike may be split on the way, so that each moves less.
+  uint32_t spare = 0;
   /// Mesh::span of each.
   llvm::SmallVector<int64_t, 8> spans;
   /// Size of each dimension on a device when no digit splits it.
@@ -60,12 +77,17 @@ struct DigitProblem {
   llvm::SmallVector<AxisList, 4> fixed;
   AxisList fixedUnreduced;
 
+  int numMoving() const { return digits.size() - llvm::popcount(spare); }
   int64_t size(uint8_t digit) const { return digits[digit].size; }
   int64_t product(llvm::ArrayRef<uint8_t> list) const;
   /// Product of the digits in a bit set.
   int64_t product(uint32_t set) const;
   /// Span of the groups along digits.
   int64_t span(llvm::ArrayRef<uint8_t> list) const;
+  /// Whether two spare digits do equally well.
+  bool areAlike(uint8_t a, uint8_t b) const;
+  /// The first of the spare digits of `set` that are alike, of each kind.
+  uint32_t firstSpares(uint32_t set) const;
   int64_t localBytes(const DigitLayout &layout) const;
   /// Bit set of the digits that are neither in a dimension nor unreduced.
   uint32_t replicated(const DigitLayout &layout) const;
@@ -86,15 +108,15 @@ llvm::SmallVector<int32_t, 2> findClashingAxes(const Sharding &from,
                                                const Sharding &to);
 
 /// The puzzle of a reshard between shardings that divide the shape and have no
-/// clashing axes. None if more than `maxDigits` digits move.
+/// clashing axes. Spare digits are added as long as there are no more than
+/// `maxDigitsWithSpares` in all. None if more than `maxDigits` digits move.
+inline constexpr size_t maxDigitsWithSpares = 8;
 inline constexpr size_t maxDigits = 30;
 std::optional<DigitProblem>
 makeDigitProblem(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
                  int64_t elementBytes, const Sharding &from, const Sharding &to,
-                 const cost::CollectiveCost &cost, DigitCut cut);
-
-/// Number of prime factors of the digits.
-size_t countPrimes(const DigitProblem &problem);
+                 const cost::CollectiveCost &cost, DigitCut cut,
+                 DigitChoice choice);
 
 } // namespace weft::sharding
 

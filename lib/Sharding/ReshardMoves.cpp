@@ -18,7 +18,7 @@ using Visit = llvm::function_ref<void(DigitMove &&)>;
 
 /// With more unreduced digits than this, their subsets and orders are not
 /// enumerated; the ones that the target asks for are tried.
-constexpr int maxEnumeratedUnreduced = 3;
+constexpr int maxEnumeratedUnreduced = 4;
 
 class MoveGenerator {
 public:
@@ -48,12 +48,11 @@ private:
 
 } // namespace
 
-/// Only digits that the target mentions are worth slicing; those that held
-/// terms are reduce-scattered instead.
+/// Only digits that the target mentions, and spare ones, are worth slicing.
 void MoveGenerator::slices() {
-  uint32_t set = problem.replicated(layout) &
-                 (problem.splitting(problem.to) | problem.to.unreduced) &
-                 ~problem.from.unreduced;
+  uint32_t replicated = problem.replicated(layout) & ~layout.reduced;
+  uint32_t wanted = problem.splitting(problem.to) | problem.to.unreduced;
+  uint32_t set = (replicated & wanted) | problem.firstSpares(replicated);
   for (uint8_t digit : digitsOf(set)) {
     for (size_t d = 0; d < layout.dims.size(); ++d) {
       if (!fits(d, problem.size(digit)))
@@ -101,6 +100,7 @@ void MoveGenerator::allReduce(uint32_t set) {
   move.digits = digitsOf(set);
   move.result = layout;
   move.result.unreduced &= ~set;
+  move.result.reduced |= set;
   visit(std::move(move));
 }
 
@@ -126,16 +126,13 @@ void MoveGenerator::reduceScatters(size_t dim, DigitList &list, uint32_t rest) {
 }
 
 void MoveGenerator::reductions() {
-  uint32_t all = layout.unreduced & ~problem.to.unreduced;
-  uint32_t scattered = all & problem.splitting(problem.to);
-  uint32_t whole = all & ~scattered;
-  // Digits that the target splits are never all-reduced.
-  if (llvm::popcount(whole) <= maxEnumeratedUnreduced) {
-    for (uint32_t set = whole; set != 0; set = (set - 1) & whole)
+  uint32_t all = layout.unreduced;
+  if (llvm::popcount(all) <= maxEnumeratedUnreduced) {
+    for (uint32_t set = all; set != 0; set = (set - 1) & all)
       allReduce(set);
   } else {
-    allReduce(whole);
-    for (uint8_t digit : digitsOf(whole))
+    allReduce(all & ~problem.splitting(problem.to));
+    for (uint8_t digit : digitsOf(all))
       allReduce(1u << digit);
   }
   for (size_t d = 0; d < layout.dims.size(); ++d) {
@@ -160,9 +157,13 @@ void MoveGenerator::reductions() {
   }
 }
 
+/// Also of digits that the target splits: one reduce-scatter then does what a
+/// slice between two would.
 void MoveGenerator::masks() {
-  for (uint8_t digit :
-       digitsOf(problem.replicated(layout) & problem.to.unreduced)) {
+  uint32_t set = problem.to.unreduced;
+  if (layout.unreduced & ~problem.to.unreduced)
+    set |= problem.splitting(problem.to) & ~layout.reduced;
+  for (uint8_t digit : digitsOf(problem.replicated(layout) & set)) {
     DigitMove move{ReshardKind::MaskToUnreduced};
     move.digits = {digit};
     move.result = layout;

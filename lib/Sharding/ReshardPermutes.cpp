@@ -23,7 +23,8 @@ using namespace weft::sharding;
 
 namespace {
 
-/// Up to this many digits to choose from, every choice is tried.
+/// Up to this many digits to choose from, besides the spare ones, every choice
+/// is tried.
 constexpr int maxFreeChoice = 4;
 /// Permutes tried out of one state.
 constexpr int maxPermutes = 96;
@@ -72,6 +73,7 @@ void PermuteGenerator::placeTargets() {
     }
     missing.push_back(rest);
   }
+  result.reduced = layout.reduced;
   missingUnreduced = problem.product(layout.unreduced);
   for (uint8_t digit : digitsOf(problem.to.unreduced)) {
     if (missingUnreduced % problem.size(digit) != 0)
@@ -84,9 +86,10 @@ void PermuteGenerator::placeTargets() {
 
 /// Digits to try next at the end of `dim`.
 uint32_t PermuteGenerator::choices(size_t dim) const {
-  if (llvm::popcount(free) <= maxFreeChoice)
-    return free;
-  uint32_t set = 0;
+  uint32_t spares = problem.firstSpares(free), own = free & ~problem.spare;
+  if (llvm::popcount(own) <= maxFreeChoice)
+    return own | spares;
+  uint32_t set = spares;
   // The digit that is there now.
   size_t place = result.dims[dim].size();
   if (place < layout.dims[dim].size())
@@ -99,7 +102,7 @@ uint32_t PermuteGenerator::choices(size_t dim) const {
         break;
       }
   // One digit of each size that the target wants nowhere.
-  uint32_t unwanted = free & ~problem.splitting(problem.to);
+  uint32_t unwanted = own & ~problem.splitting(problem.to);
   llvm::SmallVector<int64_t, 4> sizes;
   for (uint8_t digit : digitsOf(unwanted))
     if (!llvm::is_contained(sizes, problem.size(digit))) {
@@ -133,9 +136,10 @@ void PermuteGenerator::fill(size_t dim) {
 void PermuteGenerator::fillUnreduced(uint8_t firstDigit) {
   if (missingUnreduced == 1)
     return emit();
-  for (uint8_t digit = firstDigit; digit < problem.digits.size(); ++digit) {
+  uint32_t candidates = (free & ~problem.spare) | problem.firstSpares(free);
+  for (uint8_t digit : digitsOf(candidates >> firstDigit << firstDigit)) {
     int64_t size = problem.size(digit);
-    if (!(free >> digit & 1) || missingUnreduced % size != 0)
+    if (missingUnreduced % size != 0)
       continue;
     missingUnreduced /= size;
     free &= ~(1u << digit);
@@ -148,7 +152,7 @@ void PermuteGenerator::fillUnreduced(uint8_t firstDigit) {
 }
 
 void PermuteGenerator::emit() {
-  if (result == layout || emitted >= maxPermutes)
+  if (result.placesLike(layout) || emitted >= maxPermutes)
     return;
   ++emitted;
   DigitMove move{ReshardKind::Permute};

@@ -19,7 +19,7 @@ using Moves = llvm::SmallVector<DigitMove, 4>;
 
 /// Digits up to which axes are cut into primes; beyond, only where the sizes of
 /// the two shardings meet.
-static constexpr size_t maxPrimes = 6;
+static constexpr int maxFineDigits = 6;
 
 int64_t ReshardPlan::wireBytes() const {
   int64_t total = 0;
@@ -109,15 +109,6 @@ static ReshardPlan toPlan(const DigitProblem &problem, const Moves &moves,
 // Searching
 //===----------------------------------------------------------------------===//
 
-/// Whether nothing finer can beat the moves: no collective, or one and nothing
-/// else.
-static bool isMinimal(const Moves &moves) {
-  return moves.size() <= 1 || llvm::all_of(moves, [](const DigitMove &move) {
-           return move.kind == ReshardKind::AllSlice ||
-                  move.kind == ReshardKind::MaskToUnreduced;
-         });
-}
-
 namespace {
 
 struct Solution {
@@ -141,21 +132,30 @@ static std::optional<ReshardPlan>
 planPlainly(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
             int64_t elementBytes, const Sharding &from, const Sharding &to,
             const cost::CollectiveCost &cost) {
-  auto make = [&](DigitCut cut) {
-    return makeDigitProblem(mesh, shape, elementBytes, from, to, cost, cut);
+  auto make = [&](DigitCut cut, DigitChoice choice) {
+    return makeDigitProblem(mesh, shape, elementBytes, from, to, cost, cut,
+                            choice);
   };
-  std::optional<DigitProblem> coarse = make(DigitCut::Coarse);
-  if (!coarse)
+  std::optional<DigitProblem> problem =
+      make(DigitCut::Coarse, DigitChoice::Differing);
+  if (!problem)
     return std::nullopt;
-  Solution best = solve(std::move(*coarse));
-  size_t primes = countPrimes(best.problem);
-  if (!isMinimal(best.moves) && primes > best.problem.digits.size()) {
-    DigitCut cut = primes <= maxPrimes ? DigitCut::Primes : DigitCut::Aligned;
-    PathCost bound = costOf(best.problem, best.moves);
-    if (std::optional<DigitProblem> finer = make(cut))
-      if (auto found = searchMoves(*finer, bound)) {
-        Moves joined = joinLocalMoves(*finer, std::move(*found));
-        best = {std::move(*finer), std::move(joined)};
+  Solution best = solve(std::move(*problem));
+  PathCost bound = costOf(best.problem, best.moves);
+  if (bound.collectives > 0) {
+    // As finely, and with as much, as the time for a search allows.
+    for (auto [cut, choice] :
+         {std::pair(DigitCut::Primes, DigitChoice::All),
+          std::pair(DigitCut::Primes, DigitChoice::Differing),
+          std::pair(DigitCut::Aligned, DigitChoice::Differing)}) {
+      problem = make(cut, choice);
+      if (problem && problem->numMoving() <= maxFineDigits)
+        break;
+    }
+    if (problem && problem->digits != best.problem.digits)
+      if (auto found = searchMoves(*problem, bound)) {
+        Moves joined = joinLocalMoves(*problem, std::move(*found));
+        best = {std::move(*problem), std::move(joined)};
       }
   }
   Reduction reduction =
@@ -180,6 +180,13 @@ static bool fits(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
   return sharding.dims.size() == shape.size() &&
          checkSharding(mesh, sharding, shape.size()).empty() &&
          localShape(shape, sharding).has_value();
+}
+
+static PathCost priceOf(const ReshardPlan &plan) {
+  PathCost total;
+  for (const ReshardStep &step : plan.steps)
+    total = total + PathCost{toPicoseconds(step.seconds), !step.isLocal(), 1};
+  return total;
 }
 
 /// The two plans one after the other; none if one is missing.
@@ -246,7 +253,7 @@ Attempts::relabeled(const Sharding &from, const Sharding &to,
                     llvm::ArrayRef<int32_t> clashing) const {
   std::optional<ReshardPlan> best;
   auto consider = [&](std::optional<ReshardPlan> plan) {
-    if (plan && (!best || plan->seconds() < best->seconds()))
+    if (plan && (!best || priceOf(*plan) < priceOf(*best)))
       best = std::move(plan);
   };
   for (const auto &[source, target] :
@@ -301,8 +308,8 @@ sharding::planReshard(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
   std::optional<ReshardPlan> relabeled = attempts.relabeled(from, to, clashing);
   if (!meeting || slicesWhatItReduced(*meeting))
     return relabeled;
-  return relabeled && relabeled->seconds() < meeting->seconds() ? relabeled
-                                                                : meeting;
+  return relabeled && priceOf(*relabeled) < priceOf(*meeting) ? relabeled
+                                                              : meeting;
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,9 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A* over placements of digits. The estimate of what remains: a device that
-// holds less than it shall hold at the end has to receive the difference, over
-// the fastest link at best, in at least one collective.
+// A* over placements of digits. The estimate of what remains: what a device
+// shall hold at the end and does not hold yet it has to receive, over the
+// fastest link at best, in at least one collective. All devices do the same, so
+// the one that holds the least of what it needs counts.
+//
+// Spare digits that do equally well may take each other's places, so placements
+// that differ in that alone are one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,37 +26,66 @@ using namespace weft::sharding;
 
 namespace {
 
-/// Enough for every problem of up to six digits; a plan that needs more visits
-/// is not improved further.
-constexpr size_t maxVisits = 6000;
+/// Nearly always enough for six digits; the best plan found by then is taken.
+constexpr size_t maxVisits = 1000;
 
-int64_t toPicoseconds(double seconds) { return std::llround(seconds * 1e12); }
-
-std::string keyOf(const DigitLayout &layout) {
+/// The same for layouts that differ by the names of spare digits only.
+std::string keyOf(const DigitProblem &problem, const DigitLayout &layout) {
   std::string key;
+  uint32_t unused = problem.spare;
+  auto add = [&](uint8_t digit) {
+    if (problem.spare >> digit & 1) {
+      uint8_t first = 0;
+      while (!(unused >> first & 1) || !problem.areAlike(first, digit))
+        ++first;
+      unused &= ~(1u << first);
+      digit = first;
+    }
+    key.push_back(digit);
+  };
   for (const DigitList &dim : layout.dims) {
-    key.append(dim.begin(), dim.end());
+    for (uint8_t digit : dim)
+      add(digit);
     key.push_back('\x7f');
   }
   for (uint8_t digit : digitsOf(layout.unreduced))
+    add(digit);
+  key.push_back('\x7f');
+  for (uint8_t digit : digitsOf(layout.reduced))
     key.push_back(digit);
   return key;
 }
 
+/// What the way from a layout to the target costs at least.
+class LeastCost {
+public:
+  explicit LeastCost(const DigitProblem &problem);
+  PathCost operator()(const DigitLayout &layout) const;
+
+private:
+  /// Bytes that some device has to receive at least.
+  int64_t bytes(const DigitLayout &layout) const;
+
+  const DigitProblem &problem;
+  int64_t targetBytes;
+  /// Of the digits of the problem.
+  int64_t numDevices;
+  double latency, secondsPerByte;
+};
+
 class Search {
 public:
   Search(const DigitProblem &problem, const PathCost &bound)
-      : problem(problem), bound(bound) {}
+      : problem(problem), bound(bound), leastCost(problem) {}
 
   std::optional<llvm::SmallVector<DigitMove, 4>> run();
 
 private:
+  /// A path, by its last move.
   struct Node {
     DigitMove move;
     PathCost cost;
-    int64_t remaining = 0;
     int32_t parent = -1;
-    bool visited = false;
   };
   /// Estimated total, then the real cost, then age: the queue is a total order.
   struct Entry {
@@ -65,60 +98,95 @@ private:
     }
   };
 
-  void prepareEstimate();
-  int64_t estimate(const DigitLayout &layout) const;
   void reach(DigitMove &&move, PathCost cost, int32_t parent);
   void expand(int32_t index);
   llvm::SmallVector<DigitMove, 4> pathTo(int32_t index) const;
 
   const DigitProblem &problem;
+  /// What a path has to cost less than: the best that is known.
   PathCost bound;
-  int64_t targetBytes = 0;
-  double leastLatency = 0;
-  double leastSecondsPerByte = 0;
+  /// The best path, once there is one.
+  int32_t best = -1;
+  LeastCost leastCost;
   std::vector<Node> nodes;
-  std::unordered_map<std::string, int32_t> known;
+  /// The cheapest path to each layout.
+  std::unordered_map<std::string, PathCost> known;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
 };
 
 } // namespace
 
-void Search::prepareEstimate() {
-  targetBytes = problem.localBytes(problem.to);
-  leastLatency = leastSecondsPerByte = 1e30;
+//===----------------------------------------------------------------------===//
+// LeastCost
+//===----------------------------------------------------------------------===//
+
+LeastCost::LeastCost(const DigitProblem &problem)
+    : problem(problem), targetBytes(problem.localBytes(problem.to)),
+      numDevices(problem.product(
+          uint32_t((uint64_t(1) << problem.digits.size()) - 1))) {
+  latency = secondsPerByte = 1e30;
   for (int64_t span : problem.spans) {
     const cost::Link &link = problem.cost->link(span);
-    leastLatency = std::min(leastLatency, link.latencySeconds);
-    leastSecondsPerByte = std::min(leastSecondsPerByte, link.secondsPerByte);
+    latency = std::min(latency, link.latencySeconds);
+    secondsPerByte = std::min(secondsPerByte, link.secondsPerByte);
   }
 }
 
-int64_t Search::estimate(const DigitLayout &layout) const {
-  int64_t lacking = targetBytes - problem.localBytes(layout);
-  if (lacking <= 0)
-    return 0;
-  return static_cast<int64_t>((leastLatency + lacking * leastSecondsPerByte) *
-                              1e12);
+/// Whether one list begins with the other.
+static bool isEitherPrefix(const DigitList &a, const DigitList &b) {
+  size_t common = std::min(a.size(), b.size());
+  return std::equal(a.begin(), a.begin() + common, b.begin());
 }
+
+int64_t LeastCost::bytes(const DigitLayout &layout) const {
+  const DigitLayout &to = problem.to;
+  // Devices that hold different terms shall hold the same sum: one of them has
+  // nothing of it. Where nothing stays a term, all but one of the n terms of an
+  // element are sent, and then the sum to all other devices that need it.
+  if (uint32_t terms = layout.unreduced & ~to.unreduced)
+    return targetBytes + (to.unreduced == 0 ? problem.wholeBytes / numDevices *
+                                                  (problem.product(terms) - 2)
+                                            : 0);
+  int64_t overlap = problem.wholeBytes;
+  for (size_t d = 0; d < to.dims.size(); ++d) {
+    const DigitList &held = layout.dims[d], &wanted = to.dims[d];
+    // Where different digits decide, there is a device that has nothing of what
+    // it needs.
+    if (!isEitherPrefix(held, wanted))
+      return targetBytes;
+    overlap /= problem.product(held.size() < wanted.size() ? wanted : held);
+  }
+  return targetBytes - overlap;
+}
+
+PathCost LeastCost::operator()(const DigitLayout &layout) const {
+  if (layout.placesLike(problem.to))
+    return {};
+  int64_t lacking = bytes(layout);
+  if (lacking <= 0)
+    return {0, 0, 1};
+  return {static_cast<int64_t>((latency + lacking * secondsPerByte) * 1e12), 1,
+          1};
+}
+
+//===----------------------------------------------------------------------===//
+// Search
+//===----------------------------------------------------------------------===//
 
 void Search::reach(DigitMove &&move, PathCost cost, int32_t parent) {
-  auto [entry, isNew] =
-      known.try_emplace(keyOf(move.result), static_cast<int32_t>(nodes.size()));
-  int32_t index = entry->second;
-  if (isNew) {
-    nodes.emplace_back().remaining = estimate(move.result);
-  } else if (!(cost < nodes[index].cost)) {
+  PathCost total = cost + leastCost(move.result);
+  if (!(total < bound))
     return;
+  auto [entry, isNew] = known.try_emplace(keyOf(problem, move.result), cost);
+  if (!isNew && !(cost < entry->second))
+    return;
+  entry->second = cost;
+  if (move.result.placesLike(problem.to)) {
+    bound = cost;
+    best = static_cast<int32_t>(nodes.size());
   }
-  Node &node = nodes[index];
-  PathCost total = cost;
-  total.picoseconds += node.remaining;
-  node.move = std::move(move);
-  node.cost = cost;
-  node.parent = parent;
-  node.visited = false;
-  if (total < bound)
-    queue.push({total, cost, index});
+  queue.push({total, cost, static_cast<int32_t>(nodes.size())});
+  nodes.push_back({std::move(move), cost, parent});
 }
 
 void Search::expand(int32_t index) {
@@ -141,23 +209,27 @@ llvm::SmallVector<DigitMove, 4> Search::pathTo(int32_t index) const {
 }
 
 std::optional<llvm::SmallVector<DigitMove, 4>> Search::run() {
-  prepareEstimate();
   DigitMove start{ReshardKind::AllSlice};
   start.result = problem.from;
   reach(std::move(start), {}, -1);
   for (size_t visits = 0; !queue.empty() && visits < maxVisits;) {
     Entry entry = queue.top();
     queue.pop();
-    Node &node = nodes[entry.node];
-    if (node.visited || node.cost != entry.cost)
+    // As good as the best path at most, or overtaken by a cheaper path.
+    if (!(entry.total < bound))
+      break;
+    if (known.at(keyOf(problem, nodes[entry.node].move.result)) < entry.cost)
       continue;
-    node.visited = true;
     ++visits;
-    if (node.move.result == problem.to)
-      return pathTo(entry.node);
     expand(entry.node);
   }
-  return std::nullopt;
+  if (best < 0)
+    return std::nullopt;
+  return pathTo(best);
+}
+
+int64_t sharding::toPicoseconds(double seconds) {
+  return std::llround(seconds * 1e12);
 }
 
 PathCost sharding::costOf(const DigitProblem &problem,

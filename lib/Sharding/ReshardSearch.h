@@ -28,6 +28,7 @@ struct PathCost {
   }
 };
 
+int64_t toPicoseconds(double seconds);
 PathCost costOf(const DigitProblem &problem, const DigitLayout &layout,
                 const DigitMove &move);
 PathCost costOf(const DigitProblem &problem, llvm::ArrayRef<DigitMove> moves);

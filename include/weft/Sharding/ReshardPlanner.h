@@ -15,22 +15,29 @@
 //   permute "a" to "b", "a":(1)4, then gather "a":(1)4   sends 1/8 S + 3/8 S
 // so the plan is the second.
 //
+// Axes that neither sharding mentions help: what the devices along them hold
+// alike they need not all send. On <["a"=2, "b"=4, "c"=2]>:
+//   [{"a"}, {"b"}] -> [{"b"}, {"a"}]
+//     slice "c", permute all three, gather "c"           sends 1/16 S + 1/16 S
+//     without "c", a permute and an all-to-all           send 1/8 S + 1/16 S
+//
 // What a plan promises:
-//   - No sequence of steps has fewer bytes and no more collectives.
+//   - No sequence of steps has fewer bytes and no more collectives, as long as
+//     the mesh has few prime factors; see docs/Rationale/Partition.md for how
+//     often plans of larger meshes are beaten.
 //   - An unreduced axis that the target splits is reduce-scattered, never
 //     all-reduced and sliced.
 //   - Every intermediate sharding divides the shape.
-//   - Axes that the two shardings use alike (a common prefix of a dimension,
-//     unreduced in both) and axes that neither mentions take no part.
 //
 // How it searches: the axes are cut into digits so that both shardings are
-// lists of whole digits. The states are the placements of the digits that
-// differ, finite in number; an A* search visits each at most once and is cut
-// off by the best plan known. Where a coarser plan is not already minimal, the
-// digits are cut into primes and the search repeated, which finds permutes
-// between axes of different sizes. Where the two cut an axis in ways that have
-// no common digits, a permute turns one cut into the other, or what is split
-// over the axis is gathered and sliced anew, whichever is cheaper.
+// lists of whole digits. The states are the placements of the digits, finite in
+// number; an A* search is cut off by the best plan known. Digits that the two
+// shardings use alike stay, and axes that neither mentions are at hand whole.
+// Where the plan found has a collective, the digits are cut into primes, none
+// stays, and the search is repeated as far as their number allows: this finds
+// permutes between axes of different sizes. Where the two cut an axis in ways
+// that have no common digits, a permute turns one cut into the other, or what
+// is split over the axis is gathered and sliced anew, whichever is cheaper.
 //
 //===----------------------------------------------------------------------===//
 

@@ -23,6 +23,8 @@ namespace {
 
 /// Price of bytes alone, so that plans do not depend on sizes.
 const cost::CollectiveCost bytesOnly(cost::Link{0, 1e-9});
+/// With a latency as well, which makes few bytes not worth a second collective.
+const cost::CollectiveCost usual;
 
 Sharding make(std::vector<AxisList> dims, AxisList unreduced = {},
               Reduction reduction = Reduction::Sum) {
@@ -81,10 +83,29 @@ TEST_F(ReshardPlannerTest, OneGatherForSeveralAxes) {
 }
 
 TEST_F(ReshardPlannerTest, ReduceScatterRatherThanAllReduceAndSlice) {
-  EXPECT_THAT(plan(mesh, {16, 16}, make({{}, {}}, {a}), make({{a}, {}})),
+  EXPECT_THAT(plan(mesh, {16, 16}, make({{}, {}}, {a}), make({{a}, {}}), usual),
               ElementsAre("reduce_scatter dim 0 over {\"a\"}"));
-  EXPECT_THAT(plan(mesh, {16, 16}, make({{}, {}}, {a}), make({{}, {}})),
+  EXPECT_THAT(plan(mesh, {16, 16}, make({{}, {}}, {a}), make({{}, {}}), usual),
               ElementsAre("all_reduce over {\"a\"}"));
+}
+
+/// What the devices along "b" hold alike they need not all reduce.
+TEST_F(ReshardPlannerTest, IdleAxesShareTheWork) {
+  EXPECT_THAT(plan(mesh, {16, 16}, make({{}, {}}, {a}), make({{}, {}})),
+              ElementsAre("all_slice dim 0 over {\"b\"}",
+                          "reduce_scatter dim 0 over {\"a\"}",
+                          "all_gather dim 0 over {\"b\", \"a\"}"));
+}
+
+/// The numbers of shards, 2 and 4, become alike by a slice.
+TEST_F(ReshardPlannerTest, IdleAxesLetTwoAxesChangePlaces) {
+  Mesh three{{{"a", 2}, {"b", 4}, {"c", 2}}};
+  AxisRef a{0, 1, 2}, b{1, 1, 4};
+  EXPECT_THAT(plan(three, {16, 16}, make({{a}, {b}}), make({{b}, {a}})),
+              ElementsAre("all_slice dim 0 over {\"c\"}",
+                          "permute from {\"a\", \"c\", \"b\"} to "
+                          "{\"b\", \"a\", \"c\"}",
+                          "all_gather dim 1 over {\"c\"}"));
 }
 
 TEST_F(ReshardPlannerTest, SomeOfTheReductionAxesAreSplit) {
@@ -161,12 +182,14 @@ TEST_F(ReshardPlannerTest, ClashingSubAxesMeetInTheMiddle) {
 TEST_F(ReshardPlannerTest, ClashingTermsAreReduceScattered) {
   Mesh six{{{"c", 6}}};
   AxisRef major{0, 1, 3}, minor{0, 2, 3};
-  EXPECT_THAT(plan(six, {12, 4}, make({{}, {}}, {major}), make({{minor}, {}})),
-              ElementsAre("reduce_scatter dim 0 over {\"c\":(1)3}",
-                          "permute from {\"c\":(3)2, \"c\":(1)3} to {\"c\"}"));
-  EXPECT_THAT(plan(six, {12, 4}, make({{}, {}}, {minor}), make({{major}, {}})),
-              ElementsAre("reduce_scatter dim 0 over {\"c\":(2)3}",
-                          "permute from {\"c\":(2)3, \"c\":(1)2} to {\"c\"}"));
+  EXPECT_THAT(
+      plan(six, {12, 4}, make({{}, {}}, {major}), make({{minor}, {}}), usual),
+      ElementsAre("reduce_scatter dim 0 over {\"c\":(1)3}",
+                  "permute from {\"c\":(3)2, \"c\":(1)3} to {\"c\"}"));
+  EXPECT_THAT(
+      plan(six, {12, 4}, make({{}, {}}, {minor}), make({{major}, {}}), usual),
+      ElementsAre("reduce_scatter dim 0 over {\"c\":(2)3}",
+                  "permute from {\"c\":(2)3, \"c\":(1)2} to {\"c\"}"));
 }
 
 /// A third of the devices is not a half: the half is sliced first, from what
