@@ -237,11 +237,13 @@ static int64_t lower(DotGeneralOp dot, bool tf32) {
   replaced.replaceAllUsesWith(result);
   for (Operation *op : llvm::reverse(chain))
     op->erase();
-  Value dotOperands[] = {dot.getLhs(), dot.getRhs()};
+  // One by one: an operand may be a view of the other, or be the other.
+  while (dot->getNumOperands() != 0) {
+    Value operand = dot->getOperand(0);
+    dot->eraseOperand(0);
+    eraseDeadViews(operand);
+  }
   dot.erase();
-  for (Value operand : dotOperands)
-    if (operand.use_empty())
-      eraseDeadViews(operand);
   return llvm::count(layout.copied, true);
 }
 

@@ -15,6 +15,30 @@ func.func @transposed_operand(%x: tensor<4x16xf32>, %w: tensor<8x16xf32>) -> ten
   return %r : tensor<4x8xf32>
 }
 
+// Views that are left without a use are erased once.
+// CHECK-LABEL: @operands_are_one_view
+// CHECK-SAME: %[[X:.*]]: tensor<16x4xf32>
+func.func @operands_are_one_view(%x: tensor<16x4xf32>) -> tensor<4x4xf32> {
+  // CHECK-NEXT: %[[R:.*]] = weft.gemm %[[X]], %[[X]]
+  // CHECK-NEXT: return %[[R]]
+  %t = weft.transpose %x dims = [1, 0] : tensor<16x4xf32> -> tensor<4x16xf32>
+  %r = weft.dot_general %t, %t contracting = [1] x [1]
+      : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
+
+// CHECK-LABEL: @operand_is_a_view_of_the_other
+// CHECK-SAME: %[[X:.*]]: tensor<16x4xf32>
+func.func @operand_is_a_view_of_the_other(%x: tensor<16x4xf32>) -> tensor<4x4xf32> {
+  // CHECK-NEXT: %[[R:.*]] = weft.gemm %[[X]], %[[X]]
+  // CHECK-NEXT: return %[[R]]
+  %t = weft.transpose %x dims = [1, 0] : tensor<16x4xf32> -> tensor<4x16xf32>
+  %u = weft.transpose %t dims = [1, 0] : tensor<4x16xf32> -> tensor<16x4xf32>
+  %r = weft.dot_general %u, %t contracting = [0] x [1]
+      : (tensor<16x4xf32>, tensor<4x16xf32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
+
 // CHECK-LABEL: @transposed_result
 // CHECK-SAME: %[[X:.*]]: tensor<4x16xf32>, %[[W:.*]]: tensor<16x8xf32>
 func.func @transposed_result(%x: tensor<4x16xf32>, %w: tensor<16x8xf32>) -> tensor<8x4xf32> {
