@@ -9,7 +9,7 @@ The step is that of a GPT-3 (12288 wide, 96 heads, 2048 positions, bfloat16 with
 float32), every layer written out, one sequence a replica: tensor parallel over the second axis
 of the mesh, with sequence parallel norms, and data parallel over the first. Counted is
 `shard-compile --emit=schedule` as one process on one core: from text to kernels, collectives
-and memory, without machine code.
+and memory, without machine code. The size of the plan is that of `--target=none`.
 
 Needs the package weft on PYTHONPATH.
 """
@@ -94,12 +94,12 @@ def program(layers, data, tensor, microbatches=1):
     return step.lower(state, {"tokens": tokens, "targets": tokens}).as_text()
 
 
-def compile_once(binaries, source):
+def compile_once(binaries, source, *flags):
     """(seconds, seconds of CPU, peak MiB) of one process on one core."""
-    command = [binaries / "shard-compile", source, "--emit=schedule", "-o", f"{source}.schedule"]
+    command = [binaries / "shard-compile", source, "-o", f"{source}.out", *flags]
     core = min(os.sched_getaffinity(0))
     start = time.perf_counter()
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL,
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                preexec_fn=lambda: os.sched_setaffinity(0, {core}))
     _, status, usage = os.wait4(process.pid, 0)
     if status != 0:
@@ -122,15 +122,17 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin")
     args = parser.parse_args()
 
-    print(f"{'devices':>8} {'micro-batches':>14} {'text MiB':>9} {'seconds':>8} {'CPU s':>7} {'MiB':>6}")
+    print(f"{'devices':>8} {'micro-batches':>14} {'text MiB':>9} {'seconds':>8} {'CPU s':>7} {'MiB':>6} {'plan bytes':>11}")
     for (data, tensor), microbatches in itertools.product(args.meshes, args.microbatches):
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder, "gpt3.mlir")
             source.write_text(program(args.layers, data, tensor, microbatches))
             size = source.stat().st_size / 2**20
-            runs = [compile_once(args.bin, source) for _ in range(args.repeats)]
+            runs = [compile_once(args.bin, source, "--emit=schedule") for _ in range(args.repeats)]
+            compile_once(args.bin, source, "--target=none")
+            plan = os.path.getsize(f"{source}.out")
         wall, cpu, memory = (statistics.median(column) for column in zip(*runs))
-        print(f"{data * tensor:8} {microbatches:14} {size:9.1f} {wall:8.2f} {cpu:7.2f} {memory:6.0f}", flush=True)
+        print(f"{data * tensor:8} {microbatches:14} {size:9.1f} {wall:8.2f} {cpu:7.2f} {memory:6.0f} {plan:11}", flush=True)
 
 
 if __name__ == "__main__":

@@ -143,8 +143,8 @@ void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
   // Before memory: what kernels may write over.
   pm.addPass(createFindInPlace({options.cuda}));
   // While no memory is laid out, which depends on the order.
-  if (options.cuda && options.batchLaunches)
-    pm.addPass(createBatchLaunches());
+  if (options.batchLaunches)
+    pm.addPass(createBatchLaunches({/*onlyLoopInits=*/!options.cuda}));
   // Last: lifetimes are those of the final order.
   pm.addPass(createPlanMemory());
   verifyForm(pm, Form::Schedule);

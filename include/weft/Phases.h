@@ -56,7 +56,8 @@ struct PipelineOptions {
   ReduceDtype reduceDtype = ReduceDtype::Own;
   /// CUDA only: let GEMMs do element-wise work before they store.
   bool fuseEpilogues = true;
-  /// CUDA only: make one launch of several of the same kernel.
+  /// Make one launch of several of the same kernel; for others than CUDA
+  /// devices, only of those that fill what loops begin with.
   bool batchLaunches = true;
   /// CUDA only: let GEMMs round their operands of f32 to 10 bits of mantissa.
   bool tf32 = false;

@@ -7,6 +7,7 @@
 
 #include "weft/IR/Microbatches.h"
 #include "weft/IR/Origin.h"
+#include "weft/IR/SourceLocation.h"
 #include "weft/IR/WeftOps.h"
 #include "weft/Partition/Passes.h"
 
@@ -156,8 +157,10 @@ Value LoopFormer::next(Operation *exit, Value carried) {
   OriginListener listener(getOrigin(exit));
   OpBuilder b(builder);
   b.setListener(&listener);
-  Location loc = exit->getLoc();
   Value value = exit->getOperand(0);
+  // What is added says more of where a sum comes from than the loop does.
+  Location loc =
+      isa<MicrobatchSumOp>(exit) ? locationOf(value) : exit->getLoc();
   if (isa<MicrobatchSumOp>(exit)) {
     if (isa<FloatType>(typeOf(value).getElementType()))
       return arith::AddFOp::create(b, loc, carried, value);

@@ -50,7 +50,8 @@ std::vector<plan::Purpose> findStatePurposes(ModuleOp module,
 // Values
 //===----------------------------------------------------------------------===//
 
-/// Calls `visit` with everything that reads a value or a view of it.
+/// Calls `visit` with everything that reads a value or a view of it, or, if a
+/// loop carries it on, what the loop makes of it.
 static void visitReaders(Value value,
                          llvm::function_ref<void(Operation *)> visit) {
   for (OpOperand &use : value.getUses()) {
@@ -60,6 +61,8 @@ static void visitReaders(Value value,
     else if (auto yield = dyn_cast<YieldOp>(user))
       visitReaders(yield->getParentOp()->getResult(use.getOperandNumber()),
                    visit);
+    else if (isa<RepeatOp>(user))
+      visitReaders(user->getResult(use.getOperandNumber()), visit);
     else
       visit(user);
   }

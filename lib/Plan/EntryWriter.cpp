@@ -333,6 +333,14 @@ static std::unique_ptr<plan::ContentT> toContent(const HeldValue &held) {
   return content;
 }
 
+/// Whether both are the gradient of one parameter: tables call its sum so from
+/// the zero that it begins with to the mean.
+static bool areOneGradient(const HeldValue &a, const HeldValue &b) {
+  StringRef parameter = gradientOf(getValueOrigin(a.value));
+  return a.purpose == b.purpose && !parameter.empty() &&
+         parameter == gradientOf(getValueOrigin(b.value));
+}
+
 LogicalResult EntryWriter::writeBuffers() {
   BufferContents contents(buffers, tables.statePurposes);
   for (auto [index, buffer] : llvm::enumerate(buffers.buffers())) {
@@ -357,8 +365,11 @@ LogicalResult EntryWriter::writeBuffers() {
           tables.contentsOf(cast<ElementsAttr>(constant.getValue()));
     if (buffer.state >= 0)
       out->name = states.states()[buffer.state].name;
-    for (const HeldValue &held : contents.of(buffer))
-      out->contents.push_back(toContent(held));
+    std::vector<HeldValue> held = contents.of(buffer);
+    held.erase(std::unique(held.begin(), held.end(), areOneGradient),
+               held.end());
+    for (const HeldValue &each : held)
+      out->contents.push_back(toContent(each));
     result->buffers.push_back(std::move(out));
   }
   return success();

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallSet.h"
 
 namespace weft {
 #define GEN_PASS_DEF_BATCHLAUNCHES
@@ -56,24 +57,34 @@ static int64_t countSets(LaunchOp launch) {
 
 namespace {
 
-/// The launches of an entry that differ in their operands only.
+/// The launches of a block that differ in their operands only.
 class LaunchKinds {
 public:
-  explicit LaunchKinds(ModuleOp module) : symbols(module) {}
+  LaunchKinds(const SymbolTable &symbols, bool onlyLoopInits)
+      : symbols(symbols), onlyLoopInits(onlyLoopInits) {}
 
   /// The number of the launch's launchKind, or -1.
   int32_t of(LaunchOp launch);
   std::vector<int64_t> largest;
 
 private:
-  SymbolTable symbols;
+  const SymbolTable &symbols;
+  bool onlyLoopInits;
   llvm::DenseMap<Attribute, bool> elementwise;
   llvm::MapVector<Attribute, int32_t> numbers;
 };
 
 } // namespace
 
+/// Whether the launch reads nothing, and a loop begins with what it writes.
+static bool isLoopInit(LaunchOp launch) {
+  return launch.getOperands().empty() &&
+         llvm::all_of(launch->getUsers(), llvm::IsaPred<RepeatOp>);
+}
+
 int32_t LaunchKinds::of(LaunchOp launch) {
+  if (onlyLoopInits && !isLoopInit(launch))
+    return -1;
   auto [known, isNew] = elementwise.try_emplace(launch.getKernelAttr());
   if (isNew)
     known->second =
@@ -101,37 +112,110 @@ int32_t LaunchKinds::of(LaunchOp launch) {
 // The program
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+/// The instructions of one block as a program of their own: a loop is one step.
+class BlockProgram {
+public:
+  BlockProgram(Block &block, const EntryBuffers &buffers, LaunchKinds kinds);
+
+  SmallVector<Operation *> instructions;
+  BatchProgram program;
+
+private:
+  BatchStep makeStep(Operation *op, LaunchKinds &kinds);
+  void addTouches(BatchStep &step, Operation *op);
+  void addTouches(BatchStep &step, RepeatOp loop);
+  BatchBuffer makeBuffer(const EntryBuffer &buffer) const;
+
+  Block &block;
+  const EntryBuffers &buffers;
+};
+
+} // namespace
+
+BlockProgram::BlockProgram(Block &block, const EntryBuffers &buffers,
+                           LaunchKinds kinds)
+    : block(block), buffers(buffers) {
+  for (const EntryBuffer &buffer : buffers.buffers())
+    program.buffers.push_back(makeBuffer(buffer));
+  for (Operation *op : buffers.instructions())
+    if (op->getBlock() == &block) {
+      instructions.push_back(op);
+      program.steps.push_back(makeStep(op, kinds));
+    }
+  program.largest = std::move(kinds.largest);
+}
+
+/// Whether every turn of the loop with this block begins without the contents
+/// of the buffer, and nothing behind the loop reads them.
+static bool isInside(const EntryBuffer &buffer, Block &block) {
+  return llvm::all_of(buffer.values, [&](Value value) {
+    Operation *definer = value.getDefiningOp();
+    return definer && block.findAncestorOpInBlock(*definer);
+  });
+}
+
+BatchBuffer BlockProgram::makeBuffer(const EntryBuffer &buffer) const {
+  // States and constants have places of their own, and what is there before and
+  // after each turn of a loop has one in all of it.
+  if (buffer.values.empty() || buffer.kind == BufferKind::State ||
+      buffer.kind == BufferKind::Constant ||
+      (isa<RepeatOp>(block.getParentOp()) && !isInside(buffer, block)))
+    return {};
+  return {alignedBytes(buffer.bytes), buffer.kind == BufferKind::Input,
+          buffer.kind == BufferKind::Output};
+}
+
 /// What `op` reads and writes, by number of the buffer.
-static void addTouches(BatchStep &step, Operation *op,
-                       const EntryBuffers &buffers) {
+void BlockProgram::addTouches(BatchStep &step, Operation *op) {
   for (Value operand : op->getOperands())
     step.reads.push_back(buffers.bufferOf(operand));
   for (Value result : op->getResults())
     step.writes.push_back(buffers.bufferOf(result));
 }
 
-static BatchStep makeStep(Operation *op, const EntryBuffers &buffers,
-                          LaunchKinds &kinds) {
+/// What the instructions of a loop touch. What they hold within a turn is one
+/// buffer more.
+void BlockProgram::addTouches(BatchStep &step, RepeatOp loop) {
+  auto isOfLoop = [&](Operation *op) { return loop->isAncestor(op); };
+  std::vector<ArenaBuffer> inside;
+  for (auto [index, buffer] : llvm::enumerate(buffers.buffers())) {
+    if (buffer.values.empty())
+      continue;
+    if (isInside(buffer, loop.getBlock())) {
+      inside.push_back({buffer.first, buffer.last, buffer.bytes});
+      continue;
+    }
+    for (Value value : buffer.values) {
+      Operation *definer = value.getDefiningOp();
+      if (definer ? isOfLoop(definer)
+                  : isOfLoop(value.getParentBlock()->getParentOp()))
+        step.writes.push_back(index);
+      if (llvm::any_of(value.getUsers(), isOfLoop))
+        step.reads.push_back(index);
+    }
+  }
+  step.writes.push_back(program.buffers.size());
+  program.buffers.push_back({livenessBound(inside)});
+}
+
+BatchStep BlockProgram::makeStep(Operation *op, LaunchKinds &kinds) {
   BatchStep step;
   step.seconds = isa<StartOp, WaitOp>(op) ? 0 : estimateSeconds(op);
-  addTouches(step, op, buffers);
+  if (auto loop = dyn_cast<RepeatOp>(op))
+    addTouches(step, loop);
+  else
+    addTouches(step, op);
   if (auto launch = dyn_cast<LaunchOp>(op))
     step.launchKind = kinds.of(launch);
   if (isa<StartOp>(op))
     step.kind = BatchStep::Kind::Starts;
   if (auto wait = dyn_cast<WaitOp>(op)) {
     step.kind = BatchStep::Kind::Waits;
-    addTouches(step, wait.getPending().getDefiningOp(), buffers);
+    addTouches(step, wait.getPending().getDefiningOp());
   }
   return step;
-}
-
-static BatchBuffer makeBuffer(const EntryBuffer &buffer) {
-  // States and constants have places of their own.
-  bool isShared = !buffer.values.empty() && buffer.kind != BufferKind::State &&
-                  buffer.kind != BufferKind::Constant;
-  return {isShared ? alignedBytes(buffer.bytes) : 0,
-          buffer.kind == BufferKind::Input, buffer.kind == BufferKind::Output};
 }
 
 //===----------------------------------------------------------------------===//
@@ -186,42 +270,63 @@ static int64_t reorder(Block &block, ArrayRef<Operation *> instructions,
     saved += steps.size() - 1;
   }
   for (ReshapeOp view : views)
-    if (Operation *definer = view.getOperand().getDefiningOp())
+    if (Operation *definer = view.getOperand().getDefiningOp();
+        definer && definer->getBlock() == &block)
       view->moveAfter(definer);
   return saved;
 }
 
+/// Whether a block has launches of one kind.
+static bool hasEqualLaunches(Block &block, LaunchKinds kinds) {
+  llvm::SmallSet<int32_t, 8> seen;
+  return llvm::any_of(block.getOps<LaunchOp>(), [&](LaunchOp launch) {
+    int32_t launchKind = kinds.of(launch);
+    return launchKind >= 0 && !seen.insert(launchKind).second;
+  });
+}
+
 namespace {
 struct BatchLaunches : weft::impl::BatchLaunchesBase<BatchLaunches> {
+  using BatchLaunchesBase::BatchLaunchesBase;
+
   void runOnInput() override;
+  LogicalResult batch(func::FuncOp entry, Block &block,
+                      const ProgramStates &states, const LaunchKinds &kinds);
 };
 } // namespace
+
+LogicalResult BatchLaunches::batch(func::FuncOp entry, Block &block,
+                                   const ProgramStates &states,
+                                   const LaunchKinds &kinds) {
+  EntryBuffers buffers(entry, states, ResultBinding::Bound);
+  BlockProgram ofBlock(block, buffers, kinds);
+  BatchOrder order = batchLaunches(ofBlock.program);
+  std::vector<std::string> problems = checkBatches(ofBlock.program, order);
+  for (const std::string &problem : problems) // no test: a wrong answer
+    entry.emitError() << "wrong order of batches: " << problem;
+  saved += reorder(block, ofBlock.instructions, order);
+  return success(problems.empty());
+}
 
 void BatchLaunches::runOnInput() {
   ModuleOp module = getOperation();
   FailureOr<ProgramStates> states = ProgramStates::collect(module);
   if (failed(states))
     return signalPassFailure();
+  SymbolTable symbols(module);
+  LaunchKinds kinds(symbols, onlyLoopInits);
   InPlacePairs pairs(module);
   for (func::FuncOp entry : findEntries(module)) {
-    // The order is one of a single block.
-    if (!entry.getOps<RepeatOp>().empty())
-      continue;
-    placeInBuffers(entry, *states, pairs);
-    EntryBuffers buffers(entry, *states, ResultBinding::Bound);
-    LaunchKinds kinds(module);
-    BatchProgram program;
-    for (Operation *op : buffers.instructions())
-      program.steps.push_back(makeStep(op, buffers, kinds));
-    for (const EntryBuffer &buffer : buffers.buffers())
-      program.buffers.push_back(makeBuffer(buffer));
-    program.largest = std::move(kinds.largest);
-    BatchOrder order = batchLaunches(program);
-    std::vector<std::string> problems = checkBatches(program, order);
-    for (const std::string &problem : problems) // no test: a wrong answer
-      entry.emitError() << "wrong order of batches: " << problem;
-    if (!problems.empty())
-      return signalPassFailure();
-    saved += reorder(entry.front(), buffers.instructions(), order);
+    // Blocks of loops first: how much they hold is known then.
+    SmallVector<Block *> blocks;
+    entry.walk([&](Block *block) {
+      if (hasEqualLaunches(*block, kinds))
+        blocks.push_back(block);
+    });
+    if (!blocks.empty())
+      placeInBuffers(entry, *states, pairs);
+    for (Block *block : blocks)
+      if (failed(batch(entry, *block, *states, kinds)))
+        return signalPassFailure();
   }
 }

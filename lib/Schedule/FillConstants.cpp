@@ -37,16 +37,24 @@ static DenseElementsAttr splatOf(Value tensor) {
   return value.resizeSplat(RankedTensorType::get({}, type.getElementType()));
 }
 
+/// The value whose origin and location a fill for `use` has: sums begin with
+/// one constant, but are the gradients of different parameters.
+static Value findNamesake(OpOperand &use) {
+  if (auto loop = dyn_cast<RepeatOp>(use.getOwner()))
+    return loop.getYield()->getOperand(use.getOperandNumber());
+  return use.get();
+}
+
 /// Gives a use of a constant tensor a broadcast of its own.
 static bool fill(OpOperand &use) {
-  Value old = use.get();
+  Value old = use.get(), namesake = findNamesake(use);
   DenseElementsAttr splat = splatOf(old);
   if (!splat || (old.hasOneUse() && old.getDefiningOp<BroadcastOp>()))
     return false;
-  OriginListener listener(getValueOrigin(old));
+  OriginListener listener(getValueOrigin(namesake));
   OpBuilder builder(use.getOwner(), &listener);
   Value scalar = arith::ConstantOp::create(builder, old.getLoc(), splat);
-  use.set(BroadcastOp::create(builder, old.getLoc(), old.getType(), scalar,
+  use.set(BroadcastOp::create(builder, namesake.getLoc(), old.getType(), scalar,
                               ArrayRef<int64_t>()));
   if (old.use_empty())
     old.getDefiningOp()->erase();

@@ -73,6 +73,19 @@ def test_parameters_in_shards_are_gathered_for_every_part():
     assert parts["reduce_scatter", key] == whole["reduce_scatter", key]
 
 
+@pytest.mark.parametrize("way", ["tp", "dp+tp"])
+def test_plans_are_of_one_size(way, tmp_path):
+    def bytes_of(layers, microbatches):
+        compiled_step(of_layers("gpt2", layers), way, microbatches=microbatches).save(tmp_path / "step.plan")
+        return (tmp_path / "step.plan").stat().st_size
+
+    # What each layer takes: a plan has some kernels more for all of its sums.
+    whole, parts = (bytes_of(8, m) - bytes_of(4, m) for m in (None, 2))
+    assert parts <= 1.05 * whole
+    # The number of micro-batches is a number.
+    assert abs(bytes_of(4, 4) - bytes_of(4, 2)) <= 64
+
+
 def test_sums_in_a_wider_type():
     half = tree.map(lambda p: ShapeDtypeStruct(p.shape, "bfloat16"), PARAMS)
     batch = tree.map(lambda p: ShapeDtypeStruct(p.shape, "bfloat16"), BATCH)

@@ -99,7 +99,8 @@ static cl::opt<bool>
                   cl::init(true), cl::cat(category));
 static cl::opt<bool>
     batchLaunches("batch-launches",
-                  cl::desc("cuda: merge launches of the same kernel. Default: "
+                  cl::desc("Merge launches of the same kernel; for CPUs, only "
+                           "those that fill what loops begin with. Default: "
                            "true"),
                   cl::init(true), cl::cat(category));
 static cl::opt<std::string> gemmPrecision(

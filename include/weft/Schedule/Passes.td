@@ -209,12 +209,18 @@ def BatchLaunches : FormPass<"weft-batch-launches", "Schedule"> {
     behind the wait for one; nothing else moves. Of kernels with reductions,
     whose blocks may need a workspace, every launch stays on its own. A batch has
     at most as many sets as a GPU has room for among the parameters of a kernel:
-    4095 addresses.
+    4095 addresses. The block of a loop is a program of its own: launches come
+    together within a block.
 
     **Leaves** `weft.launch` ops with a `batch`.
 
     **Example** `test/Schedule/batch-launches.mlir`.
   }];
+  let options = [
+    Option<"onlyLoopInits", "only-loop-inits", "bool", /*default=*/"false",
+           "Only bring launches together that fill what a loop begins with: a "
+           "plan is then hardly larger for its sums over micro-batches.">
+  ];
   let dependentDialects = ["::weft::WeftDialect"];
   let statistics = [
     Statistic<"saved", "saved-launches", "Launches that became part of others">
