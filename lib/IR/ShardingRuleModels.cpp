@@ -26,6 +26,8 @@ static Linearity linearityOf(Operation *op) {
     return Linearity::Linear;
   if (isa<arith::MulFOp, arith::MulIOp>(op))
     return Linearity::LinearInOne;
+  if (isa<arith::DivFOp>(op))
+    return Linearity::LinearInFirst;
   return Linearity::NotLinear;
 }
 

@@ -7,6 +7,7 @@
 
 #include "AxisReach.h"
 
+#include "OpChoices.h"
 #include "OpSplit.h"
 
 #include "weft/IR/ValueSharding.h"
@@ -116,10 +117,11 @@ void AxisReach::findTerms(Operation *op) {
   if (found == rules.end())
     return;
   auto ruled = cast<ShardingRuleOpInterface>(op);
+  Linearity linearity = usefulLinearity(ruled);
   uint64_t passed = 0;
-  if (ruled.getLinearity() != Linearity::NotLinear)
+  if (linearity != Linearity::NotLinear)
     for (auto [index, value] : llvm::enumerate(op->getOperands()))
-      if (index == 0 || ruled.getLinearity() != Linearity::LinearInFirst)
+      if (index == 0 || linearity != Linearity::LinearInFirst)
         passed |= terms.lookup(value);
   for (auto [index, result] : llvm::enumerate(op->getResults())) {
     uint64_t made = passed;
@@ -148,7 +150,7 @@ StrategyProblem AxisReach::problemOf(Operation *op) const {
   StrategyProblem problem;
   problem.rule = rules.at(op);
   auto ruled = cast<ShardingRuleOpInterface>(op);
-  problem.linearity = ruled.getLinearity();
+  problem.linearity = usefulLinearity(ruled);
   problem.options.resize(problem.rule.factors.size());
   auto addOption = [&](int32_t factor, const AxisList &axes) {
     if (!axes.empty() && mayBeSplit(problem.rule.factors[factor]) &&

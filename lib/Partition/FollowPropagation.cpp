@@ -28,6 +28,27 @@ bool weft::passesOn(Operation *op, const sharding::Sharding &operand) {
            operand.unreducedKind == sharding::Reduction::Sum));
 }
 
+/// Whether the value is only added up over micro-batches, by linear ops.
+static bool isSummed(Value value) {
+  while (value.hasOneUse()) {
+    Operation *user = *value.user_begin();
+    if (isa<MicrobatchSumOp>(user))
+      return true;
+    auto op = dyn_cast<ShardingRuleOpInterface>(user);
+    if (!op || op.getLinearity() == sharding::Linearity::NotLinear ||
+        op->getNumResults() != 1)
+      return false;
+    value = op->getResult(0);
+  }
+  return false;
+}
+
+sharding::Linearity weft::usefulLinearity(ShardingRuleOpInterface op) {
+  if (isa<arith::DivFOp>(op) && !isSummed(op->getResult(0)))
+    return sharding::Linearity::NotLinear;
+  return op.getLinearity();
+}
+
 bool weft::takesMoreBytes(Operation *op) {
   return isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp, arith::SIToFPOp,
              arith::UIToFPOp>(op) &&
@@ -92,7 +113,7 @@ void Follower::define(Value value, Id made) {
 FactorProblem Follower::problemOf(ShardingRuleOpInterface op) {
   FactorProblem problem;
   problem.rule = op.getShardingRule();
-  problem.linearity = op.getLinearity();
+  problem.linearity = usefulLinearity(op);
   for (Value value : op->getOperands()) {
     FactorProblem::Operand &operand = problem.operands.emplace_back();
     operand.type = typeOf(value);

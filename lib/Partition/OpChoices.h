@@ -10,6 +10,8 @@
 
 #include "FactorChoice.h"
 
+#include "weft/IR/ShardingRuleOpInterface.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace weft {
@@ -25,6 +27,12 @@ bool passesOn(mlir::Operation *op, const sharding::Sharding &operand);
 
 /// A conversion after which an element takes more bytes and holds no more.
 bool takesMoreBytes(mlir::Operation *op);
+
+/// How an op commutes with sums over devices, where it is worth while. On their
+/// sum a division costs nothing, as a part of the kernel that uses it; on
+/// partial sums it is a kernel of its own. It stays with those that
+/// micro-batches only add up, as a mean loss, to be reduced once a step.
+sharding::Linearity usefulLinearity(ShardingRuleOpInterface op);
 
 /// The choices of ops that obey what propagation gave their results, one after
 /// the other in program order.

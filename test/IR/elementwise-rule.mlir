@@ -18,7 +18,7 @@ func.func @f(%x: tensor<4x8xf32>, %p: tensor<4x8xi1>, %s: i1, %i: tensor<4x8xi32
   %4 = arith.truncf %x : tensor<4x8xf32> to tensor<4x8xbf16>
   // expected-remark @below {{{i=4, j=8}, linear in one}}
   %5 = arith.mulf %x, %x : tensor<4x8xf32>
-  // expected-remark @below {{{i=4, j=8}, not linear}}
+  // expected-remark @below {{{i=4, j=8}, linear in first}}
   %6 = arith.divf %x, %x : tensor<4x8xf32>
   // expected-remark @below {{{i=4, j=8}, linear}}
   %7 = arith.addi %i, %i : tensor<4x8xi32>

@@ -207,3 +207,50 @@ func.func @scattered_for_all(
   %m = arith.mulf %d, %x {weft.shardings = [#weft.sharding<@mesh, [{}, {"model"}, {}]>]} : tensor<8x1024x512xf32>
   return %b, %m : tensor<512xf32>, tensor<8x1024x512xf32>
 }
+
+// -----
+
+weft.mesh @mesh = <["data"=2]>
+
+// A mean is that of the sum, where its division costs nothing.
+// CHECK-LABEL: func.func @mean
+// CHECK:         %[[TERMS:.*]] = weft.reduce sum
+// CHECK-NEXT:    %[[SUM:.*]] = weft.reshard %[[TERMS]] <@mesh, [{}]>
+// CHECK-NEXT:    arith.divf %[[SUM]], %arg1
+func.func @mean(%x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>}, %n: tensor<4xf32>) -> tensor<4xf32> {
+  %sum = weft.reduce sum %x dims = [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %mean = arith.divf %sum, %n : tensor<4xf32>
+  return %mean : tensor<4xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["data"=2]>
+
+// The means of micro-batches are reduced together, after the last one. What is
+// read within a micro-batch as well is reduced there.
+// CHECK-LABEL: func.func @mean_of_microbatches
+// CHECK:         %[[TERMS:.*]] = weft.reduce sum
+// CHECK-NEXT:    %[[MEAN:.*]] = arith.divf %[[TERMS]], %{{.*}}unreduced={"data"}
+// CHECK-NEXT:    %[[SCALED:.*]] = arith.mulf %[[MEAN]], %{{.*}}unreduced={"data"}
+// CHECK-NEXT:    %[[OTHER:.*]] = weft.reduce sum
+// CHECK-NEXT:    %[[WHOLE:.*]] = weft.reshard %[[OTHER]] <@mesh, [{}]>
+// CHECK-NEXT:    arith.divf %[[WHOLE]], %{{.*}}
+// CHECK-NEXT:    math.exp
+// CHECK-NEXT:    %[[TOTAL:.*]] = weft.microbatch_sum %[[SCALED]] {{.*}}unreduced={"data"}
+// CHECK:         weft.reshard %[[TOTAL]] <@mesh, [{}]>
+func.func @mean_of_microbatches(
+    %x: tensor<8x4x3xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}, {}]>}, %n: tensor<3xf32>)
+    -> (tensor<3xf32>, tensor<3xf32>) {
+  %ni = weft.microbatch_use %n of <"step", 4> : tensor<3xf32>
+  %xi = weft.microbatch_slice %x dim = 1 of <"step", 4> : tensor<8x4x3xf32> -> tensor<8x3xf32>
+  %sum = weft.reduce sum %xi dims = [0] : tensor<8x3xf32> -> tensor<3xf32>
+  %mean = arith.divf %sum, %ni : tensor<3xf32>
+  %scaled = arith.mulf %mean, %ni : tensor<3xf32>
+  %sum2 = weft.reduce sum %xi dims = [0] : tensor<8x3xf32> -> tensor<3xf32>
+  %mean2 = arith.divf %sum2, %ni : tensor<3xf32>
+  %e = math.exp %mean2 : tensor<3xf32>
+  %total = weft.microbatch_sum %scaled of <"step", 4> : tensor<3xf32>
+  %total2 = weft.microbatch_sum %e of <"step", 4> : tensor<3xf32>
+  return %total, %total2 : tensor<3xf32>, tensor<3xf32>
+}
