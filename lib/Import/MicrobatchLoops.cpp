@@ -7,6 +7,7 @@
 
 #include "MicrobatchLoops.h"
 #include "Importer.h"
+#include "Updates.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -30,15 +31,21 @@ public:
 
   /// What a slice takes, with the dimension of the turns.
   llvm::MapVector<SliceOp, int64_t> slices;
-  /// By carried value, the op that adds to it; null for others.
-  SmallVector<Operation *> sums;
+  /// By carried value, the op that adds to it or writes a part of it; null for
+  /// others.
+  SmallVector<Operation *> exits;
+  /// Ops that write a part of a stack, with the dimension of the turns.
+  llvm::MapVector<Operation *, int64_t> stacks;
 
 private:
   bool compareOps(Operation *a, Operation *b);
   bool isCarried(Value a, Value b) const;
   bool corresponds(Value a, Value b) const;
   bool compareSlices(SliceOp a, SliceOp b);
-  bool findSums();
+  bool compareUpdates(Operation *a, Operation *b);
+  bool compareAttributes(Operation *a, Operation *b);
+  bool isExit(Operation *op, Value given, Value result) const;
+  bool findExits();
 
   const LoopTurn &first, &second;
   int64_t count;
@@ -77,6 +84,41 @@ bool TurnComparison::compareSlices(SliceOp a, SliceOp b) {
   return true;
 }
 
+/// The most elements of a turn that are stacked: numbers such as a loss. Every
+/// turn walks the whole stack, and what a derivative keeps of a loop is read by
+/// another one, which is unrolled.
+static constexpr int64_t mostStacked = 4096;
+
+/// An update at the number of the turn, of a stack with one for each turn.
+bool TurnComparison::compareUpdates(Operation *a, Operation *b) {
+  auto starts = getUpdateStarts(a), next = getUpdateStarts(b);
+  if (!starts || !next)
+    return false;
+  auto whole = cast<RankedTensorType>(a->getResult(0).getType());
+  auto part = cast<RankedTensorType>(a->getOperand(1).getType());
+  std::optional<int64_t> turns;
+  for (int64_t dim = 0; dim < whole.getRank(); ++dim) {
+    if (part.getDimSize(dim) == whole.getDimSize(dim))
+      continue;
+    if (turns || (*starts)[dim] != 0 || (*next)[dim] != 1 ||
+        part.getDimSize(dim) != 1 || whole.getDimSize(dim) != count)
+      return false;
+    turns = dim;
+  }
+  if (!turns || part.getNumElements() > mostStacked)
+    return false;
+  stacks[a] = *turns;
+  return true;
+}
+
+/// All that counters decide is what slices take, and where updates are.
+bool TurnComparison::compareAttributes(Operation *a, Operation *b) {
+  if (a->getAttrDictionary() == b->getAttrDictionary())
+    return true;
+  auto slice = dyn_cast<SliceOp>(a);
+  return slice ? compareSlices(slice, cast<SliceOp>(b)) : compareUpdates(a, b);
+}
+
 /// Whether the first turn was given `a`, and the second one `b` in its place.
 bool TurnComparison::isCarried(Value a, Value b) const {
   return a != b &&
@@ -97,14 +139,9 @@ bool TurnComparison::corresponds(Value a, Value b) const {
 bool TurnComparison::compareOps(Operation *a, Operation *b) {
   if (a->getName() != b->getName() ||
       a->getNumOperands() != b->getNumOperands() ||
-      a->getResultTypes() != b->getResultTypes() || a->getNumRegions() != 0)
+      a->getResultTypes() != b->getResultTypes() || a->getNumRegions() != 0 ||
+      !compareAttributes(a, b))
     return false;
-  // All that counters decide is what slices take.
-  if (a->getAttrDictionary() != b->getAttrDictionary()) {
-    auto slice = dyn_cast<SliceOp>(a);
-    if (!slice || !compareSlices(slice, cast<SliceOp>(b)))
-      return false;
-  }
   // Folding puts a constant, as the zero that a sum begins with, second.
   SmallVector<Value> operands(b->getOperands());
   if (a->hasTrait<OpTrait::IsCommutative>() && operands.size() == 2 &&
@@ -121,17 +158,47 @@ bool TurnComparison::compareOps(Operation *a, Operation *b) {
   return true;
 }
 
+/// What a program whose axes are all explicit constrains, which is everything.
+static Value withoutConstraints(Value value) {
+  while (auto constraint = value.getDefiningOp<ConstraintOp>())
+    value = constraint.getOperand();
+  return value;
+}
+
 static bool isZero(Value value) {
+  value = withoutConstraints(value);
   return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
 }
 
-/// Each carried value is handed on, counted, or a sum; nothing but a sum reads
-/// one that changes.
-bool TurnComparison::findSums() {
+/// Whether `op` adds something to `given`, which begins with zero, or writes
+/// its turn's part of it. In the first turn only the return reads `result`.
+bool TurnComparison::isExit(Operation *op, Value given, Value result) const {
+  bool adds =
+      isa_and_present<arith::AddFOp, arith::AddIOp>(op) && isZero(given);
+  if (!(adds || stacks.contains(op)) || !llvm::is_contained(first.ops, op))
+    return false;
+  auto countReaders = [&](Value value) {
+    return llvm::count_if(value.getUsers(), [&](Operation *user) {
+      return llvm::is_contained(first.ops, user);
+    });
+  };
+  int64_t readers = 0;
+  for (Value value = result; countReaders(value) == readers; readers = 1) {
+    Operation *definer = value.getDefiningOp();
+    if (definer == op)
+      return true;
+    value = definer->getOperand(0);
+  }
+  return false;
+}
+
+/// Each carried value is handed on, counted, a sum or a stack; nothing but that
+/// reads one that changes.
+bool TurnComparison::findExits() {
   bool any = false;
   for (auto [given, result, next] :
        llvm::zip_equal(first.given, first.results, second.results)) {
-    sums.push_back(nullptr);
+    exits.push_back(nullptr);
     if (!given || !result || !next)
       return false;
     if (given == result && result == next)
@@ -139,23 +206,16 @@ bool TurnComparison::findSums() {
     if (getSplatInteger(given) && getSplatInteger(result) &&
         getSplatInteger(next))
       continue;
-    Operation *add = result.getDefiningOp();
-    if (!isa_and_present<arith::AddFOp, arith::AddIOp>(add) ||
-        counterparts.lookup(result) != next || !isZero(given) ||
-        !llvm::is_contained(first.ops, add))
-      return false;
+    Operation *op = withoutConstraints(result).getDefiningOp();
     auto use = llvm::find_if(carriedUses, [&](OpOperand *each) {
-      return each->getOwner() == add && each->get() == given;
+      return each->getOwner() == op && each->get() == given;
     });
-    // In the first turn only the return reads the new sum.
-    bool isRead = llvm::any_of(result.getUsers(), [&](Operation *user) {
-      return llvm::is_contained(first.ops, user);
-    });
-    if (use == carriedUses.end() || isRead)
+    if (use == carriedUses.end() || counterparts.lookup(result) != next ||
+        !isExit(op, given, result))
       return false;
     carriedUses.remove(*use);
-    sums.back() = add;
-    any = true;
+    exits.back() = op;
+    any |= !stacks.contains(op);
   }
   return any && carriedUses.empty();
 }
@@ -166,12 +226,38 @@ bool TurnComparison::run() {
   for (auto [a, b] : llvm::zip_equal(first.ops, second.ops))
     if (!compareOps(a, b))
       return false;
-  return findSums() && !slices.empty();
+  return findExits() && !slices.empty();
 }
 
 /// The operand of a sum that is not the sum so far.
 static Value addendOf(Operation *add, Value given) {
   return add->getOperand(0) == given ? add->getOperand(1) : add->getOperand(0);
+}
+
+/// The stack of `part`, which has the dimension of the turns with one element.
+static Value stackOf(Conversion &c, Value part, Type type, int64_t dim,
+                     MicrobatchesAttr loop) {
+  SmallVector<int64_t> shape(typeOf(part).getShape());
+  shape.erase(shape.begin() + dim);
+  Value single = c.make<ReshapeOp>(typeOf(part).clone(shape), part);
+  return c.make<MicrobatchStackOp>(type, single, dim, loop);
+}
+
+/// Erases what made `old`: `exit`, and constraints. Returns `result` with them.
+static Value replaceExit(Conversion &c, Value old, Operation *exit,
+                         Value result) {
+  SmallVector<ShardingAttr> shardings;
+  while (Operation *op = old.getDefiningOp()) {
+    old = op->getOperand(0);
+    if (auto constraint = dyn_cast<ConstraintOp>(op))
+      shardings.push_back(constraint.getSharding());
+    op->erase();
+    if (op == exit)
+      break;
+  }
+  for (ShardingAttr sharding : llvm::reverse(shardings))
+    result = c.make<ConstraintOp>(result, sharding);
+  return result;
 }
 
 std::optional<Values> weft::stablehlo::formMicrobatches(Conversion &c,
@@ -202,13 +288,17 @@ std::optional<Values> weft::stablehlo::formMicrobatches(Conversion &c,
     old->erase();
   }
   Values results;
-  for (auto [given, add] : llvm::zip_equal(first.given, comparison.sums)) {
+  for (auto [given, exit] : llvm::zip_equal(first.given, comparison.exits)) {
     bool isHandedOn = given == first.results[results.size()];
     Value result = isHandedOn ? given : Value();
-    if (add) {
-      result = c.make<MicrobatchSumOp>(addendOf(add, given), loop);
-      add->erase();
-    }
+    if (auto stack = comparison.stacks.find(exit);
+        stack != comparison.stacks.end())
+      result =
+          stackOf(c, exit->getOperand(1), given.getType(), stack->second, loop);
+    else if (exit)
+      result = c.make<MicrobatchSumOp>(addendOf(exit, given), loop);
+    if (exit)
+      result = replaceExit(c, first.results[results.size()], exit, result);
     results.push_back(result);
   }
   return results;

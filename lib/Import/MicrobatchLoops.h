@@ -8,14 +8,15 @@
 // A `lax.scan` that accumulates gradients, as training loops write it:
 //
 //   def body(sums, part):                        # part: (tokens, targets)
-//       return tree.map(jnp.add, sums, grad(params, part)), None
-//   sums, _ = lax.scan(body, zeros, batch)       # batch: n parts, stacked
+//       loss, grads = value_and_grad(params, part)
+//       return tree.map(jnp.add, sums, grads), loss
+//   sums, losses = lax.scan(body, zeros, batch)  # batch: n parts, stacked
 //
 // Two turns of the loop, read as ops of the graph, show what it is: values that
 // a turn hands on as they are, counters, sums that begin with zero and to which
-// each turn adds something that does not depend on them, and slices of arrays
-// at the number of the turn. The first turn then becomes what is computed for
-// each micro-batch.
+// each turn adds something that does not depend on them, stacks of a small part
+// for each turn, and slices of arrays at the number of the turn. The first turn
+// then becomes what is computed for each micro-batch.
 //
 //===----------------------------------------------------------------------===//
 

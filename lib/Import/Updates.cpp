@@ -81,6 +81,13 @@ Value weft::stablehlo::updateSlice(Emitter &emit, Value base, Value update,
   return op.getResult(0);
 }
 
+std::optional<ArrayRef<int64_t>>
+weft::stablehlo::getUpdateStarts(Operation *op) {
+  if (Update update = Update::of(op))
+    return update.starts();
+  return std::nullopt;
+}
+
 /// `slice`, a part of a tensor with the sharding of `constraint`: as that along
 /// the dimensions that it has all of.
 static Value constrainSlice(Emitter &emit, Value slice,

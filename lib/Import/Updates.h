@@ -24,12 +24,18 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <optional>
+
 namespace weft::stablehlo {
 
 /// `base` with `update` in place of its elements from `starts` on; the update
 /// must fit in.
 mlir::Value updateSlice(Emitter &emit, mlir::Value base, mlir::Value update,
                         llvm::ArrayRef<int64_t> starts);
+
+/// Where the update that `op` makes starts; nothing if it makes none. Its
+/// operands are the base and the update.
+std::optional<llvm::ArrayRef<int64_t>> getUpdateStarts(mlir::Operation *op);
 
 /// The elements of `x` from `starts` to `limits`, from where they come.
 mlir::Value sliceUpdated(Emitter &emit, mlir::Value x,

@@ -68,10 +68,9 @@ def test_reductions_are_once_a_step(fsdp):
     assert_as_jax(accumulating, (PARAMS, *batch(4)), **options)
     if fsdp:  # activations move too, for every micro-batch
         return
-    # The loss of a micro-batch is one number, and reduced with it.
     counts = [sorted((found.kind, found.count) for found in
                      weft.from_jax(accumulating, PARAMS, *batch(n), **options).compile().collectives()
-                     if found.kind in ("all_reduce", "reduce_scatter") and found.bytes > 8)
+                     if found.kind in ("all_reduce", "reduce_scatter"))
               for n in (2, 16)]
     assert counts[0] == counts[1] and all(count <= 2 for _, count in counts[0])
 
@@ -80,6 +79,58 @@ def test_the_program_does_not_grow():
     two, many = (text(accumulating, PARAMS, *batch(n)) for n in (2, 64))
     assert two.count("weft.microbatch_sum") == 3
     assert two.count("\n") == many.count("\n")
+
+
+def stacking(params, xs, ys):
+    """Gradients, the losses of all micro-batches, and a matrix of numbers of each."""
+    def body(sums, part):
+        value, grads = jax.value_and_grad(loss)(params, part)
+        return jax.tree.map(jnp.add, sums, grads), (value, {"means": part[0].mean(axis=0)})
+
+    return lax.scan(body, jax.tree.map(jnp.zeros_like, params), (xs, ys))
+
+
+@pytest.mark.parametrize("n", [2, 5])
+def test_what_is_stacked(n):
+    args = PARAMS, *batch(n)
+    found = text(stacking, *args)
+    assert found.count("weft.microbatch_sum") == 2 and found.count("weft.microbatch_stack") == 2
+    assert_as_jax(stacking, args)
+    rows = P(None, "data")
+    assert_as_jax(stacking, args, mesh=weft.Mesh((4,), ("data",)), in_shardings=(P(), rows, rows))
+
+
+@pytest.mark.parametrize("fun", [accumulating, stacking])
+def test_explicit_axes(fun):
+    """What a turn adds to and writes is constrained, as everything is."""
+    mesh = jax.make_mesh((4,), ("data",), axis_types=(jax.sharding.AxisType.Explicit,))
+
+    def put(x, *axes):
+        return jax.device_put(x, jax.NamedSharding(mesh, jax.P(*axes)))
+
+    with jax.set_mesh(mesh):
+        args = jax.tree.map(put, PARAMS), *(put(x, None, "data") for x in batch(3))
+        assert text(fun, *args).count("weft.microbatch_sum") >= 2
+        assert_as_jax(fun, args)
+
+
+def test_stacks_that_are_large_or_read_are_no_output_of_a_loop():
+    def large(xs):  # every turn would walk all of it
+        return lax.scan(lambda s, x: (s + x, jnp.tanh(x)), jnp.zeros((80, 80)), xs)
+
+    def of_sums(xs):  # the sum so far is read
+        return lax.scan(lambda s, x: (s + x, s + x), jnp.zeros(WIDTH), xs)
+
+    def derivative(xs):  # what the backward pass reads is stacked, and the sum of its loop goes backwards
+        def total(w):
+            return lax.scan(lambda s, x: (s + jnp.sum(jnp.tanh(x * w)), None), 0.0, xs)[0]
+        return jax.value_and_grad(total)(jnp.ones(xs.shape[1:]))
+
+    xs = RNG.normal(size=(4, WIDTH)).astype(np.float32)
+    for fun, args in ((large, (RNG.normal(size=(4, 80, 80)).astype(np.float32),)), (of_sums, (xs,))):
+        assert "microbatch" not in text(fun, *args), fun.__name__
+        assert_as_jax(fun, args, tolerance=1e-5)
+    assert_as_jax(derivative, (xs,), tolerance=1e-5)
 
 
 def test_other_loops_are_unrolled():
