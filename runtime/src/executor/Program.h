@@ -19,8 +19,8 @@
 #include "cpu/ThreadTeam.h"
 #include "executor/Collective.h"
 #include "executor/KernelLibrary.h"
-#include "executor/StepOrder.h"
 #include "plan/Mesh.h"
+#include "plan/StepOrder.h"
 #include "weft/runtime/Communicator.h"
 #include "weft/runtime/plan_generated.h"
 

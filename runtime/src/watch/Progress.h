@@ -34,7 +34,8 @@ enum class RankState : uint8_t {
 };
 
 /// For each queue of collectives (CollectiveQueues.h) the last one that the
-/// device has begun, as an instruction plus one, or 0.
+/// device has begun: 1 for the first that the run executes, in a loop anew in
+/// each iteration, or 0.
 using Begun = std::array<uint32_t, 2>;
 
 struct Progress {

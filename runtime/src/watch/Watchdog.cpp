@@ -232,7 +232,7 @@ Status Watchdog::diagnose(const Progress &mine) {
   // Of the collectives that some rank waits in, the furthest that not all of
   // its ranks have come to.
   int waiting = -1;
-  std::pair<uint32_t, uint32_t> furthest; // run, and instruction plus one
+  std::pair<uint32_t, uint32_t> furthest; // run, and what has begun in it
   std::vector<int> missing;
   for (int r = 0; r < static_cast<int>(all.size()); ++r)
     for (size_t queue = 0; queue < all[r].begun.size(); ++queue) {
@@ -256,11 +256,11 @@ Status Watchdog::diagnose(const Progress &mine) {
   std::string text;
   if (waiting >= 0) {
     const Progress &progress = all[waiting];
-    const uint32_t instruction = furthest.second - 1;
-    text = fmt::format(
-        "{} on rank {}: {} did not arrive within {}{}",
-        rank.nameOf(progress.entry, instruction), waiting, shortList(missing),
-        within, describeCause(rank.causeOf(progress.entry, instruction)));
+    const uint32_t collective = furthest.second - 1;
+    text = fmt::format("{} on rank {}: {} did not arrive within {}{}",
+                       rank.nameOf(progress.entry, collective), waiting,
+                       shortList(missing), within,
+                       describeCause(rank.causeOf(progress.entry, collective)));
   } else if (mine.state == RankState::Running && last != 0) {
     text = fmt::format(
         "{} on rank {}: all its ranks have arrived, but it, or the computation "

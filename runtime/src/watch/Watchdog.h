@@ -47,11 +47,12 @@ public:
   virtual Status asyncError() = 0;
   /// The last collectives that its device has begun in this run.
   virtual Begun begunCollectives() const = 0;
-  /// "step 17 all_reduce", and "gradient of w1, mlp.py:7" or nothing.
-  virtual std::string nameOf(uint32_t entry, uint32_t instruction) const = 0;
-  virtual std::string causeOf(uint32_t entry, uint32_t instruction) const = 0;
+  /// "step 17 all_reduce", and "gradient of w1, mlp.py:7" or nothing, of a
+  /// collective by its number among those that a run executes, from 0.
+  virtual std::string nameOf(uint32_t entry, uint32_t collective) const = 0;
+  virtual std::string causeOf(uint32_t entry, uint32_t collective) const = 0;
   /// The ranks that `rank` meets in a collective, itself among them.
-  virtual std::vector<int> partners(uint32_t entry, uint32_t instruction,
+  virtual std::vector<int> partners(uint32_t entry, uint32_t collective,
                                     int rank) const = 0;
   /// What the library that carries the data says, for the report of a failure
   /// that it may be waiting in; takes seconds at most.

@@ -126,6 +126,49 @@ TEST_F(NcclFailure, RankBeforeItsCollective) {
                              "run 3 before its first collective")));
 }
 
+/// Rank 1 stays in the first iteration of a loop, behind its last collective;
+/// rank 0 waits in the second, for an instruction that comes before it.
+TEST_F(NcclFailure, RankInAnIterationBefore) {
+  PlanBuilder builder({{"data", 2}});
+  const uint32_t data = builder.group({"data"});
+  EntryBuilder step = builder.entry("step");
+  const auto sum = builder.type(DType::F32, {16});
+  const uint32_t x = step.input("x", sum), y = step.output("y", sum),
+                 z = step.output("z", sum);
+  step.repeat(3, 4);
+  step.start(plan::CollectiveKind::AllReduce, data, x, y, 1, 16);
+  step.wait(0);
+  step.start(plan::CollectiveKind::AllReduce, data, x, z, 1, 16);
+  step.wait(1);
+  step.table().arena_bytes = builder.table.arena_bytes;
+  step.table().liveness_bytes = builder.table.arena_bytes;
+  const auto use = [](NcclRank &rank) -> std::string {
+    std::vector<float> values(16, 1), sums(16);
+    DeviceCollective collective;
+    collective.source = values.data();
+    collective.destination = sums.data();
+    collective.inner = 16;
+    const Status status = rank.run(0, [&] {
+      Status enqueued;
+      for (int i = 0; i < (rank.rank == 0 ? 3 : 2) && enqueued.ok(); ++i) {
+        collective.instruction = i % 2 == 0 ? 1 : 3;
+        enqueued = rank.world.communicator(rank.rank, 0, 0)
+                       ->enqueue(collective, hostStream());
+      }
+      while (rank.rank == 1 && rank.world.status().ok())
+        std::this_thread::sleep_for(10ms);
+      return enqueued;
+    });
+    rank.world.abort(status);
+    return status.message();
+  };
+  EXPECT_THAT(startAll(2, builder.build(), use),
+              Each(AllOf(StartsWith("step 1 all_reduce (iteration 2 of 3) on "
+                                    "rank 0: rank 1 did not arrive within "),
+                         HasSubstr("rank 1 is in run 1 after the start of "
+                                   "step 3 all_reduce (iteration 1 of 3)"))));
+}
+
 TEST_F(NcclFailure, RankThatIsStopped) {
   options.watchdog.deadline = 2s;
   const auto use = [](NcclRank &rank) { return runUntilFailure(rank); };

@@ -245,7 +245,7 @@ Status NcclCommunicator::enqueue(const DeviceCollective &collective,
   onEnqueue(collective.instruction);
   Status status = issuer.checkCapture(&collective, stream);
   if (status.ok())
-    status = issuer.mark(collective.instruction, collective.queue, stream);
+    status = issuer.mark(collective.queue, stream);
   if (status.ok())
     status = dispatch(collective, stream);
   if (status.ok())

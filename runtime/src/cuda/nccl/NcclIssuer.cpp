@@ -16,13 +16,14 @@
 
 namespace weft::runtime {
 
-Status NcclIssuer::attach(uint32_t numMarks, std::chrono::nanoseconds newSetup,
+Status NcclIssuer::attach(uint32_t mostCollectives,
+                          std::chrono::nanoseconds newSetup,
                           std::chrono::nanoseconds newDeadline) {
   owner = std::this_thread::get_id();
   setup = newSetup;
   deadline = newDeadline;
   WEFT_ASSIGN_OR_RETURN(blocks, BlockKernels::load(cudart));
-  std::vector<uint32_t> counted(numMarks);
+  std::vector<uint32_t> counted(mostCollectives + 1);
   std::iota(counted.begin(), counted.end(), 0);
   const size_t bytes = counted.size() * sizeof(uint32_t);
   WEFT_RETURN_IF_ERROR(cudaStatus(
@@ -139,10 +140,10 @@ Status NcclIssuer::settle(ncclResult_t result, const char *call,
 // Marks
 //===----------------------------------------------------------------------===//
 
-Status NcclIssuer::mark(uint32_t instruction, size_t queue,
-                        cudaStream_t stream) {
+Status NcclIssuer::mark(size_t queue, cudaStream_t stream) {
+  ++enqueued;
   return cudaStatus(cudart,
-                    cudart.memcpyAsync(marks + queue, numbers + instruction + 1,
+                    cudart.memcpyAsync(marks + queue, numbers + enqueued,
                                        sizeof *marks, cudaMemcpyDeviceToHost,
                                        stream),
                     "cudaMemcpyAsync");
@@ -162,6 +163,7 @@ void NcclIssuer::clearMarks() {
 
 void NcclIssuer::beginRun() {
   clearMarks();
+  enqueued = 0;
   isCaptured.reset();
 }
 

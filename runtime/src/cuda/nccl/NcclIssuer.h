@@ -39,9 +39,9 @@ public:
   NcclIssuer(const NcclIssuer &) = delete;
   NcclIssuer &operator=(const NcclIssuer &) = delete;
 
-  /// Makes the calling thread the one that talks to NCCL. `numMarks` is how
-  /// many numbers `mark` may write: instructions of an entry and one.
-  Status attach(uint32_t numMarks, std::chrono::nanoseconds setup,
+  /// Makes the calling thread the one that talks to NCCL. A run executes at
+  /// most `mostCollectives`.
+  Status attach(uint32_t mostCollectives, std::chrono::nanoseconds setup,
                 std::chrono::nanoseconds deadline);
   /// Frees what `attach` allocated, after the communicators are gone.
   void detach();
@@ -78,8 +78,10 @@ public:
     return result;
   }
 
-  /// Puts a note on the stream that the device begins a collective.
-  Status mark(uint32_t instruction, size_t queue, cudaStream_t stream);
+  /// Puts a note on the stream that the device begins the next collective of
+  /// the run. Those of a loop are counted in each iteration: the numbers of
+  /// their instructions go back.
+  Status mark(size_t queue, cudaStream_t stream);
   /// The last notes the device has written; 0 after `beginRun`.
   Begun lastMarks() const;
 
@@ -123,6 +125,8 @@ private:
   /// one a queue.
   uint32_t *numbers = nullptr;
   uint32_t *marks = nullptr;
+  /// Collectives that were enqueued, or captured, in this run.
+  uint32_t enqueued = 0;
   std::unordered_set<const void *> wasRun;
   /// Whether the collectives of this run are captured, from the first on.
   std::optional<bool> isCaptured;

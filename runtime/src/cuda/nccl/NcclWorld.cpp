@@ -10,6 +10,7 @@
 #include "cuda/nccl/NcclEnvironment.h"
 #include "cuda/nccl/NcclStatusPort.h"
 #include "plan/Mesh.h"
+#include "plan/StepOrder.h"
 #include "plan/Text.h"
 #include "weft/runtime/VisitOperation.h"
 
@@ -27,6 +28,21 @@ namespace weft::runtime {
 // Before the device
 //===----------------------------------------------------------------------===//
 
+static std::vector<uint32_t> executedCollectives(const plan::Entry &entry) {
+  StepOrder order;
+  const uint32_t end = entry.instructions()->size();
+  for (uint32_t index = 0; index < end; ++index) {
+    const plan::Instruction &instruction = *entry.instructions()->Get(index);
+    order.close(index);
+    if (instruction.operation_type() == plan::Operation::CollectiveStart)
+      order.add(index);
+    else if (const auto *repeat = instruction.operation_as_Repeat())
+      order.open(repeat->count(), index + 1 + repeat->instructions());
+  }
+  order.close(end);
+  return order.steps();
+}
+
 NcclWorld::NcclWorld(const Nccl &nccl, const Cudart &cudart,
                      Bootstrap &bootstrap, const Plan &plan,
                      NcclWorldOptions options)
@@ -35,6 +51,8 @@ NcclWorld::NcclWorld(const Nccl &nccl, const Cudart &cudart,
       queueTable(plan.contents(), this->options.serializeCollectives),
       issuer(nccl, cudart) {
   static_assert(std::tuple_size_v<Begun> == maxQueues);
+  for (const plan::Entry *entry : *plan.contents().entries())
+    collectives.push_back(executedCollectives(*entry));
   const Mesh mesh(plan.contents());
   for (const plan::AxisList *axes : *plan.contents().groups()) {
     for (size_t queue = 0; queue < maxQueues; ++queue)
@@ -98,13 +116,6 @@ DeviceCommunicator *NcclWorld::communicator(int ofRank, size_t group,
     if (ofRank == rank && end.group == group && end.queue == queue)
       return end.communicator.get();
   return nullptr;
-}
-
-uint32_t NcclWorld::mostInstructions() const {
-  uint32_t most = 0;
-  for (const plan::Entry *entry : *plan.contents().entries())
-    most = std::max(most, entry->instructions()->size());
-  return most;
 }
 
 //===----------------------------------------------------------------------===//
@@ -288,8 +299,12 @@ Status NcclWorld::deregister(GroupQueue &end) {
 Status NcclWorld::attach(int, void *arena, size_t bytes) {
   watchdog->attach();
   isAttached = true;
-  Status status = issuer.attach(mostInstructions() + 1, options.watchdog.setup,
-                                options.watchdog.deadline);
+  size_t most = 0;
+  for (const std::vector<uint32_t> &ofEntry : collectives)
+    most = std::max(most, ofEntry.size());
+  Status status =
+      issuer.attach(static_cast<uint32_t>(most), options.watchdog.setup,
+                    options.watchdog.deadline);
   if (status.ok())
     status = createWorld();
   if (status.ok())
@@ -398,12 +413,22 @@ static const plan::Instruction &instructionAt(const Plan &plan, uint32_t entry,
       instruction);
 }
 
-std::string NcclWorld::nameOf(uint32_t entry, uint32_t instruction) const {
-  return stepName(instruction, instructionAt(plan, entry, instruction));
+std::string NcclWorld::nameOf(uint32_t entry, uint32_t collective) const {
+  const std::vector<uint32_t> &all = collectives[entry];
+  const uint32_t instruction = all[collective];
+  std::string name =
+      stepName(instruction, instructionAt(plan, entry, instruction));
+  const auto here = all.begin() + collective;
+  const auto before = std::count(all.begin(), here, instruction);
+  const auto after = std::count(here, all.end(), instruction);
+  if (before + after > 1)
+    name += fmt::format(" (iteration {} of {})", before + 1, before + after);
+  return name;
 }
 
-std::string NcclWorld::causeOf(uint32_t entry, uint32_t instruction) const {
-  const plan::Instruction &at = instructionAt(plan, entry, instruction);
+std::string NcclWorld::causeOf(uint32_t entry, uint32_t collective) const {
+  const plan::Instruction &at =
+      instructionAt(plan, entry, collectives[entry][collective]);
   std::string text = escaped(view(at.cause()));
   if (const auto location = view(at.location()); !location.empty())
     text += (text.empty() ? "" : ", ") + escaped(location);
@@ -419,11 +444,11 @@ std::string NcclWorld::libraryReport() const {
          readNcclStatus(ncclStatusAddress(), std::chrono::seconds(3));
 }
 
-std::vector<int> NcclWorld::partners(uint32_t entry, uint32_t instruction,
+std::vector<int> NcclWorld::partners(uint32_t entry, uint32_t collective,
                                      int ofRank) const {
   using Ranks = std::vector<int>;
   return visitOperation(
-      instructionAt(plan, entry, instruction),
+      instructionAt(plan, entry, collectives[entry][collective]),
       [&](const plan::CollectiveStart &start) {
         for (const Ranks &members : groups[start.group()])
           if (std::find(members.begin(), members.end(), ofRank) !=

@@ -99,14 +99,13 @@ private:
   Status deregister(GroupQueue &end);
   Status destroyAll();
   void abortAll();
-  uint32_t mostInstructions() const;
 
   // WatchedRank
   Status asyncError() override { return issuer.asyncError(); }
   Begun begunCollectives() const override { return issuer.lastMarks(); }
-  std::string nameOf(uint32_t entry, uint32_t instruction) const override;
-  std::string causeOf(uint32_t entry, uint32_t instruction) const override;
-  std::vector<int> partners(uint32_t entry, uint32_t instruction,
+  std::string nameOf(uint32_t entry, uint32_t collective) const override;
+  std::string causeOf(uint32_t entry, uint32_t collective) const override;
+  std::vector<int> partners(uint32_t entry, uint32_t collective,
                             int rank) const override;
   std::string libraryReport() const override;
   void fail(const Status &failure) override { issuer.abort(failure); }
@@ -118,6 +117,8 @@ private:
   const int rank;
   const CollectiveQueues queueTable;
   NcclIssuer issuer;
+  /// By entry the instructions of the collectives that a run executes.
+  std::vector<std::vector<uint32_t>> collectives;
   /// All lists of ranks of each group.
   std::vector<GroupRanks> groups;
   /// In the order in which they are made: by group, then by queue.

@@ -24,8 +24,8 @@
 #include "cuda/platform/Handles.h"
 #include "cuda/platform/Operation.h"
 #include "cuda/rank/PlanKernels.h"
-#include "executor/StepOrder.h"
 #include "plan/Mesh.h"
+#include "plan/StepOrder.h"
 
 #include <deque>
 #include <memory>

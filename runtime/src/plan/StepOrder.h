@@ -19,8 +19,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_RUNTIME_SRC_EXECUTOR_STEPORDER_H
-#define WEFT_RUNTIME_SRC_EXECUTOR_STEPORDER_H
+#ifndef WEFT_RUNTIME_SRC_PLAN_STEPORDER_H
+#define WEFT_RUNTIME_SRC_PLAN_STEPORDER_H
 
 #include <cstddef>
 #include <cstdint>
@@ -62,4 +62,4 @@ private:
 
 } // namespace weft::runtime
 
-#endif // WEFT_RUNTIME_SRC_EXECUTOR_STEPORDER_H
+#endif // WEFT_RUNTIME_SRC_PLAN_STEPORDER_H
