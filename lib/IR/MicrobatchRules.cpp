@@ -49,7 +49,7 @@ static void checkOp(Operation &op, const Microbatches &microbatches,
 static void checkOrder(Block &block, MicrobatchesAttr loop,
                        const Microbatches &microbatches, FormCheck &check) {
   llvm::DenseSet<Value> later;
-  for (Operation &op : block) {
+  for (Operation &op : block.without_terminator()) {
     bool isInLoop = microbatches.loopOf(&op) == loop;
     bool needsResult = llvm::any_of(op.getOperands(), [&](Value operand) {
       return later.contains(operand);

@@ -50,21 +50,21 @@ std::vector<plan::Purpose> findStatePurposes(ModuleOp module,
 // Values
 //===----------------------------------------------------------------------===//
 
-/// Calls `visit` with everything that reads a value or a view of it, or, if a
-/// loop carries it on, what the loop makes of it.
+/// Calls `visit` with everything that reads a value or a view of it; with a
+/// loop that carries it on, and what reads the loop's result.
 static void visitReaders(Value value,
                          llvm::function_ref<void(Operation *)> visit) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
-    if (isView(user))
+    if (isView(user)) {
       visitReaders(user->getResult(0), visit);
-    else if (auto yield = dyn_cast<YieldOp>(user))
-      visitReaders(yield->getParentOp()->getResult(use.getOperandNumber()),
-                   visit);
-    else if (isa<RepeatOp>(user))
+      continue;
+    }
+    if (isa<YieldOp>(user))
+      user = user->getParentOp();
+    visit(user);
+    if (isa<RepeatOp>(user))
       visitReaders(user->getResult(use.getOperandNumber()), visit);
-    else
-      visit(user);
   }
 }
 
@@ -84,6 +84,7 @@ struct Readers {
     visitReaders(value, [&](Operation *op) {
       auto start = dyn_cast<StartOp>(op);
       collective |= isStart(op);
+      loop |= isa<RepeatOp>(op);
       reduction |= start && start.getReduction();
       terminator |= op->hasTrait<OpTrait::IsTerminator>();
       backward |= isBackward(getOrigin(op));
@@ -91,7 +92,7 @@ struct Readers {
     });
   }
 
-  bool collective = false, reduction = false, terminator = false;
+  bool collective = false, reduction = false, loop = false, terminator = false;
   bool backward = false, recomputed = false;
 };
 
@@ -127,10 +128,12 @@ plan::Purpose BufferContents::purposeOf(const EntryBuffer &buffer,
     return isParameter(argument) ? Purpose::Parameter : Purpose::Argument;
   OriginAttr origin = getValueOrigin(value);
   Readers readers(value);
-  // Terms of a sum are no gradient yet, nor an activation.
-  if (readers.reduction)
+  bool isGradient = !gradientOf(origin).empty();
+  // Terms of a sum are no gradient yet, nor an activation; but those that
+  // micro-batches add up are all that there is of a gradient.
+  if (readers.reduction && !(readers.loop && isGradient))
     return Purpose::Communication;
-  if (!gradientOf(origin).empty())
+  if (isGradient)
     return Purpose::Gradient;
   if (readers.terminator)
     return Purpose::Result;

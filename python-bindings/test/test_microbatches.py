@@ -55,6 +55,12 @@ def test_activations_of_one_micro_batch_at_a_time():
     assert bytes_[4] - inputs < bytes_[0] / 4 + 3 * weights
 
 
+def test_sums_are_gradients_before_they_are_reduced_as_well():
+    model = of_layers("gpt2", 1)
+    memory = compiled_step(model, "zero1", microbatches=2).memory()
+    assert memory.at_peak["gradients"] == sum(p.nbytes for p in tree.leaves(model.params()))
+
+
 @pytest.mark.parametrize("way, n", [("zero1", 2), ("dp+tp", 4)])
 def test_gradients_and_losses_are_reduced_once_a_step(way, n):
     whole, parts = (traffic(compiled_step(of_layers("gpt2", 1), way, microbatches=m)) for m in (None, n))
@@ -100,3 +106,33 @@ def test_wrong_arguments():
     with pytest.raises(ValueError, match=r"must be a multiple of the 3 micro-batches, but are not in "
                                          r"batch\[0\]\['x'\] of shape \[64, 16\], batch\[0\]\['y'\]"):
         gradients(3)(PARAMS, BATCH)
+
+
+def test_results_that_are_no_numbers():
+    def positive(params, batch):
+        return loss(params, batch) > 0, params
+
+    with pytest.raises(TypeError, match=r"what micro-batches return is added up, but the result\[0\] is bool"):
+        weft.jit(weft.microbatches(positive, 2))(PARAMS, BATCH)
+
+
+def test_values_that_leave_a_micro_batch_another_way():
+    kept = []
+
+    def keeping(params, batch):
+        kept.append(wnp.sum(batch["x"] @ params["w1"]))
+        return kept[-1], params
+
+    def returned(params, batch):
+        return weft.microbatches(keeping, 2)(params, batch), kept[-1]
+
+    def used(params, batch):
+        weft.microbatches(keeping, 2)(params, batch)
+        return weft.microbatches(lambda params, batch: (wnp.sum(batch["x"]) + kept[-1], params), 4)(params, batch)
+
+    remedy = "; return it from the function that weft.microbatches is given"
+    with pytest.raises(weft.CompileError, match=f"^.*error: after import: result 3 is a value .*{remedy}\n") as info:
+        weft.jit(returned)(PARAMS, BATCH)
+    assert len(info.value.errors) == 1
+    with pytest.raises(weft.CompileError, match=f"after import: add of loop .* uses a value of each .*{remedy}"):
+        weft.jit(used)(PARAMS, BATCH)

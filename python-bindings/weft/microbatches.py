@@ -39,6 +39,7 @@ def microbatches(value_and_grad_fn: Callable, n: int, *, dtype: Any = None) -> C
         loop = current_graph().new_microbatches(n)
         result = value_and_grad_fn(trees.map(lambda leaf: _used(leaf, loop), params),
                                    *trees.map(lambda leaf: _rows(as_tracer(leaf), loop, n), batch))
+        _check_sums(result)
         total = trees.map(lambda leaf: _sum(_widened(as_tracer(leaf), dtype), loop), result)
         value, gradients = trees.map(lambda x: x / n if x.element.kind == "f" else x, total)
         return value, laid_out(gradients)
@@ -53,6 +54,14 @@ def _check_rows(batch: Any, n: int) -> None:
     if wrong:
         raise ValueError(f"{user_line()}: the rows of a batch must be a multiple of the {n} "
                          f"micro-batches, but are not in {', '.join(wrong)}")
+
+
+def _check_sums(result: Any) -> None:
+    wrong = [path for path, leaf in trees.flatten_with_paths(result, "the result")[0]
+             if as_tracer(leaf).element.kind == "b"]
+    if wrong:
+        raise TypeError(f"{user_line()}: what micro-batches return is added up, but {', '.join(wrong)} is bool; "
+                        "convert it, for example to int32")
 
 
 def _rows(x: Tracer, loop: str, n: int) -> Tracer:

@@ -18,8 +18,11 @@ _SHARDING = re.compile(
     rf'(?:#weft\.sharding<@"?[\w.$-]+"?, {_DIMS}(?:, unreduced=({_DIM}))?>'
     rf"|(?<= as ){_DIMS}(?:, unreduced=({_DIM}))?(?![\w\[,]*replicated))")
 _OVER = re.compile(rf"\bover ({_DIM})")
-_OP = re.compile(r"(?:(?<=\b(?:of|by) )|(?<=  )|^)"
-                 r"(?:weft\.(\w+)|math\.(\w+)|arith\.(\w+?)(?:f|[su]?i)?)(?= \(|$|[,;:])", re.MULTILINE)
+_OP = re.compile(r"(?:(?<=\b(?:of|by) )|(?<=  )|(?<=^after import: )|^)"
+                 r"(?:weft\.(\w+)|math\.(\w+)|arith\.(\w+?)(?:f|[su]?i)?)(?= \(|$|[,;:]| of loop )", re.MULTILINE)
+# Remedies that are ops of the compiler, and what a Python program does instead.
+_REMEDIES = {"take weft.microbatch_sum or weft.microbatch_stack of it":
+             "return it from the function that weft.microbatches is given"}
 _AXIS = re.compile(r'"([^"]*)"(:\(\d+\)\d+)?')
 
 
@@ -42,6 +45,8 @@ def _spec(match: re.Match) -> str:
 
 def as_python(text: str) -> str:
     """A message or cause with specs for shardings, and ops without their dialects."""
+    for remedy, of_python in _REMEDIES.items():
+        text = text.replace(remedy, of_python)
     text = _SHARDING.sub(_spec, text)
     text = _OVER.sub(lambda m: "over " + ", ".join(f'"{axis}"' for axis in _axes(m[1])), text)
     return _OP.sub(lambda m: m[1] or m[2] or m[3], text)

@@ -4,11 +4,13 @@
 // What is computed for each micro-batch leaves the loop in sums and stacks.
 // RUN: shard-opt %s --split-input-file --weft-verify-form=form=graph --verify-diagnostics
 
-func.func @returned(%x: tensor<8x4xf32>) -> tensor<8xf32> {
+func.func @returned(%x: tensor<8x4xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %xi = weft.microbatch_slice %x dim = 1 of <"step", 4>
       : tensor<8x4xf32> -> tensor<8xf32>
+  %s = weft.microbatch_sum %xi of <"step", 4> : tensor<8xf32>
+  // Nothing is wrong with the sum beside it.
   // expected-error @below {{result 0 is a value of each micro-batch of loop "step"; take weft.microbatch_sum or weft.microbatch_stack of it}}
-  return %xi : tensor<8xf32>
+  return %xi, %s : tensor<8xf32>, tensor<8xf32>
 }
 
 // -----
