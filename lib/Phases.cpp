@@ -145,6 +145,9 @@ void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
   // While no memory is laid out, which depends on the order.
   if (options.batchLaunches)
     pm.addPass(createBatchLaunches({/*onlyLoopInits=*/!options.cuda}));
+  // In the final order of what is in loops.
+  if (options.overlapCollectives)
+    pm.addPass(createStartInLoops());
   // Last: lifetimes are those of the final order.
   pm.addPass(createPlanMemory());
   verifyForm(pm, Form::Schedule);

@@ -280,6 +280,8 @@ void EntryWriter::write(plan::OperationUnion &operation, StartOp start) {
     step.reduction = static_cast<plan::Reduction>(*start.getReduction());
   step.source = indexOf(start.getOperand());
   step.destination = indexOf(start.getPending());
+  if (start->hasAttr(behindAttrName))
+    step.behind = buffers.beginOf(start);
   setShape(step, start);
   step.wire_bytes = countWireBytes(start);
   operation.Set(std::move(step));

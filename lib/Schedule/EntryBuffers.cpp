@@ -63,6 +63,8 @@ void EntryBuffers::addValues(Block &block) {
     }
     bool isConstant = isa<arith::ConstantOp>(op);
     int64_t written = isa<RepeatOp>(op) ? endOf(&op) : timeOf(&op);
+    if (auto start = dyn_cast<StartOp>(op))
+      written = beginOf(start);
     for (Value result : op.getResults())
       addValue(result,
                isConstant ? BufferKind::Constant : BufferKind::Temporary,
@@ -79,6 +81,22 @@ int64_t EntryBuffers::endOf(Operation *op) const {
   if (auto loop = dyn_cast<RepeatOp>(op))
     end = timeOf(loop.getYield());
   return end;
+}
+
+RepeatOp findLoopBefore(StartOp start) {
+  Value carried = start.getOperand();
+  while (Operation *op = carried.getDefiningOp()) {
+    if (!isView(op))
+      return dyn_cast<RepeatOp>(op);
+    carried = op->getOperand(0);
+  }
+  return {};
+}
+
+int64_t EntryBuffers::beginOf(StartOp start) const {
+  auto behind = start->getAttrOfType<IntegerAttr>(behindAttrName);
+  RepeatOp loop = behind ? findLoopBefore(start) : RepeatOp();
+  return loop ? timeOf(loop) + 1 + behind.getInt() : timeOf(start);
 }
 
 /// The last instruction that reads a value itself. One that is used in a loop

@@ -183,6 +183,8 @@ private:
   void addInPlace(OpResult result, OpOperand &operand);
   void checkKernelAllows(OpResult result, OpOperand &operand);
   void checkOperands(LaunchOp launch);
+  int64_t beginOf(StartOp start);
+  void checkBehind(StartOp start, RepeatOp loop, int64_t begin);
   const Content &contentOf(Value value) const {
     return contents[indices.at(value)];
   }
@@ -200,6 +202,8 @@ private:
   int64_t end = 0;
   std::vector<Content> contents;
   llvm::DenseMap<Value, size_t> indices;
+  /// By loop and content the last instruction in the loop that touches it.
+  llvm::DenseMap<Operation *, llvm::DenseMap<size_t, int64_t>> lastTouches;
   /// The contents that lie in the place of a state.
   llvm::DenseSet<size_t> inStates;
 };
@@ -371,18 +375,76 @@ static OpOperand *findInPlaceOperand(OpResult result) {
   return operand < 0 ? nullptr : &op->getOpOperand(operand);
 }
 
+/// What a loop carries is not touched from where a collective of it begins.
+void EntryCheck::checkBehind(StartOp start, RepeatOp loop, int64_t begin) {
+  auto [touches, isNew] = lastTouches.try_emplace(loop);
+  if (isNew)
+    loop.getBody().walk([&](Operation *op) {
+      if (isFree(op) || op->hasTrait<OpTrait::IsTerminator>())
+        return;
+      for (ValueRange values :
+           {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+        for (Value value : values) {
+          int64_t &last =
+              touches->second.try_emplace(indices.at(value), -1).first->second;
+          last = std::max(last, endOf(op));
+        }
+    });
+  size_t source = indices.at(start.getOperand());
+  if (int64_t last = touches->second.lookup_or(source, -1); last > begin)
+    check.error(start.getLoc())
+        << "a collective starts behind instruction " << begin << ", but "
+        << "instruction " << last << " of the loop touches its operand"
+        << remedy;
+  if (!start.getInPlace())
+    return;
+  for (Value value : contents[source].current)
+    for (Operation *user : value.getUsers())
+      if (user != start && !isFree(user) && times.at(user) > endOf(loop) &&
+          times.at(user) < times.at(start))
+        check.error(start.getLoc())
+            << "a collective that starts in a loop writes over its operand, "
+            << "which instruction " << times.at(user) << " (" << user->getName()
+            << ") behind the loop reads" << remedy;
+}
+
+/// The instruction behind which a collective begins, if that is one of a loop.
+int64_t EntryCheck::beginOf(StartOp start) {
+  Attribute attr = start->getAttr(behindAttrName);
+  if (!attr)
+    return times.at(start);
+  Value source = start.getOperand();
+  while (auto view = source.getDefiningOp<ReshapeOp>())
+    source = view.getOperand();
+  auto loop = source.getDefiningOp<RepeatOp>();
+  auto behind = dyn_cast<IntegerAttr>(attr);
+  if (!loop || !behind || loop->getBlock() != start->getBlock() ||
+      behind.getInt() < 0 || behind.getInt() >= endOf(loop) - times.at(loop)) {
+    check.error(start.getLoc())
+        << behindAttrName << " of a weft.start must be the index of an "
+        << "instruction in the loop that carries its operand, got " << attr
+        << "; run --weft-start-in-loops";
+    return times.at(start);
+  }
+  int64_t begin = times.at(loop) + 1 + behind.getInt();
+  checkBehind(start, loop, begin);
+  return begin;
+}
+
 void EntryCheck::addResults(Operation &op) {
   if (auto launch = dyn_cast<LaunchOp>(op))
     checkOperands(launch);
   if (auto loop = dyn_cast<RepeatOp>(op))
     return addLoop(loop);
+  auto start = dyn_cast<StartOp>(op);
+  int64_t begin = start ? beginOf(start) : times.at(&op);
   for (OpResult result : op.getResults()) {
     if (isa<ReshapeOp, WaitOp>(op))
       addView(result, op.getOperand(0));
     else if (OpOperand *operand = findInPlaceOperand(result))
       addInPlace(result, *operand);
     else
-      addValue(result, times.at(&op));
+      addValue(result, begin);
   }
 }
 

@@ -55,6 +55,21 @@ def test_activations_of_one_micro_batch_at_a_time():
     assert bytes_[4] - inputs < bytes_[0] / 4 + 3 * weights
 
 
+@pytest.mark.parametrize("hidden", [8, 2048])  # small reductions get no thread
+def test_reductions_begin_beside_the_last_micro_batch(hidden):
+    params = {"w1": (random.normal(size=(WIDTH, hidden)) * 0.3).astype(np.float32),
+              "w2": (random.normal(size=(hidden, WIDTH)) * 0.3).astype(np.float32)}
+    step = weft.jit(weft.microbatches(weft.value_and_grad(loss), 4), mesh=weft.make_mesh((4,), ("data",)),
+                    in_shardings=(P(), P("data")), out_shardings=P())
+    lowered = step.lower(params, BATCH)
+    beside, behind = (lowered.compile(overlap_collectives=overlap) for overlap in (True, False))
+    starts = [line for line in beside.as_text().splitlines() if "comm start" in line]
+    assert [" behind " in line for line in starts] == [True] * 3 and " behind " not in behind.as_text()
+    for _ in range(3):
+        for a, b in zip(*(tree.leaves(plan(params, BATCH)) for plan in (beside, behind)), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
 def test_sums_are_gradients_before_they_are_reduced_as_well():
     model = of_layers("gpt2", 1)
     memory = compiled_step(model, "zero1", microbatches=2).memory()

@@ -196,6 +196,12 @@ def test_loops_in_loops_have_the_losses_of_the_host(tmp_path):
     plain = train(device, tmp_path / "plain", "--no-cuda-graphs", *arguments,
                   WEFT_EMULATOR_SEED="7")
     assert_equal(plain, actual)
+    # Reductions begin beside the last micro-batch, which the ring of that one overtakes.
+    behind = tmp_path / "behind.plan"
+    succeed("shard-compile", source, "-o", behind, "--target=cuda:sm_90", "--ptxas=none",
+            "--overlap-collectives=false")
+    assert " behind " in run(device, "--dump").stdout and " behind " not in run(behind, "--dump").stdout
+    assert_equal(train(behind, tmp_path / "behind", *arguments), actual)
 
 
 def test_launches_of_several_parameters_compute_what_single_ones_do(tmp_path):

@@ -438,3 +438,79 @@ func.func @over_what_is_read_again()
   }
   return
 }
+
+// -----
+
+// The rest of the iteration writes what is being reduced.
+weft.mesh @mesh = <["a"=1]>
+func.func private @fill() -> tensor<16xf32> attributes {weft.kernel} {
+  %c = arith.constant dense<0.0> : tensor<16xf32>
+  return %c : tensor<16xf32>
+}
+func.func private @scale(%x: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  return %x : tensor<16xf32>
+}
+func.func @touched_beside() -> (tensor<16xf32> {weft.name = "s", weft.sharding = #weft.sharding<@mesh, [{}]>, weft.global_type = tensor<16xf32>})
+    attributes {weft.arena_bytes = 128 : i64, weft.liveness_bytes = 128 : i64} {
+  %zero = weft.launch @fill() {weft.offsets = array<i64: 0>} : () -> tensor<16xf32>
+  %s = weft.repeat 4 carry (%a = %zero) : (tensor<16xf32>) attributes {weft.offsets = array<i64: 0>} {
+    %n = weft.launch @scale(%a) in_place = [0] {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+    %m = weft.launch @scale(%n) in_place = [0] {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+    weft.yield %m : tensor<16xf32>
+  }
+  // expected-error @below {{a collective starts behind instruction 2, but instruction 3 of the loop touches its operand; run --weft-plan-memory}}
+  %p = weft.start all_reduce %s sum over <@mesh, {"a"}> {in_place, weft.behind = 0 : i64, weft.offsets = array<i64: 0>} : tensor<16xf32> -> !weft.pending<tensor<16xf32>>
+  %w = weft.wait %p {weft.offsets = array<i64: 0>} : !weft.pending<tensor<16xf32>>
+  return %w : tensor<16xf32>
+}
+
+// -----
+
+// The loop has two instructions.
+weft.mesh @mesh = <["a"=1]>
+func.func private @fill() -> tensor<16xf32> attributes {weft.kernel} {
+  %c = arith.constant dense<0.0> : tensor<16xf32>
+  return %c : tensor<16xf32>
+}
+func.func private @scale(%x: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  return %x : tensor<16xf32>
+}
+func.func @behind_nothing() -> (tensor<16xf32> {weft.name = "s", weft.sharding = #weft.sharding<@mesh, [{}]>, weft.global_type = tensor<16xf32>})
+    attributes {weft.arena_bytes = 128 : i64, weft.liveness_bytes = 128 : i64} {
+  %zero = weft.launch @fill() {weft.offsets = array<i64: 0>} : () -> tensor<16xf32>
+  %s = weft.repeat 4 carry (%a = %zero) : (tensor<16xf32>) attributes {weft.offsets = array<i64: 0>} {
+    %n = weft.launch @scale(%a) in_place = [0] {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+    %m = weft.launch @scale(%n) in_place = [0] {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+    weft.yield %m : tensor<16xf32>
+  }
+  // expected-error @below {{weft.behind of a weft.start must be the index of an instruction in the loop that carries its operand, got 2 : i64; run --weft-start-in-loops}}
+  %p = weft.start all_reduce %s sum over <@mesh, {"a"}> {in_place, weft.behind = 2 : i64, weft.offsets = array<i64: 0>} : tensor<16xf32> -> !weft.pending<tensor<16xf32>>
+  %w = weft.wait %p {weft.offsets = array<i64: 0>} : !weft.pending<tensor<16xf32>>
+  return %w : tensor<16xf32>
+}
+
+// -----
+
+// What begins in the loop overwrites what is read behind it.
+weft.mesh @mesh = <["a"=1]>
+func.func private @fill() -> tensor<16xf32> attributes {weft.kernel} {
+  %c = arith.constant dense<0.0> : tensor<16xf32>
+  return %c : tensor<16xf32>
+}
+func.func private @scale(%x: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  return %x : tensor<16xf32>
+}
+func.func @read_before_start() -> (tensor<16xf32> {weft.name = "s", weft.sharding = #weft.sharding<@mesh, [{}]>, weft.global_type = tensor<16xf32>})
+    attributes {weft.arena_bytes = 128 : i64, weft.liveness_bytes = 128 : i64} {
+  %zero = weft.launch @fill() {weft.offsets = array<i64: 0>} : () -> tensor<16xf32>
+  %s = weft.repeat 4 carry (%a = %zero) : (tensor<16xf32>) attributes {weft.offsets = array<i64: 0>} {
+    %n = weft.launch @scale(%a) in_place = [0] {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+    %m = weft.launch @scale(%n) in_place = [0] {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+    weft.yield %m : tensor<16xf32>
+  }
+  %t = weft.launch @scale(%s) {weft.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  // expected-error @below {{a collective that starts in a loop writes over its operand, which instruction 4 (weft.launch) behind the loop reads; run --weft-plan-memory}}
+  %p = weft.start all_reduce %s sum over <@mesh, {"a"}> {in_place, weft.behind = 1 : i64, weft.offsets = array<i64: 0>} : tensor<16xf32> -> !weft.pending<tensor<16xf32>>
+  %w = weft.wait %p {weft.offsets = array<i64: 0>} : !weft.pending<tensor<16xf32>>
+  return %w : tensor<16xf32>
+}

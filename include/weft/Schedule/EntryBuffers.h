@@ -68,6 +68,9 @@ public:
   /// When an op is over: at the wait for a start, with the last instruction of
   /// a loop.
   int64_t endOf(mlir::Operation *op) const;
+  /// The instruction behind which a start of what a loop carries may start
+  /// (`weft.behind`), otherwise its own.
+  int64_t beginOf(StartOp start) const;
 
   int32_t bufferOf(mlir::Value value) const { return bufferOfValue_.at(value); }
   const EntryBuffer &buffer(int32_t index) const { return buffers_[index]; }
@@ -103,6 +106,13 @@ private:
   std::vector<EntryBuffer> buffers_;
   llvm::DenseMap<int32_t, int32_t> bufferOfState_;
 };
+
+/// On a `weft.start` of what a loop carries: it may start once this instruction
+/// of the loop's block, counted from 0 with those of loops in it, has been
+/// executed for the last time. Its buffers are in use from there on.
+inline constexpr llvm::StringLiteral behindAttrName = "weft.behind";
+/// The loop that a collective of what a loop carries is behind, or null.
+RepeatOp findLoopBefore(StartOp start);
 
 /// Names of the attributes that hold the offsets. `weft.offsets` is on ops, an
 /// element a result; the others are on arguments, entries, and the module.

@@ -227,6 +227,28 @@ def BatchLaunches : FormPass<"weft-batch-launches", "Schedule"> {
   ];
 }
 
+def StartInLoops : FormPass<"weft-start-in-loops", "Schedule"> {
+  let summary = "Let reductions of sums begin beside the last iteration";
+  let description = [{
+    **Needs** ordered entries, as `--weft-plan-memory` does.
+
+    **Does** let collectives of what a loop carries, as those of gradients that
+    micro-batches add up, start as soon as the last iteration has made it: a
+    `weft.start` behind the loop says in `weft.behind` which instruction of the
+    loop that is. They come right behind the loop then, in the order in which
+    their operands are there. Those that are not written over their operand stay
+    behind the loop where the entry would need more memory at its peak.
+
+    **Leaves** `weft.behind` on `weft.start` ops.
+
+    **Example** `test/Schedule/start-in-loops.mlir`.
+  }];
+  let dependentDialects = ["::weft::WeftDialect"];
+  let statistics = [
+    Statistic<"started", "started", "Collectives that start in a loop">
+  ];
+}
+
 def PlanMemory : FormPass<"weft-plan-memory", "Schedule"> {
   let summary = "Give every value an offset in the arena";
   let description = [{

@@ -14,6 +14,7 @@
 #include "weft/runtime/VisitOperation.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace weft::runtime {
@@ -23,7 +24,8 @@ namespace {
 class Binder {
 public:
   Binder(const plan::Entry &entry, const BindingContext &context)
-      : entry(entry), context(context), memory(entry, context.arena) {
+      : entry(entry), context(context), memory(entry, context.arena),
+        runsInLoops(haveThreads()) {
     program.entry = &entry;
   }
 
@@ -44,14 +46,22 @@ private:
   int64_t partsOf(const plan::Launch &launch) const;
   uint32_t waitOf(const plan::CollectiveStart &start) const;
   bool isNotWorthAThread(const plan::CollectiveStart &start) const;
+  bool haveThreads() const;
+  std::optional<uint32_t> anchorOf(const plan::CollectiveStart &start) const;
   void bindInputs();
 
   void add(std::unique_ptr<BoundOperation> operation) {
     program.operations.push_back(std::move(operation));
     add(BoundStep{program.operations.back().get()});
   }
-  void add(decltype(Step::operation) operation) {
-    program.order.add(static_cast<uint32_t>(program.steps.size()));
+  /// With an anchor, behind the last execution of that step.
+  void add(decltype(Step::operation) operation,
+           std::optional<uint32_t> anchor = std::nullopt) {
+    const auto step = static_cast<uint32_t>(program.steps.size());
+    if (anchor)
+      program.order.addBehind(*anchor, step);
+    else
+      program.order.add(step);
     program.steps.push_back({operation, current});
   }
 
@@ -61,6 +71,8 @@ private:
   Program program;
   uint32_t current = 0;
   uint32_t inFlight = 0;
+  /// Whether collectives that may begin in a loop do.
+  const bool runsInLoops;
   /// Instructions that wait for what the rank has carried itself.
   std::set<uint32_t> doneWaits;
 };
@@ -137,6 +149,33 @@ bool Binder::isNotWorthAThread(const plan::CollectiveStart &start) const {
          limit;
 }
 
+/// Whether any of the collectives that may begin beside the last iteration of a
+/// loop is worth a thread. Then none of them is one of the thread of the rank:
+/// those of a group would meet others.
+bool Binder::haveThreads() const {
+  return std::ranges::any_of(
+      *entry.instructions(), [&](const plan::Instruction *instruction) {
+        const auto *start = instruction->operation_as_CollectiveStart();
+        return start && start->behind() && !isNotWorthAThread(*start);
+      });
+}
+
+/// The step behind which a collective begins in a loop, as it may; none where a
+/// collective of the same iteration would wait for it, in the one queue that
+/// there is.
+std::optional<uint32_t>
+Binder::anchorOf(const plan::CollectiveStart &start) const {
+  if (!start.behind() || !runsInLoops)
+    return std::nullopt;
+  for (uint32_t index = *start.behind(); index < current; ++index) {
+    const auto *other =
+        entry.instructions()->Get(index)->operation_as_CollectiveStart();
+    if (other && !other->behind())
+      return std::nullopt;
+  }
+  return lastStepOf(program.steps, *start.behind());
+}
+
 Status Binder::bind(const plan::CollectiveStart &start) {
   const plan::Instruction &instruction = *entry.instructions()->Get(current);
   program.collectives.emplace_back(
@@ -150,14 +189,16 @@ Status Binder::bind(const plan::CollectiveStart &start) {
   const BoundCollective *collective = &program.collectives.back();
   // One in flight may be of the same group, which has one thread at a time.
   const uint32_t wait = waitOf(start);
-  if (inFlight == 0 && (wait == current + 1 || isNotWorthAThread(start))) {
+  const bool mayBeInLoop = start.behind() && runsInLoops;
+  if (inFlight == 0 && !mayBeInLoop &&
+      (wait == current + 1 || isNotWorthAThread(start))) {
     add(CollectiveStep{collective, wait});
     doneWaits.insert(wait);
     return {};
   }
   ++inFlight;
   program.isAsynchronous = true;
-  add(StartStep{collective, start.id()});
+  add(StartStep{collective, start.id()}, anchorOf(start));
   return {};
 }
 

@@ -17,14 +17,21 @@ namespace weft::runtime {
 /// whether, when its own wait comes, a later one has had its wait.
 static std::vector<uint8_t> overtaken(const plan::Entry &entry) {
   std::vector<uint8_t> queues;
-  int64_t latestWaited = -1;
-  for (const plan::Instruction *instruction : *entry.instructions())
+  // When they start: behind the last execution of an instruction of a loop, as
+  // some do, is between it and the next one.
+  std::vector<double> starts;
+  double latestWaited = -1;
+  for (uint32_t index = 0; index < entry.instructions()->size(); ++index)
     visitOperation(
-        *instruction,
-        [&](const plan::CollectiveStart &) { queues.push_back(0); },
+        *entry.instructions()->Get(index),
+        [&](const plan::CollectiveStart &start) {
+          queues.push_back(0);
+          starts.push_back(start.behind() ? *start.behind() + 0.5 : index);
+        },
         [&](const plan::CollectiveWait &wait) {
-          queues[wait.id()] = latestWaited > wait.id();
-          latestWaited = std::max<int64_t>(latestWaited, wait.id());
+          const double began = starts[wait.id()];
+          queues[wait.id()] = latestWaited > began;
+          latestWaited = std::max(latestWaited, began);
         },
         [](const Computation auto &) {}, [](const plan::Repeat &) {});
   return queues;

@@ -264,6 +264,8 @@ void Dumper::operation(const plan::CollectiveStart &start) {
   else
     print(" outer {} inner {}", start.outer(), start.inner());
   print(" wire {}", start.wire_bytes());
+  if (start.behind())
+    print(" behind {}", *start.behind());
 }
 
 void Dumper::operation(const plan::Repeat &repeat) {

@@ -16,14 +16,18 @@
 //   order.add(2);
 //   order.close(4);
 //   order.steps()  // {0, 1, 2, 1, 2}
+//   order.addBehind(1, 3);  // what runs beside the rest of the last iteration
+//   order.steps()  // {0, 1, 2, 1, 3, 2}
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef WEFT_RUNTIME_SRC_PLAN_STEPORDER_H
 #define WEFT_RUNTIME_SRC_PLAN_STEPORDER_H
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace weft::runtime {
@@ -47,6 +51,18 @@ public:
     }
   }
 
+  /// Adds a step as soon as the steps up to `anchor`, which is in a loop that
+  /// has been closed, have been executed for the last time; behind those that
+  /// were added so before.
+  void addBehind(uint32_t anchor, uint32_t step) {
+    const auto last =
+        std::find_if(order.rbegin(), order.rend(), [&](uint32_t other) {
+          return other <= anchor || std::ranges::count(added, other) != 0;
+        });
+    order.insert(last.base(), step);
+    added.push_back(step);
+  }
+
   const std::vector<uint32_t> &steps() const { return order; }
 
 private:
@@ -57,8 +73,20 @@ private:
   };
 
   std::vector<uint32_t> order;
+  /// By `addBehind`.
+  std::vector<uint32_t> added;
   std::vector<Loop> loops;
 };
+
+/// The last of the steps that an instruction became; none if it has no work.
+template <typename Step>
+std::optional<uint32_t> lastStepOf(const std::vector<Step> &steps,
+                                   uint32_t instruction) {
+  for (size_t i = steps.size(); i-- > 0 && steps[i].instruction >= instruction;)
+    if (steps[i].instruction == instruction)
+      return static_cast<uint32_t>(i);
+  return std::nullopt;
+}
 
 } // namespace weft::runtime
 

@@ -39,6 +39,7 @@ struct Flight {
   uint32_t destination = 0;
   /// How many loops it was started in.
   size_t depth = 0;
+  bool started = false;
   bool waited = false;
 };
 
@@ -68,7 +69,10 @@ private:
   Status verifyBinding(const plan::Binding &binding);
   Status verifyStateBuffers();
   Status verifyInstruction(uint32_t index);
+  Status findStarts();
+  Status verifyStartsBehind(uint32_t index);
   Status verifyStart(const plan::CollectiveStart &start);
+  Status begin(const plan::CollectiveStart &start);
   Status verifyWait(uint32_t index, uint32_t id);
   Status touch(uint32_t index, const Touch &touch, bool starts);
   Status verifyRepeat(uint32_t index, const plan::Repeat &repeat);
@@ -84,7 +88,13 @@ private:
   const VerifiedHeader &header;
   const plan::Entry &entry;
   std::vector<BufferState> states;
+  /// By number of the collective.
   std::vector<Flight> flights;
+  /// Starts that have been looked at in their places.
+  uint32_t starts = 0;
+  /// From instructions of loops to the starts that come behind their last
+  /// execution.
+  std::multimap<uint32_t, uint32_t> startsBehind;
   /// Outermost first.
   std::vector<Loop> loops;
   /// Instructions that a call executes.
@@ -277,7 +287,7 @@ Status EntryVerifier::verifyRepeat(uint32_t index, const plan::Repeat &repeat) {
   const uint64_t around = loops.empty() ? 1 : loops.back().turns;
   loops.push_back({index, static_cast<uint32_t>(end),
                    std::min(around * repeat.count(), mostExecuted + 1),
-                   static_cast<uint32_t>(flights.size())});
+                   starts});
   return {};
 }
 
@@ -285,7 +295,7 @@ Status EntryVerifier::verifyRepeat(uint32_t index, const plan::Repeat &repeat) {
 /// has been waited for.
 Status EntryVerifier::closeLoops(uint32_t index) {
   for (; !loops.empty() && loops.back().end <= index; loops.pop_back())
-    for (size_t id = loops.back().firstFlight; id < flights.size(); ++id)
+    for (size_t id = loops.back().firstFlight; id < starts; ++id)
       if (!flights[id].waited)
         return invalidArgument(fmt::format(
             "collective {} is started in the loop of instruction {}, which "
@@ -294,19 +304,72 @@ Status EntryVerifier::closeLoops(uint32_t index) {
   return {};
 }
 
-Status EntryVerifier::verifyStart(const plan::CollectiveStart &start) {
-  if (start.id() != flights.size())
-    return invalidArgument(fmt::format("has id {}, but is collective {} of "
-                                       "the entry",
-                                       start.id(), flights.size()));
-  flights.push_back({start.source(), start.destination(), loops.size(), false});
+/// The starts are numbered in the order of the program.
+Status EntryVerifier::findStarts() {
+  for (uint32_t i = 0; i < entry.instructions()->size(); ++i) {
+    const plan::Instruction &instruction = *entry.instructions()->Get(i);
+    const auto *start = instruction.operation_as_CollectiveStart();
+    if (!start)
+      continue;
+    if (start->id() != flights.size())
+      return invalidArgument(fmt::format("has id {}, but is collective {} of "
+                                         "the entry",
+                                         start->id(), flights.size()))
+          .withContext(stepName(i, instruction));
+    flights.emplace_back();
+    if (start->behind())
+      startsBehind.emplace(*start->behind(), i);
+  }
+  return {};
+}
+
+Status EntryVerifier::begin(const plan::CollectiveStart &start) {
+  flights[start.id()] = {start.source(), start.destination(),
+                         start.behind() ? 0 : loops.size(), true, false};
   ++states[start.source()].readersInFlight;
   states[start.destination()].writerInFlight = start.id();
   return {};
 }
 
+/// In its place. One that comes behind an instruction of a loop has begun.
+Status EntryVerifier::verifyStart(const plan::CollectiveStart &start) {
+  ++starts;
+  if (!start.behind())
+    return begin(start);
+  if (!flights[start.id()].started)
+    return invalidArgument(
+        fmt::format("starts behind instruction {}, which is in no loop that "
+                    "ends before it",
+                    *start.behind()));
+  return {};
+}
+
+/// What starts when instruction `index` of a loop has been executed for the
+/// last time: nothing of the rest of the iteration may touch its buffers.
+Status EntryVerifier::verifyStartsBehind(uint32_t index) {
+  const auto [first, last] = startsBehind.equal_range(index);
+  for (auto it = first; it != last; ++it) {
+    const plan::Instruction &instruction =
+        *entry.instructions()->Get(it->second);
+    // If not, its place says so.
+    if (loops.empty() || loops.back().index == index ||
+        it->second < loops.front().end)
+      continue;
+    std::vector<Touch> touches;
+    Status status = verifyOperation(header, entry, instruction, touches);
+    for (const Touch &each : touches)
+      if (status.ok())
+        status = touch(index, each, /*starts=*/true);
+    if (status.ok())
+      status = begin(*instruction.operation_as_CollectiveStart());
+    if (!status.ok())
+      return status.withContext(stepName(it->second, instruction));
+  }
+  return {};
+}
+
 Status EntryVerifier::verifyWait(uint32_t index, uint32_t id) {
-  if (id >= flights.size())
+  if (id >= starts)
     return invalidArgument(
         fmt::format("waits for collective {}, which is not started", id));
   Flight &flight = flights[id];
@@ -331,10 +394,10 @@ Status EntryVerifier::verifyInstruction(uint32_t index) {
   const plan::Instruction &instruction = *entry.instructions()->Get(index);
   std::vector<Touch> touches;
   WEFT_RETURN_IF_ERROR(verifyOperation(header, entry, instruction, touches));
-  const bool starts =
-      instruction.operation_type() == plan::Operation::CollectiveStart;
-  for (const Touch &each : touches)
-    WEFT_RETURN_IF_ERROR(touch(index, each, starts));
+  const auto *start = instruction.operation_as_CollectiveStart();
+  if (!start || !start->behind())
+    for (const Touch &each : touches)
+      WEFT_RETURN_IF_ERROR(touch(index, each, start != nullptr));
   return visitOperation(
       instruction,
       [&](const plan::CollectiveStart &start) { return verifyStart(start); },
@@ -433,6 +496,7 @@ Status EntryVerifier::verify() {
   WEFT_RETURN_IF_ERROR(verifyInputs());
   WEFT_RETURN_IF_ERROR(verifyOutputs());
   WEFT_RETURN_IF_ERROR(verifyStateBuffers());
+  WEFT_RETURN_IF_ERROR(findStarts());
   for (uint32_t i = 0; i < entry.instructions()->size(); ++i) {
     WEFT_RETURN_IF_ERROR(closeLoops(i));
     executed += loops.empty() ? 1 : loops.back().turns;
@@ -441,6 +505,7 @@ Status EntryVerifier::verify() {
           "its loops execute more than {} instructions", mostExecuted));
     if (Status status = verifyInstruction(i); !status.ok())
       return status.withContext(stepName(i, *entry.instructions()->Get(i)));
+    WEFT_RETURN_IF_ERROR(verifyStartsBehind(i));
   }
   WEFT_RETURN_IF_ERROR(closeLoops(entry.instructions()->size()));
   WEFT_RETURN_IF_ERROR(verifyEnd());

@@ -82,6 +82,28 @@ TEST_F(QueuesTest, OvertakenCollectivesAreInAQueueOfTheirOwn) {
   EXPECT_FALSE(two.needs(1, 1));
 }
 
+/// One that begins beside the last iteration of a loop is overtaken by those
+/// of the rest of it.
+TEST_F(QueuesTest, CollectivesOfALoopOvertakeThoseThatBeginInIt) {
+  EntryBuilder entry = builder.entry("e");
+  const auto floats = builder.type(DType::F32, {4});
+  const uint32_t x = entry.input("x", floats), y = entry.output("y", floats);
+  entry.copy(x, y);
+  entry.repeat(2, 3);
+  entry.launch("twice", {{y, update}});
+  entry.start(plan::CollectiveKind::AllReduce, 1, x,
+              entry.temporary(DType::F32, {4}), 1, 4);
+  entry.wait(0);
+  auto &start = entry.start(plan::CollectiveKind::AllReduce, 0, y, y, 1, 4);
+  entry.wait(1);
+  EXPECT_EQ(queues().count(), 1u);
+  start.behind = 2;
+  const CollectiveQueues two = queues();
+  EXPECT_EQ(two.count(), 2u);
+  EXPECT_EQ(two.of(0, 0), 0u);
+  EXPECT_EQ(two.of(0, 1), 1u);
+}
+
 TEST_F(QueuesTest, AGroupThatIsAlwaysOvertakenHasOneCommunicator) {
   entry({0, 10, 10, 0});
   const CollectiveQueues two = queues();

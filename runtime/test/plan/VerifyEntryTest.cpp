@@ -358,5 +358,57 @@ TEST(VerifyEntry, CollectivesStayInTheirLoop) {
                         "its loop"));
 }
 
+/// A sum of a loop that devices reduce beside the rest of the last iteration.
+struct BehindPlan : PlanBuilder {
+  BehindPlan() : PlanBuilder({{"data", 2}}) {
+    const uint32_t data = group({"data"});
+    const auto floats = type(DType::F32, {16});
+    const uint32_t x = step.input("x", floats);
+    y = step.output("y", floats);
+    z = step.temporary(DType::F32, {16});
+    step.copy(x, y);
+    step.repeat(3, 3);
+    step.launch("twice", {{y, update}});
+    step.copy(x, z);
+    step.launch("twice", {{z, update}});
+    step.start(plan::CollectiveKind::AllReduce, data, y, y, 1, 16).behind = 2;
+    step.wait(0);
+  }
+  plan::CollectiveStartT &start() {
+    return *step.table().instructions[5]->operation.AsCollectiveStart();
+  }
+
+  EntryBuilder step = entry("step");
+  uint32_t y = 0, z = 0;
+};
+
+TEST(VerifyEntry, CollectivesBeginBesideTheLastIteration) {
+  EXPECT_EQ(verdict(BehindPlan()), "");
+  for (uint32_t behind : {0, 1, 5, 7, 100}) {
+    BehindPlan plan;
+    plan.start().behind = behind;
+    EXPECT_THAT(verdict(plan),
+                HasSubstr("starts behind instruction " +
+                          std::to_string(behind) +
+                          ", which is in no loop that ends before it"));
+  }
+  // The rest of the iteration leaves its buffers alone.
+  BehindPlan touched;
+  touched.step.table().instructions[3]->operation.AsCopy()->source = touched.y;
+  EXPECT_THAT(verdict(touched),
+              HasSubstr("step 3 copy: reads buffer 1 (output \"y\"), which "
+                        "collective 0 in flight writes; its wait must come "
+                        "first"));
+  // Its destination is in use from there on.
+  BehindPlan elsewhere;
+  const uint32_t sum = elsewhere.step.temporary(DType::F32, {16});
+  elsewhere.start().destination = sum;
+  EXPECT_EQ(verdict(elsewhere), "");
+  elsewhere.step.table().buffers[sum]->offset =
+      elsewhere.step.table().buffers[elsewhere.z]->offset;
+  EXPECT_THAT(verdict(elsewhere),
+              HasSubstr("share bytes while both are alive"));
+}
+
 } // namespace
 } // namespace weft::runtime

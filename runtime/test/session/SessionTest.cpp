@@ -70,6 +70,45 @@ TEST(Session, LoopsAreExecuted) {
   }
 }
 
+/// y = 2^3 x, reduced beside the rest of the last iteration; z follows in the
+/// loop. Large enough for a thread, and small.
+TEST(Session, ReductionsBesideTheLastIteration) {
+  for (int64_t size : {4, 1 << 15}) {
+    PlanBuilder builder({{"data", 2}});
+    const uint32_t data = builder.group({"data"});
+    EntryBuilder step = builder.entry("step");
+    const auto type = builder.type(DType::F32, {size});
+    const uint32_t x = step.input("x", type), y = step.output("y", type);
+    const uint32_t z = step.output("z", type);
+    step.copy(x, y);
+    step.copy(x, z);
+    step.repeat(3, 2);
+    step.launch("twice", {{y, update}});
+    step.launch("twice", {{z, update}});
+    auto &first =
+        step.start(plan::CollectiveKind::AllReduce, data, y, y, 1, size);
+    auto &second =
+        step.start(plan::CollectiveKind::AllReduce, data, z, z, 1, size);
+    step.wait(0);
+    step.wait(1);
+    first.behind = 3;
+    second.behind = 4;
+    const auto session = makeSession(builder);
+    ASSERT_TRUE(session->setInput("step", "x", countingArray({size})).ok());
+    for (int run = 0; run < 3; ++run) {
+      const Status status = session->run("step");
+      ASSERT_TRUE(status.ok()) << status.message();
+      for (const char *name : {"y", "z"}) {
+        const auto sums = floats(*session->getOutput(name));
+        for (int64_t i = 0; i < size; ++i)
+          // The kernel is one of 16 numbers.
+          ASSERT_EQ(sums[i], (i < 16 ? 16.0f : 2.0f) * static_cast<float>(i))
+              << name << i;
+      }
+    }
+  }
+}
+
 struct RanksTest : testing::TestWithParam<int> {};
 
 TEST_P(RanksTest, SampleStepsAreExact) {

@@ -33,14 +33,23 @@ static std::vector<uint32_t> executedCollectives(const plan::Entry &entry) {
   const uint32_t end = entry.instructions()->size();
   for (uint32_t index = 0; index < end; ++index) {
     const plan::Instruction &instruction = *entry.instructions()->Get(index);
+    const auto *start = instruction.operation_as_CollectiveStart();
     order.close(index);
-    if (instruction.operation_type() == plan::Operation::CollectiveStart)
+    if (start && start->behind())
+      order.addBehind(*start->behind(), index);
+    else
       order.add(index);
-    else if (const auto *repeat = instruction.operation_as_Repeat())
+    if (const auto *repeat = instruction.operation_as_Repeat())
       order.open(repeat->count(), index + 1 + repeat->instructions());
   }
   order.close(end);
-  return order.steps();
+  std::vector<uint32_t> collectives;
+  std::ranges::copy_if(
+      order.steps(), std::back_inserter(collectives), [&](uint32_t index) {
+        return entry.instructions()->Get(index)->operation_type() ==
+               plan::Operation::CollectiveStart;
+      });
+  return collectives;
 }
 
 NcclWorld::NcclWorld(const Nccl &nccl, const Cudart &cudart,

@@ -47,7 +47,9 @@ private:
     return add(bindCudaAttentionGrad(memory.arguments(grad), binding.context));
   }
   Status add(Result<std::unique_ptr<CudaOperation>> operation);
-  void add(decltype(CudaStep::operation) operation);
+  /// With an anchor, behind the last execution of that step.
+  void add(decltype(CudaStep::operation) operation,
+           std::optional<uint32_t> anchor = std::nullopt);
 
   const uint32_t number;
   const plan::Entry &entry;
@@ -90,8 +92,13 @@ static std::string labelOf(const plan::Plan &plan,
   return label;
 }
 
-void Binder::add(decltype(CudaStep::operation) operation) {
-  program.order.add(static_cast<uint32_t>(program.steps.size()));
+void Binder::add(decltype(CudaStep::operation) operation,
+                 std::optional<uint32_t> anchor) {
+  const auto step = static_cast<uint32_t>(program.steps.size());
+  if (anchor)
+    program.order.addBehind(*anchor, step);
+  else
+    program.order.add(step);
   program.steps.push_back(
       {operation, current,
        labelOf(binding.plan, *entry.instructions()->Get(current))});
@@ -185,7 +192,10 @@ Status Binder::bind(const plan::CollectiveStart &start) {
   WEFT_ASSIGN_OR_RETURN(bound.started, createEvent(cudart));
   WEFT_ASSIGN_OR_RETURN(bound.done, createEvent(cudart));
   inFlight += bound.communicator->size() > 1;
-  add(DeviceStartStep{&bound});
+  const auto anchor = start.behind()
+                          ? lastStepOf(program.steps, *start.behind())
+                          : std::nullopt;
+  add(DeviceStartStep{&bound}, anchor);
   return {};
 }
 
