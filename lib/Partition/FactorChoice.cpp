@@ -43,7 +43,7 @@ static void addFactors(std::vector<int64_t> &key,
 std::vector<int64_t> FactorProblem::key() const {
   std::vector<int64_t> key = {static_cast<int64_t>(linearity),
                               static_cast<int64_t>(rule.category),
-                              static_cast<int64_t>(rule.reduction)};
+                              static_cast<int64_t>(rule.reduction), isSummed};
   for (const Factor &factor : rule.factors)
     key.insert(key.end(), {factor.size, static_cast<int64_t>(factor.kind)});
   addFactors(key, rule.operands);
@@ -343,7 +343,7 @@ FactorSolution FactorSolver::run() {
   Choice best = chooseWith({}, kind);
   if (!terms.empty()) {
     Choice onTerms = chooseWith(terms, kind);
-    if (onTerms.seconds <= best.seconds)
+    if (onTerms.seconds <= best.seconds || problem.isSummed)
       best = onTerms;
   }
   FactorSolution solution;

@@ -52,6 +52,9 @@ struct FactorProblem {
 
   sharding::ShardingRule rule;
   sharding::Linearity linearity = sharding::Linearity::NotLinear;
+  /// Its result is only added up over micro-batches: what is reduced before the
+  /// op is reduced in each of them, and behind the sum once.
+  bool isSummed = false;
   llvm::SmallVector<Operand, 3> operands;
   llvm::SmallVector<Result, 1> results;
 

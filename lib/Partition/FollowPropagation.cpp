@@ -114,6 +114,7 @@ FactorProblem Follower::problemOf(ShardingRuleOpInterface op) {
   FactorProblem problem;
   problem.rule = op.getShardingRule();
   problem.linearity = usefulLinearity(op);
+  problem.isSummed = op->getNumResults() == 1 && isSummed(op->getResult(0));
   for (Value value : op->getOperands()) {
     FactorProblem::Operand &operand = problem.operands.emplace_back();
     operand.type = typeOf(value);

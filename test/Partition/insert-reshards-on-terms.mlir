@@ -254,3 +254,22 @@ func.func @mean_of_microbatches(
   %total2 = weft.microbatch_sum %e of <"step", 4> : tensor<3xf32>
   return %total, %total2 : tensor<3xf32>, tensor<3xf32>
 }
+
+// -----
+
+weft.mesh @mesh = <["data"=2]>
+
+// Twice the bytes once are fewer than the bytes of each micro-batch.
+// CHECK-LABEL: func.func @widened_sums
+// CHECK:         %[[TERMS:.*]] = weft.reduce sum
+// CHECK-NEXT:    %[[WIDE:.*]] = arith.extf %[[TERMS]] {{.*}}unreduced={"data"}
+// CHECK-NEXT:    %[[TOTAL:.*]] = weft.microbatch_sum %[[WIDE]] {{.*}}unreduced={"data"}
+// CHECK-NEXT:    weft.reshard %[[TOTAL]] <@mesh, [{}]>
+func.func @widened_sums(
+    %x: tensor<8x4x1024xbf16> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}, {}]>}) -> tensor<1024xf32> {
+  %xi = weft.microbatch_slice %x dim = 1 of <"step", 4> : tensor<8x4x1024xbf16> -> tensor<8x1024xbf16>
+  %sum = weft.reduce sum %xi dims = [0] : tensor<8x1024xbf16> -> tensor<1024xbf16>
+  %wide = arith.extf %sum : tensor<1024xbf16> to tensor<1024xf32>
+  %total = weft.microbatch_sum %wide of <"step", 4> : tensor<1024xf32>
+  return %total : tensor<1024xf32>
+}
