@@ -170,6 +170,8 @@ static LogicalResult resolve(ValueAndGradOp op, func::FuncOp callee) {
 
 /// Whether a factor or divisor is the same number for all elements.
 static bool isScalar(Value value) {
+  if (auto constraint = value.getDefiningOp<ConstraintOp>())
+    return isScalar(constraint.getOperand());
   if (auto broadcast = value.getDefiningOp<BroadcastOp>())
     return broadcast.getOperand().getType().getNumElements() == 1;
   ElementsAttr constant;

@@ -10,6 +10,7 @@
 
 #include "Importer.h"
 #include "Signature.h"
+#include "TrainingFacts.h"
 #include "Updates.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -62,6 +63,7 @@ static void importFunction(func::FuncOp source, Importer &importer) {
   // The types are those of the function, as the source was verified.
   func::ReturnOp::create(builder, function.getLoc(), *results);
   lowerUpdates(function);
+  markTrainingFacts(function);
 }
 
 /// The public functions; what else a module may hold is checked.

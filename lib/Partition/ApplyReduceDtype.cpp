@@ -20,6 +20,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace weft {
 #define GEN_PASS_DEF_APPLYREDUCEDTYPE
@@ -189,28 +190,46 @@ void Widener::run() {
     widen(&op);
 }
 
-static bool hasGradients(ModuleOp module) {
-  return module
-      ->walk([](Operation *op) {
-        return gradientOf(getOrigin(op)).empty() ? WalkResult::advance()
-                                                 : WalkResult::interrupt();
-      })
-      .wasInterrupted();
+/// The names of the parameters whose gradients the program marks.
+static llvm::StringSet<> findGradients(ModuleOp module) {
+  llvm::StringSet<> parameters;
+  module->walk([&](Operation *op) {
+    if (StringRef name = gradientOf(getOrigin(op)); !name.empty())
+      parameters.insert(name);
+  });
+  return parameters;
+}
+
+static void warnOfUnknownGradients(func::FuncOp function,
+                                   const llvm::StringSet<> &known) {
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    auto name =
+        function.getArgAttrOfType<StringAttr>(i, WeftDialect::kNameAttrName);
+    if (name && function.getArgAttr(i, WeftDialect::kParameterAttrName) &&
+        isNarrow(argument) && !known.contains(name))
+      emitWarning(argument.getLoc())
+          << "no value is marked as the gradient of the parameter " << name
+          << ": what it is updated with is summed in "
+          << typeOf(argument).getElementType();
+  }
 }
 
 namespace {
 struct ApplyReduceDtype : weft::impl::ApplyReduceDtypeBase<ApplyReduceDtype> {
   void runOnInput() override {
-    if (!hasGradients(getOperation())) {
+    llvm::StringSet<> gradients = findGradients(getOperation());
+    if (gradients.empty()) {
       getOperation()->emitError(
           "cannot sum gradients in f32: no value of this program is marked as "
-          "a gradient; differentiate with weft.value_and_grad, or leave out "
-          "the option");
+          "a gradient; differentiate with weft.value_and_grad, or donate the "
+          "parameters that a JAX program updates, or leave out the option");
       return signalPassFailure();
     }
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
+      warnOfUnknownGradients(function, gradients);
       Widener widener(function);
       widener.run();
       sums += widener.numSums;

@@ -58,7 +58,7 @@ class Layout:
         self.gradients = self.optimizer if gradients is None else gradients
         self.activations = dict(activations or {})
         _check_activations(self.activations)
-        self.reduce_dtype = _checked_reduce_dtype(reduce_dtype)
+        self.reduce_dtype = checked_reduce_dtype("Layout", reduce_dtype)
 
     def parameter_specs(self, params: Any) -> Any:
         """The spec at rest of every parameter."""
@@ -83,14 +83,14 @@ class Layout:
         return f"Layout({self.mesh!r}, {', '.join(f'{t}={getattr(self, t)!r}' for t in tables)})"
 
 
-def _checked_reduce_dtype(given: Any) -> str | None:
+def checked_reduce_dtype(where: str, given: Any) -> str | None:
     """The name of the type."""
     try:
         name = None if given is None else np.dtype(given).name
     except TypeError:
         name = ""
     if name not in (None, "float32"):
-        raise TypeError("Layout: reduce_dtype must be float32, or None for the type of the "
+        raise TypeError(f"{where}: reduce_dtype must be float32, or None for the type of the "
                         f"gradients, got {given!r}")
     return name
 

@@ -1,17 +1,33 @@
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: shard-opt %s --weft-apply-reduce-dtype --verify-diagnostics
+// RUN: shard-opt %s --weft-apply-reduce-dtype --split-input-file --verify-diagnostics
 
-// A program whose gradients nobody marked, as JAX exports it, is not silently
-// left as it is.
-// expected-error@+1 {{cannot sum gradients in f32: no value of this program is marked as a gradient; differentiate with weft.value_and_grad, or leave out the option}}
+// A program whose gradients nobody marked is not silently left as it is.
+// expected-error@+1 {{cannot sum gradients in f32: no value of this program is marked as a gradient; differentiate with weft.value_and_grad, or donate the parameters that a JAX program updates, or leave out the option}}
 module {
   weft.mesh @mesh = <["data"=4]>
 
   func.func @step(%x: tensor<8x4xbf16> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>})
       -> (tensor<4xbf16> {weft.sharding = #weft.sharding<@mesh, [{}]>}) {
     %a = weft.reduce sum %x dims = [0] {weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"data"}>]} : tensor<8x4xbf16> -> tensor<4xbf16>
+    %b = weft.reshard %a <@mesh, [{}]> {weft.shardings = [#weft.sharding<@mesh, [{}]>]} : tensor<4xbf16>
+    return %b : tensor<4xbf16>
+  }
+}
+
+// -----
+
+// Nor is a parameter whose gradient nobody marked.
+module {
+  weft.mesh @mesh = <["data"=4]>
+
+  func.func @step(
+      %x: tensor<8x4xbf16> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
+      // expected-warning@+1 {{no value is marked as the gradient of the parameter "w": what it is updated with is summed in 'bf16'}}
+      %w: tensor<4xbf16> {weft.name = "w", weft.parameter, weft.sharding = #weft.sharding<@mesh, [{}]>})
+      -> (tensor<4xbf16> {weft.sharding = #weft.sharding<@mesh, [{}]>}) {
+    %a = weft.reduce sum %x dims = [0] {weft.origin = #weft.origin<gradient_of = "v">, weft.shardings = [#weft.sharding<@mesh, [{}], unreduced={"data"}>]} : tensor<8x4xbf16> -> tensor<4xbf16>
     %b = weft.reshard %a <@mesh, [{}]> {weft.shardings = [#weft.sharding<@mesh, [{}]>]} : tensor<4xbf16>
     return %b : tensor<4xbf16>
   }

@@ -21,7 +21,8 @@ def ImportStablehlo : Pass<"weft-import-stablehlo", "::mlir::ModuleOp"> {
     `math`: calls are inlined, loops with a constant trip count unrolled,
     branches on constants taken and others computed on both sides. Names of
     arguments and results, donation, shardings and source locations are
-    carried over (docs/Import.md). What cannot be imported is one error with a
+    carried over; parameters and gradients are derived from the updates of
+    donated arguments (docs/Import.md). What cannot be imported is one error with a
     note for each source line and kind of op; attributes that mean nothing here
     are named in remarks.
 

@@ -128,8 +128,9 @@ def ApplyReduceDtype : FormPass<"weft-apply-reduce-dtype", "Graph"> {
     devices the type f32: the matmul or sum that makes them has its result in
     f32, so have the linear ops that they pass through and the reshard that adds
     them up, and the sum is rounded once. A gradient is what `weft.origin` says is
-    one, and all partial sums that are added to it. A program in which no value is
-    marked so, such as one that JAX differentiated, is an error.
+    one, and all partial sums that are added to it: autodiff says so, and the
+    import of a step that donates its parameters. A program in which no value is
+    marked so is an error, and a parameter without a gradient a warning.
 
     **Leaves** a sharded graph with the same reshards, those of gradients on f32.
     Terms that a function returns keep their type.

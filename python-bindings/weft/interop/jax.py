@@ -23,6 +23,7 @@ import numpy as np
 from .. import signature as signatures
 from .. import tree as trees
 from ..jit import Parameters, call
+from ..layout import checked_reduce_dtype
 from ..legality import padding
 from ..lowered import Lowered, Source
 from ..mesh import AbstractMesh as WeftMesh
@@ -48,6 +49,7 @@ def from_jax(
     donate_argnames: str | Iterable[str] = (),
     static_argnums: int | Iterable[int] = (),
     static_argnames: str | Iterable[str] = (),
+    reduce_dtype: Any = None,
     **kwargs: Any,
 ) -> Lowered:
     """Lowers a JAX function for arguments like `args` and `kwargs`: arrays, or `ShapeDtypeStruct`s
@@ -57,9 +59,11 @@ def from_jax(
     is jitted already keeps its own options if none are given here. What the result compiles to
     takes and returns trees of NumPy arrays, as the function does. Specs are checked as `weft.jit`
     checks them, and `rules` may stand in their trees. Arguments on a mesh without a spec are open:
-    the compiler decides.
+    the compiler decides. `reduce_dtype`, as of a `weft.Layout`, is for the gradients of donated
+    parameters.
     """
     jax = _jax()
+    reduce_dtype = checked_reduce_dtype("from_jax", reduce_dtype)
     parameters = Parameters(fn)
     arguments = parameters.bind(args, kwargs)
     static = parameters.chosen("static", static_argnums, static_argnames)
@@ -110,7 +114,9 @@ def from_jax(
     _set_shardings(module, "res_attrs", padded_results)
     text = module.get_asm(print_generic_op_form=True, enable_debug_info=True)
     source = Source(text, f"{_name(fn)}.stablehlo.mlir")
-    return Lowered(source, _signature(jax, names, paths, values, lowered.out_info), ours)
+    signature = _signature(jax, names, paths, values, lowered.out_info)
+    return Lowered(source, signature, ours,
+                   options={"reduce_dtype": reduce_dtype} if reduce_dtype else {})
 
 
 def _jax():
