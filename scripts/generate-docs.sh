@@ -40,6 +40,7 @@ page() { # <page> <title> <td file> <generator options>
 }
 
 page Dialect.md "" include/weft/IR/WeftAllOps.td -gen-dialect-doc -dialect=weft
+python3 scripts/shorten-dialect-page.py <"$fresh/Dialect.md" >"$fresh/short" && mv "$fresh/short" "$fresh/Dialect.md"
 for td in include/weft/IR/*OpInterface.td; do
   page "$(basename "$td" .td).md" "" "$td" -gen-op-interface-docs
 done
