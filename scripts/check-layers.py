@@ -49,8 +49,9 @@ MAY_INCLUDE = {
     "tools": EVERYTHING,
     "python-bindings/src/compiler": EVERYTHING,
 }
-# What the compiler knows of the runtime: the plan schema, and its version.
-SCHEMA = {f"weft/runtime/{name}.h" for name in ("plan_generated", "PlanFormat", "VisitOperation")}
+# What the compiler knows of the runtime: the plan schema, its version, names and types.
+SCHEMA = {f"weft/runtime/{name}.h"
+          for name in ("plan_generated", "PlanFormat", "PlanNames", "VisitOperation", "DType")}
 PLAN_REPORT = "weft/Report/PlanReport.h"
 PYTHON_RUNTIME = "python-bindings/src/runtime"
 # What the emulator, a stand-in for libraries of others, knows of this project.
@@ -62,7 +63,8 @@ ELEMENT_TYPES = "weft/runtime/DType.h"
 PUBLIC_HEADERS = {
     "Npy": "io", "OutputFiles": "io", "Safetensors": "io",
     "Communicator": "comm", "InProcessWorld": "comm",
-    "Plan": "plan", "PlanFormat": "plan", "VisitOperation": "plan", "plan_generated": "plan",
+    "Plan": "plan", "PlanFormat": "plan", "PlanNames": "plan", "VisitOperation": "plan",
+    "plan_generated": "plan",
     "Bootstrap": "launch", "Launch": "launch",
     "SessionOptions": "executor", "Session": "session",
 }

@@ -7,29 +7,12 @@
 
 #include "weft/Report/PlanReport.h"
 
+#include "weft/runtime/DType.h"
 #include "weft/runtime/plan_generated.h"
 
 #include <set>
 
 namespace weft {
-
-static int64_t elementBytes(plan::DType type) {
-  switch (type) {
-  case plan::DType::F64:
-  case plan::DType::I64:
-    return 8;
-  case plan::DType::F32:
-  case plan::DType::I32:
-    return 4;
-  case plan::DType::BF16:
-  case plan::DType::F16:
-    return 2;
-  case plan::DType::I8:
-  case plan::DType::Pred:
-    return 1;
-  }
-  return 1;
-}
 
 static int64_t shardsOf(const plan::AxisList &axes) {
   int64_t shards = 1;
@@ -40,7 +23,9 @@ static int64_t shardsOf(const plan::AxisList &axes) {
 
 static void addPadding(const std::string &name, const plan::TensorType &type,
                        std::vector<PaddingRecord> &records) {
-  int64_t allShards = 1, localBytes = elementBytes(type.dtype());
+  int64_t allShards = 1,
+          localBytes =
+              runtime::byteSize(static_cast<runtime::DType>(type.dtype()));
   for (uint32_t d = 0; d < type.global_shape()->size(); ++d) {
     allShards *= shardsOf(*type.dim_axes()->Get(d));
     localBytes *= type.local_shape()->Get(d);

@@ -8,6 +8,7 @@
 #include "MemoryReport.h"
 
 #include "weft/runtime/PlanFormat.h"
+#include "weft/runtime/PlanNames.h"
 #include "weft/runtime/VisitOperation.h"
 #include "weft/runtime/plan_generated.h"
 
@@ -15,34 +16,6 @@
 #include <tuple>
 
 namespace weft {
-
-static const char *nameOf(plan::CollectiveKind kind) {
-  switch (kind) {
-  case plan::CollectiveKind::AllReduce:
-    return "all_reduce";
-  case plan::CollectiveKind::AllGather:
-    return "all_gather";
-  case plan::CollectiveKind::ReduceScatter:
-    return "reduce_scatter";
-  case plan::CollectiveKind::AllToAll:
-    return "all_to_all";
-  case plan::CollectiveKind::Permute:
-    return "permute";
-  }
-  return "?";
-}
-
-static const char *nameOf(plan::Reduction reduction) {
-  switch (reduction) {
-  case plan::Reduction::Sum:
-    return "sum";
-  case plan::Reduction::Max:
-    return "max";
-  case plan::Reduction::Min:
-    return "min";
-  }
-  return "?";
-}
 
 /// `data`, `model:(2)4`
 static std::vector<std::string> axesOf(const plan::Plan &plan,
@@ -78,11 +51,11 @@ static CollectiveRecord toRecord(const plan::Plan &plan,
                                  const plan::Instruction &instruction,
                                  const plan::CollectiveStart &start) {
   CollectiveRecord record;
-  record.kind = nameOf(start.kind());
+  record.kind = runtime::collectiveName(start.kind());
   record.axes = axesOf(plan, *plan.groups()->Get(start.group()));
   if (start.kind() == plan::CollectiveKind::AllReduce ||
       start.kind() == plan::CollectiveKind::ReduceScatter)
-    record.reduction = nameOf(start.reduction());
+    record.reduction = runtime::reductionName(start.reduction());
   record.bytes = start.wire_bytes();
   if (instruction.cause())
     record.cause = instruction.cause()->str();

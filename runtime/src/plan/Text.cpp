@@ -7,8 +7,6 @@
 
 #include "plan/Text.h"
 
-#include "weft/runtime/VisitOperation.h"
-
 namespace weft::runtime {
 
 /// Bytes of the UTF-8 sequence at the start of `text`, or 0 when it is none.
@@ -53,127 +51,14 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-std::string_view collectiveName(plan::CollectiveKind kind) {
-  switch (kind) {
-  case plan::CollectiveKind::AllReduce:
-    return "all_reduce";
-  case plan::CollectiveKind::AllGather:
-    return "all_gather";
-  case plan::CollectiveKind::ReduceScatter:
-    return "reduce_scatter";
-  case plan::CollectiveKind::AllToAll:
-    return "all_to_all";
-  case plan::CollectiveKind::Permute:
-    return "permute";
-  }
-  return "unknown";
-}
-
-std::string_view reductionName(plan::Reduction reduction) {
-  switch (reduction) {
-  case plan::Reduction::Sum:
-    return "sum";
-  case plan::Reduction::Max:
-    return "max";
-  case plan::Reduction::Min:
-    return "min";
-  }
-  return "unknown";
-}
-
-std::string_view epilogueName(plan::GemmEpilogue epilogue) {
-  switch (epilogue) {
-  case plan::GemmEpilogue::None:
-    return "none";
-  case plan::GemmEpilogue::Bias:
-    return "bias";
-  case plan::GemmEpilogue::Gelu:
-    return "gelu";
-  case plan::GemmEpilogue::BiasGelu:
-    return "bias_gelu";
-  case plan::GemmEpilogue::GeluAux:
-    return "gelu_aux";
-  case plan::GemmEpilogue::BiasGeluAux:
-    return "bias_gelu_aux";
-  case plan::GemmEpilogue::GeluGrad:
-    return "gelu_grad";
-  case plan::GemmEpilogue::GeluGradBiasGrad:
-    return "gelu_grad_bias_grad";
-  case plan::GemmEpilogue::LhsBiasGrad:
-    return "lhs_bias_grad";
-  case plan::GemmEpilogue::RhsBiasGrad:
-    return "rhs_bias_grad";
-  }
-  return "unknown";
-}
-
-std::string_view operationName(const plan::Instruction &instruction) {
-  using Name = std::string_view;
-  if (!isKnown(instruction.operation_type()))
-    return "unknown";
-  return visitOperation(
-      instruction, [](const plan::Gemm &) -> Name { return "gemm"; },
-      [](const plan::Launch &) -> Name { return "launch"; },
-      [](const plan::CollectiveStart &start) {
-        return collectiveName(start.kind());
-      },
-      [](const plan::CollectiveWait &) -> Name { return "wait"; },
-      [](const plan::Copy &) -> Name { return "copy"; },
-      [](const plan::Attention &) -> Name { return "attention"; },
-      [](const plan::AttentionGrad &) -> Name { return "attention_grad"; },
-      [](const plan::Repeat &) -> Name { return "repeat"; });
-}
-
-std::string_view bufferKindName(plan::BufferKind kind) {
-  switch (kind) {
-  case plan::BufferKind::Input:
-    return "input";
-  case plan::BufferKind::Output:
-    return "output";
-  case plan::BufferKind::State:
-    return "state";
-  case plan::BufferKind::Constant:
-    return "constant";
-  case plan::BufferKind::Temporary:
-    return "temporary";
-  }
-  return "unknown";
-}
-
-std::string_view purposeName(plan::Purpose purpose) {
-  switch (purpose) {
-  case plan::Purpose::Parameter:
-    return "parameter";
-  case plan::Purpose::Gradient:
-    return "gradient";
-  case plan::Purpose::OptimizerState:
-    return "optimizer state";
-  case plan::Purpose::State:
-    return "state";
-  case plan::Purpose::Activation:
-    return "activation";
-  case plan::Purpose::Communication:
-    return "communication";
-  case plan::Purpose::Argument:
-    return "argument";
-  case plan::Purpose::Result:
-    return "result";
-  case plan::Purpose::Constant:
-    return "constant";
-  case plan::Purpose::Temporary:
-    return "temporary";
-  }
-  return "unknown";
-}
-
-std::string_view workName(const plan::Plan &plan,
-                          const plan::Instruction &instruction) {
+std::string workName(const plan::Plan &plan,
+                     const plan::Instruction &instruction) {
   const auto *launch = instruction.operation_as_Launch();
   if (!launch)
     return operationName(instruction);
   const plan::Kernel &kernel = *plan.kernels()->Get(launch->kernel());
-  return view(view(kernel.summary()).empty() ? kernel.symbol()
-                                             : kernel.summary());
+  const auto *summary = kernel.summary();
+  return (summary && summary->size() ? summary : kernel.symbol())->str();
 }
 
 std::string stepName(size_t index, const plan::Instruction &instruction) {

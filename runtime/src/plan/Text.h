@@ -15,7 +15,7 @@
 #define WEFT_RUNTIME_SRC_PLAN_TEXT_H
 
 #include "weft/runtime/DType.h"
-#include "weft/runtime/plan_generated.h"
+#include "weft/runtime/PlanNames.h"
 
 #include <fmt/format.h>
 
@@ -51,21 +51,10 @@ std::string typeName(DType dtype, const Range &shape) {
   return fmt::format("{}[{}]", name(dtype), extents(shape));
 }
 
-/// "gemm", "attention", "launch", "all_reduce", "wait", "copy".
-std::string_view operationName(const plan::Instruction &instruction);
-std::string_view collectiveName(plan::CollectiveKind kind);
-/// "sum".
-std::string_view reductionName(plan::Reduction reduction);
-/// "bias_gelu", as in the schedule.
-std::string_view epilogueName(plan::GemmEpilogue epilogue);
-std::string_view bufferKindName(plan::BufferKind kind);
-/// "parameter", "optimizer state", "communication".
-std::string_view purposeName(plan::Purpose purpose);
-
 /// What an instruction computes, for timelines: the summary of its kernel, or
 /// else the kernel's symbol, or the operation.
-std::string_view workName(const plan::Plan &plan,
-                          const plan::Instruction &instruction);
+std::string workName(const plan::Plan &plan,
+                     const plan::Instruction &instruction);
 
 /// `step 17 gemm`, the start of every message about an instruction.
 std::string stepName(size_t index, const plan::Instruction &instruction);
