@@ -218,6 +218,13 @@ def sharding(spec, shape=None, mesh=MESH):
             "  nearest legal: P('model:(1)2',) or P('model:(2)2',)",
         ),
         (
+            lambda: sharding(P("x:(1)2", "x:(3)2"), mesh=Mesh((6,), "x")),
+            SpecError,
+            "P('x:(1)2', 'x:(3)2') is not legal on Mesh('x': 6, axis_types=(Auto,))\n"
+            "  no division of 'x' has both 'x:(1)2' and 'x:(3)2' as parts\n"
+            "  nearest legal: P('x:(1)2', None) or P(None, 'x:(3)2')",
+        ),
+        (
             lambda: NamedSharding(MESH, "data"),
             TypeError,
             "the spec of a NamedSharding must be a PartitionSpec, got 'data'; write P('data')",

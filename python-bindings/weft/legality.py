@@ -26,7 +26,7 @@ def violations(
     found = _unknown_axes(spec, mesh)
     if found:
         return found + _rank(spec, shape)
-    found = _sub_axes(spec, mesh) or _duplicates(spec)
+    found = _sub_axes(spec, mesh) or _duplicates(spec) or _misfits(spec)
     found += _axis_types(spec, mesh) + _rank(spec, shape)
     if shape is not None and not found:
         found = _indivisible(spec, mesh, shape)
@@ -97,6 +97,14 @@ def _duplicates(spec: PartitionSpec) -> list[Violation]:
             f"{spec} has duplicate entries for {names}: an axis can split at most one dimension",
             DuplicateSpecError,
         )
+    ]
+
+
+def _misfits(spec: PartitionSpec) -> list[Violation]:
+    pairs = itertools.combinations(_mentioned(spec), 2)
+    return [
+        Violation(f"no division of '{a.name}' has both '{a}' and '{b}' as parts")
+        for a, b in pairs if not a.fits_beside(b)
     ]
 
 
@@ -276,7 +284,7 @@ def _fits(
 ) -> bool:
     """Whether axes do not overlap and can split their dimensions; quick, as most do not."""
     axes = [axis for split in dims for axis in split]
-    if any(a.overlaps(b) for a, b in itertools.combinations(axes, 2)):
+    if any(a.overlaps(b) or not a.fits_beside(b) for a, b in itertools.combinations(axes, 2)):
         return False
     return shape is None or all(
         _can_split(size, math.prod(axis.size_in(mesh) for axis in split))

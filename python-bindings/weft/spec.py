@@ -79,6 +79,11 @@ class Axis(NamedTuple):
             return True
         return self.pre < other.pre * other.size and other.pre < self.pre * self.size
 
+    def fits_beside(self, other: Axis) -> bool:
+        """Whether the axis can be split so that both are parts of it, if they do not overlap."""
+        major, minor = sorted((self, other), key=lambda axis: axis.pre)
+        return self.name != other.name or minor.pre % (major.pre * major.size) == 0
+
 
 def _canonical(entry: Any, position: int) -> Entry:
     """An entry as it is kept: a tuple of one axis is that axis, an empty one is None."""
