@@ -14,7 +14,7 @@ using namespace weft::emulator;
 
 namespace {
 
-/// Rows of bytes from one place to another.
+/// Rows of bytes from one address to another.
 struct Copy {
   std::byte *to;
   const std::byte *from;

@@ -59,7 +59,7 @@ int64_t offsetOf(const Extents &strides, const Extents &at) {
   return offset;
 }
 
-/// The number of an element; a dimension of size 1 has it at all places.
+/// The number of an element; a dimension of size 1 has it at all indices.
 int64_t indexOf(const Extents &sizes, const Extents &at) {
   int64_t index = 0;
   for (size_t i = 0; i < at.size(); ++i)

@@ -10,7 +10,7 @@
 //   - they are of one thread, or both atomic,
 //   - a barrier of the block, or of the warp, is between them, or
 //   - they are of two blocks, and the first did a fence and an atomic that the
-//     second saw by an atomic of the same place.
+//     second saw by an atomic of the same address.
 // Of two threads of a block, any of them may have done the fence: a race that
 // only the missing fence of one of them makes is not seen.
 //
@@ -72,7 +72,7 @@ private:
 
   bool races, uninitialized;
   std::mutex mutex;
-  /// By block and place; global memory is of block ~0.
+  /// By block and address; global memory is of block ~0.
   std::map<std::pair<uint32_t, uint64_t>, Cell> cells;
   /// What each block, and each atomic, knows of the clocks of blocks.
   std::unordered_map<uint32_t, Clocks> known;

@@ -26,7 +26,7 @@
 
 namespace weft::emulator {
 
-/// A register before it has a place: an index into the emitter's table.
+/// A register before it has an offset: an index into the emitter's table.
 struct Value {
   uint32_t index = 0;
 };

@@ -7,9 +7,9 @@
 //
 // One instruction is executed for all threads of a warp that stand at it.
 // A register is an array of 32 lanes in the file of its warp, a predicate a
-// mask, and every operand the place of a register in bytes: immediates, special
-// registers and addresses of variables are registers that are filled before
-// the first instruction.
+// mask, and every operand the offset of a register in bytes: immediates,
+// special registers and addresses of variables are registers that are filled
+// before the first instruction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -96,7 +96,7 @@ struct Preload {
   Kind kind = Kind::Value;
   uint8_t size = 4;
   uint64_t value = 0;
-  /// The place of the register.
+  /// The offset of the register.
   uint32_t offset = 0;
 
   bool operator==(const Preload &) const = default;

@@ -1,4 +1,4 @@
-//===- RegisterTable.cpp - Registers and their places in a warp's file ----===//
+//===- RegisterTable.cpp - Registers and their offsets in a warp's file ---===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,7 +31,7 @@ static uint32_t fileBytes(uint32_t size) {
 void RegisterTable::allocate(Program &program) const {
   std::vector<Interval> intervals = computeIntervals(program, sizes.size());
   std::vector<uint32_t> places(sizes.size());
-  // Registers that are filled before the start keep their places.
+  // Registers that are filled before the start keep their offsets.
   uint32_t end = 0;
   auto fresh = [&end](uint32_t size) {
     uint32_t bytes = fileBytes(size), place = end;
@@ -44,8 +44,8 @@ void RegisterTable::allocate(Program &program) const {
     preload.offset = places[index] = fresh(preload.size);
     program.preloads.push_back(preload);
   }
-  // The others in the order in which they begin; places of ended ones are taken
-  // again by registers of the same size.
+  // The others in the order in which they begin; offsets of ended ones are
+  // taken again by registers of the same size.
   std::vector<uint32_t> order;
   for (uint32_t i = 0; i < sizes.size(); ++i)
     if (!isPreloaded[i] && intervals[i].isUsed())

@@ -28,7 +28,7 @@ public:
   uint32_t size(Value value) const { return sizes[value.index]; }
 
   /// Gives every register of `program`, whose operands are indices of this
-  /// table, a place. Registers that are not live together share places.
+  /// table, an offset. Registers that are not live together share offsets.
   void allocate(Program &program) const;
 
 private:

@@ -76,7 +76,7 @@ private:
   const Function &entry;
   const SymbolAddresses &addresses;
   Program program;
-  /// Places of the module's shared variables.
+  /// Addresses of the module's shared variables.
   std::map<std::string, Place> shared;
   Frame *frame = nullptr;
   std::set<const Function *> callers;

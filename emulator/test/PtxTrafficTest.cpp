@@ -14,7 +14,7 @@ using namespace weft::emulator;
 namespace {
 
 /// What threads move by `body`, where %rd1 is the first sector of a vector of
-/// 8192 numbers, %rd2 the place of the thread if each has `stride` bytes, and
+/// 8192 numbers, %rd2 the offset of the thread if each has `stride` bytes, and
 /// %r1 the thread.
 LaunchTraffic trafficOf(const std::string &body, int stride,
                         PtxKernel::Shape shape = {{1}, {32}}) {

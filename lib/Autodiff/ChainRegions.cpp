@@ -70,7 +70,7 @@ static std::vector<Cut> findCuts(ArrayRef<Operation *> ops,
   return cuts;
 }
 
-/// Where regions begin, but the first one. Of several places between two heavy
+/// Where regions begin, but the first one. Of several points between two heavy
 /// ops the one with the smallest value is taken, the last if they are equal.
 static std::vector<size_t> chooseCuts(ArrayRef<Operation *> ops,
                                       const std::vector<Cut> &cuts) {

@@ -33,7 +33,7 @@ namespace weft {
 
 class Tape {
 public:
-  /// Copies the body to the builder's place. `call` is the location of the op
+  /// Copies the body to the insertion point. `call` is the location of the op
   /// that asks for it.
   Tape(mlir::func::FuncOp function, mlir::ValueRange operands,
        mlir::OpBuilder &builder, mlir::Location call);

@@ -149,7 +149,7 @@ struct AttentionFactors {
 
 } // namespace
 
-/// A head of queries is (head of keys, place among the heads that read it).
+/// A head of queries is (head of keys, index among the heads that read it).
 /// Where there are as many queries as keys, both are split alike: the keys then
 /// move around a ring. Otherwise each device needs all keys.
 ///

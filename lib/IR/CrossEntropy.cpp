@@ -36,11 +36,11 @@ static Value logSumExp(Value x, Rows &rows, TensorBuilder &b) {
 }
 
 namespace {
-/// The labels as places along the dimension; those below 0 count from its end.
+/// The labels as indices along the dimension; those below 0 count from its end.
 struct Labels {
   Labels(CrossEntropyOp op, TensorBuilder &b);
 
-  /// Where the place along the dimension is the label, or `other` for a label
+  /// Where the index along the dimension is the label, or `other` for a label
   /// outside of the classes.
   Value at(int64_t other, Rows &rows, TensorBuilder &b);
 

@@ -57,7 +57,8 @@ public:
 private:
   Value widened(Value x);
   Value converted(Value x, Type type);
-  /// [batch, places, heads, size] or [batch, places, heads], heads by groups.
+  /// [batch, positions, heads, size] or [batch, positions, heads], heads by
+  /// groups.
   Value perKeyHead(Value x);
   /// Numbers for each query and head in the order of scores, and back.
   Value rowsOfScores(Value x);

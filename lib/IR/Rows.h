@@ -37,7 +37,7 @@ public:
   /// The opposite: each number in all elements of its row.
   mlir::Value spread(mlir::Value numbers);
 
-  /// One number for each place in a row, from all rows; and the opposite.
+  /// One number for each index in a row, from all rows; and the opposite.
   mlir::Value sumOverRows(mlir::Value x);
   mlir::Value spreadOverRows(mlir::Value places);
 

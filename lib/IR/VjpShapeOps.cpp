@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Ops that move elements are linear: their derivative is the op that moves them
-// back and sums those that come from one place. g is the cotangent of the
+// back and sums those that come from one index. g is the cotangent of the
 // result.
 //
 //===----------------------------------------------------------------------===//

@@ -179,7 +179,7 @@ static Value convertReduce(Conversion &c) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Windows that hold all elements up to each place of a dimension, as those of
+/// Windows that hold all elements up to each index of a dimension, as those of
 /// cumsum, or all from it on.
 struct RunningWindow {
   int64_t dim;

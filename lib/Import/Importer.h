@@ -29,7 +29,7 @@ class Importer {
 public:
   Importer(mlir::ModuleOp module, Problems &problems);
 
-  /// Reads the body of `function` at the builder's place: what it returns for
+  /// Reads the body of `function` at the insertion point: what it returns for
   /// the given arguments. None if it cannot be read at all.
   std::optional<Values> importBody(mlir::func::FuncOp function,
                                    llvm::ArrayRef<mlir::Value> arguments);

@@ -123,7 +123,7 @@ static Value widen(Conversion &c, Value indices) {
                          : c.make<arith::ExtSIOp>(type, indices);
 }
 
-/// Number `number` of the index vector of each place.
+/// Number `number` of the index vector of each slice.
 static Value component(Conversion &c, Value vectors, int64_t vectorDim,
                        int64_t number) {
   RankedTensorType type = typeOf(vectors);
@@ -152,7 +152,7 @@ static Value countFrom(Conversion &c, Value first, int64_t size) {
       spread, c.iota(shape, typeOf(first).getElementType(), last));
 }
 
-/// One number for each place, where the source has a vector for each; and one
+/// One number for each slice, where the source has a vector for each; and one
 /// for each element of a slice along the indexed dimension.
 void Indexing::mergeIndices(Conversion &c, const IndexingDims &dims,
                             Value source, ArrayRef<int64_t> windowSizes,

@@ -10,7 +10,7 @@
 // other is the same for scatters, the other way round:
 //
 //   table     the operand with all indexed dimensions merged into one
-//   indices   one number for each place, in that dimension
+//   indices   one number for each slice, in that dimension
 //   taken     what a gather of the graph makes of them, and a permutation of
 //             its dimensions to those of the StableHLO result
 //
@@ -39,7 +39,7 @@ public:
           int64_t resultRank, OutOfRange outOfRange);
 
   mlir::Value gather(Conversion &c, mlir::Value table) const;
-  /// The sum of the updates at their places, in the shape of the table.
+  /// The sum of the updates at their indices, in the shape of the table.
   mlir::Value scatterAdd(Conversion &c, mlir::Value updates) const;
 
 private:

@@ -26,7 +26,7 @@
 namespace weft::stablehlo {
 
 /// A function without a body for a graph, with types, names and shardings of
-/// `source`, at the builder's place. Null if a type has no counterpart.
+/// `source`, at the insertion point. Null if a type has no counterpart.
 mlir::func::FuncOp importSignature(mlir::func::FuncOp source,
                                    mlir::OpBuilder &builder, Meshes &meshes,
                                    Problems &problems);

@@ -114,7 +114,7 @@ struct LocalIota : LocalFormOpInterface::ExternalModel<LocalIota, IotaOp> {
 };
 
 /// Compares with the number of elements from the part's first one on, not the
-/// global place with the size: that adds once and not once an element.
+/// global index with the size: that adds once and not once an element.
 struct LocalMask
     : LocalFormOpInterface::ExternalModel<LocalMask, MaskPaddingOp> {
   LocalResults localize(Operation *op, const LocalForm &form) const {

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Most ops mean the same on parts: their types change and nothing else. The
-// models of LocalFormOpInterface are for those that speak of sizes or of places
-// in the whole tensor.
+// models of LocalFormOpInterface are for those that speak of sizes or of
+// indices in the whole tensor.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,7 +8,7 @@
 // Where the indexed dimension of a gather or scatter_add is split, a device
 // counts from the first element of its part, and the elements of other parts
 // are none of its business. A slice along a split dimension is a gather at
-// places that are known.
+// indices that are known.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,8 +77,8 @@ static Value takeFromPart(OpBuilder &builder, Value part, Value indices,
   return arith::SelectOp::create(builder, loc, isHere, taken, nothing);
 }
 
-/// The places of a slice along one dimension: `start`, `start + stride`, ...
-/// `size` is that of the dimension before it was split: the first places of
+/// The indices of a slice along one dimension: `start`, `start + stride`, ...
+/// `size` is that of the dimension before it was split: the first indices of
 /// parts must fit the type as well.
 static Value createPositions(OpBuilder &builder, Location loc, int64_t start,
                              int64_t stride, int64_t count, int64_t size) {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Messages and causes speak of parameters by name and of other values by op and
-// place: `"w1"`, `weft.dot_general (mlp.mlir:42)`, `result "loss"`.
+// location: `"w1"`, `weft.dot_general (mlp.mlir:42)`, `result "loss"`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ std::string nameOf(mlir::Value value);
 std::string nameOf(mlir::Operation *op);
 std::string nameOfResult(mlir::func::FuncOp function, unsigned index);
 
-/// The name of the operand's place: an op, or a result of the function.
+/// The name of the operand's user: an op, or a result of the function.
 std::string nameOf(mlir::OpOperand &use);
 
 } // namespace weft

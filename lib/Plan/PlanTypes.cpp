@@ -1,4 +1,4 @@
-//===- PlanTypes.cpp - Types, axes and places in the schema ---------------===//
+//===- PlanTypes.cpp - Types, axes and locations in the schema ------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

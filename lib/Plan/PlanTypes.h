@@ -1,4 +1,4 @@
-//===- PlanTypes.h - Types, axes and places in the schema -------*- C++ -*-===//
+//===- PlanTypes.h - Types, axes and locations in the schema ----*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

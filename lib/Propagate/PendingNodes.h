@@ -13,7 +13,7 @@
 namespace weft::propagation {
 
 /// A stack of numbers below a bound in which a number stands once: what is
-/// pushed again while it waits keeps its place.
+/// pushed again while it waits keeps its position.
 class PendingNodes {
 public:
   explicit PendingNodes(size_t bound) : waits(bound, false) {}

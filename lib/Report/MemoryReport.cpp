@@ -80,7 +80,7 @@ static std::string typeOf(plan::DType dtype, const Shape &shape) {
   return text + ']';
 }
 
-/// What lies outside of the places of states and constants.
+/// What lies outside of the memory of states and constants.
 static bool isShared(const plan::Buffer &buffer) {
   return buffer.kind() != plan::BufferKind::State &&
          buffer.kind() != plan::BufferKind::Constant;

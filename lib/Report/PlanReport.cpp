@@ -150,8 +150,8 @@ makeGpuKernelsReport(const plan::Plan &plan) {
 PlanReport makePlanReport(const plan::Plan &plan) {
   PlanReport report;
   report.gpuKernels = makeGpuKernelsReport(plan);
-  // States and constants have their own places; the rest of the arena is shared
-  // by what the instructions make.
+  // States and constants have memory of their own; the rest of the arena is
+  // shared by what the instructions make.
   uint64_t fixed = 0;
   for (const plan::State *state : *plan.states()) {
     report.stateBytes += state->bytes();

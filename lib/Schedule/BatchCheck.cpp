@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Sweeps over the steps: by buffer for the order in which they touch it, by
-// time for what is alive, by place for the work that has moved.
+// time for what is alive, by position for the work that has moved.
 //
 //===----------------------------------------------------------------------===//
 

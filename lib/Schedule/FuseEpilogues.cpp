@@ -43,7 +43,7 @@ static bool takesEpilogue(GemmOp gemm) {
          (element.isF32() || isNarrowFloat(element));
 }
 
-/// Whether the rows of sums, n long, start at places that cuBLASLt can store
+/// Whether the rows of sums, n long, start at offsets that cuBLASLt can store
 /// them at beside the result.
 static bool takesAux(const GemmDescription &product) {
   return product.n % 8 == 0;

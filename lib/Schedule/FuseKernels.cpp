@@ -85,7 +85,7 @@ static bool isElementwise(Operation *op) {
   return !isRematerialized(op) && kindOf(op) == FusionKind::Elementwise;
 }
 
-/// Whether the op reads its first operand at other places.
+/// Whether the op reads its first operand at other indices.
 static bool isMove(Operation *op) {
   FusionKind kind = kindOf(op);
   return kind == FusionKind::Movement || kind == FusionKind::Transpose ||

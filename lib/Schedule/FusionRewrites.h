@@ -37,7 +37,7 @@ bool isWidening(mlir::Operation *op);
 /// Lets a kernel read from memory what it takes slices of, or repeats: a
 /// conversion to a wider type is made of the elements that were moved, and so
 /// is any conversion of what is repeated for each row, as a bias is. `isMove`
-/// says which ops read their first operand at other places.
+/// says which ops read their first operand at other indices.
 ///
 ///   %b = arith.truncf %bias
 ///   %r = weft.broadcast %b    =>    arith.truncf (weft.broadcast %bias)

@@ -20,7 +20,7 @@ namespace weft {
 struct GemmDescription {
   explicit GemmDescription(GemmOp gemm);
 
-  /// The same numbers at the same places, seen as out^T = rhs^T lhs^T.
+  /// The same elements at the same offsets, seen as out^T = rhs^T lhs^T.
   GemmDescription transposed() const;
   /// Whether the elements of a row of the result lie side by side, as epilogues
   /// need it.

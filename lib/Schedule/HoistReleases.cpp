@@ -172,7 +172,7 @@ Operation *Hoister::findEarliestPlace(Operation *op) const {
     ArrayRef<Operation *> all = readers.of(buffer);
     if (all.back() != op)
       continue;
-    // The place of an argument is free for a result that replaces it.
+    // The memory of an argument is free for a result that replaces it.
     if (isa<BlockArgument>(buffer) && !isReturned(op))
       continue;
     freed += bytesOf(buffer);

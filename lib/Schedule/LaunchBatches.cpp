@@ -19,7 +19,7 @@ namespace {
 
 using Kind = BatchStep::Kind;
 
-/// Where a launch may go: behind place `after` of the order, before place
+/// Where a launch may go: behind position `after` of the order, before position
 /// `before`.
 struct Range {
   int64_t after = -1, before = std::numeric_limits<int64_t>::max();
@@ -55,7 +55,7 @@ private:
   int64_t peak = 0;
   std::vector<Crossings> crossings;
   int32_t starts = 0, waits = 0;
-  /// For each step its place in the order, and where it may go.
+  /// For each step its position in the order, and where it may go.
   std::vector<int64_t> places;
   std::vector<Range> ranges;
 };
@@ -112,7 +112,7 @@ int64_t Batcher::peakOf(const BatchOrder &order) const {
           alive[buffer].first = std::min<int64_t>(alive[buffer].first, place);
           alive[buffer].second = place;
         }
-  // Bytes at each place, as differences.
+  // Bytes at each position, as differences.
   std::vector<int64_t> bytes(end + 2);
   for (auto [buffer, span] : llvm::zip_equal(program.buffers, alive)) {
     if (buffer.isInput)
@@ -176,7 +176,7 @@ bool Batcher::fits(const BatchOrder &changed) const {
 
 void Batcher::findRanges() {
   const int64_t end = order.size();
-  // The last step that writes a buffer, and that touches it, as places.
+  // The last step that writes a buffer, and that touches it, as positions.
   std::vector<int64_t> writer, toucher;
   auto visit = [&](int64_t place,
                    llvm::function_ref<void(Range &, int64_t)> keep) {
@@ -212,7 +212,7 @@ void Batcher::findRanges() {
     });
 }
 
-/// The first members, as many as have a place in common; at least one.
+/// The first members, as many as have a position in common; at least one.
 Batcher::Members Batcher::findRun(Members members, int64_t largest) const {
   Range common;
   Touched touched;
@@ -229,7 +229,7 @@ Batcher::Members Batcher::findRun(Members members, int64_t largest) const {
   return members;
 }
 
-/// The order with members that have a place in common as one.
+/// The order with members that have a position in common as one.
 BatchOrder Batcher::joined(Members members) const {
   int64_t before = order.size();
   std::vector<bool> isMember(program.steps.size());

@@ -35,7 +35,7 @@ private:
 };
 
 /// Moves `ops`, which are in program order, into a kernel and puts a launch in
-/// the place of the last one.
+/// the position of the last one.
 void outlineKernel(llvm::ArrayRef<mlir::Operation *> ops,
                    KernelLibrary &library);
 

@@ -81,9 +81,9 @@ Scheduler::Scheduler(llvm::ArrayRef<Step> steps, const OverlapOptions &options)
   computeUrgency();
 }
 
-/// A step is as urgent as its place in the program or as the most urgent step
-/// that needs it. What a collective delivers is wanted a window earlier, so
-/// that the way to a collective goes before steps that nobody waits for, and
+/// A step is as urgent as its position in the program or as the most urgent
+/// step that needs it. What a collective delivers is wanted a window earlier,
+/// so that the way to a collective goes before steps that nobody waits for, and
 /// the more collectives lie on the way, the more so.
 void Scheduler::computeUrgency() {
   urgency.resize(steps.size());

@@ -1,4 +1,4 @@
-//===- PlanMemory.cpp - Give every value a place in the arena -------------===//
+//===- PlanMemory.cpp - Give every value an offset in the arena -----------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,7 +37,7 @@ private:
               const ProgramStates &states);
   int64_t countInPlace(func::FuncOp entry);
 
-  /// Where the constants are. Equal ones share a place.
+  /// Where the constants are. Equal ones share an offset.
   llvm::MapVector<Attribute, int64_t> constants;
   /// End of the states and constants.
   int64_t base = 0;

@@ -8,7 +8,7 @@
 // The values of an entry are put together to contents: a value, its views, what
 // a wait gives of it, and what is written over it in place. A content is alive
 // from the instruction that makes it to its last reader; contents and the fixed
-// places of states and constants are then what `checkArena` looks at.
+// offsets of states and constants are then what `checkArena` looks at.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +50,7 @@ static bool checkOffsets(Operation &op, FormCheck &check) {
   return false;
 }
 
-/// Whether every value of an entry has a place; without, nothing else can be
+/// Whether every value of an entry has an offset; without, nothing else can be
 /// looked at.
 static bool checkOffsets(func::FuncOp entry, FormCheck &check) {
   bool valid = true;
@@ -76,7 +76,7 @@ static bool checkOffsets(func::FuncOp entry, FormCheck &check) {
 
 namespace {
 
-/// A place that is the same in all entries: of a state, or of a constant.
+/// An offset that is the same in all entries: of a state, or of a constant.
 struct FixedPlace {
   std::string name;
   int64_t offset, bytes;
@@ -93,7 +93,7 @@ struct SharedPlaces {
 
 static std::string quoted(StringRef name) { return ("\"" + name + "\"").str(); }
 
-/// Adds the place of a state's occurrence; all of them have one.
+/// Adds the offset of a state's occurrence; all of them have one.
 static void addState(SharedPlaces &shared, StringRef name, Value value,
                      const Twine &what, Location loc, FormCheck &check) {
   auto known = shared.names.find(name);
@@ -473,7 +473,7 @@ void EntryCheck::takeOver(RepeatOp loop, OpOperand &init, Value carried) {
   addView(carried, init.get());
 }
 
-/// What a loop carries has one place: of what it begins with, the argument,
+/// What a loop carries has one offset: of what it begins with, the argument,
 /// what is carried on, and the result.
 void EntryCheck::addLoop(RepeatOp loop) {
   Block &block = loop.getBlock();

@@ -88,7 +88,8 @@ sharding::findRelabelings(const Mesh &mesh, const Sharding &from,
   return all;
 }
 
-/// The digits of `old` that make up `ref`, major to minor, in their new place.
+/// The digits of `old` that make up `ref`, major to minor, in their new
+/// position.
 static Digits replace(const AxisRef &ref, llvm::ArrayRef<AxisRef> old,
                       llvm::ArrayRef<AxisRef> by) {
   std::map<int64_t, AxisRef> byPre;

@@ -37,7 +37,7 @@ inline constexpr uint8_t read = 1, write = 2, update = 3;
 
 class PlanBuilder;
 
-/// Appends to one entry of a plan. Buffers get places of their own.
+/// Appends to one entry of a plan. Buffers get offsets of their own.
 class EntryBuilder {
 public:
   EntryBuilder(PlanBuilder &builder, size_t index)

@@ -24,7 +24,7 @@ namespace weft::test {
 struct Failure {
   enum Kind { Compile, Run, Difference };
   Kind kind = Compile;
-  /// What went wrong; for a difference the result, the place and both values.
+  /// What went wrong; for a difference the result, the index and both values.
   std::string message;
 };
 

@@ -1,4 +1,4 @@
-//===- GenerateIndexing.cpp - Ops that move data to indexed places --------===//
+//===- GenerateIndexing.cpp - Ops that move data to an index --------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -58,7 +58,7 @@ private:
   void addIota();
   void addConstraint(int x);
 
-  // Ops that move data to indexed places
+  // Ops that move data to an index
   void addPad(int x);
   int addIndices(sharding::Shape indexShape, int64_t size);
   void addGather(int x);

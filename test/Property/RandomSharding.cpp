@@ -62,7 +62,7 @@ Sharding weft::test::randomSharding(Random &random, const Mesh &mesh,
   std::vector<int64_t> rest(shape.begin(), shape.end());
   result.dims.resize(shape.size());
   for (const AxisRef &part : parts) {
-    // The places: each dimension twice, replicated, nowhere.
+    // The choices: each dimension twice, replicated, nowhere.
     const int64_t place =
         random.below(2 * static_cast<int64_t>(shape.size()) + 2) / 2;
     if (place < static_cast<int64_t>(shape.size())) {

@@ -45,7 +45,7 @@ enum class PassInput {
   Instructions,
   /// Kernels of element-wise ops and tensor ops.
   Kernels,
-  /// A schedule (form 4), with or without places of buffers.
+  /// A schedule (form 4), with or without offsets of buffers.
   Schedule,
 };
 

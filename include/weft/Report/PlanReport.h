@@ -42,7 +42,7 @@ struct CollectiveRecord {
   int64_t count = 0;
   /// Why it is there, in words; may be empty.
   std::string cause;
-  /// The place in the model that it serves; empty and 0 if unknown.
+  /// The location in the model that it serves; empty and 0 if unknown.
   std::string file;
   int64_t line = 0;
 };

@@ -11,7 +11,7 @@
 // small. No layout can be lower than the largest sum of bytes alive at one
 // step, the liveness bound; finding the lowest layout is NP-hard.
 //
-// The planner places buffers one after the other at a free place, in several
+// The planner places buffers one after the other at a free offset, in several
 // orders and by two rules, keeps the lowest arena, and then improves the best
 // order by moving the buffers at its top to the front. It stops as soon as the
 // liveness bound is reached. Its time is quadratic in the number of buffers

@@ -85,7 +85,7 @@ public:
   /// `except`; -1 if there is none. The return of the entry counts.
   int64_t lastUse(int32_t buffer, mlir::Operation *except = nullptr) const;
 
-  /// Puts a buffer into the place of a state.
+  /// Puts a buffer at the offset of a state.
   void assignState(int32_t buffer, int32_t state);
   /// Puts the values of two buffers into one: that of the more lasting kind,
   /// of the earlier one if they are equal.

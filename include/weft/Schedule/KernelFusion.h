@@ -51,11 +51,11 @@ enum class FusionKind {
   /// Repeats its operand along trailing dimensions only: the operand is one
   /// number a row.
   RowBroadcast,
-  /// Reads its operand at other places: other broadcasts, slices, concats.
+  /// Reads its operand at other indices: other broadcasts, slices, concats.
   Movement,
-  /// Movement to places that its second operand, the indices, names.
+  /// Movement to indices, which are its second operand.
   Gather,
-  /// Adds elements up at the places that its second operand names: complete
+  /// Adds elements up at the indices that are its second operand: complete
   /// only when all elements have been walked.
   ScatterAdd,
   /// Movement that exchanges the last dimension (a transpose).

@@ -8,7 +8,7 @@
 // A training step launches some kernels once for each parameter: a launch costs
 // a GPU about as much as moving several megabytes does. Launches of one kind
 // (one kernel, one choice of results in place) can be one launch with several
-// sets of arguments where one place in the program is behind everything that
+// sets of arguments where one position in the program is behind everything that
 // any of them needs and before everything that needs one of them:
 //
 //   a = cast(p)  x = gemm(a)  b = cast(q)  y = gemm(x, b)
@@ -26,8 +26,8 @@
 //   work that moves behind the wait for one no longer hides it. For each start
 //   and each wait, such work takes at most `crossingSeconds` in all.
 //
-// Nothing else moves, so collectives keep their order and their places between
-// the other steps.
+// Nothing else moves, so collectives keep their order and their positions
+// between the other steps.
 //
 // `checkBatches` is the specification: it shares no code with the decision.
 //

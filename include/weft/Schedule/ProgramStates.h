@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A name that is a result of some entry and an argument of some entry is a
-// state: a parameter, a momentum, a step counter. It has one place in the
+// state: a parameter, a momentum, a step counter. It has one offset in the
 // arena, the same for all entries.
 //
 // Example: init() -> w and step(w, x) -> (w, loss): w is a state, x an input,

@@ -18,7 +18,8 @@
 
 namespace weft {
 
-/// Every value has a place in the arena, keeps it until its last reader is done
+/// Every value has an offset in the arena, keeps it until its last reader is
+/// done
 /// (`checkArena`), and is written over only by what says so and may: a result
 /// in place, or the next value of its state.
 void checkMemory(mlir::ModuleOp module, FormCheck &check);

@@ -111,7 +111,7 @@ private:
 int64_t numShards(llvm::ArrayRef<AxisRef> axes);
 
 /// Whether `list` is a prefix of `other`: all but its last element equal, the
-/// last one a prefix of the element at its place. The empty list is a prefix
+/// last one a prefix of the element at its index. The empty list is a prefix
 /// of every list.
 bool isPrefix(llvm::ArrayRef<AxisRef> list, llvm::ArrayRef<AxisRef> other);
 bool isStrictPrefix(llvm::ArrayRef<AxisRef> list,

@@ -8,8 +8,8 @@
 // A dimension that its shards do not divide is held with elements that mean
 // nothing behind its last one. Dimensions that ops walk together get one padded
 // size, which all numbers of shards divide in which one of them is held: what
-// the devices hold then lies at the same places in all of them, and a part of a
-// part is a part.
+// the devices hold then lies at the same indices in all of them, and a part of
+// a part is a part.
 //
 // Example: the 50257 rows of a table over 4 shards, and of its optimizer state
 // over 8. Both are padded to 50264: 12566 rows a shard, and 6283.

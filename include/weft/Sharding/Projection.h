@@ -43,7 +43,7 @@ struct FactorSharding {
 };
 
 /// A tensor's sharding along the factors of an op. A factor that the tensor
-/// has but that lies behind overflow axes by two or more places is missing.
+/// has but that lies behind overflow axes by two or more positions is missing.
 struct TensorProjection {
   llvm::SmallVector<FactorSharding, 4> factors;
   AxisList replicated;

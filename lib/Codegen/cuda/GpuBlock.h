@@ -97,7 +97,7 @@ public:
   CompensatedSum neutral(mlir::linalg::GenericOp reduction, bool lanes);
   CompensatedSum combine(mlir::linalg::GenericOp reduction, CompensatedSum x,
                          CompensatedSum y);
-  /// The sum with what a reduction reads at the emitter's place.
+  /// The sum with what a reduction reads at the emitter's position.
   CompensatedSum addPlace(mlir::linalg::GenericOp reduction,
                           CompensatedSum sum);
   /// mask ? x : y; x if mask is null.

@@ -35,7 +35,7 @@ inline constexpr int64_t sumFanIn = 32;
 inline constexpr int64_t mostSumGroups = 2 * sumFanIn;
 
 /// Counters of blocks that have arrived are at the start of the workspace, at
-/// the same place for all kernels: each leaves them zero for the next.
+/// the same offset for all kernels: each leaves them zero for the next.
 inline constexpr int64_t counterCount = 16384;
 inline constexpr int64_t counterBytes = 4;
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Collects the diagnostics of a context. Whoever prints them, in an exception
-// say, wants the place, the text and the notes apart.
+// say, wants the location, the text and the notes apart.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What data-moving collectives do on one rank: copy blocks that lie on a grid
-// in the source to places on a grid in the destination.
+// in the source to points of a grid in the destination.
 //
 //===----------------------------------------------------------------------===//
 

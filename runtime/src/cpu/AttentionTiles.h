@@ -141,7 +141,7 @@ template <typename T> void clear(T *data, int64_t count) {
 // Heads
 //===----------------------------------------------------------------------===//
 
-/// One head of a tensor [batch, places, heads, size].
+/// One head of a tensor [batch, positions, heads, size].
 template <typename Element> struct Head {
   Element *data;
   int64_t stride;

@@ -83,7 +83,7 @@ inline VectorOf<T> interleave(VectorOf<T> x, VectorOf<T> y,
 }
 
 /// Interleaving the first half of the rows with the second moves a bit of the
-/// row's number to the column's; done for each bit, they have changed places.
+/// row's number to the column's; done for each bit, they are exchanged.
 template <typename T> void Square<T>::transpose() {
   constexpr int half = width / 2;
   using Lanes = std::make_integer_sequence<int, int(width)>;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // One allocation a rank, made before the first step: zero, page aligned, in
-// huge pages where the system gives them. Pages get their place in memory when
+// huge pages where the system gives them. Pages are mapped to memory when
 // a thread first touches them.
 //
 //===----------------------------------------------------------------------===//

@@ -100,7 +100,7 @@ Status OperationVerifier::check(const plan::Launch &launch) {
 }
 
 /// The buffers of all sets: those of a set are like those of the first one, and
-/// no set writes what another one, or the same one at another place, uses.
+/// no set writes what another one, or the same one at another index, uses.
 Status OperationVerifier::verifySets(const plan::Launch &launch) {
   const auto &buffers = *launch.buffers();
   const uint32_t size = launch.access()->size();

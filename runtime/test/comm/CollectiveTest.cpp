@@ -199,7 +199,7 @@ TEST_P(Collective, AllToAllBothLayouts) {
         Values y(dtype(), whole);
         Status status = ranks.allToAll(x.data(), y.data(), outer, m, inner,
                                        splitFirst, dtype(), {});
-        // Places of (o, g, j, k) in the two layouts of plan.fbs.
+        // Offsets of (o, g, j, k) in the two layouts of plan.fbs.
         const auto groupFirst = [&](int64_t o, int64_t g, int64_t j,
                                     int64_t k) {
           return ((o * group + g) * m + j) * inner + k;

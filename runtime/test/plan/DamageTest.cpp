@@ -139,7 +139,7 @@ void expectEveryFlipIsSafe(const PlanBuilder &builder) {
       EXPECT_FALSE((plan.ok() ? plan->dump() : plan.status().message()).empty())
           << "byte " << at << " mask " << mask;
     }
-  // Names and estimates may change; places and sizes may not.
+  // Names and estimates may change; offsets and sizes may not.
   EXPECT_GT(accepted, 0);
 }
 

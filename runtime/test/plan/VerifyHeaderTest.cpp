@@ -154,7 +154,7 @@ TEST(VerifyHeader, Constants) {
               testing::HasSubstr("constant buffer 0 of entry \"e\" (bytes "
                                  "0..64) and constant buffer 0 of entry \"f\" "
                                  "(bytes 0..64) overlap"));
-  // The same contents in the same place are one constant.
+  // The same contents at the same offset are one constant.
   other.table().buffers[d]->data_offset = 0;
   EXPECT_EQ(verdict(builder), "");
 }

@@ -308,7 +308,7 @@ TEST(Session, ManyCollectivesInFlight) {
 }
 
 TEST(Session, InputsStayUntilTheyAreSetAgain) {
-  // The entry overwrites its input's place.
+  // The entry overwrites its input's memory.
   PlanBuilder builder({{"data", 1}});
   EntryBuilder entry = builder.entry("e");
   const auto type = builder.type(DType::F32, {16});

@@ -121,7 +121,7 @@ TEST(GpuKernels, IntegersAndConditions) {
 }
 
 TEST(GpuKernels, PiecesOfRows) {
-  // Halves of rows change places: pieces begin at multiples of a vector, or
+  // Halves of rows are exchanged: pieces begin at multiples of a vector, or
   // not.
   for (int64_t half : {32, 10}) {
     std::string type = matrix(6, 2 * half), piece = matrix(6, half);

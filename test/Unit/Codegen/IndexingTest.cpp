@@ -139,7 +139,8 @@ TEST_P(Columns, AddsRows) {
   EXPECT_EQ(sums, want);
 }
 
-/// The transpose of take_along_axis: columns of a row go to places of this row.
+/// The transpose of take_along_axis: columns of a row go to indices of this
+/// row.
 TEST_P(Columns, AddsWithinEachRow) {
   std::string sums = tensor({columns, 4}, "i32"),
               updates = tensor({columns, 3}, "i32"),

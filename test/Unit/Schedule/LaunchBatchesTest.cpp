@@ -85,7 +85,7 @@ TEST(LaunchBatches, CastsComeTogetherBeforeTheFirstUse) {
 
 TEST(LaunchBatches, UpdatesComeTogetherAtTheLast) {
   // Gradients of two parameters, each used by its update at once; the states
-  // have places of their own.
+  // have memory of their own.
   Program program;
   int32_t x = program.input(100), p = program.buffer(0), q = program.buffer(0);
   int32_t g = program.buffer(), h = program.buffer(), y = program.buffer();

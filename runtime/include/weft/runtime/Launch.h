@@ -54,7 +54,8 @@ struct Launch {
   int localWorld = -1;
   /// How often the job was started again.
   int restart = 0;
-  /// Sets the job apart from others that meet at the same place; may be empty.
+  /// Sets the job apart from others that meet at the same address; may be
+  /// empty.
   std::string job;
   /// Who said all this, for messages: "the variables of torchrun".
   std::string launcher;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Reads and writes the .safetensors format: eight bytes with the length of a
-// JSON header, the header with type, shape and place of every tensor, and the
+// JSON header, the header with type, shape and offset of every tensor, and the
 // bytes of the tensors without gaps.
 //
 //   WEFT_ASSIGN_OR_RETURN(auto file,

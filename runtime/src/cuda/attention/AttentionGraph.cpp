@@ -109,7 +109,7 @@ Extents denseStrides(const Extents &sizes) {
   return {sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], sizes[3], 1};
 }
 
-/// Of a tensor that lies as [batch, places, heads, size].
+/// Of a tensor that lies as [batch, positions, heads, size].
 Extents placedStrides(const Extents &sizes) {
   return {sizes[1] * sizes[2] * sizes[3], sizes[3], sizes[1] * sizes[3], 1};
 }
@@ -141,7 +141,7 @@ private:
                        Extents sizes, Extents strides) {
     return add({std::move(name), type, sizes, strides, use, {}});
   }
-  /// [batch, heads, places, size] of elements, where the plan has it.
+  /// [batch, heads, positions, size] of elements, where the plan has it.
   TensorIndex ofQueries(std::string name, AttentionUse use) {
     const Extents sizes{s.batch, s.heads, s.queries, s.headSize};
     return external(std::move(name), use, elementType, sizes,
@@ -298,7 +298,7 @@ void Builder::grad(GradSpelling spelling) {
       ofKeys("cotangent of value", AttentionUse::ValueCotangent, false);
   const TensorIndex scale =
       number("scale", static_cast<float>(arguments.scale));
-  // The pattern has places for dropout; this is its factor without.
+  // The pattern has operands for dropout; this is its factor without.
   const TensorIndex one = number("one", 1);
   const TensorIndex sums = delta(out, cotangent, one, spelling);
 

@@ -11,8 +11,8 @@
 // each, in order. CudnnGraph.h makes cuDNN's objects of it, and a test computes
 // it node by node.
 //
-// All tensors have four dimensions, [batch, heads, places, size]; strides say
-// how they lie: the plan's [batch, places, heads, size] is read in place.
+// All tensors have four dimensions, [batch, heads, positions, size]; strides
+// say how they lie: the plan's [batch, places, heads, size] is read in place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,7 +55,7 @@ enum class GraphOperation : uint8_t {
   Divide,
   Exp,
   Log,
-  /// The place of an element along an axis.
+  /// The index of an element along an axis.
   Index,
   GreaterOrEqual,
   /// The first where the third holds, else the second.

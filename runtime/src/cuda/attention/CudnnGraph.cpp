@@ -234,7 +234,7 @@ Status OperationMaker::addPointwise(const GraphNode &node,
       CudnnDescriptor::create(library, CUDNN_BACKEND_POINTWISE_DESCRIPTOR));
   WEFT_RETURN_IF_ERROR(description.set(CUDNN_ATTR_POINTWISE_MODE,
                                        CUDNN_TYPE_POINTWISE_MODE, 1, &mode));
-  // Numbers are computed as floats, places and truths as what they are.
+  // Numbers are computed as floats, indices and booleans as what they are.
   WEFT_RETURN_IF_ERROR(
       description.set(CUDNN_ATTR_POINTWISE_MATH_PREC,
                       isNarrow(type) ? CUDNN_DATA_FLOAT : cudnnTypeOf(type)));

@@ -261,7 +261,7 @@ Result<bool> NcclWorld::agreesToRegister() {
   return true;
 }
 
-/// As a window, because every rank has the same buffers at the same places of
+/// As a window, because every rank has the same buffers at the same offsets of
 /// its arena; the kernels that NCCL has for windows sum in other orders, and
 /// no variable chooses among them, so that deterministic runs do without.
 Status NcclWorld::registerWith(GroupQueue &end, void *arena, size_t bytes) {
@@ -444,7 +444,7 @@ std::string NcclWorld::causeOf(uint32_t entry, uint32_t collective) const {
   return text;
 }
 
-/// N25: asked once on each host, beside the runtime's own places.
+/// N25: asked once on each host, beside the runtime's own paths.
 std::string NcclWorld::libraryReport() const {
   if (bootstrap.launch().localRank != 0)
     return "";
