@@ -127,7 +127,7 @@ Status prepare(Session &session, int &layers, int64_t &batch, int64_t &width) {
   layers = 0;
   for (const ValueSpec &input : entry->inputs) {
     Array value(input.dtype, input.globalShape);
-    const bool isMomentum = input.name.rfind("momentum.", 0) == 0;
+    const bool isMomentum = input.name.rfind("momentum", 0) == 0;
     const bool isData = input.name == "x" || input.name == "y";
     if (!isMomentum) {
       const Floats numbers = randomFloats(value.size(), isData ? 1 : 0.02f);

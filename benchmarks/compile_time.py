@@ -5,7 +5,7 @@
     python3 benchmarks/compile_time.py [--ops 1000 3000 ...] [--bin build/release/bin]
 
 For each size the seconds of the passes from the graph to the SPMD program, on a
-mesh of 4 x 8, as `shard-opt --mlir-timing` reports them.
+mesh of 4 x 8, as `shard-opt --mlir-timing` reports them. Needs the package weft on PYTHONPATH.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def measure(binaries, ops):
         [sys.executable, HERE / "generate_mlp.py", "--ops", str(ops), "--width", "1024"],
         capture_output=True, text=True, check=True).stdout
     module = re.sub(r"weft\.mesh @mesh.*", MESH, module, count=1)
-    count = len(re.findall(r"^  %\S+ = ", module, re.M))
+    count = len(re.findall(r"^ +%\S+ = ", module, re.M))
     flags = [f"--{flag}" for flags in PASSES.values() for flag in flags]
     with tempfile.NamedTemporaryFile("w", suffix=".mlir") as source:
         source.write(module)

@@ -11,7 +11,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 out=build/benchmarks
 mkdir -p "$out"
-python3 benchmarks/generate_mlp.py --layers 4 --width 2048 --batch 256 \
+PYTHONPATH=build/release/python build/venv/bin/python \
+  benchmarks/generate_mlp.py --layers 4 --width 2048 --batch 256 \
   >"$out/wide_mlp.mlir"
 build/release/bin/shard-compile "$out/wide_mlp.mlir" --mesh data=1,model=1 \
   -o "$out/wide_mlp.plan" >/dev/null
