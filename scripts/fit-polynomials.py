@@ -14,15 +14,6 @@ from mpmath import asin, atan, atanh, chebyfit, cos, erf, erfc, exp, floor, mp, 
 mp.dps = 60
 
 
-def power_series(first, ratio, z, terms=40):
-    """Sum of c_k z^k with c_0 = first and c_(k+1) = ratio(k) c_k: no cancellation at 0."""
-    total, term = mpf(0), mpf(first)
-    for k in range(terms):
-        total += term
-        term *= ratio(k) * z
-    return total
-
-
 def tail(function, z, subtract):
     """What `function` of sqrt(z) has beyond the terms that are written out."""
     mp.dps += 40

@@ -91,11 +91,6 @@ def of_constant(dtype: Any) -> ElementType:
     return narrow or element_type(dtype)
 
 
-def default_of(kind: str) -> ElementType:
-    """bool, int32 or float32, for the kinds b, i and f."""
-    return _DEFAULT[kind]
-
-
 def promote(*values: Any) -> tuple[ElementType, bool]:
     """The common type of values that have an `element` and a `weak`, and whether it
     is weak."""
