@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Time and memory of attention as one step of a plan, and written with other ops.
 
-    python3 benchmarks/attention_layer.py [--places 256,1024] [--steps 20]
+    python3 benchmarks/attention_layer.py [--positions 256,1024] [--steps 20]
 
 One layer of GPT-2 small (batch 4, 12 heads of size 64, causal, fp32), forward and
 backward, on one rank with one thread. The other plan is made of the same module by
@@ -25,8 +25,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 BATCH, HEADS, SIZE = 4, 12, 64
 
 
-def module(places):
-    heads, rows = f"tensor<{BATCH}x{places}x{HEADS}x{SIZE}xf32>", f"tensor<{BATCH}x{places}x{HEADS}xf32>"
+def module(positions):
+    heads, rows = f"tensor<{BATCH}x{positions}x{HEADS}x{SIZE}xf32>", f"tensor<{BATCH}x{positions}x{HEADS}xf32>"
     named = ", ".join(f'%{x}: {heads} {{weft.name = "{x}"}}' for x in "qkvw")
     results = ", ".join(f'{heads} {{weft.name = "d{x}"}}' for x in "qkv")
     return f"""
@@ -52,12 +52,12 @@ def compile_module(folder, name, text, passes, binaries):
     return weft.Plan.load(plan)
 
 
-def measure(plan, places, steps):
+def measure(plan, positions, steps):
     """Seconds of the fastest step, and the loss."""
     session = weft.Session(plan)
     random = np.random.default_rng(0)
     for name in "qkvw":
-        session.set_input("layer", name, random.normal(size=(BATCH, places, HEADS, SIZE)).astype(np.float32))
+        session.set_input("layer", name, random.normal(size=(BATCH, positions, HEADS, SIZE)).astype(np.float32))
     seconds = []
     for _ in range(steps):
         begin = time.perf_counter()
@@ -68,18 +68,18 @@ def measure(plan, places, steps):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--places", default="256,1024", help="lengths of the sequence")
+    parser.add_argument("--positions", default="256,1024", help="lengths of the sequence")
     parser.add_argument("--steps", type=int, default=20, help="steps, of which the fastest counts")
     options = parser.parse_args()
     binaries = pathlib.Path(os.environ.get("WEFT_BIN", ROOT / "build" / "release" / "bin"))
     expand = ["--weft-autodiff", "--weft-expand-attention", "--symbol-dce"]
-    print("| places | form | ms | arena MiB | loss |\n| --- | --- | --- | --- | --- |")
+    print("| positions | form | ms | arena MiB | loss |\n| --- | --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as name:
-        for places in map(int, options.places.split(",")):
+        for positions in map(int, options.positions.split(",")):
             for form, passes in (("attention", []), ("other ops", expand)):
-                plan = compile_module(pathlib.Path(name), form.replace(" ", "_"), module(places), passes, binaries)
-                seconds, loss = measure(plan, places, options.steps)
-                print(f"| {places} | {form} | {seconds * 1e3:.2f} | {plan.handle.report().arena_bytes / 2**20:.1f} | {loss:.6g} |")
+                plan = compile_module(pathlib.Path(name), form.replace(" ", "_"), module(positions), passes, binaries)
+                seconds, loss = measure(plan, positions, options.steps)
+                print(f"| {positions} | {form} | {seconds * 1e3:.2f} | {plan.handle.report().arena_bytes / 2**20:.1f} | {loss:.6g} |")
 
 
 if __name__ == "__main__":

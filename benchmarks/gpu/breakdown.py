@@ -47,8 +47,8 @@ def predicted(event):
 
 def describe(event):
     args = event["args"]
-    place = ", ".join(args[key] for key in ("cause", "location") if key in args)
-    return {"step": args["step"], "name": event["name"], "place": place,
+    location = ", ".join(args[key] for key in ("cause", "location") if key in args)
+    return {"step": args["step"], "name": event["name"], "location": location,
             "us": event["dur"], "predicted_us": predicted(event)}
 
 
@@ -92,7 +92,7 @@ def text(found):
         lines.append(f"instructions that {title}:")
         for each in found[key]:
             lines.append(f"  {each['step']:5} {each['us']:10.1f} us, predicted "
-                         f"{each['predicted_us']:8.1f}: {each['name'][:60]}  {each['place'][:80]}")
+                         f"{each['predicted_us']:8.1f}: {each['name'][:60]}  {each['location'][:80]}")
     return "\n".join(lines)
 
 

@@ -71,12 +71,12 @@ class GPT2(nn.Module):
         super().__init__()
         self.dtype = getattr(torch, config.dtype)
         self.tokens = nn.Parameter(torch.from_numpy(params["wte"].copy()))
-        self.places = nn.Parameter(torch.from_numpy(params["wpe"].copy()))
+        self.positions = nn.Parameter(torch.from_numpy(params["wpe"].copy()))
         self.blocks = nn.ModuleList(Block(block, config.heads) for block in params["blocks"])
         self.norm = LayerNorm(params["ln_f"])
 
     def forward(self, tokens, targets):
-        x = (F.embedding(tokens, self.tokens) + self.places[: tokens.shape[1]]).to(self.dtype)
+        x = (F.embedding(tokens, self.tokens) + self.positions[: tokens.shape[1]]).to(self.dtype)
         for block in self.blocks:
             x = block(x)
         logits = F.linear(self.norm(x), self.tokens.to(x.dtype)).float()

@@ -34,9 +34,9 @@ def launches(ranks, use_nccl):
     """What each process is told: arguments and variables."""
     if not use_nccl:
         return [([], {})]
-    place = f"tcp://127.0.0.1:{free_port()}"
+    address = f"tcp://127.0.0.1:{free_port()}"
     # NCCL refuses two ranks of one host on one device.
-    return [(["--rendezvous", place, "--rank", rank, "--world", ranks],
+    return [(["--rendezvous", address, "--rank", rank, "--world", ranks],
              {"NCCL_HOSTID": f"rank-{rank}", "NCCL_SOCKET_IFNAME": "lo", "NCCL_IB_DISABLE": "1"})
             for rank in range(ranks)]
 

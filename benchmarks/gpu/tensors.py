@@ -12,11 +12,11 @@ TYPES = {"float32": "F32", "int32": "I32"}
 
 def write(path, named):
     """Arrays of (name, array) pairs, one after the other."""
-    header, place = {}, 0
+    header, offset = {}, 0
     for name, array in named:
         header[name] = {"dtype": TYPES[array.dtype.name], "shape": array.shape,
-                        "data_offsets": [place, place + array.nbytes]}
-        place += array.nbytes
+                        "data_offsets": [offset, offset + array.nbytes]}
+        offset += array.nbytes
     text = json.dumps(header).encode()
     with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)

@@ -45,7 +45,7 @@ def read(paths):
 
 
 def batch(text, size, context, *numbers):
-    """(tokens, targets), each [size, context], at places drawn from some numbers."""
+    """(tokens, targets), each [size, context], at positions drawn from some numbers."""
     starts = np.random.default_rng(numbers).integers(0, len(text) - context, size)
     rows = text[starts[:, None] + np.arange(context + 1)].astype(np.int32)
     return rows[:, :-1], rows[:, 1:]

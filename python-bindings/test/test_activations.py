@@ -14,7 +14,7 @@ import weft
 import weft.numpy as wnp
 from weft import P, ShapeDtypeStruct, checkpoint_name as named, nn
 
-# A layer of GPT-3: 96 heads of 128, 2048 places.
+# A layer of GPT-3: 96 heads of 128, 2048 positions.
 TIME, ROWS, WIDTH, HEADS = 2048, 1, 12288, 96
 UNIT = TIME * ROWS * WIDTH  # the paper's s b h
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -28,7 +28,7 @@ ACTIVATIONS = {"residual": TIME_SPLIT, "normed": TIME_SPLIT, "added": TIME_SPLIT
                "hidden": P(None, None, "model"), "activated": P(None, None, "model")}
 
 # What weft.checkpoint keeps. The paper has all that a derivative reads; here masks of dropout come
-# from a generator that is indexed by places, and are made again.
+# from a generator that is indexed by positions, and are made again.
 POLICIES = {
     "the paper's": ("residual", "normed", "heads", "attended", "hidden", "activated"),
     "matmuls": ("residual", "heads", "attended", "hidden"),

@@ -116,7 +116,7 @@ def test_a_ring_of_16_bits(dtype, tolerance):
     close(split("ring of 4", step(True, dtype))(*x), evaluate(step(True, dtype), *x), tolerance)
 
 
-@pytest.mark.parametrize("spec", [P("x"), P(None, "x"), P(None, None, "x")], ids=["batch", "places", "heads"])
+@pytest.mark.parametrize("spec", [P("x"), P(None, "x"), P(None, None, "x")], ids=["batch", "positions", "heads"])
 def test_uneven_sizes(spec):
     """Padding of keys would take part in the softmax."""
     random = np.random.default_rng(0)

@@ -158,12 +158,12 @@ def losses_and_gradient(labels, parts, function, rows=ROWS):
     return losses, gradient
 
 
-def expected_losses(rows, places):
+def expected_losses(rows, labels):
     """Of optax, in float64: NaN where there is no class, and no term of it in the gradient."""
     p = np.exp(rows.astype(float))
     p /= p.sum(-1, keepdims=True)
-    at = places[:, None] == np.arange(CLASSES)
-    losses = np.where(places < 0, np.nan, -np.log((p * at).sum(-1) + (places < 0)))
+    at = labels[:, None] == np.arange(CLASSES)
+    losses = np.where(labels < 0, np.nan, -np.log((p * at).sum(-1) + (labels < 0)))
     return losses, p - at
 
 

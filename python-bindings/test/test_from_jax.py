@@ -491,9 +491,9 @@ def test_collectives_at_the_boundary_have_a_place():
     program = weft.from_jax(f, x, w, mesh=MESH, in_shardings=(weft.P("data"), weft.P(None, "model")),
                             out_shardings=(None, weft.P())).compile(None)
     line = f.__code__.co_firstlineno
-    places = {(c.kind, c.file, c.line) for c in program.collectives() if "by result" in c.cause}
-    assert places == {("all_to_all", "test_from_jax.py", line + 1), ("all_gather", "test_from_jax.py", line + 2)}
-    # What is only passed on has the place of the program.
+    locations = {(c.kind, c.file, c.line) for c in program.collectives() if "by result" in c.cause}
+    assert locations == {("all_to_all", "test_from_jax.py", line + 1), ("all_gather", "test_from_jax.py", line + 2)}
+    # What is only passed on has the location of the program.
     passed = weft.from_jax(lambda x: x, x, mesh=MESH, in_shardings=(weft.P("data"),), out_shardings=weft.P())
     (gather,) = passed.compile(None).collectives()
     assert (gather.file, gather.line) == ("test_from_jax.py", line + 11)

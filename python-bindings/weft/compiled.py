@@ -92,8 +92,8 @@ class Compiled:
     def _checked(self, leaves: Sequence[Any]) -> list[Any]:
         """The value of every input; all that do not fit are named in one error."""
         values, problems = [], []
-        for info, place in zip(self.entry.inputs, self._inputs):
-            value, problem = fit(leaves[place], info, self.plan.ranks)
+        for info, number in zip(self.entry.inputs, self._inputs):
+            value, problem = fit(leaves[number], info, self.plan.ranks)
             values.append(value)
             if problem:
                 problems.append(f"  {info.name}: {problem}")

@@ -176,11 +176,11 @@ class AbstractMesh:
 
 
 class Mesh(AbstractMesh):
-    """A mesh whose places have device numbers.
+    """A mesh whose positions have device numbers.
 
     `devices` is the shape of the grid, as a tuple (devices are then numbered in order), or an
     array or nested list of device numbers, with one dimension for each name. Objects with
-    an ``id``, as JAX's devices, count as that number. The ranks of a plan are the places
+    an ``id``, as JAX's devices, count as that number. The ranks of a plan are the positions
     of the grid, in order; `devices_indices_map` and friends speak of device numbers.
     """
 

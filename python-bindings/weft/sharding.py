@@ -86,14 +86,14 @@ class NamedSharding:
                 f"devices_indices_map of {self.spec}: devices hold partial sums, not shards"
             )
         local = self.shard_shape(global_shape)
-        places = itertools.product(*map(range, self.mesh.axis_sizes))
+        positions = itertools.product(*map(range, self.mesh.axis_sizes))
         return {
-            int(device): self._index(dict(zip(self.mesh.axis_names, place)), global_shape, local)
-            for device, place in zip(self.mesh.devices.flat, places)
+            int(device): self._index(dict(zip(self.mesh.axis_names, position)), global_shape, local)
+            for device, position in zip(self.mesh.devices.flat, positions)
         }
 
-    def _index(self, place: dict[str, int], shape: Sequence[int], local: Sequence[int]) -> Index:
-        """The slices of the device at a place of the mesh."""
+    def _index(self, position: dict[str, int], shape: Sequence[int], local: Sequence[int]) -> Index:
+        """The slices of the device at a position of the mesh."""
         slices = []
         axes = self.spec.dim_axes() + [()] * (len(shape) - len(self.spec))
         for size, part, split in zip(shape, local, axes):
@@ -101,7 +101,7 @@ class NamedSharding:
             for axis in split:
                 whole = self.mesh.shape[axis.name]
                 minor = whole // (axis.pre * axis.size) if axis.size else 1
-                at = at * axis.size_in(self.mesh) + place[axis.name] // minor % axis.size_in(self.mesh)
+                at = at * axis.size_in(self.mesh) + position[axis.name] // minor % axis.size_in(self.mesh)
             whole_dim = math.prod(axis.size_in(self.mesh) for axis in split) == 1
             ends = (min(size, at * part), min(size, (at + 1) * part))
             slices.append(slice(None) if whole_dim else slice(*ends))

@@ -215,19 +215,19 @@ INDEXED = [
 
 
 
-def composite(name, op, *shapes, places=()):
-    """An op whose result has the shape of its first operand; `places` are the names of
+def composite(name, op, *shapes, words=()):
+    """An op whose result has the shape of its first operand; `words` are the names of
     the others."""
     kinds = [tensor(shape) for shape in shapes]
-    types = " ".join([kinds[0], *(f"{place} {kind}" for place, kind in zip(places, kinds[1:]))])
+    types = " ".join([kinds[0], *(f"{word} {kind}" for word, kind in zip(words, kinds[1:]))])
     return Case(name, list(shapes), shapes[0], f"%r = weft.{op} : {types}")
 
 
-def norm(op, name, shape, dims, *places):
+def norm(op, name, shape, dims, *words):
     sizes = tuple(shape[dim] for dim in dims)
-    operands = " ".join(["%x0", *(f"{place} %x{i}" for i, place in enumerate(places, 1))])
+    operands = " ".join(["%x0", *(f"{word} %x{i}" for i, word in enumerate(words, 1))])
     return composite(f"{op}_{name}", f"{op} {operands} dims = {list(dims)} epsilon = 1.0e-2",
-                     shape, *[sizes] * len(places), places=places)
+                     shape, *[sizes] * len(words), words=words)
 
 
 def cross_entropy(name, logits, labels, dim):

@@ -59,7 +59,7 @@ def test_instructions_in_order(found):
     assert [each["step"] for each in found["longest"]] == [6, 0, 3, 4, 2, 5]
     # By what they took beyond the prediction: 30, 10, 10, 5, 0, 0.
     assert [each["step"] for each in found["slowest"]] == [3, 0, 6, 4, 2, 5]
-    assert found["longest"][1] == {"step": 0, "name": "gemm", "place": "mlp.py:3", "us": 50, "predicted_us": 40}
+    assert found["longest"][1] == {"step": 0, "name": "gemm", "location": "mlp.py:3", "us": 50, "predicted_us": 40}
 
 
 def test_entries_are_apart():
@@ -94,7 +94,7 @@ def test_the_program_prints_it(tmp_path):
 
 
 def test_operations_of_a_model():
-    """GPT-2 has 124 million parameters, and 1024 places of 768 that count as none here."""
+    """GPT-2 has 124 million parameters, and 1024 positions of 768 that count as none here."""
     config = problem.SIZES["124M"]
     assert config.parameters + 1024 * 768 == pytest.approx(124.4e6, rel=3e-3)
     assert config.flops_per_token == 6 * config.parameters + 6 * 12 * 768 * 1024

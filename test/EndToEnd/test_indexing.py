@@ -62,8 +62,8 @@ def expected(table, tokens, grads):
     picked = np.take_along_axis(
         grads, tokens.clip(0, WIDTH - 1)[..., None], axis=2)[..., 0]
     unpicked = np.zeros_like(grads)
-    for place in np.argwhere((tokens >= 0) & (tokens < WIDTH)):
-        unpicked[(*place, tokens[tuple(place)])] = picked[tuple(place)]
+    for index in np.argwhere((tokens >= 0) & (tokens < WIDTH)):
+        unpicked[(*index, tokens[tuple(index)])] = picked[tuple(index)]
     padded = np.full((BATCH, 14, 23), -1, np.float32)
     padded[:, 1:12:2, :20] = grads
     return {"rows": rows, "sums": sums, "picked": picked, "unpicked": unpicked,

@@ -3,7 +3,7 @@
 """JAX functions as programs to compile.
 
 JAX traces and differentiates; what it lowers, StableHLO in the generic form of MLIR with the
-places of the source, is what the compiler imports. Meshes become abstract, so that JAX needs
+locations of the source, is what the compiler imports. Meshes become abstract, so that JAX needs
 no devices, whatever mesh the caller has: a plan for 512 ranks is made on a laptop.
 """
 
@@ -124,7 +124,7 @@ def _jax():
         import jax
     except ImportError:
         raise ImportError("weft.from_jax needs the package jax: pip install jax") from None
-    # Places in the source are those of the caller.
+    # Locations in the source are those of the caller.
     from jax.extend import source_info_util
 
     source_info_util.register_exclusion(__file__)

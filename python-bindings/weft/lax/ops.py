@@ -99,7 +99,7 @@ def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None,
 
 
 def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Tracer:
-    """`slice_size` elements from a traced place on, which is moved so that they fit."""
+    """`slice_size` elements from a traced index on, which is moved so that they fit."""
     x = as_tracer(operand)
     dim = sh.axis_of(axis, len(x.shape), "dynamic_slice")
     n = x.shape[dim]
@@ -108,8 +108,8 @@ def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: 
         first = max(0, min(start.splat + n * (start.splat < 0), n - slice_size))
         return sh.slice_dim(x, dim, first, first + slice_size)
     start = el.clip(el.where(el.less(start, 0), el.add(start, n), start), 0, n - slice_size)
-    places = el.add(start, creation.arange(slice_size, dtype=start.dtype))
-    return indexing.take(x, places, dim, mode="clip")
+    indices = el.add(start, creation.arange(slice_size, dtype=start.dtype))
+    return indexing.take(x, indices, dim, mode="clip")
 
 
 def dynamic_slice(operand: Any, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> Tracer:

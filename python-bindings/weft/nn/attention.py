@@ -130,7 +130,7 @@ def _seen(time: int, source: int, is_causal: bool, window: Any) -> Tracer | None
 
 
 def _within(lengths: Tracer, time: int, source: int, of_queries: bool) -> Tracer:
-    """[B, 1, T or 1, 1, S or 1]: which places are before the end of a sequence."""
+    """[B, 1, T or 1, 1, S or 1]: which positions are before the end of a sequence."""
     shape = (1, 1, time, 1, 1) if of_queries else (1, 1, 1, 1, source)
-    place = ops.iota(shape, elements.INT32, 2 if of_queries else 4)
-    return el.less(place, ops.reshape(lengths, (lengths.size, 1, 1, 1, 1)))
+    position = ops.iota(shape, elements.INT32, 2 if of_queries else 4)
+    return el.less(position, ops.reshape(lengths, (lengths.size, 1, 1, 1, 1)))

@@ -68,13 +68,13 @@ def rms_norm(x: Any, scale: Any = None, axis: Any = -1, epsilon: float = 1e-6) -
 
 
 def _norm(function: str, x: Any, scale: Any, bias: Any, axis: Any, epsilon: float) -> Tracer:
-    """Scale and bias with one number for each place along the axes are operands of the op;
+    """Scale and bias with one number for each index along the axes are operands of the op;
     others are multiplied and added afterwards, before the result is rounded."""
     x = el.inexact(x)
     dims = sh.axes_of(axis, len(x.shape), function)
-    places = [None if p is None else as_tracer(p) for p in (scale, bias)]
-    if all(p is None or _has_places(p, x.shape, dims) for p in places):
-        return ops.norm(f"weft.{function}", x, *places, dims, epsilon)
+    affine = [None if p is None else as_tracer(p) for p in (scale, bias)]
+    if all(p is None or _has_index(p, x.shape, dims) for p in affine):
+        return ops.norm(f"weft.{function}", x, *affine, dims, epsilon)
     wide = ops.convert(x, elements.to_computed(x.element))
     result = ops.norm(f"weft.{function}", wide, None, None, dims, epsilon)
     if scale is not None:
@@ -84,7 +84,7 @@ def _norm(function: str, x: Any, scale: Any, bias: Any, axis: Any, epsilon: floa
     return ops.convert(result, x.element)
 
 
-def _has_places(p: Tracer, shape: tuple[int, ...], dims: tuple[int, ...]) -> bool:
+def _has_index(p: Tracer, shape: tuple[int, ...], dims: tuple[int, ...]) -> bool:
     """Whether p broadcasts to the shape along its last dimensions, and these are dims."""
     first = len(shape) - len(dims)
     return p.element.kind == "f" and sorted(dims)[0] == first and p.shape == shape[first:]

@@ -181,13 +181,13 @@ def triu(x: Any, k: int = 0) -> Tracer:
 def meshgrid(*xs: Any, indexing: str = "xy") -> list[Tracer]:
     """Each vector spread over the grid that they span."""
     vectors = [sh.ravel(x) for x in xs]
-    places = list(range(len(vectors)))
+    positions = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
-        places[:2] = [1, 0]
+        positions[:2] = [1, 0]
     shape = [0] * len(vectors)
-    for place, vector in zip(places, vectors):
-        shape[place] = vector.size
-    return [ops.broadcast_in_dim(v, tuple(shape), [place]) for place, v in zip(places, vectors)]
+    for position, vector in zip(positions, vectors):
+        shape[position] = vector.size
+    return [ops.broadcast_in_dim(v, tuple(shape), [position]) for position, v in zip(positions, vectors)]
 
 
 def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Tracer:

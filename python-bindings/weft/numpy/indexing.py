@@ -87,7 +87,7 @@ def take(x: Any, indices: Any, axis: int | None = None, out: None = None, mode: 
 
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1, mode: str | None = None,
                     fill_value: Any = None) -> Tracer:
-    """For each place of `indices` the element of x there, at the index along `axis`.
+    """For each position of `indices` the element of x there, at the index along `axis`.
     Modes are those of take."""
     x, indices = as_tracer(x), _integers(indices, "take_along_axis")
     mode = _check_mode(mode, "take_along_axis")
@@ -149,7 +149,7 @@ def getitem(x: Tracer, key: Any) -> Tracer:
     starts, limits, strides = [], [], []
     flipped: list[int] = []  # dimensions of the slice to reverse
     sizes: list[int] = []  # of the slice, with new dimensions and without dropped ones
-    arrays: list[tuple[int, Any]] = []  # place in `sizes` and tensor of indices
+    arrays: list[tuple[int, Any]] = []  # position in `sizes` and tensor of indices
     dim = 0
     for entry in entries:
         if entry is None:
@@ -180,7 +180,7 @@ def _bounds(entry: slice, size: int, dim: int, x: Tracer) -> tuple[int, int, int
     if any(isinstance(n, Tracer) for n in (entry.start, entry.stop, entry.step)):
         raise TypeError(
             f"{user_line()}: the bounds of a slice must be Python integers, since they decide the "
-            "shape; take a window at a traced place with weft.lax.dynamic_slice")
+            "shape; take a window at a traced position with weft.lax.dynamic_slice")
     numbers = range(*entry.indices(size))
     if not numbers:
         raise IndexError(f"{user_line()}: {entry} of dimension {dim} of shape {x.shape} selects "
@@ -204,20 +204,20 @@ def _one(entry: Any, size: int, dim: int, x: Tracer) -> tuple[int, int, int]:
 
 def _take_arrays(x: Tracer, arrays: list[tuple[int, Any]], entries: list[Any]) -> Tracer:
     """x with dimensions indexed by tensors, which broadcast; indices are clamped."""
-    places = [place for place, _ in arrays]
-    indices = [_from_front(_integers(index, "indexing"), x.shape[place])
-               for place, index in arrays]
+    positions = [position for position, _ in arrays]
+    indices = [_from_front(_integers(index, "indexing"), x.shape[position])
+               for position, index in arrays]
     separated = _is_separated(entries)  # then NumPy puts the indices' dimensions first
     if len(arrays) == 1:
-        result, rank = ops.gather(x, indices[0], places[0]), len(indices[0].shape)
+        result, rank = ops.gather(x, indices[0], positions[0]), len(indices[0].shape)
         if not separated:
             return result
-        return sh.moveaxis(result, list(range(places[0], places[0] + rank)), list(range(rank)))
+        return sh.moveaxis(result, list(range(positions[0], positions[0] + rank)), list(range(rank)))
     indices = el.together("indexing", *indices)
     if separated:
-        x = sh.moveaxis(x, places, list(range(len(places))))
-        places = list(range(len(places)))
-    first, sizes = places[0], [x.shape[place] for place in places]
+        x = sh.moveaxis(x, positions, list(range(len(positions))))
+        positions = list(range(len(positions)))
+    first, sizes = positions[0], [x.shape[position] for position in positions]
     joined = _clamped(indices[0], sizes[0])
     for index, size in zip(indices[1:], sizes[1:]):
         joined = el.add(el.multiply(joined, size), _clamped(index, size))
@@ -231,8 +231,8 @@ def _clamped(index: Tracer, size: int) -> Tracer:
 
 def _is_separated(entries: list[Any]) -> bool:
     """Whether a slice or None stands between the tensors and integers of an index."""
-    places = [i for i, e in enumerate(entries) if e is not None and not isinstance(e, slice)]
-    return places[-1] - places[0] + 1 != len(places)
+    positions = [i for i, e in enumerate(entries) if e is not None and not isinstance(e, slice)]
+    return positions[-1] - positions[0] + 1 != len(positions)
 
 
 # ===----------------------------------------------------------------------===
@@ -274,15 +274,15 @@ def add_at(x: Tracer, key: Any, y: Any) -> Tracer:
     if box is not None:
         return el.add(x, _padded(x, update, box))
     entries = _expanded(x, key)
-    places = [dim for dim, entry in enumerate(entries) if _is_array(entry)]
-    if len(places) != 1 or any(e is None or isinstance(e, slice) and e != slice(None)
+    positions = [dim for dim, entry in enumerate(entries) if _is_array(entry)]
+    if len(positions) != 1 or any(e is None or isinstance(e, slice) and e != slice(None)
                                for e in entries) or len(entries) != len(x.shape):
         raise NotImplementedError(
             f"{user_line()}: .at[...].add takes integers and slices, or one tensor of integers with "
             "whole dimensions around it")
-    place = places[0]
-    indices = _from_front(_integers(entries[place], "at"), x.shape[place])
-    return el.add(x, ops.scatter_add(update, indices, place, x.shape))
+    position = positions[0]
+    indices = _from_front(_integers(entries[position], "at"), x.shape[position])
+    return el.add(x, ops.scatter_add(update, indices, position, x.shape))
 
 
 def set_at(x: Tracer, key: Any, y: Any) -> Tracer:

@@ -195,12 +195,12 @@ def _running(combine: Callable, neutral: int, x: Any, axis: Any, dtype: Any) -> 
 
 
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Tracer:
-    """Sums of the elements up to each place."""
+    """Sums of the elements up to each index."""
     return _running(el.add, 0, x, axis, dtype)
 
 
 def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> Tracer:
-    """Products of the elements up to each place."""
+    """Products of the elements up to each index."""
     return _running(el.multiply, 1, x, axis, dtype)
 
 

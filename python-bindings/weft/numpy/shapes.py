@@ -124,13 +124,13 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Tracer:
 
 
 def expand_dims(x: Any, axis: Any) -> Tracer:
-    """Adds dimensions of size 1 at these places of the result."""
+    """Adds dimensions of size 1 at these positions of the result."""
     x = as_tracer(x)
     count = len(axis) if isinstance(axis, (tuple, list)) else 1
-    places = axes_of(axis, len(x.shape) + count, "expand_dims")
+    positions = axes_of(axis, len(x.shape) + count, "expand_dims")
     sizes = list(x.shape)
-    for place in sorted(places):
-        sizes.insert(place, 1)
+    for position in sorted(positions):
+        sizes.insert(position, 1)
     return ops.reshape(x, tuple(sizes))
 
 

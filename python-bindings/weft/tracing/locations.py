@@ -80,16 +80,16 @@ class LocationTable:
         key = (frame.f_code, frame.f_lasti, name)
         alias = self._aliases.get(key)
         if alias is None:
-            place = self._place(frame.f_code.co_filename, frame.f_lineno, _column(frame))
-            alias = self._define(key, f"loc({quote(name)}({place}))") if name else place
+            location = self._location(frame.f_code.co_filename, frame.f_lineno, _column(frame))
+            alias = self._define(key, f"loc({quote(name)}({location}))") if name else location
             self._aliases[key] = alias
         return alias
 
     def of_code(self, code: CodeType) -> str:
         """The alias of the definition of a function."""
-        return self._place(code.co_filename, code.co_firstlineno, 0)
+        return self._location(code.co_filename, code.co_firstlineno, 0)
 
-    def _place(self, file: str, line: int, column: int) -> str:
+    def _location(self, file: str, line: int, column: int) -> str:
         return self._define((file, line, column), f"loc({quote(file)}:{line}:{column})")
 
     def _define(self, key: object, text: str) -> str:

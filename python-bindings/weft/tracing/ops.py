@@ -316,9 +316,9 @@ def norm(op: str, x: Tracer, scale: Tracer | None, bias: Tracer | None, dims: Se
     sizes of x along dims."""
     graph = current_graph()
     number = number_text(epsilon, elements.FLOAT64)
-    places = [(name, value) for name, value in (("scale", scale), ("bias", bias)) if value is not None]
-    operands = "".join(f" {name} {graph.use(value)}" for name, value in places)
-    types = "".join(f" {name} {_type(value)}" for name, value in places)
+    affine = [(name, value) for name, value in (("scale", scale), ("bias", bias)) if value is not None]
+    operands = "".join(f" {name} {graph.use(value)}" for name, value in affine)
+    types = "".join(f" {name} {_type(value)}" for name, value in affine)
     return graph.add(
         f"{op} {graph.use(x)}{operands} dims = {_list(sorted(dims))} epsilon = {number} : "
         f"{_type(x)}{types}", x.shape, x.element, x.weak)
