@@ -124,15 +124,22 @@ def entry(name, cases):
             f" : {', '.join(kind for _, kind, _ in outputs)}\n}}\n", inputs, outputs)
 
 
+def program(ranks, entries):
+    """The text of entries on a mesh of `ranks` devices."""
+    return f'weft.mesh @mesh = <["x"={ranks}]>\n' + "\n".join(text for text, _, _ in entries)
+
+
 @pytest.fixture(scope="module", params=[1, 4], ids=lambda ranks: f"{ranks}-ranks")
 def computed(request, tmp_path_factory):
     """(entry, case, result) -> bits."""
     folder = tmp_path_factory.mktemp("elementwise")
     entries = {name: entry(name, cases) for name, cases in CASES.items()}
     source, plan = folder / "cases.mlir", folder / "cases.plan"
-    source.write_text(f'weft.mesh @mesh = <["x"={request.param}]>\n'
-                      + "\n".join(text for text, _, _ in entries.values()))
-    succeed("shard-compile", source, "-o", plan)
+    source.write_text(program(request.param, entries.values()))
+    report = succeed("shard-compile", source, "-o", plan).stdout
+    # Kernels, and no communication.
+    assert set(re.findall(r"^entry (\w+): \d+ kernel launch(?:es)?$", report, re.MULTILINE)) == set(entries)
+    assert re.search(r"launch .* flops [1-9]", succeed("shard-run", plan, "--dump=f32").stdout)
     found = {}
     for name, (_, inputs, outputs) in entries.items():
         arguments = []

@@ -13,6 +13,7 @@ from functools import partial
 
 import pytest
 from conftest import EXAMPLE, ROOT, binaries
+from test_elementwise_types import CASES, entry, program
 
 sys.path.insert(0, str(ROOT / "python-bindings" / "test"))
 sys.path.insert(0, str(ROOT / "examples" / "gpt"))
@@ -53,6 +54,11 @@ def tiny_model(name, way):
     return parallelisms.lower_step(model, tiny_models.adamw(), way).source.text
 
 
+def elementwise(*types):
+    """Every op of arith and math."""
+    return program(2, [entry(t, CASES[t]) for t in types])
+
+
 def textbook(name, **layouts):
     """A model whose file leaves layouts open."""
     text = (ROOT / "test" / "EndToEnd" / f"{name}.mlir").read_text()
@@ -64,7 +70,7 @@ def textbook(name, **layouts):
 FILES = [
     *sorted(EXAMPLE.glob("*.mlir")),
     *(ROOT / "test" / "EndToEnd" / f"{name}.mlir" for name in (
-        "checkpoint-fsdp", "cross-entropy-vocabulary", "every-elementwise-op", "reduce-dtype")),
+        "checkpoint-fsdp", "cross-entropy-vocabulary", "reduce-dtype")),
     *(ROOT / "test" / "Plan" / f"{name}.mlir" for name in ("attention", "memory-report")),
 ]
 FIXTURES = sorted((ROOT / "test" / "Import" / "inputs").iterdir())
@@ -74,6 +80,7 @@ PROGRAMS = {
     **{f"jax {path.name.split('.')[0]}": partial(lambda path: gzip.decompress(path.read_bytes()).decode(),
                                                  path) for path in FIXTURES},
     **{f"gpt2 by {way}": partial(tiny_model, "gpt2", way) for way in parallelisms.PARALLELISMS},
+    "every elementwise op": partial(elementwise, "f32", "i32"),
     "llama by fsdp+tp": partial(tiny_model, "llama", "fsdp+tp"),
     "gpt example by fsdp+tp": partial(gpt_example, ["fsdp", "tp"], {"data": 2, "model": 2}),
     "gpt example by dp+cp": partial(gpt_example, ["dp", "cp"], {"data": 2, "context": 2}),
