@@ -67,10 +67,7 @@ func.func @train_step(
         tensor<512xf32> {weft.name = "momentum.b2"},
         tensor<512x256xf32> {weft.name = "momentum.w3"},
         tensor<256xf32> {weft.name = "momentum.b3"}) {
-  %one = arith.constant dense<1.0> : tensor<f32>
   %batch = arith.constant dense<256.0> : tensor<f32>
-  %decay = arith.constant dense<0.9> : tensor<f32>
-  %rate = arith.constant dense<0.1> : tensor<f32>
 
   //===--- Forward ------------------------------------------------------===//
 
@@ -144,8 +141,7 @@ func.func @train_step(
       : tensor<256xf32> -> tensor<256x256xf32>
   %softmax = arith.divf %exps, %sums_rows : tensor<256x256xf32>
   %excess = arith.subf %softmax, %y_hot : tensor<256x256xf32>
-  %batch_wide = weft.broadcast %batch dims = []
-      : tensor<f32> -> tensor<256x256xf32>
+  %batch_wide = arith.constant dense<256.0> : tensor<256x256xf32>
   %d_logits = arith.divf %excess, %batch_wide : tensor<256x256xf32>
 
   // Output layer. The gradient of a weight is a sum over the batch; where the
@@ -158,7 +154,7 @@ func.func @train_step(
       : (tensor<256x256xf32>, tensor<512x256xf32>) -> tensor<256x512xf32>
 
   // Second hidden layer; the derivative of tanh is 1 - tanh^2.
-  %one_wide = weft.broadcast %one dims = [] : tensor<f32> -> tensor<256x512xf32>
+  %one_wide = arith.constant dense<1.0> : tensor<256x512xf32>
   %h2_squared = arith.mulf %h2, %h2 : tensor<256x512xf32>
   %slope2 = arith.subf %one_wide, %h2_squared : tensor<256x512xf32>
   %d_z2 = arith.mulf %d_h2, %slope2 : tensor<256x512xf32>
@@ -193,10 +189,8 @@ func.func @train_step(
 
   // For each parameter p with gradient g: momentum = 0.9 momentum + g,
   // p = p - 0.1 momentum.
-  %decay_embedding = weft.broadcast %decay dims = []
-      : tensor<f32> -> tensor<256x64xf32>
-  %rate_embedding = weft.broadcast %rate dims = []
-      : tensor<f32> -> tensor<256x64xf32>
+  %decay_embedding = arith.constant dense<0.9> : tensor<256x64xf32>
+  %rate_embedding = arith.constant dense<0.1> : tensor<256x64xf32>
   %kept_embedding = arith.mulf %decay_embedding, %momentum_embedding
       : tensor<256x64xf32>
   %new_momentum_embedding = arith.addf %kept_embedding, %d_embedding
@@ -205,47 +199,43 @@ func.func @train_step(
       : tensor<256x64xf32>
   %new_embedding = arith.subf %embedding, %step_embedding : tensor<256x64xf32>
 
-  %decay_w1 = weft.broadcast %decay dims = []
-      : tensor<f32> -> tensor<1024x512xf32>
-  %rate_w1 = weft.broadcast %rate dims = []
-      : tensor<f32> -> tensor<1024x512xf32>
+  %decay_w1 = arith.constant dense<0.9> : tensor<1024x512xf32>
+  %rate_w1 = arith.constant dense<0.1> : tensor<1024x512xf32>
   %kept_w1 = arith.mulf %decay_w1, %momentum_w1 : tensor<1024x512xf32>
   %new_momentum_w1 = arith.addf %kept_w1, %d_w1 : tensor<1024x512xf32>
   %step_w1 = arith.mulf %rate_w1, %new_momentum_w1 : tensor<1024x512xf32>
   %new_w1 = arith.subf %w1, %step_w1 : tensor<1024x512xf32>
 
-  %decay_b1 = weft.broadcast %decay dims = [] : tensor<f32> -> tensor<512xf32>
-  %rate_b1 = weft.broadcast %rate dims = [] : tensor<f32> -> tensor<512xf32>
+  %decay_b1 = arith.constant dense<0.9> : tensor<512xf32>
+  %rate_b1 = arith.constant dense<0.1> : tensor<512xf32>
   %kept_b1 = arith.mulf %decay_b1, %momentum_b1 : tensor<512xf32>
   %new_momentum_b1 = arith.addf %kept_b1, %d_b1 : tensor<512xf32>
   %step_b1 = arith.mulf %rate_b1, %new_momentum_b1 : tensor<512xf32>
   %new_b1 = arith.subf %b1, %step_b1 : tensor<512xf32>
 
-  %decay_w2 = weft.broadcast %decay dims = []
-      : tensor<f32> -> tensor<512x512xf32>
-  %rate_w2 = weft.broadcast %rate dims = [] : tensor<f32> -> tensor<512x512xf32>
+  %decay_w2 = arith.constant dense<0.9> : tensor<512x512xf32>
+  %rate_w2 = arith.constant dense<0.1> : tensor<512x512xf32>
   %kept_w2 = arith.mulf %decay_w2, %momentum_w2 : tensor<512x512xf32>
   %new_momentum_w2 = arith.addf %kept_w2, %d_w2 : tensor<512x512xf32>
   %step_w2 = arith.mulf %rate_w2, %new_momentum_w2 : tensor<512x512xf32>
   %new_w2 = arith.subf %w2, %step_w2 : tensor<512x512xf32>
 
-  %decay_b2 = weft.broadcast %decay dims = [] : tensor<f32> -> tensor<512xf32>
-  %rate_b2 = weft.broadcast %rate dims = [] : tensor<f32> -> tensor<512xf32>
+  %decay_b2 = arith.constant dense<0.9> : tensor<512xf32>
+  %rate_b2 = arith.constant dense<0.1> : tensor<512xf32>
   %kept_b2 = arith.mulf %decay_b2, %momentum_b2 : tensor<512xf32>
   %new_momentum_b2 = arith.addf %kept_b2, %d_b2 : tensor<512xf32>
   %step_b2 = arith.mulf %rate_b2, %new_momentum_b2 : tensor<512xf32>
   %new_b2 = arith.subf %b2, %step_b2 : tensor<512xf32>
 
-  %decay_w3 = weft.broadcast %decay dims = []
-      : tensor<f32> -> tensor<512x256xf32>
-  %rate_w3 = weft.broadcast %rate dims = [] : tensor<f32> -> tensor<512x256xf32>
+  %decay_w3 = arith.constant dense<0.9> : tensor<512x256xf32>
+  %rate_w3 = arith.constant dense<0.1> : tensor<512x256xf32>
   %kept_w3 = arith.mulf %decay_w3, %momentum_w3 : tensor<512x256xf32>
   %new_momentum_w3 = arith.addf %kept_w3, %d_w3 : tensor<512x256xf32>
   %step_w3 = arith.mulf %rate_w3, %new_momentum_w3 : tensor<512x256xf32>
   %new_w3 = arith.subf %w3, %step_w3 : tensor<512x256xf32>
 
-  %decay_b3 = weft.broadcast %decay dims = [] : tensor<f32> -> tensor<256xf32>
-  %rate_b3 = weft.broadcast %rate dims = [] : tensor<f32> -> tensor<256xf32>
+  %decay_b3 = arith.constant dense<0.9> : tensor<256xf32>
+  %rate_b3 = arith.constant dense<0.1> : tensor<256xf32>
   %kept_b3 = arith.mulf %decay_b3, %momentum_b3 : tensor<256xf32>
   %new_momentum_b3 = arith.addf %kept_b3, %d_b3 : tensor<256xf32>
   %step_b3 = arith.mulf %rate_b3, %new_momentum_b3 : tensor<256xf32>
@@ -285,39 +275,22 @@ func.func @init()
         tensor<512xf32> {weft.name = "momentum.b2"},
         tensor<512x256xf32> {weft.name = "momentum.w3"},
         tensor<256xf32> {weft.name = "momentum.b3"}) {
-  %shift16 = arith.constant dense<16> : tensor<i32>
-  %shift15 = arith.constant dense<15> : tensor<i32>
-  %shift8 = arith.constant dense<8> : tensor<i32>
-  %mix1 = arith.constant dense<0x7FEB352D> : tensor<i32>
-  %mix2 = arith.constant dense<0x846CA68B> : tensor<i32>
-  %ulp = arith.constant dense<1.1920928955078125e-07> : tensor<f32>
-  %one = arith.constant dense<1.0> : tensor<f32>
-
   //===--- embedding ----------------------------------------------------===//
 
-  %embedding_stride = arith.constant dense<64> : tensor<i32>
-  %embedding_stream = arith.constant dense<0x100000> : tensor<i32>
-  %embedding_scale = arith.constant dense<1.0> : tensor<f32>
   %embedding_row = weft.iota dim = 0 : tensor<256x64xi32>
   %embedding_column = weft.iota dim = 1 : tensor<256x64xi32>
-  %embedding_strides = weft.broadcast %embedding_stride dims = []
-      : tensor<i32> -> tensor<256x64xi32>
-  %embedding_streams = weft.broadcast %embedding_stream dims = []
-      : tensor<i32> -> tensor<256x64xi32>
+  %embedding_strides = arith.constant dense<64> : tensor<256x64xi32>
+  %embedding_streams = arith.constant dense<0x100000> : tensor<256x64xi32>
   %embedding_c0 = arith.muli %embedding_row, %embedding_strides
       : tensor<256x64xi32>
   %embedding_c1 = arith.addi %embedding_c0, %embedding_column
       : tensor<256x64xi32>
   %embedding_c2 = arith.addi %embedding_c1, %embedding_streams
       : tensor<256x64xi32>
-  %embedding_shift16 = weft.broadcast %shift16 dims = []
-      : tensor<i32> -> tensor<256x64xi32>
-  %embedding_mix1 = weft.broadcast %mix1 dims = []
-      : tensor<i32> -> tensor<256x64xi32>
-  %embedding_shift15 = weft.broadcast %shift15 dims = []
-      : tensor<i32> -> tensor<256x64xi32>
-  %embedding_mix2 = weft.broadcast %mix2 dims = []
-      : tensor<i32> -> tensor<256x64xi32>
+  %embedding_shift16 = arith.constant dense<16> : tensor<256x64xi32>
+  %embedding_mix1 = arith.constant dense<0x7FEB352D> : tensor<256x64xi32>
+  %embedding_shift15 = arith.constant dense<15> : tensor<256x64xi32>
+  %embedding_mix2 = arith.constant dense<0x846CA68B> : tensor<256x64xi32>
   %embedding_m0 = arith.shrui %embedding_c2, %embedding_shift16
       : tensor<256x64xi32>
   %embedding_m1 = arith.xori %embedding_c2, %embedding_m0 : tensor<256x64xi32>
@@ -329,14 +302,11 @@ func.func @init()
   %embedding_m6 = arith.shrui %embedding_m5, %embedding_shift16
       : tensor<256x64xi32>
   %embedding_hash = arith.xori %embedding_m5, %embedding_m6 : tensor<256x64xi32>
-  %embedding_shift8 = weft.broadcast %shift8 dims = []
-      : tensor<i32> -> tensor<256x64xi32>
-  %embedding_ulps = weft.broadcast %ulp dims = []
-      : tensor<f32> -> tensor<256x64xf32>
-  %embedding_ones = weft.broadcast %one dims = []
-      : tensor<f32> -> tensor<256x64xf32>
-  %embedding_scales = weft.broadcast %embedding_scale dims = []
-      : tensor<f32> -> tensor<256x64xf32>
+  %embedding_shift8 = arith.constant dense<8> : tensor<256x64xi32>
+  %embedding_ulps = arith.constant dense<1.1920928955078125e-07>
+      : tensor<256x64xf32>
+  %embedding_ones = arith.constant dense<1.0> : tensor<256x64xf32>
+  %embedding_scales = arith.constant dense<1.0> : tensor<256x64xf32>
   %embedding_high = arith.shrui %embedding_hash, %embedding_shift8
       : tensor<256x64xi32>
   %embedding_integer = arith.uitofp %embedding_high
@@ -350,26 +320,17 @@ func.func @init()
 
   //===--- w1 -----------------------------------------------------------===//
 
-  %w1_stride = arith.constant dense<512> : tensor<i32>
-  %w1_stream = arith.constant dense<0x200000> : tensor<i32>
-  %w1_scale = arith.constant dense<0.0541265877> : tensor<f32>
   %w1_row = weft.iota dim = 0 : tensor<1024x512xi32>
   %w1_column = weft.iota dim = 1 : tensor<1024x512xi32>
-  %w1_strides = weft.broadcast %w1_stride dims = []
-      : tensor<i32> -> tensor<1024x512xi32>
-  %w1_streams = weft.broadcast %w1_stream dims = []
-      : tensor<i32> -> tensor<1024x512xi32>
+  %w1_strides = arith.constant dense<512> : tensor<1024x512xi32>
+  %w1_streams = arith.constant dense<0x200000> : tensor<1024x512xi32>
   %w1_c0 = arith.muli %w1_row, %w1_strides : tensor<1024x512xi32>
   %w1_c1 = arith.addi %w1_c0, %w1_column : tensor<1024x512xi32>
   %w1_c2 = arith.addi %w1_c1, %w1_streams : tensor<1024x512xi32>
-  %w1_shift16 = weft.broadcast %shift16 dims = []
-      : tensor<i32> -> tensor<1024x512xi32>
-  %w1_mix1 = weft.broadcast %mix1 dims = []
-      : tensor<i32> -> tensor<1024x512xi32>
-  %w1_shift15 = weft.broadcast %shift15 dims = []
-      : tensor<i32> -> tensor<1024x512xi32>
-  %w1_mix2 = weft.broadcast %mix2 dims = []
-      : tensor<i32> -> tensor<1024x512xi32>
+  %w1_shift16 = arith.constant dense<16> : tensor<1024x512xi32>
+  %w1_mix1 = arith.constant dense<0x7FEB352D> : tensor<1024x512xi32>
+  %w1_shift15 = arith.constant dense<15> : tensor<1024x512xi32>
+  %w1_mix2 = arith.constant dense<0x846CA68B> : tensor<1024x512xi32>
   %w1_m0 = arith.shrui %w1_c2, %w1_shift16 : tensor<1024x512xi32>
   %w1_m1 = arith.xori %w1_c2, %w1_m0 : tensor<1024x512xi32>
   %w1_m2 = arith.muli %w1_m1, %w1_mix1 : tensor<1024x512xi32>
@@ -378,12 +339,10 @@ func.func @init()
   %w1_m5 = arith.muli %w1_m4, %w1_mix2 : tensor<1024x512xi32>
   %w1_m6 = arith.shrui %w1_m5, %w1_shift16 : tensor<1024x512xi32>
   %w1_hash = arith.xori %w1_m5, %w1_m6 : tensor<1024x512xi32>
-  %w1_shift8 = weft.broadcast %shift8 dims = []
-      : tensor<i32> -> tensor<1024x512xi32>
-  %w1_ulps = weft.broadcast %ulp dims = [] : tensor<f32> -> tensor<1024x512xf32>
-  %w1_ones = weft.broadcast %one dims = [] : tensor<f32> -> tensor<1024x512xf32>
-  %w1_scales = weft.broadcast %w1_scale dims = []
-      : tensor<f32> -> tensor<1024x512xf32>
+  %w1_shift8 = arith.constant dense<8> : tensor<1024x512xi32>
+  %w1_ulps = arith.constant dense<1.1920928955078125e-07> : tensor<1024x512xf32>
+  %w1_ones = arith.constant dense<1.0> : tensor<1024x512xf32>
+  %w1_scales = arith.constant dense<0.0541265877> : tensor<1024x512xf32>
   %w1_high = arith.shrui %w1_hash, %w1_shift8 : tensor<1024x512xi32>
   %w1_integer = arith.uitofp %w1_high
       : tensor<1024x512xi32> to tensor<1024x512xf32>
@@ -393,24 +352,17 @@ func.func @init()
 
   //===--- w2 -----------------------------------------------------------===//
 
-  %w2_stride = arith.constant dense<512> : tensor<i32>
-  %w2_stream = arith.constant dense<0x300000> : tensor<i32>
-  %w2_scale = arith.constant dense<0.0765465545> : tensor<f32>
   %w2_row = weft.iota dim = 0 : tensor<512x512xi32>
   %w2_column = weft.iota dim = 1 : tensor<512x512xi32>
-  %w2_strides = weft.broadcast %w2_stride dims = []
-      : tensor<i32> -> tensor<512x512xi32>
-  %w2_streams = weft.broadcast %w2_stream dims = []
-      : tensor<i32> -> tensor<512x512xi32>
+  %w2_strides = arith.constant dense<512> : tensor<512x512xi32>
+  %w2_streams = arith.constant dense<0x300000> : tensor<512x512xi32>
   %w2_c0 = arith.muli %w2_row, %w2_strides : tensor<512x512xi32>
   %w2_c1 = arith.addi %w2_c0, %w2_column : tensor<512x512xi32>
   %w2_c2 = arith.addi %w2_c1, %w2_streams : tensor<512x512xi32>
-  %w2_shift16 = weft.broadcast %shift16 dims = []
-      : tensor<i32> -> tensor<512x512xi32>
-  %w2_mix1 = weft.broadcast %mix1 dims = [] : tensor<i32> -> tensor<512x512xi32>
-  %w2_shift15 = weft.broadcast %shift15 dims = []
-      : tensor<i32> -> tensor<512x512xi32>
-  %w2_mix2 = weft.broadcast %mix2 dims = [] : tensor<i32> -> tensor<512x512xi32>
+  %w2_shift16 = arith.constant dense<16> : tensor<512x512xi32>
+  %w2_mix1 = arith.constant dense<0x7FEB352D> : tensor<512x512xi32>
+  %w2_shift15 = arith.constant dense<15> : tensor<512x512xi32>
+  %w2_mix2 = arith.constant dense<0x846CA68B> : tensor<512x512xi32>
   %w2_m0 = arith.shrui %w2_c2, %w2_shift16 : tensor<512x512xi32>
   %w2_m1 = arith.xori %w2_c2, %w2_m0 : tensor<512x512xi32>
   %w2_m2 = arith.muli %w2_m1, %w2_mix1 : tensor<512x512xi32>
@@ -419,12 +371,10 @@ func.func @init()
   %w2_m5 = arith.muli %w2_m4, %w2_mix2 : tensor<512x512xi32>
   %w2_m6 = arith.shrui %w2_m5, %w2_shift16 : tensor<512x512xi32>
   %w2_hash = arith.xori %w2_m5, %w2_m6 : tensor<512x512xi32>
-  %w2_shift8 = weft.broadcast %shift8 dims = []
-      : tensor<i32> -> tensor<512x512xi32>
-  %w2_ulps = weft.broadcast %ulp dims = [] : tensor<f32> -> tensor<512x512xf32>
-  %w2_ones = weft.broadcast %one dims = [] : tensor<f32> -> tensor<512x512xf32>
-  %w2_scales = weft.broadcast %w2_scale dims = []
-      : tensor<f32> -> tensor<512x512xf32>
+  %w2_shift8 = arith.constant dense<8> : tensor<512x512xi32>
+  %w2_ulps = arith.constant dense<1.1920928955078125e-07> : tensor<512x512xf32>
+  %w2_ones = arith.constant dense<1.0> : tensor<512x512xf32>
+  %w2_scales = arith.constant dense<0.0765465545> : tensor<512x512xf32>
   %w2_high = arith.shrui %w2_hash, %w2_shift8 : tensor<512x512xi32>
   %w2_integer = arith.uitofp %w2_high
       : tensor<512x512xi32> to tensor<512x512xf32>
@@ -434,24 +384,17 @@ func.func @init()
 
   //===--- w3 -----------------------------------------------------------===//
 
-  %w3_stride = arith.constant dense<256> : tensor<i32>
-  %w3_stream = arith.constant dense<0x400000> : tensor<i32>
-  %w3_scale = arith.constant dense<0.0765465545> : tensor<f32>
   %w3_row = weft.iota dim = 0 : tensor<512x256xi32>
   %w3_column = weft.iota dim = 1 : tensor<512x256xi32>
-  %w3_strides = weft.broadcast %w3_stride dims = []
-      : tensor<i32> -> tensor<512x256xi32>
-  %w3_streams = weft.broadcast %w3_stream dims = []
-      : tensor<i32> -> tensor<512x256xi32>
+  %w3_strides = arith.constant dense<256> : tensor<512x256xi32>
+  %w3_streams = arith.constant dense<0x400000> : tensor<512x256xi32>
   %w3_c0 = arith.muli %w3_row, %w3_strides : tensor<512x256xi32>
   %w3_c1 = arith.addi %w3_c0, %w3_column : tensor<512x256xi32>
   %w3_c2 = arith.addi %w3_c1, %w3_streams : tensor<512x256xi32>
-  %w3_shift16 = weft.broadcast %shift16 dims = []
-      : tensor<i32> -> tensor<512x256xi32>
-  %w3_mix1 = weft.broadcast %mix1 dims = [] : tensor<i32> -> tensor<512x256xi32>
-  %w3_shift15 = weft.broadcast %shift15 dims = []
-      : tensor<i32> -> tensor<512x256xi32>
-  %w3_mix2 = weft.broadcast %mix2 dims = [] : tensor<i32> -> tensor<512x256xi32>
+  %w3_shift16 = arith.constant dense<16> : tensor<512x256xi32>
+  %w3_mix1 = arith.constant dense<0x7FEB352D> : tensor<512x256xi32>
+  %w3_shift15 = arith.constant dense<15> : tensor<512x256xi32>
+  %w3_mix2 = arith.constant dense<0x846CA68B> : tensor<512x256xi32>
   %w3_m0 = arith.shrui %w3_c2, %w3_shift16 : tensor<512x256xi32>
   %w3_m1 = arith.xori %w3_c2, %w3_m0 : tensor<512x256xi32>
   %w3_m2 = arith.muli %w3_m1, %w3_mix1 : tensor<512x256xi32>
@@ -460,12 +403,10 @@ func.func @init()
   %w3_m5 = arith.muli %w3_m4, %w3_mix2 : tensor<512x256xi32>
   %w3_m6 = arith.shrui %w3_m5, %w3_shift16 : tensor<512x256xi32>
   %w3_hash = arith.xori %w3_m5, %w3_m6 : tensor<512x256xi32>
-  %w3_shift8 = weft.broadcast %shift8 dims = []
-      : tensor<i32> -> tensor<512x256xi32>
-  %w3_ulps = weft.broadcast %ulp dims = [] : tensor<f32> -> tensor<512x256xf32>
-  %w3_ones = weft.broadcast %one dims = [] : tensor<f32> -> tensor<512x256xf32>
-  %w3_scales = weft.broadcast %w3_scale dims = []
-      : tensor<f32> -> tensor<512x256xf32>
+  %w3_shift8 = arith.constant dense<8> : tensor<512x256xi32>
+  %w3_ulps = arith.constant dense<1.1920928955078125e-07> : tensor<512x256xf32>
+  %w3_ones = arith.constant dense<1.0> : tensor<512x256xf32>
+  %w3_scales = arith.constant dense<0.0765465545> : tensor<512x256xf32>
   %w3_high = arith.shrui %w3_hash, %w3_shift8 : tensor<512x256xi32>
   %w3_integer = arith.uitofp %w3_high
       : tensor<512x256xi32> to tensor<512x256xf32>
@@ -475,24 +416,16 @@ func.func @init()
 
   //===--- zeros --------------------------------------------------------===//
 
-  %zero = arith.constant dense<0.0> : tensor<f32>
-  %b1 = weft.broadcast %zero dims = [] : tensor<f32> -> tensor<512xf32>
-  %b2 = weft.broadcast %zero dims = [] : tensor<f32> -> tensor<512xf32>
-  %b3 = weft.broadcast %zero dims = [] : tensor<f32> -> tensor<256xf32>
-  %momentum_embedding = weft.broadcast %zero dims = []
-      : tensor<f32> -> tensor<256x64xf32>
-  %momentum_w1 = weft.broadcast %zero dims = []
-      : tensor<f32> -> tensor<1024x512xf32>
-  %momentum_b1 = weft.broadcast %zero dims = []
-      : tensor<f32> -> tensor<512xf32>
-  %momentum_w2 = weft.broadcast %zero dims = []
-      : tensor<f32> -> tensor<512x512xf32>
-  %momentum_b2 = weft.broadcast %zero dims = []
-      : tensor<f32> -> tensor<512xf32>
-  %momentum_w3 = weft.broadcast %zero dims = []
-      : tensor<f32> -> tensor<512x256xf32>
-  %momentum_b3 = weft.broadcast %zero dims = []
-      : tensor<f32> -> tensor<256xf32>
+  %b1 = arith.constant dense<0.0> : tensor<512xf32>
+  %b2 = arith.constant dense<0.0> : tensor<512xf32>
+  %b3 = arith.constant dense<0.0> : tensor<256xf32>
+  %momentum_embedding = arith.constant dense<0.0> : tensor<256x64xf32>
+  %momentum_w1 = arith.constant dense<0.0> : tensor<1024x512xf32>
+  %momentum_b1 = arith.constant dense<0.0> : tensor<512xf32>
+  %momentum_w2 = arith.constant dense<0.0> : tensor<512x512xf32>
+  %momentum_b2 = arith.constant dense<0.0> : tensor<512xf32>
+  %momentum_w3 = arith.constant dense<0.0> : tensor<512x256xf32>
+  %momentum_b3 = arith.constant dense<0.0> : tensor<256xf32>
 
   return %embedding, %w1, %b1, %w2, %b2, %w3, %b3, %momentum_embedding,
       %momentum_w1, %momentum_b1, %momentum_w2, %momentum_b2, %momentum_w3,
