@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What a step costs beyond the work that nobody can avoid. The work: the matrix
-// products of the step called directly, one after the other, and one streaming
+// GEMMs of the step called directly, one after the other, and one streaming
 // pass over the bytes that the update reads and writes. Plan and work take
 // turns in one process, on one thread; the median of the ratios is printed.
 //
@@ -58,7 +58,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// The unavoidable work of a step: products and the streaming update.
+/// The unavoidable work of a step: GEMMs and the streaming update.
 class BareWork {
 public:
   BareWork(int layers, int64_t batch, int64_t width)

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Arguments: places (as many queries as keys), heads of queries, heads of keys,
-// size of a head; one batch, causal, fp32, one thread. FLOPs are those of the
-// pairs that the mask leaves: 2 products of a pair forward, 5 backward,
+// Arguments: positions (as many queries as keys), heads of queries, heads of
+// keys, size of a head; one batch, causal, fp32, one thread. FLOPs are those of
+// the pairs that the mask leaves: 2 matmuls of a pair forward, 5 backward,
 // whatever is computed twice.
 //
 //===----------------------------------------------------------------------===//
@@ -103,10 +103,10 @@ template <GradPasses passes> void backward(benchmark::State &state) {
 }
 
 void sizes(benchmark::internal::Benchmark *benchmark) {
-  benchmark->ArgNames({"places", "heads", "key_heads", "size"});
-  for (int64_t places : {256, 1024, 4096}) {
-    benchmark->Args({places, 12, 12, 64}); // GPT-2 small
-    benchmark->Args({places, 32, 8, 128}); // Llama 3 8B
+  benchmark->ArgNames({"positions", "heads", "key_heads", "size"});
+  for (int64_t positions : {256, 1024, 4096}) {
+    benchmark->Args({positions, 12, 12, 64}); // GPT-2 small
+    benchmark->Args({positions, 32, 8, 128}); // Llama 3 8B
   }
 }
 

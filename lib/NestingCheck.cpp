@@ -58,11 +58,11 @@ static size_t findTooDeep(StringRef text) {
 
 LogicalResult weft::checkNesting(StringRef text, StringRef name,
                                  MLIRContext &context) {
-  size_t place = findTooDeep(text);
-  if (place == StringRef::npos)
+  size_t offset = findTooDeep(text);
+  if (offset == StringRef::npos)
     return success();
-  StringRef before = text.take_front(place);
-  size_t column = place - (before.rfind('\n') + 1) + 1;
+  StringRef before = text.take_front(offset);
+  size_t column = offset - (before.rfind('\n') + 1) + 1;
   return emitError(FileLineColLoc::get(&context, name, before.count('\n') + 1,
                                        column))
          << "brackets are nested more than " << maxDepth

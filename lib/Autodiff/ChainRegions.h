@@ -28,7 +28,7 @@ namespace weft {
 using CheckpointRegion = std::vector<mlir::Operation *>;
 
 /// The regions of the function that the gradient is taken of, all ops but the
-/// terminator; each has a matrix product or a call. One if it cannot be cut.
+/// terminator; each has a matmul or a call. One if it cannot be cut.
 std::vector<CheckpointRegion> findRegions(ValueAndGradOp gradient,
                                           mlir::func::FuncOp function);
 

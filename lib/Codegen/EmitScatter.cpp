@@ -37,7 +37,7 @@ private:
   };
   Target targetOf(Value updateRow);
   Index updateAt(Value updateRow);
-  LaneIndex placeAt(Value tableRow);
+  LaneIndex indexAt(Value tableRow);
   void forEachElement(llvm::function_ref<void(LaneIndex)> body);
   void forEachColumn(Body body);
 
@@ -96,7 +96,7 @@ ScatterEmitter::ScatterEmitter(ElementEmitter &e, ScatterAddOp op, Value result,
 }
 
 //===----------------------------------------------------------------------===//
-// Places
+// Indices
 //===----------------------------------------------------------------------===//
 
 ScatterEmitter::Target ScatterEmitter::targetOf(Value updateRow) {
@@ -125,17 +125,17 @@ ScatterEmitter::Index ScatterEmitter::updateAt(Value updateRow) {
 }
 
 /// Where a row of the table has the emitter's column.
-LaneIndex ScatterEmitter::placeAt(Value tableRow) {
-  Index place(dims.tableRank);
+LaneIndex ScatterEmitter::indexAt(Value tableRow) {
+  Index index(dims.tableRank);
   Index fixed =
       e.indices.delinearise(e.indices.uniform(tableRow), tableRowShape);
   Index column = e.indices.delinearise(e.position.column, columnShape);
   for (auto [dim, x] : llvm::zip_equal(tableRowDims, fixed))
-    place[dim] = x;
+    index[dim] = x;
   for (int64_t dim = 0; dim < dims.tableRank; ++dim)
     if (!llvm::is_contained(tableRowDims, dim))
-      place[dim] = column[dims.getTakenDim(dim) - rowShape.size()];
-  return e.indices.linearise(place, table.getShape());
+      index[dim] = column[dims.getTakenDim(dim) - rowShape.size()];
+  return e.indices.linearise(index, table.getShape());
 }
 
 void ScatterEmitter::forEachElement(llvm::function_ref<void(LaneIndex)> body) {
@@ -196,7 +196,7 @@ void ScatterEmitter::addOneByOne(Value sums, Type type) {
                  b, loc, target.isInside, [&](OpBuilder &, Location) {
                    e.enterScope();
                    forEachColumn([&] {
-                     LaneIndex at = placeAt(target.row);
+                     LaneIndex at = indexAt(target.row);
                      Value before = e.load(sums, type, at);
                      e.store(addUpdate(before, updateRow), sums, at);
                    });
@@ -263,7 +263,7 @@ void ScatterEmitter::addRow(KeySorter &sorter, Value first, Value begin,
   Type wide = b.getF64Type();
   Value row = sorter.keyAt(begin);
   forEachColumn([&] {
-    LaneIndex at = placeAt(row), column = e.position.column;
+    LaneIndex at = indexAt(row), column = e.position.column;
     Value before = convert(e.load(result, element, at), wide);
     SmallVector<Value> sum = {before};
     if (element.isF64())

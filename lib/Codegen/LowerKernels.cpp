@@ -320,20 +320,20 @@ Value BodyLowering::spreadOut(PadOp op) {
         SmallVector<Value> source;
         Value isElement;
         for (auto [dim, between] : llvm::enumerate(op.getInterior())) {
-          Value place = linalg::IndexOp::create(builder, at, dim);
+          Value index = linalg::IndexOp::create(builder, at, dim);
           if (between != 0) {
             Value step =
                 arith::ConstantIndexOp::create(builder, at, between + 1);
             Value zero = arith::ConstantIndexOp::create(builder, at, 0);
-            Value rest = arith::RemUIOp::create(builder, at, place, step);
+            Value rest = arith::RemUIOp::create(builder, at, index, step);
             Value divides = arith::CmpIOp::create(
                 builder, at, arith::CmpIPredicate::eq, rest, zero);
             isElement = isElement ? arith::AndIOp::create(builder, at,
                                                           isElement, divides)
                                   : divides;
-            place = arith::DivUIOp::create(builder, at, place, step);
+            index = arith::DivUIOp::create(builder, at, index, step);
           }
-          source.push_back(place);
+          source.push_back(index);
         }
         Value element =
             tensor::ExtractOp::create(builder, at, op.getOperand(), source);

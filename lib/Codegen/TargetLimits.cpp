@@ -21,11 +21,11 @@ template <typename Op> static LogicalResult checkProduct(Op product) {
   Type element = cast<ShapedType>(product.getLhs().getType()).getElementType();
   if (isa<FloatType>(element))
     return success();
-  return product.emitError("matrix product of ")
+  return product.emitError("matmul of ")
          << element
-         << " on a CUDA device: cuBLASLt has products of f32, f64, bf16 and "
+         << " on a CUDA device: cuBLASLt has matmuls of f32, f64, bf16 and "
             "f16; "
-            "convert the factors, or compile for a CPU";
+            "convert the operands, or compile for a CPU";
 }
 
 template <typename Op>
@@ -35,16 +35,16 @@ static LogicalResult checkHeads(Op attention, const TargetUse &use) {
     return success();
   if (use.expandsAttention) {
     attention.emitRemark("attention with heads of ")
-        << size << " elements becomes matrix products and a softmax: "
+        << size << " elements becomes matmuls and a softmax: "
         << "attention kernels of CUDA devices have heads of up to "
         << cost::attentionHeadSize;
     return success();
   }
   return attention.emitError("attention with heads of ")
          << size
-         << " numbers on a CUDA device: its kernels have heads of up to "
+         << " elements on a CUDA device: its kernels have heads of up to "
          << cost::attentionHeadSize << "; give the model instead, whose "
-         << "attention becomes matrix products, or compile for a CPU";
+         << "attention becomes matmuls, or compile for a CPU";
 }
 
 static LogicalResult checkForCuda(func::FuncOp function, const TargetUse &use) {

@@ -45,7 +45,7 @@ struct Labels {
   Value at(int64_t other, Rows &rows, TensorBuilder &b);
 
   CrossEntropyOp op;
-  Value place, isClass;
+  Value classIndex, isClass;
 
 private:
   Value constant(int64_t number, TensorBuilder &b);
@@ -64,13 +64,14 @@ Labels::Labels(CrossEntropyOp op, TensorBuilder &b) : op(op) {
   Value size = constant(op.getLogits().getType().getDimSize(op.getDim()), b);
   Value isNegative =
       arith::CmpIOp::create(b, Predicate::slt, given, constant(0, b));
-  place = b.select(isNegative, arith::AddIOp::create(b, given, size), given);
-  isClass = arith::CmpIOp::create(b, Predicate::ult, place, size);
+  classIndex =
+      b.select(isNegative, arith::AddIOp::create(b, given, size), given);
+  isClass = arith::CmpIOp::create(b, Predicate::ult, classIndex, size);
 }
 
 Value Labels::at(int64_t other, Rows &rows, TensorBuilder &b) {
   RankedTensorType logits = op.getLogits().getType();
-  Value label = b.select(isClass, place, constant(other, b));
+  Value label = b.select(isClass, classIndex, constant(other, b));
   Type index = op.getLabels().getType().getElementType();
   Value iota = IotaOp::create(b, logits.clone(index), op.getDim());
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, iota,

@@ -1,4 +1,4 @@
-//===- DotGeneralOp.cpp - Batched matrix product --------------------------===//
+//===- DotGeneralOp.cpp - Batched matmul ----------------------------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Queries are seen as [batch, queries, key heads, group, size], so that a batch
-// of matrix products has keys of one head and the queries that read them;
+// of matmuls has keys of one head and the queries that read them;
 // scores are [batch, key heads, queries, group, keys].
 //
 //===----------------------------------------------------------------------===//
@@ -176,12 +176,13 @@ Value Expander::scores() {
   Value result = scaled(pairwise(query, key));
   if (!isCausal)
     return result;
-  RankedTensorType places = scoreType.clone(getI32Type());
-  Value ofQuery = IotaOp::create(*this, places, 2);
-  Value ofKey = IotaOp::create(*this, places, 4);
+  RankedTensorType positions = scoreType.clone(getI32Type());
+  Value ofQuery = IotaOp::create(*this, positions, 2);
+  Value ofKey = IotaOp::create(*this, positions, 4);
   if (diagonal)
     ofQuery = arith::AddIOp::create(
-        *this, ofQuery, BroadcastOp::create(*this, places, diagonal, Dims()));
+        *this, ofQuery,
+        BroadcastOp::create(*this, positions, diagonal, Dims()));
   Value isSeen =
       arith::CmpIOp::create(*this, arith::CmpIPredicate::sle, ofKey, ofQuery);
   Value hidden = constant(

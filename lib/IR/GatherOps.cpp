@@ -45,8 +45,8 @@ int64_t GatherDims::getTakenDim(int64_t tableDim) const {
 
 SmallVector<int64_t> GatherDims::getTakenDimsOfIndices() const {
   SmallVector<int64_t> dims(indicesRank);
-  for (auto [place, indexDim] : llvm::enumerate(getIndexDims()))
-    dims[indexDim] = dim + static_cast<int64_t>(place);
+  for (auto [position, indexDim] : llvm::enumerate(getIndexDims()))
+    dims[indexDim] = dim + static_cast<int64_t>(position);
   for (auto [tableDim, indexDim] :
        llvm::zip_equal(tableBatching, indicesBatching))
     dims[indexDim] = getTakenDim(tableDim);

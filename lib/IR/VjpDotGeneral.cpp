@@ -1,4 +1,4 @@
-//===- VjpDotGeneral.cpp - Derivative of the matrix product ---------------===//
+//===- VjpDotGeneral.cpp - Derivative of matmuls --------------------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

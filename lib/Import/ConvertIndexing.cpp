@@ -181,13 +181,13 @@ static Value updateAtRunTime(Conversion &c, Value x, Value update) {
       continue;
     Shape line = {shape[dim]};
     Value first = clampStart(c, 2 + dim, shape[dim] - size);
-    Value place = c.make<arith::SubIOp>(c.iota(line, c.builder.getI32Type(), 0),
+    Value index = c.make<arith::SubIOp>(c.iota(line, c.builder.getI32Type(), 0),
                                         c.broadcastScalar(first, line));
-    update = take(c, update, place, dim);
+    update = take(c, update, index, dim);
     // Without sign, what is before the start is behind the end.
     Value isInside =
-        c.broadcast(c.make<arith::CmpIOp>(arith::CmpIPredicate::ult, place,
-                                          c.splatLike(place, size)),
+        c.broadcast(c.make<arith::CmpIOp>(arith::CmpIPredicate::ult, index,
+                                          c.splatLike(index, size)),
                     shape, {static_cast<int64_t>(dim)});
     isUpdated =
         isUpdated ? c.make<arith::AndIOp>(isUpdated, isInside) : isInside;

@@ -120,13 +120,13 @@ static bool hasLine(Location loc) {
 /// a line leaves that to the next.
 static Location chooseLocation(OpOperand &use, Value source, bool reduces) {
   Location user = use.getOwner()->getLoc(), made = use.get().getLoc();
-  SmallVector<Location> places = {user, made, source.getLoc()};
+  SmallVector<Location> candidates = {user, made, source.getLoc()};
   if (reduces)
-    places = {source.getLoc(), user, made};
+    candidates = {source.getLoc(), user, made};
   else if (isa<func::ReturnOp>(use.getOwner()))
-    places = {made, user, source.getLoc()};
-  auto found = llvm::find_if(places, hasLine);
-  return found == places.end() ? places.front() : *found;
+    candidates = {made, user, source.getLoc()};
+  auto found = llvm::find_if(candidates, hasLine);
+  return found == candidates.end() ? candidates.front() : *found;
 }
 
 /// What a movement of data is for: as chooseLocation, but what is moved to make

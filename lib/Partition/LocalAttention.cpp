@@ -74,7 +74,6 @@ private:
   Value number(int32_t value);
   /// In the type `wanted`, which may be narrower.
   Value rounded(Value value, RankedTensorType wanted);
-  Value sumTyped(Value value);
   Value add(Value x, Value y) {
     return arith::AddFOp::create(builder, loc, x, y);
   }

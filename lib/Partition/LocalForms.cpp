@@ -134,9 +134,9 @@ struct LocalMask
           createOffset(builder, loc, integer, held, axes, form.context));
     Value limit = BroadcastOp::create(builder, loc, counterType, left,
                                       ArrayRef<int64_t>());
-    Value place = IotaOp::create(builder, loc, counterType, mask.getDim());
+    Value index = IotaOp::create(builder, loc, counterType, mask.getDim());
     Value isElement = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::slt, place, limit);
+        builder, loc, arith::CmpIPredicate::slt, index, limit);
     Value padding = arith::ConstantOp::create(
         builder, loc,
         DenseElementsAttr::get(local, Attribute(mask.getValue())));

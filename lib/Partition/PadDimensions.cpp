@@ -193,7 +193,7 @@ SmallBitVector FunctionPadder::findZeros(Operation *op,
   SmallBitVector zeros(result.size());
   if (!keepsZeros(op))
     return zeros;
-  for (auto [place, wanted] : llvm::enumerate(result)) {
+  for (auto [index, wanted] : llvm::enumerate(result)) {
     bool any = false, all = true;
     for (auto [operand, tensor] :
          llvm::zip_equal(op->getOperands(), rule.operands)) {
@@ -206,7 +206,7 @@ SmallBitVector FunctionPadder::findZeros(Operation *op,
         }
     }
     if (any && all)
-      zeros.set(place);
+      zeros.set(index);
   }
   return zeros;
 }

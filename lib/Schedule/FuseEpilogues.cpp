@@ -175,13 +175,13 @@ static void eraseIfDead(Value value) {
 
 /// Behind `gemm`, and behind what computes `operand`.
 static OpBuilder builderAfter(GemmOp gemm, Value operand) {
-  Operation *place = gemm;
+  Operation *last = gemm;
   Operation *definer = operand ? operand.getDefiningOp() : nullptr;
   if (definer && definer->getBlock() == gemm->getBlock() &&
-      place->isBeforeInBlock(definer))
-    place = definer;
+      last->isBeforeInBlock(definer))
+    last = definer;
   OpBuilder builder(gemm);
-  builder.setInsertionPointAfter(place);
+  builder.setInsertionPointAfter(last);
   return builder;
 }
 
@@ -194,10 +194,10 @@ static GemmOp createFused(OpBuilder &builder, GemmOp gemm,
   SmallVector<Value, 2> results = {value};
   if (beside)
     results.push_back(beside);
-  auto places =
+  auto locations =
       llvm::map_to_vector(results, [](Value v) { return v.getLoc(); });
-  Location loc =
-      fusedLocation({gemm.getLoc(), value.getLoc()}, places, gemm.getContext());
+  Location loc = fusedLocation({gemm.getLoc(), value.getLoc()}, locations,
+                               gemm.getContext());
   GemmOp fused = product.create(builder, loc, epilogue, operand, type);
   setFusedOrigin(fused, {gemm, value.getDefiningOp()}, results);
   return fused;

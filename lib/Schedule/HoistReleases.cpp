@@ -34,22 +34,22 @@ public:
     return labels.lookup(a) < labels.lookup(b);
   }
 
-  /// Moves `op` behind `place`, or to the start of the block if that is null.
-  void moveAfter(Operation *op, Operation *place) {
-    if (place)
-      op->moveAfter(place);
+  /// Moves `op` behind `point`, or to the start of the block if that is null.
+  void moveAfter(Operation *op, Operation *point) {
+    if (point)
+      op->moveAfter(point);
     else
       op->moveBefore(&block, block.begin());
     Operation *next = op->getNextNode();
-    if (labels.lookup(next) - labelBefore(place) < 2)
+    if (labels.lookup(next) - labelBefore(point) < 2)
       spreadAround(next, op);
-    uint64_t low = labelBefore(place);
+    uint64_t low = labelBefore(point);
     labels[op] = low + (labels.lookup(next) - low) / 2;
   }
 
 private:
-  uint64_t labelBefore(Operation *place) const {
-    return place ? labels.lookup(place) : 0;
+  uint64_t labelBefore(Operation *point) const {
+    return point ? labels.lookup(point) : 0;
   }
   void spreadAround(Operation *crowded, Operation *moving);
 
@@ -85,7 +85,7 @@ public:
   bool hoist(Operation *op);
 
 private:
-  Operation *findEarliestPlace(Operation *op) const;
+  Operation *findEarliestPoint(Operation *op) const;
 
   OpOrder order;
   Readers readers;
@@ -150,11 +150,11 @@ static bool isReturned(Operation *op) {
 /// The op behind which `op` can run at the earliest without holding more memory
 /// than where it is, null for the start of the block; `op` itself if it has to
 /// stay.
-Operation *Hoister::findEarliestPlace(Operation *op) const {
-  Operation *place = nullptr;
+Operation *Hoister::findEarliestPoint(Operation *op) const {
+  Operation *point = nullptr;
   auto comeAfter = [&](Operation *other) {
-    if (other && (!place || order.isBefore(place, other)))
-      place = other;
+    if (other && (!point || order.isBefore(point, other)))
+      point = other;
   };
   int64_t freed = 0;
   llvm::SmallPtrSet<void *, 8> seen;
@@ -182,14 +182,14 @@ Operation *Hoister::findEarliestPlace(Operation *op) const {
   }
   for (Value result : op->getResults())
     freed -= bytesOf(result);
-  return freed >= 0 ? place : op;
+  return freed >= 0 ? point : op;
 }
 
 bool Hoister::hoist(Operation *op) {
-  Operation *place = findEarliestPlace(op);
-  if (place == op || op->getPrevNode() == place)
+  Operation *point = findEarliestPoint(op);
+  if (point == op || op->getPrevNode() == point)
     return false;
-  order.moveAfter(op, place);
+  order.moveAfter(op, point);
   return true;
 }
 

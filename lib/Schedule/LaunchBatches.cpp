@@ -56,7 +56,7 @@ private:
   std::vector<Crossings> crossings;
   int32_t starts = 0, waits = 0;
   /// For each step its position in the order, and where it may go.
-  std::vector<int64_t> places;
+  std::vector<int64_t> positions;
   std::vector<Range> ranges;
 };
 
@@ -84,7 +84,7 @@ private:
 } // namespace
 
 Batcher::Batcher(const BatchProgram &program, const BatchOptions &options)
-    : program(program), options(options), places(program.steps.size()),
+    : program(program), options(options), positions(program.steps.size()),
       ranges(program.steps.size()) {
   for (size_t step = 0; step < program.steps.size(); ++step)
     order.push_back({int32_t(step)});
@@ -104,13 +104,14 @@ int64_t Batcher::peakOf(const BatchOrder &order) const {
   int64_t end = order.size();
   std::vector<std::pair<int64_t, int64_t>> alive(program.buffers.size(),
                                                  {end, -1});
-  for (auto [place, steps] : llvm::enumerate(order))
+  for (auto [position, steps] : llvm::enumerate(order))
     for (int32_t step : steps)
       for (const auto *touched :
            {&program.steps[step].reads, &program.steps[step].writes})
         for (int32_t buffer : *touched) {
-          alive[buffer].first = std::min<int64_t>(alive[buffer].first, place);
-          alive[buffer].second = place;
+          alive[buffer].first =
+              std::min<int64_t>(alive[buffer].first, position);
+          alive[buffer].second = position;
         }
   // Bytes at each position, as differences.
   std::vector<int64_t> bytes(end + 2);
@@ -178,36 +179,36 @@ void Batcher::findRanges() {
   const int64_t end = order.size();
   // The last step that writes a buffer, and that touches it, as positions.
   std::vector<int64_t> writer, toucher;
-  auto visit = [&](int64_t place,
+  auto visit = [&](int64_t position,
                    llvm::function_ref<void(Range &, int64_t)> keep) {
-    for (int32_t number : order[place]) {
+    for (int32_t number : order[position]) {
       for (int32_t buffer : program.steps[number].reads)
         keep(ranges[number], writer[buffer]);
       for (int32_t buffer : program.steps[number].writes)
         keep(ranges[number], toucher[buffer]);
     }
-    for (int32_t number : order[place]) {
+    for (int32_t number : order[position]) {
       for (int32_t buffer : program.steps[number].reads)
-        toucher[buffer] = place;
+        toucher[buffer] = position;
       for (int32_t buffer : program.steps[number].writes)
-        toucher[buffer] = writer[buffer] = place;
+        toucher[buffer] = writer[buffer] = position;
     }
   };
-  for (int64_t place = 0; place < end; ++place)
-    for (int32_t number : order[place]) {
-      places[number] = place;
+  for (int64_t position = 0; position < end; ++position)
+    for (int32_t number : order[position]) {
+      positions[number] = position;
       ranges[number] = {-1, end};
     }
   writer.assign(program.buffers.size(), -1);
   toucher = writer;
-  for (int64_t place = 0; place < end; ++place)
-    visit(place, [](Range &range, int64_t at) {
+  for (int64_t position = 0; position < end; ++position)
+    visit(position, [](Range &range, int64_t at) {
       range.after = std::max(range.after, at);
     });
   writer.assign(program.buffers.size(), end);
   toucher = writer;
-  for (int64_t place = end; place-- > 0;)
-    visit(place, [](Range &range, int64_t at) {
+  for (int64_t position = end; position-- > 0;)
+    visit(position, [](Range &range, int64_t at) {
       range.before = std::min(range.before, at);
     });
 }
@@ -237,14 +238,14 @@ BatchOrder Batcher::joined(Members members) const {
     before = std::min(before, ranges[member].before);
     isMember[member] = true;
   }
-  int64_t goal = std::min(places[members.back()], before);
+  int64_t goal = std::min(positions[members.back()], before);
   BatchOrder result;
   result.reserve(order.size());
-  for (int64_t place = 0; place < int64_t(order.size()); ++place) {
-    if (place == goal)
+  for (int64_t position = 0; position < int64_t(order.size()); ++position) {
+    if (position == goal)
       result.emplace_back(members.begin(), members.end());
-    if (!isMember[order[place].front()])
-      result.push_back(order[place]);
+    if (!isMember[order[position].front()])
+      result.push_back(order[position]);
   }
   return result;
 }

@@ -77,14 +77,14 @@ static bool checkOffsets(func::FuncOp entry, FormCheck &check) {
 namespace {
 
 /// An offset that is the same in all entries: of a state, or of a constant.
-struct FixedPlace {
+struct FixedBuffer {
   std::string name;
   int64_t offset, bytes;
 };
 
 struct SharedPlaces {
-  llvm::MapVector<StringRef, FixedPlace> states;
-  llvm::MapVector<std::pair<Attribute, int64_t>, FixedPlace> constants;
+  llvm::MapVector<StringRef, FixedBuffer> states;
+  llvm::MapVector<std::pair<Attribute, int64_t>, FixedBuffer> constants;
   /// Names of states, which outlive the module's attributes nowhere.
   llvm::StringSet<> names;
 };
@@ -327,7 +327,7 @@ void EntryCheck::addInPlace(OpResult result, OpOperand &operand) {
     if (value.getParentBlock() != op->getBlock()) {
       check.error(op->getLoc())
           << nameOf(result) << " is written over " << nameOf(value)
-          << ", which the next turn of the loop reads again" << remedy;
+          << ", which the next iteration of the loop reads again" << remedy;
       break;
     }
     for (Operation *user : value.getUsers())
@@ -497,7 +497,7 @@ void EntryCheck::addLoop(RepeatOp loop) {
         (next.getParentBlock() != &block ||
          made.first <= contentOf(carried).lastRead))
       check.error(loop.getLoc())
-          << nameOf(next) << " is written to the place of what the loop "
+          << nameOf(next) << " is written over what the loop "
           << "carries, whose old value is read until instruction "
           << contentOf(carried).lastRead << remedy;
     // Nothing reads the values of the block any more.
@@ -532,8 +532,8 @@ void EntryCheck::checkState(StringRef name, Value before, Value after) {
   inStates.insert(indices.at(after));
   if (before && made.first <= contentOf(before).lastRead)
     check.error(made.maker.getLoc())
-        << nameOf(made.maker) << " is written to the place of state "
-        << quoted(name) << ", whose old value is read until instruction "
+        << nameOf(made.maker) << " is written over state " << quoted(name)
+        << ", whose old value is read until instruction "
         << contentOf(before).lastRead << remedy;
 }
 
@@ -557,7 +557,7 @@ void EntryCheck::checkStates() {
         !find(name) && inStates.contains(indices.at(value)))
       check.error(terminator->getLoc())
           << "result " << quoted(name) << " of @" << entry.getSymName()
-          << " is in the place of a state, which the next call overwrites"
+          << " shares the memory of a state, which the next call overwrites"
           << remedy;
 }
 
@@ -577,13 +577,13 @@ void EntryCheck::checkLayout() {
     buffers.push_back(buffer);
     layout.offsets.push_back(offset);
   };
-  auto addFixed = [&](const FixedPlace &place) {
-    add(place.name, entry.getLoc(), place.offset, {0, end, place.bytes});
+  auto addFixed = [&](const FixedBuffer &fixed) {
+    add(fixed.name, entry.getLoc(), fixed.offset, {0, end, fixed.bytes});
   };
-  for (const auto &[name, place] : shared.states)
-    addFixed(place);
-  for (const auto &[key, place] : shared.constants)
-    addFixed(place);
+  for (const auto &[name, fixed] : shared.states)
+    addFixed(fixed);
+  for (const auto &[key, fixed] : shared.constants)
+    addFixed(fixed);
   for (auto [index, content] : llvm::enumerate(contents))
     if (!inStates.contains(index) &&
         !content.maker.getDefiningOp<arith::ConstantOp>())

@@ -91,9 +91,9 @@ uint32_t PermuteGenerator::choices(size_t dim) const {
     return own | spares;
   uint32_t set = spares;
   // The digit that is there now.
-  size_t place = result.dims[dim].size();
-  if (place < layout.dims[dim].size())
-    set |= 1u << layout.dims[dim][place];
+  size_t position = result.dims[dim].size();
+  if (position < layout.dims[dim].size())
+    set |= 1u << layout.dims[dim][position];
   // Digits that a dimension wants next: an all-to-all may take them there.
   for (const DigitList &wanted : problem.to.dims)
     for (uint8_t digit : wanted)

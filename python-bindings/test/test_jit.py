@@ -197,8 +197,8 @@ def test_donations_that_no_result_can_use_are_named():
     assert compiled.output_shardings.spec == P("model")
     text, _ = lowered(lambda x: wnp.sum(x))
     assert text == (
-        "donated argument x is not used: there is no result of its type, float32[4, 8], for it to "
-        "become; do not donate it"
+        "donated argument x is not used: no result has its type, float32[4, 8], and could replace "
+        "it; do not donate it"
     )
 
 

@@ -1,7 +1,7 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sums of many numbers, and what is made of them, against float64: in every type, over several ranks, in
-norms, losses, matrix products and attention. The bounds are those of docs/Numerics.md."""
+norms, losses, matmuls and attention. The bounds are those of docs/Numerics.md."""
 
 import numpy as np
 import pytest

@@ -34,7 +34,7 @@ class Layout:
     gradients    where the results of `weft.value_and_grad` are, by default where the state of
                  the optimizer is, which they update
     activations  where the values are that the model names by `weft.checkpoint_name`
-    reduce_dtype the type in which the terms of gradients of 16-bit floats are formed and summed
+    reduce_dtype the type in which the partial sums of gradients of 16-bit floats are formed and summed
                  over devices: float32, or None, which is their own
 
     The first four are `weft.rules`, or prefix trees of specs, of the tree of parameters.

@@ -107,7 +107,7 @@ class Lowered:
         the backward pass needs is then recomputed as far as necessary, with the fewest FLOPs;
         no result changes.
 
-        For CUDA, `gemm_precision` "tf32" lets matmuls round their float32 factors to 10
+        For CUDA, `gemm_precision` "tf32" lets matmuls round their float32 operands to 10
         bits of mantissa, which "full" does not; `fuse_epilogues` lets them add biases and apply
         GELU before they store; and `batch_launches` makes one launch of several of the same
         kernel, as of the updates of parameters."""

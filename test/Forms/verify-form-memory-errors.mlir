@@ -291,7 +291,7 @@ func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32>
   return %n : tensor<16xf32>
 }
 func.func @step(%w: tensor<16xf32> {weft.name = "w", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "w", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}, tensor<16xf32> {weft.name = "y", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
-  // expected-error @below {{after schedule: the result of instruction 0 (weft.launch) is written to the place of state "w", whose old value is read until instruction 1; run --weft-plan-memory}}
+  // expected-error @below {{after schedule: the result of instruction 0 (weft.launch) is written over state "w", whose old value is read until instruction 1; run --weft-plan-memory}}
   %n = weft.launch @scale(%w) {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
   %y = weft.launch @scale(%w) {weft.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
   return %n, %y : tensor<16xf32>, tensor<16xf32>
@@ -331,7 +331,7 @@ func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32>
   return %n : tensor<16xf32>
 }
 func.func @step(%w: tensor<16xf32> {weft.name = "w", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<16xf32> {weft.name = "w", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}, tensor<16xf32> {weft.name = "y", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 512} {
-  // expected-error @below {{after schedule: result "y" of @step is in the place of a state, which the next call overwrites; run --weft-plan-memory}}
+  // expected-error @below {{after schedule: result "y" of @step shares the memory of a state, which the next call overwrites; run --weft-plan-memory}}
   return %w, %w : tensor<16xf32>, tensor<16xf32>
 }
 
@@ -371,7 +371,7 @@ func.func private @scale(%x: tensor<16xf32>) -> tensor<16xf32> attributes {weft.
 func.func @carried_too_early() -> (tensor<16xf32> {weft.name = "s", weft.sharding = #weft.sharding<@mesh, [{}]>, weft.global_type = tensor<16xf32>})
     attributes {weft.arena_bytes = 128 : i64, weft.liveness_bytes = 128 : i64} {
   %zero = weft.launch @fill() {weft.offsets = array<i64: 0>} : () -> tensor<16xf32>
-  // expected-error @below {{the result of instruction 2 (weft.launch) is written to the place of what the loop carries, whose old value is read until instruction 2}}
+  // expected-error @below {{the result of instruction 2 (weft.launch) is written over what the loop carries, whose old value is read until instruction 2}}
   %s = weft.repeat 4 carry (%a = %zero) : (tensor<16xf32>) attributes {weft.offsets = array<i64: 0>} {
     // expected-error @below {{buffers the result of instruction 0 (weft.launch) [0, 64) and the result of instruction 2 (weft.launch) [0, 64) overlap while both are alive at instruction 2}}
     %n = weft.launch @scale(%a) {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
@@ -432,7 +432,7 @@ func.func @over_what_is_read_again()
     attributes {weft.arena_bytes = 128 : i64, weft.liveness_bytes = 128 : i64} {
   %w = weft.launch @fill() {weft.offsets = array<i64: 0>} : () -> tensor<16xf32>
   weft.repeat 4 {
-    // expected-error @below {{the result of instruction 2 (weft.launch) is written over the result of instruction 0 (weft.launch), which the next turn of the loop reads again; run --weft-plan-memory}}
+    // expected-error @below {{the result of instruction 2 (weft.launch) is written over the result of instruction 0 (weft.launch), which the next iteration of the loop reads again; run --weft-plan-memory}}
     %n = weft.launch @scale(%w) in_place = [0] {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
     weft.yield
   }

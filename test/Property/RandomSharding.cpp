@@ -63,15 +63,15 @@ Sharding weft::test::randomSharding(Random &random, const Mesh &mesh,
   result.dims.resize(shape.size());
   for (const AxisRef &part : parts) {
     // The choices: each dimension twice, replicated, nowhere.
-    const int64_t place =
+    const int64_t choice =
         random.below(2 * static_cast<int64_t>(shape.size()) + 2) / 2;
-    if (place < static_cast<int64_t>(shape.size())) {
-      AxisList &axes = result.dims[place].axes;
-      const bool divides = rest[place] > 0 && rest[place] % part.size == 0,
-                 hasElements = numShards(axes) * part.size <= shape[place];
+    if (choice < static_cast<int64_t>(shape.size())) {
+      AxisList &axes = result.dims[choice].axes;
+      const bool divides = rest[choice] > 0 && rest[choice] % part.size == 0,
+                 hasElements = numShards(axes) * part.size <= shape[choice];
       if (divides || (hasElements && uneven)) {
         appendMerging(axes, part);
-        rest[place] = divides ? rest[place] / part.size : 0;
+        rest[choice] = divides ? rest[choice] / part.size : 0;
       }
     } else if (random.oneIn(3)) {
       result.replicated.push_back(part);

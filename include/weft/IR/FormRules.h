@@ -70,7 +70,7 @@ void checkLocalOps(mlir::ModuleOp module, FormCheck &check);
 void checkLocalTypes(mlir::ModuleOp module, FormCheck &check);
 
 // Rules between forms 3 and 4.
-/// As form 3, with GEMMs in place of matrix products.
+/// As form 3, with GEMMs in place of matmuls.
 void checkGemmOps(mlir::ModuleOp module, FormCheck &check);
 /// As form 4, with tensor ops and collectives in place of starts and waits.
 void checkInstructionOps(mlir::ModuleOp module, FormCheck &check);

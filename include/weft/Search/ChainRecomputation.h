@@ -61,14 +61,14 @@ struct ChainRegion {
   /// Bytes alive beside the values of the chain while its derivative is
   /// computed.
   int64_t besideBytes = 0;
-  /// The results of matrix products only, if that is possible.
+  /// The results of matmuls only, if that is possible.
   std::optional<PartialKeep> dots;
 };
 
 /// A range of regions [begin, end) of which something is recomputed.
 struct RecomputedRange {
   size_t begin = 0, end = 0;
-  /// Of one region: the results of its matrix products are kept. Otherwise the
+  /// Of one region: the results of its matmuls are kept. Otherwise the
   /// range is recomputed from the input of its first region.
   bool keepsDots = false;
 };

@@ -42,7 +42,6 @@ private:
   void addRow(Value updateRow);
   Value sum(Value x, Value y);
 
-  GpuJob &job;
   ElementEmitter &e;
   GpuBlock &g;
   OpBuilder &b;
@@ -64,7 +63,7 @@ private:
 } // namespace
 
 ScatterEmitter::ScatterEmitter(GpuJob &job)
-    : job(job), e(job.e), g(job.g), b(e.b), loc(e.loc),
+    : e(job.e), g(job.g), b(e.b), loc(e.loc),
       op(job.grid.nest->scatter->value.getDefiningOp<ScatterAddOp>()),
       dims(op.getGatherDims()), table(op.getType()),
       result(job.results[job.grid.nest->scatter->result]) {

@@ -69,7 +69,7 @@ def _reason(argument: Named, left: Sequence[Named]) -> str:
     """`left` are the results of its type that replace no other argument."""
     shape, element = argument.type
     if not left:
-        return (f"there is no result of its type, {element.name}{list(shape)}, for it to become; "
+        return (f"no result has its type, {element.name}{list(shape)}, and could replace it; "
                 "do not donate it")
     result = next((r for r in left if _ends_alike(argument.path, r.path)), left[0])
     return (f"it is sharded as {argument.sharding.spec}, and {result.path}, which could replace it, "

@@ -98,8 +98,8 @@ static Status checkReduction(const CallShape &shape) {
   if (shape.reduction > Reduction::Min)
     return invalidArgument(fmt::format("{} is not a reduction",
                                        static_cast<int>(shape.reduction)));
-  return invalidArgument(fmt::format("there is no {} of {}; use max (or) or "
-                                     "min (and)",
+  return invalidArgument(fmt::format("the {} of {} is not supported; use max "
+                                     "(or) or min (and)",
                                      name(shape.reduction), name(shape.dtype)));
 }
 

@@ -109,7 +109,6 @@ private:
 
   bool tryArrive(uint64_t target);
   bool failUnlessMet(uint64_t target, const Status &reason);
-  void setFailure(const Status &reason);
   void wakeAll();
   Status missing(int rank, const Call &call, uint64_t round,
                  std::chrono::nanoseconds timeout);

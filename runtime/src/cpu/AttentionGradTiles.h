@@ -157,12 +157,12 @@ public:
 
 /// Rows [first, first + count) of a head of a result.
 template <typename Element, typename T>
-void storeRows(const AttentionResult &result, int64_t batch, int64_t places,
+void storeRows(const AttentionResult &result, int64_t batch, int64_t positions,
                int64_t heads, int64_t head, int64_t size, int64_t first,
                int64_t count, const T *rows, int64_t stride) {
   for (int64_t i = 0; i < count; ++i)
     storeRow<Element>(result,
-                      ((batch * places + first + i) * heads + head) * size,
+                      ((batch * positions + first + i) * heads + head) * size,
                       rows + i * stride, size);
 }
 

@@ -150,9 +150,9 @@ template <typename Element> struct Head {
 };
 
 template <typename Element>
-Head<Element> headOf(Element *data, int64_t batch, int64_t places,
+Head<Element> headOf(Element *data, int64_t batch, int64_t positions,
                      int64_t heads, int64_t size, int64_t head) {
-  return {data + (batch * places * heads + head) * size, heads * size};
+  return {data + (batch * positions * heads + head) * size, heads * size};
 }
 
 /// What the kernels need to know of the arguments, in their types.

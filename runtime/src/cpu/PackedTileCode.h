@@ -176,9 +176,9 @@ template <int lanes, int panelRows> struct PackedCode {
     multiply<panelRows>(depth, lhs, rhs, sums, panelColumns, false);
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < columns; ++j) {
-        float &place = out[i * strides.row + j * strides.column];
+        float &element = out[i * strides.row + j * strides.column];
         const float sum = sums[i * panelColumns + j];
-        place = accumulate ? sum + place : sum;
+        element = accumulate ? sum + element : sum;
       }
   }
 

@@ -84,9 +84,9 @@ private:
                 row * p.result.row + column * p.result.column;
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < columns; ++j) {
-        Out &place = out[i * p.result.row + j * p.result.column];
-        const Acc old = p.accumulate ? Sum<Out>::load(place) : Acc(0);
-        place = Sum<Out>::store(sums[i][j] + old);
+        Out &element = out[i * p.result.row + j * p.result.column];
+        const Acc old = p.accumulate ? Sum<Out>::load(element) : Acc(0);
+        element = Sum<Out>::store(sums[i][j] + old);
       }
   }
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Vectors of WEFT_VECTOR_BYTES, small matrix products and the exponential
+// Vectors of WEFT_VECTOR_BYTES, small GEMMs and the exponential
 // function on them. Included by files that are compiled for one set of vector
 // registers: everything is local to them (see AttentionKernels.h).
 //
@@ -50,11 +50,11 @@ template <typename T> using VectorOf = typename Vectors<T>::Vector;
 template <typename T>
 constexpr int64_t laneCount = WEFT_VECTOR_BYTES / int64_t(sizeof(T));
 
-template <typename T> inline VectorOf<T> &vectorAt(T *place) {
-  return *reinterpret_cast<VectorOf<T> *>(place);
+template <typename T> inline VectorOf<T> &vectorAt(T *address) {
+  return *reinterpret_cast<VectorOf<T> *>(address);
 }
-template <typename T> inline const VectorOf<T> &vectorAt(const T *place) {
-  return *reinterpret_cast<const VectorOf<T> *>(place);
+template <typename T> inline const VectorOf<T> &vectorAt(const T *address) {
+  return *reinterpret_cast<const VectorOf<T> *>(address);
 }
 
 template <typename T> inline VectorOf<T> splat(T number) {

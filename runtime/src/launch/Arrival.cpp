@@ -27,7 +27,7 @@ Status notArrived(const Launch &launch, const std::set<int> &arrived,
     if (!arrived.contains(r))
       missing.push_back(r);
   return deadlineExceeded(fmt::format(
-      "rank {} waited {} at {} for {}; {} of {} arrived (ranks and place by "
+      "rank {} waited {} at {} for {}; {} of {} arrived (ranks and address by "
       "{})",
       launch.rank, describeDuration(timeout), address, shortList(missing),
       shortList({arrived.begin(), arrived.end()}), launch.world,

@@ -239,9 +239,9 @@ Result<Launch> detectLaunch(const LaunchOptions &options,
     return launch;
   if (launch.meeting.host.empty() && launch.meeting.directory.empty())
     return failedPrecondition(fmt::format(
-        "{} name {} ranks on several hosts, but no place where they meet; set "
-        "MASTER_ADDR and MASTER_PORT to the host of rank 0 and a free port of "
-        "it, or name a rendezvous",
+        "{} name {} ranks on several hosts, but no rendezvous; set MASTER_ADDR "
+        "and MASTER_PORT to the host of rank 0 and a free port of it, or name "
+        "one",
         launch.launcher, launch.world));
   return launch;
 }

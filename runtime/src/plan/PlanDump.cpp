@@ -150,10 +150,10 @@ void Dumper::bindings(
     std::string_view kind, const plan::Entry &entry,
     const flatbuffers::Vector<flatbuffers::Offset<plan::Binding>> &list) {
   for (const plan::Binding *binding : list) {
-    const plan::Buffer &place = *entry.buffers()->Get(binding->buffer());
+    const plan::Buffer &held = *entry.buffers()->Get(binding->buffer());
     print("  {} {} {} %{}{}\n", kind, quoted(binding->name()),
           type(*binding->type()), binding->buffer(),
-          place.kind() == plan::BufferKind::State ? " state" : "");
+          held.kind() == plan::BufferKind::State ? " state" : "");
   }
 }
 

@@ -152,35 +152,35 @@ Status EntryVerifier::verifyBinding(const plan::Binding &binding) {
                                        "has {}",
                                        binding.buffer(),
                                        entry.buffers()->size()));
-  const plan::Buffer &place = buffer(binding.buffer());
+  const plan::Buffer &bound = buffer(binding.buffer());
   const DType dtype = dtypeOf(binding.type()->dtype());
   WEFT_ASSIGN_OR_RETURN(const int64_t elements,
                         elementCount(*binding.type()->local_shape(), dtype));
   WEFT_ASSIGN_OR_RETURN(const int64_t held,
-                        elementCount(*place.shape(), dtypeOf(place.dtype())));
-  if (dtype != dtypeOf(place.dtype()) || elements != held)
+                        elementCount(*bound.shape(), dtypeOf(bound.dtype())));
+  if (dtype != dtypeOf(bound.dtype()) || elements != held)
     return invalidArgument(fmt::format(
         "is {} on a rank, but buffer {} is {}",
         typeName(dtype, *binding.type()->local_shape()), binding.buffer(),
-        typeName(dtypeOf(place.dtype()), *place.shape())));
+        typeName(dtypeOf(bound.dtype()), *bound.shape())));
   const plan::State *state = nullptr;
   for (const plan::State *candidate : *header.plan.states())
     if (view(candidate->name()) == view(binding.name()))
       state = candidate;
-  const bool inState = place.kind() == plan::BufferKind::State;
+  const bool inState = bound.kind() == plan::BufferKind::State;
   if (inState != (state != nullptr))
     return invalidArgument(
         fmt::format("{} a state of the plan, but buffer {} is of kind {}",
                     state ? "is" : "is not", binding.buffer(),
-                    bufferKindName(place.kind())));
+                    bufferKindName(bound.kind())));
   if (!state)
     return {};
   if (!equal(*binding.type(), *state->type()))
     return invalidArgument("its type differs from that of the state");
-  if (place.offset() != state->offset() || place.bytes() > state->bytes())
+  if (bound.offset() != state->offset() || bound.bytes() > state->bytes())
     return invalidArgument(fmt::format(
         "buffer {} at {} ({} bytes) is not at the state's offset {} ({} bytes)",
-        binding.buffer(), place.offset(), place.bytes(), state->offset(),
+        binding.buffer(), bound.offset(), bound.bytes(), state->offset(),
         state->bytes()));
   return {};
 }

@@ -110,19 +110,19 @@ Status OperationVerifier::verifySets(const plan::Launch &launch) {
   };
   std::vector<Use> uses;
   for (uint32_t i = 0; i < buffers.size(); ++i) {
-    const uint32_t set = i / size, place = i % size;
+    const uint32_t set = i / size, index = i % size;
     WEFT_ASSIGN_OR_RETURN(
         const Operand used,
         operand(buffers.Get(i), fmt::format("operand {}", i)));
     WEFT_ASSIGN_OR_RETURN(const Operand first,
-                          operand(buffers.Get(place), "operand"));
+                          operand(buffers.Get(index), "operand"));
     if (used.dtype != first.dtype || used.elements != first.elements)
       return invalidArgument(fmt::format(
           "operand {} of set {} has {} elements of {}, that of set 0 has {} of "
           "{}",
-          place, set, used.elements, name(used.dtype), first.elements,
+          index, set, used.elements, name(used.dtype), first.elements,
           name(first.dtype)));
-    const uint8_t access = launch.access()->Get(place);
+    const uint8_t access = launch.access()->Get(index);
     uses.push_back({buffers.Get(i), set, (access & 2) != 0});
     touches.push_back({buffers.Get(i), (access & 1) != 0, (access & 2) != 0});
   }

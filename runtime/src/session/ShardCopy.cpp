@@ -75,9 +75,9 @@ template <typename Copy> static void forEachRun(const Box &box, Copy &&copy) {
   for (size_t r = 0; r < runs; ++r) {
     size_t inWhole = 0, inPart = 0;
     for (size_t d = 0; d < rank; ++d) {
-      const int64_t place = d < inner ? index[d] : 0;
-      inWhole = inWhole * box.whole[d] + box.start[d] + place;
-      inPart = inPart * box.part[d] + place;
+      const int64_t offset = d < inner ? index[d] : 0;
+      inWhole = inWhole * box.whole[d] + box.start[d] + offset;
+      inPart = inPart * box.part[d] + offset;
     }
     copy(inWhole * box.elementBytes, inPart * box.elementBytes, run);
     for (size_t d = inner; d-- > 0;) {
@@ -132,8 +132,8 @@ void copyShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
     return;
   }
   std::memset(to, 0, partBytes(box));
-  forEachRun(box, [&](size_t, size_t place, size_t bytes) {
-    std::memcpy(to + place, from + place, bytes);
+  forEachRun(box, [&](size_t, size_t offset, size_t bytes) {
+    std::memcpy(to + offset, from + offset, bytes);
   });
 }
 

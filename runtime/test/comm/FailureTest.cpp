@@ -218,8 +218,8 @@ TEST(Failure, InvalidArguments) {
       [](Communicator &ranks) {
         return ranks.allReduce(x, x, 1, DType::Pred, Reduction::Sum, {});
       },
-      "all_reduce on rank 0: there is no sum of pred; use max (or) or min "
-      "(and)");
+      "all_reduce on rank 0: the sum of pred is not supported; use max (or) "
+      "or min (and)");
   expectInvalid(
       [](Communicator &ranks) {
         return ranks.allReduce(x, x, 1, DType::F32, static_cast<Reduction>(9),

@@ -79,15 +79,15 @@ void check(const GemmProblem &p, Implementation implementation) {
   for (int64_t b = 0; b < p.batch; ++b)
     for (int64_t i = 0; i < p.m; ++i)
       for (int64_t j = 0; j < p.n; ++j) {
-        double &place = expected[b * p.result.batch + i * p.result.row +
-                                 j * p.result.column];
-        double sum = p.accumulate ? place : 0;
+        double &element = expected[b * p.result.batch + i * p.result.row +
+                                   j * p.result.column];
+        double sum = p.accumulate ? element : 0;
         for (int64_t k = 0; k < p.k; ++k)
           sum +=
               toDouble(
                   lhs[b * p.lhs.batch + i * p.lhs.row + k * p.lhs.column]) *
               toDouble(rhs[b * p.rhs.batch + k * p.rhs.row + j * p.rhs.column]);
-        place = sum;
+        element = sum;
       }
   const OneDnnThreads threads(1);
   const GemmOperands operands{lhs.data(), rhs.data(), out.data()};

@@ -59,9 +59,9 @@ protected:
   }
   static double valueAt(const std::vector<std::byte> &bytes, DType dtype,
                         size_t index) {
-    const std::byte *place = bytes.data() + index * byteSize(dtype);
+    const std::byte *address = bytes.data() + index * byteSize(dtype);
     const auto get = [&]<typename T>(T value) {
-      std::memcpy(&value, place, sizeof(T));
+      std::memcpy(&value, address, sizeof(T));
       return value;
     };
     switch (dtype) {

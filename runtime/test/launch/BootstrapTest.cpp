@@ -108,7 +108,7 @@ TEST_P(Meeting, MissingRankIsNamed) {
               AllOf(HasSubstr("deadline_exceeded"),
                     HasSubstr("rank 0 waited 1 s at "),
                     HasSubstr(" for rank 2; ranks 0, 1, 3 of 4 arrived (ranks "
-                              "and place by the test)"),
+                              "and address by the test)"),
                     HasSubstr(launch(0, 4).meeting.toString())));
   for (Process *process : {&one, &three})
     // Rank 0 may have given up by then.

@@ -87,15 +87,15 @@ TEST(Launch, OpenMpiOnOneHostMeetsAtAPortOfTheParent) {
   EXPECT_EQ(launch->job, fmt::format("mpirun-{}", getppid()));
 }
 
-TEST(Launch, MpichOnSeveralHostsNeedsAPlace) {
+TEST(Launch, MpichOnSeveralHostsNeedsARendezvous) {
   Variables variables{{"PMI_RANK", "3"},
                       {"PMI_SIZE", "4"},
                       {"MPI_LOCALRANKID", "1"},
                       {"MPI_LOCALNRANKS", "2"}};
   EXPECT_EQ(messageOf(detect(variables)),
             "the variables of MPICH name 4 ranks on several hosts, but no "
-            "place where they meet; set MASTER_ADDR and MASTER_PORT to the "
-            "host of rank 0 and a free port of it, or name a rendezvous");
+            "rendezvous; set MASTER_ADDR and MASTER_PORT to the host of rank "
+            "0 and a free port of it, or name one");
   variables["MASTER_ADDR"] = "n1";
   const Result<Launch> launch = detect(variables);
   ASSERT_TRUE(launch.ok()) << messageOf(launch);

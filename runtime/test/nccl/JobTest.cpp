@@ -233,10 +233,11 @@ TEST_F(Job, MissingProcess) {
   const std::string text = start(variables(0, 2) + cudaPlan(2) +
                                  common(2, "cuda") + " --start-deadline 0.5")
                                .finish();
-  EXPECT_THAT(text, AllOf(HasSubstr("rank 0 waited 500 ms at tcp://127.0.0.1:"),
-                          HasSubstr(" for rank 1; rank 0 of 2 arrived (ranks "
-                                    "and place by the variables of torchrun)"),
-                          EndsWith("status 1")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("rank 0 waited 500 ms at tcp://127.0.0.1:"),
+                    HasSubstr(" for rank 1; rank 0 of 2 arrived (ranks "
+                              "and address by the variables of torchrun)"),
+                    EndsWith("status 1")));
 }
 
 TEST_F(Job, PlanForTheHost) {

@@ -144,7 +144,7 @@ TEST_P(Columns, AddsRows) {
 TEST_P(Columns, AddsWithinEachRow) {
   std::string sums = tensor({columns, 4}, "i32"),
               updates = tensor({columns, 3}, "i32"),
-              places = tensor({columns, 3}, "i64");
+              indices = tensor({columns, 3}, "i64");
   std::vector<int32_t> u(columns * 3), got(columns * 4, 99), want(columns * 4);
   std::vector<int64_t> at(columns * 3);
   for (int i = 0; i < columns * 3; ++i) {
@@ -154,9 +154,9 @@ TEST_P(Columns, AddsWithinEachRow) {
       want[i / 3 * 4 + at[i]] += u[i];
   }
   KernelRunner kernels(
-      function("f", {updates, places}, {sums},
+      function("f", {updates, indices}, {sums},
                "%s = weft.scatter_add %0, %1 dim = 1 batching = [0] x [0] : (" +
-                   updates + ", " + places + ") -> " + sums + "\n",
+                   updates + ", " + indices + ") -> " + sums + "\n",
                {"%s"}));
   kernels.run("f", {u.data(), at.data(), got.data()});
   EXPECT_EQ(got, want);

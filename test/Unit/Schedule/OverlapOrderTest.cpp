@@ -82,9 +82,9 @@ TEST(OverlapOrder, NoStepRunsAwayFromTheFirstOneLeft) {
     steps.push_back(compute({}));
   std::vector<Action> actions = overlapOrder(steps, {/*window=*/8});
   ASSERT_THAT(checkOrder(steps, actions), IsEmpty());
-  int64_t place =
+  int64_t position =
       std::find(actions.begin(), actions.end(), run(2)) - actions.begin();
-  EXPECT_EQ(place, 2 + 4 * 8 + 1);
+  EXPECT_EQ(position, 2 + 4 * 8 + 1);
 
   // Steps that lead to collectives, which makes them urgent, and an early one
   // that does not.

@@ -81,20 +81,20 @@ inline void collectOrders(const Mesh &mesh, Sharding sharding, size_t dim,
 inline std::vector<Sharding> allShardings(const Mesh &mesh, size_t rank) {
   std::map<std::string, Sharding> all;
   for (const std::vector<AxisRef> &digits : allDigits(mesh)) {
-    size_t places = rank + 3, count = 1;
+    size_t uses = rank + 3, count = 1;
     for (size_t i = 0; i < digits.size(); ++i)
-      count *= places;
+      count *= uses;
     for (size_t choice = 0; choice < count; ++choice) {
       Sharding sharding = Sharding::open(rank);
       size_t rest = choice;
       for (const AxisRef &digit : digits) {
-        size_t place = rest % places;
-        rest /= places;
-        if (place < rank)
-          sharding.dims[place].axes.push_back(digit);
-        else if (place == rank)
+        size_t use = rest % uses;
+        rest /= uses;
+        if (use < rank)
+          sharding.dims[use].axes.push_back(digit);
+        else if (use == rank)
           appendMerging(sharding.replicated, digit);
-        else if (place == rank + 1)
+        else if (use == rank + 1)
           appendMerging(sharding.unreduced, digit);
       }
       collectOrders(mesh, sharding, 0, all);

@@ -61,9 +61,9 @@ static std::vector<std::byte> randomNumbers(DType dtype, int64_t count,
   std::vector<std::byte> bytes(static_cast<size_t>(count) * byteSize(dtype));
   for (int64_t i = 0; i < count; ++i) {
     const float value = static_cast<float>(random()) * 0x1p-31f - 1;
-    std::byte *place = bytes.data() + i * byteSize(dtype);
+    std::byte *address = bytes.data() + i * byteSize(dtype);
     const auto put = [&](auto number) {
-      std::memcpy(place, &number, sizeof(number));
+      std::memcpy(address, &number, sizeof(number));
     };
     switch (dtype) {
     case DType::F32:
