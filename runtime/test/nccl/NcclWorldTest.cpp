@@ -53,6 +53,10 @@ struct SampleReduce {
   DeviceCollective collective;
 };
 
+std::string reduceOnce(NcclRank &rank) {
+  return SampleReduce(rank).run().toString();
+}
+
 struct NcclWorldTest : NcclJob {};
 
 TEST_F(NcclWorldTest, ReducesFromRunToRun) {
@@ -73,22 +77,14 @@ TEST_F(NcclWorldTest, ReducesFromRunToRun) {
 TEST_F(NcclWorldTest, RegistersTheArena) {
   options.registerArena = true;
   const Plan plan = SamplePlan(2).build();
-  EXPECT_THAT(startAll(2, plan,
-                       [](NcclRank &rank) {
-                         return SampleReduce(rank).run().toString();
-                       }),
-              Each("ok"));
+  EXPECT_THAT(startAll(2, plan, reduceOnce), Each("ok"));
 }
 
 /// As windows, or each for itself where the order of sums must stay.
 TEST_F(NcclWorldTest, RegistersTheArenaInDeterministicRuns) {
   options.registerArena = options.deterministic = true;
   const Plan plan = SamplePlan(2).build();
-  EXPECT_THAT(startAll(2, plan,
-                       [](NcclRank &rank) {
-                         return SampleReduce(rank).run().toString();
-                       }),
-              Each("ok"));
+  EXPECT_THAT(startAll(2, plan, reduceOnce), Each("ok"));
 }
 
 /// Then nobody registers.
@@ -96,9 +92,7 @@ TEST_F(NcclWorldTest, ArenaThatNcclDoesNotAllocate) {
   options.registerArena = true;
   fault = "no-memory@1";
   const Plan plan = SamplePlan(2).build();
-  const auto texts = startAll(2, plan, [](NcclRank &rank) {
-    return SampleReduce(rank).run().toString();
-  });
+  const auto texts = startAll(2, plan, reduceOnce);
   EXPECT_THAT(texts,
               ElementsAre("weft: note: the arena is not registered with NCCL: "
                           "ncclMemAlloc of 64 bytes: unhandled cuda error on "
@@ -110,9 +104,7 @@ TEST_F(NcclWorldTest, ArenaOfAnAllocatorThatIsSwitchedOff) {
   options.registerArena = true;
   const Plan plan = SamplePlan(2).build();
   ::setenv("NCCL_CUMEM_ENABLE", "0", 1);
-  const auto texts = startAll(2, plan, [](NcclRank &rank) {
-    return SampleReduce(rank).run().toString();
-  });
+  const auto texts = startAll(2, plan, reduceOnce);
   ::unsetenv("NCCL_CUMEM_ENABLE");
   EXPECT_EQ(texts[0], "weft: note: the arena is not registered with NCCL: "
                       "NCCL_CUMEM_ENABLE is 0 on rank 0\nok");
@@ -177,7 +169,7 @@ TEST_F(NcclWorldTest, DeterministicRuns) {
   EXPECT_THAT(startAll(2, plan,
                        [](NcclRank &rank) {
                          return std::string(::getenv("NCCL_PROTO")) + " " +
-                                SampleReduce(rank).run().toString();
+                                reduceOnce(rank);
                        }),
               Each("Simple ok"));
 }
