@@ -35,7 +35,7 @@ page() { # <page> <title> <td file> <generator options>
     echo "     SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception -->"
     [ -z "$title" ] || printf '\n# %s\n\n' "$title"
     # Hugo's table of contents means nothing to other readers of Markdown.
-    "$tblgen" "$@" -I include -I "$mlir_include" "$td" | sed '/^\[TOC\]$/d'
+    "$tblgen" "$@" -I include -I "$mlir_include" "$td" | sed '/^\[TOC\]$/d; /^NOTE: This method \*must\*/,+1d'
   } >"$fresh/$page"
 }
 
