@@ -108,7 +108,7 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
     pm.addPass(createOptimizeShardings());
   // Moves what ops need, while shapes are still global.
   pm.addPass(createInsertReshards());
-  // Once it is known which values are terms.
+  // Once it is known which values are partial sums.
   if (options.reduceDtype == ReduceDtype::Float32)
     pm.addPass(createApplyReduceDtype());
   pm.addPass(createLocalize());

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every value has a sharding, states have one, and terms of a sum go only
+// Every value has a sharding, states have one, and partial sums go only
 // through ops that commute with the sum.
 //
 //===----------------------------------------------------------------------===//
@@ -130,9 +130,11 @@ static bool anyOverlaps(ArrayRef<AxisRef> axes, const AxisRef &axis) {
       axes, [&](const AxisRef &other) { return other.overlaps(axis); });
 }
 
-/// Whether a split of a reduction factor over `axis` leaves terms of a result.
-static bool makesTerms(const ShardingRule &rule, ArrayRef<Sharding> operands,
-                       size_t result, const AxisRef &axis, Reduction kind) {
+/// Whether a split of a reduction factor over `axis` leaves partial values of a
+/// result.
+static bool makesPartialSums(const ShardingRule &rule,
+                             ArrayRef<Sharding> operands, size_t result,
+                             const AxisRef &axis, Reduction kind) {
   if (rule.reduction != kind)
     return false;
   for (auto [sharding, tensor] : llvm::zip(operands, rule.operands))
@@ -144,17 +146,17 @@ static bool makesTerms(const ShardingRule &rule, ArrayRef<Sharding> operands,
   return false;
 }
 
-/// Why `op` may not pass terms along `axis` from its operands to its result;
-/// empty if it may.
+/// Why `op` may not pass partial values along `axis` from its operands to its
+/// result; empty if it may.
 static std::string whyNotPassedOn(ShardingRuleOpInterface op,
                                   const ShardingRule &rule,
                                   ArrayRef<Sharding> operands,
                                   const AxisRef &axis, Reduction kind) {
   SmallVector<unsigned> with, without;
   for (auto [index, sharding] : llvm::enumerate(operands)) {
-    bool holdsTerms =
+    bool isUnreduced =
         anyOverlaps(sharding.unreduced, axis) && sharding.unreducedKind == kind;
-    (holdsTerms ? with : without).push_back(index);
+    (isUnreduced ? with : without).push_back(index);
   }
   if (with.empty())
     return "no operand is, and no reduction of the op is split over it";
@@ -185,11 +187,11 @@ static std::string whyNotPassedOn(ShardingRuleOpInterface op,
   llvm_unreachable("all linearities are covered");
 }
 
-/// Reports the axes of `terms` over which `result` cannot hold terms. With
+/// Reports the axes of `wanted` over which `result` cannot be unreduced. With
 /// `onlyPassed`, axes along which no operand does are not looked at.
-static void checkTerms(OpResult result, const Sharding &terms, Location loc,
-                       StringRef what, bool onlyPassed, const Mesh &mesh,
-                       FormCheck &check) {
+static void checkPartialSums(OpResult result, const Sharding &wanted,
+                             Location loc, StringRef what, bool onlyPassed,
+                             const Mesh &mesh, FormCheck &check) {
   auto op = dyn_cast<ShardingRuleOpInterface>(result.getOwner());
   if (!op)
     return;
@@ -197,16 +199,16 @@ static void checkTerms(OpResult result, const Sharding &terms, Location loc,
   std::vector<Sharding> operands;
   for (Value operand : op->getOperands())
     operands.push_back(shardingOf(mesh, operand));
-  for (const AxisRef &axis : terms.unreduced) {
+  for (const AxisRef &axis : wanted.unreduced) {
     bool isPassed = llvm::any_of(operands, [&](const Sharding &operand) {
       return anyOverlaps(operand.unreduced, axis);
     });
-    if (makesTerms(rule, operands, result.getResultNumber(), axis,
-                   terms.unreducedKind) ||
+    if (makesPartialSums(rule, operands, result.getResultNumber(), axis,
+                         wanted.unreducedKind) ||
         (onlyPassed && !isPassed))
       continue;
     std::string why =
-        whyNotPassedOn(op, rule, operands, axis, terms.unreducedKind);
+        whyNotPassedOn(op, rule, operands, axis, wanted.unreducedKind);
     if (!why.empty())
       check.error(loc) << what << result.getResultNumber() << " of "
                        << op->getName() << " is unreduced over "
@@ -216,14 +218,14 @@ static void checkTerms(OpResult result, const Sharding &terms, Location loc,
   }
 }
 
-/// A use that asks for terms of a value that an op made from terms: the op must
-/// be one that passes them on.
-static void checkWantedTerms(OpOperand &use, const Sharding &wanted,
-                             const Mesh &mesh, FormCheck &check) {
+/// A use that asks for partial values of what an op made from partial values:
+/// the op must be one that passes them on.
+static void checkWantedPartialSums(OpOperand &use, const Sharding &wanted,
+                                   const Mesh &mesh, FormCheck &check) {
   if (auto made = dyn_cast<OpResult>(use.get());
       made && !isa<ConstraintOp, ReshardOp>(made.getOwner()))
-    checkTerms(made, wanted, use.getOwner()->getLoc(), "wanted result ",
-               /*onlyPassed=*/true, mesh, check);
+    checkPartialSums(made, wanted, use.getOwner()->getLoc(), "wanted result ",
+                     /*onlyPassed=*/true, mesh, check);
 }
 
 void weft::checkUnreduced(ModuleOp module, FormCheck &check) {
@@ -234,8 +236,8 @@ void weft::checkUnreduced(ModuleOp module, FormCheck &check) {
   module.walk([&](Operation *op) {
     // A constraint states a layout; the partitioner brings the value to it.
     if (isa<ConstraintOp, ReshardOp>(op)) {
-      checkWantedTerms(op->getOpOperand(0), shardingOf(mesh, op->getResult(0)),
-                       mesh, check);
+      checkWantedPartialSums(op->getOpOperand(0),
+                             shardingOf(mesh, op->getResult(0)), mesh, check);
       return;
     }
     if (auto returned = dyn_cast<func::ReturnOp>(op)) {
@@ -245,11 +247,12 @@ void weft::checkUnreduced(ModuleOp module, FormCheck &check) {
                 getResultSharding(function, use.getOperandNumber()))
           if (FailureOr<Sharding> wanted = attr.toSharding(mesh);
               succeeded(wanted))
-            checkWantedTerms(use, *wanted, mesh, check);
+            checkWantedPartialSums(use, *wanted, mesh, check);
       return;
     }
     for (OpResult result : op->getResults())
-      checkTerms(result, shardingOf(mesh, result), op->getLoc(), "result ",
-                 /*onlyPassed=*/false, mesh, check);
+      checkPartialSums(result, shardingOf(mesh, result), op->getLoc(),
+                       "result ",
+                       /*onlyPassed=*/false, mesh, check);
   });
 }

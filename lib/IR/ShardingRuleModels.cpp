@@ -19,7 +19,7 @@ using sharding::ShardingRule;
 
 /// Upstream ops that commute with a sum over devices; all others do not.
 /// A conversion to a narrower type is left out: it would round every term; so
-/// is that of an integer to a wider one: terms may have wrapped around.
+/// is that of an integer to a wider one: partial sums may have wrapped around.
 static Linearity linearityOf(Operation *op) {
   if (isa<arith::AddFOp, arith::AddIOp, arith::SubFOp, arith::SubIOp,
           arith::NegFOp, arith::ExtFOp>(op))

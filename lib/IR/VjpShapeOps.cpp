@@ -112,8 +112,8 @@ void ConcatOp::buildVjp(VjpBuilder &b) {
 // Constraint
 //===----------------------------------------------------------------------===//
 
-/// g is laid out as the value is. Where the devices hold terms of the value,
-/// each term needs the whole of g.
+/// g is laid out as the value is. Where the devices hold partial sums of the
+/// value, each term needs the whole of g.
 void ConstraintOp::buildVjp(VjpBuilder &b) {
   ShardingAttr layout = getSharding();
   layout = ShardingAttr::get(getContext(), layout.getMesh(), layout.getDims(),

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Terms of a sum are used by linear ops and by reshards alone. So those of one
-// gradient form a region of the graph, which begins where an op makes terms and
-// ends where a reshard adds them up: the region gets the wider type, with
-// conversions at its borders.
+// Partial sums are used by linear ops and by reshards alone. So those of one
+// gradient form a region of the graph, which begins where an op makes partial
+// sums and ends where a reshard adds them up: the region gets the wider type,
+// with conversions at its borders.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +37,8 @@ static bool isNarrow(Value value) {
          type.getElementTypeBitWidth() == 16;
 }
 
-/// Whether devices hold terms of a sum.
-static bool holdsTerms(Value value) {
+/// Whether devices hold partial sums.
+static bool isPartialSum(Value value) {
   ShardingAttr sharding = getSharding(value);
   return sharding && !sharding.getUnreduced().empty() &&
          sharding.getUnreducedKind() == sharding::Reduction::Sum;
@@ -70,26 +70,27 @@ private:
 
   func::FuncOp function;
   OpBuilder builder;
-  /// What gets the wider type: terms, and the sums of reshards.
+  /// What gets the wider type: partial sums, and the sums of reshards.
   llvm::SmallPtrSet<const void *, 32> widened;
   SmallVector<Operation *> ops;
 };
 
 } // namespace
 
-/// Whether the op hands terms of an operand on, or adds them up.
+/// Whether the op hands partial sums on, or adds them up.
 static bool isOfRegion(Operation *op) {
   return op->getNumResults() == 1 && isNarrow(op->getResult(0)) &&
-         (isa<ReshardOp>(op) || holdsTerms(op->getResult(0)));
+         (isa<ReshardOp>(op) || isPartialSum(op->getResult(0)));
 }
 
-/// The regions that make a gradient and that no result leaves as terms.
+/// The regions that make a gradient and that no result leaves as partial sums.
 void Widener::findRegions() {
   llvm::EquivalenceClasses<const void *> regions;
   for (Operation &op : function.getBody().front())
     for (Value result : op.getResults()) {
       // Results of attention have the type of its operands.
-      if (!isNarrow(result) || !holdsTerms(result) || isa<AttentionGradOp>(op))
+      if (!isNarrow(result) || !isPartialSum(result) ||
+          isa<AttentionGradOp>(op))
         continue;
       const void *mine = result.getAsOpaquePointer();
       regions.insert(mine);
@@ -103,9 +104,9 @@ void Widener::findRegions() {
     const void *leader = regions.getLeaderValue(member->getData());
     if (!gradientOf(getValueOrigin(value)).empty())
       chosen.insert(leader);
-    if (holdsTerms(value) && llvm::any_of(value.getUsers(), [](Operation *op) {
-          return isa<func::ReturnOp>(op);
-        }))
+    if (isPartialSum(value) &&
+        llvm::any_of(value.getUsers(),
+                     [](Operation *op) { return isa<func::ReturnOp>(op); }))
       returned.insert(leader);
   }
   for (const auto *member : regions) {
@@ -159,7 +160,7 @@ void Widener::narrowBehind(OpResult sum) {
 }
 
 void Widener::widen(Operation *op) {
-  // What made the terms wider comes too late.
+  // What made the partial sums wider comes too late.
   if (auto conversion = dyn_cast<arith::ExtFOp>(op);
       conversion && isWidened(conversion.getIn())) {
     if (typeOf(conversion.getOut()).getElementType().isF32()) {
@@ -175,7 +176,7 @@ void Widener::widen(Operation *op) {
   for (OpResult result : op->getResults()) {
     if (!isWidened(result))
       continue;
-    if (holdsTerms(result))
+    if (isPartialSum(result))
       result.setType(wide(result));
     else
       narrowBehind(result);

@@ -30,7 +30,7 @@ using DigitList = llvm::SmallVector<uint8_t, 6>;
 /// Where each digit is. A digit that is nowhere is replicated.
 struct DigitLayout {
   llvm::SmallVector<DigitList, 4> dims;
-  /// Bit i: the devices along digit i hold terms.
+  /// Bit i: the devices along digit i hold partial sums.
   uint32_t unreduced = 0;
   /// Bit i: was all-reduced over digit i, which is not to be sliced then.
   uint32_t reduced = 0;

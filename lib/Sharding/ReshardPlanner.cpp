@@ -290,7 +290,7 @@ sharding::planReshard(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
   if (!fits(mesh, shape, from) || !fits(mesh, shape, to))
     return std::nullopt;
   Attempts attempts{mesh, shape, elementBytes, cost};
-  // Terms of one kind are whole before they become terms of another.
+  // Partial values of one kind are whole before they become those of another.
   if (!from.unreduced.empty() && !to.unreduced.empty() &&
       from.unreducedKind != to.unreducedKind) {
     Sharding whole = to;

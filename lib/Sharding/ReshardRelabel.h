@@ -9,7 +9,7 @@
 // both. A permute lets each prime digit of one cut take the place of a digit of
 // the same size of the other; what is left of the reshard knows one cut only.
 //
-// Example, on <["a"=6]>: terms over "a":(1)3, wanted split over "a":(2)3
+// Example, on <["a"=6]>: partial sums over "a":(1)3, wanted split over "a":(2)3
 //   digits of the source "a":(1)3, "a":(3)2, of the target "a":(1)2, "a":(2)3
 //   reduce_scatter over "a":(1)3, then permute "a":(1)3, "a":(3)2 to
 //   "a":(2)3, "a":(1)2

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An unreduced value is held as terms of a sum. An op f may run on the terms
-// and the sum be taken afterwards if f(x + y) = f(x) + f(y).
+// An unreduced value is held as partial sums. An op f may run on the partial
+// sums and the sum be taken afterwards if f(x + y) = f(x) + f(y).
 //
 //===----------------------------------------------------------------------===//
 

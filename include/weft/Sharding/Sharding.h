@@ -7,9 +7,9 @@
 //
 // A sharding says, for each dimension of a tensor, over which axes it is split
 // (major to minor), whether propagation may add more axes (open) or not
-// (closed), and which axes hold copies (replicated) or terms of a reduction
-// (unreduced). An axis that is mentioned nowhere holds copies too; naming it
-// as replicated only forbids propagation to use it.
+// (closed), and which axes hold copies (replicated) or partial values of a
+// reduction (unreduced). An axis that is mentioned nowhere holds copies too;
+// naming it as replicated only forbids propagation to use it.
 //
 // Example: tensor<8x6> with [{"a"}, {}] on <["a"=2, "b"=3]> is held as 4x6 by
 // each of the 6 devices; devices that differ in "b" hold equal parts.
@@ -23,7 +23,8 @@
 
 namespace weft::sharding {
 
-/// How the terms that the ranks hold of an unreduced value are combined.
+/// How the partial values that the ranks hold of an unreduced value are
+/// combined.
 enum class Reduction : uint8_t { Sum = 0, Max = 1, Min = 2 };
 
 struct DimSharding {

@@ -30,8 +30,8 @@ bool isReplicated(const plan::TensorType &type);
 
 /// Copies the part of `rank` out of the whole tensor into `part`, with zeros
 /// where it is padded. Where ranks
-/// hold terms of a sum, the first takes the value and the others take zero;
-/// where they hold terms of a maximum or minimum, all take the value.
+/// hold partial sums, the first takes the value and the others take zero;
+/// where they hold partial maxima or minima, all take the value.
 void extractShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
                   const std::byte *whole, std::byte *part);
 
@@ -41,7 +41,7 @@ void copyShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
 
 /// Puts the whole tensor together. `partOf` gives the memory of a rank's part.
 /// Where ranks hold copies, that of the first rank is taken; where they hold
-/// terms, the terms are combined in the order of the ranks, sums of 16-bit
+/// partial values, these are combined in the order of the ranks, sums of 16-bit
 /// floats in fp32.
 Array assembleShards(const plan::TensorType &type, const Mesh &mesh,
                      const std::function<const std::byte *(int64_t)> &partOf);

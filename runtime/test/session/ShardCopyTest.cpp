@@ -165,7 +165,7 @@ TEST(ShardCopy, TermsOfAMaximum) {
   EXPECT_EQ(floats(sharded.assemble(parts)), std::vector<float>{-5});
 }
 
-/// Terms along "b" are added, copies along "a" are taken once.
+/// Partial sums along "b" are added, copies along "a" are taken once.
 template <typename T> T total(DType dtype, const std::vector<T> &ofRanks) {
   PlanBuilder builder({{"a", 2}, {"b", 2}});
   const Sharded sharded(builder, builder.type(dtype, {}, {}, {"b"}));

@@ -109,7 +109,7 @@ public:
   RunTimes lastRunTimes() const;
 
   /// An output of the entry that ran last. Ranks that hold copies give that of
-  /// the first; terms of a sum are added.
+  /// the first; partial sums are added.
   Result<Array> getOutput(std::string_view name) const;
 
   /// Writes an output of the entry that ran last, by number, to memory of its
