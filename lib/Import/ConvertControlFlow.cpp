@@ -69,7 +69,7 @@ static Operation *lastOp(Conversion &c) {
   return block->empty() ? nullptr : &block->back();
 }
 
-/// Without constants, of which a turn may make more than another one.
+/// Without constants, of which an iteration may make more than another one.
 static SmallVector<Operation *> opsBehind(Conversion &c, Operation *last) {
   SmallVector<Operation *> ops;
   Block *block = c.builder.getBlock();
@@ -80,13 +80,15 @@ static SmallVector<Operation *> opsBehind(Conversion &c, Operation *last) {
   return ops;
 }
 
-/// The trip count of a loop of which two turns are known, which change counters
-/// by one number each. Nothing if the condition reads more than counters.
-static std::optional<int64_t> countTurns(Conversion &c, const LoopTurn &first,
-                                         const LoopTurn &second) {
+/// The trip count of a loop of which two iterations are known, which change
+/// counters by one number each. Nothing if the condition reads more than
+/// counters.
+static std::optional<int64_t> countIterations(Conversion &c,
+                                              const LoopIteration &first,
+                                              const LoopIteration &second) {
   constexpr int64_t most = 1 << 20;
   Values carried = second.results;
-  for (int64_t turns = 2; turns < most; ++turns) {
+  for (int64_t iterations = 2; iterations < most; ++iterations) {
     auto condition = c.getImporter().importRegion(c, 0, carried);
     std::optional<int64_t> goesOn =
         condition && condition->size() == 1 && condition->front()
@@ -95,13 +97,13 @@ static std::optional<int64_t> countTurns(Conversion &c, const LoopTurn &first,
     if (!goesOn)
       return std::nullopt;
     if (!*goesOn)
-      return turns;
+      return iterations;
     for (auto [value, before, after] :
          llvm::zip_equal(carried, first.results, second.results)) {
       auto a = before ? getSplatInteger(before) : std::nullopt;
       auto b = after ? getSplatInteger(after) : std::nullopt;
       if (a && b)
-        value = c.splatLike(after, *b + (turns - 1) * (*b - *a));
+        value = c.splatLike(after, *b + (iterations - 1) * (*b - *a));
     }
   }
   return std::nullopt;
@@ -109,9 +111,9 @@ static std::optional<int64_t> countTurns(Conversion &c, const LoopTurn &first,
 
 /// The values behind a loop that is one over micro-batches.
 static std::optional<Values> importMicrobatches(Conversion &c,
-                                                const LoopTurn &first,
-                                                const LoopTurn &second) {
-  std::optional<int64_t> count = countTurns(c, first, second);
+                                                const LoopIteration &first,
+                                                const LoopIteration &second) {
+  std::optional<int64_t> count = countIterations(c, first, second);
   if (!count)
     return std::nullopt;
   std::optional<Values> results = formMicrobatches(c, first, second, *count);
@@ -129,8 +131,8 @@ static Values convertWhile(Conversion &c) {
   Importer &importer = c.getImporter();
   Values carried(c.getOperands());
   Values nothing(c.getSource()->getNumResults());
-  LoopTurn before;
-  for (int64_t turn = 0;; ++turn) {
+  LoopIteration before;
+  for (int64_t iteration = 0;; ++iteration) {
     std::optional<Values> condition = importer.importRegion(c, 0, carried);
     if (!condition)
       return nothing;
@@ -159,8 +161,8 @@ static Values convertWhile(Conversion &c) {
                   " values, got " + Twine(next->size()));
       return nothing;
     }
-    LoopTurn done{carried, opsBehind(c, last), *next};
-    if (turn == 1)
+    LoopIteration done{carried, opsBehind(c, last), *next};
+    if (iteration == 1)
       if (auto results = importMicrobatches(c, before, done))
         return *results;
     before = std::move(done);

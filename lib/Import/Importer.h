@@ -7,8 +7,9 @@
 //
 // Reads a program in the order in which it runs and writes the graph as it
 // goes, as an interpreter would: at a call it walks over the function called,
-// at a loop over the body, once for each turn. So calls are inlined and loops
-// unrolled by the walk itself, and which turn it is is a constant by then.
+// at a loop over the body, once for each iteration. So calls are inlined and
+// loops unrolled by the walk itself, and which iteration it is is a constant by
+// then.
 //
 //===----------------------------------------------------------------------===//
 

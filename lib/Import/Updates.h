@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop that keeps what each turn makes writes it into a stack, a slice a
-// turn, and another loop reads the slices. Unrolled, the stack is never needed:
-// what is read is what was written. So an update stays one until the program is
-// read, and slices look through it; what is used as a whole in the end is
-// written once, as a concatenation of all its parts.
+// A loop that keeps what each iteration makes writes it into a stack, a slice
+// for each, and another loop reads the slices. Unrolled, the stack is never
+// needed: what is read is what was written. So an update stays one until the
+// program is read, and slices look through it; what is used as a whole in the
+// end is written once, as a concatenation of all its parts.
 //
 // Example: y = update(update(zeros<2x8>, a, [0, 0]), b, [1, 0])
 //   slice of row 1 of y    b

@@ -58,14 +58,15 @@ private:
 
   /// Computes with some keys: from the values so far, which are none with the
   /// first keys, to those with these.
-  using Turn = llvm::function_ref<SmallVector<Value>(
+  using Iteration = llvm::function_ref<SmallVector<Value>(
       Value key, Value value, Value diagonal, ArrayRef<Value> sums)>;
 
-  /// Lets all keys come by. Those of the next turn are on their way while a
-  /// turn computes. The turns between the first and the last are a loop.
-  template <typename Op> SmallVector<Value> turn(Op op, Turn compute);
+  /// Lets all keys come by. Those of the next iteration are on their way while
+  /// an iteration computes. The iterations between the first and the last are a
+  /// loop.
+  template <typename Op> SmallVector<Value> iterate(Op op, Iteration compute);
   template <typename Op>
-  SmallVector<Value> repeat(Op op, ArrayRef<Value> inits, Turn compute);
+  SmallVector<Value> repeat(Op op, ArrayRef<Value> inits, Iteration compute);
 
   /// The diagonal of the own queries and the keys that the device holds after
   /// `step` steps, a number; null for attention that is not causal, where it is
@@ -182,10 +183,11 @@ Ring::Partial Ring::merge(Partial x, Partial y, bool mayBeEmpty) {
 // The ring
 //===----------------------------------------------------------------------===//
 
-/// Turns 1 to n - 2 of n, from what turn 0 and the first exchange gave; what
-/// the last turn computes with.
+/// Iterations 1 to n - 2 of n, from what iteration 0 and the first exchange
+/// gave; what the last iteration computes with.
 template <typename Op>
-SmallVector<Value> Ring::repeat(Op op, ArrayRef<Value> inits, Turn compute) {
+SmallVector<Value> Ring::repeat(Op op, ArrayRef<Value> inits,
+                                Iteration compute) {
   SmallVector<Value> carried(inits);
   carried.push_back(number(1));
   auto loop = RepeatOp::create(builder, loc, ValueRange(carried).getTypes(),
@@ -205,7 +207,8 @@ SmallVector<Value> Ring::repeat(Op op, ArrayRef<Value> inits, Turn compute) {
   return SmallVector<Value>(loop.getResults().drop_back());
 }
 
-template <typename Op> SmallVector<Value> Ring::turn(Op op, Turn compute) {
+template <typename Op>
+SmallVector<Value> Ring::iterate(Op op, Iteration compute) {
   Value key = op.getKey(), value = op.getValue();
   SmallVector<Value> sums = compute(key, value, diagonalAfter(Value(), op), {});
   key = receive(key);
@@ -227,7 +230,7 @@ template <typename Op> SmallVector<Value> Ring::turn(Op op, Turn compute) {
 
 SmallVector<Value> Ring::emit(AttentionOp op) {
   RankedTensorType out = local[0], logsumexp = local[1];
-  SmallVector<Value> merged = turn(
+  SmallVector<Value> merged = iterate(
       op,
       [&](Value key, Value value, Value diagonal,
           ArrayRef<Value> sums) -> SmallVector<Value> {
@@ -251,7 +254,7 @@ SmallVector<Value> Ring::emit(AttentionGradOp op) {
   SmallVector<Type, 3> types;
   for (RankedTensorType type : local)
     types.push_back(type.clone(sum));
-  SmallVector<Value> sums = turn(
+  SmallVector<Value> sums = iterate(
       op,
       [&](Value key, Value value, Value diagonal,
           ArrayRef<Value> sums) -> SmallVector<Value> {

@@ -102,7 +102,7 @@ stridesOf(const StridedView &view, GemmTensor tensor, const LoopOrders &loops) {
     dims[i] = *dim;
   }
   auto &[batch, row, column] = dims;
-  // A loop of one turn may have any stride: take those of a dense matrix.
+  // A loop of one iteration may have any stride: take those of a dense matrix.
   if (column.stride == 0)
     column.stride = row.stride == 1 ? row.size : 1;
   if (row.stride == 0)

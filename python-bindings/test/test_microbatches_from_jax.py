@@ -134,7 +134,7 @@ def test_stacks_that_are_large_or_read_are_no_output_of_a_loop():
 
 
 def test_other_loops_are_unrolled():
-    def layers(ws, x):  # what a turn hands on is no sum
+    def layers(ws, x):  # what an iteration hands on is no sum
         return lax.scan(lambda h, w: (jnp.tanh(h @ w), None), x, ws)[0]
 
     def started(xs):  # a sum that does not begin with zero
@@ -144,7 +144,7 @@ def test_other_loops_are_unrolled():
         return lax.scan(lambda c, x: ((c[0] + x, c[1] + jnp.tanh(c[0])), None),
                         (jnp.zeros(WIDTH), jnp.zeros(WIDTH)), xs)[0]
 
-    def numbered(xs):  # the number of the turn is computed with
+    def numbered(xs):  # the number of the iteration is computed with
         return lax.scan(lambda c, x: ((c[0] + 1, c[1] + x * c[0]), None),
                         (jnp.int32(0), jnp.zeros(WIDTH)), xs)[0]
 

@@ -3,7 +3,7 @@
 
 // RUN: shard-opt %s --allow-unregistered-dialect --weft-import-stablehlo | FileCheck %s
 
-// lax.scan: a layer a turn, keeping its input for another loop that runs
+// lax.scan: a layer an iteration, keeping its input for another loop that runs
 // backwards. The stack of what was kept does not exist.
 
 // CHECK-LABEL: func.func @scan

@@ -128,8 +128,8 @@ func.func @offset(
 
 weft.mesh @mesh = <["seq"=64]>
 
-// A longer ring is a loop: while a turn computes with the keys that the device
-// holds, those of the next turn are on their way.
+// A longer ring is a loop: while an iteration computes with the keys that the device
+// holds, those of the next iteration are on their way.
 // CHECK-LABEL: func.func @long_ring
 // CHECK-SAME:      %[[Q:.*]]: tensor<4x4x4x16xf32> {{.*}}, %[[K:.*]]: tensor<4x4x2x16xf32>
 // CHECK:         %[[O0:.*]], %[[L0:.*]] = weft.attention %[[Q]], %[[K]], %[[K]] causal

@@ -59,7 +59,7 @@ func.func private @scale(%x: tensor<16xf32>) -> tensor<16xf32> attributes {weft.
 func.func private @add(%x: tensor<16xf32>, %y: tensor<16xf32>) -> tensor<16xf32>
     attributes {weft.kernel, weft.in_place = array<i64: 0, 0, 1, 0>}
 
-// A value from before the loop is read again in each turn: nothing is written
+// A value from before the loop is read again in each iteration: nothing is written
 // over it, though only one op reads it.
 // CHECK-LABEL: @read_again
 func.func @read_again() -> (tensor<16xf32> {weft.name = "s"}) {

@@ -48,8 +48,8 @@ struct Loop {
   /// The instruction that says so, and the one behind the last of its block.
   uint32_t index;
   uint32_t end;
-  /// Instructions that are executed in one turn of all loops around it.
-  uint64_t turns;
+  /// Instructions that are executed in one iteration of all loops around it.
+  uint64_t iterations;
   /// The first collective in it.
   uint32_t firstFlight;
   /// Buffers that the block has touched.
@@ -261,7 +261,7 @@ Status EntryVerifier::touch(uint32_t index, const Touch &touch, bool starts) {
   if (!state.firstTouch)
     state.firstTouch = index;
   state.lastTouch = std::max<int64_t>(state.lastTouch, index);
-  // What a loop reads before it writes it must last to the next turn.
+  // What a loop reads before it writes it must last to the next iteration.
   for (Loop &loop : loops)
     if (loop.touched.insert(touch.buffer).second && touch.reads)
       state.lastTouch = std::max<int64_t>(state.lastTouch, loop.end - 1);
@@ -284,7 +284,7 @@ Status EntryVerifier::verifyRepeat(uint32_t index, const plan::Repeat &repeat) {
         "repeats instructions {} to {}, but {} ends with {}", index + 1,
         end - 1, loops.empty() ? "the entry" : "the loop around it",
         limit - 1));
-  const uint64_t around = loops.empty() ? 1 : loops.back().turns;
+  const uint64_t around = loops.empty() ? 1 : loops.back().iterations;
   loops.push_back({index, static_cast<uint32_t>(end),
                    std::min(around * repeat.count(), mostExecuted + 1),
                    starts});
@@ -499,7 +499,7 @@ Status EntryVerifier::verify() {
   WEFT_RETURN_IF_ERROR(findStarts());
   for (uint32_t i = 0; i < entry.instructions()->size(); ++i) {
     WEFT_RETURN_IF_ERROR(closeLoops(i));
-    executed += loops.empty() ? 1 : loops.back().turns;
+    executed += loops.empty() ? 1 : loops.back().iterations;
     if (executed > mostExecuted)
       return invalidArgument(fmt::format(
           "its loops execute more than {} instructions", mostExecuted));

@@ -320,7 +320,7 @@ TEST(VerifyEntry, WhatALoopReadsLastsToItsNextTurn) {
   ASSERT_EQ(verdict(plan), "");
   other.table().buffers[t]->offset = other.table().buffers[x]->offset;
   EXPECT_THAT(verdict(plan), HasSubstr("share bytes while both are alive"));
-  // In a single turn it is.
+  // In a single iteration it is.
   other.table().instructions.erase(other.table().instructions.begin());
   EXPECT_EQ(verdict(plan), "");
 }

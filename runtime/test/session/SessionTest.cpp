@@ -40,7 +40,7 @@ float expectedStep(std::vector<float> &w, const std::vector<float> &x) {
   return loss;
 }
 
-/// Loops in loops, with a collective in each turn.
+/// Loops in loops, with a collective in each iteration.
 TEST(Session, LoopsAreExecuted) {
   for (int64_t ranks : {1, 2}) {
     PlanBuilder builder({{"data", ranks}});
@@ -62,7 +62,7 @@ TEST(Session, LoopsAreExecuted) {
       const Status status = session->run("step");
       ASSERT_TRUE(status.ok()) << status.message();
       float factor = 1;
-      for (int turn = 0; turn < 3; ++turn)
+      for (int i = 0; i < 3; ++i)
         factor *= 16 * ranks;
       EXPECT_THAT(floats(*session->getOutput("y")),
                   ElementsAre(0, factor, 2 * factor, 3 * factor));

@@ -125,7 +125,7 @@ TEST(GemmLayout, VectorsHaveAUnitStride) {
   EXPECT_THAT(layout.sizes, ElementsAre(1, 1, 8, 16));
   EXPECT_THAT(layout.strides[GemmLhs], ElementsAre(16, 16, 1));
   EXPECT_THAT(layout.strides[GemmOut], ElementsAre(8, 8, 1));
-  // Outer product: k is one turn; lhs is a column.
+  // Outer product: k is one iteration; lhs is a column.
   GemmProblem outer = problem({4}, {8}, {4, 8});
   outer.indices[GemmM] = {{0, -1, 0}};
   outer.indices[GemmN] = {{-1, 0, 1}};
