@@ -20,21 +20,22 @@ using namespace weft::stablehlo;
 
 namespace {
 
-/// Compares two turns of a loop.
-class TurnComparison {
+/// Compares two iterations of a loop.
+class IterationComparison {
 public:
-  TurnComparison(const LoopTurn &first, const LoopTurn &second, int64_t count)
+  IterationComparison(const LoopIteration &first, const LoopIteration &second,
+                      int64_t count)
       : first(first), second(second), count(count) {}
 
-  /// Whether they are turns of a loop over micro-batches.
+  /// Whether they are iterations of a loop over micro-batches.
   bool run();
 
-  /// What a slice takes, with the dimension of the turns.
+  /// What a slice takes, with the dimension of the iterations.
   llvm::MapVector<SliceOp, int64_t> slices;
   /// By carried value, the op that adds to it or writes a part of it; null for
   /// others.
   SmallVector<Operation *> exits;
-  /// Ops that write a part of a stack, with the dimension of the turns.
+  /// Ops that write a part of a stack, with the dimension of the iterations.
   llvm::MapVector<Operation *, int64_t> stacks;
 
 private:
@@ -47,87 +48,89 @@ private:
   bool isExit(Operation *op, Value given, Value result) const;
   bool findExits();
 
-  const LoopTurn &first, &second;
+  const LoopIteration &first, &second;
   int64_t count;
-  /// From values of the first turn to those of the second.
+  /// From values of the first iteration to those of the second.
   DenseMap<Value, Value> counterparts;
-  /// Uses in the first turn of a value that it was given and that changes.
+  /// Uses in the first iteration of a value that it was given and that changes.
   llvm::SmallSetVector<OpOperand *, 8> carriedUses;
 };
 
 } // namespace
 
-/// A slice at the number of the turn: of the first element along one
+/// A slice at the number of the iteration: of the first element along one
 /// dimension, and then of the second.
-bool TurnComparison::compareSlices(SliceOp a, SliceOp b) {
+bool IterationComparison::compareSlices(SliceOp a, SliceOp b) {
   if (a.getType() != b.getType() || a.getStrides() != b.getStrides())
     return false;
-  std::optional<int64_t> turns;
+  std::optional<int64_t> iterations;
   for (int64_t dim = 0; dim < a.getType().getRank(); ++dim) {
     int64_t start = a.getStarts()[dim];
     if (start == b.getStarts()[dim] && a.getLimits()[dim] == b.getLimits()[dim])
       continue;
-    if (turns || start != 0 || b.getStarts()[dim] != 1 ||
+    if (iterations || start != 0 || b.getStarts()[dim] != 1 ||
         a.getType().getDimSize(dim) != 1 ||
         a.getOperand().getType().getDimSize(dim) != count)
       return false;
-    turns = dim;
+    iterations = dim;
   }
-  if (!turns)
+  if (!iterations)
     return true;
   // The rest of the dimensions whole: a slice of a slice is not looked for.
   for (int64_t dim = 0; dim < a.getType().getRank(); ++dim)
-    if (dim != *turns &&
+    if (dim != *iterations &&
         a.getType().getDimSize(dim) != a.getOperand().getType().getDimSize(dim))
       return false;
-  slices[a] = *turns;
+  slices[a] = *iterations;
   return true;
 }
 
-/// The most elements of a turn that are stacked: numbers such as a loss. Every
-/// turn walks the whole stack, and what a derivative keeps of a loop is read by
-/// another one, which is unrolled.
+/// The most elements of an iteration that are stacked: numbers such as a loss.
+/// Every iteration walks the whole stack, and what a derivative keeps of a loop
+/// is read by another one, which is unrolled.
 static constexpr int64_t mostStacked = 4096;
 
-/// An update at the number of the turn, of a stack with one for each turn.
-bool TurnComparison::compareUpdates(Operation *a, Operation *b) {
+/// An update at the number of the iteration, of a stack with one for each
+/// iteration.
+bool IterationComparison::compareUpdates(Operation *a, Operation *b) {
   auto starts = getUpdateStarts(a), next = getUpdateStarts(b);
   if (!starts || !next)
     return false;
   auto whole = cast<RankedTensorType>(a->getResult(0).getType());
   auto part = cast<RankedTensorType>(a->getOperand(1).getType());
-  std::optional<int64_t> turns;
+  std::optional<int64_t> iterations;
   for (int64_t dim = 0; dim < whole.getRank(); ++dim) {
     if (part.getDimSize(dim) == whole.getDimSize(dim))
       continue;
-    if (turns || (*starts)[dim] != 0 || (*next)[dim] != 1 ||
+    if (iterations || (*starts)[dim] != 0 || (*next)[dim] != 1 ||
         part.getDimSize(dim) != 1 || whole.getDimSize(dim) != count)
       return false;
-    turns = dim;
+    iterations = dim;
   }
-  if (!turns || part.getNumElements() > mostStacked)
+  if (!iterations || part.getNumElements() > mostStacked)
     return false;
-  stacks[a] = *turns;
+  stacks[a] = *iterations;
   return true;
 }
 
 /// All that counters decide is what slices take, and where updates are.
-bool TurnComparison::compareAttributes(Operation *a, Operation *b) {
+bool IterationComparison::compareAttributes(Operation *a, Operation *b) {
   if (a->getAttrDictionary() == b->getAttrDictionary())
     return true;
   auto slice = dyn_cast<SliceOp>(a);
   return slice ? compareSlices(slice, cast<SliceOp>(b)) : compareUpdates(a, b);
 }
 
-/// Whether the first turn was given `a`, and the second one `b` in its place.
-bool TurnComparison::isCarried(Value a, Value b) const {
+/// Whether the first iteration was given `a`, and the second one `b` in its
+/// place.
+bool IterationComparison::isCarried(Value a, Value b) const {
   return a != b &&
          llvm::any_of(llvm::zip_equal(first.given, first.results),
                       [&](auto pair) { return pair == std::tuple(a, b); });
 }
 
-/// Whether `b` is to the second turn what `a` is to the first.
-bool TurnComparison::corresponds(Value a, Value b) const {
+/// Whether `b` is to the second iteration what `a` is to the first.
+bool IterationComparison::corresponds(Value a, Value b) const {
   if (Value counterpart = counterparts.lookup(a))
     return counterpart == b;
   Attribute ofA, ofB;
@@ -136,7 +139,7 @@ bool TurnComparison::corresponds(Value a, Value b) const {
           matchPattern(b, m_Constant(&ofB)) && ofA == ofB);
 }
 
-bool TurnComparison::compareOps(Operation *a, Operation *b) {
+bool IterationComparison::compareOps(Operation *a, Operation *b) {
   if (a->getName() != b->getName() ||
       a->getNumOperands() != b->getNumOperands() ||
       a->getResultTypes() != b->getResultTypes() || a->getNumRegions() != 0 ||
@@ -171,8 +174,10 @@ static bool isZero(Value value) {
 }
 
 /// Whether `op` adds something to `given`, which begins with zero, or writes
-/// its turn's part of it. In the first turn only the return reads `result`.
-bool TurnComparison::isExit(Operation *op, Value given, Value result) const {
+/// its iteration's part of it. In the first iteration only the return reads
+/// `result`.
+bool IterationComparison::isExit(Operation *op, Value given,
+                                 Value result) const {
   bool adds =
       isa_and_present<arith::AddFOp, arith::AddIOp>(op) && isZero(given);
   if (!(adds || stacks.contains(op)) || !llvm::is_contained(first.ops, op))
@@ -194,7 +199,7 @@ bool TurnComparison::isExit(Operation *op, Value given, Value result) const {
 
 /// Each carried value is handed on, counted, a sum or a stack; nothing but that
 /// reads one that changes.
-bool TurnComparison::findExits() {
+bool IterationComparison::findExits() {
   bool any = false;
   for (auto [given, result, next] :
        llvm::zip_equal(first.given, first.results, second.results)) {
@@ -220,7 +225,7 @@ bool TurnComparison::findExits() {
   return any && carriedUses.empty();
 }
 
-bool TurnComparison::run() {
+bool IterationComparison::run() {
   if (first.ops.size() != second.ops.size())
     return false;
   for (auto [a, b] : llvm::zip_equal(first.ops, second.ops))
@@ -234,7 +239,8 @@ static Value addendOf(Operation *add, Value given) {
   return add->getOperand(0) == given ? add->getOperand(1) : add->getOperand(0);
 }
 
-/// The stack of `part`, which has the dimension of the turns with one element.
+/// The stack of `part`, which has the dimension of the iterations with one
+/// element.
 static Value stackOf(Conversion &c, Value part, Type type, int64_t dim,
                      MicrobatchesAttr loop) {
   SmallVector<int64_t> shape(typeOf(part).getShape());
@@ -260,11 +266,10 @@ static Value replaceExit(Conversion &c, Value old, Operation *exit,
   return result;
 }
 
-std::optional<Values> weft::stablehlo::formMicrobatches(Conversion &c,
-                                                        const LoopTurn &first,
-                                                        const LoopTurn &second,
-                                                        int64_t count) {
-  TurnComparison comparison(first, second, count);
+std::optional<Values>
+weft::stablehlo::formMicrobatches(Conversion &c, const LoopIteration &first,
+                                  const LoopIteration &second, int64_t count) {
+  IterationComparison comparison(first, second, count);
   if (!comparison.run())
     return std::nullopt;
   for (Operation *op : llvm::reverse(second.ops))

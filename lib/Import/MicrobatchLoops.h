@@ -12,11 +12,12 @@
 //       return tree.map(jnp.add, sums, grads), loss
 //   sums, losses = lax.scan(body, zeros, batch)  # batch: n parts, stacked
 //
-// Two turns of the loop, read as ops of the graph, show what it is: values that
-// a turn hands on as they are, counters, sums that begin with zero and to which
-// each turn adds something that does not depend on them, stacks of a small part
-// for each turn, and slices of arrays at the number of the turn. The first turn
-// then becomes what is computed for each micro-batch.
+// Two iterations of the loop, read as ops of the graph, show what it is: values
+// that an iteration hands on as they are, counters, sums that begin with zero
+// and to which each iteration adds something that does not depend on them,
+// stacks of a small part for each iteration, and slices of arrays at the number
+// of the iteration. The first iteration then becomes what is computed for each
+// micro-batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,18 +30,20 @@ namespace weft::stablehlo {
 
 /// One execution of the body of a loop: what it was given, its ops but
 /// constants, and what it gave.
-struct LoopTurn {
+struct LoopIteration {
   Values given;
   llvm::SmallVector<mlir::Operation *> ops;
   Values results;
 };
 
-/// Makes a loop over micro-batches of the first two turns of one with `count`
-/// turns. Returns the values behind the loop, but null for those that change by
-/// a number each turn; nothing, and changes nothing, if it is no such loop. On
-/// success, the ops of the second turn are gone.
-std::optional<Values> formMicrobatches(Conversion &c, const LoopTurn &first,
-                                       const LoopTurn &second, int64_t count);
+/// Makes a loop over micro-batches of the first two iterations of one with
+/// `count` iterations. Returns the values behind the loop, but null for those
+/// that change by a number each iteration; nothing, and changes nothing, if it
+/// is no such loop. On success, the ops of the second iteration are gone.
+std::optional<Values> formMicrobatches(Conversion &c,
+                                       const LoopIteration &first,
+                                       const LoopIteration &second,
+                                       int64_t count);
 
 } // namespace weft::stablehlo
 
