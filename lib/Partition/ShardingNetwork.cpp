@@ -169,11 +169,8 @@ void ShardingNetwork::addPassing(Operation *op, const FactorSolution &start) {
     reduced.unreduced.clear();
     shardings.insert(prices.intern(reduced));
   };
-  if (Operation *source = op->getOperand(0).getDefiningOp())
-    if (auto made = options.find(source); made != options.end())
-      for (const OpStrategy &strategy : made->second.strategies)
-        add(strategy
-                .results[cast<OpResult>(op->getOperand(0)).getResultNumber()]);
+  for (Id id : madeBy(op->getOperand(0)).shardings)
+    add(id);
   for (OpOperand &use : op->getResult(0).getUses())
     if (auto user = options.find(use.getOwner()); user != options.end())
       for (const OpStrategy &strategy : user->second.strategies)
@@ -246,7 +243,8 @@ void ShardingNetwork::addMove(const End &from, const End &to, Value value) {
   auto [entry, isNew] = moves.try_emplace(
       {from.shardings, to.shardings, typeOf(value).getAsOpaquePointer(),
        typeToMove(value).getAsOpaquePointer(), runsOf(value.getDefiningOp()),
-       !value.getDefiningOp() || late.contains(value.getDefiningOp())},
+       !value.getDefiningOp() || late.contains(value.getDefiningOp()),
+       to.isBarrier},
       -1);
   // One row for each sharding at the end with the lower number.
   bool swapped = from.variable > to.variable;
@@ -254,7 +252,10 @@ void ShardingNetwork::addMove(const End &from, const End &to, Value value) {
   if (isNew) {
     for (Id a : from.shardings)
       for (Id b : to.shardings)
-        costs.push_back(costOf(a, b, value));
+        costs.push_back(to.isBarrier && a != b &&
+                                prices.get(a).unreduced.empty()
+                            ? optimize::forbidden
+                            : costOf(a, b, value));
     entry->second = network.getTables().intern(std::move(costs));
   }
   const std::vector<Cost> &table = network.getTables()[entry->second];
@@ -314,6 +315,7 @@ SmallVector<ShardingNetwork::End> ShardingNetwork::neededBy(Value value) {
       continue;
     }
     end.variable = found.variable;
+    end.isBarrier = isa<BarrierOp>(user);
     for (const OpStrategy &strategy : found.strategies)
       end.shardings.push_back(strategy.operands[use.getOperandNumber()]);
   }
@@ -332,6 +334,11 @@ void ShardingNetwork::addValue(Value value) {
     made.shardings = {
         prices.intern(sharding::Sharding::closed(typeOf(value).getRank()))};
   SmallVector<End> needed = neededBy(value);
+  // What waits behind a barrier takes memory as it is made.
+  for (const End &need : needed)
+    if (need.isBarrier)
+      addMove(made, need, value);
+  llvm::erase_if(needed, [](const End &need) { return need.isBarrier; });
   if (needed.size() < 2) {
     for (const End &need : needed)
       addMove(made, need, value);

@@ -79,6 +79,7 @@ private:
   struct End {
     Variable variable = -1;
     std::vector<Id> shardings;
+    bool isBarrier = false;
   };
 
   double heldBytes(mlir::Operation *op, llvm::ArrayRef<Id> results) const;
@@ -120,7 +121,7 @@ private:
   std::map<std::pair<Id, uint64_t>, Id> withoutAxes;
   /// Tables of moves by the shardings at both ends, the type and the runs.
   std::map<std::tuple<std::vector<Id>, std::vector<Id>, const void *,
-                      const void *, double, bool>,
+                      const void *, double, bool, bool>,
            optimize::CostNetwork::Table>
       moves;
 };
