@@ -59,7 +59,7 @@ ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
     : function(function), tables(strategies), prices(strategies.getPrices()),
       reach(function, prices), microbatches(function.getBody().front()) {
   Block &block = function.getBody().front();
-  findLate(block);
+  findEarlyAndLate(block);
   SmallVector<Operation *> passing;
   for (Operation &op : block.without_terminator()) {
     if (isMarker(&op) || isa<arith::ConstantOp>(op))
@@ -205,30 +205,59 @@ static bool isGather(const sharding::Sharding &from,
          });
 }
 
+/// Whether its gathers overlap, and its reductions.
+static int overlapKey(bool gathers, bool reductions) {
+  return 2 * gathers + reductions;
+}
+
 /// How often the value is moved in a step, and the share of that time that
 /// counts: parameters can be gathered before they are needed, and gradients
 /// reduced while the rest is computed.
 double ShardingNetwork::weightOf(Value value, Id from, Id to) const {
   Operation *op = value.getDefiningOp();
   const sharding::Sharding &held = prices.get(from), &wanted = prices.get(to);
-  bool overlaps = op ? late.contains(op) && !held.unreduced.empty()
-                     : isGather(held, wanted);
+  bool overlaps = held.unreduced.empty()
+                      ? (!op || early.contains(op)) && isGather(held, wanted)
+                      : op && late.contains(op);
   return runsOf(op) * (overlaps ? overlappedShare : 1);
 }
 
-/// Finds the ops that only results are made of, element by element: updates of
-/// parameters, and what they are updated by.
-void ShardingNetwork::findLate(Block &block) {
-  auto isElementwise = [](Operation *op) {
-    auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
-    return isMarker(op) || isa<MicrobatchSumOp>(op) ||
-           (ruled && ruled.getShardingRule().category ==
-                         sharding::OpCategory::Elementwise);
-  };
+static bool isElementwise(Operation *op) {
+  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+  return isMarker(op) || isa<MicrobatchSumOp>(op) ||
+         (ruled && ruled.getShardingRule().category ==
+                       sharding::OpCategory::Elementwise);
+}
+
+/// Whether the op is a matmul or the like, or looks something up.
+static bool contracts(Operation *op) {
+  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!ruled || isMarker(op))
+    return false;
+  sharding::ShardingRule rule = ruled.getShardingRule();
+  return rule.category == sharding::OpCategory::Lookup ||
+         (op->getNumOperands() > 1 &&
+          llvm::any_of(rule.factors, [](const sharding::Factor &factor) {
+            return factor.kind == sharding::FactorKind::Reduction;
+          }));
+}
+
+/// Finds the ops that are made of arguments only, element by element: casts of
+/// parameters. And those that only results are made of without a matmul:
+/// updates of parameters, the norm of all gradients, and what these are made
+/// of.
+void ShardingNetwork::findEarlyAndLate(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (isElementwise(&op) && llvm::all_of(op.getOperands(), [&](Value value) {
+          Operation *source = value.getDefiningOp();
+          return !source || early.contains(source) ||
+                 source->hasTrait<OpTrait::ConstantLike>();
+        }))
+      early.insert(&op);
   for (Operation &op : llvm::reverse(block.without_terminator()))
     if (!op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) {
           return isa<func::ReturnOp>(user) ||
-                 (late.contains(user) && isElementwise(user));
+                 (late.contains(user) && !contracts(user));
         }))
       late.insert(&op);
 }
@@ -243,7 +272,9 @@ void ShardingNetwork::addMove(const End &from, const End &to, Value value) {
   auto [entry, isNew] = moves.try_emplace(
       {from.shardings, to.shardings, typeOf(value).getAsOpaquePointer(),
        typeToMove(value).getAsOpaquePointer(), runsOf(value.getDefiningOp()),
-       !value.getDefiningOp() || late.contains(value.getDefiningOp()),
+       overlapKey(!value.getDefiningOp() ||
+                      early.contains(value.getDefiningOp()),
+                  late.contains(value.getDefiningOp())),
        to.isBarrier},
       -1);
   // One row for each sharding at the end with the lower number.

@@ -102,7 +102,7 @@ private:
   optimize::Cost costOf(Id from, Id to, mlir::Value value);
   double runsOf(mlir::Operation *op) const;
   double weightOf(mlir::Value value, Id from, Id to) const;
-  void findLate(mlir::Block &block);
+  void findEarlyAndLate(mlir::Block &block);
 
   mlir::func::FuncOp function;
   StrategyTables &tables;
@@ -112,7 +112,7 @@ private:
   optimize::CostNetwork network;
   optimize::CostNetwork::Assignment startAssignment, assignment;
   bool optimal = false;
-  llvm::DenseSet<mlir::Operation *> late;
+  llvm::DenseSet<mlir::Operation *> early, late;
   /// Seconds that a device computes in a step with the start's choices.
   double workAtStart = 0;
   llvm::MapVector<mlir::Operation *, Options> options;
@@ -121,7 +121,7 @@ private:
   std::map<std::pair<Id, uint64_t>, Id> withoutAxes;
   /// Tables of moves by the shardings at both ends, the type and the runs.
   std::map<std::tuple<std::vector<Id>, std::vector<Id>, const void *,
-                      const void *, double, bool, bool>,
+                      const void *, double, int, bool>,
            optimize::CostNetwork::Table>
       moves;
 };
