@@ -116,6 +116,9 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createJoinEqualOps());
   // After equal ops are joined: none inside of a loop is one outside.
   pm.addPass(createFormMicrobatchLoops());
+  // Once it is known what a loop repeats.
+  if (options.combineCollectives)
+    pm.addPass(createCombineCollectives());
   verifyForm(pm, Form::Spmd);
 }
 
@@ -211,11 +214,15 @@ template <typename Flags> struct ScheduleOptions : PassPipelineOptions<Flags> {
 
 struct ScheduleFlags : ScheduleOptions<ScheduleFlags> {};
 
-/// Whether shardings are chosen by cost.
+/// What the partitioner may choose.
 struct PartitionFlags : PassPipelineOptions<PartitionFlags> {
   Option<bool> optimizeShardings{
       *this, "optimize-shardings",
       llvm::cl::desc("Choose shardings by cost over the whole graph."),
+      llvm::cl::init(true)};
+  Option<bool> combineCollectives{
+      *this, "combine-collectives",
+      llvm::cl::desc("Make one collective of several small ones."),
       llvm::cl::init(true)};
 };
 
@@ -223,6 +230,10 @@ struct PipelineFlags : ScheduleOptions<PipelineFlags> {
   Option<bool> optimizeShardings{
       *this, "optimize-shardings",
       llvm::cl::desc("Choose shardings by cost over the whole graph."),
+      llvm::cl::init(true)};
+  Option<bool> combineCollectives{
+      *this, "combine-collectives",
+      llvm::cl::desc("Make one collective of several small ones."),
       llvm::cl::init(true)};
   Option<Form> stopAfter{
       *this, "stop-after", llvm::cl::desc("The last form to reach."),
@@ -241,6 +252,7 @@ struct PipelineFlags : ScheduleOptions<PipelineFlags> {
   PipelineOptions toOptions() const {
     PipelineOptions options = ScheduleOptions::toOptions();
     options.optimizeShardings = optimizeShardings;
+    options.combineCollectives = combineCollectives;
     options.reduceDtype = reduceDtype;
     return options;
   }
@@ -268,6 +280,7 @@ void registerAllWeftPasses() {
       [](OpPassManager &pm, const PartitionFlags &flags) {
         PipelineOptions options;
         options.optimizeShardings = flags.optimizeShardings;
+        options.combineCollectives = flags.combineCollectives;
         buildPartitionPipeline(pm, options);
       });
   PassPipelineRegistration<ScheduleFlags>(

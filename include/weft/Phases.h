@@ -47,6 +47,8 @@ enum class ReduceDtype : uint8_t { Own, Float32 };
 struct PipelineOptions {
   /// Choose shardings by cost; without, every op obeys propagation.
   bool optimizeShardings = true;
+  /// Make one collective of several small ones.
+  bool combineCollectives = true;
   /// Let collectives run beside computation.
   bool overlapCollectives = true;
   /// For a CUDA device; lowerModule (Compile.h) takes it from the target.
@@ -88,7 +90,9 @@ void buildSchedulePipeline(mlir::OpPassManager &pm,
 /// The dialects of all forms, with the interfaces attached to upstream ops.
 void registerAllWeftDialects(mlir::DialectRegistry &registry);
 /// All passes of this project, and the pipelines
-///   weft-graph-pipeline, weft-propagate-pipeline, weft-partition-pipeline,
+///   weft-graph-pipeline, weft-propagate-pipeline,
+///   weft-partition-pipeline{optimize-shardings=<bool>
+///                           combine-collectives=<bool>},
 ///   weft-schedule-pipeline,
 ///   weft-pipeline{stop-after=<form> overlap-collectives=<bool> cuda=<bool>
 ///                 reduce-dtype=<own|float32>}.

@@ -34,6 +34,14 @@ static std::string join(const std::vector<std::string> &names) {
   return text;
 }
 
+/// The lines of a cause in a column.
+static std::string inColumn(const std::string &cause, size_t column) {
+  std::string text;
+  for (char c : cause)
+    text += c == '\n' ? "\n" + std::string(column, ' ') : std::string(1, c);
+  return text.empty() ? "-" : text;
+}
+
 static std::string printCollectives(const EntryReport &entry) {
   if (entry.collectives.empty())
     return {};
@@ -50,7 +58,7 @@ static std::string printCollectives(const EntryReport &entry) {
             leftJustified(join(record.axes), axesWidth) + "  " +
             format("%10llu  %5lld", (unsigned long long)record.bytes,
                    (long long)record.count) +
-            "  " + (record.cause.empty() ? "-" : record.cause) + '\n';
+            "  " + inColumn(record.cause, kindWidth + axesWidth + 25) + '\n';
   return text + "  " + exactBytes(entry.wireBytes) +
          " sent by a rank per call\n";
 }

@@ -23,9 +23,9 @@ using namespace mlir;
 
 namespace weft {
 
-/// Sustained rates of the device that the default link of the cost model
-/// connects. Only their ratio to the link matters here.
-static constexpr double flopsPerSecond = 1e14, bytesPerSecond = 2e12;
+/// Sustained rate of the device that the default link of the cost model
+/// connects. Only its ratio to the link matters here.
+static constexpr double flopsPerSecond = 1e14;
 
 //===----------------------------------------------------------------------===//
 // Computation
@@ -180,7 +180,7 @@ double estimateSeconds(Operation *op) {
     return cost::CollectiveCost().seconds(countWireBytes(communication),
                                           findGroups(communication).span);
   return std::max(countFlops(op) / flopsPerSecond,
-                  countBytes(op) / bytesPerSecond);
+                  countBytes(op) / cost::memoryBytesPerSecond);
 }
 
 } // namespace weft

@@ -50,7 +50,7 @@ def lowered(reduce_dtype, rest=WHOLE, gradients=None, microbatches=None):
 
 def sums(program):
     """(collective, type) of all that is summed over devices."""
-    text = program.as_text("spmd")
+    text = program.compile(None, combine_collectives=False).as_text("spmd")
     return sorted(re.findall(r"weft\.(all_reduce|reduce_scatter) sum .* : tensor<(?:\d+x)+(\w+)>", text))
 
 

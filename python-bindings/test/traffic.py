@@ -33,14 +33,14 @@ def of_layers(name: str, layers: int) -> Model:
 
 
 def compiled_step(model: Model, way: str, optimizer=optim.adamw(1e-3), **options) -> weft.Compiled:
-    """The plan of a step, without machine code."""
+    """The plan of a step, without machine code; no collective stands for several."""
     parallelism, params = PARALLELISMS[way], model.params()
     state = {"params": params, "optimizer": weft.eval_shape(optimizer.init, params)}
     layout = parallelism.layout(params)
     step = model.train_step(optimizer, parallelism.wrap, **options)
     batch = weft.tree.map(lambda steps: steps[0], model.batches(1))
     return weft.jit(step, layout=layout, in_shardings=parallelism.in_shardings(layout, state),
-                    donate_argnums=0).lower(state, batch).compile(None)
+                    donate_argnums=0).lower(state, batch).compile(None, combine_collectives=False)
 
 
 def traffic(plan: weft.Compiled) -> dict[tuple, Traffic]:

@@ -92,6 +92,7 @@ class Lowered:
         target: str | None = "cpu",
         *,
         optimize_shardings: bool = True,
+        combine_collectives: bool = True,
         overlap_collectives: bool = True,
         fuse_epilogues: bool = True,
         batch_launches: bool = True,
@@ -122,6 +123,7 @@ class Lowered:
         options = {
             **self._options,
             "optimize_shardings": optimize_shardings,
+            "combine_collectives": combine_collectives,
             "overlap_collectives": overlap_collectives,
             "fuse_epilogues": fuse_epilogues,
             "batch_launches": batch_launches,

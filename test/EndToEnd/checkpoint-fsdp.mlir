@@ -7,9 +7,9 @@
 // weight of the first layer may come while the derivative of the second is
 // computed.
 
-// RUN: shard-compile %s --emit=spmd | FileCheck %s
-// RUN: shard-compile %s --emit=spmd | FileCheck %s --check-prefix=CAUSE
-// RUN: sed 's/"nothing"/"everything"/' %s | shard-compile - --emit=spmd | FileCheck %s --check-prefix=HELD
+// RUN: shard-compile %s --emit=spmd --combine-collectives=false | FileCheck %s
+// RUN: shard-compile %s --emit=spmd --combine-collectives=false | FileCheck %s --check-prefix=CAUSE
+// RUN: sed 's/"nothing"/"everything"/' %s | shard-compile - --emit=spmd --combine-collectives=false | FileCheck %s --check-prefix=HELD
 
 weft.mesh @mesh = <["data"=4]>
 

@@ -1,12 +1,12 @@
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: shard-compile %s --emit=spmd | FileCheck %s --check-prefix=NARROW
-// RUN: shard-compile %s --emit=spmd --reduce-dtype=float32 | FileCheck %s --check-prefix=WIDE
-// RUN: shard-opt %s --weft-pipeline="stop-after=spmd reduce-dtype=float32" | FileCheck %s --check-prefix=WIDE
-// RUN: shard-compile %s --emit=graph | shard-compile - --emit=spmd --reduce-dtype=float32 | FileCheck %s --check-prefix=WIDE
-// RUN: shard-compile %s --emit=graph | shard-opt --strip-debuginfo | shard-compile - --emit=spmd --reduce-dtype=float32 | FileCheck %s --check-prefix=WIDE
-// RUN: shard-compile %s --reduce-dtype=float32 -o %t.plan | FileCheck %s --check-prefix=REPORT
+// RUN: shard-compile %s --emit=spmd --combine-collectives=false | FileCheck %s --check-prefix=NARROW
+// RUN: shard-compile %s --emit=spmd --combine-collectives=false --reduce-dtype=float32 | FileCheck %s --check-prefix=WIDE
+// RUN: shard-opt %s --weft-pipeline="stop-after=spmd combine-collectives=false reduce-dtype=float32" | FileCheck %s --check-prefix=WIDE
+// RUN: shard-compile %s --emit=graph | shard-compile - --emit=spmd --combine-collectives=false --reduce-dtype=float32 | FileCheck %s --check-prefix=WIDE
+// RUN: shard-compile %s --emit=graph | shard-opt --strip-debuginfo | shard-compile - --emit=spmd --combine-collectives=false --reduce-dtype=float32 | FileCheck %s --check-prefix=WIDE
+// RUN: shard-compile %s --combine-collectives=false --reduce-dtype=float32 -o %t.plan | FileCheck %s --check-prefix=REPORT
 
 // The gradient is reduced in f32 and its bytes are twice as many; activations,
 // whose sum "model" needs, stay as they are. Locations have no say in it.

@@ -7,8 +7,8 @@
 // and each new parameter gathered: the same bytes. Nothing of the gradient is
 // kept whole.
 
-// RUN: sed 's/REST/[{}, {}]/' %s | shard-compile - --emit=spmd | FileCheck %s --check-prefix=DATA
-// RUN: sed 's/REST/[{"data"}, {}]/' %s | shard-compile - --emit=spmd | FileCheck %s --check-prefix=ZERO
+// RUN: sed 's/REST/[{}, {}]/' %s | shard-compile - --emit=spmd --combine-collectives=false | FileCheck %s --check-prefix=DATA
+// RUN: sed 's/REST/[{"data"}, {}]/' %s | shard-compile - --emit=spmd --combine-collectives=false | FileCheck %s --check-prefix=ZERO
 
 // DATA-LABEL: func.func @step(
 // DATA-COUNT-2: weft.all_reduce sum {{.*}}gradient of w{{.*}} : tensor<16x16xf32>

@@ -1,7 +1,7 @@
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: shard-compile %s -o %t.plan --target=none | FileCheck %s
+// RUN: shard-compile %s --combine-collectives=false -o %t.plan --target=none | FileCheck %s
 // RUN: shard-run %t.plan --dump=states | FileCheck %s --check-prefix=STATES
 // RUN: shard-run %t.plan --dump=step | FileCheck %s --check-prefix=HOLDS
 

@@ -80,6 +80,11 @@ static cl::opt<bool>
                                "over the whole graph, not by propagation "
                                "alone. Default: true"),
                       cl::init(true), cl::cat(category));
+static cl::opt<bool>
+    combineCollectives("combine-collectives",
+                       cl::desc("Make one collective of several small ones. "
+                                "Default: true"),
+                       cl::init(true), cl::cat(category));
 static cl::opt<bool> overlap("overlap-collectives",
                              cl::desc("Overlap collectives with computation. "
                                       "Default: true"),
@@ -119,6 +124,7 @@ static int fail(llvm::Error error) { return fail(toString(std::move(error))); }
 /// Reads the flags into `options`.
 static llvm::Error readOptions(CompileOptions &options) {
   options.pipeline.optimizeShardings = optimizeShardings;
+  options.pipeline.combineCollectives = combineCollectives;
   options.pipeline.overlapCollectives = overlap;
   options.pipeline.reduceDtype = reduceDtype;
   options.pipeline.fuseEpilogues = fuseEpilogues;

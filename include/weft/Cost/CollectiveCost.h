@@ -39,6 +39,10 @@ struct Link {
   bool operator==(const Link &other) const = default;
 };
 
+/// Rate at which the device that the default link connects reads and writes its
+/// memory: about that of an A100 with 80 GB (2.04e12 by its data sheet).
+inline constexpr double memoryBytesPerSecond = 2e12;
+
 /// The link between devices of one block of `devices` consecutive devices, such
 /// as a host.
 struct LinkLevel {

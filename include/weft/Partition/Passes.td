@@ -195,4 +195,36 @@ def FormMicrobatchLoops
   let statistics = [Statistic<"loops", "loops", "Loops made">];
 }
 
+def CombineCollectives : FormPass<"weft-combine-collectives", "Localized"> {
+  let summary = "Make one collective of several small ones";
+  let description = [{
+    **Needs** a program with local types, after `--weft-localize`.
+
+    **Does** replace small all-reduces, all-gathers and reduce-scatters by one
+    over the same axes, of the same kind, reduction and element type, in one
+    block: the operands are concatenated, and each result is a slice of the
+    combined one. A call costs a latency; copying small tensors costs less.
+    Collectives are combined where all operands are made and no result is used
+    yet but by what is computed of it alone, which moves with it. Sums have the same bits wherever a communicator adds
+    element by element in the order of ranks.
+
+    The cause of a combined collective has a line for each that it replaces,
+    with the bytes that a rank sends for it.
+
+    **Leaves** an SPMD program.
+
+    **Example** `test/Partition/combine-collectives.mlir`.
+  }];
+  let options = [
+    Option<"latencies", "latencies", "int64_t", /*default=*/"4",
+           "The most that a combined collective sends, as the number of "
+           "latencies of the link in which it moves that many bytes. With the "
+           "default link, 5 us and 50 GB/s, 4 are 1 MB. 0 combines nothing.">
+  ];
+  let dependentDialects = ["::weft::WeftDialect"];
+  let statistics = [
+    Statistic<"combined", "combined", "Collectives that became part of another">
+  ];
+}
+
 #endif // WEFT_PARTITION_PASSES_TD

@@ -75,13 +75,12 @@ static Outcome withModule(std::string_view text, const std::string &name,
   return outcome;
 }
 
-static CompileOptions toOptions(const std::string &target,
-                                const std::string &mesh, bool optimizeShardings,
-                                bool overlapCollectives,
-                                const std::string &reduceDtype,
-                                bool fuseEpilogues, bool batchLaunches,
-                                const std::string &gemmPrecision,
-                                const std::string &memoryLimit) {
+static CompileOptions
+toOptions(const std::string &target, const std::string &mesh,
+          bool optimizeShardings, bool combineCollectives,
+          bool overlapCollectives, const std::string &reduceDtype,
+          bool fuseEpilogues, bool batchLaunches,
+          const std::string &gemmPrecision, const std::string &memoryLimit) {
   CompileOptions options;
   options.mesh = mesh;
   llvm::Expected<TargetOptions> parsed = parseTarget(target);
@@ -104,6 +103,7 @@ static CompileOptions toOptions(const std::string &target,
     options.memoryLimit = *bytes;
   }
   options.pipeline.optimizeShardings = optimizeShardings;
+  options.pipeline.combineCollectives = combineCollectives;
   options.pipeline.overlapCollectives = overlapCollectives;
   options.pipeline.reduceDtype =
       reduceDtype.empty() ? ReduceDtype::Own : ReduceDtype::Float32;
@@ -114,9 +114,9 @@ static CompileOptions toOptions(const std::string &target,
 static nb::tuple lower(std::string_view text, const std::string &name,
                        const std::string &form, const std::string &target,
                        const std::string &mesh, bool optimizeShardings,
-                       bool overlapCollectives, const std::string &reduceDtype,
-                       bool fuseEpilogues, bool batchLaunches,
-                       const std::string &gemmPrecision,
+                       bool combineCollectives, bool overlapCollectives,
+                       const std::string &reduceDtype, bool fuseEpilogues,
+                       bool batchLaunches, const std::string &gemmPrecision,
                        const std::string &memoryLimit, bool locations) {
   std::optional<Form> last = symbolizeForm(form);
   if (!last || *last == Form::Plan)
@@ -125,8 +125,8 @@ static nb::tuple lower(std::string_view text, const std::string &name,
          "\"")
             .c_str());
   CompileOptions options = toOptions(
-      target, mesh, optimizeShardings, overlapCollectives, reduceDtype,
-      fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit);
+      target, mesh, optimizeShardings, combineCollectives, overlapCollectives,
+      reduceDtype, fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit);
   Outcome outcome;
   {
     nb::gil_scoped_release unlocked;
@@ -149,14 +149,15 @@ static nb::tuple lower(std::string_view text, const std::string &name,
 /// The bytes of a plan, or none.
 static nb::tuple compile(std::string_view text, const std::string &name,
                          const std::string &target, const std::string &mesh,
-                         bool optimizeShardings, bool overlapCollectives,
+                         bool optimizeShardings, bool combineCollectives,
+                         bool overlapCollectives,
                          const std::string &reduceDtype, bool fuseEpilogues,
                          bool batchLaunches, const std::string &gemmPrecision,
                          const std::string &memoryLimit,
                          const std::map<std::string, std::string> &metadata) {
   CompileOptions options = toOptions(
-      target, mesh, optimizeShardings, overlapCollectives, reduceDtype,
-      fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit);
+      target, mesh, optimizeShardings, combineCollectives, overlapCollectives,
+      reduceDtype, fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit);
   options.metadata = metadata;
   Outcome outcome;
   {
@@ -176,6 +177,7 @@ NB_MODULE(_compiler, m) {
   m.def("lower", &lower, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("form"), nb::arg("target") = "none", nb::arg("mesh") = "",
         nb::arg("optimize_shardings") = true,
+        nb::arg("combine_collectives") = true,
         nb::arg("overlap_collectives") = true, nb::arg("reduce_dtype") = "",
         nb::arg("fuse_epilogues") = true, nb::arg("batch_launches") = true,
         nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
@@ -184,6 +186,7 @@ NB_MODULE(_compiler, m) {
   m.def("compile", &compile, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("target") = "cpu", nb::arg("mesh") = "",
         nb::arg("optimize_shardings") = true,
+        nb::arg("combine_collectives") = true,
         nb::arg("overlap_collectives") = true, nb::arg("reduce_dtype") = "",
         nb::arg("fuse_epilogues") = true, nb::arg("batch_launches") = true,
         nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",

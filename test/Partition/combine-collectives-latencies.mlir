@@ -1,0 +1,23 @@
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// A latency is worth 250000 bytes: of an all-reduce over two ranks, 62500
+// numbers.
+
+// RUN: shard-opt %s --weft-combine-collectives=latencies=1 | FileCheck %s --check-prefix=ONE
+// RUN: shard-opt %s --weft-combine-collectives=latencies=2 | FileCheck %s --check-prefix=TWO
+// RUN: shard-opt %s --weft-combine-collectives=latencies=0 | FileCheck %s --check-prefix=NONE
+
+weft.mesh @mesh = <["data"=2]>
+
+// ONE: weft.all_reduce {{.*}} : tensor<62500xf32>
+// ONE: weft.all_reduce {{.*}} : tensor<40000xf32>
+// TWO: weft.all_reduce {{.*}} : tensor<102500xf32>
+// TWO-NOT: weft.all_reduce
+// NONE-COUNT-3: weft.all_reduce
+func.func @sizes(%a: tensor<32500xf32>, %b: tensor<30000xf32>, %c: tensor<40000xf32>) -> (tensor<32500xf32>, tensor<30000xf32>, tensor<40000xf32>) {
+  %p = weft.all_reduce sum %a over <@mesh, {"data"}> : tensor<32500xf32>
+  %q = weft.all_reduce sum %b over <@mesh, {"data"}> : tensor<30000xf32>
+  %r = weft.all_reduce sum %c over <@mesh, {"data"}> : tensor<40000xf32>
+  return %p, %q, %r : tensor<32500xf32>, tensor<30000xf32>, tensor<40000xf32>
+}
