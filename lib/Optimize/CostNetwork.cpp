@@ -119,18 +119,29 @@ CostNetwork::solveAmong(const Assignment &start,
 
 CostNetwork::Solution CostNetwork::solve(const Assignment &start,
                                          const Options &options) const {
-  Elimination elimination(tables, sizes, factors, options.maxTable);
-  Solution found;
-  found.assignment = elimination.run();
-  found.isOptimal = elimination.isExact();
-  if (!found.isOptimal)
-    improve(found.assignment, options.maxSweeps);
-  found.cost = cost(found.assignment);
-  Solution improved;
-  improved.assignment = start;
-  if (!found.isOptimal)
-    improve(improved.assignment, options.maxSweeps);
-  improved.cost = cost(improved.assignment);
-  improved.isOptimal = found.isOptimal && improved.cost == found.cost;
-  return improved.cost <= found.cost ? improved : found;
+  auto eliminate = [&](const Assignment &incumbent, bool nearIncumbent) {
+    Elimination elimination(tables, sizes, factors, options.maxTable, incumbent,
+                            nearIncumbent);
+    Solution found;
+    found.assignment = elimination.run();
+    found.isOptimal = elimination.isExact();
+    if (!found.isOptimal)
+      improve(found.assignment, options.maxSweeps);
+    found.cost = cost(found.assignment);
+    return found;
+  };
+  Solution best;
+  best.assignment = start;
+  best.cost = cost(start);
+  Solution found = eliminate(start, /*nearIncumbent=*/false);
+  best.isOptimal = found.isOptimal;
+  if (found.cost < best.cost)
+    best = std::move(found);
+  for (int round = 0; !best.isOptimal && round < options.maxRounds; ++round) {
+    found = eliminate(best.assignment, /*nearIncumbent=*/true);
+    if (found.cost >= best.cost)
+      break;
+    best = std::move(found);
+  }
+  return best;
 }

@@ -23,8 +23,10 @@ using namespace weft::optimize;
 static constexpr double unknownWork = 1e30;
 
 Elimination::Elimination(CostTables tables, std::vector<size_t> sizes,
-                         const std::vector<Factor> &factors, size_t maxTable)
-    : tables(std::move(tables)), sizes(std::move(sizes)), maxTable(maxTable) {
+                         const std::vector<Factor> &factors, size_t maxTable,
+                         CostNetwork::Assignment incumbent, bool nearIncumbent)
+    : tables(std::move(tables)), sizes(std::move(sizes)), maxTable(maxTable),
+      incumbent(std::move(incumbent)), nearIncumbent(nearIncumbent) {
   factorsOf.resize(this->sizes.size());
   workOf.resize(this->sizes.size(), -1);
   for (size_t size : this->sizes) {
@@ -159,8 +161,19 @@ std::vector<int32_t> Elimination::undominated(Variable variable,
   return values;
 }
 
-/// Leaves the variable some of its values.
+/// Leaves the variable some of its values. If the incumbent's is not one of
+/// them, it was dominated, and one of them is as good.
 void Elimination::keep(Variable variable, const std::vector<int32_t> &values) {
+  std::vector<Cost> costs = costsAtIncumbent(variable);
+  auto rank = [&](int32_t value) {
+    return std::pair(value != incumbent[variable], costs[value]);
+  };
+  int32_t successor =
+      static_cast<int32_t>(std::min_element(values.begin(), values.end(),
+                                            [&](int32_t a, int32_t b) {
+                                              return rank(a) < rank(b);
+                                            }) -
+                           values.begin());
   for (int32_t number : factorsOf[variable]) {
     Factor &factor = factors[number];
     size_t position =
@@ -193,6 +206,7 @@ void Elimination::keep(Variable variable, const std::vector<int32_t> &values) {
     originals.push_back(valuesOf[variable][value]);
   valuesOf[variable] = std::move(originals);
   sizes[variable] = values.size();
+  incumbent[variable] = successor;
 }
 
 void Elimination::removeDominated() {
@@ -219,10 +233,8 @@ void Elimination::removeDominated() {
   }
 }
 
-/// Leaves the variable the better half of its values, by the least that each
-/// costs in every table by itself.
-void Elimination::giveUpValues(Variable variable) {
-  exact = false;
+/// For each value the sum of the least that it costs in every table by itself.
+std::vector<Cost> Elimination::lowerBounds(Variable variable) const {
   size_t size = sizes[variable];
   std::vector<Cost> least(size, 0);
   for (int32_t number : factorsOf[variable]) {
@@ -242,10 +254,39 @@ void Elimination::giveUpValues(Variable variable) {
           least[value] + *std::min_element(row, row + width), forbidden);
     }
   }
+  return least;
+}
+
+/// What each value costs while all other variables are as in the incumbent.
+std::vector<Cost> Elimination::costsAtIncumbent(Variable variable) const {
+  std::vector<Cost> costs(sizes[variable], 0);
+  for (int32_t number : factorsOf[variable]) {
+    const Factor &factor = factors[number];
+    size_t index = 0, step = 0;
+    for (Variable other : factor.scope) {
+      bool isIt = other == variable;
+      index = index * sizes[other] + (isIt ? 0 : incumbent[other]);
+      step = isIt ? 1 : step * sizes[other];
+    }
+    for (size_t value = 0; value < costs.size(); ++value)
+      costs[value] = std::min(
+          costs[value] + tables[factor.table][index + value * step], forbidden);
+  }
+  return costs;
+}
+
+/// Leaves the variable the better half of its values, and the incumbent's.
+void Elimination::giveUpValues(Variable variable) {
+  exact = false;
+  size_t size = sizes[variable];
+  std::vector<Cost> costs =
+      nearIncumbent ? costsAtIncumbent(variable) : lowerBounds(variable);
   std::vector<int32_t> values(size);
   std::iota(values.begin(), values.end(), 0);
-  std::stable_sort(values.begin(), values.end(),
-                   [&](int32_t a, int32_t b) { return least[a] < least[b]; });
+  std::stable_sort(values.begin(), values.end(), [&](int32_t a, int32_t b) {
+    bool aStays = a == incumbent[variable], bStays = b == incumbent[variable];
+    return aStays != bStays ? aStays : costs[a] < costs[b];
+  });
   values.resize((size + 1) / 2);
   std::sort(values.begin(), values.end());
   keep(variable, values);

@@ -21,8 +21,12 @@ public:
   using Variable = CostNetwork::Variable;
   using Factor = CostNetwork::Factor;
 
+  /// Where values are given up, those of `incumbent` are not: what is found is
+  /// never worse. `nearIncumbent`: those are given up that cost most while all
+  /// others are as in it; else those of the greatest lower bounds.
   Elimination(CostTables tables, std::vector<size_t> sizes,
-              const std::vector<Factor> &factors, size_t maxTable);
+              const std::vector<Factor> &factors, size_t maxTable,
+              CostNetwork::Assignment incumbent, bool nearIncumbent);
 
   /// Leaves each variable some of its values.
   void allowOnly(const std::vector<std::vector<int32_t>> &allowed);
@@ -59,6 +63,8 @@ private:
   std::vector<int32_t> undominated(Variable variable, const Bucket &bucket);
   void removeDominated();
   void keep(Variable variable, const std::vector<int32_t> &values);
+  std::vector<Cost> lowerBounds(Variable variable) const;
+  std::vector<Cost> costsAtIncumbent(Variable variable) const;
   void giveUpValues(Variable variable);
   void dropIfDecided(Variable variable);
   void eliminate(Variable variable);
@@ -70,6 +76,9 @@ private:
   CostTables tables;
   std::vector<size_t> sizes;
   size_t maxTable;
+  /// Numbers of values among those that the variables still have.
+  CostNetwork::Assignment incumbent;
+  bool nearIncumbent;
   bool exact = true;
   std::vector<Factor> factors;
   std::vector<std::set<int32_t>> factorsOf;

@@ -16,7 +16,8 @@
 // before, in an equal layer of a model, is one look into a table, and equal
 // layers get equal answers. Where a table would be too large, the values of
 // its variables that look worst are given up; then the answer need not be the
-// best, and is improved by changing one variable at a time.
+// best, and is improved by changing one variable at a time, and by going
+// through the values again that are good near the best answer so far.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +42,7 @@ public:
 
   Id intern(std::vector<Cost> costs);
   const std::vector<Cost> &operator[](Id id) const { return tables[id]; }
+  size_t size() const { return tables.size(); }
 
 private:
   std::vector<std::vector<Cost>> tables;
@@ -71,6 +73,8 @@ public:
   /// the lower number. `table` is of getTables().
   void addCosts(Variable first, Variable second, Table table);
   CostTables &getTables() { return tables; }
+  const CostTables &getTables() const { return tables; }
+  const std::vector<Factor> &getFactors() const { return factors; }
 
   /// The sum of all costs.
   Cost cost(const Assignment &assignment) const;
@@ -80,6 +84,9 @@ public:
     size_t maxTable = 1 << 18;
     /// Times that single variables are gone through at the end.
     int maxSweeps = 20;
+    /// Times that the values around the best assignment so far are gone
+    /// through, where some were given up.
+    int maxRounds = 8;
   };
   struct Solution {
     Assignment assignment;
