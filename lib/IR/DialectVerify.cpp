@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "weft/IR/OperandShardings.h"
 #include "weft/IR/ValueSharding.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -131,7 +132,8 @@ static LogicalResult verifyValueAttribute(const Subject &subject,
              << name << " of " << subject.what
              << " must be a unit attribute, got " << attr.getValue();
   }
-  if (name == WeftDialect::kShardingsAttrName)
+  if (name == WeftDialect::kShardingsAttrName ||
+      name == kOperandShardingsAttrName)
     return subject.error() << name << " is for ops; " << subject.what
                            << " takes weft.sharding";
   return success();
@@ -208,6 +210,28 @@ static LogicalResult verifyShardings(Operation *op, Attribute attr) {
   return success(legal);
 }
 
+/// One sharding for each operand of the op, or for its first ones.
+static LogicalResult verifyOperandShardings(Operation *op, Attribute attr) {
+  auto shardings = dyn_cast<ArrayAttr>(attr);
+  if (!shardings)
+    return op->emitError() << kOperandShardingsAttrName
+                           << " must be an array of #weft.sharding, got "
+                           << attr;
+  if (shardings.size() > op->getNumOperands())
+    return op->emitError() << kOperandShardingsAttrName
+                           << " must have at most one sharding for each of the "
+                              "op's "
+                           << op->getNumOperands() << " operands, got "
+                           << shardings.size();
+  bool legal = true;
+  for (auto [index, sharding] : llvm::enumerate(shardings))
+    legal &= succeeded(
+        verifySharding({op, "operand " + std::to_string(index), op->getLoc(),
+                        op->getOperand(index).getType()},
+                       sharding));
+  return success(legal);
+}
+
 /// One origin, or unit, for each result of the op.
 static LogicalResult verifyResultOrigins(Operation *op, Attribute attr) {
   auto origins = dyn_cast<ArrayAttr>(attr);
@@ -227,6 +251,8 @@ LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
   StringRef name = attr.getName();
   if (name == kShardingsAttrName)
     return verifyShardings(op, attr.getValue());
+  if (name == kOperandShardingsAttrName)
+    return verifyOperandShardings(op, attr.getValue());
   if (name == kOriginAttrName && !isa<OriginAttr>(attr.getValue()))
     return op->emitError() << name << " must be a #weft.origin, got "
                            << attr.getValue();

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "weft/IR/FormRules.h"
+#include "weft/IR/OperandShardings.h"
 #include "weft/IR/ValueSharding.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -116,13 +117,25 @@ void weft::checkStateShardings(ModuleOp module, FormCheck &check) {
 // Unreduced values
 //===----------------------------------------------------------------------===//
 
-/// The sharding of a value, or one with no axes if it has none.
-static Sharding shardingOf(const Mesh &mesh, Value value) {
-  if (ShardingAttr attr = getSharding(value))
+static Sharding shardingOf(const Mesh &mesh, ShardingAttr attr) {
+  if (attr)
     if (FailureOr<Sharding> sharding = attr.toSharding(mesh);
         succeeded(sharding))
       return *sharding;
   return {};
+}
+
+/// The sharding of a value, or one with no axes if it has none.
+static Sharding shardingOf(const Mesh &mesh, Value value) {
+  return shardingOf(mesh, getSharding(value));
+}
+
+/// The sharding in which an op takes an operand: that of the value if none was
+/// chosen.
+static Sharding shardingOf(const Mesh &mesh, OpOperand &use) {
+  ShardingAttr chosen =
+      getOperandSharding(use.getOwner(), use.getOperandNumber());
+  return chosen ? shardingOf(mesh, chosen) : shardingOf(mesh, use.get());
 }
 
 static bool anyOverlaps(ArrayRef<AxisRef> axes, const AxisRef &axis) {
@@ -197,7 +210,7 @@ static void checkPartialSums(OpResult result, const Sharding &wanted,
     return;
   ShardingRule rule = op.getShardingRule();
   std::vector<Sharding> operands;
-  for (Value operand : op->getOperands())
+  for (OpOperand &operand : op->getOpOperands())
     operands.push_back(shardingOf(mesh, operand));
   for (const AxisRef &axis : wanted.unreduced) {
     bool isPassed = llvm::any_of(operands, [&](const Sharding &operand) {

@@ -8,6 +8,7 @@
 #include "HeldVersions.h"
 
 #include "weft/IR/TensorTypes.h"
+#include "weft/IR/ValueSharding.h"
 #include "weft/IR/WeftOps.h"
 
 using namespace mlir;
@@ -15,11 +16,41 @@ using namespace weft;
 
 using Id = HeldVersions::Id;
 
+/// Needs of a value of which two are looked at together.
+static constexpr size_t maxPairedNeeds = 6;
+
 bool weft::isMarker(Operation *op) { return isa<ConstraintOp, ReshardOp>(op); }
+
+Needs weft::findNeeds(func::FuncOp function, const OpChoices &choices,
+                      ReshardPrices &prices) {
+  Needs needs;
+  DenseMap<Value, Value> roots;
+  auto rootOf = [&](Value value) {
+    auto root = roots.find(value);
+    return root == roots.end() ? value : root->second;
+  };
+  Block &block = function.getBody().front();
+  for (Operation &op : block.without_terminator()) {
+    if (isMarker(&op)) {
+      Value root = roots[op.getResult(0)] = rootOf(op.getOperand(0));
+      needs[root].marked.insert(
+          prices.intern(getSharding(op.getResult(0)), typeOf(root).getRank()));
+      continue;
+    }
+    for (auto [value, need] :
+         llvm::zip(op.getOperands(), choices.at(&op).operands))
+      needs[rootOf(value)].needs.insert(need);
+  }
+  for (OpOperand &use : block.getTerminator()->getOpOperands())
+    needs[rootOf(use.get())].needs.insert(
+        prices.intern(getResultSharding(function, use.getOperandNumber()),
+                      typeOf(use.get()).getRank()));
+  return needs;
+}
 
 void HeldVersions::define(Value value, Id made) {
   groups[value] = all.size();
-  all.push_back({value, {made}, {}});
+  all.push_back({value, {made}, {}, {}});
 }
 
 void HeldVersions::share(Value value, Value other) {
@@ -29,6 +60,93 @@ void HeldVersions::share(Value value, Value other) {
 
 void HeldVersions::widen(Value wide, Value narrow) {
   all[groupOf(wide)].narrow = narrow;
+}
+
+/// The time that it takes to make all of `needs`, each of the nearest version.
+double HeldVersions::secondsOfAll(const Group &group,
+                                  ArrayRef<Id> needs) const {
+  RankedTensorType type = typeOf(group.value);
+  RankedTensorType moved = typeToMove(group.value);
+  SmallVector<Id, 4> versions(group.versions.begin(), group.versions.end());
+  double seconds = 0;
+  for (Id need : needs) {
+    if (llvm::is_contained(versions, need))
+      continue;
+    double least = std::numeric_limits<double>::infinity();
+    for (Id version : versions)
+      least = std::min(
+          least, prices.seconds(version, need,
+                                prices.reduces(version, need) ? type : moved));
+    seconds += least;
+    versions.push_back(need);
+  }
+  return seconds;
+}
+
+/// The sharding of most axes of which both are parts that a device has itself.
+static sharding::Sharding coveringBoth(const sharding::Sharding &a,
+                                       const sharding::Sharding &b) {
+  auto covering = sharding::Sharding::closed(a.dims.size());
+  for (auto [dim, first, second] :
+       llvm::zip_equal(covering.dims, a.dims, b.dims))
+    for (auto [x, y] : llvm::zip(first.axes, second.axes)) {
+      if (x != y)
+        break;
+      dim.axes.push_back(x);
+    }
+  return covering;
+}
+
+/// One version after the other is moved to the front while that saves time.
+void HeldVersions::plan(Value value, const ValueNeeds &valueNeeds) {
+  const auto &[needs, marked] = valueNeeds;
+  Group &group = all[groupOf(value)];
+  Id made = group.versions.front();
+  if (needs.size() < 2 || (needs.size() == 2 && needs.contains(made)))
+    return;
+  SetVector<Id> candidates = needs;
+  candidates.insert(marked.begin(), marked.end());
+  sharding::Sharding reduced = prices.get(made);
+  reduced.unreduced.clear();
+  candidates.insert(prices.intern(reduced));
+  SmallVector<Id> ends = llvm::to_vector(needs);
+  ends.resize(std::min(ends.size(), maxPairedNeeds));
+  for (auto [index, a] : llvm::enumerate(ends))
+    for (Id b : ArrayRef(ends).drop_front(index + 1))
+      candidates.insert(
+          prices.intern(coveringBoth(prices.get(a), prices.get(b))));
+  SmallVector<Id> order(needs.begin(), needs.end());
+  double least = secondsOfAll(group, order);
+  for (bool improved = true; improved;) {
+    improved = false;
+    SmallVector<Id> best;
+    for (Id candidate : candidates) {
+      if (llvm::is_contained(group.planned, candidate))
+        continue;
+      SmallVector<Id> trial = order;
+      trial.insert(trial.begin() + group.planned.size(), candidate);
+      double seconds = secondsOfAll(group, trial);
+      if (seconds < least) {
+        least = seconds;
+        best = std::move(trial);
+      }
+    }
+    if (!best.empty()) {
+      improved = true;
+      order = std::move(best);
+      group.planned.push_back(order[group.planned.size()]);
+    }
+  }
+}
+
+SmallVector<Id, 1> HeldVersions::firstFor(Value value, Id need) const {
+  const Group &group = all[groupOf(value)];
+  SmallVector<Id, 1> first;
+  if (!llvm::is_contained(group.versions, need))
+    for (Id version : group.planned)
+      if (!llvm::is_contained(group.versions, version))
+        first.push_back(version);
+  return first;
 }
 
 RankedTensorType HeldVersions::typeToMove(Value value) const {

@@ -15,7 +15,7 @@
 #ifndef WEFT_LIB_PARTITION_HELDVERSIONS_H
 #define WEFT_LIB_PARTITION_HELDVERSIONS_H
 
-#include "ReshardPrices.h"
+#include "OpChoices.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -24,6 +24,17 @@ namespace weft {
 /// A constraint, or a reshard of the input: its result shares the versions of
 /// its operand.
 bool isMarker(mlir::Operation *op);
+
+/// In which shardings the users of a value need it, in program order, each
+/// once; those of a marker count for its operand.
+struct ValueNeeds {
+  llvm::SetVector<ReshardPrices::Id> needs;
+  /// The shardings of its markers.
+  llvm::SetVector<ReshardPrices::Id> marked;
+};
+using Needs = llvm::DenseMap<mlir::Value, ValueNeeds>;
+Needs findNeeds(mlir::func::FuncOp function, const OpChoices &choices,
+                ReshardPrices &prices);
 
 class HeldVersions {
 public:
@@ -37,6 +48,12 @@ public:
   void share(mlir::Value value, mlir::Value other);
   /// `wide` is `narrow` in a type that takes more bytes and holds no more.
   void widen(mlir::Value wide, mlir::Value narrow);
+
+  /// `value` will be needed so. Versions that others are made of at little cost
+  /// can be made before them.
+  void plan(mlir::Value value, const ValueNeeds &needs);
+  /// What is to be provided before `need` is, in this order.
+  llvm::SmallVector<Id, 1> firstFor(mlir::Value value, Id need) const;
 
   /// The versions of a value; the first is the one that its op made. Numbers of
   /// groups are given in the order of definition.
@@ -77,6 +94,8 @@ private:
     llvm::SmallVector<Id, 2> versions;
     /// Null if it was not converted from a narrower type.
     mlir::Value narrow;
+    /// Versions to make before others, in this order.
+    llvm::SmallVector<Id, 1> planned;
   };
   struct Nearest {
     size_t version;
@@ -84,6 +103,7 @@ private:
     int64_t wireBytes;
   };
 
+  double secondsOfAll(const Group &group, llvm::ArrayRef<Id> needs) const;
   std::optional<Nearest> findNearest(const Group &group, Id need,
                                      bool mayReduce) const;
   bool moveNarrow(const Group &group, Id need, Provision &provision);

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ChosenSplits.h"
 #include "DivisibilityCheck.h"
 #include "HeldVersions.h"
 #include "LargeTensors.h"
@@ -56,7 +57,9 @@ private:
   void visit(Operation *op);
   void visitReturn(func::ReturnOp op);
   void provide(OpOperand &use, Id need);
-  Value reshard(OpOperand &use, Value value, size_t source, Id need);
+  Value makeVersion(OpOperand &use, Value value, Id need, bool forSeveral);
+  Value reshard(OpOperand &use, Value value, size_t source, Id need,
+                bool forSeveral);
   void eraseDeadOps();
 
   func::FuncOp function;
@@ -65,6 +68,7 @@ private:
   LargeTensorWarnings &warnings;
   HeldVersions held;
   OpBuilder builder;
+  Needs needs;
   /// The versions of a group of values.
   std::vector<SmallVector<Value, 2>> versions;
 };
@@ -92,9 +96,10 @@ static StringRef pluralOf(sharding::Reduction reduction) {
   llvm_unreachable("all reductions are covered");
 }
 
-/// Why data has to move.
+/// Why data has to move. `forSeveral`: what `use` and others need is made of
+/// it.
 static std::string causeOf(OpOperand &use, Value source, Id from, Id need,
-                           ReshardPrices &prices) {
+                           bool forSeveral, ReshardPrices &prices) {
   const sharding::Sharding &held = prices.get(from), &wanted = prices.get(need);
   const Mesh &mesh = prices.getMesh();
   std::string cause;
@@ -103,7 +108,8 @@ static std::string causeOf(OpOperand &use, Value source, Id from, Id need,
             mesh.print(held.unreduced) + " of " + nameOf(source);
   else
     cause = nameOf(source) + " held as " + print(mesh, held);
-  return cause + ", needed as " + print(mesh, wanted) + " by " + nameOf(use);
+  return cause + ", needed as " + print(mesh, wanted) +
+         (forSeveral ? " for several users, the first " : " by ") + nameOf(use);
 }
 
 static bool hasLine(Location loc) {
@@ -140,7 +146,8 @@ static OriginAttr chooseOrigin(OpOperand &use, Value source, bool reduces) {
 }
 
 /// Makes `need` of the version `source` of the value.
-Value Inserter::reshard(OpOperand &use, Value value, size_t source, Id need) {
+Value Inserter::reshard(OpOperand &use, Value value, size_t source, Id need,
+                        bool forSeveral) {
   size_t group = held.groupOf(value);
   Value made = versions[group].front(), from = versions[group][source];
   Id sharding = held.versionsOf(value)[source];
@@ -154,8 +161,8 @@ Value Inserter::reshard(OpOperand &use, Value value, size_t source, Id need) {
   builder.setInsertionPoint(use.getOwner());
   auto op = ReshardOp::create(builder, loc, from.getType(), from,
                               prices.getAttr(need));
-  op->setAttr("cause", builder.getStringAttr(
-                           causeOf(use, made, sharding, need, prices)));
+  op->setAttr("cause", builder.getStringAttr(causeOf(use, made, sharding, need,
+                                                     forSeveral, prices)));
   setOrigin(op, chooseOrigin(use, from, reduces));
   setSharding(op.getResult(), prices.getAttr(need));
   return op.getResult();
@@ -164,17 +171,27 @@ Value Inserter::reshard(OpOperand &use, Value value, size_t source, Id need) {
 /// Makes the operand a version in the sharding `need`.
 void Inserter::provide(OpOperand &use, Id need) {
   Value value = use.get();
+  for (Id first : held.firstFor(value, need))
+    makeVersion(use, value, first, /*forSeveral=*/true);
+  use.set(makeVersion(use, value, need, /*forSeveral=*/false));
+}
+
+/// The version `need` of the value, made before the op that uses it if it is
+/// not there yet.
+Value Inserter::makeVersion(OpOperand &use, Value value, Id need,
+                            bool forSeveral) {
   HeldVersions::Provision provision = held.provide(value, need);
   SmallVector<Value, 2> &group = versions[held.groupOf(value)];
   if (provision.wasThere)
-    return use.set(group[provision.version]);
+    return group[provision.version];
   Value made;
   if (!provision.narrow) {
-    made = reshard(use, value, provision.source, need);
+    made = reshard(use, value, provision.source, need, forSeveral);
   } else {
     SmallVector<Value, 2> &narrow = versions[held.groupOf(provision.narrow)];
     if (!provision.narrowWasThere)
-      narrow.push_back(reshard(use, provision.narrow, provision.source, need));
+      narrow.push_back(
+          reshard(use, provision.narrow, provision.source, need, forSeveral));
     builder.setInsertionPoint(use.getOwner());
     Operation *conversion = builder.clone(*group.front().getDefiningOp());
     conversion->setOperand(0, narrow[provision.narrowVersion]);
@@ -182,7 +199,7 @@ void Inserter::provide(OpOperand &use, Id need) {
     made = conversion->getResult(0);
   }
   group.push_back(made);
-  use.set(made);
+  return made;
 }
 
 //===----------------------------------------------------------------------===//
@@ -221,6 +238,8 @@ void Inserter::visit(Operation *op) {
   }
   if (narrow)
     held.widen(op->getResult(0), narrow);
+  for (Value value : op->getResults())
+    held.plan(value, needs.lookup(value));
   op->setAttr(WeftDialect::kShardingsAttrName, builder.getArrayAttr(shardings));
 }
 
@@ -237,35 +256,15 @@ void Inserter::eraseDeadOps() {
 
 void Inserter::run() {
   Block &block = function.getBody().front();
-  for (BlockArgument argument : block.getArguments())
+  needs = findNeeds(function, choices, prices);
+  for (BlockArgument argument : block.getArguments()) {
     define(argument,
            prices.intern(getSharding(argument), typeOf(argument).getRank()));
+    held.plan(argument, needs.lookup(argument));
+  }
   for (Operation &op : llvm::make_early_inc_range(block))
     visit(&op);
   eraseDeadOps();
-}
-
-/// What was chosen before; by propagation if nothing was.
-static OpChoices readChoices(func::FuncOp function, ReshardPrices &prices,
-                             FollowPropagation &follow) {
-  OpChoices choices;
-  for (Operation &op : function.getBody().front().without_terminator()) {
-    auto operands = op.getAttrOfType<ArrayAttr>("weft.operand_shardings");
-    if (!operands)
-      continue;
-    FactorSolution &choice = choices[&op];
-    for (auto [value, sharding] :
-         llvm::zip(op.getOperands(), operands.getAsRange<ShardingAttr>())) {
-      choice.operands.push_back(
-          prices.intern(sharding, typeOf(value).getRank()));
-      choice.onTerms |= !prices.get(choice.operands.back()).unreduced.empty();
-    }
-    for (Value value : op.getResults())
-      choice.results.push_back(
-          prices.intern(getSharding(value), typeOf(value).getRank()));
-    op.removeAttr("weft.operand_shardings");
-  }
-  return choices.empty() ? follow.run(function) : choices;
 }
 
 namespace {
@@ -288,8 +287,12 @@ struct InsertReshards : weft::impl::InsertReshardsBase<InsertReshards> {
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
-      Inserter inserter(function, readChoices(function, prices, follow), prices,
-                        warnings);
+      FailureOr<OpChoices> choices = takeChoices(function, prices);
+      if (failed(choices))
+        return signalPassFailure();
+      if (choices->empty())
+        choices = follow.run(function);
+      Inserter inserter(function, std::move(*choices), prices, warnings);
       inserter.run();
       reshards += inserter.numReshards;
       deferred += inserter.numOnTerms;

@@ -46,6 +46,22 @@ std::vector<int64_t> StrategyProblem::key() const {
   return key;
 }
 
+SmallVector<uint64_t> weft::possibleHolders(Linearity linearity,
+                                            size_t numOperands) {
+  switch (linearity) {
+  case Linearity::NotLinear:
+    return {};
+  case Linearity::Linear:
+    return {(uint64_t(1) << numOperands) - 1};
+  case Linearity::LinearInFirst:
+    return {1};
+  case Linearity::LinearInOne:
+    return llvm::map_to_vector(llvm::seq<size_t>(0, numOperands),
+                               [](size_t i) { return uint64_t(1) << i; });
+  }
+  llvm_unreachable("all linearities are covered");
+}
+
 namespace {
 
 class Lister {
@@ -56,7 +72,6 @@ public:
   std::vector<OpStrategy> run();
 
 private:
-  SmallVector<uint64_t> possibleHolders() const;
   void listWith(const OpSplit &split, int32_t factor);
   void add(const OpSplit &split);
 
@@ -70,23 +85,6 @@ private:
 };
 
 } // namespace
-
-/// The sets of operands that may hold partial sums, as bits.
-SmallVector<uint64_t> Lister::possibleHolders() const {
-  size_t count = rule.operands.size();
-  switch (problem.linearity) {
-  case Linearity::NotLinear:
-    return {};
-  case Linearity::Linear:
-    return {(uint64_t(1) << count) - 1};
-  case Linearity::LinearInFirst:
-    return {1};
-  case Linearity::LinearInOne:
-    return llvm::map_to_vector(llvm::seq<size_t>(0, count),
-                               [](size_t i) { return uint64_t(1) << i; });
-  }
-  llvm_unreachable("all linearities are covered");
-}
 
 void Lister::add(const OpSplit &split) {
   if (!splitter.canBeSpelled(split))
@@ -129,7 +127,8 @@ std::vector<OpStrategy> Lister::run() {
   OpSplit split;
   split.factors.resize(rule.factors.size());
   listWith(split, 0);
-  for (uint64_t holders : possibleHolders())
+  for (uint64_t holders :
+       possibleHolders(problem.linearity, rule.operands.size()))
     for (uint64_t subset = 1; subset < uint64_t(1) << problem.terms.size();
          ++subset) {
       OpSplit onTerms = split;

@@ -38,6 +38,10 @@ struct StrategyProblem {
   std::vector<int64_t> key() const;
 };
 
+/// The sets of operands that may hold partial results, as bits.
+llvm::SmallVector<uint64_t> possibleHolders(sharding::Linearity linearity,
+                                            size_t numOperands);
+
 /// All strategies, without two that take and leave alike; in the order of the
 /// options, with nothing split last.
 std::vector<OpStrategy> listStrategies(const StrategyProblem &problem,

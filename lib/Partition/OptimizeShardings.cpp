@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ChosenSplits.h"
+#include "DumpNetwork.h"
 #include "ShardingNetwork.h"
 
 #include "weft/IR/ValueSharding.h"
@@ -12,9 +14,6 @@
 #include "weft/Partition/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/Support/Debug.h"
-
-#define DEBUG_TYPE "weft-optimize-shardings"
 
 namespace weft {
 #define GEN_PASS_DEF_OPTIMIZESHARDINGS
@@ -69,6 +68,9 @@ struct OptimizeShardings
       if (!function.isExternal())
         optimize(function, strategies, follow);
     planned += prices.numPlanned();
+    if (!dumpNetwork.empty() &&
+        failed(writeDump(module, std::move(dumped), dumpNetwork)))
+      signalPassFailure();
   }
 
   void optimize(func::FuncOp function, StrategyTables &strategies,
@@ -77,19 +79,23 @@ struct OptimizeShardings
     Block &block = function.getBody().front();
     OpChoices start = follow.run(function);
     ShardingNetwork network(function, start, strategies);
-    OpChoices found = network.solve();
+    optimize::CostNetwork::Options limits;
+    limits.maxTable = maxTable;
+    OpChoices found = network.solve(limits);
     chooseConstants(block, prices, start, found);
-    ShardingNetwork::Moves before = network.movesOf(start);
-    ShardingNetwork::Moves after = network.movesOf(found);
-    LLVM_DEBUG(llvm::dbgs() << network.numVariables() << " variables, optimal "
-                            << network.isOptimal() << "\n");
-    variables += network.numVariables();
-    if (!(after.countedSeconds + network.workSeconds(/*atStart=*/false) <
-          before.countedSeconds + network.workSeconds(/*atStart=*/true)))
-      return write(block, start, prices);
-    write(block, found, prices);
-    setChoiceReport(function, {countChanges(start, found), before.wireBytes,
-                               after.wireBytes, before.seconds, after.seconds});
+    optimize::Cost before = network.costCarriedOut(start);
+    optimize::Cost after = network.costCarriedOut(found);
+    variables += network.getNetwork().numVariables();
+    if (!dumpNetwork.empty())
+      dumped.push_back(dump(function.getSymName(), network, before, after));
+    if (!(after < before))
+      return writeChoices(function, start, prices);
+    writeChoices(function, found, prices);
+    ShardingNetwork::Moves usual = network.movesOf(start);
+    ShardingNetwork::Moves chosen = network.movesOf(found);
+    setChoiceReport(function,
+                    {countChanges(start, found), usual.wireBytes,
+                     chosen.wireBytes, usual.seconds, chosen.seconds});
   }
 
   static int64_t countChanges(const OpChoices &start, const OpChoices &found) {
@@ -100,21 +106,7 @@ struct OptimizeShardings
     });
   }
 
-  void write(Block &block, const OpChoices &choices, ReshardPrices &prices) {
-    Builder builder(&getContext());
-    auto toAttrs = [&](ArrayRef<Id> ids) {
-      return builder.getArrayAttr(llvm::map_to_vector(
-          ids, [&](Id id) -> Attribute { return prices.getAttr(id); }));
-    };
-    for (Operation &op : block.without_terminator()) {
-      auto found = choices.find(&op);
-      if (found == choices.end())
-        continue;
-      op.setAttr("weft.operand_shardings", toAttrs(found->second.operands));
-      op.setAttr(WeftDialect::kShardingsAttrName,
-                 toAttrs(found->second.results));
-    }
-  }
+  llvm::json::Array dumped;
 };
 
 } // namespace

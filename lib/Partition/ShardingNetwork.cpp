@@ -97,15 +97,21 @@ double ShardingNetwork::runsOf(Operation *op) const {
   return loop ? static_cast<double>(loop.getCount()) : 1;
 }
 
+size_t ShardingNetwork::Options::find(const FactorSolution &choice) const {
+  return llvm::find_if(strategies,
+                       [&](const OpStrategy &strategy) {
+                         return ArrayRef(strategy.operands) ==
+                                    ArrayRef(choice.operands) &&
+                                ArrayRef(strategy.results) ==
+                                    ArrayRef(choice.results);
+                       }) -
+         strategies.begin();
+}
+
 void ShardingNetwork::addVariable(Options &options,
                                   const FactorSolution &start) {
-  auto isStart = [&](const OpStrategy &strategy) {
-    return ArrayRef(strategy.operands) == ArrayRef(start.operands) &&
-           ArrayRef(strategy.results) == ArrayRef(start.results);
-  };
-  auto found = llvm::find_if(options.strategies, isStart);
-  int32_t index = found - options.strategies.begin();
-  if (found == options.strategies.end()) {
+  size_t index = options.find(start);
+  if (index == options.strategies.size()) {
     OpStrategy strategy;
     strategy.operands.assign(start.operands.begin(), start.operands.end());
     strategy.results.assign(start.results.begin(), start.results.end());
@@ -115,7 +121,7 @@ void ShardingNetwork::addVariable(Options &options,
     options.strategies.push_back(std::move(strategy));
   }
   options.variable = network.addVariable(options.strategies.size());
-  startAssignment.push_back(index);
+  startAssignment.push_back(static_cast<int32_t>(index));
 }
 
 /// Of the results on one device.
@@ -212,9 +218,11 @@ static int overlapKey(bool gathers, bool reductions) {
 
 /// How often the value is moved in a step, and the share of that time that
 /// counts: parameters can be gathered before they are needed, and gradients
-/// reduced while the rest is computed.
+/// reduced while the rest is computed. What a constraint is on is moved itself.
 double ShardingNetwork::weightOf(Value value, Id from, Id to) const {
   Operation *op = value.getDefiningOp();
+  while (op && isMarker(op))
+    op = op->getOperand(0).getDefiningOp();
   const sharding::Sharding &held = prices.get(from), &wanted = prices.get(to);
   bool overlaps = held.unreduced.empty()
                       ? (!op || early.contains(op)) && isGather(held, wanted)
@@ -293,6 +301,8 @@ void ShardingNetwork::addMove(const End &from, const End &to, Value value) {
   if (from.variable < 0 || to.variable < 0) {
     if (from.variable >= 0 || to.variable >= 0)
       network.addCosts(std::max(from.variable, to.variable), table);
+    else
+      fixedCost += table.front();
     return;
   }
   if (!swapped)
@@ -401,8 +411,10 @@ void ShardingNetwork::addValue(Value value) {
 ShardingNetwork::Moves
 ShardingNetwork::movesOf(const OpChoices &choices) const {
   HeldVersions held(prices);
+  func::FuncOp program = function;
+  Needs needs = findNeeds(program, choices, prices);
   Moves moves;
-  auto provide = [&](Value value, Id need) {
+  auto provideOne = [&](Value value, Id need) {
     HeldVersions::Provision provision = held.provide(value, need);
     Id from = held.versionsOf(provision.narrow ? provision.narrow
                                                : value)[provision.source];
@@ -411,11 +423,17 @@ ShardingNetwork::movesOf(const OpChoices &choices) const {
     moves.seconds += provision.seconds * runs;
     moves.wireBytes += static_cast<double>(provision.wireBytes) * runs;
   };
-  func::FuncOp from = function;
-  Block &block = from.getBody().front();
-  for (BlockArgument argument : block.getArguments())
+  auto provide = [&](Value value, Id need) {
+    for (Id first : held.firstFor(value, need))
+      provideOne(value, first);
+    provideOne(value, need);
+  };
+  Block &block = program.getBody().front();
+  for (BlockArgument argument : block.getArguments()) {
     held.define(argument, prices.intern(getSharding(argument),
                                         typeOf(argument).getRank()));
+    held.plan(argument, needs.lookup(argument));
+  }
   for (Operation &op : block.without_terminator()) {
     if (isMarker(&op)) {
       held.share(op.getResult(0), op.getOperand(0));
@@ -428,21 +446,23 @@ ShardingNetwork::movesOf(const OpChoices &choices) const {
       held.define(value, made);
     if (takesMoreBytes(&op))
       held.widen(op.getResult(0), op.getOperand(0));
+    for (Value value : op.getResults())
+      held.plan(value, needs.lookup(value));
   }
   for (OpOperand &use : block.getTerminator()->getOpOperands())
     provide(use.get(),
-            prices.intern(getResultSharding(from, use.getOperandNumber()),
+            prices.intern(getResultSharding(program, use.getOperandNumber()),
                           typeOf(use.get()).getRank()));
   return moves;
 }
 
-double ShardingNetwork::workSeconds(bool atStart) const {
-  double sum = 0;
-  for (const auto &[op, found] : options)
+Cost ShardingNetwork::costCarriedOut(const OpChoices &choices) const {
+  Cost cost = toCost(movesOf(choices).countedSeconds);
+  for (auto &[op, found] : options)
     if (!found.work.empty())
-      sum += static_cast<double>(
-          found.work[(atStart ? startAssignment : assignment)[found.variable]]);
-  return sum * 1e-12;
+      cost = std::min(cost + found.work[found.find(choices.at(op))],
+                      optimize::forbidden);
+  return cost;
 }
 
 /// The sharding without some axes.
@@ -520,22 +540,19 @@ ShardingNetwork::improveByAxes(optimize::CostNetwork::Solution solution) {
   return solution;
 }
 
-OpChoices ShardingNetwork::solve() {
-  optimize::CostNetwork::Options options;
-  // Larger tables took longer than they helped, before improveByAxes.
-  options.maxTable = 1 << 14;
-  auto solution = network.solve(startAssignment, options);
-  optimal = solution.isOptimal;
-  if (!optimal) {
+OpChoices ShardingNetwork::solve(optimize::CostNetwork::Options limits) {
+  // Larger tables take longer than they help, before improveByAxes.
+  limits.maxTable = std::min<size_t>(limits.maxTable, 1 << 14);
+  solution = network.solve(startAssignment, limits);
+  if (!solution.isOptimal) {
     solution = improveByAxes(solution);
     auto fromStart = improveByAxes(
         network.solveAmong(startAssignment, keptOnly(startAssignment), {}));
     if (fromStart.cost < solution.cost)
       solution = fromStart;
   }
-  assignment = solution.assignment;
   OpChoices choices;
-  for (auto &[op, found] : this->options) {
+  for (auto &[op, found] : options) {
     const OpStrategy &strategy = found.strategies[assignment[found.variable]];
     FactorSolution &choice = choices[op];
     choice.operands.assign(strategy.operands.begin(), strategy.operands.end());

@@ -48,7 +48,7 @@ public:
                   StrategyTables &strategies);
 
   /// The cheapest choices that are found.
-  OpChoices solve();
+  OpChoices solve(optimize::CostNetwork::Options limits);
   /// What moving data takes in a step, as choices are carried out.
   struct Moves {
     /// Those that count, see weightOf, and all.
@@ -58,12 +58,16 @@ public:
     double wireBytes = 0;
   };
   Moves movesOf(const OpChoices &choices) const;
-  /// What the choices of solve, or those of the start, cost beside moving data:
-  /// time, and what is held.
-  double workSeconds(bool atStart) const;
+  /// What choices cost as they are carried out: every version of a value is
+  /// made of the nearest one there is.
+  optimize::Cost costCarriedOut(const OpChoices &choices) const;
 
-  size_t numVariables() const { return network.numVariables(); }
-  bool isOptimal() const { return optimal; }
+  const optimize::CostNetwork &getNetwork() const { return network; }
+  const optimize::CostNetwork::Solution &getSolution() const {
+    return solution;
+  }
+  /// Of moves that no choice changes.
+  optimize::Cost getFixedCost() const { return fixedCost; }
 
 private:
   using Variable = optimize::CostNetwork::Variable;
@@ -74,6 +78,10 @@ private:
     std::vector<OpStrategy> strategies;
     /// What each costs by itself.
     std::vector<optimize::Cost> work;
+
+    /// The number of the strategy that takes and leaves as the choice; their
+    /// count if there is none.
+    size_t find(const FactorSolution &choice) const;
   };
   /// A sharding for each value of a variable, or one that is fixed.
   struct End {
@@ -110,8 +118,9 @@ private:
   AxisReach reach;
   Microbatches microbatches;
   optimize::CostNetwork network;
-  optimize::CostNetwork::Assignment startAssignment, assignment;
-  bool optimal = false;
+  optimize::CostNetwork::Assignment startAssignment;
+  optimize::CostNetwork::Solution solution;
+  optimize::Cost fixedCost = 0;
   llvm::DenseSet<mlir::Operation *> early, late;
   /// Seconds that a device computes in a step with the start's choices.
   double workAtStart = 0;

@@ -98,16 +98,17 @@ func.func @axis_taken_by_another_factor(
 
 weft.mesh @mesh = <["data"=2]>
 
-// Two users want the sum in two shardings, a third in one of these: two
-// reshards, the second from whichever version is nearer.
+// Two users want parts of the sum, one all of it: it is made whole, in one
+// call, and the parts are taken of it.
 // CHECK-LABEL: func.func @users_that_differ
 // CHECK:         %[[SUM:.*]] = weft.reduce sum
 // CHECK-SAME:      unreduced={"data"}
-// CHECK-NEXT:    %[[PART:.*]] = weft.reshard %[[SUM]] <@mesh, [{"data"}]>
+// CHECK-NEXT:    %[[WHOLE:.*]] = weft.reshard %[[SUM]] <@mesh, [{}]>
+// CHECK-SAME:      needed as [{}] for several users, the first math.exp
+// CHECK-NEXT:    %[[PART:.*]] = weft.reshard %[[WHOLE]] <@mesh, [{"data"}]>
+// CHECK-SAME:      needed as [{\22data\22}] by math.exp
 // CHECK-NEXT:    math.exp %[[PART]]
 // CHECK-NEXT:    math.sqrt %[[PART]]
-// CHECK-NEXT:    %[[WHOLE:.*]] = weft.reshard %[[PART]] <@mesh, [{}]>
-// CHECK-SAME:      cause = "weft.reduce
 // CHECK-NOT:     weft.reshard
 func.func @users_that_differ(%x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>})
     -> (tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}]>}, tensor<4xf32>,

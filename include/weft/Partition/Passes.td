@@ -62,6 +62,14 @@ def OptimizeShardings : FormPass<"weft-optimize-shardings", "Graph"> {
 
     **Example** `test/Partition/optimize-shardings.mlir`.
   }];
+  let options = [
+    Option<"dumpNetwork", "dump-network", "std::string", /*default=*/"",
+           "File to write the choices, their costs and the solution to, as "
+           "JSON.">,
+    Option<"maxTable", "max-table", "int64_t", /*default=*/"262144",
+           "Entries of the largest table of costs that is made. Where more "
+           "would be needed, choices that look worst are given up.">
+  ];
   let dependentDialects = ["::weft::WeftDialect"];
   let statistics = [
     Statistic<"variables", "variables", "Choices that depend on each other">,

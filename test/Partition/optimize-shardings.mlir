@@ -1,0 +1,114 @@
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: shard-opt %s --weft-propagate --weft-optimize-shardings --split-input-file | FileCheck %s
+
+// RUN: shard-opt %s --weft-propagate --weft-optimize-shardings --weft-insert-reshards --weft-verify-form=form=sharded --split-input-file -o /dev/null
+
+// The example of the pass: a table split by rows over the axis that also splits
+// the batch. Propagation gathers the table. Gathering the indices, and partial
+// lookups, moves less.
+
+weft.mesh @mesh = <["data"=8]>
+
+// CHECK-LABEL: func.func @lookup
+// CHECK:         weft.gather
+// CHECK-SAME:      weft.operand_shardings = [#weft.sharding<@mesh, [{"data"}, {}]>, #weft.sharding<@mesh, [{}]>]
+// CHECK-SAME:      weft.shardings = [#weft.sharding<@mesh, [{}, {}], unreduced={"data"}>]
+func.func @lookup(
+    %table: tensor<32768x512xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
+    %ids: tensor<512xi32> {weft.sharding = #weft.sharding<@mesh, [{"data"}]>})
+    -> (tensor<512x512xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>}) {
+  %rows = weft.gather %table, %ids dim = 0 : (tensor<32768x512xf32>, tensor<512xi32>) -> tensor<512x512xf32>
+  return %rows : tensor<512x512xf32>
+}
+
+// -----
+
+// Tensor parallelism as of Megatron-LM, of weights by columns and by rows: one
+// reduction, of the result.
+
+weft.mesh @mesh = <["model"=8]>
+
+// CHECK-LABEL: func.func @columns_then_rows
+// CHECK:         weft.dot_general
+// CHECK-SAME:      weft.operand_shardings = [#weft.sharding<@mesh, [{}, {}]>, #weft.sharding<@mesh, [{}, {"model"}]>]
+// CHECK:         math.tanh
+// CHECK-SAME:      weft.operand_shardings = [#weft.sharding<@mesh, [{}, {"model"}]>]
+// CHECK:         weft.dot_general
+// CHECK-SAME:      weft.operand_shardings = [#weft.sharding<@mesh, [{}, {"model"}]>, #weft.sharding<@mesh, [{"model"}, {}]>]
+// CHECK-SAME:      weft.shardings = [#weft.sharding<@mesh, [{}, {}], unreduced={"model"}>]
+func.func @columns_then_rows(
+    %x: tensor<512x1024xf32>,
+    %w1: tensor<1024x4096xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"model"}]>},
+    %w2: tensor<4096x1024xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>})
+    -> (tensor<512x1024xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+  %h = weft.dot_general %x, %w1 contracting = [1] x [0] : (tensor<512x1024xf32>, tensor<1024x4096xf32>) -> tensor<512x4096xf32>
+  %a = math.tanh %h : tensor<512x4096xf32>
+  %y = weft.dot_general %a, %w2 contracting = [1] x [0] : (tensor<512x4096xf32>, tensor<4096x1024xf32>) -> tensor<512x1024xf32>
+  return %y : tensor<512x1024xf32>
+}
+
+// -----
+
+// Fully sharded data parallelism: the weight is taken whole by both matmuls
+// that use it, and its gradient is left as partial sums.
+
+weft.mesh @mesh = <["data"=8]>
+
+// CHECK-LABEL: func.func @fully_sharded
+// CHECK:         weft.dot_general %arg0, %arg1
+// CHECK-SAME:      weft.operand_shardings = [#weft.sharding<@mesh, [{"data"}, {}]>, #weft.sharding<@mesh, [{}, {}]>]
+// CHECK:         weft.dot_general %{{.*}}, %arg1
+// CHECK-SAME:      weft.operand_shardings = [#weft.sharding<@mesh, [{"data"}, {}]>, #weft.sharding<@mesh, [{}, {}]>]
+// CHECK:         weft.dot_general
+// CHECK-SAME:      weft.operand_shardings = [#weft.sharding<@mesh, [{"data"}, {}]>, #weft.sharding<@mesh, [{"data"}, {}]>]
+// CHECK-SAME:      weft.shardings = [#weft.sharding<@mesh, [{}, {}], unreduced={"data"}>]
+func.func @fully_sharded(
+    %x: tensor<16384x1024xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
+    %w: tensor<1024x1024xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>})
+    -> (tensor<1024x1024xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>}) {
+  %h = weft.dot_general %x, %w contracting = [1] x [0] : (tensor<16384x1024xf32>, tensor<1024x1024xf32>) -> tensor<16384x1024xf32>
+  %dx = weft.dot_general %h, %w contracting = [1] x [1] : (tensor<16384x1024xf32>, tensor<1024x1024xf32>) -> tensor<16384x1024xf32>
+  %dw = weft.dot_general %x, %dx contracting = [0] x [0] : (tensor<16384x1024xf32>, tensor<16384x1024xf32>) -> tensor<1024x1024xf32>
+  return %dw : tensor<1024x1024xf32>
+}
+
+// -----
+
+// A constraint stays, whatever it costs.
+
+weft.mesh @mesh = <["data"=8]>
+
+// CHECK-LABEL: func.func @constraint
+// CHECK:         weft.constraint {{.*}} <@mesh, [{}, {"data"}]>
+// CHECK:         math.exp
+// CHECK-SAME:      weft.operand_shardings = [#weft.sharding<@mesh, [{}, {"data"}]>]
+func.func @constraint(
+    %x: tensor<1024x1024xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>})
+    -> (tensor<1024x1024xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"data"}]>}) {
+  %c = weft.constraint %x <@mesh, [{}, {"data"}]> : tensor<1024x1024xf32>
+  %y = math.exp %c : tensor<1024x1024xf32>
+  return %y : tensor<1024x1024xf32>
+}
+
+// -----
+
+// A barrier takes its first operand as it leaves it, and the others as they
+// are. A uniform constant is made as its user takes it, any other whole.
+
+weft.mesh @mesh = <["data"=8]>
+
+// CHECK-LABEL: func.func @barrier
+// CHECK:         arith.constant {weft.operand_shardings = [], weft.shardings = [#weft.sharding<@mesh, [{"data"}]>]}
+// CHECK:         weft.barrier
+// CHECK-SAME:      weft.operand_shardings = [#weft.sharding<@mesh, [{"data"}]>]
+// CHECK-SAME:      weft.shardings = [#weft.sharding<@mesh, [{"data"}]>]
+func.func @barrier(
+    %x: tensor<4096xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}]>}, %w: tensor<4xf32>)
+    -> (tensor<4096xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}]>}) {
+  %one = arith.constant dense<1.0> : tensor<4096xf32>
+  %b = weft.barrier %x after %w : tensor<4096xf32> after tensor<4xf32>
+  %y = arith.addf %b, %one : tensor<4096xf32>
+  return %y : tensor<4096xf32>
+}
