@@ -36,7 +36,10 @@ LAYOUTS = {
 def pytest_addoption(parser):
     parser.addoption("--sequences", type=int, default=150,
                      help="random sequences of passes to run (test_pass_sequences.py)")
-    parser.addoption("--first-seed", type=int, default=0, help="seed of the first sequence")
+    parser.addoption("--first-seed", type=int, default=0,
+                     help="seed of the first sequence or graph")
+    parser.addoption("--graphs", type=int, default=24,
+                     help="random graphs to solve exactly (test_optimum.py)")
 
 
 def binaries():

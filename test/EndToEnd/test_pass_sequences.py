@@ -13,7 +13,8 @@ from conftest import ROOT, binaries
 # In the order of the pipeline, so that a beginning of it reaches every form.
 PIPELINE = [
     "weft-inline-calls", "weft-autodiff", "weft-decompose", "cse", "symbol-dce",
-    "weft-split-constants", "weft-propagate", "weft-pad-dimensions", "weft-insert-reshards",
+    "weft-split-constants", "weft-propagate", "weft-pad-dimensions",
+    "weft-optimize-shardings", "weft-insert-reshards",
     "weft-apply-reduce-dtype", "weft-localize", "weft-form-microbatch-loops", "weft-lower-gemms",
     "weft-accumulate-gemms", "weft-fuse-epilogues", "weft-fill-constants", "weft-fuse-kernels",
     "weft-hoist-releases",
@@ -24,7 +25,7 @@ OTHERS = [
     "weft-import-stablehlo", "weft-join-equal-ops", "weft-checkpoint-regions", "weft-checkpoint-regions=ranges=0:2",
     "weft-expand-attention", "weft-print-sharding-rules", "weft-print-ptx",
     "weft-find-in-place=cuda", "weft-lower-gemms=tf32", "weft-propagate=strategy=basic",
-    "weft-propagate=conservative", "weft-propagate=allow-uneven=false",
+    "weft-optimize-shardings=max-table=64", "weft-propagate=conservative", "weft-propagate=allow-uneven=false",
     "weft-start-collectives=overlap-collectives=false", "weft-plan-memory=statistics",
     "weft-graph-pipeline", "weft-propagate-pipeline", "weft-partition-pipeline",
     "weft-schedule-pipeline", "weft-schedule-pipeline=cuda", "weft-pipeline",
