@@ -41,6 +41,7 @@ def Weft_Dialect : Dialect {
     | --- | --- | --- |
     | `weft.sharding` | function argument, function result | `#weft.sharding` |
     | `weft.shardings` | op | array with a `#weft.sharding` for each result |
+    | `weft.operand_shardings` | op | array with a `#weft.sharding` for each operand that the op takes in one |
     | `weft.name` | function argument, function result | the name of the input, output or state |
     | `weft.global_type` | function argument, function result | ranked tensor type before partitioning |
     | `weft.parameter` | function argument | unit: a loss is differentiated by it |
