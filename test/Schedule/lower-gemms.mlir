@@ -124,3 +124,17 @@ func.func @no_product(%x: tensor<4x16xf32>) -> tensor<16x4xf32> {
   %r = weft.transpose %x dims = [1, 0] : tensor<4x16xf32> -> tensor<16x4xf32>
   return %r : tensor<16x4xf32>
 }
+
+// Both operands are one view, or one is a view of the other: what is left
+// without use is erased once.
+// CHECK-LABEL: func.func @squared
+// CHECK-NOT:     weft.reshape
+// CHECK:         return
+func.func @squared(%x: tensor<4x2x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %v = weft.reshape %x : tensor<4x2x8xf32> -> tensor<8x8xf32>
+  %y = weft.dot_general %v, %v contracting = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %r = weft.reshape %x : tensor<4x2x8xf32> -> tensor<8x8xf32>
+  %t = weft.transpose %r dims = [1, 0] : tensor<8x8xf32> -> tensor<8x8xf32>
+  %z = weft.dot_general %t, %r contracting = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %y, %z : tensor<8x8xf32>, tensor<8x8xf32>
+}
