@@ -107,7 +107,8 @@ CostNetwork::Solution
 CostNetwork::solveAmong(const Assignment &start,
                         const std::vector<std::vector<int32_t>> &allowed,
                         const Options &options) const {
-  Elimination elimination(tables, sizes, factors, options.maxTable);
+  Elimination elimination(tables, sizes, factors, options.maxTable, start,
+                          /*nearIncumbent=*/false);
   elimination.allowOnly(allowed);
   Solution found;
   found.assignment = elimination.run();

@@ -553,7 +553,8 @@ OpChoices ShardingNetwork::solve(optimize::CostNetwork::Options limits) {
   }
   OpChoices choices;
   for (auto &[op, found] : options) {
-    const OpStrategy &strategy = found.strategies[solution.assignment[found.variable]];
+    const OpStrategy &strategy =
+        found.strategies[solution.assignment[found.variable]];
     FactorSolution &choice = choices[op];
     choice.operands.assign(strategy.operands.begin(), strategy.operands.end());
     choice.results.assign(strategy.results.begin(), strategy.results.end());
