@@ -62,10 +62,11 @@ ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
   findEarlyAndLate(block);
   SmallVector<Operation *> passing;
   for (Operation &op : block.without_terminator()) {
-    if (isMarker(&op) || isa<arith::ConstantOp>(op))
+    if (isa<arith::ConstantOp>(op))
       continue;
-    const FactorSolution &choice = start.at(&op);
-    if (passes(&op, choice)) {
+    const FactorSolution choice =
+        isMarker(&op) ? asConstrained(&op) : start.at(&op);
+    if (isMarker(&op) || passes(&op, choice)) {
       options[&op];
       passing.push_back(&op);
     } else {
@@ -77,7 +78,10 @@ ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
     if (added.variable >= 0)
       addWork(op, start.at(op), seconds);
   for (Operation *op : passing)
-    addPassing(op, start.at(op));
+    if (isMarker(op))
+      addConstraint(op);
+    else
+      addPassing(op, start.at(op));
   for (BlockArgument argument : block.getArguments())
     addValue(argument);
   for (Operation &op : block.without_terminator())
@@ -164,6 +168,36 @@ void ShardingNetwork::addWork(Operation *op, const FactorSolution &start,
     added.work.push_back(toCost(seconds * runsOf(op)));
   }
   network.addCosts(added.variable, added.work);
+}
+
+/// What a constraint says.
+FactorSolution ShardingNetwork::asConstrained(Operation *op) {
+  Value result = op->getResult(0);
+  Id id = prices.intern(getSharding(result), typeOf(result).getRank());
+  return {{id}, {id}, false};
+}
+
+/// A constraint says over what dimensions are split; partial sums pass it.
+void ShardingNetwork::addConstraint(Operation *op) {
+  FactorSolution start = asConstrained(op);
+  SetVector<Id> shardings;
+  shardings.insert(start.results.front());
+  for (Id id : madeBy(op->getOperand(0)).shardings) {
+    sharding::Sharding constrained = prices.get(start.results.front());
+    const sharding::Sharding &made = prices.get(id);
+    if (made.unreduced.empty() ||
+        llvm::any_of(made.unreduced, [&](const sharding::AxisRef &axis) {
+          return constrained.mentions(axis);
+        }))
+      continue;
+    constrained.unreduced = made.unreduced;
+    constrained.unreducedKind = made.unreducedKind;
+    shardings.insert(prices.intern(constrained));
+  }
+  Options &added = options[op];
+  for (Id id : shardings)
+    added.strategies.push_back({{id}, {id}});
+  addVariable(added, start);
 }
 
 /// Anything that is made of its operand, or wanted of its result.
@@ -338,11 +372,6 @@ SmallVector<ShardingNetwork::End> ShardingNetwork::neededBy(Value value) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     End &end = ends.emplace_back();
-    if (isMarker(user)) {
-      end.shardings = {prices.intern(getSharding(user->getResult(0)),
-                                     typeOf(value).getRank())};
-      continue;
-    }
     if (isa<func::ReturnOp>(user)) {
       end.shardings = {
           prices.intern(getResultSharding(function, use.getOperandNumber()),
@@ -553,6 +582,8 @@ OpChoices ShardingNetwork::solve(optimize::CostNetwork::Options limits) {
   }
   OpChoices choices;
   for (auto &[op, found] : options) {
+    if (isMarker(op))
+      continue;
     const OpStrategy &strategy =
         found.strategies[solution.assignment[found.variable]];
     FactorSolution &choice = choices[op];

@@ -94,6 +94,8 @@ private:
   void addOp(mlir::Operation *op, const FactorSolution &start);
   void addWork(mlir::Operation *op, const FactorSolution &start,
                double moveSeconds);
+  FactorSolution asConstrained(mlir::Operation *op);
+  void addConstraint(mlir::Operation *op);
   void addPassing(mlir::Operation *op, const FactorSolution &start);
   void addValue(mlir::Value value);
   void addVariable(Options &options, const FactorSolution &start);
