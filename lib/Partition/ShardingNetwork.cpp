@@ -23,7 +23,8 @@ using Id = ReshardPrices::Id;
 
 /// What is computed beyond what propagation computes, if it were all of that,
 /// costs as much as this many steps: nobody who splits a batch wants it
-/// computed as a whole everywhere because links are slow.
+/// computed as a whole everywhere because links are slow. Matmuls and other ops
+/// count by themselves: their times have another ratio on every device.
 static constexpr double stepsPerWork = 10;
 /// What is moved of arguments and to results has the rest of the step to
 /// overlap with: it can be sent earlier, or waited for later.
@@ -31,6 +32,19 @@ static constexpr double overlappedShare = 0.5;
 /// For a byte that is held beyond what propagation would hold: a tenth of what
 /// it takes to move it.
 static constexpr double secondsPerHeldByte = 2e-12;
+
+/// Whether the op is a matmul or the like, or looks something up.
+static bool contracts(Operation *op) {
+  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!ruled || isMarker(op))
+    return false;
+  sharding::ShardingRule rule = ruled.getShardingRule();
+  return rule.category == sharding::OpCategory::Lookup ||
+         (op->getNumOperands() > 1 &&
+          llvm::any_of(rule.factors, [](const sharding::Factor &factor) {
+            return factor.kind == sharding::FactorKind::Reduction;
+          }));
+}
 
 const std::vector<OpStrategy> &
 StrategyTables::strategiesOf(const StrategyProblem &problem) {
@@ -144,7 +158,7 @@ void ShardingNetwork::addOp(Operation *op, const FactorSolution &start) {
   Options &added = options[op];
   added.strategies = tables.strategiesOf(reach.problemOf(op));
   addVariable(added, start);
-  workAtStart +=
+  workAtStart[contracts(op)] +=
       added.strategies[startAssignment[added.variable]].seconds * runsOf(op);
 }
 
@@ -157,9 +171,9 @@ void ShardingNetwork::addWork(Operation *op, const FactorSolution &start,
   // To look up what others need in the own part of a table is work that saves
   // moving the table.
   bool isLookup = reach.ruleOf(op).category == sharding::OpCategory::Lookup;
-  double extraWork = workAtStart == 0 || isLookup
-                         ? 0
-                         : stepsPerWork * (1 + moveSeconds / workAtStart);
+  double step = moveSeconds + workAtStart[0] + workAtStart[1];
+  double share = workAtStart[contracts(op)];
+  double extraWork = share == 0 || isLookup ? 0 : stepsPerWork * step / share;
   for (const OpStrategy &strategy : added.strategies) {
     double seconds = strategy.seconds +
                      extraWork * std::max(0.0, strategy.seconds - usual) +
@@ -269,19 +283,6 @@ static bool isElementwise(Operation *op) {
   return isMarker(op) || isa<MicrobatchSumOp>(op) ||
          (ruled && ruled.getShardingRule().category ==
                        sharding::OpCategory::Elementwise);
-}
-
-/// Whether the op is a matmul or the like, or looks something up.
-static bool contracts(Operation *op) {
-  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!ruled || isMarker(op))
-    return false;
-  sharding::ShardingRule rule = ruled.getShardingRule();
-  return rule.category == sharding::OpCategory::Lookup ||
-         (op->getNumOperands() > 1 &&
-          llvm::any_of(rule.factors, [](const sharding::Factor &factor) {
-            return factor.kind == sharding::FactorKind::Reduction;
-          }));
 }
 
 /// Finds the ops that are made of arguments only, element by element: casts of

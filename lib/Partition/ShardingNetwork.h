@@ -124,8 +124,9 @@ private:
   optimize::CostNetwork::Solution solution;
   optimize::Cost fixedCost = 0;
   llvm::DenseSet<mlir::Operation *> early, late;
-  /// Seconds that a device computes in a step with the start's choices.
-  double workAtStart = 0;
+  /// Seconds that a device computes in a step with the start's choices: in
+  /// matmuls and lookups [1], and in other ops [0].
+  double workAtStart[2] = {0, 0};
   llvm::MapVector<mlir::Operation *, Options> options;
   /// The variables of values that are kept.
   std::vector<End> keptValues;
