@@ -74,6 +74,7 @@ ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
       reach(function, prices), microbatches(function.getBody().front()) {
   Block &block = function.getBody().front();
   findEarlyAndLate(block);
+  usualNeeds = findNeeds(function, start, prices);
   SmallVector<Operation *> passing;
   for (Operation &op : block.without_terminator()) {
     if (isa<arith::ConstantOp>(op))
@@ -259,22 +260,39 @@ static bool isGather(const sharding::Sharding &from,
          });
 }
 
-/// Whether its gathers overlap, and its reductions.
-static int overlapKey(bool gathers, bool reductions) {
-  return 2 * gathers + reductions;
+/// What the value was defined as, without constraints on it.
+static Value rootOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isMarker(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// The moves of a value that overlap with the whole step: parameters can be
+/// gathered before they are needed, and gradients reduced while the rest is
+/// computed. Where propagation moves them so: it is no reason to move a
+/// parameter instead of what it is multiplied by.
+ArrayRef<Id> ShardingNetwork::overlappingNeeds(Value value) const {
+  Value root = rootOf(value);
+  Operation *op = root.getDefiningOp();
+  auto needs = usualNeeds.find(root);
+  if (needs == usualNeeds.end() ||
+      (op && !early.contains(op) && !late.contains(op)))
+    return {};
+  return needs->second.needs.getArrayRef();
 }
 
 /// How often the value is moved in a step, and the share of that time that
-/// counts: parameters can be gathered before they are needed, and gradients
-/// reduced while the rest is computed. What a constraint is on is moved itself.
+/// counts. What a constraint is on is moved itself.
 double ShardingNetwork::weightOf(Value value, Id from, Id to) const {
-  Operation *op = value.getDefiningOp();
-  while (op && isMarker(op))
-    op = op->getOperand(0).getDefiningOp();
+  Operation *op = rootOf(value).getDefiningOp();
   const sharding::Sharding &held = prices.get(from), &wanted = prices.get(to);
-  bool overlaps = held.unreduced.empty()
-                      ? (!op || early.contains(op)) && isGather(held, wanted)
-                      : op && late.contains(op);
+  bool overlaps = (held.unreduced.empty()
+                       ? (!op || early.contains(op)) && isGather(held, wanted)
+                       : op && late.contains(op)) &&
+                  llvm::is_contained(overlappingNeeds(value), to);
   return runsOf(op) * (overlaps ? overlappedShare : 1);
 }
 
@@ -315,9 +333,9 @@ void ShardingNetwork::addMove(const End &from, const End &to, Value value) {
   auto [entry, isNew] = moves.try_emplace(
       {from.shardings, to.shardings, typeOf(value).getAsOpaquePointer(),
        typeToMove(value).getAsOpaquePointer(), runsOf(value.getDefiningOp()),
-       overlapKey(!value.getDefiningOp() ||
-                      early.contains(value.getDefiningOp()),
-                  late.contains(value.getDefiningOp())),
+       overlappingNeeds(value).vec(),
+       2 * early.contains(rootOf(value).getDefiningOp()) +
+           late.contains(rootOf(value).getDefiningOp()),
        to.isBarrier},
       -1);
   // One row for each sharding at the end with the lower number.

@@ -18,6 +18,7 @@
 #define WEFT_LIB_PARTITION_SHARDINGNETWORK_H
 
 #include "AxisReach.h"
+#include "HeldVersions.h"
 #include "OpChoices.h"
 
 #include "weft/IR/Microbatches.h"
@@ -111,6 +112,7 @@ private:
   improveByAxes(optimize::CostNetwork::Solution solution);
   optimize::Cost costOf(Id from, Id to, mlir::Value value);
   double runsOf(mlir::Operation *op) const;
+  llvm::ArrayRef<Id> overlappingNeeds(mlir::Value value) const;
   double weightOf(mlir::Value value, Id from, Id to) const;
   void findEarlyAndLate(mlir::Block &block);
 
@@ -124,6 +126,8 @@ private:
   optimize::CostNetwork::Solution solution;
   optimize::Cost fixedCost = 0;
   llvm::DenseSet<mlir::Operation *> early, late;
+  /// What the start takes of each value.
+  Needs usualNeeds;
   /// Seconds that a device computes in a step with the start's choices: in
   /// matmuls and lookups [1], and in other ops [0].
   double workAtStart[2] = {0, 0};
@@ -133,7 +137,7 @@ private:
   std::map<std::pair<Id, uint64_t>, Id> withoutAxes;
   /// Tables of moves by the shardings at both ends, the type and the runs.
   std::map<std::tuple<std::vector<Id>, std::vector<Id>, const void *,
-                      const void *, double, int, bool>,
+                      const void *, double, std::vector<Id>, int, bool>,
            optimize::CostNetwork::Table>
       moves;
 };
