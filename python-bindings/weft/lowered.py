@@ -105,8 +105,12 @@ class Lowered:
         machine code, which is what planning needs and takes the least time.
 
         `memory_limit` is what a rank may take: bytes, or text such as "2GiB" or "1500MB". What
-        the backward pass needs is then recomputed as far as necessary, with the fewest FLOPs;
-        no result changes.
+        the backward pass needs is then recomputed as far as necessary, with the fewest FLOPs.
+        Results stay the same, but for the order of sums over devices where other shardings
+        are chosen then.
+
+        `optimize_shardings` chooses the shardings that nobody wrote by cost over the whole
+        graph; without, every op obeys propagation.
 
         For CUDA, `gemm_precision` "tf32" lets matmuls round their float32 operands to 10
         bits of mantissa, which "full" does not; `fuse_epilogues` lets them add biases and apply
