@@ -188,7 +188,9 @@ def test_loops_in_loops_have_the_losses_of_the_host(tmp_path):
     source = tmp_path / "looped.mlir"
     source.write_text(looped_step(ranks=4, microbatches=3))
     assert succeed("shard-compile", source, "--emit=schedule").stdout.count("weft.repeat 2 ") == 2
-    host, device = compile_pair(source, tmp_path)
+    # One by one: what is combined begins when all of it is ready.
+    separate = "--combine-collectives=false"
+    host, device = compile_pair(source, tmp_path, separate)
     arguments = random_arguments(host, tmp_path)
     expected = train(host, tmp_path / "host", *arguments)
     actual = train(device, tmp_path / "device", *arguments)
@@ -199,7 +201,7 @@ def test_loops_in_loops_have_the_losses_of_the_host(tmp_path):
     # Reductions begin beside the last micro-batch, which the ring of that one overtakes.
     behind = tmp_path / "behind.plan"
     succeed("shard-compile", source, "-o", behind, "--target=cuda:sm_90", "--ptxas=none",
-            "--overlap-collectives=false")
+            "--overlap-collectives=false", separate)
     assert " behind " in run(device, "--dump").stdout and " behind " not in run(behind, "--dump").stdout
     assert_equal(train(behind, tmp_path / "behind", *arguments), actual)
 

@@ -112,7 +112,7 @@ def plan_of(path, target):
 def schedule_of(path, names=True):
     """The instructions, offsets and kernels of a program: not the lines that causes name."""
     text = re.sub(r'cause = "[^"]*"', "", tool("shard-compile", path, "--emit=schedule"))
-    return text if names else re.sub(r'weft\.name = "[^"]*"', "", text)
+    return text if names else re.sub(r'(weft\.name|gradient_of) = "[^"]*"', "", text)
 
 
 def printed(path, form, *flags):
