@@ -55,7 +55,8 @@ std::string weft::printChoiceReports(ModuleOp module) {
     text += "shardings of " + function.getSymName().str() +
             ": chosen by cost for " +
             std::to_string(changed ? changed.getInt() : 0) +
-            (changed && changed.getInt() == 1 ? " op: " : " ops: ") + bytes("wire_bytes") + " a step instead of " +
+            (changed && changed.getInt() == 1 ? " op: " : " ops: ") +
+            bytes("wire_bytes") + " a step instead of " +
             bytes("wire_bytes_before") + ", " +
             printSeconds(number("seconds")) + " instead of " +
             printSeconds(number("seconds_before")) + "\n";

@@ -106,7 +106,8 @@ static int64_t lastReader(const EntryBuffers &buffers, Value value,
   int64_t last = -1;
   for (Operation *user : value.getUsers()) {
     Operation *reader = value.getParentBlock()->findAncestorOpInBlock(*user);
-    if (reader == except || isa<ReshapeOp>(user))
+    // The readers of a view count for themselves, but it may be in the loop.
+    if (reader == except || (reader == user && isa<ReshapeOp>(user)))
       continue;
     bool isInit = reader == user && isa<RepeatOp>(user);
     last =

@@ -266,10 +266,12 @@ int64_t EntryCheck::lastReadOf(Value value) const {
   int64_t last = -1;
   for (Operation *user : value.getUsers()) {
     Operation *reader = value.getParentBlock()->findAncestorOpInBlock(*user);
-    if (isa<RepeatOp>(user))
+    if (reader != user)
+      last = std::max(last, endOf(reader));
+    else if (isa<RepeatOp>(user))
       last = std::max(last, times.at(user));
     else if (!isa<ReshapeOp>(user))
-      last = std::max(last, endOf(reader));
+      last = std::max(last, endOf(user));
   }
   return last;
 }
@@ -455,7 +457,14 @@ void EntryCheck::takeOver(RepeatOp loop, OpOperand &init, Value carried) {
     check.error(loop.getLoc()) << "a loop begins with a constant, which it "
                                   "writes over"
                                << remedy;
-  for (Value value : content.current)
+  for (Value value : content.current) {
+    if (value.getParentBlock() != loop->getBlock()) {
+      check.error(loop.getLoc())
+          << "a loop writes over " << nameOf(value)
+          << ", which the next iteration of the loop around it reads again"
+          << remedy;
+      break;
+    }
     for (OpOperand &use : value.getUses()) {
       Operation *user =
           loop->getBlock()->findAncestorOpInBlock(*use.getOwner());
@@ -468,6 +477,7 @@ void EntryCheck::takeOver(RepeatOp loop, OpOperand &init, Value carried) {
           << ") reads later" << remedy;
       break;
     }
+  }
   content.current.clear();
   content.isWrittenOver = true;
   addView(carried, init.get());

@@ -514,3 +514,52 @@ func.func @read_before_start() -> (tensor<16xf32> {weft.name = "s", weft.shardin
   %w = weft.wait %p {weft.offsets = array<i64: 0>} : !weft.pending<tensor<16xf32>>
   return %w : tensor<16xf32>
 }
+
+// -----
+
+// A value from before a loop is read in another shape in each iteration.
+weft.mesh @mesh = <["a"=1]>
+func.func private @fill() -> tensor<16xf32> attributes {weft.kernel} {
+  %c = arith.constant dense<0.0> : tensor<16xf32>
+  return %c : tensor<16xf32>
+}
+func.func private @scale(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {weft.kernel} {
+  return %x : tensor<4x4xf32>
+}
+func.func @over_what_is_read_again_in_another_shape()
+    attributes {weft.arena_bytes = 128 : i64, weft.liveness_bytes = 128 : i64} {
+  %w = weft.launch @fill() {weft.offsets = array<i64: 0>} : () -> tensor<16xf32>
+  weft.repeat 4 {
+    %v = weft.reshape %w {weft.offsets = array<i64: 0>} : tensor<16xf32> -> tensor<4x4xf32>
+    %n = weft.launch @scale(%v) {weft.offsets = array<i64: 64>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // expected-error @below {{buffers the result of instruction 0 (weft.launch) [0, 64) and the result of instruction 3 (weft.launch) [0, 64) overlap while both are alive at instruction 3; run --weft-plan-memory}}
+    %m = weft.launch @scale(%n) {weft.offsets = array<i64: 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    weft.yield
+  }
+  return
+}
+
+// -----
+
+// An inner loop begins with what the next iteration of the outer one reads again.
+weft.mesh @mesh = <["a"=1]>
+func.func private @fill() -> tensor<16xf32> attributes {weft.kernel} {
+  %c = arith.constant dense<0.0> : tensor<16xf32>
+  return %c : tensor<16xf32>
+}
+func.func private @scale(%x: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  return %x : tensor<16xf32>
+}
+func.func @inner_loop_over_what_is_read_again()
+    attributes {weft.arena_bytes = 64 : i64, weft.liveness_bytes = 64 : i64} {
+  %w = weft.launch @fill() {weft.offsets = array<i64: 0>} : () -> tensor<16xf32>
+  weft.repeat 4 {
+    // expected-error @below {{a loop writes over the result of instruction 0 (weft.launch), which the next iteration of the loop around it reads again; run --weft-plan-memory}}
+    %s = weft.repeat 4 carry (%a = %w) : (tensor<16xf32>) attributes {weft.offsets = array<i64: 0>} {
+      %n = weft.launch @scale(%a) in_place = [0] {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+      weft.yield %n : tensor<16xf32>
+    }
+    weft.yield
+  }
+  return
+}

@@ -76,3 +76,29 @@ func.func @read_again() -> (tensor<16xf32> {weft.name = "s"}) {
   }
   return %s : tensor<16xf32>
 }
+
+// -----
+
+func.func private @fill() -> tensor<16xf32> attributes {weft.kernel}
+func.func private @scale(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {weft.kernel}
+func.func private @add(%x: tensor<16xf32>, %y: tensor<4x4xf32>) -> tensor<16xf32>
+    attributes {weft.kernel, weft.in_place = array<i64: 0, 0>}
+
+// So is one that is read in another shape.
+// CHECK-LABEL: @read_again_in_another_shape
+func.func @read_again_in_another_shape() -> (tensor<16xf32> {weft.name = "s"}) {
+  // CHECK: weft.launch @fill() {weft.offsets = array<i64: [[W:[0-9]+]]>}
+  %w = weft.launch @fill() : () -> tensor<16xf32>
+  %zero = weft.launch @fill() : () -> tensor<16xf32>
+  %s = weft.repeat 4 carry (%a = %zero) : (tensor<16xf32>) {
+    // CHECK: weft.reshape %{{.*}} {weft.offsets = array<i64: [[W]]>}
+    %v = weft.reshape %w : tensor<16xf32> -> tensor<4x4xf32>
+    // CHECK-NOT: array<i64: [[W]]>
+    %y = weft.launch @scale(%v) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %z = weft.launch @scale(%y) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK: weft.launch @add({{.*}}) in_place = [0]
+    %n = weft.launch @add(%a, %z) : (tensor<16xf32>, tensor<4x4xf32>) -> tensor<16xf32>
+    weft.yield %n : tensor<16xf32>
+  }
+  return %s : tensor<16xf32>
+}
