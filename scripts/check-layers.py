@@ -4,7 +4,7 @@
 
     python3 scripts/check-layers.py
 
-    Cost <- Sharding, Optimize <- IR <- phases <- Forms, Plan <- Phases <- Search <- Compile <- tools
+    Cost <- Sharding, Optimize, Timeline <- IR <- phases <- Forms, Plan <- Phases <- Search <- Compile <- tools
     Report: the plan schema and no mlir/, no llvm/
     runtime: no mlir/, no llvm/, and inside of it
         values <- io, comm <- plan <- cpu, launch <- watch, executor <- cuda <- session
@@ -14,7 +14,8 @@
     knows the report of a plan as well
 
 A phase includes no other phase (Forms, which verifies what phases leave, knows the rules of the schedule), and
-private headers only of its own folder; Cost, Optimize and Report include nothing of LLVM,
+private headers only of its own folder; Cost, Optimize, Timeline and Report include
+nothing of LLVM,
 Sharding the data structures only; compiler and runtime share the plan schema only. Prints every
 include against an arrow and fails if there is one.
 """
@@ -26,7 +27,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
-ALGEBRA = {"Sharding", "Cost", "Optimize"}
+ALGEBRA = {"Sharding", "Cost", "Optimize", "Timeline"}
 PHASES = {"Import", "Autodiff", "Propagate", "Partition", "Pipelining", "Schedule", "Codegen"}
 PLAN = ALGEBRA | {"IR", "Plan"} | PHASES
 SEARCH = PLAN | {"Forms", "Report", "Phases", "Search"}
@@ -36,6 +37,7 @@ EVERYTHING = SEARCH | {"Compile", "Simulate"}
 MAY_INCLUDE = {
     "Cost": {"Cost"},
     "Optimize": {"Optimize"},
+    "Timeline": {"Timeline"},
     "Sharding": ALGEBRA,
     "IR": ALGEBRA | {"IR"},
     **{phase: ALGEBRA | {"IR", phase} for phase in PHASES},

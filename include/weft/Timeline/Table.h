@@ -1,0 +1,86 @@
+//===- Table.h - What every rank of a pipeline does, in order ---*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A pipeline schedule as a value: for each rank of the pipe axis the actions
+// that it performs in one step, in its order. The notation is PyTorch's, so
+// that files written for either load in the other.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_TIMELINE_TABLE_H
+#define WEFT_TIMELINE_TABLE_H
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::timeline {
+
+enum class ActionKind : uint8_t {
+  Forward,         // 2F0
+  Backward,        // 2B0: input and weight gradients
+  InputGradient,   // 2I0
+  WeightGradient,  // 2W0
+  SendForward,     // 2SEND_F0: the output of stage 2, to the rank of stage 3
+  ReceiveForward,  // 2RECV_F0: the input of stage 2, from the rank of stage 1
+  SendBackward,    // 2SEND_B0: the gradient of stage 2's input, to stage 1
+  ReceiveBackward, // 2RECV_B0: that of stage 2's output, from stage 3
+  Unshard,         // 2UNSHARD: gathers the parameters of a stage
+  Reshard,         // 2RESHARD: frees what was gathered
+  ReduceGradient,  // 2REDUCE_GRAD
+};
+
+/// Whether an action of this kind computes, on one micro-batch.
+bool isCompute(ActionKind kind);
+/// Whether it sends or receives, one micro-batch.
+bool isTransfer(ActionKind kind);
+
+struct Action {
+  int32_t stage = 0;
+  ActionKind kind = ActionKind::Forward;
+  /// -1 for what is of no micro-batch: unshard, reshard and reductions.
+  int32_t microbatch = -1;
+  /// Runs together with the next action of the rank: `(0F7;7B3)OVERLAP_F_B`.
+  bool overlapsNext = false;
+
+  auto operator<=>(const Action &) const = default;
+};
+
+/// `2F0`, `1SEND_B3`; without what it overlaps.
+std::string print(const Action &action);
+
+/// The actions of a rank, in its order.
+using Row = std::vector<Action>;
+
+struct Table {
+  std::vector<Row> rows;
+
+  int32_t ranks() const { return int32_t(rows.size()); }
+  bool operator==(const Table &) const = default;
+};
+
+/// One row a line, actions separated by commas, no blanks, a line break at the
+/// end of each row.
+std::string printCsv(const Table &table);
+
+/// A table, or all that is wrong with the text, each as `FILE:ROW:COLUMN: what
+/// was found, what was expected`. Rows and columns (of actions) count from 1.
+/// Empty cells are skipped: they are PyTorch's idle slots.
+struct ParsedTable {
+  Table table;
+  std::vector<std::string> errors;
+};
+ParsedTable parseCsv(std::string_view text, std::string_view file);
+
+/// Which rank executes each stage.
+using Placement = std::vector<int32_t>;
+
+} // namespace weft::timeline
+
+#endif // WEFT_TIMELINE_TABLE_H
