@@ -81,6 +81,21 @@ static FusionKind kindOf(Operation *op) {
       });
 }
 
+/// Whether the op scales, or moves by a constant, what lies in memory.
+static bool isScaledFromMemory(Operation *op) {
+  if (!isa_and_present<arith::MulFOp, arith::DivFOp, arith::AddFOp,
+                       arith::SubFOp>(op) ||
+      !isRematerialized(op->getOperand(1).getDefiningOp()))
+    return false;
+  Operation *scaled = op->getOperand(0).getDefiningOp();
+  return !scaled ||
+         (!isRematerialized(scaled) && kindOf(scaled) == FusionKind::Barrier);
+}
+
+static bool isCheap(Operation *op) {
+  return isWidening(op) || isScaledFromMemory(op);
+}
+
 static bool isElementwise(Operation *op) {
   return !isRematerialized(op) && kindOf(op) == FusionKind::Elementwise;
 }
@@ -97,7 +112,7 @@ static FusionOp describe(Operation *op,
   FusionOp result;
   result.kind = kindOf(op);
   result.isCollective = isa<CommunicationOpInterface>(op);
-  result.widens = isWidening(op);
+  result.isCheap = isCheap(op);
   // What is used in a loop is an operand of the loop.
   op->walk([&](Operation *inner) {
     for (Value operand : inner->getOperands())
@@ -133,10 +148,10 @@ static Operation *copyFor(Operation *op,
   return copy;
 }
 
-/// Erases the conversions of a group of which all users have got copies.
+/// Erases the cheap ops of a group of which all users have got copies.
 static void eraseUnused(SmallVectorImpl<Operation *> &group) {
   llvm::erase_if(group, [](Operation *op) {
-    bool isUnused = isWidening(op) && op->use_empty();
+    bool isUnused = isCheap(op) && op->use_empty();
     if (isUnused)
       op->erase();
     return isUnused;
@@ -176,7 +191,7 @@ struct FuseKernels : weft::impl::FuseKernelsBase<FuseKernels> {
     std::vector<int> group = groupIntoKernels(graph);
     int count = group.empty() ? 0 : *llvm::max_element(group) + 1;
     std::vector<SmallVector<Operation *>> members(count);
-    for (const KernelCopy &copy : findWideningCopies(graph, group))
+    for (const KernelCopy &copy : findCheapCopies(graph, group))
       members[copy.group].push_back(
           copyFor(ops[copy.op], [&, copy](Operation *user) {
             auto found = numbers.find(user);

@@ -509,8 +509,8 @@ static SmallVector<int> findCopiesOf(ArrayRef<FusionOp> ops, unsigned number,
   return groups;
 }
 
-std::vector<KernelCopy> weft::findWideningCopies(ArrayRef<FusionOp> ops,
-                                                 ArrayRef<int> group) {
+std::vector<KernelCopy> weft::findCheapCopies(ArrayRef<FusionOp> ops,
+                                              ArrayRef<int> group) {
   auto users = collectUsers(ops);
   SmallVector<bool> hasReduction(ops.size());
   for (auto [number, op] : enumerate(ops))
@@ -518,7 +518,7 @@ std::vector<KernelCopy> weft::findWideningCopies(ArrayRef<FusionOp> ops,
       hasReduction[group[number]] = true;
   std::vector<KernelCopy> copies;
   for (auto [number, op] : enumerate(ops))
-    if (op.widens && group[number] != -1)
+    if (op.isCheap && group[number] != -1)
       for (int other :
            findCopiesOf(ops, number, users[number], group, hasReduction))
         copies.push_back({unsigned(number), other});

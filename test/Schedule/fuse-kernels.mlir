@@ -261,6 +261,36 @@ func.func @halves(%x: tensor<8x8xbf16>) -> tensor<8x8xf32> {
 
 // -----
 
+// The mean of a gradient is not stored: its norm and the update divide the sum.
+
+// CHECK-LABEL: func.func @mean
+// CHECK-SAME:      (%[[X:.*]]: tensor<8x8xf32>, %[[W:.*]]: tensor<8x8xf32>)
+// CHECK:         %[[SUM:.*]] = weft.gemm
+// CHECK-NEXT:    %[[NORM:.*]] = weft.launch @kernel_0(%[[SUM]])
+// CHECK-NEXT:    %[[GEMM:.*]] = weft.gemm
+// CHECK-NEXT:    weft.launch @kernel_1(%[[SUM]], %[[GEMM]])
+// CHECK-LABEL: func.func private @kernel_0
+// CHECK:         arith.divf
+// CHECK-LABEL: func.func private @kernel_1
+// CHECK:         arith.divf
+func.func @mean(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> (tensor<8xf32>, tensor<8x8xf32>) {
+  %n = arith.constant dense<4.0> : tensor<8x8xf32>
+  %sum = weft.gemm %x, %x batch = 1 m = 8 n = 8 k = 8
+      strides = [64, 8, 1] x [64, 8, 1] -> [64, 8, 1]
+      : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %mean = arith.divf %sum, %n : tensor<8x8xf32>
+  %squares = arith.mulf %mean, %mean : tensor<8x8xf32>
+  %norm = weft.reduce sum %squares dims = [1] : tensor<8x8xf32> -> tensor<8xf32>
+  %norms = weft.broadcast %norm dims = [0] : tensor<8xf32> -> tensor<8x8xf32>
+  %scale = weft.gemm %norms, %w batch = 1 m = 8 n = 8 k = 8
+      strides = [64, 8, 1] x [64, 8, 1] -> [64, 8, 1]
+      : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %new = arith.mulf %scale, %mean : tensor<8x8xf32>
+  return %norm, %new : tensor<8xf32>, tensor<8x8xf32>
+}
+
+// -----
+
 // What the backward pass computes again from %x waits for the cotangent, here
 // a sum: for the terms of the sum, so that all is one kernel.
 

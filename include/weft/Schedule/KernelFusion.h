@@ -20,8 +20,8 @@
 //  - the ops agree on the rows of the reductions among them, see `FusionOp`;
 //  - a value that a collective waits for is not held up by its other users.
 // At last, groups of one level that read the same large value are joined, so
-// that it is read once. What is left to be stored for other groups is stored in
-// its narrower type where a conversion widens it.
+// that it is read once. What is left to be stored for other groups is stored as
+// what a conversion widens or a constant scales, and each converts or scales it.
 //
 // Example, rows 64: %m = max(x), %d = x - broadcast(%m), %e = exp(%d),
 // %s = sum(%e), %y = %e / broadcast(%s) is one group. A sum of %y over its
@@ -76,8 +76,9 @@ struct FusionOp {
   int64_t bytes = 0;
   /// A barrier that other devices wait for.
   bool isCollective = false;
-  /// An element-wise conversion to a type of more bits.
-  bool widens = false;
+  /// Element-wise, and no more work for a kernel than to load the result: a
+  /// conversion to a type of more bits, a value in memory times a constant.
+  bool isCheap = false;
   /// Gather: the operation that produces the indices, if one does.
   std::optional<unsigned> indices = {};
   /// Concats: how many pieces there are.
@@ -100,11 +101,11 @@ struct KernelCopy {
   int group;
 };
 
-/// The conversions to wider types whose results need not be stored, since each
-/// group that uses one can read what it is made of: less to write, less to
-/// read, and nothing to wait for that the group does not wait for anyway.
-std::vector<KernelCopy> findWideningCopies(llvm::ArrayRef<FusionOp> ops,
-                                           llvm::ArrayRef<int> group);
+/// The cheap ops whose results need not be stored, since each group that uses
+/// one can read what it is made of: less to write, no more to read, and nothing
+/// to wait for that the group does not wait for anyway.
+std::vector<KernelCopy> findCheapCopies(llvm::ArrayRef<FusionOp> ops,
+                                        llvm::ArrayRef<int> group);
 
 /// The level of each op (barriers: the number of barriers on the longest path
 /// to it).

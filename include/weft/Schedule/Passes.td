@@ -124,7 +124,7 @@ def FuseKernels : FormPass<"weft-fuse-kernels", "Gemms"> {
     feeds a collective is not held up by work that does not. A scatter_add of
     bf16 or f16 is formed in f32 and rounded once. Constants, counters and
     positions are computed anew in each kernel, and so is what a conversion
-    widens, unless a GEMM or a collective needs it in memory. Conversions are
+    widens or a constant scales, unless a GEMM or a collective needs it in memory. Conversions are
     made behind slices and broadcasts, not before them. A `weft.barrier` waits for
     the GEMMs and sums behind element-wise ops instead of their results. Equal
     kernels become one function.

@@ -241,13 +241,13 @@ TEST(KernelFusion, WidenedValuesAreNotStored) {
   Program p;
   unsigned narrow = p.barrier({}, {4, 8});
   unsigned wide = p.elementwise({narrow}, {4, 8});
-  p.ops[wide].widens = true;
+  p.ops[wide].isCheap = true;
   unsigned squares = p.reduce(wide, {4, 8}, {0, 1}, {});
   unsigned gemm = p.barrier({squares}, {4, 8});
   unsigned use = p.elementwise({wide, gemm}, {4, 8});
   std::vector<int> group = p.groups();
   ASSERT_EQ(group[wide], group[squares]);
-  std::vector<KernelCopy> copies = findWideningCopies(p.ops, group);
+  std::vector<KernelCopy> copies = findCheapCopies(p.ops, group);
   ASSERT_THAT(copies, ::testing::SizeIs(1));
   EXPECT_EQ(copies[0].op, wide);
   EXPECT_EQ(copies[0].group, group[use]);
@@ -258,10 +258,10 @@ TEST(KernelFusion, WidenedValuesOfProductsAreStored) {
   Program p;
   unsigned narrow = p.barrier({}, {4, 8});
   unsigned wide = p.elementwise({narrow}, {4, 8});
-  p.ops[wide].widens = true;
+  p.ops[wide].isCheap = true;
   unsigned gemm = p.barrier({wide}, {4, 8});
   p.elementwise({wide, gemm}, {4, 8});
-  EXPECT_THAT(findWideningCopies(p.ops, p.groups()), ::testing::IsEmpty());
+  EXPECT_THAT(findCheapCopies(p.ops, p.groups()), ::testing::IsEmpty());
 }
 
 TEST(KernelFusion, WidenedValuesAreNotMovedBesideReductions) {
@@ -269,14 +269,14 @@ TEST(KernelFusion, WidenedValuesAreNotMovedBesideReductions) {
     Program p;
     unsigned narrow = p.barrier({}, {8, 8});
     unsigned wide = p.elementwise({narrow}, {8, 8});
-    p.ops[wide].widens = true;
+    p.ops[wide].isCheap = true;
     unsigned squares = p.reduce(wide, {8, 8}, {0, 1}, {});
     unsigned gemm = p.barrier({squares}, {8, 8});
     unsigned moved = p.add(FusionKind::Movement, {wide}, {8, 8});
     unsigned use = p.elementwise({moved, gemm}, {8, 8});
     if (reduces)
       p.reduce(use, {8, 8}, {1}, {8});
-    EXPECT_EQ(findWideningCopies(p.ops, p.groups()).empty(), reduces);
+    EXPECT_EQ(findCheapCopies(p.ops, p.groups()).empty(), reduces);
   }
 }
 
@@ -326,7 +326,7 @@ TEST(KernelFusion, RandomProgramsStayAcyclic) {
         p.add(FusionKind::Order, operands, {4, 8});
         break;
       case 7:
-        p.ops[p.elementwise(operands, {4, 8})].widens = true;
+        p.ops[p.elementwise(operands, {4, 8})].isCheap = true;
         break;
       case 1:
         p.reduce(operands.empty() ? p.elementwise({}, {4, 8}) : operands[0],
@@ -350,7 +350,7 @@ TEST(KernelFusion, RandomProgramsStayAcyclic) {
       for (unsigned operand : p.ops[op].operands)
         if (step[operand] != step[op])
           before[step[op]].push_back(step[operand]);
-    for (KernelCopy copy : findWideningCopies(p.ops, group)) {
+    for (KernelCopy copy : findCheapCopies(p.ops, group)) {
       ASSERT_NE(step[copy.op], unsigned(copy.group));
       for (unsigned operand : p.ops[copy.op].operands)
         before[copy.group].push_back(step[operand]);
