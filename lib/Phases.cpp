@@ -18,6 +18,7 @@
 #include "weft/Import/Passes.h"
 #include "weft/Partition/LocalFormModels.h"
 #include "weft/Partition/Passes.h"
+#include "weft/Pipelining/Passes.h"
 #include "weft/Propagate/Passes.h"
 #include "weft/Schedule/Passes.h"
 
@@ -76,6 +77,8 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // After derivatives as well: the gradient of attention is an op of its own.
   if (options.cuda)
     pm.addPass(createExpandAttention({cost::attentionHeadSize}));
+  // Before equal ops are joined: each stage computes for itself.
+  pm.addPass(createAssignStages());
   // Joins what the forward and the backward pass both compute.
   pm.addPass(createJoinEqualOps());
   // All private functions are copied to where they are needed.
@@ -265,6 +268,7 @@ void registerAllWeftPasses() {
   registerFormsPasses();
   registerImportPasses();
   registerAutodiffPasses();
+  registerPipeliningPasses();
   registerPropagatePasses();
   registerPartitionPasses();
   registerSchedulePasses();

@@ -22,8 +22,9 @@ using namespace weft;
 //===----------------------------------------------------------------------===//
 
 static const FormRule kGraphRules[] = {
-    checkOneMesh, checkModuleOps,   checkBodies,   checkOneBlock,
-    checkNames,   checkTensorTypes, checkGraphOps, checkMicrobatches,
+    checkOneMesh,  checkModuleOps,    checkBodies,
+    checkOneBlock, checkNames,        checkTensorTypes,
+    checkGraphOps, checkMicrobatches, checkStages,
 };
 
 static const FormRule kShardedRules[] = {
@@ -32,7 +33,7 @@ static const FormRule kShardedRules[] = {
     checkNames,          checkTensorTypes,
     checkGraphOps,       checkEveryValueHasSharding,
     checkStateShardings, checkUnreduced,
-    checkMicrobatches,
+    checkMicrobatches,   checkStages,
 };
 
 static const FormRule kSpmdRules[] = {

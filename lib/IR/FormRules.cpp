@@ -240,6 +240,9 @@ static void checkGraphOp(Operation &op, FormCheck &check) {
                op))
     check.error(op.getLoc()) << "a graph holds no " << op.getName()
                              << "; run --weft-autodiff before";
+  else if (isa<StageBoundaryOp>(op))
+    check.error(op.getLoc()) << "a graph holds no " << op.getName()
+                             << "; run --weft-assign-stages before";
   else if (isa<DecompositionOpInterface>(op) &&
            !isa<ShardingRuleOpInterface>(op))
     check.error(op.getLoc()) << "a graph holds no " << op.getName()

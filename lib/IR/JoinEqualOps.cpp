@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // MLIR's elimination of common subexpressions takes ops with different
-// attributes for different ones. So origins are put aside while it runs.
+// attributes for different ones. So origins are put aside while it runs, but for
+// the pipeline stage: each stage computes for itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +36,7 @@ public:
     module.walk([&](Operation *op) {
       if (OriginAttr origin = getOrigin(op)) {
         of[op] = origin;
-        setOrigin(op, {});
+        setOrigin(op, onlyStage(origin));
       }
     });
   }

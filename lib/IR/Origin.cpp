@@ -80,15 +80,23 @@ ArrayRef<int64_t> regionsOf(OriginAttr origin) {
                                        : ArrayRef<int64_t>();
 }
 
-/// Null if nothing is said.
+int64_t stageOf(OriginAttr origin) { return origin ? origin.getStage() : -1; }
+
+StagePass stagePassOf(OriginAttr origin) {
+  return origin ? origin.getStagePass() : StagePass::None;
+}
+
+/// In the stage of `like`; null if nothing is said.
 static OriginAttr makeOrigin(MLIRContext *context, bool backward,
                              bool recomputed, StringAttr gradient,
-                             ArrayRef<int64_t> regions) {
-  if (!backward && !recomputed && !gradient && regions.empty())
+                             ArrayRef<int64_t> regions, OriginAttr like) {
+  if (!backward && !recomputed && !gradient && regions.empty() &&
+      stageOf(like) < 0)
     return {};
   auto ofRegions = regions.empty() ? DenseI64ArrayAttr()
                                    : DenseI64ArrayAttr::get(context, regions);
-  return OriginAttr::get(context, backward, recomputed, gradient, ofRegions);
+  return OriginAttr::get(context, backward, recomputed, gradient, ofRegions,
+                         stageOf(like), stagePassOf(like));
 }
 
 static StringAttr gradientAttr(OriginAttr origin) {
@@ -97,28 +105,42 @@ static StringAttr gradientAttr(OriginAttr origin) {
 
 OriginAttr withBackward(OriginAttr origin, MLIRContext *context) {
   return makeOrigin(context, true, isRecomputed(origin), gradientAttr(origin),
-                    regionsOf(origin));
+                    regionsOf(origin), origin);
 }
 
 OriginAttr withRecomputed(OriginAttr origin, MLIRContext *context) {
   return makeOrigin(context, isBackward(origin), true, gradientAttr(origin),
-                    regionsOf(origin));
+                    regionsOf(origin), origin);
 }
 
 OriginAttr withGradientOf(OriginAttr origin, StringAttr parameter) {
   return makeOrigin(parameter.getContext(), isBackward(origin),
-                    isRecomputed(origin), parameter, regionsOf(origin));
+                    isRecomputed(origin), parameter, regionsOf(origin), origin);
 }
 
 OriginAttr withoutGradient(OriginAttr origin) {
-  return origin ? makeOrigin(origin.getContext(), isBackward(origin),
-                             isRecomputed(origin), {}, regionsOf(origin))
-                : origin;
+  return origin
+             ? makeOrigin(origin.getContext(), isBackward(origin),
+                          isRecomputed(origin), {}, regionsOf(origin), origin)
+             : origin;
 }
 
 OriginAttr withRegion(OriginAttr origin, int64_t region, MLIRContext *context) {
   return makeOrigin(context, isBackward(origin), isRecomputed(origin),
-                    gradientAttr(origin), region);
+                    gradientAttr(origin), region, origin);
+}
+
+OriginAttr withStage(OriginAttr origin, int64_t stage, StagePass pass,
+                     MLIRContext *context) {
+  return makeOrigin(
+      context, isBackward(origin), isRecomputed(origin), gradientAttr(origin),
+      regionsOf(origin),
+      OriginAttr::get(context, false, false, {}, {}, stage, pass));
+}
+
+OriginAttr onlyStage(OriginAttr origin) {
+  return origin ? makeOrigin(origin.getContext(), false, false, {}, {}, origin)
+                : origin;
 }
 
 OriginAttr joinOrigins(OriginAttr a, OriginAttr b) {
@@ -131,7 +153,7 @@ OriginAttr joinOrigins(OriginAttr a, OriginAttr b) {
   return makeOrigin(a.getContext(), isBackward(a) || isBackward(b),
                     isRecomputed(a) || isRecomputed(b),
                     gradientAttr(a) ? gradientAttr(a) : gradientAttr(b),
-                    regions);
+                    regions, stageOf(a) >= 0 ? a : b);
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,8 +18,6 @@ using namespace mlir;
 using namespace weft;
 using cost::CollectiveKind;
 
-#include "weft/IR/ScheduleEnums.cpp.inc"
-
 #define GET_TYPEDEF_CLASSES
 #include "weft/IR/ScheduleTypes.cpp.inc"
 

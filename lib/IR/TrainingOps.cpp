@@ -125,6 +125,35 @@ void CheckpointNameOp::buildVjp(VjpBuilder &b) {
 }
 
 //===----------------------------------------------------------------------===//
+// stage_boundary
+//===----------------------------------------------------------------------===//
+
+LogicalResult StageBoundaryOp::verify() {
+  if (!getOf())
+    return success();
+  auto forward = getOf().getDefiningOp<StageBoundaryOp>();
+  if (!forward || forward.getOf())
+    return emitOpError("needs as `of` the result of a weft.stage_boundary that "
+                       "goes forward");
+  if (getOf().getType() != getResult().getType())
+    return emitOpError() << "takes back a value of type "
+                         << getResult().getType()
+                         << ", but what went forward is of type "
+                         << getOf().getType();
+  return success();
+}
+
+/// The cotangent of one that goes back goes forward again, as any value.
+void StageBoundaryOp::buildVjp(VjpBuilder &b) {
+  if (getOf())
+    return b.addCotangent(0, b.getCotangent());
+  b.addCotangent(0, StageBoundaryOp::create(b, getResult().getType(),
+                                            b.getCotangent(), getResult()));
+}
+
+bool StageBoundaryOp::isFlatIn(unsigned operand) { return operand != 0; }
+
+//===----------------------------------------------------------------------===//
 // barrier
 //===----------------------------------------------------------------------===//
 

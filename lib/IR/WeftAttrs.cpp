@@ -28,6 +28,8 @@ using sharding::MeshAxis;
 using sharding::Reduction;
 using sharding::Sharding;
 
+#include "weft/IR/WeftEnums.cpp.inc"
+
 #define GET_ATTRDEF_CLASSES
 #include "weft/IR/WeftAttrs.cpp.inc"
 

@@ -60,6 +60,10 @@ void checkGraphOps(mlir::ModuleOp module, FormCheck &check);
 /// What is computed for each micro-batch leaves the loop in sums and stacks.
 void checkMicrobatches(mlir::ModuleOp module, FormCheck &check);
 
+/// Each op of a program cut into stages is of one, and values go forward from
+/// stage to stage, and cotangents back.
+void checkStages(mlir::ModuleOp module, FormCheck &check);
+
 // Rules of form 2.
 void checkEveryValueHasSharding(mlir::ModuleOp module, FormCheck &check);
 void checkStateShardings(mlir::ModuleOp module, FormCheck &check);

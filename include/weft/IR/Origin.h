@@ -31,6 +31,9 @@ namespace weft {
 /// and how often it is run.
 inline constexpr llvm::StringLiteral kChainsAttrName = "weft.chains";
 
+/// On a module cut into pipeline stages: their number.
+inline constexpr llvm::StringLiteral kStagesAttrName = "weft.stages";
+
 /// The origin of an op; null for one of the forward pass.
 OriginAttr getOrigin(mlir::Operation *op);
 /// The origin of what makes the value: of an op that stands for several, the
@@ -51,7 +54,15 @@ OriginAttr withGradientOf(OriginAttr origin, mlir::StringAttr parameter);
 OriginAttr withoutGradient(OriginAttr origin);
 OriginAttr withRegion(OriginAttr origin, int64_t region,
                       mlir::MLIRContext *context);
-/// Everything that either says; the gradient of `a`, else of `b`.
+/// The pipeline stage that computes an op, and -1 if none does.
+int64_t stageOf(OriginAttr origin);
+StagePass stagePassOf(OriginAttr origin);
+OriginAttr withStage(OriginAttr origin, int64_t stage, StagePass pass,
+                     mlir::MLIRContext *context);
+/// The stage and pass alone; null if there is none.
+OriginAttr onlyStage(OriginAttr origin);
+
+/// Everything that either says; the gradient and the stage of `a`, else of `b`.
 OriginAttr joinOrigins(OriginAttr a, OriginAttr b);
 
 /// Gives an op that stands for others the origins of its parts, and its results

@@ -16,7 +16,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
-#include "weft/IR/ScheduleEnums.h.inc"
+#include "weft/IR/WeftAttrs.h"
 
 #define GET_TYPEDEF_CLASSES
 #include "weft/IR/ScheduleTypes.h.inc"

@@ -102,6 +102,29 @@ def Weft_CheckpointNameOp : Weft_Op<"checkpoint_name",
   let assemblyFormat = "$operand $name attr-dict `:` type($result)";
 }
 
+def Weft_StageBoundaryOp : Weft_Op<"stage_boundary",
+    [Pure, AllTypesMatch<["operand", "result"]>, Weft_DifferentiableInSome]> {
+  let summary = "A value that goes from one pipeline stage to the next";
+  let description = [{
+    The result is the operand; what is computed from it belongs to later stages
+    than what it is computed from. Without `of` the value goes forward. With it,
+    the value is the cotangent of `of`, the result of such an op, and goes
+    back to the stage before.
+
+    ```mlir
+    %h1 = weft.stage_boundary %h : tensor<4x8xf32>
+    %dh = weft.stage_boundary %dh1 of %h1 : tensor<4x8xf32>
+    ```
+
+    `--weft-assign-stages` resolves both.
+  }];
+  let arguments = (ins Weft_Tensor:$operand, Optional<Weft_Tensor>:$of);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat =
+    "$operand (`of` $of^)? attr-dict `:` type($operand) (`of` type($of)^)?";
+  let hasVerifier = 1;
+}
+
 def Weft_BarrierOp : Weft_TensorOp<"barrier",
     [AllTypesMatch<["operand", "result"]>, Weft_DifferentiableInSome]> {
   let summary = "A value that is there only after others are";

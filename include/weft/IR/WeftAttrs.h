@@ -40,6 +40,8 @@ mlir::ParseResult parseCollectiveKind(mlir::AsmParser &parser,
 
 } // namespace weft
 
+#include "weft/IR/WeftEnums.h.inc"
+
 #define GET_ATTRDEF_CLASSES
 #include "weft/IR/WeftAttrs.h.inc"
 

@@ -10,6 +10,7 @@
 
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
 include "weft/IR/WeftDialect.td"
 
 class Weft_Attr<string name, string attrMnemonic, list<Trait> traits = []>
@@ -183,6 +184,20 @@ def Weft_CollectiveKindAttr : Weft_Attr<"CollectiveKind", "collective_kind"> {
     "::weft::CollectiveKindAttr::get($_builder.getContext(), $0)";
 }
 
+def Weft_StagePass : I32EnumAttr<"StagePass",
+    "which pass of a pipeline stage over a micro-batch an op is of", [
+      I32EnumAttrCase<"None", 0, "none">,
+      I32EnumAttrCase<"Forward", 1, "forward">,
+      I32EnumAttrCase<"InputGradient", 2, "input_gradient">,
+      I32EnumAttrCase<"WeightGradient", 3, "weight_gradient">]> {
+  let cppNamespace = "::weft";
+  let genSpecializedAttr = 0;
+}
+
+def Weft_StagePassParameter : EnumParameter<Weft_StagePass> {
+  let defaultValue = "::weft::StagePass::None";
+}
+
 def Weft_OriginAttr : Weft_Attr<"Origin", "origin"> {
   let summary = "What an op of a differentiated program is for";
   let description = [{
@@ -196,6 +211,8 @@ def Weft_OriginAttr : Weft_Attr<"Origin", "origin"> {
     | `recomputed` | the op runs a part of the forward pass once more |
     | `gradient_of` | its result is the gradient of the parameter of this name |
     | `regions` | the checkpoint regions, numbered by `--weft-checkpoint-regions`, that it is of |
+    | `stage` | the pipeline stage that computes it, numbered by `--weft-assign-stages`; -1: none |
+    | `stage_pass` | the pass of the stage over a micro-batch: `forward`, `input_gradient`, `weight_gradient`; `none` of what is computed once a step |
 
     Example: `#weft.origin<backward = true, gradient_of = "w">`
   }];
@@ -203,7 +220,9 @@ def Weft_OriginAttr : Weft_Attr<"Origin", "origin"> {
     DefaultValuedParameter<"bool", "false">:$backward,
     DefaultValuedParameter<"bool", "false">:$recomputed,
     OptionalParameter<"::mlir::StringAttr">:$gradient_of,
-    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$regions);
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$regions,
+    DefaultValuedParameter<"int64_t", "-1">:$stage,
+    Weft_StagePassParameter:$stage_pass);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

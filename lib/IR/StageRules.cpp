@@ -1,0 +1,116 @@
+//===- StageRules.cpp - Rules of programs cut into pipeline stages --------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a stage does with a micro-batch comes in three passes: forward, input
+// gradients, weight gradients. The forward pass of a stage comes behind those
+// of the stages before; its input gradients behind those of the stages that
+// follow. A value may be used where that order puts its user behind it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/IR/FormRules.h"
+#include "weft/IR/Microbatches.h"
+#include "weft/IR/Origin.h"
+#include "weft/IR/WeftOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace weft;
+
+namespace {
+
+/// Where an op is computed in a step.
+struct Place {
+  int64_t stage;
+  StagePass pass;
+};
+
+} // namespace
+
+static StringRef nameOf(StagePass pass) {
+  switch (pass) {
+  case StagePass::None:
+    return "once a step";
+  case StagePass::Forward:
+    return "in the forward pass";
+  case StagePass::InputGradient:
+    return "among the input gradients";
+  case StagePass::WeightGradient:
+    return "among the weight gradients";
+  }
+  llvm_unreachable("all passes are covered");
+}
+
+static Place placeOf(Operation *op) {
+  return {stageOf(getOrigin(op)), stagePassOf(getOrigin(op))};
+}
+
+/// Whether every schedule computes `from` before `to`, for one micro-batch.
+static bool comesBefore(Place from, Place to) {
+  if (from.stage == to.stage)
+    return from.pass <= to.pass;
+  if (from.pass == StagePass::Forward)
+    // From the forward pass of the last stage on, all is on the way back.
+    return from.stage < to.stage || to.pass != StagePass::Forward;
+  return from.pass == StagePass::InputGradient && from.stage > to.stage &&
+         to.pass != StagePass::Forward;
+}
+
+static void checkOp(Operation &op, int64_t count,
+                    const Microbatches &microbatches, FormCheck &check) {
+  Place place = placeOf(&op);
+  if (place.stage < 0 || place.stage >= count) {
+    check.error(op.getLoc())
+        << op.getName() << " must be of a stage from 0 to " << count - 1
+        << ", got " << place.stage << "; run --weft-assign-stages";
+    return;
+  }
+  bool isInLoop = bool(microbatches.loopOf(&op));
+  if (isInLoop != (place.pass != StagePass::None)) {
+    check.error(op.getLoc())
+        << op.getName() << " is computed "
+        << (isInLoop ? "for each micro-batch" : "once a step")
+        << ", but its stage computes it " << nameOf(place.pass)
+        << "; run --weft-assign-stages";
+    return;
+  }
+  for (Value operand : isa<BarrierOp>(op) ? op.getOperands().take_front(1)
+                                          : ValueRange(op.getOperands())) {
+    Operation *definer = operand.getDefiningOp();
+    if (!isInLoop || !definer || !microbatches.loopOf(definer))
+      continue;
+    if (Place from = placeOf(definer); !comesBefore(from, place))
+      check.error(op.getLoc())
+          << op.getName() << " of stage " << place.stage << ", "
+          << nameOf(place.pass) << ", uses a value that stage " << from.stage
+          << " computes " << nameOf(from.pass)
+          << ", which may be later; run --weft-assign-stages";
+  }
+}
+
+void weft::checkStages(ModuleOp module, FormCheck &check) {
+  auto count = module->getAttrOfType<IntegerAttr>(kStagesAttrName);
+  for (func::FuncOp function : findPrograms(module)) {
+    Block &block = function.front();
+    bool isCut = llvm::any_of(
+        block, [](Operation &op) { return stageOf(getOrigin(&op)) >= 0; });
+    if (!isCut)
+      continue;
+    if (!count) {
+      check.error(function.getLoc())
+          << "@" << function.getSymName() << " is cut into stages, but the "
+          << "module has no " << kStagesAttrName
+          << ", their number; run --weft-assign-stages";
+      continue;
+    }
+    Microbatches microbatches(block);
+    for (Operation &op : block.without_terminator())
+      if (!isa<arith::ConstantOp>(op))
+        checkOp(op, count.getInt(), microbatches, check);
+  }
+}

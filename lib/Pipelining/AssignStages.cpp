@@ -1,0 +1,236 @@
+//===- AssignStages.cpp - Say which stage computes each op ----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Stages.h"
+
+#include "weft/Pipelining/Passes.h"
+
+#include "weft/IR/Origin.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+
+namespace weft {
+#define GEN_PASS_DEF_ASSIGNSTAGES
+#include "weft/Pipelining/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+
+static bool hasBoundaries(func::FuncOp function) {
+  return function.isPublic() && function.getBody().hasOneBlock() &&
+         !function.front().getOps<StageBoundaryOp>().empty();
+}
+
+static void eraseBoundaries(Block &block) {
+  for (auto op : llvm::make_early_inc_range(block.getOps<StageBoundaryOp>())) {
+    op.replaceAllUsesWith(op.getOperand());
+    op.erase();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// What cannot be a pipeline
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkLoop(func::FuncOp entry) {
+  Block &block = entry.front();
+  Microbatches microbatches(block);
+  StageBoundaryOp first = *block.getOps<StageBoundaryOp>().begin();
+  if (microbatches.getLoops().size() != 1)
+    return first.emitError()
+           << "the stages of a pipeline work on one loop over micro-batches, "
+           << "but @" << entry.getSymName() << " has "
+           << microbatches.getLoops().size()
+           << "; put weft.microbatches around the function that is "
+              "differentiated, once";
+  bool legal = true;
+  for (auto op : block.getOps<StageBoundaryOp>())
+    if (!microbatches.loopOf(op.getOperation())) {
+      op.emitError("a stage boundary is outside of the loop over "
+                   "micro-batches; put it between two layers of the model");
+      legal = false;
+    }
+  return success(legal);
+}
+
+static LogicalResult checkCount(func::FuncOp entry, int64_t wanted) {
+  int64_t count = countStages(entry.front());
+  if (count == wanted)
+    return success();
+  auto error = emitError(entry.getLoc())
+               << "@" << entry.getSymName() << " has " << count - 1
+               << " stage boundaries, which make " << count
+               << " stages, but the pipeline has " << wanted << "; "
+               << (count < wanted ? "add " : "remove ")
+               << std::abs(wanted - count);
+  for (auto op : entry.front().getOps<StageBoundaryOp>())
+    if (!op.getOf())
+      error.attachNote(op.getLoc()) << "a boundary";
+  return error;
+}
+
+/// The arguments that the loss is differentiated by.
+static bool isParameter(BlockArgument argument) {
+  auto entry = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return bool(entry.getArgAttr(argument.getArgNumber(),
+                               WeftDialect::kParameterAttrName));
+}
+
+static StageSet findUsers(Value value, const Stages &stages) {
+  StageSet users(stages.count);
+  for (Operation *user : value.getUsers())
+    if (auto found = stages.of.find(user); found != stages.of.end())
+      users |= found->second;
+  return users;
+}
+
+static LogicalResult checkParameters(func::FuncOp entry, const Stages &stages) {
+  StageSet withParameters(stages.count);
+  bool hasParameters = false;
+  for (BlockArgument argument : entry.getArguments())
+    if (isParameter(argument)) {
+      hasParameters = true;
+      withParameters |= findUsers(argument, stages);
+    }
+  if (!hasParameters || withParameters.all())
+    return success();
+  return emitError(entry.getLoc())
+         << "stage " << withParameters.find_first_unset() << " of @"
+         << entry.getSymName()
+         << " uses no parameter; move or remove a boundary before or behind it";
+}
+
+//===----------------------------------------------------------------------===//
+// Stages as attributes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Gives every op its stage, and copies to those that several stages compute.
+class Marker {
+public:
+  Marker(Block &block, const Stages &stages) : block(block), stages(stages) {}
+
+  void run();
+  int64_t countTransfers() const;
+
+private:
+  void place(Operation *op, int64_t stage);
+
+  Block &block;
+  const Stages &stages;
+  /// What a stage computes for itself of a value.
+  llvm::DenseMap<std::pair<Value, int64_t>, Value> copies;
+};
+
+} // namespace
+
+void Marker::place(Operation *op, int64_t stage) {
+  for (OpOperand &operand : op->getOpOperands())
+    if (Value own = copies.lookup({operand.get(), stage}))
+      operand.set(own);
+  setOrigin(op, withStage(getOrigin(op), stage, stages.passes.lookup(op),
+                          op->getContext()));
+}
+
+void Marker::run() {
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+    auto found = stages.of.find(&op);
+    if (found == stages.of.end())
+      continue;
+    OpBuilder b(&op);
+    b.setInsertionPointAfter(&op);
+    int64_t first = found->second.find_first();
+    for (unsigned stage : found->second.set_bits()) {
+      if (stage == first)
+        continue;
+      Operation *copy = b.clone(op);
+      for (auto [value, own] :
+           llvm::zip_equal(op.getResults(), copy->getResults()))
+        copies[{value, stage}] = own;
+      for (OpOperand &operand : copy->getOpOperands())
+        if (Value own = copies.lookup({operand.get(), stage}))
+          operand.set(own);
+      setOrigin(copy, withStage(getOrigin(copy), stage,
+                                stages.passes.lookup(&op), op.getContext()));
+    }
+    place(&op, first);
+  }
+}
+
+/// Values with the stages other than their own that use them.
+int64_t Marker::countTransfers() const {
+  llvm::DenseSet<std::pair<Value, int64_t>> sent;
+  for (Operation &op : block.without_terminator())
+    for (Value operand : computedFrom(&op))
+      if (Operation *definer = operand.getDefiningOp();
+          definer && stageOf(getOrigin(definer)) >= 0 &&
+          stageOf(getOrigin(definer)) != stageOf(getOrigin(&op)))
+        sent.insert({operand, stageOf(getOrigin(&op))});
+  return sent.size();
+}
+
+namespace {
+
+struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
+  using AssignStagesBase::AssignStagesBase;
+
+  void runOnInput() override {
+    bool legal = true, any = false;
+    for (auto entry : getOperation().getOps<func::FuncOp>()) {
+      if (!hasBoundaries(entry))
+        continue;
+      any = true;
+      legal &= succeeded(stages ? assign(entry) : split(entry));
+    }
+    if (!any && stages) {
+      emitError(getOperation().getLoc())
+          << "a pipeline of " << stages << " stages needs " << stages - 1
+          << " stage boundaries, but the program has none; put "
+             "weft.stage_boundary between layers of the model";
+      legal = false;
+    }
+    if (!legal)
+      return signalPassFailure();
+    if (stages)
+      getOperation()->setAttr(kStagesAttrName,
+                              Builder(&getContext()).getI64IntegerAttr(stages));
+  }
+
+  LogicalResult split(func::FuncOp entry);
+  LogicalResult assign(func::FuncOp entry);
+};
+
+} // namespace
+
+LogicalResult AssignStages::split(func::FuncOp entry) {
+  Block &block = entry.front();
+  if (failed(findStagesOfLoop(block, countStages(block))))
+    return failure();
+  eraseBoundaries(block);
+  return success();
+}
+
+LogicalResult AssignStages::assign(func::FuncOp entry) {
+  Block &block = entry.front();
+  if (failed(checkLoop(entry)) || failed(checkCount(entry, stages)))
+    return failure();
+  FailureOr<Stages> found = findStagesOfLoop(block, stages);
+  if (failed(found))
+    return failure();
+  findPasses(block, *found);
+  findStagesOfStep(entry, *found);
+  if (failed(checkParameters(entry, *found)))
+    return failure();
+  eraseBoundaries(block);
+  Marker marker(block, *found);
+  marker.run();
+  transfers += marker.countTransfers();
+  return success();
+}

@@ -1,0 +1,137 @@
+//===- GradientPasses.cpp - Input gradients and weight gradients ----------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Of what a stage computes from cotangents, the cotangents that other stages
+// wait for come first; all else can wait (Qi et al. 2024, Zero Bubble Pipeline
+// Parallelism, section 2). No stage waits for the first one: there, what
+// several gradients are computed from comes first.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Stages.h"
+
+#include "weft/IR/Origin.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+using namespace weft;
+
+namespace {
+
+class PassFinder {
+public:
+  PassFinder(Block &block, Stages &stages) : block(block), stages(stages) {}
+
+  void run();
+
+private:
+  void findGradients();
+  void findForwardOfLast(llvm::DenseSet<Operation *> &forward) const;
+  bool isWaitedFor(Operation *op) const;
+  void findInputGradients(int64_t stage);
+  StagePass passOfOther(Operation *op) const;
+
+  Block &block;
+  Stages &stages;
+};
+
+} // namespace
+
+static bool isGradientSum(Operation *op) {
+  return !gradientOf(getOrigin(op)).empty() ||
+         !gradientOf(getValueOrigin(op->getOperand(0))).empty();
+}
+
+/// In the last stage no boundary tells the way back: forward is what results
+/// other than gradients are computed from.
+void PassFinder::findForwardOfLast(llvm::DenseSet<Operation *> &forward) const {
+  for (Operation &op : llvm::reverse(block)) {
+    if (!stages.isInLoop(&op))
+      continue;
+    bool isNeeded = llvm::any_of(
+        op.getUsers(), [&](Operation *user) { return forward.contains(user); });
+    if (isNeeded || (leavesMicrobatches(&op) && !isGradientSum(&op)))
+      forward.insert(&op);
+  }
+}
+
+void PassFinder::findGradients() {
+  llvm::DenseSet<Operation *> forward;
+  findForwardOfLast(forward);
+  for (Operation &op : block) {
+    if (!stages.isInLoop(&op) || isa<StageBoundaryOp>(op))
+      continue;
+    OriginAttr origin = getOrigin(&op);
+    bool isLast = stages.of.at(&op) == stages.only(stages.count - 1);
+    stages.gradients[&op] |= isBackward(origin) || isRecomputed(origin) ||
+                             (isLast && !forward.contains(&op));
+  }
+}
+
+/// Whether another stage uses a result.
+bool PassFinder::isWaitedFor(Operation *op) const {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    return isa<StageBoundaryOp>(user) ||
+           (stages.isInLoop(user) && stages.of.at(user) != stages.of.at(op));
+  });
+}
+
+void PassFinder::findInputGradients(int64_t stage) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : block)
+    if (stages.isInLoop(&op) && !isa<StageBoundaryOp>(op) &&
+        stages.gradients.lookup(&op) && stages.of.at(&op).test(stage))
+      ops.push_back(&op);
+  bool hasWaiting =
+      llvm::any_of(ops, [&](Operation *op) { return isWaitedFor(op); });
+  // The sums that are computed from an op: that one, or `several`.
+  llvm::DenseMap<Operation *, Operation *> sums;
+  Operation *const several = block.getTerminator();
+  llvm::SmallPtrSet<Operation *, 32> first;
+  for (Operation *op : llvm::reverse(ops)) {
+    Operation *&sum = sums[op];
+    sum = leavesMicrobatches(op) ? op : nullptr;
+    bool isNeeded = isWaitedFor(op);
+    for (Operation *user : op->getUsers()) {
+      isNeeded |= first.contains(user);
+      if (Operation *other = sums.lookup(user); other && other != sum)
+        sum = sum ? several : other;
+    }
+    if (isNeeded || (!hasWaiting && sum == several))
+      first.insert(op);
+    stages.passes[op] = first.contains(op) ? StagePass::InputGradient
+                                           : StagePass::WeightGradient;
+  }
+}
+
+/// That of the first pass that uses it, if it is no work of the forward pass.
+StagePass PassFinder::passOfOther(Operation *op) const {
+  bool isWork = stages.of.at(op).count() == 1 &&
+                (!getBorder(op) || leavesMicrobatches(op));
+  if (isWork || op->use_empty())
+    return StagePass::Forward;
+  StagePass pass = StagePass::WeightGradient;
+  for (Operation *user : op->getUsers())
+    pass = std::min(pass, isa<StageBoundaryOp>(user) ? StagePass::Forward
+                                                     : stages.passes.at(user));
+  return pass;
+}
+
+void PassFinder::run() {
+  findGradients();
+  for (int64_t stage = 0; stage < stages.count; ++stage)
+    findInputGradients(stage);
+  for (Operation &op : llvm::reverse(block))
+    if (stages.isInLoop(&op) && !isa<StageBoundaryOp>(op) &&
+        !stages.passes.contains(&op))
+      stages.passes[&op] = passOfOther(&op);
+}
+
+void weft::findPasses(Block &block, Stages &stages) {
+  PassFinder(block, stages).run();
+}

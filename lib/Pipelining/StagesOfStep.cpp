@@ -1,0 +1,136 @@
+//===- StagesOfStep.cpp - The stages of what is computed once a step ------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A walk down the block finds which stages have what an op is computed from, a
+// walk up which stages need it. A stage that needs it and can compute it does
+// so for itself; to others the first stage that can sends it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Stages.h"
+
+#include "weft/IR/TensorTypes.h"
+#include "weft/IR/ValueSharding.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace weft;
+
+/// Values of at most so many bytes are sent to every stage that needs them;
+/// larger ones stay, and what is computed from them is computed there.
+static constexpr int64_t mostSmallBytes = 1024;
+
+namespace {
+
+class StepStages {
+public:
+  StepStages(func::FuncOp entry, Stages &stages)
+      : entry(entry), block(entry.front()), stages(stages) {}
+
+  void run();
+
+private:
+  StageSet findAvailable(Operation *op) const;
+  StageSet findUsers(Value value) const;
+  StageSet findOwners(unsigned result);
+  StageSet availableOf(Value value) const;
+
+  func::FuncOp entry;
+  Block &block;
+  Stages &stages;
+  /// The stages that can compute an op from what they have.
+  llvm::DenseMap<Operation *, StageSet> available;
+};
+
+} // namespace
+
+/// Arguments are where they are used.
+StageSet StepStages::availableOf(Value value) const {
+  Operation *definer = value.getDefiningOp();
+  if (!definer || isa<arith::ConstantOp>(definer))
+    return StageSet(stages.count, true);
+  return leavesMicrobatches(definer) ? stages.of.at(definer)
+                                     : available.lookup(definer);
+}
+
+StageSet StepStages::findAvailable(Operation *op) const {
+  StageSet all(stages.count, true);
+  for (Value operand : computedFrom(op))
+    all &= availableOf(operand);
+  if (all.any())
+    return all;
+  SmallVector<int64_t> bytes(stages.count);
+  bool isLarge = false;
+  for (Value operand : computedFrom(op)) {
+    StageSet has = availableOf(operand);
+    if (has.all())
+      continue;
+    isLarge |= bytesOf(operand) > mostSmallBytes;
+    for (unsigned stage : has.set_bits())
+      bytes[stage] += bytesOf(operand);
+  }
+  if (!isLarge)
+    return StageSet(stages.count, true);
+  return stages.only(llvm::max_element(bytes) - bytes.begin());
+}
+
+StageSet StepStages::findUsers(Value value) const {
+  StageSet users(stages.count);
+  for (OpOperand &use : value.getUses())
+    if (auto found = stages.of.find(use.getOwner()); found != stages.of.end())
+      users |= found->second;
+  return users;
+}
+
+/// The stages that the next step needs a result in; none if that is no state.
+StageSet StepStages::findOwners(unsigned result) {
+  std::string name = getResultName(entry, result);
+  for (BlockArgument argument : block.getArguments())
+    if (!name.empty() &&
+        getArgumentName(entry, argument.getArgNumber()) == name)
+      return findUsers(argument);
+  return StageSet(stages.count);
+}
+
+void StepStages::run() {
+  SmallVector<Operation *> ops;
+  for (Operation &op : block.without_terminator())
+    if (!stages.isInLoop(&op) && !isa<arith::ConstantOp>(op))
+      ops.push_back(&op);
+  for (Operation *op : ops)
+    available[op] = findAvailable(op);
+
+  llvm::DenseMap<Operation *, StageSet> needed;
+  auto need = [&](Value value, const StageSet &where) {
+    Operation *definer = value.getDefiningOp();
+    if (!definer || !available.contains(definer))
+      return;
+    StageSet &all = needed.try_emplace(definer, stages.count).first->second;
+    all |= where;
+  };
+  for (const auto &[op, where] : stages.of)
+    for (Value operand : op->getOperands())
+      need(operand, where);
+  Operation *end = block.getTerminator();
+  for (OpOperand &operand : end->getOpOperands())
+    need(operand.get(), findOwners(operand.getOperandNumber()));
+  for (Operation *op : llvm::reverse(ops)) {
+    StageSet where = needed.lookup(op);
+    where.resize(stages.count);
+    where &= available.at(op);
+    if (where.none())
+      where = stages.only(available.at(op).find_first());
+    stages.of[op] = where;
+    for (Value operand : computedFrom(op))
+      need(operand, where);
+  }
+}
+
+void weft::findStagesOfStep(func::FuncOp entry, Stages &stages) {
+  StepStages(entry, stages).run();
+}

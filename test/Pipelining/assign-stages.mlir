@@ -1,0 +1,39 @@
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: shard-opt %s --weft-autodiff --weft-decompose --weft-assign-stages=stages=2 --weft-join-equal-ops --canonicalize | FileCheck %s
+// RUN: shard-opt %s --weft-autodiff --weft-decompose --weft-assign-stages=stages=2 --weft-verify-form=form=graph -o /dev/null
+
+#loop = #weft.microbatches<"step", 4>
+
+func.func private @loss(%w0: tensor<8x8xf32>, %w1: tensor<8x8xf32>, %x: tensor<2x8xf32>,
+                        %y: tensor<2x8xf32>) -> tensor<f32> {
+  %a = weft.dot_general %x, %w0 contracting = [1] x [0]
+      : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+  %h = math.tanh %a : tensor<2x8xf32>
+  %b = weft.stage_boundary %h : tensor<2x8xf32>
+  %c = weft.dot_general %b, %w1 contracting = [1] x [0]
+      : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+  %d = arith.subf %c, %y : tensor<2x8xf32>
+  %e = arith.mulf %d, %d : tensor<2x8xf32>
+  %l = weft.reduce sum %e dims = [0, 1] : tensor<2x8xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+func.func @step(%w0: tensor<8x8xf32> {weft.name = "w0"}, %w1: tensor<8x8xf32> {weft.name = "w1"},
+                %x: tensor<2x4x8xf32> {weft.name = "x"}, %y: tensor<2x4x8xf32> {weft.name = "y"})
+    -> (tensor<f32> {weft.name = "loss"}, tensor<8x8xf32> {weft.name = "w0"}, tensor<8x8xf32> {weft.name = "w1"}) {
+  %xi = weft.microbatch_slice %x dim = 1 of #loop : tensor<2x4x8xf32> -> tensor<2x8xf32>
+  %yi = weft.microbatch_slice %y dim = 1 of #loop : tensor<2x4x8xf32> -> tensor<2x8xf32>
+  %u0 = weft.microbatch_use %w0 of #loop : tensor<8x8xf32>
+  %u1 = weft.microbatch_use %w1 of #loop : tensor<8x8xf32>
+  %l, %g0, %g1 = weft.value_and_grad @loss(%u0, %u1, %xi, %yi) wrt = [0, 1]
+      : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
+     -> (tensor<f32>, tensor<8x8xf32>, tensor<8x8xf32>)
+  %loss = weft.microbatch_sum %l of #loop : tensor<f32>
+  %s0 = weft.microbatch_sum %g0 of #loop : tensor<8x8xf32>
+  %s1 = weft.microbatch_sum %g1 of #loop : tensor<8x8xf32>
+  %n0 = arith.subf %w0, %s0 : tensor<8x8xf32>
+  %n1 = arith.subf %w1, %s1 : tensor<8x8xf32>
+  return %loss, %n0, %n1 : tensor<f32>, tensor<8x8xf32>, tensor<8x8xf32>
+}
