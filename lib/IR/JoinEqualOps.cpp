@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // MLIR's elimination of common subexpressions takes ops with different
-// attributes for different ones. So origins are put aside while it runs, but for
-// the pipeline stage: each stage computes for itself.
+// attributes for different ones. So origins are put aside while it runs, but
+// for the pipeline stage: each stage computes for itself.
 //
 //===----------------------------------------------------------------------===//
 

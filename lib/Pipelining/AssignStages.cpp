@@ -75,34 +75,36 @@ static LogicalResult checkCount(func::FuncOp entry, int64_t wanted) {
   return error;
 }
 
-/// The arguments that the loss is differentiated by.
-static bool isParameter(BlockArgument argument) {
-  auto entry = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return bool(entry.getArgAttr(argument.getArgNumber(),
-                               WeftDialect::kParameterAttrName));
-}
-
-static StageSet findUsers(Value value, const Stages &stages) {
-  StageSet users(stages.count);
-  for (Operation *user : value.getUsers())
-    if (auto found = stages.of.find(user); found != stages.of.end())
-      users |= found->second;
-  return users;
+/// Whether a value is an argument that the loss is differentiated by, or
+/// computed from one.
+static bool dependsOnParameter(Value value, llvm::DenseSet<Value> &others) {
+  if (others.contains(value))
+    return false;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto entry = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    if (entry.getArgAttr(argument.getArgNumber(),
+                         WeftDialect::kParameterAttrName))
+      return true;
+  } else if (llvm::any_of(value.getDefiningOp()->getOperands(),
+                          [&](Value operand) {
+                            return dependsOnParameter(operand, others);
+                          })) {
+    return true;
+  }
+  others.insert(value);
+  return false;
 }
 
 static LogicalResult checkParameters(func::FuncOp entry, const Stages &stages) {
-  StageSet withParameters(stages.count);
-  bool hasParameters = false;
-  for (BlockArgument argument : entry.getArguments())
-    if (isParameter(argument)) {
-      hasParameters = true;
-      withParameters |= findUsers(argument, stages);
-    }
-  if (!hasParameters || withParameters.all())
+  StageSet with(stages.count);
+  llvm::DenseSet<Value> others;
+  for (auto use : entry.front().getOps<MicrobatchUseOp>())
+    if (dependsOnParameter(use.getOperand(), others))
+      with |= stages.of.at(use);
+  if (with.none() || with.all())
     return success();
   return emitError(entry.getLoc())
-         << "stage " << withParameters.find_first_unset() << " of @"
-         << entry.getSymName()
+         << "stage " << with.find_first_unset() << " of @" << entry.getSymName()
          << " uses no parameter; move or remove a boundary before or behind it";
 }
 
@@ -191,7 +193,8 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
     }
     if (!any && stages) {
       emitError(getOperation().getLoc())
-          << "a pipeline of " << stages << " stages needs " << stages - 1
+          << "a pipeline of " << stages.getValue() << " stages needs "
+          << stages - 1
           << " stage boundaries, but the program has none; put "
              "weft.stage_boundary between layers of the model";
       legal = false;

@@ -68,8 +68,12 @@ void PassFinder::findGradients() {
       continue;
     OriginAttr origin = getOrigin(&op);
     bool isLast = stages.of.at(&op) == stages.only(stages.count - 1);
+    auto isGradient = [&](Value value) {
+      return stages.gradients.lookup(value.getDefiningOp());
+    };
     stages.gradients[&op] |= isBackward(origin) || isRecomputed(origin) ||
-                             (isLast && !forward.contains(&op));
+                             (isLast && !forward.contains(&op)) ||
+                             llvm::any_of(computedFrom(&op), isGradient);
   }
 }
 

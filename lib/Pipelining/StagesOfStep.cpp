@@ -37,7 +37,7 @@ public:
 private:
   StageSet findAvailable(Operation *op) const;
   StageSet findUsers(Value value) const;
-  StageSet findOwners(unsigned result);
+  StageSet findOwner(unsigned result);
   StageSet availableOf(Value value) const;
 
   func::FuncOp entry;
@@ -87,13 +87,15 @@ StageSet StepStages::findUsers(Value value) const {
   return users;
 }
 
-/// The stages that the next step needs a result in; none if that is no state.
-StageSet StepStages::findOwners(unsigned result) {
+/// The first stage that the next step needs a result in, which sends it to
+/// others; none if that is no state.
+StageSet StepStages::findOwner(unsigned result) {
   std::string name = getResultName(entry, result);
   for (BlockArgument argument : block.getArguments())
     if (!name.empty() &&
         getArgumentName(entry, argument.getArgNumber()) == name)
-      return findUsers(argument);
+      if (int first = findUsers(argument).find_first(); first >= 0)
+        return stages.only(first);
   return StageSet(stages.count);
 }
 
@@ -118,7 +120,7 @@ void StepStages::run() {
       need(operand, where);
   Operation *end = block.getTerminator();
   for (OpOperand &operand : end->getOpOperands())
-    need(operand.get(), findOwners(operand.getOperandNumber()));
+    need(operand.get(), findOwner(operand.getOperandNumber()));
   for (Operation *op : llvm::reverse(ops)) {
     StageSet where = needed.lookup(op);
     where.resize(stages.count);

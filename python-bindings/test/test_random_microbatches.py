@@ -95,10 +95,14 @@ def layer(kind, index, p, x, batch):
     return wnp.where((batch["tokens"] % 3 == 0)[..., None], x, wnp.tanh(x))
 
 
-def loss_of(program):
+def loss_of(program, boundary=None):
+    """`boundary` is called on what goes from layer to layer."""
+
     def forward(params, batch):
         x = params["embedding"][batch["tokens"]] + params["positions"]
         for index, (kind, p) in enumerate(zip(program.layers, params["layers"], strict=True)):
+            if boundary and index:
+                x = boundary(x)
             x = layer(kind, index, p, x, batch)
         return (x @ params["embedding"].T).astype("float32" if x.dtype == "bfloat16" else x.dtype)
 
@@ -145,8 +149,8 @@ def updates(program, params, gradients):
     return rule.update(gradients, rule.init(params), params)[0]
 
 
-def of_microbatches(program):
-    vg = weft.value_and_grad(loss_of(program), has_aux=program.has_aux)
+def of_microbatches(program, boundary=None):
+    vg = weft.value_and_grad(loss_of(program, boundary), has_aux=program.has_aux)
 
     def step(params, batch):
         values, gradients = [], None

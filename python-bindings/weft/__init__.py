@@ -23,6 +23,7 @@ from .shape import ShapeDtypeStruct
 from .sharding import NamedSharding
 from .spec import P, PartitionSpec
 from .spec_table import show_specs
+from .stages import stage_boundary
 from .tracing import ConcretizationTypeError, NoTraceError, ShapeError, UnexpectedTracerError
 
 from . import lax, nn, numpy, optim, random
@@ -76,6 +77,7 @@ __all__ = [
     "random",
     "rules",
     "show_specs",
+    "stage_boundary",
     "stop_gradient",
     "tree",
     "value_and_grad",

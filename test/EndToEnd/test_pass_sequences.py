@@ -12,7 +12,7 @@ from conftest import ROOT, binaries
 
 # In the order of the pipeline, so that a beginning of it reaches every form.
 PIPELINE = [
-    "weft-inline-calls", "weft-autodiff", "weft-decompose", "cse", "symbol-dce",
+    "weft-inline-calls", "weft-autodiff", "weft-decompose", "weft-assign-stages", "cse", "symbol-dce",
     "weft-split-constants", "weft-propagate", "weft-pad-dimensions",
     "weft-optimize-shardings", "weft-insert-reshards",
     "weft-apply-reduce-dtype", "weft-localize", "weft-form-microbatch-loops", "weft-lower-gemms",
@@ -23,7 +23,7 @@ PIPELINE = [
 ]
 OTHERS = [
     "weft-import-stablehlo", "weft-join-equal-ops", "weft-checkpoint-regions", "weft-checkpoint-regions=ranges=0:2",
-    "weft-expand-attention", "weft-print-sharding-rules", "weft-print-ptx",
+    "weft-assign-stages=stages=2", "weft-expand-attention", "weft-print-sharding-rules", "weft-print-ptx",
     "weft-find-in-place=cuda", "weft-lower-gemms=tf32", "weft-propagate=strategy=basic",
     "weft-optimize-shardings=max-table=64", "weft-propagate=conservative", "weft-propagate=allow-uneven=false",
     "weft-start-collectives=overlap-collectives=false", "weft-plan-memory=statistics",

@@ -1,8 +1,9 @@
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: shard-opt %s --weft-autodiff --weft-decompose --weft-assign-stages=stages=2 --weft-join-equal-ops --canonicalize | FileCheck %s
-// RUN: shard-opt %s --weft-autodiff --weft-decompose --weft-assign-stages=stages=2 --weft-verify-form=form=graph -o /dev/null
+// RUN: shard-opt %s --weft-autodiff --weft-decompose --symbol-dce --weft-assign-stages=stages=2 | FileCheck %s
+// RUN: shard-opt %s --weft-autodiff --weft-decompose --symbol-dce --weft-assign-stages=stages=2 --weft-verify-form=form=graph -o /dev/null
+// RUN: shard-opt %s --weft-autodiff --weft-decompose --symbol-dce --weft-assign-stages --weft-verify-form=form=graph | FileCheck %s --check-prefix=WITHOUT
 
 #loop = #weft.microbatches<"step", 4>
 
@@ -20,6 +21,31 @@ func.func private @loss(%w0: tensor<8x8xf32>, %w1: tensor<8x8xf32>, %x: tensor<2
   return %l : tensor<f32>
 }
 
+// CHECK: module attributes {weft.stages = 2 : i64}
+// CHECK-LABEL: func.func @step
+// The rows of a micro-batch are needed first, what they are compared with last.
+// CHECK:       weft.microbatch_slice %arg2 {{.*}}<stage = 0, stage_pass = forward>
+// CHECK:       weft.microbatch_slice %arg3 {{.*}}<stage = 1, stage_pass = forward>
+// CHECK:       weft.microbatch_use %arg0 {{.*}}stage = 0
+// CHECK:       weft.microbatch_use %arg1 {{.*}}stage = 1
+// CHECK:       %[[H:.*]] = math.tanh {{.*}}stage = 0, stage_pass = forward
+// The boundary is gone.
+// CHECK-NEXT:  weft.dot_general %[[H]], {{.*}}stage = 1, stage_pass = forward
+// CHECK:       weft.reduce {{.*}}stage = 1, stage_pass = forward
+// Stage 0 waits for the cotangent, nobody for the gradient of %w1.
+// CHECK:       %[[D:.*]] = arith.addf {{.*}}stage = 1, stage_pass = input_gradient
+// CHECK-NEXT:  %[[BACK:.*]] = weft.dot_general %[[D]], {{.*}}stage = 1, stage_pass = input_gradient
+// CHECK-NEXT:  weft.dot_general %[[H]], %[[D]] {{.*}}stage = 1, stage_pass = weight_gradient
+// CHECK:       arith.mulf %[[BACK]], {{.*}}stage = 0, stage_pass = weight_gradient
+// Each stage updates its own parameter.
+// CHECK:       %[[S0:.*]] = weft.microbatch_sum {{.*}}stage = 0, stage_pass = weight_gradient
+// CHECK:       %[[S1:.*]] = weft.microbatch_sum {{.*}}stage = 1, stage_pass = weight_gradient
+// CHECK:       arith.subf %arg0, %[[S0]] {weft.origin = #weft.origin<stage = 0>}
+// CHECK:       arith.subf %arg1, %[[S1]] {weft.origin = #weft.origin<stage = 1>}
+
+// Without a pipeline, boundaries are nothing.
+// WITHOUT-NOT: stage
+// WITHOUT: return
 func.func @step(%w0: tensor<8x8xf32> {weft.name = "w0"}, %w1: tensor<8x8xf32> {weft.name = "w1"},
                 %x: tensor<2x4x8xf32> {weft.name = "x"}, %y: tensor<2x4x8xf32> {weft.name = "y"})
     -> (tensor<f32> {weft.name = "loss"}, tensor<8x8xf32> {weft.name = "w0"}, tensor<8x8xf32> {weft.name = "w1"}) {

@@ -22,7 +22,8 @@ def AssignStages : FormPass<"weft-assign-stages", "Composites"> {
     or `weight_gradient` (the rest); what is computed once a step has none. An
     op is of the stage of what it is computed from; what depends on no boundary
     (masks, positions, labels) is of the stages that use it, each computing it
-    for itself unless it takes a matmul. A sum over micro-batches of what
+    for itself unless that takes a matmul or a parameter larger than what would be
+    sent. A sum over micro-batches of what
     several stages compute becomes one sum a stage, and their sum after the
     loop. After the loop an op is of a stage that has what it is computed from:
     the update of a parameter where the parameter is used; what each stage has a

@@ -21,7 +21,8 @@
 //  - a value that a collective waits for is not held up by its other users.
 // At last, groups of one level that read the same large value are joined, so
 // that it is read once. What is left to be stored for other groups is stored as
-// what a conversion widens or a constant scales, and each converts or scales it.
+// what a conversion widens or a constant scales, and each converts or scales
+// it.
 //
 // Example, rows 64: %m = max(x), %d = x - broadcast(%m), %e = exp(%d),
 // %s = sum(%e), %y = %e / broadcast(%s) is one group. A sum of %y over its

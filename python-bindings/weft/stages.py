@@ -1,0 +1,31 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`weft.stage_boundary`: where a model is cut into the stages of a pipeline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import tree as trees
+from .tracing.graph import as_tracer, current_graph, type_text
+from .tracing.tracer import Tracer
+
+
+def stage_boundary(x: Any) -> Any:
+    """x, a tensor or a tree of them, as it goes from one pipeline stage to the next.
+
+    What is computed from the result belongs to later stages than what x is computed from; the
+    number of boundaries on the way of a value is the number of its stage. The way back is cut
+    where the way forward is. No result changes. A boundary stands between layers, not in a
+    function that `weft.checkpoint` calls.
+    """
+
+    def cut(leaf: Any) -> Tracer:
+        graph, value = current_graph(), as_tracer(leaf)
+        if value.splat is not None:
+            return value
+        return graph.add(f"weft.stage_boundary {graph.use(value)} : "
+                         f"{type_text(value.shape, value.element)}",
+                         value.shape, value.element, value.weak)
+
+    return trees.map(cut, x)
