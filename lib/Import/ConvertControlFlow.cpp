@@ -21,8 +21,32 @@ static Values convertCall(Conversion &c) {
   return c.getImporter().importCall(c, callee, c.getOperands());
 }
 
+/// The marks that the Python package makes of weft.stage_boundary.
+static Values convertBoundary(Conversion &c, bool isBack) {
+  if (!c.hasOperands(isBack ? 2 : 1))
+    return {nullptr};
+  Value operand = c.operand(0);
+  if (!operand)
+    return {nullptr};
+  if (!isBack)
+    return {c.make<StageBoundaryOp>(TypeRange(operand.getType()),
+                                    ValueRange(operand))};
+  Value of = c.operand(1);
+  // What is recomputed keeps it behind a barrier.
+  while (auto barrier = of ? of.getDefiningOp<BarrierOp>() : BarrierOp())
+    of = barrier.getOperand();
+  auto forward = of ? of.getDefiningOp<StageBoundaryOp>() : StageBoundaryOp();
+  if (!forward || forward.getOf() || of.getType() != operand.getType())
+    return {c.malformed("its second operand is no result of a "
+                        "weft.stage_boundary of the type of the first")};
+  return {c.make<StageBoundaryOp>(operand, of)};
+}
+
 /// An op of one library, with a function that says what it does.
 static Values convertComposite(Conversion &c) {
+  auto name = dyn_cast_or_null<StringAttr>(c.getSource()->getAttr("name"));
+  if (name && name.getValue().starts_with("weft.stage_boundary"))
+    return convertBoundary(c, name.getValue().ends_with("_back"));
   auto callee = dyn_cast_or_null<FlatSymbolRefAttr>(
       c.getSource()->getAttr("decomposition"));
   return c.getImporter().importCall(c, callee, c.getOperands());

@@ -98,9 +98,13 @@ static bool dependsOnParameter(Value value, llvm::DenseSet<Value> &others) {
 static LogicalResult checkParameters(func::FuncOp entry, const Stages &stages) {
   StageSet with(stages.count);
   llvm::DenseSet<Value> others;
-  for (auto use : entry.front().getOps<MicrobatchUseOp>())
-    if (dependsOnParameter(use.getOperand(), others))
-      with |= stages.of.at(use);
+  for (Operation &op : entry.front())
+    for (Value operand : op.getOperands()) {
+      Operation *definer = operand.getDefiningOp();
+      if (stages.isInLoop(&op) && (!definer || !stages.isInLoop(definer)) &&
+          dependsOnParameter(operand, others))
+        with |= stages.of.lookup(&op);
+    }
   if (with.none() || with.all())
     return success();
   return emitError(entry.getLoc())

@@ -73,7 +73,7 @@ void PassFinder::findGradients() {
     };
     stages.gradients[&op] |= isBackward(origin) || isRecomputed(origin) ||
                              (isLast && !forward.contains(&op)) ||
-                             llvm::any_of(computedFrom(&op), isGradient);
+                             llvm::any_of(op.getOperands(), isGradient);
   }
 }
 

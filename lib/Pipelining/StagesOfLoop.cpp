@@ -207,16 +207,21 @@ bool LoopStages::isCheaperSent(Operation *op) const {
   int64_t usedBytes = 0, sentBytes = 0, count = 0;
   while (!pending.empty()) {
     Operation *next = pending.pop_back_val();
-    if (!next || !seen.insert(next).second || !stages.isInLoop(next))
+    if (!seen.insert(next).second)
       continue;
     if (isa<DotGeneralOp>(next))
       return true;
-    if (isa<MicrobatchUseOp>(next))
-      usedBytes += bytesOf(next->getResult(0));
     if (MicrobatchesAttr loop = getBorder(next))
       count = loop.getCount();
-    for (Value operand : next->getOperands())
-      pending.push_back(operand.getDefiningOp());
+    if (isa<MicrobatchSliceOp>(next))
+      continue;
+    for (Value operand : next->getOperands()) {
+      Operation *definer = operand.getDefiningOp();
+      if (definer && stages.isInLoop(definer))
+        pending.push_back(definer);
+      else if (!definer || !isa<arith::ConstantOp>(definer))
+        usedBytes += bytesOf(operand);
+    }
   }
   for (Value result : op->getResults())
     sentBytes += bytesOf(result);
@@ -226,11 +231,14 @@ bool LoopStages::isCheaperSent(Operation *op) const {
 void LoopStages::walkUp() {
   Microbatches microbatches(block);
   for (Operation &op : block)
-    if (microbatches.loopOf(&op))
+    if (microbatches.loopOf(&op)) {
+      auto boundary = dyn_cast<StageBoundaryOp>(op);
       stages.gradients[&op] =
+          (boundary && boundary.getOf()) ||
           llvm::any_of(computedFrom(&op), [&](Value operand) {
             return computed.lookup(operand).isBack;
           });
+    }
   for (Operation &op : llvm::reverse(block)) {
     if (!stages.isInLoop(&op) || isa<StageBoundaryOp>(op))
       continue;

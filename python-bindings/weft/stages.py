@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import tree as trees
+from .interop.jax_stages import boundary, is_jax
 from .tracing.graph import as_tracer, current_graph, type_text
 from .tracing.tracer import Tracer
 
@@ -18,9 +19,14 @@ def stage_boundary(x: Any) -> Any:
     number of boundaries on the way of a value is the number of its stage. The way back is cut
     where the way forward is. No result changes. A boundary stands between layers, not in a
     function that `weft.checkpoint` calls.
+
+    In a JAX function it marks what `weft.from_jax` imports, through `jax.grad`, `jax.jit` and
+    `jax.checkpoint`; JAX itself computes the same as without.
     """
 
-    def cut(leaf: Any) -> Tracer:
+    def cut(leaf: Any) -> Any:
+        if is_jax(leaf):
+            return boundary()(leaf)
         graph, value = current_graph(), as_tracer(leaf)
         if value.splat is not None:
             return value

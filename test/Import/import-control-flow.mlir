@@ -134,6 +134,24 @@ func.func @barrier(%x: tensor<8xf32>, %w: tensor<8xf32>) -> (tensor<8xf32>, tens
   return %1, %2 : tensor<8xf32>, tensor<8xf32>
 }
 
+// Where the Python package cuts a model into stages, on the way forward and back.
+
+// CHECK-LABEL: func.func @boundaries
+func.func @boundaries(%x: tensor<8xf32>, %c: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  // CHECK-NEXT: %[[Y:.*]] = weft.stage_boundary %arg0 : tensor<8xf32>
+  // CHECK-NEXT: %[[D:.*]] = weft.stage_boundary %arg1 of %[[Y]] : tensor<8xf32> of tensor<8xf32>
+  // CHECK-NEXT: return %[[Y]], %[[D]]
+  %y = "stablehlo.composite"(%x) <{name = "weft.stage_boundary", decomposition = @same}> : (tensor<8xf32>) -> tensor<8xf32>
+  %d = "stablehlo.composite"(%c, %y) <{name = "weft.stage_boundary_back", decomposition = @first}> : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %y, %d : tensor<8xf32>, tensor<8xf32>
+}
+func.func private @same(%x: tensor<8xf32>) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+func.func private @first(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+
 // What only keeps others from propagating shardings is left out; a composite is
 // what its function does.
 

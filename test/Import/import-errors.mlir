@@ -314,6 +314,14 @@ func.func @main(%p: tensor<i1>) {
 // -----
 
 func.func @main(%x: tensor<4x8xf32>) {
+  // expected-error@below {{stablehlo.composite is malformed: its second operand is no result of a weft.stage_boundary of the type of the first}}
+  %r = "stablehlo.composite"(%x, %x) <{name = "weft.stage_boundary_back", decomposition = @nothing}> : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<4x8xf32>) {
   // expected-error@below {{stablehlo.composite is malformed: it calls no function of the program}}
   %r = "stablehlo.composite"(%x) <{decomposition = @nothing}> : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return

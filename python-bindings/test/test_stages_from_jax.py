@@ -1,0 +1,85 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`weft.stage_boundary` in JAX functions: nothing under plain JAX, and a cut in what
+`weft.from_jax` imports, through gradients, checkpoints and nested jits."""
+
+import re
+import subprocess
+
+import numpy as np
+import pytest
+from running import BINARIES
+
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+
+import weft  # noqa: E402
+
+LAYERS, WIDTH, MICROBATCHES = 4, 8, 4
+
+
+def block(x, w):
+    return x + jnp.tanh(x @ w)
+
+
+WRAPPERS = {"plain": lambda f: f, "jit": jax.jit, "checkpoint": jax.checkpoint}
+
+
+def step(wrap, cuts):
+    def loss(ws, x, y):
+        for i in range(LAYERS):
+            x = wrap(block)(x, ws[i])
+            if cuts and i == 1:
+                x = weft.stage_boundary({"x": x})["x"]
+        return jnp.mean((x - y) ** 2)
+
+    def step(ws, x, y):
+        def add(total, batch):
+            found = jax.value_and_grad(loss)(ws, *batch)
+            return jax.tree.map(jnp.add, total, found), None
+
+        zero = (jnp.zeros(()), jax.tree.map(jnp.zeros_like, ws))
+        (value, gradients), _ = jax.lax.scan(add, zero, (x, y))
+        return jax.tree.map(lambda w, g: w - 0.1 * g, ws, gradients), value
+
+    return step
+
+
+def arguments():
+    r = np.random.default_rng(0)
+    return ([r.normal(size=(WIDTH, WIDTH)).astype(np.float32) for _ in range(LAYERS)],
+            *r.normal(size=(2, MICROBATCHES, 3, WIDTH)).astype(np.float32))
+
+
+@pytest.mark.parametrize("wrap", WRAPPERS)
+def test_no_number_changes(wrap):
+    args = arguments()
+    found = jax.jit(step(WRAPPERS[wrap], cuts=True))(*args)
+    wanted = jax.jit(step(WRAPPERS[wrap], cuts=False))(*args)
+    ours = weft.from_jax(step(WRAPPERS[wrap], cuts=True), *args).compile()(*args)
+    for a, b, c in zip(*map(jax.tree.leaves, (found, wanted, ours)), strict=True):
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_allclose(c, b, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("wrap", WRAPPERS)
+def test_both_ways_are_cut(wrap):
+    lowered = weft.from_jax(step(WRAPPERS[wrap], cuts=True), *arguments(), donate_argnums=0)
+    done = subprocess.run(
+        [BINARIES / "shard-opt", "-", "--allow-unregistered-dialect", "--weft-import-stablehlo", "--weft-inline-calls", "--weft-decompose",
+         "--symbol-dce", "--weft-assign-stages=stages=2", "--weft-join-equal-ops",
+         "--weft-verify-form=form=graph"],
+        input=lowered.as_text(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    matmuls = re.findall(r"weft.dot_general .*stage = (\d), stage_pass = (\w+)", done.stdout)
+    # Two layers a stage, each with a matmul forward, and one for the gradient of its weights.
+    for stage in "01":
+        recomputed = sum(s == stage for s, _ in matmuls) - 6 + (stage == "0")
+        assert recomputed == (2 if wrap == "checkpoint" else 0)
+        assert matmuls.count((stage, "forward")) == 2
+        assert matmuls.count((stage, "weight_gradient")) >= 2 - (stage == "0")
+
+
+def test_nothing_happens_outside_of_a_trace():
+    x = jnp.ones(3)
+    np.testing.assert_array_equal(weft.stage_boundary(x), x)
