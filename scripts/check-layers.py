@@ -91,7 +91,7 @@ RUNTIME_MAY_INCLUDE = {
     "session": HOST | {"executor", "cuda/rank"},
 }
 # Plain C++, which links where there is no LLVM.
-PLAIN_PARTS = {"Cost", "Optimize", "Report"}
+PLAIN_PARTS = {"Cost", "Optimize", "Timeline", "Report"}
 # What Sharding may include of LLVM.
 PLAIN = re.compile(r"llvm/(ADT|Support)/")
 

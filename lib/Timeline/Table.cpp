@@ -9,7 +9,7 @@
 
 namespace weft::timeline {
 
-static std::string_view nameOf(ActionKind kind) {
+std::string_view nameOf(ActionKind kind) {
   switch (kind) {
   case ActionKind::Forward:
     return "F";
@@ -48,6 +48,11 @@ std::string print(const Action &action) {
   text += nameOf(action.kind);
   if (action.microbatch >= 0)
     text += std::to_string(action.microbatch);
+  if (action.peer >= 0) {
+    const bool sends = action.kind == ActionKind::SendForward ||
+                       action.kind == ActionKind::SendBackward;
+    text += (sends ? '>' : '<') + std::to_string(action.peer);
+  }
   return text;
 }
 

@@ -36,6 +36,8 @@ enum class ActionKind : uint8_t {
   ReduceGradient,  // 2REDUCE_GRAD
 };
 
+/// As the notation spells it: "F", "SEND_B", "REDUCE_GRAD".
+std::string_view nameOf(ActionKind kind);
 /// Whether an action of this kind computes, on one micro-batch.
 bool isCompute(ActionKind kind);
 /// Whether it sends or receives, one micro-batch.
@@ -48,11 +50,14 @@ struct Action {
   int32_t microbatch = -1;
   /// Runs together with the next action of the rank: `(0F7;7B3)OVERLAP_F_B`.
   bool overlapsNext = false;
+  /// Of a transfer, the stage at the other end; -1: the neighbour.
+  int32_t peer = -1;
 
   auto operator<=>(const Action &) const = default;
 };
 
-/// `2F0`, `1SEND_B3`; without what it overlaps.
+/// `2F0`, `1SEND_B3`, across several stages `0SEND_F1>3` and `3RECV_F1<0`;
+/// without what it overlaps.
 std::string print(const Action &action);
 
 /// The actions of a rank, in its order.

@@ -1,0 +1,130 @@
+//===- Timing.cpp - When the actions of a table run -----------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Timeline/Timing.h"
+
+#include "Simulation.h"
+
+#include <algorithm>
+
+namespace weft::timeline {
+
+double Timing::peak() const {
+  double most = 0;
+  for (const RankTiming &rank : ranks)
+    most = std::max(most, rank.peak);
+  return most;
+}
+
+double Timing::bubbleFraction() const {
+  double idle = 0, busy = 0;
+  for (int32_t rank = 0; rank < int32_t(ranks.size()); ++rank) {
+    idle += bubble(rank);
+    busy += ranks[rank].busy;
+  }
+  return busy > 0 ? idle / busy : 0;
+}
+
+static RankTiming summarize(const Row &row,
+                            const std::vector<Interval> &intervals,
+                            const Costs &costs) {
+  RankTiming timing;
+  if (row.empty())
+    return timing;
+  timing.start = intervals.front().start;
+  timing.end = intervals.back().end;
+  double kept = 0;
+  int32_t slots = 0;
+  for (size_t i = 0; i < row.size(); ++i) {
+    const double activation = costs.stages[row[i].stage].activation;
+    if (row[i].kind == ActionKind::Forward) {
+      kept += activation;
+      ++slots;
+    } else if (row[i].kind != ActionKind::InputGradient) {
+      kept -= activation;
+      --slots;
+    }
+    timing.peak = std::max(timing.peak, kept);
+    timing.peakSlots = std::max(timing.peakSlots, slots);
+    const bool isSecondOfPair = i > 0 && row[i - 1].overlapsNext;
+    if (!isSecondOfPair)
+      timing.busy += intervals[i].end - intervals[i].start;
+  }
+  return timing;
+}
+
+std::optional<Timing> timeTable(const Table &table, const Costs &costs) {
+  Simulation simulation(table, costs);
+  if (!simulation.run())
+    return std::nullopt;
+  Timing timing;
+  for (int32_t rank = 0; rank < table.ranks(); ++rank) {
+    timing.rows.push_back(std::move(simulation.ranks[rank].intervals));
+    timing.ranks.push_back(
+        summarize(table.rows[rank], timing.rows[rank], costs));
+    timing.makespan = std::max(timing.makespan, timing.ranks[rank].end);
+  }
+  return timing;
+}
+
+Costs recut(const Costs &costs, int32_t stages) {
+  const int64_t given = costs.stages.size();
+  if (given == stages)
+    return costs;
+  Costs result;
+  result.transfer = costs.transfer;
+  for (int64_t stage = 0; stage < stages; ++stage) {
+    StageCosts sum = {0, 0, 0, std::nullopt, 0};
+    // In units of 1 / (stages * given) of the model.
+    const int64_t begin = stage * given, end = begin + given;
+    for (int64_t old = begin / stages; old * stages < end; ++old) {
+      const int64_t shared =
+          std::min(end, (old + 1) * stages) - std::max(begin, old * stages);
+      const double part = double(shared) / double(stages);
+      const StageCosts &from = costs.stages[old];
+      sum.forward += part * from.forward;
+      sum.inputGradient += part * from.inputGradient;
+      sum.weightGradient += part * from.weightGradient;
+      sum.activation += part * from.activation;
+      if (from.overlapped)
+        sum.overlapped = sum.overlapped.value_or(0) + part * *from.overlapped;
+    }
+    result.stages.push_back(sum);
+  }
+  return result;
+}
+
+double lowerBound(const Placement &placement, int32_t microbatches,
+                  const Costs &costs, bool splitsBackward) {
+  struct Bounds {
+    double before = -1, busy = 0, after = -1;
+  };
+  std::vector<Bounds> ranks(1 + std::ranges::max(placement));
+  double forwards = 0, backwards = 0;
+  for (size_t stage = 0; stage < placement.size(); ++stage) {
+    const StageCosts &stageCosts = costs.stages[stage];
+    Bounds &rank = ranks[placement[stage]];
+    if (stage > 0 && placement[stage] != placement[stage - 1]) {
+      forwards += costs.transfer;
+      backwards += costs.transfer;
+    }
+    if (rank.before < 0) {
+      rank.before = forwards;
+      rank.after = splitsBackward ? 0 : backwards;
+    }
+    const double both = stageCosts.forward + stageCosts.backward();
+    rank.busy += microbatches * both;
+    forwards += stageCosts.forward;
+    backwards += stageCosts.backward();
+  }
+  double bound = 0;
+  for (const Bounds &rank : ranks)
+    bound = std::max(bound, rank.before + rank.busy + rank.after);
+  return bound;
+}
+
+} // namespace weft::timeline
