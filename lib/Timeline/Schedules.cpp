@@ -44,7 +44,7 @@ static bool fillsBothDirections(ScheduleSize size) {
 static constexpr std::string_view oneChunk = "chunks = 1";
 static constexpr std::string_view twoChunks = "chunks = 2";
 static constexpr std::string_view equalGroups =
-    "microbatches that max(1, floor(microbatches / ranks)) divides";
+    "multiples of max(1, floor(microbatches / ranks)) as microbatches";
 
 static constexpr std::array<NamedSchedule, 12> schedules = {{
     {"gpipe", "all forwards, then all backwards", oneChunk, Fold::Loop, 1,
@@ -58,8 +58,8 @@ static constexpr std::array<NamedSchedule, 12> schedules = {{
     {"interleaved-1f1b", "1f1b with several stages per rank", equalGroups,
      Fold::Loop, 2, false, hasEqualGroups, interleaved},
     {"looped-bfs",
-     "several stages per rank, all micro-batches of a stage in a row", "all",
-     Fold::Loop, 2, false, hasChunks, loopedBreadthFirst},
+     "several stages per rank, all micro-batches of a stage in a row",
+     "every size", Fold::Loop, 2, false, hasChunks, loopedBreadthFirst},
     {"zb-h1", "1f1b with weight gradients in the bubble, in the memory of 1f1b",
      oneChunk, Fold::Loop, 1, true, hasOneChunk, zeroBubbleH1},
     {"zb-h2", "no bubble for twice the memory of 1f1b",

@@ -125,9 +125,9 @@ TEST(Schedules, SayWhatTheyAdmit) {
             "schedule dualpipev admits chunks = 2 and microbatches >= 2 * "
             "ranks, got ranks = 4, microbatches = 7 and chunks = 2");
   EXPECT_EQ(generate("interleaved-1f1b", {4, 9, 0}).error,
-            "schedule interleaved-1f1b admits microbatches that max(1, "
-            "floor(microbatches / ranks)) divides, got ranks = 4, microbatches "
-            "= 9 and chunks = 2");
+            "schedule interleaved-1f1b admits multiples of max(1, "
+            "floor(microbatches / ranks)) as microbatches, got ranks = 4, "
+            "microbatches = 9 and chunks = 2");
   EXPECT_TRUE(admits("interleaved-1f1b", {4, 10, 0}));
 }
 

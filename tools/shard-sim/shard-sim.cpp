@@ -1,0 +1,53 @@
+//===- shard-sim.cpp - Predicts and draws ---------------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   shard-sim schedule --name=zb-v --ranks=4 --microbatches=8
+//
+//===----------------------------------------------------------------------===//
+
+#include "Command.h"
+#include "Files.h"
+
+#include "weft/runtime/PlanFormat.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <new>
+
+using namespace weft::tools;
+
+static int run(const Command &command) {
+  int code = exitFailed;
+  try {
+    code = command();
+  } catch (const std::bad_alloc &) {
+    return report(exitFailed, {"out of memory"});
+  }
+  const bool isWritten = std::fflush(stdout) == 0 && !std::ferror(stdout);
+  if (!isWritten && code == exitSuccess)
+    return report(exitFailed, {"cannot write to standard output"});
+  return code;
+}
+
+int main(int argc, char **argv) {
+  CLI::App app("Draws, times and checks pipeline schedules.\n"
+               "Exit status: 0 success, 1 failure, 2 bad input.");
+  app.set_version_flag("--version",
+                       fmt::format("Weft {}, plan format {}", WEFT_VERSION,
+                                   weft::runtime::planFormatVersion));
+  app.require_subcommand(1);
+  Command chosen;
+  addScheduleCommand(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? exitSuccess : exitBadInput;
+  }
+  return run(chosen);
+}
