@@ -1,0 +1,33 @@
+//===- ParameterActions.h - Gathers and reductions of a row -----*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Adds to a row of computation what its stages need from the ranks that hold
+// the same stages: gathers of sharded parameters, reductions of gradients.
+//
+//   0F0,0B0 -> 0UNSHARD,0F0,0B0,0REDUCE_GRAD,0RESHARD
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_TIMELINE_PARAMETERACTIONS_H
+#define WEFT_TIMELINE_PARAMETERACTIONS_H
+
+#include "weft/Timeline/Table.h"
+
+namespace weft::timeline {
+
+/// Adds what stages with sharded parameters (FSDP) need: before each action
+/// the next `lookAhead` distinct stages of the row are gathered, in the order
+/// of their use, after those that are not among them have been freed.
+Row addUnshards(const Row &row, int32_t lookAhead = 3);
+
+/// Adds the reduction of a stage's gradients behind the last of its
+/// `microbatches` weight gradients.
+Row addGradientReductions(const Row &row, int32_t microbatches);
+
+} // namespace weft::timeline
+
+#endif // WEFT_TIMELINE_PARAMETERACTIONS_H

@@ -1,0 +1,72 @@
+//===- ParameterActions.cpp - Gathers and reductions of a row -------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Timeline/ParameterActions.h"
+
+#include <algorithm>
+#include <map>
+
+namespace weft::timeline {
+
+Row addUnshards(const Row &row, int32_t lookAhead) {
+  // The next distinct stages from each action on, nearest first.
+  std::vector<std::vector<int32_t>> upcoming(row.size());
+  std::vector<int32_t> nearest;
+  for (size_t i = row.size(); i-- > 0;) {
+    std::erase(nearest, row[i].stage);
+    nearest.insert(nearest.begin(), row[i].stage);
+    nearest.resize(std::min(nearest.size(), size_t(lookAhead)));
+    upcoming[i] = nearest;
+  }
+
+  Row result;
+  std::vector<int32_t> gathered;
+  const auto free = [&](auto isUnused) {
+    for (int32_t stage : gathered)
+      if (isUnused(stage))
+        result.push_back({stage, ActionKind::Reshard});
+    std::erase_if(gathered, isUnused);
+  };
+  for (size_t i = 0; i < row.size(); ++i) {
+    // Nothing comes between the two of a pair that runs together.
+    if (i == 0 || !row[i - 1].overlapsNext) {
+      free([&](int32_t stage) {
+        return std::ranges::find(upcoming[i], stage) == upcoming[i].end();
+      });
+      for (int32_t stage : upcoming[i]) {
+        if (std::ranges::find(gathered, stage) != gathered.end())
+          continue;
+        result.push_back({stage, ActionKind::Unshard});
+        gathered.push_back(stage);
+      }
+    }
+    result.push_back(row[i]);
+  }
+  free([](int32_t) { return true; });
+  return result;
+}
+
+Row addGradientReductions(const Row &row, int32_t microbatches) {
+  std::map<int32_t, int32_t> done;
+  Row result;
+  std::vector<int32_t> due;
+  for (const Action &action : row) {
+    result.push_back(action);
+    if (action.kind == ActionKind::Backward ||
+        action.kind == ActionKind::WeightGradient)
+      if (++done[action.stage] == microbatches)
+        due.push_back(action.stage);
+    if (action.overlapsNext)
+      continue;
+    for (int32_t stage : due)
+      result.push_back({stage, ActionKind::ReduceGradient});
+    due.clear();
+  }
+  return result;
+}
+
+} // namespace weft::timeline
