@@ -1,0 +1,95 @@
+//===- SlotUses.cpp - Memory of micro-batches in flight -------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Timeline/SlotUses.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace weft::timeline {
+
+/// By stage and micro-batch, what the row does for it.
+static std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>>
+columnsOf(const Row &row) {
+  std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>> columns;
+  for (size_t i = 0; i < row.size(); ++i)
+    if (row[i].microbatch >= 0)
+      columns[{row[i].stage, row[i].microbatch}].push_back(int32_t(i));
+  return columns;
+}
+
+/// The end of a pair is that of both: until then neither gives up its slot.
+static int32_t endOf(const Row &row, int32_t column) {
+  return column + row[column].overlapsNext;
+}
+
+SlotPlan planSlots(const Table &table, bool shared) {
+  SlotPlan result;
+  for (size_t rank = 0; rank < table.rows.size(); ++rank) {
+    const Row &row = table.rows[rank];
+    const auto columns = columnsOf(row);
+    std::map<int32_t, std::set<int32_t>> freeOf; // by stage, or all by 0
+    // What becomes free behind a column.
+    std::map<int32_t, std::vector<std::pair<int32_t, int32_t>>> endingAt;
+    int32_t count = 0;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const Action &action = row[i];
+      const std::pair owner(action.stage, action.microbatch);
+      const auto use = columns.find(owner);
+      if (use != columns.end() && use->second.front() == int32_t(i)) {
+        const int32_t pool = shared ? 0 : action.stage;
+        std::set<int32_t> &freeSlots = freeOf[pool];
+        if (freeSlots.empty())
+          freeSlots.insert(count++);
+        const int32_t slot = *freeSlots.begin();
+        freeSlots.erase(freeSlots.begin());
+        if (size_t(action.stage) >= result.slotOf.size())
+          result.slotOf.resize(action.stage + 1);
+        std::vector<int32_t> &slots = result.slotOf[action.stage];
+        if (size_t(action.microbatch) >= slots.size())
+          slots.resize(action.microbatch + 1, -1);
+        slots[action.microbatch] = slot;
+        result.uses.push_back({int32_t(rank), slot, use->second});
+        endingAt[endOf(row, use->second.back())].push_back({pool, slot});
+      }
+      for (const auto &[pool, slot] : endingAt[int32_t(i)])
+        freeOf[pool].insert(slot);
+    }
+    result.counts.push_back(count);
+  }
+  return result;
+}
+
+std::vector<Wait> waitsForSlots(const Table &table, const SlotPlan &slots) {
+  // What used each slot of each rank last; uses are in the order of the row.
+  std::map<std::pair<int32_t, int32_t>, const SlotUse *> last;
+  std::vector<Wait> waits;
+  for (const SlotUse &use : slots.uses) {
+    const SlotUse *&before = last[{use.rank, use.slot}];
+    const Row &row = table.rows[use.rank];
+    const int32_t write = use.columns.front();
+    if (before) {
+      // Computation is in order, and what it needs has been received: the last
+      // one stands for all that is no send.
+      int32_t computation = -1;
+      for (int32_t column : before->columns) {
+        if (isCompute(row[column].kind))
+          computation = column;
+        else if (row[column].kind == ActionKind::SendForward ||
+                 row[column].kind == ActionKind::SendBackward)
+          waits.push_back({use.rank, write, column});
+      }
+      if (computation >= 0 && !isCompute(row[write].kind))
+        waits.push_back({use.rank, write, computation});
+    }
+    before = &use;
+  }
+  return waits;
+}
+
+} // namespace weft::timeline
