@@ -30,7 +30,8 @@ namespace weft::tools {
 /// Exit codes of the tool.
 enum ExitCode : int {
   exitSuccess = 0,
-  /// What was asked for failed: the output could not be written.
+  /// What was asked for failed: the output could not be written, or a table is
+  /// not safe.
   exitFailed = 1,
   /// Arguments or input files are wrong.
   exitBadInput = 2,
@@ -40,6 +41,8 @@ enum ExitCode : int {
 using Command = std::function<int()>;
 
 void addScheduleCommand(CLI::App &app, Command &chosen);
+void addTransfersCommand(CLI::App &app, Command &chosen);
+void addCheckCommand(CLI::App &app, Command &chosen);
 
 } // namespace weft::tools
 

@@ -44,6 +44,8 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   Command chosen;
   addScheduleCommand(app, chosen);
+  addTransfersCommand(app, chosen);
+  addCheckCommand(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

@@ -1,0 +1,80 @@
+//===- CheckCommand.cpp - shard-sim check ---------------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Command.h"
+
+#include "Files.h"
+#include "TableOptions.h"
+
+#include "weft/Timeline/Check.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+
+using namespace weft::timeline;
+
+namespace weft::tools {
+namespace {
+
+struct Options {
+  TableOptions table;
+  std::string communicators = "directed";
+  std::string gradientOrder = "ascending";
+};
+
+Communicators toCommunicators(std::string_view name) {
+  if (name == "one")
+    return Communicators::One;
+  if (name == "pair")
+    return Communicators::RankPair;
+  return name == "edge" ? Communicators::Edge : Communicators::DirectedPair;
+}
+
+int runCheck(const Options &options) {
+  const std::optional<Table> table = options.table.read();
+  if (!table)
+    return exitBadInput;
+  Job job = makeJob(*table, toCommunicators(options.communicators),
+                    options.table.edgesOf(*table));
+  if (options.gradientOrder == "descending")
+    for (int32_t i = countUpTo(*table, &Action::microbatch); i-- > 0;)
+      job.gradientOrder.push_back(i);
+  const Verdict verdict = check(job);
+  fmt::print("{}", print(verdict, options.table.file));
+  return verdict.isSafe() ? exitSuccess : exitFailed;
+}
+
+} // namespace
+
+void addCheckCommand(CLI::App &app, Command &chosen) {
+  CLI::App *command = app.add_subcommand(
+      "check", "Prove that a table with sends and receives cannot deadlock or "
+               "mix up data; exit with 1 if it can");
+  auto options = std::make_shared<Options>();
+  options->table.addTo(*command);
+  command
+      ->add_option("--communicators", options->communicators,
+                   "Which transfers share a communicator, and wait for each "
+                   "other on it: one (all of them), pair (those between the "
+                   "same two ranks), directed (those from one rank to "
+                   "another) or edge (those from one stage to another)")
+      ->check(CLI::IsMember({"one", "pair", "directed", "edge"}))
+      ->capture_default_str();
+  command
+      ->add_option("--gradient-order", options->gradientOrder,
+                   "The order of micro-batches in which every stage sums its "
+                   "weight gradients: ascending or descending")
+      ->check(CLI::IsMember({"ascending", "descending"}))
+      ->capture_default_str();
+  command->callback([options, &chosen] {
+    chosen = [options] { return runCheck(*options); };
+  });
+}
+
+} // namespace weft::tools
