@@ -24,6 +24,7 @@ int64_t cost::wireBytes(CollectiveKind kind, int64_t localBytes,
   case CollectiveKind::AllReduce:
     return 2 * (groupSize - 1) * chunk;
   case CollectiveKind::Permute:
+  case CollectiveKind::Exchange: // at most: what moves depends on its map
     return localBytes;
   }
   return localBytes;

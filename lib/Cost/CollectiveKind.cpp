@@ -12,8 +12,9 @@
 
 using namespace weft;
 
-static constexpr std::string_view names[] = {
-    "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute"};
+static constexpr std::string_view names[] = {"all_reduce",     "all_gather",
+                                             "reduce_scatter", "all_to_all",
+                                             "permute",        "exchange"};
 
 std::string_view cost::nameOf(CollectiveKind kind) {
   return names[static_cast<size_t>(kind)];

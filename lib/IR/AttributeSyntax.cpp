@@ -76,8 +76,8 @@ ParseResult weft::parseCollectiveKind(AsmParser &parser,
   if (!found)
     return parser.emitError(loc)
            << "unknown collective '" << keyword
-           << "'; expected all_reduce, all_gather, reduce_scatter, all_to_all "
-              "or permute";
+           << "'; expected all_reduce, all_gather, reduce_scatter, all_to_all, "
+              "permute or exchange";
   kind = *found;
   return success();
 }
@@ -92,6 +92,75 @@ Attribute CollectiveKindAttr::parse(AsmParser &parser, Type) {
 
 void CollectiveKindAttr::print(AsmPrinter &printer) const {
   printer << "<" << StringRef(cost::nameOf(getValue())) << ">";
+}
+
+//===----------------------------------------------------------------------===//
+// Element map
+//===----------------------------------------------------------------------===//
+
+/// `[16, 16]`
+static ParseResult parseParts(AsmParser &parser,
+                              SmallVectorImpl<int64_t> &parts) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parser.parseInteger(parts.emplace_back());
+  });
+}
+
+/// `0 to 0 for 192 by -1`
+static ParseResult parseRun(AsmParser &parser, SmallVectorImpl<int64_t> &runs) {
+  int64_t from, to, length, step = 1;
+  if (parser.parseInteger(from) || parser.parseKeyword("to") ||
+      parser.parseInteger(to) || parser.parseKeyword("for") ||
+      parser.parseInteger(length) ||
+      (succeeded(parser.parseOptionalKeyword("by")) &&
+       parser.parseInteger(step)))
+    return failure();
+  runs.append({from, to, length, step});
+  return success();
+}
+
+Attribute ElementMapAttr::parse(AsmParser &parser, Type) {
+  SmallVector<int64_t> from, to, runs;
+  if (parser.parseLess() || parseParts(parser, from) ||
+      parser.parseKeyword("to") || parseParts(parser, to))
+    return {};
+  while (succeeded(parser.parseOptionalComma()))
+    if (parseRun(parser, runs))
+      return {};
+  if (parser.parseGreater())
+    return {};
+  return get(parser.getContext(), from, to, runs);
+}
+
+void ElementMapAttr::print(AsmPrinter &printer) const {
+  printer << "<[";
+  llvm::interleaveComma(getFrom(), printer);
+  printer << "] to [";
+  llvm::interleaveComma(getTo(), printer);
+  printer << "]";
+  for (const sharding::ElementRun &run : toMap().runs) {
+    printer << ", " << run.from << " to " << run.to << " for " << run.length;
+    if (run.step != 1)
+      printer << " by " << run.step;
+  }
+  printer << ">";
+}
+
+ElementMapAttr ElementMapAttr::get(MLIRContext *context,
+                                   const sharding::ElementMap &map) {
+  SmallVector<int64_t> runs;
+  for (const sharding::ElementRun &run : map.runs)
+    runs.append({run.from, run.to, run.length, run.step});
+  return get(context, map.from, map.to, runs);
+}
+
+sharding::ElementMap ElementMapAttr::toMap() const {
+  sharding::ElementMap map{getFrom().vec(), getTo().vec(), {}};
+  for (size_t i = 0; i + 3 < getRuns().size(); i += 4) {
+    ArrayRef<int64_t> run = getRuns().slice(i, 4);
+    map.runs.push_back({run[0], run[1], run[2], run[3]});
+  }
+  return map;
 }
 
 //===----------------------------------------------------------------------===//

@@ -218,6 +218,18 @@ LogicalResult PermuteOp::verify() {
   return success();
 }
 
+LogicalResult ExchangeOp::verify() {
+  RankedTensorType operand = getOperand().getType();
+  int64_t dim = getDim();
+  if (failed(verifyDimsInRange(*this, "dim", dim, operand.getRank())))
+    return failure();
+  FailureOr<Group> group = resolveNonEmpty(*this, getAxes());
+  if (failed(group))
+    return failure();
+  return verifyElementMap(*this, getMap(), group->size(), operand, getType(),
+                          dim);
+}
+
 LogicalResult PositionOp::verify() { return resolve(*this, getAxes()); }
 
 //===----------------------------------------------------------------------===//
@@ -230,6 +242,7 @@ struct StartDetails {
   ReductionAttr reduction = {};
   IntegerAttr dim = {}, concat = {};
   AxesAttr to = {};
+  ElementMapAttr map = {};
   uint64_t shift = 0;
 };
 } // namespace
@@ -239,7 +252,7 @@ static Value start(OpBuilder &builder, Op op, const StartDetails &details) {
   return StartOp::create(
       builder, op.getLoc(), PendingType::get(op.getContext(), op.getType()),
       op.getCollectiveKind(), op.getOperand(), details.reduction, details.dim,
-      details.concat, op.getAxes(), details.to, /*in_place=*/false,
+      details.concat, op.getAxes(), details.to, details.map, /*in_place=*/false,
       op.getCauseAttr(), details.shift);
 }
 
@@ -263,4 +276,8 @@ Value AllToAllOp::buildStart(OpBuilder &builder) {
 
 Value PermuteOp::buildStart(OpBuilder &builder) {
   return start(builder, *this, {.to = getTo(), .shift = getShift()});
+}
+
+Value ExchangeOp::buildStart(OpBuilder &builder) {
+  return start(builder, *this, {.dim = getDimAttr(), .map = getMap()});
 }

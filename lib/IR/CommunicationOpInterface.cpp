@@ -11,6 +11,8 @@
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace weft;
 
@@ -27,6 +29,13 @@ GroupLayout weft::findGroups(CommunicationOpInterface op) {
 }
 
 int64_t weft::countWireBytes(CommunicationOpInterface op) {
+  if (ElementMapAttr attr = op.getElementMap()) {
+    sharding::ElementMap map = attr.toMap();
+    int64_t held =
+        std::accumulate(map.from.begin(), map.from.end(), int64_t(0));
+    return bytesOf(op->getOperand(0)) / held *
+           map.mostSent(findGroups(op).size);
+  }
   int64_t local = 0;
   for (Value operand : op->getOperands())
     local = std::max(local, bytesOf(operand));

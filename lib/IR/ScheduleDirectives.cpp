@@ -60,7 +60,8 @@ ParseResult weft::parseCollectiveDetails(OpAsmParser &parser,
                                          CollectiveKindAttr kind,
                                          ReductionAttr &reduction,
                                          IntegerAttr &dim, IntegerAttr &concat,
-                                         AxesAttr &axes, AxesAttr &to) {
+                                         AxesAttr &axes, AxesAttr &to,
+                                         ElementMapAttr &map) {
   switch (kind.getValue()) {
   case CollectiveKind::AllReduce:
     return failure(parseReduction(parser, reduction) ||
@@ -79,6 +80,11 @@ ParseResult weft::parseCollectiveDetails(OpAsmParser &parser,
   case CollectiveKind::Permute:
     return failure(parseNamedAxes(parser, "from", axes) ||
                    parseNamedAxes(parser, "to", to));
+  case CollectiveKind::Exchange:
+    return failure(parseNamedDim(parser, "dim", dim) ||
+                   parseNamedAxes(parser, "over", axes) ||
+                   parser.parseKeyword("map") ||
+                   parser.parseCustomAttributeWithFallback(map));
   }
   return failure();
 }
@@ -87,7 +93,7 @@ void weft::printCollectiveDetails(OpAsmPrinter &printer, Operation *,
                                   CollectiveKindAttr kind,
                                   ReductionAttr reduction, IntegerAttr dim,
                                   IntegerAttr concat, AxesAttr axes,
-                                  AxesAttr to) {
+                                  AxesAttr to, ElementMapAttr map) {
   if (reduction)
     printer << stringifyReduction(reduction.getValue()) << ' ';
   if (dim)
@@ -99,5 +105,9 @@ void weft::printCollectiveDetails(OpAsmPrinter &printer, Operation *,
   if (to) {
     printer << " to ";
     printer.printStrippedAttrOrType(to);
+  }
+  if (map) {
+    printer << " map ";
+    printer.printStrippedAttrOrType(map);
   }
 }

@@ -30,14 +30,16 @@ void printCollectiveKind(mlir::OpAsmPrinter &printer, mlir::Operation *op,
 ///   reduce_scatter   sum dim = 0 over <@mesh, {"a"}>
 ///   all_to_all       split = 0 concat = 1 over <@mesh, {"a"}>
 ///   permute          from <@mesh, {"a"}> to <@mesh, {"b"}>
+///   exchange         dim = 0 over <@mesh, {"a"}> map <[4] to [2], ...>
 mlir::ParseResult
 parseCollectiveDetails(mlir::OpAsmParser &parser, CollectiveKindAttr kind,
                        ReductionAttr &reduction, mlir::IntegerAttr &dim,
-                       mlir::IntegerAttr &concat, AxesAttr &axes, AxesAttr &to);
+                       mlir::IntegerAttr &concat, AxesAttr &axes, AxesAttr &to,
+                       ElementMapAttr &map);
 void printCollectiveDetails(mlir::OpAsmPrinter &printer, mlir::Operation *op,
                             CollectiveKindAttr kind, ReductionAttr reduction,
                             mlir::IntegerAttr dim, mlir::IntegerAttr concat,
-                            AxesAttr axes, AxesAttr to);
+                            AxesAttr axes, AxesAttr to, ElementMapAttr map);
 
 } // namespace weft
 

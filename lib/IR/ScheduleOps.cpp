@@ -142,11 +142,13 @@ static LogicalResult checkAttributes(StartOp op) {
                  kind == CollectiveKind::ReduceScatter;
   bool hasDim = kind == CollectiveKind::AllGather ||
                 kind == CollectiveKind::ReduceScatter ||
-                kind == CollectiveKind::AllToAll;
+                kind == CollectiveKind::AllToAll ||
+                kind == CollectiveKind::Exchange;
   if (reduces != op.getReduction().has_value() ||
       hasDim != op.getDim().has_value() ||
       (kind == CollectiveKind::AllToAll) != op.getConcat().has_value() ||
-      (kind == CollectiveKind::Permute) != op.getTo().has_value())
+      (kind == CollectiveKind::Permute) != op.getTo().has_value() ||
+      (kind == CollectiveKind::Exchange) != op.getMap().has_value())
     return op.emitOpError("has too few or too many attributes for ")
            << StringRef(nameOf(kind));
   if (op.getShift() != 0 && kind != CollectiveKind::Permute)
@@ -213,6 +215,10 @@ LogicalResult StartOp::verify() {
       return emitOpError("shift must be at least 0 and less than the ")
              << *group << " parts, got " << shift;
   }
+
+  if (getMap())
+    return verifyElementMap(*this, *getMap(), *group, operand, result,
+                            *getDim());
 
   auto shape = llvm::map_to_vector(operand.getShape(), [](int64_t size) {
     return ExpectedDim{size, "as the operand's"};

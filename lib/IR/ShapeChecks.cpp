@@ -47,3 +47,24 @@ LogicalResult weft::verifyIncreasingDims(Operation *op, StringRef name,
                                << dims[i] << " after " << dims[i - 1];
   return success();
 }
+
+LogicalResult weft::verifyElementMap(Operation *op, ElementMapAttr map,
+                                     int64_t members, RankedTensorType operand,
+                                     RankedTensorType result, int64_t dim) {
+  if (std::string problem = map.toMap().check(members); !problem.empty())
+    return op->emitOpError(problem);
+  int64_t before = 0, after = 0;
+  for (int64_t part : map.getFrom())
+    before += part;
+  for (int64_t part : map.getTo())
+    after += part;
+  if (before != operand.getDimSize(dim))
+    return op->emitOpError("the map takes ")
+           << before << " elements of dim " << dim << ", the operand has "
+           << operand.getDimSize(dim);
+  SmallVector<ExpectedDim> expected;
+  for (int64_t size : operand.getShape())
+    expected.push_back({size, "as the operand's"});
+  expected[dim] = {after, "the parts of the map"};
+  return verifyResultShape(op, result, expected);
+}

@@ -13,6 +13,8 @@
 #ifndef WEFT_LIB_IR_SHAPECHECKS_H
 #define WEFT_LIB_IR_SHAPECHECKS_H
 
+#include "weft/IR/WeftAttrs.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 
@@ -42,6 +44,14 @@ mlir::LogicalResult verifyIncreasingDims(mlir::Operation *op,
                                          llvm::StringRef name,
                                          llvm::ArrayRef<int64_t> dims,
                                          int64_t rank);
+
+/// Checks the map of an op that moves elements of `dim` of one tensor, parts of
+/// a group of `members`.
+mlir::LogicalResult verifyElementMap(mlir::Operation *op, ElementMapAttr map,
+                                     int64_t members,
+                                     mlir::RankedTensorType operand,
+                                     mlir::RankedTensorType result,
+                                     int64_t dim);
 
 } // namespace weft
 

@@ -53,7 +53,7 @@ private:
 
 /// Collectives emitted, and bytes that a device sends in them.
 struct Traffic {
-  std::array<int64_t, 5> collectives = {};
+  std::array<int64_t, 6> collectives = {};
   int64_t wireBytes = 0;
 
   int64_t count(cost::CollectiveKind kind) const {
@@ -301,6 +301,7 @@ struct Localize : weft::impl::LocalizeBase<Localize> {
     allReduces += traffic.count(CollectiveKind::AllReduce);
     allToAlls += traffic.count(CollectiveKind::AllToAll);
     permutes += traffic.count(CollectiveKind::Permute);
+    exchanges += traffic.count(CollectiveKind::Exchange);
     wireBytes += traffic.wireBytes;
   }
 };

@@ -245,6 +245,10 @@ static void setShape(plan::CollectiveStartT &step, StartOp start) {
                                   : elements(to, dim, rank);
     return;
   }
+  case CollectiveKind::Exchange:
+    step.outer = elements(from, 0, dim);
+    step.inner = elements(from, dim + 1, rank);
+    return;
   }
 }
 
@@ -274,6 +278,13 @@ void EntryWriter::write(plan::OperationUnion &operation, StartOp start) {
     step.permute_to = std::make_unique<plan::AxisListT>(toAxisList(to));
     step.permute_shift = start.getShift();
     axes = axesOfPermutation(tables.mesh, axes, to);
+  }
+  if (start.getMap()) {
+    sharding::ElementMap map = start.getMap()->toMap();
+    step.exchange_from = map.from;
+    step.exchange_to = map.to;
+    for (const sharding::ElementRun &run : map.runs)
+      step.exchange_runs.emplace_back(run.from, run.to, run.length, run.step);
   }
   step.group = tables.groupOf(axes);
   if (start.getReduction())

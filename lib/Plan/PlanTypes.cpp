@@ -46,6 +46,8 @@ plan::CollectiveKind toCollectiveKind(cost::CollectiveKind kind) {
     return plan::CollectiveKind::AllToAll;
   case cost::CollectiveKind::Permute:
     return plan::CollectiveKind::Permute;
+  case cost::CollectiveKind::Exchange:
+    return plan::CollectiveKind::Exchange;
   }
   llvm_unreachable("all kinds are covered");
 }

@@ -19,7 +19,8 @@ class Collective:
     """Collectives of a plan that are alike in everything but their number."""
 
     kind: str
-    """``all_reduce``, ``all_gather``, ``reduce_scatter``, ``all_to_all`` or ``permute``."""
+    """``all_reduce``, ``all_gather``, ``reduce_scatter``, ``all_to_all``, ``permute`` or
+    ``exchange``."""
     axes: tuple[str, ...]
     """Mesh axes of the group, major to minor; ``x:(2)4`` is a part of axis x."""
     bytes: int

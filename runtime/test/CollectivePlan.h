@@ -9,8 +9,35 @@
 #define WEFT_RUNTIME_TEST_COLLECTIVEPLAN_H
 
 #include "PlanBuilder.h"
+#include "plan/ExchangeMap.h"
 
 namespace weft::runtime {
+
+/// The start with what its map sends at most, as the verifier of plans wants
+/// it.
+inline void countWireBytes(plan::CollectiveStartT &start, int64_t group,
+                           DType dtype) {
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(plan::CreateCollectiveStart(builder, &start));
+  const auto *packed =
+      flatbuffers::GetRoot<plan::CollectiveStart>(builder.GetBufferPointer());
+  start.wire_bytes = static_cast<uint64_t>(start.outer * start.inner *
+                                           mostSent(*packed, group)) *
+                     byteSize(dtype);
+}
+
+/// A segment and a segment behind each other become a long and a short one: one
+/// half turned around, and the other moved by one element.
+inline void setExchange(plan::CollectiveStartT &start, int64_t group,
+                        DType dtype) {
+  const int64_t half = group * group;
+  start.exchange_from = {group, group};
+  start.exchange_to = {2 * group - 1, 1};
+  start.exchange_runs = {{1, 0, half, 1}, {0, 2 * half - 1, 1, 1}};
+  if (half > 1)
+    start.exchange_runs.emplace_back(2 * half - 1, half, half - 1, -1);
+  countWireBytes(start, group, dtype);
+}
 
 /// All kinds of collectives over the last axis of a mesh <["a"=others,
 /// "b"=size]>, one after the other or all in flight at once, the first to start
@@ -41,6 +68,8 @@ inline PlanBuilder collectivePlan(DType dtype, int64_t others, int64_t size,
       start.permute_to = builder.axes({"b"});
       start.permute_shift = size > 1 ? 1 : 0;
     }
+    if (kind == plan::CollectiveKind::Exchange)
+      setExchange(start, size, dtype);
     if (!atOnce)
       entry.wait(started);
     ++started;
@@ -61,6 +90,7 @@ inline PlanBuilder collectivePlan(DType dtype, int64_t others, int64_t size,
   add(Kind::AllToAll, elements, outer, middle, inner, plan::Reduction::Sum,
       false);
   add(Kind::Permute, elements, 1, 1, elements, plan::Reduction::Sum);
+  add(Kind::Exchange, elements, outer, 1, inner, plan::Reduction::Sum);
   if (atOnce)
     for (uint32_t id = started; id-- > 0;)
       entry.wait(id);

@@ -11,7 +11,7 @@ func.func @no_kind(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @unknown_kind(%x: tensor<4x8xf32>) {
-  // expected-error @below {{unknown collective 'broadcast'; expected all_reduce, all_gather, reduce_scatter, all_to_all or permute}}
+  // expected-error @below {{unknown collective 'broadcast'; expected all_reduce, all_gather, reduce_scatter, all_to_all, permute or exchange}}
   weft.start broadcast %x
 }
 
@@ -49,6 +49,12 @@ func.func @shift(%x: tensor<4x8xf32>) {
 func.func @far_shift(%x: tensor<4x8xf32>) {
   // expected-error @below {{shift must be at least 0 and less than the 2 parts, got 2}}
   %0 = weft.start permute %x from <@mesh, {"a"}> to <@mesh, {"a"}> {shift = 2 : i64} : tensor<4x8xf32> -> !weft.pending<tensor<4x8xf32>>
+  return
+}
+
+func.func @exchange(%x: tensor<4x8xf32>) {
+  // expected-error @below {{the map takes 6 elements of dim 1, the operand has 8}}
+  %0 = weft.start exchange %x dim = 1 over <@mesh, {"a"}> map <[6] to [6], 0 to 0 for 12> : tensor<4x8xf32> -> !weft.pending<tensor<4x6xf32>>
   return
 }
 

@@ -26,5 +26,8 @@ func.func @kinds(%x: tensor<4x8xf32>) {
   // CHECK: weft.start permute %{{.*}} from <@mesh, {"a"}> to <@mesh, {"a"}> {shift = 1 : i64} : tensor<4x8xf32> -> !weft.pending<tensor<4x8xf32>>
   %5 = weft.start permute %x from <@mesh, {"a"}> to <@mesh, {"a"}> {shift = 1 : i64}
       : tensor<4x8xf32> -> !weft.pending<tensor<4x8xf32>>
+  // CHECK: weft.start exchange %{{.*}} dim = 1 over <@mesh, {"a"}> map <[8] to [4, 2], 0 to 0 for 12> : tensor<4x8xf32> -> !weft.pending<tensor<4x6xf32>>
+  %6 = weft.start exchange %x dim = 1 over <@mesh, {"a"}> map <[8] to [4, 2], 0 to 0 for 12>
+      : tensor<4x8xf32> -> !weft.pending<tensor<4x6xf32>>
   return
 }

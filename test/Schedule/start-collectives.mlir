@@ -29,6 +29,14 @@ func.func @backward(%dy: tensor<64x64xf32>, %x: tensor<64x64xf32>, %w: tensor<64
   return %r, %dw : tensor<64x64xf32>, tensor<64x64xf32>
 }
 
+// CHECK-LABEL: @exchange
+func.func @exchange(%x: tensor<4x6xf32>) -> tensor<4x4xf32> {
+  // CHECK: weft.start exchange %{{.*}} dim = 1 over <@mesh, {"model"}> map <[6] to [4], 2 to 0 for 8> {cause = "why"}
+  // CHECK-NEXT: weft.wait
+  %0 = weft.exchange %x dim = 1 over <@mesh, {"model"}> map <[6] to [4], 2 to 0 for 8> {cause = "why"} : tensor<4x6xf32> -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
+
 // CHECK-LABEL: @kinds
 func.func @kinds(%x: tensor<4x8xf32>)
     -> (tensor<8x8xf32>, tensor<4x4xf32>, tensor<8x4xf32>, tensor<4x8xf32>) {

@@ -21,6 +21,7 @@ enum class CollectiveKind : uint8_t {
   ReduceScatter,
   AllToAll,
   Permute,
+  Exchange,
 };
 
 /// "all_reduce".

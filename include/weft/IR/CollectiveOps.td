@@ -166,6 +166,37 @@ def Weft_PermuteOp
   }];
 }
 
+def Weft_ExchangeOp : Weft_CommunicationOp<"exchange", "Exchange"> {
+  let summary = "Move elements along a split dimension";
+  let description = [{
+    Takes the elements of dimension `dim` where `map` says, over the devices of a
+    group: a device has its part of every segment of `map`, behind each other.
+    Only elements that change the device are sent. What nothing is taken to is
+    left undefined.
+
+    It is what is left to do of slices, concatenations and paddings of a split
+    dimension: the three columns' thirds of a fused matrix, each split as the
+    whole is, are slices of the result of
+
+    ```mlir
+    %r = weft.exchange %x dim = 1 over <@mesh, {"model"}>
+        map <[48] to [16, 16, 16], 0 to 0 for 192>
+        : tensor<64x48xf32> -> tensor<64x48xf32>
+    ```
+  }];
+  let arguments = (ins
+    Weft_Tensor:$operand, I64Attr:$dim, Weft_AxesAttr:$axes,
+    Weft_ElementMapAttr:$map, OptionalAttr<StrAttr>:$cause);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `dim` `=` custom<Dim>($dim) `over` $axes `map` $map attr-dict
+    `:` type($operand) `->` type($result)
+  }];
+  let extraClassDeclaration = communication # [{
+    ::weft::ElementMapAttr getElementMap() { return getMap(); }
+  }];
+}
+
 def Weft_PositionOp : Weft_CollectiveOp<"position"> {
   let summary = "The own position along axes";
   let description = [{

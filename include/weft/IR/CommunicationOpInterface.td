@@ -27,6 +27,10 @@ def CommunicationOpInterface : OpInterface<"CommunicationOpInterface"> {
       The axes along which the members of a group differ.
     }], "::weft::AxesAttr", "getAxes">,
     InterfaceMethod<[{
+      Which elements an exchange sends where; null for all others.
+    }], "::weft::ElementMapAttr", "getElementMap", (ins),
+    /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
+    InterfaceMethod<[{
       Emits the op that starts it, and returns the pending result. What starts
       it already returns its own.
     }], "::mlir::Value", "buildStart", (ins "::mlir::OpBuilder &":$builder)>

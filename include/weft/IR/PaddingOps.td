@@ -38,4 +38,28 @@ def Weft_MaskPaddingOp
   }];
 }
 
+def Weft_RearrangeOp
+    : Weft_TensorOp<"rearrange", [SameOperandsAndResultElementType]> {
+  let summary = "Take elements of tensors to places along a dimension";
+  let description = [{
+    What slices, concatenations and paddings along dimension `dim` do, where
+    the dimension of an operand or of the result is larger than the program has
+    it. The operands are the segments before, the result is the one after. What
+    nothing is taken to holds `value`, or without one anything.
+
+    ```mlir
+    %r = weft.rearrange %x dim = 1 map <[196] to [68], 64 to 0 for 65>
+        : (tensor<4x196xf32>) -> tensor<4x68xf32>
+    ```
+  }];
+  let arguments = (ins
+    Variadic<Weft_Tensor>:$operands, I64Attr:$dim, Weft_ElementMapAttr:$map,
+    OptionalAttr<TypedAttrInterface>:$value);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = [{
+    $operands `dim` `=` custom<Dim>($dim) `map` $map (`value` `=` $value^)?
+    attr-dict `:` functional-type($operands, $result)
+  }];
+}
+
 #endif // WEFT_IR_PADDINGOPS_TD

@@ -260,6 +260,9 @@ def Weft_StartOp
         : tensor<4x8xf32> -> !weft.pending<tensor<2x16xf32>>
     %t = weft.start permute %u from <@mesh, {"a"}> to <@mesh, {"b"}>
         : tensor<4x8xf32> -> !weft.pending<tensor<4x8xf32>>
+    %v = weft.start exchange %w dim = 1 over <@mesh, {"a"}>
+        map <[6] to [3, 3], 0 to 0 for 12>
+        : tensor<4x6xf32> -> !weft.pending<tensor<4x6xf32>>
     ```
   }];
   let arguments = (ins
@@ -267,12 +270,13 @@ def Weft_StartOp
     OptionalAttr<Weft_ReductionAttr>:$reduction,
     OptionalAttr<I64Attr>:$dim, OptionalAttr<I64Attr>:$concat,
     Weft_AxesAttr:$axes, OptionalAttr<Weft_AxesAttr>:$to,
-    UnitAttr:$in_place, OptionalAttr<StrAttr>:$cause,
+    OptionalAttr<Weft_ElementMapAttr>:$map, UnitAttr:$in_place, OptionalAttr<StrAttr>:$cause,
     DefaultValuedAttr<I64Attr, "0">:$shift);
   let results = (outs Weft_PendingType:$pending);
   let assemblyFormat = [{
     custom<CollectiveKind>($kind) $operand
-    custom<CollectiveDetails>(ref($kind), $reduction, $dim, $concat, $axes, $to)
+    custom<CollectiveDetails>(ref($kind), $reduction, $dim, $concat, $axes, $to,
+                              $map)
     attr-dict `:` type($operand) `->` qualified(type($pending))
   }];
   let hasVerifier = 1;
@@ -280,6 +284,7 @@ def Weft_StartOp
     int64_t getInPlaceOperand(unsigned) { return getInPlace() ? 0 : -1; }
     bool isStart() { return true; }
     ::weft::cost::CollectiveKind getCollectiveKind() { return getKind(); }
+    ::weft::ElementMapAttr getElementMap() { return getMapAttr(); }
     ::mlir::Value buildStart(::mlir::OpBuilder &) { return getPending(); }
   }];
 }

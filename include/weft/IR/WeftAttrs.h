@@ -18,6 +18,7 @@
 #define WEFT_IR_WEFTATTRS_H
 
 #include "weft/Cost/CollectiveKind.h"
+#include "weft/Sharding/ElementMap.h"
 #include "weft/Sharding/Mesh.h"
 #include "weft/Sharding/Sharding.h"
 

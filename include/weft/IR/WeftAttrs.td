@@ -159,6 +159,31 @@ def Weft_AxesAttr : Weft_Attr<"Axes", "axes"> {
   }];
 }
 
+def Weft_ElementMapAttr : Weft_Attr<"ElementMap", "element_map"> {
+  let summary = "Where the elements of a dimension go"
+                " (sharding::ElementMap)";
+  let description = [{
+    The first list has the sizes of the segments that lie behind each other
+    along the dimension before, the second list those after; where a group of
+    devices holds them, the sizes of a device's part of each. `F to T for N by S`
+    takes the elements at F, F + S, ... to T, T + 1, ...: N elements, counted
+    over the whole segments. `by 1` is not written.
+
+    Example: what three tensors of 64 columns, each in four parts, are in one of
+    192 in four parts:
+    `#weft.element_map<[16, 16, 16] to [48], 0 to 0 for 192>`
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"int64_t">:$from, ArrayRefParameter<"int64_t">:$to,
+    ArrayRefParameter<"int64_t">:$runs);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    static ElementMapAttr get(::mlir::MLIRContext *context,
+                              const ::weft::sharding::ElementMap &map);
+    ::weft::sharding::ElementMap toMap() const;
+  }];
+}
+
 def Weft_ReductionAttr : Weft_Attr<"Reduction", "reduction"> {
   let summary = "How partial values are combined: sum, max or min";
   let description = [{

@@ -177,6 +177,7 @@ def Localize : FormPass<"weft-localize", "Graph"> {
     Statistic<"allReduces", "all-reduces", "All-reduces">,
     Statistic<"allToAlls", "all-to-alls", "All-to-alls">,
     Statistic<"permutes", "permutes", "Permutes">,
+    Statistic<"exchanges", "exchanges", "Exchanges">,
     Statistic<"wireBytes", "wire-bytes",
               "Bytes that a device sends in all entries, each run once">
   ];

@@ -31,7 +31,8 @@ namespace weft {
 
 /// Collectives of one entry that are alike in everything but their number.
 struct CollectiveRecord {
-  /// "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute".
+  /// "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute",
+  /// "exchange".
   std::string kind;
   /// The axes of the group, major to minor: "data", "model:(2)4".
   std::vector<std::string> axes;

@@ -24,6 +24,8 @@ std::string_view name(Operation operation) {
     return "all_to_all";
   case Operation::Permute:
     return "permute";
+  case Operation::Exchange:
+    return "exchange";
   case Operation::Barrier:
     return "barrier";
   case Operation::Send:
@@ -48,6 +50,9 @@ static std::string describeExtent(const CallShape &shape) {
     return fmt::format("[outer {}, middle {}, inner {}] split {}", shape.outer,
                        shape.middle, shape.inner,
                        shape.splitFirst ? "first" : "last");
+  case Operation::Exchange:
+    return fmt::format("[outer {}, {} to {}, inner {}]", shape.outer,
+                       shape.before, shape.after, shape.inner);
   default:
     return fmt::format("[{}]", shape.inner);
   }

@@ -26,6 +26,7 @@ enum class Operation : uint8_t {
   AllGather,
   AllToAll,
   Permute,
+  Exchange,
   Barrier,
   Send,
   Recv,
@@ -44,6 +45,9 @@ struct CallShape {
   int64_t outer = 1;
   int64_t middle = 1;
   int64_t inner = 1;
+  /// Of an exchange, along the middle dimension.
+  int64_t before = 1;
+  int64_t after = 1;
 
   friend bool operator==(const CallShape &, const CallShape &) = default;
 };

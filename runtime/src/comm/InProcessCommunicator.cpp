@@ -27,12 +27,12 @@ InProcessCommunicator::InProcessCommunicator(InProcessGroup &group, int rank)
 
 /// Bytes of outer * middle * inner * parts elements; nothing when that is
 /// negative or too large.
-static std::optional<int64_t> extentBytes(const CallShape &shape, int parts) {
-  if (shape.outer < 0 || shape.middle < 0 || shape.inner < 0)
+static std::optional<int64_t> extentBytes(const CallShape &shape,
+                                          int64_t parts) {
+  if (parts < 0 || shape.outer < 0 || shape.middle < 0 || shape.inner < 0)
     return std::nullopt;
   int64_t bytes = static_cast<int64_t>(byteSize(shape.dtype));
-  for (int64_t factor :
-       {shape.outer, shape.middle, shape.inner, static_cast<int64_t>(parts)})
+  for (int64_t factor : {shape.outer, shape.middle, shape.inner, parts})
     if (__builtin_mul_overflow(bytes, factor, &bytes))
       return std::nullopt;
   return bytes;
@@ -321,6 +321,56 @@ Status InProcessCommunicator::permute(const void *source, void *destination,
   return run(call, {}, context, [&] {
     copyBytes(group.call(rank(), receiveFrom).source, destination,
               count * static_cast<int64_t>(byteSize(dtype)));
+  });
+}
+
+/// Whether what this rank gets lies where it is said to.
+static Status checkBlocks(const Exchange &exchange, int rank, int size) {
+  for (const ExchangeBlock &block : exchange.blocks) {
+    if (block.receiver != rank)
+      continue;
+    WEFT_RETURN_IF_ERROR(checkPeer("sender of a block", block.sender, size));
+    const int64_t last = block.source + (block.count - 1) * block.step;
+    if (block.count < 1 || std::min(block.source, last) < 0 ||
+        std::max(block.source, last) >= exchange.before ||
+        block.destination < 0 ||
+        block.destination > exchange.after - block.count)
+      return invalidArgument(fmt::format(
+          "a block of {} elements from {} by {} to {} is not in the {} "
+          "elements before and {} after",
+          block.count, block.source, block.step, block.destination,
+          exchange.before, exchange.after));
+  }
+  return {};
+}
+
+Status InProcessCommunicator::exchange(const void *source, void *destination,
+                                       const Exchange &exchange, DType dtype,
+                                       const CallContext &context) {
+  const Call call = makeCall({.operation = Operation::Exchange,
+                              .dtype = dtype,
+                              .outer = exchange.outer,
+                              .inner = exchange.inner,
+                              .before = exchange.before,
+                              .after = exchange.after},
+                             source, destination, context);
+  WEFT_RETURN_IF_ERROR(reject(call, checkBlocks(exchange, rank(), size())));
+  const Ends ends{.sourceParts = exchange.before,
+                  .destinationParts = exchange.after};
+  return run(call, ends, context, [&] {
+    const int64_t unit = exchange.inner * static_cast<int64_t>(byteSize(dtype));
+    for (const ExchangeBlock &block : exchange.blocks)
+      if (block.receiver == rank())
+        copyBlocks(
+            at(group.call(rank(), block.sender).source, block.source * unit),
+            at(destination, block.destination * unit),
+            {.outer = exchange.outer,
+             .middle = block.count,
+             .bytes = unit,
+             .sourceOuterStride = exchange.before * unit,
+             .sourceMiddleStride = block.step * unit,
+             .destinationOuterStride = exchange.after * unit,
+             .destinationMiddleStride = unit});
   });
 }
 

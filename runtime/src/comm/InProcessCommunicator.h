@@ -33,6 +33,9 @@ public:
   Status permute(const void *source, void *destination, int64_t count,
                  DType dtype, int receiveFrom,
                  const CallContext &context) override;
+  Status exchange(const void *source, void *destination,
+                  const Exchange &exchange, DType dtype,
+                  const CallContext &context) override;
   Status barrier(const CallContext &context) override;
   Status send(const void *buffer, int64_t count, DType dtype, int peer,
               const CallContext &context) override;
@@ -44,9 +47,10 @@ private:
   struct Ends {
     bool readsSource = true;
     bool writesDestination = true;
-    /// Group indices in the source and the destination.
-    int sourceParts = 1;
-    int destinationParts = 1;
+    /// Group indices in the source and the destination, or elements of an
+    /// exchange.
+    int64_t sourceParts = 1;
+    int64_t destinationParts = 1;
     bool mayBeInPlace = false;
   };
 

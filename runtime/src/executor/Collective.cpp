@@ -7,6 +7,8 @@
 
 #include "executor/Collective.h"
 
+#include "plan/ExchangeMap.h"
+
 #include <algorithm>
 
 namespace weft::runtime {
@@ -19,6 +21,8 @@ BoundCollective::BoundCollective(const plan::CollectiveStart &start,
       outer(start.outer()), middle(start.middle()), inner(start.inner()),
       splitFirst(start.split_first()), communicator(communicator),
       source(source), destination(destination), dtype(dtype), context(context) {
+  if (kind == plan::CollectiveKind::Exchange)
+    exchange = exchangeOf(start, communicator.size(), communicator.rank());
   if (kind != plan::CollectiveKind::Permute)
     return;
   const int64_t sender =
@@ -46,6 +50,8 @@ Status BoundCollective::run() const {
   case plan::CollectiveKind::Permute:
     return communicator.permute(source, destination, inner, dtype, receiveFrom,
                                 context);
+  case plan::CollectiveKind::Exchange:
+    return communicator.exchange(source, destination, exchange, dtype, context);
   }
   return internalError("a collective of unknown kind");
 }

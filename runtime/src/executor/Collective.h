@@ -42,6 +42,7 @@ private:
   int64_t outer, middle, inner;
   bool splitFirst;
   int receiveFrom = 0;
+  Exchange exchange;
   Communicator &communicator;
   const void *source;
   void *destination;

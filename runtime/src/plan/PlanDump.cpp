@@ -12,6 +12,8 @@
 #include "weft/runtime/PlanFormat.h"
 #include "weft/runtime/VisitOperation.h"
 
+#include <fmt/ranges.h>
+
 #include <functional>
 #include <iterator>
 
@@ -253,6 +255,13 @@ void Dumper::operation(const plan::CollectiveStart &start) {
   if (start.kind() == plan::CollectiveKind::Permute)
     print(" from {} to {}", mesh.toString(axesOf(start.permute_from())),
           mesh.toString(axesOf(start.permute_to())));
+  if (start.exchange_runs()) {
+    print(" [{}] to [{}]", fmt::join(*start.exchange_from(), ", "),
+          fmt::join(*start.exchange_to(), ", "));
+    for (const plan::ElementRun *run : *start.exchange_runs())
+      print(", {} to {} for {} by {}", run->from(), run->to(), run->length(),
+            run->step());
+  }
   if (start.permute_shift() != 0)
     print(" shift {}", start.permute_shift());
   print(" over group {} {}", start.group(),

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "plan/ExchangeMap.h"
 #include "plan/PlanVerifier.h"
 #include "plan/Text.h"
 #include "weft/runtime/VisitOperation.h"
@@ -46,6 +47,8 @@ private:
                                const Operand &source,
                                const Operand &destination);
   Status verifyPermutation(const plan::CollectiveStart &start);
+  Status verifyExchange(const plan::CollectiveStart &start,
+                        const Operand &source, const Operand &destination);
   Result<Operand> operand(uint32_t index, std::string_view what) const {
     return findOperand(entry, index, what);
   }
@@ -198,6 +201,8 @@ OperationVerifier::verifyCollectiveSizes(const plan::CollectiveStart &start,
   case plan::CollectiveKind::Permute:
     from = to = product({inner});
     break;
+  case plan::CollectiveKind::Exchange:
+    return verifyExchange(start, source, destination);
   }
   if (from != source.elements || to != destination.elements)
     return invalidArgument(fmt::format(
@@ -205,6 +210,34 @@ OperationVerifier::verifyCollectiveSizes(const plan::CollectiveStart &start,
         "{}, but the buffers have {} and {}",
         outer, middle, inner, group, from.value_or(-1), to.value_or(-1),
         source.elements, destination.elements));
+  return {};
+}
+
+/// The sizes of buffers, and that nobody was told of other traffic than there
+/// is.
+Status OperationVerifier::verifyExchange(const plan::CollectiveStart &start,
+                                         const Operand &source,
+                                         const Operand &destination) {
+  const int64_t group =
+      groupSize(axesOf(header.plan.groups()->Get(start.group())));
+  WEFT_RETURN_IF_ERROR(checkExchange(start, group));
+  const Exchange exchange = exchangeOf(start, group, 0);
+  const int64_t outer = start.outer(), inner = start.inner();
+  const auto from = product({outer, exchange.before, inner});
+  const auto to = product({outer, exchange.after, inner});
+  if (from != source.elements || to != destination.elements)
+    return invalidArgument(fmt::format(
+        "outer {}, inner {} and {} elements to {} in between take {} elements "
+        "to {}, but the buffers have {} and {}",
+        outer, inner, exchange.before, exchange.after, from.value_or(-1),
+        to.value_or(-1), source.elements, destination.elements));
+  const uint64_t sent = static_cast<uint64_t>(outer * inner) *
+                        static_cast<uint64_t>(mostSent(start, group)) *
+                        byteSize(source.dtype);
+  if (sent != start.wire_bytes())
+    return invalidArgument(
+        fmt::format("the map sends {} bytes at most, wire_bytes says {}", sent,
+                    start.wire_bytes()));
   return {};
 }
 

@@ -90,12 +90,16 @@ int64_t partCount(const Case &one) {
   return one.outer * one.middle * one.inner;
 }
 int64_t sourceCount(const Case &one, int group) {
+  if (one.kind == CollectiveKind::Exchange)
+    return one.outer * (one.middle + 1) * one.inner;
   return one.kind == CollectiveKind::ReduceScatter ||
                  one.kind == CollectiveKind::AllToAll
              ? group * partCount(one)
              : partCount(one);
 }
 int64_t resultCount(const Case &one, int group) {
+  if (one.kind == CollectiveKind::Exchange)
+    return sourceCount(one, group);
   return one.kind == CollectiveKind::AllGather ||
                  one.kind == CollectiveKind::AllToAll
              ? group * partCount(one)
@@ -121,6 +125,10 @@ std::vector<Case> casesOf(DType dtype) {
         cases.push_back({CollectiveKind::AllToAll, outer, middle, 6, splitFirst,
                          dtype, Reduction::Sum});
   }
+  for (int64_t outer : {1, 3})
+    for (int64_t middle : {1, 4})
+      cases.push_back({CollectiveKind::Exchange, outer, middle, 5, false, dtype,
+                       Reduction::Sum});
   for (bool isSwap : {false, true})
     cases.push_back({CollectiveKind::Permute, 1, 1, 9, false, dtype,
                      Reduction::Sum, isSwap});
@@ -134,6 +142,24 @@ int senderTo(const Case &one, int rank, int size) {
 }
 int receiverOf(const Case &one, int rank, int size) {
   return one.isSwap ? senderTo(one, rank, size) : (rank + size - 1) % size;
+}
+
+/// Every rank keeps one element of its `middle` + 1, and gives the others to
+/// the next rank, in the opposite order.
+Exchange exchangeOf(const Case &one, int rank, int size) {
+  Exchange exchange{.outer = one.outer,
+                    .before = one.middle + 1,
+                    .after = one.middle + 1,
+                    .inner = one.inner};
+  for (int sender = 0; sender < size; ++sender) {
+    const int receiver = (sender + 1) % size;
+    if (sender == rank)
+      exchange.blocks.push_back({sender, sender, one.middle, 0, 1, 1});
+    if (sender == rank || receiver == rank)
+      exchange.blocks.push_back(
+          {sender, receiver, one.middle - 1, 1, one.middle, -1});
+  }
+  return exchange;
 }
 
 Status runOnHost(const Case &one, Communicator &on, const void *source,
@@ -155,6 +181,9 @@ Status runOnHost(const Case &one, Communicator &on, const void *source,
   case CollectiveKind::Permute:
     return on.permute(source, result, one.inner, one.dtype,
                       senderTo(one, on.rank(), on.size()), context);
+  case CollectiveKind::Exchange:
+    return on.exchange(source, result, exchangeOf(one, on.rank(), on.size()),
+                       one.dtype, context);
   }
   return internalError("unknown");
 }
@@ -173,6 +202,7 @@ Status runOnDevice(const Case &one, NcclRank &rank, DeviceCommunicator &on,
   collective.dtype = one.dtype;
   collective.receiveFrom = senderTo(one, on.rank(), on.size());
   collective.sendTo = receiverOf(one, on.rank(), on.size());
+  collective.exchange = exchangeOf(one, on.rank(), on.size());
   std::vector<std::byte> staging(on.stagingBytes(collective));
   collective.staging = staging.data();
   return rank.run(0, [&] { return on.enqueue(collective, hostStream()); });

@@ -203,6 +203,56 @@ TEST(VerifyOperation, Collectives) {
   });
 }
 
+TEST(VerifyOperation, Exchange) {
+  PlanBuilder builder({{"data", 2}});
+  const uint32_t group = builder.group({"data"});
+  EntryBuilder entry = builder.entry("e");
+  // [2, 6, 5] of F32 to [2, 3, 5].
+  const uint32_t x = entry.input("x", builder.type(DType::F32, {60}));
+  const uint32_t y = entry.output("y", builder.type(DType::F32, {30}));
+  auto &start = entry.start(plan::CollectiveKind::Exchange, group, x, y, 2, 5);
+  entry.wait(0);
+  const auto reset = [&] {
+    start.outer = 2;
+    start.inner = 5;
+    start.exchange_from = {4, 2};
+    start.exchange_to = {3};
+    // Rank 0 gives elements 3 and 8, rank 1 gives none.
+    start.exchange_runs = {{0, 0, 4, 1}, {8, 4, 1, 1}};
+    start.wire_bytes = 2 * 5 * 4 * 2;
+  };
+  const auto expect = [&](std::string_view message) {
+    EXPECT_THAT(verdict(builder), HasSubstr(message));
+    reset();
+  };
+  reset();
+  EXPECT_EQ(verdict(builder), "");
+  start.exchange_from.clear();
+  expect("an exchange needs segments before and after, of which each rank "
+         "holds at least one element");
+  start.exchange_to = {4, -1};
+  expect("an exchange needs segments before and after");
+  start.exchange_from = {INT64_MAX, 2};
+  expect("an exchange needs segments before and after");
+  start.exchange_runs.clear();
+  expect("an exchange needs runs of elements");
+  for (const plan::ElementRun run :
+       {plan::ElementRun(9, 0, 4, 1), plan::ElementRun(0, 3, 4, 1),
+        plan::ElementRun(0, -1, 1, 1), plan::ElementRun(2, 0, 4, -1),
+        plan::ElementRun(0, 0, 0, 1), plan::ElementRun(0, 0, 2, 0),
+        plan::ElementRun(0, 0, 3, INT64_MAX)}) {
+    start.exchange_runs = {run};
+    expect("do not fit in the 12 elements before and 6 after");
+  }
+  start.exchange_runs = {{0, 0, 4, 1}, {8, 3, 1, 1}};
+  expect("two runs go to element 3");
+  start.inner = 4;
+  expect("outer 2, inner 4 and 6 elements to 3 in between take 48 elements to "
+         "24, but the buffers have 60 and 30");
+  start.wire_bytes = 40;
+  expect("the map sends 80 bytes at most, wire_bytes says 40");
+}
+
 TEST(VerifyOperation, PredHasNoSum) {
   PlanBuilder builder({{"data", 2}});
   const uint32_t group = builder.group({"data"});

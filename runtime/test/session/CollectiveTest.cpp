@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanBuilder.h"
+#include "CollectivePlan.h"
 #include "plan/Mesh.h"
 #include "weft/runtime/Session.h"
 
@@ -125,6 +125,42 @@ TEST_P(PlanCollective, ReduceScatter) {
         for (int64_t p = 0; p < g; ++p)
           sum += value(member(rank, p), (o * g + rank % g) * inner + i);
         EXPECT_EQ(shards[rank][o * inner + i], sum);
+      }
+}
+
+/// Against whole dimensions of a group: put together, moved and cut again.
+TEST_P(PlanCollective, Exchange) {
+  const int64_t g = size(), outer = 2, held = 2 * g, inner = 3;
+  plan::CollectiveStartT made;
+  const auto shards = run(plan::CollectiveKind::Exchange, outer * held * inner,
+                          outer * held * inner, [&](auto &start) {
+                            start.outer = outer, start.inner = inner;
+                            setExchange(start, g, DType::F32);
+                            made = start;
+                          });
+  // The positions of segments: who holds them, and where.
+  const auto whole = [&](const std::vector<int64_t> &parts) {
+    std::vector<std::pair<int64_t, int64_t>> places;
+    int64_t place = 0;
+    for (int64_t part : parts) {
+      for (int64_t p = 0; p < g; ++p)
+        for (int64_t i = 0; i < part; ++i)
+          places.emplace_back(p, place + i);
+      place += part;
+    }
+    return places;
+  };
+  const auto before = whole(made.exchange_from),
+             after = whole(made.exchange_to);
+  for (int64_t first = 0; first < 2 * g; first += g)
+    for (const plan::ElementRun &run : made.exchange_runs)
+      for (int64_t e = 0; e < run.length(); ++e) {
+        const auto [sender, from] = before[run.from() + e * run.step()];
+        const auto [receiver, to] = after[run.to() + e];
+        for (int64_t o = 0; o < outer; ++o)
+          for (int64_t i = 0; i < inner; ++i)
+            EXPECT_EQ(shards[first + receiver][(o * held + to) * inner + i],
+                      value(first + sender, (o * held + from) * inner + i));
       }
 }
 

@@ -27,6 +27,7 @@
 #define WEFT_RUNTIME_COMMUNICATOR_H
 
 #include "weft/runtime/DType.h"
+#include "weft/runtime/Exchange.h"
 #include "weft/runtime/Status.h"
 
 #include <chrono>
@@ -138,6 +139,12 @@ public:
   virtual Status permute(const void *source, void *destination, int64_t count,
                          DType dtype, int receiveFrom,
                          const CallContext &context) = 0;
+
+  /// source [outer, before, inner] -> destination [outer, after, inner], by the
+  /// blocks of `exchange`. What they do not reach in the destination stays.
+  virtual Status exchange(const void *source, void *destination,
+                          const Exchange &exchange, DType dtype,
+                          const CallContext &context) = 0;
 
   /// Returns when every rank of the group has called it.
   virtual Status barrier(const CallContext &context) = 0;

@@ -16,6 +16,18 @@
 
 namespace weft::runtime {
 
+BlockCopy copyOf(const ExchangeBlock &block, const Exchange &exchange,
+                 int64_t unit, const void *source, void *destination) {
+  return {.destination =
+              static_cast<std::byte *>(destination) + block.destination * unit,
+          .source =
+              static_cast<const std::byte *>(source) + block.source * unit,
+          .extents = {1, exchange.outer, block.count},
+          .sourceStrides = {0, exchange.before * unit, block.step * unit},
+          .destinationStrides = {0, exchange.after * unit, unit},
+          .inner = unit};
+}
+
 Result<BlockKernels> BlockKernels::load(const Cudart &cudart) {
   WEFT_ASSIGN_OR_RETURN(KernelModule module,
                         KernelModule::load(cudart, embedded::Blocks.data()));

@@ -33,6 +33,11 @@ namespace weft::runtime {
 /// Strides and `inner` in bytes.
 using BlockCopy = BlockCopyParameters;
 
+/// A block of an exchange from the sender's source to the receiver's
+/// destination; `unit` bytes are one element of its middle dimension.
+BlockCopy copyOf(const ExchangeBlock &block, const Exchange &exchange,
+                 int64_t unit, const void *source, void *destination);
+
 /// destination [rows, columns] from sources whose rows are `sourceStride`
 /// elements apart.
 struct BlockReduce {

@@ -56,6 +56,8 @@ struct DeviceCollective {
   /// rank itself where it keeps its data.
   int receiveFrom = 0;
   int sendTo = 0;
+  /// Exchange: what this rank gives and gets.
+  Exchange exchange;
   /// Index of its CollectiveStart in the entry, and why it is there.
   uint32_t instruction = 0;
   std::string_view cause;

@@ -108,7 +108,7 @@ Status LoopbackCommunicator::gather(const DeviceCollective &collective,
 }
 
 /// Of every rank the blocks whose group index is this rank.
-Status LoopbackCommunicator::exchange(const DeviceCollective &collective,
+Status LoopbackCommunicator::allToAll(const DeviceCollective &collective,
                                       cudaStream_t stream) {
   const auto inner =
       static_cast<int64_t>(collective.inner * byteSize(collective.dtype));
@@ -132,6 +132,21 @@ Status LoopbackCommunicator::exchange(const DeviceCollective &collective,
   return {};
 }
 
+/// Of every rank what it gives this one.
+Status LoopbackCommunicator::exchange(const DeviceCollective &collective,
+                                      cudaStream_t stream) {
+  const Exchange &exchange = collective.exchange;
+  const auto unit =
+      static_cast<int64_t>(exchange.inner * byteSize(collective.dtype));
+  auto *destination = static_cast<std::byte *>(collective.destination);
+  for (const ExchangeBlock &block : exchange.blocks)
+    if (block.receiver == rank())
+      WEFT_RETURN_IF_ERROR(kernels.copy(
+          copyOf(block, exchange, unit, source(block.sender), destination),
+          stream));
+  return {};
+}
+
 Status LoopbackCommunicator::move(const DeviceCollective &collective,
                                   cudaStream_t stream) {
   switch (collective.kind) {
@@ -141,10 +156,12 @@ Status LoopbackCommunicator::move(const DeviceCollective &collective,
   case plan::CollectiveKind::AllGather:
     return gather(collective, stream);
   case plan::CollectiveKind::AllToAll:
-    return exchange(collective, stream);
+    return allToAll(collective, stream);
   case plan::CollectiveKind::Permute:
     return copy(collective.destination, source(collective.receiveFrom),
                 collective.inner * byteSize(collective.dtype), stream);
+  case plan::CollectiveKind::Exchange:
+    return exchange(collective, stream);
   }
   return internalError("a collective of unknown kind");
 }
@@ -161,6 +178,8 @@ static Operation operationOf(plan::CollectiveKind kind) {
     return Operation::AllToAll;
   case plan::CollectiveKind::Permute:
     return Operation::Permute;
+  case plan::CollectiveKind::Exchange:
+    return Operation::Exchange;
   }
   return Operation::Barrier;
 }
@@ -174,6 +193,10 @@ static Call callOf(const DeviceCollective &collective) {
                 .outer = collective.outer,
                 .middle = collective.middle,
                 .inner = collective.inner};
+  if (collective.kind == plan::CollectiveKind::Exchange) {
+    call.shape.before = collective.exchange.before;
+    call.shape.after = collective.exchange.after;
+  }
   call.source = collective.source;
   call.destination = collective.destination;
   call.planStep = collective.instruction;

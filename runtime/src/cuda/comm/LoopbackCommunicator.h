@@ -48,6 +48,7 @@ private:
   Status move(const DeviceCollective &collective, cudaStream_t stream);
   Status reduce(const DeviceCollective &collective, cudaStream_t stream);
   Status gather(const DeviceCollective &collective, cudaStream_t stream);
+  Status allToAll(const DeviceCollective &collective, cudaStream_t stream);
   Status exchange(const DeviceCollective &collective, cudaStream_t stream);
   Status copy(void *destination, const void *source, size_t bytes,
               cudaStream_t stream);

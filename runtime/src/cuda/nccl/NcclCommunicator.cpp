@@ -85,6 +85,33 @@ static BlockCopy regrouped(const DeviceCollective &collective, int64_t group,
   return copy;
 }
 
+/// Elements of a block of an exchange.
+static size_t blockCount(const DeviceCollective &collective,
+                         const ExchangeBlock &block) {
+  const Exchange &exchange = collective.exchange;
+  return static_cast<size_t>(exchange.outer * block.count * exchange.inner);
+}
+
+/// Calls `visit` with each block that this rank gives to another or gets from
+/// one, and with its offset in staging memory, or -1 where it lies in one piece
+/// in the buffer. Returns the bytes of staging memory.
+template <typename Visit>
+static Result<int64_t> forEachSent(const DeviceCollective &collective, int rank,
+                                   Visit &&visit) {
+  int64_t staged = 0;
+  for (const ExchangeBlock &block : collective.exchange.blocks) {
+    if (block.sender == block.receiver)
+      continue;
+    const bool isInPlace = collective.exchange.outer == 1 &&
+                           (block.receiver == rank || block.step == 1);
+    WEFT_RETURN_IF_ERROR(visit(block, isInPlace ? -1 : staged));
+    if (!isInPlace)
+      staged += static_cast<int64_t>(blockCount(collective, block) *
+                                     byteSize(collective.dtype));
+  }
+  return staged;
+}
+
 uint64_t
 NcclCommunicator::stagingBytes(const DeviceCollective &collective) const {
   if (size() == 1)
@@ -97,6 +124,11 @@ NcclCommunicator::stagingBytes(const DeviceCollective &collective) const {
   case plan::CollectiveKind::AllToAll:
     return whole * (!isByRank(collective, /*isSource=*/true) +
                     !isByRank(collective, /*isSource=*/false));
+  case plan::CollectiveKind::Exchange:
+    return static_cast<uint64_t>(
+        forEachSent(collective, rank(), [](const ExchangeBlock &, int64_t) {
+          return Status();
+        }).value());
   default:
     return 0;
   }
@@ -219,9 +251,69 @@ Status NcclCommunicator::permute(const DeviceCollective &collective,
   });
 }
 
+/// What stays is copied. What goes to others is brought together where it does
+/// not lie in one piece, sent, and put in its place.
+Status NcclCommunicator::exchange(const DeviceCollective &collective,
+                                  cudaStream_t stream) {
+  const Exchange &exchange = collective.exchange;
+  const ncclDataType_t type = ncclTypeOf(collective.dtype);
+  const auto unit =
+      exchange.inner * static_cast<int64_t>(byteSize(collective.dtype));
+  auto *source = static_cast<const std::byte *>(collective.source);
+  auto *destination = static_cast<std::byte *>(collective.destination);
+  auto *staging = static_cast<std::byte *>(collective.staging);
+  // A block in staging memory is an exchange of its own, from 0 to 0.
+  const auto move = [&](ExchangeBlock block, bool pack, int64_t offset) {
+    BlockCopy copy = copyOf(block, exchange, unit, source, destination);
+    const int64_t row = block.count * unit;
+    (pack ? copy.destinationStrides : copy.sourceStrides)[1] = row;
+    (pack ? copy.destinationStrides : copy.sourceStrides)[2] = unit;
+    if (pack)
+      copy.destination = staging + offset;
+    else
+      copy.source = staging + offset;
+    return issuer.blocks->copy(copy, stream);
+  };
+  for (const ExchangeBlock &block : exchange.blocks)
+    if (block.sender == block.receiver)
+      WEFT_RETURN_IF_ERROR(issuer.blocks->copy(
+          copyOf(block, exchange, unit, source, destination), stream));
+  if (size() == 1)
+    return {};
+  const auto pack = [&](const ExchangeBlock &block, int64_t offset) {
+    return block.sender == rank() && offset >= 0
+               ? move(block, /*pack=*/true, offset)
+               : Status();
+  };
+  const auto send = [&](const ExchangeBlock &block, int64_t offset) {
+    const size_t count = blockCount(collective, block);
+    if (block.sender == rank())
+      return issuer.call("ncclSend", handle, [&] {
+        return issuer.nccl.send(offset >= 0 ? staging + offset
+                                            : source + block.source * unit,
+                                count, type, block.receiver, handle, stream);
+      });
+    return issuer.call("ncclRecv", handle, [&] {
+      return issuer.nccl.recv(offset >= 0
+                                  ? staging + offset
+                                  : destination + block.destination * unit,
+                              count, type, block.sender, handle, stream);
+    });
+  };
+  const auto unpack = [&](const ExchangeBlock &block, int64_t offset) {
+    return block.receiver == rank() && offset >= 0
+               ? move(block, /*pack=*/false, offset)
+               : Status();
+  };
+  WEFT_RETURN_IF_ERROR(forEachSent(collective, rank(), pack).status());
+  WEFT_RETURN_IF_ERROR(issuer.group(
+      handle, [&] { return forEachSent(collective, rank(), send).status(); }));
+  return forEachSent(collective, rank(), unpack).status();
+}
+
 Status NcclCommunicator::dispatch(const DeviceCollective &collective,
                                   cudaStream_t stream) {
-  if (size() == 1)
+  if (size() == 1 && collective.kind != plan::CollectiveKind::Exchange)
     return copy(collective.destination, collective.source,
                 partBytes(collective), stream);
   switch (collective.kind) {
@@ -235,6 +327,8 @@ Status NcclCommunicator::dispatch(const DeviceCollective &collective,
     return allToAll(collective, stream);
   case plan::CollectiveKind::Permute:
     return permute(collective, stream);
+  case plan::CollectiveKind::Exchange:
+    return exchange(collective, stream);
   }
   return internalError("a collective of unknown kind");
 }

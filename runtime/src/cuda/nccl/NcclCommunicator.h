@@ -13,6 +13,7 @@
 //   reduce_scatter  source -> [group, outer, inner] -> [outer, inner]
 //   all_to_all      source -> [group, outer, middle, inner] -> the same, of
 //                   other ranks -> result
+//   exchange        source -> the blocks for others -> their blocks -> result
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,6 +46,7 @@ private:
   Status reduceScatter(const DeviceCollective &collective, cudaStream_t stream);
   Status allToAll(const DeviceCollective &collective, cudaStream_t stream);
   Status permute(const DeviceCollective &collective, cudaStream_t stream);
+  Status exchange(const DeviceCollective &collective, cudaStream_t stream);
   Status copy(void *destination, const void *source, size_t bytes,
               cudaStream_t stream);
 

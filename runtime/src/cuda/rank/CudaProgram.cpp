@@ -10,6 +10,7 @@
 #include "cuda/attention/Attention.h"
 #include "cuda/gemm/Gemm.h"
 #include "executor/EntryMemory.h"
+#include "plan/ExchangeMap.h"
 #include "plan/Text.h"
 #include "weft/runtime/VisitOperation.h"
 
@@ -174,6 +175,9 @@ Status Binder::bind(const plan::CollectiveStart &start) {
   collective.dtype = memory.dtype(start.source());
   collective.instruction = current;
   collective.cause = view(entry.instructions()->Get(current)->cause());
+  if (start.kind() == plan::CollectiveKind::Exchange)
+    collective.exchange = exchangeOf(start, bound.communicator->size(),
+                                     bound.communicator->rank());
   if (start.kind() == plan::CollectiveKind::Permute) {
     const auto members = bound.communicator->worldRanks();
     const auto from = axesOf(start.permute_from());
