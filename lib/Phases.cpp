@@ -71,6 +71,8 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
     pm.addPass(createCheckpointRegions(regions));
   }
   pm.addPass(createAutodiff());
+  // Of gradients of slices: one movement of data instead of several.
+  pm.addPass(createJoinPaddings());
   // After derivatives, which are those of the whole; before propagation: the
   // parts can be split in more ways.
   pm.addPass(createDecompose());

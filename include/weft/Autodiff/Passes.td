@@ -41,6 +41,31 @@ def Autodiff : FormPass<"weft-autodiff", "Gradients"> {
   ];
 }
 
+def JoinPaddings : FormPass<"weft-join-paddings", "Composites"> {
+  let summary = "Make one concatenation of paddings that are added up";
+  let description = [{
+    **Needs** a graph (form 1) in which all gradients are resolved
+    (`--weft-autodiff`).
+
+    **Does** replace, in sums, tensors that zeros were put before and behind of
+    along one dimension, at places that do not overlap, by their concatenation,
+    with zeros in between. The derivative of a slice is such a padding, so the
+    gradient of what was cut in slices, as a fused projection into query, key and
+    value, is made without adding zeros, and in one piece. Paddings that
+    something else uses stay.
+
+    **Leaves** the same graph, with fewer paddings and sums.
+
+    **Example** `test/Autodiff/join-paddings.mlir`.
+  }];
+  let statistics = [
+    Statistic<"numJoined", "joined", "Number of paddings replaced">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::weft::WeftDialect"
+  ];
+}
+
 def CheckpointRegions : FormPass<"weft-checkpoint-regions", "Gradients"> {
   let summary = "Cut what is differentiated into regions, and recompute some";
   let description = [{
