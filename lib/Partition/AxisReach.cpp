@@ -146,6 +146,48 @@ static void addSubsets(SmallVectorImpl<AxisList> &lists,
   }
 }
 
+/// The dimension of a move can be split over what may split either side.
+void AxisReach::addMoves(Operation *op, StrategyProblem &problem) const {
+  const ShardingRule &rule = problem.rule;
+  if (op->getNumOperands() == 0)
+    return;
+  RankedTensorType type = typeOf(op->getOperand(0));
+  problem.elementBytes = elementBytes(type);
+  SmallVector<ElementMove, 1> moves = findMoves(op);
+  for (ElementMove &move : moves) {
+    StrategyProblem::Move &each = problem.moves.emplace_back();
+    if (findSlice(op, type)) {
+      SmallVector<Operation *> slices =
+          findSlices(op->getOperand(0), type, move.dim);
+      each.sharers = static_cast<int64_t>(slices.size());
+      move = joinSlices(slices, type);
+    }
+    SmallVector<int32_t, 2> factors = move.operandFactors(rule);
+    factors.push_back(move.resultFactor(rule));
+    uint64_t axes = 0;
+    for (int32_t factor : factors)
+      axes |= reach[classes[firstFactor.at(op) + factor]];
+    SmallVector<AxisList> candidates;
+    auto addDeclared = [&](Value value) {
+      AxisList axes = prices.get(declaredOf(value, prices)).dims[move.dim].axes;
+      for (; !axes.empty(); axes.pop_back())
+        candidates.push_back(axes);
+    };
+    addDeclared(op->getResult(0));
+    llvm::for_each(op->getOperands(), addDeclared);
+    addSubsets(candidates, axesOf(axes));
+    auto divides = [](const AxisList &axes, ArrayRef<int64_t> sizes) {
+      return llvm::all_of(
+          sizes, [&](int64_t size) { return size % numShards(axes) == 0; });
+    };
+    for (const AxisList &axes : candidates)
+      if (divides(axes, move.map.from) && divides(axes, move.map.to) &&
+          !llvm::is_contained(each.options, axes))
+        each.options.push_back(axes);
+    each.move = std::move(move);
+  }
+}
+
 StrategyProblem AxisReach::problemOf(Operation *op) const {
   StrategyProblem problem;
   problem.rule = rules.at(op);
@@ -177,6 +219,7 @@ StrategyProblem AxisReach::problemOf(Operation *op) const {
     for (const AxisList &axes : subsets)
       addOption(factor, axes);
   }
+  addMoves(op, problem);
   uint64_t held = 0;
   for (auto [index, value] : llvm::enumerate(op->getOperands()))
     if (index == 0 || problem.linearity != Linearity::LinearInFirst)

@@ -47,6 +47,7 @@ private:
   void connect(const Dims &a, const Dims &b);
   void mark(mlir::Value value, ReshardPrices::Id sharding);
   void findTerms(mlir::Operation *op);
+  void addMoves(mlir::Operation *op, StrategyProblem &problem) const;
   sharding::AxisList axesOf(uint64_t bits) const;
 
   ReshardPrices &prices;

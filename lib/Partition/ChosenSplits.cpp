@@ -59,6 +59,7 @@ public:
 
 private:
   void readFactors(const TensorFactors &tensor, Id sharding);
+  void readMoves();
   void readTerms();
   LogicalResult checkFactors();
   LogicalResult checkTerms();
@@ -85,6 +86,18 @@ void SplitCheck::readFactors(const TensorFactors &tensor, Id sharding) {
       split.factors[part.factor] = part.axes;
 }
 
+/// Both sides of a dimension along which elements are exchanged.
+void SplitCheck::readMoves() {
+  for (const ElementMove &move : findMoves(op))
+    if (split.moves(rule, move)) {
+      AxisList axes = split.factors[move.resultFactor(rule)];
+      split.factors[move.resultFactor(rule)].clear();
+      for (int32_t factor : move.operandFactors(rule))
+        split.factors[factor].clear();
+      split.move(rule, move, axes);
+    }
+}
+
 void SplitCheck::readTerms() {
   for (auto [index, id] : llvm::enumerate(choice.operands)) {
     const Sharding &operand = prices.get(id);
@@ -104,7 +117,7 @@ LogicalResult SplitCheck::checkFactors() {
     const Factor &factor = rule.factors[index];
     if (axes.empty())
       continue;
-    if (!mayBeSplit(factor))
+    if (!mayBeSplit(factor) && !split.isMoved(index))
       return op.emitError() << "cannot run with a dimension of size "
                             << factor.size << " split over " << mesh.print(axes)
                             << ": the op needs it whole; take the operand "
@@ -115,7 +128,8 @@ LogicalResult SplitCheck::checkFactors() {
              << " split over " << mesh.print(axes)
              << ", which do not divide it; take the operand without these "
                 "axes";
-    if (split.collides(static_cast<int32_t>(index), axes))
+    if (!split.isMoved(index) &&
+        split.collides(static_cast<int32_t>(index), axes))
       return op.emitError()
              << "cannot run with a dimension split over " << mesh.print(axes)
              << ", which split another of its dimensions or partial results, "
@@ -163,6 +177,7 @@ LogicalResult SplitCheck::run() {
     readFactors(tensor, id);
   for (auto [tensor, id] : llvm::zip_equal(rule.results, choice.results))
     readFactors(tensor, id);
+  readMoves();
   readTerms();
   if (failed(checkFactors()) || failed(checkTerms()))
     return failure();

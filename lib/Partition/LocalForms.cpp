@@ -157,5 +157,6 @@ void weft::registerLocalFormModels(DialectRegistry &registry) {
     MaskPaddingOp::attachInterface<LocalMask>(*context);
     attachLocalAttention(*context);
     attachLocalGather(*context);
+    attachLocalMoves(*context);
   });
 }

@@ -45,6 +45,8 @@ mlir::Value createOffset(mlir::OpBuilder &builder, mlir::Location loc,
 void attachLocalAttention(mlir::MLIRContext &context);
 /// Indices into a split dimension: gather, scatter_add and slice.
 void attachLocalGather(mlir::MLIRContext &context);
+/// Elements that are taken along a split dimension: concat, pad, rearrange.
+void attachLocalMoves(mlir::MLIRContext &context);
 
 } // namespace weft
 

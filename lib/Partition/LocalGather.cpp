@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LocalForms.h"
+#include "LocalMoves.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -104,13 +104,15 @@ static void limitToPart(SliceOp op, RankedTensorType local) {
   op.setLimits(limits);
 }
 
-/// A slice of the part, with zeros for what other devices hold: a term of the
-/// sum over the axes that `split` lists for each dimension which is neither
-/// whole nor taken whole. The other dimensions are cut first: less is looked
-/// up.
+/// A slice of the part. `split` lists the axes of each dimension which is
+/// neither whole nor taken whole: along those of `moves` that the result splits
+/// alike elements are exchanged; of the others the result has zeros for what
+/// other devices hold, and is a term of the sum over the axes. Dimensions that
+/// are not split are cut first: less is sent and looked up.
 static Value sliceOfPart(SliceOp op, RankedTensorType global,
                          ArrayRef<sharding::AxisList> split,
-                         const MeshContext &context) {
+                         ArrayRef<ElementMove> moves, const LocalForm &form) {
+  const MeshContext &context = form.context;
   OpBuilder builder(op);
   Location loc = op.getLoc();
   Value value = op.getOperand();
@@ -127,8 +129,11 @@ static Value sliceOfPart(SliceOp op, RankedTensorType global,
     cut.erase();
   else
     value = cut;
+  for (const ElementMove &move : moves)
+    if (sharding::AxisList axes = movedAxes(form, move); !axes.empty())
+      value = exchangeSlice(builder, op, value, move, axes, context);
   for (int64_t dim = 0; dim < global.getRank(); ++dim) {
-    if (split[dim].empty())
+    if (split[dim].empty() || !form.axesOfResult(dim).empty())
       continue;
     Value positions = createPositions(
         builder, loc, op.getStarts()[dim], op.getStrides()[dim],
@@ -199,8 +204,17 @@ struct LocalSlice : LocalFormOpInterface::ExternalModel<LocalSlice, SliceOp> {
     for (auto [dim, axes] : llvm::enumerate(split))
       if (global.getDimSize(dim) != slice.getType().getDimSize(dim))
         axes = form.axesOfOperand(0, dim);
+    SmallVector<ElementMove, 1> moves = findMoves(op, form.globalTypes);
+    if (moves.size() == 1)
+      if (sharding::AxisList axes = movedAxes(form, moves.front());
+          !axes.empty()) {
+        OpBuilder builder(op);
+        return replaceResult(op,
+                             exchangeSlices(builder, slice, global,
+                                            moves.front(), axes, form.context));
+      }
     if (llvm::any_of(split, [](auto &axes) { return !axes.empty(); }))
-      return replaceResult(op, sliceOfPart(slice, global, split, form.context));
+      return replaceResult(op, sliceOfPart(slice, global, split, moves, form));
     limitToPart(slice, form.types[0]);
     return setTypes(op, form.types);
   }

@@ -40,6 +40,27 @@ bool OpSplit::collides(int32_t factor, ArrayRef<AxisRef> axes) const {
   return false;
 }
 
+bool OpSplit::move(const ShardingRule &rule, const ElementMove &move,
+                   const AxisList &axes) {
+  if (collides(-1, axes))
+    return false;
+  moved.resize(rule.factors.size());
+  auto split = [&](int32_t factor) {
+    factors[factor] = axes;
+    moved.set(factor);
+  };
+  split(move.resultFactor(rule));
+  llvm::for_each(move.operandFactors(rule), split);
+  return true;
+}
+
+bool OpSplit::moves(const ShardingRule &rule, const ElementMove &move) const {
+  const AxisList &axes = factors[move.resultFactor(rule)];
+  return !axes.empty() &&
+         llvm::all_of(move.operandFactors(rule),
+                      [&](int32_t factor) { return factors[factor] == axes; });
+}
+
 bool OpSplitter::isLookedUp(int32_t factor) const {
   auto has = [&](const TensorFactors &tensor) {
     return llvm::any_of(tensor, [&](const DimFactors &dim) {
@@ -95,7 +116,7 @@ Id OpSplitter::resultLeft(size_t index, const OpSplit &split) const {
   Sharding left = shardingOf(rule.results[index], split);
   addUnreduced(left, split.terms, split.termsKind);
   for (auto [number, axes] : llvm::enumerate(split.factors))
-    if (rule.isReducedIn(index, number))
+    if (rule.isReducedIn(index, number) && !split.isMoved(number))
       addUnreduced(left, axes, rule.reduction);
   return prices.intern(left);
 }
@@ -113,6 +134,20 @@ double OpSplitter::elementsOf(const TensorFactors &tensor,
                   numShards(split.factors[factor]);
     }
   return elements;
+}
+
+double OpSplitter::elementsBeside(const ElementMove &move,
+                                  const OpSplit &split) const {
+  auto count = [&](const TensorFactors &tensor) {
+    double elements = 1;
+    for (auto [dim, list] : llvm::enumerate(tensor))
+      if (static_cast<int64_t>(dim) != move.dim)
+        for (int32_t factor : list)
+          elements *= static_cast<double>(rule.factors[factor].size) /
+                      numShards(split.factors[factor]);
+    return elements;
+  };
+  return std::min(count(rule.operands.front()), count(rule.results.front()));
 }
 
 /// A matmul walks all combinations of its factors, any other op the largest of

@@ -14,9 +14,12 @@
 #ifndef WEFT_LIB_PARTITION_OPSPLIT_H
 #define WEFT_LIB_PARTITION_OPSPLIT_H
 
+#include "ElementMoves.h"
 #include "ReshardPrices.h"
 
 #include "weft/Sharding/ShardingRule.h"
+
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace weft {
 
@@ -24,6 +27,9 @@ struct OpSplit {
   /// By factor of the rule.
   llvm::SmallVector<sharding::AxisList, 4> factors;
   /// Axes over which operands are partial results, and with them the results.
+  /// Factors of which elements are exchanged: an operand's and the result's
+  /// have the same axes. A bit each.
+  llvm::SmallBitVector moved;
   sharding::AxisList terms;
   sharding::Reduction termsKind = sharding::Reduction::Sum;
   /// By operand: whether it is partial over `terms`. A bit each.
@@ -31,6 +37,15 @@ struct OpSplit {
 
   bool holds(size_t operand) const { return heldBy >> operand & 1; }
   /// Whether one of `axes` is used up: by another factor or by the terms.
+  bool isMoved(size_t factor) const {
+    return factor < moved.size() && moved.test(factor);
+  }
+  /// Splits the dimension of a move over `axes` on both sides, if nothing else
+  /// is.
+  bool move(const sharding::ShardingRule &rule, const ElementMove &move,
+            const sharding::AxisList &axes);
+  /// Whether the split has the dimension of a move so.
+  bool moves(const sharding::ShardingRule &rule, const ElementMove &move) const;
   bool collides(int32_t factor, llvm::ArrayRef<sharding::AxisRef> axes) const;
 };
 
@@ -52,6 +67,8 @@ public:
   /// Rough time on one device: a choice that computes on parts wins where
   /// communication is equal.
   double secondsToCompute(const OpSplit &split) const;
+  /// Elements of a row along the dimension of a move, of which it moves some.
+  double elementsBeside(const ElementMove &move, const OpSplit &split) const;
   /// Whether the factor is the indexed dimension of a table. What is looked up
   /// in a part of it may be larger than the table.
   bool isLookedUp(int32_t factor) const;

@@ -43,6 +43,20 @@ std::vector<int64_t> StrategyProblem::key() const {
     key.push_back(-5);
   }
   addAxes(key, terms);
+  key.push_back(elementBytes);
+  for (const Move &each : moves) {
+    const ElementMap &map = each.move.map;
+    key.insert(key.end(), {each.move.dim, each.sharers});
+    key.insert(key.end(), map.from.begin(), map.from.end());
+    key.push_back(-1);
+    key.insert(key.end(), map.to.begin(), map.to.end());
+    key.push_back(-1);
+    for (const ElementRun &run : map.runs)
+      key.insert(key.end(), {run.from, run.to, run.length, run.step});
+    for (const AxisList &axes : each.options)
+      addAxes(key, axes);
+    key.push_back(-2);
+  }
   return key;
 }
 
@@ -67,16 +81,20 @@ namespace {
 class Lister {
 public:
   Lister(const StrategyProblem &problem, ReshardPrices &prices)
-      : problem(problem), rule(problem.rule), splitter(rule, prices) {}
+      : problem(problem), rule(problem.rule), prices(prices),
+        splitter(rule, prices) {}
 
   std::vector<OpStrategy> run();
 
 private:
+  void listMoves(const OpSplit &split, size_t index);
   void listWith(const OpSplit &split, int32_t factor);
+  void addExchanges(const OpSplit &split, OpStrategy &strategy) const;
   void add(const OpSplit &split);
 
   const StrategyProblem &problem;
   const ShardingRule &rule;
+  ReshardPrices &prices;
   OpSplitter splitter;
   /// By what they take and leave.
   std::map<std::pair<std::vector<int32_t>, std::vector<int32_t>>, size_t>
@@ -85,6 +103,23 @@ private:
 };
 
 } // namespace
+
+void Lister::addExchanges(const OpSplit &split, OpStrategy &strategy) const {
+  for (const StrategyProblem::Move &each : problem.moves) {
+    if (!split.moves(rule, each.move))
+      continue;
+    const AxisList &axes = split.factors[each.move.resultFactor(rule)];
+    int64_t members = numShards(axes);
+    double bytes = static_cast<double>(
+                       each.move.map.dividedBy(members).mostSent(members)) *
+                   splitter.elementsBeside(each.move, split) *
+                   static_cast<double>(problem.elementBytes);
+    double sharers = static_cast<double>(each.sharers);
+    strategy.exchangeBytes += bytes / sharers;
+    strategy.exchangeSeconds +=
+        prices.secondsToSend(static_cast<int64_t>(bytes), axes) / sharers;
+  }
+}
 
 void Lister::add(const OpSplit &split) {
   if (!splitter.canBeSpelled(split))
@@ -96,6 +131,7 @@ void Lister::add(const OpSplit &split) {
     strategy.results.push_back(splitter.resultLeft(i, split));
   strategy.seconds = splitter.secondsToCompute(split);
   strategy.onTerms = !split.terms.empty();
+  addExchanges(split, strategy);
   auto [entry, isNew] =
       numbers.try_emplace({{strategy.operands.begin(), strategy.operands.end()},
                            {strategy.results.begin(), strategy.results.end()}},
@@ -109,6 +145,8 @@ void Lister::add(const OpSplit &split) {
 void Lister::listWith(const OpSplit &split, int32_t factor) {
   if (factor == static_cast<int32_t>(rule.factors.size()))
     return add(split);
+  if (split.isMoved(factor))
+    return listWith(split, factor + 1);
   // Sums and maxima over devices do not mix.
   bool mixes = !split.terms.empty() && rule.reduction != split.termsKind &&
                rule.factors[factor].kind == FactorKind::Reduction;
@@ -123,10 +161,23 @@ void Lister::listWith(const OpSplit &split, int32_t factor) {
   listWith(split, factor + 1);
 }
 
+/// With the dimensions of some moves split, and then anything else.
+void Lister::listMoves(const OpSplit &split, size_t index) {
+  if (index == problem.moves.size())
+    return listWith(split, 0);
+  const StrategyProblem::Move &each = problem.moves[index];
+  for (const AxisList &axes : each.options) {
+    OpSplit next = split;
+    if (next.move(rule, each.move, axes))
+      listMoves(next, index + 1);
+  }
+  listMoves(split, index + 1);
+}
+
 std::vector<OpStrategy> Lister::run() {
   OpSplit split;
   split.factors.resize(rule.factors.size());
-  listWith(split, 0);
+  listMoves(split, 0);
   for (uint64_t holders :
        possibleHolders(problem.linearity, rule.operands.size()))
     for (uint64_t subset = 1; subset < uint64_t(1) << problem.terms.size();
@@ -136,7 +187,7 @@ std::vector<OpStrategy> Lister::run() {
       for (auto [index, axis] : llvm::enumerate(problem.terms))
         if (subset >> index & 1)
           onTerms.terms.push_back(axis);
-      listWith(onTerms, 0);
+      listMoves(onTerms, 0);
     }
   return std::move(strategies);
 }

@@ -8,6 +8,7 @@
 #ifndef WEFT_LIB_PARTITION_OPSTRATEGIES_H
 #define WEFT_LIB_PARTITION_OPSTRATEGIES_H
 
+#include "ElementMoves.h"
 #include "ReshardPrices.h"
 
 #include "weft/Sharding/Linearity.h"
@@ -21,6 +22,9 @@ struct OpStrategy {
   llvm::SmallVector<ReshardPrices::Id, 1> results;
   /// Of computing on one device.
   double seconds = 0;
+  /// Of exchanges that are a part of the op, and the bytes that a device sends.
+  double exchangeSeconds = 0;
+  double exchangeBytes = 0;
   /// Some operand holds partial results.
   bool onTerms = false;
 };
@@ -31,6 +35,15 @@ struct StrategyProblem {
   sharding::Linearity linearity = sharding::Linearity::NotLinear;
   /// By factor: what may split it, beside nothing.
   llvm::SmallVector<llvm::SmallVector<sharding::AxisList, 3>, 4> options;
+  /// What elements the op moves along a dimension, and what may split it.
+  struct Move {
+    ElementMove move;
+    /// How many ops one exchange serves.
+    int64_t sharers = 1;
+    llvm::SmallVector<sharding::AxisList, 3> options;
+  };
+  llvm::SmallVector<Move, 1> moves;
+  int64_t elementBytes = 1;
   /// Axes over which operands may be partial sums.
   sharding::AxisList terms;
 

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DivisibilityCheck.h"
+#include "ElementMoves.h"
 #include "PaddedDims.h"
 #include "PaddedValues.h"
 
@@ -24,6 +25,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 
 namespace weft {
 #define GEN_PASS_DEF_PADDIMENSIONS
@@ -53,6 +55,8 @@ public:
 private:
   void padArgument(BlockArgument argument);
   void padOp(Operation *op);
+  bool rearrange(Operation *op, const ShardingRule &rule,
+                 ArrayRef<PaddedFactor> factors, const SmallBitVector &working);
   void padResults(func::ReturnOp op);
   void annotate();
 
@@ -262,12 +266,97 @@ void FunctionPadder::resize(Operation *op, const ShardingRule &rule,
   }
 }
 
+/// The map of a move between segments with padding behind them.
+static sharding::ElementMap withPadding(const sharding::ElementMap &map,
+                                        ArrayRef<int64_t> from, int64_t to) {
+  sharding::ElementMap padded{from.vec(), {to}, map.runs};
+  if (map.from.size() == 1)
+    return padded;
+  // A concatenation: a run for each operand.
+  padded.runs.clear();
+  int64_t before = 0, after = 0;
+  for (auto [size, held] : llvm::zip_equal(map.from, from)) {
+    padded.runs.push_back({before, after, size});
+    before += held;
+    after += size;
+  }
+  return padded;
+}
+
+/// Replaces a slice, concatenation or padding along a dimension of which the
+/// result, or an operand of a kind that must not be padded, has more elements
+/// than the program says. Whether it is one.
+bool FunctionPadder::rearrange(Operation *op, const ShardingRule &rule,
+                               ArrayRef<PaddedFactor> factors,
+                               const SmallBitVector &working) {
+  if (!isa<SliceOp, ConcatOp, PadOp>(op))
+    return false;
+  SmallVector<RankedTensorType> operands = llvm::map_to_vector(
+      op->getOperands(), [&](Value value) { return values.trueType(value); });
+  SmallVector<ElementMove, 1> moves = findMoves(op, operands);
+  Value result = op->getResult(0);
+  RankedTensorType trueType = typeOf(result);
+  if (moves.size() != 1)
+    return false;
+  const ElementMove &move = moves.front();
+  // Nothing but the move.
+  for (int64_t dim = 0; dim < trueType.getRank(); ++dim)
+    if (dim != move.dim &&
+        trueType.getDimSize(dim) != operands.front().getDimSize(dim))
+      return false;
+  Shape wanted = dims.paddedShape(result, getSharding(result));
+  bool isPadded =
+      wanted[move.dim] != trueType.getDimSize(move.dim) ||
+      (!isa<SliceOp>(op) && llvm::any_of(op->getOperands(), [&](Value value) {
+        return values.isPadded(value, move.dim);
+      }));
+  Shape made = shapeWith(trueType, rule.results.front(), factors, working);
+  made[move.dim] = wanted[move.dim];
+  if (!isPadded || made != wanted)
+    return false;
+  SmallVector<int64_t> from;
+  SmallBitVector zeros(trueType.getRank(), true);
+  for (auto [use, tensor] :
+       llvm::zip_equal(op->getOpOperands(), rule.operands)) {
+    Shape shape =
+        shapeWith(values.trueType(use.get()), tensor, factors, working);
+    shape[move.dim] = typeOf(use.get()).getDimSize(move.dim);
+    use.set(values.inShape(op, use.get(), shape));
+    from.push_back(shape[move.dim]);
+    for (int64_t dim = 0; dim < trueType.getRank(); ++dim)
+      if (!values.isZero(use.get(), dim))
+        zeros.reset(dim);
+  }
+  bool fillsZeros = move.value && (matchPattern(move.value, m_AnyZeroFloat()) ||
+                                   matchPattern(move.value, m_Zero()));
+  if (move.value && !fillsZeros)
+    zeros.reset();
+  zeros[move.dim] = fillsZeros;
+  OpBuilder builder(op);
+  auto rearranged = RearrangeOp::create(
+      builder, op->getLoc(), trueType, op->getOperands(), move.dim,
+      ElementMapAttr::get(op->getContext(),
+                          withPadding(move.map, from, wanted[move.dim])),
+      move.value);
+  setOrigin(rearranged, getOrigin(op));
+  if (ShardingAttr sharding = getSharding(result))
+    setSharding(rearranged.getResult(), sharding);
+  values.pad(rearranged.getResult(), wanted);
+  values.setZero(rearranged.getResult(), zeros);
+  dims.replace(result, rearranged.getResult());
+  result.replaceAllUsesWith(rearranged.getResult());
+  op->erase();
+  return true;
+}
+
 void FunctionPadder::padOp(Operation *op) {
   const ShardingRule *rule = dims.ruleOf(op);
   if (!rule)
     return; // reported by whoever has to partition it
   SmallVector<PaddedFactor, 4> factors = dims.factorsOf(op);
   SmallBitVector working = findWorking(op, *rule, factors);
+  if (rearrange(op, *rule, factors, working))
+    return;
   for (auto [use, tensor] :
        llvm::zip_equal(op->getOpOperands(), rule->operands))
     use.set(values.inShape(

@@ -13,8 +13,7 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::sharding;
 
-/// Parts of an axis that only a unit axis kept apart are one.
-static AxisList withoutUnitAxes(const AxisList &axes) {
+AxisList weft::withoutUnitAxes(const AxisList &axes) {
   AxisList result;
   for (const AxisRef &ref : axes)
     if (ref.size != 1)

@@ -24,6 +24,10 @@
 
 namespace weft {
 
+/// The axes without those of size 1; parts of an axis that only such a one kept
+/// apart are one.
+sharding::AxisList withoutUnitAxes(const sharding::AxisList &axes);
+
 class ReshardPrices {
 public:
   /// Number of a sharding. Two shardings that place data alike on the mesh have
@@ -51,6 +55,11 @@ public:
   /// Bytes that each device sends for it.
   int64_t wireBytes(Id from, Id to, mlir::RankedTensorType type) {
     return price(from, to, type).wireBytes;
+  }
+  /// Time of an exchange in which a device sends `bytes`.
+  double secondsToSend(int64_t bytes,
+                       llvm::ArrayRef<sharding::AxisRef> axes) const {
+    return cost.seconds(bytes, mesh.span(axes));
   }
   /// Whether terms are added up, or made, on the way.
   bool reduces(Id from, Id to) const {

@@ -143,6 +143,16 @@ void ShardingNetwork::addVariable(Options &options,
   startAssignment.push_back(static_cast<int32_t>(index));
 }
 
+/// What the value was defined as, without constraints on it.
+static Value rootOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isMarker(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
 /// Of the results on one device.
 double ShardingNetwork::heldBytes(Operation *op, ArrayRef<Id> results) const {
   double bytes = 0;
@@ -163,6 +173,15 @@ void ShardingNetwork::addOp(Operation *op, const FactorSolution &start) {
       added.strategies[startAssignment[added.variable]].seconds * runsOf(op);
 }
 
+/// Whether what the op exchanges is made of parameters only, or makes results
+/// only: it overlaps with the whole step, as other moves of such values do.
+bool ShardingNetwork::exchangeOverlaps(Operation *op) const {
+  return late.contains(op) || llvm::all_of(op->getOperands(), [&](Value value) {
+           Operation *source = rootOf(value).getDefiningOp();
+           return !source || early.contains(source);
+         });
+}
+
 /// Adds what the strategies of an op cost by themselves.
 void ShardingNetwork::addWork(Operation *op, const FactorSolution &start,
                               double moveSeconds) {
@@ -175,8 +194,10 @@ void ShardingNetwork::addWork(Operation *op, const FactorSolution &start,
   double step = moveSeconds + workAtStart[0] + workAtStart[1];
   double share = workAtStart[contracts(op)];
   double extraWork = share == 0 || isLookup ? 0 : stepsPerWork * step / share;
+  double exchangeShare = exchangeOverlaps(op) ? overlappedShare : 1;
   for (const OpStrategy &strategy : added.strategies) {
     double seconds = strategy.seconds +
+                     strategy.exchangeSeconds * exchangeShare +
                      extraWork * std::max(0.0, strategy.seconds - usual) +
                      secondsPerHeldByte *
                          std::max(0.0, heldBytes(op, strategy.results) - held);
@@ -258,16 +279,6 @@ static bool isGather(const sharding::Sharding &from,
                   llvm::equal(wanted.axes, llvm::ArrayRef(held.axes).take_front(
                                                wanted.axes.size()));
          });
-}
-
-/// What the value was defined as, without constraints on it.
-static Value rootOf(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isMarker(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
 }
 
 /// The moves of a value that overlap with the whole step: parameters can be
@@ -456,6 +467,18 @@ void ShardingNetwork::addValue(Value value) {
   keptValues.push_back(std::move(kept));
 }
 
+const OpStrategy *
+ShardingNetwork::strategyOf(Operation *op, const FactorSolution &choice) const {
+  auto found = options.find(op);
+  if (found == options.end())
+    return nullptr;
+  size_t index = found->second.find(choice);
+  return index < found->second.strategies.size()
+             ? &found->second.strategies[index]
+             : nullptr;
+}
+
+/// Exchanges are moves as well, but count as a part of their ops.
 ShardingNetwork::Moves
 ShardingNetwork::movesOf(const OpChoices &choices) const {
   HeldVersions held(prices);
@@ -490,6 +513,10 @@ ShardingNetwork::movesOf(const OpChoices &choices) const {
     const FactorSolution &choice = choices.at(&op);
     for (auto [value, need] : llvm::zip(op.getOperands(), choice.operands))
       provide(value, need);
+    if (const OpStrategy *strategy = strategyOf(&op, choice)) {
+      moves.seconds += strategy->exchangeSeconds * runsOf(&op);
+      moves.wireBytes += strategy->exchangeBytes * runsOf(&op);
+    }
     for (auto [value, made] : llvm::zip_equal(op.getResults(), choice.results))
       held.define(value, made);
     if (takesMoreBytes(&op))

@@ -144,19 +144,45 @@ func.func @reshape(%x: tensor<6x2x5xf32> {weft.sharding = #weft.sharding<@mesh, 
 
 weft.mesh @mesh = <["a"=4]>
 
-// What is put together is cut before, and padded behind.
+// What is put together leaves padding out, and has its own behind it.
 // CHECK-LABEL: func.func @concat
-// CHECK:         %[[X:.*]] = weft.slice %{{.*}} limits = [6]
-// CHECK:         %[[C:.*]] = weft.concat %[[X]], %[[X]] dim = 0 {{.*}} -> tensor<12xf32>
-// CHECK:         weft.concat %[[X]], %{{.*}} dim = 0 {{.*}} -> tensor<7xf32>
-// CHECK:         weft.pad %{{.*}} high = [1]
-// CHECK:         return %[[C]], %{{.*}} : tensor<12xf32>, tensor<8xf32>
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<8xf32> {{.*}} %[[Y:[^:]*]]: tensor<1xf32>
+// CHECK:         %[[C:.*]] = weft.rearrange %[[X]], %[[X]] dim = 0 map <[8, 8] to [12], 0 to 0 for 6, 8 to 6 for 6>
+// CHECK:         %[[D:.*]] = weft.rearrange %[[X]], %[[Y]] dim = 0 map <[8, 1] to [8], 0 to 0 for 6, 8 to 6 for 1>
+// CHECK:         %[[Z:.*]] = weft.mask_padding %[[D]] dim = 0 size = 7 value = 0.0
+// CHECK:         return %[[C]], %[[Z]]
 func.func @concat(
     %x: tensor<6xf32> {weft.sharding = #weft.sharding<@mesh, [{"a"}]>}, %y: tensor<1xf32>)
     -> (tensor<12xf32>, tensor<7xf32> {weft.sharding = #weft.sharding<@mesh, [{"a"}]>}) {
   %c = weft.concat %x, %x dim = 0 : (tensor<6xf32>, tensor<6xf32>) -> tensor<12xf32>
   %d = weft.concat %x, %y dim = 0 : (tensor<6xf32>, tensor<1xf32>) -> tensor<7xf32>
   return %c, %d : tensor<12xf32>, tensor<7xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["a"=4]>
+
+// So does a padding, which makes the padding behind it too, and a slice whose
+// result is padded. A slice of padded elements beside whole ones that does not
+// have to is one still.
+// CHECK-LABEL: func.func @moves
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<2x12xf32>
+// CHECK:         %[[ZEROS:.*]] = weft.rearrange %[[X]] dim = 1 map <[12] to [16], 0 to 2 for 10> value = 0.0
+// CHECK:         %[[ONES:.*]] = weft.rearrange %[[X]] dim = 1 map <[12] to [16], 0 to 2 for 10> value = 1.0
+// CHECK:         %[[SLICE:.*]] = weft.rearrange %[[X]] dim = 1 map <[12] to [8], 1 to 0 for 5 by 2>
+// CHECK:         %[[WHOLE:.*]] = weft.slice %[[X]] starts = [0, 2] limits = [2, 10]
+// CHECK:         %[[MASKED:.*]] = weft.mask_padding %[[ONES]] dim = 1 size = 13 value = 0.0
+// CHECK:         %[[END:.*]] = weft.mask_padding %[[SLICE]] dim = 1 size = 5 value = 0.0
+// CHECK:         return %[[ZEROS]], %[[MASKED]], %[[END]], %[[WHOLE]]
+func.func @moves(%x: tensor<2x10xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"a"}]>})
+    -> (tensor<2x13xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"a"}]>}, tensor<2x13xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"a"}]>},
+        tensor<2x5xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"a"}]>}, tensor<2x8xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"a"}]>}) {
+  %a = weft.pad %x low = [0, 2] high = [0, 1] interior = [0, 0] value = 0.0 : f32 : tensor<2x10xf32> -> tensor<2x13xf32>
+  %b = weft.pad %x low = [0, 2] high = [0, 1] interior = [0, 0] value = 1.0 : f32 : tensor<2x10xf32> -> tensor<2x13xf32>
+  %c = weft.slice %x starts = [0, 1] limits = [2, 10] strides = [1, 2] : tensor<2x10xf32> -> tensor<2x5xf32>
+  %d = weft.slice %x starts = [0, 2] limits = [2, 10] strides = [1, 1] : tensor<2x10xf32> -> tensor<2x8xf32>
+  return %a, %b, %c, %d : tensor<2x13xf32>, tensor<2x13xf32>, tensor<2x5xf32>, tensor<2x8xf32>
 }
 
 // -----
