@@ -35,6 +35,10 @@ namespace weft {
 using namespace mlir;
 using namespace weft;
 
+/// The share of a combined collective above which one stays by itself: it has
+/// little latency to save, and its bytes would be held twice.
+static constexpr double largestShare = 0.25;
+
 static bool isCandidate(Operation *op) {
   return isa_and_present<AllReduceOp, AllGatherOp, ReduceScatterOp>(op);
 }
@@ -159,8 +163,8 @@ std::optional<Candidate> Combiner::describe(Operation *op,
   GroupLayout groups = findGroups(communication);
   const cost::Link link = cost::CollectiveCost().link(groups.span);
   int64_t bytes = countWireBytes(communication);
-  if (groups.size == 1 ||
-      double(bytes) * link.secondsPerByte > latencies * link.latencySeconds)
+  if (groups.size == 1 || double(bytes) * link.secondsPerByte >
+                              largestShare * latencies * link.latencySeconds)
     return std::nullopt;
   Operation *producer = op->getOperand(0).getDefiningOp();
   size_t earliest = 0;

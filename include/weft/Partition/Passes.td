@@ -225,10 +225,11 @@ def CombineCollectives : FormPass<"weft-combine-collectives", "Localized"> {
     **Example** `test/Partition/combine-collectives.mlir`.
   }];
   let options = [
-    Option<"latencies", "latencies", "int64_t", /*default=*/"4",
+    Option<"latencies", "latencies", "int64_t", /*default=*/"16",
            "The most that a combined collective sends, as the number of "
            "latencies of the link in which it moves that many bytes. With the "
-           "default link, 5 us and 50 GB/s, 4 are 1 MB. 0 combines nothing.">
+           "default link, 5 us and 50 GB/s, 16 are 4 MB. One that sends more "
+           "than a quarter of it stays by itself. 0 combines nothing.">
   ];
   let dependentDialects = ["::weft::WeftDialect"];
   let statistics = [
