@@ -26,6 +26,15 @@ using sharding::Mesh;
 
 using Id = ReshardPrices::Id;
 
+/// Most small collectives become part of another one, so a call costs a part of
+/// its latency.
+static cost::CollectiveCost costOfCombined() {
+  constexpr double latencyShare = 0.25;
+  cost::Link link;
+  link.latencySeconds *= latencyShare;
+  return cost::CollectiveCost(link);
+}
+
 /// A uniform constant is made as its users take it; as a whole, of which parts
 /// are free, where they do not agree.
 static void chooseConstants(Block &block, ReshardPrices &prices,
@@ -61,7 +70,7 @@ struct OptimizeShardings
     if (!meshOp)
       return;
     ReshardPrices prices(FlatSymbolRefAttr::get(meshOp.getSymNameAttr()),
-                         meshOp.getMesh().toMesh(), cost::CollectiveCost());
+                         meshOp.getMesh().toMesh(), costOfCombined());
     StrategyTables strategies(prices);
     FollowPropagation follow(prices);
     for (auto function : module.getOps<func::FuncOp>())

@@ -141,3 +141,28 @@ func.func @thirds(
   %6 = weft.concat %3, %4, %5 dim = 1 : (tensor<512x1024xf32>, tensor<512x1024xf32>, tensor<512x1024xf32>) -> tensor<512x3072xf32>
   return %6 : tensor<512x3072xf32>
 }
+
+// -----
+
+// Small collectives become one: three sums with one latency rather than four
+// parts of them with two.
+
+weft.mesh @mesh = <["model"=8]>
+
+// CHECK-LABEL: func.func @stack_of_sums
+// CHECK:         weft.concat
+// CHECK-SAME:      weft.operand_shardings = [#weft.sharding<@mesh, [{}, {}]>, #weft.sharding<@mesh, [{}, {}]>, #weft.sharding<@mesh, [{}, {}]>]
+func.func @stack_of_sums(
+    %x: tensor<512x1024xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"model"}]>},
+    %u: tensor<1024x64xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>},
+    %v: tensor<1024x64xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>},
+    %w: tensor<1024x64xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>})
+    -> (tensor<512x64xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}, tensor<512x192xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+  %p = weft.dot_general %x, %u contracting = [1] x [0] : (tensor<512x1024xf32>, tensor<1024x64xf32>) -> tensor<512x64xf32>
+  %q = weft.dot_general %x, %v contracting = [1] x [0] : (tensor<512x1024xf32>, tensor<1024x64xf32>) -> tensor<512x64xf32>
+  %r = weft.dot_general %x, %w contracting = [1] x [0] : (tensor<512x1024xf32>, tensor<1024x64xf32>) -> tensor<512x64xf32>
+  %t = math.tanh %p : tensor<512x64xf32>
+  %c = weft.concat %p, %q, %r dim = 1 : (tensor<512x64xf32>, tensor<512x64xf32>, tensor<512x64xf32>) -> tensor<512x192xf32>
+  %y = math.tanh %c : tensor<512x192xf32>
+  return %t, %y : tensor<512x64xf32>, tensor<512x192xf32>
+}
