@@ -46,6 +46,16 @@ static bool contracts(Operation *op) {
           }));
 }
 
+/// What the value was defined as, without constraints on it.
+static Value rootOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isMarker(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
 const std::vector<OpStrategy> &
 StrategyTables::strategiesOf(const StrategyProblem &problem) {
   auto [entry, isNew] = known.try_emplace(problem.key());
@@ -75,6 +85,8 @@ ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
   Block &block = function.getBody().front();
   findEarlyAndLate(block);
   usualNeeds = findNeeds(function, start, prices);
+  for (auto lookup : block.getOps<GatherOp>())
+    usualNeeds.erase(rootOf(lookup.getOperand()));
   SmallVector<Operation *> passing;
   for (Operation &op : block.without_terminator()) {
     if (isa<arith::ConstantOp>(op))

@@ -129,7 +129,8 @@ private:
   optimize::CostNetwork::Solution solution;
   optimize::Cost fixedCost = 0;
   llvm::DenseSet<mlir::Operation *> early, late;
-  /// What the start takes of each value.
+  /// What the start takes of each value, but of tables: a lookup does not need
+  /// what it is given.
   Needs usualNeeds;
   /// Seconds that a device computes in a step with the start's choices: in
   /// matmuls and lookups [1], and in other ops [0].

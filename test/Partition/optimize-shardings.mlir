@@ -166,3 +166,21 @@ func.func @stack_of_sums(
   %y = math.tanh %c : tensor<512x192xf32>
   return %t, %y : tensor<512x64xf32>, tensor<512x192xf32>
 }
+
+// -----
+
+// A table is not gathered because that overlaps with other work: gathering the
+// indices and partial lookups send less.
+
+weft.mesh @mesh = <["data"=8]>
+
+// CHECK-LABEL: func.func @lookup_in_a_small_table
+// CHECK:         weft.gather
+// CHECK-SAME:      weft.operand_shardings = [#weft.sharding<@mesh, [{"data"}]>, #weft.sharding<@mesh, [{}]>]
+func.func @lookup_in_a_small_table(
+    %table: tensor<49152xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}]>},
+    %ids: tensor<1024xi32> {weft.sharding = #weft.sharding<@mesh, [{"data"}]>})
+    -> (tensor<1024xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}]>}) {
+  %rows = weft.gather %table, %ids dim = 0 : (tensor<49152xf32>, tensor<1024xi32>) -> tensor<1024xf32>
+  return %rows : tensor<1024xf32>
+}
