@@ -9,11 +9,14 @@
 // first user of its result, so several can be one where these intervals have a
 // place in common. One scan over the collectives of a kind finds such places.
 //
-// What is computed of the result alone, such as a transpose or a quotient by a
-// constant, *follows* the collective: it moves with it, and counts as no user.
-// Nothing else moves, so no order of ops is ever in doubt.
+// What is computed of the result, such as a transpose or the sum of two losses,
+// *follows* the collective: it moves down with it, and counts as no user. What
+// is computed of arguments alone, as the labels' part of a gradient, is
+// *early*: it moves up. Nothing else moves.
 //
 //===----------------------------------------------------------------------===//
+
+#include "CollectiveRows.h"
 
 #include "weft/Cost/Bytes.h"
 #include "weft/Cost/CollectiveCost.h"
@@ -38,6 +41,9 @@ using namespace weft;
 /// The share of a combined collective above which one stays by itself: it has
 /// little latency to save, and its bytes would be held twice.
 static constexpr double largestShare = 0.25;
+
+/// Of what may be held longer for fewer calls.
+static constexpr int64_t smallBytes = 1 << 18;
 
 static bool isCandidate(Operation *op) {
   return isa_and_present<AllReduceOp, AllGatherOp, ReduceScatterOp>(op);
@@ -72,12 +78,23 @@ public:
   void run();
 
 private:
-  void findFollowers();
+  /// Before the op of a number; of what stands before the same op, the last
+  /// that came is the first. Ops that have not moved have a one.
+  using Position = std::pair<size_t, int64_t>;
+
+  bool isEarly(Operation *op) const;
+  bool isFollower(Operation *op) const;
+  void findWhatMoves();
   bool moves(Operation *op) const {
     return isCandidate(op) || followers.contains(op);
   }
   std::optional<Candidate> describe(Operation *op, size_t number) const;
-  void moveFollowers(Value result, size_t number, Operation *place);
+  Position positionOf(Operation *op) const;
+  void moveTo(Operation *op, Operation *place, Position position);
+  void addEarly(Operation *op, Position position,
+                SetVector<Operation *> &added) const;
+  void moveFollowers(SmallVector<Value> results, Operation *place,
+                     Position position);
   void fill(SmallVectorImpl<Candidate> &candidates);
   void combine(const Bucket &bucket);
 
@@ -86,10 +103,13 @@ private:
   int64_t &combined;
   std::vector<Operation *> ops;
   DenseMap<Operation *, size_t> numbers;
-  DenseSet<Operation *> followers;
+  DenseSet<Operation *> early, followers;
   /// Of collectives and what follows them: the number of the last op before
   /// which it can stand.
   DenseMap<Operation *, size_t> latest;
+  /// Of ops that have moved.
+  DenseMap<Operation *, Position> positions;
+  int64_t numCombined = 0;
 };
 
 } // namespace
@@ -112,34 +132,53 @@ static Key keyOf(CommunicationOpInterface op) {
           isRecomputed(getOrigin(op))};
 }
 
-/// The value of which, with constants, an op computes a result that is no
-/// larger; null for other ops.
-static Value onlyOperand(Operation *op) {
-  if (op->getNumResults() != 1 || op->getNumRegions() != 0 || !isPure(op) ||
-      isa<CommunicationOpInterface, BarrierOp>(op))
-    return {};
-  Value only;
-  for (Value operand : op->getOperands()) {
-    if (matchPattern(operand, m_Constant()))
-      continue;
-    if (only && only != operand)
-      return {};
-    only = operand;
-  }
-  if (!only || !isa<RankedTensorType>(only.getType()) ||
-      !isa<RankedTensorType>(op->getResult(0).getType()))
-    return {};
-  return bytesOf(op->getResult(0)) <= bytesOf(only) ? only : Value();
+/// Whether an op can stand elsewhere if what it takes and gives is there.
+static bool canMove(Operation *op) {
+  return op->getNumResults() == 1 && op->getNumRegions() == 0 && isPure(op) &&
+         !isa<CommunicationOpInterface, BarrierOp>(op) &&
+         isa<RankedTensorType>(op->getResult(0).getType());
+}
+
+/// Made of arguments and constants alone, and small.
+bool Combiner::isEarly(Operation *op) const {
+  if (op->hasTrait<OpTrait::ConstantLike>())
+    return true;
+  return canMove(op) && bytesOf(op->getResult(0)) <= smallBytes &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           Operation *producer = operand.getDefiningOp();
+           return !producer || producer->getBlock() != &block ||
+                  early.contains(producer);
+         });
+}
+
+/// What is computed of one collective is no larger than what it gives, what is
+/// computed of several or of other values small: little is held longer.
+bool Combiner::isFollower(Operation *op) const {
+  if (!canMove(op))
+    return false;
+  SetVector<Value> operands;
+  for (Value operand : op->getOperands())
+    if (!matchPattern(operand, m_Constant()))
+      operands.insert(operand);
+  int64_t most = operands.size() == 1 ? bytesOf(operands.front()) : smallBytes;
+  return bytesOf(op->getResult(0)) <= most &&
+         llvm::all_of(
+             operands,
+             [&](Value operand) { return bytesOf(operand) <= most; }) &&
+         llvm::any_of(operands, [&](Value operand) {
+           Operation *producer = operand.getDefiningOp();
+           return producer && producer->getBlock() == &block && moves(producer);
+         });
 }
 
 /// What a collective needs of another one, itself or through what follows it,
 /// is made before the place where the former stands; the former, if it moves,
 /// moves behind that.
-void Combiner::findFollowers() {
+void Combiner::findWhatMoves() {
   for (Operation *op : ops)
-    if (Value operand = onlyOperand(op); operand &&
-                                         operand.getParentBlock() == &block &&
-                                         moves(operand.getDefiningOp()))
+    if (isEarly(op))
+      early.insert(op);
+    else if (isFollower(op))
       followers.insert(op);
   for (Operation *op : llvm::reverse(ops)) {
     if (!moves(op))
@@ -168,7 +207,8 @@ std::optional<Candidate> Combiner::describe(Operation *op,
     return std::nullopt;
   Operation *producer = op->getOperand(0).getDefiningOp();
   size_t earliest = 0;
-  if (auto found = numbers.find(producer); found != numbers.end())
+  if (auto found = numbers.find(producer);
+      found != numbers.end() && !early.contains(producer))
     earliest = moves(producer) ? number + 1 : found->second + 1;
   if (earliest > latest.at(op))
     return std::nullopt;
@@ -224,98 +264,6 @@ void Combiner::fill(SmallVectorImpl<Candidate> &candidates) {
 }
 
 //===----------------------------------------------------------------------===//
-// Tensors side by side
-//===----------------------------------------------------------------------===//
-
-static Value reshape(OpBuilder &b, Location loc, Value value,
-                     ArrayRef<int64_t> shape) {
-  RankedTensorType type = typeOf(value).clone(shape);
-  if (type == value.getType())
-    return value;
-  return ReshapeOp::create(b, loc, type, value);
-}
-
-/// Swaps two neighbouring ranges of dimensions: [a, b, c] to [b, a, c].
-static Value swapFront(OpBuilder &b, Location loc, Value value, int64_t first,
-                       int64_t second, int64_t third) {
-  if (first == 1 || second == 1)
-    return value;
-  value = reshape(b, loc, value, {first, second, third});
-  return TransposeOp::create(b, loc, value, ArrayRef<int64_t>{1, 0, 2});
-}
-
-namespace {
-
-/// A collective that gathers or scatters a dimension, as one of a tensor with
-/// the shards of the group in front: of [parts, elements] each member has a
-/// row. An all-reduce has the elements alone.
-class Rows {
-public:
-  explicit Rows(Operation *op) : op(op) {
-    int64_t dim = 0;
-    if (auto gather = dyn_cast<AllGatherOp>(op))
-      dim = gather.getDim();
-    else if (auto scatter = dyn_cast<ReduceScatterOp>(op))
-      dim = scatter.getDim();
-    else
-      return;
-    ArrayRef<int64_t> from = typeOf(op->getOperand(0)).getShape(),
-                      to = typeOf(op->getResult(0)).getShape();
-    operandRows = std::max<int64_t>(from[dim] / to[dim], 1);
-    resultRows = std::max<int64_t>(to[dim] / from[dim], 1);
-    for (int64_t size : from.take_front(dim))
-      before *= size;
-  }
-
-  /// The operand as rows.
-  Value spread(OpBuilder &b) const {
-    Value value = op->getOperand(0);
-    int64_t elements = count(value);
-    if (operandRows > 1)
-      value = swapFront(b, op->getLoc(), value, before, operandRows,
-                        elements / before / operandRows);
-    return reshape(b, op->getLoc(), value, shape(operandRows, elements));
-  }
-
-  /// The result, of the columns from `start` of rows that hold several.
-  Value take(OpBuilder &b, Value rows, int64_t start) const {
-    int64_t elements = count(op->getResult(0));
-    Location loc = op->getLoc();
-    SmallVector<int64_t> limits = shape(resultRows, elements);
-    SmallVector<int64_t> starts(limits.size(), 0), strides(limits.size(), 1);
-    starts.back() = start;
-    limits.back() += start;
-    Value value = SliceOp::create(b, loc, rows, starts, limits, strides);
-    if (resultRows > 1)
-      value = swapFront(b, loc, value, resultRows, before,
-                        elements / before / resultRows);
-    return reshape(b, loc, value, typeOf(op->getResult(0)).getShape());
-  }
-
-  /// The shape of the result as rows of `columns`.
-  SmallVector<int64_t> resultShape(int64_t columns) const {
-    return shape(resultRows, resultRows * columns);
-  }
-  int64_t numColumns() const { return count(op->getOperand(0)) / operandRows; }
-
-private:
-  static int64_t count(Value value) { return typeOf(value).getNumElements(); }
-  SmallVector<int64_t> shape(int64_t rows, int64_t elements) const {
-    if (isa<AllReduceOp>(op))
-      return {elements};
-    return {rows, elements / rows};
-  }
-
-  Operation *op;
-  int64_t operandRows = 1, resultRows = 1;
-  /// Elements of the dimensions in front of the one that is gathered or
-  /// scattered.
-  int64_t before = 1;
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
 // Combined collectives
 //===----------------------------------------------------------------------===//
 
@@ -356,51 +304,90 @@ static Value createCollective(OpBuilder &b, Operation *like, Value operand,
                              cast<AllGatherOp>(like).getAxes(), cause);
 }
 
-/// Moves what follows the collective before `place` and has a number below
-/// `number`.
-void Combiner::moveFollowers(Value result, size_t number, Operation *place) {
-  for (Operation *user : result.getUsers())
-    if (followers.contains(user) && numbers.at(user) < number) {
-      user->moveBefore(place);
-      moveFollowers(user->getResult(0), number, place);
-    }
+Combiner::Position Combiner::positionOf(Operation *op) const {
+  auto moved = positions.find(op);
+  return moved == positions.end() ? Position(numbers.at(op), 1) : moved->second;
+}
+
+void Combiner::moveTo(Operation *op, Operation *place, Position position) {
+  op->moveBefore(place);
+  positions[op] = position;
+}
+
+/// Adds an early op that stands behind a position, after what it is made of.
+void Combiner::addEarly(Operation *op, Position position,
+                        SetVector<Operation *> &added) const {
+  if (!op || !early.contains(op) || positionOf(op) <= position ||
+      added.contains(op))
+    return;
+  for (Value operand : op->getOperands())
+    addEarly(operand.getDefiningOp(), position, added);
+  added.insert(op);
+}
+
+/// Moves what follows the results before `place`, in program order.
+void Combiner::moveFollowers(SmallVector<Value> results, Operation *place,
+                             Position position) {
+  SetVector<Operation *> moved;
+  while (!results.empty())
+    for (Operation *user : results.pop_back_val().getUsers())
+      if (followers.contains(user) && positionOf(user) < position &&
+          moved.insert(user))
+        results.push_back(user->getResult(0));
+  SmallVector<Operation *> inOrder = moved.takeVector();
+  llvm::sort(inOrder, [&](Operation *a, Operation *b) {
+    return numbers.at(a) < numbers.at(b);
+  });
+  for (Operation *op : inOrder)
+    moveTo(op, place, position);
 }
 
 void Combiner::combine(const Bucket &bucket) {
   bool gathers = isa<AllGatherOp>(bucket.members.front().op);
   // Behind an op that does not move.
   size_t number = gathers ? bucket.latest : bucket.earliest;
-  while (number > 0 && followers.contains(ops[number - 1]))
+  while (number > 0 && (followers.contains(ops[number - 1]) ||
+                        early.contains(ops[number - 1])))
     --number;
+  // In front of what has come there before.
+  Position position = {number, -++numCombined};
+  SetVector<Operation *> rising;
+  for (const Candidate &member : bucket.members)
+    addEarly(member.op->getOperand(0).getDefiningOp(), position, rising);
   Operation *place = number ? ops[number - 1]->getNextNode() : &block.front();
+  while (rising.contains(place))
+    place = place->getNextNode();
+  for (Operation *op : rising)
+    moveTo(op, place, position);
   Operation *first = bucket.members.front().op;
   SmallVector<Value> parts;
   int64_t columns = 0;
   for (const Candidate &member : bucket.members) {
     OriginListener listener(withoutGradient(getOrigin(member.op)));
     OpBuilder b(place, &listener);
-    parts.push_back(Rows(member.op).spread(b));
-    columns += Rows(member.op).numColumns();
+    parts.push_back(CollectiveRows(member.op).spread(b));
+    columns += CollectiveRows(member.op).numColumns();
   }
   OriginAttr origin = originOf(bucket.members);
   OpBuilder b(place);
   int64_t lastDim = typeOf(parts.front()).getRank() - 1;
   Value together = ConcatOp::create(b, first->getLoc(), parts, lastDim);
   setOrigin(together.getDefiningOp(), withoutGradient(origin));
-  Value result =
-      createCollective(b, first, together, Rows(first).resultShape(columns),
-                       causeOf(bucket.members));
+  Value result = createCollective(b, first, together,
+                                  CollectiveRows(first).resultShape(columns),
+                                  causeOf(bucket.members));
   setOrigin(result.getDefiningOp(), origin);
   int64_t start = 0;
+  SmallVector<Value> results;
   for (const Candidate &member : bucket.members) {
     OriginListener listener(getOrigin(member.op));
     OpBuilder inner(place, &listener);
-    Rows rows(member.op);
-    Value own = rows.take(inner, result, start);
+    CollectiveRows rows(member.op);
+    results.push_back(rows.take(inner, result, start));
     start += rows.numColumns();
-    member.op->getResult(0).replaceAllUsesWith(own);
-    moveFollowers(own, number, place);
+    member.op->getResult(0).replaceAllUsesWith(results.back());
   }
+  moveFollowers(std::move(results), place, position);
   combined += bucket.members.size();
 }
 
@@ -409,7 +396,7 @@ void Combiner::run() {
     ops.push_back(&op);
     numbers[&op] = number;
   }
-  findFollowers();
+  findWhatMoves();
   llvm::MapVector<Key, SmallVector<Candidate>> byKey;
   for (auto [number, op] : llvm::enumerate(ops))
     if (std::optional<Candidate> candidate = describe(op, number))

@@ -109,3 +109,60 @@ func.func @loop(%a: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   }
   return %r#0, %r#1 : tensor<8xf32>, tensor<8xf32>
 }
+
+// The sum of two losses follows both of them, to where a gradient is reduced.
+// CHECK-LABEL: func.func @sum_of_losses(
+// CHECK: %[[N:.*]] = math.tanh
+// CHECK: %[[ALL:.*]] = weft.all_reduce {{.*}} : tensor<18xf32>
+// CHECK: %[[LOSS:.*]] = arith.addf
+// CHECK-NOT: weft.all_reduce
+// CHECK: return %[[LOSS]]
+func.func @sum_of_losses(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<16xf32>) -> (tensor<f32>, tensor<16xf32>) {
+  %p = weft.all_reduce sum %a over <@mesh, {"data"}> : tensor<f32>
+  %q = weft.all_reduce sum %b over <@mesh, {"data"}> : tensor<f32>
+  %loss = arith.addf %p, %q : tensor<f32>
+  %n = math.tanh %c : tensor<16xf32>
+  %g = weft.all_reduce sum %n over <@mesh, {"data"}> : tensor<16xf32>
+  return %loss, %g : tensor<f32>, tensor<16xf32>
+}
+
+// Followers of several collectives stay behind all of them, whichever moves
+// last, and in their order.
+// CHECK-LABEL: func.func @followers_of_several(
+// CHECK: weft.all_reduce max {{.*}} : tensor<24xf32>
+// CHECK: weft.all_reduce sum {{.*}} : tensor<24xf32>
+// CHECK: %[[S:.*]] = arith.addf
+// CHECK: %[[T:.*]] = arith.mulf %{{.*}}, %[[S]]
+// CHECK: return %[[T]]
+func.func @followers_of_several(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<16xf32>) -> (tensor<8xf32>, tensor<16xf32>, tensor<16xf32>) {
+  %p = weft.all_reduce sum %a over <@mesh, {"data"}> : tensor<8xf32>
+  %q = weft.all_reduce max %b over <@mesh, {"data"}> : tensor<8xf32>
+  %s = arith.addf %p, %q : tensor<8xf32>
+  %t = arith.mulf %q, %s : tensor<8xf32>
+  %m = math.tanh %c : tensor<16xf32>
+  %x = weft.all_reduce max %m over <@mesh, {"data"}> : tensor<16xf32>
+  %n = math.tanh %m : tensor<16xf32>
+  %y = weft.all_reduce sum %n over <@mesh, {"data"}> : tensor<16xf32>
+  return %t, %x, %y : tensor<8xf32>, tensor<16xf32>, tensor<16xf32>
+}
+
+// What is made of arguments alone can be made earlier: here of labels, what the
+// backward pass needs with what the forward pass does.
+// CHECK-LABEL: func.func @early(
+// CHECK: %[[NEG:.*]] = arith.negf
+// CHECK: %[[COUNT:.*]] = weft.reduce sum %[[NEG]]
+// CHECK: weft.concat %{{.*}}, %[[COUNT]]
+// CHECK: weft.all_reduce {{.*}} : tensor<16xf32>
+// CHECK: weft.dot_general
+// CHECK-NOT: weft.all_reduce
+// CHECK: return
+func.func @early(%a: tensor<8x8xf32>, %labels: tensor<8x8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %h = weft.dot_general %a, %a contracting = [0, 1] x [0, 1] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<f32>
+  %r = weft.broadcast %h dims = [] : tensor<f32> -> tensor<8xf32>
+  %p = weft.all_reduce sum %r over <@mesh, {"data"}> : tensor<8xf32>
+  %x = weft.dot_general %p, %a contracting = [0] x [0] : (tensor<8xf32>, tensor<8x8xf32>) -> tensor<8xf32>
+  %n = arith.negf %labels : tensor<8x8xf32>
+  %count = weft.reduce sum %n dims = [1] : tensor<8x8xf32> -> tensor<8xf32>
+  %q = weft.all_reduce sum %count over <@mesh, {"data"}> : tensor<8xf32>
+  return %x, %q : tensor<8xf32>, tensor<8xf32>
+}

@@ -214,8 +214,9 @@ def CombineCollectives : FormPass<"weft-combine-collectives", "Localized"> {
     block: the operands are concatenated, and each result is a slice of the
     combined one. A call costs a latency; copying small tensors costs less.
     Collectives are combined where all operands are made and no result is used
-    yet but by what is computed of it alone, which moves with it. Sums have the same bits wherever a communicator adds
-    element by element in the order of ranks.
+    yet but by what is computed of it, which moves with it; a small operand that
+    is made of arguments alone is made earlier. Sums have the same bits wherever
+    a communicator adds element by element in the order of ranks.
 
     The cause of a combined collective has a line for each that it replaces,
     with the bytes that a rank sends for it.
