@@ -22,6 +22,7 @@ shard-compile model.mlir --emit=spmd                         # look at the progr
 shard-run model.plan --init init --steps 100 --metrics losses.csv --save states.safetensors
 shard-run model.plan --dump                                  # print a plan
 shard-sim schedule --name=zb-v --ranks=4 --microbatches=8     # draw a pipeline schedule
+shard-sim check table.csv --communicators=directed            # prove one with sends and receives
 shard-opt model.mlir --weft-pipeline=stop-after=sharded      # run passes
 ```
 

@@ -10,10 +10,11 @@
 #include "Files.h"
 #include "TableOptions.h"
 
-#include "weft/Timeline/Check.h"
+#include "weft/Timeline/SlotUses.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 
@@ -26,6 +27,7 @@ struct Options {
   TableOptions table;
   std::string communicators = "directed";
   std::string gradientOrder = "ascending";
+  std::string slots = "none";
 };
 
 Communicators toCommunicators(std::string_view name) {
@@ -45,7 +47,15 @@ int runCheck(const Options &options) {
   if (options.gradientOrder == "descending")
     for (int32_t i = countUpTo(*table, &Action::microbatch); i-- > 0;)
       job.gradientOrder.push_back(i);
-  const Verdict verdict = check(job);
+  Verdict verdict = check(job);
+  // Only what is safe without them has slots.
+  if (verdict.isSafe() && options.slots != "none") {
+    const SlotPlan plan = planSlots(*table, options.slots == "rank");
+    job.slotUses = plan.uses;
+    job.waits = waitsForSlots(*table, plan);
+    verdict = check(job);
+    fmt::print("slots of each rank: {}\n", fmt::join(plan.counts, ", "));
+  }
   fmt::print("{}", print(verdict, options.table.file));
   return verdict.isSafe() ? exitSuccess : exitFailed;
 }
@@ -71,6 +81,14 @@ void addCheckCommand(CLI::App &app, Command &chosen) {
                    "The order of micro-batches in which every stage sums its "
                    "weight gradients: ascending or descending")
       ->check(CLI::IsMember({"ascending", "descending"}))
+      ->capture_default_str();
+  command
+      ->add_option("--slots", options->slots,
+                   "Also prove that micro-batches reuse memory safely, with "
+                   "slots for each stage (stage) or for all stages of a rank "
+                   "(rank). Receives and computation then wait for what used "
+                   "their slot before")
+      ->check(CLI::IsMember({"none", "stage", "rank"}))
       ->capture_default_str();
   command->callback([options, &chosen] {
     chosen = [options] { return runCheck(*options); };
