@@ -155,16 +155,6 @@ void ShardingNetwork::addVariable(Options &options,
   startAssignment.push_back(static_cast<int32_t>(index));
 }
 
-/// What the value was defined as, without constraints on it.
-static Value rootOf(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isMarker(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
-
 /// Of the results on one device.
 double ShardingNetwork::heldBytes(Operation *op, ArrayRef<Id> results) const {
   double bytes = 0;
