@@ -1,0 +1,136 @@
+//===- Cluster.h - What a program runs on -----------------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A cluster as values: one kind of device, nodes of some of them, and a network
+// of nodes in levels. Made from a cluster file (ClusterFile.h), and read by the
+// cost model alone. Rates are bytes and floating-point operations *a second*,
+// times are seconds, and a link's rate is that of one direction.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_COST_CLUSTER_H
+#define WEFT_COST_CLUSTER_H
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::cost {
+
+/// The number format of a matrix product.
+enum class Precision : uint8_t { F64, F32, TF32, BF16, F16, F8, F4, I8 };
+inline constexpr size_t precisionCount = 8;
+/// "bf16".
+std::string_view nameOf(Precision precision);
+std::optional<Precision> findPrecision(std::string_view name);
+/// Bytes of one element; half a byte for f4.
+double bytesOf(Precision precision);
+
+/// What the calibration of kernels and collectives depends on.
+enum class Generation : uint8_t { Cpu, Ampere, Hopper, Blackwell };
+inline constexpr size_t generationCount = 4;
+std::string_view nameOf(Generation generation);
+std::optional<Generation> findGeneration(std::string_view name);
+
+struct Device {
+  /// "NVIDIA H100 SXM5 80 GB".
+  std::string kind;
+  Generation generation = Generation::Cpu;
+  /// Streaming multiprocessors of a GPU, cores of a CPU that one rank uses.
+  int64_t units = 1;
+  /// Peak of dense matrix products; 0 where the device has no such products.
+  std::array<double, precisionCount> flopsPerSecond = {};
+  double memoryBytes = 0;
+  /// Reads and writes together.
+  double memoryBytesPerSecond = 0;
+  /// From the host's call to the first instruction of a kernel.
+  double launchSeconds = 0;
+  /// Copies between the device and its host, one direction.
+  double hostBytesPerSecond = 0;
+
+  double peak(Precision precision) const {
+    return flopsPerSecond[static_cast<size_t>(precision)];
+  }
+};
+
+/// What connects the devices of a node.
+enum class LinkKind : uint8_t { None, NVLink, NVSwitch, Pcie, SharedMemory };
+inline constexpr size_t linkKindCount = 5;
+std::string_view nameOf(LinkKind kind);
+std::optional<LinkKind> findLinkKind(std::string_view name);
+
+struct NodeLink {
+  LinkKind kind = LinkKind::None;
+  /// Of one device, one direction, all its links together, as in data sheets.
+  double bytesPerSecond = 0;
+  /// From one device to another; 0: that of NCCL for the kind of link.
+  double latencySeconds = 0;
+  /// The switch adds up what passes through it (NVLS).
+  bool inSwitchReduction = false;
+};
+
+struct Node {
+  int64_t devices = 1;
+  NodeLink link;
+};
+
+/// Blocks of nodes whose traffic stays below one layer of switches.
+struct NetworkLevel {
+  std::string name;
+  int64_t nodes = 1;
+  /// Bandwidth into the layer over that which leaves it: 1 does not block.
+  double oversubscription = 1;
+};
+
+struct Network {
+  int64_t nicsPerNode = 0;
+  /// One direction.
+  double nicBytesPerSecond = 0;
+  /// NICs of a node that end at different leaf switches.
+  int64_t rails = 1;
+  /// Switches add up what passes through them (SHARP).
+  bool inNetworkReduction = false;
+  /// From the innermost; each holds a multiple of the nodes of the one before.
+  std::vector<NetworkLevel> levels;
+};
+
+/// Memory of a device that no plan can have.
+struct Reserves {
+  double contextBytes = 0, ncclBytes = 0, cublasBytes = 0;
+  double bytes() const { return contextBytes + ncclBytes + cublasBytes; }
+};
+
+/// What software makes of the machine, in two fitted numbers.
+struct SoftwareProfile {
+  std::string name = "default";
+  /// Seconds of kernels on this software over seconds by the model.
+  double computeFactor = 1;
+  /// Added to every step.
+  double stepSeconds = 0;
+};
+
+struct Cluster {
+  std::string name;
+  Device device;
+  Node node;
+  /// None: one node.
+  std::optional<Network> network;
+  /// Mesh axes from that of the nearest devices; see Placement.h.
+  std::vector<std::string> axisOrder;
+  Reserves reserves;
+  SoftwareProfile software;
+
+  int64_t nodes() const { return network ? network->levels.back().nodes : 1; }
+  int64_t devices() const { return nodes() * node.devices; }
+};
+
+} // namespace weft::cost
+
+#endif // WEFT_COST_CLUSTER_H

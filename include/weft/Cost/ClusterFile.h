@@ -1,0 +1,47 @@
+//===- ClusterFile.h - Reads a description of a cluster ---------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A cluster file is TOML; docs/Cost.md describes it key by key, and clusters/
+// has those that come with the tools. `base = "h100-sxm"` takes over another
+// one's keys. Everything wrong in a file is reported at once:
+//
+//   mine.toml:12:1: "launch_seconds" in [device] must be from 0 to 1, got 5.0
+//   mine.toml:15:1: unknown key "nics" in [network]; known keys are ...
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_COST_CLUSTERFILE_H
+#define WEFT_COST_CLUSTERFILE_H
+
+#include "weft/Cost/Cluster.h"
+
+namespace weft::cost {
+
+/// A cluster, or why there is none.
+struct ParsedCluster {
+  std::optional<Cluster> cluster;
+  /// `file:line:column: what is wrong`, in the order of the file.
+  std::vector<std::string> problems;
+};
+
+/// `fileName` is for messages.
+ParsedCluster parseCluster(std::string_view text, const std::string &fileName);
+
+/// A cluster file that comes with the tools.
+struct ShippedCluster {
+  std::string_view name, text;
+};
+/// Sorted by name.
+const std::vector<ShippedCluster> &shippedClusters();
+std::optional<std::string_view> findShippedCluster(std::string_view name);
+
+/// The shipped cluster of a name, or else what the file of that path describes.
+ParsedCluster loadCluster(const std::string &nameOrPath);
+
+} // namespace weft::cost
+
+#endif // WEFT_COST_CLUSTERFILE_H

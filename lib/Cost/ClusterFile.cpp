@@ -1,0 +1,237 @@
+//===- ClusterFile.cpp - Reads a description of a cluster -----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Cost/ClusterFile.h"
+
+#include "TableReader.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <tuple>
+
+using namespace weft;
+using namespace weft::cost;
+
+// Bounds keep products of values in range; no machine comes near them.
+static constexpr Range rates = {1, 1e18}, bytes = {1, 1e18},
+                       reserved = {0, 1e18}, seconds = {0, 1},
+                       counts = {1, 1 << 20};
+
+/// The names of an enumeration of `count` values.
+template <typename Kind> static std::vector<std::string> namesOf(size_t count) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < count; ++i)
+    names.emplace_back(nameOf(static_cast<Kind>(i)));
+  return names;
+}
+
+static Device readDevice(TableReader file) {
+  Device device;
+  device.kind = file.text("kind");
+  device.generation = static_cast<Generation>(
+      file.choice("generation", namesOf<Generation>(generationCount)));
+  device.units = file.integer("units", counts);
+  device.memoryBytes = file.number("memory_bytes", bytes);
+  device.memoryBytesPerSecond = file.number("memory_bytes_per_second", rates);
+  device.launchSeconds = file.number("launch_seconds", seconds);
+  device.hostBytesPerSecond = file.number("host_bytes_per_second", rates);
+  TableReader peaks =
+      file.inner("flops_per_second", "[device.flops_per_second]");
+  bool hasAny = false;
+  for (size_t i = 0; i < precisionCount; ++i) {
+    std::string_view name = nameOf(static_cast<Precision>(i));
+    device.flopsPerSecond[i] = peaks.number(name, rates, 0);
+    hasAny |= peaks.has(name);
+  }
+  peaks.finish();
+  if (!hasAny)
+    peaks.fail("", "[device.flops_per_second] has no rate");
+  file.finish();
+  return device;
+}
+
+static Node readNode(TableReader file) {
+  Node node;
+  node.devices = file.integer("devices", counts);
+  if (node.devices > 1 || file.has("link")) {
+    TableReader link = file.inner("link", "[node.link]");
+    node.link.kind = static_cast<LinkKind>(
+        link.choice("kind", namesOf<LinkKind>(linkKindCount)));
+    const bool isLink = node.link.kind != LinkKind::None;
+    if (!isLink && link.has("kind") && node.devices > 1)
+      link.fail("kind", "\"kind\" in [node.link] must be a link where a node "
+                        "has several devices");
+    node.link.bytesPerSecond = link.number(
+        "bytes_per_second", rates, isLink ? std::nullopt : std::optional(0.0));
+    node.link.latencySeconds = node.link.kind == LinkKind::SharedMemory
+                                   ? link.number("latency_seconds", seconds)
+                                   : link.number("latency_seconds", seconds, 0);
+    node.link.inSwitchReduction = link.boolean("in_switch_reduction", false);
+    if (node.link.inSwitchReduction && node.link.kind != LinkKind::NVSwitch)
+      link.fail("in_switch_reduction",
+                "\"in_switch_reduction\" needs a link of the kind nvswitch");
+    link.finish();
+  }
+  file.finish();
+  return node;
+}
+
+static Network readNetwork(TableReader file) {
+  Network network;
+  network.nicsPerNode = file.integer("nics_per_node", counts);
+  network.nicBytesPerSecond = file.number("nic_bytes_per_second", rates);
+  network.rails = file.integer("rails", counts, 1);
+  if (network.nicsPerNode % network.rails != 0)
+    file.fail("rails", "\"rails\" in [network] must divide nics_per_node, " +
+                           std::to_string(network.nicsPerNode) + ", got " +
+                           std::to_string(network.rails));
+  network.inNetworkReduction = file.boolean("in_network_reduction", false);
+  file.each("level", "[[network.level]]", [&](TableReader &level) {
+    const int64_t inner =
+        network.levels.empty() ? 1 : network.levels.back().nodes;
+    NetworkLevel &result = network.levels.emplace_back();
+    result.name = level.text("name");
+    result.nodes = level.integer("nodes", counts);
+    result.oversubscription = level.number("oversubscription", {1, 1000}, 1);
+    if (result.nodes % inner != 0)
+      level.fail("nodes", "\"nodes\" in [[network.level]] must be a multiple "
+                          "of those of the level before, " +
+                              std::to_string(inner) + ", got " +
+                              std::to_string(result.nodes));
+  });
+  if (network.levels.empty())
+    network.levels.push_back({"missing", 1, 1});
+  file.finish();
+  return network;
+}
+
+static Reserves readReserves(TableReader file, double memoryBytes) {
+  Reserves reserves;
+  reserves.contextBytes = file.number("context_bytes", reserved, 0);
+  reserves.ncclBytes = file.number("nccl_bytes", reserved, 0);
+  reserves.cublasBytes = file.number("cublas_bytes", reserved, 0);
+  if (reserves.bytes() >= memoryBytes)
+    file.fail("", "[reserves] leave nothing of the memory of a device");
+  file.finish();
+  return reserves;
+}
+
+static SoftwareProfile readSoftware(TableReader file) {
+  SoftwareProfile software;
+  software.name = file.text("name", software.name);
+  software.computeFactor = file.number("compute_factor", {0.1, 10}, 1);
+  software.stepSeconds = file.number("step_seconds", {0, 3600}, 0);
+  file.finish();
+  return software;
+}
+
+static Cluster readCluster(TomlValue &root, Problems &problems) {
+  TableReader file(root.as<TomlTable>(), root.position, "the file", problems);
+  Cluster cluster;
+  file.text("base", "");
+  cluster.name = file.text("name");
+  for (std::string_view table : {"device", "node"})
+    if (!file.has(table))
+      file.missing(table);
+  const bool hasDevice = file.has("device"), hasNode = file.has("node");
+  TableReader device = file.inner("device", "[device]");
+  if (hasDevice)
+    cluster.device = readDevice(device);
+  TableReader node = file.inner("node", "[node]");
+  if (hasNode)
+    cluster.node = readNode(node);
+  TableReader network = file.inner("network", "[network]");
+  if (file.has("network"))
+    cluster.network = readNetwork(network);
+  TableReader mesh = file.inner("mesh", "[mesh]");
+  cluster.axisOrder = mesh.texts("axis_order");
+  mesh.finish();
+  cluster.reserves =
+      readReserves(file.inner("reserves", "[reserves]"),
+                   hasDevice ? cluster.device.memoryBytes : bytes.most);
+  cluster.software = readSoftware(file.inner("software", "[software]"));
+  file.finish();
+  return cluster;
+}
+
+/// Puts the keys of the base, and of the base of that one, under those of
+/// `root`.
+static void addBase(TomlValue &root, Problems &problems, int depth = 0) {
+  TomlTable *table = root.as<TomlTable>();
+  TomlEntry *base = table->find("base");
+  std::string *name = base ? base->value.as<std::string>() : nullptr;
+  if (!name)
+    return;
+  std::optional<std::string_view> text = findShippedCluster(*name);
+  if (!text) {
+    std::string known;
+    for (const ShippedCluster &shipped : shippedClusters())
+      known += (known.empty() ? "" : ", ") + std::string(shipped.name);
+    problems.push_back({base->position, "\"base\" must be one of " + known +
+                                            ", got \"" + *name + "\""});
+    return;
+  }
+  TomlValue under = parseToml(*text, *name + ".toml").root;
+  if (depth < 8) // shipped files have no circle; this shows it
+    addBase(under, problems, depth + 1);
+  merge(*under.as<TomlTable>(), std::move(*table));
+  *table = std::move(*under.as<TomlTable>());
+}
+
+ParsedCluster cost::parseCluster(std::string_view text,
+                                 const std::string &fileName) {
+  ParsedToml toml = parseToml(text, fileName);
+  if (!toml.problem.empty())
+    return {std::nullopt, {toml.problem}};
+  Problems problems;
+  addBase(toml.root, problems);
+  // A base that is unknown would make everything missing.
+  Cluster cluster;
+  if (problems.empty())
+    cluster = readCluster(toml.root, problems);
+  std::sort(problems.begin(), problems.end(),
+            [](const Problem &a, const Problem &b) {
+              return std::tie(a.position.line, a.position.column, a.text) <
+                     std::tie(b.position.line, b.position.column, b.text);
+            });
+  ParsedCluster result;
+  for (const Problem &problem : problems)
+    result.problems.push_back(print(problem.position) + problem.text);
+  if (problems.empty())
+    result.cluster = std::move(cluster);
+  return result;
+}
+
+std::optional<std::string_view>
+cost::findShippedCluster(std::string_view name) {
+  for (const ShippedCluster &shipped : shippedClusters())
+    if (shipped.name == name)
+      return shipped.text;
+  return std::nullopt;
+}
+
+ParsedCluster cost::loadCluster(const std::string &nameOrPath) {
+  if (std::optional<std::string_view> text = findShippedCluster(nameOrPath))
+    return parseCluster(*text, nameOrPath + ".toml");
+  errno = 0;
+  std::ifstream file(nameOrPath, std::ios::binary);
+  // A folder opens, but has nothing to read.
+  if (!file || (file.peek(), file.bad())) {
+    std::string known;
+    for (const ShippedCluster &shipped : shippedClusters())
+      known += (known.empty() ? "" : ", ") + std::string(shipped.name);
+    return {std::nullopt,
+            {"cannot read the cluster file " + nameOrPath + ": " +
+             std::strerror(errno) + "; clusters with a name are " + known}};
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  return parseCluster(std::move(text).str(), nameOrPath);
+}
