@@ -70,9 +70,14 @@ static Node readNode(TableReader file) {
                         "has several devices");
     node.link.bytesPerSecond = link.number(
         "bytes_per_second", rates, isLink ? std::nullopt : std::optional(0.0));
-    node.link.latencySeconds = node.link.kind == LinkKind::SharedMemory
-                                   ? link.number("latency_seconds", seconds)
-                                   : link.number("latency_seconds", seconds, 0);
+    if (node.link.kind == LinkKind::SharedMemory) {
+      node.link.latencySeconds = link.number("latency_seconds", seconds);
+      node.link.cacheBytes = link.number("cache_bytes", reserved, 0);
+      node.link.cachedBytesPerSecond = link.number(
+          "cached_bytes_per_second", rates, node.link.bytesPerSecond);
+    } else {
+      node.link.latencySeconds = link.number("latency_seconds", seconds, 0);
+    }
     node.link.inSwitchReduction = link.boolean("in_switch_reduction", false);
     if (node.link.inSwitchReduction && node.link.kind != LinkKind::NVSwitch)
       link.fail("in_switch_reduction",

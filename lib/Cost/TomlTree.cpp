@@ -60,9 +60,30 @@ static TomlTable convertTable(const toml::table &table,
   return result;
 }
 
+/// Each dot of a key nests a table. The library bounds the depth of brackets
+/// only, and destroys nested tables recursively.
+static constexpr ptrdiff_t mostDots = 32;
+
+/// The first line with too many dots, or 0.
+static uint32_t lineOfDots(std::string_view text) {
+  for (uint32_t line = 1; !text.empty(); ++line) {
+    const std::string_view one = text.substr(0, text.find('\n'));
+    if (std::count(one.begin(), one.end(), '.') > mostDots)
+      return line;
+    text.remove_prefix(std::min(text.size(), one.size() + 1));
+  }
+  return 0;
+}
+
 ParsedToml cost::parseToml(std::string_view text, const std::string &file) {
-  toml::parse_result parsed = toml::parse(text);
   ParsedToml result{{TomlTable(), {file}}, ""};
+  if (uint32_t line = lineOfDots(text)) {
+    result.problem = print({file, line, 1}) +
+                     "a line of a cluster file has at most " +
+                     std::to_string(mostDots) + " dots";
+    return result;
+  }
+  toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const toml::parse_error &error = parsed.error();
     result.problem =

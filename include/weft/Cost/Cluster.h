@@ -72,6 +72,9 @@ struct NodeLink {
   double bytesPerSecond = 0;
   /// From one device to another; 0: that of NCCL for the kind of link.
   double latencySeconds = 0;
+  /// Of shared memory: collectives of at most so many bytes stay in the cache,
+  /// and run at another rate.
+  double cacheBytes = 0, cachedBytesPerSecond = 0;
   /// The switch adds up what passes through it (NVLS).
   bool inSwitchReduction = false;
 };

@@ -144,6 +144,16 @@ TEST(ClusterFileTest, Syntax) {
   EXPECT_FALSE(parsed.cluster);
 }
 
+/// However deep a file nests its tables.
+TEST(ClusterFileTest, DeepTables) {
+  std::string key = "a";
+  for (int i = 0; i < 100000; ++i)
+    key += ".a";
+  EXPECT_THAT(parseCluster("# deep\n[" + key + "]\n", "c.toml").problems,
+              ElementsAre("c.toml:2:1: a line of a cluster file has at most 32 "
+                          "dots"));
+}
+
 TEST(ClusterFileTest, EmptyFile) {
   EXPECT_THAT(parseCluster("", "c.toml").problems,
               ElementsAre("c.toml:1:1: missing key \"device\" in the file",
@@ -229,6 +239,15 @@ TEST(ClusterFileTest, ImpossibleValues) {
                          "kind = \"none\""),
               ElementsAre("c.toml:15:1: \"kind\" in [node.link] must be a "
                           "link where a node has several devices"));
+}
+
+TEST(ClusterFileTest, CachesAreOfSharedMemory) {
+  EXPECT_THAT(problemsOf("bytes_per_second = 400e9",
+                         "bytes_per_second = 400e9\ncache_bytes = 1e6"),
+              ElementsAre("c.toml:17:1: unknown key \"cache_bytes\" in "
+                          "[node.link]; known keys are kind, "
+                          "bytes_per_second, latency_seconds, "
+                          "in_switch_reduction"));
 }
 
 TEST(ClusterFileTest, SharedMemoryHasALatency) {

@@ -1,0 +1,57 @@
+//===- CostModel.h - What a program costs on a cluster ----------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A cluster and the calibration behind one interface. Seconds everywhere; those
+// of kernels with what the cluster's software makes of them.
+//
+//   CostModel cost(*loadCluster("dgx-h100").cluster);
+//   cost.gemm({4096, 4096, 4096});
+//   cost.collective({CollectiveKind::AllReduce, 1 << 30, cost.place({{8,
+//   1}})});
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_COST_COSTMODEL_H
+#define WEFT_COST_COSTMODEL_H
+
+#include "weft/Cost/AttentionCost.h"
+#include "weft/Cost/CollectiveTime.h"
+#include "weft/Cost/GemmCost.h"
+#include "weft/Cost/MemoryCost.h"
+
+namespace weft::cost {
+
+class CostModel {
+public:
+  explicit CostModel(Cluster cluster, Calibration calibration = {});
+
+  const Cluster &cluster() const { return machine; }
+
+  double gemm(const Gemm &gemm) const;
+  double attention(const Attention &attention) const;
+  double memoryKernel(const MemoryTraffic &traffic) const;
+  double launch() const { return machine.device.launchSeconds; }
+  double hostCopy(double bytes) const;
+  /// `level` as in Placement.
+  double send(double bytes, size_t level) const;
+
+  Placement place(std::vector<GroupDimension> group) const;
+  CollectiveTime collective(const CollectiveCall &call) const;
+  Contention contention(const CollectiveCall &call, const CollectiveTime &time,
+                        double memoryBytesPerSecond) const;
+
+  /// Memory of a device that a plan can have.
+  double usableBytes() const;
+
+private:
+  Cluster machine;
+  Calibration calibration;
+};
+
+} // namespace weft::cost
+
+#endif // WEFT_COST_COSTMODEL_H

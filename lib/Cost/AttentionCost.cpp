@@ -1,0 +1,78 @@
+//===- AttentionCost.cpp - Time of attention kernels ----------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Cost/AttentionCost.h"
+
+#include "weft/Cost/GemmCost.h"
+#include "weft/Cost/MemoryCost.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace weft;
+using namespace weft::cost;
+
+/// Five products backward for the two forward.
+static constexpr double backwardProducts = 2.5;
+
+AttentionKernel cost::defaultAttentionKernel(const Device &device) {
+  return device.generation >= Generation::Hopper
+             ? AttentionKernel::Cudnn
+             : AttentionKernel::FlashAttention2;
+}
+
+static double productFlops(const Attention &attention) {
+  return 4.0 * static_cast<double>(attention.batch * attention.heads) *
+         static_cast<double>(attention.queryLength) *
+         static_cast<double>(attention.keyLength) *
+         static_cast<double>(attention.headSize) *
+         (attention.isBackward ? backwardProducts : 1);
+}
+
+double Attention::flops() const {
+  return productFlops(*this) * (isCausal ? 0.5 : 1);
+}
+
+static double rateOf(const Device &device, AttentionKernel kernel,
+                     const Calibration &calibration) {
+  switch (kernel) {
+  case AttentionKernel::FlashAttention2:
+    return of(calibration.flashAttention2Rate, device);
+  case AttentionKernel::FlashAttention3:
+    return of(calibration.flashAttention3Rate, device);
+  case AttentionKernel::Cudnn:
+    break;
+  }
+  return of(calibration.cudnnAttentionRate, device);
+}
+
+double cost::attentionSeconds(const Device &device, const Attention &attention,
+                              AttentionKernel kernel,
+                              const Calibration &calibration) {
+  double rate = peakFlopsPerSecond(device, attention.precision) *
+                rateOf(device, kernel, calibration);
+  double traffic =
+      bytesOf(attention.precision) * 2 *
+      static_cast<double>(attention.batch * attention.headSize) *
+      static_cast<double>(attention.heads * attention.queryLength +
+                          attention.keyValueHeads * attention.keyLength);
+  if (attention.isBackward) {
+    rate *= calibration.attentionBackwardRate;
+    traffic *= calibration.attentionBackwardTraffic;
+  }
+  double compute = productFlops(attention) / rate;
+  if (attention.isCausal) {
+    // Blocks on the diagonal are computed whole.
+    const double share =
+        0.5 * (1 + calibration.causalBlock /
+                       static_cast<double>(attention.keyLength));
+    compute *= std::min(1.0, share) * calibration.causalImbalance;
+  }
+  const double memory =
+      memorySeconds(device, {traffic * 0.75, traffic * 0.25}, calibration);
+  return device.launchSeconds + std::hypot(compute, memory);
+}

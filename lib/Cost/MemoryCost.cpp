@@ -1,0 +1,47 @@
+//===- MemoryCost.cpp - Time of kernels that memory bounds ----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Cost/MemoryCost.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace weft;
+using namespace weft::cost;
+
+/// What is left of the bandwidth however little is moved.
+static constexpr double leastRate = 0.3;
+
+double cost::memorySeconds(const Device &device, const MemoryTraffic &traffic,
+                           const Calibration &calibration) {
+  const double bytes = traffic.bytes();
+  if (bytes <= 0)
+    return 0;
+  double rate = 1; // a CPU's bandwidth is a measured one
+  if (device.generation != Generation::Cpu) {
+    const double written = std::min(1.0, 2 * traffic.writtenBytes / bytes);
+    const double most = calibration.readRate +
+                        written * (calibration.copyRate - calibration.readRate);
+    rate = calibration.megabyteRate +
+           calibration.decadeRate * std::log10(bytes / 1e6);
+    rate = std::clamp(rate, leastRate, std::max(leastRate, most));
+  }
+  return bytes / (device.memoryBytesPerSecond * rate);
+}
+
+double cost::memoryKernelSeconds(const Device &device,
+                                 const MemoryTraffic &traffic,
+                                 const Calibration &calibration) {
+  return device.launchSeconds + memorySeconds(device, traffic, calibration);
+}
+
+double cost::hostCopySeconds(const Device &device, double bytes,
+                             const Calibration &calibration) {
+  const double rate =
+      device.generation == Generation::Cpu ? 1 : calibration.hostRate;
+  return device.launchSeconds + bytes / (device.hostBytesPerSecond * rate);
+}

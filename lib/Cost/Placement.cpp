@@ -1,0 +1,88 @@
+//===- Placement.cpp - Groups of ranks on a cluster -----------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Cost/Placement.h"
+
+#include <algorithm>
+
+using namespace weft;
+using namespace weft::cost;
+
+/// Ranks of a group that a block of consecutive devices has; `dimensions` from
+/// the smallest stride.
+static int64_t ranksInBlock(const std::vector<GroupDimension> &dimensions,
+                            int64_t block) {
+  int64_t ranks = 1;
+  for (const GroupDimension &dimension : dimensions)
+    ranks *= std::min(dimension.size,
+                      std::max<int64_t>(1, block / dimension.stride));
+  return ranks;
+}
+
+Placement cost::placeGroup(const Cluster &cluster,
+                           std::vector<GroupDimension> dimensions) {
+  std::erase_if(dimensions, [](const auto &dim) { return dim.size <= 1; });
+  std::sort(dimensions.begin(), dimensions.end(),
+            [](const auto &a, const auto &b) { return a.stride < b.stride; });
+  Placement placement;
+  for (const GroupDimension &dimension : dimensions)
+    placement.ranks *= dimension.size;
+  placement.ranksPerNode = ranksInBlock(dimensions, cluster.node.devices);
+  placement.nodes =
+      (placement.ranks + placement.ranksPerNode - 1) / placement.ranksPerNode;
+  if (placement.isInNode() || !cluster.network)
+    return placement;
+  double narrowing = 1;
+  placement.level = 1;
+  for (const NetworkLevel &level : cluster.network->levels) {
+    const int64_t inBlock =
+        ranksInBlock(dimensions, level.nodes * cluster.node.devices);
+    if (inBlock == placement.ranks)
+      break;
+    if (placement.level == cluster.network->levels.size())
+      break;
+    ++placement.level;
+    narrowing *= level.oversubscription;
+    // Of the nodes in a block one passes the ring on to the next block.
+    const double nodesInBlock =
+        std::max(1.0, static_cast<double>(inBlock) /
+                          static_cast<double>(placement.ranksPerNode));
+    const double leaving =
+        1 - static_cast<double>(inBlock) / static_cast<double>(placement.ranks);
+    placement.neighbourOversubscription =
+        std::max(placement.neighbourOversubscription, narrowing / nodesInBlock);
+    placement.pairOversubscription =
+        std::max(placement.pairOversubscription, narrowing * leaving);
+  }
+  return placement;
+}
+
+Placement cost::placeNeighbours(const Cluster &cluster, int64_t ranks) {
+  return placeGroup(cluster, {{ranks, 1}});
+}
+
+std::vector<GroupDimension>
+cost::groupOf(const Cluster &cluster, const std::vector<MeshAxis> &mesh,
+              const std::vector<std::string> &group) {
+  std::vector<const MeshAxis *> nearestFirst;
+  for (const std::string &name : cluster.axisOrder)
+    for (const MeshAxis &axis : mesh)
+      if (axis.name == name)
+        nearestFirst.push_back(&axis);
+  for (auto axis = mesh.rbegin(); axis != mesh.rend(); ++axis)
+    if (std::find(nearestFirst.begin(), nearestFirst.end(), &*axis) ==
+        nearestFirst.end())
+      nearestFirst.push_back(&*axis);
+  std::vector<GroupDimension> dimensions;
+  int64_t stride = 1;
+  for (const MeshAxis *axis : nearestFirst) {
+    if (std::find(group.begin(), group.end(), axis->name) != group.end())
+      dimensions.push_back({axis->size, stride});
+    stride *= axis->size;
+  }
+  return dimensions;
+}
