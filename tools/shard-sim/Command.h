@@ -40,6 +40,7 @@ enum ExitCode : int {
 /// Prints what it has to say and returns the exit code.
 using Command = std::function<int()>;
 
+void addClusterCommand(CLI::App &app, Command &chosen);
 void addScheduleCommand(CLI::App &app, Command &chosen);
 void addTransfersCommand(CLI::App &app, Command &chosen);
 void addCheckCommand(CLI::App &app, Command &chosen);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
+//   shard-sim cluster dgx-h100
 //   shard-sim schedule --name=zb-v --ranks=4 --microbatches=8
 //
 //===----------------------------------------------------------------------===//
@@ -19,6 +20,7 @@
 
 #include <cstdio>
 #include <new>
+#include <system_error>
 
 using namespace weft::tools;
 
@@ -28,6 +30,8 @@ static int run(const Command &command) {
     code = command();
   } catch (const std::bad_alloc &) {
     return report(exitFailed, {"out of memory"});
+  } catch (const std::system_error &) { // of fmt::print
+    return report(exitFailed, {"cannot write to standard output"});
   }
   const bool isWritten = std::fflush(stdout) == 0 && !std::ferror(stdout);
   if (!isWritten && code == exitSuccess)
@@ -36,13 +40,16 @@ static int run(const Command &command) {
 }
 
 int main(int argc, char **argv) {
-  CLI::App app("Draws, times and checks pipeline schedules.\n"
-               "Exit status: 0 success, 1 failure, 2 bad input.");
+  CLI::App app(
+      "Prices kernels and collectives on described clusters; draws, times\n"
+      "and checks pipeline schedules.\n"
+      "Exit status: 0 success, 1 failure, 2 bad input.");
   app.set_version_flag("--version",
                        fmt::format("Weft {}, plan format {}", WEFT_VERSION,
                                    weft::runtime::planFormatVersion));
   app.require_subcommand(1);
   Command chosen;
+  addClusterCommand(app, chosen);
   addScheduleCommand(app, chosen);
   addTransfersCommand(app, chosen);
   addCheckCommand(app, chosen);
