@@ -296,49 +296,84 @@ void Elimination::giveUpValues(Variable variable) {
 // Elimination
 //===----------------------------------------------------------------------===//
 
+/// The table with the values of the variable at `position` next to each other.
+static std::vector<Cost> withColumns(const std::vector<Cost> &table,
+                                     const std::vector<size_t> &sizes,
+                                     size_t position) {
+  size_t inner = 1, size = sizes[position];
+  for (size_t i = position + 1; i < sizes.size(); ++i)
+    inner *= sizes[i];
+  std::vector<Cost> columns(table.size());
+  for (size_t start = 0; start < table.size(); start += size * inner)
+    for (size_t value = 0; value < size; ++value)
+      for (size_t i = 0; i < inner; ++i)
+        columns[start + i * size + value] = table[start + value * inner + i];
+  return columns;
+}
+
 Elimination::Eliminated Elimination::combine(Variable variable,
                                              const Bucket &bucket) {
   struct Operand {
-    const Cost *costs;
+    std::vector<Cost> costs;
     size_t index = 0;
-    /// By neighbour, and of the variable.
+    /// By neighbour.
     std::vector<size_t> strides;
-    size_t stride = 0;
   };
   std::vector<Operand> operands;
   for (int32_t number : bucket.factors) {
     const Factor &factor = factors[number];
     Operand &operand = operands.emplace_back();
-    operand.costs = tables[factor.table].data();
     operand.strides.resize(bucket.neighbours.size(), 0);
-    size_t stride = 1;
-    for (size_t i = factor.scope.size(); i-- > 0;
-         stride *= sizes[factor.scope[i]]) {
-      if (factor.scope[i] == variable)
-        operand.stride = stride;
-      else
-        operand.strides[std::lower_bound(bucket.neighbours.begin(),
-                                         bucket.neighbours.end(),
-                                         factor.scope[i]) -
-                        bucket.neighbours.begin()] = stride;
+    std::vector<size_t> scopeSizes;
+    size_t position = 0, stride = sizes[variable];
+    for (Variable other : factor.scope)
+      scopeSizes.push_back(sizes[other]);
+    for (size_t i = factor.scope.size(); i-- > 0;) {
+      if (factor.scope[i] == variable) {
+        position = i;
+        continue;
+      }
+      operand
+          .strides[std::lower_bound(bucket.neighbours.begin(),
+                                    bucket.neighbours.end(), factor.scope[i]) -
+                   bucket.neighbours.begin()] = stride;
+      stride *= scopeSizes[i];
     }
+    operand.costs = withColumns(tables[factor.table], scopeSizes, position);
   }
+  // The last neighbour's values come one after the other; what does not depend
+  // on it is added up once for all of them.
+  size_t numOuter = operands.size();
+  size_t last = bucket.neighbours.empty() ? 1 : sizes[bucket.neighbours.back()];
+  if (!bucket.neighbours.empty())
+    numOuter = std::stable_partition(operands.begin(), operands.end(),
+                                     [](const Operand &operand) {
+                                       return operand.strides.back() == 0;
+                                     }) -
+               operands.begin();
   size_t entries = static_cast<size_t>(entriesOf(bucket));
   std::vector<Cost> table(entries);
   auto best = std::make_unique<Best>(entries);
   std::vector<size_t> position(bucket.neighbours.size(), 0);
-  std::vector<Cost> sums(sizes[variable]);
-  for (size_t entry = 0; entry < entries; ++entry) {
-    std::fill(sums.begin(), sums.end(), 0);
-    for (const Operand &operand : operands)
-      for (size_t value = 0; value < sums.size(); ++value)
-        sums[value] = std::min(
-            sums[value] + operand.costs[operand.index + value * operand.stride],
-            forbidden);
-    auto least = std::min_element(sums.begin(), sums.end());
-    table[entry] = *least;
-    (*best)[entry] = static_cast<uint16_t>(least - sums.begin());
-    for (size_t i = position.size(); i-- > 0;) {
+  std::vector<Cost> outer(sizes[variable]), sums(sizes[variable]);
+  auto add = [](std::vector<Cost> &sums, const Cost *costs) {
+    for (size_t value = 0; value < sums.size(); ++value)
+      sums[value] = std::min(sums[value] + costs[value], forbidden);
+  };
+  for (size_t entry = 0; entry < entries;) {
+    std::fill(outer.begin(), outer.end(), 0);
+    for (size_t i = 0; i < numOuter; ++i)
+      add(outer, operands[i].costs.data() + operands[i].index);
+    for (size_t value = 0; value < last; ++value, ++entry) {
+      sums = outer;
+      for (size_t i = numOuter; i < operands.size(); ++i)
+        add(sums, operands[i].costs.data() + operands[i].index +
+                      value * operands[i].strides.back());
+      auto least = std::min_element(sums.begin(), sums.end());
+      table[entry] = *least;
+      (*best)[entry] = static_cast<uint16_t>(least - sums.begin());
+    }
+    for (size_t i = std::max<size_t>(position.size(), 1) - 1; i-- > 0;) {
       bool wraps = ++position[i] == sizes[bucket.neighbours[i]];
       for (Operand &operand : operands)
         operand.index += wraps ? 0 : operand.strides[i];
