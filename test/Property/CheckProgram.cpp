@@ -166,7 +166,8 @@ std::optional<Failure> weft::test::checkProgram(const Program &program,
   for (int i = 0; i < 2; ++i) {
     const std::string which = i == 0 ? "sharded: " : "on one device: ";
     std::string plan, diagnostics;
-    if (!compileProgram(sources[i], targets[i], plan, diagnostics))
+    if (!compileProgram(sources[i], targets[i], setting.optimizeShardings, plan,
+                        diagnostics))
       return Failure{Failure::Compile, which + diagnostics};
     runtime::Result<Arrays> run = runPlan(plan, inputs, program);
     if (!run.ok())

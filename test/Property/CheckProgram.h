@@ -33,6 +33,7 @@ struct Failure {
 struct Setting {
   uint64_t seed = 0;
   std::string target = "cpu";
+  bool optimizeShardings = true;
 };
 
 std::optional<Failure> checkProgram(const Program &program,

@@ -17,9 +17,11 @@
 using namespace mlir;
 
 bool weft::test::compileProgram(const std::string &source,
-                                const std::string &target, std::string &plan,
+                                const std::string &target,
+                                bool optimizeShardings, std::string &plan,
                                 std::string &diagnostics) {
   CompileOptions options;
+  options.pipeline.optimizeShardings = optimizeShardings;
   llvm::Expected<TargetOptions> parsed = parseTarget(target);
   if (!parsed) {
     diagnostics = llvm::toString(parsed.takeError());

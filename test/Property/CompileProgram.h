@@ -16,7 +16,8 @@ namespace weft::test {
 /// "cuda:<processor>", without machine code of ptxas; on failure the
 /// diagnostics are in `diagnostics`.
 bool compileProgram(const std::string &source, const std::string &target,
-                    std::string &plan, std::string &diagnostics);
+                    bool optimizeShardings, std::string &plan,
+                    std::string &diagnostics);
 
 } // namespace weft::test
 

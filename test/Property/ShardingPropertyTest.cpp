@@ -10,6 +10,7 @@
 //
 //   ShardingPropertyTests --cases 500 --device-cases 40 --seed 1
 //
+// `--optimize-shardings 0` keeps the shardings that propagation finds.
 // Case i has the seed `seed` + i. A failure prints the program made smaller,
 // the values that differ, and how to run that one case again. `scripts/test.sh
 // --property-cases N` passes the number on.
@@ -36,7 +37,7 @@ namespace {
 constexpr uint64_t numGroups = 10;
 
 struct Options {
-  uint64_t cases = 500, deviceCases = 40, seed = 1;
+  uint64_t cases = 500, deviceCases = 40, seed = 1, optimizeShardings = 1;
 };
 Options options;
 
@@ -46,6 +47,7 @@ uint64_t *numberOf(llvm::StringRef flag) {
       .Case("--cases", &options.cases)
       .Case("--device-cases", &options.deviceCases)
       .Case("--seed", &options.seed)
+      .Case("--optimize-shardings", &options.optimizeShardings)
       .Default(nullptr);
 }
 
@@ -71,7 +73,8 @@ void checkCase(const Setting &setting, llvm::StringRef again) {
   ADD_FAILURE() << failure->message << "\nmade smaller: "
                 << (smallFailure ? smallFailure->message : "passes") << "\n\n"
                 << small.print() << "\nagain: ShardingPropertyTests "
-                << again.str() << " --seed " << setting.seed;
+                << again.str() << " --seed " << setting.seed
+                << (setting.optimizeShardings ? "" : " --optimize-shardings 0");
 }
 
 /// The cases of one group.
@@ -79,7 +82,8 @@ void checkGroup(uint64_t group, uint64_t cases, llvm::StringRef target,
                 llvm::StringRef again) {
   llvm::EnablePrettyStackTrace();
   for (uint64_t i = group; i < cases; i += numGroups) {
-    const Setting setting{options.seed + i, target.str()};
+    const Setting setting{options.seed + i, target.str(),
+                          options.optimizeShardings != 0};
     llvm::PrettyStackTraceFormat crash(
         "%s --seed %llu", again.str().c_str(),
         static_cast<unsigned long long>(setting.seed));
@@ -113,7 +117,7 @@ int main(int argc, char **argv) {
   if (!readFlags(llvm::ArrayRef(argv, argc).drop_front())) {
     llvm::errs()
         << "usage: ShardingPropertyTests [--cases N] [--device-cases N] "
-           "[--seed N] [--gtest_...]\n";
+           "[--seed N] [--optimize-shardings 0|1] [--gtest_...]\n";
     return 2;
   }
   return RUN_ALL_TESTS();
