@@ -3,7 +3,7 @@
 """Prints how long the training step of GPT-3 takes to compile, and with how much memory.
 
     python3 benchmarks/compile_gpt3.py [--layers 96] [--meshes 1x8 16x8 ...] [--microbatches 1 64]
-        [--bin build/release/bin]
+        [--propagation-only] [--bin build/release/bin]
 
 The step is that of a GPT-3 (12288 wide, 96 heads, 2048 positions, bfloat16 with AdamW in
 float32), every layer written out, one sequence a replica: tensor parallel over the second axis
@@ -119,8 +119,13 @@ def main():
                         default=[(1, 8), (16, 8), (128, 8), (2048, 8)])
     parser.add_argument("--microbatches", type=int, nargs="+", default=[1])
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--propagation-only", action="store_true",
+                        help="keep the shardings that propagation finds")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin")
     args = parser.parse_args()
+    flags = ["--emit=schedule"]
+    if args.propagation_only:
+        flags.append("--optimize-shardings=false")
 
     print(f"{'devices':>8} {'micro-batches':>14} {'text MiB':>9} {'seconds':>8} {'CPU s':>7} {'MiB':>6} {'plan bytes':>11}")
     for (data, tensor), microbatches in itertools.product(args.meshes, args.microbatches):
@@ -128,7 +133,7 @@ def main():
             source = pathlib.Path(folder, "gpt3.mlir")
             source.write_text(program(args.layers, data, tensor, microbatches))
             size = source.stat().st_size / 2**20
-            runs = [compile_once(args.bin, source, "--emit=schedule") for _ in range(args.repeats)]
+            runs = [compile_once(args.bin, source, *flags) for _ in range(args.repeats)]
             compile_once(args.bin, source, "--target=none")
             plan = os.path.getsize(f"{source}.out")
         wall, cpu, memory = (statistics.median(column) for column in zip(*runs))
