@@ -92,16 +92,16 @@ struct OptimizeShardings
     limits.maxTable = maxTable;
     OpChoices found = network.solve(limits);
     chooseConstants(block, prices, start, found);
-    optimize::Cost before = network.costCarriedOut(start);
-    optimize::Cost after = network.costCarriedOut(found);
+    const ShardingNetwork::Moves &usual = network.getStartMoves();
+    ShardingNetwork::Moves chosen = network.movesOf(found);
+    optimize::Cost before = network.costCarriedOut(start, usual);
+    optimize::Cost after = network.costCarriedOut(found, chosen);
     variables += network.getNetwork().numVariables();
     if (!dumpNetwork.empty())
       dumped.push_back(dump(function.getSymName(), network, before, after));
     if (!(after < before))
       return writeChoices(function, start, prices);
     writeChoices(function, found, prices);
-    ShardingNetwork::Moves usual = network.movesOf(start);
-    ShardingNetwork::Moves chosen = network.movesOf(found);
     setChoiceReport(function,
                     {countChanges(start, found), usual.wireBytes,
                      chosen.wireBytes, usual.seconds, chosen.seconds});

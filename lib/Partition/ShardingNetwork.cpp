@@ -100,10 +100,10 @@ ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
       addOp(&op, choice);
     }
   }
-  double seconds = movesOf(start).countedSeconds;
+  startMoves = movesOf(start);
   for (auto &[op, added] : options)
     if (added.variable >= 0)
-      addWork(op, start.at(op), seconds);
+      addWork(op, start.at(op), startMoves.countedSeconds);
   for (Operation *op : passing)
     if (isMarker(op))
       addConstraint(op);
@@ -533,8 +533,9 @@ ShardingNetwork::movesOf(const OpChoices &choices) const {
   return moves;
 }
 
-Cost ShardingNetwork::costCarriedOut(const OpChoices &choices) const {
-  Cost cost = toCost(movesOf(choices).countedSeconds);
+Cost ShardingNetwork::costCarriedOut(const OpChoices &choices,
+                                     const Moves &moves) const {
+  Cost cost = toCost(moves.countedSeconds);
   for (auto &[op, found] : options)
     if (!found.work.empty())
       cost = std::min(cost + found.work[found.find(choices.at(op))],

@@ -59,9 +59,11 @@ public:
     double wireBytes = 0;
   };
   Moves movesOf(const OpChoices &choices) const;
-  /// What choices cost as they are carried out: every version of a value is
-  /// made of the nearest one there is.
-  optimize::Cost costCarriedOut(const OpChoices &choices) const;
+  const Moves &getStartMoves() const { return startMoves; }
+  /// What choices with these moves cost as they are carried out: every version
+  /// of a value is made of the nearest one there is.
+  optimize::Cost costCarriedOut(const OpChoices &choices,
+                                const Moves &moves) const;
 
   const optimize::CostNetwork &getNetwork() const { return network; }
   const optimize::CostNetwork::Solution &getSolution() const {
@@ -128,6 +130,7 @@ private:
   optimize::CostNetwork::Assignment startAssignment;
   optimize::CostNetwork::Solution solution;
   optimize::Cost fixedCost = 0;
+  Moves startMoves;
   llvm::DenseSet<mlir::Operation *> early, late;
   /// What the start takes of each value, but of tables: a lookup does not need
   /// what it is given.
