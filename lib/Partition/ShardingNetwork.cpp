@@ -600,35 +600,54 @@ ShardingNetwork::keptOnly(const Assignment &assignment) {
   return allowed;
 }
 
-/// Where all axes together are too many: chooses anew what one axis splits
-/// while the others stay, one axis after the other, as long as this helps.
+/// Where all axes together are too many: chooses anew what some axes split
+/// while the others stay, one set of axes after the other, as long as this
+/// helps.
 optimize::CostNetwork::Solution
-ShardingNetwork::improveByAxes(optimize::CostNetwork::Solution solution) {
+ShardingNetwork::improveByAxes(optimize::CostNetwork::Solution solution,
+                               ArrayRef<uint64_t> sets) {
   constexpr int maxRounds = 4;
-  auto numAxes = static_cast<int32_t>(prices.getMesh().axes().size());
   for (int round = 0; round < maxRounds; ++round) {
     Cost before = solution.cost;
-    for (int32_t axis = 0; axis < numAxes; ++axis)
-      solution = network.solveAmong(
-          solution.assignment,
-          differingIn(uint64_t(1) << axis, solution.assignment), {});
+    for (uint64_t axes : sets)
+      solution = network.solveAmong(solution.assignment,
+                                    differingIn(axes, solution.assignment), {});
     if (solution.cost == before)
       break;
   }
   return solution;
 }
 
-OpChoices ShardingNetwork::solve(optimize::CostNetwork::Options limits) {
+/// Where no values have to be given up the first search finds the best. Else
+/// what is found depends on which were: of tables of two sizes and the start,
+/// each improved, the best is improved further.
+void ShardingNetwork::search(optimize::CostNetwork::Options limits) {
   // Larger tables take longer than they help, before improveByAxes.
   limits.maxTable = std::min<size_t>(limits.maxTable, 1 << 14);
   solution = network.solve(startAssignment, limits);
-  if (!solution.isOptimal) {
-    solution = improveByAxes(solution);
-    auto fromStart = improveByAxes(
-        network.solveAmong(startAssignment, keptOnly(startAssignment), {}));
-    if (fromStart.cost < solution.cost)
-      solution = fromStart;
+  if (solution.isOptimal)
+    return;
+  SmallVector<uint64_t> single, pairs;
+  for (size_t axis = 0; axis < prices.getMesh().axes().size(); ++axis) {
+    for (uint64_t other : single)
+      pairs.push_back(other | uint64_t(1) << axis);
+    single.push_back(uint64_t(1) << axis);
   }
+  solution = improveByAxes(solution, single);
+  auto tryFrom = [&](const optimize::CostNetwork::Solution &start) {
+    auto found = improveByAxes(start, single);
+    if (found.cost < solution.cost)
+      solution = found;
+  };
+  limits.maxTable = std::min<size_t>(limits.maxTable, 1 << 8);
+  tryFrom(network.solve(startAssignment, limits));
+  tryFrom(network.solveAmong(startAssignment, keptOnly(startAssignment), {}));
+  if (pairs.size() > 1)
+    solution = improveByAxes(solution, pairs);
+}
+
+OpChoices ShardingNetwork::solve(optimize::CostNetwork::Options limits) {
+  search(limits);
   OpChoices choices;
   for (auto &[op, found] : options) {
     if (isMarker(op))

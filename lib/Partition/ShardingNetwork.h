@@ -114,7 +114,9 @@ private:
                                                 const Assignment &assignment);
   std::vector<std::vector<int32_t>> keptOnly(const Assignment &assignment);
   optimize::CostNetwork::Solution
-  improveByAxes(optimize::CostNetwork::Solution solution);
+  improveByAxes(optimize::CostNetwork::Solution solution,
+                llvm::ArrayRef<uint64_t> sets);
+  void search(optimize::CostNetwork::Options limits);
   optimize::Cost costOf(Id from, Id to, mlir::Value value);
   double runsOf(mlir::Operation *op) const;
   llvm::ArrayRef<Id> overlappingNeeds(mlir::Value value) const;

@@ -137,3 +137,10 @@ def test_is_near_the_optimum(request, max_table):
         assert not outcome.is_optimal or outcome.found <= outcome.optimum * (1 + 1e-5) + 1
     assert statistics.mean(found) <= 1.02 and max(found) <= 1.10
     assert statistics.mean(carried_out) <= 1.02 and max(carried_out) <= 1.10
+
+
+# Three axes are too many for these tables. By one axis after the other, or from one start, what is
+# found is a seventh above the optimum.
+def test_is_near_the_optimum_of_three_axes():
+    outcome = compare(seed=132, max_ops=40, max_table=4096)
+    assert outcome.found <= outcome.optimum * 1.02
