@@ -19,9 +19,6 @@
 
 using namespace weft::optimize;
 
-/// More than that of any elimination that is done.
-static constexpr double unknownWork = 1e30;
-
 Elimination::Elimination(CostTables tables, std::vector<size_t> sizes,
                          const std::vector<Factor> &factors, size_t maxTable,
                          CostNetwork::Assignment incumbent, bool nearIncumbent)
