@@ -51,8 +51,9 @@ Table repeat(ScheduleSize size, int32_t limit, BlockOfRank blockOf) {
   ListProblem problem;
   problem.placement = placementOf(Fold::V, size.ranks, 2);
   problem.microbatches = size.microbatches;
-  problem.costs.stages.resize(problem.placement.size());
-  problem.limits.assign(size.ranks, limit);
+  Costs costs;
+  costs.stages.resize(problem.placement.size());
+  problem.costs = &costs;
   for (int32_t rank = 0; rank < size.ranks; ++rank)
     problem.forwards.push_back(orderForwards(size, rank, blockOf(rank)));
   // Which actions should go first depends on how the block divides the ranks.
@@ -60,8 +61,9 @@ Table repeat(ScheduleSize size, int32_t limit, BlockOfRank blockOf) {
   double shortest = std::numeric_limits<double>::infinity();
   for (auto prefer :
        {ListPolicy::Prefer::InputGradient, ListPolicy::Prefer::Forward}) {
-    std::optional<Table> table = scheduleList(problem, {.prefer = prefer});
-    const double makespan = timeTable(*table, problem.costs)->makespan;
+    problem.policies.assign(size.ranks, {double(limit), prefer});
+    std::optional<Table> table = scheduleList(problem);
+    const double makespan = timeTable(*table, costs)->makespan;
     if (makespan < shortest) {
       shortest = makespan;
       best = std::move(*table);

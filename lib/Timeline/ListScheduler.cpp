@@ -21,7 +21,7 @@ constexpr double roundingError = 1e-9;
 
 class ListScheduler {
 public:
-  ListScheduler(const ListProblem &problem, const ListPolicy &policy);
+  explicit ListScheduler(const ListProblem &problem);
   std::optional<Table> run();
 
 private:
@@ -56,7 +56,7 @@ private:
   void wake(double time, int32_t rank) { events.push({time, rank}); }
 
   const ListProblem &problem;
-  const ListPolicy &policy;
+  const Costs &costs;
   std::vector<Rank> ranks;
   std::vector<Stage> stages;
   using Event = std::pair<double, int32_t>;
@@ -64,9 +64,8 @@ private:
   Table table;
 };
 
-ListScheduler::ListScheduler(const ListProblem &problem,
-                             const ListPolicy &policy)
-    : problem(problem), policy(policy), ranks(problem.forwards.size()),
+ListScheduler::ListScheduler(const ListProblem &problem)
+    : problem(problem), costs(*problem.costs), ranks(problem.forwards.size()),
       stages(problem.placement.size()) {
   table.rows.resize(ranks.size());
   for (int32_t stage = 0; stage < int32_t(stages.size()); ++stage) {
@@ -118,8 +117,8 @@ ListScheduler::Candidate ListScheduler::nextInputGradient(int32_t rank) const {
 }
 
 bool ListScheduler::fits(int32_t rank, const Action &forward) const {
-  return ranks[rank].kept + problem.costs.stages[forward.stage].activation <=
-         problem.limits[rank] + roundingError;
+  return ranks[rank].kept + costs.stages[forward.stage].activation <=
+         problem.policies[rank].limit + roundingError;
 }
 
 std::optional<Action> ListScheduler::choose(int32_t rank, double now) {
@@ -129,9 +128,10 @@ std::optional<Action> ListScheduler::choose(int32_t rank, double now) {
   const bool canForward = forward.arrival <= now && fits(rank, forward.action);
   const bool canGradient = gradient.arrival <= now;
   if (canForward && canGradient) {
+    const ListPolicy::Prefer prefer = problem.policies[rank].prefer;
     const bool isForward =
-        policy.prefer == ListPolicy::Prefer::Forward ||
-        (policy.prefer == ListPolicy::Prefer::Other && !state.lastWasForward);
+        prefer == ListPolicy::Prefer::Forward ||
+        (prefer == ListPolicy::Prefer::Other && !state.lastWasForward);
     return isForward ? forward.action : gradient.action;
   }
   if (canForward)
@@ -157,20 +157,21 @@ bool ListScheduler::shouldStartWeightGradient(int32_t rank, double now,
   else if (forward.arrival <= now)
     return true;
   const int32_t stage = state.weightGradients.front().stage;
-  const double time = problem.costs.stages[stage].weightGradient;
-  return now + policy.patience * time <= arrival + roundingError;
+  const double time = costs.stages[stage].weightGradient;
+  return now + problem.policies[rank].patience * time <=
+         arrival + roundingError;
 }
 
 void ListScheduler::start(int32_t rank, double now, const Action &action) {
   Rank &state = ranks[rank];
-  const StageCosts &costs = problem.costs.stages[action.stage];
+  const StageCosts &stageCosts = costs.stages[action.stage];
   Stage &stage = stages[action.stage];
   double end = now;
   table.rows[rank].push_back(action);
   switch (action.kind) {
   case ActionKind::Forward:
-    end += costs.forward;
-    state.kept += costs.activation;
+    end += stageCosts.forward;
+    state.kept += stageCosts.activation;
     ++state.nextForward;
     state.lastWasForward = true;
     if (action.stage + 1 < int32_t(stages.size()))
@@ -180,7 +181,7 @@ void ListScheduler::start(int32_t rank, double now, const Action &action) {
       stage.gradientArrival[action.microbatch] = end;
     break;
   case ActionKind::InputGradient:
-    end += costs.inputGradient;
+    end += stageCosts.inputGradient;
     ++stage.inputGradients;
     state.lastWasForward = false;
     state.weightGradients.push_back(
@@ -190,8 +191,8 @@ void ListScheduler::start(int32_t rank, double now, const Action &action) {
               stages[action.stage - 1].gradientArrival[action.microbatch]);
     break;
   default:
-    end += costs.weightGradient;
-    state.kept -= costs.activation;
+    end += stageCosts.weightGradient;
+    state.kept -= stageCosts.activation;
     state.weightGradients.pop_front();
   }
   state.freeAt = end;
@@ -201,16 +202,14 @@ void ListScheduler::start(int32_t rank, double now, const Action &action) {
 void ListScheduler::deliver(int32_t from, int32_t to, double end,
                             double &arrival) {
   const int32_t rank = problem.placement[to];
-  arrival =
-      end + (problem.placement[from] == rank ? 0 : problem.costs.transfer);
+  arrival = end + (problem.placement[from] == rank ? 0 : costs.transfer);
   wake(arrival, rank);
 }
 
 } // namespace
 
-std::optional<Table> scheduleList(const ListProblem &problem,
-                                  const ListPolicy &policy) {
-  return ListScheduler(problem, policy).run();
+std::optional<Table> scheduleList(const ListProblem &problem) {
+  return ListScheduler(problem).run();
 }
 
 } // namespace weft::timeline

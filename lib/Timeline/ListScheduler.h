@@ -24,17 +24,9 @@
 
 namespace weft::timeline {
 
-struct ListProblem {
-  Placement placement;
-  int32_t microbatches = 1;
-  Costs costs;
-  /// By rank: its forwards in order, and the most memory of activations that it
-  /// may keep.
-  std::vector<Row> forwards;
-  std::vector<double> limits;
-};
-
 struct ListPolicy {
+  /// The most memory of activations that the rank keeps.
+  double limit = 0;
   /// What goes first where a forward and an input gradient could start.
   enum class Prefer : uint8_t {
     InputGradient,
@@ -47,9 +39,17 @@ struct ListPolicy {
   double patience = 0;
 };
 
+struct ListProblem {
+  Placement placement;
+  int32_t microbatches = 1;
+  const Costs *costs = nullptr;
+  /// By rank: its forwards in order, and how it chooses.
+  std::vector<Row> forwards;
+  std::vector<ListPolicy> policies;
+};
+
 /// No table if the forwards cannot be run in their order within the limits.
-std::optional<Table> scheduleList(const ListProblem &problem,
-                                  const ListPolicy &policy);
+std::optional<Table> scheduleList(const ListProblem &problem);
 
 } // namespace weft::timeline
 

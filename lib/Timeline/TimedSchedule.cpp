@@ -7,11 +7,14 @@
 
 #include "weft/Timeline/TimedSchedule.h"
 
+#include "weft/Timeline/LowerBound.h"
 #include "weft/Timeline/StepTimes.h"
 #include "weft/Timeline/TableRules.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 namespace weft::timeline {
 
@@ -31,52 +34,73 @@ std::string TimedSchedule::title() const {
          count(chunks(), "stage", "stages") + " per rank";
 }
 
-/// The table of a request, or what is wrong with it.
-static ParsedTable findTable(const ScheduleRequest &request) {
-  if (!request.csv) {
-    GeneratedTable generated = generate(request.name, request.size);
-    if (!generated.error.empty())
-      return {{}, {generated.error}};
-    return {std::move(generated.table), {}};
+static std::vector<std::string> findTable(const ScheduleRequest &request,
+                                          const Costs &costs,
+                                          TimedSchedule &schedule) {
+  if (request.name == "auto") {
+    AutoSchedule found =
+        findFastest({request.size, costs, request.memoryLimit});
+    if (!found.error.empty())
+      return {found.error};
+    schedule.table = std::move(found.table);
+    schedule.published = std::move(found.named);
+    return {};
   }
+  GeneratedTable generated = generate(request.name, request.size);
+  if (!generated.error.empty())
+    return {generated.error};
+  schedule.table = std::move(generated.table);
+  return {};
+}
+
+static std::vector<std::string> readTable(const ScheduleRequest &request,
+                                          TimedSchedule &schedule) {
   ParsedTable parsed = parseCsv(*request.csv, request.file);
   if (!parsed.errors.empty())
-    return parsed;
-  parsed.table = computeOnly(parsed.table);
-  for (const std::string &problem : findProblems(parsed.table))
+    return parsed.errors;
+  schedule.table = computeOnly(parsed.table);
+  for (const std::string &problem : findProblems(schedule.table))
     parsed.errors.push_back(request.file + ": " + problem);
-  return parsed;
+  return parsed.errors;
 }
 
 ScheduleAnswer makeSchedule(const ScheduleRequest &request) {
   ScheduleAnswer answer;
   TimedSchedule &schedule = answer.schedule;
-  ParsedTable table = findTable(request);
-  if (!table.errors.empty()) {
-    answer.errors = std::move(table.errors);
+  std::vector<std::string> &errors = answer.errors;
+  if (request.csv)
+    errors = readTable(request, schedule);
+  if (!errors.empty())
     return answer;
-  }
-  schedule.table = std::move(table.table);
+  const int32_t ranks =
+      request.csv ? schedule.table.ranks() : std::max(1, request.size.ranks);
+  ParsedCosts parsed = parseCosts(request.times, ranks);
+  parsed.costs.transfer = request.transfer;
+  errors = std::move(parsed.errors);
+  if (!(request.transfer >= 0 && std::isfinite(request.transfer)))
+    errors.push_back("transfer must be a time of at least 0, got " +
+                     number(request.transfer));
+  if (errors.empty() && !request.csv)
+    errors = findTable(request, parsed.costs, schedule);
+  if (!errors.empty())
+    return answer;
   schedule.name = request.csv ? request.file : request.name;
   schedule.extent = extentOf(schedule.table);
-  ParsedCosts parsed = parseCosts(request.times, schedule.table.ranks());
-  answer.errors = std::move(parsed.errors);
-  if (!(request.transfer >= 0 && std::isfinite(request.transfer)))
-    answer.errors.push_back("transfer must be a time of at least 0, got " +
-                            number(request.transfer));
-  if (!answer.errors.empty())
-    return answer;
-  parsed.costs.transfer = request.transfer;
   schedule.costs = recut(parsed.costs, schedule.extent.stages);
   schedule.timing = *timeTable(schedule.table, schedule.costs);
+  const auto &[stages, microbatches, placement, splits] = schedule.extent;
   schedule.lowerBound =
-      lowerBound(schedule.extent.placement, schedule.extent.microbatches,
-                 schedule.costs, schedule.extent.splitsBackward);
-  if (request.memoryLimit && schedule.timing.peak() > *request.memoryLimit)
-    answer.errors.push_back(schedule.name + " needs memory for " +
-                            number(schedule.timing.peak()) +
-                            " activations per rank, more than the limit of " +
-                            number(*request.memoryLimit));
+      request.csv || request.name != "auto"
+          ? lowerBound(placement, microbatches, schedule.costs, splits)
+          : lowerBoundWithin(request.memoryLimit.value_or(
+                                 std::numeric_limits<double>::infinity()),
+                             placement, microbatches, schedule.costs);
+  if (request.memoryLimit &&
+      schedule.timing.peak() > *request.memoryLimit + 1e-9)
+    errors.push_back(schedule.name + " needs memory for " +
+                     number(schedule.timing.peak()) +
+                     " activations per rank, more than the limit of " +
+                     number(*request.memoryLimit));
   return answer;
 }
 

@@ -98,33 +98,4 @@ Costs recut(const Costs &costs, int32_t stages) {
   return result;
 }
 
-double lowerBound(const Placement &placement, int32_t microbatches,
-                  const Costs &costs, bool splitsBackward) {
-  struct Bounds {
-    double before = -1, busy = 0, after = -1;
-  };
-  std::vector<Bounds> ranks(1 + std::ranges::max(placement));
-  double forwards = 0, backwards = 0;
-  for (size_t stage = 0; stage < placement.size(); ++stage) {
-    const StageCosts &stageCosts = costs.stages[stage];
-    Bounds &rank = ranks[placement[stage]];
-    if (stage > 0 && placement[stage] != placement[stage - 1]) {
-      forwards += costs.transfer;
-      backwards += costs.transfer;
-    }
-    if (rank.before < 0) {
-      rank.before = forwards;
-      rank.after = splitsBackward ? 0 : backwards;
-    }
-    const double both = stageCosts.forward + stageCosts.backward();
-    rank.busy += microbatches * both;
-    forwards += stageCosts.forward;
-    backwards += stageCosts.backward();
-  }
-  double bound = 0;
-  for (const Bounds &rank : ranks)
-    bound = std::max(bound, rank.before + rank.busy + rank.after);
-  return bound;
-}
-
 } // namespace weft::timeline

@@ -16,6 +16,27 @@ using namespace weft::timeline;
 
 namespace weft::tools {
 
+/// What the search is measured against.
+static std::string printPublished(const TimedSchedule &schedule) {
+  std::string text;
+  const char *label = "best published";
+  for (const RatedSchedule &one : schedule.published) {
+    if (text.size() > 0)
+      label = "next";
+    text += fmt::format("{:<15} {}, {} {} per rank: makespan {:.6g} ({:.3f}x), "
+                        "peak memory {:.6g}\n",
+                        label, one.name, one.chunks,
+                        one.chunks == 1 ? "stage" : "stages", one.makespan,
+                        schedule.timing.makespan > 0
+                            ? one.makespan / schedule.timing.makespan
+                            : 1,
+                        one.peak);
+    if (label[0] == 'n')
+      break;
+  }
+  return text;
+}
+
 static std::string printText(const TimedSchedule &schedule) {
   const Timing &timing = schedule.timing;
   std::string text = schedule.title() + "\n\n";
@@ -26,10 +47,11 @@ static std::string printText(const TimedSchedule &schedule) {
   text += fmt::format("bubble        {:.1f} % of the busy time\n",
                       100 * timing.bubbleFraction());
   text += fmt::format("peak memory   {:.6g} (1: the activations of one "
-                      "micro-batch in all stages of a rank)\n\n",
+                      "micro-batch in all stages of a rank)\n",
                       timing.peak());
-  text += fmt::format("{:>4}  {:>10}  {:>10}  {:>10}  {:>10}\n", "rank", "busy",
-                      "bubble", "waits", "peak");
+  text += printPublished(schedule);
+  text += fmt::format("\n{:>4}  {:>10}  {:>10}  {:>10}  {:>10}\n", "rank",
+                      "busy", "bubble", "waits", "peak");
   for (int32_t rank = 0; rank < schedule.table.ranks(); ++rank) {
     const RankTiming &one = timing.ranks[rank];
     text +=
@@ -56,6 +78,11 @@ static std::string printJson(const TimedSchedule &schedule) {
       {"peak_activations", timing.peak()},
       {"per_rank", ordered_json::array()},
   };
+  for (const RatedSchedule &one : schedule.published)
+    json["published"].push_back({{"name", one.name},
+                                 {"chunks", one.chunks},
+                                 {"makespan", one.makespan},
+                                 {"peak_activations", one.peak}});
   for (int32_t rank = 0; rank < schedule.table.ranks(); ++rank) {
     const RankTiming &one = timing.ranks[rank];
     ordered_json actions = ordered_json::array();

@@ -102,7 +102,10 @@ void addScheduleCommand(CLI::App &app, Command &chosen) {
   request.times = "F:1,I:1,W:1";
   command->add_flag("--list", options->lists,
                     "Print the names of the schedules, and what they admit");
-  command->add_option("--name", request.name, "The schedule: " + allNames());
+  command->add_option("--name", request.name,
+                      "The schedule: " + allNames() +
+                          ", or auto for the fastest table that a search "
+                          "finds for the times within the memory limit");
   command->add_option("--table", options->table,
                       "Read a table instead: a CSV file in the notation of "
                       "PyTorch, one row a rank, or - for standard input");
@@ -113,8 +116,10 @@ void addScheduleCommand(CLI::App &app, Command &chosen) {
                    "Micro-batches of a step")
       ->check(CLI::Validator(checkCount, ""));
   command
-      ->add_option("--chunks", request.size.chunks,
-                   "Stages per rank; default: that of the schedule")
+      ->add_option(
+          "--chunks", request.size.chunks,
+          "Stages per rank; default: that of the schedule, of auto what "
+          "is faster with one or two")
       ->check(CLI::Validator(checkCount, ""));
   command
       ->add_option("--times", request.times,

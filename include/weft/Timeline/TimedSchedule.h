@@ -13,6 +13,7 @@
 #ifndef WEFT_TIMELINE_TIMEDSCHEDULE_H
 #define WEFT_TIMELINE_TIMEDSCHEDULE_H
 
+#include "weft/Timeline/AutoSchedule.h"
 #include "weft/Timeline/Extent.h"
 #include "weft/Timeline/Schedules.h"
 #include "weft/Timeline/Timing.h"
@@ -20,7 +21,8 @@
 namespace weft::timeline {
 
 struct ScheduleRequest {
-  /// Of a published schedule. Or a table of one's own, as CSV.
+  /// Of a published schedule, or "auto" for the fastest table that there is
+  /// (see findFastest). Or a table of one's own, as CSV.
   std::string name;
   std::optional<std::string> csv;
   /// What messages call the table.
@@ -42,6 +44,8 @@ struct TimedSchedule {
   Costs costs;
   Timing timing;
   double lowerBound = 0;
+  /// Of "auto": the published schedules that fit, the fastest first.
+  std::vector<RatedSchedule> published;
 
   /// Stages per rank.
   int32_t chunks() const {

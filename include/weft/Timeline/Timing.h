@@ -83,13 +83,6 @@ struct Timing {
 /// ranks wait for each other in a circle (findProblems says where).
 std::optional<Timing> timeTable(const Table &table, const Costs &costs);
 
-/// What no table is faster than that has these stages on these ranks: for each
-/// rank the least time before its first action, all of its actions, and the
-/// least time after its last, which is none where weight gradients are actions
-/// of their own.
-double lowerBound(const Placement &placement, int32_t microbatches,
-                  const Costs &costs, bool splitsBackward);
-
 } // namespace weft::timeline
 
 #endif // WEFT_TIMELINE_TIMING_H

@@ -9,6 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "weft/Timeline/LowerBound.h"
+
 #include "Tables.h"
 
 #include <algorithm>

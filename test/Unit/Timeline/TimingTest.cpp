@@ -80,16 +80,4 @@ TEST(Timing, FindsNoneWhereRanksWaitForEachOther) {
   EXPECT_FALSE(timeTable(table, evenCosts(table, 1, 1, 1)).has_value());
 }
 
-TEST(LowerBound, IsTheLongestOfTheRanks) {
-  Costs costs;
-  costs.transfer = 0.5;
-  costs.stages = {{.forward = 1, .inputGradient = 2, .weightGradient = 3},
-                  {.forward = 4, .inputGradient = 1, .weightGradient = 1}};
-  // Rank 1: starts after 1.5, is busy for 6 a micro-batch, and its last
-  // backward pass is followed by that of stage 0.
-  EXPECT_THAT(lowerBound({0, 1}, 2, costs, false), DoubleEq(1.5 + 12 + 5.5));
-  EXPECT_THAT(lowerBound({0, 1}, 2, costs, true), DoubleEq(13.5));
-  EXPECT_THAT(lowerBound({0, 0}, 2, costs, false), DoubleEq(24));
-}
-
 } // namespace
