@@ -11,7 +11,7 @@
         cuda: platform <- gemm, attention, comm <- nccl <- rank
     emulator: stands alone, but for the element types of the runtime
     python-bindings: src/compiler is a tool, src/runtime is of the runtime and
-    knows the report of a plan as well
+    knows the report of a plan and pipeline schedules as well
 
 A phase includes no other phase (Forms, which verifies what phases leave, knows the rules of the schedule), and
 private headers only of its own folder; Cost, Optimize, Timeline and Report include
@@ -55,6 +55,7 @@ MAY_INCLUDE = {
 SCHEMA = {f"weft/runtime/{name}.h"
           for name in ("plan_generated", "PlanFormat", "PlanNames", "VisitOperation", "DType")}
 PLAN_REPORT = "weft/Report/PlanReport.h"
+TIMELINE = "weft/Timeline/"
 PYTHON_RUNTIME = "python-bindings/src/runtime"
 # What the emulator, a stand-in for libraries of others, knows of this project.
 ELEMENT_TYPES = "weft/runtime/DType.h"
@@ -155,7 +156,7 @@ def problem(part, header):
             return "the emulator stands alone"
         return None
     if part in ("runtime", PYTHON_RUNTIME):
-        if part == PYTHON_RUNTIME and header == PLAN_REPORT:
+        if part == PYTHON_RUNTIME and (header == PLAN_REPORT or header.startswith(TIMELINE)):
             return None
         if top in ("mlir", "llvm", "llvm-c", "mlir-c"):
             return "the runtime is built where there is no LLVM"

@@ -26,7 +26,7 @@ from .spec_table import show_specs
 from .stages import stage_boundary
 from .tracing import ConcretizationTypeError, NoTraceError, ShapeError, UnexpectedTracerError
 
-from . import lax, nn, numpy, optim, random
+from . import lax, nn, numpy, optim, pipeline, random
 
 __all__ = [
     "AbstractMesh",
@@ -74,6 +74,7 @@ __all__ = [
     "nn",
     "numpy",
     "optim",
+    "pipeline",
     "random",
     "rules",
     "show_specs",

@@ -18,6 +18,7 @@ using namespace weft::runtime;
 NB_MODULE(_runtime, m) {
   m.doc() = "The runtime: reads and runs plans. Use weft.load instead.";
   m.attr("__version__") = WEFT_VERSION;
+  bindPipeline(m);
   bindReport(m);
   bindPlan(m);
   bindSession(m);

@@ -1,0 +1,195 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Pipeline schedules: their tables, their timing and pictures of them.
+
+    weft.pipeline.schedule("zb-v", ranks=4, microbatches=8)
+
+In a notebook the result shows its picture. Times are those of all stages of a rank for one
+micro-batch; memory is in units of what one micro-batch keeps in all stages of a rank.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+__all__ = ["Action", "Published", "Schedule", "load_table", "schedule", "schedule_names", "table"]
+
+Times = str | Mapping[str, float | Sequence[float]] | None
+
+
+class Action(NamedTuple):
+    """An action of a rank with its time."""
+
+    action: str
+    """In PyTorch's notation: ``2F0`` is the forward pass of stage 2 on micro-batch 0."""
+    start: float
+    end: float
+
+
+class Published(NamedTuple):
+    """A published schedule that ``auto`` was measured against."""
+
+    name: str
+    chunks: int
+    makespan: float
+    peak: float
+
+
+class Schedule:
+    """A table of actions, one row a rank, and when each of them runs."""
+
+    def __init__(self, timed):
+        self._timed = timed
+        self.name: str = timed.name
+        self.ranks: int = timed.ranks
+        self.microbatches: int = timed.microbatches
+        self.chunks: int = timed.chunks
+        """Stages per rank."""
+        self.makespan: float = timed.makespan
+        """The time of the step."""
+        self.lower_bound: float = timed.lower_bound
+        """What no table is faster than that has the same stages on the same ranks."""
+        self.bubble_fraction: float = timed.bubble_fraction
+        """Idle time of all ranks as a fraction of their busy time."""
+
+    @property
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        """The actions of each rank, in its order."""
+        return tuple(tuple(row.split(",")) for row in self.to_csv().splitlines())
+
+    @property
+    def busy(self) -> tuple[float, ...]:
+        """The time that each rank computes."""
+        return tuple(self._timed.busy(rank) for rank in range(self.ranks))
+
+    @property
+    def bubble(self) -> tuple[float, ...]:
+        """The time that each rank is idle."""
+        return tuple(self.makespan - busy for busy in self.busy)
+
+    @property
+    def peaks(self) -> tuple[float, ...]:
+        """The most activations that each rank keeps."""
+        return tuple(self._timed.peak(rank) for rank in range(self.ranks))
+
+    @property
+    def actions(self) -> tuple[tuple[Action, ...], ...]:
+        """The actions of each rank with their times. Both of an overlapped pair have its time."""
+        return tuple(
+            tuple(Action(*action) for action in self._timed.actions(rank))
+            for rank in range(self.ranks)
+        )
+
+    @property
+    def published(self) -> tuple[Published, ...]:
+        """Of ``auto``: the published schedules that fit, the fastest first."""
+        return tuple(Published(*one) for one in self._timed.published())
+
+    def to_csv(self) -> str:
+        """The table as PyTorch reads and writes it."""
+        return self._timed.csv
+
+    def save_table(self, path: str | os.PathLike[str]) -> None:
+        """Writes the table to a CSV file."""
+        pathlib.Path(path).write_text(self.to_csv())
+
+    def draw(self, width: int = 120) -> str:
+        """The timeline as text, of about as many columns."""
+        return self._timed.draw_text(width)
+
+    def _repr_svg_(self) -> str:
+        return self._timed.draw_svg()
+
+    def __repr__(self) -> str:
+        return (
+            f"<weft.pipeline.Schedule {self._timed.title}: makespan {self.makespan:.6g}, "
+            f"bubble {100 * self.bubble_fraction:.1f} %, peak {max(self.peaks):.6g}>"
+        )
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{self.draw()}"
+
+
+def schedule(
+    name: str,
+    ranks: int,
+    microbatches: int,
+    *,
+    chunks: int | None = None,
+    times: Times = None,
+    transfer: float = 0.0,
+    memory_limit: float | None = None,
+) -> Schedule:
+    """A published schedule (`schedule_names` lists them), or with ``auto`` the fastest table that a
+    search finds within the memory limit.
+
+    `times` are those of forward passes, input and weight gradients: ``{"F": 1, "I": 1, "W": 1}``, or a
+    list of one for each rank; ``FB`` is that of a forward that overlaps a backward pass, and ``A`` the
+    memory of activations. `transfer` passes between ranks. Raises `ValueError` with all that is wrong.
+    """
+    size = {"ranks": ranks, "microbatches": microbatches}
+    if chunks is not None:
+        size["chunks"] = chunks
+    for what, value in size.items():
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
+            raise ValueError(f"{what} must be an integer from 1 to 2147483647, got {value!r}")
+    return _make(name=name, csv=None, file="", ranks=ranks, microbatches=microbatches,
+                 chunks=chunks or 0, times=times, transfer=transfer, memory_limit=memory_limit)
+
+
+def table(
+    csv: str,
+    *,
+    times: Times = None,
+    transfer: float = 0.0,
+    memory_limit: float | None = None,
+    name: str = "table",
+) -> Schedule:
+    """A table of one's own: CSV with a row for each rank, in PyTorch's notation."""
+    return _make(name="", csv=csv, file=name, ranks=0, microbatches=0, chunks=0, times=times,
+                 transfer=transfer, memory_limit=memory_limit)
+
+
+def load_table(
+    path: str | os.PathLike[str],
+    *,
+    times: Times = None,
+    transfer: float = 0.0,
+    memory_limit: float | None = None,
+) -> Schedule:
+    """The table in a CSV file, also one that PyTorch wrote."""
+    text = pathlib.Path(path).read_text()
+    return table(text, times=times, transfer=transfer, memory_limit=memory_limit, name=os.fspath(path))
+
+
+def schedule_names() -> tuple[str, ...]:
+    """The names of the published schedules."""
+    from . import _runtime
+
+    return tuple(_runtime.schedule_names())
+
+
+def _make(*, times, transfer, memory_limit, **request) -> Schedule:
+    from . import _runtime
+
+    timed, errors = _runtime.make_schedule(
+        times=_times_as_text(times), transfer=float(transfer),
+        memory_limit=None if memory_limit is None else float(memory_limit), **request)
+    if timed is None:
+        raise ValueError("\n".join(errors))
+    return Schedule(timed)
+
+
+def _times_as_text(times: Times) -> str:
+    if times is None:
+        return ""
+    if isinstance(times, str):
+        return times
+    entries = []
+    for kind, value in times.items():
+        values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+        entries.append(f"{kind}:" + "/".join(repr(float(one)) for one in values))
+    return ",".join(entries)
