@@ -27,6 +27,8 @@ constexpr int64_t firstWork = 5'000'000, listWork = 12'000'000,
                   localWork = 12'000'000, trialsEach = 600;
 /// So many problems, and then so many tables, are looked at closely.
 constexpr size_t mostProblems = 6, mostTables = 6;
+/// Of the tables, of which many are kept at a time.
+constexpr int mostActions = 1'000'000;
 
 /// A published schedule with the costs of the request, or without a name one
 /// micro-batch after the other.
@@ -239,6 +241,18 @@ std::string FastestFinder::describeLeastMemory() const {
 
 AutoSchedule FastestFinder::find() {
   AutoSchedule result;
+  // Numbers from a command line may have a product that no integer has.
+  const double actions = 3. * request.size.ranks *
+                         std::max(1, request.size.chunks) *
+                         request.size.microbatches;
+  if (actions > mostActions) {
+    char text[100];
+    std::snprintf(text, sizeof text,
+                  "a search is for tables of at most %d actions, got %.6g",
+                  mostActions, actions);
+    result.error = text;
+    return result;
+  }
   rateBases();
   if (bases.empty()) {
     // That one takes every size that there is.

@@ -17,7 +17,6 @@ namespace weft::timeline {
 /// What tables may have at most, so that a mistyped number is an error and not
 /// a machine without memory.
 static constexpr int64_t mostActions = 20'000'000;
-static constexpr int32_t mostRanks = 4096;
 
 static bool hasOneChunk(ScheduleSize size) { return size.chunks == 1; }
 

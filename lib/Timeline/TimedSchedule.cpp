@@ -72,14 +72,19 @@ ScheduleAnswer makeSchedule(const ScheduleRequest &request) {
     errors = readTable(request, schedule);
   if (!errors.empty())
     return answer;
-  const int32_t ranks =
-      request.csv ? schedule.table.ranks() : std::max(1, request.size.ranks);
+  // More ranks than there may be are reported with the other sizes.
+  const int32_t ranks = request.csv
+                            ? schedule.table.ranks()
+                            : std::clamp(request.size.ranks, 1, mostRanks);
   ParsedCosts parsed = parseCosts(request.times, ranks);
   parsed.costs.transfer = request.transfer;
   errors = std::move(parsed.errors);
   if (!(request.transfer >= 0 && std::isfinite(request.transfer)))
     errors.push_back("transfer must be a time of at least 0, got " +
                      number(request.transfer));
+  if (request.memoryLimit && !(*request.memoryLimit > 0))
+    errors.push_back("memory limit must be a number above 0, got " +
+                     number(*request.memoryLimit));
   if (errors.empty() && !request.csv)
     errors = findTable(request, parsed.costs, schedule);
   if (!errors.empty())

@@ -23,6 +23,9 @@
 
 namespace weft::timeline {
 
+/// A pipeline has no more ranks than that.
+inline constexpr int32_t mostRanks = 4096;
+
 struct ScheduleSize {
   int32_t ranks = 0, microbatches = 0;
   /// Stages per rank; 0: as many as the schedule has by default.

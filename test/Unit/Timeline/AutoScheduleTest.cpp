@@ -129,6 +129,9 @@ TEST(AutoSchedule, RefusesSizesThatNoTableHas) {
   request.size.ranks = 5000;
   EXPECT_THAT(findFastest(request).error,
               HasSubstr("a pipeline must have at most 4096 ranks"));
+  request.size = {.ranks = 100, .microbatches = 10000};
+  EXPECT_EQ(findFastest(request).error,
+            "a search is for tables of at most 1000000 actions, got 3e+06");
 }
 
 } // namespace
