@@ -146,45 +146,66 @@ static void addSubsets(SmallVectorImpl<AxisList> &lists,
   }
 }
 
-/// The dimension of a move can be split over what may split either side.
+/// What may split the dimension of a move: what splits either side.
+SmallVector<AxisList, 3> AxisReach::axesOfMove(Operation *op,
+                                               const ShardingRule &rule,
+                                               const ElementMove &move) const {
+  SmallVector<AxisList> candidates;
+  auto addDeclared = [&](Value value) {
+    AxisList axes = prices.get(declaredOf(value, prices)).dims[move.dim].axes;
+    for (; !axes.empty(); axes.pop_back())
+      candidates.push_back(axes);
+  };
+  addDeclared(op->getResult(0));
+  llvm::for_each(op->getOperands(), addDeclared);
+  uint64_t axes = reach[classes[firstFactor.at(op) + move.resultFactor(rule)]];
+  for (int32_t factor : move.operandFactors(rule))
+    axes |= reach[classes[firstFactor.at(op) + factor]];
+  addSubsets(candidates, axesOf(axes));
+  SmallVector<AxisList, 3> options;
+  for (const AxisList &axes : candidates)
+    if (numShards(axes) > 1 && move.map.isDivisibleBy(numShards(axes)) &&
+        !llvm::is_contained(options, axes))
+      options.push_back(axes);
+  return options;
+}
+
+/// The exchange for all slices of a value that have parts of a dimension.
+const AxisReach::SharedMove &AxisReach::shareMove(Value value, int64_t dim,
+                                                  int64_t parts) const {
+  auto [entry, isNew] =
+      sharedMoves.try_emplace({value.getAsOpaquePointer(), dim, parts});
+  if (isNew) {
+    RankedTensorType type = typeOf(value);
+    SmallVector<Operation *> slices = findSlices(value, type, dim);
+    llvm::erase_if(slices, [&](Operation *slice) {
+      return !findSlice(slice, type)->map.isDivisibleBy(parts);
+    });
+    entry->second = {joinSlices(slices, type),
+                     static_cast<int64_t>(slices.size())};
+  }
+  return entry->second;
+}
+
 void AxisReach::addMoves(Operation *op, StrategyProblem &problem) const {
-  const ShardingRule &rule = problem.rule;
-  if (op->getNumOperands() == 0)
-    return;
-  RankedTensorType type = typeOf(op->getOperand(0));
-  problem.elementBytes = elementBytes(type);
-  SmallVector<ElementMove, 1> moves = findMoves(op);
-  for (ElementMove &move : moves) {
-    StrategyProblem::Move &each = problem.moves.emplace_back();
+  for (ElementMove &move : findMoves(op)) {
+    SmallVector<AxisList, 3> options = axesOfMove(op, problem.rule, move);
+    if (options.empty())
+      continue;
+    RankedTensorType type = typeOf(op->getOperand(0));
+    problem.elementBytes = elementBytes(type);
+    int64_t sharers = 1;
     if (findSlice(op, type)) {
-      SmallVector<Operation *> slices =
-          findSlices(op->getOperand(0), type, move.dim);
-      each.sharers = static_cast<int64_t>(slices.size());
-      move = joinSlices(slices, type);
+      int64_t parts = 1;
+      for (const AxisList &axes : options)
+        parts = std::max(parts, numShards(axes));
+      const SharedMove &shared = shareMove(op->getOperand(0), move.dim, parts);
+      std::tie(move, sharers) = std::tie(shared.move, shared.sharers);
+      llvm::erase_if(options, [&](const AxisList &axes) {
+        return !move.map.isDivisibleBy(numShards(axes));
+      });
     }
-    SmallVector<int32_t, 2> factors = move.operandFactors(rule);
-    factors.push_back(move.resultFactor(rule));
-    uint64_t axes = 0;
-    for (int32_t factor : factors)
-      axes |= reach[classes[firstFactor.at(op) + factor]];
-    SmallVector<AxisList> candidates;
-    auto addDeclared = [&](Value value) {
-      AxisList axes = prices.get(declaredOf(value, prices)).dims[move.dim].axes;
-      for (; !axes.empty(); axes.pop_back())
-        candidates.push_back(axes);
-    };
-    addDeclared(op->getResult(0));
-    llvm::for_each(op->getOperands(), addDeclared);
-    addSubsets(candidates, axesOf(axes));
-    auto divides = [](const AxisList &axes, ArrayRef<int64_t> sizes) {
-      return llvm::all_of(
-          sizes, [&](int64_t size) { return size % numShards(axes) == 0; });
-    };
-    for (const AxisList &axes : candidates)
-      if (divides(axes, move.map.from) && divides(axes, move.map.to) &&
-          !llvm::is_contained(each.options, axes))
-        each.options.push_back(axes);
-    each.move = std::move(move);
+    problem.moves.push_back({std::move(move), sharers, std::move(options)});
   }
 }
 

@@ -48,6 +48,15 @@ private:
   void mark(mlir::Value value, ReshardPrices::Id sharding);
   void findTerms(mlir::Operation *op);
   void addMoves(mlir::Operation *op, StrategyProblem &problem) const;
+  llvm::SmallVector<sharding::AxisList, 3>
+  axesOfMove(mlir::Operation *op, const sharding::ShardingRule &rule,
+             const ElementMove &move) const;
+  struct SharedMove {
+    ElementMove move;
+    int64_t sharers = 1;
+  };
+  const SharedMove &shareMove(mlir::Value value, int64_t dim,
+                              int64_t parts) const;
   sharding::AxisList axesOf(uint64_t bits) const;
 
   ReshardPrices &prices;
@@ -62,6 +71,9 @@ private:
   llvm::DenseMap<mlir::Operation *, sharding::ShardingRule> rules;
   /// Axes over which a value may be partial sums.
   llvm::DenseMap<mlir::Value, uint64_t> terms;
+  /// By value, dimension and number of parts.
+  mutable std::map<std::tuple<const void *, int64_t, int64_t>, SharedMove>
+      sharedMoves;
 };
 
 } // namespace weft

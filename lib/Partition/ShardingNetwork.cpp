@@ -175,16 +175,9 @@ void ShardingNetwork::addOp(Operation *op, const FactorSolution &start) {
       added.strategies[startAssignment[added.variable]].seconds * runsOf(op);
 }
 
-/// Whether what the op exchanges is made of parameters only, or makes results
-/// only: it overlaps with the whole step, as other moves of such values do.
-bool ShardingNetwork::exchangeOverlaps(Operation *op) const {
-  return late.contains(op) || llvm::all_of(op->getOperands(), [&](Value value) {
-           Operation *source = rootOf(value).getDefiningOp();
-           return !source || early.contains(source);
-         });
-}
-
-/// Adds what the strategies of an op cost by themselves.
+/// Adds what the strategies of an op cost by themselves. An exchange counts in
+/// full, also one of a parameter: small gathers of several become one, and
+/// exchanges do not.
 void ShardingNetwork::addWork(Operation *op, const FactorSolution &start,
                               double moveSeconds) {
   Options &added = options.find(op)->second;
@@ -196,10 +189,8 @@ void ShardingNetwork::addWork(Operation *op, const FactorSolution &start,
   double step = moveSeconds + workAtStart[0] + workAtStart[1];
   double share = workAtStart[contracts(op)];
   double extraWork = share == 0 || isLookup ? 0 : stepsPerWork * step / share;
-  double exchangeShare = exchangeOverlaps(op) ? overlappedShare : 1;
   for (const OpStrategy &strategy : added.strategies) {
-    double seconds = strategy.seconds +
-                     strategy.exchangeSeconds * exchangeShare +
+    double seconds = strategy.seconds + strategy.exchangeSeconds +
                      extraWork * std::max(0.0, strategy.seconds - usual) +
                      secondsPerHeldByte *
                          std::max(0.0, heldBytes(op, strategy.results) - held);

@@ -96,7 +96,6 @@ private:
   double heldBytes(mlir::Operation *op, llvm::ArrayRef<Id> results) const;
   const OpStrategy *strategyOf(mlir::Operation *op,
                                const FactorSolution &choice) const;
-  bool exchangeOverlaps(mlir::Operation *op) const;
   void addOp(mlir::Operation *op, const FactorSolution &start);
   void addWork(mlir::Operation *op, const FactorSolution &start,
                double moveSeconds);

@@ -53,6 +53,12 @@ std::string ElementMap::check(int64_t members) const {
   return {};
 }
 
+bool ElementMap::isDivisibleBy(int64_t members) const {
+  auto divides = [&](int64_t part) { return part % members == 0; };
+  return std::all_of(from.begin(), from.end(), divides) &&
+         std::all_of(to.begin(), to.end(), divides);
+}
+
 ElementMap ElementMap::dividedBy(int64_t members) const {
   ElementMap map = *this;
   for (std::vector<int64_t> *parts : {&map.from, &map.to})

@@ -49,6 +49,7 @@ struct ElementMap {
 
   /// What makes the map of a group of `members` illegal, or an empty string.
   std::string check(int64_t members) const;
+  bool isDivisibleBy(int64_t members) const;
   /// The same map of segments of which each member has one part of `members`.
   ElementMap dividedBy(int64_t members) const;
 
