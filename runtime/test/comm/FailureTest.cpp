@@ -239,6 +239,22 @@ TEST(Failure, InvalidArguments) {
       "permute on rank 0: the rank to receive from must be a rank of the "
       "group, 0 to 1, got -1");
   expectInvalid(
+      [](Communicator &ranks) {
+        const Exchange exchange{
+            .before = 2, .after = 2, .blocks = {{2, 0, 0, 0, 1, 1}}};
+        return ranks.exchange(x, x + 4, exchange, DType::F32, {});
+      },
+      "exchange on rank 0: the sender of a block must be a rank of the group, "
+      "0 to 1, got 2");
+  expectInvalid(
+      [](Communicator &ranks) {
+        const Exchange exchange{
+            .before = 2, .after = 2, .blocks = {{1, 0, 1, 0, 2, 1}}};
+        return ranks.exchange(x, x + 4, exchange, DType::F32, {});
+      },
+      "exchange on rank 0: a block of 2 elements from 1 by 1 to 0 is not in "
+      "the 2 elements before and 2 after");
+  expectInvalid(
       [](Communicator &ranks) { return ranks.recv(x, 1, DType::F32, 0, {}); },
       "recv on rank 0: the peer must be another rank, got the rank itself, 0");
 }
