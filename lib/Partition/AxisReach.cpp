@@ -146,7 +146,9 @@ static void addSubsets(SmallVectorImpl<AxisList> &lists,
   }
 }
 
-/// What may split the dimension of a move: what splits either side.
+/// What may split the dimension of a move: what splits the result and some
+/// operand. Of what only one side has, a part can be taken, or gathered, as
+/// well.
 SmallVector<AxisList, 3> AxisReach::axesOfMove(Operation *op,
                                                const ShardingRule &rule,
                                                const ElementMove &move) const {
@@ -158,10 +160,18 @@ SmallVector<AxisList, 3> AxisReach::axesOfMove(Operation *op,
   };
   addDeclared(op->getResult(0));
   llvm::for_each(op->getOperands(), addDeclared);
-  uint64_t axes = reach[classes[firstFactor.at(op) + move.resultFactor(rule)]];
+  auto reachOf = [&](int32_t factor) {
+    return reach[classes[firstFactor.at(op) + factor]];
+  };
+  uint64_t before = 0, both = reachOf(move.resultFactor(rule));
   for (int32_t factor : move.operandFactors(rule))
-    axes |= reach[classes[firstFactor.at(op) + factor]];
-  addSubsets(candidates, axesOf(axes));
+    before |= reachOf(factor);
+  both &= before;
+  llvm::erase_if(candidates, [&](const AxisList &axes) {
+    return llvm::any_of(
+        axes, [&](const AxisRef &ref) { return !(both >> ref.axis & 1); });
+  });
+  addSubsets(candidates, axesOf(both));
   SmallVector<AxisList, 3> options;
   for (const AxisList &axes : candidates)
     if (numShards(axes) > 1 && move.map.isDivisibleBy(numShards(axes)) &&
