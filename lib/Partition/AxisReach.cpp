@@ -78,6 +78,10 @@ void AxisReach::addOp(Operation *op) {
     connect(dimsOf.at(value), dimsWith(tensor));
   for (auto [value, tensor] : llvm::zip(op->getResults(), rule.results))
     dimsOf[value] = dimsWith(tensor);
+  // Both sides of what elements are moved along.
+  for (const ElementMove &move : findMoves(op))
+    for (int32_t factor : move.operandFactors(rule))
+      links.push_back({first + factor, first + move.resultFactor(rule)});
 }
 
 /// Joins the factors of dimensions that are put together alike, and the major

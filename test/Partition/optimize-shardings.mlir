@@ -184,3 +184,24 @@ func.func @lookup_in_a_small_table(
   %rows = weft.gather %table, %ids dim = 0 : (tensor<49152xf32>, tensor<1024xi32>) -> tensor<1024xf32>
   return %rows : tensor<1024xf32>
 }
+
+// -----
+
+// What nobody split between a slice and a concatenation is split as these are
+// on their other sides.
+
+weft.mesh @mesh = <["model"=4]>
+
+// CHECK-LABEL: func.func @gate
+// CHECK-COUNT-2: weft.slice {{.*}} {weft.operand_shardings = [#weft.sharding<@mesh, [{}, {"model"}]>], weft.shardings = [#weft.sharding<@mesh, [{}, {"model"}]>]}
+// CHECK:         math.tanh {{.*}} {weft.operand_shardings = [#weft.sharding<@mesh, [{}, {"model"}]>], weft.shardings = [#weft.sharding<@mesh, [{}, {"model"}]>]}
+// CHECK:         weft.concat {{.*}} {weft.operand_shardings = [#weft.sharding<@mesh, [{}, {"model"}]>, #weft.sharding<@mesh, [{}, {"model"}]>], weft.shardings = [#weft.sharding<@mesh, [{}, {"model"}]>]}
+func.func @gate(%t: tensor<3072x512xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>})
+    -> (tensor<512x3072xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"model"}]>}) {
+  %x = weft.transpose %t dims = [1, 0] : tensor<3072x512xf32> -> tensor<512x3072xf32>
+  %0 = weft.slice %x starts = [0, 0] limits = [512, 2048] strides = [1, 1] : tensor<512x3072xf32> -> tensor<512x2048xf32>
+  %1 = weft.slice %x starts = [0, 2048] limits = [512, 3072] strides = [1, 1] : tensor<512x3072xf32> -> tensor<512x1024xf32>
+  %2 = math.tanh %0 : tensor<512x2048xf32>
+  %3 = weft.concat %1, %2 dim = 1 : (tensor<512x1024xf32>, tensor<512x2048xf32>) -> tensor<512x3072xf32>
+  return %3 : tensor<512x3072xf32>
+}
