@@ -143,7 +143,8 @@ void announce(const Operation &operation, Announcement &announcement) {
   size_t offset = 0;
   for (const Transfer &transfer : operation.transfers)
     if (transfer.isSend) {
-      announcement.offsets[transfer.peer] = offset << 32 | transfer.bytes;
+      uint64_t &sent = announcement.offsets[transfer.peer];
+      sent = (sent ? sent : offset << 32) + transfer.bytes;
       offset += transfer.bytes;
     }
 }
@@ -161,15 +162,24 @@ std::string take(const Operation &operation, Meeting &meeting, int rank,
   auto *result = static_cast<std::byte *>(operation.destination);
   const size_t part = partBytes(operation);
   if (operation.kind == Kind::Exchange) {
+    // Bytes taken from each peer: what it sends, in its order.
+    std::vector<uint64_t> taken(static_cast<size_t>(size));
     for (const Transfer &transfer : operation.transfers) {
       if (transfer.isSend)
         continue;
       const uint64_t sent = meeting.announcement(transfer.peer).offsets[rank];
-      if ((sent & 0xffffffff) != transfer.bytes)
+      uint64_t &before = taken[static_cast<size_t>(transfer.peer)];
+      if (before + transfer.bytes > (sent & 0xffffffff))
         return "a rank receives another number of bytes than its peer sends";
-      std::memcpy(transfer.memory, meeting.slot(transfer.peer) + (sent >> 32),
+      std::memcpy(transfer.memory,
+                  meeting.slot(transfer.peer) + (sent >> 32) + before,
                   transfer.bytes);
+      before += transfer.bytes;
     }
+    for (int r = 0; r < size; ++r)
+      if (taken[static_cast<size_t>(r)] !=
+          (meeting.announcement(r).offsets[rank] & 0xffffffff))
+        return "a rank receives another number of bytes than its peer sends";
     return "";
   }
   for (int r = 0; r < size; ++r)

@@ -41,6 +41,7 @@ struct Operation {
   ncclDataType_t type = ncclUint8;
   ncclRedOp_t reduction = ncclSum;
   int root = 0;
+  /// Those of one peer behind each other, in the order of their calls.
   std::vector<Transfer> transfers = {};
 };
 

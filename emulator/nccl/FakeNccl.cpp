@@ -556,6 +556,7 @@ ncclResult_t ncclGroupEnd() {
     return ncclInvalidUsage;
   if (--groupDepth != 0 || !grouped)
     return ncclSuccess;
+  std::ranges::stable_sort(grouped->transfers, {}, &Transfer::peer);
   const ncclResult_t result =
       submit(groupedComm, std::exchange(grouped, nullptr), groupedStream);
   if (result != ncclInProgress) // its communicators are lost
