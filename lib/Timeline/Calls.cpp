@@ -5,91 +5,123 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "weft/Timeline/Check.h"
+#include "weft/Timeline/StepRows.h"
+
+#include "QueueNames.h"
 
 #include <algorithm>
-#include <map>
 
 namespace weft::timeline {
+
+static size_t countActions(const Table &table) {
+  size_t actions = 0;
+  for (const Row &row : table.rows)
+    actions += row.size();
+  return actions;
+}
+
+/// Where each stage is computed. More stages than actions cannot be: the
+/// numbers come from a file.
+static Placement placementOf(const Table &table) {
+  const size_t actions = countActions(table);
+  Placement placement;
+  for (size_t rank = 0; rank < table.rows.size(); ++rank)
+    for (const Action &action : table.rows[rank]) {
+      if (!isCompute(action.kind) || size_t(action.stage) >= actions)
+        continue;
+      if (size_t(action.stage) >= placement.size())
+        placement.resize(action.stage + 1, -1);
+      if (placement[action.stage] < 0)
+        placement[action.stage] = int32_t(rank);
+    }
+  return placement;
+}
+
+/// The levels of a table and the once edges that it sends and receives.
+static void findLevels(const Table &table, Job &job) {
+  for (const Row &row : table.rows)
+    for (const Action &action : row) {
+      const bool isUpdate = isOfUpdate(action.kind);
+      std::vector<int32_t> &levels =
+          isUpdate ? job.updateLevels : job.prologueLevels;
+      if (isLevel(action.kind) && size_t(action.stage) < levels.size()) {
+        int32_t &count = levels[action.stage];
+        count = std::max(count, action.microbatch + 1);
+      }
+      if (!isOnce(action.kind) || !isTransfer(action.kind))
+        continue;
+      const bool sends = isSend(action.kind);
+      const OnceEdge edge = {sends ? action.stage : action.peer,
+                             sends ? action.peer : action.stage, isUpdate,
+                             action.microbatch};
+      if (std::ranges::find(job.onceEdges, edge) == job.onceEdges.end())
+        job.onceEdges.push_back(edge);
+    }
+}
 
 namespace {
 
 class JobMaker {
 public:
-  JobMaker(Communicators communicators, Job &job)
-      : communicators(communicators), job(job) {}
+  JobMaker(Communicators policy, const Placement &placement, Job &job)
+      : placement(placement), queues(policy, placement), job(job) {}
 
   void run(const Table &table);
 
 private:
-  /// Of the edge between two stages, or of one that is not declared.
+  /// Of an edge or a once edge, or of one that is not declared.
   struct Transfer {
     int32_t source = 0, destination = 0;
+    /// Of a once edge: of the update.
     bool isBackward = false;
+    /// Of a once edge; else -1.
+    int32_t level = -1;
     int64_t bytes = 0;
     int32_t communicator = -1;
+
+    bool isOnce() const { return level >= 0; }
   };
-  Transfer &transferOf(int32_t source, int32_t destination, bool isBackward);
-  int32_t communicatorOf(const Transfer &transfer);
+  Transfer &transferOf(const Transfer &wanted);
+  void declare(const Transfer &transfer);
   int32_t rankOf(int32_t stage) const {
-    return size_t(stage) < ranks.size() ? ranks[stage] : -1;
+    return stage >= 0 && size_t(stage) < placement.size() ? placement[stage]
+                                                          : -1;
   }
   Call callOf(const Action &action);
 
-  const Communicators communicators;
+  const Placement &placement;
+  QueueNames queues;
   Job &job;
-  std::vector<int32_t> ranks;
   /// By the source, if that is a stage.
   std::vector<std::vector<Transfer>> bySource;
   std::vector<Transfer> others;
-  std::map<std::string, int32_t> numbers;
 };
 
 } // namespace
 
-/// Named by what shares it; numbered as they are first used.
-int32_t JobMaker::communicatorOf(const Transfer &transfer) {
-  const auto name = [](const char *of, int32_t left, const char *sign,
-                       int32_t right) {
-    return of + std::to_string(left) + sign + std::to_string(right);
-  };
-  const int32_t from = rankOf(transfer.source);
-  const int32_t to = rankOf(transfer.destination);
-  std::string text;
-  switch (communicators) {
-  case Communicators::One:
-    text = "all ranks";
-    break;
-  case Communicators::RankPair:
-    text = name("ranks ", std::min(from, to), "-", std::max(from, to));
-    break;
-  case Communicators::DirectedPair:
-    text = name("ranks ", from, "->", to);
-    break;
-  case Communicators::Edge:
-    text = name("stages ", transfer.source, "->", transfer.destination);
-    break;
-  }
-  const auto [it, isNew] =
-      numbers.try_emplace(text, int32_t(job.communicators.size()));
-  if (isNew)
-    job.communicators.push_back(text);
-  return it->second;
-}
-
-JobMaker::Transfer &JobMaker::transferOf(int32_t source, int32_t destination,
-                                         bool isBackward) {
+JobMaker::Transfer &JobMaker::transferOf(const Transfer &wanted) {
   // A file may name any stage.
   std::vector<Transfer> &transfers =
-      source >= 0 && size_t(source) < ranks.size() ? bySource[source] : others;
+      wanted.source >= 0 && size_t(wanted.source) < placement.size()
+          ? bySource[wanted.source]
+          : others;
   const auto it = std::ranges::find_if(transfers, [&](const Transfer &t) {
-    return t.source == source && t.destination == destination &&
-           t.isBackward == isBackward;
+    return t.destination == wanted.destination && t.source == wanted.source &&
+           t.isBackward == wanted.isBackward && t.level == wanted.level;
   });
   if (it != transfers.end())
     return *it;
-  transfers.push_back({source, destination, isBackward, 0, -1});
+  transfers.push_back(wanted);
   return transfers.back();
+}
+
+void JobMaker::declare(const Transfer &transfer) {
+  Transfer &declared = transferOf(transfer);
+  const int32_t from = rankOf(transfer.source);
+  // Numbered as assignQueues does.
+  if (from != rankOf(transfer.destination) && declared.communicator < 0)
+    declared.communicator = queues.numberOf(
+        transfer.source, transfer.destination, transfer.isOnce());
 }
 
 Call JobMaker::callOf(const Action &action) {
@@ -97,17 +129,18 @@ Call JobMaker::callOf(const Action &action) {
   call.action = action;
   if (!isTransfer(action.kind))
     return call;
-  const bool isBackward = action.kind == ActionKind::SendBackward ||
-                          action.kind == ActionKind::ReceiveBackward;
-  const bool sends = action.kind == ActionKind::SendForward ||
-                     action.kind == ActionKind::SendBackward;
-  if (action.peer < 0)
-    call.action.peer = action.stage + (sends == isBackward ? -1 : 1);
-  const int32_t peer = call.action.peer;
-  Transfer &transfer = transferOf(sends ? action.stage : peer,
-                                  sends ? peer : action.stage, isBackward);
+  const bool once = isOnce(action.kind);
+  const bool isBackward = once ? isOfUpdate(action.kind)
+                               : action.kind == ActionKind::SendBackward ||
+                                     action.kind == ActionKind::ReceiveBackward;
+  const int32_t peer = call.action.peer = peerOf(action);
+  const bool sends = isSend(action.kind);
+  Transfer &transfer =
+      transferOf({sends ? action.stage : peer, sends ? peer : action.stage,
+                  isBackward, once ? action.microbatch : -1});
   if (transfer.communicator < 0)
-    transfer.communicator = communicatorOf(transfer);
+    transfer.communicator =
+        queues.numberOf(transfer.source, transfer.destination, once);
   call.peerRank = rankOf(peer);
   call.communicator = transfer.communicator;
   call.bytes = transfer.bytes;
@@ -115,31 +148,19 @@ Call JobMaker::callOf(const Action &action) {
 }
 
 void JobMaker::run(const Table &table) {
-  // More stages than actions cannot be: the numbers come from a file.
-  size_t actions = 0;
-  for (const Row &row : table.rows)
-    actions += row.size();
-  for (size_t rank = 0; rank < table.rows.size(); ++rank)
-    for (const Action &action : table.rows[rank]) {
-      if (!isCompute(action.kind) || size_t(action.stage) >= actions)
-        continue;
-      if (size_t(action.stage) >= ranks.size())
-        ranks.resize(action.stage + 1, -1);
-      if (ranks[action.stage] < 0)
-        ranks[action.stage] = int32_t(rank);
-    }
-  bySource.resize(ranks.size());
-  if (job.edges.empty())
-    job.edges = neighbourEdges(int32_t(ranks.size()));
+  bySource.resize(placement.size());
   for (const Edge &edge : job.edges)
-    transferOf(edge.source, edge.destination, edge.isBackward).bytes =
-        edge.bytes;
+    declare({edge.source, edge.destination, edge.isBackward, -1, edge.bytes});
+  for (const OnceEdge &edge : job.onceEdges)
+    declare(
+        {edge.source, edge.destination, edge.isUpdate, edge.level, edge.bytes});
   job.rows.resize(table.rows.size());
   for (size_t rank = 0; rank < table.rows.size(); ++rank) {
     job.rows[rank].reserve(table.rows[rank].size());
     for (const Action &action : table.rows[rank]) {
       job.rows[rank].push_back(callOf(action));
-      job.microbatches = std::max(job.microbatches, action.microbatch + 1);
+      if (!isOnce(action.kind))
+        job.microbatches = std::max(job.microbatches, action.microbatch + 1);
       job.reducesGradients |= action.kind == ActionKind::ReduceGradient;
       if ((action.kind == ActionKind::Unshard ||
            action.kind == ActionKind::Reshard) &&
@@ -148,13 +169,31 @@ void JobMaker::run(const Table &table) {
         job.shardedStages.push_back(action.stage);
     }
   }
+  job.communicators = std::move(queues.names);
 }
 
 Job makeJob(const Table &table, Communicators communicators,
             std::vector<Edge> edges) {
+  const Placement placement = placementOf(table);
   Job job;
   job.edges = std::move(edges);
-  JobMaker(communicators, job).run(table);
+  if (job.edges.empty())
+    job.edges = neighbourEdges(int32_t(placement.size()));
+  job.prologueLevels.resize(placement.size());
+  job.updateLevels.resize(placement.size());
+  findLevels(table, job);
+  JobMaker(communicators, placement, job).run(table);
+  return job;
+}
+
+Job makeJob(const Table &table, const StepShape &shape, Communicators policy) {
+  Job job;
+  job.microbatches = shape.microbatches;
+  job.edges = shape.edges;
+  job.onceEdges = shape.onceEdges;
+  job.prologueLevels = shape.prologueLevels;
+  job.updateLevels = shape.updateLevels;
+  JobMaker(policy, shape.placement, job).run(table);
   return job;
 }
 

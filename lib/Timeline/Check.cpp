@@ -37,6 +37,7 @@ Verdict check(const Job &job) {
   if (!indexJob(index))
     return std::move(verdict);
   checkOrder(index);
+  checkLevels(index);
   checkParameters(index);
   checkWaits(index);
   const JobQueues queues = makeQueues(index);

@@ -17,8 +17,7 @@ void checkBlockingCalls(JobIndex &index) {
   std::vector<int32_t> column(rows.size(), 0);
   std::vector<int32_t> work;
   const auto messageAt = [&](int32_t rank) {
-    const Action &action = rows[rank][column[rank]].action;
-    return index.messageOf(index.edgeOf(action), action.microbatch);
+    return index.messageOf(rows[rank][column[rank]].action);
   };
   for (size_t rank = 0; rank < rows.size(); ++rank)
     work.push_back(int32_t(rank));

@@ -26,8 +26,7 @@ JobQueues makeQueues(const JobIndex &index) {
         queue = int32_t(result.queues.size());
         result.queues.push_back({int32_t(rank), call.communicator, {}});
       }
-      const int32_t message =
-          index.messageOf(index.edgeOf(call.action), call.action.microbatch);
+      const int32_t message = index.messageOf(call.action);
       result.queues[queue].messages.push_back(message);
       (isSend(call.action.kind) ? result.ofSender
                                 : result.ofReceiver)[message] = queue;
@@ -72,7 +71,7 @@ static void checkCalls(JobIndex &index, const JobQueues &queues,
   if (sends != receives)
     differ("communicator", index.job.communicators[sends],
            index.job.communicators[receives]);
-  const int64_t declared = index.job.edges[message / index.microbatches].bytes;
+  const int64_t declared = index.bytesOf(index.edgeOfMessage(message));
   if (send.bytes != receive.bytes)
     differ("bytes", std::to_string(send.bytes), std::to_string(receive.bytes));
   else if (declared != 0 && send.bytes != declared)

@@ -75,6 +75,37 @@ static bool isOrder(const std::vector<int32_t> &order, int32_t microbatches) {
   return order.empty() || int32_t(order.size()) == microbatches;
 }
 
+/// What a once edge carries, and the levels of each stage around its
+/// micro-batches.
+void checkLevels(JobIndex &index) {
+  for (size_t i = 0; i < index.job.onceEdges.size(); ++i) {
+    const int32_t edge = index.countEdges() + int32_t(i);
+    const int32_t message = index.messageOf(edge, nowhere);
+    const int32_t from = index.sender(message), to = index.receiver(message);
+    const int32_t producer = index.producerOf(message);
+    const int32_t consumer = index.consumerOf(message);
+    if (from != to)
+      requireBehind(index, from, index.send[message], producer);
+    if (consumer != nowhere)
+      requireBehind(index, to, consumer,
+                    from == to ? producer : index.receive[message]);
+  }
+  for (int32_t stage = 0; stage < index.stages; ++stage) {
+    int32_t before = nowhere;
+    const auto follow = [&](int32_t column) {
+      if (before != nowhere && column != nowhere)
+        requireBehind(index, index.rankOf[stage], column, before);
+      before = column == nowhere ? before : column;
+    };
+    for (int32_t column : index.prologue[stage])
+      follow(column);
+    follow(index.firstColumn[stage]);
+    before = index.lastColumn[stage];
+    for (int32_t column : index.update[stage])
+      follow(column);
+  }
+}
+
 void checkOrder(JobIndex &index) {
   for (size_t i = 0; i < index.job.edges.size(); ++i)
     if (!index.job.edges[i].isBackward || index.hasBackward)
@@ -132,6 +163,10 @@ static void checkParametersOfRow(JobIndex &index, int32_t rank,
         problem = ": the parameters are not gathered";
       stage.areGathered = false;
       break;
+    case ActionKind::Update:
+      if (index.job.reducesGradients && stage.reductions == 0)
+        problem = " needs the gradients, which are not reduced";
+      break;
     case ActionKind::ReduceGradient:
       if (stage.gradients != index.microbatches || stage.reductions > 0)
         problem = " must come once, behind all weight gradients of the stage";
@@ -155,7 +190,7 @@ void checkParameters(JobIndex &index) {
   for (size_t rank = 0; rank < index.job.rows.size(); ++rank)
     for (size_t i = 0; i < index.job.rows[rank].size(); ++i) {
       const Action &action = index.job.rows[rank][i].action;
-      if (isCompute(action.kind) || isTransfer(action.kind))
+      if (isComputed(action.kind) || isTransfer(action.kind))
         continue;
       any = true;
       if (index.rankOf[action.stage] != int32_t(rank))

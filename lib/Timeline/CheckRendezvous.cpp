@@ -42,11 +42,10 @@ private:
 
   bool hasEnded(int32_t rank, int32_t column) const;
   int32_t messageAt(int32_t rank, int32_t column) const;
-  int32_t producerOf(int32_t message) const;
   bool waits(int32_t rank, int32_t column) const;
   void wake(int32_t rank, int32_t column);
   const std::vector<int32_t> &edges(const Action &action, bool outgoing) const;
-  int32_t missingInput(const Action &action) const;
+  int32_t missingInput(int32_t rank, int32_t column) const;
   bool isHead(int32_t queue, int32_t message) const;
   void advance(int32_t rank);
   void transfer(int32_t message);
@@ -74,32 +73,28 @@ const std::vector<int32_t> &Rendezvous::edges(const Action &action,
   static const std::vector<int32_t> none;
   const JobIndex::StageEdges &edges = index.edgesOf[action.stage];
   const bool isBackward = action.kind != ActionKind::Forward;
-  if (action.kind == ActionKind::WeightGradient)
+  if (action.kind == ActionKind::WeightGradient || isLevel(action.kind))
     return none;
   return outgoing ? edges.out[isBackward] : edges.in[isBackward];
 }
 
-int32_t Rendezvous::missingInput(const Action &action) const {
+int32_t Rendezvous::missingInput(int32_t rank, int32_t column) const {
+  const Action &action = index.at(rank, column);
   for (int32_t edge : edges(action, /*outgoing=*/false)) {
     const int32_t message = index.messageOf(edge, action.microbatch);
     if (index.crossesRanks(edge) && !isDone[message])
       return message;
   }
+  for (const auto &[consumer, message] :
+       JobIndex::endsAt(index.onceInputs, rank, column))
+    if (!isDone[message])
+      return message;
   return nowhere;
 }
 
 int32_t Rendezvous::messageAt(int32_t rank, int32_t column) const {
   const Action &action = index.at(rank, column);
-  return isTransfer(action.kind)
-             ? index.messageOf(index.edgeOf(action), action.microbatch)
-             : nowhere;
-}
-
-/// The column that computes what a message carries, on the rank of its sender.
-int32_t Rendezvous::producerOf(int32_t message) const {
-  const Edge &edge = index.job.edges[message / index.microbatches];
-  return index.made(edge.isBackward)[size_t(edge.source) * index.microbatches +
-                                     message % index.microbatches];
+  return isTransfer(action.kind) ? index.messageOf(action) : nowhere;
 }
 
 bool Rendezvous::hasEnded(int32_t rank, int32_t at) const {
@@ -138,13 +133,13 @@ void Rendezvous::advance(int32_t rank) {
   int32_t &at = column[rank];
   while (size_t(at) < row.size()) {
     const Action &action = row[at].action;
-    if (!isCompute(action.kind)) {
+    if (!isComputed(action.kind)) {
       ++at;
       continue;
     }
     const int32_t end = at + 1 + action.overlapsNext;
     for (int32_t i = at; i < end; ++i)
-      if (missingInput(row[i].action) != nowhere || waits(rank, i))
+      if (missingInput(rank, i) != nowhere || waits(rank, i))
         return;
     const int32_t begin = at;
     at = end;
@@ -154,6 +149,9 @@ void Rendezvous::advance(int32_t rank) {
       for (int32_t edge : edges(row[i].action, /*outgoing=*/true))
         if (index.crossesRanks(edge))
           work.push_back(index.messageOf(edge, row[i].action.microbatch));
+      for (const auto &[producer, message] :
+           JobIndex::endsAt(index.onceOutputs, rank, i))
+        work.push_back(message);
       wake(rank, i);
     }
   }
@@ -165,7 +163,7 @@ void Rendezvous::transfer(int32_t message) {
   const int32_t sender = queues.queues[from].rank;
   const int32_t receiver = queues.queues[to].rank;
   if (isDone[message] || !isHead(from, message) || !isHead(to, message) ||
-      producerOf(message) >= column[sender] ||
+      index.producerOf(message) >= column[sender] ||
       waits(sender, index.send[message]) ||
       waits(receiver, index.receive[message]))
     return;
@@ -236,8 +234,8 @@ BlockedCall Rendezvous::blockedEnd(int32_t message, bool atSender,
       call.text += " waits for " + describe(index, nextRank, nextColumn);
       return call;
     }
-  if (atSender && producerOf(message) >= column[queue.rank]) {
-    nextColumn = producerOf(message);
+  if (atSender && index.producerOf(message) >= column[queue.rank]) {
+    nextColumn = index.producerOf(message);
     call.text +=
         " sends the result of " + describe(index, nextRank, nextColumn);
     return call;
@@ -267,7 +265,7 @@ BlockedCall Rendezvous::blocked(int32_t rank, int32_t at, int32_t &nextRank,
   }
   // Of the next computation, the one of a pair that cannot start yet.
   for (int32_t i = nextColumn; i < end; ++i) {
-    const int32_t message = missingInput(index.at(rank, i));
+    const int32_t message = missingInput(rank, i);
     if (message != nowhere)
       nextColumn = index.receive[message];
     else if (waits(rank, i))

@@ -48,9 +48,6 @@ public:
   int32_t queueOf(int32_t rank, int32_t column) const;
 
 private:
-  int32_t messageOf(const Action &action) const {
-    return index.messageOf(index.edgeOf(action), action.microbatch);
-  }
   int32_t atEnd(int32_t rank, int32_t column) const;
   int32_t afterWaits(int32_t rank, int32_t column) const;
   void compute(int32_t rank, int32_t column);
@@ -75,7 +72,7 @@ int32_t Reach::queueOf(int32_t rank, int32_t column) const {
   if (!isTransfer(action.kind))
     return nowhere;
   return (isSend(action.kind) ? queues.ofSender
-                              : queues.ofReceiver)[messageOf(action)];
+                              : queues.ofReceiver)[index.messageOf(action)];
 }
 
 int32_t Reach::position(int32_t rank, int32_t column) const {
@@ -84,21 +81,21 @@ int32_t Reach::position(int32_t rank, int32_t column) const {
     return column;
   const std::vector<int32_t> &messages = queues.queues[queue].messages;
   return int32_t(
-      std::ranges::find(messages, messageOf(index.at(rank, column))) -
+      std::ranges::find(messages, index.messageOf(index.at(rank, column))) -
       messages.begin());
 }
 
 int32_t Reach::atStart(int32_t rank, int32_t column) const {
   const Action &action = index.at(rank, column);
   if (isTransfer(action.kind))
-    return starts[isSend(action.kind)][messageOf(action)];
+    return starts[isSend(action.kind)][index.messageOf(action)];
   return computeStarts[rank][column];
 }
 
 int32_t Reach::atEnd(int32_t rank, int32_t column) const {
   const Action &action = index.at(rank, column);
   if (isTransfer(action.kind))
-    return ends[isSend(action.kind)][messageOf(action)];
+    return ends[isSend(action.kind)][index.messageOf(action)];
   return computeEnds[rank][column];
 }
 
@@ -116,12 +113,15 @@ void Reach::compute(int32_t rank, int32_t column) {
   const Action &action = index.at(rank, column);
   const bool isSecond = column > 0 && index.at(rank, column - 1).overlapsNext;
   int32_t reached = lastCompute[rank];
-  if (action.kind != ActionKind::WeightGradient)
+  if (isCompute(action.kind) && action.kind != ActionKind::WeightGradient)
     for (int32_t edge :
          index.edgesOf[action.stage].in[action.kind != ActionKind::Forward])
       if (index.crossesRanks(edge))
         reached = std::max(reached,
                            ends[0][index.messageOf(edge, action.microbatch)]);
+  for (const auto &[consumer, message] :
+       JobIndex::endsAt(index.onceInputs, rank, column))
+    reached = std::max(reached, ends[0][message]);
   reached = std::max(reached, afterWaits(rank, column));
   // A pair starts and ends as one; what its first waits for, both do.
   if (isSecond)
@@ -139,19 +139,14 @@ void Reach::compute(int32_t rank, int32_t column) {
 }
 
 void Reach::transfer(int32_t message) {
-  const Edge &edge = index.job.edges[message / index.microbatches];
   for (bool sends : {false, true}) {
     const int32_t queue =
         (sends ? queues.ofSender : queues.ofReceiver)[message];
     const int32_t rank = queues.queues[queue].rank;
     const int32_t column = (sends ? index.send : index.receive)[message];
     int32_t reached = std::max(lastInQueue[queue], afterWaits(rank, column));
-    if (sends) {
-      const int32_t producer =
-          index.made(edge.isBackward)[size_t(edge.source) * index.microbatches +
-                                      message % index.microbatches];
-      reached = std::max(reached, computeEnds[rank][producer]);
-    }
+    if (sends)
+      reached = std::max(reached, computeEnds[rank][index.producerOf(message)]);
     starts[sends][message] = reached;
   }
   const int32_t both = std::max(starts[0][message], starts[1][message]);
@@ -189,7 +184,7 @@ static bool isUse(JobIndex &index, const SlotUse &use) {
           use.columns,
           [&](int32_t column) {
             const ActionKind kind = index.at(use.rank, column).kind;
-            return isCompute(kind) || isTransfer(kind);
+            return isComputed(kind) || isTransfer(kind);
           });
   if (!isRight || isSend(index.at(use.rank, use.columns.front()).kind)) {
     index.fail(Condition::C8, use.rank, nowhere,
@@ -219,15 +214,15 @@ static bool isImplied(const JobIndex &index, const JobQueues &queues,
   // What is received has ended when it is used.
   int32_t column = demand.use;
   if (isTransfer(use.kind)) {
-    const bool isBackward = use.kind == ActionKind::ReceiveBackward;
-    column = index.made(
-        isBackward)[size_t(use.stage) * index.microbatches + use.microbatch];
+    column = index.consumerOf(index.messageOf(use));
+    if (column == nowhere)
+      return false;
   }
-  if (isCompute(write.kind))
+  if (isComputed(write.kind))
     return column < demand.write &&
            !(column + 1 == demand.write && at(column).overlapsNext);
   return std::ranges::any_of(waits, [&](const Wait &wait) {
-    return isCompute(at(wait.awaited).kind) && wait.awaited >= column;
+    return isComputed(at(wait.awaited).kind) && wait.awaited >= column;
   });
 }
 

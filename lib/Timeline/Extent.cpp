@@ -16,8 +16,9 @@ Extent extentOf(const Table &table) {
   for (int32_t rank = 0; rank < table.ranks(); ++rank)
     for (const Action &action : table.rows[rank]) {
       extent.stages = std::max(extent.stages, action.stage + 1);
-      extent.microbatches =
-          std::max(extent.microbatches, action.microbatch + 1);
+      if (!isOnce(action.kind))
+        extent.microbatches =
+            std::max(extent.microbatches, action.microbatch + 1);
       extent.splitsBackward |= action.kind == ActionKind::WeightGradient;
       extent.placement.resize(extent.stages, -1);
       extent.placement[action.stage] = rank;

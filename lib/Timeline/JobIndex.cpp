@@ -13,13 +13,12 @@ namespace weft::timeline {
 
 constexpr int64_t shownProblems = 100;
 
-std::string shown(Action action) {
-  const bool sends = isSend(action.kind);
-  const bool isBackward = action.kind == ActionKind::SendBackward ||
-                          action.kind == ActionKind::ReceiveBackward;
-  if (action.peer == action.stage + (sends == isBackward ? -1 : 1))
-    action.peer = -1;
-  return print(action);
+std::string shown(const Action &action) {
+  if (isOnce(action.kind))
+    return print(action);
+  Action neighbour = action;
+  neighbour.peer = -1;
+  return print(action.peer == peerOf(neighbour) ? neighbour : action);
 }
 
 std::string place(int32_t rank, int32_t column) {
@@ -37,6 +36,20 @@ void JobIndex::fail(Condition condition, int32_t rank, int32_t column,
 }
 
 int32_t JobIndex::edgeOf(const Action &action) const {
+  if (isOnce(action.kind)) {
+    const bool sends = isSend(action.kind);
+    const OnceEdge wanted = {sends ? action.stage : action.peer,
+                             sends ? action.peer : action.stage,
+                             isOfUpdate(action.kind), action.microbatch};
+    const StageEdges &edges = edgesOf[action.stage];
+    for (int32_t edge : sends ? edges.onceOut : edges.onceIn) {
+      OnceEdge found = onceEdge(edge);
+      found.bytes = 0;
+      if (found == wanted)
+        return edge;
+    }
+    return nowhere;
+  }
   const bool isBackward = action.kind == ActionKind::SendBackward ||
                           action.kind == ActionKind::ReceiveBackward;
   if (isSend(action.kind)) {
@@ -51,6 +64,38 @@ int32_t JobIndex::edgeOf(const Action &action) const {
   return nowhere;
 }
 
+int32_t JobIndex::producerOf(int32_t message) const {
+  const int32_t edge = edgeOfMessage(message);
+  if (isOnceEdge(edge)) {
+    const OnceEdge &once = onceEdge(edge);
+    return (once.isUpdate ? update : prologue)[once.source][once.level];
+  }
+  return made(job.edges[edge].isBackward)[size_t(source(edge)) * microbatches +
+                                          message % microbatches];
+}
+
+int32_t JobIndex::consumerOf(int32_t message) const {
+  const int32_t edge = edgeOfMessage(message);
+  if (!isOnceEdge(edge))
+    return made(
+        job.edges[edge].isBackward)[size_t(destination(edge)) * microbatches +
+                                    message % microbatches];
+  const OnceEdge &once = onceEdge(edge);
+  const std::vector<int32_t> &levels =
+      (once.isUpdate ? update : prologue)[once.destination];
+  if (size_t(once.level) + 1 < levels.size())
+    return levels[once.level + 1];
+  return once.isUpdate ? nowhere : firstColumn[once.destination];
+}
+
+std::span<const JobIndex::OnceEnd>
+JobIndex::endsAt(const std::vector<std::vector<OnceEnd>> &ends, int32_t rank,
+                 int32_t column) {
+  const auto found =
+      std::ranges::equal_range(ends[rank], column, {}, &OnceEnd::column);
+  return {found.begin(), found.end()};
+}
+
 /// Counts stages and micro-batches. Fails where the arrays by stage and
 /// micro-batch would be larger than the job: most of it is missing then.
 static bool countStages(JobIndex &index) {
@@ -58,12 +103,18 @@ static bool countStages(JobIndex &index) {
   for (const Edge &edge : index.job.edges)
     stages = std::max<int64_t>(
         stages, std::max<int64_t>(edge.source, edge.destination) + 1);
+  for (const OnceEdge &edge : index.job.onceEdges)
+    stages = std::max<int64_t>(
+        stages, std::max<int64_t>(edge.source, edge.destination) + 1);
+  stages = std::max({stages, int64_t(index.job.prologueLevels.size()),
+                     int64_t(index.job.updateLevels.size())});
   for (size_t rank = 0; rank < index.job.rows.size(); ++rank) {
     for (const Call &call : index.job.rows[rank]) {
       const ActionKind kind = call.action.kind;
       stages = std::max<int64_t>(stages, int64_t(call.action.stage) + 1);
-      microbatches =
-          std::max<int64_t>(microbatches, int64_t(call.action.microbatch) + 1);
+      if (!isOnce(kind))
+        microbatches = std::max<int64_t>(microbatches,
+                                         int64_t(call.action.microbatch) + 1);
       index.hasBackward |= isCompute(kind) && kind != ActionKind::Forward;
     }
     actions += int64_t(index.job.rows[rank].size());
@@ -81,6 +132,61 @@ static bool countStages(JobIndex &index) {
   index.stages = index.verdict.stages = int32_t(stages);
   index.microbatches = index.verdict.microbatches = int32_t(microbatches);
   return true;
+}
+
+/// Makes room for the levels. Fails where that would be more than the job has.
+static bool countLevels(JobIndex &index) {
+  const auto resize = [&](std::vector<std::vector<int32_t>> &columns,
+                          const std::vector<int32_t> &levels) {
+    int64_t sum = 0;
+    for (int32_t count : levels)
+      sum += std::max(count, 0);
+    if (sum > index.verdict.actions) {
+      index.fail(Condition::Order, nowhere, nowhere,
+                 std::to_string(sum) +
+                     " levels in a prologue or an update; "
+                     "actions in all: " +
+                     std::to_string(index.verdict.actions));
+      return false;
+    }
+    columns.resize(index.stages);
+    for (size_t stage = 0; stage < levels.size(); ++stage)
+      columns[stage].assign(std::max(levels[stage], 0), nowhere);
+    return true;
+  };
+  return resize(index.prologue, index.job.prologueLevels) &&
+         resize(index.update, index.job.updateLevels);
+}
+
+/// Whether the numbers of all edges are within those of the job.
+static bool areEdgesInRange(JobIndex &index) {
+  for (const Edge &edge : index.job.edges)
+    if (edge.source < 0 || edge.destination < 0) {
+      index.fail(Condition::Order, nowhere, nowhere,
+                 "an edge must have a source and a destination");
+      return false;
+    }
+  for (const OnceEdge &edge : index.job.onceEdges) {
+    const auto &levels = edge.isUpdate ? index.update : index.prologue;
+    if (edge.source >= 0 && edge.destination >= 0 && edge.level >= 0 &&
+        size_t(edge.level) < levels[edge.source].size())
+      continue;
+    index.fail(Condition::Order, nowhere, nowhere,
+               "stage " + std::to_string(edge.source) + " has no level " +
+                   std::to_string(edge.level) + " of " +
+                   (edge.isUpdate ? "an update" : "a prologue") +
+                   " to send to stage " + std::to_string(edge.destination));
+    return false;
+  }
+  const int64_t messages =
+      int64_t(index.job.edges.size()) * index.microbatches +
+      int64_t(index.job.onceEdges.size());
+  if (messages > INT32_MAX)
+    index.fail(Condition::Order, nowhere, nowhere,
+               std::to_string(index.job.edges.size()) + " edges and " +
+                   std::to_string(index.microbatches) +
+                   " micro-batches are too many");
+  return messages <= INT32_MAX;
 }
 
 /// Remembers where an action is, unless it is somewhere already.
@@ -107,6 +213,10 @@ static void indexComputation(JobIndex &index, int32_t rank, int32_t column) {
                    ", which computes stage " + std::to_string(action.stage));
     return;
   }
+  int32_t &first = index.firstColumn[action.stage];
+  if (first == nowhere)
+    first = column;
+  index.lastColumn[action.stage] = column;
   const size_t key =
       size_t(action.stage) * index.microbatches + action.microbatch;
   const ActionKind kind = action.kind;
@@ -116,6 +226,25 @@ static void indexComputation(JobIndex &index, int32_t rank, int32_t column) {
     record(index, index.inputGradient, key, rank, column);
   if (kind == ActionKind::Backward || kind == ActionKind::WeightGradient)
     record(index, index.weightGradient, key, rank, column);
+}
+
+static void indexLevel(JobIndex &index, int32_t rank, int32_t column) {
+  const Action &action = index.at(rank, column);
+  std::vector<int32_t> &columns =
+      (isOfUpdate(action.kind) ? index.update : index.prologue)[action.stage];
+  int32_t &owner = index.rankOf[action.stage];
+  if (owner == nowhere)
+    owner = rank;
+  if (size_t(action.microbatch) >= columns.size())
+    index.fail(Condition::Order, rank, column,
+               shown(action) + " is unexpected: the stage has " +
+                   std::to_string(columns.size()) + " such levels");
+  else if (owner != rank)
+    index.fail(Condition::Order, rank, column,
+               shown(action) + " belongs on rank " + std::to_string(owner) +
+                   ", which computes stage " + std::to_string(action.stage));
+  else
+    record(index, columns, size_t(action.microbatch), rank, column);
 }
 
 static void indexTransfer(JobIndex &index, int32_t rank, int32_t column) {
@@ -150,7 +279,7 @@ static void indexTransfer(JobIndex &index, int32_t rank, int32_t column) {
     return;
   }
   record(index, isSend(action.kind) ? index.send : index.receive,
-         index.messageOf(edge, action.microbatch), rank, column);
+         index.messageOf(action), rank, column);
 }
 
 /// Whether the numbers of a call are within those of the job.
@@ -158,7 +287,7 @@ static bool isInRange(JobIndex &index, int32_t rank, int32_t column) {
   const Call &call = index.job.rows[rank][column];
   const Action &action = call.action;
   const bool needsMicrobatch =
-      isCompute(action.kind) || isTransfer(action.kind);
+      isComputed(action.kind) || isTransfer(action.kind);
   const bool isRight =
       action.stage >= 0 && (!needsMicrobatch || action.microbatch >= 0) &&
       (!isTransfer(action.kind) ||
@@ -198,6 +327,28 @@ static void requireAll(JobIndex &index, const std::vector<int32_t> &columns,
   }
 }
 
+static void requireLevels(JobIndex &index) {
+  for (int32_t stage = 0; stage < index.stages; ++stage)
+    for (const auto &[columns, kind] :
+         {std::pair(&index.prologue[stage], ActionKind::Prologue),
+          std::pair(&index.update[stage], ActionKind::Update)})
+      for (size_t level = 0; level < columns->size(); ++level)
+        if ((*columns)[level] == nowhere)
+          index.fail(Condition::Order, index.rankOf[stage], nowhere,
+                     shown({stage, kind, int32_t(level)}) + " is missing");
+}
+
+/// Of a message, its calls at either end.
+static void requireMessage(JobIndex &index, int32_t message, const Action &send,
+                           const Action &receive) {
+  if (index.send[message] == nowhere)
+    index.fail(Condition::C1, index.sender(message), nowhere,
+               shown(send) + " is missing");
+  if (index.receive[message] == nowhere)
+    index.fail(Condition::C1, index.receiver(message), nowhere,
+               shown(receive) + " is missing");
+}
+
 static void requireTransfers(JobIndex &index) {
   for (size_t i = 0; i < index.job.edges.size(); ++i) {
     const Edge &edge = index.job.edges[i];
@@ -208,23 +359,55 @@ static void requireTransfers(JobIndex &index) {
     ++index.verdict.edges;
     for (int32_t microbatch = 0; microbatch < index.microbatches;
          ++microbatch) {
-      const int32_t message = index.messageOf(int32_t(i), microbatch);
-      if (index.send[message] == nowhere)
-        index.fail(Condition::C1, index.sender(message), nowhere,
-                   shown({edge.source,
-                          edge.isBackward ? ActionKind::SendBackward
-                                          : ActionKind::SendForward,
-                          microbatch, false, edge.destination}) +
-                       " is missing");
-      if (index.receive[message] == nowhere)
-        index.fail(Condition::C1, index.receiver(message), nowhere,
-                   shown({edge.destination,
-                          edge.isBackward ? ActionKind::ReceiveBackward
-                                          : ActionKind::ReceiveForward,
-                          microbatch, false, edge.source}) +
-                       " is missing");
+      requireMessage(
+          index, index.messageOf(int32_t(i), microbatch),
+          {edge.source,
+           edge.isBackward ? ActionKind::SendBackward : ActionKind::SendForward,
+           microbatch, false, edge.destination},
+          {edge.destination,
+           edge.isBackward ? ActionKind::ReceiveBackward
+                           : ActionKind::ReceiveForward,
+           microbatch, false, edge.source});
     }
   }
+  for (size_t i = 0; i < index.job.onceEdges.size(); ++i) {
+    const OnceEdge &edge = index.job.onceEdges[i];
+    const int32_t number = index.countEdges() + int32_t(i);
+    if (!index.crossesRanks(number))
+      continue;
+    ++index.verdict.messages;
+    ++index.verdict.edges;
+    requireMessage(
+        index, index.messageOf(number, nowhere),
+        {edge.source,
+         edge.isUpdate ? ActionKind::SendUpdate : ActionKind::SendPrologue,
+         edge.level, false, edge.destination},
+        {edge.destination,
+         edge.isUpdate ? ActionKind::ReceiveUpdate
+                       : ActionKind::ReceivePrologue,
+         edge.level, false, edge.source});
+  }
+}
+
+/// What each level needs and feeds, of a job that has all of it.
+static void indexOnceEnds(JobIndex &index) {
+  index.onceInputs.resize(index.job.rows.size());
+  index.onceOutputs.resize(index.job.rows.size());
+  for (size_t i = 0; i < index.job.onceEdges.size(); ++i) {
+    const int32_t number = index.countEdges() + int32_t(i);
+    if (!index.crossesRanks(number))
+      continue;
+    const int32_t message = index.messageOf(number, nowhere);
+    index.onceOutputs[index.sender(message)].push_back(
+        {index.producerOf(message), message});
+    if (const int32_t consumer = index.consumerOf(message); consumer != nowhere)
+      index.onceInputs[index.receiver(message)].push_back({consumer, message});
+  }
+  for (auto *ends : {&index.onceInputs, &index.onceOutputs})
+    for (std::vector<JobIndex::OnceEnd> &row : *ends)
+      std::ranges::sort(row, {}, [](const JobIndex::OnceEnd &end) {
+        return std::pair(end.column, end.message);
+      });
 }
 
 template <typename Visit>
@@ -241,19 +424,7 @@ bool indexJob(JobIndex &index) {
   forEachCall(index, [&](int32_t rank, int32_t column) {
     inRange &= isInRange(index, rank, column);
   });
-  for (const Edge &edge : index.job.edges)
-    if (edge.source < 0 || edge.destination < 0) {
-      index.fail(Condition::Order, nowhere, nowhere,
-                 "an edge must have a source and a destination");
-      return false;
-    }
-  const int64_t messages = int64_t(index.job.edges.size()) * index.microbatches;
-  if (messages > INT32_MAX)
-    index.fail(Condition::Order, nowhere, nowhere,
-               std::to_string(index.job.edges.size()) + " edges and " +
-                   std::to_string(index.microbatches) +
-                   " micro-batches are too many");
-  if (!inRange || messages > INT32_MAX)
+  if (!countLevels(index) || !areEdgesInRange(index) || !inRange)
     return false;
 
   const size_t keys = size_t(index.stages) * index.microbatches;
@@ -261,6 +432,10 @@ bool indexJob(JobIndex &index) {
   index.forward.assign(keys, nowhere);
   index.inputGradient.assign(keys, nowhere);
   index.weightGradient.assign(keys, nowhere);
+  index.firstColumn.assign(index.stages, nowhere);
+  index.lastColumn.assign(index.stages, nowhere);
+  const size_t messages =
+      index.job.edges.size() * index.microbatches + index.job.onceEdges.size();
   index.send.assign(messages, nowhere);
   index.receive.assign(messages, nowhere);
   index.edgesOf.resize(index.stages);
@@ -269,12 +444,22 @@ bool indexJob(JobIndex &index) {
     index.edgesOf[edge.source].out[edge.isBackward].push_back(int32_t(i));
     index.edgesOf[edge.destination].in[edge.isBackward].push_back(int32_t(i));
   }
+  for (size_t i = 0; i < index.job.onceEdges.size(); ++i) {
+    const OnceEdge &edge = index.job.onceEdges[i];
+    const int32_t number = index.countEdges() + int32_t(i);
+    index.edgesOf[edge.source].onceOut.push_back(number);
+    index.edgesOf[edge.destination].onceIn.push_back(number);
+  }
 
   forEachCall(index, [&](int32_t rank, int32_t column) {
     if (isCompute(index.at(rank, column).kind))
       indexComputation(index, rank, column);
     if (index.at(rank, column).overlapsNext)
       checkPair(index, rank, column);
+  });
+  forEachCall(index, [&](int32_t rank, int32_t column) {
+    if (isLevel(index.at(rank, column).kind))
+      indexLevel(index, rank, column);
   });
   forEachCall(index, [&](int32_t rank, int32_t column) {
     if (isTransfer(index.at(rank, column).kind))
@@ -285,8 +470,12 @@ bool indexJob(JobIndex &index) {
     requireAll(index, index.inputGradient, ActionKind::InputGradient, "B");
     requireAll(index, index.weightGradient, ActionKind::WeightGradient, "B");
   }
+  requireLevels(index);
   requireTransfers(index);
-  return index.verdict.problems.empty();
+  if (!index.verdict.problems.empty())
+    return false;
+  indexOnceEnds(index);
+  return true;
 }
 
 } // namespace weft::timeline

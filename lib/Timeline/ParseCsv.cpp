@@ -44,10 +44,6 @@ bool isNumber(std::string_view text) {
   return !text.empty() && countDigits(text) == text.size();
 }
 
-bool isSend(ActionKind kind) {
-  return kind == ActionKind::SendForward || kind == ActionKind::SendBackward;
-}
-
 std::optional<int32_t> toNumber(std::string_view digits) {
   int32_t value = 0;
   const char *end = digits.data() + digits.size();
@@ -60,12 +56,13 @@ std::optional<int32_t> toNumber(std::string_view digits) {
 }
 
 std::optional<ActionKind> toKind(std::string_view name) {
-  for (int i = 0; i <= int(ActionKind::ReduceGradient); ++i)
+  for (int i = 0; i <= int(lastActionKind); ++i)
     if (nameOf(ActionKind(i)) == name)
       return ActionKind(i);
   return std::nullopt;
 }
 
+/// Those that people write.
 std::string allKinds() {
   std::string names;
   for (int i = 0; i <= int(ActionKind::ReduceGradient); ++i)
@@ -159,7 +156,8 @@ private:
       fail(text, "one of " + allKinds() + " after the stage, as in 2F0");
       return std::nullopt;
     }
-    const bool hasMicrobatch = isCompute(*kind) || isTransfer(*kind);
+    const bool hasNumber =
+        isCompute(*kind) || isLevel(*kind) || isTransfer(*kind);
     const size_t peerMark = digits.find_first_of("<>");
     const bool hasPeer = peerMark != std::string_view::npos;
     const std::string_view peerDigits =
@@ -170,20 +168,25 @@ private:
                  "3RECV_F1<0");
       return std::nullopt;
     }
-    digits = digits.substr(0, peerMark);
-    if (hasMicrobatch && !isNumber(digits)) {
-      fail(text, "the number of a micro-batch after " + std::string(name) +
-                     ", as in 2" + std::string(name) + "0");
+    if (!hasPeer && isOnce(*kind) && isTransfer(*kind)) {
+      fail(text, "the stage at the other end, as in 0SEND_U1>3 and "
+                 "3RECV_U1<0");
       return std::nullopt;
     }
-    if (!hasMicrobatch && !digits.empty()) {
+    digits = digits.substr(0, peerMark);
+    if (hasNumber && !isNumber(digits)) {
+      fail(text, std::string("the number of a ") +
+                     (isOnce(*kind) ? "level" : "micro-batch") + " after " +
+                     std::string(name) + ", as in 2" + std::string(name) + "0");
+      return std::nullopt;
+    }
+    if (!hasNumber && !digits.empty()) {
       fail(text, "nothing after " + std::string(name) +
                      ", which is of no micro-batch");
       return std::nullopt;
     }
     const std::optional<int32_t> stage = toNumber(text.substr(0, stageDigits));
-    const std::optional<int32_t> microbatch =
-        hasMicrobatch ? toNumber(digits) : -1;
+    const std::optional<int32_t> microbatch = hasNumber ? toNumber(digits) : -1;
     const std::optional<int32_t> peer = hasPeer ? toNumber(peerDigits) : -1;
     if (!stage || !microbatch || !peer) {
       fail(text, "numbers of at most 2147483646");

@@ -33,14 +33,53 @@ std::string_view nameOf(ActionKind kind) {
     return "RESHARD";
   case ActionKind::ReduceGradient:
     return "REDUCE_GRAD";
+  case ActionKind::Prologue:
+    return "P";
+  case ActionKind::Update:
+    return "U";
+  case ActionKind::SendPrologue:
+    return "SEND_P";
+  case ActionKind::ReceivePrologue:
+    return "RECV_P";
+  case ActionKind::SendUpdate:
+    return "SEND_U";
+  case ActionKind::ReceiveUpdate:
+    return "RECV_U";
   }
   return "";
 }
 
 bool isCompute(ActionKind kind) { return kind <= ActionKind::WeightGradient; }
 
+bool isLevel(ActionKind kind) {
+  return kind == ActionKind::Prologue || kind == ActionKind::Update;
+}
+
 bool isTransfer(ActionKind kind) {
-  return kind >= ActionKind::SendForward && kind <= ActionKind::ReceiveBackward;
+  return (kind >= ActionKind::SendForward &&
+          kind <= ActionKind::ReceiveBackward) ||
+         (kind >= ActionKind::SendPrologue &&
+          kind <= ActionKind::ReceiveUpdate);
+}
+
+bool isSend(ActionKind kind) {
+  return kind == ActionKind::SendForward || kind == ActionKind::SendBackward ||
+         kind == ActionKind::SendPrologue || kind == ActionKind::SendUpdate;
+}
+
+bool isOnce(ActionKind kind) { return kind >= ActionKind::Prologue; }
+
+bool isOfUpdate(ActionKind kind) {
+  return kind == ActionKind::Update || kind == ActionKind::SendUpdate ||
+         kind == ActionKind::ReceiveUpdate;
+}
+
+int32_t peerOf(const Action &action) {
+  if (action.peer >= 0 || isOnce(action.kind))
+    return action.peer;
+  const bool isUp = action.kind == ActionKind::SendForward ||
+                    action.kind == ActionKind::ReceiveBackward;
+  return action.stage + (isUp ? 1 : -1);
 }
 
 std::string print(const Action &action) {
@@ -48,11 +87,8 @@ std::string print(const Action &action) {
   text += nameOf(action.kind);
   if (action.microbatch >= 0)
     text += std::to_string(action.microbatch);
-  if (action.peer >= 0) {
-    const bool sends = action.kind == ActionKind::SendForward ||
-                       action.kind == ActionKind::SendBackward;
-    text += (sends ? '>' : '<') + std::to_string(action.peer);
-  }
+  if (action.peer >= 0)
+    text += (isSend(action.kind) ? '>' : '<') + std::to_string(action.peer);
   return text;
 }
 

@@ -86,6 +86,9 @@ void RuleChecker::collect() {
   for (int32_t row = 0; row < table.ranks(); ++row)
     for (size_t i = 0; i < table.rows[row].size(); ++i) {
       const Action &action = table.rows[row][i];
+      if (isOnce(action.kind))
+        report(row, print(action) + " is once a step; remove it, the compiler "
+                                    "adds such actions to a table");
       if (!isCompute(action.kind))
         continue;
       microbatches = std::max(microbatches, action.microbatch + 1);

@@ -58,9 +58,9 @@ static std::vector<std::string> readTable(const ScheduleRequest &request,
   ParsedTable parsed = parseCsv(*request.csv, request.file);
   if (!parsed.errors.empty())
     return parsed.errors;
-  schedule.table = computeOnly(parsed.table);
-  for (const std::string &problem : findProblems(schedule.table))
+  for (const std::string &problem : findProblems(parsed.table))
     parsed.errors.push_back(request.file + ": " + problem);
+  schedule.table = computeOnly(parsed.table);
   return parsed.errors;
 }
 

@@ -60,7 +60,8 @@ int32_t countUpTo(const Table &table, int32_t Action::*number) {
   int64_t count = 0, actions = 0;
   for (const Row &row : table.rows) {
     for (const Action &action : row)
-      count = std::max(count, int64_t(action.*number) + 1);
+      if (!isOnce(action.kind))
+        count = std::max(count, int64_t(action.*number) + 1);
     actions += int64_t(row.size());
   }
   return int32_t(std::min(count, actions));

@@ -36,13 +36,13 @@ int runTransfers(const Options &options) {
   std::optional<Table> table = options.table.read();
   if (!table)
     return exitBadInput;
-  *table = computeOnly(*table);
   std::vector<std::string> problems = findProblems(*table);
   if (!problems.empty()) {
     for (std::string &problem : problems)
       problem = options.table.file + ": " + problem;
     return report(exitBadInput, problems);
   }
+  *table = computeOnly(*table);
   const Extent extent = extentOf(*table);
   for (Row &row : table->rows) {
     if (options.gathersParameters)

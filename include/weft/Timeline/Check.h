@@ -13,7 +13,8 @@
 // both have started; a send starts when its data is there; an action starts
 // when all that it needs has been received.
 //
-//   Order  every forward, input and weight gradient once, behind its inputs
+//   Order  every forward, input and weight gradient once, behind its inputs;
+//          levels of a prologue before them and of an update behind them
 //   C1     on each communicator the k-th send to a rank is the k-th receive
 //          there: same value, micro-batch, bytes and element type
 //   C2     nothing waits for itself: no deadlock as long as whatever is ready
@@ -67,6 +68,10 @@ struct Job {
   /// between stages for each of them.
   int32_t microbatches = 0;
   std::vector<Edge> edges;
+  /// What crosses once a step, and by stage how many levels its prologue and
+  /// its update have (none behind the last that is given).
+  std::vector<OnceEdge> onceEdges;
+  std::vector<int32_t> prologueLevels, updateLevels;
   /// Of the communicators, by their number.
   std::vector<std::string> communicators;
   /// The stages whose parameters are gathered before they are used, and freed.
@@ -84,12 +89,15 @@ enum class Communicators {
   One,          // all
   RankPair,     // those between the same two ranks
   DirectedPair, // those from one rank to another
-  Edge,         // those of one edge
+  /// Those of one edge; and those from one rank to another that are once a
+  /// step.
+  Edge,
 };
 
 /// The calls of a table with transfers, and the micro-batches, the gathers and
-/// the reductions that it has. A stage is on the rank that computes it. Without
-/// edges, these are all between neighbours.
+/// the reductions that it has, and the levels and once edges of its transfers.
+/// A stage is on the rank that computes it. Without edges, these are all
+/// between neighbours.
 Job makeJob(const Table &table, Communicators communicators,
             std::vector<Edge> edges = {});
 

@@ -31,6 +31,21 @@ struct Edge {
   bool operator==(const Edge &) const = default;
 };
 
+/// What is sent once a step, in one message: from a level of what one stage
+/// computes before the micro-batches (prologue) or behind them (update) to the
+/// next level of another stage; where that has none, from the prologue to its
+/// first action, from the update to its state.
+struct OnceEdge {
+  int32_t source = 0;
+  int32_t destination = 0;
+  bool isUpdate = false;
+  /// Of the source.
+  int32_t level = 0;
+  int64_t bytes = 0;
+
+  bool operator==(const OnceEdge &) const = default;
+};
+
 /// Edges between neighbours in both directions, activations first.
 inline std::vector<Edge> neighbourEdges(int32_t stages, int64_t bytes = 0) {
   std::vector<Edge> edges;

@@ -34,27 +34,48 @@ enum class ActionKind : uint8_t {
   Unshard,         // 2UNSHARD: gathers the parameters of a stage
   Reshard,         // 2RESHARD: frees what was gathered
   ReduceGradient,  // 2REDUCE_GRAD
+  // Once a step, in levels: one computes what another stage needs in its next.
+  // Only what the compiler prints has these (see StepRows.h).
+  Prologue,        // 2P0: level 0 of what comes before the micro-batches
+  Update,          // 2U1: level 1 of what comes behind them
+  SendPrologue,    // 2SEND_P0>3: a result of 2P0
+  ReceivePrologue, // 3RECV_P0<2
+  SendUpdate,      // 2SEND_U1>0: a result of 2U1
+  ReceiveUpdate,   // 0RECV_U1<2
 };
+inline constexpr ActionKind lastActionKind = ActionKind::ReceiveUpdate;
 
 /// As the notation spells it: "F", "SEND_B", "REDUCE_GRAD".
 std::string_view nameOf(ActionKind kind);
 /// Whether an action of this kind computes, on one micro-batch.
 bool isCompute(ActionKind kind);
-/// Whether it sends or receives, one micro-batch.
+/// Whether it computes once a step.
+bool isLevel(ActionKind kind);
+/// Whether it sends or receives, of one micro-batch or once a step.
 bool isTransfer(ActionKind kind);
+bool isSend(ActionKind kind);
+/// Whether it is a level, or sends or receives what a level computes.
+bool isOnce(ActionKind kind);
+/// Of what is once a step: whether it is of the update, not of the prologue.
+bool isOfUpdate(ActionKind kind);
 
 struct Action {
   int32_t stage = 0;
   ActionKind kind = ActionKind::Forward;
-  /// -1 for what is of no micro-batch: unshard, reshard and reductions.
+  /// Once a step: the level, of a transfer that of its sender. -1 for what is
+  /// of neither: unshard, reshard and reductions.
   int32_t microbatch = -1;
   /// Runs together with the next action of the rank: `(0F7;7B3)OVERLAP_F_B`.
   bool overlapsNext = false;
-  /// Of a transfer, the stage at the other end; -1: the neighbour.
+  /// Of a transfer, the stage at the other end; -1: the neighbour, unless it is
+  /// once a step.
   int32_t peer = -1;
 
   auto operator<=>(const Action &) const = default;
 };
+
+/// Of a transfer, the stage at the other end, even a neighbour.
+int32_t peerOf(const Action &action);
 
 /// `2F0`, `1SEND_B3`, across several stages `0SEND_F1>3` and `3RECV_F1<0`;
 /// without what it overlaps.

@@ -21,7 +21,8 @@ namespace weft::timeline {
 /// All that is wrong with a table, each with the row (from 1), the action and
 /// what to do about it:
 ///   row 2: 1B0 stands before 1F0, which it needs; move it behind
-/// Actions that do not compute are ignored.
+/// Sends, receives, gathers and reductions are ignored; what is once a step
+/// (P and U) does not belong in a table that someone writes.
 std::vector<std::string> findProblems(const Table &table);
 
 } // namespace weft::timeline

@@ -32,6 +32,23 @@ TEST(ParseCsv, ReadsEveryKindOfAction) {
   EXPECT_EQ(printCsv(tableOf(csv)), csv);
 }
 
+TEST(ParseCsv, ReadsWhatIsOnceAStep) {
+  const std::string csv = "0P0,0SEND_P0>1,0F0,0B0,0U0,0RECV_U0<1,0U1\n"
+                          "1RECV_P0<0,1P1,1F0,1B0,1U0,1SEND_U0>0\n";
+  EXPECT_EQ(printCsv(tableOf(csv)), csv);
+  EXPECT_EQ(extentOf(tableOf(csv)).microbatches, 1);
+  EXPECT_THAT(errorsOf("0U,0P1>2,0SEND_U0,1RECV_P0>0\n"),
+              ElementsAre("t.csv:1:1: found \"0U\", expected the number of a "
+                          "level after U, as in 2U0",
+                          "t.csv:1:2: found \"0P1>2\", expected no peer but "
+                          "that of a transfer, as in 0SEND_F1>3 and 3RECV_F1<0",
+                          "t.csv:1:3: found \"0SEND_U0\", expected the stage "
+                          "at the other end, as in 0SEND_U1>3 and 3RECV_U1<0",
+                          "t.csv:1:4: found \"1RECV_P0>0\", expected no peer "
+                          "but that of a transfer, as in 0SEND_F1>3 and "
+                          "3RECV_F1<0"));
+}
+
 TEST(ParseCsv, ReadsWhatPyTorchWrites) {
   // Idle slots are empty cells, lines end as CSV has it.
   EXPECT_EQ(printCsv(tableOf("0F0,0F1,,,0B0\r\n,1F0,1B0,,\r\n")),

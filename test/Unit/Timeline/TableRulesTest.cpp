@@ -103,6 +103,18 @@ TEST(TableRules, ReportsOrderWithinARank) {
           "row 1: 1F0 stands before 0F0, which it needs; move it behind"));
 }
 
+TEST(TableRules, ReportsWhatIsOnceAStep) {
+  EXPECT_THAT(problemsOf("0P0,0F0,0B0,0U0,0SEND_U0>1\n1F0,1B0,1RECV_U0<0\n"),
+              ElementsAre("row 1: 0P0 is once a step; remove it, the compiler "
+                          "adds such actions to a table",
+                          "row 1: 0U0 is once a step; remove it, the compiler "
+                          "adds such actions to a table",
+                          "row 1: 0SEND_U0>1 is once a step; remove it, the "
+                          "compiler adds such actions to a table",
+                          "row 2: 1RECV_U0<0 is once a step; remove it, the "
+                          "compiler adds such actions to a table"));
+}
+
 TEST(TableRules, ReportsPairsThatCannotOverlap) {
   EXPECT_THAT(problemsOf("(0F0;0B0)OVERLAP_F_B\n"),
               ElementsAre("row 1: 0B0 overlaps 0F0, which it needs; run one "
