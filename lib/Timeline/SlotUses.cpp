@@ -18,7 +18,7 @@ static std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>>
 columnsOf(const Row &row) {
   std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>> columns;
   for (size_t i = 0; i < row.size(); ++i)
-    if (row[i].microbatch >= 0)
+    if (row[i].microbatch >= 0 && !isOnce(row[i].kind))
       columns[{row[i].stage, row[i].microbatch}].push_back(int32_t(i));
   return columns;
 }
@@ -65,26 +65,26 @@ SlotPlan planSlots(const Table &table, bool shared) {
   return result;
 }
 
-std::vector<Wait> waitsForSlots(const Table &table, const SlotPlan &slots) {
-  // What used each slot of each rank last; uses are in the order of the row.
+std::vector<Wait> waitsForSlots(const Table &table,
+                                const std::vector<SlotUse> &uses) {
+  // What used each slot of each rank last.
   std::map<std::pair<int32_t, int32_t>, const SlotUse *> last;
   std::vector<Wait> waits;
-  for (const SlotUse &use : slots.uses) {
+  for (const SlotUse &use : uses) {
     const SlotUse *&before = last[{use.rank, use.slot}];
     const Row &row = table.rows[use.rank];
     const int32_t write = use.columns.front();
     if (before) {
       // Computation is in order, and what it needs has been received: the last
-      // one stands for all that is no send.
+      // one stands for all before it that is no send.
       int32_t computation = -1;
-      for (int32_t column : before->columns) {
-        if (isCompute(row[column].kind))
+      for (int32_t column : before->columns)
+        if (!isTransfer(row[column].kind))
           computation = column;
-        else if (row[column].kind == ActionKind::SendForward ||
-                 row[column].kind == ActionKind::SendBackward)
+      for (int32_t column : before->columns)
+        if (isSend(row[column].kind) || column > computation)
           waits.push_back({use.rank, write, column});
-      }
-      if (computation >= 0 && !isCompute(row[write].kind))
+      if (computation >= 0 && isTransfer(row[write].kind))
         waits.push_back({use.rank, write, computation});
     }
     before = &use;

@@ -52,7 +52,7 @@ int runCheck(const Options &options) {
   if (verdict.isSafe() && options.slots != "none") {
     const SlotPlan plan = planSlots(*table, options.slots == "rank");
     job.slotUses = plan.uses;
-    job.waits = waitsForSlots(*table, plan);
+    job.waits = waitsForSlots(*table, plan.uses);
     verdict = check(job);
     fmt::print("slots of each rank: {}\n", fmt::join(plan.counts, ", "));
   }

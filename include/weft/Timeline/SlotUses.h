@@ -36,8 +36,9 @@ SlotPlan planSlots(const Table &table, bool shared);
 
 /// What a rank has to wait for so that slots are reused in the order of its
 /// row: a receive for the computation that used the slot before, and whoever
-/// writes for the sends from it.
-std::vector<Wait> waitsForSlots(const Table &table, const SlotPlan &slots);
+/// writes for the sends from it. The uses of one slot are in that order.
+std::vector<Wait> waitsForSlots(const Table &table,
+                                const std::vector<SlotUse> &uses);
 
 } // namespace weft::timeline
 

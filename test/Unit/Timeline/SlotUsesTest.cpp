@@ -25,7 +25,7 @@ Job jobWithSlots(const Table &table, const SlotPlan &slots,
                  Communicators communicators) {
   Job job = makeJob(table, communicators);
   job.slotUses = slots.uses;
-  job.waits = waitsForSlots(table, slots);
+  job.waits = waitsForSlots(table, slots.uses);
   return job;
 }
 
