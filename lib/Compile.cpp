@@ -20,6 +20,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -52,6 +53,42 @@ llvm::Expected<int64_t> parseBytes(StringRef text) {
                                    "1500MB or 2GiB, got \"" +
                                    text + "\"");
   return int64_t(value * factor);
+}
+
+static llvm::Error pipelineError(const llvm::Twine &problem) {
+  return llvm::createStringError(
+      "expected a pipeline such as \"axis=pipe schedule=1f1b chunks=2\", " +
+      problem);
+}
+
+llvm::Expected<StageOptions> parsePipeline(StringRef text) {
+  StageOptions options;
+  SmallVector<StringRef> items;
+  text.split(items, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef item : items) {
+    auto [key, value] = item.split('=');
+    if (value.empty())
+      return pipelineError("got \"" + item + "\" without a value");
+    if (key == "axis") {
+      options.axis = value.str();
+    } else if (key == "schedule") {
+      options.schedule = value.str();
+    } else if (key == "chunks") {
+      if (value.getAsInteger(10, options.chunks) || options.chunks < 1)
+        return pipelineError("got \"" + value + "\" chunks");
+    } else if (key == "table") {
+      auto file = llvm::MemoryBuffer::getFile(value, /*IsText=*/true);
+      if (!file)
+        return llvm::createStringError("cannot read the table " + value + ": " +
+                                       file.getError().message());
+      options.table = (*file)->getBuffer().str();
+    } else {
+      return pipelineError("got an unknown key \"" + key + "\"");
+    }
+  }
+  if (options.axis.empty())
+    return pipelineError("got no axis");
+  return options;
 }
 
 llvm::Expected<bool> parseGemmPrecision(StringRef text) {

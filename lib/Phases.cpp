@@ -80,7 +80,10 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
   if (options.cuda)
     pm.addPass(createExpandAttention({cost::attentionHeadSize}));
   // Before equal ops are joined: each stage computes for itself.
-  pm.addPass(createAssignStages());
+  AssignStagesOptions stages;
+  stages.axis = options.stages.axis;
+  stages.chunks = options.stages.chunks;
+  pm.addPass(createAssignStages(stages));
   // Joins what the forward and the backward pass both compute.
   pm.addPass(createJoinEqualOps());
   // All private functions are copied to where they are needed.
@@ -119,6 +122,10 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createLocalize());
   // Joins the copies of constants, and equal collectives.
   pm.addPass(createJoinEqualOps());
+  // Stages take what is left of the loop over micro-batches.
+  if (!options.stages.axis.empty())
+    pm.addPass(createFormTimelines(
+        {options.stages.axis, options.stages.schedule, options.stages.table}));
   // After equal ops are joined: none inside of a loop is one outside.
   pm.addPass(createFormMicrobatchLoops());
   // Once it is known what a loop repeats.
@@ -240,6 +247,15 @@ struct PipelineFlags : ScheduleOptions<PipelineFlags> {
       *this, "combine-collectives",
       llvm::cl::desc("Make one collective of several small ones."),
       llvm::cl::init(true)};
+  Option<std::string> stageAxis{
+      *this, "stage-axis",
+      llvm::cl::desc("Mesh axis along which ranks have different stages; "
+                     "empty: there is no pipeline."),
+      llvm::cl::init("")};
+  Option<std::string> pipelineSchedule{
+      *this, "pipeline-schedule",
+      llvm::cl::desc("The schedule of the stages; docs/Pipelines.md."),
+      llvm::cl::init("1f1b")};
   Option<Form> stopAfter{
       *this, "stop-after", llvm::cl::desc("The last form to reach."),
       llvm::cl::init(Form::Schedule),
@@ -259,6 +275,8 @@ struct PipelineFlags : ScheduleOptions<PipelineFlags> {
     options.optimizeShardings = optimizeShardings;
     options.combineCollectives = combineCollectives;
     options.reduceDtype = reduceDtype;
+    options.stages.axis = stageAxis;
+    options.stages.schedule = pipelineSchedule;
     return options;
   }
 };

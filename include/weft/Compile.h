@@ -62,6 +62,11 @@ struct CompileOptions {
 /// KiB, MiB, GiB, TiB, as in "1500MB" and "1.5GiB". At least one byte.
 llvm::Expected<int64_t> parseBytes(llvm::StringRef text);
 
+/// A pipeline from text: "axis=pipe schedule=interleaved-1f1b chunks=2", of
+/// which only the axis is needed, or `table=FILE` in place of the schedule, a
+/// table of actions as CSV.
+llvm::Expected<StageOptions> parsePipeline(llvm::StringRef text);
+
 /// Whether GEMMs round their operands to TF32: reads "full" or "tf32".
 llvm::Expected<bool> parseGemmPrecision(llvm::StringRef text);
 

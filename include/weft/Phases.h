@@ -44,7 +44,20 @@ std::optional<Form> symbolizeForm(llvm::StringRef name);
 /// In which type gradients of 16-bit floats are summed over devices.
 enum class ReduceDtype : uint8_t { Own, Float32 };
 
+/// A pipeline along a mesh axis; see --weft-assign-stages and
+/// --weft-form-timelines.
+struct StageOptions {
+  /// Empty: no pipeline.
+  std::string axis;
+  std::string schedule = "1f1b";
+  /// Stages of each rank; 0: as the boundaries make.
+  int64_t chunks = 0;
+  /// A table of actions in place of the schedule, as CSV.
+  std::string table;
+};
+
 struct PipelineOptions {
+  StageOptions stages;
   /// Choose shardings by cost; without, every op obeys propagation.
   bool optimizeShardings = true;
   /// Make one collective of several small ones.

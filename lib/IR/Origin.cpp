@@ -138,6 +138,13 @@ OriginAttr withStage(OriginAttr origin, int64_t stage, StagePass pass,
       OriginAttr::get(context, false, false, {}, {}, stage, pass));
 }
 
+OriginAttr withoutStage(OriginAttr origin) {
+  return origin ? makeOrigin(origin.getContext(), isBackward(origin),
+                             isRecomputed(origin), gradientAttr(origin),
+                             regionsOf(origin), {})
+                : origin;
+}
+
 OriginAttr onlyStage(OriginAttr origin) {
   return origin ? makeOrigin(origin.getContext(), false, false, {}, {}, origin)
                 : origin;

@@ -11,6 +11,7 @@
 
 #include "weft/IR/FormRules.h"
 #include "weft/IR/Microbatches.h"
+#include "weft/IR/Segments.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Sharding/Padding.h"
 
@@ -103,6 +104,9 @@ void weft::checkLocalTypes(ModuleOp module, FormCheck &check) {
                         ? dyn_cast<RankedTensorType>(globalAttr.getValue())
                         : RankedTensorType();
       MeshOp mesh = findMesh(module);
+      // What only segments know of is a part that no one sees the whole of.
+      if (getSegment(function) && !sharding && !globalAttr)
+        return;
       if (!sharding || !mesh)
         check.error(loc) << what << " has no weft.sharding";
       else if (!global)

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "weft/IR/MicrobatchExits.h"
 #include "weft/IR/Microbatches.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/SourceLocation.h"
@@ -24,10 +25,6 @@ namespace weft {
 using namespace mlir;
 using namespace weft;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 namespace {
 
 /// Makes a weft.repeat of one loop of a block.
@@ -40,12 +37,10 @@ public:
 
 private:
   void findOps();
-  Value initOf(Operation *exit);
   void moveInside();
   void copyInside(Operation *member);
   Value copyConstant(Value value);
   void replaceBorder(Operation *member);
-  Value next(Operation *exit, Value carried);
   Value addOne();
 
   Block &block;
@@ -72,22 +67,6 @@ void LoopFormer::findOps() {
     (leavesMicrobatches(&op) ? exits : members).push_back(&op);
     needsIndex |= isa<MicrobatchSliceOp, MicrobatchStackOp>(op);
   }
-}
-
-/// What a sum begins with changes no value that is added to it, not even the
-/// sign of a zero.
-Value LoopFormer::initOf(Operation *exit) {
-  RankedTensorType type = typeOf(exit->getResult(0));
-  Type element = type.getElementType();
-  TypedAttr zero = builder.getZeroAttr(element);
-  if (auto real = dyn_cast<FloatType>(element);
-      real && isa<MicrobatchSumOp>(exit))
-    zero = builder.getFloatAttr(
-        element, APFloat::getZero(real.getFloatSemantics(), /*Negative=*/true));
-  auto init = arith::ConstantOp::create(
-      builder, exit->getLoc(), DenseElementsAttr::get(type, Attribute(zero)));
-  setOrigin(init, getOrigin(exit));
-  return init;
 }
 
 /// A copy in the loop of what is made of counters and constants alone: a mask
@@ -152,41 +131,11 @@ void LoopFormer::moveInside() {
   builder.setInsertionPointToEnd(&inside);
 }
 
-/// What the loop carries on of a sum or a stack.
-Value LoopFormer::next(Operation *exit, Value carried) {
-  OriginListener listener(getOrigin(exit));
-  OpBuilder b(builder);
-  b.setListener(&listener);
-  Value value = exit->getOperand(0);
-  // What is added says more of where a sum comes from than the loop does.
-  Location loc =
-      isa<MicrobatchSumOp>(exit) ? locationOf(value) : exit->getLoc();
-  if (isa<MicrobatchSumOp>(exit)) {
-    if (isa<FloatType>(typeOf(value).getElementType()))
-      return arith::AddFOp::create(b, loc, carried, value);
-    return arith::AddIOp::create(b, loc, carried, value);
-  }
-  int64_t dim = cast<MicrobatchStackOp>(exit).getDim();
-  RankedTensorType type = typeOf(carried);
-  auto indexType = type.clone(b.getI32Type());
-  SmallVector<int64_t> dims;
-  for (int64_t other = 0; other < type.getRank(); ++other)
-    if (other != dim)
-      dims.push_back(other);
-  Value place = IotaOp::create(b, loc, indexType, dim);
-  Value own =
-      BroadcastOp::create(b, loc, indexType, index, ArrayRef<int64_t>());
-  Value isOwn =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, place, own);
-  Value spread = BroadcastOp::create(b, loc, type, value, dims);
-  return arith::SelectOp::create(b, loc, isOwn, spread, carried);
-}
-
 Value LoopFormer::addOne() {
   Location loc = repeat.getLoc();
   Value one = arith::ConstantOp::create(
       builder, loc,
-      DenseElementsAttr::get(typeOf(index),
+      DenseElementsAttr::get(cast<RankedTensorType>(index.getType()),
                              builder.getI32IntegerAttr(1).getValue()));
   return arith::AddIOp::create(builder, loc, index, one);
 }
@@ -199,7 +148,7 @@ void LoopFormer::run() {
   builder.setInsertionPointAfter(last);
   SmallVector<Value> inits;
   for (Operation *exit : exits)
-    inits.push_back(initOf(exit));
+    inits.push_back(makeInit(builder, exit));
   auto indexType = RankedTensorType::get({}, builder.getI32Type());
   if (needsIndex)
     inits.push_back(arith::ConstantOp::create(builder, last->getLoc(),
@@ -216,7 +165,8 @@ void LoopFormer::run() {
   moveInside();
   SmallVector<Value> carried;
   for (auto [number, exit] : llvm::enumerate(exits))
-    carried.push_back(next(exit, inside.getArgument(number)));
+    carried.push_back(addMicrobatch(builder, exit, inside.getArgument(number),
+                                    exit->getOperand(0), index));
   if (needsIndex)
     carried.push_back(addOne());
   YieldOp::create(builder, repeat.getLoc(), carried);

@@ -10,6 +10,7 @@
 #include "weft/Pipelining/Passes.h"
 
 #include "weft/IR/Origin.h"
+#include "weft/IR/ValueSharding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -57,6 +58,23 @@ static LogicalResult checkLoop(func::FuncOp entry) {
       legal = false;
     }
   return success(legal);
+}
+
+FailureOr<int64_t> weft::findPipelineRanks(Operation *from, StringRef axis) {
+  MeshOp meshOp = findMesh(from);
+  if (!meshOp)
+    return emitError(from->getLoc())
+           << "a pipeline needs a mesh with an axis of its own, but the module "
+              "declares none";
+  sharding::Mesh mesh = meshOp.getMesh().toMesh();
+  std::string known;
+  for (const sharding::MeshAxis &each : mesh.axes()) {
+    if (each.name == axis)
+      return each.size;
+    known += (known.empty() ? "\"" : ", \"") + each.name + "\"";
+  }
+  return meshOp.emitError() << "the mesh has no axis \"" << axis
+                            << "\" for the pipeline; its axes are " << known;
 }
 
 static LogicalResult checkCount(func::FuncOp entry, int64_t wanted) {
@@ -188,6 +206,8 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
   using AssignStagesBase::AssignStagesBase;
 
   void runOnInput() override {
+    if (!axis.empty() && failed(countFromAxis()))
+      return signalPassFailure();
     bool legal = true, any = false;
     for (auto entry : getOperation().getOps<func::FuncOp>()) {
       if (!hasBoundaries(entry))
@@ -210,11 +230,26 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
                               Builder(&getContext()).getI64IntegerAttr(stages));
   }
 
+  LogicalResult countFromAxis();
   LogicalResult split(func::FuncOp entry);
   LogicalResult assign(func::FuncOp entry);
 };
 
 } // namespace
+
+/// As many stages as ranks and chunks make; without chunks, as boundaries do,
+/// and at least so many more that all ranks have equal numbers.
+LogicalResult AssignStages::countFromAxis() {
+  FailureOr<int64_t> ranks = findPipelineRanks(getOperation(), axis);
+  if (failed(ranks))
+    return failure();
+  int64_t count = 1;
+  for (auto entry : getOperation().getOps<func::FuncOp>())
+    if (hasBoundaries(entry))
+      count = std::max(count, countStages(entry.front()));
+  stages = *ranks * (chunks ? chunks : (count + *ranks - 1) / *ranks);
+  return success();
+}
 
 LogicalResult AssignStages::split(func::FuncOp entry) {
   Block &block = entry.front();

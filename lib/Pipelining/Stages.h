@@ -52,6 +52,11 @@ struct Stages {
 /// what tells a boundary which one it mirrors.
 mlir::ValueRange computedFrom(mlir::Operation *op);
 
+/// The number of ranks of a pipeline along an axis of the mesh that `from`
+/// sees. Errors are reported.
+mlir::FailureOr<int64_t> findPipelineRanks(mlir::Operation *from,
+                                           llvm::StringRef axis);
+
 /// How many stages the boundaries of `block` make: one more than the most of
 /// them on the way of a value.
 int64_t countStages(mlir::Block &block);

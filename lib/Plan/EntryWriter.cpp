@@ -376,8 +376,12 @@ LogicalResult EntryWriter::writeBuffers() {
     if (auto constant = value.getDefiningOp<arith::ConstantOp>())
       out->data_offset =
           tables.contentsOf(cast<ElementsAttr>(constant.getValue()));
-    if (buffer.state >= 0)
-      out->name = states.states()[buffer.state].name;
+    if (buffer.state >= 0) {
+      const ProgramState &state = states.states()[buffer.state];
+      out->name = state.name;
+      out->slots = state.slots;
+      out->slot_bytes = state.role < 0 ? 0 : state.slotBytes();
+    }
     std::vector<HeldValue> held = contents.of(buffer);
     held.erase(std::unique(held.begin(), held.end(), areOneGradient),
                held.end());

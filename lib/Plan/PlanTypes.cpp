@@ -89,7 +89,9 @@ argumentType(const sharding::Mesh &mesh, func::FuncOp entry, unsigned index) {
   return toTensorType(mesh,
                       cast<RankedTensorType>(entry.getArgumentTypes()[index]),
                       getGlobalArgumentType(entry, index),
-                      getSharding(entry.getArgument(index)));
+                      // Also of a declaration, which has no values.
+                      entry.getArgAttrOfType<ShardingAttr>(
+                          index, WeftDialect::kShardingAttrName));
 }
 
 std::unique_ptr<plan::TensorTypeT>

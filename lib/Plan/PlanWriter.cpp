@@ -9,11 +9,15 @@
 #include "EntryWriter.h"
 #include "KernelWriter.h"
 #include "PlanTypes.h"
+#include "TimelineWriter.h"
 
+#include "weft/IR/Segments.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/IR/WeftOps.h"
 #include "weft/Plan/BufferContents.h"
 #include "weft/runtime/PlanFormat.h"
+
+#include "llvm/ADT/StringSet.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -39,6 +43,14 @@ static std::unique_ptr<plan::StateT> toState(const sharding::Mesh &mesh,
   result->offset = offsetOf(state);
   result->bytes = state.type.getNumElements() *
                   ((state.type.getElementTypeBitWidth() + 7) / 8);
+  if (state.role < 0)
+    return result;
+  result->role = state.role;
+  result->slots = state.slots;
+  result->slot_bytes = state.slotBytes();
+  func::FuncOp entry = state.entry;
+  result->counts =
+      state.isArgument && entry.getArgAttr(state.index, kCountsAttrName);
   return result;
 }
 
@@ -67,6 +79,50 @@ std::string versionText() {
       .str();
 }
 
+/// The states of a role that no user of the entry knows are internal.
+static void markInternal(plan::PlanT &plan, ModuleOp module) {
+  llvm::StringSet<> known;
+  for (func::FuncOp entry : findTimelines(module)) {
+    llvm::StringSet<> arguments;
+    for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+      arguments.insert(getArgumentName(entry, i));
+    for (unsigned i = 0; i < entry.getNumResults(); ++i)
+      if (std::string name = getResultName(entry, i); arguments.contains(name))
+        known.insert(name);
+  }
+  for (auto &state : plan.states)
+    state->internal = state->role && !known.contains(state->name);
+}
+
+/// Entries in the order of the module; that with a timeline stands before its
+/// segments.
+static LogicalResult writeEntries(plan::PlanT &plan, ModuleOp module,
+                                  const ProgramStates &states,
+                                  PlanTables &tables) {
+  SmallVector<func::FuncOp> entries;
+  llvm::StringMap<uint32_t> numbers;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (getTimeline(function) ||
+        (function.isPublic() && !function.isDeclaration())) {
+      numbers[function.getSymName()] = entries.size();
+      entries.push_back(function);
+    }
+  for (func::FuncOp entry : entries) {
+    auto out = getTimeline(entry)
+                   ? writeTimeline(entry, states, numbers, tables)
+                   : writeEntry(entry, states, tables);
+    if (failed(out))
+      return failure();
+    if (int64_t role = roleOf(entry); role >= 0)
+      (*out)->role = role;
+    plan.arena_bytes = std::max(plan.arena_bytes, (*out)->arena_bytes);
+    plan.entries.push_back(std::move(*out));
+  }
+  plan.pipeline = writePipeline(module, tables);
+  markInternal(plan, module);
+  return success();
+}
+
 FailureOr<std::string> writePlan(ModuleOp module, const TargetOptions &target,
                                  const PlanMetadata &metadata) {
   FailureOr<ProgramStates> states = ProgramStates::collect(module);
@@ -90,13 +146,8 @@ FailureOr<std::string> writePlan(ModuleOp module, const TargetOptions &target,
   for (auto [state, purpose] :
        llvm::zip_equal(plan.states, tables.statePurposes))
     state->purpose = purpose;
-  for (func::FuncOp entry : findEntries(module)) {
-    auto out = writeEntry(entry, *states, tables);
-    if (failed(out))
-      return failure();
-    plan.arena_bytes = std::max(plan.arena_bytes, (*out)->arena_bytes);
-    plan.entries.push_back(std::move(*out));
-  }
+  if (failed(writeEntries(plan, module, *states, tables)))
+    return failure();
   for (const sharding::AxisList &group : tables.groups)
     plan.groups.push_back(std::make_unique<plan::AxisListT>(toAxisList(group)));
   plan.constant_data = std::move(tables.constantData);

@@ -6,10 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "weft/IR/Origin.h"
+#include "weft/IR/Segments.h"
+#include "weft/IR/ValueSharding.h"
 #include "weft/IR/WeftOps.h"
 #include "weft/Schedule/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace weft {
 #define GEN_PASS_DEF_ACCUMULATEGEMMS
@@ -19,8 +22,9 @@ namespace weft {
 using namespace mlir;
 using namespace weft;
 
-/// The product that alone is added to `carried`, an argument of a loop, to give
-/// the value that is carried on; null if there is none. Nothing else may read
+/// The product that alone is added to `carried`, an argument of a loop or a
+/// state of a segment, to give the value that is carried on; null if there is
+/// none. Nothing else may read
 /// the argument, whose buffer the product overwrites, nor the product.
 static GemmOp findProduct(BlockArgument carried, Value next) {
   auto add = next.getDefiningOp<arith::AddFOp>();
@@ -44,19 +48,40 @@ static void accumulate(GemmOp gemm, BlockArgument carried, Operation *add) {
   add->erase();
 }
 
+/// The states that a segment takes and leaves, before and after: they carry
+/// sums over micro-batches on.
+static SmallVector<std::pair<BlockArgument, Value>>
+findCarriedStates(func::FuncOp segment) {
+  llvm::StringMap<BlockArgument> states;
+  for (BlockArgument argument : segment.getArguments())
+    states[getArgumentName(segment, argument.getArgNumber())] = argument;
+  SmallVector<std::pair<BlockArgument, Value>> carried;
+  for (OpOperand &result : segment.front().getTerminator()->getOpOperands())
+    if (BlockArgument state =
+            states.lookup(getResultName(segment, result.getOperandNumber())))
+      carried.push_back({state, result.get()});
+  return carried;
+}
+
 namespace {
 
 struct AccumulateGemms : weft::impl::AccumulateGemmsBase<AccumulateGemms> {
   void runOnInput() override {
     getOperation().walk([&](RepeatOp loop) {
-      for (BlockArgument carried : loop.getBlock().getArguments()) {
-        Value next = loop.getYield()->getOperand(carried.getArgNumber());
-        if (GemmOp gemm = findProduct(carried, next)) {
-          accumulate(gemm, carried, next.getDefiningOp());
-          ++accumulated;
-        }
-      }
+      for (BlockArgument carried : loop.getBlock().getArguments())
+        visit(carried, loop.getYield()->getOperand(carried.getArgNumber()));
     });
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (getSegment(function))
+        for (auto [carried, next] : findCarriedStates(function))
+          visit(carried, next);
+  }
+
+  void visit(BlockArgument carried, Value next) {
+    if (GemmOp gemm = findProduct(carried, next)) {
+      accumulate(gemm, carried, next.getDefiningOp());
+      ++accumulated;
+    }
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include "ResultPlacement.h"
 
+#include "weft/IR/Segments.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/Schedule/ArenaPlanner.h"
 #include "weft/Schedule/Passes.h"
@@ -33,25 +34,49 @@ struct PlanMemory : weft::impl::PlanMemoryBase<PlanMemory> {
 
 private:
   void placeConstants(func::FuncOp entry);
+  void placeConstants(ArrayRef<func::FuncOp> entries,
+                      const ProgramStates &states);
   void layOut(func::FuncOp entry, const EntryBuffers &buffers,
               const ProgramStates &states);
   int64_t countInPlace(func::FuncOp entry);
 
-  /// Where the constants are. Equal ones share an offset.
-  llvm::MapVector<Attribute, int64_t> constants;
-  /// End of the states and constants.
-  int64_t base = 0;
+  /// Where the constants of each role are. Equal ones share an offset.
+  llvm::MapVector<std::pair<int64_t, Attribute>, int64_t> constants;
+  /// By role, end of the states and constants.
+  std::map<int64_t, int64_t> bases;
   int64_t highest = 0, highestBound = 0;
 };
 
 } // namespace
 
 void PlanMemory::placeConstants(func::FuncOp entry) {
+  int64_t role = roleOf(entry), &base = bases[role];
   entry.walk([&](arith::ConstantOp constant) {
     auto type = cast<ShapedType>(constant.getType());
-    if (constants.try_emplace(constant.getValue(), base).second)
+    if (constants.insert({std::pair(role, constant.getValue()), base}).second)
       base += alignedBytes(byteSize(type));
   });
+}
+
+/// Behind the states; those of what all ranks execute first, whose other memory
+/// is behind the constants of every role.
+void PlanMemory::placeConstants(ArrayRef<func::FuncOp> entries,
+                                const ProgramStates &states) {
+  for (func::FuncOp entry : entries)
+    if (roleOf(entry) < 0) {
+      bases.try_emplace(-1, states.bytes());
+      placeConstants(entry);
+    }
+  auto common = bases.find(-1);
+  for (func::FuncOp entry : entries)
+    if (int64_t role = roleOf(entry); role >= 0) {
+      bases.try_emplace(role, common == bases.end() ? states.bytes(role)
+                                                    : common->second);
+      placeConstants(entry);
+    }
+  for (auto [role, base] : bases)
+    highest = std::max(highest, base);
+  bases[-1] = highestBound = highest;
 }
 
 void PlanMemory::layOut(func::FuncOp entry, const EntryBuffers &buffers,
@@ -63,6 +88,7 @@ void PlanMemory::layOut(func::FuncOp entry, const EntryBuffers &buffers,
     shared.push_back({buffer.first, buffer.last, moves ? buffer.bytes : 0});
   }
   ArenaLayout layout = planArena(shared);
+  int64_t role = roleOf(entry), base = bases.at(role);
   SmallVector<std::pair<Value, int64_t>> offsets;
   for (auto [index, buffer] : llvm::enumerate(buffers.buffers()))
     for (Value value : buffer.values) {
@@ -70,9 +96,9 @@ void PlanMemory::layOut(func::FuncOp entry, const EntryBuffers &buffers,
       if (buffer.kind == BufferKind::State)
         offset = states.states()[buffer.state].offset;
       else if (buffer.kind == BufferKind::Constant)
-        offset = constants.lookup(buffer.values.front()
-                                      .getDefiningOp<arith::ConstantOp>()
-                                      .getValue());
+        offset = constants.lookup({role, buffer.values.front()
+                                             .getDefiningOp<arith::ConstantOp>()
+                                             .getValue()});
       offsets.push_back({value, offset});
     }
   setOffsets(entry, offsets);
@@ -100,10 +126,7 @@ void PlanMemory::runOnInput() {
   if (failed(states))
     return signalPassFailure();
   SmallVector<func::FuncOp> entries = findEntries(module);
-  base = states->bytes();
-  for (func::FuncOp entry : entries)
-    placeConstants(entry);
-  highest = highestBound = base;
+  placeConstants(entries, *states);
 
   int64_t copies = 0, inPlace = 0;
   InPlacePairs pairs(module);

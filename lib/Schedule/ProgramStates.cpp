@@ -7,6 +7,7 @@
 
 #include "weft/Schedule/ProgramStates.h"
 
+#include "weft/IR/Segments.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Schedule/ArenaPlanner.h"
@@ -25,23 +26,38 @@ llvm::SmallVector<func::FuncOp> findEntries(ModuleOp module) {
   return entries;
 }
 
-int32_t ProgramStates::find(StringRef name) const {
-  auto it = indices_.find(name);
-  return it == indices_.end() ? -1 : it->second;
+int64_t ProgramState::slotBytes() const { return alignedBytes(byteSize(type)); }
+
+/// A state of all ranks is one of every role.
+int32_t ProgramStates::find(int64_t role, StringRef name) const {
+  auto found = indices_.find({role, name.str()});
+  if (found == indices_.end() && role >= 0)
+    found = indices_.find({-1, name.str()});
+  return found == indices_.end() ? -1 : found->second;
 }
 
 int32_t ProgramStates::ofArgument(func::FuncOp entry, unsigned index) const {
-  return find(getArgumentName(entry, index));
+  return find(roleOf(entry), getArgumentName(entry, index));
 }
 
 int32_t ProgramStates::ofResult(func::FuncOp entry, unsigned index) const {
-  return find(getResultName(entry, index));
+  return find(roleOf(entry), getResultName(entry, index));
+}
+
+int64_t ProgramStates::bytes(int64_t role) const {
+  int64_t bytes = bytes_;
+  for (auto [other, ofRole] : bytesOfRole_)
+    if (role < 0 || role == other)
+      bytes = std::max(bytes, bytes_ + ofRole);
+  return bytes;
 }
 
 FailureOr<ProgramStates> ProgramStates::collect(ModuleOp module) {
   SmallVector<func::FuncOp> entries = findEntries(module);
   llvm::StringSet<> arguments, results;
   for (func::FuncOp entry : entries) {
+    if (roleOf(entry) >= 0)
+      continue;
     for (unsigned i = 0; i < entry.getNumArguments(); ++i)
       arguments.insert(getArgumentName(entry, i));
     for (unsigned i = 0; i < entry.getNumResults(); ++i)
@@ -51,11 +67,13 @@ FailureOr<ProgramStates> ProgramStates::collect(ModuleOp module) {
   ProgramStates program;
   bool failed = false;
   auto visit = [&](func::FuncOp entry, bool isArgument, unsigned index,
-                   std::string name, Type type) {
-    if (!arguments.contains(name) || !results.contains(name))
+                   std::string name, Type type, DictionaryAttr attrs) {
+    bool isShared = arguments.contains(name) && results.contains(name);
+    int64_t role = isShared ? -1 : roleOf(entry);
+    if (!isShared && role < 0)
       return;
-    auto [it, isNew] =
-        program.indices_.try_emplace(name, program.states_.size());
+    auto [it, isNew] = program.indices_.try_emplace(std::pair(role, name),
+                                                    program.states_.size());
     auto tensor = cast<RankedTensorType>(type);
     if (!isNew) {
       ProgramState &state = program.states_[it->second];
@@ -70,18 +88,34 @@ FailureOr<ProgramStates> ProgramStates::collect(ModuleOp module) {
       return;
     }
     program.states_.push_back(
-        {name, tensor, program.bytes_, entry, isArgument, index});
-    program.bytes_ += alignedBytes(byteSize(tensor));
+        {name, role, slotsOf(attrs), tensor, 0, entry, isArgument, index});
   };
   for (func::FuncOp entry : entries) {
     for (auto [i, type] : llvm::enumerate(entry.getArgumentTypes()))
-      visit(entry, true, i, getArgumentName(entry, i), type);
+      visit(entry, true, i, getArgumentName(entry, i), type,
+            entry.getArgAttrDict(i));
     for (auto [i, type] : llvm::enumerate(entry.getResultTypes()))
-      visit(entry, false, i, getResultName(entry, i), type);
+      visit(entry, false, i, getResultName(entry, i), type,
+            entry.getResultAttrDict(i));
   }
   if (failed)
     return failure();
+  program.placeStates();
   return program;
+}
+
+void ProgramStates::placeStates() {
+  for (ProgramState &state : states_)
+    if (state.role < 0) {
+      state.offset = bytes_;
+      bytes_ += state.slots * state.slotBytes();
+    }
+  for (ProgramState &state : states_)
+    if (state.role >= 0) {
+      int64_t &bytes = bytesOfRole_[state.role];
+      state.offset = bytes_ + bytes;
+      bytes += state.slots * state.slotBytes();
+    }
 }
 
 } // namespace weft

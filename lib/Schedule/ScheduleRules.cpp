@@ -14,6 +14,7 @@
 
 #include "weft/Schedule/ScheduleRules.h"
 
+#include "weft/IR/Segments.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/IR/WeftOps.h"
@@ -24,6 +25,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
+
+#include <set>
 
 using namespace mlir;
 using namespace weft;
@@ -95,13 +98,15 @@ static std::string quoted(StringRef name) { return ("\"" + name + "\"").str(); }
 
 /// Adds the offset of a state's occurrence; all of them have one.
 static void addState(SharedPlaces &shared, StringRef name, Value value,
-                     const Twine &what, Location loc, FormCheck &check) {
+                     DictionaryAttr attrs, const Twine &what, Location loc,
+                     FormCheck &check) {
   auto known = shared.names.find(name);
   if (known == shared.names.end())
     return;
-  auto [it, isNew] = shared.states.insert(
-      {known->getKey(),
-       {quoted(name), getOffset(value), alignedBytes(bytesOf(value))}});
+  auto [it, isNew] =
+      shared.states.insert({known->getKey(),
+                            {quoted(name), getOffset(value),
+                             slotsOf(attrs) * alignedBytes(bytesOf(value))}});
   if (!isNew && it->second.offset != getOffset(value))
     check.error(loc) << "state " << quoted(name)
                      << " must have one offset in all entries, got "
@@ -109,7 +114,7 @@ static void addState(SharedPlaces &shared, StringRef name, Value value,
                      << it->second.offset << " before" << remedy;
 }
 
-/// The names that are both arguments and results.
+/// The names that are both arguments and results, and all of segments.
 static void findStateNames(ArrayRef<func::FuncOp> entries,
                            SharedPlaces &shared) {
   llvm::StringSet<> arguments;
@@ -118,8 +123,12 @@ static void findStateNames(ArrayRef<func::FuncOp> entries,
       arguments.insert(getArgumentName(entry, i));
   for (func::FuncOp entry : entries)
     for (unsigned i = 0; i < entry.getNumResults(); ++i)
-      if (std::string name = getResultName(entry, i); arguments.contains(name))
+      if (std::string name = getResultName(entry, i);
+          arguments.contains(name) || getSegment(entry))
         shared.names.insert(name);
+  for (func::FuncOp entry : entries)
+    for (unsigned i = 0; getSegment(entry) && i < entry.getNumArguments(); ++i)
+      shared.names.insert(getArgumentName(entry, i));
 }
 
 static SharedPlaces findSharedPlaces(ArrayRef<func::FuncOp> entries,
@@ -130,11 +139,13 @@ static SharedPlaces findSharedPlaces(ArrayRef<func::FuncOp> entries,
     std::string of = (" of @" + entry.getSymName()).str();
     for (auto [i, argument] : llvm::enumerate(entry.getArguments()))
       addState(shared, getArgumentName(entry, i), argument,
-               "argument " + Twine(i) + of, argument.getLoc(), check);
+               entry.getArgAttrDict(i), "argument " + Twine(i) + of,
+               argument.getLoc(), check);
     Operation *end = entry.front().getTerminator();
     for (auto [i, value] : llvm::enumerate(end->getOperands()))
       addState(shared, getResultName(entry, i), value,
-               "result " + Twine(i) + of, end->getLoc(), check);
+               entry.getResultAttrDict(i), "result " + Twine(i) + of,
+               end->getLoc(), check);
     entry.walk([&](arith::ConstantOp constant) {
       int64_t offset = getOffset(constant);
       shared.constants.insert(
@@ -630,8 +641,21 @@ void weft::checkMemory(ModuleOp module, FormCheck &check) {
     valid &= checkOffsets(entry, check);
   if (!valid)
     return;
-  SharedPlaces shared = findSharedPlaces(entries, check);
-  SymbolTable symbols(module);
+  // The arena of a role has what its segments and what all ranks execute need.
+  std::set<int64_t> roles;
   for (func::FuncOp entry : entries)
-    EntryCheck(entry, shared, symbols, check).run();
+    if (getSegment(entry))
+      roles.insert(roleOf(entry));
+  if (roles.empty())
+    roles.insert(-1);
+  SymbolTable symbols(module);
+  for (int64_t role : roles) {
+    SmallVector<func::FuncOp> ofRole(
+        llvm::make_filter_range(entries, [&](func::FuncOp entry) {
+          return roleOf(entry) == role || roleOf(entry) == -1;
+        }));
+    SharedPlaces shared = findSharedPlaces(ofRole, check);
+    for (func::FuncOp entry : ofRole)
+      EntryCheck(entry, shared, symbols, check).run();
+  }
 }

@@ -64,6 +64,12 @@ static cl::opt<std::string> memoryLimit(
              "recomputed in the "
              "backward pass until the plan fits, with the fewest extra FLOPs"),
     cl::value_desc("bytes"), cl::cat(category));
+static cl::opt<std::string> pipeline(
+    "pipeline",
+    cl::desc("Stages along a mesh axis: its name, the schedule (1f1b, if not "
+             "given) or a file with a table, and stages of each rank, as in "
+             "\"axis=pipe schedule=interleaved-1f1b chunks=2\""),
+    cl::value_desc("axis=pipe"), cl::cat(category));
 static cl::opt<Form> emit(
     "emit", cl::desc("Form to stop at. Default: plan"), cl::init(Form::Plan),
     cl::values(
@@ -123,6 +129,13 @@ static int fail(llvm::Error error) { return fail(toString(std::move(error))); }
 
 /// Reads the flags into `options`.
 static llvm::Error readOptions(CompileOptions &options) {
+  if (pipeline.getNumOccurrences()) {
+    llvm::Expected<StageOptions> stages = parsePipeline(pipeline);
+    if (!stages)
+      return llvm::createStringError("--pipeline: " +
+                                     toString(stages.takeError()));
+    options.pipeline.stages = *stages;
+  }
   options.pipeline.optimizeShardings = optimizeShardings;
   options.pipeline.combineCollectives = combineCollectives;
   options.pipeline.overlapCollectives = overlap;

@@ -59,6 +59,8 @@ int64_t stageOf(OriginAttr origin);
 StagePass stagePassOf(OriginAttr origin);
 OriginAttr withStage(OriginAttr origin, int64_t stage, StagePass pass,
                      mlir::MLIRContext *context);
+/// Everything else.
+OriginAttr withoutStage(OriginAttr origin);
 /// The stage and pass alone; null if there is none.
 OriginAttr onlyStage(OriginAttr origin);
 

@@ -263,4 +263,52 @@ def Weft_MicrobatchesAttr : Weft_Attr<"Microbatches", "microbatches"> {
   let genVerifyDecl = 1;
 }
 
+def Weft_SegmentAttr : Weft_Attr<"Segment", "segment"> {
+  let summary = "What a function is for in the timeline of a pipeline";
+  let description = [{
+    On a function, as `weft.segment`. `action` is the stage and the kind of what
+    it does, in the notation of timelines without the micro-batch (`2F`, `2W`),
+    with the level of what is done once a step (`2U1`). `role` is the coordinate
+    of the ranks that have it along the axis of the pipeline.
+
+    Example: `#weft.segment<entry = "step", action = "2F", role = 0>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$entry,
+    "::mlir::StringAttr":$action, "int64_t":$role);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Weft_MessageAttr : Weft_Attr<"Message", "message"> {
+  let summary = "What one stage of a pipeline sends to another";
+  let description = [{
+    `kind` is `F` of activations, `B` of cotangents, each once a micro-batch,
+    `P` or `U` of what is sent once a step, before or behind the loop over
+    micro-batches, after the segment of this `level`. `values` are names of
+    states that both stages have.
+
+    Example: `#weft.message<kind = "F", source = 0, destination = 1, queue = 0,
+    values = ["0F:0"]>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$kind,
+    DefaultValuedParameter<"int64_t", "0">:$level, "int64_t":$source,
+    "int64_t":$destination, "int64_t":$queue, "::mlir::ArrayAttr":$values);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Weft_TimelineAttr : Weft_Attr<"Timeline", "timeline"> {
+  let summary = "How the roles of a pipeline execute an entry";
+  let description = [{
+    On the declaration of an entry, as `weft.timeline`. `rows` has a row of
+    actions for each coordinate along the mesh axis `axis`, in the notation of
+    schedules (docs/Pipelines.md); segments are functions of the module.
+
+    Example: `#weft.timeline<axis = "pipe", microbatches = 1, rows =
+    ["0F0,0SEND_F0,0RECV_B0,0B0", "1RECV_F0,1F0,1B0,1SEND_B0"], messages =
+    [...]>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$axis, "int64_t":$microbatches,
+    "::mlir::ArrayAttr":$rows, "::mlir::ArrayAttr":$messages);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 #endif // WEFT_IR_WEFTATTRS_TD

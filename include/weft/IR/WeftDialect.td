@@ -87,6 +87,10 @@ def Weft_Dialect : Dialect {
         "weft.result_origins";
     static constexpr ::llvm::StringLiteral kParameterAttrName =
         "weft.parameter";
+    static constexpr ::llvm::StringLiteral kSegmentAttrName = "weft.segment";
+    static constexpr ::llvm::StringLiteral kTimelineAttrName =
+        "weft.timeline";
+    static constexpr ::llvm::StringLiteral kSlotsAttrName = "weft.slots";
     static constexpr ::llvm::StringLiteral kKernelAttrName = "weft.kernel";
     static constexpr ::llvm::StringLiteral kInPlaceAttrName = "weft.in_place";
 

@@ -41,11 +41,53 @@ def AssignStages : FormPass<"weft-assign-stages", "Composites"> {
   let options = [
     Option<"stages", "stages", "int64_t", "0",
            "How many stages there are to be, one more than boundaries; 0: no "
-           "pipeline.">
+           "pipeline.">,
+    Option<"axis", "axis", "std::string", "\"\"",
+           "A mesh axis: there are as many stages as it has devices, times "
+           "`chunks`.">,
+    Option<"chunks", "chunks", "int64_t", "0",
+           "Stages of each rank along the axis; 0: as boundaries make.">
   ];
   let statistics = [
     Statistic<"transfers", "transfers",
               "Number of values that go from stage to stage">
+  ];
+}
+
+def FormTimelines : FormPass<"weft-form-timelines", "Localized"> {
+  let summary = "Make segments of the stages of a pipeline, and timelines";
+  let description = [{
+    **Needs** a program of local shapes (`--weft-localize`) whose ops have
+    stages (`--weft-assign-stages=stages=N`), before its loop over
+    micro-batches is formed.
+
+    **Does** make a function, a segment, of what each stage computes without
+    interruption: its forward pass, its input and its weight gradients (one
+    segment where the schedule runs them together), and what each role computes
+    once a step, in levels where it waits for others in between. What a segment
+    leaves for others is a state, with as many slots as there are micro-batches
+    in flight. The entry becomes a declaration with a timeline: for each role
+    the actions of the schedule, with sends and receives. Views, parts of the
+    batch and what depends on no value of the program are computed again where
+    they are used. Without stages there is nothing to do.
+
+    **Leaves** a program without loops over micro-batches.
+
+    **Example** `test/Pipelining/form-timelines.mlir`.
+  }];
+  let options = [
+    Option<"axis", "axis", "std::string", "\"pipe\"",
+           "The mesh axis along which there are stages.">,
+    Option<"schedule", "schedule", "std::string", "\"1f1b\"",
+           "A published schedule: docs/Pipelines.md lists them.">,
+    Option<"table", "table", "std::string", "\"\"",
+           "A table of actions in place of the schedule, as CSV.">
+  ];
+  let statistics = [
+    Statistic<"segments", "segments", "Number of segments">,
+    Statistic<"messages", "messages",
+              "Number of messages between roles, those of different "
+              "micro-batches counted once">
   ];
 }
 

@@ -80,8 +80,16 @@ toOptions(const std::string &target, const std::string &mesh,
           bool optimizeShardings, bool combineCollectives,
           bool overlapCollectives, const std::string &reduceDtype,
           bool fuseEpilogues, bool batchLaunches,
-          const std::string &gemmPrecision, const std::string &memoryLimit) {
+          const std::string &gemmPrecision, const std::string &memoryLimit,
+          const std::string &pipeline) {
   CompileOptions options;
+  if (!pipeline.empty()) {
+    llvm::Expected<StageOptions> stages = parsePipeline(pipeline);
+    if (!stages)
+      throw nb::value_error(
+          ("pipeline: " + llvm::toString(stages.takeError())).c_str());
+    options.pipeline.stages = *stages;
+  }
   options.mesh = mesh;
   llvm::Expected<TargetOptions> parsed = parseTarget(target);
   if (!parsed)
@@ -117,16 +125,18 @@ static nb::tuple lower(std::string_view text, const std::string &name,
                        bool combineCollectives, bool overlapCollectives,
                        const std::string &reduceDtype, bool fuseEpilogues,
                        bool batchLaunches, const std::string &gemmPrecision,
-                       const std::string &memoryLimit, bool locations) {
+                       const std::string &memoryLimit,
+                       const std::string &pipeline, bool locations) {
   std::optional<Form> last = symbolizeForm(form);
   if (!last || *last == Form::Plan)
     throw nb::value_error(
         ("expected the form graph, sharded, spmd or schedule, got \"" + form +
          "\"")
             .c_str());
-  CompileOptions options = toOptions(
-      target, mesh, optimizeShardings, combineCollectives, overlapCollectives,
-      reduceDtype, fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit);
+  CompileOptions options =
+      toOptions(target, mesh, optimizeShardings, combineCollectives,
+                overlapCollectives, reduceDtype, fuseEpilogues, batchLaunches,
+                gemmPrecision, memoryLimit, pipeline);
   Outcome outcome;
   {
     nb::gil_scoped_release unlocked;
@@ -154,10 +164,12 @@ static nb::tuple compile(std::string_view text, const std::string &name,
                          const std::string &reduceDtype, bool fuseEpilogues,
                          bool batchLaunches, const std::string &gemmPrecision,
                          const std::string &memoryLimit,
+                         const std::string &pipeline,
                          const std::map<std::string, std::string> &metadata) {
-  CompileOptions options = toOptions(
-      target, mesh, optimizeShardings, combineCollectives, overlapCollectives,
-      reduceDtype, fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit);
+  CompileOptions options =
+      toOptions(target, mesh, optimizeShardings, combineCollectives,
+                overlapCollectives, reduceDtype, fuseEpilogues, batchLaunches,
+                gemmPrecision, memoryLimit, pipeline);
   options.metadata = metadata;
   Outcome outcome;
   {
@@ -181,7 +193,7 @@ NB_MODULE(_compiler, m) {
         nb::arg("overlap_collectives") = true, nb::arg("reduce_dtype") = "",
         nb::arg("fuse_epilogues") = true, nb::arg("batch_launches") = true,
         nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
-        nb::arg("locations") = false,
+        nb::arg("pipeline") = "", nb::arg("locations") = false,
         "The module in a form as text, or None, and the diagnostics.");
   m.def("compile", &compile, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("target") = "cpu", nb::arg("mesh") = "",
@@ -190,6 +202,7 @@ NB_MODULE(_compiler, m) {
         nb::arg("overlap_collectives") = true, nb::arg("reduce_dtype") = "",
         nb::arg("fuse_epilogues") = true, nb::arg("batch_launches") = true,
         nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
+        nb::arg("pipeline") = "",
         nb::arg("metadata") = std::map<std::string, std::string>(),
         "The bytes of the plan, or None, and the diagnostics.");
 }

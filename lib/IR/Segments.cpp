@@ -1,0 +1,43 @@
+//===- Segments.cpp - Entries that roles execute together -----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/IR/Segments.h"
+
+#include "weft/IR/WeftDialect.h"
+
+using namespace mlir;
+
+namespace weft {
+
+SegmentAttr getSegment(func::FuncOp function) {
+  return function->getAttrOfType<SegmentAttr>(WeftDialect::kSegmentAttrName);
+}
+
+int64_t roleOf(func::FuncOp function) {
+  SegmentAttr segment = getSegment(function);
+  return segment ? segment.getRole() : -1;
+}
+
+TimelineAttr getTimeline(func::FuncOp function) {
+  return function->getAttrOfType<TimelineAttr>(WeftDialect::kTimelineAttrName);
+}
+
+int64_t slotsOf(DictionaryAttr attrs) {
+  auto slots = attrs ? attrs.getAs<IntegerAttr>(WeftDialect::kSlotsAttrName)
+                     : IntegerAttr();
+  return slots ? slots.getInt() : 1;
+}
+
+llvm::SmallVector<func::FuncOp> findTimelines(ModuleOp module) {
+  SmallVector<func::FuncOp> timelines;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (getTimeline(function))
+      timelines.push_back(function);
+  return timelines;
+}
+
+} // namespace weft

@@ -1,0 +1,119 @@
+//===- FormTimelines.cpp - Segments of stages, and when they run ----------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CutSegments.h"
+#include "TimelineRows.h"
+
+#include "weft/IR/Origin.h"
+#include "weft/IR/Segments.h"
+#include "weft/IR/ValueSharding.h"
+#include "weft/Pipelining/Passes.h"
+
+namespace weft {
+#define GEN_PASS_DEF_FORMTIMELINES
+#include "weft/Pipelining/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+
+/// Gives the states of a function their slots.
+static void setSlots(func::FuncOp function, const StateSlots &slots) {
+  Builder b(function.getContext());
+  auto slotsOf = [&](std::string name) -> IntegerAttr {
+    auto found = slots.find({roleOf(function), name});
+    return found == slots.end() ? IntegerAttr()
+                                : b.getI64IntegerAttr(found->second);
+  };
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (IntegerAttr count = slotsOf(getArgumentName(function, i)))
+      function.setArgAttr(i, WeftDialect::kSlotsAttrName, count);
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (IntegerAttr count = slotsOf(getResultName(function, i)))
+      function.setResultAttr(i, b.getStringAttr(WeftDialect::kSlotsAttrName),
+                             count);
+}
+
+/// Whether the axis of the pipeline splits nothing of an entry.
+static LogicalResult checkAxis(func::FuncOp entry, StringRef axis) {
+  bool legal = true;
+  auto check = [&](ShardingAttr sharding, const Twine &what) {
+    std::string text;
+    llvm::raw_string_ostream(text) << sharding;
+    if (!sharding || !StringRef(text).contains(("\"" + axis + "\"").str()))
+      return;
+    legal = false;
+    entry.emitError() << what << " is split over the axis of the pipeline, \""
+                      << axis << "\", along which there are stages; use "
+                      << "another axis for shardings";
+  };
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    check(getSharding(entry.getArgument(i)),
+          "argument \"" + getArgumentName(entry, i) + "\"");
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    check(getResultSharding(entry, i),
+          "result \"" + getResultName(entry, i) + "\"");
+  return success(legal);
+}
+
+namespace {
+
+struct FormTimelines : weft::impl::FormTimelinesBase<FormTimelines> {
+  using FormTimelinesBase::FormTimelinesBase;
+
+  void runOnInput() override {
+    auto stages = getOperation()->getAttrOfType<IntegerAttr>(kStagesAttrName);
+    if (!stages)
+      return;
+    SmallVector<func::FuncOp> entries(getOperation().getOps<func::FuncOp>());
+    bool legal = true;
+    for (func::FuncOp entry : entries)
+      if (entry.isPublic() && !entry.isExternal())
+        legal &= succeeded(form(entry, stages.getInt()));
+    if (!legal)
+      return signalPassFailure();
+    getOperation()->removeAttr(kStagesAttrName);
+  }
+
+private:
+  LogicalResult form(func::FuncOp entry, int64_t stages);
+};
+
+} // namespace
+
+LogicalResult FormTimelines::form(func::FuncOp entry, int64_t stages) {
+  Microbatches microbatches(entry.front());
+  if (!microbatches.any())
+    return entry.emitError()
+           << "@" << entry.getSymName()
+           << " has no loop over micro-batches, but other entries are a "
+              "pipeline; compile it on its own";
+  if (failed(checkAxis(entry, axis)))
+    return failure();
+  FailureOr<PipelineSchedule> found =
+      findPipelineSchedule(entry, {axis, schedule, table, stages,
+                                   microbatches.getLoops()[0].getCount()});
+  if (failed(found))
+    return failure();
+  CutEntry cut = cutSegments(entry, *found);
+  FailureOr<TimelineRows> rows = makeRows(entry, cut, *found);
+  if (failed(rows))
+    return failure();
+  for (const auto &[key, function] : cut.segments)
+    setSlots(function, rows->slots);
+  Builder b(&getContext());
+  entry->setAttr(
+      WeftDialect::kTimelineAttrName,
+      TimelineAttr::get(
+          &getContext(), b.getStringAttr(axis),
+          microbatches.getLoops()[0].getCount(),
+          b.getStrArrayAttr(llvm::to_vector_of<StringRef>(rows->rows)),
+          b.getArrayAttr(rows->messages)));
+  segments += cut.segments.size();
+  messages += cut.messages.size();
+  return success();
+}

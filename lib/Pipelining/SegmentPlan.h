@@ -1,0 +1,84 @@
+//===- SegmentPlan.h - Which segment computes each op -----------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What `--weft-form-timelines` knows of an entry before it makes segments of
+// it: the schedule, and the segment of every op.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_LIB_PIPELINING_SEGMENTPLAN_H
+#define WEFT_LIB_PIPELINING_SEGMENTPLAN_H
+
+#include "weft/IR/Microbatches.h"
+#include "weft/IR/WeftOps.h"
+#include "weft/Timeline/Table.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <compare>
+
+namespace weft {
+
+/// What runs without interruption: a pass of a stage over a micro-batch, or a
+/// level of what a role does once a step. Level n + 1 needs what others send
+/// after level n.
+struct SegmentKey {
+  /// Of what is done once a step, the first stage of the role.
+  int64_t stage = 0;
+  timeline::ActionKind kind = timeline::ActionKind::Forward;
+  int64_t level = 0;
+
+  bool isOnce() const;
+  /// The action of a micro-batch, or of the level.
+  timeline::Action action(int64_t microbatch = 0) const;
+  /// "2F", "1U0": as in a timeline, without the micro-batch.
+  std::string name() const;
+  auto operator<=>(const SegmentKey &) const = default;
+};
+
+/// A schedule and where its stages are.
+struct PipelineSchedule {
+  timeline::Table table;
+  timeline::Placement placement;
+  /// By stage: whether its backward pass is one segment.
+  std::vector<bool> isMerged;
+
+  int64_t roleOf(int64_t stage) const { return placement[stage]; }
+  /// The first stage of the role that has `stage`.
+  int64_t firstOfRole(int64_t stage) const;
+};
+
+class SegmentPlan {
+public:
+  /// Of an entry all of whose ops have a stage, but those that any segment
+  /// computes for itself.
+  SegmentPlan(mlir::Block &block, const PipelineSchedule &schedule);
+
+  const PipelineSchedule &schedule;
+  Microbatches microbatches;
+
+  /// Whether every segment that uses an op has a copy: views, parts of the
+  /// batch, and what depends on no value of the program.
+  bool isCopied(mlir::Operation *op) const { return copied.contains(op); }
+  const SegmentKey &of(mlir::Operation *op) const { return keys.at(op); }
+
+private:
+  void findCopied(mlir::Block &block);
+  void findPrologue(mlir::Block &block);
+  void assign(mlir::Operation *op);
+  /// The level of what is computed once a step from the operands of `op`.
+  int64_t levelOf(mlir::Operation *op, int64_t stage,
+                  timeline::ActionKind kind) const;
+
+  llvm::DenseSet<mlir::Operation *> copied, prologue;
+  llvm::DenseMap<mlir::Operation *, SegmentKey> keys;
+};
+
+} // namespace weft
+
+#endif // WEFT_LIB_PIPELINING_SEGMENTPLAN_H

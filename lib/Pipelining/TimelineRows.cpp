@@ -1,0 +1,341 @@
+//===- TimelineRows.cpp - When the segments of an entry run ---------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TimelineRows.h"
+
+#include "Stages.h"
+
+#include "weft/IR/TensorTypes.h"
+#include "weft/IR/ValueSharding.h"
+#include "weft/Timeline/Extent.h"
+#include "weft/Timeline/Rings.h"
+#include "weft/Timeline/Schedules.h"
+#include "weft/Timeline/StepRows.h"
+#include "weft/Timeline/TableRules.h"
+
+using namespace mlir;
+using namespace weft;
+using timeline::Action;
+using timeline::ActionKind;
+using timeline::Row;
+using timeline::Table;
+
+//===----------------------------------------------------------------------===//
+// The schedule
+//===----------------------------------------------------------------------===//
+
+static FailureOr<Table> readTable(func::FuncOp entry,
+                                  const ScheduleRequest &request) {
+  timeline::ParsedTable parsed = timeline::parseCsv(request.table, "the table");
+  std::vector<std::string> problems = parsed.errors;
+  if (problems.empty())
+    problems = timeline::findProblems(parsed.table);
+  for (const std::string &problem : problems)
+    entry.emitError() << "schedule: " << problem;
+  if (!problems.empty())
+    return failure();
+  return timeline::computeOnly(parsed.table);
+}
+
+/// Pairs that overlap run one after the other, and a backward pass in halves
+/// where other micro-batches have halves.
+static void simplify(PipelineSchedule &schedule) {
+  std::vector<bool> hasHalves(schedule.placement.size());
+  for (const Row &row : schedule.table.rows)
+    for (const Action &action : row)
+      if (action.kind == ActionKind::InputGradient)
+        hasHalves[action.stage] = true;
+  for (Row &row : schedule.table.rows) {
+    Row simple;
+    for (Action action : row) {
+      action.overlapsNext = false;
+      if (action.kind == ActionKind::Backward && hasHalves[action.stage]) {
+        action.kind = ActionKind::InputGradient;
+        simple.push_back(action);
+        action.kind = ActionKind::WeightGradient;
+      }
+      simple.push_back(action);
+    }
+    row = std::move(simple);
+  }
+  for (bool halves : hasHalves)
+    schedule.isMerged.push_back(!halves);
+}
+
+FailureOr<PipelineSchedule>
+weft::findPipelineSchedule(func::FuncOp entry, const ScheduleRequest &request) {
+  FailureOr<int64_t> ranks = findPipelineRanks(entry, request.axis);
+  if (failed(ranks))
+    return failure();
+  PipelineSchedule schedule;
+  if (request.table.empty()) {
+    timeline::GeneratedTable generated = timeline::generate(
+        request.name, {int32_t(*ranks), int32_t(request.microbatches),
+                       int32_t(request.stages / *ranks)});
+    if (!generated.error.empty())
+      return entry.emitError() << generated.error;
+    schedule.table = std::move(generated.table);
+  } else {
+    FailureOr<Table> table = readTable(entry, request);
+    if (failed(table))
+      return failure();
+    schedule.table = std::move(*table);
+  }
+  timeline::Extent extent = timeline::extentOf(schedule.table);
+  auto compare = [&](int64_t has, int64_t needs, StringRef what) {
+    if (has != needs)
+      entry.emitError() << "the table has " << has << " " << what << ", but @"
+                        << entry.getSymName() << " has " << needs;
+    return has == needs;
+  };
+  bool fits = compare(extent.stages, request.stages, "stages");
+  fits &= compare(extent.microbatches, request.microbatches, "micro-batches");
+  fits &= compare(schedule.table.ranks(), *ranks,
+                  ("ranks along \"" + request.axis + "\"").c_str());
+  if (!fits)
+    return failure();
+  schedule.placement = std::move(extent.placement);
+  simplify(schedule);
+  return schedule;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class RowMaker {
+public:
+  RowMaker(func::FuncOp entry, const CutEntry &cut,
+           const PipelineSchedule &schedule)
+      : entry(entry), cut(cut), schedule(schedule) {}
+
+  FailureOr<TimelineRows> run();
+
+private:
+  void findShape();
+  int64_t bytesOf(const SegmentMessage &message) const;
+  void dropMissing(Row &row) const;
+  bool touches(const Action &action, const std::string &name,
+               const SegmentState &state) const;
+  std::optional<StateSlots> findSlots(const Table &table,
+                                      std::string &why) const;
+  MessageAttr attrOf(const SegmentMessage &message, int64_t queue) const;
+
+  func::FuncOp entry;
+  const CutEntry &cut;
+  const PipelineSchedule &schedule;
+  timeline::StepShape shape;
+  /// The messages of the edges, by the sends of one micro-batch.
+  std::map<Action, const SegmentMessage *> messageOfSend;
+};
+
+} // namespace
+
+static bool isBackward(const SegmentMessage &message) {
+  return message.after.kind != ActionKind::Forward;
+}
+
+static Action sendOf(const SegmentMessage &message, int64_t microbatch) {
+  const SegmentKey &after = message.after;
+  ActionKind kind = after.kind == ActionKind::Prologue
+                        ? ActionKind::SendPrologue
+                    : after.kind == ActionKind::Update ? ActionKind::SendUpdate
+                    : isBackward(message) ? ActionKind::SendBackward
+                                          : ActionKind::SendForward;
+  return {int32_t(after.stage), kind,
+          int32_t(after.isOnce() ? after.level : microbatch), false,
+          int32_t(message.destination)};
+}
+
+/// The send that a transfer is the send or the receive of, with the stage at
+/// the other end even if that is a neighbour.
+static Action sendOf(Action transfer) {
+  int32_t peer = timeline::peerOf(transfer);
+  switch (transfer.kind) {
+  case ActionKind::ReceiveForward:
+    return {peer, ActionKind::SendForward, transfer.microbatch, false,
+            transfer.stage};
+  case ActionKind::ReceiveBackward:
+    return {peer, ActionKind::SendBackward, transfer.microbatch, false,
+            transfer.stage};
+  case ActionKind::ReceivePrologue:
+    return {peer, ActionKind::SendPrologue, transfer.microbatch, false,
+            transfer.stage};
+  case ActionKind::ReceiveUpdate:
+    return {peer, ActionKind::SendUpdate, transfer.microbatch, false,
+            transfer.stage};
+  default:
+    transfer.peer = peer;
+    return transfer;
+  }
+}
+
+int64_t RowMaker::bytesOf(const SegmentMessage &message) const {
+  int64_t bytes = 0;
+  for (const std::string &name : message.values) {
+    int64_t role = schedule.roleOf(message.after.stage);
+    const SegmentState &state = cut.states.at({role, name});
+    func::FuncOp writer = cut.segments.at(*state.writers.begin());
+    for (unsigned i = 0; i < writer.getNumResults(); ++i)
+      if (getResultName(writer, i) == name)
+        bytes += byteSize(cast<RankedTensorType>(writer.getResultTypes()[i]));
+  }
+  return bytes;
+}
+
+void RowMaker::findShape() {
+  shape.placement = schedule.placement;
+  for (const Row &row : schedule.table.rows)
+    for (const Action &action : row)
+      shape.microbatches = std::max(shape.microbatches, action.microbatch + 1);
+  shape.prologueLevels.resize(schedule.placement.size());
+  shape.updateLevels.resize(schedule.placement.size());
+  auto addLevel = [&](const SegmentKey &key) {
+    if (!key.isOnce())
+      return;
+    int32_t &levels =
+        (key.kind == ActionKind::Update ? shape.updateLevels
+                                        : shape.prologueLevels)[key.stage];
+    levels = std::max(levels, int32_t(key.level + 1));
+  };
+  for (const auto &[key, function] : cut.segments)
+    addLevel(key);
+  for (const SegmentMessage &message : cut.messages) {
+    addLevel(message.after);
+    int32_t source = message.after.stage, destination = message.destination;
+    if (message.after.isOnce())
+      shape.onceEdges.push_back(
+          {source, destination, message.after.kind == ActionKind::Update,
+           int32_t(message.after.level), bytesOf(message)});
+    else
+      shape.edges.push_back(
+          {source, destination, isBackward(message), bytesOf(message)});
+    messageOfSend[sendOf(message, 0)] = &message;
+  }
+}
+
+/// Levels that only send what is there already have no segment.
+void RowMaker::dropMissing(Row &row) const {
+  llvm::erase_if(row, [&](const Action &action) {
+    if (timeline::isTransfer(action.kind))
+      return false;
+    SegmentKey key{action.stage, action.kind, 0};
+    if (key.isOnce())
+      key.level = action.microbatch;
+    return !cut.segments.contains(key);
+  });
+}
+
+/// Whether an action reads or writes a state of its role.
+bool RowMaker::touches(const Action &action, const std::string &name,
+                       const SegmentState &state) const {
+  if (timeline::isTransfer(action.kind)) {
+    Action send = sendOf(action);
+    if (!timeline::isOnce(send.kind))
+      send.microbatch = 0;
+    return llvm::is_contained(messageOfSend.at(send)->values, name);
+  }
+  SegmentKey key{action.stage, action.kind, 0};
+  if (key.isOnce())
+    key.level = action.microbatch;
+  return state.writers.count(key) || state.readers.count(key);
+}
+
+/// Finds how many slots the states need, and proves the job safe. None if it
+/// is not, with the reason in `why`.
+std::optional<StateSlots> RowMaker::findSlots(const Table &table,
+                                              std::string &why) const {
+  std::vector<timeline::RingValue> values;
+  std::vector<std::pair<int64_t, std::string>> places;
+  StateSlots slots;
+  for (const auto &[place, state] : cut.states) {
+    const auto &[role, name] = place;
+    if (name == kMicrobatchStateName) {
+      slots[place] = shape.microbatches;
+    } else if (state.isOfMicrobatch) {
+      values.push_back(
+          {int32_t(role),
+           timeline::touchesOf(table.rows[role], shape.microbatches,
+                               [&](const Action &action) {
+                                 return touches(action, name, state);
+                               })});
+      places.push_back(place);
+    }
+  }
+  timeline::RingPlan rings = timeline::planRings(table, values);
+  for (auto [place, depth] : llvm::zip_equal(places, rings.depths))
+    slots[place] = std::max(depth, 1);
+  timeline::Job job = timeline::makeJob(table, shape);
+  job.slotUses = std::move(rings.uses);
+  job.waits = std::move(rings.waits);
+  timeline::Verdict verdict = timeline::check(job);
+  if (verdict.isSafe())
+    return slots;
+  why = timeline::print(verdict, "timeline");
+  return std::nullopt;
+}
+
+MessageAttr RowMaker::attrOf(const SegmentMessage &message,
+                             int64_t queue) const {
+  MLIRContext *context = func::FuncOp(entry).getContext();
+  Builder b(context);
+  const SegmentKey &after = message.after;
+  StringRef kind = after.kind == ActionKind::Prologue ? "P"
+                   : after.kind == ActionKind::Update ? "U"
+                   : isBackward(message)              ? "B"
+                                                      : "F";
+  return MessageAttr::get(
+      context, b.getStringAttr(kind), after.level, after.stage,
+      message.destination, queue,
+      b.getStrArrayAttr(llvm::to_vector_of<StringRef>(message.values)));
+}
+
+FailureOr<TimelineRows> RowMaker::run() {
+  findShape();
+  // Where late receives would hold up those who send, early ones do not.
+  std::optional<StateSlots> slots;
+  Table table;
+  std::string why;
+  for (auto receives :
+       {timeline::Receives::BeforeUse, timeline::Receives::WithSend}) {
+    timeline::TransferredTable made =
+        timeline::makeStepRows(schedule.table, shape, receives);
+    if (!made.error.empty())
+      return entry.emitError() << "schedule: " << made.error;
+    table = std::move(made.table);
+    slots = findSlots(table, why);
+    if (slots)
+      break;
+  }
+  if (!slots)
+    return entry.emitError()
+           << "the ranks of the pipeline would wait for each other:\n"
+           << why;
+
+  TimelineRows rows;
+  rows.slots = std::move(*slots);
+  for (Row &row : table.rows)
+    dropMissing(row);
+  for (const Row &row : table.rows) {
+    StringRef text = rows.rows.emplace_back(printCsv(Table{{row}}));
+    rows.rows.back() = text.rtrim().str();
+  }
+  timeline::StepQueues queues = timeline::assignQueues(shape);
+  size_t edges = 0, onceEdges = 0;
+  for (const SegmentMessage &message : cut.messages)
+    rows.messages.push_back(attrOf(message, message.after.isOnce()
+                                                ? queues.ofOnceEdge[onceEdges++]
+                                                : queues.ofEdge[edges++]));
+  return rows;
+}
+
+FailureOr<TimelineRows> weft::makeRows(func::FuncOp entry, const CutEntry &cut,
+                                       const PipelineSchedule &schedule) {
+  return RowMaker(entry, cut, schedule).run();
+}
