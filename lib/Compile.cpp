@@ -72,16 +72,18 @@ llvm::Expected<StageOptions> parsePipeline(StringRef text) {
     if (key == "axis") {
       options.axis = value.str();
     } else if (key == "schedule") {
-      options.schedule = value.str();
+      if (!value.ends_with(".csv")) {
+        options.schedule = value.str();
+        continue;
+      }
+      auto file = llvm::MemoryBuffer::getFile(value, /*IsText=*/true);
+      if (!file)
+        return llvm::createStringError("cannot read the schedule " + value +
+                                       ": " + file.getError().message());
+      options.table = (*file)->getBuffer().str();
     } else if (key == "chunks") {
       if (value.getAsInteger(10, options.chunks) || options.chunks < 1)
         return pipelineError("got \"" + value + "\" chunks");
-    } else if (key == "table") {
-      auto file = llvm::MemoryBuffer::getFile(value, /*IsText=*/true);
-      if (!file)
-        return llvm::createStringError("cannot read the table " + value + ": " +
-                                       file.getError().message());
-      options.table = (*file)->getBuffer().str();
     } else {
       return pipelineError("got an unknown key \"" + key + "\"");
     }

@@ -41,7 +41,7 @@ MAY_INCLUDE = {
     "Sharding": ALGEBRA,
     "IR": ALGEBRA | {"IR"},
     **{phase: ALGEBRA | {"IR", phase} for phase in PHASES},
-    "Forms": {"Forms", "IR", "Schedule"},
+    "Forms": {"Forms", "IR", "Schedule", "Timeline"},
     "Plan": PLAN,
     "Report": {"Report", "Cost"},
     "Simulate": ALGEBRA | {"Plan", "Simulate"},

@@ -63,8 +63,8 @@ struct CompileOptions {
 llvm::Expected<int64_t> parseBytes(llvm::StringRef text);
 
 /// A pipeline from text: "axis=pipe schedule=interleaved-1f1b chunks=2", of
-/// which only the axis is needed, or `table=FILE` in place of the schedule, a
-/// table of actions as CSV.
+/// which only the axis is needed. A schedule that ends in ".csv" is a file with
+/// a table of actions.
 llvm::Expected<StageOptions> parsePipeline(llvm::StringRef text);
 
 /// Whether GEMMs round their operands to TF32: reads "full" or "tf32".

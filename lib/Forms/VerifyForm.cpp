@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TimelineRules.h"
+
 #include "weft/Forms/Passes.h"
 #include "weft/IR/FormRules.h"
 #include "weft/Schedule/ScheduleRules.h"
@@ -37,14 +39,15 @@ static const FormRule kShardedRules[] = {
 };
 
 static const FormRule kSpmdRules[] = {
-    checkOneMesh,  checkModuleOps,  checkBodies,
-    checkOneBlock, checkNames,      checkTensorTypes,
-    checkLocalOps, checkLocalTypes, checkStateShardings,
+    checkOneMesh,        checkModuleOps,   checkBodies,   checkOneBlock,
+    checkNames,          checkTensorTypes, checkLocalOps, checkLocalTypes,
+    checkStateShardings, checkTimelines,
 };
 
 static const FormRule kScheduleRules[] = {
-    checkOneMesh,    checkModuleOps,   checkBodies, checkOneBlock, checkNames,
-    checkLocalTypes, checkScheduleOps, checkWaits,  checkMemory,
+    checkOneMesh, checkModuleOps,  checkBodies,      checkOneBlock,
+    checkNames,   checkLocalTypes, checkScheduleOps, checkWaits,
+    checkMemory,  checkTimelines,
 };
 
 namespace {

@@ -75,6 +75,7 @@ private:
   bool isUnread(BlockArgument argument);
   void addCrossing();
   void addMessages();
+  void addEmpty();
   void finish();
 
   std::string nameOf(Value value);
@@ -88,7 +89,7 @@ private:
   CutEntry cut;
   std::map<SegmentKey, Draft> drafts;
   llvm::StringSet<> taken, argumentNames;
-  llvm::StringMap<int64_t> counts;
+  llvm::StringMap<int64_t> counts, gradientCounts;
   /// What one segment leaves for others, and under which name.
   llvm::MapVector<Value, std::string> names;
   /// By value and role that receives it: who needs it there.
@@ -126,16 +127,20 @@ std::string Cutter::uniqueName(std::string name) {
   return unique;
 }
 
-/// Gradients are named by their parameters, other values by the segment that
-/// computes them.
+/// Gradients are named by their parameters (and stages, where several have a
+/// part of one), other values by the segment that computes them.
 std::string Cutter::nameOf(Value value) {
   auto [found, isNew] = names.insert({value, std::string()});
   if (!isNew)
     return found->second;
   Operation *op = value.getDefiningOp();
   StringRef parameter = gradientOf(getValueOrigin(value));
-  if (leavesMicrobatches(op) && !parameter.empty())
-    return found->second = uniqueName("gradient of " + parameter.str());
+  if (leavesMicrobatches(op) && !parameter.empty()) {
+    std::string name = "gradient of " + parameter.str();
+    if (gradientCounts.lookup(parameter) > 1)
+      name += ", stage " + std::to_string(plan.of(op).stage);
+    return found->second = uniqueName(std::move(name));
+  }
   std::string segment = plan.of(op).name();
   return found->second =
              uniqueName(segment + ":" + std::to_string(counts[segment]++));
@@ -279,6 +284,7 @@ void Cutter::compute(Operation &op) {
 }
 
 void Cutter::accumulate(Operation &exit) {
+  setOrigin(&exit, withoutStage(getOrigin(&exit)));
   Value total = exit.getResult(0);
   SegmentKey key = plan.of(&exit),
              first = once(key.stage, ActionKind::Prologue, 0);
@@ -388,6 +394,24 @@ void Cutter::addMessages() {
 // Functions
 //===----------------------------------------------------------------------===//
 
+/// A timeline has all actions of its schedule and all levels below the last,
+/// also those that do nothing.
+void Cutter::addEmpty() {
+  for (const timeline::Row &row : schedule.table.rows)
+    for (const timeline::Action &action : row)
+      draftOf({action.stage, action.kind, 0});
+  for (const SegmentMessage &message : cut.messages)
+    draftOf(message.after);
+  SmallVector<SegmentKey> keys;
+  for (const auto &[key, draft] : drafts)
+    keys.push_back(key);
+  for (SegmentKey key : keys)
+    while (key.level > 0) {
+      --key.level;
+      draftOf(key);
+    }
+}
+
 void Cutter::finish() {
   Operation *previous = entry;
   for (auto &[key, draft] : drafts) {
@@ -428,6 +452,9 @@ bool Cutter::isUnread(BlockArgument argument) {
 
 CutEntry Cutter::run() {
   nameSignature();
+  for (Operation &op : block.without_terminator())
+    if (leavesMicrobatches(&op))
+      ++gradientCounts[gradientOf(getOrigin(&op))];
   for (Operation &op : block.without_terminator()) {
     if (leavesMicrobatches(&op))
       accumulate(op);
@@ -442,6 +469,7 @@ CutEntry Cutter::run() {
       (void)resolve(argument, once(0, ActionKind::Update, 0));
   addCrossing();
   addMessages();
+  addEmpty();
   finish();
   return std::move(cut);
 }

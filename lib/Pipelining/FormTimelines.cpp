@@ -41,10 +41,17 @@ static void setSlots(func::FuncOp function, const StateSlots &slots) {
 /// Whether the axis of the pipeline splits nothing of an entry.
 static LogicalResult checkAxis(func::FuncOp entry, StringRef axis) {
   bool legal = true;
-  auto check = [&](ShardingAttr sharding, const Twine &what) {
-    std::string text;
-    llvm::raw_string_ostream(text) << sharding;
-    if (!sharding || !StringRef(text).contains(("\"" + axis + "\"").str()))
+  auto mentions = [&](Attribute attribute) {
+    return attribute && attribute
+                            .walk([&](AxisRefAttr ref) {
+                              return ref.getName() == axis
+                                         ? WalkResult::interrupt()
+                                         : WalkResult::advance();
+                            })
+                            .wasInterrupted();
+  };
+  auto check = [&](Attribute sharding, const Twine &what) {
+    if (!mentions(sharding))
       return;
     legal = false;
     entry.emitError() << what << " is split over the axis of the pipeline, \""
@@ -57,6 +64,10 @@ static LogicalResult checkAxis(func::FuncOp entry, StringRef axis) {
   for (unsigned i = 0; i < entry.getNumResults(); ++i)
     check(getResultSharding(entry, i),
           "result \"" + getResultName(entry, i) + "\"");
+  if (legal)
+    for (Operation &op : entry.front())
+      check(op.getAttrDictionary(),
+            "a value of " + op.getName().getStringRef());
   return success(legal);
 }
 

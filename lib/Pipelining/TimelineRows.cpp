@@ -41,6 +41,24 @@ static FailureOr<Table> readTable(func::FuncOp entry,
   return timeline::computeOnly(parsed.table);
 }
 
+/// Lets every stage go through the micro-batches in order, each way: gradients
+/// are added in one order by all schedules. Of the published ones looped-bfs
+/// goes back in the other order.
+static void sortMicrobatches(Table &table) {
+  std::map<std::pair<int32_t, ActionKind>, std::vector<Action *>> passes;
+  for (Row &row : table.rows)
+    for (Action &action : row)
+      passes[{action.stage, action.kind}].push_back(&action);
+  for (auto &[pass, actions] : passes) {
+    std::vector<int32_t> numbers;
+    for (const Action *action : actions)
+      numbers.push_back(action->microbatch);
+    llvm::sort(numbers);
+    for (auto [action, number] : llvm::zip_equal(actions, numbers))
+      action->microbatch = number;
+  }
+}
+
 /// Pairs that overlap run one after the other, and a backward pass in halves
 /// where other micro-batches have halves.
 static void simplify(PipelineSchedule &schedule) {
@@ -79,6 +97,7 @@ weft::findPipelineSchedule(func::FuncOp entry, const ScheduleRequest &request) {
     if (!generated.error.empty())
       return entry.emitError() << generated.error;
     schedule.table = std::move(generated.table);
+    sortMicrobatches(schedule.table);
   } else {
     FailureOr<Table> table = readTable(entry, request);
     if (failed(table))
@@ -120,7 +139,6 @@ public:
 private:
   void findShape();
   int64_t bytesOf(const SegmentMessage &message) const;
-  void dropMissing(Row &row) const;
   bool touches(const Action &action, const std::string &name,
                const SegmentState &state) const;
   std::optional<StateSlots> findSlots(const Table &table,
@@ -220,18 +238,6 @@ void RowMaker::findShape() {
   }
 }
 
-/// Levels that only send what is there already have no segment.
-void RowMaker::dropMissing(Row &row) const {
-  llvm::erase_if(row, [&](const Action &action) {
-    if (timeline::isTransfer(action.kind))
-      return false;
-    SegmentKey key{action.stage, action.kind, 0};
-    if (key.isOnce())
-      key.level = action.microbatch;
-    return !cut.segments.contains(key);
-  });
-}
-
 /// Whether an action reads or writes a state of its role.
 bool RowMaker::touches(const Action &action, const std::string &name,
                        const SegmentState &state) const {
@@ -277,7 +283,11 @@ std::optional<StateSlots> RowMaker::findSlots(const Table &table,
   timeline::Verdict verdict = timeline::check(job);
   if (verdict.isSafe())
     return slots;
-  why = timeline::print(verdict, "timeline");
+  // All that follows from one mistake is long.
+  constexpr size_t mostProblems = 5;
+  if (verdict.problems.size() > mostProblems)
+    verdict.problems.resize(mostProblems);
+  why = StringRef(timeline::print(verdict, "timeline")).rtrim().str();
   return std::nullopt;
 }
 
@@ -314,14 +324,10 @@ FailureOr<TimelineRows> RowMaker::run() {
       break;
   }
   if (!slots)
-    return entry.emitError()
-           << "the ranks of the pipeline would wait for each other:\n"
-           << why;
+    return entry.emitError() << "the schedule is not safe: " << why;
 
   TimelineRows rows;
   rows.slots = std::move(*slots);
-  for (Row &row : table.rows)
-    dropMissing(row);
   for (const Row &row : table.rows) {
     StringRef text = rows.rows.emplace_back(printCsv(Table{{row}}));
     rows.rows.back() = text.rtrim().str();

@@ -15,6 +15,7 @@ from .layout import Layout
 from .lowered import CompilerWarning, Lowered
 from .microbatches import microbatches
 from .mesh import AbstractMesh, AxisType, Mesh, make_mesh
+from .pipeline import Pipeline
 from .recomputation import checkpoint, checkpoint_name, checkpoint_policies
 from .report import Collective, Cost, Memory, Padding
 from .rules import Rules, rules
@@ -50,6 +51,7 @@ __all__ = [
     "P",
     "Padding",
     "PartitionSpec",
+    "Pipeline",
     "Plan",
     "Rules",
     "RunTimes",

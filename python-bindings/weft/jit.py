@@ -21,6 +21,7 @@ from .constraint import constrain_some
 from .errors import count
 from .lowered import Lowered, Source
 from .mesh import AbstractMesh
+from .pipeline import Pipeline, checked_pipeline
 from .random_keys import typed_key_remedy
 from .shape import ShapeDtypeStruct
 from .tracing import Tracer, trace
@@ -41,6 +42,7 @@ def jit(
     static_argnums: int | Iterable[int] = (),
     static_argnames: str | Iterable[str] = (),
     memory_limit: int | str | None = None,
+    pipeline: Pipeline | None = None,
 ) -> Any:
     """Compiles a function of arrays, written in `weft.numpy`, for the ranks of a mesh.
 
@@ -48,7 +50,8 @@ def jit(
     arguments (those that are not static, by position and then by name), `out_shardings` of the
     result; their leaves are `P`, `NamedSharding` or None. A `Layout` says where a training step
     computes. Static arguments are hashable values that the function is
-    compiled for. `memory_limit` is that of `Lowered.compile`. As a decorator it may be given its
+    compiled for. `memory_limit` is that of `Lowered.compile`. A `Pipeline` gives the stages of
+    the model to ranks along an axis of the mesh. As a decorator it may be given its
     options alone.
     """
     if f is None:
@@ -63,6 +66,7 @@ def jit(
             static_argnums=static_argnums,
             static_argnames=static_argnames,
             memory_limit=memory_limit,
+            pipeline=pipeline,
         )
     if not callable(f):
         raise TypeError(f"jit needs a function, got {f!r}")
@@ -83,7 +87,8 @@ def jit(
         raise ValueError(f"jit is given mesh={mesh!s} and a layout on {layout.mesh!s}: use one mesh")
     mesh = mesh if layout is None else layout.mesh
     shardings = (in_shardings, out_shardings)
-    return Jitted(f, parameters, static, donate, mesh, layout, *shardings, memory_limit)
+    pipeline = checked_pipeline("jit", pipeline, mesh)
+    return Jitted(f, parameters, static, donate, mesh, layout, *shardings, memory_limit, pipeline)
 
 
 class Argument(NamedTuple):
@@ -191,7 +196,7 @@ class Jitted:
     """A function that compiles itself for each new signature of its arguments."""
 
     def __init__(self, f, parameters, static, donate, mesh, layout, in_shardings, out_shardings,
-                 memory_limit):
+                 memory_limit, pipeline):
         functools.update_wrapper(self, f)
         self._f = f
         self._parameters = parameters
@@ -202,6 +207,7 @@ class Jitted:
         self._in_shardings = in_shardings
         self._out_shardings = out_shardings
         self._memory_limit = memory_limit
+        self._pipeline = pipeline
         self._cache: dict[Hashable, Compiled] = {}
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
@@ -269,12 +275,15 @@ class Jitted:
             in_shardings=self._in_shardings,
             out_shardings=self._out_shardings,
             donate=tuple(i for i, name in enumerate(names) if name in self._donate),
+            microbatches=self._pipeline and self._pipeline.microbatches,
         )
         _check_hashable((), traced.in_tree, names)
         source = Source(traced.text, f"{self._parameters.function_name}.mlir")
         signature = signatures.of_trees(names, traced.in_tree, traced.out_tree)
         reduce_dtype = None if self._layout is None else self._layout.reduce_dtype
         options = {"reduce_dtype": reduce_dtype} if reduce_dtype else {}
+        if self._pipeline:
+            options |= self._pipeline.options()
         return Lowered(source, signature, traced.mesh, self._memory_limit, options)
 
     def _of_dynamic(self, arguments: list[Argument]) -> Callable:

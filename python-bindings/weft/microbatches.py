@@ -31,6 +31,17 @@ def microbatches(value_and_grad_fn: Callable, n: int, *, dtype: Any = None) -> C
 
     @functools.wraps(value_and_grad_fn)
     def accumulated(params: Any, *batch: Any) -> Any:
+        module = current_graph().module
+        asked, module.microbatches = module.microbatches, None
+        if asked not in (None, n):
+            raise ValueError(f"{user_line()}: there are {n} micro-batches here, but the pipeline has "
+                             f"{asked}; say it once")
+        try:
+            return mean_over(params, *batch)
+        finally:
+            module.microbatches = asked
+
+    def mean_over(params: Any, *batch: Any) -> Any:
         _check_rows(batch, n)
         if n == 1:
             value, gradients = trees.map(lambda leaf: _widened(as_tracer(leaf), dtype),
@@ -45,6 +56,15 @@ def microbatches(value_and_grad_fn: Callable, n: int, *, dtype: Any = None) -> C
         return value, laid_out(gradients)
 
     return accumulated
+
+
+def split_for_pipeline(value_and_grad_fn: Callable, argnums: Any, args: tuple, kwargs: dict) -> Any:
+    """What a gradient of the function that is compiled is, if a `weft.Pipeline` says how many
+    micro-batches it is of."""
+    if argnums != 0 or kwargs:
+        raise TypeError(f"{user_line()}: a pipeline splits gradients by the first argument, of calls without "
+                        "keywords, into micro-batches; use weft.microbatches for others")
+    return microbatches(value_and_grad_fn, current_graph().module.microbatches)(*args)
 
 
 def _check_rows(batch: Any, n: int) -> None:

@@ -10,12 +10,13 @@ micro-batch; memory is in units of what one micro-batch keeps in all stages of a
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import pathlib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["Action", "Published", "Schedule", "load_table", "schedule", "schedule_names", "table"]
+__all__ = ["Action", "Pipeline", "Published", "Schedule", "load_table", "schedule", "schedule_names", "table"]
 
 Times = str | Mapping[str, float | Sequence[float]] | None
 
@@ -111,6 +112,59 @@ class Schedule:
 
     def __str__(self) -> str:
         return f"{self!r}\n{self.draw()}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Pipeline:
+    """Stages along an axis of the mesh, for `weft.jit` and `weft.from_jax`.
+
+    The model says with `weft.stage_boundary` where it is cut; each rank along `axis`, which
+    shards nothing, has one of the stages, or `chunks` of them.
+    """
+
+    axis: str
+    schedule: str | Schedule = "1f1b"
+    """The name of a published schedule, the path of a CSV file with a table, or a table of
+    `weft.pipeline`."""
+    chunks: int | None = None
+    """Stages of each rank; as the boundaries make if it is not given."""
+    microbatches: int | None = None
+    """Into how many micro-batches each `weft.value_and_grad` of the function that is compiled
+    splits its batch, as `weft.microbatches` does, which may be used instead."""
+
+    def __post_init__(self):
+        for name in ("chunks", "microbatches"):
+            number = getattr(self, name)
+            if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 1):
+                raise ValueError(f"Pipeline {name} must be a number of at least 1, got {number!r}")
+        if not isinstance(self.axis, str) or not self.axis or " " in self.axis:
+            raise ValueError(f"Pipeline axis must be the name of a mesh axis, got {self.axis!r}")
+        if not isinstance(self.schedule, (str, os.PathLike, Schedule)):
+            raise TypeError("Pipeline schedule must be a name, a file or a weft.pipeline.Schedule, got "
+                            f"{self.schedule!r} of type {type(self.schedule).__name__}")
+
+    def options(self) -> dict[str, str]:
+        """For the compiler."""
+        text, chunks = f"axis={self.axis}", f" chunks={self.chunks}" if self.chunks else ""
+        if isinstance(self.schedule, Schedule):
+            return {"pipeline": text + chunks, "pipeline_table": self.schedule.to_csv()}
+        name = os.fspath(self.schedule)
+        if not name.endswith(".csv"):
+            return {"pipeline": f"{text} schedule={name}{chunks}"}
+        return {"pipeline": text + chunks, "pipeline_table": pathlib.Path(name).read_text()}
+
+
+def checked_pipeline(what: str, pipeline: Pipeline | None, mesh) -> Pipeline | None:
+    """The pipeline, if it is one on the mesh."""
+    if pipeline is None:
+        return None
+    if not isinstance(pipeline, Pipeline):
+        raise TypeError(f"{what}: pipeline must be a weft.Pipeline, got {pipeline!r} of type "
+                        f"{type(pipeline).__name__}")
+    if mesh is None or pipeline.axis not in mesh.axis_names:
+        axes = "there is no mesh" if mesh is None else f"the axes of the mesh are {', '.join(mesh.axis_names)}"
+        raise ValueError(f"{what}: the pipeline is along {pipeline.axis!r}, but {axes}")
+    return pipeline
 
 
 def schedule(

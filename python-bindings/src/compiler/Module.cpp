@@ -81,7 +81,7 @@ toOptions(const std::string &target, const std::string &mesh,
           bool overlapCollectives, const std::string &reduceDtype,
           bool fuseEpilogues, bool batchLaunches,
           const std::string &gemmPrecision, const std::string &memoryLimit,
-          const std::string &pipeline) {
+          const std::string &pipeline, const std::string &pipelineTable) {
   CompileOptions options;
   if (!pipeline.empty()) {
     llvm::Expected<StageOptions> stages = parsePipeline(pipeline);
@@ -89,6 +89,7 @@ toOptions(const std::string &target, const std::string &mesh,
       throw nb::value_error(
           ("pipeline: " + llvm::toString(stages.takeError())).c_str());
     options.pipeline.stages = *stages;
+    options.pipeline.stages.table = pipelineTable;
   }
   options.mesh = mesh;
   llvm::Expected<TargetOptions> parsed = parseTarget(target);
@@ -126,7 +127,8 @@ static nb::tuple lower(std::string_view text, const std::string &name,
                        const std::string &reduceDtype, bool fuseEpilogues,
                        bool batchLaunches, const std::string &gemmPrecision,
                        const std::string &memoryLimit,
-                       const std::string &pipeline, bool locations) {
+                       const std::string &pipeline,
+                       const std::string &pipelineTable, bool locations) {
   std::optional<Form> last = symbolizeForm(form);
   if (!last || *last == Form::Plan)
     throw nb::value_error(
@@ -136,7 +138,7 @@ static nb::tuple lower(std::string_view text, const std::string &name,
   CompileOptions options =
       toOptions(target, mesh, optimizeShardings, combineCollectives,
                 overlapCollectives, reduceDtype, fuseEpilogues, batchLaunches,
-                gemmPrecision, memoryLimit, pipeline);
+                gemmPrecision, memoryLimit, pipeline, pipelineTable);
   Outcome outcome;
   {
     nb::gil_scoped_release unlocked;
@@ -165,11 +167,12 @@ static nb::tuple compile(std::string_view text, const std::string &name,
                          bool batchLaunches, const std::string &gemmPrecision,
                          const std::string &memoryLimit,
                          const std::string &pipeline,
+                         const std::string &pipelineTable,
                          const std::map<std::string, std::string> &metadata) {
   CompileOptions options =
       toOptions(target, mesh, optimizeShardings, combineCollectives,
                 overlapCollectives, reduceDtype, fuseEpilogues, batchLaunches,
-                gemmPrecision, memoryLimit, pipeline);
+                gemmPrecision, memoryLimit, pipeline, pipelineTable);
   options.metadata = metadata;
   Outcome outcome;
   {
@@ -193,7 +196,8 @@ NB_MODULE(_compiler, m) {
         nb::arg("overlap_collectives") = true, nb::arg("reduce_dtype") = "",
         nb::arg("fuse_epilogues") = true, nb::arg("batch_launches") = true,
         nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
-        nb::arg("pipeline") = "", nb::arg("locations") = false,
+        nb::arg("pipeline") = "", nb::arg("pipeline_table") = "",
+        nb::arg("locations") = false,
         "The module in a form as text, or None, and the diagnostics.");
   m.def("compile", &compile, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("target") = "cpu", nb::arg("mesh") = "",
@@ -202,7 +206,7 @@ NB_MODULE(_compiler, m) {
         nb::arg("overlap_collectives") = true, nb::arg("reduce_dtype") = "",
         nb::arg("fuse_epilogues") = true, nb::arg("batch_launches") = true,
         nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
-        nb::arg("pipeline") = "",
+        nb::arg("pipeline") = "", nb::arg("pipeline_table") = "",
         nb::arg("metadata") = std::map<std::string, std::string>(),
         "The bytes of the plan, or None, and the diagnostics.");
 }

@@ -29,6 +29,7 @@ from ..lowered import Lowered, Source
 from ..mesh import AbstractMesh as WeftMesh
 from ..mesh import AxisType, Mesh
 from ..offenders import as_array
+from ..pipeline import Pipeline, checked_pipeline
 from ..resolve import resolve_shardings
 from ..session import Shards
 from ..shape import ShapeDtypeStruct as WeftStruct
@@ -50,6 +51,7 @@ def from_jax(
     static_argnums: int | Iterable[int] = (),
     static_argnames: str | Iterable[str] = (),
     reduce_dtype: Any = None,
+    pipeline: Pipeline | None = None,
     **kwargs: Any,
 ) -> Lowered:
     """Lowers a JAX function for arguments like `args` and `kwargs`: arrays, or `ShapeDtypeStruct`s
@@ -60,7 +62,7 @@ def from_jax(
     takes and returns trees of NumPy arrays, as the function does. Specs are checked as `weft.jit`
     checks them, and `rules` may stand in their trees. Arguments on a mesh without a spec are open:
     the compiler decides. `reduce_dtype`, as of a `weft.Layout`, is for the gradients of donated
-    parameters.
+    parameters. A `weft.Pipeline` needs a `jax.lax.scan` over micro-batches that adds up gradients.
     """
     jax = _jax()
     reduce_dtype = checked_reduce_dtype("from_jax", reduce_dtype)
@@ -71,6 +73,10 @@ def from_jax(
     dynamic = [argument for argument in arguments if argument.name not in static]
     names = [argument.name for argument in dynamic]
     mesh, ours = _find_mesh(jax, mesh, (in_shardings, out_shardings, args, kwargs))
+    stages = checked_pipeline("from_jax", pipeline, ours)
+    if stages and stages.microbatches:
+        raise ValueError("from_jax: a pipeline takes its micro-batches from the JAX function, whose loop over "
+                         "them adds up gradients; leave Pipeline.microbatches out")
     convert = _Converter(jax, mesh, ours)
     values = tuple(argument.value for argument in dynamic)
     given, padded_inputs = convert.resolve("in_shardings", values, in_shardings, names)
@@ -115,8 +121,8 @@ def from_jax(
     text = module.get_asm(print_generic_op_form=True, enable_debug_info=True)
     source = Source(text, f"{_name(fn)}.stablehlo.mlir")
     signature = _signature(jax, names, paths, values, lowered.out_info)
-    return Lowered(source, signature, ours,
-                   options={"reduce_dtype": reduce_dtype} if reduce_dtype else {})
+    chosen = {"reduce_dtype": reduce_dtype} if reduce_dtype else {}
+    return Lowered(source, signature, ours, options=chosen | (stages.options() if stages else {}))
 
 
 def _jax():

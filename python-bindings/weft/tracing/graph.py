@@ -56,8 +56,9 @@ class Module:
     """What the functions of one module share. `layout` is the use that is made of a
     weft.Layout, if there is one."""
 
-    def __init__(self, mesh: Any = None, layout: Any = None):
+    def __init__(self, mesh: Any = None, layout: Any = None, microbatches: int | None = None):
         self.mesh, self.layout = mesh, layout
+        self.microbatches = microbatches
         self.locations = LocationTable()
         self.functions: list[str] = []  # finished private functions
         self._symbols: set[str] = set()

@@ -1,0 +1,104 @@
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: shard-opt %s --split-input-file --weft-verify-form=form=spmd --verify-diagnostics
+
+weft.mesh @mesh = <["pipe"=2]>
+
+// expected-error @below {{after partition: the timeline of @rows: there are 1 rows for the 2 ranks along axis "pipe"}}
+func.func private @rows() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0,0B0"], messages = []>}
+
+// -----
+
+weft.mesh @mesh = <["pipe"=2]>
+
+// expected-error @below {{after partition: the timeline of @kinds: rows must be strings, got 1 : i64}}
+func.func private @kinds() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = [1], messages = []>}
+
+// -----
+
+weft.mesh @mesh = <["pipe"=2]>
+
+// expected-error @below {{after partition: the timeline of @kinds: messages must be #weft.message, got "F"}}
+func.func private @kinds() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["", ""], messages = ["F"]>}
+
+// -----
+
+weft.mesh @mesh = <["pipe"=2]>
+
+// expected-error @below {{after partition: the timeline of @notation: row:1:1: }}
+func.func private @notation() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0X0", "1F0"], messages = []>}
+
+// -----
+
+weft.mesh @mesh = <["pipe"=2]>
+
+// expected-error @below {{the timeline of @segments: 0F0 needs the segment @segments.0F of role 0}}
+// expected-error @below {{the timeline of @segments: 0SEND_F0 is of no message}}
+// expected-error @below {{the timeline of @segments: 1RECV_F0 is of no message}}
+// expected-error @below {{the timeline of @segments: 1F0 needs the segment @segments.1F of role 1}}
+func.func private @segments() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0,0SEND_F0", "1RECV_F0,1F0"], messages = []>}
+func.func @segments.1F() attributes {weft.segment = #weft.segment<entry = "segments", action = "1F", role = 0>} {
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["pipe"=1]>
+
+// expected-error @below {{the timeline of @missing: 0B0 of role 0 reads "0F:0" before it is there}}
+func.func private @missing() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0,0B0"], messages = []>}
+func.func @missing.0F() attributes {weft.segment = #weft.segment<entry = "missing", action = "0F", role = 0>} {
+  return
+}
+func.func @missing.0B(%x: tensor<f32> {weft.name = "0F:0"}) attributes {weft.segment = #weft.segment<entry = "missing", action = "0B", role = 0>} {
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["pipe"=1]>
+
+// expected-error @below {{the timeline of @ring: 0B0 of role 0 reads "0F:0" of micro-batch 2; it needs more than 2 slots}}
+func.func private @ring() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 3, rows = ["0F0,0F1,0F2,0B0,0B1,0B2"], messages = []>}
+func.func @ring.0F() -> (tensor<f32> {weft.name = "0F:0", weft.slots = 2 : i64}) attributes {weft.segment = #weft.segment<entry = "ring", action = "0F", role = 0>} {
+  %0 = arith.constant dense<0.0> : tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func @ring.0B(%x: tensor<f32> {weft.name = "0F:0", weft.slots = 2 : i64}) attributes {weft.segment = #weft.segment<entry = "ring", action = "0B", role = 0>} {
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["pipe"=1]>
+
+// expected-error @below {{the timeline of @slots: state "0F:0" has 1 slots in @slots.0B and 2 in others}}
+func.func private @slots() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0,0B0"], messages = []>}
+func.func @slots.0F() -> (tensor<f32> {weft.name = "0F:0", weft.slots = 2 : i64}) attributes {weft.segment = #weft.segment<entry = "slots", action = "0F", role = 0>} {
+  %0 = arith.constant dense<0.0> : tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func @slots.0B(%x: tensor<f32> {weft.name = "0F:0"}) attributes {weft.segment = #weft.segment<entry = "slots", action = "0B", role = 0>} {
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["pipe"=2]>
+
+// Each rank waits for the other.
+// expected-error @below {{the timeline of @deadlock: }}
+func.func private @deadlock() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0RECV_B0,0F0,0SEND_F0,0B0", "1RECV_F0,1F0,1B0,1SEND_B0"], messages = [#weft.message<kind = "F", source = 0, destination = 1, queue = 0, values = ["0F:0"]>, #weft.message<kind = "B", source = 1, destination = 0, queue = 0, values = ["1B:0"]>]>}
+func.func @deadlock.0F(%b: tensor<f32> {weft.name = "1B:0"}) -> (tensor<f32> {weft.name = "0F:0"}) attributes {weft.segment = #weft.segment<entry = "deadlock", action = "0F", role = 0>} {
+  return %b : tensor<f32>
+}
+func.func @deadlock.0B() attributes {weft.segment = #weft.segment<entry = "deadlock", action = "0B", role = 0>} {
+  return
+}
+func.func @deadlock.1F(%x: tensor<f32> {weft.name = "0F:0"}) -> (tensor<f32> {weft.name = "1F:0"}) attributes {weft.segment = #weft.segment<entry = "deadlock", action = "1F", role = 1>} {
+  return %x : tensor<f32>
+}
+func.func @deadlock.1B(%x: tensor<f32> {weft.name = "1F:0"}) -> (tensor<f32> {weft.name = "1B:0"}) attributes {weft.segment = #weft.segment<entry = "deadlock", action = "1B", role = 1>} {
+  return %x : tensor<f32>
+}

@@ -1,0 +1,88 @@
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: shard-opt %s --split-input-file --weft-pipeline='stop-after=spmd stage-axis=pipe' --verify-diagnostics -o /dev/null
+
+#loop = #weft.microbatches<"step", 4>
+
+// expected-error @below {{a pipeline needs a mesh with an axis of its own, but the module declares none}}
+module {
+  func.func @no_mesh(%x: tensor<2x4xf32> {weft.name = "x"}) -> (tensor<2xf32> {weft.name = "y"}) {
+    %a = weft.microbatch_slice %x dim = 1 of #loop : tensor<2x4xf32> -> tensor<2xf32>
+    %b = weft.stage_boundary %a : tensor<2xf32>
+    %s = weft.microbatch_sum %b of #loop : tensor<2xf32>
+    return %s : tensor<2xf32>
+  }
+}
+
+// -----
+
+// expected-error @below {{the mesh has no axis "pipe" for the pipeline; its axes are "stages", "data"}}
+weft.mesh @mesh = <["stages"=2, "data"=2]>
+
+// -----
+
+#loop = #weft.microbatches<"step", 4>
+
+weft.mesh @mesh = <["pipe"=2, "data"=2]>
+
+// expected-error @below {{argument "x" is split over the axis of the pipeline, "pipe", along which there are stages; use another axis for shardings}}
+func.func @split(%x: tensor<4x4xf32> {weft.name = "x", weft.sharding = #weft.sharding<@mesh, [{"pipe"}, {}]>})
+    -> (tensor<f32> {weft.name = "y"}) {
+  %a = weft.microbatch_slice %x dim = 1 of #loop : tensor<4x4xf32> -> tensor<4xf32>
+  %b = weft.stage_boundary %a : tensor<4xf32>
+  %c = weft.reduce sum %b dims = [0] : tensor<4xf32> -> tensor<f32>
+  %s = weft.microbatch_sum %c of #loop : tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+#loop = #weft.microbatches<"step", 4>
+
+weft.mesh @mesh = <["pipe"=2, "data"=2]>
+
+// expected-error @below {{a value of weft.}}
+func.func @inside(%x: tensor<4x4xf32> {weft.name = "x", weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) -> (tensor<f32> {weft.name = "y"}) {
+  %a = weft.microbatch_slice %x dim = 1 of #loop : tensor<4x4xf32> -> tensor<4xf32>
+  %r = weft.constraint %a <@mesh, [{"pipe"}]> : tensor<4xf32>
+  %b = weft.stage_boundary %r : tensor<4xf32>
+  %c = weft.reduce sum %b dims = [0] : tensor<4xf32> -> tensor<f32>
+  %s = weft.microbatch_sum %c of #loop : tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+#loop = #weft.microbatches<"step", 4>
+
+weft.mesh @mesh = <["pipe"=2]>
+
+// expected-error @below {{@other has no loop over micro-batches, but other entries are a pipeline; compile it on its own}}
+func.func @other(%x: tensor<4xf32> {weft.name = "x"}) -> (tensor<4xf32> {weft.name = "y"}) {
+  %0 = arith.addf %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @step(%z: tensor<2x4xf32> {weft.name = "z"}) -> (tensor<2xf32> {weft.name = "s"}) {
+  %a = weft.microbatch_slice %z dim = 1 of #loop : tensor<2x4xf32> -> tensor<2xf32>
+  %b = weft.stage_boundary %a : tensor<2xf32>
+  %s = weft.microbatch_sum %b of #loop : tensor<2xf32>
+  return %s : tensor<2xf32>
+}
+
+// -----
+
+#loop = #weft.microbatches<"step", 4>
+
+weft.mesh @mesh = <["pipe"=2]>
+
+// expected-error @below {{@step has 2 stage boundaries, which make 3 stages, but the pipeline has 4; add 1}}
+func.func @step(%z: tensor<2x4xf32> {weft.name = "z"}) -> (tensor<2xf32> {weft.name = "s"}) {
+  %a = weft.microbatch_slice %z dim = 1 of #loop : tensor<2x4xf32> -> tensor<2xf32>
+  // expected-note @below {{a boundary}}
+  %b = weft.stage_boundary %a : tensor<2xf32>
+  // expected-note @below {{a boundary}}
+  %c = weft.stage_boundary %b : tensor<2xf32>
+  %s = weft.microbatch_sum %c of #loop : tensor<2xf32>
+  return %s : tensor<2xf32>
+}
