@@ -134,6 +134,13 @@ std::string Cutter::nameOf(Value value) {
   if (!isNew)
     return found->second;
   Operation *op = value.getDefiningOp();
+  // A sum over devices takes the place of the sum over micro-batches.
+  if (Value sum = isa<AllReduceOp>(op) ? op->getOperand(0) : Value();
+      sum && sum.hasOneUse() && sum.getDefiningOp() &&
+      leavesMicrobatches(sum.getDefiningOp())) {
+    std::string name = nameOf(sum);
+    return names[value] = name;
+  }
   StringRef parameter = gradientOf(getValueOrigin(value));
   if (leavesMicrobatches(op) && !parameter.empty()) {
     std::string name = "gradient of " + parameter.str();
@@ -307,15 +314,12 @@ void Cutter::accumulate(Operation &exit) {
 /// none before the end of the loop.
 SegmentKey Cutter::ownerOf(Value value) const {
   Operation *op = value.getDefiningOp();
-  if (!op)
+  SmallVector<Operation *> sources;
+  if (op)
+    plan.findSources(value, sources);
+  if (sources.empty())
     return once(0, ActionKind::Update, 0);
-  if (plan.isCopied(op)) {
-    SegmentKey last = once(0, ActionKind::Update, 0);
-    for (Value operand : op->getOperands())
-      last = ownerOf(operand);
-    return last;
-  }
-  SegmentKey key = plan.of(op);
+  SegmentKey key = plan.of(sources.front());
   return key.kind == ActionKind::Update
              ? key
              : once(key.stage, ActionKind::Update, 0);

@@ -11,7 +11,10 @@
 
 #include "weft/IR/Origin.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace weft;
@@ -36,11 +39,21 @@ int64_t PipelineSchedule::firstOfRole(int64_t stage) const {
 
 SegmentPlan::SegmentPlan(Block &block, const PipelineSchedule &schedule)
     : schedule(schedule), microbatches(block) {
-  findCopied(block);
   findPrologue(block);
+  findCopied(block);
   for (Operation &op : block.without_terminator())
     if (!isCopied(&op))
       assign(&op);
+  delayUpdates(block);
+}
+
+/// Whether an op scales a value by a constant.
+static bool isScale(Operation *op,
+                    const llvm::DenseSet<Operation *> &constants) {
+  return isa<arith::MulFOp, arith::DivFOp>(op) &&
+         llvm::count_if(op->getOperands(), [&](Value operand) {
+           return constants.contains(operand.getDefiningOp());
+         }) == 1;
 }
 
 void SegmentPlan::findCopied(Block &block) {
@@ -59,6 +72,10 @@ void SegmentPlan::findCopied(Block &block) {
       constants.insert(&op);
       copied.insert(&op);
     }
+    // A mean over micro-batches is not kept beside the sum.
+    if (!microbatches.loopOf(&op) && !prologue.contains(&op) &&
+        isScale(&op, constants))
+      copied.insert(&op);
   }
 }
 
@@ -74,25 +91,24 @@ void SegmentPlan::findPrologue(Block &block) {
   }
 }
 
-/// What a copied op is computed from, its operands seen through others.
-static void findSources(Value value, const SegmentPlan &plan,
-                        SmallVectorImpl<Operation *> &sources) {
+void SegmentPlan::findSources(Value value,
+                              SmallVectorImpl<Operation *> &sources) const {
   Operation *definer = value.getDefiningOp();
   if (!definer)
     return;
-  if (!plan.isCopied(definer)) {
+  if (!isCopied(definer)) {
     sources.push_back(definer);
     return;
   }
   for (Value operand : definer->getOperands())
-    findSources(operand, plan, sources);
+    findSources(operand, sources);
 }
 
 int64_t SegmentPlan::levelOf(Operation *op, int64_t stage,
                              ActionKind kind) const {
   SmallVector<Operation *> sources;
   for (Value operand : computedFrom(op))
-    findSources(operand, *this, sources);
+    findSources(operand, sources);
   int64_t level = 0;
   for (Operation *source : sources) {
     const SegmentKey &from = keys.at(source);
@@ -103,6 +119,41 @@ int64_t SegmentPlan::levelOf(Operation *op, int64_t stage,
       level = std::max<int64_t>(level, !isHere);
   }
   return level;
+}
+
+/// Lets updates wait for the level that needs them: what one level leaves for
+/// another takes memory.
+void SegmentPlan::delayUpdates(Block &block) {
+  for (Operation &op : llvm::reverse(block.without_terminator())) {
+    auto found = keys.find(&op);
+    if (found == keys.end() || found->second.kind != ActionKind::Update)
+      continue;
+    SmallVector<Operation *> users;
+    bool isReturned = findUsers(&op, users);
+    int64_t latest = std::numeric_limits<int64_t>::max();
+    for (Operation *user : users) {
+      const SegmentKey &to = keys.at(user);
+      bool isHere = to.stage == found->second.stage;
+      latest = std::min(latest, to.level - !isHere);
+    }
+    if (!isReturned && !users.empty())
+      found->second.level = std::max(found->second.level, latest);
+  }
+}
+
+/// Who uses an op, seen through copied ones; whether one is the return.
+bool SegmentPlan::findUsers(Operation *op,
+                            SmallVectorImpl<Operation *> &users) const {
+  bool isReturned = false;
+  for (Operation *user : op->getUsers()) {
+    if (isCopied(user))
+      isReturned |= findUsers(user, users);
+    else if (user->hasTrait<OpTrait::IsTerminator>())
+      isReturned = true;
+    else
+      users.push_back(user);
+  }
+  return isReturned;
 }
 
 void SegmentPlan::assign(Operation *op) {

@@ -63,14 +63,20 @@ public:
   Microbatches microbatches;
 
   /// Whether every segment that uses an op has a copy: views, parts of the
-  /// batch, and what depends on no value of the program.
+  /// batch, means, and what depends on no value of the program.
   bool isCopied(mlir::Operation *op) const { return copied.contains(op); }
+  /// The ops that a value is computed from, seen through copied ones.
+  void findSources(mlir::Value value,
+                   llvm::SmallVectorImpl<mlir::Operation *> &sources) const;
   const SegmentKey &of(mlir::Operation *op) const { return keys.at(op); }
 
 private:
   void findCopied(mlir::Block &block);
   void findPrologue(mlir::Block &block);
   void assign(mlir::Operation *op);
+  void delayUpdates(mlir::Block &block);
+  bool findUsers(mlir::Operation *op,
+                 llvm::SmallVectorImpl<mlir::Operation *> &users) const;
   /// The level of what is computed once a step from the operands of `op`.
   int64_t levelOf(mlir::Operation *op, int64_t stage,
                   timeline::ActionKind kind) const;
