@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -91,13 +92,65 @@ static uint64_t bytesOf(DType dtype, const std::vector<int64_t> &shape) {
   return elementCountOf(shape) * byteSize(dtype);
 }
 
-void PlanBuilder::state(std::string name, const plan::TensorTypeT &type) {
+static constexpr uint64_t aligned(uint64_t bytes) {
+  return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+}
+
+static flatbuffers::Optional<uint32_t>
+optionalOf(std::optional<uint32_t> value) {
+  return value ? flatbuffers::Optional<uint32_t>(*value) : flatbuffers::nullopt;
+}
+
+void PlanBuilder::state(std::string name, const plan::TensorTypeT &type,
+                        const StateOptions &options) {
   auto state = std::make_unique<plan::StateT>();
   state->name = std::move(name);
   state->type = std::make_unique<plan::TensorTypeT>(type);
   state->bytes = bytesOf(static_cast<DType>(type.dtype), type.local_shape);
-  state->offset = allocate(state->bytes);
+  state->slots = options.slots;
+  state->slot_bytes = options.slots == 1 ? 0 : aligned(state->bytes);
+  state->role = optionalOf(options.role);
+  state->internal = options.isInternal;
+  state->counts = options.counts;
+  state->offset = allocate(aligned(state->bytes) * options.slots, options.role);
   table.states.push_back(std::move(state));
+}
+
+uint32_t PlanBuilder::stateIndex(const std::string &name,
+                                 std::optional<uint32_t> role) const {
+  for (uint32_t i = 0; i < table.states.size(); ++i)
+    if (const auto &state = table.states[i];
+        state->name == name &&
+        (!state->role || state->role == optionalOf(role)))
+      return i;
+  ADD_FAILURE() << "no state " << name;
+  return 0;
+}
+
+void PlanBuilder::pipeline(const std::string &axis) {
+  table.pipeline = std::make_unique<plan::PipelineT>();
+  const plan::AxisRef ref = this->axis(axis);
+  table.pipeline->axis = ref.axis();
+  for (int64_t role = 0; role < ref.size(); ++role) {
+    table.pipeline->roles.push_back(std::make_unique<plan::RoleT>());
+    table.pipeline->roles.back()->arena_bytes = table.arena_bytes;
+  }
+}
+
+EntryBuilder PlanBuilder::segment(std::string name, uint32_t role) {
+  EntryBuilder segment = entry(std::move(name));
+  segment.table().role = role;
+  return segment;
+}
+
+TimelineBuilder PlanBuilder::timeline(std::string name, uint32_t microbatches) {
+  entry(std::move(name)).table().timeline = std::make_unique<plan::TimelineT>();
+  TimelineBuilder made(*this, table.entries.size() - 1);
+  made.timeline().microbatches = microbatches;
+  made.timeline().group = group({table.mesh[table.pipeline->axis]->name});
+  for (size_t role = 0; role < table.pipeline->roles.size(); ++role)
+    made.timeline().rows.push_back(std::make_unique<plan::TimelineRowT>());
+  return made;
 }
 
 EntryBuilder PlanBuilder::entry(std::string name) {
@@ -118,11 +171,17 @@ uint32_t PlanBuilder::kernel(const std::string &symbol) {
   return static_cast<uint32_t>(table.kernels.size() - 1);
 }
 
-uint64_t PlanBuilder::allocate(uint64_t bytes) {
-  const uint64_t offset = table.arena_bytes;
-  const uint64_t rounded =
-      (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
-  table.arena_bytes += rounded;
+uint64_t PlanBuilder::allocate(uint64_t bytes, std::optional<uint32_t> role) {
+  const auto *pipeline = table.pipeline.get();
+  const uint64_t offset =
+      role ? pipeline->roles[*role]->arena_bytes : table.arena_bytes;
+  const uint64_t end = offset + aligned(bytes);
+  table.arena_bytes = std::max(table.arena_bytes, end);
+  if (role)
+    pipeline->roles[*role]->arena_bytes = end;
+  else if (pipeline)
+    for (const auto &each : pipeline->roles)
+      each->arena_bytes = end;
   return offset;
 }
 
@@ -163,7 +222,9 @@ uint32_t EntryBuilder::buffer(plan::BufferKind kind, DType dtype,
   buffer->shape = std::move(shape);
   buffer->name = std::move(name);
   if (kind != plan::BufferKind::State)
-    buffer->offset = builder.allocate(buffer->bytes);
+    buffer->offset = builder.allocate(
+        buffer->bytes,
+        table().role ? std::optional<uint32_t>(*table().role) : std::nullopt);
   table().buffers.push_back(std::move(buffer));
   return static_cast<uint32_t>(table().buffers.size() - 1);
 }
@@ -198,23 +259,120 @@ void EntryBuilder::outputAt(std::string name, const plan::TensorTypeT &type,
   table().outputs.push_back(makeBinding(std::move(name), type, buffer));
 }
 
+/// A buffer that lies where a state does.
+static std::unique_ptr<plan::BufferT> bufferOf(const plan::StateT &state) {
+  auto buffer = std::make_unique<plan::BufferT>();
+  buffer->kind = plan::BufferKind::State;
+  buffer->dtype = state.type->dtype;
+  buffer->shape = state.type->local_shape;
+  buffer->bytes = state.bytes;
+  buffer->offset = state.offset;
+  buffer->slots = state.slots;
+  buffer->slot_bytes = state.slot_bytes;
+  buffer->name = state.name;
+  return buffer;
+}
+
 uint32_t EntryBuilder::state(const std::string &name, bool isInput,
                              bool isOutput) {
-  for (const auto &state : builder.table.states) {
-    if (state->name != name)
-      continue;
-    const uint32_t place =
-        buffer(plan::BufferKind::State, static_cast<DType>(state->type->dtype),
-               state->type->local_shape, name);
-    table().buffers[place]->offset = state->offset;
-    if (isInput)
-      table().inputs.push_back(makeBinding(name, *state->type, place));
-    if (isOutput)
-      table().outputs.push_back(makeBinding(name, *state->type, place));
-    return place;
+  const auto role =
+      table().role ? std::optional<uint32_t>(*table().role) : std::nullopt;
+  const plan::StateT &state =
+      *builder.table.states[builder.stateIndex(name, role)];
+  table().buffers.push_back(bufferOf(state));
+  const auto place = static_cast<uint32_t>(table().buffers.size() - 1);
+  if (isInput)
+    table().inputs.push_back(makeBinding(name, *state.type, place));
+  if (isOutput)
+    table().outputs.push_back(makeBinding(name, *state.type, place));
+  return place;
+}
+
+//===----------------------------------------------------------------------===//
+// Timelines
+//===----------------------------------------------------------------------===//
+
+void TimelineBuilder::bind(
+    std::vector<std::unique_ptr<plan::BindingT>> &bindings,
+    const std::string &name, const plan::TensorTypeT &type,
+    const std::vector<uint32_t> &buffers) {
+  bindings.push_back(makeBinding(name, type, buffers.front()));
+  bindings.back()->copies.assign(buffers.begin() + 1, buffers.end());
+}
+
+std::vector<uint32_t> TimelineBuilder::place(plan::BufferKind kind,
+                                             const std::string &name,
+                                             const plan::TensorTypeT &type,
+                                             const Values &states) {
+  std::vector<uint32_t> buffers;
+  for (const auto &[role, state] : states) {
+    auto buffer =
+        bufferOf(*builder.table.states[builder.stateIndex(state, role)]);
+    buffer->role = role;
+    if (kind != plan::BufferKind::State) {
+      buffer->kind = kind;
+      buffer->dtype = type.dtype;
+      buffer->shape = type.local_shape;
+      buffer->bytes = bytesOf(static_cast<DType>(type.dtype), type.local_shape);
+      buffer->slots = 1;
+      buffer->slot_bytes = 0;
+      buffer->name = name;
+    }
+    table().buffers.push_back(std::move(buffer));
+    buffers.push_back(static_cast<uint32_t>(table().buffers.size() - 1));
   }
-  ADD_FAILURE() << "no state " << name;
-  return 0;
+  return buffers;
+}
+
+void TimelineBuilder::input(const std::string &name,
+                            const plan::TensorTypeT &type,
+                            const Values &states) {
+  bind(table().inputs, name, type,
+       place(plan::BufferKind::Input, name, type, states));
+}
+
+void TimelineBuilder::output(const std::string &name,
+                             const plan::TensorTypeT &type,
+                             const Values &states) {
+  bind(table().outputs, name, type,
+       place(plan::BufferKind::Output, name, type, states));
+}
+
+void TimelineBuilder::state(const std::string &name,
+                            const std::vector<uint32_t> &roles, bool isInput,
+                            bool isOutput) {
+  Values values;
+  for (uint32_t role : roles)
+    values.emplace_back(role, name);
+  const plan::TensorTypeT type =
+      *builder.table.states[builder.stateIndex(name, roles.front())]->type;
+  const auto buffers = place(plan::BufferKind::State, name, type, values);
+  if (isInput)
+    bind(table().inputs, name, type, buffers);
+  if (isOutput)
+    bind(table().outputs, name, type, buffers);
+}
+
+uint32_t TimelineBuilder::message(const std::string &label, uint32_t queue,
+                                  uint32_t source, const std::string &from,
+                                  uint32_t destination, const std::string &to) {
+  auto message = std::make_unique<plan::MessageT>();
+  message->label = label;
+  message->queue = queue;
+  message->source_role = source;
+  message->destination_role = destination;
+  message->source_states = {builder.stateIndex(from, source)};
+  message->destination_states = {builder.stateIndex(to, destination)};
+  timeline().messages.push_back(std::move(message));
+  return static_cast<uint32_t>(timeline().messages.size() - 1);
+}
+
+void TimelineBuilder::run(uint32_t role, const std::string &segment,
+                          uint32_t microbatch) {
+  for (uint32_t i = 0; i < builder.table.entries.size(); ++i)
+    if (builder.table.entries[i]->name == segment)
+      return add(role, plan::ActionKind::Run, i, microbatch);
+  ADD_FAILURE() << "no segment " << segment;
 }
 
 uint32_t EntryBuilder::constant(const Array &value) {

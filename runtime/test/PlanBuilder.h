@@ -27,6 +27,8 @@
 #include "weft/runtime/plan_generated.h"
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +38,14 @@ namespace weft::runtime {
 inline constexpr uint8_t read = 1, write = 2, update = 3;
 
 class PlanBuilder;
+
+/// What a state of a pipeline has beside its name and type.
+struct StateOptions {
+  std::optional<uint32_t> role = std::nullopt;
+  uint32_t slots = 1;
+  bool isInternal = false;
+  bool counts = false;
+};
 
 /// Appends to one entry of a plan. Buffers get offsets of their own.
 class EntryBuilder {
@@ -84,12 +94,57 @@ public:
   /// A loop of the instructions that follow.
   void repeat(uint32_t count, uint32_t instructions);
 
+protected:
+  PlanBuilder &builder;
+
 private:
   template <typename T> T &add(T operation, uint8_t stream);
 
-  PlanBuilder &builder;
   size_t index;
   uint32_t collectives = 0;
+};
+
+/// Fills an entry with a timeline. Inputs and outputs lie in states of the
+/// given names and roles, the first first.
+class TimelineBuilder : public EntryBuilder {
+public:
+  using Values = std::vector<std::pair<uint32_t, std::string>>;
+  using EntryBuilder::EntryBuilder;
+
+  plan::TimelineT &timeline() { return *table().timeline; }
+  void input(const std::string &name, const plan::TensorTypeT &type,
+             const Values &states);
+  void output(const std::string &name, const plan::TensorTypeT &type,
+              const Values &states);
+  /// A state of these roles, as input, as output, or both.
+  void state(const std::string &name, const std::vector<uint32_t> &roles,
+             bool isInput, bool isOutput);
+  /// From a state of the source to one of the destination.
+  uint32_t message(const std::string &label, uint32_t queue, uint32_t source,
+                   const std::string &from, uint32_t destination,
+                   const std::string &to);
+  void run(uint32_t role, const std::string &segment, uint32_t microbatch = 0);
+  void send(uint32_t role, uint32_t message, uint32_t microbatch = 0) {
+    add(role, plan::ActionKind::Send, message, microbatch);
+  }
+  void receive(uint32_t role, uint32_t message, uint32_t microbatch = 0) {
+    add(role, plan::ActionKind::Receive, message, microbatch);
+  }
+  std::vector<plan::Action> &row(uint32_t role) {
+    return timeline().rows[role]->actions;
+  }
+
+private:
+  void add(uint32_t role, plan::ActionKind kind, uint32_t index,
+           uint32_t microbatch) {
+    row(role).emplace_back(kind, index, microbatch);
+  }
+  void bind(std::vector<std::unique_ptr<plan::BindingT>> &bindings,
+            const std::string &name, const plan::TensorTypeT &type,
+            const std::vector<uint32_t> &buffers);
+  std::vector<uint32_t> place(plan::BufferKind kind, const std::string &name,
+                              const plan::TensorTypeT &type,
+                              const Values &states);
 };
 
 class PlanBuilder {
@@ -105,11 +160,22 @@ public:
                          std::vector<std::vector<std::string>> dims = {},
                          std::vector<std::string> unreduced = {}) const;
   uint32_t group(const std::vector<std::string> &names);
-  void state(std::string name, const plan::TensorTypeT &type);
+  void state(std::string name, const plan::TensorTypeT &type,
+             const StateOptions &options = {});
+  /// Of that name, of a role or of all.
+  uint32_t stateIndex(const std::string &name,
+                      std::optional<uint32_t> role) const;
   EntryBuilder entry(std::string name);
+
+  /// A pipeline over an axis.
+  void pipeline(const std::string &axis);
+  EntryBuilder segment(std::string name, uint32_t role);
+  TimelineBuilder timeline(std::string name, uint32_t microbatches);
+
   uint32_t kernel(const std::string &symbol);
-  /// `bytes` of the arena at the next aligned offset.
-  uint64_t allocate(uint64_t bytes);
+  /// `bytes` of the arena, or of that of a role, at the next aligned offset.
+  uint64_t allocate(uint64_t bytes,
+                    std::optional<uint32_t> role = std::nullopt);
 
   /// The finished payload, and the plan file around a payload.
   std::vector<uint8_t> payload() const;

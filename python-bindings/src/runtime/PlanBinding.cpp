@@ -66,9 +66,8 @@ static nb::tuple toTuple(const plan::Plan &plan, const plan::Binding &binding,
 static nb::tuple entriesOf(const Plan &plan) {
   const plan::Plan &contents = plan.contents();
   nb::list entries;
-  for (uint32_t i = 0; i < contents.entries()->size(); ++i) {
-    const plan::Entry &entry = *contents.entries()->Get(i);
-    const EntrySpec &spec = plan.entries()[i];
+  for (const EntrySpec &spec : plan.entries()) {
+    const plan::Entry &entry = *contents.entries()->Get(spec.number);
     nb::list inputs, outputs;
     for (uint32_t j = 0; j < entry.inputs()->size(); ++j)
       inputs.append(toTuple(contents, *entry.inputs()->Get(j), spec.inputs[j]));

@@ -22,6 +22,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <set>
 
 namespace weft::runtime {
 
@@ -157,12 +158,17 @@ Result<Plan> Plan::parse(std::span<const std::byte> bytes) {
   WEFT_RETURN_IF_ERROR(verifyPlan(*image->root));
 
   image->ranks = Mesh(*image->root).ranks();
+  std::set<std::string_view> names; // several roles may have one
   for (const plan::State *state : *image->root->states())
-    image->states.push_back(specOf(*state->name(), *state->type(), true));
-  for (const plan::Entry *entry : *image->root->entries())
-    image->entries.push_back({entry->name()->str(),
-                              specsOf(*entry, *entry->inputs()),
-                              specsOf(*entry, *entry->outputs())});
+    if (!state->internal() && names.insert(view(state->name())).second)
+      image->states.push_back(specOf(*state->name(), *state->type(), true));
+  for (uint32_t i = 0; i < image->root->entries()->size(); ++i) {
+    const plan::Entry &entry = *image->root->entries()->Get(i);
+    if (!entry.role())
+      image->entries.push_back({entry.name()->str(),
+                                specsOf(entry, *entry.inputs()),
+                                specsOf(entry, *entry.outputs()), i});
+  }
   return Plan(std::move(image));
 }
 

@@ -45,6 +45,9 @@ private:
   bindings(std::string_view kind, const plan::Entry &entry,
            const flatbuffers::Vector<flatbuffers::Offset<plan::Binding>> &list);
   void buffer(uint32_t index, const plan::Buffer &buffer);
+  void slots(const auto &slotted);
+  void message(uint32_t index, const plan::Message &message);
+  void timeline(const plan::Timeline &timeline);
   void instruction(uint32_t index, const plan::Instruction &instruction);
   void operation(const plan::Gemm &gemm);
   void attentionDetails(const AttentionOperation auto &operation);
@@ -91,6 +94,13 @@ void Dumper::header() {
   if (plan.ptx())
     print(", ptx {} bytes", plan.ptx()->size());
   print("\n");
+  if (const plan::Pipeline *pipeline = plan.pipeline()) {
+    print("pipeline over {}\n",
+          quoted(plan.mesh()->Get(pipeline->axis())->name()));
+    for (uint32_t role = 0; role < pipeline->roles()->size(); ++role)
+      print("  role {} arena {} bytes\n", role,
+            pipeline->roles()->Get(role)->arena_bytes());
+  }
   if (const auto *metadata = plan.metadata())
     for (const plan::Metadata *item : *metadata)
       print("metadata {} {} bytes\n", quoted(item->key()),
@@ -122,10 +132,22 @@ std::string Dumper::type(const plan::TensorType &type) const {
 
 void Dumper::states() {
   print("states {}\n", plan.states()->size());
-  for (const plan::State *state : *plan.states())
-    print("  state {} {} offset {} bytes {} {}\n", quoted(state->name()),
+  for (const plan::State *state : *plan.states()) {
+    print("  state {} {} offset {} bytes {} {}", quoted(state->name()),
           type(*state->type()), state->offset(), state->bytes(),
           purposeName(state->purpose()));
+    slots(*state);
+    print("{}{}\n", state->internal() ? " internal" : "",
+          state->counts() ? " counts" : "");
+  }
+}
+
+/// Which ranks have it, and how often.
+void Dumper::slots(const auto &slotted) {
+  if (slotted.role())
+    print(" role {}", *slotted.role());
+  if (slotted.slots() != 1)
+    print(" slots {} every {}", slotted.slots(), slotted.slot_bytes());
 }
 
 void Dumper::kernels() {
@@ -153,9 +175,12 @@ void Dumper::bindings(
     const flatbuffers::Vector<flatbuffers::Offset<plan::Binding>> &list) {
   for (const plan::Binding *binding : list) {
     const plan::Buffer &held = *entry.buffers()->Get(binding->buffer());
-    print("  {} {} {} %{}{}\n", kind, quoted(binding->name()),
-          type(*binding->type()), binding->buffer(),
-          held.kind() == plan::BufferKind::State ? " state" : "");
+    print("  {} {} {} %{}", kind, quoted(binding->name()),
+          type(*binding->type()), binding->buffer());
+    if (const auto *copies = binding->copies())
+      for (uint32_t copy : *copies)
+        print(", %{}", copy);
+    print("{}\n", held.kind() == plan::BufferKind::State ? " state" : "");
   }
 }
 
@@ -166,6 +191,7 @@ void Dumper::buffer(uint32_t index, const plan::Buffer &buffer) {
         buffer.bytes(), buffer.first(), buffer.last());
   if (buffer.kind() == plan::BufferKind::Constant)
     print(" data {}", buffer.data_offset());
+  slots(buffer);
   if (!view(buffer.name()).empty())
     print(" {}", quoted(buffer.name()));
   if (const auto *contents = buffer.contents())
@@ -297,14 +323,53 @@ void Dumper::instruction(uint32_t index, const plan::Instruction &instruction) {
   print("\n");
 }
 
+void Dumper::message(uint32_t index, const plan::Message &message) {
+  const auto names = [&](const flatbuffers::Vector<uint32_t> &states) {
+    std::string text;
+    for (uint32_t state : states)
+      text += fmt::format("{}{}", text.empty() ? "" : ", ",
+                          quoted(plan.states()->Get(state)->name()));
+    return text;
+  };
+  print("    message {} {} role {} -> {} queue {} [{}] -> [{}]", index,
+        quoted(message.label()), message.source_role(),
+        message.destination_role(), message.queue(),
+        names(*message.source_states()), names(*message.destination_states()));
+  if (!view(message.location()).empty())
+    print(" at {}", quoted(message.location()));
+  print("\n");
+}
+
+void Dumper::timeline(const plan::Timeline &timeline) {
+  print("  timeline of {} micro-batches over group {}\n",
+        timeline.microbatches(), timeline.group());
+  for (uint32_t i = 0; i < timeline.messages()->size(); ++i)
+    message(i, *timeline.messages()->Get(i));
+  for (uint32_t role = 0; role < timeline.rows()->size(); ++role) {
+    const auto &actions = *timeline.rows()->Get(role)->actions();
+    print("    role {} actions {}\n", role, actions.size());
+    for (uint32_t i = 0; i < actions.size(); ++i) {
+      const plan::Action &action = *actions.Get(i);
+      print("      {}: {} {} of {}\n", i, actionName(action.kind()),
+            action.kind() == plan::ActionKind::Run
+                ? quoted(plan.entries()->Get(action.index())->name())
+                : fmt::format("message {}", action.index()),
+            action.microbatch());
+    }
+  }
+}
+
 void Dumper::dumpEntry(const plan::Entry &entry) {
-  print("entry {} arena {} bytes, liveness {} bytes\n", quoted(entry.name()),
+  print("entry {}{} arena {} bytes, liveness {} bytes\n", quoted(entry.name()),
+        entry.role() ? fmt::format(" role {}", *entry.role()) : "",
         entry.arena_bytes(), entry.liveness_bytes());
   bindings("input", entry, *entry.inputs());
   bindings("output", entry, *entry.outputs());
   print("  buffers {}\n", entry.buffers()->size());
   for (uint32_t i = 0; i < entry.buffers()->size(); ++i)
     buffer(i, *entry.buffers()->Get(i));
+  if (entry.timeline())
+    return timeline(*entry.timeline());
   print("  instructions {}\n", entry.instructions()->size());
   for (uint32_t i = 0; i < entry.instructions()->size(); ++i)
     instruction(i, *entry.instructions()->Get(i));

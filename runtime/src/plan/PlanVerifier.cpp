@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -59,6 +60,14 @@ static bool isPartOf(int64_t local, int64_t global, int64_t parts,
   return padding >= 0 && padding < (parts == 1 ? 1 : ranks);
 }
 
+std::vector<plan::AxisRef> axesOf(const plan::TensorType &type) {
+  std::vector<plan::AxisRef> all = axesOf(type.unreduced());
+  for (const plan::AxisList *axes : *type.dim_axes())
+    for (const plan::AxisRef &ref : axesOf(axes))
+      all.push_back(ref);
+  return all;
+}
+
 Status verifyType(const Mesh &mesh, const plan::TensorType &type) {
   const DType dtype = dtypeOf(type.dtype());
   if (!isValid(dtype))
@@ -73,11 +82,7 @@ Status verifyType(const Mesh &mesh, const plan::TensorType &type) {
         "rank",
         extents(global), extents(local), dims.size()));
   WEFT_RETURN_IF_ERROR(elementCount(global, dtype).status());
-  std::vector<plan::AxisRef> all = axesOf(type.unreduced());
-  for (const plan::AxisList *axes : dims)
-    for (const plan::AxisRef &ref : axesOf(axes))
-      all.push_back(ref);
-  WEFT_RETURN_IF_ERROR(mesh.checkAxes(all, "sharding"));
+  WEFT_RETURN_IF_ERROR(mesh.checkAxes(axesOf(type), "sharding"));
   for (uint32_t d = 0; d < global.size(); ++d) {
     const int64_t parts = groupSize(axesOf(dims.Get(d)));
     if (!isPartOf(local.Get(d), global.Get(d), parts, mesh.ranks()))
@@ -107,13 +112,58 @@ static Status verifyRegion(uint64_t offset, uint64_t bytes, uint64_t arena) {
   return {};
 }
 
-static Status verifyStates(const plan::Plan &plan, const Mesh &mesh) {
-  std::set<std::string_view> names;
+/// Whether the slots of a state or buffer do not share bytes, and lie in the
+/// arenas that have it.
+template <typename Slotted>
+static Status verifySlots(const Slotted &slotted, uint64_t arena) {
+  if (slotted.slots() == 0)
+    return invalidArgument("has 0 slots, must have at least 1");
+  if (slotted.slots() == 1)
+    return verifyRegion(slotted.offset(), slotted.bytes(), arena);
+  if (slotted.slot_bytes() < slotted.bytes() ||
+      slotted.slot_bytes() % bufferAlignment != 0)
+    return invalidArgument(fmt::format(
+        "slots of {} bytes begin every {} bytes, must be a multiple of {} that "
+        "holds one",
+        slotted.bytes(), slotted.slot_bytes(), bufferAlignment));
+  uint64_t span = 0;
+  if (__builtin_mul_overflow(slotted.slots(), slotted.slot_bytes(), &span))
+    return invalidArgument(
+        fmt::format("{} slots of {} bytes are too many bytes", slotted.slots(),
+                    slotted.slot_bytes()));
+  return verifyRegion(slotted.offset(), span, arena);
+}
+
+/// States of one name are of different roles, and of one type.
+static Status verifyStateNames(const plan::Plan &plan) {
+  std::map<std::string_view, std::set<int64_t>> names;
+  std::map<std::string_view, const plan::State *> visible;
+  constexpr int64_t all = -1;
+  for (const plan::State *state : *plan.states()) {
+    std::set<int64_t> &found = names[view(state->name())];
+    const int64_t role = state->role() ? int64_t(*state->role()) : all;
+    if (found.contains(role) || found.contains(all) ||
+        (role == all && !found.empty()))
+      return invalidArgument(fmt::format("state \"{}\" is listed twice",
+                                         escaped(view(state->name()))));
+    found.insert(role);
+    if (state->internal())
+      continue;
+    const plan::State &first =
+        *visible.emplace(view(state->name()), state).first->second;
+    if (!isSameType(*first.type(), *state->type()))
+      return invalidArgument(fmt::format(
+          "the states named \"{}\" of roles {} and {} differ in type",
+          escaped(view(state->name())), *first.role(), role));
+  }
+  return {};
+}
+
+static Status verifyStates(const plan::Plan &plan, const Mesh &mesh,
+                           const Roles &roles) {
   for (const plan::State *state : *plan.states()) {
     const std::string what =
         fmt::format("state \"{}\"", escaped(view(state->name())));
-    if (!names.insert(view(state->name())).second)
-      return invalidArgument(what + " is listed twice");
     WEFT_RETURN_IF_ERROR(verifyType(mesh, *state->type()).withContext(what));
     const DType dtype = dtypeOf(state->type()->dtype());
     WEFT_ASSIGN_OR_RETURN(const int64_t elements,
@@ -123,10 +173,18 @@ static Status verifyStates(const plan::Plan &plan, const Mesh &mesh) {
           fmt::format("{} has {} bytes, its local shape needs {}", what,
                       state->bytes(), elements * byteSize(dtype)));
     WEFT_RETURN_IF_ERROR(
-        verifyRegion(state->offset(), state->bytes(), plan.arena_bytes())
-            .withContext(what));
+        verifySlots(*state, roles.arenaBytes(state->role())).withContext(what));
+    if (state->role() && roles.split(axesOf(*state->type())))
+      return invalidArgument(
+          fmt::format("{} is of role {}, but split or unreduced over the axis "
+                      "of the pipeline",
+                      what, *state->role()));
+    if (state->counts() && (dtype != DType::I32 || elements != 1))
+      return invalidArgument(
+          fmt::format("{} counts micro-batches and must be i32[], got {}", what,
+                      typeName(dtype, *state->type()->local_shape())));
   }
-  return {};
+  return verifyStateNames(plan);
 }
 
 static Status verifyGroups(const plan::Plan &plan, const Mesh &mesh) {
@@ -137,7 +195,8 @@ static Status verifyGroups(const plan::Plan &plan, const Mesh &mesh) {
 }
 
 /// Buffers of all entries: their own fields, not yet what touches them.
-static Status verifyBuffers(const plan::Plan &plan, const plan::Entry &entry) {
+static Status verifyBuffers(const plan::Plan &plan, const Roles &roles,
+                            const plan::Entry &entry) {
   const uint64_t data = plan.constant_data() ? plan.constant_data()->size() : 0;
   for (uint32_t i = 0; i < entry.buffers()->size(); ++i) {
     const plan::Buffer &buffer = *entry.buffers()->Get(i);
@@ -156,9 +215,12 @@ static Status verifyBuffers(const plan::Plan &plan, const plan::Entry &entry) {
       return invalidArgument(fmt::format(
           "{} has {} bytes, its shape {} needs {}", what, buffer.bytes(),
           typeName(dtype, *buffer.shape()), *elements * byteSize(dtype)));
+    const OptionalRole owner = entry.timeline() ? buffer.role() : entry.role();
+    if (buffer.slots() != 1 && buffer.kind() != plan::BufferKind::State)
+      return invalidArgument(fmt::format("{} has {} slots, but is no state",
+                                         what, buffer.slots()));
     WEFT_RETURN_IF_ERROR(
-        verifyRegion(buffer.offset(), buffer.bytes(), plan.arena_bytes())
-            .withContext(what));
+        verifySlots(buffer, roles.arenaBytes(owner)).withContext(what));
     if (buffer.kind() == plan::BufferKind::Constant &&
         (buffer.bytes() > data || buffer.data_offset() > data - buffer.bytes()))
       return invalidArgument(fmt::format(
@@ -170,17 +232,20 @@ static Status verifyBuffers(const plan::Plan &plan, const plan::Entry &entry) {
   return {};
 }
 
-static std::vector<FixedRegion> collectFixedRegions(const plan::Plan &plan) {
+static std::vector<FixedRegion> collectFixedRegions(const plan::Plan &plan,
+                                                    uint32_t role) {
   std::vector<FixedRegion> regions;
   for (const plan::State *state : *plan.states())
-    regions.push_back(
-        {state->offset(), state->bytes(), UINT64_MAX,
-         fmt::format("state \"{}\"", escaped(view(state->name())))});
+    if (isOf(state->role(), role))
+      regions.push_back(
+          {state->offset(), spanOf(*state), UINT64_MAX,
+           fmt::format("state \"{}\"", escaped(view(state->name())))});
   std::set<std::tuple<uint64_t, uint64_t, uint64_t>> seen;
   for (const plan::Entry *entry : *plan.entries())
     for (uint32_t i = 0; i < entry->buffers()->size(); ++i) {
       const plan::Buffer &buffer = *entry->buffers()->Get(i);
-      if (buffer.kind() == plan::BufferKind::Constant &&
+      if (isOf(entry->role(), role) &&
+          buffer.kind() == plan::BufferKind::Constant &&
           seen.emplace(buffer.offset(), buffer.bytes(), buffer.data_offset())
               .second)
         regions.push_back({buffer.offset(), buffer.bytes(),
@@ -207,11 +272,24 @@ static Status verifyFixedRegions(std::vector<FixedRegion> regions) {
   return {};
 }
 
+/// `verify` of each entry of a kind: with a timeline, or without.
+template <typename Verify>
+static Status forEachEntry(const plan::Plan &plan, bool hasTimeline,
+                           const Verify &verify) {
+  for (const plan::Entry *entry : *plan.entries())
+    if ((entry->timeline() != nullptr) == hasTimeline)
+      WEFT_RETURN_IF_ERROR(verify(*entry).withContext(
+          fmt::format("entry \"{}\"", escaped(view(entry->name())))));
+  return {};
+}
+
 Status verifyPlan(const plan::Plan &plan) {
   WEFT_RETURN_IF_ERROR(verifyMesh(plan));
+  WEFT_RETURN_IF_ERROR(verifyPipeline(plan));
   const Mesh mesh(plan);
+  const Roles roles(plan, mesh);
   WEFT_RETURN_IF_ERROR(verifyGroups(plan, mesh));
-  WEFT_RETURN_IF_ERROR(verifyStates(plan, mesh));
+  WEFT_RETURN_IF_ERROR(verifyStates(plan, mesh, roles));
   WEFT_RETURN_IF_ERROR(verifyKernels(plan));
   std::set<std::string_view> names;
   for (const plan::Entry *entry : *plan.entries()) {
@@ -219,18 +297,21 @@ Status verifyPlan(const plan::Plan &plan) {
       return invalidArgument(fmt::format("two entries are named \"{}\"",
                                          escaped(view(entry->name()))));
     WEFT_RETURN_IF_ERROR(
-        verifyBuffers(plan, *entry)
+        verifyBuffers(plan, roles, *entry)
             .withContext(
                 fmt::format("entry \"{}\"", escaped(view(entry->name())))));
   }
-  const VerifiedHeader header{plan, mesh, collectFixedRegions(plan)};
-  WEFT_RETURN_IF_ERROR(verifyFixedRegions(header.fixed));
-  for (const plan::Entry *entry : *plan.entries())
-    WEFT_RETURN_IF_ERROR(
-        verifyEntry(header, *entry)
-            .withContext(
-                fmt::format("entry \"{}\"", escaped(view(entry->name())))));
-  return {};
+  VerifiedHeader header{plan, mesh, roles, {}};
+  for (uint32_t role = 0; role < roles.count(); ++role) {
+    header.fixed.push_back(collectFixedRegions(plan, role));
+    WEFT_RETURN_IF_ERROR(verifyFixedRegions(header.fixed.back()));
+  }
+  WEFT_RETURN_IF_ERROR(forEachEntry(plan, false, [&](const plan::Entry &entry) {
+    return verifyEntry(header, entry);
+  }));
+  return forEachEntry(plan, true, [&](const plan::Entry &entry) {
+    return verifyTimeline(header, entry);
+  });
 }
 
 } // namespace weft::runtime

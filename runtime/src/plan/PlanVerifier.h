@@ -19,6 +19,7 @@
 #define WEFT_RUNTIME_SRC_PLAN_PLANVERIFIER_H
 
 #include "plan/Mesh.h"
+#include "plan/Roles.h"
 #include "weft/runtime/DType.h"
 #include "weft/runtime/Status.h"
 #include "weft/runtime/plan_generated.h"
@@ -29,8 +30,8 @@
 
 namespace weft::runtime {
 
-/// A piece of every rank's arena that belongs to something for the whole life
-/// of the plan: a state or a constant.
+/// A piece of a rank's arena that belongs to something for the whole life of
+/// the plan: a state or a constant.
 struct FixedRegion {
   uint64_t offset = 0;
   uint64_t bytes = 0;
@@ -54,8 +55,9 @@ struct Touch {
 struct VerifiedHeader {
   const plan::Plan &plan;
   const Mesh &mesh;
-  /// States, then the constants of all entries, each once.
-  std::vector<FixedRegion> fixed;
+  const Roles &roles;
+  /// By role: states, then the constants of all entries, each once.
+  std::vector<std::vector<FixedRegion>> fixed;
 };
 
 /// A buffer as operations see it.
@@ -71,6 +73,18 @@ Result<Operand> findOperand(const plan::Entry &entry, uint32_t index,
 
 /// Checks the whole plan: header, then each entry.
 Status verifyPlan(const plan::Plan &plan);
+
+/// Checks the axis and the arenas of a pipeline, and that nothing has a role
+/// that it does not have.
+Status verifyPipeline(const plan::Plan &plan);
+
+/// Checks an entry with a timeline; the segments are verified already.
+Status verifyTimeline(const VerifiedHeader &header, const plan::Entry &entry);
+
+/// Checks the type of a binding, and that it fits `buffer` of its entry and the
+/// state of its name, if there is one.
+Status verifyBinding(const VerifiedHeader &header, const plan::Entry &entry,
+                     const plan::Binding &binding, uint32_t buffer);
 
 /// Checks the kernels and the compiled code against the target.
 Status verifyKernels(const plan::Plan &plan);
@@ -98,6 +112,12 @@ Status verifyAttention(const plan::Entry &entry,
 Status verifyAttention(const plan::Entry &entry,
                        const plan::AttentionGrad &grad,
                        std::vector<Touch> &touches);
+
+/// All axes that the ranks hold different parts or terms of a value over.
+std::vector<plan::AxisRef> axesOf(const plan::TensorType &type);
+
+/// Whether two values are of one type, split and unreduced alike.
+bool isSameType(const plan::TensorType &a, const plan::TensorType &b);
 
 /// Dtype, shapes and axes of a value: local = global / parts.
 Status verifyType(const Mesh &mesh, const plan::TensorType &type);

@@ -65,4 +65,23 @@ std::string stepName(size_t index, const plan::Instruction &instruction) {
   return fmt::format("step {} {}", index, operationName(instruction));
 }
 
+std::string stepText(const plan::Plan &plan, uint32_t entry, uint32_t step) {
+  const plan::Entry &table = *plan.entries()->Get(entry);
+  if (const plan::Timeline *timeline = table.timeline())
+    return fmt::format("message {} \"{}\"", step,
+                       escaped(view(timeline->messages()->Get(step)->label())));
+  const std::string name = stepName(step, *table.instructions()->Get(step));
+  if (!table.role())
+    return name;
+  return fmt::format("segment \"{}\" {}", escaped(view(table.name())), name);
+}
+
+std::string actionText(const plan::TimelineRow &row, uint32_t role,
+                       uint32_t action) {
+  if (action >= row.actions()->size())
+    return fmt::format("role {} at the end of its row", role);
+  return fmt::format("role {} action {} (micro-batch {})", role, action,
+                     row.actions()->Get(action)->microbatch());
+}
+
 } // namespace weft::runtime

@@ -59,6 +59,16 @@ std::string workName(const plan::Plan &plan,
 /// `step 17 gemm`, the start of every message about an instruction.
 std::string stepName(size_t index, const plan::Instruction &instruction);
 
+/// The same of a step by number: `step 17 gemm`, in a segment `segment "f1"
+/// step 17 gemm`, and for an entry with a timeline the message of that number,
+/// `message 2 "activation"`.
+std::string stepText(const plan::Plan &plan, uint32_t entry, uint32_t step);
+
+/// `role 1 action 5 (micro-batch 2)`, or, for the number of actions, `role 1 at
+/// the end of its row`.
+std::string actionText(const plan::TimelineRow &row, uint32_t role,
+                       uint32_t action);
+
 } // namespace weft::runtime
 
 #endif // WEFT_RUNTIME_SRC_PLAN_TEXT_H

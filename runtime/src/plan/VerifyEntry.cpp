@@ -66,7 +66,6 @@ public:
 private:
   Status verifyInputs();
   Status verifyOutputs();
-  Status verifyBinding(const plan::Binding &binding);
   Status verifyStateBuffers();
   Status verifyInstruction(uint32_t index);
   Status findStarts();
@@ -78,7 +77,8 @@ private:
   Status verifyRepeat(uint32_t index, const plan::Repeat &repeat);
   Status closeLoops(uint32_t index);
   Status verifyEnd();
-  Status verifyLifetimes();
+  Status verifyLifetimes() const;
+  Status verifyLifetimes(const std::vector<FixedRegion> &fixed) const;
 
   const plan::Buffer &buffer(uint32_t index) const {
     return *entry.buffers()->Get(index);
@@ -129,7 +129,7 @@ static bool sameAxes(const plan::AxisList *a, const plan::AxisList *b) {
                     });
 }
 
-static bool equal(const plan::TensorType &a, const plan::TensorType &b) {
+bool isSameType(const plan::TensorType &a, const plan::TensorType &b) {
   auto sameShape = [](const auto &x, const auto &y) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end());
   };
@@ -145,43 +145,49 @@ static bool equal(const plan::TensorType &a, const plan::TensorType &b) {
   return true;
 }
 
-Status EntryVerifier::verifyBinding(const plan::Binding &binding) {
+Status verifyBinding(const VerifiedHeader &header, const plan::Entry &entry,
+                     const plan::Binding &binding, uint32_t index) {
   WEFT_RETURN_IF_ERROR(verifyType(header.mesh, *binding.type()));
-  if (binding.buffer() >= entry.buffers()->size())
+  if (index >= entry.buffers()->size())
     return invalidArgument(fmt::format("is bound to buffer {}, but the entry "
                                        "has {}",
-                                       binding.buffer(),
-                                       entry.buffers()->size()));
-  const plan::Buffer &bound = buffer(binding.buffer());
+                                       index, entry.buffers()->size()));
+  const plan::Buffer &bound = *entry.buffers()->Get(index);
   const DType dtype = dtypeOf(binding.type()->dtype());
   WEFT_ASSIGN_OR_RETURN(const int64_t elements,
                         elementCount(*binding.type()->local_shape(), dtype));
   WEFT_ASSIGN_OR_RETURN(const int64_t held,
                         elementCount(*bound.shape(), dtypeOf(bound.dtype())));
   if (dtype != dtypeOf(bound.dtype()) || elements != held)
-    return invalidArgument(fmt::format(
-        "is {} on a rank, but buffer {} is {}",
-        typeName(dtype, *binding.type()->local_shape()), binding.buffer(),
-        typeName(dtypeOf(bound.dtype()), *bound.shape())));
-  const plan::State *state = nullptr;
-  for (const plan::State *candidate : *header.plan.states())
-    if (view(candidate->name()) == view(binding.name()))
-      state = candidate;
+    return invalidArgument(
+        fmt::format("is {} on a rank, but buffer {} is {}",
+                    typeName(dtype, *binding.type()->local_shape()), index,
+                    typeName(dtypeOf(bound.dtype()), *bound.shape())));
+  const auto found = findState(header.plan, view(binding.name()),
+                               entry.timeline() ? bound.role() : entry.role());
+  const plan::State *state =
+      found ? header.plan.states()->Get(*found) : nullptr;
+  if (state && state->internal() && !entry.role())
+    state = nullptr;
   const bool inState = bound.kind() == plan::BufferKind::State;
   if (inState != (state != nullptr))
-    return invalidArgument(
-        fmt::format("{} a state of the plan, but buffer {} is of kind {}",
-                    state ? "is" : "is not", binding.buffer(),
-                    bufferKindName(bound.kind())));
+    return invalidArgument(fmt::format(
+        "{} a state of the plan, but buffer {} is of kind {}",
+        state ? "is" : "is not", index, bufferKindName(bound.kind())));
   if (!state)
     return {};
-  if (!equal(*binding.type(), *state->type()))
+  if (!isSameType(*binding.type(), *state->type()))
     return invalidArgument("its type differs from that of the state");
   if (bound.offset() != state->offset() || bound.bytes() > state->bytes())
     return invalidArgument(fmt::format(
         "buffer {} at {} ({} bytes) is not at the state's offset {} ({} bytes)",
-        binding.buffer(), bound.offset(), bound.bytes(), state->offset(),
-        state->bytes()));
+        index, bound.offset(), bound.bytes(), state->offset(), state->bytes()));
+  if (bound.slots() != state->slots() ||
+      (bound.slots() != 1 && bound.slot_bytes() != state->slot_bytes()))
+    return invalidArgument(fmt::format(
+        "buffer {} has {} slots every {} bytes, the state {} every {}", index,
+        bound.slots(), bound.slot_bytes(), state->slots(),
+        state->slot_bytes()));
   return {};
 }
 
@@ -192,7 +198,9 @@ Status EntryVerifier::verifyInputs() {
         fmt::format("input \"{}\"", escaped(view(binding->name())));
     if (!names.insert(view(binding->name())).second)
       return invalidArgument(what + " is listed twice");
-    WEFT_RETURN_IF_ERROR(verifyBinding(*binding).withContext(what));
+    WEFT_RETURN_IF_ERROR(
+        verifyBinding(header, entry, *binding, binding->buffer())
+            .withContext(what));
     BufferState &state = states[binding->buffer()];
     const plan::BufferKind kind = buffer(binding->buffer()).kind();
     if (kind != plan::BufferKind::Input && kind != plan::BufferKind::State)
@@ -214,7 +222,9 @@ Status EntryVerifier::verifyOutputs() {
         fmt::format("output \"{}\"", escaped(view(binding->name())));
     if (!names.insert(view(binding->name())).second)
       return invalidArgument(what + " is listed twice");
-    WEFT_RETURN_IF_ERROR(verifyBinding(*binding).withContext(what));
+    WEFT_RETURN_IF_ERROR(
+        verifyBinding(header, entry, *binding, binding->buffer())
+            .withContext(what));
     if (buffer(binding->buffer()).kind() == plan::BufferKind::Temporary)
       return invalidArgument(fmt::format("{} is bound to {}", what,
                                          bufferName(binding->buffer())));
@@ -243,6 +253,10 @@ Status EntryVerifier::touch(uint32_t index, const Touch &touch, bool starts) {
   const std::string_view does = touch.writes ? "writes" : "reads";
   if (touch.writes && buffer(touch.buffer).kind() == plan::BufferKind::Constant)
     return invalidArgument(fmt::format("writes {}", bufferName(touch.buffer)));
+  if (entry.role() && touch.writes && !state.isOutput &&
+      buffer(touch.buffer).kind() == plan::BufferKind::State)
+    return invalidArgument(
+        fmt::format("writes {}, which is no output", bufferName(touch.buffer)));
   if (state.writerInFlight)
     return invalidArgument(fmt::format(
         "{} {}, which collective {} in flight writes; its wait must come first",
@@ -466,10 +480,19 @@ static Status verifyDisjoint(const std::vector<Lifetime> &lifetimes) {
   return {};
 }
 
-Status EntryVerifier::verifyLifetimes() {
+Status EntryVerifier::verifyLifetimes() const {
+  for (uint32_t role = 0; role < header.roles.count(); ++role)
+    if (isOf(entry.role(), role))
+      WEFT_RETURN_IF_ERROR(verifyLifetimes(header.fixed[role]));
+  return {};
+}
+
+/// Beside the states and constants of a role.
+Status
+EntryVerifier::verifyLifetimes(const std::vector<FixedRegion> &fixed) const {
   const int64_t end = entry.instructions()->size();
   std::vector<Lifetime> lifetimes;
-  for (const FixedRegion &region : header.fixed)
+  for (const FixedRegion &region : fixed)
     if (region.bytes != 0)
       lifetimes.push_back({region.offset, region.bytes, -1, end, region.name});
   for (uint32_t i = 0; i < states.size(); ++i) {
@@ -489,10 +512,10 @@ Status EntryVerifier::verifyLifetimes() {
 }
 
 Status EntryVerifier::verify() {
-  if (entry.arena_bytes() > header.plan.arena_bytes())
+  const uint64_t arena = header.roles.arenaBytes(entry.role());
+  if (entry.arena_bytes() > arena)
     return invalidArgument(fmt::format("uses {} bytes of an arena of {}",
-                                       entry.arena_bytes(),
-                                       header.plan.arena_bytes()));
+                                       entry.arena_bytes(), arena));
   WEFT_RETURN_IF_ERROR(verifyInputs());
   WEFT_RETURN_IF_ERROR(verifyOutputs());
   WEFT_RETURN_IF_ERROR(verifyStateBuffers());

@@ -273,6 +273,12 @@ Status OperationVerifier::check(const plan::CollectiveStart &start) {
     return invalidArgument(fmt::format("group {} of {} does not exist",
                                        start.group(),
                                        header.plan.groups()->size()));
+  const auto group = axesOf(header.plan.groups()->Get(start.group()));
+  if (entry.role() && header.roles.split(group))
+    return invalidArgument(fmt::format(
+        "group {} {} is along the axis of the pipeline, where ranks execute "
+        "other segments",
+        start.group(), header.mesh.toString(group)));
   WEFT_ASSIGN_OR_RETURN(const Operand source,
                         operand(start.source(), "source"));
   WEFT_ASSIGN_OR_RETURN(const Operand destination,

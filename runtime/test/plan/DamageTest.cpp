@@ -54,7 +54,7 @@ TEST(Damage, OtherFormatVersion) {
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.status().code(), StatusCode::FailedPrecondition);
   EXPECT_THAT(plan.status().message(),
-              HasSubstr("has format version 50, this runtime reads version 9; "
+              HasSubstr("has format version 51, this runtime reads version 10; "
                         "compile the plan with the compiler of this "
                         "runtime's release"));
 }

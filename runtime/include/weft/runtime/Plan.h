@@ -54,6 +54,9 @@ struct EntrySpec {
   std::string name;
   std::vector<ValueSpec> inputs;
   std::vector<ValueSpec> outputs;
+  /// Its number in `Plan::contents().entries()`, which has the segments of
+  /// pipelines as well.
+  uint32_t number = 0;
 
   /// The input or output of that name, or null.
   const ValueSpec *input(std::string_view name) const;
@@ -75,6 +78,8 @@ public:
   /// Number of devices of the mesh.
   int64_t ranks() const;
 
+  /// Those that can be run: without the segments of pipelines, and without
+  /// states that only these use.
   const std::vector<EntrySpec> &entries() const;
   const std::vector<ValueSpec> &states() const;
 

@@ -50,6 +50,11 @@ inline std::string bufferKindName(plan::BufferKind kind) {
   return spelled(plan::EnumNameBufferKind(kind), '_');
 }
 
+/// "run", "send", "receive".
+inline std::string actionName(plan::ActionKind kind) {
+  return spelled(plan::EnumNameActionKind(kind), '_');
+}
+
 /// "parameter", "optimizer state", "communication".
 inline std::string purposeName(plan::Purpose purpose) {
   return spelled(plan::EnumNamePurpose(purpose), ' ');

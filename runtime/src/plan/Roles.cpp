@@ -1,0 +1,56 @@
+//===- Roles.cpp - Which rank has what of a pipeline ----------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "plan/Roles.h"
+
+#include "plan/Text.h"
+
+#include <algorithm>
+
+namespace weft::runtime {
+
+Roles::Roles(const plan::Plan &plan, const Mesh &mesh) : mesh(mesh) {
+  const plan::Pipeline *pipeline = plan.pipeline();
+  if (!pipeline) {
+    arenas.push_back(plan.arena_bytes());
+    return;
+  }
+  axis.emplace_back(pipeline->axis(), 1,
+                    plan.mesh()->Get(pipeline->axis())->size());
+  for (const plan::Role *role : *pipeline->roles())
+    arenas.push_back(role->arena_bytes());
+}
+
+uint32_t Roles::of(int64_t rank) const {
+  return static_cast<uint32_t>(mesh.position(rank, axis));
+}
+
+int64_t Roles::rankIn(int64_t rank, uint32_t role) const {
+  return mesh.rankAt(rank, axis, role);
+}
+
+uint64_t Roles::arenaBytes(OptionalRole owner) const {
+  return owner ? arenas[*owner] : *std::ranges::min_element(arenas);
+}
+
+bool Roles::split(const std::vector<plan::AxisRef> &refs) const {
+  return !axis.empty() && std::ranges::any_of(refs, [&](const auto &ref) {
+    return ref.axis() == axis.front().axis() && ref.size() != 1;
+  });
+}
+
+std::optional<uint32_t> findState(const plan::Plan &plan, std::string_view name,
+                                  OptionalRole owner) {
+  for (uint32_t i = 0; i < plan.states()->size(); ++i) {
+    const plan::State &state = *plan.states()->Get(i);
+    if (view(state.name()) == name && (!state.role() || state.role() == owner))
+      return i;
+  }
+  return std::nullopt;
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,316 @@
+//===- VerifyTimelineTest.cpp - Broken pipelines --------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PipelinePlan.h"
+#include "Verify.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace weft::runtime {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// Row 0 of two roles and two micro-batches:
+///   0 run begin0, 1 run forward0 0, 2 send 0 0, 3 run forward0 1, 4 send 0 1,
+///   5 receive 1 0, 6 run backward0 0, 7 receive 1 1, 8 run backward0 1,
+///   9 run update0, 10 send 2 (tied)
+/// Row 1:
+///   0 run begin1, 1 receive 0 0, 2 run forward1 0, 3 run backward1 0,
+///   4 send 1 0, 5 receive 0 1, 6 run forward1 1, 7 run backward1 1,
+///   8 send 1 1, 9 run update1, 10 receive 2, 11 run finish
+struct Broken : PipelinePlan {
+  Broken() : PipelinePlan(2, 2) {}
+
+  plan::StateT &state(const std::string &name, uint32_t role) {
+    return *table.states[stateIndex(name, role)];
+  }
+  plan::EntryT &entry(const std::string &name) {
+    return **std::ranges::find_if(
+        table.entries, [&](const auto &each) { return each->name == name; });
+  }
+  plan::TimelineT &timeline() { return *entry("step").timeline; }
+  plan::MessageT &message(size_t index) { return *timeline().messages[index]; }
+  std::vector<plan::Action> &row(size_t role) {
+    return timeline().rows[role]->actions;
+  }
+  plan::BufferT &buffer(size_t index) { return *entry("step").buffers[index]; }
+};
+
+struct Case {
+  std::function<void(Broken &)> change;
+  std::string message;
+};
+
+void expectAll(const std::vector<Case> &cases) {
+  for (const Case &each : cases) {
+    Broken plan;
+    each.change(plan);
+    EXPECT_THAT(verdict(plan), HasSubstr(each.message));
+  }
+}
+
+TEST(VerifyTimeline, SampleIsAccepted) {
+  for (uint32_t roles : {2, 3, 8})
+    for (uint32_t microbatches : {1, 2, 20})
+      EXPECT_EQ(verdict(PipelinePlan(roles, microbatches, 2)), "");
+}
+
+TEST(VerifyTimeline, Pipeline) {
+  expectAll({
+      {[](Broken &p) { p.table.pipeline->axis = 2; },
+       "the pipeline is over mesh axis 2, but the mesh has 2"},
+      {[](Broken &p) { p.table.pipeline->roles.pop_back(); },
+       "the pipeline has 1 roles, but mesh axis \"pipe\" has size 2"},
+      {[](Broken &p) {
+         p.table.pipeline->roles[1]->arena_bytes = p.table.arena_bytes + 1;
+       },
+       "role 1 has an arena of "},
+      {[](Broken &p) { p.state("sum", 1).role = 2; },
+       "state \"sum\" is of role 2, but the pipeline has 2"},
+      {[](Broken &p) { p.table.pipeline.reset(); },
+       "is of role 0, but the plan has no pipeline"},
+      {[](Broken &p) {
+         p.table.pipeline.reset();
+         p.table.states.clear();
+         for (auto &entry : p.table.entries)
+           entry->role = flatbuffers::nullopt;
+         for (auto &buffer : p.entry("step").buffers)
+           buffer->role = flatbuffers::nullopt;
+       },
+       "entry \"step\": has a timeline, but the plan has no pipeline"},
+  });
+}
+
+TEST(VerifyTimeline, States) {
+  expectAll({
+      {[](Broken &p) { p.state("y", 0).slots = 0; },
+       "state \"y\": has 0 slots, must have at least 1"},
+      {[](Broken &p) { p.state("y", 0).slot_bytes = 96; },
+       "state \"y\": slots of 64 bytes begin every 96 bytes, must be a "
+       "multiple of 64 that holds one"},
+      {[](Broken &p) { p.state("y", 0).slot_bytes = 0; },
+       "slots of 64 bytes begin every 0 bytes"},
+      {[](Broken &p) { p.state("y", 0).slots = 1000; }, "state \"y\": bytes "},
+      {[](Broken &p) { p.state("y", 0).slot_bytes = uint64_t(1) << 63; },
+       "state \"y\": 2 slots of 9223372036854775808 bytes are too many bytes"},
+      {[](Broken &p) { p.state("y", 0).slots = 3; }, " overlap"},
+      {[](Broken &p) { p.state("sum", 0).counts = true; },
+       "state \"sum\" counts micro-batches and must be i32[], got f32[16]"},
+      {[](Broken &p) {
+         *p.state("sum", 0).type = p.type(DType::F32, {32}, {{"pipe"}});
+       },
+       "state \"sum\" is of role 0, but split or unreduced over the axis of "
+       "the pipeline"},
+      {[](Broken &p) { p.state("sum", 0).name = "y"; },
+       "state \"y\" is listed twice"},
+      {[](Broken &p) { p.state("sum", 0).name = "seed"; },
+       "state \"seed\" is listed twice"},
+      {[](Broken &p) { *p.state("t", 1).type = p.type(DType::I32, {16}); },
+       "the states named \"t\" of roles 0 and 1 differ in type"},
+  });
+}
+
+TEST(VerifyTimeline, Segments) {
+  expectAll({
+      {[](Broken &p) { p.entry("forward0").role = 2; },
+       "entry \"forward0\": the entry is of role 2, but the pipeline has 2"},
+      {[](Broken &p) {
+         p.entry("forward0").timeline = std::make_unique<plan::TimelineT>();
+       },
+       "entry \"forward0\": has both a role and a timeline"},
+      {[](Broken &p) {
+         p.entry("forward0").buffers[0]->kind = plan::BufferKind::Input;
+       },
+       "entry \"forward0\": is a segment and has buffers of kind input; what "
+       "it takes and leaves are states"},
+      {[](Broken &p) { p.entry("forward0").buffers[0]->role = 0; },
+       "buffer 0 is of role 0, but the entry has no timeline"},
+      {[](Broken &p) { p.entry("forward0").buffers[2]->slots = 3; },
+       "buffer 2 has 3 slots every 64 bytes, the state 2 every 64"},
+      {[](Broken &p) {
+         p.entry("forward0").instructions[0]->operation.AsLaunch()->access[1] =
+             update;
+       },
+       "entry \"forward0\": step 0 launch: writes buffer 1 (state \"w0\"), "
+       "which is no output"},
+      {[](Broken &p) { p.entry("backward0").buffers[2]->slots = 2; },
+       "buffer 2 has 2 slots, but is no state"},
+      {[](Broken &p) {
+         p.entry("update0")
+             .instructions[0]
+             ->operation.AsCollectiveStart()
+             ->group = 1;
+       },
+       "group 1 {\"pipe\"} is along the axis of the pipeline, where ranks "
+       "execute other segments"},
+      {[](Broken &p) { p.entry("init").outputs[0]->name = "w0"; },
+       "output \"w0\": is not a state of the plan, but buffer 0 is of kind "
+       "state"},
+      {[](Broken &p) { p.entry("forward0").inputs[0]->name = "g"; },
+       "input \"g\": is not a state of the plan"},
+  });
+}
+
+TEST(VerifyTimeline, Values) {
+  expectAll({
+      {[](Broken &p) {
+         p.entry("step").instructions.push_back(
+             std::make_unique<plan::InstructionT>());
+         p.entry("step").instructions[0]->operation.Set(plan::CopyT());
+       },
+       "entry \"step\": has a timeline and 1 instructions of its own"},
+      {[](Broken &p) { p.entry("step").inputs[3]->copies = {0}; },
+       "input \"t\": is f32[16] on a rank, but buffer 0 is f32[2x16]"},
+      {[](Broken &p) { p.entry("step").inputs[3]->copies = {99}; },
+       "input \"t\": is bound to buffer 99, but the entry has "},
+      {[](Broken &p) {
+         p.entry("step").inputs[3]->copies = {
+             p.entry("step").inputs[3]->buffer};
+       },
+       "input \"t\": has two buffers in role 0"},
+      {[](Broken &p) { p.buffer(0).kind = plan::BufferKind::Output; },
+       "input \"x\" is bound to a buffer of kind output"},
+      {[](Broken &p) { p.buffer(0).kind = plan::BufferKind::Temporary; },
+       "buffer 0 (temporary) is no input and no output"},
+      {[](Broken &p) { p.buffer(0).offset += 64; }, "buffer 0 (bytes "},
+      {[](Broken &p) { p.buffer(0).offset += 64; },
+       "lies in no state of its role, where segments could reach it"},
+      {[](Broken &p) { p.entry("step").inputs[1]->name = "x"; },
+       "input \"x\" is listed twice"},
+      {[](Broken &p) { p.buffer(1).role = flatbuffers::nullopt; },
+       "input \"w0\": is not a state of the plan"},
+      {[](Broken &p) { p.state("w0", 0).internal = true; },
+       "input \"w0\": is not a state of the plan"},
+      {[](Broken &p) {
+         *p.entry("step").inputs[0]->type =
+             p.type(DType::F32, {2, 32}, {{}, {"pipe"}});
+       },
+       "input \"x\" is split or unreduced over the axis of the pipeline"},
+      {[](Broken &p) {
+         auto &binding = *p.entry("step").outputs[3];
+         binding.copies = {0};
+         ASSERT_EQ(binding.name, "out");
+       },
+       "output \"out\": buffers "},
+  });
+}
+
+TEST(VerifyTimeline, Messages) {
+  expectAll({
+      {[](Broken &p) { p.timeline().group = 7; },
+       "the timeline is over group 7, but the plan has 2"},
+      {[](Broken &p) { p.timeline().group = 0; },
+       "the timeline is over group 0 {\"data\"}, which is not along the axis "
+       "of the pipeline"},
+      {[](Broken &p) { p.message(0).destination_role = 0; },
+       "message 0: goes from role 0 to role 0, must be two of the 2"},
+      {[](Broken &p) { p.message(0).queue = 3; },
+       "message 0: is in queue 3, but there are no more queues than the 3 "
+       "messages"},
+      {[](Broken &p) { p.message(1).queue = 0; },
+       "message 1: goes from role 1 to role 0 in queue 0, which goes from role "
+       "0 to role 1"},
+      {[](Broken &p) { p.message(0).source_states.clear(); },
+       "message 0: moves 0 states to 1"},
+      {[](Broken &p) { p.message(0).source_states = {99}; },
+       "message 0: moves state 99, but the plan has "},
+      {[](Broken &p) { p.message(0).source_states = {p.stateIndex("sum", 1)}; },
+       "message 0: state \"sum\" is not of role 0"},
+      {[](Broken &p) {
+         p.message(0).destination_states = {p.stateIndex("loss_of_t", 1)};
+       },
+       "message 0: moves state \"y\" f32[16] to state \"loss_of_t\" f32[]"},
+  });
+}
+
+TEST(VerifyTimeline, Rows) {
+  expectAll({
+      {[](Broken &p) { p.timeline().microbatches = 0; },
+       "has 0 micro-batches, must have at least 1"},
+      {[](Broken &p) { p.timeline().rows.pop_back(); },
+       "has 1 rows for 2 roles"},
+      {[](Broken &p) {
+         p.row(0)[1] = {static_cast<plan::ActionKind>(9), 0, 0};
+       },
+       "role 0 action 1: is of unknown kind 9"},
+      {[](Broken &p) { p.row(1)[1] = {plan::ActionKind::Receive, 0, 2}; },
+       "role 1 action 1: is for micro-batch 2 of 2"},
+      {[](Broken &p) { p.row(0)[1] = {plan::ActionKind::Run, 99, 0}; },
+       "role 0 action 1: runs entry 99, but the plan has "},
+      {[](Broken &p) { std::swap(p.row(0)[1], p.row(1)[2]); },
+       "role 0 action 1: runs entry \"forward1\", which is no segment of the "
+       "role"},
+      {[](Broken &p) { p.row(0)[1] = {plan::ActionKind::Run, 0, 0}; },
+       "role 0 action 1: runs entry \"init\", which is no segment of the role"},
+      {[](Broken &p) { p.row(0)[2] = {plan::ActionKind::Send, 9, 0}; },
+       "role 0 action 2: is for message 9, but the timeline has 3"},
+      {[](Broken &p) { p.row(0)[2] = {plan::ActionKind::Send, 1, 0}; },
+       "role 0 action 2: sends message 1 \"gradient of stage 0\" of "
+       "micro-batch 0, as only role 1 does"},
+      {[](Broken &p) { p.row(0)[2] = {plan::ActionKind::Receive, 0, 0}; },
+       "role 0 action 2: receives message 0 \"activation of stage 0\" of "
+       "micro-batch 0, as only role 1 does"},
+  });
+}
+
+TEST(VerifyTimeline, EverySendHasItsReceive) {
+  expectAll({
+      {[](Broken &p) { std::swap(p.row(0)[2], p.row(0)[4]); },
+       "queue 0: role 0 action 2 sends message 0 \"activation of stage 0\" of "
+       "micro-batch 1, but role 1 action 1 receives message 0 \"activation of "
+       "stage 0\" of micro-batch 0"},
+      {[](Broken &p) { p.row(0).pop_back(); },
+       "queue 2: role 0 sends 0 messages, but role 1 receives 1"},
+  });
+}
+
+TEST(VerifyTimeline, Deadlock) {
+  // Both wait for the other one's message before they send their own.
+  Broken plan;
+  auto &row = plan.row(0);
+  std::rotate(row.begin() + 1, row.begin() + 5, row.begin() + 7);
+  EXPECT_THAT(
+      verdict(plan),
+      HasSubstr("entry \"step\": the timeline deadlocks; role 0 waits before "
+                "action 2 until role 1 sends message 1 \"gradient of stage "
+                "0\" of micro-batch 0 (action 1); role 1 waits before action "
+                "2 until role 0 sends message 0 \"activation of stage 0\" of "
+                "micro-batch 0 (action 1)"));
+}
+
+TEST(VerifyTimeline, SendsAreNotBuffered) {
+  // Role 1 takes the second activation only when its gradient has been taken:
+  // with one slot for activations, role 0 would have to be ahead of itself.
+  Broken plan;
+  plan.state("y", 0).slots = 1;
+  plan.entry("forward0").buffers[2]->slots = 1;
+  EXPECT_EQ(verdict(plan), "");
+  auto &other = plan.row(1);
+  // Receive of the first activation behind that of the tied parameter.
+  std::rotate(other.begin() + 1, other.begin() + 10, other.begin() + 12);
+  EXPECT_THAT(verdict(plan),
+              AllOf(HasSubstr("the timeline deadlocks"),
+                    HasSubstr("role 0 waits before action 3 until role 1 "
+                              "receives message 0 \"activation of stage 0\" "
+                              "of micro-batch 0 (action 2)"),
+                    HasSubstr("role 1 waits before action 2 until role 0 "
+                              "sends message 2 \"tied parameter\" of "
+                              "micro-batch 0 (action 1)")));
+}
+
+TEST(VerifyTimeline, ManyRanksTakeLittleTime) {
+  const std::vector<std::byte> bytes = PipelinePlan(64, 256).bytes();
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(Plan::parse(bytes).ok());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+}
+
+} // namespace
+} // namespace weft::runtime
