@@ -7,6 +7,7 @@
 
 #include "weft/runtime/InProcessWorld.h"
 
+#include "InProcessChannel.h"
 #include "InProcessCommunicator.h"
 
 #include <fmt/format.h>
@@ -18,12 +19,16 @@ public:
   explicit Impl(int ranks) : ranks(ranks), spin(SpinPolicy::forRanks(ranks)) {}
 
   void addGroup(const GroupRanks &lists);
+  void addQueue(const QueueRanks &queue);
 
   const int ranks;
   const SpinPolicy spin;
   std::vector<std::unique_ptr<InProcessGroup>> groups;
   /// [group][world rank]; null where the rank is in no list of the group.
   std::vector<std::vector<std::unique_ptr<Communicator>>> communicators;
+  std::vector<std::unique_ptr<InProcessQueue>> queues;
+  /// [queue][world rank]; null where the rank is at no end.
+  std::vector<std::vector<Channel *>> channels;
 
   std::mutex abortMutex;
   Status abortReason;
@@ -36,6 +41,16 @@ void InProcessWorld::Impl::addGroup(const GroupRanks &lists) {
     for (size_t i = 0; i < members.size(); ++i)
       ofRank[members[i]] = std::make_unique<InProcessCommunicator>(
           *groups.back(), static_cast<int>(i));
+  }
+}
+
+void InProcessWorld::Impl::addQueue(const QueueRanks &queue) {
+  auto &ofRank = channels.emplace_back(ranks);
+  for (const auto &[sender, receiver] : queue.pairs) {
+    queues.push_back(std::make_unique<InProcessQueue>(sender, receiver,
+                                                      queue.capacity, spin));
+    ofRank[sender] = &queues.back()->sender();
+    ofRank[receiver] = &queues.back()->receiver();
   }
 }
 
@@ -56,8 +71,16 @@ static Status checkGroup(const GroupRanks &lists, int ranks) {
   return {};
 }
 
+static Status checkQueue(const QueueRanks &queue, int ranks) {
+  GroupRanks ends;
+  for (const auto &[sender, receiver] : queue.pairs)
+    ends.push_back({sender, receiver});
+  return checkGroup(ends, ranks);
+}
+
 Result<std::unique_ptr<InProcessWorld>>
-InProcessWorld::create(int ranks, const std::vector<GroupRanks> &groups) {
+InProcessWorld::create(int ranks, const std::vector<GroupRanks> &groups,
+                       const std::vector<QueueRanks> &queues) {
   if (ranks < 1)
     return invalidArgument(
         fmt::format("a world needs at least one rank, got {}", ranks));
@@ -66,6 +89,11 @@ InProcessWorld::create(int ranks, const std::vector<GroupRanks> &groups) {
     WEFT_RETURN_IF_ERROR(
         checkGroup(groups[i], ranks).withContext(fmt::format("group {}", i)));
     impl->addGroup(groups[i]);
+  }
+  for (size_t i = 0; i < queues.size(); ++i) {
+    WEFT_RETURN_IF_ERROR(
+        checkQueue(queues[i], ranks).withContext(fmt::format("queue {}", i)));
+    impl->addQueue(queues[i]);
   }
   return std::unique_ptr<InProcessWorld>(new InProcessWorld(std::move(impl)));
 }
@@ -83,6 +111,12 @@ Communicator *InProcessWorld::communicator(int rank, size_t group) const {
   return impl->communicators[group][rank].get();
 }
 
+Channel *InProcessWorld::channel(int rank, size_t queue) const {
+  if (queue >= impl->channels.size() || rank < 0 || rank >= impl->ranks)
+    return nullptr;
+  return impl->channels[queue][rank];
+}
+
 void InProcessWorld::abort(const Status &reason) {
   Status first;
   {
@@ -95,6 +129,8 @@ void InProcessWorld::abort(const Status &reason) {
   }
   for (const auto &group : impl->groups)
     (void)group->fail(first);
+  for (const auto &queue : impl->queues)
+    (void)queue->fail(first);
 }
 
 Status InProcessWorld::status() const {

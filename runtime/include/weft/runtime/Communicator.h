@@ -11,7 +11,9 @@
 // A World holds the ranks of a job and creates, before the first step, every
 // communicator that the plan names. A Communicator is one rank's end of one
 // group. All ranks of a group call the same operations in the same order; each
-// call blocks its thread until this rank's part is done.
+// call blocks its thread until this rank's part is done. A Channel is one
+// rank's end of a queue from one rank to one other, for messages of pipelines,
+// which go on beside the computation.
 //
 //   world                 ranks 0..3 of a mesh <["data"=2, "model"=2]>
 //   group 0 ("model")     {{0, 1}, {2, 3}}
@@ -31,6 +33,7 @@
 #include "weft/runtime/Status.h"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -168,6 +171,59 @@ private:
   int groupRank;
 };
 
+/// A message of a pipeline for one micro-batch, as one of its two ends sees it.
+struct Transfer {
+  /// A value that is sent, or the memory where it is received.
+  struct Part {
+    std::byte *memory;
+    size_t bytes;
+    DType dtype;
+  };
+  std::vector<Part> parts;
+  uint32_t message = 0;
+  uint32_t microbatch = 0;
+  // For messages: what it is, and the action that starts it.
+  std::string_view label;
+  uint32_t role = 0;
+  uint32_t action = 0;
+  /// Longest wait for the other end to start it.
+  std::chrono::nanoseconds timeout = std::chrono::seconds(30);
+};
+
+/// One end of a queue from one rank to one other. What starts at the one end
+/// starts at the other in the same order.
+///
+/// Threads: one at a time at each end.
+///
+/// Failures are final and the same at both ends:
+///  - an end that does not start: `deadline_exceeded`, naming role, action,
+///    message and micro-batch;
+///  - ends that start different messages, or move different values:
+///    `failed_precondition`, with both;
+///  - World::abort: its status.
+class Channel {
+public:
+  virtual ~Channel() = default;
+
+  /// Starts to send or receive, without waiting for the other end. Until its
+  /// wait has returned, `transfer` lives, nobody writes what it sends, and
+  /// nobody uses where it receives. The ticket is for `wait`.
+  virtual uint64_t start(const Transfer &transfer) = 0;
+
+  /// Returns when the transfer is complete, for which both ends must have
+  /// started it, and no more: no end need wait for it. With a failure nobody
+  /// touches its memory any more, either.
+  virtual Status wait(uint64_t ticket) = 0;
+};
+
+/// A queue of a pipeline.
+struct QueueRanks {
+  /// Pairs of world ranks, the sender first; a rank is in at most one.
+  std::vector<std::pair<int, int>> pairs;
+  /// Messages that a pair may have in flight at once.
+  size_t capacity = 1;
+};
+
 /// The ranks of one entry of `Plan.groups`: disjoint lists of world ranks, each
 /// in group order. A rank need not be in any of them.
 using GroupRanks = std::vector<std::vector<int>>;
@@ -184,6 +240,11 @@ public:
   /// world was created with), or null when the rank is in none of its lists or
   /// lives in another process. Owned by the world.
   virtual Communicator *communicator(int rank, size_t group) const = 0;
+
+  /// The end of world rank `rank` of queue `queue` (an index into the list the
+  /// world was created with), or null when the rank is at neither. Owned by the
+  /// world.
+  virtual Channel *channel(int rank, size_t queue) const = 0;
 
   /// Ends all communication: every waiting and every later call of every rank
   /// returns `reason`, except on groups that failed before. The first reason

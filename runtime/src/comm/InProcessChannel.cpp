@@ -1,0 +1,149 @@
+//===- InProcessChannel.cpp - A queue between two threads -----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "InProcessChannel.h"
+
+#include "Call.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::runtime {
+
+InProcessQueue::InProcessQueue(int sender, int receiver, size_t capacity,
+                               const SpinPolicy &spin)
+    : spin(spin),
+      ends{End(*this, sender, capacity), End(*this, receiver, capacity)} {}
+
+Status InProcessQueue::fail(const Status &reason) {
+  {
+    std::lock_guard<std::mutex> lock(failureMutex);
+    if (!firstFailure.ok())
+      return firstFailure;
+    firstFailure = reason;
+    failed.store(true);
+  }
+  event.notifyAll();
+  return reason;
+}
+
+/// Once nobody copies any more.
+Status InProcessQueue::failure() {
+  waitUntil(event, spin, noTimeout, [&] { return !isCopying.load(); });
+  std::lock_guard<std::mutex> lock(failureMutex);
+  return firstFailure;
+}
+
+uint64_t InProcessQueue::End::start(const Transfer &transfer) {
+  const uint64_t number = started.load(std::memory_order_relaxed);
+  ring[number % ring.size()] = &transfer;
+  started.store(number + 1);
+  queue.event.notifyAll();
+  return number;
+}
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+static std::string_view verbOf(bool sends) {
+  return sends ? "send" : "receive";
+}
+
+/// `role 1 action 4: send of message 2 "h" (micro-batch 0) on rank 3`.
+static std::string describe(const Transfer &transfer, bool sends, int rank) {
+  return fmt::format(
+      "role {} action {}: {} of message {} \"{}\" (micro-batch {}) on rank {}",
+      transfer.role, transfer.action, verbOf(sends), transfer.message,
+      transfer.label, transfer.microbatch, rank);
+}
+
+static std::string describeParts(const Transfer &transfer) {
+  std::string text;
+  for (const Transfer::Part &part : transfer.parts)
+    text += fmt::format("{}{} bytes of {}", text.empty() ? "" : ", ",
+                        part.bytes, name(part.dtype));
+  return text;
+}
+
+Status InProcessQueue::missing(const End &end, const Transfer &transfer) const {
+  const bool sends = &end == &ends[0];
+  return deadlineExceeded(fmt::format("{}: rank {} did not {} it within {}",
+                                      describe(transfer, sends, end.rank),
+                                      ends[sends].rank, verbOf(!sends),
+                                      describeDuration(transfer.timeout)));
+}
+
+//===----------------------------------------------------------------------===//
+// Waiting and copying
+//===----------------------------------------------------------------------===//
+
+Status InProcessQueue::copy(const Transfer &from, const Transfer &to) const {
+  const bool isSame =
+      from.message == to.message && from.microbatch == to.microbatch &&
+      std::equal(from.parts.begin(), from.parts.end(), to.parts.begin(),
+                 to.parts.end(), [](const auto &a, const auto &b) {
+                   return a.bytes == b.bytes && a.dtype == b.dtype;
+                 });
+  if (!isSame)
+    return failedPrecondition(
+        fmt::format("the two ends of a queue differ: {} ({}), but {} ({})",
+                    describe(from, true, ends[0].rank), describeParts(from),
+                    describe(to, false, ends[1].rank), describeParts(to)));
+  for (size_t i = 0; i < from.parts.size(); ++i)
+    if (from.parts[i].bytes != 0)
+      std::memcpy(to.parts[i].memory, from.parts[i].memory,
+                  from.parts[i].bytes);
+  return {};
+}
+
+Status InProcessQueue::copyNext() {
+  Status status;
+  const uint64_t next = done.load();
+  if (!failed.load() && hasStarted(next)) {
+    status = copy(ends[0].at(next), ends[1].at(next));
+    if (status.ok())
+      done.store(next + 1);
+  }
+  return status;
+}
+
+Status InProcessQueue::wait(End &end, uint64_t ticket) {
+  const Transfer &transfer = end.at(ticket);
+  const End &peer = ends[&end == &ends[0]];
+  WaitBudget budget(transfer.timeout);
+  while (done.load() <= ticket) {
+    const bool isSettled = waitUntil(event, spin, budget, [&] {
+      return done.load() > ticket || failed.load() ||
+             (!isCopying.load() && hasStarted(done.load()));
+    });
+    if (done.load() > ticket)
+      break;
+    if (failed.load())
+      return failure();
+    if (!isSettled) {
+      if (peer.started.load() <= ticket) {
+        (void)fail(missing(end, transfer));
+        return failure();
+      }
+      budget = WaitBudget(noTimeout); // the peer is copying
+      continue;
+    }
+    if (isCopying.exchange(true))
+      continue;
+    const Status status = copyNext();
+    isCopying.store(false);
+    event.notifyAll();
+    if (!status.ok())
+      return fail(status);
+  }
+  return {};
+}
+
+} // namespace weft::runtime
