@@ -19,9 +19,10 @@ CommunicationQueue::CommunicationQueue(
       onFailure(std::move(onFailure)) {}
 
 uint32_t CommunicationQueue::submit(const BoundCollective &collective,
-                                    uint32_t entry) {
+                                    uint32_t entry,
+                                    const std::optional<TraceAction> &action) {
   const uint32_t ticket = submitted.load(std::memory_order_relaxed);
-  ring[ticket % ring.size()] = {&collective, entry};
+  ring[ticket % ring.size()] = {&collective, entry, action};
   submitted.store(ticket + 1);
   work.notifyAll();
   return ticket;
@@ -39,8 +40,11 @@ Status CommunicationQueue::runTask(const Task &task) {
     return task.collective->run();
   const auto begin = std::chrono::steady_clock::now();
   Status status = task.collective->run();
-  track.events.push_back({task.entry, task.collective->instruction(), begin,
-                          std::chrono::steady_clock::now()});
+  track.events.push_back({.entry = task.entry,
+                          .instruction = task.collective->instruction(),
+                          .begin = begin,
+                          .end = std::chrono::steady_clock::now(),
+                          .action = task.action});
   return status;
 }
 

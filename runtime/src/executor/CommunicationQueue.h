@@ -23,6 +23,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace weft::runtime {
@@ -34,8 +35,10 @@ public:
   CommunicationQueue(size_t capacity, SpinPolicy spin, TraceTrack &track,
                      std::function<void(const Status &)> onFailure);
 
-  /// Hands over a collective of entry `entry`; the ticket is for `wait`.
-  uint32_t submit(const BoundCollective &collective, uint32_t entry);
+  /// Hands over a collective of entry `entry`, for traces, and of `action` in a
+  /// timeline; the ticket is for `wait`.
+  uint32_t submit(const BoundCollective &collective, uint32_t entry,
+                  const std::optional<TraceAction> &action);
 
   /// Blocks until the collective with this ticket is done. Its end is bounded
   /// by the deadline of the collective itself.
@@ -50,6 +53,7 @@ private:
   struct Task {
     const BoundCollective *collective = nullptr;
     uint32_t entry = 0;
+    std::optional<TraceAction> action = std::nullopt;
   };
   Status runTask(const Task &task);
 

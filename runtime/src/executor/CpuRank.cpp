@@ -21,21 +21,60 @@ void CpuRank::fillConstants() {
   const plan::Plan &plan = request.plan.contents();
   for (const plan::Entry *entry : *plan.entries())
     for (const plan::Buffer *buffer : *entry->buffers())
-      if (buffer->kind() == plan::BufferKind::Constant && buffer->bytes() != 0)
+      if (isOf(entry->role(), role) &&
+          buffer->kind() == plan::BufferKind::Constant && buffer->bytes() != 0)
         std::memcpy(memory.data() + buffer->offset(),
                     plan.constant_data()->data() + buffer->data_offset(),
                     buffer->bytes());
 }
 
+void CpuRank::fillCounts() {
+  for (const plan::State *state : *request.plan.contents().states())
+    if (state->counts() && isOf(state->role(), role))
+      for (uint32_t slot = 0; slot < state->slots(); ++slot) {
+        const auto count = static_cast<int32_t>(slot);
+        std::memcpy(memory.data() + offsetOf(*state, slot), &count,
+                    sizeof(count));
+      }
+}
+
 Status CpuRank::bindScratchpad() {
   size_t bytes = 0;
   for (const Program &program : programs)
-    for (const auto &operation : program.operations)
-      bytes = std::max(bytes, operation->scratchpadBytes());
+    program.forEachOperation([&](BoundOperation &operation) {
+      bytes = std::max(bytes, operation.scratchpadBytes());
+    });
   WEFT_ASSIGN_OR_RETURN(scratchpad, Arena::allocate(bytes));
+  Status status;
   for (const Program &program : programs)
-    for (const auto &operation : program.operations)
-      WEFT_RETURN_IF_ERROR(operation->bindScratchpad(scratchpad.data()));
+    program.forEachOperation([&](BoundOperation &operation) {
+      if (status.ok())
+        status = operation.bindScratchpad(scratchpad.data());
+    });
+  return status;
+}
+
+/// Segments have no programs of their own.
+Status CpuRank::bindEntries() {
+  const plan::Plan &plan = request.plan.contents();
+  const BindingContext context{plan,          request.mesh,
+                               setup.world,   setup.kernels,
+                               *team,         number(),
+                               setup.roles,   setup.queues,
+                               memory.data(), request.options.deadline};
+  for (uint32_t i = 0; i < plan.entries()->size(); ++i) {
+    const plan::Entry &entry = *plan.entries()->Get(i);
+    if (entry.role()) {
+      programs.emplace_back();
+      continue;
+    }
+    Result<Program> program =
+        entry.timeline() ? bindTimeline(i, context) : bindProgram(i, context);
+    if (!program.ok())
+      return program.status().withContext(
+          fmt::format("entry \"{}\"", escaped(view(entry.name()))));
+    programs.push_back(*std::move(program));
+  }
   return {};
 }
 
@@ -51,33 +90,27 @@ Status CpuRank::initialize() {
         fmt::format("cannot start {} threads of a rank: {}",
                     request.options.threads, error.what()));
   }
-  const plan::Plan &plan = request.plan.contents();
-  WEFT_ASSIGN_OR_RETURN(memory, Arena::allocate(plan.arena_bytes()));
+  WEFT_ASSIGN_OR_RETURN(memory, Arena::allocate(setup.roles.arenaBytes(role)));
   fillConstants();
-  const BindingContext context{
-      plan,  request.mesh, setup.world,   setup.kernels,
-      *team, number(),     memory.data(), request.options.deadline};
-  size_t collectives = 0;
-  bool isAsynchronous = false;
-  for (const plan::Entry *entry : *plan.entries()) {
-    Result<Program> program = bindProgram(*entry, context);
-    if (!program.ok())
-      return program.status().withContext(
-          fmt::format("entry \"{}\"", escaped(view(entry->name()))));
-    collectives = std::max(collectives, program->collectives.size());
-    isAsynchronous |= program->isAsynchronous;
-    programs.push_back(*std::move(program));
-  }
+  fillCounts();
+  WEFT_RETURN_IF_ERROR(bindEntries());
   WEFT_RETURN_IF_ERROR(bindScratchpad());
-  tickets.resize(collectives);
+  bool isAsynchronous = false;
+  for (const Program &program : programs) {
+    tickets.resize(std::max(tickets.size(), program.collectivesInFlight()));
+    isAsynchronous |= program.isAsynchronous;
+    if (program.row)
+      transfers.resize(
+          std::max<size_t>(transfers.size(), program.row->actions()->size()));
+  }
   if (isAsynchronous)
     communication = std::make_unique<CommunicationQueue>(
-        collectives, SpinPolicy::forRanks(2 * setup.world.size()),
+        tickets.size(), SpinPolicy::forRanks(2 * setup.world.size()),
         tracks.communication, request.onFailure);
   return {};
 }
 
-Status CpuRank::execute(const Step &step, uint32_t entry) {
+Status CpuRank::execute(const Step &step) {
   return std::visit(
       Overloaded{
           [](const BoundStep &bound) { return bound.operation->run(); },
@@ -88,7 +121,8 @@ Status CpuRank::execute(const Step &step, uint32_t entry) {
           },
           [](const CollectiveStep &step) { return step.collective->run(); },
           [&](const StartStep &start) {
-            tickets[start.id] = communication->submit(*start.collective, entry);
+            tickets[start.id] =
+                communication->submit(*start.collective, step.entry, action);
             return Status();
           },
           [&](const WaitStep &wait) {
@@ -98,54 +132,105 @@ Status CpuRank::execute(const Step &step, uint32_t entry) {
             if (copy.bytes != 0)
               std::memcpy(copy.destination, copy.source, copy.bytes);
             return Status();
+          },
+          [&](const TransferStep &start) {
+            transfers[start.action] = start.channel->start(*start.transfer);
+            return Status();
+          },
+          [&](const TransferWaitStep &wait) {
+            return wait.channel->wait(transfers[wait.action]);
           }},
       step.operation);
 }
 
-/// A failed collective names its step and rank itself.
-static Status located(Status status, const Step &step, const plan::Entry &entry,
-                      int rank) {
-  if (!std::holds_alternative<BoundStep>(step.operation))
-    return status;
-  return status.withContext(fmt::format(
-      "{} on rank {}",
-      stepName(step.instruction, *entry.instructions()->Get(step.instruction)),
-      rank));
+/// A failed collective names its step and rank itself, and a transfer its
+/// action as well.
+Status CpuRank::located(Status status, const Program &program, const Step &step,
+                        uint32_t at) const {
+  if (std::holds_alternative<BoundStep>(step.operation))
+    status = status.withContext(fmt::format(
+        "{} on rank {}",
+        stepText(request.plan.contents(), step.entry, step.instruction),
+        number()));
+  const bool isOfSegment =
+      program.row && !std::holds_alternative<TransferWaitStep>(step.operation);
+  return isOfSegment ? status.withContext(
+                           actionText(*program.row, role, program.actionAt(at)))
+                     : status;
+}
+
+/// While a timeline is recorded, before a step, or at the end: what the next
+/// events belong to.
+void CpuRank::enter(const Program &program, const Step *step, uint32_t at) {
+  if (!program.row)
+    return;
+  const bool isOfSegment =
+      step && request.plan.contents().entries()->Get(step->entry)->role();
+  const uint32_t index = program.actionAt(at);
+  std::optional<TraceAction> next;
+  if (step) {
+    const auto *wait = std::get_if<TransferWaitStep>(&step->operation);
+    const plan::Action &of =
+        *program.row->actions()->Get(wait ? wait->action : index);
+    next = {role, of.microbatch(), false};
+  }
+  const auto now = std::chrono::steady_clock::now();
+  const bool isSame = segment && isOfSegment && index == segment->instruction;
+  if (segment && !isSame) {
+    segment->end = now;
+    tracks.compute.events.push_back(*segment);
+    segment.reset();
+  }
+  action = next;
+  if (!isOfSegment || isSame)
+    return;
+  segment = TraceEvent{
+      .entry = step->entry, .instruction = index, .begin = now, .action = next};
+  segment->action->isWholeSegment = true;
 }
 
 /// A collective is shown in the track of communication, whichever thread
 /// carries it; what the rank does meanwhile is its wait.
-void CpuRank::record(const Step &step, uint32_t entry,
-                     std::chrono::steady_clock::time_point begin) {
-  if (std::holds_alternative<StartStep>(step.operation))
+void CpuRank::record(const Step &step, Time begin) {
+  if (std::holds_alternative<StartStep>(step.operation) ||
+      std::holds_alternative<TransferStep>(step.operation))
     return;
-  const auto end = std::chrono::steady_clock::now();
-  uint32_t index = step.instruction;
+  TraceEvent event{.entry = step.entry,
+                   .instruction = step.instruction,
+                   .begin = begin,
+                   .end = std::chrono::steady_clock::now(),
+                   .action = action};
   if (const auto *own = std::get_if<CollectiveStep>(&step.operation)) {
-    tracks.communication.events.push_back({entry, index, begin, end});
-    index = own->wait;
+    tracks.communication.events.push_back(event);
+    event.instruction = own->wait;
   }
-  tracks.compute.events.push_back({entry, index, begin, end});
+  tracks.compute.events.push_back(event);
 }
 
 template <bool isRecording> Status CpuRank::walk(uint32_t entry) {
   const Program &program = programs[entry];
-  for (uint32_t at : program.order.steps()) {
-    const Step &step = program.steps[at];
-    instruction.store(step.instruction, std::memory_order_relaxed);
+  const std::vector<uint32_t> &order = program.order.steps();
+  const auto end = static_cast<uint32_t>(order.size());
+  for (uint32_t at = 0; at < end; ++at) {
+    const Step &step = program.steps[order[at]];
+    position.store(at, std::memory_order_relaxed);
     if (request.beforeStep)
       request.beforeStep();
     if (request.hasFailed.load(std::memory_order_relaxed))
       WEFT_RETURN_IF_ERROR(setup.world.status());
-    std::chrono::steady_clock::time_point begin;
-    if constexpr (isRecording)
+    Time begin;
+    if constexpr (isRecording) {
+      enter(program, &step, at);
       begin = std::chrono::steady_clock::now();
-    Status status = execute(step, entry);
+    }
+    Status status = execute(step);
     if constexpr (isRecording)
-      record(step, entry, begin);
+      record(step, begin);
     if (!status.ok())
-      return located(std::move(status), step, *program.entry, number());
+      return located(std::move(status), program, step, at);
   }
+  if constexpr (isRecording)
+    enter(program, nullptr, end);
   return {};
 }
 
@@ -173,9 +258,18 @@ Status CpuRank::run(uint32_t entry) {
 }
 
 std::string CpuRank::progress(uint32_t entry) const {
-  const uint32_t index = instruction.load(std::memory_order_relaxed);
-  const plan::Entry &table = *request.plan.contents().entries()->Get(entry);
-  return "in " + stepName(index, *table.instructions()->Get(index));
+  const Program &program = programs[entry];
+  const std::vector<uint32_t> &order = program.order.steps();
+  const uint32_t at = position.load(std::memory_order_relaxed);
+  if (at >= order.size())
+    return "between two runs";
+  const Step &step = program.steps[order[at]];
+  const std::string text =
+      stepText(request.plan.contents(), step.entry, step.instruction);
+  if (!program.row)
+    return "in " + text;
+  return fmt::format(
+      "in {}, {}", actionText(*program.row, role, program.actionAt(at)), text);
 }
 
 } // namespace weft::runtime

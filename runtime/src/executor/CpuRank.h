@@ -19,6 +19,7 @@
 #include "executor/Rank.h"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace weft::runtime {
@@ -26,6 +27,8 @@ namespace weft::runtime {
 /// What the ranks of a session share.
 struct CpuRankSetup {
   const RankRequest &request;
+  const Roles &roles;
+  const PipelineQueues &queues;
   const World &world;
   const KernelLibrary &kernels;
 };
@@ -33,7 +36,8 @@ struct CpuRankSetup {
 class CpuRank final : public Rank {
 public:
   CpuRank(const CpuRankSetup &setup, int number)
-      : Rank(number), setup(setup), request(setup.request) {}
+      : Rank(number), setup(setup), request(setup.request),
+        role(setup.roles.of(number)) {}
 
   Status initialize() override;
   Status run(uint32_t entry) override;
@@ -51,15 +55,22 @@ public:
   uint64_t arenaBytes() const override { return memory.size(); }
 
 private:
+  using Time = std::chrono::steady_clock::time_point;
+
   void fillConstants();
+  void fillCounts();
+  Status bindEntries();
   Status bindScratchpad();
   template <bool isRecording> Status walk(uint32_t entry);
-  Status execute(const Step &step, uint32_t entry);
-  void record(const Step &step, uint32_t entry,
-              std::chrono::steady_clock::time_point begin);
+  Status execute(const Step &step);
+  Status located(Status status, const Program &program, const Step &step,
+                 uint32_t at) const;
+  void enter(const Program &program, const Step *step, uint32_t at);
+  void record(const Step &step, Time begin);
 
   const CpuRankSetup &setup;
   const RankRequest &request;
+  const uint32_t role;
   Arena memory;
   Arena scratchpad;
   /// Before the programs, whose GEMMs compute with it.
@@ -67,7 +78,13 @@ private:
   std::vector<Program> programs;
   /// For each collective of the running entry: the ticket of its start.
   std::vector<uint32_t> tickets;
+  /// For each send and receive of the running row: the ticket of its start.
+  std::vector<uint64_t> transfers;
   std::unique_ptr<CommunicationQueue> communication;
+  /// While a timeline is recorded: the action, and the segment, if it is one,
+  /// that is being executed.
+  std::optional<TraceAction> action;
+  std::optional<TraceEvent> segment;
 };
 
 /// The ranks of a plan for "cpu" as threads of this process, if the machine has

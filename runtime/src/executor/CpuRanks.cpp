@@ -16,9 +16,10 @@ namespace {
 class CpuRanks final : public RankSet {
 public:
   CpuRanks(const RankRequest &request, KernelLibrary kernels,
-           std::unique_ptr<InProcessWorld> world)
+           std::unique_ptr<InProcessWorld> world, PipelineQueues queues)
       : kernels(std::move(kernels)), world(std::move(world)),
-        setup{request, *this->world, this->kernels} {
+        roles(request.plan.contents(), request.mesh), queues(std::move(queues)),
+        setup{request, roles, this->queues, *this->world, this->kernels} {
     for (int64_t r = 0; r < request.mesh.ranks(); ++r)
       members.push_back(std::make_unique<CpuRank>(setup, static_cast<int>(r)));
   }
@@ -31,6 +32,8 @@ public:
 private:
   const KernelLibrary kernels;
   const std::unique_ptr<InProcessWorld> world;
+  const Roles roles;
+  const PipelineQueues queues;
   const CpuRankSetup setup;
 };
 
@@ -47,16 +50,36 @@ static Status checkMachine(const RankRequest &request) {
   const uint64_t limit = request.options.memoryLimit
                              ? request.options.memoryLimit
                              : physicalMemory();
+  const Roles roles(request.plan.contents(), request.mesh);
   const int64_t ranks = request.plan.ranks();
-  const uint64_t arena = request.plan.contents().arena_bytes();
-  const auto needed = static_cast<unsigned __int128>(arena) * ranks;
+  unsigned __int128 needed = 0;
+  for (uint32_t role = 0; role < roles.count(); ++role)
+    needed += static_cast<unsigned __int128>(roles.arenaBytes(role)) *
+              (ranks / roles.count());
   if (limit != 0 && needed > limit)
     return resourceExhausted(fmt::format(
-        "{} ranks need arenas of {} bytes each, together {} bytes, but {} are "
+        "{} ranks need arenas of {} bytes {}, together {} bytes, but {} are "
         "available; compile for a larger mesh and run on more hosts, or shrink "
         "the batch",
-        ranks, arena, needed, limit));
+        ranks, request.plan.contents().arena_bytes(),
+        roles.count() == 1 ? "each" : "or less", needed, limit));
   return {};
+}
+
+/// Between all ranks of the two roles that differ in their role only.
+static std::vector<QueueRanks> queueRanks(const PipelineQueues &queues,
+                                          const Roles &roles, int64_t ranks) {
+  std::vector<QueueRanks> lists;
+  for (const PipelineQueues::Queue &queue : queues.all()) {
+    QueueRanks &list = lists.emplace_back();
+    list.capacity = std::max<size_t>(queue.capacity, 1);
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      if (roles.of(rank) == queue.source)
+        list.pairs.emplace_back(
+            static_cast<int>(rank),
+            static_cast<int>(roles.rankIn(rank, queue.destination)));
+  }
+  return lists;
 }
 
 Result<std::unique_ptr<RankSet>> createCpuRanks(const RankRequest &request) {
@@ -66,11 +89,14 @@ Result<std::unique_ptr<RankSet>> createCpuRanks(const RankRequest &request) {
   std::vector<GroupRanks> groups;
   for (const plan::AxisList *axes : *plan.groups())
     groups.push_back(request.mesh.groups(axesOf(axes)));
+  PipelineQueues queues(plan);
   WEFT_ASSIGN_OR_RETURN(
       std::unique_ptr<InProcessWorld> world,
-      InProcessWorld::create(static_cast<int>(request.mesh.ranks()), groups));
+      InProcessWorld::create(
+          static_cast<int>(request.mesh.ranks()), groups,
+          queueRanks(queues, Roles(plan, request.mesh), request.mesh.ranks())));
   return std::make_unique<CpuRanks>(request, std::move(kernels),
-                                    std::move(world));
+                                    std::move(world), std::move(queues));
 }
 
 } // namespace weft::runtime

@@ -15,6 +15,7 @@
 
 #include "cpu/AttentionKernels.h"
 #include "cpu/Gemm.h"
+#include "plan/Roles.h"
 #include "weft/runtime/DType.h"
 #include "weft/runtime/plan_generated.h"
 
@@ -23,17 +24,19 @@
 
 namespace weft::runtime {
 
-/// An entry of a verified plan, whose arena is at some address.
+/// An entry of a verified plan, whose arena is at some address. A segment is
+/// bound for a micro-batch.
 class EntryMemory {
 public:
-  EntryMemory(const plan::Entry &entry, std::byte *arena)
-      : entry(entry), arena(arena) {}
+  EntryMemory(const plan::Entry &entry, std::byte *arena,
+              uint32_t microbatch = 0)
+      : entry(entry), arena(arena), microbatch(microbatch) {}
 
   const plan::Buffer &buffer(uint32_t index) const {
     return *entry.buffers()->Get(index);
   }
   std::byte *address(uint32_t index) const {
-    return arena + buffer(index).offset();
+    return arena + offsetOf(buffer(index), microbatch);
   }
   DType dtype(uint32_t index) const {
     return static_cast<DType>(buffer(index).dtype());
@@ -55,6 +58,7 @@ private:
 
   const plan::Entry &entry;
   std::byte *const arena;
+  const uint32_t microbatch;
 };
 
 } // namespace weft::runtime

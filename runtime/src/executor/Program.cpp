@@ -23,8 +23,9 @@ namespace {
 /// Turns instructions into steps.
 class Binder {
 public:
-  Binder(const plan::Entry &entry, const BindingContext &context)
-      : entry(entry), context(context), memory(entry, context.arena),
+  Binder(uint32_t number, const BindingContext &context, uint32_t microbatch)
+      : number(number), entry(*context.plan.entries()->Get(number)),
+        context(context), memory(entry, context.arena, microbatch),
         runsInLoops(haveThreads()) {
     program.entry = &entry;
   }
@@ -62,9 +63,10 @@ private:
       program.order.addBehind(*anchor, step);
     else
       program.order.add(step);
-    program.steps.push_back({operation, current});
+    program.steps.push_back({operation, number, current});
   }
 
+  const uint32_t number;
   const plan::Entry &entry;
   const BindingContext &context;
   const EntryMemory memory;
@@ -238,9 +240,9 @@ Result<Program> Binder::bind() {
   return std::move(program);
 }
 
-Result<Program> bindProgram(const plan::Entry &entry,
-                            const BindingContext &context) {
-  return Binder(entry, context).bind();
+Result<Program> bindProgram(uint32_t entry, const BindingContext &context,
+                            uint32_t microbatch) {
+  return Binder(entry, context, microbatch).bind();
 }
 
 } // namespace weft::runtime

@@ -20,7 +20,9 @@
 #include "executor/Collective.h"
 #include "executor/KernelLibrary.h"
 #include "plan/Mesh.h"
+#include "plan/Roles.h"
 #include "plan/StepOrder.h"
+#include "plan/TimelineOrder.h"
 #include "weft/runtime/Communicator.h"
 #include "weft/runtime/plan_generated.h"
 
@@ -28,6 +30,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -73,12 +76,33 @@ struct CopyStep {
   size_t bytes;
 };
 
+/// The start of a send or receive of a timeline, and its wait; `action` is the
+/// one that starts it.
+struct TransferStep {
+  Channel *channel;
+  const Transfer *transfer;
+  uint32_t action;
+};
+struct TransferWaitStep {
+  Channel *channel;
+  uint32_t action;
+};
+
 struct Step {
   std::variant<BoundStep, LaunchStep, CollectiveStep, StartStep, WaitStep,
-               CopyStep>
+               CopyStep, TransferStep, TransferWaitStep>
       operation;
-  /// Index of the instruction in the entry.
+  /// The entry that it is of, which in a timeline is a segment, and the index
+  /// of the instruction in it; of a transfer the entry with the timeline, and
+  /// the message.
+  uint32_t entry;
   uint32_t instruction;
+};
+
+/// Where in the order of a program an action of a timeline begins.
+struct ActionBegin {
+  uint32_t position;
+  uint32_t action;
 };
 
 /// Host memory that the rank copies into its arena before the first step.
@@ -87,7 +111,8 @@ struct StagedInput {
   std::byte *destination;
 };
 
-/// One entry of one rank.
+/// One entry of one rank. That of an entry with a timeline has the steps of its
+/// segments, each bound once for every set of slots that it works in.
 struct Program {
   Program() = default;
   Program(const Program &) = delete;
@@ -106,6 +131,22 @@ struct Program {
   std::deque<BoundCollective> collectives;
   std::deque<std::vector<void *>> kernelBuffers;
   std::deque<std::vector<int64_t>> kernelPositions;
+
+  // Of a timeline: what the rank's role does, and when; the segments that the
+  // steps are of, and what it sends and receives.
+  const plan::TimelineRow *row = nullptr;
+  std::vector<ActionBegin> actions;
+  std::vector<Program> segments;
+  std::deque<Transfer> transfers;
+
+  /// The action that a position of the order belongs to; the number of actions
+  /// for the waits at the end.
+  uint32_t actionAt(uint32_t position) const;
+  /// Collectives that may be in flight at once.
+  size_t collectivesInFlight() const;
+  /// `visit` of each operation.
+  void
+  forEachOperation(const std::function<void(BoundOperation &)> &visit) const;
 };
 
 /// What a program is bound to.
@@ -117,15 +158,20 @@ struct BindingContext {
   /// What the rank computes with.
   ThreadTeam &team;
   int rank;
+  const Roles &roles;
+  const PipelineQueues &queues;
   std::byte *arena;
   /// Longest wait of a collective for other ranks.
   std::chrono::nanoseconds deadline;
 };
 
-/// Binds an entry of a verified plan; call it in the thread of the rank. The
-/// operations still need their scratchpad.
-Result<Program> bindProgram(const plan::Entry &entry,
-                            const BindingContext &context);
+/// Binds an entry of a verified plan, or a segment for a micro-batch; call it
+/// in the thread of the rank. The operations still need their scratchpad.
+Result<Program> bindProgram(uint32_t entry, const BindingContext &context,
+                            uint32_t microbatch = 0);
+
+/// The same for an entry with a timeline: what the role of the rank does.
+Result<Program> bindTimeline(uint32_t entry, const BindingContext &context);
 
 } // namespace weft::runtime
 

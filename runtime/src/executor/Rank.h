@@ -58,7 +58,8 @@ public:
   virtual void finish() {}
 
   /// Host memory from which every run takes an input of an entry; `input`
-  /// counts those that are no states.
+  /// counts those that are no states. Null where the role of the rank does not
+  /// have it.
   virtual std::byte *input(uint32_t entry, size_t input) = 0;
 
   /// Lets `fill` write `bytes` of the arena, all of them.
@@ -88,8 +89,8 @@ public:
 protected:
   RankTrace tracks;
   std::chrono::nanoseconds enqueued{0};
-  /// The instruction that the rank's thread is at.
-  std::atomic<uint32_t> instruction{0};
+  /// How many steps of its entry the rank's thread has behind it.
+  std::atomic<uint32_t> position{0};
 
 private:
   const int worldRank;

@@ -26,15 +26,7 @@ static std::string text(const flatbuffers::String *string) {
   return std::string(view(string));
 }
 
-static Json eventJson(const plan::Plan &plan, const TraceEvent &event, int rank,
-                      int stream, Time origin) {
-  const plan::Entry &entry = *plan.entries()->Get(event.entry);
-  const plan::Instruction &instruction =
-      *entry.instructions()->Get(event.instruction);
-  const auto micros = [](auto duration) {
-    return std::chrono::duration<double, std::micro>(duration).count();
-  };
-  Json args = {{"entry", text(entry.name())}, {"step", event.instruction}};
+static void addInstruction(Json &args, const plan::Instruction &instruction) {
   if (!view(instruction.cause()).empty())
     args["cause"] = text(instruction.cause());
   if (!view(instruction.location()).empty())
@@ -43,8 +35,6 @@ static Json eventJson(const plan::Plan &plan, const TraceEvent &event, int rank,
     args["flops"] = instruction.flops();
   if (instruction.bytes() != 0)
     args["bytes"] = instruction.bytes();
-  if (event.predicted != 0)
-    args["predicted_us"] = event.predicted * 1e6;
   visitOperation(
       instruction,
       [&](const plan::Launch &launch) {
@@ -57,7 +47,35 @@ static Json eventJson(const plan::Plan &plan, const TraceEvent &event, int rank,
       [](const OneOf<plan::Gemm, plan::CollectiveWait, plan::Copy,
                      plan::Attention, plan::AttentionGrad, plan::Repeat> auto
              &) {});
-  return {{"name", workName(plan, instruction)},
+}
+
+static Json eventJson(const plan::Plan &plan, const TraceEvent &event, int rank,
+                      int stream, Time origin) {
+  const plan::Entry &entry = *plan.entries()->Get(event.entry);
+  const auto micros = [](auto duration) {
+    return std::chrono::duration<double, std::micro>(duration).count();
+  };
+  Json args = {{"entry", text(entry.name())}};
+  std::string name;
+  if (entry.timeline()) {
+    name = text(entry.timeline()->messages()->Get(event.instruction)->label());
+    args["message"] = event.instruction;
+  } else if (event.action && event.action->isWholeSegment) {
+    name = fmt::format("{} {}", text(entry.name()), event.action->microbatch);
+  } else {
+    const plan::Instruction &instruction =
+        *entry.instructions()->Get(event.instruction);
+    name = workName(plan, instruction);
+    args["step"] = event.instruction;
+    addInstruction(args, instruction);
+  }
+  if (event.action) {
+    args["role"] = event.action->role;
+    args["microbatch"] = event.action->microbatch;
+  }
+  if (event.predicted != 0)
+    args["predicted_us"] = event.predicted * 1e6;
+  return {{"name", name},
           {"ph", "X"},
           {"ts", micros(event.begin - origin)},
           {"dur", micros(event.end - event.begin)},

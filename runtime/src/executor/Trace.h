@@ -18,12 +18,22 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace weft::runtime {
 
-/// One executed instruction.
+/// What an event of a timeline belongs to.
+struct TraceAction {
+  uint32_t role = 0;
+  uint32_t microbatch = 0;
+  bool isWholeSegment = false;
+};
+
+/// One executed instruction. In a timeline the entry is the segment; one event
+/// is of the whole segment, around those of its instructions, and those of
+/// sends and receives have the entry with the timeline and their message.
 struct TraceEvent {
   uint32_t entry = 0;
   uint32_t instruction = 0;
@@ -31,6 +41,8 @@ struct TraceEvent {
   std::chrono::steady_clock::time_point end;
   /// Seconds that the plan's numbers make of it on this machine; 0 = unknown.
   double predicted = 0;
+  /// In a timeline.
+  std::optional<TraceAction> action = std::nullopt;
 };
 
 /// What one thread of one rank did.

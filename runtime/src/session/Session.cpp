@@ -26,18 +26,32 @@ public:
   ~Impl() { core->shutDown(); }
 
   const plan::Plan &contents() const { return core->plan().contents(); }
+  /// Of those that can be run, by number in the plan's contents.
   std::optional<uint32_t> entryIndex(std::string_view name) const;
+  /// As `Plan::states()` counts.
   std::optional<uint32_t> stateIndex(std::string_view name) const;
   Status noEntry(std::string_view name) const;
   std::vector<std::string> unset(uint32_t entry) const;
-  /// The state, or why it cannot be read.
-  Result<const plan::State *> readable(uint32_t state) const;
-
-  /// A value in the arenas: its type and where it begins.
+  /// A value in the arenas: its type, and where it begins in those of each role
+  /// that has it.
   struct ArenaLocation {
+    struct Offset {
+      OptionalRole role;
+      uint64_t bytes;
+    };
     const plan::TensorType *type;
-    uint64_t offset;
+    std::vector<Offset> offsets;
+
+    /// Where ranks of `role` have it.
+    std::optional<uint64_t> in(uint32_t role) const {
+      for (const Offset &offset : offsets)
+        if (isOf(offset.role, role))
+          return offset.bytes;
+      return std::nullopt;
+    }
   };
+  /// The state, or why it cannot be read.
+  Result<ArenaLocation> readable(uint32_t state) const;
   Result<ArenaLocation> find(std::string_view name) const;
 
   /// An input or a state, where the host writes it.
@@ -63,7 +77,9 @@ public:
   Result<std::vector<std::string>>
   gatherParts(const ArenaLocation &location) const;
   Result<Array> assemble(const ArenaLocation &location) const;
-  ArenaLocation outputLocation(uint32_t entry, uint32_t output) const;
+  ArenaLocation locationOf(uint32_t entry, const plan::Binding &binding) const;
+  /// The rank that gives the part of `rank`: itself, or in another role.
+  int64_t ownerOf(const ArenaLocation &location, int64_t rank) const;
 
   /// What an input is: a state, or one of the others, which are counted apart.
   struct Input {
@@ -71,6 +87,8 @@ public:
     uint32_t number;
   };
   std::shared_ptr<SessionCore> core;
+  /// As `Plan::states()` counts.
+  std::vector<ArenaLocation> states;
   /// [entry][input], found once: a step must not compare names.
   std::vector<std::vector<Input>> inputs;
   /// [entry][output that is a state], as states.
@@ -88,16 +106,25 @@ static bool isState(const plan::Entry &entry, const plan::Binding &binding) {
 }
 
 Session::Impl::Impl(std::shared_ptr<SessionCore> core)
-    : core(std::move(core)), stateIsSet(contents().states()->size()) {
+    : core(std::move(core)), states(this->core->plan().states().size()),
+      stateIsSet(states.size()) {
+  for (const plan::State *state : *contents().states())
+    if (!state->internal()) {
+      ArenaLocation &location = states[*stateIndex(view(state->name()))];
+      location.type = state->type();
+      location.offsets.push_back({state->role(), state->offset()});
+    }
   for (const plan::Entry *entry : *contents().entries()) {
     inputIsSet.emplace_back(entry->inputs()->size());
     std::vector<Input> &found = inputs.emplace_back();
+    std::vector<uint32_t> &updated = updates.emplace_back();
+    if (entry->role())
+      continue;
     uint32_t staged = 0;
     for (const plan::Binding *input : *entry->inputs())
       found.push_back(isState(*entry, *input)
                           ? Input{true, *stateIndex(view(input->name()))}
                           : Input{false, staged++});
-    std::vector<uint32_t> &updated = updates.emplace_back();
     for (const plan::Binding *output : *entry->outputs())
       if (isState(*entry, *output))
         updated.push_back(*stateIndex(view(output->name())));
@@ -105,17 +132,15 @@ Session::Impl::Impl(std::shared_ptr<SessionCore> core)
 }
 
 std::optional<uint32_t> Session::Impl::entryIndex(std::string_view name) const {
-  for (uint32_t i = 0; i < contents().entries()->size(); ++i)
-    if (view(contents().entries()->Get(i)->name()) == name)
-      return i;
-  return std::nullopt;
+  const EntrySpec *entry = core->plan().entry(name);
+  return entry ? std::optional(entry->number) : std::nullopt;
 }
 
 std::optional<uint32_t> Session::Impl::stateIndex(std::string_view name) const {
-  for (uint32_t i = 0; i < contents().states()->size(); ++i)
-    if (view(contents().states()->Get(i)->name()) == name)
-      return i;
-  return std::nullopt;
+  const ValueSpec *state = core->plan().state(name);
+  if (!state)
+    return std::nullopt;
+  return static_cast<uint32_t>(state - core->plan().states().data());
 }
 
 Status Session::Impl::noEntry(std::string_view name) const {
@@ -157,13 +182,35 @@ std::vector<std::string> Session::Impl::unset(uint32_t index) const {
   return names;
 }
 
-Result<const plan::State *> Session::Impl::readable(uint32_t state) const {
-  const plan::State *found = contents().states()->Get(state);
+Result<Session::Impl::ArenaLocation>
+Session::Impl::readable(uint32_t state) const {
   if (stateIsSet[state])
-    return found;
+    return states[state];
   return failedPrecondition(
       fmt::format("state \"{}\" is read, but nothing has set it",
-                  escaped(view(found->name()))));
+                  escaped(core->plan().states()[state].name)));
+}
+
+Session::Impl::ArenaLocation
+Session::Impl::locationOf(uint32_t entryIndex,
+                          const plan::Binding &binding) const {
+  const plan::Entry &entry = *contents().entries()->Get(entryIndex);
+  ArenaLocation location{binding.type(), {}};
+  const auto add = [&](uint32_t index) {
+    const plan::Buffer &buffer = *entry.buffers()->Get(index);
+    location.offsets.push_back({buffer.role(), buffer.offset()});
+  };
+  add(binding.buffer());
+  if (const auto *copies = binding.copies())
+    std::ranges::for_each(*copies, add);
+  return location;
+}
+
+int64_t Session::Impl::ownerOf(const ArenaLocation &location,
+                               int64_t rank) const {
+  if (location.in(core->roles().of(rank)))
+    return rank;
+  return core->roles().rankIn(rank, *location.offsets.front().role);
 }
 
 Result<Session::Impl::ArenaLocation>
@@ -172,13 +219,10 @@ Session::Impl::find(std::string_view name) const {
     const plan::Entry &entry = *contents().entries()->Get(*last);
     for (const plan::Binding *output : *entry.outputs())
       if (view(output->name()) == name)
-        return ArenaLocation{output->type(),
-                             entry.buffers()->Get(output->buffer())->offset()};
+        return locationOf(*last, *output);
   }
-  if (const auto state = stateIndex(name)) {
-    WEFT_ASSIGN_OR_RETURN(const plan::State *found, readable(*state));
-    return ArenaLocation{found->type(), found->offset()};
-  }
+  if (const auto state = stateIndex(name))
+    return readable(*state);
   return notFound(fmt::format(
       "\"{}\" is neither a state of the plan nor an output of {}",
       escaped(name),
@@ -197,11 +241,14 @@ Session::Impl::stateDestination(std::string_view name) {
 }
 
 Session::Impl::Destination Session::Impl::stateDestination(uint32_t index) {
-  const plan::State &state = *contents().states()->Get(index);
-  const auto write = [&state](Rank &rank, const Rank::Fill &fill) {
-    return rank.write(state.offset(), partBytes(*state.type()), fill);
+  const ArenaLocation &state = states[index];
+  const auto write = [this, &state](Rank &rank, const Rank::Fill &fill) {
+    const auto offset = state.in(core->roles().of(rank.number()));
+    return offset ? rank.write(*offset, partBytes(*state.type), fill)
+                  : Status();
   };
-  return {state.type(), "state", view(state.name()), write, stateIsSet[index]};
+  return {state.type, "state", core->plan().states()[index].name, write,
+          stateIsSet[index]};
 }
 
 Result<Session::Impl::Destination>
@@ -227,7 +274,8 @@ Session::Impl::Destination Session::Impl::inputDestination(uint32_t entry,
       *contents().entries()->Get(entry)->inputs()->Get(index);
   const auto write = [entry, staged = input.number](Rank &rank,
                                                     const Rank::Fill &fill) {
-    fill(rank.input(entry, staged));
+    if (std::byte *part = rank.input(entry, staged))
+      fill(part);
     return Status();
   };
   return {binding.type(), "input", view(binding.name()), write,
@@ -287,8 +335,14 @@ Session::Impl::gatherParts(const ArenaLocation &location) const {
   Bootstrap &bootstrap = *core->bootstrap();
   const size_t bytes = partBytes(*location.type);
   std::vector<std::byte> copy;
-  WEFT_ASSIGN_OR_RETURN(const std::byte *mine,
-                        core->ranks()[0]->read(location.offset, bytes, copy));
+  const Rank &rank = *core->ranks()[0];
+  const std::byte *mine = nullptr;
+  if (const auto offset = location.in(core->roles().of(rank.number()))) {
+    WEFT_ASSIGN_OR_RETURN(mine, rank.read(*offset, bytes, copy));
+  } else {
+    copy.resize(bytes); // nobody looks at it
+    mine = copy.data();
+  }
   constexpr size_t together = 512 * 1024;
   const size_t piece = std::max<size_t>(1, together / bootstrap.launch().world);
   std::vector<std::string> parts(bootstrap.launch().world);
@@ -310,15 +364,17 @@ Result<Array> Session::Impl::assemble(const ArenaLocation &location) const {
     WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> parts,
                           gatherParts(location));
     return assembleShards(*location.type, core->mesh(), [&](int64_t number) {
-      return reinterpret_cast<const std::byte *>(parts[number].data());
+      return reinterpret_cast<const std::byte *>(
+          parts[ownerOf(location, number)].data());
     });
   }
   Status status;
   std::vector<std::byte> copy;
   Array whole =
       assembleShards(*location.type, core->mesh(), [&](int64_t number) {
-        Result<const std::byte *> part =
-            core->rank(number)->read(location.offset, bytes, copy);
+        const int64_t owner = ownerOf(location, number);
+        Result<const std::byte *> part = core->rank(owner)->read(
+            *location.in(core->roles().of(owner)), bytes, copy);
         if (part.ok())
           return *part;
         status = part.status();
@@ -337,7 +393,8 @@ Status Session::setInput(std::string_view entry, std::string_view name,
 
 Status Session::setInput(uint32_t entry, uint32_t input,
                          const ArrayView &value) {
-  return impl->setWhole(impl->inputDestination(entry, input), value);
+  return impl->setWhole(
+      impl->inputDestination(plan().entries()[entry].number, input), value);
 }
 
 Status Session::setState(std::string_view name, const ArrayView &value) {
@@ -372,8 +429,9 @@ Result<Array> Session::getState(std::string_view name) const {
   const auto index = impl->stateIndex(name);
   if (!index)
     return notFound(fmt::format("the plan has no state \"{}\"", escaped(name)));
-  WEFT_ASSIGN_OR_RETURN(const plan::State *state, impl->readable(*index));
-  return impl->assemble({state->type(), state->offset()});
+  WEFT_ASSIGN_OR_RETURN(const Impl::ArenaLocation location,
+                        impl->readable(*index));
+  return impl->assemble(location);
 }
 
 std::vector<uint64_t> Session::arenaBytes() const {
@@ -410,24 +468,20 @@ Result<Array> Session::getOutput(std::string_view name) const {
   return impl->assemble(location);
 }
 
-Session::Impl::ArenaLocation
-Session::Impl::outputLocation(uint32_t entryIndex, uint32_t index) const {
-  const plan::Entry &entry = *contents().entries()->Get(entryIndex);
-  const plan::Binding &output = *entry.outputs()->Get(index);
-  return {output.type(), entry.buffers()->Get(output.buffer())->offset()};
-}
-
 Status Session::readOutput(uint32_t output, std::byte *to) const {
   if (!impl->last)
     return failedPrecondition("an output is read, but no entry has run");
-  const Impl::ArenaLocation location =
-      impl->outputLocation(*impl->last, output);
+  const Impl::ArenaLocation location = impl->locationOf(
+      *impl->last,
+      *impl->contents().entries()->Get(*impl->last)->outputs()->Get(output));
   if (!impl->core->bootstrap() && isReplicated(*location.type)) {
     const size_t bytes = partBytes(*location.type);
+    const int64_t owner = impl->ownerOf(location, 0);
     std::vector<std::byte> copy;
     WEFT_ASSIGN_OR_RETURN(
         const std::byte *memory,
-        impl->core->rank(0)->read(location.offset, bytes, copy));
+        impl->core->rank(owner)->read(
+            *location.in(impl->core->roles().of(owner)), bytes, copy));
     std::copy_n(memory, bytes, to);
     return {};
   }
@@ -444,13 +498,18 @@ Result<Array> Session::getShard(std::string_view name, int64_t rank) const {
   if (!impl->core->rank(rank))
     return invalidArgument(fmt::format(
         "rank {} is of another process, which has its shard", rank));
+  const auto offset = location.in(impl->core->roles().of(rank));
+  if (!offset)
+    return invalidArgument(
+        fmt::format("rank {} has no shard of \"{}\": it is of role {}", rank,
+                    escaped(name), impl->core->roles().of(rank)));
   Array part(dtypeOf(location.type->dtype()),
              {location.type->local_shape()->begin(),
               location.type->local_shape()->end()});
   std::vector<std::byte> copy;
   WEFT_ASSIGN_OR_RETURN(
       const std::byte *memory,
-      impl->core->rank(rank)->read(location.offset, part.bytes(), copy));
+      impl->core->rank(rank)->read(*offset, part.bytes(), copy));
   std::copy_n(memory, part.bytes(), part.data.data());
   return part;
 }

@@ -69,7 +69,8 @@ createRanks(const RankRequest &request) {
 }
 
 SessionCore::SessionCore(Plan plan, SessionOptions options)
-    : thePlan(std::move(plan)), theMesh(thePlan.contents()), options(options),
+    : thePlan(std::move(plan)), theMesh(thePlan.contents()),
+      theRoles(thePlan.contents(), theMesh), options(options),
       notes(this->options.note),
       request{thePlan,
               theMesh,
@@ -110,19 +111,25 @@ SessionCore::create(Plan plan, SessionOptions options) {
 bool SessionCore::isInline(int64_t newJob) const {
   return ranks().size() == 1 && options.threads == 1 &&
          rankSet->runsInAnyThread() &&
-         (newJob < 0 || !ranks()[0]->hasCarrier(static_cast<uint32_t>(newJob)));
+         (newJob < 0 || !haveCarriers(static_cast<uint32_t>(newJob)));
+}
+
+/// Whether any rank does: roles differ.
+bool SessionCore::haveCarriers(uint32_t entry) const {
+  return std::ranges::any_of(
+      ranks(), [&](const auto &rank) { return rank->hasCarrier(entry); });
 }
 
 size_t SessionCore::threadsOf(uint32_t entry) const {
   if (isInline(entry))
     return 0;
-  return ranks().size() * (ranks()[0]->hasCarrier(entry) ? 2 : 1);
+  return ranks().size() * (haveCarriers(entry) ? 2 : 1);
 }
 
 size_t SessionCore::mostThreads() const {
   size_t most = 0;
-  for (uint32_t i = 0; i < thePlan.entries().size(); ++i)
-    most = std::max(most, threadsOf(i));
+  for (const EntrySpec &entry : thePlan.entries())
+    most = std::max(most, threadsOf(entry.number));
   return most;
 }
 
@@ -175,8 +182,9 @@ void SessionCore::work(size_t index) {
   Status status;
   if (index < ranks().size())
     status = workOfRank(*ranks()[index], job.load());
-  else
-    ranks()[index - ranks().size()]->carry();
+  else if (Rank &rank = *ranks()[index - ranks().size()];
+           rank.hasCarrier(static_cast<uint32_t>(job.load())))
+    rank.carry();
   if (!status.ok())
     fail(status);
   finished[index].store(current);

@@ -22,6 +22,7 @@
 
 #include "comm/EventCount.h"
 #include "executor/Rank.h"
+#include "plan/Roles.h"
 #include "session/Notes.h"
 #include "session/WorkerPool.h"
 #include "weft/runtime/Session.h"
@@ -51,6 +52,7 @@ public:
 
   const Plan &plan() const { return thePlan; }
   const Mesh &mesh() const { return theMesh; }
+  const Roles &roles() const { return theRoles; }
   /// The ranks of this process.
   const std::vector<std::unique_ptr<Rank>> &ranks() const {
     return rankSet->ranks();
@@ -72,6 +74,7 @@ private:
 
   /// Threads that a run of the entry takes: the ranks' and their carriers'.
   size_t threadsOf(uint32_t entry) const;
+  bool haveCarriers(uint32_t entry) const;
   size_t mostThreads() const;
   Status prepareThreads();
   void work(size_t index);
@@ -97,6 +100,7 @@ private:
 
   const Plan thePlan;
   const Mesh theMesh;
+  const Roles theRoles;
   const SessionOptions options;
   Notes notes;
   const RankRequest request;

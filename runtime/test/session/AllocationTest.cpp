@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanBuilder.h"
+#include "PipelinePlan.h"
 #include "weft/runtime/Session.h"
 
 #include <gtest/gtest.h>
@@ -48,6 +48,19 @@ void operator delete[](void *memory, size_t) noexcept { std::free(memory); }
 namespace weft::runtime {
 namespace {
 
+/// In all runs but the first.
+void expectNoAllocations(Session &session, const char *entry) {
+  ASSERT_EQ(session.run(entry), Status());
+  allocations = 0;
+  isCounting = true;
+  Status status;
+  for (int step = 0; step < 20 && status.ok(); ++step)
+    status = session.run(entry);
+  isCounting = false;
+  EXPECT_EQ(status, Status());
+  EXPECT_EQ(allocations.load(), 0);
+}
+
 TEST(Allocation, StepsDoNotAllocate) {
   PlanBuilder builder({{"data", 4}});
   const uint32_t group = builder.group({"data"});
@@ -75,14 +88,16 @@ TEST(Allocation, StepsDoNotAllocate) {
   ASSERT_TRUE((*session)->setInput("e", "x", countingArray({16, 16})).ok());
   ASSERT_TRUE((*session)->setInput("e", "i", Array(DType::I32, {4, 4})).ok());
   ASSERT_TRUE((*session)->setInput("e", "j", Array(DType::I32, {4, 4})).ok());
-  ASSERT_TRUE((*session)->run("e").ok());
-  isCounting = true;
-  Status status;
-  for (int step = 0; step < 20 && status.ok(); ++step)
-    status = (*session)->run("e");
-  isCounting = false;
-  EXPECT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(allocations.load(), 0);
+  expectNoAllocations(**session, "e");
+}
+
+TEST(Allocation, TimelinesDoNotAllocate) {
+  auto session = Session::create(PipelinePlan(3, 5, 2).build());
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  for (const char *state : {"w0", "w1", "w2", "t"})
+    ASSERT_TRUE((*session)->setState(state, countingArray({16})).ok());
+  ASSERT_TRUE((*session)->setInput("step", "x", countingArray({5, 32})).ok());
+  expectNoAllocations(**session, "step");
 }
 
 } // namespace

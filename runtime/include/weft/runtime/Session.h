@@ -87,7 +87,8 @@ public:
   /// It may be a state.
   Status setInput(uint32_t entry, uint32_t input, const ArrayView &value);
 
-  /// The same from the parts that the ranks hold, one for each rank.
+  /// The same from the parts that the ranks hold, one for each rank. Those of
+  /// ranks whose role does not have the input are not read.
   Status setInputShards(std::string_view entry, std::string_view name,
                         std::span<const ArrayView> parts);
 
@@ -109,7 +110,8 @@ public:
   RunTimes lastRunTimes() const;
 
   /// An output of the entry that ran last. Ranks that hold copies give that of
-  /// the first; partial sums are added.
+  /// the first; partial sums are added. In a pipeline the first role that has
+  /// the value gives it.
   Result<Array> getOutput(std::string_view name) const;
 
   /// Writes an output of the entry that ran last, by number, to memory of its

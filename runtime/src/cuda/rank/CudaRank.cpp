@@ -105,7 +105,11 @@ std::string CudaRank::progress(uint32_t entry) const {
   if (now == HostState::Waits)
     return "waiting for its device, which is " +
            deviceProgress(each, /*withCauses=*/false);
-  const uint32_t index = instruction.load(std::memory_order_relaxed);
+  const std::vector<uint32_t> &order = each.program.order.steps();
+  const uint32_t at = position.load(std::memory_order_relaxed);
+  if (at >= order.size())
+    return "between two runs";
+  const uint32_t index = each.program.steps[order[at]].instruction;
   return "in " +
          stepName(index, *each.program.entry->instructions()->Get(index));
 }
@@ -396,7 +400,7 @@ template <bool isTimed> Status CudaRank::walk(const CudaProgram &program) {
   const std::vector<uint32_t> &order = program.order.steps();
   for (size_t i = 0; i < order.size(); ++i) {
     const CudaStep &step = program.steps[order[i]];
-    instruction.store(step.instruction, std::memory_order_relaxed);
+    position.store(static_cast<uint32_t>(i), std::memory_order_relaxed);
     if (i % markInterval == 0 && i != 0)
       WEFT_RETURN_IF_ERROR(
           marks.write(static_cast<uint32_t>(i / markInterval), compute.get()));
