@@ -14,6 +14,7 @@
 #include "weft/Import/Passes.h"
 #include "weft/Import/Stablehlo.h"
 #include "weft/Schedule/ProgramStates.h"
+#include "weft/Search/ChooseSchedule.h"
 #include "weft/Search/LimitMemory.h"
 
 #include "mlir/IR/Verifier.h"
@@ -274,6 +275,14 @@ LogicalResult lowerModule(ModuleOp module, Form form,
     return continueFrom(module, from, form, used);
   if (failed(overrideMesh(module, options.mesh)))
     return failure();
+  StageOptions &stages = used.pipeline.stages;
+  if (stages.schedule == "auto" && stages.table.empty()) {
+    auto table =
+        chooseSchedule(module, used.pipeline, options.memoryLimit);
+    if (failed(table))
+      return failure();
+    stages.table = std::move(*table);
+  }
   if (options.memoryLimit) {
     auto ranges =
         chooseRecomputation(module, used.pipeline, options.memoryLimit);

@@ -46,7 +46,7 @@ MAY_INCLUDE = {
     "Report": {"Report", "Cost"},
     "Simulate": ALGEBRA | {"Plan", "Simulate"},
     "Phases": PLAN | {"Forms", "Phases"},
-    "Search": SEARCH,
+    "Search": SEARCH | {"Timeline"},
     "Compile": EVERYTHING,
     "tools": EVERYTHING,
     "python-bindings/src/compiler": EVERYTHING,
