@@ -15,6 +15,7 @@
 #include "weft/Import/Stablehlo.h"
 #include "weft/Schedule/ProgramStates.h"
 #include "weft/Search/ChooseSchedule.h"
+#include "weft/Search/ChooseStages.h"
 #include "weft/Search/LimitMemory.h"
 
 #include "mlir/IR/Verifier.h"
@@ -82,6 +83,13 @@ llvm::Expected<StageOptions> parsePipeline(StringRef text) {
         return llvm::createStringError("cannot read the schedule " + value +
                                        ": " + file.getError().message());
       options.table = (*file)->getBuffer().str();
+    } else if (key == "stages") {
+      if (value != "auto")
+        return pipelineError("got \"" + item +
+                             "\"; stages are as many as the "
+                             "axis has ranks, times chunks; stages=auto lets "
+                             "the compiler place the boundaries");
+      options.areAutomatic = true;
     } else if (key == "chunks") {
       if (value.getAsInteger(10, options.chunks) || options.chunks < 1)
         return pipelineError("got \"" + value + "\" chunks");
@@ -276,9 +284,14 @@ LogicalResult lowerModule(ModuleOp module, Form form,
   if (failed(overrideMesh(module, options.mesh)))
     return failure();
   StageOptions &stages = used.pipeline.stages;
+  if (stages.areAutomatic) {
+    auto regions = chooseStages(module, used.pipeline);
+    if (failed(regions))
+      return failure();
+    stages.regions = std::move(*regions);
+  }
   if (stages.schedule == "auto" && stages.table.empty()) {
-    auto table =
-        chooseSchedule(module, used.pipeline, options.memoryLimit);
+    auto table = chooseSchedule(module, used.pipeline, options.memoryLimit);
     if (failed(table))
       return failure();
     stages.table = std::move(*table);

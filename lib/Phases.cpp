@@ -70,6 +70,11 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
     llvm::append_range(regions.ranges, options.recomputed);
     pm.addPass(createCheckpointRegions(regions));
   }
+  if (!options.stages.regions.empty()) {
+    PlaceBoundariesOptions boundaries;
+    llvm::append_range(boundaries.regions, options.stages.regions);
+    pm.addPass(createPlaceBoundaries(boundaries));
+  }
   pm.addPass(createAutodiff());
   // Of gradients of slices: one movement of data instead of several.
   pm.addPass(createJoinPaddings());

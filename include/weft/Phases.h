@@ -54,6 +54,10 @@ struct StageOptions {
   int64_t chunks = 0;
   /// A table of actions in place of the schedule, as CSV.
   std::string table;
+  /// Let the compiler place the boundaries (CompileOptions); and what it chose,
+  /// see --weft-place-boundaries.
+  bool areAutomatic = false;
+  std::vector<int64_t> regions;
 };
 
 struct PipelineOptions {

@@ -7,6 +7,8 @@
 
 #include "weft/Search/ChooseSchedule.h"
 
+#include "Trial.h"
+
 #include "weft/Cost/Bytes.h"
 #include "weft/Cost/CollectiveCost.h"
 #include "weft/IR/Microbatches.h"
@@ -112,8 +114,7 @@ MeasuredStages measureStages(ModuleOp schedule) {
       continue;
     int64_t bytes = 0;
     for (auto name : message.getValues().getAsRange<StringAttr>())
-      bytes +=
-          kept[message.getSource()][name.getValue().str()].bytesOfSlot;
+      bytes += kept[message.getSource()][name.getValue().str()].bytesOfSlot;
     largest = std::max(largest, bytes);
   }
   measured.costs.transfer = cost::CollectiveCost().seconds(largest, 2);
@@ -145,21 +146,6 @@ static std::string makeTrialTable(int64_t ranks, int64_t stages,
   return printCsv(table);
 }
 
-/// Runs passes on a copy; errors are reported, warnings are for the program as
-/// it will be.
-static OwningOpRef<ModuleOp>
-runOnCopy(ModuleOp graph, llvm::function_ref<void(PassManager &)> build) {
-  ScopedDiagnosticHandler quiet(graph.getContext(), [](Diagnostic &diagnostic) {
-    return success(diagnostic.getSeverity() != DiagnosticSeverity::Error);
-  });
-  OwningOpRef<ModuleOp> copy = graph.clone();
-  PassManager pm(graph.getContext());
-  build(pm);
-  if (failed(pm.run(*copy)))
-    return {};
-  return copy;
-}
-
 /// How many stages and micro-batches there are, from the graph alone.
 static FailureOr<std::pair<int64_t, int64_t>>
 countWork(ModuleOp graph, const PipelineOptions &options) {
@@ -170,9 +156,9 @@ countWork(ModuleOp graph, const PipelineOptions &options) {
   for (auto entry : cut->getOps<func::FuncOp>())
     if (entry.isPublic() && !entry.isExternal())
       if (Microbatches loops(entry.front()); loops.any())
-        return std::pair((*cut)->getAttrOfType<IntegerAttr>(kStagesAttrName)
-                             .getInt(),
-                         loops.getLoops().front().getCount());
+        return std::pair(
+            (*cut)->getAttrOfType<IntegerAttr>(kStagesAttrName).getInt(),
+            loops.getLoops().front().getCount());
   return failure();
 }
 
@@ -184,12 +170,10 @@ FailureOr<std::string> chooseSchedule(ModuleOp graph,
   if (failed(work))
     return failure();
   auto [stages, microbatches] = *work;
-  MeshOp meshOp = findMesh(graph);
-  int64_t ranks = 1;
-  for (MeshAxisAttr axis : meshOp.getMesh().getAxes())
-    if (axis.getName() == options.stages.axis)
-      ranks = axis.getSize();
-  trial.stages.table = makeTrialTable(ranks, stages, microbatches);
+  FailureOr<int64_t> ranks = countRanks(graph, options.stages.axis);
+  if (failed(ranks))
+    return failure();
+  trial.stages.table = makeTrialTable(*ranks, stages, microbatches);
   OwningOpRef<ModuleOp> schedule = runOnCopy(graph, [&](PassManager &pm) {
     buildPipeline(pm, trial, Form::Schedule);
   });
@@ -197,8 +181,8 @@ FailureOr<std::string> chooseSchedule(ModuleOp graph,
     return failure();
   MeasuredStages measured = measureStages(*schedule);
   timeline::AutoRequest request;
-  request.size = {int32_t(ranks), int32_t(microbatches),
-                  int32_t(stages / ranks)};
+  request.size = {int32_t(*ranks), int32_t(microbatches),
+                  int32_t(stages / *ranks)};
   request.costs = measured.costs;
   if (memoryLimit)
     request.memoryLimit = double(memoryLimit - measured.otherBytes);

@@ -8,12 +8,11 @@
 #include "weft/Search/LimitMemory.h"
 
 #include "RegionCosts.h"
+#include "Trial.h"
 #include "weft/Cost/Bytes.h"
 #include "weft/Plan/PlanWriter.h"
 #include "weft/Report/PlanReport.h"
 #include "weft/Schedule/EntryBuffers.h"
-
-#include "mlir/Pass/PassManager.h"
 
 #include <map>
 
@@ -111,17 +110,14 @@ RecomputationSearch::findLeastBudget(int64_t budget, int64_t goal) const {
 LogicalResult RecomputationSearch::attempt(const Choice &choice) {
   if (tried.count(choice.ranges))
     return success();
-  Trial trial{choice.ranges, choice.flops, 0, graph.clone()};
-  // Warnings are for the program as it will be.
-  ScopedDiagnosticHandler quiet(graph.getContext(), [](Diagnostic &diagnostic) {
-    return success(diagnostic.getSeverity() != DiagnosticSeverity::Error);
-  });
   PipelineOptions pipeline = options;
   pipeline.markRegions = true;
   pipeline.recomputed = choice.ranges;
-  PassManager pm(graph.getContext());
-  buildPipeline(pm, pipeline, Form::Schedule);
-  if (failed(pm.run(*trial.schedule)))
+  Trial trial{choice.ranges, choice.flops, 0,
+              runOnCopy(graph, [&](PassManager &pm) {
+                buildPipeline(pm, pipeline, Form::Schedule);
+              })};
+  if (!trial.schedule)
     return failure();
   trial.bytes = (*trial.schedule)
                     ->getAttrOfType<IntegerAttr>(arenaBytesAttrName)

@@ -128,6 +128,8 @@ class Pipeline:
     `weft.pipeline`."""
     chunks: int | None = None
     """Stages of each rank; as the boundaries make if it is not given."""
+    stages: str | None = None
+    """``"auto"`` lets the compiler place the boundaries, of which the model then has none."""
     microbatches: int | None = None
     """Into how many micro-batches each `weft.value_and_grad` of the function that is compiled
     splits its batch, as `weft.microbatches` does, which may be used instead."""
@@ -137,6 +139,8 @@ class Pipeline:
             number = getattr(self, name)
             if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 1):
                 raise ValueError(f"Pipeline {name} must be a number of at least 1, got {number!r}")
+        if self.stages not in (None, "auto"):
+            raise ValueError(f"Pipeline stages must be \"auto\" or left out, got {self.stages!r}")
         if not isinstance(self.axis, str) or not self.axis or " " in self.axis:
             raise ValueError(f"Pipeline axis must be the name of a mesh axis, got {self.axis!r}")
         if not isinstance(self.schedule, (str, os.PathLike, Schedule)):
@@ -145,7 +149,8 @@ class Pipeline:
 
     def options(self) -> dict[str, str]:
         """For the compiler."""
-        text, chunks = f"axis={self.axis}", f" chunks={self.chunks}" if self.chunks else ""
+        text = f"axis={self.axis}" + (" stages=auto" if self.stages else "")
+        chunks = f" chunks={self.chunks}" if self.chunks else ""
         if isinstance(self.schedule, Schedule):
             return {"pipeline": text + chunks, "pipeline_table": self.schedule.to_csv()}
         name = os.fspath(self.schedule)

@@ -66,6 +66,26 @@ def JoinPaddings : FormPass<"weft-join-paddings", "Composites"> {
   ];
 }
 
+def PlaceBoundaries : FormPass<"weft-place-boundaries", "Gradients"> {
+  let summary = "Cut what is differentiated into pipeline stages";
+  let description = [{
+    **Needs** a graph (form 1) without calls (`--weft-inline-calls`) and without
+    stage boundaries.
+
+    **Does** put a `weft.stage_boundary` before each of the regions that
+    `regions` lists, on what leads there from the regions before. Regions
+    are those of `--weft-checkpoint-regions`; the first one has no boundary.
+
+    **Leaves** the same graph, with boundaries.
+
+    **Example** `test/Autodiff/place-boundaries.mlir`.
+  }];
+  let options = [
+    ListOption<"regions", "regions", "int64_t",
+               "The first regions of all stages but the first, ascending.">
+  ];
+}
+
 def CheckpointRegions : FormPass<"weft-checkpoint-regions", "Gradients"> {
   let summary = "Cut what is differentiated into regions, and recompute some";
   let description = [{

@@ -1,0 +1,38 @@
+//===- Trial.cpp - Compile a copy to see what comes of it -----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Trial.h"
+
+#include "weft/IR/ValueSharding.h"
+
+using namespace mlir;
+
+namespace weft {
+
+OwningOpRef<ModuleOp> runOnCopy(ModuleOp module,
+                                llvm::function_ref<void(PassManager &)> build) {
+  ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &each) {
+    return success(each.getSeverity() != DiagnosticSeverity::Error);
+  });
+  OwningOpRef<ModuleOp> copy = module.clone();
+  PassManager pm(module.getContext());
+  build(pm);
+  if (failed(pm.run(*copy)))
+    return {};
+  return copy;
+}
+
+FailureOr<int64_t> countRanks(ModuleOp module, StringRef axis) {
+  if (MeshOp mesh = findMesh(module))
+    for (MeshAxisAttr each : mesh.getMesh().getAxes())
+      if (each.getName() == axis)
+        return each.getSize();
+  return module.emitError() << "the pipeline is along \"" << axis
+                            << "\", which is no axis of a mesh of the module";
+}
+
+} // namespace weft

@@ -1,0 +1,29 @@
+//===- Trial.h - Compile a copy to see what comes of it ---------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_LIB_SEARCH_TRIAL_H
+#define WEFT_LIB_SEARCH_TRIAL_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace weft {
+
+/// Runs passes on a copy; null if they fail. Errors are reported, but no
+/// warnings: they are for the program as it will be.
+mlir::OwningOpRef<mlir::ModuleOp>
+runOnCopy(mlir::ModuleOp module,
+          llvm::function_ref<void(mlir::PassManager &)> build);
+
+/// The devices along the axis of a pipeline. Errors are reported.
+mlir::FailureOr<int64_t> countRanks(mlir::ModuleOp module,
+                                    llvm::StringRef axis);
+
+} // namespace weft
+
+#endif // WEFT_LIB_SEARCH_TRIAL_H
