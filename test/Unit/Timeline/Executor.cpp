@@ -24,9 +24,10 @@ struct Future {
 };
 using Handle = std::shared_ptr<Future>;
 
-/// What a transfer or a buffer carries: source and destination stage, whether
-/// it is a gradient, micro-batch.
-using Tag = std::tuple<int32_t, int32_t, bool, int32_t>;
+/// What a transfer or a buffer carries: source and destination stage, what it
+/// is a result of, micro-batch or level.
+enum class Carried { Forward, Backward, Prologue, Update };
+using Tag = std::tuple<int32_t, int32_t, Carried, int32_t>;
 
 struct Computation {
   Action action;
@@ -83,7 +84,8 @@ public:
       last = std::max({last, edge.source, edge.destination});
     for (const auto &row : job.rows)
       for (const Call &call : row)
-        microbatches = std::max(microbatches, call.action.microbatch + 1);
+        if (!isOnce(call.action.kind))
+          microbatches = std::max(microbatches, call.action.microbatch + 1);
     for (size_t i = 0; i < ranks.size(); ++i)
       ranks[i].ended.resize(job.rows[i].size());
     std::map<std::pair<int32_t, int32_t>, std::map<int32_t, const SlotUse *>>
@@ -110,6 +112,16 @@ private:
   }
   bool issue(size_t rank);
   bool prepare(Rank &rank, const Action &action, Computation &computation);
+  bool use(Rank &rank, ActionKind kind, int32_t stage, int32_t number,
+           Computation &computation);
+  bool useOnce(Rank &rank, const Action &action, int32_t level,
+               Computation &computation);
+  bool prepareLevel(Rank &rank, const Action &action, Computation &computation);
+  int32_t levelsOf(int32_t stage, bool isUpdate) const {
+    const std::vector<int32_t> &levels =
+        isUpdate ? job.updateLevels : job.prologueLevels;
+    return size_t(stage) < levels.size() ? levels[stage] : 0;
+  }
   bool issueTransfer(Rank &rank, const Call &call, size_t column);
   bool waits(size_t rank, size_t column) const;
   bool isSlotInUse(const Rank &rank, size_t column) const;
@@ -132,6 +144,52 @@ private:
 
 } // namespace
 
+/// Takes what a rank has computed as an input.
+bool Machine::use(Rank &rank, ActionKind kind, int32_t stage, int32_t number,
+                  Computation &computation) {
+  const auto it = rank.computed.find({kind, stage, number});
+  if (it == rank.computed.end())
+    return !fail("an input is not computed");
+  computation.inputs.push_back(it->second);
+  return true;
+}
+
+/// Takes the results of a level of other stages.
+bool Machine::useOnce(Rank &rank, const Action &action, int32_t level,
+                      Computation &computation) {
+  const bool isUpdate = action.kind == ActionKind::Update;
+  for (const OnceEdge &edge : job.onceEdges) {
+    if (edge.destination != action.stage || edge.isUpdate != isUpdate ||
+        edge.level != level)
+      continue;
+    const auto message = rank.received.find(
+        {edge.source, edge.destination,
+         isUpdate ? Carried::Update : Carried::Prologue, level});
+    if (message != rank.received.end())
+      computation.inputs.push_back(message->second);
+    else if (!use(rank, isUpdate ? ActionKind::Update : ActionKind::Prologue,
+                  edge.source, level, computation))
+      return false;
+  }
+  return true;
+}
+
+bool Machine::prepareLevel(Rank &rank, const Action &action,
+                           Computation &computation) {
+  const int32_t level = action.microbatch;
+  const bool isUpdate = action.kind == ActionKind::Update;
+  computation.action = action;
+  if (level >= levelsOf(action.stage, isUpdate))
+    return !fail("an unknown level");
+  // Reductions leave -1.
+  if (isUpdate && rank.gradientsAdded[action.stage] !=
+                      (job.reducesGradients ? -1 : microbatches))
+    return !fail("updated too early");
+  return level == 0 ||
+         (use(rank, action.kind, action.stage, level - 1, computation) &&
+          useOnce(rank, action, level - 1, computation));
+}
+
 /// Collects the inputs of a computation when the host issues it.
 bool Machine::prepare(Rank &rank, const Action &action,
                       Computation &computation) {
@@ -141,12 +199,19 @@ bool Machine::prepare(Rank &rank, const Action &action,
     return !fail("parameters not gathered");
   const bool isForward = action.kind == ActionKind::Forward;
   const auto use = [&](ActionKind kind, int32_t stage) {
-    const auto it = rank.computed.find({kind, stage, i});
-    if (it == rank.computed.end())
-      return !fail("an input is not computed");
-    computation.inputs.push_back(it->second);
-    return true;
+    return this->use(rank, kind, stage, i, computation);
   };
+  if (isForward) {
+    const int32_t levels = levelsOf(s, /*isUpdate=*/false);
+    if (levels > 0 &&
+        !this->use(rank, ActionKind::Prologue, s, levels - 1, computation))
+      return false;
+    // What no level of the prologue takes.
+    for (const OnceEdge &edge : job.onceEdges)
+      if (edge.destination == s && !edge.isUpdate && edge.level + 1 >= levels &&
+          !useOnce(rank, {s, ActionKind::Prologue, 0}, edge.level, computation))
+        return false;
+  }
   if (action.kind == ActionKind::WeightGradient) {
     if (!use(ActionKind::InputGradient, s))
       return false;
@@ -155,7 +220,8 @@ bool Machine::prepare(Rank &rank, const Action &action,
       if (edge.destination != s || edge.isBackward == isForward)
         continue;
       const auto message = rank.received.find(
-          {edge.source, edge.destination, edge.isBackward, i});
+          {edge.source, edge.destination,
+           edge.isBackward ? Carried::Backward : Carried::Forward, i});
       if (message != rank.received.end())
         computation.inputs.push_back(message->second);
       else if (!use(isForward ? ActionKind::Forward : ActionKind::InputGradient,
@@ -190,18 +256,35 @@ static bool announce(Rank &rank, Computation &computation) {
 
 bool Machine::issueTransfer(Rank &rank, const Call &call, size_t column) {
   const Action &action = call.action;
-  const bool isBackward = action.kind == ActionKind::SendBackward ||
-                          action.kind == ActionKind::ReceiveBackward;
-  const bool sends = action.kind == ActionKind::SendForward ||
-                     action.kind == ActionKind::SendBackward;
+  Carried carried;
+  ActionKind producer;
+  switch (action.kind) {
+  case ActionKind::SendForward:
+  case ActionKind::ReceiveForward:
+    carried = Carried::Forward;
+    producer = ActionKind::Forward;
+    break;
+  case ActionKind::SendBackward:
+  case ActionKind::ReceiveBackward:
+    carried = Carried::Backward;
+    producer = ActionKind::InputGradient;
+    break;
+  case ActionKind::SendPrologue:
+  case ActionKind::ReceivePrologue:
+    carried = Carried::Prologue;
+    producer = ActionKind::Prologue;
+    break;
+  default:
+    carried = Carried::Update;
+    producer = ActionKind::Update;
+  }
+  const bool sends = isSend(action.kind);
   const Tag tag(sends ? action.stage : action.peer,
-                sends ? action.peer : action.stage, isBackward,
-                action.microbatch);
+                sends ? action.peer : action.stage, carried, action.microbatch);
   Handle data;
   if (sends) {
-    const auto it = rank.computed.find(
-        {isBackward ? ActionKind::InputGradient : ActionKind::Forward,
-         action.stage, action.microbatch});
+    const auto it =
+        rank.computed.find({producer, action.stage, action.microbatch});
     if (it == rank.computed.end())
       return fail("what is sent is not computed");
     data = it->second;
@@ -243,12 +326,13 @@ bool Machine::issue(size_t number) {
     return fail("no stage");
   if (isTransfer(action.kind))
     return issueTransfer(rank, call, rank.issued - 1);
-  if (!isCompute(action.kind))
+  if (!isCompute(action.kind) && !isLevel(action.kind))
     return issueParameters(rank, action);
 
   std::vector<Computation> unit(1);
   unit[0].column = rank.issued - 1;
-  if (!prepare(rank, action, unit[0]))
+  if (!(isLevel(action.kind) ? prepareLevel(rank, action, unit[0])
+                             : prepare(rank, action, unit[0])))
     return true;
   if (action.overlapsNext) {
     if (rank.issued == row.size() || !isCompute(row[rank.issued].action.kind) ||
@@ -326,6 +410,10 @@ bool Machine::compute(size_t number) {
     // What I and W compute together, B computes.
     const bool isForward = action.kind == ActionKind::Forward;
     uint64_t value = mix(action.stage * 2 + isForward, action.microbatch);
+    if (isLevel(action.kind))
+      value = mix(value, uint64_t(action.kind));
+    if (action.kind == ActionKind::Update)
+      value = mix(value, execution.gradients[action.stage]);
     for (const Handle &input : computation.inputs)
       value = mix(value, input->value);
     if (action.kind == ActionKind::WeightGradient)
@@ -338,6 +426,8 @@ bool Machine::compute(size_t number) {
           mix(execution.gradients[action.stage], value);
     if (isForward && action.stage == last)
       execution.outputs[action.microbatch] = value;
+    if (action.kind == ActionKind::Update)
+      execution.updates[{action.stage, action.microbatch}] = value;
   }
   rank.compute.pop_front();
   return true;
@@ -351,6 +441,11 @@ bool Machine::end(size_t number, int32_t communicator) {
   ranks[number].ended[queue.front().column] = true;
   if (!queue.front().sends)
     queue.front().data->isThere = true;
+  // What no level of the update takes.
+  const auto [source, destination, carried, level] = queue.front().tag;
+  if (!queue.front().sends && carried == Carried::Update &&
+      level + 1 >= levelsOf(destination, /*isUpdate=*/true))
+    execution.states[{source, destination, level}] = queue.front().data->value;
   queue.pop_front();
   return true;
 }

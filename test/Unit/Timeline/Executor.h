@@ -20,6 +20,7 @@
 
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace weft::timeline {
 
@@ -30,6 +31,10 @@ struct Execution {
   /// whether they were reduced. By micro-batch: the outputs of the last stage.
   std::map<int32_t, uint64_t> gradients;
   std::map<int32_t, uint64_t> outputs;
+  /// What levels of updates compute, by stage and level; and what is received
+  /// for a state, by the stages of the message and its level.
+  std::map<std::pair<int32_t, int32_t>, uint64_t> updates;
+  std::map<std::tuple<int32_t, int32_t, int32_t>, uint64_t> states;
 
   bool operator==(const Execution &) const = default;
 };

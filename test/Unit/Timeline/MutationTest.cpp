@@ -11,10 +11,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Executor.h"
+#include "StepShapes.h"
 
 #include "weft/Timeline/ParameterActions.h"
-#include "weft/Timeline/Schedules.h"
-#include "weft/Timeline/Transfers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,28 +37,37 @@ constexpr Communicators policies[] = {
     Communicators::One, Communicators::RankPair, Communicators::DirectedPair,
     Communicators::Edge};
 
-/// A table with all that it needs, gathers and reductions if asked for, and a
-/// skip connection from the first to the last stage.
-Table tableOf(const NamedSchedule &schedule, ScheduleSize size,
-              bool withParameters, bool withSkip, Receives receives,
-              std::vector<Edge> &edges) {
+/// What a step has beside the actions of its schedule.
+enum class Extras {
+  None,
+  /// Gathers, reductions, and a skip connection from the first stage to the
+  /// last one.
+  Microbatches,
+  /// Prologues, updates and reductions.
+  Once,
+};
+
+/// A table with all that it needs.
+Table tableOf(const NamedSchedule &schedule, ScheduleSize size, Extras extras,
+              Receives receives, StepShape &shape) {
   const GeneratedTable generated = generate(schedule.name, size);
   if (!generated.error.empty())
     return {};
   Table table = generated.table;
-  if (withParameters)
+  if (extras == Extras::Microbatches)
     for (Row &row : table.rows)
-      row = addGradientReductions(addUnshards(row), size.microbatches);
-  const Placement placement =
-      placementOf(schedule.fold, size.ranks,
-                  size.chunks ? size.chunks : schedule.defaultChunks);
-  edges = neighbourEdges(int32_t(placement.size()), 64);
-  if (withSkip && placement.size() > 2) {
-    edges.push_back({0, int32_t(placement.size()) - 1, false, 32});
-    edges.push_back({int32_t(placement.size()) - 1, 0, true, 32});
+      row = addUnshards(row);
+  if (extras != Extras::None)
+    for (Row &row : table.rows)
+      row = addGradientReductions(row, size.microbatches);
+  shape = shapeOf(placementOf(schedule, size), size.microbatches,
+                  extras == Extras::Once ? Once::All : Once::None);
+  const int32_t last = int32_t(shape.placement.size()) - 1;
+  if (extras == Extras::Microbatches && last > 1) {
+    shape.edges.push_back({0, last, false, 32});
+    shape.edges.push_back({last, 0, true, 32});
   }
-  const TransferredTable result =
-      addTransfers(table, placement, edges, receives);
+  const TransferredTable result = makeStepRows(table, shape, receives);
   EXPECT_EQ(result.error, "") << schedule.name;
   return result.table;
 }
@@ -74,21 +82,19 @@ bool belongTogether(Receives receives, Communicators communicators) {
 void forEachJob(std::initializer_list<ScheduleSize> sizes, auto visit) {
   for (const NamedSchedule &schedule : namedSchedules())
     for (const ScheduleSize size : sizes)
-      for (bool extras : {false, true})
+      for (Extras extras : {Extras::None, Extras::Microbatches, Extras::Once})
         for (Receives receives : {Receives::WithSend, Receives::BeforeUse}) {
-          std::vector<Edge> edges;
-          const Table table =
-              tableOf(schedule, size, extras, extras, receives, edges);
+          StepShape shape;
+          const Table table = tableOf(schedule, size, extras, receives, shape);
           if (table.rows.empty())
             continue;
           for (Communicators policy : policies)
             if (belongTogether(receives, policy)) {
-              Job job = makeJob(table, policy, edges);
-              // The backward passes of this one run in the opposite order.
-              if (schedule.name == "looped-bfs")
-                for (int32_t i = size.microbatches; i-- > 0;)
-                  job.gradientOrder.push_back(i);
-              visit(std::string(schedule.name), std::move(job), extras);
+              Job job = makeJob(table, shape, policy);
+              job.gradientOrder =
+                  gradientOrderOf(schedule.name, size.microbatches);
+              visit(std::string(schedule.name), std::move(job),
+                    extras == Extras::Microbatches);
             }
         }
 }
