@@ -129,13 +129,16 @@ std::string print(const Verdict &verdict, std::string_view file) {
   const auto count = [](int64_t number, const char *one) {
     return std::to_string(number) + " " + one + (number == 1 ? "" : "s");
   };
-  text += "safe: " + count(verdict.actions, "action") + ", " +
-          count(verdict.stages, "stage") + ", " +
-          std::to_string(verdict.microbatches) + " micro-batch" +
-          (verdict.microbatches == 1 ? "" : "es") + ", " +
-          count(verdict.messages, "message") + " over " +
-          count(verdict.edges, "edge") + ", " + count(verdict.queues, "queue") +
-          "\n";
+  text +=
+      "safe: " + count(verdict.actions, "action") + ", " +
+      count(verdict.stages, "stage") + ", " +
+      std::to_string(verdict.microbatches) + " micro-batch" +
+      (verdict.microbatches == 1 ? "" : "es") + ", " +
+      (verdict.levels > 0 ? count(verdict.levels, "level") + " once a step, "
+                          : "") +
+      count(verdict.messages, "message") + " over " +
+      count(verdict.edges, "edge") + ", " + count(verdict.queues, "queue") +
+      "\n";
   for (Condition condition : verdict.proved) {
     const std::string name(nameOf(condition));
     text += "  " + name + std::string(8 - name.size(), ' ') +

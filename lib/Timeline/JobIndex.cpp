@@ -149,6 +149,7 @@ static bool countLevels(JobIndex &index) {
                      std::to_string(index.verdict.actions));
       return false;
     }
+    index.verdict.levels += sum;
     columns.resize(index.stages);
     for (size_t stage = 0; stage < levels.size(); ++stage)
       columns[stage].assign(std::max(levels[stage], 0), nowhere);

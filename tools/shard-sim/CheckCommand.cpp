@@ -69,11 +69,13 @@ void addCheckCommand(CLI::App &app, Command &chosen) {
   auto options = std::make_shared<Options>();
   options->table.addTo(*command);
   command
-      ->add_option("--communicators", options->communicators,
-                   "Which transfers share a communicator, and wait for each "
-                   "other on it: one (all of them), pair (those between the "
-                   "same two ranks), directed (those from one rank to "
-                   "another) or edge (those from one stage to another)")
+      ->add_option(
+          "--communicators", options->communicators,
+          "Which transfers share a communicator, and wait for each "
+          "other on it: one (all of them), pair (those between the "
+          "same two ranks), directed (those from one rank to "
+          "another) or edge (those from one stage to another; of what is "
+          "once a step, those from one rank to another)")
       ->check(CLI::IsMember({"one", "pair", "directed", "edge"}))
       ->capture_default_str();
   command

@@ -128,6 +128,8 @@ struct Verdict {
   std::vector<Condition> proved;
 
   int32_t stages = 0, microbatches = 0;
+  /// Of all prologues and updates.
+  int64_t levels = 0;
   int64_t actions = 0, messages = 0, queues = 0;
   /// Between stages of different ranks.
   int64_t edges = 0;
