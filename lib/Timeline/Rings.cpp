@@ -49,7 +49,15 @@ static bool fits(const std::vector<Life> &lives, int32_t depth) {
   return true;
 }
 
-int32_t ringDepth(const Row &row, const Touches &touches) {
+/// The column of the computation behind a send, or the send.
+static int32_t computationBehind(const Row &row, int32_t send) {
+  for (size_t i = size_t(send) + 1; i < row.size(); ++i)
+    if (isCompute(row[i].kind) || isLevel(row[i].kind))
+      return int32_t(i);
+  return send;
+}
+
+int32_t ringDepth(const Row &row, const Touches &touches, SendEnd sendEnd) {
   std::vector<Life> lives;
   for (size_t i = 0; i < touches.size(); ++i) {
     if (touches[i].empty())
@@ -58,6 +66,8 @@ int32_t ringDepth(const Row &row, const Touches &touches) {
     // The two of a pair start and end together.
     if (first > 0 && row[first - 1].overlapsNext)
       --first;
+    if (sendEnd == SendEnd::BehindNext && isSend(row[last].kind))
+      last = computationBehind(row, last);
     last += row[last].overlapsNext;
     lives.push_back({first, last, int32_t(i)});
   }
@@ -82,11 +92,13 @@ static std::vector<SlotUse> usesOf(const RingValue &value, int32_t firstSlot,
   return uses;
 }
 
-RingPlan planRings(const Table &table, const std::vector<RingValue> &values) {
+RingPlan planRings(const Table &table, const std::vector<RingValue> &values,
+                   SendEnd sendEnd) {
   RingPlan plan;
   std::vector<int32_t> slots(table.rows.size(), 0);
   for (const RingValue &value : values) {
-    const int32_t depth = ringDepth(table.rows[value.rank], value.touches);
+    const int32_t depth =
+        ringDepth(table.rows[value.rank], value.touches, sendEnd);
     plan.depths.push_back(depth);
     for (SlotUse &use : usesOf(value, slots[value.rank], depth))
       plan.uses.push_back(std::move(use));

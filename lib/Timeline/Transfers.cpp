@@ -27,7 +27,8 @@ public:
   Walk(const Table &compute, const Placement &placement,
        const std::vector<Edge> &edges, Receives receives)
       : compute(compute), placement(placement), edges(edges),
-        receives(receives), next(compute.rows.size()) {
+        receives(receives), next(compute.rows.size()),
+        previous(compute.rows.size()) {
     result.table.rows.resize(compute.rows.size());
     outgoing.resize(placement.size());
     incoming.resize(placement.size());
@@ -50,8 +51,8 @@ private:
   bool isReady(const Action &action) const;
   void emit(size_t rank);
   void send(const Action &action);
-  void receive(int32_t edge, int32_t microbatch);
-  void receiveInputs(const Action &action);
+  Action receiveOf(int32_t edge, int32_t microbatch) const;
+  void receiveInputs(const Action &action, Row &into);
 
   Action transfer(int32_t edge, int32_t microbatch, bool sends) const;
 
@@ -64,11 +65,13 @@ private:
   std::vector<std::vector<int32_t>> outgoing, incoming;
   /// For each edge and micro-batch the round that made the value, or -1.
   std::vector<std::vector<int64_t>> madeIn;
-  /// BeforeUse: what was sent from a rank to another and not received yet, as
-  /// edge and micro-batch.
+  /// Unless WithSend: what was sent from a rank to another and not received
+  /// yet, as edge and micro-batch.
   using Message = std::pair<int32_t, int32_t>;
   std::map<std::pair<int32_t, int32_t>, std::vector<Message>> sent;
   std::vector<size_t> next;
+  /// By rank, the column in the result of the action before the next one.
+  std::vector<size_t> previous;
   int64_t round = 0;
   TransferredTable result;
 };
@@ -113,9 +116,8 @@ Action Walk::transfer(int32_t index, int32_t microbatch, bool sends) const {
   return action;
 }
 
-void Walk::receive(int32_t edge, int32_t microbatch) {
-  result.table.rows[placement[edges[edge].destination]].push_back(
-      transfer(edge, microbatch, /*sends=*/false));
+Action Walk::receiveOf(int32_t edge, int32_t microbatch) const {
+  return transfer(edge, microbatch, /*sends=*/false);
 }
 
 void Walk::send(const Action &action) {
@@ -130,7 +132,7 @@ void Walk::send(const Action &action) {
     result.table.rows[from].push_back(
         transfer(edge, action.microbatch, /*sends=*/true));
     if (receives == Receives::WithSend)
-      receive(edge, action.microbatch);
+      result.table.rows[to].push_back(receiveOf(edge, action.microbatch));
     else
       sent[{from, to}].push_back({edge, action.microbatch});
   }
@@ -138,7 +140,7 @@ void Walk::send(const Action &action) {
 
 /// Receives what the action needs, and before it whatever the same rank has
 /// sent earlier.
-void Walk::receiveInputs(const Action &action) {
+void Walk::receiveInputs(const Action &action, Row &into) {
   for (int32_t edge : incoming[action.stage]) {
     const int32_t from = placement[edges[edge].source];
     const int32_t to = placement[action.stage];
@@ -150,7 +152,7 @@ void Walk::receiveInputs(const Action &action) {
     if (message == waiting.end())
       continue; // Received ahead of an earlier action.
     for (auto it = waiting.begin(); it != message + 1; ++it)
-      receive(it->first, it->second);
+      into.push_back(receiveOf(it->first, it->second));
     waiting.erase(waiting.begin(), message + 1);
   }
 }
@@ -165,11 +167,17 @@ void Walk::emitUntimed(size_t rank) {
 void Walk::emit(size_t rank) {
   const Row &row = compute.rows[rank];
   const size_t begin = next[rank], end = begin + unitLength(rank);
-  if (receives == Receives::BeforeUse)
+  Row &out = result.table.rows[rank];
+  if (receives != Receives::WithSend) {
+    Row inputs;
     for (size_t i = begin; i < end; ++i)
-      receiveInputs(row[i]);
-  for (size_t i = begin; i < end; ++i)
-    result.table.rows[rank].push_back(row[i]);
+      receiveInputs(row[i], inputs);
+    const size_t at =
+        receives == Receives::OneAhead ? previous[rank] : out.size();
+    out.insert(out.begin() + at, inputs.begin(), inputs.end());
+  }
+  previous[rank] = out.size();
+  out.insert(out.end(), row.begin() + begin, row.begin() + end);
   for (size_t i = begin; i < end; ++i)
     send(row[i]);
   next[rank] = end;

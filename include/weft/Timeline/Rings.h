@@ -31,9 +31,18 @@ using Touches = std::vector<std::vector<int32_t>>;
 Touches touchesOf(const Row &row, int32_t microbatches,
                   const std::function<bool(const Action &)> &touches);
 
-/// The least depth; 0 if no micro-batch has the value. Transfers count as
-/// ended where they stand; see waitsForSlots.
-int32_t ringDepth(const Row &row, const Touches &touches);
+/// Where in a row what is sent is no longer in use. Who writes its slot next
+/// waits for the send in any case.
+enum class SendEnd : uint8_t {
+  /// Where the send stands: the least memory.
+  AtOnce,
+  /// Behind the computation that follows, beside which it is sent.
+  BehindNext,
+};
+
+/// The least depth; 0 if no micro-batch has the value.
+int32_t ringDepth(const Row &row, const Touches &touches,
+                  SendEnd sendEnd = SendEnd::AtOnce);
 
 struct RingValue {
   int32_t rank = 0;
@@ -52,10 +61,10 @@ struct RingPlan {
 /// The rings of a job, each as deep as it must be, and what has to wait for
 /// their reuse. A send that waits for a receive then holds up whoever writes
 /// its slot next: rows with Receives::WithSend cannot deadlock for that, as all
-/// of it happens in one order, but with Receives::BeforeUse, which needs less
-/// memory, check may find C2 violated (of the published schedules that of
-/// looped-bfs).
-RingPlan planRings(const Table &table, const std::vector<RingValue> &values);
+/// of it happens in one order, but where receives come later check may find C2
+/// violated (as for looped-bfs and, with waitsOfWalk, interleaved-zb).
+RingPlan planRings(const Table &table, const std::vector<RingValue> &values,
+                   SendEnd sendEnd = SendEnd::AtOnce);
 
 } // namespace weft::timeline
 

@@ -40,6 +40,14 @@ SlotPlan planSlots(const Table &table, bool shared);
 std::vector<Wait> waitsForSlots(const Table &table,
                                 const std::vector<SlotUse> &uses);
 
+/// The waits of ranks that walk their rows, one call after the other: a
+/// computation has ended before the next call, a transfer has only been
+/// started, and what one call waits for, all behind it wait for as well.
+/// `waits` are those of the slots. A job that is safe with these is also safe
+/// where each call waits only for what it needs.
+std::vector<Wait> waitsOfWalk(const Table &table,
+                              const std::vector<Wait> &waits);
+
 } // namespace weft::timeline
 
 #endif // WEFT_TIMELINE_SLOTUSES_H

@@ -30,6 +30,9 @@ enum class Receives {
   /// the order in which it sends them. Needs a queue for each directed pair of
   /// ranks; less memory is held by what has arrived early.
   BeforeUse,
+  /// The same, but before the action ahead of that one: the message travels
+  /// while that action runs.
+  OneAhead,
 };
 
 /// A table with transfers, or why there is none.

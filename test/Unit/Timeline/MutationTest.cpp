@@ -83,7 +83,8 @@ void forEachJob(std::initializer_list<ScheduleSize> sizes, auto visit) {
   for (const NamedSchedule &schedule : namedSchedules())
     for (const ScheduleSize size : sizes)
       for (Extras extras : {Extras::None, Extras::Microbatches, Extras::Once})
-        for (Receives receives : {Receives::WithSend, Receives::BeforeUse}) {
+        for (Receives receives :
+             {Receives::WithSend, Receives::BeforeUse, Receives::OneAhead}) {
           StepShape shape;
           const Table table = tableOf(schedule, size, extras, receives, shape);
           if (table.rows.empty())

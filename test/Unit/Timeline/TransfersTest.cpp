@@ -136,6 +136,12 @@ TEST(TransfersTest, ReceivesStandBeforeTheirUse) {
             "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n");
 }
 
+TEST(TransfersTest, ReceivesStandAnActionAhead) {
+  EXPECT_EQ(lowered(twoRanks, {0, 1}, Receives::OneAhead),
+            "0F0,0SEND_F0,0RECV_B0,0F1,0SEND_F1,0RECV_B1,0B0,0B1\n"
+            "1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n");
+}
+
 // Rank 1 needs the output of stage 2 first, but rank 0 sends that of stage 0
 // first.
 TEST(TransfersTest, ReceivesKeepTheOrderOfTheSender) {

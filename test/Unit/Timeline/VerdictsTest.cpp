@@ -177,6 +177,22 @@ TEST(VerdictsTest, ReceivesInTheOrderOfTheSenderNeedDirectedQueues) {
   });
 }
 
+TEST(VerdictsTest, ReceivesAnActionAheadNeedDirectedQueues) {
+  forEachCase([](const Case &of) {
+    const TransferredTable table = addTransfers(
+        of.compute, of.placement, neighbourEdges(int32_t(of.placement.size())),
+        Receives::OneAhead);
+    for (Communicators policy : policies) {
+      const bool hasTwoQueues = policy == Communicators::DirectedPair ||
+                                policy == Communicators::Edge;
+      const bool meets = policy == Communicators::RankPair &&
+                         of.name == "interleaved-1f1b" && of.size.ranks > 2;
+      EXPECT_EQ(isSafe(of, table.table, policy), hasTwoQueues || meets)
+          << label(of, policy);
+    }
+  });
+}
+
 /// Whether receives just before their use are in the order in which one rank
 /// sends to another.
 static bool meetsInOrder(const Case &of) {
