@@ -18,6 +18,7 @@
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Timeline/Check.h"
+#include "weft/Timeline/SlotUses.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -274,7 +275,7 @@ void TimelineRule::checkJob() {
                        std::get<0>(key) == "B", 0});
   timeline::Job job =
       timeline::makeJob(table, timeline::Communicators::Edge, edges);
-  job.waits = findWaits();
+  job.waits = timeline::waitsOfWalk(table, findWaits());
   timeline::Verdict verdict = timeline::check(job);
   if (!verdict.isSafe())
     error() << timeline::print(verdict, "timeline");

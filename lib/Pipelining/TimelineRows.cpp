@@ -14,6 +14,7 @@
 #include "weft/Timeline/Extent.h"
 #include "weft/Timeline/Rings.h"
 #include "weft/Timeline/Schedules.h"
+#include "weft/Timeline/SlotUses.h"
 #include "weft/Timeline/StepRows.h"
 #include "weft/Timeline/TableRules.h"
 
@@ -279,7 +280,7 @@ std::optional<StateSlots> RowMaker::findSlots(const Table &table,
     slots[place] = std::max(depth, 1);
   timeline::Job job = timeline::makeJob(table, shape);
   job.slotUses = std::move(rings.uses);
-  job.waits = std::move(rings.waits);
+  job.waits = timeline::waitsOfWalk(table, rings.waits);
   timeline::Verdict verdict = timeline::check(job);
   if (verdict.isSafe())
     return slots;
