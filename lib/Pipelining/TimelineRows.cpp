@@ -275,7 +275,8 @@ std::optional<StateSlots> RowMaker::findSlots(const Table &table,
       places.push_back(place);
     }
   }
-  timeline::RingPlan rings = timeline::planRings(table, values);
+  timeline::RingPlan rings =
+      timeline::planRings(table, values, timeline::SendEnd::BehindNext);
   for (auto [place, depth] : llvm::zip_equal(places, rings.depths))
     slots[place] = std::max(depth, 1);
   timeline::Job job = timeline::makeJob(table, shape);
@@ -314,7 +315,7 @@ FailureOr<TimelineRows> RowMaker::run() {
   Table table;
   std::string why;
   for (auto receives :
-       {timeline::Receives::BeforeUse, timeline::Receives::WithSend}) {
+       {timeline::Receives::OneAhead, timeline::Receives::WithSend}) {
     timeline::TransferredTable made =
         timeline::makeStepRows(schedule.table, shape, receives);
     if (!made.error.empty())

@@ -15,7 +15,8 @@ weft.mesh @mesh = <["pipe"=2, "data"=2]>
 // behind its last micro-batch, and gets the new parameter back.
 // CHECK: func.func private @step(
 // CHECK-SAME: weft.timeline = #weft.timeline<axis = "pipe", microbatches = 4
-// CHECK-SAME: rows = ["0P0,0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,{{.*}}0B3,0U0,{{.*}}", "1P0,1RECV_F0,1F0,1B0,1SEND_B0,
+// A message travels while the action ahead of the one that needs it runs.
+// CHECK-SAME: rows = ["0P0,0F0,0SEND_F0,0RECV_B0,0F1,0SEND_F1,0B0,{{.*}}0B3,0U0,{{.*}}", "1P0,1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,
 // CHECK-SAME: messages = [#weft.message<kind = "F", source = 0, destination = 1, queue = 0, values = ["0F:[[H:.]]"]>
 // CHECK-SAME: #weft.message<kind = "B", source = 1, destination = 0, queue = {{.}}, values = ["1B:{{.}}"]>
 // CHECK-SAME: #weft.message<kind = "U", source = 1, destination = 0, {{.*}}values = ["gradient of w, stage 1"]
@@ -42,7 +43,7 @@ weft.mesh @mesh = <["pipe"=2, "data"=2]>
 // HALVES: func.func @step.1I(
 // HALVES: func.func @step.1W(
 
-// GPIPE: 0F3,0SEND_F3,0RECV_B0,0B0
+// GPIPE: 0F2,0SEND_F2,0RECV_B0,0F3,0SEND_F3,0RECV_B1,0B0
 
 func.func @step(
     %w: tensor<8x8xf32> {weft.name = "w", weft.sharding = #weft.sharding<@mesh, [{}, {}]>},
