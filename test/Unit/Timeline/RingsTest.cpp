@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Executor.h"
 #include "StepShapes.h"
 #include "Tables.h"
 
@@ -299,6 +300,9 @@ TEST(RingsTest, RingsOfSchedulesAreProved) {
         << name << " on " << table.ranks() << " ranks\n"
         << print(verdict, name);
     EXPECT_EQ(Walker(job, plan.waits, 1).run().has_value(), isProved) << name;
+    for (unsigned seed = 0; seed < 3 && table.ranks() <= 2; ++seed)
+      EXPECT_EQ(execute(job, {}, seed).failure, isProved ? "" : "deadlock")
+          << name;
     ++(isProved ? proved : deadlocks);
     if (!isProved)
       return;
