@@ -326,6 +326,25 @@ TEST(RingsTest, RingsOfSchedulesAreProved) {
   EXPECT_GT(deadlocks, 10);
 }
 
+// While a rank waits for a send to end, it starts no receive.
+TEST(RingsTest, RanksThatWalkNeedMore) {
+  const ScheduleSize size = {4, 8};
+  const StepShape shape = shapeOf(
+      placementOf(*findSchedule("interleaved-zb"), size), 8, Once::None);
+  const auto judge = [&](Receives receives, bool walks) {
+    const Table table =
+        makeStepRows(tableOf("interleaved-zb", size), shape, receives).table;
+    const RingPlan plan = planRings(table, valuesOf(table, shape));
+    Job job = jobWithRings(table, shape, plan);
+    if (!walks)
+      job.waits = plan.waits;
+    return check(job).isSafe();
+  };
+  EXPECT_TRUE(judge(Receives::BeforeUse, /*walks=*/false));
+  EXPECT_FALSE(judge(Receives::BeforeUse, /*walks=*/true));
+  EXPECT_TRUE(judge(Receives::WithSend, /*walks=*/true));
+}
+
 // A ring with a slot too few is not safe, whatever waits for whom.
 TEST(RingsTest, DepthIsTheLeast) {
   int smaller = 0;
