@@ -49,31 +49,6 @@ std::string_view nameOf(ActionKind kind) {
   return "";
 }
 
-bool isCompute(ActionKind kind) { return kind <= ActionKind::WeightGradient; }
-
-bool isLevel(ActionKind kind) {
-  return kind == ActionKind::Prologue || kind == ActionKind::Update;
-}
-
-bool isTransfer(ActionKind kind) {
-  return (kind >= ActionKind::SendForward &&
-          kind <= ActionKind::ReceiveBackward) ||
-         (kind >= ActionKind::SendPrologue &&
-          kind <= ActionKind::ReceiveUpdate);
-}
-
-bool isSend(ActionKind kind) {
-  return kind == ActionKind::SendForward || kind == ActionKind::SendBackward ||
-         kind == ActionKind::SendPrologue || kind == ActionKind::SendUpdate;
-}
-
-bool isOnce(ActionKind kind) { return kind >= ActionKind::Prologue; }
-
-bool isOfUpdate(ActionKind kind) {
-  return kind == ActionKind::Update || kind == ActionKind::SendUpdate ||
-         kind == ActionKind::ReceiveUpdate;
-}
-
 int32_t peerOf(const Action &action) {
   if (action.peer >= 0 || isOnce(action.kind))
     return action.peer;

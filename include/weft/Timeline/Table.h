@@ -48,16 +48,30 @@ inline constexpr ActionKind lastActionKind = ActionKind::ReceiveUpdate;
 /// As the notation spells it: "F", "SEND_B", "REDUCE_GRAD".
 std::string_view nameOf(ActionKind kind);
 /// Whether an action of this kind computes, on one micro-batch.
-bool isCompute(ActionKind kind);
+inline bool isCompute(ActionKind kind) {
+  return kind <= ActionKind::WeightGradient;
+}
 /// Whether it computes once a step.
-bool isLevel(ActionKind kind);
-/// Whether it sends or receives, of one micro-batch or once a step.
-bool isTransfer(ActionKind kind);
-bool isSend(ActionKind kind);
+inline bool isLevel(ActionKind kind) {
+  return kind == ActionKind::Prologue || kind == ActionKind::Update;
+}
 /// Whether it is a level, or sends or receives what a level computes.
-bool isOnce(ActionKind kind);
+inline bool isOnce(ActionKind kind) { return kind >= ActionKind::Prologue; }
+/// Whether it sends or receives, of one micro-batch or once a step.
+inline bool isTransfer(ActionKind kind) {
+  return (kind >= ActionKind::SendForward &&
+          kind <= ActionKind::ReceiveBackward) ||
+         kind >= ActionKind::SendPrologue;
+}
+inline bool isSend(ActionKind kind) {
+  return kind == ActionKind::SendForward || kind == ActionKind::SendBackward ||
+         kind == ActionKind::SendPrologue || kind == ActionKind::SendUpdate;
+}
 /// Of what is once a step: whether it is of the update, not of the prologue.
-bool isOfUpdate(ActionKind kind);
+inline bool isOfUpdate(ActionKind kind) {
+  return kind == ActionKind::Update || kind == ActionKind::SendUpdate ||
+         kind == ActionKind::ReceiveUpdate;
+}
 
 struct Action {
   int32_t stage = 0;
