@@ -19,6 +19,7 @@
 #include "cpu/ThreadTeam.h"
 #include "executor/Collective.h"
 #include "executor/KernelLibrary.h"
+#include "executor/TimelineParts.h"
 #include "plan/Mesh.h"
 #include "plan/Roles.h"
 #include "plan/StepOrder.h"
@@ -99,12 +100,6 @@ struct Step {
   uint32_t instruction;
 };
 
-/// Where in the order of a program an action of a timeline begins.
-struct ActionBegin {
-  uint32_t position;
-  uint32_t action;
-};
-
 /// Host memory that the rank copies into its arena before the first step.
 struct StagedInput {
   std::vector<std::byte> staging;
@@ -113,7 +108,7 @@ struct StagedInput {
 
 /// One entry of one rank. That of an entry with a timeline has the steps of its
 /// segments, each bound once for every set of slots that it works in.
-struct Program {
+struct Program : TimelineParts {
   Program() = default;
   Program(const Program &) = delete;
   Program(Program &&) = default;
@@ -132,16 +127,11 @@ struct Program {
   std::deque<std::vector<void *>> kernelBuffers;
   std::deque<std::vector<int64_t>> kernelPositions;
 
-  // Of a timeline: what the rank's role does, and when; the segments that the
-  // steps are of, and what it sends and receives.
-  const plan::TimelineRow *row = nullptr;
-  std::vector<ActionBegin> actions;
+  // Of a timeline: the segments that the steps are of, and what it sends and
+  // receives.
   std::vector<Program> segments;
   std::deque<Transfer> transfers;
 
-  /// The action that a position of the order belongs to; the number of actions
-  /// for the waits at the end.
-  uint32_t actionAt(uint32_t position) const;
   /// Collectives that may be in flight at once.
   size_t collectivesInFlight() const;
   /// `visit` of each operation.

@@ -53,4 +53,18 @@ std::optional<uint32_t> findState(const plan::Plan &plan, std::string_view name,
   return std::nullopt;
 }
 
+std::optional<uint32_t> bufferOf(const plan::Entry &entry,
+                                 const plan::Binding &binding, uint32_t role) {
+  const auto isHeld = [&](uint32_t buffer) {
+    return isOf(entry.buffers()->Get(buffer)->role(), role);
+  };
+  if (isHeld(binding.buffer()))
+    return binding.buffer();
+  if (const auto *copies = binding.copies())
+    for (uint32_t copy : *copies)
+      if (isHeld(copy))
+        return copy;
+  return std::nullopt;
+}
+
 } // namespace weft::runtime

@@ -60,6 +60,11 @@ private:
 std::optional<uint32_t> findState(const plan::Plan &plan, std::string_view name,
                                   OptionalRole owner);
 
+/// The buffer that holds a value of an entry with a timeline in a role, if that
+/// has it.
+std::optional<uint32_t> bufferOf(const plan::Entry &entry,
+                                 const plan::Binding &binding, uint32_t role);
+
 /// Bytes of all slots of a state or buffer.
 template <typename Slotted> uint64_t spanOf(const Slotted &slotted) {
   return slotted.slots() == 1 ? slotted.bytes()
