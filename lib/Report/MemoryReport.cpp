@@ -120,17 +120,21 @@ static TensorRecord toRecord(const Holding &holding) {
 }
 
 /// States and constants are alive at any time.
-static void addFixed(const plan::Plan &plan, EntryReport &report) {
+static void addFixed(const plan::Plan &plan, const plan::Entry &entry,
+                     EntryReport &report) {
   auto add = [&](plan::Purpose purpose, uint64_t bytes) {
     report.purposes[indexOf(purpose)].peakBytes += bytes;
     report.purposes[indexOf(purpose)].highestBytes += bytes;
   };
   for (const plan::State *state : *plan.states()) {
-    add(state->purpose(), state->bytes());
+    // A segment is of ranks that do not have those of other roles.
+    if (entry.role() && state->role() && *state->role() != *entry.role())
+      continue;
+    add(state->purpose(), bytesOfSlots(*state));
     report.peak.push_back(
         {state->name()->str(), purposeNames[indexOf(state->purpose())],
          typeOf(state->type()->dtype(), *state->type()->local_shape()),
-         state->bytes()});
+         bytesOfSlots(*state)});
   }
   uint64_t constants = plan.constant_data() ? plan.constant_data()->size() : 0;
   add(plan::Purpose::Constant, constants);
@@ -161,7 +165,7 @@ void reportMemory(const plan::Plan &plan, const plan::Entry &entry,
   for (size_t i = 0; i < numPurposes; ++i)
     report.purposes.push_back(
         {purposeNames[i], 0, byPurpose[i].highest().second});
-  addFixed(plan, report);
+  addFixed(plan, entry, report);
   for (const Holding &holding : holdings) {
     if (holding.first > report.peakInstruction ||
         holding.last < report.peakInstruction)

@@ -18,6 +18,12 @@
 
 namespace weft {
 
+/// Of all slots.
+inline uint64_t bytesOfSlots(const plan::State &state) {
+  return state.slots() == 1 ? state.bytes()
+                            : state.slots() * state.slot_bytes();
+}
+
 /// Fills in the purposes and the peak.
 void reportMemory(const plan::Plan &plan, const plan::Entry &entry,
                   EntryReport &report);

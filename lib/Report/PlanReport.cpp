@@ -147,26 +147,38 @@ makeGpuKernelsReport(const plan::Plan &plan) {
   return report;
 }
 
+/// Where the memory ends that states take for good in the arena of ranks with
+/// things of `entry`.
+static uint64_t endOfStates(const plan::Plan &plan, const plan::Entry &entry) {
+  uint64_t end = 0;
+  for (const plan::State *state : *plan.states())
+    if (!entry.role() || !state->role() || *state->role() == *entry.role())
+      end = std::max(end, state->offset() + bytesOfSlots(*state));
+  constexpr uint64_t unit = runtime::bufferAlignment;
+  return (end + unit - 1) / unit * unit;
+}
+
 PlanReport makePlanReport(const plan::Plan &plan) {
   PlanReport report;
   report.gpuKernels = makeGpuKernelsReport(plan);
-  // States and constants have memory of their own; the rest of the arena is
-  // shared by what the instructions make.
-  uint64_t fixed = 0;
-  for (const plan::State *state : *plan.states()) {
-    report.stateBytes += state->bytes();
-    fixed = std::max(fixed, state->offset() + state->bytes());
-  }
+  for (const plan::State *state : *plan.states())
+    report.stateBytes += bytesOfSlots(*state);
   report.constantBytes =
       plan.constant_data() ? plan.constant_data()->size() : 0;
-  constexpr uint64_t unit = runtime::bufferAlignment;
-  fixed = (fixed + unit - 1) / unit * unit + report.constantBytes;
   report.arenaBytes = plan.arena_bytes();
   report.padding = findPadding(plan);
   for (const plan::Entry *entry : *plan.entries()) {
     EntryReport entryReport = makeEntryReport(plan, *entry);
-    entryReport.callBytes = entry->arena_bytes() - fixed;
-    entryReport.livenessBytes = entry->liveness_bytes() - fixed;
+    // States and constants have memory of their own; the rest of the arena is
+    // shared by what the instructions make. A timeline has none.
+    if (!entry->timeline()) {
+      const uint64_t fixed = endOfStates(plan, *entry) + report.constantBytes;
+      const auto above = [&](uint64_t bytes) {
+        return bytes - std::min(bytes, fixed);
+      };
+      entryReport.callBytes = above(entry->arena_bytes());
+      entryReport.livenessBytes = above(entry->liveness_bytes());
+    }
     reportMemory(plan, *entry, entryReport);
     report.entries.push_back(std::move(entryReport));
   }
