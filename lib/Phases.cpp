@@ -111,6 +111,12 @@ void buildPropagatePipeline(OpPassManager &pm) {
 // Partition: sharded graph -> SPMD program
 //===----------------------------------------------------------------------===//
 
+std::string clusterOf(const PipelineOptions &options) {
+  if (!options.cluster.empty())
+    return options.cluster;
+  return options.cuda ? "dgx-h100" : "cpu-2core";
+}
+
 void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // So that what is computed twice is moved once.
   pm.addPass(createJoinEqualOps());
@@ -128,9 +134,11 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // Joins the copies of constants, and equal collectives.
   pm.addPass(createJoinEqualOps());
   // Stages take what is left of the loop over micro-batches.
-  if (!options.stages.axis.empty())
-    pm.addPass(createFormTimelines(
-        {options.stages.axis, options.stages.schedule, options.stages.table}));
+  if (const StageOptions &stages = options.stages; !stages.axis.empty()) {
+    pm.addPass(createSplitTransfers({stages.axis, clusterOf(options)}));
+    pm.addPass(
+        createFormTimelines({stages.axis, stages.schedule, stages.table}));
+  }
   // After equal ops are joined: none inside of a loop is one outside.
   pm.addPass(createFormMicrobatchLoops());
   // Once it is known what a loop repeats.
@@ -252,6 +260,10 @@ struct PipelineFlags : ScheduleOptions<PipelineFlags> {
       *this, "combine-collectives",
       llvm::cl::desc("Make one collective of several small ones."),
       llvm::cl::init(true)};
+  Option<std::string> cluster{
+      *this, "cluster",
+      llvm::cl::desc("The machines, by the name of a cluster or a file."),
+      llvm::cl::init("")};
   Option<std::string> stageAxis{
       *this, "stage-axis",
       llvm::cl::desc("Mesh axis along which ranks have different stages; "
@@ -280,6 +292,7 @@ struct PipelineFlags : ScheduleOptions<PipelineFlags> {
     options.optimizeShardings = optimizeShardings;
     options.combineCollectives = combineCollectives;
     options.reduceDtype = reduceDtype;
+    options.cluster = cluster;
     options.stages.axis = stageAxis;
     options.stages.schedule = pipelineSchedule;
     return options;

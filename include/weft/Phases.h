@@ -61,6 +61,9 @@ struct StageOptions {
 };
 
 struct PipelineOptions {
+  /// The machines that plans are made for, by the name of a cluster or a file;
+  /// empty: DGX H100 nodes for CUDA devices, this machine for CPUs.
+  std::string cluster;
   StageOptions stages;
   /// Choose shardings by cost; without, every op obeys propagation.
   bool optimizeShardings = true;
@@ -86,6 +89,9 @@ struct PipelineOptions {
   bool markRegions = false;
   std::vector<std::string> recomputed;
 };
+
+/// The cluster of the options, or the default for their target.
+std::string clusterOf(const PipelineOptions &options);
 
 /// The phases up to a form. A plan needs the passes of the schedule.
 void buildPipeline(mlir::OpPassManager &pm, const PipelineOptions &options,

@@ -10,7 +10,6 @@
 #include "Trial.h"
 
 #include "weft/Cost/Bytes.h"
-#include "weft/Cost/CollectiveCost.h"
 #include "weft/IR/Microbatches.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/Segments.h"
@@ -117,7 +116,7 @@ MeasuredStages measureStages(ModuleOp schedule) {
       bytes += kept[message.getSource()][name.getValue().str()].bytesOfSlot;
     largest = std::max(largest, bytes);
   }
-  measured.costs.transfer = cost::CollectiveCost().seconds(largest, 2);
+  measured.transferBytes = largest;
   return measured;
 }
 
@@ -184,6 +183,10 @@ FailureOr<std::string> chooseSchedule(ModuleOp graph,
   request.size = {int32_t(*ranks), int32_t(microbatches),
                   int32_t(stages / *ranks)};
   request.costs = measured.costs;
+  FailureOr<TransferTimes> transfers = TransferTimes::load(graph, options);
+  if (failed(transfers))
+    return failure();
+  request.costs.transfer = transfers->seconds(measured.transferBytes);
   if (memoryLimit)
     request.memoryLimit = double(memoryLimit - measured.otherBytes);
   timeline::AutoSchedule found = findFastest(request);

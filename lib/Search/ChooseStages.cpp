@@ -10,7 +10,6 @@
 #include "RegionCosts.h"
 #include "Trial.h"
 
-#include "weft/Cost/CollectiveCost.h"
 #include "weft/IR/Microbatches.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/ValueSharding.h"
@@ -80,6 +79,9 @@ FailureOr<std::vector<int64_t>> chooseStages(ModuleOp graph,
   FailureOr<int64_t> ranks = countRanks(graph, options.stages.axis);
   if (failed(ranks))
     return failure();
+  FailureOr<TransferTimes> transfers = TransferTimes::load(graph, options);
+  if (failed(transfers))
+    return failure();
   PipelineOptions whole = options;
   whole.stages = StageOptions();
   whole.markRegions = true;
@@ -101,8 +103,7 @@ FailureOr<std::vector<int64_t>> chooseStages(ModuleOp graph,
     region.costs = {
         0, 0, 0, {}, double(measured.inputBytes + measured.valueBytes)};
     if (&region != &regions.front())
-      (&region)[-1].transfer =
-          cost::CollectiveCost().seconds(measured.inputBytes, 2);
+      (&region)[-1].transfer = transfers->seconds(measured.inputBytes);
   }
   addTimes(*schedule, regions);
 

@@ -7,6 +7,7 @@
 
 #include "Trial.h"
 
+#include "weft/Cost/ClusterFile.h"
 #include "weft/IR/ValueSharding.h"
 
 using namespace mlir;
@@ -24,6 +25,23 @@ OwningOpRef<ModuleOp> runOnCopy(ModuleOp module,
   if (failed(pm.run(*copy)))
     return {};
   return copy;
+}
+
+FailureOr<TransferTimes> TransferTimes::load(ModuleOp module,
+                                             const PipelineOptions &options) {
+  cost::ParsedCluster parsed = cost::loadCluster(clusterOf(options));
+  for (const std::string &problem : parsed.problems)
+    module.emitError() << problem;
+  if (!parsed.cluster)
+    return failure();
+  cost::CostModel model(*parsed.cluster);
+  std::vector<cost::MeshAxis> axes;
+  if (MeshOp mesh = findMesh(module))
+    for (MeshAxisAttr axis : mesh.getMesh().getAxes())
+      axes.push_back({axis.getName().str(), axis.getSize()});
+  cost::Placement group =
+      model.place(groupOf(model.cluster(), axes, {options.stages.axis}));
+  return TransferTimes(std::move(model), group.level);
 }
 
 FailureOr<int64_t> countRanks(ModuleOp module, StringRef axis) {

@@ -8,6 +8,9 @@
 #ifndef WEFT_LIB_SEARCH_TRIAL_H
 #define WEFT_LIB_SEARCH_TRIAL_H
 
+#include "weft/Cost/CostModel.h"
+#include "weft/Phases.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
@@ -19,6 +22,22 @@ namespace weft {
 mlir::OwningOpRef<mlir::ModuleOp>
 runOnCopy(mlir::ModuleOp module,
           llvm::function_ref<void(mlir::PassManager &)> build);
+
+/// How long it takes to send `bytes` to the next rank along the axis of the
+/// pipeline. Errors are reported.
+class TransferTimes {
+public:
+  static mlir::FailureOr<TransferTimes> load(mlir::ModuleOp module,
+                                             const PipelineOptions &options);
+  double seconds(double bytes) const { return model.send(bytes, level); }
+
+private:
+  TransferTimes(cost::CostModel model, size_t level)
+      : model(std::move(model)), level(level) {}
+
+  cost::CostModel model;
+  size_t level;
+};
 
 /// The devices along the axis of a pipeline. Errors are reported.
 mlir::FailureOr<int64_t> countRanks(mlir::ModuleOp module,

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import warnings
 from typing import TYPE_CHECKING
 
@@ -98,6 +99,7 @@ class Lowered:
         batch_launches: bool = True,
         gemm_precision: str = "full",
         memory_limit: int | str | None = None,
+        cluster: str | None = None,
         entry: str | None = None,
     ) -> Compiled:
         """The plan, for "cpu" (this machine's), "cpu:<processor>" as LLVM names it,
@@ -108,6 +110,9 @@ class Lowered:
         the backward pass needs is then recomputed as far as necessary, with the fewest FLOPs.
         Results stay the same, but for the order of sums over devices where other shardings
         are chosen then.
+
+        `cluster` is the name of a cluster that is shipped, as "dgx-h100", or a file: the machines
+        that the plan is made for. Only pipelines ask it yet.
 
         `optimize_shardings` chooses the shardings that nobody wrote by cost over the whole
         graph; without, every op obeys propagation.
@@ -133,6 +138,8 @@ class Lowered:
             "batch_launches": batch_launches,
             "gemm_precision": gemm_precision,
         }
+        if cluster is not None:
+            options["cluster"] = os.fspath(cluster)
         if memory_limit is None:
             memory_limit = self._memory_limit
         if memory_limit is not None:

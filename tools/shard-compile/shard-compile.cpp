@@ -70,6 +70,13 @@ static cl::opt<std::string> pipeline(
              "given) or a .csv file with a table, and stages of each rank, as "
              "in \"axis=pipe schedule=interleaved-1f1b chunks=2\""),
     cl::value_desc("axis=pipe"), cl::cat(category));
+static cl::opt<std::string> cluster(
+    "cluster",
+    cl::desc(
+        "The machines to plan for: a name that shard-sim cluster lists, or "
+        "a file. Default: dgx-h100 for cuda, cpu-2core for cpu. Only "
+        "pipelines ask it yet"),
+    cl::value_desc("name"), cl::cat(category));
 static cl::opt<Form> emit(
     "emit", cl::desc("Form to stop at. Default: plan"), cl::init(Form::Plan),
     cl::values(
@@ -129,6 +136,7 @@ static int fail(llvm::Error error) { return fail(toString(std::move(error))); }
 
 /// Reads the flags into `options`.
 static llvm::Error readOptions(CompileOptions &options) {
+  options.pipeline.cluster = cluster;
   if (pipeline.getNumOccurrences()) {
     llvm::Expected<StageOptions> stages = parsePipeline(pipeline);
     if (!stages)

@@ -54,6 +54,33 @@ def AssignStages : FormPass<"weft-assign-stages", "Composites"> {
   ];
 }
 
+def SplitTransfers : FormPass<"weft-split-transfers", "Localized"> {
+  let summary = "Send a part from each rank instead of copies";
+  let description = [{
+    **Needs** a program of local shapes (`--weft-localize`) whose ops have
+    stages (`--weft-assign-stages=stages=N`).
+
+    **Does** look for values that a stage sends to another one for each
+    micro-batch and that several of its ranks hold alike, as those of tensor
+    parallelism do. Where it takes less time, each of them sends a part, and the
+    ranks of the other stage put the whole together by an all-gather.
+
+    **Leaves** the same program; without stages there is nothing to do.
+
+    **Example** `test/Pipelining/split-transfers.mlir`.
+  }];
+  let options = [
+    Option<"axis", "axis", "std::string", "\"pipe\"",
+           "The mesh axis along which there are stages.">,
+    Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
+           "The machines, by the name of a cluster or a file.">
+  ];
+  let statistics = [
+    Statistic<"transfers", "transfers",
+              "Number of values that are sent in parts">
+  ];
+}
+
 def FormTimelines : FormPass<"weft-form-timelines", "Localized"> {
   let summary = "Make segments of the stages of a pipeline, and timelines";
   let description = [{

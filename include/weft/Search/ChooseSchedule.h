@@ -28,6 +28,8 @@ struct MeasuredStages {
   timeline::Costs costs;
   int64_t ranks = 0, microbatches = 0;
   int64_t otherBytes = 0;
+  /// Of the largest message of a micro-batch.
+  int64_t transferBytes = 0;
 };
 
 /// Of a schedule (form 4) with input and weight gradients apart.

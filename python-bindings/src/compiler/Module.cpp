@@ -81,8 +81,10 @@ toOptions(const std::string &target, const std::string &mesh,
           bool overlapCollectives, const std::string &reduceDtype,
           bool fuseEpilogues, bool batchLaunches,
           const std::string &gemmPrecision, const std::string &memoryLimit,
-          const std::string &pipeline, const std::string &pipelineTable) {
+          const std::string &pipeline, const std::string &pipelineTable,
+          const std::string &cluster) {
   CompileOptions options;
+  options.pipeline.cluster = cluster;
   if (!pipeline.empty()) {
     llvm::Expected<StageOptions> stages = parsePipeline(pipeline);
     if (!stages)
@@ -120,15 +122,14 @@ toOptions(const std::string &target, const std::string &mesh,
 }
 
 /// The text of a form, or none.
-static nb::tuple lower(std::string_view text, const std::string &name,
-                       const std::string &form, const std::string &target,
-                       const std::string &mesh, bool optimizeShardings,
-                       bool combineCollectives, bool overlapCollectives,
-                       const std::string &reduceDtype, bool fuseEpilogues,
-                       bool batchLaunches, const std::string &gemmPrecision,
-                       const std::string &memoryLimit,
-                       const std::string &pipeline,
-                       const std::string &pipelineTable, bool locations) {
+static nb::tuple
+lower(std::string_view text, const std::string &name, const std::string &form,
+      const std::string &target, const std::string &mesh,
+      bool optimizeShardings, bool combineCollectives, bool overlapCollectives,
+      const std::string &reduceDtype, bool fuseEpilogues, bool batchLaunches,
+      const std::string &gemmPrecision, const std::string &memoryLimit,
+      const std::string &pipeline, const std::string &pipelineTable,
+      const std::string &cluster, bool locations) {
   std::optional<Form> last = symbolizeForm(form);
   if (!last || *last == Form::Plan)
     throw nb::value_error(
@@ -138,7 +139,7 @@ static nb::tuple lower(std::string_view text, const std::string &name,
   CompileOptions options =
       toOptions(target, mesh, optimizeShardings, combineCollectives,
                 overlapCollectives, reduceDtype, fuseEpilogues, batchLaunches,
-                gemmPrecision, memoryLimit, pipeline, pipelineTable);
+                gemmPrecision, memoryLimit, pipeline, pipelineTable, cluster);
   Outcome outcome;
   {
     nb::gil_scoped_release unlocked;
@@ -159,20 +160,18 @@ static nb::tuple lower(std::string_view text, const std::string &name,
 }
 
 /// The bytes of a plan, or none.
-static nb::tuple compile(std::string_view text, const std::string &name,
-                         const std::string &target, const std::string &mesh,
-                         bool optimizeShardings, bool combineCollectives,
-                         bool overlapCollectives,
-                         const std::string &reduceDtype, bool fuseEpilogues,
-                         bool batchLaunches, const std::string &gemmPrecision,
-                         const std::string &memoryLimit,
-                         const std::string &pipeline,
-                         const std::string &pipelineTable,
-                         const std::map<std::string, std::string> &metadata) {
+static nb::tuple compile(
+    std::string_view text, const std::string &name, const std::string &target,
+    const std::string &mesh, bool optimizeShardings, bool combineCollectives,
+    bool overlapCollectives, const std::string &reduceDtype, bool fuseEpilogues,
+    bool batchLaunches, const std::string &gemmPrecision,
+    const std::string &memoryLimit, const std::string &pipeline,
+    const std::string &pipelineTable, const std::string &cluster,
+    const std::map<std::string, std::string> &metadata) {
   CompileOptions options =
       toOptions(target, mesh, optimizeShardings, combineCollectives,
                 overlapCollectives, reduceDtype, fuseEpilogues, batchLaunches,
-                gemmPrecision, memoryLimit, pipeline, pipelineTable);
+                gemmPrecision, memoryLimit, pipeline, pipelineTable, cluster);
   options.metadata = metadata;
   Outcome outcome;
   {
@@ -197,7 +196,7 @@ NB_MODULE(_compiler, m) {
         nb::arg("fuse_epilogues") = true, nb::arg("batch_launches") = true,
         nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
         nb::arg("pipeline") = "", nb::arg("pipeline_table") = "",
-        nb::arg("locations") = false,
+        nb::arg("cluster") = "", nb::arg("locations") = false,
         "The module in a form as text, or None, and the diagnostics.");
   m.def("compile", &compile, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("target") = "cpu", nb::arg("mesh") = "",
@@ -207,6 +206,7 @@ NB_MODULE(_compiler, m) {
         nb::arg("fuse_epilogues") = true, nb::arg("batch_launches") = true,
         nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
         nb::arg("pipeline") = "", nb::arg("pipeline_table") = "",
+        nb::arg("cluster") = "",
         nb::arg("metadata") = std::map<std::string, std::string>(),
         "The bytes of the plan, or None, and the diagnostics.");
 }

@@ -1,0 +1,221 @@
+//===- SplitTransfers.cpp - Send parts instead of copies ------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Scatter and gather (Narayanan et al. 2021, section 4.1): ranks that all hold
+// a value send a part each, and those that receive it put it together over
+// their own links, which are faster.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Stages.h"
+
+#include "weft/Cost/ClusterFile.h"
+#include "weft/Cost/CostModel.h"
+#include "weft/IR/Origin.h"
+#include "weft/IR/TensorTypes.h"
+#include "weft/IR/ValueSharding.h"
+#include "weft/Pipelining/Passes.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <set>
+
+namespace weft {
+#define GEN_PASS_DEF_SPLITTRANSFERS
+#include "weft/Pipelining/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+
+namespace {
+
+/// Along which mesh axes the ranks of a stage may hold different values.
+using Axes = std::set<std::string>;
+
+class TransferSplitter {
+public:
+  TransferSplitter(func::FuncOp entry, MeshOp meshOp, StringRef axis,
+                   const cost::CostModel &model)
+      : entry(entry), meshOp(meshOp), mesh(meshOp.getMesh().toMesh()),
+        pipeAxis(axis), model(model) {}
+
+  int64_t run();
+
+private:
+  void findDifferences();
+  Axes differencesOf(Operation *op) const;
+  std::vector<sharding::AxisRef> findCommonAxes(Value value) const;
+  int64_t sizeOf(ArrayRef<sharding::AxisRef> axes) const;
+  bool isCheaper(Value value, ArrayRef<sharding::AxisRef> axes) const;
+  bool split(Value value, int64_t stage, ArrayRef<OpOperand *> uses);
+
+  func::FuncOp entry;
+  MeshOp meshOp;
+  const sharding::Mesh mesh;
+  StringRef pipeAxis;
+  const cost::CostModel &model;
+  llvm::DenseMap<Value, Axes> differences;
+};
+
+} // namespace
+
+static void addAxes(Attribute attribute, Axes &axes) {
+  if (attribute)
+    attribute.walk([&](AxisRefAttr ref) { axes.insert(ref.getName().str()); });
+}
+
+/// A result is the same where the operands are, but for what collectives along
+/// an axis give each rank of it; those that give all the same make it the same.
+Axes TransferSplitter::differencesOf(Operation *op) const {
+  Axes axes;
+  for (Value operand : op->getOperands())
+    if (auto found = differences.find(operand); found != differences.end())
+      axes.insert(found->second.begin(), found->second.end());
+  bool makesEqual = isa<AllReduceOp, AllGatherOp>(op);
+  if (!makesEqual) {
+    addAxes(op->getAttrDictionary(), axes);
+    return axes;
+  }
+  for (AxisRefAttr ref : cast<CommunicationOpInterface>(op).getAxes().getAxes())
+    if (ref.isFullAxis())
+      axes.erase(ref.getName().str());
+  return axes;
+}
+
+void TransferSplitter::findDifferences() {
+  for (BlockArgument argument : entry.getArguments())
+    addAxes(getSharding(argument), differences[argument]);
+  for (Operation &op : entry.front()) {
+    Axes axes = differencesOf(&op);
+    for (Value result : op.getResults())
+      differences[result] = axes;
+  }
+}
+
+/// The axes along which all ranks of the stage hold the value.
+std::vector<sharding::AxisRef>
+TransferSplitter::findCommonAxes(Value value) const {
+  std::vector<sharding::AxisRef> common;
+  for (auto [index, axis] : llvm::enumerate(mesh.axes()))
+    if (axis.name != pipeAxis && axis.size > 1 &&
+        !differences.at(value).count(axis.name))
+      common.push_back({int32_t(index), 1, axis.size});
+  return common;
+}
+
+int64_t TransferSplitter::sizeOf(ArrayRef<sharding::AxisRef> axes) const {
+  int64_t size = 1;
+  for (const sharding::AxisRef &axis : axes)
+    size *= axis.size;
+  return size;
+}
+
+bool TransferSplitter::isCheaper(Value value,
+                                 ArrayRef<sharding::AxisRef> axes) const {
+  std::vector<cost::MeshAxis> all;
+  for (const sharding::MeshAxis &axis : mesh.axes())
+    all.push_back({axis.name, axis.size});
+  std::vector<std::string> names;
+  for (const sharding::AxisRef &axis : axes)
+    names.push_back(mesh.axes()[axis.axis].name);
+  cost::Placement pipe =
+      model.place(groupOf(model.cluster(), all, {pipeAxis.str()}));
+  double bytes = bytesOf(value), ranks = double(sizeOf(axes));
+  double whole = model.send(bytes, pipe.level);
+  double parts =
+      model.send(bytes / ranks, pipe.level) +
+      model
+          .collective(
+              {.kind = cost::CollectiveKind::AllGather,
+               .bytes = bytes,
+               .group = model.place(groupOf(model.cluster(), all, names))})
+          .seconds;
+  return parts < whole;
+}
+
+/// Lets another stage use what it puts together from parts.
+bool TransferSplitter::split(Value value, int64_t stage,
+                             ArrayRef<OpOperand *> uses) {
+  std::vector<sharding::AxisRef> axes = findCommonAxes(value);
+  int64_t ranks = sizeOf(axes);
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t dim = 0;
+  while (dim < type.getRank() && type.getDimSize(dim) % ranks != 0)
+    ++dim;
+  if (ranks == 1 || dim == type.getRank() || !isCheaper(value, axes))
+    return false;
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] /= ranks;
+  auto group = AxesAttr::get(value.getContext(),
+                             FlatSymbolRefAttr::get(meshOp.getSymNameAttr()),
+                             mesh, axes);
+  OpBuilder b(value.getContext());
+  b.setInsertionPointAfterValue(value);
+  OriginAttr origin = getValueOrigin(value);
+  auto part = AllSliceOp::create(b, value.getLoc(), type.clone(shape), value,
+                                 uint64_t(dim), group, /*cause=*/StringAttr());
+  setOrigin(part, origin);
+  std::string cause = "stage " + std::to_string(stageOf(origin)) +
+                      " sends a part from each rank to stage " +
+                      std::to_string(stage);
+  auto whole = AllGatherOp::create(b, value.getLoc(), type, part, uint64_t(dim),
+                                   group, b.getStringAttr(cause));
+  // The first pass that needs it.
+  StagePass pass = StagePass::WeightGradient;
+  for (OpOperand *use : uses)
+    pass = std::min(pass, stagePassOf(getOrigin(use->getOwner())));
+  setOrigin(whole, withStage(origin, stage, pass, value.getContext()));
+  for (OpOperand *use : uses)
+    use->set(whole);
+  return true;
+}
+
+int64_t TransferSplitter::run() {
+  findDifferences();
+  Microbatches microbatches(entry.front());
+  // By value and stage that needs it.
+  llvm::MapVector<std::pair<Value, int64_t>, SmallVector<OpOperand *>>
+      transfers;
+  for (Operation &op : entry.front().without_terminator())
+    for (OpOperand &operand : op.getOpOperands()) {
+      Operation *definer = operand.get().getDefiningOp();
+      int64_t to = stageOf(getOrigin(&op));
+      if (definer && microbatches.loopOf(&op) && microbatches.loopOf(definer) &&
+          !leavesMicrobatches(&op) && !getBorder(definer) && to >= 0 &&
+          stageOf(getOrigin(definer)) >= 0 && stageOf(getOrigin(definer)) != to)
+        transfers[{operand.get(), to}].push_back(&operand);
+    }
+  int64_t count = 0;
+  for (const auto &[place, uses] : transfers)
+    count += split(place.first, place.second, uses);
+  return count;
+}
+
+namespace {
+
+struct SplitTransfers : weft::impl::SplitTransfersBase<SplitTransfers> {
+  using SplitTransfersBase::SplitTransfersBase;
+
+  void runOnInput() override {
+    MeshOp mesh = findMesh(getOperation());
+    if (!mesh || !getOperation()->hasAttr(kStagesAttrName))
+      return;
+    cost::ParsedCluster parsed = cost::loadCluster(cluster);
+    for (const std::string &error : parsed.problems)
+      getOperation().emitError() << error;
+    if (!parsed.cluster)
+      return signalPassFailure();
+    cost::CostModel model(*parsed.cluster);
+    for (auto entry : getOperation().getOps<func::FuncOp>())
+      if (entry.isPublic() && !entry.isExternal())
+        transfers += TransferSplitter(entry, mesh, axis, model).run();
+  }
+};
+
+} // namespace
