@@ -18,6 +18,10 @@
 //                   it sends to the last role
 //   finish(p - 1)   loss = sum of t
 //
+// Receives come just before what reads them, or where their messages are sent:
+// then all transfers of the job have one order that every row keeps, which a
+// device needs that does one thing at a time.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef WEFT_RUNTIME_TEST_PIPELINEPLAN_H
@@ -27,16 +31,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
+#include <set>
+#include <utility>
 
 namespace weft::runtime {
 
+enum class Receives { BeforeUse, WhenSent };
+
 class PipelinePlan : public PlanBuilder {
 public:
-  PipelinePlan(uint32_t roles, uint32_t microbatches, int64_t data = 1)
+  PipelinePlan(uint32_t roles, uint32_t microbatches, int64_t data = 1,
+               Receives receives = Receives::BeforeUse)
       : PlanBuilder({{"data", data}, {"pipe", roles}}), roles(roles),
-        microbatches(microbatches), data(data) {
+        microbatches(microbatches), data(data), receives(receives) {
     pipeline("pipe");
     dataGroup = group({"data"});
     addInit();
@@ -56,6 +67,7 @@ public:
 
   const uint32_t roles, microbatches;
   const int64_t data;
+  const Receives receives;
 
 private:
   uint32_t last() const { return roles - 1; }
@@ -74,11 +86,13 @@ private:
     if (role == last())
       state("loss_of_t", type(DType::F32, {}),
             {.role = role, .isInternal = true});
-    internal("h", role == 0 ? microbatches : roles - role);
+    // What arrives early waits longer.
+    const bool isEarly = receives == Receives::WhenSent;
+    internal("h", role == 0 || isEarly ? microbatches : roles - role);
     internal("y", role == last() ? microbatches : 2);
     internal("sum", 1);
     if (role != last())
-      internal("e", 2);
+      internal("e", isEarly ? microbatches : 2);
     if (role != 0)
       internal("g", 2);
   }
@@ -148,43 +162,84 @@ private:
                                          queue++, role + 1, "g", role, "e");
     }
     tied = step.message("tied parameter", queue, 0, "t", last(), "t");
+    std::vector<std::vector<Work>> work;
     for (uint32_t role = 0; role < roles; ++role)
-      addRow(step, role);
+      work.push_back(workOf(role));
+    if (receives == Receives::BeforeUse)
+      addRows(step, work);
+    else
+      addRowsInOneOrder(step, work);
   }
 
-  void forward(TimelineBuilder &step, uint32_t role, uint32_t i) {
-    if (role != 0)
-      step.receive(role, forwards[role - 1], i);
-    step.run(role, of("forward", role), i);
-    if (role != last())
-      step.send(role, forwards[role], i);
-  }
+  /// A run of a segment, the message that it needs and the one that it sends.
+  struct Work {
+    std::string segment;
+    uint32_t microbatch = 0;
+    std::optional<uint32_t> needs = std::nullopt, sends = std::nullopt;
+  };
 
-  void backward(TimelineBuilder &step, uint32_t role, uint32_t i) {
-    if (role != last())
-      step.receive(role, backwards[role + 1], i);
-    step.run(role, of("backward", role), i);
-    if (role != 0)
-      step.send(role, backwards[role], i);
-  }
-
-  void addRow(TimelineBuilder &step, uint32_t role) {
-    step.run(role, of("begin", role));
+  std::vector<Work> workOf(uint32_t role) const {
+    const auto message = [](const std::map<uint32_t, uint32_t> &messages,
+                            uint32_t from) -> std::optional<uint32_t> {
+      const auto found = messages.find(from);
+      return found == messages.end() ? std::nullopt
+                                     : std::optional(found->second);
+    };
+    std::vector<Work> work = {{of("begin", role)}};
+    const auto forward = [&](uint32_t i) {
+      work.push_back({of("forward", role), i, message(forwards, role - 1),
+                      message(forwards, role)});
+    };
     const uint32_t warmUp = std::min(microbatches, last() - role);
     for (uint32_t i = 0; i < warmUp; ++i)
-      forward(step, role, i);
+      forward(i);
     for (uint32_t i = 0; i < microbatches; ++i) {
       if (warmUp + i < microbatches)
-        forward(step, role, warmUp + i);
-      backward(step, role, i);
+        forward(warmUp + i);
+      work.push_back({of("backward", role), i, message(backwards, role + 1),
+                      message(backwards, role)});
     }
-    step.run(role, of("update", role));
+    work.push_back({of("update", role)});
     if (role == 0)
-      step.send(role, tied);
-    if (role == last()) {
-      step.receive(role, tied);
-      step.run(role, "finish");
-    }
+      work.back().sends = tied;
+    if (role == last())
+      work.push_back({"finish", 0, tied});
+    return work;
+  }
+
+  void addRows(TimelineBuilder &step,
+               const std::vector<std::vector<Work>> &work) {
+    for (uint32_t role = 0; role < roles; ++role)
+      for (const Work &each : work[role]) {
+        if (each.needs)
+          step.receive(role, *each.needs, each.microbatch);
+        step.run(role, each.segment, each.microbatch);
+        if (each.sends)
+          step.send(role, *each.sends, each.microbatch);
+      }
+  }
+
+  void addRowsInOneOrder(TimelineBuilder &step,
+                         const std::vector<std::vector<Work>> &work) {
+    std::set<std::pair<uint32_t, uint32_t>> sent;
+    std::vector<size_t> at(roles);
+    for (bool moves = true; std::exchange(moves, false);)
+      for (uint32_t role = 0; role < roles; ++role)
+        while (at[role] < work[role].size()) {
+          const Work &next = work[role][at[role]];
+          if (next.needs && !sent.contains({*next.needs, next.microbatch}))
+            break;
+          step.run(role, next.segment, next.microbatch);
+          if (next.sends) {
+            step.send(role, *next.sends, next.microbatch);
+            step.receive(
+                step.timeline().messages[*next.sends]->destination_role,
+                *next.sends, next.microbatch);
+            sent.insert({*next.sends, next.microbatch});
+          }
+          ++at[role];
+          moves = true;
+        }
   }
 
   uint32_t dataGroup = 0;

@@ -17,8 +17,8 @@
 namespace weft::runtime {
 
 InProcessQueue::InProcessQueue(int sender, int receiver, size_t capacity,
-                               const SpinPolicy &spin)
-    : spin(spin),
+                               const SpinPolicy &spin, Move move)
+    : spin(spin), move(std::move(move)),
       ends{End(*this, sender, capacity), End(*this, receiver, capacity)} {}
 
 Status InProcessQueue::fail(const Status &reason) {
@@ -84,18 +84,23 @@ Status InProcessQueue::missing(const End &end, const Transfer &transfer) const {
 // Waiting and copying
 //===----------------------------------------------------------------------===//
 
-Status InProcessQueue::copy(const Transfer &from, const Transfer &to) const {
+Status InProcessQueue::checkAgreement(const Transfer &from,
+                                      const Transfer &to) const {
   const bool isSame =
       from.message == to.message && from.microbatch == to.microbatch &&
       std::equal(from.parts.begin(), from.parts.end(), to.parts.begin(),
                  to.parts.end(), [](const auto &a, const auto &b) {
                    return a.bytes == b.bytes && a.dtype == b.dtype;
                  });
-  if (!isSame)
-    return failedPrecondition(
-        fmt::format("the two ends of a queue differ: {} ({}), but {} ({})",
-                    describe(from, true, ends[0].rank), describeParts(from),
-                    describe(to, false, ends[1].rank), describeParts(to)));
+  if (isSame)
+    return {};
+  return failedPrecondition(
+      fmt::format("the two ends of a queue differ: {} ({}), but {} ({})",
+                  describe(from, true, ends[0].rank), describeParts(from),
+                  describe(to, false, ends[1].rank), describeParts(to)));
+}
+
+Status InProcessQueue::moveOnHost(const Transfer &from, const Transfer &to) {
   for (size_t i = 0; i < from.parts.size(); ++i)
     if (from.parts[i].bytes != 0)
       std::memcpy(to.parts[i].memory, from.parts[i].memory,
@@ -107,7 +112,10 @@ Status InProcessQueue::copyNext() {
   Status status;
   const uint64_t next = done.load();
   if (!failed.load() && hasStarted(next)) {
-    status = copy(ends[0].at(next), ends[1].at(next));
+    const Transfer &from = ends[0].at(next), &to = ends[1].at(next);
+    status = checkAgreement(from, to);
+    if (status.ok())
+      status = move(from, to);
     if (status.ok())
       done.store(next + 1);
   }

@@ -24,6 +24,7 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -31,8 +32,12 @@ namespace weft::runtime {
 
 class InProcessQueue {
 public:
+  /// Moves what one end sends to where the other one receives it.
+  using Move = std::function<Status(const Transfer &, const Transfer &)>;
+  static Status moveOnHost(const Transfer &from, const Transfer &to);
+
   InProcessQueue(int sender, int receiver, size_t capacity,
-                 const SpinPolicy &spin);
+                 const SpinPolicy &spin, Move move = moveOnHost);
 
   Channel &sender() { return ends[0]; }
   Channel &receiver() { return ends[1]; }
@@ -63,7 +68,7 @@ private:
   Status wait(End &end, uint64_t ticket);
   /// The transfer with number `done`, if both ends have started it.
   Status copyNext();
-  Status copy(const Transfer &from, const Transfer &to) const;
+  Status checkAgreement(const Transfer &from, const Transfer &to) const;
   Status missing(const End &end, const Transfer &transfer) const;
   Status failure();
   bool hasStarted(uint64_t number) const {
@@ -71,6 +76,7 @@ private:
   }
 
   const SpinPolicy spin;
+  const Move move;
   std::array<End, 2> ends;
   /// Transfers that are complete. Whoever has set `isCopying` moves the next
   /// one.

@@ -66,22 +66,6 @@ static Status checkMachine(const RankRequest &request) {
   return {};
 }
 
-/// Between all ranks of the two roles that differ in their role only.
-static std::vector<QueueRanks> queueRanks(const PipelineQueues &queues,
-                                          const Roles &roles, int64_t ranks) {
-  std::vector<QueueRanks> lists;
-  for (const PipelineQueues::Queue &queue : queues.all()) {
-    QueueRanks &list = lists.emplace_back();
-    list.capacity = std::max<size_t>(queue.capacity, 1);
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      if (roles.of(rank) == queue.source)
-        list.pairs.emplace_back(
-            static_cast<int>(rank),
-            static_cast<int>(roles.rankIn(rank, queue.destination)));
-  }
-  return lists;
-}
-
 Result<std::unique_ptr<RankSet>> createCpuRanks(const RankRequest &request) {
   WEFT_RETURN_IF_ERROR(checkMachine(request));
   const plan::Plan &plan = request.plan.contents();

@@ -7,8 +7,6 @@
 
 #include "executor/TimelineParts.h"
 
-#include "plan/Roles.h"
-
 #include <algorithm>
 
 namespace weft::runtime {
@@ -17,6 +15,21 @@ uint32_t TimelineParts::actionAt(uint32_t position) const {
   const auto next =
       std::ranges::upper_bound(actions, position, {}, &ActionBegin::position);
   return next == actions.begin() ? 0 : std::prev(next)->action;
+}
+
+std::vector<QueueRanks> queueRanks(const PipelineQueues &queues,
+                                   const Roles &roles, int64_t ranks) {
+  std::vector<QueueRanks> lists;
+  for (const PipelineQueues::Queue &queue : queues.all()) {
+    QueueRanks &list = lists.emplace_back();
+    list.capacity = std::max<size_t>(queue.capacity, 1);
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      if (roles.of(rank) == queue.source)
+        list.pairs.emplace_back(
+            static_cast<int>(rank),
+            static_cast<int>(roles.rankIn(rank, queue.destination)));
+  }
+  return lists;
 }
 
 Transfer transferOf(const plan::Plan &plan, const plan::Timeline &timeline,

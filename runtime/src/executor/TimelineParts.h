@@ -15,6 +15,7 @@
 #ifndef WEFT_RUNTIME_SRC_EXECUTOR_TIMELINEPARTS_H
 #define WEFT_RUNTIME_SRC_EXECUTOR_TIMELINEPARTS_H
 
+#include "plan/Roles.h"
 #include "plan/Text.h"
 #include "plan/TimelineOrder.h"
 #include "weft/runtime/Communicator.h"
@@ -43,6 +44,11 @@ struct TimelineParts {
   /// for the waits at the end.
   uint32_t actionAt(uint32_t position) const;
 };
+
+/// The pairs of ranks that queues connect: those of the two roles that differ
+/// in their role only.
+std::vector<QueueRanks> queueRanks(const PipelineQueues &queues,
+                                   const Roles &roles, int64_t ranks);
 
 /// For an action of a row that sends or receives, in the memory of a rank.
 Transfer transferOf(const plan::Plan &plan, const plan::Timeline &timeline,

@@ -219,7 +219,7 @@ std::string Watchdog::describe(int number, const Progress &progress) const {
     if (one != 0)
       begun +=
           fmt::format("{}{}", begun.empty() ? "after the start of " : " and ",
-                      rank.nameOf(progress.entry, one - 1));
+                      rank.nameOf(progress.entry, one - 1, number));
   return fmt::format("rank {} is in run {} {}", number, progress.run,
                      begun.empty() ? "before its first collective" : begun);
 }
@@ -257,16 +257,19 @@ Status Watchdog::diagnose(const Progress &mine) {
   if (waiting >= 0) {
     const Progress &progress = all[waiting];
     const uint32_t collective = furthest.second - 1;
-    text = fmt::format("{} on rank {}: {} did not arrive within {}{}",
-                       rank.nameOf(progress.entry, collective), waiting,
-                       shortList(missing), within,
-                       describeCause(rank.causeOf(progress.entry, collective)));
+    text = fmt::format(
+        "{} on rank {}: {} did not arrive within {}{}",
+        rank.nameOf(progress.entry, collective, waiting), waiting,
+        shortList(missing), within,
+        describeCause(rank.causeOf(progress.entry, collective, waiting)));
   } else if (mine.state == RankState::Running && last != 0) {
     text = fmt::format(
         "{} on rank {}: all its ranks have arrived, but it, or the computation "
         "after it, did not end within {}{}",
-        rank.nameOf(mine.entry, last - 1), bootstrap.launch().rank, within,
-        describeCause(rank.causeOf(mine.entry, last - 1)));
+        rank.nameOf(mine.entry, last - 1, bootstrap.launch().rank),
+        bootstrap.launch().rank, within,
+        describeCause(
+            rank.causeOf(mine.entry, last - 1, bootstrap.launch().rank)));
   } else {
     text = fmt::format("{} and has made no progress for {}",
                        describe(bootstrap.launch().rank, mine), within);

@@ -48,9 +48,12 @@ public:
   /// The last collectives that its device has begun in this run.
   virtual Begun begunCollectives() const = 0;
   /// "step 17 all_reduce", and "gradient of w1, mlp.py:7" or nothing, of a
-  /// collective by its number among those that a run executes, from 0.
-  virtual std::string nameOf(uint32_t entry, uint32_t collective) const = 0;
-  virtual std::string causeOf(uint32_t entry, uint32_t collective) const = 0;
+  /// collective by its number among those that `rank` executes in a run, from
+  /// 0.
+  virtual std::string nameOf(uint32_t entry, uint32_t collective,
+                             int rank) const = 0;
+  virtual std::string causeOf(uint32_t entry, uint32_t collective,
+                              int rank) const = 0;
   /// The ranks that `rank` meets in a collective, itself among them.
   virtual std::vector<int> partners(uint32_t entry, uint32_t collective,
                                     int rank) const = 0;

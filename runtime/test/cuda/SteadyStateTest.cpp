@@ -102,8 +102,11 @@ TEST_P(SteadyState, RunsOnlyEnqueue) {
                                      options.deadline);
   ASSERT_TRUE(world.ok()) << world.status().message();
   std::mutex taking;
-  const CudaRankSetup setup{request,  cudart,   cublasLt, nullptr, *device,
-                            roofline, *kernels, **world,  taking};
+  const Roles roles(plan.contents(), mesh);
+  const PipelineQueues queues(plan.contents());
+  const CudaRankSetup setup{request,  roles,   queues,  cudart,
+                            cublasLt, nullptr, *device, roofline,
+                            *kernels, **world, taking};
   CudaRank rank(setup, 0);
   ASSERT_TRUE(rank.initialize().ok());
   std::fill_n(rank.input(1, 0), 64, std::byte(0));

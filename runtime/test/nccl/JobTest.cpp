@@ -18,6 +18,7 @@
 #include "CollectivePlan.h"
 #include "CudaPlan.h"
 #include "OvertakingPlan.h"
+#include "PipelinePlan.h"
 #include "SamplePlan.h"
 #include "io/ScratchDirectory.h"
 #include "launch/Processes.h"
@@ -182,6 +183,49 @@ TEST_P(JobOfRanks, WhatOvertakesChangesNoBits) {
       expectEqualOutputs(OvertakingPlan(ranks), OvertakingPlan(ranks), ranks,
                          inputs + option,
                          fmt::format("WEFT_EMULATOR_SEED={}", seed));
+}
+
+/// Before, in and after the capture of a graph, in two roles, with a group in
+/// each where there are four ranks. The values of a role come over the store.
+TEST_P(JobOfRanks, APipelineHasTheBitsOfOneProcess) {
+  const int ranks = GetParam(), data = ranks / 2;
+  PipelinePlan host(2, 3, data), device(2, 3, data, Receives::WhenSent);
+  makeCudaPlan(device, std::string(embedded::JobKernels));
+  const std::string cpu = writePlan("cpu.plan", host),
+                    cuda = writePlan("cuda.plan", device);
+  std::string inputs = " --entry step --steps 5 --quiet";
+  const auto input = [&](const std::string &name, const Array &value) {
+    (void)writeNpy(file(name + ".npy"), value);
+    inputs += fmt::format(" --input {}={}", name, file(name + ".npy"));
+  };
+  input("x", countingArray({3, 16 * data}, 0.25f));
+  input("w0", countingArray({16}, 0.5f));
+  input("w1", countingArray({16}, 2));
+  input("t", countingArray({16}, 3));
+  const auto outputs = [&](const std::string &folder) {
+    std::filesystem::create_directories(file(folder));
+    std::string text = inputs;
+    for (const char *name : {"out", "loss", "w0", "w1", "t"})
+      text += fmt::format(" --output {}={}", name,
+                          file(fmt::format("{}/{}.npy", folder, name)));
+    return text;
+  };
+  ASSERT_EQ(start(WEFT_SHARD_RUN " " + cpu + outputs("cpu")).finish(),
+            "status 0");
+  for (const char *option : {"", " --no-cuda-graphs", " --register-arena"})
+    for (int seed : {1, 2, 3}) {
+      const auto texts = runAll(ranks, [&](int rank) {
+        return variables(rank, ranks,
+                         fmt::format("WEFT_EMULATOR_SEED={}", seed)) +
+               cuda + outputs("cuda") + option;
+      });
+      for (const std::string &text : texts)
+        ASSERT_EQ(text, "status 0");
+      for (const char *name : {"out", "loss", "w0", "w1", "t"})
+        EXPECT_EQ(load(fmt::format("cuda/{}.npy", name)),
+                  load(fmt::format("cpu/{}.npy", name)))
+            << name << option << " seed " << seed;
+    }
 }
 
 /// Sums are of small integers, which no order rounds.

@@ -68,9 +68,11 @@ TEST(Pipeline, ComputesWhatOneRankWould) {
       for (int64_t data : {1, 2}) {
         SCOPED_TRACE(testing::Message() << roles << " roles, " << microbatches
                                         << " micro-batches, data " << data);
-        Job job(PipelinePlan(roles, microbatches, data));
-        for (int step = 0; step < 3; ++step)
-          job.step();
+        for (Receives receives : {Receives::BeforeUse, Receives::WhenSent}) {
+          Job job(PipelinePlan(roles, microbatches, data, receives));
+          for (int step = 0; step < 3; ++step)
+            job.step();
+        }
       }
 }
 

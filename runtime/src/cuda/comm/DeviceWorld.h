@@ -19,6 +19,7 @@
 #ifndef WEFT_RUNTIME_SRC_CUDA_COMM_DEVICEWORLD_H
 #define WEFT_RUNTIME_SRC_CUDA_COMM_DEVICEWORLD_H
 
+#include "cuda/platform/Handles.h"
 #include "cuda/platform/Libraries.h"
 #include "plan/CollectiveQueues.h"
 #include "weft/runtime/Communicator.h"
@@ -102,6 +103,30 @@ private:
   int groupRank;
 };
 
+/// A send or receive of a pipeline, bound to the memory of one rank, and the
+/// events that order it against the computation. It has an address of its own
+/// for the life of the session.
+struct DeviceTransfer : Transfer {
+  /// Recorded on the compute stream where it starts, and behind the transfer.
+  EventOwner started;
+  EventOwner done;
+  /// While it is in flight.
+  uint64_t ticket = 0;
+};
+
+/// One end of a queue from one rank to one other (Channel in Communicator.h).
+/// Used by the thread of its rank alone.
+class DeviceChannel {
+public:
+  virtual ~DeviceChannel() = default;
+
+  /// Starts to send or receive once `started`, which was recorded, is reached.
+  virtual Status start(DeviceTransfer &transfer) = 0;
+
+  /// Returns when `done` has been recorded, so that a stream can wait for it.
+  virtual Status wait(DeviceTransfer &transfer) = 0;
+};
+
 /// Device memory, whoever gave it.
 using ArenaMemory = std::unique_ptr<void, std::function<void(void *)>>;
 
@@ -123,6 +148,10 @@ public:
   /// lists or lives in another process. Owned by the world.
   virtual DeviceCommunicator *communicator(int rank, size_t group,
                                            size_t queue) const = 0;
+
+  /// The end of world rank `rank` of a queue of the plan's pipeline; null when
+  /// the rank is at neither. Owned by the world.
+  virtual DeviceChannel *channel(int rank, size_t queue) const = 0;
 
   /// The arena of a rank, on the current device.
   virtual Result<ArenaMemory> allocateArena(const Cudart &cudart, size_t bytes);

@@ -38,14 +38,17 @@
 namespace weft::runtime {
 
 class LoopbackGroup;
+class LoopbackQueue;
 
 class LoopbackWorld final : public DeviceWorld {
 public:
-  /// Creates the communicators of `ranks` ranks for all `groups`, on the
-  /// current device. `deadline` bounds the wait of a rank for the others.
+  /// Creates the communicators of `ranks` ranks for all `groups` and the
+  /// channels of all `pipelineQueues`, on the current device. `deadline` bounds
+  /// the wait of a rank for the others.
   static Result<std::unique_ptr<LoopbackWorld>>
   create(const Cudart &cudart, int ranks, const std::vector<GroupRanks> &groups,
-         CollectiveQueues queues, std::chrono::nanoseconds deadline);
+         CollectiveQueues queues, std::chrono::nanoseconds deadline,
+         const std::vector<QueueRanks> &pipelineQueues = {});
   ~LoopbackWorld() override;
 
   int size() const override { return static_cast<int>(numbers.size()); }
@@ -54,6 +57,7 @@ public:
   /// One for all queues: events know no communicators.
   DeviceCommunicator *communicator(int rank, size_t group,
                                    size_t queue) const override;
+  DeviceChannel *channel(int rank, size_t queue) const override;
   Status localBarrier(int rank) override;
   Status barrier(int rank) override;
   bool allowsCapture() const override { return size() == 1; }
@@ -64,6 +68,7 @@ private:
   LoopbackWorld(BlockKernels kernels, int ranks, CollectiveQueues queues,
                 std::chrono::nanoseconds deadline);
   Status addGroup(const Cudart &cudart, const GroupRanks &lists);
+  Status addQueue(const Cudart &cudart, const QueueRanks &queue);
   Status meetAll(int rank, std::chrono::nanoseconds timeout);
 
   const BlockKernels kernels;
@@ -75,6 +80,9 @@ private:
   LoopbackGroup *everyone = nullptr;
   /// [group][world rank]
   std::vector<std::vector<std::unique_ptr<DeviceCommunicator>>> communicators;
+  std::vector<std::unique_ptr<LoopbackQueue>> pipelineQueues;
+  /// [queue][world rank]
+  std::vector<std::vector<std::unique_ptr<DeviceChannel>>> channels;
 };
 
 } // namespace weft::runtime

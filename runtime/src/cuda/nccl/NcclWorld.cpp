@@ -9,6 +9,7 @@
 
 #include "cuda/nccl/NcclEnvironment.h"
 #include "cuda/nccl/NcclStatusPort.h"
+#include "executor/TimelineParts.h"
 #include "plan/Mesh.h"
 #include "plan/StepOrder.h"
 #include "plan/Text.h"
@@ -58,17 +59,40 @@ NcclWorld::NcclWorld(const Nccl &nccl, const Cudart &cudart,
     : bootstrap(bootstrap), plan(plan), options(std::move(options)),
       rank(bootstrap.launch().rank),
       queueTable(plan.contents(), this->options.serializeCollectives),
+      mesh(plan.contents()), roles(plan.contents(), mesh),
       issuer(nccl, cudart) {
   static_assert(std::tuple_size_v<Begun> == maxQueues);
-  for (const plan::Entry *entry : *plan.contents().entries())
-    collectives.push_back(executedCollectives(*entry));
-  const Mesh mesh(plan.contents());
+  for (uint32_t entry = 0; entry < plan.contents().entries()->size(); ++entry) {
+    auto &byRole = collectives.emplace_back();
+    for (uint32_t role = 0; role < roles.count(); ++role)
+      byRole.push_back(executedBy(role, entry));
+  }
   for (const plan::AxisList *axes : *plan.contents().groups()) {
     for (size_t queue = 0; queue < maxQueues; ++queue)
       if (queueTable.needs(groups.size(), queue))
         ends.emplace_back(groups.size(), queue);
     groups.push_back(mesh.groups(axesOf(axes)));
   }
+  queueLists = queueRanks(PipelineQueues(plan.contents()), roles, mesh.ranks());
+}
+
+std::vector<NcclWorld::Executed> NcclWorld::executedBy(uint32_t role,
+                                                       uint32_t entry) const {
+  std::vector<Executed> all;
+  const auto add = [&](uint32_t number) {
+    for (uint32_t instruction :
+         executedCollectives(*plan.contents().entries()->Get(number)))
+      all.push_back({number, instruction});
+  };
+  const plan::Entry &table = *plan.contents().entries()->Get(entry);
+  if (!table.timeline())
+    add(entry);
+  else
+    for (const plan::Action *action :
+         *table.timeline()->rows()->Get(role)->actions())
+      if (action->kind() == plan::ActionKind::Run)
+        add(action->index());
+  return all;
 }
 
 NcclWorld::~NcclWorld() = default;
@@ -127,6 +151,10 @@ DeviceCommunicator *NcclWorld::communicator(int ofRank, size_t group,
   return nullptr;
 }
 
+DeviceChannel *NcclWorld::channel(int ofRank, size_t queue) const {
+  return ofRank == rank ? queueEnds[queue].channel.get() : nullptr;
+}
+
 //===----------------------------------------------------------------------===//
 // Communicators
 //===----------------------------------------------------------------------===//
@@ -139,7 +167,7 @@ ncclConfig_t NcclWorld::configOf(const char *name) const {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   config.commName = name;
-  config.splitShare = queueTable.count() == 1;
+  config.splitShare = queueTable.count() == 1 && queueLists.empty();
   return config;
 }
 
@@ -173,17 +201,17 @@ Status NcclWorld::createWorld() {
   return {};
 }
 
-Status NcclWorld::split(GroupQueue &end, int color, int key) {
-  ncclConfig_t config =
-      configOf(end.queue == 0 ? "weft group" : "weft group, overtaken");
+Status NcclWorld::split(ncclComm_t &handle, const char *name, int color,
+                        int key) {
+  ncclConfig_t config = configOf(name);
   // The parent says when the child is ready (N7).
   WEFT_RETURN_IF_ERROR(issuer.call("ncclCommSplit", world, issuer.setup, [&] {
-    return issuer.nccl.commSplit(world, color, key, &end.handle, &config);
+    return issuer.nccl.commSplit(world, color, key, &handle, &config);
   }));
-  if (!end.handle)
+  if (!handle)
     return {};
-  issuer.watch(end.handle);
-  return issuer.call("ncclCommSplit", end.handle, issuer.setup,
+  issuer.watch(handle);
+  return issuer.call("ncclCommSplit", handle, issuer.setup,
                      [] { return ncclInProgress; });
 }
 
@@ -205,7 +233,9 @@ Status NcclWorld::splitGroup(GroupQueue &end) {
   }
   if (longest < 2)
     return {};
-  WEFT_RETURN_IF_ERROR(split(end, color, key));
+  WEFT_RETURN_IF_ERROR(
+      split(end.handle, end.queue == 0 ? "weft group" : "weft group, overtaken",
+            color, key));
   if (end.communicator)
     end.communicator->setHandle(end.handle);
   return {};
@@ -216,6 +246,27 @@ Status NcclWorld::splitGroup(GroupQueue &end) {
 Status NcclWorld::splitGroups() {
   for (GroupQueue &end : ends)
     WEFT_RETURN_IF_ERROR(splitGroup(end));
+  return {};
+}
+
+/// The same for every queue, and its pairs connect before the next queue: one
+/// order on all ranks.
+Status NcclWorld::splitQueues(void *arena) {
+  for (const QueueRanks &queue : queueLists) {
+    QueueEnd &end = queueEnds.emplace_back();
+    int color = NCCL_SPLIT_NOCOLOR, key = 0;
+    for (size_t pair = 0; pair < queue.pairs.size(); ++pair) {
+      const auto [sender, receiver] = queue.pairs[pair];
+      if (rank != sender && rank != receiver)
+        continue;
+      color = static_cast<int>(pair);
+      key = rank == receiver;
+      end.channel = std::make_unique<NcclChannel>(issuer, rank, rank == sender);
+    }
+    WEFT_RETURN_IF_ERROR(split(end.handle, "weft queue", color, key));
+    if (end.channel)
+      WEFT_RETURN_IF_ERROR(end.channel->connect(end.handle, arena));
+  }
   return {};
 }
 
@@ -261,9 +312,10 @@ Result<bool> NcclWorld::agreesToRegister() {
   return true;
 }
 
-/// As a window, because every rank has the same buffers at the same offsets of
-/// its arena; the kernels that NCCL has for windows sum in other orders, and
-/// no variable chooses among them, so that deterministic runs do without.
+/// As a window, because every rank of a role has the same buffers at the same
+/// offsets of its arena; the kernels that NCCL has for windows sum in other
+/// orders, and no variable chooses among them, so that deterministic runs do
+/// without.
 Status NcclWorld::registerWith(GroupQueue &end, void *arena, size_t bytes) {
   if (options.deterministic)
     return issuer.call("ncclCommRegister", end.handle, issuer.setup, [&] {
@@ -277,11 +329,13 @@ Status NcclWorld::registerWith(GroupQueue &end, void *arena, size_t bytes) {
 }
 
 Status NcclWorld::registerArena(void *arena, size_t bytes) {
-  if (!options.registerArena || bytes == 0)
+  // Some roles may have no memory, and all ranks must agree.
+  if (!options.registerArena || (bytes == 0 && roles.count() == 1))
     return {};
   WEFT_ASSIGN_OR_RETURN(const bool agrees, agreesToRegister());
   for (GroupQueue &end : ends)
-    if (agrees && end.handle)
+    if (agrees && end.handle && bytes != 0 &&
+        !roles.split(axesOf(plan.contents().groups()->Get(end.group))))
       WEFT_RETURN_IF_ERROR(registerWith(end, arena, bytes));
   return {};
 }
@@ -309,8 +363,8 @@ Status NcclWorld::attach(int, void *arena, size_t bytes) {
   watchdog->attach();
   isAttached = true;
   size_t most = 0;
-  for (const std::vector<uint32_t> &ofEntry : collectives)
-    most = std::max(most, ofEntry.size());
+  for (uint32_t entry = 0; entry < collectives.size(); ++entry)
+    most = std::max(most, executed(entry, rank).size());
   Status status =
       issuer.attach(static_cast<uint32_t>(most), options.watchdog.setup,
                     options.watchdog.deadline);
@@ -318,6 +372,8 @@ Status NcclWorld::attach(int, void *arena, size_t bytes) {
     status = createWorld();
   if (status.ok())
     status = splitGroups();
+  if (status.ok())
+    status = splitQueues(arena);
   if (status.ok())
     status = registerArena(arena, bytes);
   if (!status.ok()) {
@@ -346,6 +402,8 @@ Status NcclWorld::destroyAll() {
   // Nobody begins to destroy while another still communicates (N17).
   WEFT_RETURN_IF_ERROR(
       bootstrap.barrier("that all have ended", options.watchdog.setup));
+  for (auto end = queueEnds.rbegin(); end != queueEnds.rend(); ++end)
+    WEFT_RETURN_IF_ERROR(destroy(end->handle));
   for (auto end = ends.rbegin(); end != ends.rend(); ++end) {
     WEFT_RETURN_IF_ERROR(deregister(*end));
     WEFT_RETURN_IF_ERROR(destroy(end->handle));
@@ -362,6 +420,8 @@ void NcclWorld::abortAll() {
     issuer.unwatch(communicator);
     (void)issuer.nccl.commAbort(communicator);
   };
+  for (auto end = queueEnds.rbegin(); end != queueEnds.rend(); ++end)
+    abortOne(std::exchange(end->handle, nullptr));
   for (auto end = ends.rbegin(); end != ends.rend(); ++end)
     abortOne(std::exchange(end->handle, nullptr));
   abortOne(std::exchange(world, nullptr));
@@ -422,22 +482,24 @@ static const plan::Instruction &instructionAt(const Plan &plan, uint32_t entry,
       instruction);
 }
 
-std::string NcclWorld::nameOf(uint32_t entry, uint32_t collective) const {
-  const std::vector<uint32_t> &all = collectives[entry];
-  const uint32_t instruction = all[collective];
-  std::string name =
-      stepName(instruction, instructionAt(plan, entry, instruction));
+std::string NcclWorld::nameOf(uint32_t entry, uint32_t collective,
+                              int ofRank) const {
+  const std::vector<Executed> &all = executed(entry, ofRank);
+  const Executed at = all[collective];
+  std::string name = stepText(plan.contents(), at.entry, at.instruction);
   const auto here = all.begin() + collective;
-  const auto before = std::count(all.begin(), here, instruction);
-  const auto after = std::count(here, all.end(), instruction);
+  const auto before = std::count(all.begin(), here, at);
+  const auto after = std::count(here, all.end(), at);
   if (before + after > 1)
     name += fmt::format(" (iteration {} of {})", before + 1, before + after);
   return name;
 }
 
-std::string NcclWorld::causeOf(uint32_t entry, uint32_t collective) const {
+std::string NcclWorld::causeOf(uint32_t entry, uint32_t collective,
+                               int ofRank) const {
+  const Executed executedAt = executed(entry, ofRank)[collective];
   const plan::Instruction &at =
-      instructionAt(plan, entry, collectives[entry][collective]);
+      instructionAt(plan, executedAt.entry, executedAt.instruction);
   std::string text = escaped(view(at.cause()));
   if (const auto location = view(at.location()); !location.empty())
     text += (text.empty() ? "" : ", ") + escaped(location);
@@ -456,8 +518,9 @@ std::string NcclWorld::libraryReport() const {
 std::vector<int> NcclWorld::partners(uint32_t entry, uint32_t collective,
                                      int ofRank) const {
   using Ranks = std::vector<int>;
+  const Executed at = executed(entry, ofRank)[collective];
   return visitOperation(
-      instructionAt(plan, entry, collectives[entry][collective]),
+      instructionAt(plan, at.entry, at.instruction),
       [&](const plan::CollectiveStart &start) {
         for (const Ranks &members : groups[start.group()])
           if (std::find(members.begin(), members.end(), ofRank) !=

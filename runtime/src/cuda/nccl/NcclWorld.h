@@ -9,8 +9,9 @@
 // agrees with the other processes that all have one plan and one NCCL;
 // `attach`, in the thread of the rank, creates the communicator of all ranks
 // and splits it into those of the plan's groups, in the plan's order, one for
-// each queue in which a group has collectives (CollectiveQueues.h); `detach`
-// destroys them. A watchdog follows the rank from the one to the other.
+// each queue in which a group has collectives (CollectiveQueues.h), and into
+// pairs for the queues of a pipeline; `detach` destroys them. A watchdog
+// follows the rank from the one to the other.
 //
 // How the rules for NCCL are kept is listed in docs/Runtime.md.
 //
@@ -20,8 +21,10 @@
 #define WEFT_RUNTIME_SRC_CUDA_NCCL_NCCLWORLD_H
 
 #include "cuda/comm/DeviceWorld.h"
+#include "cuda/nccl/NcclChannel.h"
 #include "cuda/nccl/NcclCommunicator.h"
 #include "cuda/nccl/NcclIssuer.h"
+#include "plan/Roles.h"
 #include "watch/Watchdog.h"
 #include "weft/runtime/Plan.h"
 
@@ -61,6 +64,7 @@ public:
   const CollectiveQueues &queues() const override { return queueTable; }
   DeviceCommunicator *communicator(int rank, size_t group,
                                    size_t queue) const override;
+  DeviceChannel *channel(int rank, size_t queue) const override;
   Result<ArenaMemory> allocateArena(const Cudart &cudart,
                                     size_t bytes) override;
   Status attach(int rank, void *arena, size_t bytes) override;
@@ -85,14 +89,31 @@ private:
     ncclWindow_t window = nullptr;
   };
 
+  /// This rank's end of a queue of the pipeline, if it has one.
+  struct QueueEnd {
+    std::unique_ptr<NcclChannel> channel;
+    ncclComm_t handle = nullptr;
+  };
+  /// An instruction of an entry or segment.
+  struct Executed {
+    uint32_t entry;
+    uint32_t instruction;
+    friend bool operator==(const Executed &, const Executed &) = default;
+  };
+
+  std::vector<Executed> executedBy(uint32_t role, uint32_t entry) const;
+  const std::vector<Executed> &executed(uint32_t entry, int ofRank) const {
+    return collectives[entry][roles.of(ofRank)];
+  }
   NcclWorld(const Nccl &nccl, const Cudart &cudart, Bootstrap &bootstrap,
             const Plan &plan, NcclWorldOptions options);
   Status agreeOn();
   Status createWorld();
   ncclConfig_t configOf(const char *name) const;
-  Status split(GroupQueue &end, int color, int key);
+  Status split(ncclComm_t &handle, const char *name, int color, int key);
   Status splitGroup(GroupQueue &end);
   Status splitGroups();
+  Status splitQueues(void *arena);
   Result<bool> agreesToRegister();
   Status registerArena(void *arena, size_t bytes);
   Status registerWith(GroupQueue &end, void *arena, size_t bytes);
@@ -103,8 +124,10 @@ private:
   // WatchedRank
   Status asyncError() override { return issuer.asyncError(); }
   Begun begunCollectives() const override { return issuer.lastMarks(); }
-  std::string nameOf(uint32_t entry, uint32_t collective) const override;
-  std::string causeOf(uint32_t entry, uint32_t collective) const override;
+  std::string nameOf(uint32_t entry, uint32_t collective,
+                     int ofRank) const override;
+  std::string causeOf(uint32_t entry, uint32_t collective,
+                      int ofRank) const override;
   std::vector<int> partners(uint32_t entry, uint32_t collective,
                             int rank) const override;
   std::string libraryReport() const override;
@@ -116,13 +139,18 @@ private:
   const NcclWorldOptions options;
   const int rank;
   const CollectiveQueues queueTable;
+  const Mesh mesh;
+  const Roles roles;
   NcclIssuer issuer;
-  /// By entry the instructions of the collectives that a run executes.
-  std::vector<std::vector<uint32_t>> collectives;
+  /// By entry and role the starts of collectives that a run executes.
+  std::vector<std::vector<std::vector<Executed>>> collectives;
   /// All lists of ranks of each group.
   std::vector<GroupRanks> groups;
   /// In the order in which they are made: by group, then by queue.
   std::vector<GroupQueue> ends;
+  /// By queue of the pipeline.
+  std::vector<QueueRanks> queueLists;
+  std::vector<QueueEnd> queueEnds;
   ncclComm_t world = nullptr;
   bool isAttached = false;
   /// Why the arena cannot be registered; nothing if it can.

@@ -22,9 +22,9 @@ namespace {
 /// Turns instructions into steps.
 class Binder {
 public:
-  Binder(uint32_t number, const CudaBinding &binding)
+  Binder(uint32_t number, const CudaBinding &binding, uint32_t microbatch)
       : number(number), entry(*binding.plan.entries()->Get(number)),
-        binding(binding), memory(entry, binding.arena) {
+        binding(binding), memory(entry, binding.arena, microbatch) {
     program.entry = &entry;
   }
 
@@ -64,22 +64,6 @@ private:
 
 } // namespace
 
-size_t CudaProgram::workspaceBytes() const {
-  size_t bytes = 0;
-  for (const auto &operation : operations)
-    bytes = std::max(bytes, operation->workspaceBytes());
-  return bytes;
-}
-
-size_t CudaProgram::stagingBytes(size_t queue) const {
-  size_t bytes = 0;
-  for (const BoundDeviceCollective &bound : collectives)
-    if (bound.collective.queue == queue)
-      bytes = std::max<size_t>(
-          bytes, bound.communicator->stagingBytes(bound.collective));
-  return bytes;
-}
-
 static std::string labelOf(const plan::Plan &plan,
                            const plan::Instruction &instruction) {
   std::string label(workName(plan, instruction));
@@ -101,7 +85,7 @@ void Binder::add(decltype(CudaStep::operation) operation,
   else
     program.order.add(step);
   program.steps.push_back(
-      {operation, current,
+      {operation, number, current,
        labelOf(binding.plan, *entry.instructions()->Get(current))});
 }
 
@@ -244,9 +228,9 @@ Result<CudaProgram> Binder::bind() {
   return std::move(program);
 }
 
-Result<CudaProgram> bindCudaProgram(uint32_t entry,
-                                    const CudaBinding &binding) {
-  const auto binder = std::make_shared<Binder>(entry, binding);
+Result<CudaProgram> bindCudaProgram(uint32_t entry, const CudaBinding &binding,
+                                    uint32_t microbatch) {
+  const auto binder = std::make_shared<Binder>(entry, binding, microbatch);
   Result<CudaProgram> bound = binder->bind();
   // What was bound before a trial from which the device has not come back.
   if (!bound.ok())

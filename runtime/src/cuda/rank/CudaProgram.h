@@ -13,6 +13,8 @@
 //   that is recorded on
 //                   the compute stream where they start; their wait makes the
 //                   compute stream wait for an event recorded after them
+//   pipeline        (one for each queue, of its channel) sends and receives, in
+//                   the same way
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,10 +26,13 @@
 #include "cuda/platform/Handles.h"
 #include "cuda/platform/Operation.h"
 #include "cuda/rank/PlanKernels.h"
+#include "executor/TimelineParts.h"
 #include "plan/Mesh.h"
 #include "plan/StepOrder.h"
 
+#include <chrono>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <variant>
@@ -75,12 +80,23 @@ struct DeviceCopyStep {
   size_t bytes;
 };
 
+/// The start of a send or receive of a timeline, and its wait.
+struct DeviceTransferStep {
+  DeviceChannel *channel;
+  DeviceTransfer *transfer;
+};
+struct DeviceTransferWaitStep {
+  DeviceChannel *channel;
+  DeviceTransfer *transfer;
+};
+
 struct CudaStep {
   std::variant<OperationStep, GridStep, DeviceStartStep, DeviceWaitStep,
-               DeviceCopyStep>
+               DeviceCopyStep, DeviceTransferStep, DeviceTransferWaitStep>
       operation;
-  /// Index of the instruction in the entry.
-  uint32_t instruction;
+  /// As Step of executor/Program.h has them.
+  uint32_t entry = 0;
+  uint32_t instruction = 0;
   /// For profilers: "gelu of h (mlp.py:7)".
   std::string label;
 };
@@ -88,15 +104,16 @@ struct CudaStep {
 /// Where the host puts an input, and where every run copies it to.
 struct PinnedInput {
   PinnedMemory staging;
-  std::byte *destination;
-  size_t bytes;
+  std::byte *destination = nullptr;
+  size_t bytes = 0;
 };
 
-/// One entry of one rank.
-struct CudaProgram {
+/// One entry of one rank, as Program of executor/Program.h.
+struct CudaProgram : TimelineParts {
   CudaProgram() = default;
   CudaProgram(const CudaProgram &) = delete;
   CudaProgram(CudaProgram &&) = default;
+  CudaProgram &operator=(CudaProgram &&) = default;
 
   const plan::Entry *entry = nullptr;
   std::vector<CudaStep> steps;
@@ -109,9 +126,19 @@ struct CudaProgram {
   std::deque<BoundDeviceCollective> collectives;
   std::deque<GridLaunch> launches;
 
+  // Of a timeline: the segments that the steps are of, and by action what it
+  // sends and receives.
+  std::vector<CudaProgram> segments;
+  std::map<uint32_t, DeviceTransfer> transfers;
+
   /// Bytes that its operations want, and its collectives in a queue.
   size_t workspaceBytes() const;
   size_t stagingBytes(size_t queue) const;
+  /// Gives them that memory.
+  void bindWorkspaces(void *workspace,
+                      const std::vector<DeviceMemory> &staging);
+  /// Puts each operation on a stream once.
+  Status enqueueOperations(cudaStream_t stream) const;
 };
 
 /// What a program is bound to.
@@ -122,14 +149,24 @@ struct CudaBinding {
   const PlanKernels &kernels;
   const CudaContext &context;
   int rank;
+  const Roles &roles;
+  const PipelineQueues &queues;
   std::byte *arena;
   /// What kernels work in; null when none does.
   void *kernelWorkspace;
+  /// Longest wait of a message for its other end.
+  std::chrono::nanoseconds deadline;
 };
 
-/// Binds the entry of a verified plan with that number, in the thread of the
-/// rank. Operations and collectives still need their memory.
-Result<CudaProgram> bindCudaProgram(uint32_t entry, const CudaBinding &binding);
+/// Binds the entry of a verified plan with that number, or a segment for a
+/// micro-batch, in the thread of the rank. Operations and collectives still
+/// need their memory.
+Result<CudaProgram> bindCudaProgram(uint32_t entry, const CudaBinding &binding,
+                                    uint32_t microbatch = 0);
+
+/// The same for an entry with a timeline: what the role of the rank does.
+Result<CudaProgram> bindCudaTimeline(uint32_t entry,
+                                     const CudaBinding &binding);
 
 } // namespace weft::runtime
 

@@ -18,6 +18,7 @@
 #include "weft/runtime/VisitOperation.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <thread>
 
@@ -66,16 +67,25 @@ bool CudaRank::waitUntilIdle(std::chrono::nanoseconds timeout) const {
   return true;
 }
 
-std::string CudaRank::stepText(const CudaProgram &program, size_t step,
-                               bool withCause) const {
-  const uint32_t index = program.steps[program.order.steps()[step]].instruction;
-  const plan::Instruction &at = *program.entry->instructions()->Get(index);
-  std::string text = stepName(index, at);
+std::string CudaRank::describeStep(const CudaProgram &program, size_t position,
+                                   bool withCause) const {
+  const plan::Plan &plan = setup.request.plan.contents();
+  const CudaStep &step = program.steps[program.order.steps()[position]];
+  std::string text = stepText(plan, step.entry, step.instruction);
+  if (program.row)
+    text = fmt::format(
+        "{}, {}",
+        actionText(*program.row, role,
+                   program.actionAt(static_cast<uint32_t>(position))),
+        text);
+  const plan::Entry &entry = *plan.entries()->Get(step.entry);
+  if (!withCause || entry.timeline())
+    return text;
+  const plan::Instruction &at = *entry.instructions()->Get(step.instruction);
   std::string cause = escaped(view(at.cause()));
   if (const auto location = view(at.location()); !location.empty())
     cause += (cause.empty() ? "" : ", ") + escaped(location);
-  return withCause && !cause.empty() ? fmt::format("{} ({})", text, cause)
-                                     : text;
+  return cause.empty() ? text : fmt::format("{} ({})", text, cause);
 }
 
 /// Where the device is in a run that was enqueued: between two marks.
@@ -91,10 +101,11 @@ std::string CudaRank::deviceProgress(const EntryRuns &each,
   const size_t from = std::min(marks.last() * markInterval, last);
   const size_t to = std::min(from + markInterval - 1, last);
   if (from == to)
-    return fmt::format("{} in {}", where, stepText(program, from, withCauses));
+    return fmt::format("{} in {}", where,
+                       describeStep(program, from, withCauses));
   return fmt::format("{} somewhere from {} to {}", where,
-                     stepText(program, from, withCauses),
-                     stepText(program, to, withCauses));
+                     describeStep(program, from, withCauses),
+                     describeStep(program, to, withCauses));
 }
 
 std::string CudaRank::progress(uint32_t entry) const {
@@ -105,13 +116,10 @@ std::string CudaRank::progress(uint32_t entry) const {
   if (now == HostState::Waits)
     return "waiting for its device, which is " +
            deviceProgress(each, /*withCauses=*/false);
-  const std::vector<uint32_t> &order = each.program.order.steps();
   const uint32_t at = position.load(std::memory_order_relaxed);
-  if (at >= order.size())
+  if (at >= each.program.order.steps().size())
     return "between two runs";
-  const uint32_t index = each.program.steps[order[at]].instruction;
-  return "in " +
-         stepName(index, *each.program.entry->instructions()->Get(index));
+  return "in " + describeStep(each.program, at, /*withCause=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,15 +156,29 @@ Status CudaRank::createStreams() {
 
 Status CudaRank::bindEntries() {
   const plan::Plan &plan = setup.request.plan.contents();
-  const CudaBinding binding{
-      plan,     setup.request.mesh, setup.world, setup.kernels,
-      *context, number(),           address(0),  kernelWorkspace.get()};
-  for (uint32_t entry = 0; entry < plan.entries()->size(); ++entry) {
-    Result<CudaProgram> program = bindCudaProgram(entry, binding);
+  const CudaBinding binding{plan,
+                            setup.request.mesh,
+                            setup.world,
+                            setup.kernels,
+                            *context,
+                            number(),
+                            setup.roles,
+                            setup.queues,
+                            address(0),
+                            kernelWorkspace.get(),
+                            setup.request.options.deadline};
+  for (uint32_t i = 0; i < plan.entries()->size(); ++i) {
+    const plan::Entry &entry = *plan.entries()->Get(i);
+    runs.emplace_back();
+    if (entry.role())
+      continue; // timelines have segments of their own
+    Result<CudaProgram> program = entry.timeline()
+                                      ? bindCudaTimeline(i, binding)
+                                      : bindCudaProgram(i, binding);
     if (!program.ok())
-      return program.status().withContext(fmt::format(
-          "entry \"{}\"", escaped(view(plan.entries()->Get(entry)->name()))));
-    runs.push_back({*std::move(program), 0, {}});
+      return program.status().withContext(
+          fmt::format("entry \"{}\"", escaped(view(entry.name()))));
+    runs.back().program = *std::move(program);
   }
   return setup.algorithms ? setup.algorithms->end() : Status();
 }
@@ -171,12 +193,8 @@ Status CudaRank::bindWorkspaces() {
       ofCollectives[queue] =
           std::max(ofCollectives[queue], each.program.stagingBytes(queue));
   WEFT_RETURN_IF_ERROR(allocateWorkspaces(ofOperations, ofCollectives));
-  for (EntryRuns &each : runs) {
-    for (const auto &operation : each.program.operations)
-      operation->bindWorkspace(workspace.get());
-    for (BoundDeviceCollective &bound : each.program.collectives)
-      bound.collective.staging = staging[bound.collective.queue].get();
-  }
+  for (EntryRuns &each : runs)
+    each.program.bindWorkspaces(workspace.get(), staging);
   return {};
 }
 
@@ -189,18 +207,17 @@ Status CudaRank::allocateWorkspaces(size_t ofOperations,
   WEFT_RETURN_IF_ERROR(
       check(cudart.memGetInfo(&free, &total), "cudaMemGetInfo"));
   // The arena and the workspace of kernels are not free any more.
-  const plan::Plan &plan = setup.request.plan.contents();
-  const uint64_t arenaBytes = plan.arena_bytes(),
-                 kernelBytes = kernelWorkspaceBytes(plan);
+  const uint64_t kernelBytes =
+      kernelWorkspaceBytes(setup.request.plan.contents());
   WEFT_RETURN_IF_ERROR(
       checkMemory(setup.device,
-                  {{"arena", arenaBytes},
+                  {{"arena", arenaBytes()},
                    {"workspace of kernels", kernelBytes},
                    {"workspace of GEMMs and attention", ofOperations},
                    {"staging of collectives",
                     std::accumulate(ofCollectives.begin(), ofCollectives.end(),
                                     size_t(0))}},
-                  1, free + arenaBytes + kernelBytes)
+                  1, free + arenaBytes() + kernelBytes)
           .withContext(fmt::format("rank {}", number())));
   WEFT_ASSIGN_OR_RETURN(
       workspace, allocateDevice(cudart, ofOperations, "workspace of GEMMs"));
@@ -217,8 +234,7 @@ Status CudaRank::allocateWorkspaces(size_t ofOperations,
 /// holds zeros only, and it does not matter what they write.
 Status CudaRank::exerciseOperations() {
   for (const EntryRuns &each : runs)
-    for (const auto &operation : each.program.operations)
-      WEFT_RETURN_IF_ERROR(operation->enqueue(compute.get()));
+    WEFT_RETURN_IF_ERROR(each.program.enqueueOperations(compute.get()));
   return context->synchronize("the trial of GEMMs and attention");
 }
 
@@ -230,12 +246,12 @@ Status CudaRank::clear(void *memory, size_t bytes) {
   return context->synchronize("the first write to its memory");
 }
 
-Status CudaRank::fillArena() {
+Status CudaRank::fillConstants() {
   const plan::Plan &plan = setup.request.plan.contents();
-  WEFT_RETURN_IF_ERROR(clear(arena.get(), plan.arena_bytes()));
   for (const plan::Entry *entry : *plan.entries())
     for (const plan::Buffer *buffer : *entry->buffers())
-      if (buffer->kind() == plan::BufferKind::Constant && buffer->bytes() != 0)
+      if (isOf(entry->role(), role) &&
+          buffer->kind() == plan::BufferKind::Constant && buffer->bytes() != 0)
         WEFT_RETURN_IF_ERROR(
             check(cudart.memcpyAsync(
                       address(buffer->offset()),
@@ -245,13 +261,31 @@ Status CudaRank::fillArena() {
   return context->synchronize("the copy of constants");
 }
 
+Status CudaRank::fillCounts() {
+  for (const plan::State *state : *setup.request.plan.contents().states()) {
+    if (!state->counts() || !isOf(state->role(), role))
+      continue;
+    for (uint32_t slot = 0; slot < state->slots(); ++slot) {
+      const auto count = static_cast<int32_t>(slot);
+      WEFT_RETURN_IF_ERROR(
+          write(offsetOf(*state, slot), sizeof count,
+                [&](std::byte *to) { std::memcpy(to, &count, sizeof count); }));
+    }
+  }
+  return {};
+}
+
+Status CudaRank::fillArena() {
+  WEFT_RETURN_IF_ERROR(clear(arena.get(), arenaBytes()));
+  WEFT_RETURN_IF_ERROR(fillConstants());
+  return fillCounts();
+}
+
 Status CudaRank::initialize() {
   const plan::Plan &plan = setup.request.plan.contents();
   WEFT_RETURN_IF_ERROR(createStreams());
-  WEFT_ASSIGN_OR_RETURN(arena,
-                        setup.world.allocateArena(cudart, plan.arena_bytes()));
-  WEFT_RETURN_IF_ERROR(
-      setup.world.attach(number(), arena.get(), plan.arena_bytes()));
+  WEFT_ASSIGN_OR_RETURN(arena, setup.world.allocateArena(cudart, arenaBytes()));
+  WEFT_RETURN_IF_ERROR(setup.world.attach(number(), arena.get(), arenaBytes()));
   const size_t kernelBytes = kernelWorkspaceBytes(plan);
   WEFT_ASSIGN_OR_RETURN(
       kernelWorkspace,
@@ -261,11 +295,11 @@ Status CudaRank::initialize() {
   // these leave, and take what the GEMMs want when no trial holds memory any
   // more.
   WEFT_RETURN_IF_ERROR(setup.world.localBarrier(number()));
-  context->spare = {static_cast<std::byte *>(arena.get()), plan.arena_bytes()};
+  context->spare = {static_cast<std::byte *>(arena.get()), arenaBytes()};
   WEFT_RETURN_IF_ERROR(bindEntries());
   context->spare = {};
   WEFT_RETURN_IF_ERROR(setup.world.localBarrier(number()));
-  WEFT_RETURN_IF_ERROR(clear(arena.get(), plan.arena_bytes()));
+  WEFT_RETURN_IF_ERROR(clear(arena.get(), arenaBytes()));
   WEFT_RETURN_IF_ERROR(bindWorkspaces());
   WEFT_RETURN_IF_ERROR(exerciseOperations());
   WEFT_RETURN_IF_ERROR(fillArena());
@@ -369,19 +403,58 @@ Status CudaRank::enqueue(const CudaStep &step, cudaStream_t stream) {
                 cudart.memcpyAsync(copy.destination, copy.source, copy.bytes,
                                    cudaMemcpyDeviceToDevice, compute.get()),
                 "cudaMemcpyAsync");
+          },
+          [&](const DeviceTransferStep &start) -> Status {
+            WEFT_RETURN_IF_ERROR(
+                check(cudart.eventRecord(start.transfer->started.get(),
+                                         compute.get()),
+                      "cudaEventRecord"));
+            return start.channel->start(*start.transfer);
+          },
+          [&](const DeviceTransferWaitStep &wait) -> Status {
+            WEFT_RETURN_IF_ERROR(wait.channel->wait(*wait.transfer));
+            return check(cudart.streamWaitEvent(compute.get(),
+                                                wait.transfer->done.get(), 0),
+                         "cudaStreamWaitEvent");
           }},
       step.operation);
 }
 
-/// A failed collective names its step and rank itself.
-static Status located(Status status, const CudaStep &step,
-                      const plan::Entry &entry, int rank) {
-  if (std::holds_alternative<DeviceStartStep>(step.operation))
+/// A failed collective names its step and rank itself, and a transfer its
+/// action as well.
+Status CudaRank::located(Status status, const CudaProgram &program,
+                         const CudaStep &step, size_t at) const {
+  if (std::holds_alternative<DeviceTransferStep>(step.operation) ||
+      std::holds_alternative<DeviceTransferWaitStep>(step.operation))
     return status;
-  return status.withContext(fmt::format(
-      "{} on rank {}",
-      stepName(step.instruction, *entry.instructions()->Get(step.instruction)),
-      rank));
+  if (!std::holds_alternative<DeviceStartStep>(step.operation))
+    status = status.withContext(fmt::format(
+        "{} on rank {}",
+        stepText(setup.request.plan.contents(), step.entry, step.instruction),
+        number()));
+  return program.row ? status.withContext(actionText(
+                           *program.row, role,
+                           program.actionAt(static_cast<uint32_t>(at))))
+                     : status;
+}
+
+/// What a traced step is, without its times.
+TraceEvent CudaRank::eventOf(const CudaProgram &program, const CudaStep &step,
+                             size_t at) const {
+  TraceEvent event{.entry = step.entry,
+                   .instruction = step.instruction,
+                   .begin = {},
+                   .end = {}};
+  if (!program.row)
+    return event;
+  const auto *wait = std::get_if<DeviceTransferWaitStep>(&step.operation);
+  event.action = {role,
+                  wait ? wait->transfer->microbatch
+                       : program.row->actions()
+                             ->Get(program.actionAt(static_cast<uint32_t>(at)))
+                             ->microbatch(),
+                  false};
+  return event;
 }
 
 /// The track of its stream.
@@ -406,12 +479,16 @@ template <bool isTimed> Status CudaRank::walk(const CudaProgram &program) {
           marks.write(static_cast<uint32_t>(i / markInterval), compute.get()));
     const NvtxRange range(step.label.c_str());
     WEFT_ASSIGN_OR_RETURN(const cudaStream_t stream, streamFor(step));
-    if constexpr (isTimed)
+    // What starts a transfer takes no time of its own.
+    const bool isSlice =
+        isTimed && !std::holds_alternative<DeviceTransferStep>(step.operation);
+    if (isSlice)
       WEFT_RETURN_IF_ERROR(timer->begin(stream));
     if (Status status = enqueue(step, stream); !status.ok())
-      return located(std::move(status), step, *program.entry, number());
-    if constexpr (isTimed)
-      WEFT_RETURN_IF_ERROR(timer->end(stream, trackOf(step), step.instruction));
+      return located(std::move(status), program, step, i);
+    if (isSlice)
+      WEFT_RETURN_IF_ERROR(
+          timer->end(stream, trackOf(step), eventOf(program, step, i)));
   }
   return {};
 }
@@ -527,8 +604,7 @@ Status CudaRank::runOnDevice(uint32_t entry) {
   for (const StreamOwner &queue : communication)
     WEFT_RETURN_IF_ERROR(
         context->synchronize(queue.get(), "the collectives of a traced run"));
-  return timer->collect(setup.request.plan.contents(), entry, setup.roofline,
-                        tracks);
+  return timer->collect(setup.request.plan.contents(), setup.roofline, tracks);
 }
 
 Status CudaRank::run(uint32_t entry) {

@@ -40,6 +40,8 @@ namespace weft::runtime {
 /// What the ranks of a session share.
 struct CudaRankSetup {
   const RankRequest &request;
+  const Roles &roles;
+  const PipelineQueues &queues;
   const Cudart &cudart;
   const CublasLt &cublasLt;
   const Cudnn *cudnn;
@@ -60,7 +62,8 @@ struct CudaRankSetup {
 class CudaRank final : public Rank {
 public:
   CudaRank(const CudaRankSetup &setup, int number)
-      : Rank(number), setup(setup), cudart(setup.cudart) {}
+      : Rank(number), setup(setup), role(setup.roles.of(number)),
+        cudart(setup.cudart) {}
   ~CudaRank() override;
 
   Status initialize() override;
@@ -75,9 +78,7 @@ public:
   Status write(uint64_t offset, size_t bytes, const Fill &fill) override;
   Result<const std::byte *> read(uint64_t offset, size_t bytes,
                                  std::vector<std::byte> &copy) const override;
-  uint64_t arenaBytes() const override {
-    return setup.request.plan.contents().arena_bytes();
-  }
+  uint64_t arenaBytes() const override { return setup.roles.arenaBytes(role); }
 
 private:
   /// An entry, and how often it ran.
@@ -105,6 +106,8 @@ private:
   Status exerciseOperations();
   Status clear(void *memory, size_t bytes);
   Status fillArena();
+  Status fillConstants();
+  Status fillCounts();
 
   Status enqueueInputs(const CudaProgram &program);
   Result<cudaStream_t> streamFor(const CudaStep &step);
@@ -115,10 +118,15 @@ private:
   Status runOnDevice(uint32_t entry);
   Status waitForDevice(const EntryRuns &runs);
   std::string deviceProgress(const EntryRuns &runs, bool withCauses) const;
-  std::string stepText(const CudaProgram &program, size_t step,
-                       bool withCause) const;
+  std::string describeStep(const CudaProgram &program, size_t position,
+                           bool withCause) const;
+  Status located(Status status, const CudaProgram &program,
+                 const CudaStep &step, size_t position) const;
+  TraceEvent eventOf(const CudaProgram &program, const CudaStep &step,
+                     size_t position) const;
 
   const CudaRankSetup &setup;
+  const uint32_t role;
   const Cudart &cudart;
   StreamOwner compute;
   /// By queue (CollectiveQueues.h).

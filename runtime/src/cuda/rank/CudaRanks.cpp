@@ -18,6 +18,7 @@
 #include "plan/Text.h"
 #include "weft/runtime/VisitOperation.h"
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 
@@ -26,7 +27,9 @@ namespace {
 
 class CudaRanks final : public RankSet {
 public:
-  explicit CudaRanks(const RankRequest &request) : request(request) {}
+  explicit CudaRanks(const RankRequest &request)
+      : request(request), roles(request.plan.contents(), request.mesh),
+        queues(request.plan.contents()) {}
   // The ranks refer to what they share.
   ~CudaRanks() override { members.clear(); }
 
@@ -46,6 +49,8 @@ private:
   Result<int> processorsBesideCollectives() const;
 
   const RankRequest &request;
+  const Roles roles;
+  const PipelineQueues queues;
   // Before everything that is given back with their functions.
   Cudart cudart;
   CublasLt cublasLt;
@@ -102,13 +107,18 @@ Status CudaRanks::openLibraries(const CudaLibrarySearch &search) {
 Status CudaRanks::checkMemory() const {
   const plan::Plan &plan = request.plan.contents();
   const size_t ranks = world->localRanks().size();
+  // Of roles that have less, the ranks of this process have more than needed.
+  uint64_t arena = 0;
+  for (int rank : world->localRanks())
+    arena = std::max(arena, roles.arenaBytes(roles.of(rank)));
   if (const uint64_t limit = request.options.memoryLimit)
-    WEFT_RETURN_IF_ERROR(weft::runtime::checkMemory(
-        device, {{"arena", plan.arena_bytes()}}, ranks, limit));
+    WEFT_RETURN_IF_ERROR(
+        weft::runtime::checkMemory(device, {{"arena", arena}}, ranks, limit));
   size_t free = 0, total = 0;
   WEFT_RETURN_IF_ERROR(
       cudaStatus(cudart, cudart.memGetInfo(&free, &total), "cudaMemGetInfo"));
-  return weft::runtime::checkMemory(device, needsOfPlan(plan), ranks, free);
+  return weft::runtime::checkMemory(device, needsOfPlan(plan, arena), ranks,
+                                    free);
 }
 
 /// A process that sees one device was given it by its launcher.
@@ -202,7 +212,8 @@ Status CudaRanks::createWorld(const CudaLibrarySearch &search) {
                  cudart, static_cast<int>(request.mesh.ranks()), groups,
                  CollectiveQueues(request.plan.contents(),
                                   request.options.serializeCollectives),
-                 request.options.deadline));
+                 request.options.deadline,
+                 queueRanks(queues, roles, request.mesh.ranks())));
   return {};
 }
 
@@ -221,7 +232,7 @@ Status CudaRanks::open() {
   WEFT_RETURN_IF_ERROR(createWorld(search));
   WEFT_RETURN_IF_ERROR(checkMemory());
   WEFT_ASSIGN_OR_RETURN(const int processors, processorsBesideCollectives());
-  setup.emplace(CudaRankSetup{request, cudart, cublasLt,
+  setup.emplace(CudaRankSetup{request, roles, queues, cudart, cublasLt,
                               cudnn ? &*cudnn : nullptr, device, roofline,
                               kernels, *world, taking, whyNoCudnn,
                               algorithms ? &*algorithms : nullptr, processors});

@@ -20,8 +20,9 @@ uint64_t kernelWorkspaceBytes(const plan::Plan &plan) {
   return bytes;
 }
 
-std::vector<MemoryNeed> needsOfPlan(const plan::Plan &plan) {
-  return {{"arena", plan.arena_bytes()},
+std::vector<MemoryNeed> needsOfPlan(const plan::Plan &plan,
+                                    uint64_t arenaBytes) {
+  return {{"arena", arenaBytes},
           {"workspace of kernels", kernelWorkspaceBytes(plan)}};
 }
 

@@ -33,7 +33,8 @@ uint64_t kernelWorkspaceBytes(const plan::Plan &plan);
 
 /// What stands in the plan: all that is sure before algorithms are chosen,
 /// which may want nothing.
-std::vector<MemoryNeed> needsOfPlan(const plan::Plan &plan);
+std::vector<MemoryNeed> needsOfPlan(const plan::Plan &plan,
+                                    uint64_t arenaBytes);
 
 /// Fails with all needs of one rank when `ranks` of them want more than
 /// `available` bytes.

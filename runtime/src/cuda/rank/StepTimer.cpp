@@ -39,10 +39,10 @@ Status StepTimer::begin(cudaStream_t stream) {
 }
 
 Status StepTimer::end(cudaStream_t stream, TraceTrack RankTrace::*track,
-                      uint32_t instruction) {
+                      const TraceEvent &event) {
   Slice &slice = slices[used++];
   slice.track = track;
-  slice.instruction = instruction;
+  slice.event = event;
   return cudaStatus(*cudart, cudart->eventRecord(slice.end.get(), stream),
                     "cudaEventRecord");
 }
@@ -57,18 +57,18 @@ Result<Clock::time_point> StepTimer::timeOf(cudaEvent_t event) const {
              std::chrono::duration<double, std::milli>(milliseconds));
 }
 
-Status StepTimer::collect(const plan::Plan &plan, uint32_t entry,
-                          const Roofline &roofline, RankTrace &trace) const {
-  const plan::Entry &table = *plan.entries()->Get(entry);
+Status StepTimer::collect(const plan::Plan &plan, const Roofline &roofline,
+                          RankTrace &trace) const {
   for (size_t i = 0; i < used; ++i) {
     const Slice &slice = slices[i];
-    WEFT_ASSIGN_OR_RETURN(const Clock::time_point begin,
-                          timeOf(slice.begin.get()));
-    WEFT_ASSIGN_OR_RETURN(const Clock::time_point end, timeOf(slice.end.get()));
-    (trace.*slice.track)
-        .events.push_back({entry, slice.instruction, begin, end,
-                           roofline.predict(table, *table.instructions()->Get(
-                                                       slice.instruction))});
+    TraceEvent event = slice.event;
+    WEFT_ASSIGN_OR_RETURN(event.begin, timeOf(slice.begin.get()));
+    WEFT_ASSIGN_OR_RETURN(event.end, timeOf(slice.end.get()));
+    const plan::Entry &entry = *plan.entries()->Get(event.entry);
+    if (!entry.timeline())
+      event.predicted = roofline.predict(
+          entry, *entry.instructions()->Get(event.instruction));
+    (trace.*slice.track).events.push_back(event);
   }
   return {};
 }

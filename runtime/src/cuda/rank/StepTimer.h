@@ -32,20 +32,20 @@ public:
 
   /// Waits for the compute stream and notes the time.
   Status start(const CudaContext &context);
-  /// Around what is enqueued for one step.
+  /// Around what is enqueued for one step. The event has no times yet.
   Status begin(cudaStream_t stream);
   Status end(cudaStream_t stream, TraceTrack RankTrace::*track,
-             uint32_t instruction);
+             const TraceEvent &event);
   /// Adds the steps, which the device has done, to the tracks, with what was to
   /// be expected of each.
-  Status collect(const plan::Plan &plan, uint32_t entry,
-                 const Roofline &roofline, RankTrace &trace) const;
+  Status collect(const plan::Plan &plan, const Roofline &roofline,
+                 RankTrace &trace) const;
 
 private:
   struct Slice {
     EventOwner begin, end;
     TraceTrack RankTrace::*track = &RankTrace::compute;
-    uint32_t instruction = 0;
+    TraceEvent event;
   };
   explicit StepTimer(const Cudart &cudart) : cudart(&cudart) {}
   Result<std::chrono::steady_clock::time_point> timeOf(cudaEvent_t event) const;
