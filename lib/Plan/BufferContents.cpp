@@ -8,9 +8,13 @@
 #include "weft/Plan/BufferContents.h"
 
 #include "weft/IR/Origin.h"
+#include "weft/IR/Segments.h"
+#include "weft/IR/ValueSharding.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -27,10 +31,113 @@ static bool isParameter(BlockArgument argument) {
                                WeftDialect::kParameterAttrName));
 }
 
+/// Whether the value is an argument that was sent from rank to rank.
+static bool isMovedArgument(Value value) {
+  bool moved = false;
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isView(op) && !isStart(op) && !isa<CopyOp>(op))
+      return false;
+    moved |= isStart(op);
+    value = op->getOperand(0);
+  }
+  return moved;
+}
+
+/// Whether a segment is of one of these kinds: of "PU", what runs once a step.
+static bool isAnyOf(StringRef action, StringRef kinds) {
+  return action.find_first_of(kinds) != StringRef::npos;
+}
+
+namespace {
+
+/// What segments leave for each other or send.
+class SegmentStates {
+public:
+  SegmentStates(ModuleOp module, const ProgramStates &states);
+
+  plan::Purpose purposeOf(int32_t index, const ProgramState &state) const;
+
+private:
+  void addSegment(func::FuncOp segment, const ProgramStates &states);
+
+  /// Who writes a value.
+  struct Writers {
+    bool once = false, backward = false, gradient = false, moved = false;
+  };
+
+  llvm::StringSet<> arguments, results;
+  /// By name, which is the same for all roles.
+  llvm::StringMap<Writers> writers;
+  /// The actions that use each state: "0F". Entries share states by name.
+  std::vector<llvm::SmallSetVector<StringRef, 4>> users;
+  llvm::DenseSet<int32_t> counts;
+};
+
+} // namespace
+
+SegmentStates::SegmentStates(ModuleOp module, const ProgramStates &states)
+    : users(states.states().size()) {
+  for (func::FuncOp entry : findTimelines(module)) {
+    for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+      arguments.insert(getArgumentName(entry, i));
+    for (unsigned i = 0; i < entry.getNumResults(); ++i)
+      results.insert(getResultName(entry, i));
+  }
+  for (func::FuncOp entry : findEntries(module))
+    if (getSegment(entry))
+      addSegment(entry, states);
+}
+
+void SegmentStates::addSegment(func::FuncOp segment,
+                               const ProgramStates &states) {
+  StringRef action = getSegment(segment).getAction().getValue();
+  for (unsigned i = 0; i < segment.getNumArguments(); ++i) {
+    int32_t state = states.ofArgument(segment, i);
+    users[state].insert(action);
+    if (segment.getArgAttr(i, kCountsAttrName))
+      counts.insert(state);
+  }
+  for (auto [i, result] :
+       llvm::enumerate(segment.front().getTerminator()->getOperands())) {
+    users[states.ofResult(segment, i)].insert(action);
+    OriginAttr origin = getValueOrigin(result);
+    Writers &all = writers[getResultName(segment, i)];
+    all.once |= isAnyOf(action, "PU");
+    all.backward |= isBackward(origin);
+    all.gradient |= !gradientOf(origin).empty();
+    all.moved |= isMovedArgument(result);
+  }
+}
+
+plan::Purpose SegmentStates::purposeOf(int32_t index,
+                                       const ProgramState &state) const {
+  using plan::Purpose;
+  if (arguments.contains(state.name))
+    return results.contains(state.name) ? Purpose::State : Purpose::Argument;
+  if (results.contains(state.name))
+    return Purpose::Result;
+  if (counts.contains(index))
+    return Purpose::Temporary;
+  // What a single segment of the role uses is there to be sent, or received.
+  Writers all = writers.lookup(state.name);
+  if (users[index].size() == 1 || (all.once && all.moved))
+    return Purpose::Communication;
+  if (all.gradient)
+    return Purpose::Gradient;
+  bool isKept = llvm::any_of(
+      users[index], [](StringRef action) { return isAnyOf(action, "BIW"); });
+  return !all.once || (isKept && !all.backward) ? Purpose::Activation
+                                                : Purpose::Temporary;
+}
+
 std::vector<plan::Purpose> findStatePurposes(ModuleOp module,
                                              const ProgramStates &states) {
   std::vector<plan::Purpose> purposes(states.states().size(),
                                       plan::Purpose::State);
+  SegmentStates segments(module, states);
+  for (auto [index, state] : llvm::enumerate(states.states()))
+    if (state.role >= 0)
+      purposes[index] = segments.purposeOf(index, state);
   bool hasParameters = false;
   for (func::FuncOp entry : findEntries(module))
     for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
@@ -97,18 +204,6 @@ struct Readers {
 };
 
 } // namespace
-
-/// Whether the value is an argument that was sent from rank to rank.
-static bool isMovedArgument(Value value) {
-  bool moved = false;
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isView(op) && !isStart(op) && !isa<CopyOp>(op))
-      return false;
-    moved |= isStart(op);
-    value = op->getOperand(0);
-  }
-  return moved;
-}
 
 /// Whether the backward pass reads a value of the forward pass, of its first
 /// run or of one that computes it again.
