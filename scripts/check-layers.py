@@ -5,7 +5,7 @@
     python3 scripts/check-layers.py
 
     Cost <- Sharding, Optimize, Timeline <- IR <- phases <- Forms, Plan <- Phases <- Search <- Compile <- tools
-    Report: the plan schema and no mlir/, no llvm/
+    Cost, Timeline <- Report: the plan schema and no mlir/, no llvm/
     runtime: no mlir/, no llvm/, and inside of it
         values <- io, comm <- plan <- cpu, launch <- watch, executor <- cuda <- session
         cuda: platform <- gemm, attention, comm <- nccl <- rank
@@ -43,7 +43,7 @@ MAY_INCLUDE = {
     **{phase: ALGEBRA | {"IR", phase} for phase in PHASES},
     "Forms": {"Forms", "IR", "Schedule", "Timeline"},
     "Plan": PLAN,
-    "Report": {"Report", "Cost"},
+    "Report": {"Report", "Cost", "Timeline"},
     "Simulate": ALGEBRA | {"Plan", "Simulate"},
     "Phases": PLAN | {"Forms", "Phases"},
     "Search": SEARCH | {"Timeline"},

@@ -46,12 +46,16 @@ static void addPadding(const std::string &name, const plan::TensorType &type,
 std::vector<PaddingRecord> findPadding(const plan::Plan &plan) {
   std::vector<PaddingRecord> records;
   std::set<std::string> names;
-  for (const plan::Entry *entry : *plan.entries())
+  for (const plan::Entry *entry : *plan.entries()) {
+    // What segments take and leave.
+    if (entry->role())
+      continue;
     for (const auto *bindings : {entry->inputs(), entry->outputs()})
       for (const plan::Binding *binding : *bindings)
         if (std::string name = binding->name()->str();
             names.insert(name).second)
           addPadding(name, *binding->type(), records);
+  }
   return records;
 }
 

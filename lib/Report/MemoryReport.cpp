@@ -1,4 +1,4 @@
-//===- MemoryReport.cpp - The memory of an entry --------------------------===//
+//===- MemoryReport.cpp - The memory of a rank ----------------------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 namespace weft {
 namespace {
@@ -119,67 +120,184 @@ static TensorRecord toRecord(const Holding &holding) {
   return record;
 }
 
-/// States and constants are alive at any time.
-static void addFixed(const plan::Plan &plan, const plan::Entry &entry,
-                     EntryReport &report) {
-  auto add = [&](plan::Purpose purpose, uint64_t bytes) {
-    report.purposes[indexOf(purpose)].peakBytes += bytes;
-    report.purposes[indexOf(purpose)].highestBytes += bytes;
-  };
-  for (const plan::State *state : *plan.states()) {
-    // A segment is of ranks that do not have those of other roles.
-    if (entry.role() && state->role() && *state->role() != *entry.role())
-      continue;
-    add(state->purpose(), bytesOfSlots(*state));
-    report.peak.push_back(
-        {state->name()->str(), purposeNames[indexOf(state->purpose())],
-         typeOf(state->type()->dtype(), *state->type()->local_shape()),
-         bytesOfSlots(*state)});
+namespace {
+
+class MemoryReporter {
+public:
+  MemoryReporter(const plan::Plan &plan, const RankPrograms &rank)
+      : plan(plan), rank(rank) {}
+
+  MemoryReport run();
+
+private:
+  void findStates();
+  void addFixed(plan::Purpose purpose, TensorRecord record);
+  void addFixed();
+  uint64_t constantBytes() const;
+  void addEntry(const plan::Entry &entry);
+  void setPeak(const plan::Entry &entry, uint64_t instruction);
+  PurposeRecord &recordOf(plan::Purpose purpose) {
+    return report.purposes[indexOf(purpose)];
   }
-  uint64_t constants = plan.constant_data() ? plan.constant_data()->size() : 0;
-  add(plan::Purpose::Constant, constants);
-  if (constants)
-    report.peak.push_back({"all constants",
-                           purposeNames[indexOf(plan::Purpose::Constant)], "",
-                           constants});
+
+  const plan::Plan &plan;
+  const RankPrograms &rank;
+  MemoryReport report;
+  std::vector<const plan::State *> states;
+  /// What lies behind the states and constants begins there.
+  uint64_t fixedEnd = 0;
+};
+
+} // namespace
+
+/// Those of all ranks and of the role.
+void MemoryReporter::findStates() {
+  for (const plan::State *state : *plan.states()) {
+    if (state->role() && state->role() != rank.role)
+      continue;
+    states.push_back(state);
+    fixedEnd = std::max(
+        fixedEnd, state->offset() + (state->slots() - 1) * state->slot_bytes() +
+                      state->bytes());
+  }
+  fixedEnd = aligned(fixedEnd) + constantBytes();
 }
 
-void reportMemory(const plan::Plan &plan, const plan::Entry &entry,
-                  EntryReport &report) {
+/// What is alive at any time.
+void MemoryReporter::addFixed(plan::Purpose purpose, TensorRecord record) {
+  recordOf(purpose).peakBytes += record.bytes;
+  recordOf(purpose).highestBytes += record.bytes;
+  record.purpose = purposeNames[indexOf(purpose)];
+  report.peak.push_back(std::move(record));
+}
+
+/// Where the states that segments leave for each other come from, by offset.
+static std::map<uint64_t, std::string>
+findSources(const std::vector<const plan::Entry *> &entries) {
+  std::map<uint64_t, std::string> sources;
+  for (const plan::Entry *entry : entries)
+    for (const plan::Buffer *buffer : *entry->buffers())
+      if (buffer->kind() == plan::BufferKind::State && buffer->contents())
+        for (const plan::Content *content : *buffer->contents())
+          if (content->source() && !content->source()->string_view().empty())
+            sources.try_emplace(buffer->offset(), content->source()->str());
+  return sources;
+}
+
+/// Whether users know the name of a state.
+static bool isNamed(const plan::State &state) {
+  switch (state.purpose()) {
+  case plan::Purpose::Gradient:
+  case plan::Purpose::Activation:
+  case plan::Purpose::Communication:
+  case plan::Purpose::Temporary:
+    return state.counts();
+  default:
+    return true;
+  }
+}
+
+void MemoryReporter::addFixed() {
+  std::map<uint64_t, std::string> sources = findSources(rank.programs);
+  for (const plan::State *state : states) {
+    auto source = sources.find(state->offset());
+    bool hasSource = source != sources.end() && !isNamed(*state);
+    addFixed(state->purpose(),
+             {hasSource ? source->second : state->name()->str(), "",
+              typeOf(state->type()->dtype(), *state->type()->local_shape()),
+              state->slots(), state->slots() * state->bytes()});
+  }
+  if (uint64_t bytes = constantBytes())
+    addFixed(plan::Purpose::Constant, {"all constants", "", "", 1, bytes});
+}
+
+/// A role has the constants of its segments.
+uint64_t MemoryReporter::constantBytes() const {
+  if (!rank.role)
+    return plan.constant_data() ? plan.constant_data()->size() : 0;
+  std::map<uint64_t, uint64_t> bytes;
+  for (const plan::Entry *entry : rank.programs)
+    for (const plan::Buffer *buffer : *entry->buffers())
+      if (buffer->kind() == plan::BufferKind::Constant)
+        bytes[buffer->offset()] = aligned(buffer->bytes());
+  uint64_t sum = 0;
+  for (const auto &[offset, size] : bytes)
+    sum += size;
+  return sum;
+}
+
+/// Takes an entry into account, in which alone the other ones have no memory.
+void MemoryReporter::addEntry(const plan::Entry &entry) {
   size_t size = entry.instructions()->size();
-  Timeline all(size);
   std::vector<Timeline> byPurpose(numPurposes, Timeline(size));
+  for (const Holding &holding : findHoldings(entry))
+    byPurpose[indexOf(holding.content->purpose())].add(
+        holding.first, holding.last, holding.buffer->bytes());
+  for (size_t i = 0; i < numPurposes; ++i)
+    report.purposes[i].highestBytes = std::max(report.purposes[i].highestBytes,
+                                               byPurpose[i].highest().second);
+  if (uint64_t bytes = entry.arena_bytes() - fixedEnd;
+      entry.arena_bytes() > fixedEnd && bytes > report.callBytes) {
+    report.callBytes = bytes;
+    report.livenessBytes = entry.liveness_bytes() - fixedEnd;
+  }
+}
+
+void MemoryReporter::setPeak(const plan::Entry &entry, uint64_t instruction) {
+  if (rank.role)
+    report.peakSegment = entry.name()->str();
+  report.peakInstruction = instruction;
+  if (instruction < entry.instructions()->size())
+    if (const flatbuffers::String *location =
+            entry.instructions()->Get(instruction)->location())
+      report.peakLocation = location->str();
+  for (const Holding &holding : findHoldings(entry)) {
+    if (holding.first > instruction || holding.last < instruction)
+      continue;
+    recordOf(holding.content->purpose()).peakBytes += holding.buffer->bytes();
+    report.peak.push_back(toRecord(holding));
+  }
+}
+
+/// When the most memory is in use, and how much.
+static std::pair<uint64_t, uint64_t> findPeak(const plan::Entry &entry) {
+  Timeline all(entry.instructions()->size());
   for (const plan::Buffer *buffer : *entry.buffers())
     if (isShared(*buffer))
       all.add(buffer->first(), buffer->last(), aligned(buffer->bytes()));
-  std::vector<Holding> holdings = findHoldings(entry);
-  for (const Holding &holding : holdings)
-    byPurpose[indexOf(holding.content->purpose())].add(
-        holding.first, holding.last, holding.buffer->bytes());
+  return all.highest();
+}
 
-  report.peakInstruction = all.highest().first;
-  if (report.peakInstruction < size)
-    if (const flatbuffers::String *location =
-            entry.instructions()->Get(report.peakInstruction)->location())
-      report.peakLocation = location->str();
-  for (size_t i = 0; i < numPurposes; ++i)
-    report.purposes.push_back(
-        {purposeNames[i], 0, byPurpose[i].highest().second});
-  addFixed(plan, entry, report);
-  for (const Holding &holding : holdings) {
-    if (holding.first > report.peakInstruction ||
-        holding.last < report.peakInstruction)
-      continue;
-    report.purposes[indexOf(holding.content->purpose())].peakBytes +=
-        holding.buffer->bytes();
-    report.peak.push_back(toRecord(holding));
+MemoryReport MemoryReporter::run() {
+  report.arenaBytes = rank.arenaBytes;
+  for (const char *name : purposeNames)
+    report.purposes.push_back({name, 0, 0});
+  findStates();
+  const plan::Entry *largest = nullptr;
+  std::pair<uint64_t, uint64_t> peak;
+  for (const plan::Entry *entry : rank.programs) {
+    addEntry(*entry);
+    auto [instruction, bytes] = findPeak(*entry);
+    if (!largest || bytes > peak.second) {
+      largest = entry;
+      peak = {instruction, bytes};
+    }
   }
+  addFixed();
+  if (largest)
+    setPeak(*largest, peak.first);
   std::stable_sort(report.peak.begin(), report.peak.end(),
                    [](const TensorRecord &a, const TensorRecord &b) {
                      return a.bytes > b.bytes;
                    });
   for (const PurposeRecord &record : report.purposes)
     report.peakBytes += record.peakBytes;
+  return std::move(report);
+}
+
+MemoryReport makeMemoryReport(const plan::Plan &plan,
+                              const RankPrograms &rank) {
+  return MemoryReporter(plan, rank).run();
 }
 
 } // namespace weft

@@ -1,4 +1,4 @@
-//===- MemoryReport.h - The memory of an entry ------------------*- C++ -*-===//
+//===- MemoryReport.h - The memory of a rank --------------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,18 +18,18 @@
 
 namespace weft {
 
-/// Of all slots.
-inline uint64_t bytesOfSlots(const plan::State &state) {
-  return state.slots() == 1 ? state.bytes()
-                            : state.slots() * state.slot_bytes();
-}
+/// What a rank executes in a call of an entry.
+struct RankPrograms {
+  /// The entry; with a pipeline the segments of the role.
+  std::vector<const plan::Entry *> programs;
+  std::optional<uint32_t> role;
+  uint64_t arenaBytes = 0;
+};
 
-/// Fills in the purposes and the peak.
-void reportMemory(const plan::Plan &plan, const plan::Entry &entry,
-                  EntryReport &report);
+MemoryReport makeMemoryReport(const plan::Plan &plan, const RankPrograms &rank);
 
-/// The table of an entry, and the arena of the plan.
-std::string printMemory(const EntryReport &entry, uint64_t arenaBytes);
+/// The table of an entry, with a pipeline a row for each role.
+std::string printMemory(const EntryReport &entry);
 
 } // namespace weft
 

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryReport.h"
+#include "PipelineReport.h"
+#include "Segments.h"
 
-#include "weft/runtime/PlanFormat.h"
 #include "weft/runtime/PlanNames.h"
 #include "weft/runtime/VisitOperation.h"
 #include "weft/runtime/plan_generated.h"
@@ -83,33 +84,14 @@ static void addCollective(EntryReport &report, CollectiveRecord record,
   same->count += times;
 }
 
-/// For each instruction how often a call executes it: more than once in a loop.
-static std::vector<uint64_t> countExecutions(const plan::Entry &entry) {
-  struct Loop {
-    uint64_t times, end;
-  };
-  std::vector<Loop> loops;
-  std::vector<uint64_t> times;
-  for (uint32_t i = 0; i < entry.instructions()->size(); ++i) {
-    while (!loops.empty() && loops.back().end <= i)
-      loops.pop_back();
-    times.push_back(loops.empty() ? 1 : loops.back().times);
-    if (const auto *repeat =
-            entry.instructions()->Get(i)->operation_as_Repeat())
-      loops.push_back({times.back() * repeat->count(),
-                       uint64_t(i) + 1 + repeat->instructions()});
-  }
-  return times;
-}
-
-static EntryReport makeEntryReport(const plan::Plan &plan,
-                                   const plan::Entry &entry) {
-  EntryReport report;
-  report.name = entry.name()->str();
+/// What all executions of a segment take.
+static void addWork(const plan::Plan &plan, const Segment &segment,
+                    EntryReport &report) {
+  const plan::Entry &entry = *segment.entry;
   std::vector<uint64_t> executions = countExecutions(entry);
   for (uint32_t i = 0; i < entry.instructions()->size(); ++i) {
     const plan::Instruction *instruction = entry.instructions()->Get(i);
-    const uint64_t times = executions[i];
+    const uint64_t times = segment.times * executions[i];
     runtime::visitOperation(
         *instruction, [&](const plan::Gemm &) { report.gemms += times; },
         [&](const runtime::AttentionOperation auto &) {
@@ -126,7 +108,45 @@ static EntryReport makeEntryReport(const plan::Plan &plan,
       report.recomputedFlops += times * instruction->flops();
     report.memoryTraffic += times * instruction->bytes();
   }
+}
+
+/// Of a rank, or of one of each role.
+static std::vector<MemoryReport>
+makeMemoryReports(const plan::Plan &plan, const plan::Entry &entry,
+                  const std::vector<Segment> &segments) {
+  if (!entry.timeline())
+    return {makeMemoryReport(plan, {{&entry}, {}, plan.arena_bytes()})};
+  std::vector<MemoryReport> reports;
+  for (uint32_t role = 0; role < plan.pipeline()->roles()->size(); ++role) {
+    RankPrograms rank = {
+        {}, role, plan.pipeline()->roles()->Get(role)->arena_bytes()};
+    for (const Segment &segment : segments)
+      if (segment.role() == role)
+        rank.programs.push_back(segment.entry);
+    reports.push_back(makeMemoryReport(plan, rank));
+  }
+  return reports;
+}
+
+static EntryReport makeEntryReport(const plan::Plan &plan,
+                                   const plan::Entry &entry) {
+  EntryReport report;
+  report.name = entry.name()->str();
+  std::vector<Segment> segments = findSegments(plan, entry);
+  for (const Segment &segment : segments)
+    addWork(plan, segment, report);
+  report.memory = makeMemoryReports(plan, entry, segments);
+  if (!entry.timeline())
+    return report;
+  report.pipeline = makePipelineReport(plan, entry, segments);
+  for (const MessageRecord &message : report.pipeline->messages)
+    report.wireBytes += message.count * message.bytes;
   return report;
+}
+
+size_t EntryReport::largestRole() const {
+  return std::ranges::max_element(memory, {}, &MemoryReport::arenaBytes) -
+         memory.begin();
 }
 
 static std::optional<GpuKernelsReport>
@@ -147,41 +167,13 @@ makeGpuKernelsReport(const plan::Plan &plan) {
   return report;
 }
 
-/// Where the memory ends that states take for good in the arena of ranks with
-/// things of `entry`.
-static uint64_t endOfStates(const plan::Plan &plan, const plan::Entry &entry) {
-  uint64_t end = 0;
-  for (const plan::State *state : *plan.states())
-    if (!entry.role() || !state->role() || *state->role() == *entry.role())
-      end = std::max(end, state->offset() + bytesOfSlots(*state));
-  constexpr uint64_t unit = runtime::bufferAlignment;
-  return (end + unit - 1) / unit * unit;
-}
-
 PlanReport makePlanReport(const plan::Plan &plan) {
   PlanReport report;
   report.gpuKernels = makeGpuKernelsReport(plan);
-  for (const plan::State *state : *plan.states())
-    report.stateBytes += bytesOfSlots(*state);
-  report.constantBytes =
-      plan.constant_data() ? plan.constant_data()->size() : 0;
-  report.arenaBytes = plan.arena_bytes();
   report.padding = findPadding(plan);
-  for (const plan::Entry *entry : *plan.entries()) {
-    EntryReport entryReport = makeEntryReport(plan, *entry);
-    // States and constants have memory of their own; the rest of the arena is
-    // shared by what the instructions make. A timeline has none.
-    if (!entry->timeline()) {
-      const uint64_t fixed = endOfStates(plan, *entry) + report.constantBytes;
-      const auto above = [&](uint64_t bytes) {
-        return bytes - std::min(bytes, fixed);
-      };
-      entryReport.callBytes = above(entry->arena_bytes());
-      entryReport.livenessBytes = above(entry->liveness_bytes());
-    }
-    reportMemory(plan, *entry, entryReport);
-    report.entries.push_back(std::move(entryReport));
-  }
+  for (const plan::Entry *entry : *plan.entries())
+    if (!entry->role())
+      report.entries.push_back(makeEntryReport(plan, *entry));
   return report;
 }
 

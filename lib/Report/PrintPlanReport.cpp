@@ -6,25 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryReport.h"
+#include "PipelineReport.h"
+#include "TextTable.h"
 
 #include "weft/Cost/Bytes.h"
 
-#include <algorithm>
-#include <cstdio>
-
 namespace weft {
-
-template <typename... Args>
-static std::string format(const char *pattern, Args... args) {
-  char text[64];
-  std::snprintf(text, sizeof(text), pattern, args...);
-  return text;
-}
-
-static std::string leftJustified(std::string text, size_t width) {
-  text.resize(std::max(text.size(), width), ' ');
-  return text;
-}
 
 /// `data, model:(2)4`
 static std::string join(const std::vector<std::string> &names) {
@@ -34,33 +21,25 @@ static std::string join(const std::vector<std::string> &names) {
   return text;
 }
 
-/// The lines of a cause in a column.
-static std::string inColumn(const std::string &cause, size_t column) {
-  std::string text;
-  for (char c : cause)
-    text += c == '\n' ? "\n" + std::string(column, ' ') : std::string(1, c);
-  return text.empty() ? "-" : text;
-}
-
 static std::string printCollectives(const EntryReport &entry) {
   if (entry.collectives.empty())
     return {};
-  size_t kindWidth = 10, axesWidth = 4;
+  TextTable table;
+  table.addColumn("collective", TextTable::Align::Left);
+  table.addColumn("axes", TextTable::Align::Left);
+  table.addColumn("bytes sent");
+  table.addColumn("count");
+  table.addColumn("cause", TextTable::Align::Left);
+  uint64_t bytes = 0;
   for (const CollectiveRecord &record : entry.collectives) {
-    kindWidth = std::max(kindWidth, record.kind.size());
-    axesWidth = std::max(axesWidth, join(record.axes).size());
+    table.addRow({record.kind, join(record.axes), std::to_string(record.bytes),
+                  std::to_string(record.count),
+                  record.cause.empty() ? "-" : record.cause});
+    bytes += record.count * record.bytes;
   }
-  std::string text = "  " + leftJustified("collective", kindWidth) + "  " +
-                     leftJustified("axes", axesWidth) +
-                     "  bytes sent  count  cause\n";
-  for (const CollectiveRecord &record : entry.collectives)
-    text += "  " + leftJustified(record.kind, kindWidth) + "  " +
-            leftJustified(join(record.axes), axesWidth) + "  " +
-            format("%10llu  %5lld", (unsigned long long)record.bytes,
-                   (long long)record.count) +
-            "  " + inColumn(record.cause, kindWidth + axesWidth + 25) + '\n';
-  return text + "  " + exactBytes(entry.wireBytes) +
-         " sent by a rank per call\n";
+  return table.print() + "  " + exactBytes(bytes) +
+         (entry.pipeline ? " sent by the stages per call\n"
+                         : " sent by a rank per call\n");
 }
 
 /// Counts the instructions of each kind.
@@ -127,10 +106,11 @@ std::string printPlanReport(const PlanReport &report) {
     text += printGpuKernels(*report.gpuKernels);
   for (const EntryReport &entry : report.entries)
     text += "entry " + entry.name + ": " + summarize(entry) + "\n" +
+            (entry.pipeline ? printPipeline(entry) : "") +
             printCollectives(entry);
   text += printPadding(report.padding);
   for (const EntryReport &entry : report.entries)
-    text += printMemory(entry, report.arenaBytes);
+    text += printMemory(entry);
   return text;
 }
 

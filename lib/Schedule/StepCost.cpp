@@ -23,10 +23,6 @@ using namespace mlir;
 
 namespace weft {
 
-/// Sustained rate of the device that the default link of the cost model
-/// connects. Only its ratio to the link matters here.
-static constexpr double flopsPerSecond = 1e14;
-
 //===----------------------------------------------------------------------===//
 // Computation
 //===----------------------------------------------------------------------===//
@@ -179,7 +175,7 @@ double estimateSeconds(Operation *op) {
   if (auto communication = dyn_cast<CommunicationOpInterface>(op))
     return cost::CollectiveCost().seconds(countWireBytes(communication),
                                           findGroups(communication).span);
-  return std::max(countFlops(op) / flopsPerSecond,
+  return std::max(countFlops(op) / cost::flopsPerSecond,
                   countBytes(op) / cost::memoryBytesPerSecond);
 }
 

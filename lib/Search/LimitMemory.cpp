@@ -189,22 +189,28 @@ RecomputationSearch::everythingAgain(bool isNested) const {
   return choice;
 }
 
+static const MemoryReport &memoryOf(const EntryReport &entry) {
+  return entry.memory[entry.largestRole()];
+}
+
 /// The entry that takes the most.
 static const EntryReport &largestEntry(const PlanReport &report) {
   return *std::max_element(report.entries.begin(), report.entries.end(),
                            [](const EntryReport &a, const EntryReport &b) {
-                             return a.peakBytes < b.peakBytes;
+                             return memoryOf(a).peakBytes <
+                                    memoryOf(b).peakBytes;
                            });
 }
 
 /// The tensors alive at the peak of an entry, one a line.
 static std::string describePeak(const EntryReport &entry) {
   constexpr size_t shown = 8;
+  const MemoryReport &memory = memoryOf(entry);
   std::string text = "alive at the peak of @" + entry.name;
-  if (!entry.peakLocation.empty())
-    text += " (" + entry.peakLocation + ")";
+  if (!memory.peakLocation.empty())
+    text += " (" + memory.peakLocation + ")";
   uint64_t rest = 0;
-  for (auto [index, tensor] : llvm::enumerate(entry.peak)) {
+  for (auto [index, tensor] : llvm::enumerate(memory.peak)) {
     if (index >= shown)
       rest += tensor.bytes;
     else
@@ -213,7 +219,7 @@ static std::string describePeak(const EntryReport &entry) {
   }
   if (rest)
     text += "\n  and " + printBytes(rest) + " in " +
-            std::to_string(entry.peak.size() - shown) + " more";
+            std::to_string(memory.peak.size() - shown) + " more";
   return text;
 }
 

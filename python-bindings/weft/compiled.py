@@ -12,7 +12,8 @@ from typing import Any
 from . import signature as signatures
 from .arguments import fit
 from .lowered import FORMS, Source
-from .report import Collective, Cost, Memory, Padding, Report
+from .pipeline import Schedule
+from .report import Collective, Cost, Memory, Message, Padding, Report, Stage
 from .session import EntryInfo, Plan, Session, Shards
 from .sharding import NamedSharding
 from .signature import Signature
@@ -135,6 +136,19 @@ class Compiled:
     def padding(self) -> list[Padding]:
         """The dimensions of arguments and results that are padded; none if axes divide all."""
         return list(self._report().padding)
+
+    def stages(self) -> list[Stage]:
+        """What the stages of a pipeline compute and send; none without a pipeline."""
+        return list(self._report().stages)
+
+    def messages(self) -> list[Message]:
+        """What the stages of a pipeline send to each other."""
+        return list(self._report().messages)
+
+    def schedule(self) -> Schedule | None:
+        """When the stages of a pipeline run, in microseconds that the compiler estimates for the
+        micro-batches alone; in a notebook it shows its picture."""
+        return self._report().schedule
 
     def report(self) -> str:
         """The tables that shard-compile prints."""

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a plan sends, computes and stores, as records.
 
-Numbers are those of one rank in one call; `Cost` holds estimates of the compiler.
+Numbers are those of one rank in one call; `Cost` holds estimates of the compiler. With a pipeline,
+collectives and costs are summed over the ranks along its axis, of each of which `Memory.roles` has
+the memory.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from .names import escape
+from .pipeline import Schedule
 from .wording import as_python
 
 
@@ -49,11 +52,14 @@ class Tensor:
     type: str
     """The part of a rank: ``f32[4x8]``."""
     bytes: int
+    slots: int = 1
+    """Of how many micro-batches there is one; `bytes` are those of all."""
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Memory:
-    """Bytes of one rank. Single numbers are the most that there is at one time."""
+    """Bytes of one rank, of a pipeline the one that takes the most. Single numbers are the most
+    that there is at one time."""
 
     arena: int
     """The one allocation of a rank. The runtime allocates exactly this."""
@@ -70,11 +76,30 @@ class Memory:
     """What is laid out for one call: all but states and constants."""
     liveness_bound: int
     """The most bytes alive at one time in a call: a lower bound of `call`."""
+    peak_segment: str = ""
+    """Of a pipeline: which pass the peak is in, ``step.0B`` for example."""
+    roles: tuple[Memory, ...] = ()
+    """Of a pipeline: the memory of each rank along its axis."""
+
+    @staticmethod
+    def of(record) -> Memory:
+        """From the record of the runtime's module."""
+        return Memory(
+            record.arena_bytes,
+            {r.purpose: r.peak_bytes for r in record.purposes},
+            {r.purpose: r.highest_bytes for r in record.purposes},
+            tuple(Tensor(t.name, t.purpose, t.type, t.bytes, t.slots) for t in record.peak),
+            record.peak_location,
+            record.call_bytes,
+            record.liveness_bytes,
+            record.peak_segment,
+        )
 
     def __repr__(self) -> str:
         parts = {name: size for name, size in self.at_peak.items() if size}
         parts |= {"free": self.free, "arena": self.arena}
-        return f"Memory({', '.join(f'{name} {size}' for name, size in parts.items())})"
+        which = f", largest of {len(self.roles)} ranks" if self.roles else ""
+        return f"Memory({', '.join(f'{name} {size}' for name, size in parts.items())}{which})"
 
     @property
     def free(self) -> int:
@@ -137,6 +162,47 @@ class Cost:
 
 
 @dataclasses.dataclass(frozen=True)
+class Stage:
+    """A stage of a pipeline, as one rank of it executes it."""
+
+    stage: int
+    rank: int
+    """Of its ranks the coordinate along the axis of the pipeline."""
+    parameters: int
+    """Bytes of those that the stage uses."""
+    forward_flops: int
+    """Of a micro-batch."""
+    backward_flops: int
+    """Of a micro-batch, input and weight gradients together."""
+    input_gradient_flops: int
+    """Of a micro-batch, if the schedule runs them apart from weight gradients; else 0."""
+    weight_gradient_flops: int
+    once_flops: int
+    """Before and behind the micro-batches, such as the update; at the first stage of a rank."""
+    sent_bytes: int
+    """To other stages in a call."""
+    collective_bytes: int
+    """Sent in collectives in a call."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Message:
+    """What a rank of one stage sends to a rank of another."""
+
+    label: str
+    """``activations of stage 0 for stage 1``."""
+    bytes: int
+    count: int
+    """How often in a call: once for each micro-batch, or once."""
+    queue: int
+    """Messages of one queue arrive in the order in which they are sent."""
+
+    @property
+    def total_bytes(self) -> int:
+        return self.bytes * self.count
+
+
+@dataclasses.dataclass(frozen=True)
 class Padding:
     """A dimension of an argument or result that its shards do not divide."""
 
@@ -163,6 +229,9 @@ class Report:
     memory: Memory
     cost: Cost
     padding: tuple[Padding, ...]
+    stages: tuple[Stage, ...] = ()
+    messages: tuple[Message, ...] = ()
+    schedule: Schedule | None = None
 
     @staticmethod
     def of(plan_report, entry: str, paths: Sequence[str] = ()) -> Report:
@@ -177,15 +246,8 @@ class Report:
             )
             for r in found.collectives
         )
-        memory = Memory(
-            plan_report.arena_bytes,
-            {r.purpose: r.peak_bytes for r in found.purposes},
-            {r.purpose: r.highest_bytes for r in found.purposes},
-            tuple(Tensor(t.name, t.purpose, t.type, t.bytes) for t in found.peak),
-            found.peak_location,
-            found.call_bytes,
-            found.liveness_bytes,
-        )
+        memories = tuple(Memory.of(r) for r in found.memory)
+        memory = memories[found.largest_role]
         cost = Cost(
             found.flops,
             found.recomputed_flops,
@@ -202,7 +264,21 @@ class Report:
             for r in plan_report.padding
             if r.name in bound
         )
-        return Report(collectives, memory, cost, padding)
+        pipeline = found.pipeline
+        if pipeline is None:
+            return Report(collectives, memory, cost, padding)
+        memory = dataclasses.replace(memory, roles=memories)
+        stages = tuple(
+            Stage(
+                r.stage, r.role, r.parameter_bytes, r.forward_flops, r.backward_flops,
+                r.input_gradient_flops, r.weight_gradient_flops, r.once_flops, r.sent_bytes,
+                r.collective_bytes,
+            )
+            for r in pipeline.stages
+        )
+        messages = tuple(Message(r.label, r.bytes, r.count, r.queue) for r in pipeline.messages)
+        schedule = pipeline.schedule and Schedule(pipeline.schedule)
+        return Report(collectives, memory, cost, padding, stages, messages, schedule)
 
 
 def _unescaped(cause: str, names: Mapping[str, str]) -> str:

@@ -64,13 +64,6 @@ ClusterReport usualReport(const CostModel &model) {
   return report;
 }
 
-static std::string printSeconds(double seconds) {
-  if (seconds < 1e-3)
-    return fmt::format("{:.1f} us", seconds * 1e6);
-  return seconds < 1 ? fmt::format("{:.2f} ms", seconds * 1e3)
-                     : fmt::format("{:.3f} s", seconds);
-}
-
 /// `3.35 TB/s`.
 static std::string printRate(double bytesPerSecond) {
   if (bytesPerSecond >= 1e12)

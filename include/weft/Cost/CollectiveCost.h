@@ -42,6 +42,8 @@ struct Link {
 /// Rate at which the device that the default link connects reads and writes its
 /// memory: about that of an A100 with 80 GB (2.04e12 by its data sheet).
 inline constexpr double memoryBytesPerSecond = 2e12;
+/// Its sustained rate of floating-point operations.
+inline constexpr double flopsPerSecond = 1e14;
 
 /// The link between devices of one block of `devices` consecutive devices, such
 /// as a host.

@@ -7,8 +7,8 @@
 //
 // The facts of a plan that people look at, read from the plan alone: for each
 // entry its collectives with axes, bytes on the wire, count and cause, its work
-// and its memory. shard-compile prints them (printPlanReport), the Python
-// package hands them out as records.
+// and its memory, and of a pipeline its stages and schedule. shard-compile
+// prints them (printPlanReport), the Python package hands them out as records.
 //
 // Plain C++ on the plan schema: what only reads plans needs no LLVM for it.
 //
@@ -16,6 +16,8 @@
 
 #ifndef WEFT_REPORT_PLANREPORT_H
 #define WEFT_REPORT_PLANREPORT_H
+
+#include "weft/Timeline/TimedSchedule.h"
 
 #include <cstdint>
 #include <optional>
@@ -58,16 +60,80 @@ struct PurposeRecord {
   uint64_t peakBytes = 0, highestBytes = 0;
 };
 
-/// A tensor that is alive at the peak of an entry.
+/// A tensor that is alive at the peak.
 struct TensorRecord {
   /// Of an argument, result or state its name, else where it comes from.
   std::string name;
   std::string purpose;
   /// Local: "f32[4x8]".
   std::string type;
+  /// Of how many micro-batches there is one. Bytes are those of all.
+  uint64_t slots = 1;
   uint64_t bytes = 0;
 };
 
+/// The memory of a rank in a call.
+struct MemoryReport {
+  /// All that the rank allocates.
+  uint64_t arenaBytes = 0;
+  /// Bytes laid out for what lives within a call, and the largest sum of those
+  /// alive at one instruction: no layout takes less. With a pipeline those of
+  /// the segment that takes the most.
+  uint64_t callBytes = 0, livenessBytes = 0;
+  /// One for each purpose. At the peak they sum up to `peakBytes`.
+  std::vector<PurposeRecord> purposes;
+  /// The first instruction at which the most memory is in use, and its place in
+  /// the source; with a pipeline that of a segment, "step.0B".
+  std::string peakSegment;
+  uint64_t peakInstruction = 0;
+  std::string peakLocation;
+  /// What is alive there, the largest first; of equal ones the earlier one.
+  std::vector<TensorRecord> peak;
+  uint64_t peakBytes = 0;
+};
+
+/// What a stage of a pipeline computes and sends. Numbers are those of one rank
+/// of its role.
+struct StageRecord {
+  int64_t stage = 0;
+  /// The coordinate of its ranks along the axis of the pipeline.
+  int64_t role = 0;
+  uint64_t parameterBytes = 0;
+  /// FLOPs of a micro-batch. Of the backward pass all; if its halves run apart,
+  /// those of input and weight gradients as well.
+  uint64_t forwardFlops = 0, backwardFlops = 0;
+  uint64_t inputGradientFlops = 0, weightGradientFlops = 0;
+  /// Once a step: what its role computes before and behind the micro-batches.
+  /// Of several stages of a role the first has it.
+  uint64_t onceFlops = 0;
+  /// Bytes of a step, to other stages and in collectives.
+  uint64_t sentBytes = 0, collectiveBytes = 0;
+};
+
+/// What one rank sends to a rank of another role.
+struct MessageRecord {
+  /// "activations of stage 0 for stage 1".
+  std::string label;
+  uint64_t bytes = 0;
+  /// How often in a call.
+  int64_t count = 0;
+  int64_t queue = 0;
+};
+
+struct PipelineReport {
+  /// The mesh axis.
+  std::string axis;
+  /// Empty if names of segments do not say what they are.
+  std::vector<StageRecord> stages;
+  std::vector<MessageRecord> messages;
+  /// Of the micro-batches alone, in microseconds that the compiler estimates,
+  /// for all transfers those of the largest message. None if the rows of the
+  /// plan are no table of passes.
+  std::optional<timeline::TimedSchedule> schedule;
+};
+
+/// A function that a plan offers. Of a pipeline all counts are sums over the
+/// roles: those of one rank of each.
 struct EntryReport {
   std::string name;
   /// In the order of their first start.
@@ -79,18 +145,12 @@ struct EntryReport {
   uint64_t flops = 0, memoryTraffic = 0, wireBytes = 0;
   /// Those of `flops` that recompute.
   uint64_t recomputedFlops = 0;
-  /// Bytes laid out for what lives within a call, and the largest sum of those
-  /// alive at one instruction: no layout takes less.
-  uint64_t callBytes = 0, livenessBytes = 0;
-  /// One for each purpose. At the peak they sum up to `peakBytes`.
-  std::vector<PurposeRecord> purposes;
-  /// The first instruction at which the most memory is in use, and its place in
-  /// the source.
-  uint64_t peakInstruction = 0;
-  std::string peakLocation;
-  /// What is alive there, the largest first; of equal ones the earlier one.
-  std::vector<TensorRecord> peak;
-  uint64_t peakBytes = 0;
+  /// With a pipeline for each role.
+  std::vector<MemoryReport> memory;
+  std::optional<PipelineReport> pipeline;
+
+  /// Of the role that allocates the most.
+  size_t largestRole() const;
 };
 
 /// A dimension of an input, output or state that its shards do not divide.
@@ -123,7 +183,6 @@ struct PlanReport {
   std::vector<EntryReport> entries;
   /// Each name once.
   std::vector<PaddingRecord> padding;
-  uint64_t stateBytes = 0, constantBytes = 0, arenaBytes = 0;
 };
 
 PlanReport makePlanReport(const plan::Plan &plan);

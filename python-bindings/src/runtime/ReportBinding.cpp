@@ -9,6 +9,7 @@
 
 #include "weft/Report/PlanReport.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -34,7 +35,37 @@ void bindReport(nb::module_ &m) {
       .def_ro("name", &TensorRecord::name)
       .def_ro("purpose", &TensorRecord::purpose)
       .def_ro("type", &TensorRecord::type)
+      .def_ro("slots", &TensorRecord::slots)
       .def_ro("bytes", &TensorRecord::bytes);
+  nb::class_<MemoryReport>(m, "MemoryReport")
+      .def_ro("arena_bytes", &MemoryReport::arenaBytes)
+      .def_ro("call_bytes", &MemoryReport::callBytes)
+      .def_ro("liveness_bytes", &MemoryReport::livenessBytes)
+      .def_ro("purposes", &MemoryReport::purposes)
+      .def_ro("peak_segment", &MemoryReport::peakSegment)
+      .def_ro("peak_location", &MemoryReport::peakLocation)
+      .def_ro("peak", &MemoryReport::peak);
+  nb::class_<StageRecord>(m, "StageRecord")
+      .def_ro("stage", &StageRecord::stage)
+      .def_ro("role", &StageRecord::role)
+      .def_ro("parameter_bytes", &StageRecord::parameterBytes)
+      .def_ro("forward_flops", &StageRecord::forwardFlops)
+      .def_ro("backward_flops", &StageRecord::backwardFlops)
+      .def_ro("input_gradient_flops", &StageRecord::inputGradientFlops)
+      .def_ro("weight_gradient_flops", &StageRecord::weightGradientFlops)
+      .def_ro("once_flops", &StageRecord::onceFlops)
+      .def_ro("sent_bytes", &StageRecord::sentBytes)
+      .def_ro("collective_bytes", &StageRecord::collectiveBytes);
+  nb::class_<MessageRecord>(m, "MessageRecord")
+      .def_ro("label", &MessageRecord::label)
+      .def_ro("bytes", &MessageRecord::bytes)
+      .def_ro("count", &MessageRecord::count)
+      .def_ro("queue", &MessageRecord::queue);
+  nb::class_<PipelineReport>(m, "PipelineReport")
+      .def_ro("axis", &PipelineReport::axis)
+      .def_ro("stages", &PipelineReport::stages)
+      .def_ro("messages", &PipelineReport::messages)
+      .def_ro("schedule", &PipelineReport::schedule);
   nb::class_<EntryReport>(m, "EntryReport")
       .def_ro("name", &EntryReport::name)
       .def_ro("collectives", &EntryReport::collectives)
@@ -45,12 +76,9 @@ void bindReport(nb::module_ &m) {
       .def_ro("memory_traffic", &EntryReport::memoryTraffic)
       .def_ro("wire_bytes", &EntryReport::wireBytes)
       .def_ro("recomputed_flops", &EntryReport::recomputedFlops)
-      .def_ro("call_bytes", &EntryReport::callBytes)
-      .def_ro("liveness_bytes", &EntryReport::livenessBytes)
-      .def_ro("purposes", &EntryReport::purposes)
-      .def_ro("peak_location", &EntryReport::peakLocation)
-      .def_ro("peak", &EntryReport::peak)
-      .def_ro("peak_bytes", &EntryReport::peakBytes);
+      .def_ro("memory", &EntryReport::memory)
+      .def_ro("pipeline", &EntryReport::pipeline)
+      .def_prop_ro("largest_role", &EntryReport::largestRole);
   nb::class_<PaddingRecord>(m, "PaddingRecord")
       .def_ro("name", &PaddingRecord::name)
       .def_ro("dim", &PaddingRecord::dim)
@@ -61,9 +89,6 @@ void bindReport(nb::module_ &m) {
   nb::class_<PlanReport>(m, "PlanReport")
       .def_ro("entries", &PlanReport::entries)
       .def_ro("padding", &PlanReport::padding)
-      .def_ro("state_bytes", &PlanReport::stateBytes)
-      .def_ro("constant_bytes", &PlanReport::constantBytes)
-      .def_ro("arena_bytes", &PlanReport::arenaBytes)
       .def("__str__", &printPlanReport);
 }
 

@@ -199,11 +199,9 @@ TEST_F(PlanReportTest, WorkAndMemory) {
   EXPECT_EQ(step.flops, 1010u);
   EXPECT_EQ(step.recomputedFlops, 0u);
   EXPECT_EQ(step.memoryTraffic, 388u);
-  EXPECT_EQ(step.callBytes, 1500u);
-  EXPECT_EQ(step.livenessBytes, 1000u);
-  EXPECT_EQ(report.stateBytes, 70u);
-  EXPECT_EQ(report.constantBytes, 64u);
-  EXPECT_EQ(report.arenaBytes, 2048u);
+  EXPECT_EQ(step.memory[0].callBytes, 1500u);
+  EXPECT_EQ(step.memory[0].livenessBytes, 1000u);
+  EXPECT_EQ(step.memory[0].arenaBytes, 2048u);
   EXPECT_EQ(printPlanReport(report),
             "entry step: 1 GEMM, 2 kernel launches, 1 copy\n"
             "memory of a rank in step\n"
@@ -239,22 +237,23 @@ TEST_F(PlanReportTest, WhatBuffersHoldOverTime) {
   EntryReport step = report().entries[0];
   EXPECT_EQ(step.recomputedFlops, 100u);
   // 128 + 64 bytes each at 0, 1 and 2.
-  EXPECT_EQ(step.peakInstruction, 0u);
-  EXPECT_EQ(step.peakLocation, "m.py:0");
-  EXPECT_EQ(step.peakBytes, 140u);
-  ASSERT_EQ(step.purposes.size(), 10u);
+  EXPECT_EQ(step.memory[0].peakInstruction, 0u);
+  EXPECT_EQ(step.memory[0].peakLocation, "m.py:0");
+  EXPECT_EQ(step.memory[0].peakBytes, 140u);
+  ASSERT_EQ(step.memory[0].purposes.size(), 10u);
   auto bytesOf = [&](Purpose purpose) {
-    const PurposeRecord &record = step.purposes[static_cast<size_t>(purpose)];
+    const PurposeRecord &record =
+        step.memory[0].purposes[static_cast<size_t>(purpose)];
     return std::pair(record.peakBytes, record.highestBytes);
   };
   EXPECT_EQ(bytesOf(Purpose::Activation), std::pair(100ul, 100ul));
   EXPECT_EQ(bytesOf(Purpose::Argument), std::pair(40ul, 40ul));
   EXPECT_EQ(bytesOf(Purpose::Gradient), std::pair(0ul, 100ul));
   EXPECT_EQ(bytesOf(Purpose::Temporary), std::pair(0ul, 64ul));
-  ASSERT_EQ(step.peak.size(), 2u);
-  EXPECT_EQ(step.peak[0].name, "m.py:0");
-  EXPECT_EQ(step.peak[0].type, "f32[2x3]");
-  EXPECT_EQ(step.peak[1].name, "x");
+  ASSERT_EQ(step.memory[0].peak.size(), 2u);
+  EXPECT_EQ(step.memory[0].peak[0].name, "m.py:0");
+  EXPECT_EQ(step.memory[0].peak[0].type, "f32[2x3]");
+  EXPECT_EQ(step.memory[0].peak[1].name, "x");
   EXPECT_THAT(printPlanReport(report()),
               HasSubstr("  25.0 % of FLOPs are recomputation\n"
                         "  alive at the peak (m.py:0)\n"

@@ -1,0 +1,138 @@
+//===- PrintPipeline.cpp - The stages of an entry as tables ---------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PipelineReport.h"
+#include "TextTable.h"
+
+#include "weft/Cost/Bytes.h"
+#include "weft/Timeline/Draw.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft {
+
+static std::string percent(double fraction) {
+  return format("%.1f %%", 100 * fraction);
+}
+
+/// Idle time of a rank, as a fraction of its busy time.
+static std::string printBubble(const PipelineReport &pipeline, int64_t role) {
+  if (!pipeline.schedule || pipeline.schedule->timing.ranks[role].busy == 0)
+    return "-";
+  const timeline::Timing &timing = pipeline.schedule->timing;
+  return percent(timing.bubble(role) / timing.ranks[role].busy);
+}
+
+static std::string printStages(const EntryReport &entry) {
+  const PipelineReport &pipeline = *entry.pipeline;
+  const bool hasHalves =
+      std::ranges::any_of(pipeline.stages, [](const StageRecord &stage) {
+        return stage.inputGradientFlops + stage.weightGradientFlops > 0;
+      });
+  TextTable table;
+  auto add = [&](const char *heading, const char *above = "") {
+    table.addColumn(heading, TextTable::Align::Right, above);
+  };
+  add("stage");
+  add("rank");
+  add("parameters");
+  add("FLOPs", "forward");
+  add("FLOPs", "backward");
+  if (hasHalves) {
+    add("FLOPs", "input-gradient");
+    add("FLOPs", "weight-gradient");
+  }
+  add("FLOPs", "once a step");
+  add("stages", "sent to");
+  add("collectives", "sent in");
+  add("bubble");
+  add("memory");
+  std::vector<char> isKnown(entry.memory.size());
+  for (const StageRecord &stage : pipeline.stages) {
+    std::vector<std::string> row = {
+        std::to_string(stage.stage), std::to_string(stage.role),
+        printBytes(stage.parameterBytes), printCount(stage.forwardFlops),
+        printCount(stage.backwardFlops)};
+    if (hasHalves)
+      row.insert(row.end(), {printCount(stage.inputGradientFlops),
+                             printCount(stage.weightGradientFlops)});
+    const std::string once = printCount(stage.onceFlops),
+                      arena = printBytes(entry.memory[stage.role].arenaBytes);
+    // What is of the rank stands at its first stage.
+    const bool isFirst = !std::exchange(isKnown[stage.role], true);
+    row.insert(row.end(), {isFirst ? once : "", printBytes(stage.sentBytes),
+                           printBytes(stage.collectiveBytes),
+                           isFirst ? printBubble(pipeline, stage.role) : "",
+                           isFirst ? arena : ""});
+    table.addRow(std::move(row));
+  }
+  return table.print();
+}
+
+/// When the passes run, by the estimates of the compiler.
+static std::string printSchedule(const timeline::TimedSchedule &schedule) {
+  const double makespan = schedule.timing.makespan;
+  if (makespan == 0)
+    return {};
+  std::string text = "  estimated for the micro-batches: makespan " +
+                     printSeconds(makespan * 1e-6) +
+                     format(" (%.3fx the lower bound), bubble ",
+                            makespan / schedule.lowerBound) +
+                     percent(schedule.timing.bubbleFraction()) +
+                     " of the busy time\n";
+  for (char c : "  " + drawText(schedule.table, schedule.timing))
+    text += c == '\n' ? "\n  " : std::string(1, c);
+  text.resize(text.size() - 2);
+  return text;
+}
+
+/// The largest ones of a step first.
+static std::string printMessages(std::vector<MessageRecord> messages) {
+  if (messages.empty())
+    return {};
+  constexpr size_t shown = 8;
+  std::ranges::stable_sort(messages, std::ranges::greater(),
+                           [](const MessageRecord &message) {
+                             return message.count * message.bytes;
+                           });
+  TextTable table;
+  table.addColumn("message", TextTable::Align::Left);
+  for (const char *heading : {"bytes sent", "count", "queue"})
+    table.addColumn(heading);
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const MessageRecord &message = messages[i];
+    bytes += message.count * message.bytes;
+    if (i < shown)
+      table.addRow({message.label, std::to_string(message.bytes),
+                    std::to_string(message.count),
+                    std::to_string(message.queue)});
+  }
+  if (messages.size() > shown)
+    table.addRow(
+        {std::to_string(messages.size() - shown) + " more", "", "", ""});
+  return table.print() + "  " + exactBytes(bytes) +
+         " sent from stage to stage per call\n";
+}
+
+std::string printPipeline(const EntryReport &entry) {
+  const PipelineReport &pipeline = *entry.pipeline;
+  std::string text = "  ";
+  if (pipeline.schedule)
+    text += pipeline.schedule->title();
+  else
+    text += "pipeline of " + std::to_string(entry.memory.size()) + " ranks";
+  text += ", along \"" + pipeline.axis + "\"\n";
+  if (!pipeline.stages.empty())
+    text += printStages(entry);
+  if (pipeline.schedule)
+    text += printSchedule(*pipeline.schedule);
+  return text + printMessages(pipeline.messages);
+}
+
+} // namespace weft
