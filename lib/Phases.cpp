@@ -131,6 +131,9 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   if (options.reduceDtype == ReduceDtype::Float32)
     pm.addPass(createApplyReduceDtype());
   pm.addPass(createLocalize());
+  // Shardings were chosen as for a pipeline.
+  if (options.stages.axis.empty())
+    pm.addPass(createRemoveStages());
   // Joins the copies of constants, and equal collectives.
   pm.addPass(createJoinEqualOps());
   // Stages take what is left of the loop over micro-batches.

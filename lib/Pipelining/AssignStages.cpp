@@ -60,6 +60,16 @@ static LogicalResult checkLoop(func::FuncOp entry) {
   return success(legal);
 }
 
+/// Whether an entry is like one of a pipeline, though nobody asked for one.
+static bool canBeCut(func::FuncOp entry) {
+  Microbatches microbatches(entry.front());
+  return microbatches.getLoops().size() == 1 &&
+         llvm::all_of(entry.front().getOps<StageBoundaryOp>(),
+                      [&](StageBoundaryOp op) {
+                        return bool(microbatches.loopOf(op.getOperation()));
+                      });
+}
+
 FailureOr<int64_t> weft::findPipelineRanks(Operation *from, StringRef axis) {
   MeshOp meshOp = findMesh(from);
   if (!meshOp)
@@ -209,11 +219,18 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
     if (!axis.empty() && failed(countFromAxis()))
       return signalPassFailure();
     bool legal = true, any = false;
+    int64_t most = stages;
     for (auto entry : getOperation().getOps<func::FuncOp>()) {
       if (!hasBoundaries(entry))
         continue;
       any = true;
-      legal &= succeeded(stages ? assign(entry) : split(entry));
+      if (!stages && !canBeCut(entry)) {
+        eraseBoundaries(entry.front());
+        continue;
+      }
+      int64_t count = stages ? stages : countStages(entry.front());
+      legal &= succeeded(assign(entry, count));
+      most = std::max(most, count);
     }
     if (!any && stages) {
       emitError(getOperation().getLoc())
@@ -225,14 +242,13 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
     }
     if (!legal)
       return signalPassFailure();
-    if (stages)
+    if (most > 0)
       getOperation()->setAttr(kStagesAttrName,
-                              Builder(&getContext()).getI64IntegerAttr(stages));
+                              Builder(&getContext()).getI64IntegerAttr(most));
   }
 
   LogicalResult countFromAxis();
-  LogicalResult split(func::FuncOp entry);
-  LogicalResult assign(func::FuncOp entry);
+  LogicalResult assign(func::FuncOp entry, int64_t count);
 };
 
 } // namespace
@@ -251,24 +267,16 @@ LogicalResult AssignStages::countFromAxis() {
   return success();
 }
 
-LogicalResult AssignStages::split(func::FuncOp entry) {
+LogicalResult AssignStages::assign(func::FuncOp entry, int64_t count) {
   Block &block = entry.front();
-  if (failed(findStagesOfLoop(block, countStages(block))))
+  if (stages && (failed(checkLoop(entry)) || failed(checkCount(entry, count))))
     return failure();
-  eraseBoundaries(block);
-  return success();
-}
-
-LogicalResult AssignStages::assign(func::FuncOp entry) {
-  Block &block = entry.front();
-  if (failed(checkLoop(entry)) || failed(checkCount(entry, stages)))
-    return failure();
-  FailureOr<Stages> found = findStagesOfLoop(block, stages);
+  FailureOr<Stages> found = findStagesOfLoop(block, count);
   if (failed(found))
     return failure();
   findPasses(block, *found);
   findStagesOfStep(entry, *found);
-  if (failed(checkParameters(entry, *found)))
+  if (stages && failed(checkParameters(entry, *found)))
     return failure();
   eraseBoundaries(block);
   Marker marker(block, *found);

@@ -30,9 +30,11 @@ def AssignStages : FormPass<"weft-assign-stages", "Composites"> {
     small part of, such as a norm of all gradients, each computes for itself.
     On the module, `weft.stages` is their number.
 
-    Without `stages` (the option) it takes the boundaries away and assigns
-    nothing; sums over micro-batches are split all the same, so that a step with
-    and without a pipeline adds the same numbers in the same order.
+    Without `stages` (the option) and without `axis`, the stages that the
+    boundaries make are assigned as well, until shardings are chosen
+    (`--weft-remove-stages`), so that a step adds the same numbers in the same
+    order with a pipeline and without. In an entry that cannot be a pipeline the
+    boundaries are only taken away.
 
     **Leaves** a graph without `weft.stage_boundary`.
 
@@ -79,6 +81,21 @@ def SplitTransfers : FormPass<"weft-split-transfers", "Localized"> {
     Statistic<"transfers", "transfers",
               "Number of values that are sent in parts">
   ];
+}
+
+def RemoveStages : FormPass<"weft-remove-stages", "Localized"> {
+  let summary = "Forget the stages of a program without a pipeline";
+  let description = [{
+    **Needs** a program whose shardings are chosen.
+
+    **Does** take the stages (`--weft-assign-stages`) from `weft.origin`, so that
+    what several stages compute, each for itself, can be computed once
+    (`--weft-join-equal-ops`).
+
+    **Leaves** a program without stages.
+
+    **Example** `test/Pipelining/remove-stages.mlir`.
+  }];
 }
 
 def FormTimelines : FormPass<"weft-form-timelines", "Localized"> {
