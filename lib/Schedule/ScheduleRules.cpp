@@ -327,6 +327,13 @@ void EntryCheck::checkKernelAllows(OpResult result, OpOperand &operand) {
       << " does not list; run --weft-find-in-place and --weft-plan-memory";
 }
 
+/// Whether a value is from before a loop that `op` is in. A view that a loop
+/// before `op` makes is not.
+static bool isFromBeforeLoop(Value value, Operation *op) {
+  return !op->getParentOp()->isAncestor(
+      value.getParentBlock()->getParentOp());
+}
+
 /// `result` is written over `operand`: nothing may read it from then on.
 void EntryCheck::addInPlace(OpResult result, OpOperand &operand) {
   Operation *op = result.getOwner();
@@ -337,7 +344,7 @@ void EntryCheck::addInPlace(OpResult result, OpOperand &operand) {
     check.error(op->getLoc())
         << nameOf(result) << " is written over a constant" << remedy;
   for (Value value : content.current) {
-    if (value.getParentBlock() != op->getBlock()) {
+    if (isFromBeforeLoop(value, op)) {
       check.error(op->getLoc())
           << nameOf(result) << " is written over " << nameOf(value)
           << ", which the next iteration of the loop reads again" << remedy;
@@ -469,7 +476,7 @@ void EntryCheck::takeOver(RepeatOp loop, OpOperand &init, Value carried) {
                                   "writes over"
                                << remedy;
   for (Value value : content.current) {
-    if (value.getParentBlock() != loop->getBlock()) {
+    if (isFromBeforeLoop(value, loop)) {
       check.error(loop.getLoc())
           << "a loop writes over " << nameOf(value)
           << ", which the next iteration of the loop around it reads again"

@@ -441,6 +441,29 @@ func.func @over_what_is_read_again()
 
 // -----
 
+// A loop reads a state in another shape; behind the loop it may be written over.
+weft.mesh @mesh = <["a"=1]>
+func.func private @scale(%x: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 0, 0>} {
+  return %x : tensor<16xf32>
+}
+func.func private @copy(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {weft.kernel} {
+  return %x : tensor<4x4xf32>
+}
+func.func @over_what_a_loop_has_read(
+    %x: tensor<16xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>})
+    -> (tensor<16xf32> {weft.name = "x", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>})
+    attributes {weft.arena_bytes = 128 : i64, weft.liveness_bytes = 128 : i64} {
+  weft.repeat 4 {
+    %v = weft.reshape %x {weft.offsets = array<i64: 0>} : tensor<16xf32> -> tensor<4x4xf32>
+    %s = weft.launch @copy(%v) {weft.offsets = array<i64: 64>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    weft.yield
+  }
+  %n = weft.launch @scale(%x) in_place = [0] {weft.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+
+// -----
+
 // The rest of the iteration writes what is being reduced.
 weft.mesh @mesh = <["a"=1]>
 func.func private @fill() -> tensor<16xf32> attributes {weft.kernel} {
