@@ -38,7 +38,8 @@ KINDS = [
     (".*/(b[qkv1])", ("tp shard",)),
     (".*/(wo|w2|down)", ("tp", "shard")),
     # Norms and biases of whole rows.
-    (".*/(scale|bias|bo|b2|norm[12])|norm_f", ("shard",)),
+    (".*/(scale|bias|bo|b2|norm[123])|norm_[ef]", ("shard",)),
+    ("relative", (None, None)),
 ]
 
 

@@ -73,7 +73,7 @@ def layer_params(kind, normal):
 CAPTURED = np.linspace(-1, 1, WIDTH)
 
 
-def layer(kind, index, p, x, batch):
+def layer(kind, index, p, x, batch, first):
     rows = x.shape[0]
     if kind == "mlp":
         return x + nn.gelu(x @ p["in"][0] + p["in"][1]) @ p["out"][0]
@@ -92,22 +92,29 @@ def layer(kind, index, p, x, batch):
         return x * wnp.asarray(CAPTURED).astype(x.dtype)
     if kind == "of params":  # is the same in all micro-batches
         return x + wnp.tanh(p["a"] @ p["b"]).sum(axis=0)
+    if kind == "skip":
+        return x + 0.5 * first
+    if kind == "stopped":
+        return x + 0.1 * weft.stop_gradient(wnp.tanh(x))
     return wnp.where((batch["tokens"] % 3 == 0)[..., None], x, wnp.tanh(x))
 
 
 def loss_of(program, boundary=None):
-    """`boundary` is called on what goes from layer to layer."""
+    """`boundary` is called on what goes from layer to layer, with the number of the layer. No
+    checkpoint reaches across one."""
+    is_checkpointed = program.is_checkpointed and not boundary
 
     def forward(params, batch):
-        x = params["embedding"][batch["tokens"]] + params["positions"]
+        x = first = params["embedding"][batch["tokens"]] + params["positions"]
         for index, (kind, p) in enumerate(zip(program.layers, params["layers"], strict=True)):
             if boundary and index:
-                x = boundary(x)
-            x = layer(kind, index, p, x, batch)
+                x = boundary(x, index)
+            one = functools.partial(layer, kind, index)
+            x = (weft.checkpoint(one) if program.is_checkpointed and boundary else one)(p, x, batch, first)
         return (x @ params["embedding"].T).astype("float32" if x.dtype == "bfloat16" else x.dtype)
 
     def loss(params, batch):
-        logits = (weft.checkpoint(forward) if program.is_checkpointed else forward)(params, batch)
+        logits = (weft.checkpoint(forward) if is_checkpointed else forward)(params, batch)
         losses = nn.softmax_cross_entropy_with_integer_labels(logits, batch["targets"])
         value = (losses * batch["extra"][0].astype(losses.dtype)[:, None]).mean()
         aux = {"right": (wnp.argmax(logits, axis=-1) == batch["targets"]).sum(), "top": [wnp.max(losses)],

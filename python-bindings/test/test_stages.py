@@ -95,7 +95,7 @@ def test_no_number_changes():
 
 def random_step(program):
     """The random step with boundaries between its layers."""
-    return steps.of_microbatches(program, boundary=weft.stage_boundary)
+    return steps.of_microbatches(program, boundary=lambda x, _: weft.stage_boundary(x))
 
 
 def test_random_steps_are_cut(pytestconfig):
