@@ -219,7 +219,7 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
     if (!axis.empty() && failed(countFromAxis()))
       return signalPassFailure();
     bool legal = true, any = false;
-    int64_t most = stages;
+    int64_t most = 0;
     for (auto entry : getOperation().getOps<func::FuncOp>()) {
       if (!hasBoundaries(entry))
         continue;
@@ -232,7 +232,7 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
       legal &= succeeded(assign(entry, count));
       most = std::max(most, count);
     }
-    if (!any && stages) {
+    if (!any && stages > 1) {
       emitError(getOperation().getLoc())
           << "a pipeline of " << stages.getValue() << " stages needs "
           << stages - 1

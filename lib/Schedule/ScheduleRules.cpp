@@ -330,8 +330,7 @@ void EntryCheck::checkKernelAllows(OpResult result, OpOperand &operand) {
 /// Whether a value is from before a loop that `op` is in. A view that a loop
 /// before `op` makes is not.
 static bool isFromBeforeLoop(Value value, Operation *op) {
-  return !op->getParentOp()->isAncestor(
-      value.getParentBlock()->getParentOp());
+  return !op->getParentOp()->isAncestor(value.getParentBlock()->getParentOp());
 }
 
 /// `result` is written over `operand`: nothing may read it from then on.

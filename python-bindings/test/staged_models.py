@@ -16,7 +16,7 @@ import weft_models
 
 import weft
 import weft.numpy as wnp
-from weft import nn
+from weft import checkpoint_name as named, nn
 
 
 def cut_behind(blocks):
@@ -57,11 +57,15 @@ def attend(params, x, memory, config, bias=None, is_causal=False):
     rows, time, d = x.shape
 
     def heads(y, w):
-        return (y @ params[w]).reshape(rows, -1, config.heads, d // config.heads)
+        return named((y @ params[w]).reshape(rows, -1, config.heads, d // config.heads), "heads")
 
     y = nn.dot_product_attention(heads(x, "wq"), heads(memory, "wk"), heads(memory, "wv"), bias=bias,
                                  is_causal=is_causal)
-    return y.reshape(rows, time, d) @ params["wo"]
+    return named(y, "attended").reshape(rows, time, d) @ params["wo"]
+
+
+def perceive(params, x):
+    return named(nn.relu(x @ params["w1"]), "hidden") @ params["w2"]
 
 
 def t5_loss(params, batch, config, wrap=lambda block: block):
@@ -70,13 +74,13 @@ def t5_loss(params, batch, config, wrap=lambda block: block):
     def encode(block, x, bias):
         h = nn.rms_norm(x, block["norm1"])
         x = x + attend(block["attn"], h, h, config, bias)
-        return x + nn.relu(nn.rms_norm(x, block["norm2"]) @ block["mlp"]["w1"]) @ block["mlp"]["w2"]
+        return named(x + perceive(block["mlp"], nn.rms_norm(x, block["norm2"])), "residual")
 
     def decode(block, x, memory, bias):
         h = nn.rms_norm(x, block["norm1"])
         x = x + attend(block["attn"], h, h, config, bias, is_causal=True)
         x = x + attend(block["cross"], nn.rms_norm(x, block["norm3"]), memory, config)
-        return x + nn.relu(nn.rms_norm(x, block["norm2"]) @ block["mlp"]["w1"]) @ block["mlp"]["w2"]
+        return named(x + perceive(block["mlp"], nn.rms_norm(x, block["norm2"])), "residual")
 
     time = batch["tokens"].shape[1]
     distance = wnp.arange(time)[:, None] - wnp.arange(time) + time - 1

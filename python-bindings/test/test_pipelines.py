@@ -301,14 +301,6 @@ def test_recomputation_inside(policy, schedule):
     assert_same(step, *arrays(), donate_argnums=0, schedule=schedule)
 
 
-def plan_of(n=4, cuts=(1,), ranks=2, schedule="1f1b", rows=16, **options):
-    def step(params, batch):
-        value, found = gradients(functools.partial(squares, cuts=cuts), n)(params, batch)
-        return descend(params, found), value
-
-    return step, arrays(rows=rows)
-
-
 @pytest.mark.parametrize("schedule, ranks, n, layers", [
     ("1f1b", 2, 1, 2), ("gpipe", 3, 1, 3), ("zb-h1", 4, 2, 4), ("1f1b", 4, 3, 4), ("1f1b", 5, 8, 5), ("zb-h1", 3, 16, 3),
     ("interleaved-1f1b", 2, 4, 6), ("looped-bfs", 2, 4, 6), ("interleaved-zb", 3, 3, 9), ("gpipe", 8, 4, 8),
@@ -352,7 +344,7 @@ def test_tables_of_ones_own(tmp_path):
     """Late and early forward passes, whole and halved backward passes, stages on any rank."""
     tables = ["0F0,0F1,0F2,0B0,0F3,0B1,0B2,0B3\n1F0,1B0,1F1,1F2,1B1,1B2,1F3,1B3\n",
               "1F0,1I0,1F1,1W0,1B1,1F2,1I2,1F3,1W2,1I3,1W3\n0F0,0F1,0B0,0F2,0B1,0F3,0I2,0W2,0I3,0W3\n"]
-    _, (params, batch) = plan_of()
+    params, batch = arrays()
 
     def step(params, batch):
         value, found = gradients()(params, batch)
@@ -373,7 +365,7 @@ def test_memory_limits():
     params, batch = arrays(rows=256)
     options = {"mesh": weft.Mesh((2,), ("pipe",)), "pipeline": weft.Pipeline("pipe"), "donate_argnums": 0}
     whole = weft.jit(step, **options).lower(params, batch).compile()
-    limit = whole.memory().call
+    limit = max(whole.session().arena_bytes)
     same = weft.jit(step, **options, memory_limit=limit)(params, batch)
     equal_bits(same, weft.jit(step, **options)(params, batch))
     with pytest.raises(weft.CompileError, match="memory"):

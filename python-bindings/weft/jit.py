@@ -275,7 +275,7 @@ class Jitted:
             in_shardings=self._in_shardings,
             out_shardings=self._out_shardings,
             donate=tuple(i for i, name in enumerate(names) if name in self._donate),
-            microbatches=self._pipeline and self._pipeline.microbatches,
+            pipeline=self._pipeline,
         )
         _check_hashable((), traced.in_tree, names)
         source = Source(traced.text, f"{self._parameters.function_name}.mlir")

@@ -43,7 +43,8 @@ def microbatches(value_and_grad_fn: Callable, n: int, *, dtype: Any = None) -> C
 
     def mean_over(params: Any, *batch: Any) -> Any:
         _check_rows(batch, n)
-        if n == 1:
+        # The stages of a pipeline need a loop, even if it is of one.
+        if n == 1 and not current_graph().module.is_pipeline:
             value, gradients = trees.map(lambda leaf: _widened(as_tracer(leaf), dtype),
                                          value_and_grad_fn(params, *batch))
             return value, gradients

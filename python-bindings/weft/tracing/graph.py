@@ -54,11 +54,12 @@ def number_text(value: Any, element: ElementType) -> str:
 
 class Module:
     """What the functions of one module share. `layout` is the use that is made of a
-    weft.Layout, if there is one."""
+    weft.Layout, if there is one, and `pipeline` the weft.Pipeline that the module is for."""
 
-    def __init__(self, mesh: Any = None, layout: Any = None, microbatches: int | None = None):
+    def __init__(self, mesh: Any = None, layout: Any = None, pipeline: Any = None):
         self.mesh, self.layout = mesh, layout
-        self.microbatches = microbatches
+        self.is_pipeline = pipeline is not None
+        self.microbatches = pipeline.microbatches if pipeline else None
         self.locations = LocationTable()
         self.functions: list[str] = []  # finished private functions
         self._symbols: set[str] = set()
