@@ -63,11 +63,13 @@ public:
       : function(function), regions(std::move(regions)), symbols(symbols) {}
 
   void copyConstants();
-  /// Replaces the regions [begin, end) by a checkpoint of the first one.
+  /// Replaces the regions [begin, end) by a checkpoint of the first one; by
+  /// one for each pipeline stage that they are of.
   void checkpoint(size_t begin, size_t end, bool keepsDots);
 
 private:
   void copyConstants(CheckpointRegion &region);
+  CheckpointOp checkpoint(ArrayRef<Operation *> ops, bool keepsDots);
 
   func::FuncOp function;
   std::vector<CheckpointRegion> regions;
@@ -143,8 +145,25 @@ void Chain::checkpoint(size_t begin, size_t end, bool keepsDots) {
     ops.insert(ops.end(), regions[i].begin(), regions[i].end());
     regions[i].clear();
   }
-  if (ops.empty())
-    return;
+  CheckpointRegion left, ofStage;
+  auto endStage = [&] {
+    if (!ofStage.empty())
+      left.push_back(checkpoint(ofStage, keepsDots));
+    ofStage.clear();
+  };
+  for (Operation *op : ops) {
+    if (isa<StageBoundaryOp>(op)) {
+      endStage();
+      left.push_back(op);
+    } else {
+      ofStage.push_back(op);
+    }
+  }
+  endStage();
+  regions[begin] = std::move(left);
+}
+
+CheckpointOp Chain::checkpoint(ArrayRef<Operation *> ops, bool keepsDots) {
   Border border(ops);
   auto types = [](auto &&values) {
     return llvm::map_to_vector(values, [](Value v) { return v.getType(); });
@@ -174,7 +193,7 @@ void Chain::checkpoint(size_t begin, size_t end, bool keepsDots) {
   builder.setInsertionPointToEnd(body);
   func::ReturnOp::create(builder, function.getLoc(), border.results);
   call.setCallee(symbols.insert(callee));
-  regions[begin] = {call};
+  return call;
 }
 
 //===----------------------------------------------------------------------===//
