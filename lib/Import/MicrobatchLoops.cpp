@@ -173,6 +173,15 @@ static bool isZero(Value value) {
   return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
 }
 
+/// Whether an iteration hands on what it was given. A constant may have been
+/// folded to another op, as the gradient of a parameter that nobody uses.
+static bool isSame(Value given, Value result) {
+  Attribute ofGiven, ofResult;
+  return given == result ||
+         (matchPattern(given, m_Constant(&ofGiven)) &&
+          matchPattern(result, m_Constant(&ofResult)) && ofGiven == ofResult);
+}
+
 /// Whether `op` adds something to `given`, which begins with zero, or writes
 /// its iteration's part of it. In the first iteration only the return reads
 /// `result`.
@@ -206,7 +215,7 @@ bool IterationComparison::findExits() {
     exits.push_back(nullptr);
     if (!given || !result || !next)
       return false;
-    if (given == result && result == next)
+    if (isSame(given, result) && isSame(result, next))
       continue;
     if (getSplatInteger(given) && getSplatInteger(result) &&
         getSplatInteger(next))
@@ -294,7 +303,7 @@ weft::stablehlo::formMicrobatches(Conversion &c, const LoopIteration &first,
   }
   Values results;
   for (auto [given, exit] : llvm::zip_equal(first.given, comparison.exits)) {
-    bool isHandedOn = given == first.results[results.size()];
+    bool isHandedOn = isSame(given, first.results[results.size()]);
     Value result = isHandedOn ? given : Value();
     if (auto stack = comparison.stacks.find(exit);
         stack != comparison.stacks.end())

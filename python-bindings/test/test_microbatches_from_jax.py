@@ -75,6 +75,12 @@ def test_reductions_are_once_a_step(fsdp):
     assert counts[0] == counts[1] and all(count <= 2 for _, count in counts[0])
 
 
+def test_parameters_that_nobody_uses():
+    unused = {"unused": np.ones((3,), np.float32), **PARAMS}
+    assert text(accumulating, unused, *batch(4)).count("weft.microbatch_sum") == 3
+    assert_as_jax(accumulating, (unused, *batch(4)))
+
+
 def test_the_program_does_not_grow():
     two, many = (text(accumulating, PARAMS, *batch(n)) for n in (2, 64))
     assert two.count("weft.microbatch_sum") == 3
