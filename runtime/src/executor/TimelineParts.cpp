@@ -20,15 +20,9 @@ uint32_t TimelineParts::actionAt(uint32_t position) const {
 std::vector<QueueRanks> queueRanks(const PipelineQueues &queues,
                                    const Roles &roles, int64_t ranks) {
   std::vector<QueueRanks> lists;
-  for (const PipelineQueues::Queue &queue : queues.all()) {
-    QueueRanks &list = lists.emplace_back();
-    list.capacity = std::max<size_t>(queue.capacity, 1);
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      if (roles.of(rank) == queue.source)
-        list.pairs.emplace_back(
-            static_cast<int>(rank),
-            static_cast<int>(roles.rankIn(rank, queue.destination)));
-  }
+  for (const PipelineQueues::Queue &queue : queues.all())
+    lists.push_back(
+        {rankPairs(queue, roles, ranks), std::max<size_t>(queue.capacity, 1)});
   return lists;
 }
 

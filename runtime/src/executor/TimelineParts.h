@@ -45,8 +45,7 @@ struct TimelineParts {
   uint32_t actionAt(uint32_t position) const;
 };
 
-/// The pairs of ranks that queues connect: those of the two roles that differ
-/// in their role only.
+/// What a world makes the channels of queues from.
 std::vector<QueueRanks> queueRanks(const PipelineQueues &queues,
                                    const Roles &roles, int64_t ranks);
 

@@ -44,6 +44,10 @@ struct FixedRegion {
 /// Sets of arguments of a launch: the second extent of a grid on a GPU.
 inline constexpr uint32_t maxLaunchBatch = 65535;
 
+/// Instructions that a call may execute on a rank; a plan whose entries take
+/// longer is none.
+inline constexpr uint64_t mostExecuted = uint64_t(1) << 26;
+
 /// What an instruction does to a buffer of its entry.
 struct Touch {
   uint32_t buffer = 0;

@@ -7,7 +7,6 @@
 
 #include "plan/TimelineOrder.h"
 
-#include "plan/Roles.h"
 #include "plan/Text.h"
 
 #include <algorithm>
@@ -189,6 +188,16 @@ void PipelineQueues::add(const plan::Timeline &timeline,
     found.resize(number + 1, SIZE_MAX);
     found[number] = at;
   }
+}
+
+std::vector<std::pair<int, int>> rankPairs(const PipelineQueues::Queue &queue,
+                                           const Roles &roles, int64_t ranks) {
+  std::vector<std::pair<int, int>> pairs;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    if (roles.of(rank) == queue.source)
+      pairs.emplace_back(static_cast<int>(rank), static_cast<int>(roles.rankIn(
+                                                     rank, queue.destination)));
+  return pairs;
 }
 
 } // namespace weft::runtime

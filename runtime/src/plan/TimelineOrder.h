@@ -21,10 +21,12 @@
 #ifndef WEFT_RUNTIME_SRC_PLAN_TIMELINEORDER_H
 #define WEFT_RUNTIME_SRC_PLAN_TIMELINEORDER_H
 
+#include "plan/Roles.h"
 #include "weft/runtime/plan_generated.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace weft::runtime {
@@ -71,6 +73,11 @@ private:
   /// [entry][queue of its timeline]
   std::vector<std::vector<size_t>> numbers;
 };
+
+/// The pairs of ranks that a queue connects, senders first: those of the two
+/// roles that differ in their role only.
+std::vector<std::pair<int, int>> rankPairs(const PipelineQueues::Queue &queue,
+                                           const Roles &roles, int64_t ranks);
 
 } // namespace weft::runtime
 

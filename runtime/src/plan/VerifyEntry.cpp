@@ -282,9 +282,6 @@ Status EntryVerifier::touch(uint32_t index, const Touch &touch, bool starts) {
   return {};
 }
 
-/// A plan whose entries take that long is none.
-static constexpr uint64_t mostExecuted = uint64_t(1) << 26;
-
 Status EntryVerifier::verifyRepeat(uint32_t index, const plan::Repeat &repeat) {
   const uint64_t end = uint64_t(index) + 1 + repeat.instructions();
   const uint64_t limit =

@@ -42,6 +42,7 @@ private:
   Status verifyMessage(const plan::Message &message);
   Status verifyStates(const plan::Message &message) const;
   Status verifyAction(uint32_t role, const plan::Action &action) const;
+  Status verifyLength(uint32_t role) const;
   Status verifyRows();
   Status verifyQueues() const;
   Status verifyEnd() const;
@@ -298,6 +299,41 @@ Status TimelineVerifier::verifyAction(uint32_t role,
   return {};
 }
 
+/// Instructions that a call of a verified segment executes.
+static uint64_t executedBy(const plan::Entry &segment) {
+  uint64_t executed = 0;
+  // Where loops end, and how often what is in them is executed.
+  std::vector<std::pair<uint32_t, uint64_t>> loops;
+  for (uint32_t i = 0; i < segment.instructions()->size(); ++i) {
+    while (!loops.empty() && loops.back().first <= i)
+      loops.pop_back();
+    const uint64_t times = loops.empty() ? 1 : loops.back().second;
+    executed += times;
+    if (const auto *repeat =
+            segment.instructions()->Get(i)->operation_as_Repeat())
+      loops.emplace_back(i + 1 + repeat->instructions(),
+                         times * repeat->count());
+  }
+  return executed;
+}
+
+Status TimelineVerifier::verifyLength(uint32_t role) const {
+  std::map<uint32_t, uint64_t> ofSegments;
+  uint64_t executed = 0;
+  for (const plan::Action *action : *timeline.rows()->Get(role)->actions()) {
+    if (action->kind() != plan::ActionKind::Run)
+      continue;
+    const auto [it, isNew] = ofSegments.try_emplace(action->index(), 0);
+    if (isNew)
+      it->second = executedBy(*header.plan.entries()->Get(action->index()));
+    executed += it->second;
+    if (executed > mostExecuted)
+      return invalidArgument(fmt::format(
+          "role {} executes more than {} instructions", role, mostExecuted));
+  }
+  return {};
+}
+
 Status TimelineVerifier::verifyRows() {
   if (timeline.microbatches() == 0)
     return invalidArgument("has 0 micro-batches, must have at least 1");
@@ -322,6 +358,7 @@ Status TimelineVerifier::verifyRows() {
       (action.kind() == plan::ActionKind::Send ? queue.sends : queue.receives)
           .push_back(i);
     }
+    WEFT_RETURN_IF_ERROR(verifyLength(role));
   }
   return {};
 }

@@ -260,6 +260,21 @@ TEST(VerifyTimeline, Rows) {
   });
 }
 
+TEST(VerifyTimeline, RowsThatAreTooLong) {
+  Broken plan;
+  EntryBuilder longest = plan.segment("long", 0);
+  const uint32_t sum = longest.state("sum", true, true);
+  longest.repeat((1 << 25) + 1, 1);
+  longest.launch("twice", {{sum, update}});
+  const auto number = static_cast<uint32_t>(plan.table.entries.size() - 1);
+  plan.row(0).emplace_back(plan::ActionKind::Run, number, 0);
+  EXPECT_EQ(verdict(plan), "");
+  plan.row(0).emplace_back(plan::ActionKind::Run, number, 0);
+  EXPECT_THAT(verdict(plan),
+              HasSubstr("entry \"step\": role 0 executes more than 67108864 "
+                        "instructions"));
+}
+
 TEST(VerifyTimeline, EverySendHasItsReceive) {
   expectAll({
       {[](Broken &p) { std::swap(p.row(0)[2], p.row(0)[4]); },

@@ -9,10 +9,10 @@
 
 #include "cuda/nccl/NcclEnvironment.h"
 #include "cuda/nccl/NcclStatusPort.h"
-#include "executor/TimelineParts.h"
 #include "plan/Mesh.h"
 #include "plan/StepOrder.h"
 #include "plan/Text.h"
+#include "plan/TimelineOrder.h"
 #include "weft/runtime/VisitOperation.h"
 
 #include <unistd.h>
@@ -73,7 +73,9 @@ NcclWorld::NcclWorld(const Nccl &nccl, const Cudart &cudart,
         ends.emplace_back(groups.size(), queue);
     groups.push_back(mesh.groups(axesOf(axes)));
   }
-  queueLists = queueRanks(PipelineQueues(plan.contents()), roles, mesh.ranks());
+  const PipelineQueues queues(plan.contents());
+  for (const PipelineQueues::Queue &queue : queues.all())
+    queuePairs.push_back(rankPairs(queue, roles, mesh.ranks()));
 }
 
 std::vector<NcclWorld::Executed> NcclWorld::executedBy(uint32_t role,
@@ -167,7 +169,7 @@ ncclConfig_t NcclWorld::configOf(const char *name) const {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   config.commName = name;
-  config.splitShare = queueTable.count() == 1 && queueLists.empty();
+  config.splitShare = queueTable.count() == 1 && queuePairs.empty();
   return config;
 }
 
@@ -252,11 +254,11 @@ Status NcclWorld::splitGroups() {
 /// The same for every queue, and its pairs connect before the next queue: one
 /// order on all ranks.
 Status NcclWorld::splitQueues(void *arena) {
-  for (const QueueRanks &queue : queueLists) {
+  for (const auto &pairs : queuePairs) {
     QueueEnd &end = queueEnds.emplace_back();
     int color = NCCL_SPLIT_NOCOLOR, key = 0;
-    for (size_t pair = 0; pair < queue.pairs.size(); ++pair) {
-      const auto [sender, receiver] = queue.pairs[pair];
+    for (size_t pair = 0; pair < pairs.size(); ++pair) {
+      const auto [sender, receiver] = pairs[pair];
       if (rank != sender && rank != receiver)
         continue;
       color = static_cast<int>(pair);

@@ -149,7 +149,7 @@ private:
   /// In the order in which they are made: by group, then by queue.
   std::vector<GroupQueue> ends;
   /// By queue of the pipeline.
-  std::vector<QueueRanks> queueLists;
+  std::vector<std::vector<std::pair<int, int>>> queuePairs;
   std::vector<QueueEnd> queueEnds;
   ncclComm_t world = nullptr;
   bool isAttached = false;
