@@ -495,21 +495,19 @@ Result<Array> Session::getShard(std::string_view name, int64_t rank) const {
   if (rank < 0 || rank >= impl->core->mesh().ranks())
     return invalidArgument(fmt::format("rank {} is not one of the {} ranks",
                                        rank, impl->core->mesh().ranks()));
-  if (!impl->core->rank(rank))
+  // Roles that do not have it have no part of it either.
+  const int64_t owner = impl->ownerOf(location, rank);
+  if (!impl->core->rank(owner))
     return invalidArgument(fmt::format(
-        "rank {} is of another process, which has its shard", rank));
-  const auto offset = location.in(impl->core->roles().of(rank));
-  if (!offset)
-    return invalidArgument(
-        fmt::format("rank {} has no shard of \"{}\": it is of role {}", rank,
-                    escaped(name), impl->core->roles().of(rank)));
+        "rank {} is of another process, which has its shard", owner));
+  const uint64_t offset = *location.in(impl->core->roles().of(owner));
   Array part(dtypeOf(location.type->dtype()),
              {location.type->local_shape()->begin(),
               location.type->local_shape()->end()});
   std::vector<std::byte> copy;
   WEFT_ASSIGN_OR_RETURN(
       const std::byte *memory,
-      impl->core->rank(rank)->read(*offset, part.bytes(), copy));
+      impl->core->rank(owner)->read(offset, part.bytes(), copy));
   std::copy_n(memory, part.bytes(), part.data.data());
   return part;
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaPlan.h"
+#include "PipelinePlan.h"
 #include "SamplePlan.h"
 #include "weft/runtime/PlanFormat.h"
 
@@ -203,6 +204,13 @@ TEST(Damage, EveryFlipOfAPlanForGpusIsSafe) {
   builder.table.kernels[0]->grid->max_batch = 2;
   builder.table.kernels[1]->grid->workspace_bytes = 64;
   expectEveryFlipIsSafe(builder);
+}
+
+/// Roles, slots, messages and rows.
+TEST(Damage, EveryFlipOfAPipelineIsSafe) {
+  PipelinePlan plan(2, 1);
+  makeCudaPlan(plan, ".entry add(\n.entry fill(\n.entry total(\n");
+  expectEveryFlipIsSafe(plan);
 }
 
 TEST(Damage, RandomPayloadDamageIsSafe) {

@@ -118,7 +118,9 @@ public:
   /// size.
   Status readOutput(uint32_t output, std::byte *to) const;
 
-  /// The part of one rank of an output of the last run, or of a state.
+  /// The part of one rank of an output of the last run, or of a state. Where
+  /// the role of the rank does not have it, that of the rank that differs from
+  /// it in its role only.
   Result<Array> getShard(std::string_view name, int64_t rank) const;
 
   /// Writes the recorded runs as JSON for Perfetto.
