@@ -79,7 +79,7 @@ def main():
             for form, passes in (("attention", []), ("other ops", expand)):
                 plan = compile_module(pathlib.Path(name), form.replace(" ", "_"), module(positions), passes, binaries)
                 seconds, loss = measure(plan, positions, options.steps)
-                print(f"| {positions} | {form} | {seconds * 1e3:.2f} | {plan.handle.report().arena_bytes / 2**20:.1f} | {loss:.6g} |")
+                print(f"| {positions} | {form} | {seconds * 1e3:.2f} | {plan.handle.report().entries[0].memory[0].arena_bytes / 2**20:.1f} | {loss:.6g} |")
 
 
 if __name__ == "__main__":
