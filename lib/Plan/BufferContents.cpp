@@ -12,6 +12,7 @@
 #include "weft/IR/ValueSharding.h"
 #include "weft/IR/WeftOps.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -31,21 +32,18 @@ static bool isParameter(BlockArgument argument) {
                                WeftDialect::kParameterAttrName));
 }
 
-/// Whether the value is an argument that was sent from rank to rank.
-static bool isMovedArgument(Value value) {
-  bool moved = false;
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isView(op) && !isStart(op) && !isa<CopyOp>(op))
-      return false;
-    moved |= isStart(op);
-    value = op->getOperand(0);
-  }
-  return moved;
-}
-
 /// Whether a segment is of one of these kinds: of "PU", what runs once a step.
 static bool isAnyOf(StringRef action, StringRef kinds) {
   return action.find_first_of(kinds) != StringRef::npos;
+}
+
+/// Whether ranks exchange what a value is computed from.
+static bool isExchanged(Value value) {
+  llvm::SetVector<Operation *> slice;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  (void)getBackwardSlice(value, &slice, options);
+  return llvm::any_of(slice, [](Operation *op) { return isStart(op); });
 }
 
 namespace {
@@ -62,7 +60,7 @@ private:
 
   /// Who writes a value.
   struct Writers {
-    bool once = false, backward = false, gradient = false, moved = false;
+    bool once = false, backward = false, gradient = false, gathered = false;
   };
 
   llvm::StringSet<> arguments, results;
@@ -105,7 +103,7 @@ void SegmentStates::addSegment(func::FuncOp segment,
     all.once |= isAnyOf(action, "PU");
     all.backward |= isBackward(origin);
     all.gradient |= !gradientOf(origin).empty();
-    all.moved |= isMovedArgument(result);
+    all.gathered |= isAnyOf(action, "P") && isExchanged(result);
   }
 }
 
@@ -119,8 +117,9 @@ plan::Purpose SegmentStates::purposeOf(int32_t index,
   if (counts.contains(index))
     return Purpose::Temporary;
   // What a single segment of the role uses is there to be sent, or received.
+  // What a prologue gathers are parameters and arguments.
   Writers all = writers.lookup(state.name);
-  if (users[index].size() == 1 || (all.once && all.moved))
+  if (users[index].size() == 1 || all.gathered)
     return Purpose::Communication;
   if (all.gradient)
     return Purpose::Gradient;
@@ -204,6 +203,18 @@ struct Readers {
 };
 
 } // namespace
+
+/// Whether the value is an argument that was sent from rank to rank.
+static bool isMovedArgument(Value value) {
+  bool moved = false;
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isView(op) && !isStart(op) && !isa<CopyOp>(op))
+      return false;
+    moved |= isStart(op);
+    value = op->getOperand(0);
+  }
+  return moved;
+}
 
 /// Whether the backward pass reads a value of the forward pass, of its first
 /// run or of one that computes it again.

@@ -17,7 +17,7 @@
 namespace weft {
 
 static std::string percent(double fraction) {
-  return format("%.1f %%", 100 * fraction);
+  return format(fraction < 10 ? "%.1f %%" : "%.0f %%", 100 * fraction);
 }
 
 /// Idle time of a rank, as a fraction of its busy time.
@@ -74,6 +74,19 @@ static std::string printStages(const EntryReport &entry) {
   return table.print();
 }
 
+/// Costs of a unit for each pass that there is, and no transfers.
+static timeline::Costs
+withEqualPasses(const timeline::TimedSchedule &schedule) {
+  timeline::Costs costs;
+  for (const timeline::StageCosts &stage : schedule.costs.stages) {
+    double backward = schedule.extent.splitsBackward ? 1 : 2;
+    costs.stages.push_back({stage.forward > 0 ? 1. : 0.,
+                            stage.inputGradient > 0 ? backward : 0,
+                            stage.weightGradient > 0 ? 1. : 0.});
+  }
+  return costs;
+}
+
 /// When the passes run, by the estimates of the compiler.
 static std::string printSchedule(const timeline::TimedSchedule &schedule) {
   const double makespan = schedule.timing.makespan;
@@ -85,7 +98,14 @@ static std::string printSchedule(const timeline::TimedSchedule &schedule) {
                             makespan / schedule.lowerBound) +
                      percent(schedule.timing.bubbleFraction()) +
                      " of the busy time\n";
-  for (char c : "  " + drawText(schedule.table, schedule.timing))
+  // Little could be seen of passes that are short beside transfers.
+  timeline::Timing drawn = schedule.timing;
+  if (drawn.bubbleFraction() > 3) {
+    drawn = *timeTable(schedule.table, withEqualPasses(schedule));
+    text += "  transfers take most of the time; drawn without them, forward "
+            "passes, input and weight gradients equally long\n";
+  }
+  for (char c : "  " + drawText(schedule.table, drawn))
     text += c == '\n' ? "\n  " : std::string(1, c);
   text.resize(text.size() - 2);
   return text;
