@@ -4,6 +4,11 @@
 // RUN: shard-compile %s --pipeline="axis=pipe schedule=zb-h1" --target=none -o %t.plan | FileCheck %s --check-prefix=HALVES
 // RUN: shard-compile %s --pipeline="axis=pipe schedule=interleaved-1f1b chunks=2" --mesh=pipe=2 --target=none -o %t.plan | FileCheck %s --check-prefix=CHUNKS
 // RUN: shard-run %t.plan --dump=states | FileCheck %s --check-prefix=STATES
+// RUN: shard-compile %s --pipeline="axis=pipe" --target=cuda:sm_90 --ptxas=none -o %t.plan | FileCheck %s --check-prefix=CUDA
+
+// CUDA: kernels for sm_90: PTX only
+// CUDA-NEXT: entry step: 44 GEMMs
+// CUDA-NEXT: 1f1b, 4 ranks, 4 micro-batches, 1 stage per rank, along "pipe"
 
 // One section for the entry, none for its segments. Nobody waits for an input
 // gradient of the first stage. What is alive at the peak is alive in the update

@@ -72,10 +72,11 @@ def Decompose : FormPass<"weft-decompose", "Composites"> {
   ];
 }
 
-def ExpandAttention : FormPass<"weft-expand-attention", "Graph"> {
+def ExpandAttention : FormPass<"weft-expand-attention", "Composites"> {
   let summary = "Write attention with other ops";
   let description = [{
-    **Needs** a graph (form 1) with `weft.attention` or `weft.attention_grad`.
+    **Needs** a graph (form 1) with `weft.attention` or `weft.attention_grad`; it
+    may have stage boundaries.
 
     **Does** replace them by matrix products, a softmax and a mask: what they
     mean. The matrices of all scores are then values of the graph. Attention is an
