@@ -9,6 +9,7 @@ what they say. That is all that tells one parallelism from another.
 import dataclasses
 import math
 
+import stages
 import weft
 from weft import P
 
@@ -65,6 +66,10 @@ MODES = {
         "each rank has a part of the time",
         {"time": ("context",), "residual time": ("context",)},
     ),
+    "pp": Mode(
+        "each rank has some of the layers, through which micro-batches follow each other",
+        {"layers": (stages.AXIS,)},
+    ),
 }
 
 
@@ -120,7 +125,7 @@ def parse_mesh(text):
 
 def default_modes(axes):
     """The simplest modes that use all axes of a mesh."""
-    usual = {"data": "dp", "model": "tp", "context": "cp"}
+    usual = {"data": "dp", "model": "tp", "context": "cp", stages.AXIS: "pp"}
     modes = [mode for axis, mode in usual.items() if axis in axes]
     return ["hsdp" if mode == "dp" and "replica" in axes else mode for mode in modes]
 

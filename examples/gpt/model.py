@@ -3,7 +3,8 @@
 """A GPT over bytes: learned positions, blocks of attention and a perceptron with the norms
 before them, and one table for bytes in and bytes out.
 
-Nothing here knows of a mesh. Values that a layout may want to place have a name.
+Nothing here knows of a mesh. Values that a layout may want to place have a name, and `cuts` are
+the blocks behind which another stage of a pipeline begins.
 """
 
 import dataclasses
@@ -12,7 +13,7 @@ import numpy as np
 
 import weft.numpy as wnp
 from weft import checkpoint_name as named
-from weft import nn
+from weft import nn, stage_boundary
 
 VOCABULARY = 256
 
@@ -82,12 +83,13 @@ def block(params, x, heads):
     return named(x + h @ params["down"], "residual")
 
 
-def features(params, tokens, config):
+def features(params, tokens, config, cuts=()):
     """What the model knows of each position, [batch, time, width]."""
     x = params["bytes"][tokens] + params["positions"][: tokens.shape[1]]
     x = named(x, "residual")
-    for each in params["blocks"]:
+    for number, each in enumerate(params["blocks"]):
         x = block(each, x, config.heads)
+        x = stage_boundary(x) if number in cuts else x
     return named(nn.layer_norm(x, params["norm"]), "normed")
 
 
@@ -96,7 +98,7 @@ def logits(params, x):
     return wnp.einsum("...d,vd->...v", x, params["bytes"])
 
 
-def loss(params, tokens, targets, config):
+def loss(params, tokens, targets, config, cuts=()):
     """The mean of -log p(target) over all positions, in nats a byte."""
-    scores = logits(params, features(params, tokens, config))
+    scores = logits(params, features(params, tokens, config, cuts))
     return nn.softmax_cross_entropy_with_integer_labels(scores, targets).mean()

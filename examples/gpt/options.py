@@ -11,6 +11,7 @@ import checkpoint
 import data
 import layouts
 import model
+import stages
 
 # What a run is; a checkpoint keeps it, and a resumed run takes it from there.
 SETTINGS = {
@@ -42,6 +43,7 @@ class Run:
     text: data.Text
     axes: dict
     modes: list
+    stages: stages.Stages
     resumed: checkpoint.Checkpoint | None
     args: argparse.Namespace
 
@@ -77,8 +79,14 @@ def parser(problems):
     add = found.add_argument
     add("--data", nargs="+", metavar="FILE", help="texts (the licences in /usr/share/common-licenses)")
     add("--mesh", default="data=1", metavar="AXIS=SIZE,...",
-        help="ranks: sizes of the axes data, model, context, replica (one rank)")
-    add("--parallel", metavar="MODE+...", help="how they share the work (dp, tp and cp, as the mesh has axes)")
+        help="ranks: sizes of the axes data, model, context, replica, pipe (one rank)")
+    add("--parallel", metavar="MODE+...", help="how they share the work (dp, tp, cp and pp, as the mesh has axes)")
+    add("--micro-batches", type=_number("micro-batches", int, 1, problems), metavar="N",
+        help="parts of a batch, computed one after another (1; with pp 2 for each rank of pipe)")
+    add("--schedule", metavar="NAME|auto|FILE.csv",
+        help="of pp: the order of its ranks (1f1b); shard-sim schedule --list has all names")
+    add("--chunks", type=_number("chunks", int, 1, problems), metavar="N",
+        help="of pp: stages of each rank (as many as the schedule needs)")
     for flag, (kind, default, text) in {**SETTINGS, **COUNTS}.items():
         least = 0 if flag in ("seed", "warmup", "learning-rate", "length") else 1
         add(f"--{flag}", type=_number(flag, kind, least, problems), metavar="N",
@@ -123,15 +131,16 @@ def read(arguments):
     problems += mesh_problems
     modes = args.parallel.split("+") if args.parallel else layouts.default_modes(axes)
     config = model.config_of(settings)
+    cut = _stages(args, modes, axes, config, problems)
     if not mesh_problems:
-        problems += layouts.problems_of(modes, axes, _sizes(config, settings["batch"]))
-    problems += _unfit(config, settings, args, text)
+        problems += layouts.problems_of(modes, axes, _sizes(config, settings["batch"], cut.microbatches))
+    problems += _unfit(config, settings, cut.microbatches, args, text)
     if text is not None and resumed is not None and resumed.settings.get("data") != text.digest:
         problems.append("--data: the text is not that of the checkpoint, whose run would not go on")
     if problems:
         raise ValueError("\n".join(problems))
     settings["data"] = text.digest
-    return Run(settings, config, text, axes, modes, resumed, args)
+    return Run(settings, config, text, axes, modes, cut, resumed, args)
 
 
 def _settings(args, resumed, problems):
@@ -147,11 +156,33 @@ def _settings(args, resumed, problems):
     return settings
 
 
-def _sizes(config, batch):
+def _stages(args, modes, axes, config, problems):
+    """The stages that the options of pp ask for."""
+    if "pp" not in modes:
+        problems += [f"--{flag} is an option of --parallel pp" for flag in ("schedule", "chunks")
+                     if getattr(args, flag) is not None]
+        return stages.Stages(microbatches=args.micro_batches or 1)
+    try:
+        cut = stages.stages(axes.get(stages.AXIS, 1), args.schedule or "1f1b", args.chunks, args.micro_batches)
+    except OSError as error:
+        problems.append(f"--schedule: {error.filename}: {error.strerror}")
+    except ValueError as error:
+        problems += [f"--schedule: {line}" for line in str(error).split("\n")]
+    else:
+        if config.layers < cut.count:
+            problems.append(f"--layers {config.layers} cannot be cut into the {cut.count} stages of the "
+                            "pipeline: each has one or more")
+        return cut
+    return stages.Stages()
+
+
+def _sizes(config, batch, microbatches):
     """The size of each dimension that layouts.py names, and what sets it."""
     context = (config.context, f"--context {config.context}")
+    rows = f"--batch {batch}" + (f" in --micro-batches {microbatches}" if microbatches > 1 else "")
     return {
-        "batch": (batch, f"--batch {batch}"),
+        "batch": (batch // microbatches, rows),
+        "layers": (config.layers, f"--layers {config.layers}"),
         "time": context,
         "residual time": context,
         "width": (config.width, f"--width {config.width}"),
@@ -161,7 +192,9 @@ def _sizes(config, batch):
     }
 
 
-def _unfit(config, settings, args, text):
+def _unfit(config, settings, microbatches, args, text):
+    if settings["batch"] % microbatches:
+        yield f"--batch {settings['batch']} must be a multiple of --micro-batches {microbatches}"
     if config.width % config.heads:
         yield (f"--width {config.width} must be a multiple of --heads {config.heads}")
     if settings["warmup"] >= settings["steps"]:

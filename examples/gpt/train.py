@@ -114,7 +114,7 @@ def plan(run, state):
     trainer = training.Trainer(run, state, target=None)
     describe(run, trainer, state)
     print()
-    weft.show_specs(state["params"], trainer.layout.rest, trainer.layout.mesh)
+    weft.show_specs(state["params"], trainer.layout.rest, training.unstaged(run.axes))
     print()
     print(trainer.compiled.report())
 

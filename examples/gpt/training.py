@@ -8,6 +8,7 @@ import numpy as np
 
 import layouts
 import model
+import stages
 import weft
 from weft import optim
 
@@ -31,16 +32,26 @@ def first_state(config, settings):
     return {"params": params, "optimizer": weft.jit(optimizer(settings).init)(params)}
 
 
-def train_step(config, settings):
-    """(state, tokens, targets) -> (state, loss)."""
-    loss, adamw = partial(model.loss, config=config), optimizer(settings)
+def train_step(config, settings, cut):
+    """(state, tokens, targets) -> (state, loss), of a model cut into stages."""
+    loss = partial(model.loss, config=config, cuts=stages.cuts(config.layers, cut.count))
+    value_and_grad = weft.microbatches(weft.value_and_grad(loss), cut.microbatches)
+    adamw = optimizer(settings)
 
     def train_step(state, tokens, targets):
-        value, gradients = weft.value_and_grad(loss)(state["params"], tokens, targets)
+        value, gradients = value_and_grad(state["params"], tokens, targets)
         updates, moments = adamw.update(gradients, state["optimizer"], state["params"])
         return {"params": optim.apply_updates(state["params"], updates), "optimizer": moments}, value
 
     return train_step
+
+
+def unstaged(axes):
+    """The mesh without stages: that of the validation loss. A pipeline orders forward and backward
+    passes, and there is no backward pass; the plan of the loss has all layers on each rank, and
+    takes whole parameters, as a checkpoint has them."""
+    rest = {axis: size for axis, size in axes.items() if axis != stages.AXIS}
+    return weft.Mesh(tuple(rest.values()), tuple(rest))
 
 
 class Trainer:
@@ -53,10 +64,11 @@ class Trainer:
             "optimizer": self.layout.optimizer_specs(state["optimizer"], state["params"]),
         }
         tokens = weft.ShapeDtypeStruct((run.settings["batch"], run.config.context), "int32")
-        step = weft.jit(train_step(run.config, run.settings), layout=self.layout,
-                        in_shardings=(self.specs, batch, batch), donate_argnums=0)
+        step = weft.jit(train_step(run.config, run.settings, run.stages), layout=self.layout,
+                        in_shardings=(self.specs, batch, batch), donate_argnums=0,
+                        pipeline=run.stages.pipeline)
         self.compiled = step.lower(state, tokens, tokens).compile(target)
-        self._loss = weft.jit(partial(model.loss, config=run.config), mesh=self.layout.mesh,
+        self._loss = weft.jit(partial(model.loss, config=run.config), mesh=unstaged(run.axes),
                               in_shardings=(self.specs["params"], batch, batch))
         self._structure = weft.tree.structure(state)
         self._names = [path for path, _ in weft.tree.flatten_with_paths(state, "state")[0]]

@@ -60,10 +60,10 @@ class Workshop:
         self.folder = folder
 
     @functools.cache
-    def training(self, mesh, parallel):
+    def training(self, mesh, parallel, *options):
         """A whole run."""
-        folder = self.folder / f"{mesh}-{parallel}"
-        run(*SMALL, "--mesh", mesh, "--parallel", parallel, "--out", folder)
+        folder = self.folder / "-".join([mesh, parallel, *options]).replace("/", ".")
+        run(*SMALL, "--mesh", mesh, "--parallel", parallel, *options, "--out", folder)
         return Training(folder)
 
 

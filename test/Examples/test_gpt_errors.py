@@ -10,6 +10,7 @@ import checkpoint
 import model
 import sample
 import train
+import weft
 from conftest import SMALL, run
 
 
@@ -30,8 +31,8 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path):
         "--layers: want an integer of 1 or more, got '0'",
         "--learning-rate: want a number of 0 or more, got 'much'",
         f"--resume: {tmp_path}/checkpoint.safetensors: there is no such file",
-        "--parallel: there is no mode pd; there are dp, zero1, fsdp, hsdp, tp, sp, cp, and sums of "
-        "them as fsdp+tp",
+        "--parallel: there is no mode pd; there are dp, zero1, fsdp, hsdp, tp, sp, cp, pp, and "
+        "sums of them as fsdp+tp",
         "--width 30 must be a multiple of --heads 4",
         "--warmup 20 must be less than --steps 10",
         "--prompt: the sample goes on from at least one byte",
@@ -55,11 +56,38 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path):
     (["--mesh=data=2,model=2", "--parallel=dp"], [
         "--mesh: nothing is split over the axis model by --parallel dp"]),
     (["--mesh=rows=2"], ["--mesh: nothing is split over the axis rows by --parallel (none)"]),
+    (["--mesh=pipe=2,data=2", "--batch=6"], [
+        "--batch 6 in --micro-batches 4 cannot be split over data=2: 1 of 2 ranks would have nothing of it",
+        "--batch 6 must be a multiple of --micro-batches 4"]),
+    (["--mesh=pipe=2", "--layers=3", "--schedule=zb-v"], [
+        "--layers 3 cannot be cut into the 4 stages of the pipeline: each has one or more"]),
+    (["--mesh=pipe=4", "--schedule=zb-h2", "--chunks=2", "--micro-batches=4"], [
+        "--schedule: schedule zb-h2 admits chunks = 1 and microbatches >= 2 * ranks - 1, got ranks = 4, "
+        "microbatches = 4 and chunks = 2"]),
+    (["--mesh=pipe=2", "--schedule=/no/such.csv"], ["--schedule: /no/such.csv: No such file or directory"]),
+    (["--mesh=data=2", "--schedule=1f1b", "--chunks=2"], [
+        "--schedule is an option of --parallel pp", "--chunks is an option of --parallel pp"]),
+    (["--mesh=data=2", "--parallel=pp+dp"], [
+        "--parallel pp splits over the axis pipe, which the mesh data=2 does not have"]),
+    (["--mesh=pipe=2", "--schedule=wrong"], [
+        f"--schedule: unknown schedule \"wrong\"; there are {', '.join(weft.pipeline.schedule_names())}"]),
     (["--data", "/no/such/file"], ["--data: /no/such/file: No such file or directory"]),
 ])
 def test_each_problem(tmp_path, arguments, problems):
     assert refused(*arguments, "--out", tmp_path / "run") == problems
     assert not (tmp_path / "run").exists()
+
+
+def test_each_problem_of_a_table(tmp_path):
+    """What is wrong with one; and what of one that another pipeline would have."""
+    (tmp_path / "wrong.csv").write_text("0F0,0F1,0B0\n1F0,1W0,1I0,1F1,1B1\n")
+    assert refused("--mesh=pipe=2", "--schedule", tmp_path / "wrong.csv", "--out", tmp_path / "run") == [
+        f"--schedule: {tmp_path}/wrong.csv: row 1: 0B1 is missing; add it, or 0I1 and 0W1",
+        f"--schedule: {tmp_path}/wrong.csv: row 2: 1W0 stands before 1I0, which it needs; move it behind"]
+    (tmp_path / "other.csv").write_text("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n")
+    lines = refused(*SMALL, "--mesh=pipe=2", "--micro-batches=4", "--schedule", tmp_path / "other.csv",
+                    "--out", tmp_path / "run")
+    assert any("the table has 2 micro-batches, but @train_step has 4" in line for line in lines)
 
 
 def test_a_checkpoint_is_not_lost(workshop, tmp_path):

@@ -25,6 +25,9 @@ LAYOUTS = [
     ("replica=2,data=2", "hsdp"),
     ("replica=2,data=2,model=2", "hsdp+tp"),
     ("data=2,context=2,model=2", "fsdp+cp+sp"),
+    ("pipe=2", "pp"),
+    ("pipe=2,data=2,model=2", "pp+fsdp+sp"),
+    ("pipe=2,context=2", "pp+cp"),
 ]
 
 

@@ -31,7 +31,7 @@ def interrupted(folder, first, second):
     return Training(folder)
 
 
-@pytest.mark.parametrize("layout", [("data=1", "dp"), ("data=2,model=2", "fsdp+tp")])
+@pytest.mark.parametrize("layout", [("data=1", "dp"), ("data=2,model=2", "fsdp+tp"), ("pipe=2", "pp")])
 def test_the_same_mesh_gives_the_same_bits(workshop, tmp_path, layout):
     expected, got = workshop.training(*layout), interrupted(tmp_path, layout, layout)
     assert got.rows == expected.rows
@@ -43,6 +43,9 @@ def test_the_same_mesh_gives_the_same_bits(workshop, tmp_path, layout):
 @pytest.mark.parametrize(("first", "second"), [
     (("data=4", "fsdp"), ("model=4", "sp")),
     (("data=1", "dp"), ("data=2,model=2", "fsdp+tp")),
+    (("data=1", "dp"), ("pipe=2", "pp")),
+    (("pipe=2", "pp"), ("data=4", "fsdp")),
+    (("pipe=2,model=2", "pp+sp"), ("pipe=2,data=2", "pp+fsdp")),
 ])
 def test_another_mesh_goes_on_with_the_same_numbers(workshop, tmp_path, first, second):
     expected, got = workshop.training("data=1", "dp"), interrupted(tmp_path, first, second)
