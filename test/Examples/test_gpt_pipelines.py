@@ -70,6 +70,7 @@ CASES = [
     ("pipe=4", "gpipe", 4),
     ("pipe=4", "zb-h1", 4),
     ("pipe=2,data=2", "looped-bfs", 4),
+    ("pipe=2,model=2", "1f1b", 2),
 ]
 
 
@@ -88,18 +89,11 @@ def test_schedules_compute_the_same(reference, table, mesh, schedule, count):
 
 @pytest.mark.parametrize(("mesh", "parallel", "schedule"), [
     ("pipe=2,data=2", "pp+fsdp", "zb-h1"),
-    ("pipe=2,model=2", "pp+tp", "1f1b"),
     ("pipe=2,data=2,model=2", "pp+fsdp+sp", "zb-v"),
 ])
-def test_sharded_gradients(reference, mesh, parallel, schedule):
-    """The squares of gradients are summed over the axes that shard them stage by stage, so that the
-    norm by which they are clipped may have another last bit."""
+def test_sharded_parameters(reference, mesh, parallel, schedule):
     run = prepared("--mesh", mesh, "--parallel", parallel, "--schedule", schedule, "--micro-batches=4")
-    losses, _, validation = trained(run)
-    wanted, _, wanted_validation = reference(run)
-    assert losses[:2] == wanted[:2]
-    np.testing.assert_allclose(losses, wanted, rtol=1e-6)
-    np.testing.assert_allclose(validation, wanted_validation, rtol=1e-5)
+    assert trained(run)[0] == reference(run)[0]
 
 
 def test_uncut_models_lose_as_much(workshop):
