@@ -90,9 +90,11 @@ llvm::Expected<StageOptions> parsePipeline(StringRef text) {
                              "axis has ranks, times chunks; stages=auto lets "
                              "the compiler place the boundaries");
       options.areAutomatic = true;
-    } else if (key == "chunks") {
-      if (value.getAsInteger(10, options.chunks) || options.chunks < 1)
-        return pipelineError("got \"" + value + "\" chunks");
+    } else if (key == "chunks" || key == "microbatches") {
+      int64_t &number =
+          key == "chunks" ? options.chunks : options.microbatches;
+      if (value.getAsInteger(10, number) || number < 1)
+        return pipelineError("got \"" + value + "\" " + key);
     } else {
       return pipelineError("got an unknown key \"" + key + "\"");
     }

@@ -140,7 +140,8 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   if (const StageOptions &stages = options.stages; !stages.axis.empty()) {
     pm.addPass(createSplitTransfers({stages.axis, clusterOf(options)}));
     pm.addPass(
-        createFormTimelines({stages.axis, stages.schedule, stages.table}));
+        createFormTimelines({stages.axis, stages.schedule, stages.table,
+                             stages.microbatches}));
   }
   // After equal ops are joined: none inside of a loop is one outside.
   pm.addPass(createFormMicrobatchLoops());

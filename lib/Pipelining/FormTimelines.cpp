@@ -97,17 +97,23 @@ private:
 } // namespace
 
 LogicalResult FormTimelines::form(func::FuncOp entry, int64_t stages) {
-  Microbatches microbatches(entry.front());
-  if (!microbatches.any())
+  Microbatches loops(entry.front());
+  if (!loops.any())
     return entry.emitError()
            << "@" << entry.getSymName()
            << " has no loop over micro-batches, but other entries are a "
               "pipeline; compile it on its own";
   if (failed(checkAxis(entry, axis)))
     return failure();
-  FailureOr<PipelineSchedule> found =
-      findPipelineSchedule(entry, {axis, schedule, table, stages,
-                                   microbatches.getLoops()[0].getCount()});
+  MicrobatchesAttr loop = loops.getLoops()[0];
+  if (microbatches && microbatches != loop.getCount())
+    return entry.emitError()
+           << "the pipeline is to have " << microbatches.getValue()
+           << " micro-batches, but the loop of @" << entry.getSymName()
+           << " is over " << loop.getCount()
+           << "; split the batch of the model into as many";
+  FailureOr<PipelineSchedule> found = findPipelineSchedule(
+      entry, {axis, schedule, table, stages, loop.getCount()});
   if (failed(found))
     return failure();
   CutEntry cut = cutSegments(entry, *found);
@@ -121,7 +127,7 @@ LogicalResult FormTimelines::form(func::FuncOp entry, int64_t stages) {
       WeftDialect::kTimelineAttrName,
       TimelineAttr::get(
           &getContext(), b.getStringAttr(axis),
-          microbatches.getLoops()[0].getCount(),
+          loop.getCount(),
           b.getStrArrayAttr(llvm::to_vector_of<StringRef>(rows->rows)),
           b.getArrayAttr(rows->messages)));
   segments += cut.segments.size();

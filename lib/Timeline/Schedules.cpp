@@ -80,6 +80,9 @@ static constexpr std::array<NamedSchedule, 12> schedules = {{
 std::span<const NamedSchedule> namedSchedules() { return schedules; }
 
 const NamedSchedule *findSchedule(std::string_view name) {
+  // What most call it.
+  if (name == "interleaved")
+    name = "interleaved-1f1b";
   for (const NamedSchedule &schedule : schedules)
     if (schedule.name == name)
       return &schedule;

@@ -67,7 +67,7 @@ static cl::opt<std::string> memoryLimit(
 static cl::opt<std::string> pipeline(
     "pipeline",
     cl::desc("Stages along a mesh axis: its name, the schedule (1f1b, if not "
-             "given) or a .csv file with a table, and stages of each rank, as "
+             "given) or a .csv file with a table, stages of each rank, as "
              "in \"axis=pipe schedule=interleaved-1f1b chunks=2\""),
     cl::value_desc("axis=pipe"), cl::cat(category));
 static cl::opt<std::string> cluster(

@@ -125,7 +125,9 @@ def FormTimelines : FormPass<"weft-form-timelines", "Localized"> {
     Option<"schedule", "schedule", "std::string", "\"1f1b\"",
            "A published schedule: docs/Pipelines.md lists them.">,
     Option<"table", "table", "std::string", "\"\"",
-           "A table of actions in place of the schedule, as CSV.">
+           "A table of actions in place of the schedule, as CSV.">,
+    Option<"microbatches", "microbatches", "int64_t", "0",
+           "How many micro-batches the loop must have; 0: any number.">
   ];
   let statistics = [
     Statistic<"segments", "segments", "Number of segments">,
