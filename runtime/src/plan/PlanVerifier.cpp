@@ -301,7 +301,7 @@ Status verifyPlan(const plan::Plan &plan) {
             .withContext(
                 fmt::format("entry \"{}\"", escaped(view(entry->name())))));
   }
-  VerifiedHeader header{plan, mesh, roles, {}};
+  VerifiedHeader header{plan, mesh, roles, StateNames(plan), {}};
   for (uint32_t role = 0; role < roles.count(); ++role) {
     header.fixed.push_back(collectFixedRegions(plan, role));
     WEFT_RETURN_IF_ERROR(verifyFixedRegions(header.fixed.back()));

@@ -60,6 +60,7 @@ struct VerifiedHeader {
   const plan::Plan &plan;
   const Mesh &mesh;
   const Roles &roles;
+  const StateNames states;
   /// By role: states, then the constants of all entries, each once.
   std::vector<std::vector<FixedRegion>> fixed;
 };

@@ -43,14 +43,18 @@ bool Roles::split(const std::vector<plan::AxisRef> &refs) const {
   });
 }
 
-std::optional<uint32_t> findState(const plan::Plan &plan, std::string_view name,
-                                  OptionalRole owner) {
-  for (uint32_t i = 0; i < plan.states()->size(); ++i) {
-    const plan::State &state = *plan.states()->Get(i);
-    if (view(state.name()) == name && (!state.role() || state.role() == owner))
-      return i;
-  }
-  return std::nullopt;
+StateNames::StateNames(const plan::Plan &plan) {
+  for (const plan::State *state : *plan.states())
+    states.emplace(view(state->name()), state);
+}
+
+const plan::State *StateNames::find(std::string_view name,
+                                    OptionalRole owner) const {
+  const auto [first, last] = states.equal_range(name);
+  for (auto it = first; it != last; ++it)
+    if (!it->second->role() || it->second->role() == owner)
+      return it->second;
+  return nullptr;
 }
 
 std::optional<uint32_t> bufferOf(const plan::Entry &entry,

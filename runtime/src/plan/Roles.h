@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace weft::runtime {
@@ -56,9 +57,17 @@ private:
   std::vector<uint64_t> arenas;
 };
 
-/// Index of the state of that name that ranks with things of `owner` have.
-std::optional<uint32_t> findState(const plan::Plan &plan, std::string_view name,
-                                  OptionalRole owner);
+/// The states of a plan by name.
+class StateNames {
+public:
+  explicit StateNames(const plan::Plan &plan);
+
+  /// The state of that name that ranks with things of `owner` have, or null.
+  const plan::State *find(std::string_view name, OptionalRole owner) const;
+
+private:
+  std::unordered_multimap<std::string_view, const plan::State *> states;
+};
 
 /// The buffer that holds a value of an entry with a timeline in a role, if that
 /// has it.

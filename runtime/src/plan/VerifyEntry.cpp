@@ -163,10 +163,8 @@ Status verifyBinding(const VerifiedHeader &header, const plan::Entry &entry,
         fmt::format("is {} on a rank, but buffer {} is {}",
                     typeName(dtype, *binding.type()->local_shape()), index,
                     typeName(dtypeOf(bound.dtype()), *bound.shape())));
-  const auto found = findState(header.plan, view(binding.name()),
-                               entry.timeline() ? bound.role() : entry.role());
-  const plan::State *state =
-      found ? header.plan.states()->Get(*found) : nullptr;
+  const plan::State *state = header.states.find(
+      view(binding.name()), entry.timeline() ? bound.role() : entry.role());
   if (state && state->internal() && !entry.role())
     state = nullptr;
   const bool inState = bound.kind() == plan::BufferKind::State;
