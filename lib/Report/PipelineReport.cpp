@@ -176,6 +176,7 @@ void PipelineReporter::addSegment(const Segment &segment) {
     break;
   default:
     stage.onceFlops += segment.times * work.flops;
+    stage.onceSeconds += double(segment.times) * work.seconds;
   }
 }
 

@@ -88,16 +88,21 @@ withEqualPasses(const timeline::TimedSchedule &schedule) {
 }
 
 /// When the passes run, by the estimates of the compiler.
-static std::string printSchedule(const timeline::TimedSchedule &schedule) {
+static std::string printSchedule(const PipelineReport &pipeline) {
+  const timeline::TimedSchedule &schedule = *pipeline.schedule;
   const double makespan = schedule.timing.makespan;
   if (makespan == 0)
     return {};
+  double once = 0;
+  for (const StageRecord &stage : pipeline.stages)
+    once = std::max(once, stage.onceSeconds);
   std::string text = "  estimated for the micro-batches: makespan " +
                      printSeconds(makespan * 1e-6) +
                      format(" (%.3fx the lower bound), bubble ",
                             makespan / schedule.lowerBound) +
                      percent(schedule.timing.bubbleFraction()) +
-                     " of the busy time\n";
+                     " of the busy time; before and behind them " +
+                     printSeconds(once) + "\n";
   // Little could be seen of passes that are short beside transfers.
   timeline::Timing drawn = schedule.timing;
   if (drawn.bubbleFraction() > 3) {
@@ -151,7 +156,7 @@ std::string printPipeline(const EntryReport &entry) {
   if (!pipeline.stages.empty())
     text += printStages(entry);
   if (pipeline.schedule)
-    text += printSchedule(*pipeline.schedule);
+    text += printSchedule(pipeline);
   return text + printMessages(pipeline.messages);
 }
 

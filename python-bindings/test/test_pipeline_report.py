@@ -60,7 +60,7 @@ def test_stages_and_messages():
     assert first.forward_flops == gemm + 4 * 32  # and a tanh
     assert last.backward_flops > 2 * gemm > first.backward_flops > gemm
     assert first.input_gradient_flops == first.weight_gradient_flops == 0
-    assert first.once_flops > 0
+    assert first.once_flops > 0 and first.once_seconds > 0
     forward, backward = plan.messages()
     assert forward == weft.report.Message("activations of stage 0 for stage 1", 4 * 32 * 4, MICROBATCHES, 0)
     assert backward.label == "gradients of stage 1 for stage 0"

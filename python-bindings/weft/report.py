@@ -179,6 +179,8 @@ class Stage:
     weight_gradient_flops: int
     once_flops: int
     """Before and behind the micro-batches, such as the update; at the first stage of a rank."""
+    once_seconds: float
+    """The time of that, as the compiler estimates it."""
     sent_bytes: int
     """To other stages in a call."""
     collective_bytes: int
@@ -271,8 +273,8 @@ class Report:
         stages = tuple(
             Stage(
                 r.stage, r.role, r.parameter_bytes, r.forward_flops, r.backward_flops,
-                r.input_gradient_flops, r.weight_gradient_flops, r.once_flops, r.sent_bytes,
-                r.collective_bytes,
+                r.input_gradient_flops, r.weight_gradient_flops, r.once_flops, r.once_seconds,
+                r.sent_bytes, r.collective_bytes,
             )
             for r in pipeline.stages
         )

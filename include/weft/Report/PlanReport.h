@@ -106,6 +106,8 @@ struct StageRecord {
   /// Once a step: what its role computes before and behind the micro-batches.
   /// Of several stages of a role the first has it.
   uint64_t onceFlops = 0;
+  /// The time of that, as the compiler estimates it.
+  double onceSeconds = 0;
   /// Bytes of a step, to other stages and in collectives.
   uint64_t sentBytes = 0, collectiveBytes = 0;
 };

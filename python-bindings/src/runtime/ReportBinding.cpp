@@ -54,6 +54,7 @@ void bindReport(nb::module_ &m) {
       .def_ro("input_gradient_flops", &StageRecord::inputGradientFlops)
       .def_ro("weight_gradient_flops", &StageRecord::weightGradientFlops)
       .def_ro("once_flops", &StageRecord::onceFlops)
+      .def_ro("once_seconds", &StageRecord::onceSeconds)
       .def_ro("sent_bytes", &StageRecord::sentBytes)
       .def_ro("collective_bytes", &StageRecord::collectiveBytes);
   nb::class_<MessageRecord>(m, "MessageRecord")
