@@ -27,13 +27,15 @@ def describe(run, trainer, state):
     """What is trained, on what, and what a step costs a rank."""
     count = sum(leaf.size for leaf in weft.tree.leaves(state["params"]))
     cost, memory = trainer.compiled.cost(), trainer.compiled.memory()
+    messages = sum(message.count for message in trainer.compiled.messages())
     print(f"text   {len(run.text.training)} bytes for training, "
           f"{len(run.text.validation)} for validation")
     print(f"model  {count} parameters in {run.config.layers} layers")
     print(f"mesh   {', '.join(f'{axis} {size}' for axis, size in run.axes.items())}, "
           f"by {'+'.join(run.modes)}")
     print(f"rank   {memory.arena / 2**20:.1f} MiB, {memory.states / 2**20:.1f} MiB of it for states; "
-          f"sends {cost.wire_bytes / 2**20:.2f} MiB a step in {cost.collectives} collectives",
+          f"{'the stages send' if messages else 'sends'} {cost.wire_bytes / 2**20:.2f} MiB a step in "
+          f"{cost.collectives} collectives" + (f" and {messages} messages" if messages else ""),
           flush=True)
 
 
