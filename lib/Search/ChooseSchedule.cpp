@@ -190,11 +190,13 @@ FailureOr<std::string> chooseSchedule(ModuleOp graph,
   if (memoryLimit)
     request.memoryLimit = double(memoryLimit - measured.otherBytes);
   timeline::AutoSchedule found = findFastest(request);
-  if (!found.error.empty())
+  if (found.leastMemory)
     return graph.emitError()
            << "no schedule fits the memory limit of " << exactBytes(memoryLimit)
-           << " per rank, of which " << exactBytes(measured.otherBytes)
-           << " are for more than activations: " << found.error;
+           << " per rank; one micro-batch at a time needs "
+           << exactBytes(measured.otherBytes + int64_t(*found.leastMemory));
+  if (!found.error.empty())
+    return graph.emitError() << found.error;
   return printCsv(found.table);
 }
 

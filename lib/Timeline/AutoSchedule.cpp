@@ -92,7 +92,7 @@ private:
   void addTable(int32_t chunks, RatedTable rated);
   void searchProblems();
   void improveTables();
-  std::string describeLeastMemory() const;
+  double leastMemory() const;
 
   const AutoRequest &request;
   double limit;
@@ -227,16 +227,11 @@ void FastestFinder::improveTables() {
 }
 
 /// No table needs less memory than one that takes one micro-batch at a time.
-std::string FastestFinder::describeLeastMemory() const {
+double FastestFinder::leastMemory() const {
   double least = std::numeric_limits<double>::infinity();
   for (const NamedCandidate &one : bases)
     least = std::min(least, one.rated.peak);
-  char text[160];
-  std::snprintf(text, sizeof text,
-                "no schedule fits the memory limit of %.6g activations per "
-                "rank; one micro-batch at a time needs %.6g",
-                limit, least);
-  return text;
+  return least;
 }
 
 AutoSchedule FastestFinder::find() {
@@ -261,7 +256,13 @@ AutoSchedule FastestFinder::find() {
   }
   rateLists();
   if (tables.empty()) {
-    result.error = describeLeastMemory();
+    result.leastMemory = leastMemory();
+    char text[160];
+    std::snprintf(text, sizeof text,
+                  "no schedule fits the memory limit of %.6g activations per "
+                  "rank; one micro-batch at a time needs %.6g",
+                  limit, *result.leastMemory);
+    result.error = text;
     return result;
   }
   searchProblems();

@@ -228,5 +228,13 @@ def test_a_table_is_a_file(tmp_path):
 
 
 def test_a_memory_limit_that_no_schedule_meets():
-    with says("no schedule fits the memory limit of 300 bytes per rank"):
+    with says("no schedule fits the memory limit of 300 bytes per rank; one micro-batch at a time needs ") as raised:
         compiled(step_of(chain()), Pipeline("pipe", "auto"), memory_limit=300)
+    least = int(re.search(r"needs (\d+) bytes", str(raised.value))[1])
+    assert compiled(step_of(chain()), Pipeline("pipe", "auto"), memory_limit=least).memory().arena <= least
+
+
+def test_a_memory_limit_that_no_recomputation_meets():
+    """Layers of both sides of a boundary are recomputed on their own."""
+    with says("does not fit the memory limit of 300 bytes per rank: with recomputation the smallest plan found needs "):
+        compiled(step_of(chain()), Pipeline("pipe"), memory_limit=300)

@@ -45,8 +45,10 @@ struct AutoSchedule {
   /// The published schedules that fit, the fastest first. The table is never
   /// slower than the first.
   std::vector<RatedSchedule> named;
-  /// Why there is no table: none fits.
+  /// Why there is no table.
   std::string error;
+  /// If none fits, the least limit that one would.
+  std::optional<double> leastMemory;
 };
 AutoSchedule findFastest(const AutoRequest &request);
 

@@ -118,6 +118,7 @@ TEST(AutoSchedule, SaysWhatALimitWouldHaveToBe) {
   EXPECT_EQ(findFastest(request).error,
             "no schedule fits the memory limit of 0.5 activations per rank; "
             "one micro-batch at a time needs 1");
+  EXPECT_EQ(findFastest(request).leastMemory, 1);
   request.memoryLimit = 1;
   check(request, findFastest(request));
   request.size.chunks = 2;
