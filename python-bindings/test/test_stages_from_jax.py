@@ -83,3 +83,38 @@ def test_both_ways_are_cut(wrap):
 def test_nothing_happens_outside_of_a_trace():
     x = jnp.ones(3)
     np.testing.assert_array_equal(weft.stage_boundary(x), x)
+
+
+def pipelined(function, pipeline, mesh=weft.AbstractMesh((2,), ("pipe",))):
+    return weft.from_jax(function, *arguments(), mesh=mesh, donate_argnums=0, pipeline=pipeline).compile(None)
+
+
+@pytest.mark.parametrize(("pipeline", "mesh", "text"), [
+    (weft.Pipeline("stages"), weft.AbstractMesh((2,), ("pipe",)),
+     "from_jax: the pipeline is along 'stages', but the axes of the mesh are pipe"),
+    (weft.Pipeline("pipe"), None, "from_jax: the pipeline is along 'pipe', but there is no mesh"),
+    (weft.Pipeline("pipe", microbatches=4), weft.AbstractMesh((2,), ("pipe",)),
+     "from_jax: a pipeline takes its micro-batches from the JAX function, whose loop over them adds up gradients; "
+     "leave Pipeline.microbatches out"),
+])
+def test_pipelines_that_cannot_be(pipeline, mesh, text):
+    with pytest.raises(ValueError, match=re.escape(text)):
+        pipelined(step(lambda f: f, cuts=True), pipeline, mesh)
+
+
+def test_boundaries_are_not_placed_where_jax_differentiates():
+    with pytest.raises(weft.CompileError, match="put stage boundaries in the model instead"):
+        pipelined(step(lambda f: f, cuts=False), weft.Pipeline("pipe", stages="auto"))
+
+
+def test_errors_show_the_boundary_of_the_model():
+    def step(ws, x, y):
+        def loss(ws):
+            return jnp.mean((weft.stage_boundary({"x": x @ ws[0]})["x"] @ ws[1] - y) ** 2)
+
+        value, gradients = jax.value_and_grad(loss)(ws)
+        return jax.tree.map(lambda w, g: w - 0.1 * g, ws, gradients), value
+
+    with pytest.raises(weft.CompileError, match="but @step has 0") as raised:
+        pipelined(step, weft.Pipeline("pipe"))
+    assert "test_stages_from_jax.py" in str(raised.value) and "jax_stages.py" not in str(raised.value)

@@ -13,6 +13,8 @@ import collections
 import contextlib
 import dataclasses
 import functools
+import os
+import pathlib
 import re
 import types
 from collections.abc import Callable, Iterable
@@ -133,7 +135,7 @@ def _jax():
     # Locations in the source are those of the caller.
     from jax.extend import source_info_util
 
-    source_info_util.register_exclusion(__file__)
+    source_info_util.register_exclusion(str(pathlib.Path(__file__).parents[1]) + os.sep)
     return jax
 
 
