@@ -91,8 +91,7 @@ llvm::Expected<StageOptions> parsePipeline(StringRef text) {
                              "the compiler place the boundaries");
       options.areAutomatic = true;
     } else if (key == "chunks" || key == "microbatches") {
-      int64_t &number =
-          key == "chunks" ? options.chunks : options.microbatches;
+      int64_t &number = key == "chunks" ? options.chunks : options.microbatches;
       if (value.getAsInteger(10, number) || number < 1)
         return pipelineError("got \"" + value + "\" " + key);
     } else {

@@ -283,7 +283,9 @@ struct InsertReshards : weft::impl::InsertReshardsBase<InsertReshards> {
     auto symbol = FlatSymbolRefAttr::get(meshOp.getSymNameAttr());
     ReshardPrices prices(symbol, mesh, cost::CollectiveCost());
     FollowPropagation follow(prices);
-    LargeTensorWarnings warnings(mesh, largeTensorBytes);
+    auto stageAxis = module->getAttrOfType<StringAttr>(kStageAxisAttrName);
+    LargeTensorWarnings warnings(mesh, largeTensorBytes,
+                                 stageAxis ? stageAxis.getValue() : "");
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;

@@ -242,9 +242,11 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
     }
     if (!legal)
       return signalPassFailure();
+    Builder b(&getContext());
     if (most > 0)
-      getOperation()->setAttr(kStagesAttrName,
-                              Builder(&getContext()).getI64IntegerAttr(most));
+      getOperation()->setAttr(kStagesAttrName, b.getI64IntegerAttr(most));
+    if (!axis.empty())
+      getOperation()->setAttr(kStageAxisAttrName, b.getStringAttr(axis));
   }
 
   LogicalResult countFromAxis();

@@ -37,9 +37,10 @@ struct Draft {
 
 class Cutter {
 public:
-  Cutter(func::FuncOp entry, const PipelineSchedule &schedule)
+  Cutter(func::FuncOp entry, const PipelineSchedule &schedule,
+         llvm::StringSet<> &taken)
       : entry(entry), block(entry.front()), schedule(schedule),
-        plan(block, schedule), builder(entry.getContext()) {}
+        plan(block, schedule), builder(entry.getContext()), taken(taken) {}
 
   CutEntry run();
 
@@ -88,7 +89,10 @@ private:
   OpBuilder builder;
   CutEntry cut;
   std::map<SegmentKey, Draft> drafts;
-  llvm::StringSet<> taken, argumentNames;
+  llvm::StringSet<> &taken;
+  llvm::StringSet<> argumentNames;
+  /// Of the state that holds the numbers of the micro-batches.
+  std::string numberName;
   llvm::StringMap<int64_t> counts, gradientCounts;
   /// What one segment leaves for others, and under which name.
   llvm::MapVector<Value, std::string> names;
@@ -197,8 +201,10 @@ void Cutter::setResult(const SegmentKey &key, StringRef name, Value value,
 Value Cutter::index(const SegmentKey &to, Location loc) {
   NamedAttrList attrs;
   attrs.set(kCountsAttrName, builder.getUnitAttr());
-  state(to, kMicrobatchStateName).isOfMicrobatch = true;
-  return argument(to, kMicrobatchStateName,
+  if (numberName.empty())
+    numberName = uniqueName("micro-batch");
+  state(to, numberName).isNumber = true;
+  return argument(to, numberName,
                   RankedTensorType::get({}, builder.getI32Type()), loc,
                   attrs.getDictionary(builder.getContext()));
 }
@@ -478,7 +484,7 @@ CutEntry Cutter::run() {
   return std::move(cut);
 }
 
-CutEntry weft::cutSegments(func::FuncOp entry,
-                           const PipelineSchedule &schedule) {
-  return Cutter(entry, schedule).run();
+CutEntry weft::cutSegments(func::FuncOp entry, const PipelineSchedule &schedule,
+                           llvm::StringSet<> &taken) {
+  return Cutter(entry, schedule, taken).run();
 }

@@ -10,6 +10,8 @@
 
 #include "SegmentPlan.h"
 
+#include "llvm/ADT/StringSet.h"
+
 #include <map>
 #include <set>
 
@@ -21,6 +23,8 @@ struct SegmentState {
   std::set<SegmentKey> writers, readers;
   /// Whether there is one for each micro-batch.
   bool isOfMicrobatch = false;
+  /// Whether slot i holds i.
+  bool isNumber = false;
 };
 
 /// What is sent after a segment, from its role to another.
@@ -39,13 +43,11 @@ struct CutEntry {
   std::vector<SegmentMessage> messages;
 };
 
-/// The name of the state that holds the numbers of the micro-batches.
-inline constexpr llvm::StringLiteral kMicrobatchStateName = "micro-batch";
-
 /// Makes a function of every segment, behind `entry`, and leaves of `entry` a
-/// declaration.
-CutEntry cutSegments(mlir::func::FuncOp entry,
-                     const PipelineSchedule &schedule);
+/// declaration. Its states are named by none of `taken`, to which they are
+/// added.
+CutEntry cutSegments(mlir::func::FuncOp entry, const PipelineSchedule &schedule,
+                     llvm::StringSet<> &taken);
 
 } // namespace weft
 

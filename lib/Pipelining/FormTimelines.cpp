@@ -82,16 +82,26 @@ struct FormTimelines : weft::impl::FormTimelinesBase<FormTimelines> {
       return;
     SmallVector<func::FuncOp> entries(getOperation().getOps<func::FuncOp>());
     bool legal = true;
+    for (func::FuncOp entry : entries) {
+      for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+        names.insert(weft::getArgumentName(entry, i));
+      for (unsigned i = 0; i < entry.getNumResults(); ++i)
+        names.insert(weft::getResultName(entry, i));
+    }
     for (func::FuncOp entry : entries)
       if (entry.isPublic() && !entry.isExternal())
         legal &= succeeded(form(entry, stages.getInt()));
     if (!legal)
       return signalPassFailure();
     getOperation()->removeAttr(kStagesAttrName);
+    getOperation()->removeAttr(kStageAxisAttrName);
   }
 
 private:
   LogicalResult form(func::FuncOp entry, int64_t stages);
+
+  /// Of all states: those of two entries may differ in type.
+  llvm::StringSet<> names;
 };
 
 } // namespace
@@ -116,7 +126,7 @@ LogicalResult FormTimelines::form(func::FuncOp entry, int64_t stages) {
       entry, {axis, schedule, table, stages, loop.getCount()});
   if (failed(found))
     return failure();
-  CutEntry cut = cutSegments(entry, *found);
+  CutEntry cut = cutSegments(entry, *found, names);
   FailureOr<TimelineRows> rows = makeRows(entry, cut, *found);
   if (failed(rows))
     return failure();
@@ -126,8 +136,7 @@ LogicalResult FormTimelines::form(func::FuncOp entry, int64_t stages) {
   entry->setAttr(
       WeftDialect::kTimelineAttrName,
       TimelineAttr::get(
-          &getContext(), b.getStringAttr(axis),
-          loop.getCount(),
+          &getContext(), b.getStringAttr(axis), loop.getCount(),
           b.getStrArrayAttr(llvm::to_vector_of<StringRef>(rows->rows)),
           b.getArrayAttr(rows->messages)));
   segments += cut.segments.size();

@@ -263,7 +263,7 @@ std::optional<StateSlots> RowMaker::findSlots(const Table &table,
   StateSlots slots;
   for (const auto &[place, state] : cut.states) {
     const auto &[role, name] = place;
-    if (name == kMicrobatchStateName) {
+    if (state.isNumber) {
       slots[place] = shape.microbatches;
     } else if (state.isOfMicrobatch) {
       values.push_back(

@@ -97,6 +97,13 @@ static std::string labelOf(MessageAttr message) {
                        message.getSource(), message.getDestination());
 }
 
+static plan::MessageKind kindOf(StringRef kind) {
+  return kind == "F"   ? plan::MessageKind::Forward
+         : kind == "B" ? plan::MessageKind::Backward
+         : kind == "P" ? plan::MessageKind::Prologue
+                       : plan::MessageKind::Update;
+}
+
 void TimelineWriter::writeMessages() {
   for (auto message : attribute.getMessages().getAsRange<MessageAttr>()) {
     messages[{message.getKind().str(), message.getSource(),
@@ -107,6 +114,10 @@ void TimelineWriter::writeMessages() {
     out->source_role = roleOfStage.at(message.getSource());
     out->destination_role = roleOfStage.at(message.getDestination());
     out->queue = message.getQueue();
+    out->kind = kindOf(message.getKind());
+    out->level = message.getLevel();
+    out->source_stage = message.getSource();
+    out->destination_stage = message.getDestination();
     for (auto name : message.getValues().getAsRange<StringAttr>()) {
       out->source_states.push_back(stateOf(out->source_role, name.getValue()));
       out->destination_states.push_back(

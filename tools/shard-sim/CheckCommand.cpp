@@ -10,7 +10,9 @@
 #include "Files.h"
 #include "TableOptions.h"
 
+#include "weft/Report/PlanJob.h"
 #include "weft/Timeline/SlotUses.h"
+#include "weft/runtime/Plan.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -38,7 +40,31 @@ Communicators toCommunicators(std::string_view name) {
   return name == "edge" ? Communicators::Edge : Communicators::DirectedPair;
 }
 
+/// Judges every pipeline of a plan by its own queues and slots.
+int checkPlan(const std::string &file) {
+  runtime::Result<runtime::Plan> loaded = runtime::Plan::load(file);
+  if (!loaded.ok())
+    return report(exitBadInput, {loaded.status().message()});
+  const plan::Plan &plan = loaded->contents();
+  bool isSafe = true;
+  int pipelines = 0;
+  for (const plan::Entry *entry : *plan.entries()) {
+    if (!entry->timeline())
+      continue;
+    const Verdict verdict = check(jobOf(plan, *entry));
+    const std::string name = file + ":" + entry->name()->str();
+    fmt::print("{}: {}", name, print(verdict, name));
+    isSafe &= verdict.isSafe();
+    ++pipelines;
+  }
+  if (pipelines == 0)
+    return report(exitBadInput, {file + ": the plan has no pipeline"});
+  return isSafe ? exitSuccess : exitFailed;
+}
+
 int runCheck(const Options &options) {
+  if (options.table.file.ends_with(".plan"))
+    return checkPlan(options.table.file);
   const std::optional<Table> table = options.table.read();
   if (!table)
     return exitBadInput;
@@ -64,8 +90,10 @@ int runCheck(const Options &options) {
 
 void addCheckCommand(CLI::App &app, Command &chosen) {
   CLI::App *command = app.add_subcommand(
-      "check", "Prove that a table with sends and receives cannot deadlock or "
-               "mix up data; exit with 1 if it can");
+      "check",
+      "Prove that a table with sends and receives, or the pipeline of "
+      "a plan (FILE.plan), cannot deadlock or mix up data; exit with 1 "
+      "if it can");
   auto options = std::make_shared<Options>();
   options->table.addTo(*command);
   command

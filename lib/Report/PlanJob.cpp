@@ -1,0 +1,200 @@
+//===- PlanJob.cpp - What the ranks of a plan do, for the checker ---------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Report/PlanJob.h"
+
+#include "Segments.h"
+
+#include "weft/Timeline/SlotUses.h"
+
+#include <map>
+
+namespace weft {
+
+using timeline::Action;
+using timeline::ActionKind;
+
+namespace {
+
+class JobMaker {
+public:
+  JobMaker(const plan::Plan &plan, const plan::Entry &entry)
+      : plan(plan), planned(*entry.timeline()) {
+    for (const Segment &segment : findSegments(plan, entry))
+      if (segment.action)
+        actions[segment.entry] = *segment.action;
+  }
+
+  timeline::Job run();
+
+private:
+  using StateKey = std::pair<uint32_t, std::string>;
+
+  Action toAction(const plan::Action &action) const;
+  void addMessages();
+  void addSlotUses();
+  std::vector<const plan::State *> statesOf(const plan::Action &action,
+                                            uint32_t role) const;
+  const plan::Message &messageOf(const plan::Action &action) const {
+    return *planned.messages()->Get(action.index());
+  }
+
+  const plan::Plan &plan;
+  const plan::Timeline &planned;
+  std::map<const plan::Entry *, Action> actions;
+  timeline::Table table;
+  timeline::Job job;
+};
+
+} // namespace
+
+static ActionKind transferOf(plan::MessageKind kind, bool isSend) {
+  switch (kind) {
+  case plan::MessageKind::Forward:
+    return isSend ? ActionKind::SendForward : ActionKind::ReceiveForward;
+  case plan::MessageKind::Backward:
+    return isSend ? ActionKind::SendBackward : ActionKind::ReceiveBackward;
+  case plan::MessageKind::Prologue:
+    return isSend ? ActionKind::SendPrologue : ActionKind::ReceivePrologue;
+  case plan::MessageKind::Update:
+    break;
+  }
+  return isSend ? ActionKind::SendUpdate : ActionKind::ReceiveUpdate;
+}
+
+Action JobMaker::toAction(const plan::Action &action) const {
+  if (action.kind() == plan::ActionKind::Run) {
+    Action result = actions.at(plan.entries()->Get(action.index()));
+    if (!isOnce(result.kind))
+      result.microbatch = int32_t(action.microbatch());
+    return result;
+  }
+  const plan::Message &message = messageOf(action);
+  const bool isSend = action.kind() == plan::ActionKind::Send;
+  Action result{int32_t(message.source_stage()),
+                transferOf(message.kind(), isSend),
+                int32_t(action.microbatch()), false,
+                int32_t(message.destination_stage())};
+  if (isOnce(result.kind))
+    result.microbatch = int32_t(message.level());
+  if (!isSend)
+    std::swap(result.stage, result.peer);
+  return result;
+}
+
+/// What the plan says of each transfer.
+void JobMaker::addMessages() {
+  for (size_t role = 0; role < job.rows.size(); ++role)
+    for (size_t column = 0; column < job.rows[role].size(); ++column) {
+      timeline::Call &call = job.rows[role][column];
+      if (!isTransfer(call.action.kind))
+        continue;
+      const plan::Message &message =
+          messageOf(*planned.rows()->Get(role)->actions()->Get(column));
+      const bool isSend = timeline::isSend(call.action.kind);
+      call.peerRank =
+          int32_t(isSend ? message.destination_role() : message.source_role());
+      call.communicator = int32_t(message.queue());
+      call.bytes = 0;
+      for (uint32_t state :
+           isSend ? *message.source_states() : *message.destination_states())
+        call.bytes += int64_t(plan.states()->Get(state)->bytes());
+    }
+  job.communicators.clear();
+  for (const plan::Message *message : *planned.messages()) {
+    if (job.communicators.size() <= message->queue())
+      job.communicators.resize(message->queue() + 1);
+    job.communicators[message->queue()] =
+        std::to_string(message->source_role()) + "->" +
+        std::to_string(message->destination_role()) + " #" +
+        std::to_string(message->queue());
+  }
+}
+
+/// The states of micro-batches that an action reads or writes.
+std::vector<const plan::State *> JobMaker::statesOf(const plan::Action &action,
+                                                    uint32_t role) const {
+  std::vector<const plan::State *> states;
+  if (action.kind() != plan::ActionKind::Run) {
+    const plan::Message &message = messageOf(action);
+    for (uint32_t state : action.kind() == plan::ActionKind::Send
+                              ? *message.source_states()
+                              : *message.destination_states())
+      states.push_back(plan.states()->Get(state));
+    return states;
+  }
+  std::map<uint64_t, const plan::State *> byOffset;
+  for (const plan::State *state : *plan.states())
+    if (state->role() == role)
+      byOffset[state->offset()] = state;
+  for (const plan::Buffer *buffer :
+       *plan.entries()->Get(action.index())->buffers())
+    if (buffer->kind() == plan::BufferKind::State)
+      if (auto found = byOffset.find(buffer->offset());
+          found != byOffset.end() && !found->second->counts())
+        states.push_back(found->second);
+  return states;
+}
+
+void JobMaker::addSlotUses() {
+  for (uint32_t role = 0; role < job.rows.size(); ++role) {
+    int32_t slots = 0;
+    std::map<const plan::State *, int32_t> firstSlots;
+    std::map<std::pair<const plan::State *, uint32_t>, size_t> uses;
+    const auto &row = *planned.rows()->Get(role)->actions();
+    for (uint32_t column = 0; column < row.size(); ++column) {
+      const plan::Action &action = *row.Get(column);
+      if (isOnce(job.rows[role][column].action.kind))
+        continue;
+      for (const plan::State *state : statesOf(action, role)) {
+        // One slot may be of all micro-batches: a sum.
+        if (state->slots() == 1)
+          continue;
+        const auto [first, isNew] = firstSlots.try_emplace(state, slots);
+        if (isNew)
+          slots += int32_t(state->slots());
+        const auto [use, isFirst] =
+            uses.try_emplace({state, action.microbatch()}, job.slotUses.size());
+        if (isFirst)
+          job.slotUses.push_back(
+              {int32_t(role),
+               first->second + int32_t(action.microbatch() % state->slots()),
+               {}});
+        std::vector<int32_t> &columns = job.slotUses[use->second].columns;
+        if (columns.empty() || columns.back() != int32_t(column))
+          columns.push_back(int32_t(column));
+      }
+    }
+  }
+}
+
+timeline::Job JobMaker::run() {
+  for (const plan::TimelineRow *row : *planned.rows()) {
+    timeline::Row &out = table.rows.emplace_back();
+    for (const plan::Action *action : *row->actions())
+      out.push_back(toAction(*action));
+  }
+  std::vector<timeline::Edge> edges;
+  for (const plan::Message *message : *planned.messages())
+    if (message->kind() == plan::MessageKind::Forward ||
+        message->kind() == plan::MessageKind::Backward)
+      edges.push_back({int32_t(message->source_stage()),
+                       int32_t(message->destination_stage()),
+                       message->kind() == plan::MessageKind::Backward, 0});
+  job =
+      timeline::makeJob(table, timeline::Communicators::Edge, std::move(edges));
+  addMessages();
+  addSlotUses();
+  job.waits = waitsOfWalk(table, waitsForSlots(table, job.slotUses));
+  return std::move(job);
+}
+
+timeline::Job jobOf(const plan::Plan &plan, const plan::Entry &entry) {
+  return JobMaker(plan, entry).run();
+}
+
+} // namespace weft
