@@ -49,7 +49,8 @@ static LogicalResult checkLoop(func::FuncOp entry) {
            << "but @" << entry.getSymName() << " has "
            << microbatches.getLoops().size()
            << "; put weft.microbatches around the function that is "
-              "differentiated, once";
+              "differentiated, once, or in JAX a lax.scan that adds up "
+              "gradients";
   bool legal = true;
   for (auto op : block.getOps<StageBoundaryOp>())
     if (!microbatches.loopOf(op.getOperation())) {

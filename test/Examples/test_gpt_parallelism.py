@@ -55,7 +55,7 @@ EMULATOR = ROOT / "build" / "dev" / "emulator" / "lib"
 @pytest.mark.skipif(not (EMULATOR / "libcublasLt.so.13").exists(),
                     reason="no emulated device was built; it needs the CUDA toolkit")
 @pytest.mark.filterwarnings("ignore:.*not by cuDNN")
-@pytest.mark.parametrize(("mesh", "parallel"), [("data=1", "dp"), ("data=2", "fsdp")])
+@pytest.mark.parametrize(("mesh", "parallel"), [("data=1", "dp"), ("data=2", "fsdp"), ("pipe=2", "pp")])
 def test_a_device_computes_the_same(workshop, mesh, parallel, monkeypatch):
     monkeypatch.setenv("WEFT_CUDA_LIBRARIES", str(EMULATOR))
     monkeypatch.setenv("WEFT_CUDA_TUNE", "off")
