@@ -199,7 +199,8 @@ def test_a_schedule_admits_the_micro_batches():
     (TABLE, "0F0,0B0,0F1,0B1,0F2,0F3,0B2,0B3\n1F0,1F1,1B0,1B1,1F2,1B2,1F3,1B3\n",
      "schedule: row 1: 0B0 can never start: 0B0 (row 1) waits for 1B0 (row 2), which comes after 1F1, 1F1 (row 2) "
      "waits for 0F1 (row 1), which comes after 0B0; move one of the actions that are waited for forward"),
-    ("1B2,1F3,1B3", "1F3,1B3,1B2", "1B3 adds to the gradient before 1B2"),
+    ("1B2,1F3,1B3", "1F3,1B3,1B2", "schedule: row 2: 1B3 stands before 1B2; a stage goes back through its "
+     "micro-batches in ascending order, in which gradients are added"),
     ("1B3", "1B3,1F4,1B4", "schedule: row 1: 0F4 is missing"),
 ])
 def test_a_table_can_be_run(tmp_path, before, after, text):
