@@ -3,11 +3,12 @@
 """Prints how long the training step of GPT-3 takes to compile, and with how much memory.
 
     python3 benchmarks/compile_gpt3.py [--layers 96] [--meshes 1x8 16x8 ...] [--microbatches 1 64]
-        [--propagation-only] [--bin build/release/bin]
+        [--stages 32 --chunks 2 --schedule interleaved-1f1b] [--propagation-only] [--bin build/release/bin]
 
 The step is that of a GPT-3 (12288 wide, 96 heads, 2048 positions, bfloat16 with AdamW in
 float32), every layer written out, one sequence a replica: tensor parallel over the second axis
-of the mesh, with sequence parallel norms, and data parallel over the first. Counted is
+of the mesh, with sequence parallel norms, and data parallel over the first. With stages, each
+replica has them along an axis of its own. Counted is
 `shard-compile --emit=schedule` as one process on one core: from text to kernels, collectives
 and memory, without machine code. The size of the plan is that of `--target=none`.
 
@@ -72,17 +73,32 @@ def parameters(layers):
             "blocks": [block() for _ in range(layers)], "ln_f": norm()}
 
 
-def program(layers, data, tensor, microbatches=1):
+def cut(layers, stages):
+    """For `wrap` of the model: boundaries between as many stages of equally many blocks."""
+    number = itertools.count(1)
+
+    def wrap(block):
+        done = next(number)
+        is_last = done * stages % layers == 0 and done < layers
+        return lambda *args: weft.stage_boundary(block(*args)) if is_last else block(*args)
+
+    return wrap
+
+
+def program(layers, data, tensor, microbatches=1, stages=1, ranks=1):
     """The text of the step on a mesh of data x tensor, with one sequence a replica and
-    micro-batch."""
-    mesh = weft.make_mesh((data, tensor), ("data", "tensor"))
+    micro-batch; of pipe x data x tensor, if it is a pipeline of `ranks`."""
+    shape, names = (data, tensor), ("data", "tensor")
+    if stages > 1:
+        shape, names = (ranks, *shape), ("pipe", *names)
+    mesh = weft.make_mesh(shape, names)
     layout = weft.Layout(mesh, rest=SPECS, activations={
         "residual": P("data", "tensor", None),
         "heads": P("data", None, "tensor", None),
         "attended": P("data", None, "tensor", None),
         "hidden": P("data", None, "tensor"),
     })
-    loss = functools.partial(models.gpt2_loss, config=Config)
+    loss = functools.partial(models.gpt2_loss, config=Config, wrap=cut(layers, stages))
     params = parameters(layers)
     specs = SPECS(params)
     state = {"params": params,
@@ -119,6 +135,9 @@ def main():
                         default=[(1, 8), (16, 8), (128, 8), (2048, 8)])
     parser.add_argument("--microbatches", type=int, nargs="+", default=[1])
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--stages", type=int, default=1)
+    parser.add_argument("--chunks", type=int, default=1, help="stages of each rank")
+    parser.add_argument("--schedule", default="1f1b", help="of the stages, if there are several")
     parser.add_argument("--propagation-only", action="store_true",
                         help="keep the shardings that propagation finds")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin")
@@ -126,18 +145,23 @@ def main():
     flags = ["--emit=schedule"]
     if args.propagation_only:
         flags.append("--optimize-shardings=false")
+    if args.stages % args.chunks or args.layers % args.stages:
+        parser.error("stages must be a multiple of chunks and divide the layers")
+    ranks = args.stages // args.chunks
+    if args.stages > 1:
+        flags.append(f"--pipeline=axis=pipe schedule={args.schedule} chunks={args.chunks}")
 
     print(f"{'devices':>8} {'micro-batches':>14} {'text MiB':>9} {'seconds':>8} {'CPU s':>7} {'MiB':>6} {'plan bytes':>11}")
     for (data, tensor), microbatches in itertools.product(args.meshes, args.microbatches):
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder, "gpt3.mlir")
-            source.write_text(program(args.layers, data, tensor, microbatches))
+            source.write_text(program(args.layers, data, tensor, microbatches, args.stages, ranks))
             size = source.stat().st_size / 2**20
             runs = [compile_once(args.bin, source, *flags) for _ in range(args.repeats)]
-            compile_once(args.bin, source, "--target=none")
+            compile_once(args.bin, source, "--target=none", *flags[1:])
             plan = os.path.getsize(f"{source}.out")
         wall, cpu, memory = (statistics.median(column) for column in zip(*runs))
-        print(f"{data * tensor:8} {microbatches:14} {size:9.1f} {wall:8.2f} {cpu:7.2f} {memory:6.0f} {plan:11}", flush=True)
+        print(f"{ranks * data * tensor:8} {microbatches:14} {size:9.1f} {wall:8.2f} {cpu:7.2f} {memory:6.0f} {plan:11}", flush=True)
 
 
 if __name__ == "__main__":

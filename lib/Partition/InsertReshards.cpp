@@ -20,6 +20,7 @@
 
 #include "weft/IR/Origin.h"
 #include "weft/IR/SourceLocation.h"
+#include "weft/IR/StageMesh.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Partition/Passes.h"
@@ -277,15 +278,13 @@ struct InsertReshards : weft::impl::InsertReshardsBase<InsertReshards> {
     MeshOp meshOp = findMesh(module);
     if (!meshOp)
       return reportWithoutMesh(module);
-    Mesh mesh = meshOp.getMesh().toMesh();
+    Mesh mesh = meshOfStage(meshOp);
     if (failed(checkDivisibility(module, mesh)))
       return signalPassFailure();
     auto symbol = FlatSymbolRefAttr::get(meshOp.getSymNameAttr());
     ReshardPrices prices(symbol, mesh, cost::CollectiveCost());
     FollowPropagation follow(prices);
-    auto stageAxis = module->getAttrOfType<StringAttr>(kStageAxisAttrName);
-    LargeTensorWarnings warnings(mesh, largeTensorBytes,
-                                 stageAxis ? stageAxis.getValue() : "");
+    LargeTensorWarnings warnings(mesh, largeTensorBytes);
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;

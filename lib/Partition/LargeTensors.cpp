@@ -45,7 +45,7 @@ void LargeTensorWarnings::checkResult(Value value, const Sharding &sharding) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
   for (auto [dim, size] : llvm::enumerate(shape))
     for (const sharding::MeshAxis &axis : mesh.axes()) {
-      if (axis.size == 1 || size % axis.size != 0 || axis.name == stageAxis)
+      if (axis.size == 1 || size % axis.size != 0)
         continue;
       note(value.getLoc(), value,
            " is replicated on every device, although \"" + axis.name +

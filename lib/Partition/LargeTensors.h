@@ -24,10 +24,8 @@ namespace weft {
 class LargeTensorWarnings {
 public:
   /// Tensors of at least `bytes` are large; none is if that is 0.
-  /// `stageAxis` splits no tensor: there are pipeline stages along it.
-  LargeTensorWarnings(const sharding::Mesh &mesh, int64_t bytes,
-                      llvm::StringRef stageAxis)
-      : mesh(mesh), bytes(bytes), stageAxis(stageAxis) {}
+  LargeTensorWarnings(const sharding::Mesh &mesh, int64_t bytes)
+      : mesh(mesh), bytes(bytes) {}
 
   /// A reshard of `source` for `use`: noted if it gathers a large tensor whole
   /// and the use is not that of a constraint.
@@ -55,7 +53,6 @@ private:
 
   const sharding::Mesh &mesh;
   const int64_t bytes;
-  const llvm::StringRef stageAxis;
   /// By size, fact and line of the source: the layers of a model come from
   /// one line.
   llvm::MapVector<std::string, Warning, std::map<std::string, unsigned>>

@@ -9,6 +9,7 @@
 #include "LowerReshard.h"
 
 #include "weft/IR/Origin.h"
+#include "weft/IR/StageMesh.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Partition/Passes.h"
@@ -286,7 +287,7 @@ struct Localize : weft::impl::LocalizeBase<Localize> {
       return signalPassFailure();
     }
     Localizer localizer({FlatSymbolRefAttr::get(mesh.getSymNameAttr()),
-                         mesh.getMesh().toMesh()});
+                         meshOfStage(mesh)});
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal() &&
           failed(localizer.localizeFunction(function)))

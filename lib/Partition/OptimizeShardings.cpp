@@ -9,6 +9,7 @@
 #include "DumpNetwork.h"
 #include "ShardingNetwork.h"
 
+#include "weft/IR/StageMesh.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Partition/ChoiceReport.h"
 #include "weft/Partition/Passes.h"
@@ -70,7 +71,7 @@ struct OptimizeShardings
     if (!meshOp)
       return;
     ReshardPrices prices(FlatSymbolRefAttr::get(meshOp.getSymNameAttr()),
-                         meshOp.getMesh().toMesh(), costOfCombined());
+                         meshOfStage(meshOp), costOfCombined());
     StrategyTables strategies(prices);
     FollowPropagation follow(prices);
     for (auto function : module.getOps<func::FuncOp>())

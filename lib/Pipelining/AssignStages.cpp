@@ -10,6 +10,7 @@
 #include "weft/Pipelining/Passes.h"
 
 #include "weft/IR/Origin.h"
+#include "weft/IR/StageMesh.h"
 #include "weft/IR/ValueSharding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -86,6 +87,39 @@ FailureOr<int64_t> weft::findPipelineRanks(Operation *from, StringRef axis) {
   }
   return meshOp.emitError() << "the mesh has no axis \"" << axis
                             << "\" for the pipeline; its axes are " << known;
+}
+
+/// Whether the axis of the pipeline splits nothing of an entry.
+static LogicalResult checkAxis(func::FuncOp entry, StringRef axis) {
+  bool legal = true;
+  auto mentions = [&](Attribute attribute) {
+    return attribute && attribute
+                            .walk([&](AxisRefAttr ref) {
+                              return ref.getName() == axis
+                                         ? WalkResult::interrupt()
+                                         : WalkResult::advance();
+                            })
+                            .wasInterrupted();
+  };
+  auto check = [&](Attribute sharding, const Twine &what) {
+    if (!mentions(sharding))
+      return;
+    legal = false;
+    entry.emitError() << what << " is split over the axis of the pipeline, \""
+                      << axis << "\", along which there are stages; use "
+                      << "another axis for shardings";
+  };
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    check(getSharding(entry.getArgument(i)),
+          "argument \"" + getArgumentName(entry, i) + "\"");
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    check(getResultSharding(entry, i),
+          "result \"" + getResultName(entry, i) + "\"");
+  if (legal)
+    for (Operation &op : entry.front())
+      check(op.getAttrDictionary(),
+            "a value of " + op.getName().getStringRef());
+  return success(legal);
 }
 
 static LogicalResult checkCount(func::FuncOp entry, int64_t wanted) {
@@ -246,7 +280,7 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
     Builder b(&getContext());
     if (most > 0)
       getOperation()->setAttr(kStagesAttrName, b.getI64IntegerAttr(most));
-    if (!axis.empty())
+    if (most > 0 && !axis.empty())
       getOperation()->setAttr(kStageAxisAttrName, b.getStringAttr(axis));
   }
 
@@ -273,6 +307,8 @@ LogicalResult AssignStages::countFromAxis() {
 LogicalResult AssignStages::assign(func::FuncOp entry, int64_t count) {
   Block &block = entry.front();
   if (stages && (failed(checkLoop(entry)) || failed(checkCount(entry, count))))
+    return failure();
+  if (!axis.empty() && failed(checkAxis(entry, axis)))
     return failure();
   FailureOr<Stages> found = findStagesOfLoop(block, count);
   if (failed(found))

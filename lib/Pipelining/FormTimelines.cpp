@@ -10,6 +10,7 @@
 
 #include "weft/IR/Origin.h"
 #include "weft/IR/Segments.h"
+#include "weft/IR/StageMesh.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Pipelining/Passes.h"
 
@@ -36,39 +37,6 @@ static void setSlots(func::FuncOp function, const StateSlots &slots) {
     if (IntegerAttr count = slotsOf(getResultName(function, i)))
       function.setResultAttr(i, b.getStringAttr(WeftDialect::kSlotsAttrName),
                              count);
-}
-
-/// Whether the axis of the pipeline splits nothing of an entry.
-static LogicalResult checkAxis(func::FuncOp entry, StringRef axis) {
-  bool legal = true;
-  auto mentions = [&](Attribute attribute) {
-    return attribute && attribute
-                            .walk([&](AxisRefAttr ref) {
-                              return ref.getName() == axis
-                                         ? WalkResult::interrupt()
-                                         : WalkResult::advance();
-                            })
-                            .wasInterrupted();
-  };
-  auto check = [&](Attribute sharding, const Twine &what) {
-    if (!mentions(sharding))
-      return;
-    legal = false;
-    entry.emitError() << what << " is split over the axis of the pipeline, \""
-                      << axis << "\", along which there are stages; use "
-                      << "another axis for shardings";
-  };
-  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
-    check(getSharding(entry.getArgument(i)),
-          "argument \"" + getArgumentName(entry, i) + "\"");
-  for (unsigned i = 0; i < entry.getNumResults(); ++i)
-    check(getResultSharding(entry, i),
-          "result \"" + getResultName(entry, i) + "\"");
-  if (legal)
-    for (Operation &op : entry.front())
-      check(op.getAttrDictionary(),
-            "a value of " + op.getName().getStringRef());
-  return success(legal);
 }
 
 namespace {
@@ -113,8 +81,6 @@ LogicalResult FormTimelines::form(func::FuncOp entry, int64_t stages) {
            << "@" << entry.getSymName()
            << " has no loop over micro-batches, but other entries are a "
               "pipeline; compile it on its own";
-  if (failed(checkAxis(entry, axis)))
-    return failure();
   MicrobatchesAttr loop = loops.getLoops()[0];
   if (microbatches && microbatches != loop.getCount())
     return entry.emitError()

@@ -370,3 +370,57 @@ def test_memory_limits():
     equal_bits(same, weft.jit(step, **options)(params, batch))
     with pytest.raises(weft.CompileError, match="memory"):
         weft.jit(step, **options, memory_limit=4096)(params, batch)
+
+
+def test_states_that_change_places():
+    """Old parameters as another state, layers that change their stages, values with two names."""
+
+    def step(state, batch, rate):
+        params = state["params"]
+        value, found = gradients()(params, batch)
+        new = descend(params, found, rate)
+        first, *rest = new["layers"]
+        total = sum((w * w).sum() for w in tree.leaves(new))
+        state = {"params": new | {"layers": [*rest, first]}, "previous": params, "before": state["previous"],
+                 "key": weft.random.split(state["key"])[1], "total": total}
+        return state, value, value, params["layers"][3], total, found["layers"][0], found["layers"][0]
+
+    params, batch = arrays()
+    state = {"params": params, "previous": params, "before": params, "key": np.int32([1, 2]), "total": np.float32(0)}
+    for schedule in ("1f1b", "zb-h1"):
+        assert_same(step, state, batch, np.float32(0.1), donate_argnums=0, schedule=schedule)
+        assert_same(step, state, batch, np.float32(0.1), schedule=schedule)
+
+
+def test_arguments_that_all_micro_batches_use():
+    """Positions, a table and a temperature, which are no rows of the batch."""
+    table = np.random.default_rng(2).normal(size=(64, WIDTH)).astype(np.float32)
+
+    def step(params, batch, positions, temperature):
+        def layer(w, x, scale, i):
+            return x + wnp.tanh(x @ w / temperature) * scale + wnp.asarray(table)[positions + i] * 0.01
+
+        value, found = gradients(functools.partial(squares, layer=layer))(params, batch)
+        return descend(params, found), value
+
+    assert_same(step, *arrays(), np.int32(np.arange(4)[:, None] * np.ones(1, np.int32)).ravel(), np.float32(1.5),
+                donate_argnums=0)
+
+
+def test_parameters_without_boundaries_between():
+    """Two towers with boundaries of their own, which meet in the last stage."""
+
+    def loss(params, batch):
+        towers = []
+        for tower in range(2):
+            x = batch["x"] @ params["in"]
+            x = weft.stage_boundary(wnp.tanh(x @ params["layers"][2 * tower]))
+            towers.append(x + wnp.tanh(x @ params["layers"][2 * tower + 1]))
+        return ((towers[0] * towers[1] * params["scale"] - batch["y"]) ** 2).mean()
+
+    def step(params, batch):
+        value, found = gradients(loss)(params, batch)
+        return descend(params, found), value
+
+    for schedule in ("gpipe", "zb-h1"):
+        assert_same(step, *arrays(), donate_argnums=0, schedule=schedule)

@@ -33,8 +33,6 @@ inline constexpr llvm::StringLiteral kChainsAttrName = "weft.chains";
 
 /// On a module cut into pipeline stages: their number.
 inline constexpr llvm::StringLiteral kStagesAttrName = "weft.stages";
-/// And the mesh axis along which they are, if that is known.
-inline constexpr llvm::StringLiteral kStageAxisAttrName = "weft.stage_axis";
 
 /// The origin of an op; null for one of the forward pass.
 OriginAttr getOrigin(mlir::Operation *op);

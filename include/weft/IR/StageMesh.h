@@ -1,0 +1,25 @@
+//===- StageMesh.h - The devices of one pipeline stage ----------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_IR_STAGEMESH_H
+#define WEFT_IR_STAGEMESH_H
+
+#include "weft/IR/WeftOps.h"
+
+namespace weft {
+
+/// On a module cut into pipeline stages: the mesh axis along which they are.
+inline constexpr llvm::StringLiteral kStageAxisAttrName = "weft.stage_axis";
+
+/// The mesh of a module as one stage sees it: of one device along the axis of
+/// stages, as those beside it compute other things, and have no copies of what
+/// is not split over that axis.
+sharding::Mesh meshOfStage(MeshOp mesh);
+
+} // namespace weft
+
+#endif // WEFT_IR_STAGEMESH_H

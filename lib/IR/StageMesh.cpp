@@ -1,0 +1,24 @@
+//===- StageMesh.cpp - The devices of one pipeline stage ------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/IR/StageMesh.h"
+
+using namespace mlir;
+using namespace weft;
+
+sharding::Mesh weft::meshOfStage(MeshOp mesh) {
+  sharding::Mesh whole = mesh.getMesh().toMesh();
+  auto name = mesh->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
+      kStageAxisAttrName);
+  if (!name)
+    return whole;
+  std::vector<sharding::MeshAxis> axes(whole.axes());
+  for (sharding::MeshAxis &axis : axes)
+    if (axis.name == name.getValue())
+      axis.size = 1;
+  return sharding::Mesh(std::move(axes));
+}
