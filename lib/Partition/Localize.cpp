@@ -286,8 +286,8 @@ struct Localize : weft::impl::LocalizeBase<Localize> {
                             "for example weft.mesh @mesh = <[\"data\"=1]>";
       return signalPassFailure();
     }
-    Localizer localizer({FlatSymbolRefAttr::get(mesh.getSymNameAttr()),
-                         meshOfStage(mesh)});
+    Localizer localizer(
+        {FlatSymbolRefAttr::get(mesh.getSymNameAttr()), meshOfStage(mesh)});
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal() &&
           failed(localizer.localizeFunction(function)))

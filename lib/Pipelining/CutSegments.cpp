@@ -73,7 +73,7 @@ private:
   void accumulate(Operation &exit);
   SegmentKey ownerOf(Value value) const;
   void addResult(unsigned number);
-  bool isUnread(BlockArgument argument);
+  SmallVector<int64_t> findReaders(const std::string &name) const;
   void addCrossing();
   void addMessages();
   void addEmpty();
@@ -352,15 +352,14 @@ void Cutter::addResult(unsigned number) {
             entry.getResultAttrDict(number));
   if (!argumentNames.contains(name))
     return;
-  for (const auto &[place, state] : cut.states) {
-    if (place.second != name || place.first == roleOf(owner) ||
-        state.readers.empty())
+  for (int64_t role : findReaders(name)) {
+    if (role == roleOf(owner))
       continue;
     SegmentKey after = owner;
-    after.level = std::max(after.level, lastReader(place.first));
+    after.level = std::max(after.level, lastReader(role));
     updates.push_back(
         {after,
-         schedule.firstOfRole(llvm::find(schedule.placement, place.first) -
+         schedule.firstOfRole(llvm::find(schedule.placement, role) -
                               schedule.placement.begin()),
          {name}});
   }
@@ -452,12 +451,14 @@ void Cutter::finish() {
   entry.setPrivate();
 }
 
-bool Cutter::isUnread(BlockArgument argument) {
-  return llvm::none_of(cut.states, [&](const auto &state) {
-    return state.first.second ==
-               getArgumentName(entry, argument.getArgNumber()) &&
-           !state.second.readers.empty();
-  });
+/// The roles whose segments read a state.
+SmallVector<int64_t> Cutter::findReaders(const std::string &name) const {
+  SmallVector<int64_t> roles;
+  for (int64_t role = 0; role < schedule.table.ranks(); ++role)
+    if (auto found = cut.states.find({role, name});
+        found != cut.states.end() && !found->second.readers.empty())
+      roles.push_back(role);
+  return roles;
 }
 
 CutEntry Cutter::run() {
@@ -475,7 +476,7 @@ CutEntry Cutter::run() {
     addResult(i);
   // The first role keeps what no one reads.
   for (BlockArgument argument : block.getArguments())
-    if (isUnread(argument))
+    if (findReaders(getArgumentName(entry, argument.getArgNumber())).empty())
       (void)resolve(argument, once(0, ActionKind::Update, 0));
   addCrossing();
   addMessages();

@@ -17,6 +17,7 @@
 #include "weft/IR/ValueSharding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace weft;
@@ -30,7 +31,11 @@ namespace {
 class StepStages {
 public:
   StepStages(func::FuncOp entry, Stages &stages)
-      : entry(entry), block(entry.front()), stages(stages) {}
+      : entry(entry), block(entry.front()), stages(stages) {
+    for (BlockArgument argument : block.getArguments())
+      argumentOf.try_emplace(getArgumentName(entry, argument.getArgNumber()),
+                             argument);
+  }
 
   void run();
 
@@ -45,6 +50,7 @@ private:
   Stages &stages;
   /// The stages that can compute an op from what they have.
   llvm::DenseMap<Operation *, StageSet> available;
+  llvm::StringMap<BlockArgument> argumentOf;
 };
 
 } // namespace
@@ -91,11 +97,10 @@ StageSet StepStages::findUsers(Value value) const {
 /// others; none if that is no state.
 StageSet StepStages::findOwner(unsigned result) {
   std::string name = getResultName(entry, result);
-  for (BlockArgument argument : block.getArguments())
-    if (!name.empty() &&
-        getArgumentName(entry, argument.getArgNumber()) == name)
-      if (int first = findUsers(argument).find_first(); first >= 0)
-        return stages.only(first);
+  if (BlockArgument argument = argumentOf.lookup(name);
+      argument && !name.empty())
+    if (int first = findUsers(argument).find_first(); first >= 0)
+      return stages.only(first);
   return StageSet(stages.count);
 }
 
