@@ -12,6 +12,7 @@
 #include "weft/IR/MicrobatchExits.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/Segments.h"
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -194,7 +195,9 @@ void Cutter::setResult(const SegmentKey &key, StringRef name, Value value,
   NamedAttrList all(attrs);
   all.set(WeftDialect::kNameAttrName, builder.getStringAttr(name));
   draft.resultAttrs.push_back(all);
-  state(key, name).writers.insert(key);
+  SegmentState &written = state(key, name);
+  written.writers.insert(key);
+  written.bytes = byteSize(cast<RankedTensorType>(value.getType()));
 }
 
 /// The number of the micro-batch.

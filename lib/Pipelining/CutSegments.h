@@ -25,6 +25,8 @@ struct SegmentState {
   bool isOfMicrobatch = false;
   /// Whether slot i holds i.
   bool isNumber = false;
+  /// Of one micro-batch, where there is a writer.
+  int64_t bytes = 0;
 };
 
 /// What is sent after a segment, from its role to another.

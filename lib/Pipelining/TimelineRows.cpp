@@ -224,14 +224,8 @@ static Action sendOf(Action transfer) {
 
 int64_t RowMaker::bytesOf(const SegmentMessage &message) const {
   int64_t bytes = 0;
-  for (const std::string &name : message.values) {
-    int64_t role = schedule.roleOf(message.after.stage);
-    const SegmentState &state = cut.states.at({role, name});
-    func::FuncOp writer = cut.segments.at(*state.writers.begin());
-    for (unsigned i = 0; i < writer.getNumResults(); ++i)
-      if (getResultName(writer, i) == name)
-        bytes += byteSize(cast<RankedTensorType>(writer.getResultTypes()[i]));
-  }
+  for (const std::string &name : message.values)
+    bytes += cut.states.at({schedule.roleOf(message.after.stage), name}).bytes;
   return bytes;
 }
 
