@@ -73,7 +73,9 @@ private:
   void compute(Operation &op);
   void accumulate(Operation &exit);
   SegmentKey ownerOf(Value value) const;
-  void addResult(unsigned number);
+  int64_t lastReader(int64_t role, const std::string &name) const;
+  std::vector<std::optional<SegmentKey>> findOwners();
+  void addResult(unsigned number, const SegmentKey &owner);
   SmallVector<int64_t> findReaders(const std::string &name) const;
   void addCrossing();
   void addMessages();
@@ -326,6 +328,12 @@ SegmentKey Cutter::ownerOf(Value value) const {
   SmallVector<Operation *> sources;
   if (op)
     plan.findSources(value, sources);
+  if (auto own = dyn_cast<BlockArgument>(value))
+    if (auto readers = findReaders(getArgumentName(entry, own.getArgNumber()));
+        !readers.empty())
+      return {schedule.firstOfRole(llvm::find(schedule.placement, readers[0]) -
+                                   schedule.placement.begin()),
+              ActionKind::Update, 0};
   if (sources.empty())
     return once(0, ActionKind::Update, 0);
   SegmentKey key = plan.of(sources.front());
@@ -334,23 +342,50 @@ SegmentKey Cutter::ownerOf(Value value) const {
              : once(key.stage, ActionKind::Update, 0);
 }
 
-void Cutter::addResult(unsigned number) {
+/// The last level of the update at which a role reads a state.
+int64_t Cutter::lastReader(int64_t role, const std::string &name) const {
+  int64_t last = 0;
+  if (auto found = cut.states.find({role, name}); found != cut.states.end())
+    for (const SegmentKey &reader : found->second.readers)
+      if (reader.kind == ActionKind::Update)
+        last = std::max(last, reader.level);
+  return last;
+}
+
+/// The segments that leave the results; none for a state that nobody writes.
+/// All of them read before the first writes, and a state is written over what
+/// others of the role still read, which may be such a result in turn.
+std::vector<std::optional<SegmentKey>> Cutter::findOwners() {
+  std::vector<std::optional<SegmentKey>> owners(entry.getNumResults());
+  Operation *end = block.getTerminator();
+  for (auto [number, owner] : llvm::enumerate(owners)) {
+    Value value = end->getOperand(number);
+    auto own = dyn_cast<BlockArgument>(value);
+    if (own && getArgumentName(entry, own.getArgNumber()) ==
+                   getResultName(entry, number))
+      continue;
+    owner = ownerOf(value);
+    (void)resolve(value, *owner);
+  }
+  for (bool isChanged = true; isChanged;) {
+    isChanged = false;
+    for (auto [number, owner] : llvm::enumerate(owners)) {
+      if (!owner)
+        continue;
+      int64_t last = lastReader(roleOf(*owner), getResultName(entry, number));
+      if (last <= owner->level)
+        continue;
+      owner->level = last;
+      (void)resolve(end->getOperand(number), *owner);
+      isChanged = true;
+    }
+  }
+  return owners;
+}
+
+void Cutter::addResult(unsigned number, const SegmentKey &owner) {
   Value value = block.getTerminator()->getOperand(number);
   std::string name = getResultName(entry, number);
-  if (auto own = dyn_cast<BlockArgument>(value);
-      own && getArgumentName(entry, own.getArgNumber()) == name)
-    return;
-  SegmentKey owner = ownerOf(value);
-  // It is written over what others of the role still read.
-  auto lastReader = [&](int64_t role) {
-    int64_t last = 0;
-    if (auto found = cut.states.find({role, name}); found != cut.states.end())
-      for (const SegmentKey &reader : found->second.readers)
-        if (reader.kind == ActionKind::Update)
-          last = std::max(last, reader.level);
-    return last;
-  };
-  owner.level = std::max(owner.level, lastReader(roleOf(owner)));
   setResult(owner, name, resolve(value, owner),
             entry.getResultAttrDict(number));
   if (!argumentNames.contains(name))
@@ -359,7 +394,7 @@ void Cutter::addResult(unsigned number) {
     if (role == roleOf(owner))
       continue;
     SegmentKey after = owner;
-    after.level = std::max(after.level, lastReader(role));
+    after.level = std::max(after.level, lastReader(role, name));
     updates.push_back(
         {after,
          schedule.firstOfRole(llvm::find(schedule.placement, role) -
@@ -475,8 +510,9 @@ CutEntry Cutter::run() {
     else if (!plan.isCopied(&op))
       compute(op);
   }
-  for (unsigned i = 0; i < entry.getNumResults(); ++i)
-    addResult(i);
+  for (auto [number, owner] : llvm::enumerate(findOwners()))
+    if (owner)
+      addResult(number, *owner);
   // The first role keeps what no one reads.
   for (BlockArgument argument : block.getArguments())
     if (findReaders(getArgumentName(entry, argument.getArgNumber())).empty())
