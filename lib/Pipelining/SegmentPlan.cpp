@@ -41,6 +41,7 @@ SegmentPlan::SegmentPlan(Block &block, const PipelineSchedule &schedule)
     : schedule(schedule), microbatches(block) {
   findPrologue(block);
   findCopied(block);
+  findWaitedFor(block);
   for (Operation &op : block.without_terminator())
     if (!isCopied(&op))
       assign(&op);
@@ -88,6 +89,26 @@ void SegmentPlan::findPrologue(Block &block) {
       if (Operation *definer = operand.getDefiningOp();
           definer && !microbatches.loopOf(definer))
         prologue.insert(definer);
+  }
+}
+
+/// A reshard that several ops share is of the pass of the first of them.
+void SegmentPlan::findWaitedFor(Block &block) {
+  auto isLast = [&](Operation *op) {
+    return stagePassOf(getOrigin(op)) == StagePass::WeightGradient &&
+           !waitedFor.contains(op);
+  };
+  for (Operation &op : llvm::reverse(block.without_terminator())) {
+    if (!microbatches.loopOf(&op) || leavesMicrobatches(&op) || isCopied(&op) ||
+        !isLast(&op))
+      continue;
+    SmallVector<Operation *> users;
+    (void)findUsers(&op, users);
+    if (llvm::any_of(users, [&](Operation *user) {
+          return !isLast(user) ||
+                 stageOf(getOrigin(user)) != stageOf(getOrigin(&op));
+        }))
+      waitedFor.insert(&op);
   }
 }
 
@@ -162,9 +183,10 @@ void SegmentPlan::assign(Operation *op) {
     ActionKind kind = ActionKind::Forward;
     if (StagePass pass = stagePassOf(getOrigin(op));
         pass == StagePass::InputGradient || pass == StagePass::WeightGradient)
-      kind = schedule.isMerged[stage]           ? ActionKind::Backward
-             : pass == StagePass::InputGradient ? ActionKind::InputGradient
-                                                : ActionKind::WeightGradient;
+      kind = schedule.isMerged[stage] ? ActionKind::Backward
+             : pass == StagePass::InputGradient || waitedFor.contains(op)
+                 ? ActionKind::InputGradient
+                 : ActionKind::WeightGradient;
     keys[op] = {stage, kind, 0};
     return;
   }

@@ -73,6 +73,7 @@ public:
 private:
   void findCopied(mlir::Block &block);
   void findPrologue(mlir::Block &block);
+  void findWaitedFor(mlir::Block &block);
   void assign(mlir::Operation *op);
   void delayUpdates(mlir::Block &block);
   bool findUsers(mlir::Operation *op,
@@ -82,6 +83,8 @@ private:
                   timeline::ActionKind kind) const;
 
   llvm::DenseSet<mlir::Operation *> copied, prologue;
+  /// Ops of weight gradients that input gradients or other stages use.
+  llvm::DenseSet<mlir::Operation *> waitedFor;
   llvm::DenseMap<mlir::Operation *, SegmentKey> keys;
 };
 

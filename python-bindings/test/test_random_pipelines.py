@@ -157,3 +157,9 @@ def test_random_pipelines(pytestconfig):
     first, count = pytestconfig.getoption("--first-function"), pytestconfig.getoption("--functions")
     for seed in range(first, first + count * 3 // 2):
         check(seed)
+
+
+def test_reshards_that_stages_and_weight_gradients_share():
+    """All-gathers of cotangents, which another stage waits for."""
+    for seed in (1152, 1263):
+        check(seed)
