@@ -148,7 +148,16 @@ LogicalResult LoopStages::check() const {
 /// What stages add up of a value that all of them use (the gradient of a tied
 /// parameter) is exchanged once a step, not once a micro-batch.
 bool LoopStages::split(MicrobatchSumOp sum) {
-  auto add = sum.getOperand().getDefiningOp<arith::AddFOp>();
+  // What is between moves no number: it can as well be done to the terms.
+  SmallVector<Operation *> between;
+  Value value = sum.getOperand();
+  while (isa_and_present<ConstraintOp, ReshapeOp, TransposeOp>(
+             value.getDefiningOp()) &&
+         value.hasOneUse()) {
+    between.push_back(value.getDefiningOp());
+    value = between.back()->getOperand(0);
+  }
+  auto add = value.getDefiningOp<arith::AddFOp>();
   if (!add || !add->hasOneUse() || !isFixed(add.getLhs()) ||
       !isFixed(add.getRhs()) ||
       computed.lookup(add.getLhs()).stage ==
@@ -158,12 +167,20 @@ bool LoopStages::split(MicrobatchSumOp sum) {
   OpBuilder b(sum->getContext(), &listener);
   b.setInsertionPoint(sum);
   SmallVector<Value, 2> sums;
-  for (Value term : {add.getLhs(), add.getRhs()})
+  for (Value term : {add.getLhs(), add.getRhs()}) {
+    for (Operation *op : llvm::reverse(between)) {
+      Operation *own = b.clone(*op);
+      own->setOperand(0, term);
+      term = own->getResult(0);
+    }
     sums.push_back(
         MicrobatchSumOp::create(b, sum.getLoc(), term, sum.getMicrobatches()));
+  }
   Value total = arith::AddFOp::create(b, add.getLoc(), sums[0], sums[1]);
   sum.replaceAllUsesWith(total);
   sum.erase();
+  for (Operation *op : between)
+    op->erase();
   add.erase();
   return true;
 }

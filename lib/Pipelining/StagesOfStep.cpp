@@ -64,6 +64,14 @@ StageSet StepStages::availableOf(Value value) const {
                                      : available.lookup(definer);
 }
 
+/// A view, or a scale for all elements of a gradient, is made where it is used.
+static int64_t bytesToSend(Value value) {
+  Operation *definer = value.getDefiningOp();
+  if (isa_and_present<BroadcastOp, ReshapeOp, TransposeOp>(definer))
+    return bytesToSend(definer->getOperand(0));
+  return bytesOf(value);
+}
+
 StageSet StepStages::findAvailable(Operation *op) const {
   StageSet all(stages.count, true);
   for (Value operand : computedFrom(op))
@@ -76,9 +84,10 @@ StageSet StepStages::findAvailable(Operation *op) const {
     StageSet has = availableOf(operand);
     if (has.all())
       continue;
-    isLarge |= bytesOf(operand) > mostSmallBytes;
+    int64_t sent = bytesToSend(operand);
+    isLarge |= sent > mostSmallBytes;
     for (unsigned stage : has.set_bits())
-      bytes[stage] += bytesOf(operand);
+      bytes[stage] += sent;
   }
   if (!isLarge)
     return StageSet(stages.count, true);

@@ -58,3 +58,47 @@ func.func @tied(%w: tensor<8x8xf32> {weft.name = "w", weft.parameter},
   %n = arith.subf %w, %g : tensor<8x8xf32>
   return %loss, %n : tensor<f32>, tensor<8x8xf32>
 }
+
+// A sum is split behind what only says where it is. What scales the gradients of
+// a stage is a number from another one: they stay where they are.
+// CHECK-LABEL: func.func @clipped
+// CHECK:      %[[A:.*]] = weft.reshape {{.*}}stage = 0
+// CHECK:      %[[S0:.*]] = weft.microbatch_sum %[[A]] {{.*}}stage = 0
+// CHECK:      %[[B:.*]] = weft.reshape {{.*}}stage = 2
+// CHECK:      %[[S2:.*]] = weft.microbatch_sum %[[B]] {{.*}}stage = 2
+// CHECK:      weft.microbatch_sum {{.*}}stage = 1
+// CHECK:      %[[NORM:.*]] = weft.reduce sum {{.*}}stage = 0
+// CHECK:      weft.broadcast %[[NORM]]
+// CHECK:      arith.mulf {{.*}}stage = 1
+func.func @clipped(%w: tensor<32x64xf32> {weft.name = "w2", weft.parameter},
+                   %v: tensor<32x32xf32> {weft.name = "v2", weft.parameter},
+                   %x: tensor<2x4x32xf32> {weft.name = "x2"})
+    -> (tensor<2048xf32> {weft.name = "g"}, tensor<32x32xf32> {weft.name = "v3"}) {
+  %xi = weft.microbatch_slice %x dim = 1 of #loop : tensor<2x4x32xf32> -> tensor<2x32xf32>
+  %u = weft.microbatch_use %w of #loop : tensor<32x64xf32>
+  %t = weft.microbatch_use %v of #loop : tensor<32x32xf32>
+  %h = weft.dot_general %xi, %t contracting = [1] x [0] : (tensor<2x32xf32>, tensor<32x32xf32>) -> tensor<2x32xf32>
+  %z = weft.dot_general %xi, %u contracting = [1] x [0] : (tensor<2x32xf32>, tensor<32x64xf32>) -> tensor<2x64xf32>
+  %h1 = weft.stage_boundary %h : tensor<2x32xf32>
+  %k = weft.dot_general %h1, %t contracting = [1] x [0] : (tensor<2x32xf32>, tensor<32x32xf32>) -> tensor<2x32xf32>
+  %h2 = weft.stage_boundary %k : tensor<2x32xf32>
+  %q = weft.dot_general %h2, %u contracting = [1] x [0] : (tensor<2x32xf32>, tensor<32x64xf32>) -> tensor<2x64xf32>
+  %g2 = weft.dot_general %h2, %q contracting = [0] x [0] {weft.origin = #weft.origin<backward = true>}
+      : (tensor<2x32xf32>, tensor<2x64xf32>) -> tensor<32x64xf32>
+  %e = weft.dot_general %q, %u contracting = [1] x [1] {weft.origin = #weft.origin<backward = true>}
+      : (tensor<2x64xf32>, tensor<32x64xf32>) -> tensor<2x32xf32>
+  %d1 = weft.stage_boundary %e of %h2 : tensor<2x32xf32> of tensor<2x32xf32>
+  %gv = weft.dot_general %h1, %d1 contracting = [0] x [0] {weft.origin = #weft.origin<backward = true>}
+      : (tensor<2x32xf32>, tensor<2x32xf32>) -> tensor<32x32xf32>
+  %d0 = weft.stage_boundary %d1 of %h1 : tensor<2x32xf32> of tensor<2x32xf32>
+  %g0 = weft.dot_general %d0, %z contracting = [0] x [0] {weft.origin = #weft.origin<backward = true>}
+      : (tensor<2x32xf32>, tensor<2x64xf32>) -> tensor<32x64xf32>
+  %gi = arith.addf %g0, %g2 {weft.origin = #weft.origin<backward = true, gradient_of = "w2">} : tensor<32x64xf32>
+  %gr = weft.reshape %gi {weft.origin = #weft.origin<backward = true, gradient_of = "w2">} : tensor<32x64xf32> -> tensor<2048xf32>
+  %g = weft.microbatch_sum %gr of #loop : tensor<2048xf32>
+  %gvs = weft.microbatch_sum %gv of #loop : tensor<32x32xf32>
+  %norm = weft.reduce sum %g dims = [0] : tensor<2048xf32> -> tensor<f32>
+  %wide = weft.broadcast %norm dims = [] : tensor<f32> -> tensor<32x32xf32>
+  %scaled = arith.mulf %gvs, %wide : tensor<32x32xf32>
+  return %g, %scaled : tensor<2048xf32>, tensor<32x32xf32>
+}
