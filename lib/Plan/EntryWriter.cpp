@@ -10,6 +10,7 @@
 
 #include "weft/IR/AttentionSizes.h"
 #include "weft/IR/Origin.h"
+#include "weft/IR/Segments.h"
 #include "weft/IR/SourceLocation.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
@@ -397,7 +398,8 @@ void EntryWriter::writeBindings() {
                   Value value) {
     auto binding = std::make_unique<plan::BindingT>();
     binding->name = std::move(name);
-    binding->type = std::move(type);
+    if (roleOf(entry) < 0)
+      binding->type = std::move(type);
     binding->buffer = indexOf(value);
     plan::BufferT &buffer = *result->buffers[binding->buffer];
     if (buffer.name.empty())

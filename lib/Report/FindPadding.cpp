@@ -54,7 +54,8 @@ std::vector<PaddingRecord> findPadding(const plan::Plan &plan) {
       for (const plan::Binding *binding : *bindings)
         if (std::string name = binding->name()->str();
             names.insert(name).second)
-          addPadding(name, *binding->type(), records);
+          if (binding->type())
+            addPadding(name, *binding->type(), records);
   }
   return records;
 }

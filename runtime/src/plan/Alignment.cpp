@@ -61,7 +61,7 @@ static bool isAligned(const plan::Instruction &instruction) {
 
 static bool isAligned(const plan::Entry &entry) {
   const auto isBindingAligned = [](const plan::Binding *binding) {
-    return isAligned(*binding->type());
+    return !binding->type() || isAligned(*binding->type());
   };
   return allOf(entry.inputs(), isBindingAligned) &&
          allOf(entry.outputs(), isBindingAligned) &&

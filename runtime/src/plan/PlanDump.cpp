@@ -176,7 +176,9 @@ void Dumper::bindings(
   for (const plan::Binding *binding : list) {
     const plan::Buffer &held = *entry.buffers()->Get(binding->buffer());
     print("  {} {} {} %{}", kind, quoted(binding->name()),
-          type(*binding->type()), binding->buffer());
+          binding->type() ? type(*binding->type())
+                          : typeName(dtypeOf(held.dtype()), *held.shape()),
+          binding->buffer());
     if (const auto *copies = binding->copies())
       for (uint32_t copy : *copies)
         print(", %{}", copy);

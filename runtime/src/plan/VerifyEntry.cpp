@@ -145,28 +145,40 @@ bool isSameType(const plan::TensorType &a, const plan::TensorType &b) {
   return true;
 }
 
-Status verifyBinding(const VerifiedHeader &header, const plan::Entry &entry,
-                     const plan::Binding &binding, uint32_t index) {
-  WEFT_RETURN_IF_ERROR(verifyType(header.mesh, *binding.type()));
-  if (index >= entry.buffers()->size())
-    return invalidArgument(fmt::format("is bound to buffer {}, but the entry "
-                                       "has {}",
-                                       index, entry.buffers()->size()));
-  const plan::Buffer &bound = *entry.buffers()->Get(index);
-  const DType dtype = dtypeOf(binding.type()->dtype());
+static Status verifyHeldType(const VerifiedHeader &header,
+                             const plan::TensorType &type,
+                             const plan::Buffer &bound, uint32_t index) {
+  WEFT_RETURN_IF_ERROR(verifyType(header.mesh, type));
+  const DType dtype = dtypeOf(type.dtype());
   WEFT_ASSIGN_OR_RETURN(const int64_t elements,
-                        elementCount(*binding.type()->local_shape(), dtype));
+                        elementCount(*type.local_shape(), dtype));
   WEFT_ASSIGN_OR_RETURN(const int64_t held,
                         elementCount(*bound.shape(), dtypeOf(bound.dtype())));
   if (dtype != dtypeOf(bound.dtype()) || elements != held)
     return invalidArgument(
         fmt::format("is {} on a rank, but buffer {} is {}",
-                    typeName(dtype, *binding.type()->local_shape()), index,
+                    typeName(dtype, *type.local_shape()), index,
                     typeName(dtypeOf(bound.dtype()), *bound.shape())));
+  return {};
+}
+
+Status verifyBinding(const VerifiedHeader &header, const plan::Entry &entry,
+                     const plan::Binding &binding, uint32_t index) {
+  if (index >= entry.buffers()->size())
+    return invalidArgument(fmt::format("is bound to buffer {}, but the entry "
+                                       "has {}",
+                                       index, entry.buffers()->size()));
+  const plan::Buffer &bound = *entry.buffers()->Get(index);
   const plan::State *state = header.states.find(
       view(binding.name()), entry.timeline() ? bound.role() : entry.role());
   if (state && state->internal() && !entry.role())
     state = nullptr;
+  const plan::TensorType *type = binding.type();
+  if (!type && entry.role() && state)
+    type = state->type();
+  if (!type)
+    return invalidArgument("has no type");
+  WEFT_RETURN_IF_ERROR(verifyHeldType(header, *type, bound, index));
   const bool inState = bound.kind() == plan::BufferKind::State;
   if (inState != (state != nullptr))
     return invalidArgument(fmt::format(
@@ -174,7 +186,7 @@ Status verifyBinding(const VerifiedHeader &header, const plan::Entry &entry,
         state ? "is" : "is not", index, bufferKindName(bound.kind())));
   if (!state)
     return {};
-  if (!isSameType(*binding.type(), *state->type()))
+  if (!isSameType(*type, *state->type()))
     return invalidArgument("its type differs from that of the state");
   if (bound.offset() != state->offset() || bound.bytes() > state->bytes())
     return invalidArgument(fmt::format(

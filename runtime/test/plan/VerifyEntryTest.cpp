@@ -35,6 +35,8 @@ TEST(VerifyEntry, Bindings) {
          *p.step().inputs[1]->type = p.type(DType::F32, {16}, {{"data"}});
        },
        "input \"x\": is f32[8] on a rank, but buffer 1 is f32[16]"},
+      {[](SamplePlan &p) { p.step().inputs[1]->type = nullptr; },
+       "input \"x\": has no type"},
       {[](SamplePlan &p) { p.step().inputs[1]->buffer = p.t; },
        "input \"x\" is bound to buffer 2 (temporary)"},
       {[](SamplePlan &p) { p.step().outputs[1]->buffer = p.t; },

@@ -188,6 +188,8 @@ TEST(VerifyTimeline, Values) {
        "input \"w0\": is not a state of the plan"},
       {[](Broken &p) { p.state("w0", 0).internal = true; },
        "input \"w0\": is not a state of the plan"},
+      {[](Broken &p) { p.entry("step").inputs[0]->type = nullptr; },
+       "input \"x\": has no type"},
       {[](Broken &p) {
          *p.entry("step").inputs[0]->type =
              p.type(DType::F32, {2, 32}, {{}, {"pipe"}});
