@@ -193,6 +193,8 @@ void Dumper::buffer(uint32_t index, const plan::Buffer &buffer) {
         buffer.bytes(), buffer.first(), buffer.last());
   if (buffer.kind() == plan::BufferKind::Constant)
     print(" data {}", buffer.data_offset());
+  if (buffer.part_of())
+    print(" part of %{}", *buffer.part_of());
   slots(buffer);
   if (!view(buffer.name()).empty())
     print(" {}", quoted(buffer.name()));

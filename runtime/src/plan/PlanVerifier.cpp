@@ -7,6 +7,7 @@
 
 #include "plan/PlanVerifier.h"
 
+#include "plan/BufferParts.h"
 #include "plan/Text.h"
 #include "weft/runtime/PlanFormat.h"
 
@@ -229,7 +230,7 @@ static Status verifyBuffers(const plan::Plan &plan, const Roles &roles,
           static_cast<unsigned __int128>(buffer.data_offset()) + buffer.bytes(),
           data));
   }
-  return {};
+  return verifyParts(entry);
 }
 
 static std::vector<FixedRegion> collectFixedRegions(const plan::Plan &plan,

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "plan/BufferParts.h"
 #include "plan/PlanVerifier.h"
 #include "plan/Text.h"
 #include "weft/runtime/VisitOperation.h"
@@ -59,7 +60,8 @@ struct Loop {
 class EntryVerifier {
 public:
   EntryVerifier(const VerifiedHeader &header, const plan::Entry &entry)
-      : header(header), entry(entry), states(entry.buffers()->size()) {}
+      : header(header), entry(entry), parts(entry),
+        states(entry.buffers()->size()) {}
 
   Status verify();
 
@@ -74,6 +76,10 @@ private:
   Status begin(const plan::CollectiveStart &start);
   Status verifyWait(uint32_t index, uint32_t id);
   Status touch(uint32_t index, const Touch &touch, bool starts);
+  Status verifyInFlight(uint32_t buffer, const Touch &touch) const;
+  bool holdsValue(uint32_t buffer) const;
+  void setValue(uint32_t buffer);
+  Status verifyShared(const std::vector<Touch> &touches) const;
   Status verifyRepeat(uint32_t index, const plan::Repeat &repeat);
   Status closeLoops(uint32_t index);
   Status verifyEnd();
@@ -87,6 +93,7 @@ private:
 
   const VerifiedHeader &header;
   const plan::Entry &entry;
+  const BufferParts parts;
   std::vector<BufferState> states;
   /// By number of the collective.
   std::vector<Flight> flights;
@@ -258,37 +265,80 @@ Status EntryVerifier::verifyStateBuffers() {
   return {};
 }
 
+Status EntryVerifier::verifyInFlight(uint32_t buffer,
+                                     const Touch &touch) const {
+  const BufferState &state = states[buffer];
+  if (state.writerInFlight)
+    return invalidArgument(fmt::format(
+        "{} {}, which collective {} in flight writes; its wait must come first",
+        touch.writes ? "writes" : "reads", bufferName(touch.buffer),
+        *state.writerInFlight));
+  if (touch.writes && state.readersInFlight != 0)
+    return invalidArgument(
+        fmt::format("writes {}, which a collective in flight reads; its wait "
+                    "must come first",
+                    bufferName(touch.buffer)));
+  return {};
+}
+
+/// A whole does if what is written to its parts fills it.
+bool EntryVerifier::holdsValue(uint32_t buffer) const {
+  if (states[buffer].holdsValue || parts.sharing(buffer).empty())
+    return states[buffer].holdsValue;
+  std::vector<bool> holds;
+  for (const BufferState &state : states)
+    holds.push_back(state.holdsValue);
+  return parts.fill(buffer, holds);
+}
+
+void EntryVerifier::setValue(uint32_t buffer) {
+  states[buffer].holdsValue = true;
+  for (uint32_t other : parts.sharing(buffer))
+    if (parts.contains(buffer, other))
+      states[other].holdsValue = true;
+}
+
+/// What an instruction writes is no part of another buffer that it touches.
+Status EntryVerifier::verifyShared(const std::vector<Touch> &touches) const {
+  for (const Touch &written : touches) {
+    if (!written.writes || parts.sharing(written.buffer).empty())
+      continue;
+    for (const Touch &other : touches)
+      if (parts.share(written.buffer, other.buffer))
+        return invalidArgument(
+            fmt::format("writes {}, which shares bytes with {}",
+                        bufferName(written.buffer), bufferName(other.buffer)));
+  }
+  return {};
+}
+
 Status EntryVerifier::touch(uint32_t index, const Touch &touch, bool starts) {
   BufferState &state = states[touch.buffer];
-  const std::string_view does = touch.writes ? "writes" : "reads";
   if (touch.writes && buffer(touch.buffer).kind() == plan::BufferKind::Constant)
     return invalidArgument(fmt::format("writes {}", bufferName(touch.buffer)));
   if (entry.role() && touch.writes && !state.isOutput &&
       buffer(touch.buffer).kind() == plan::BufferKind::State)
     return invalidArgument(
         fmt::format("writes {}, which is no output", bufferName(touch.buffer)));
-  if (state.writerInFlight)
-    return invalidArgument(fmt::format(
-        "{} {}, which collective {} in flight writes; its wait must come first",
-        does, bufferName(touch.buffer), *state.writerInFlight));
-  if (touch.writes && state.readersInFlight != 0)
-    return invalidArgument(
-        fmt::format("writes {}, which a collective in flight reads; its wait "
-                    "must come first",
-                    bufferName(touch.buffer)));
-  if (touch.reads && !state.holdsValue)
+  WEFT_RETURN_IF_ERROR(verifyInFlight(touch.buffer, touch));
+  for (uint32_t other : parts.sharing(touch.buffer))
+    WEFT_RETURN_IF_ERROR(verifyInFlight(other, touch));
+  if (touch.reads && !holdsValue(touch.buffer))
     return invalidArgument(fmt::format("reads {} before anything is written "
                                        "to it",
                                        bufferName(touch.buffer)));
   if (touch.writes && !starts)
-    state.holdsValue = true;
+    setValue(touch.buffer);
   if (!state.firstTouch)
     state.firstTouch = index;
   state.lastTouch = std::max<int64_t>(state.lastTouch, index);
   // What a loop reads before it writes it must last to the next iteration.
-  for (Loop &loop : loops)
+  for (Loop &loop : loops) {
     if (loop.touched.insert(touch.buffer).second && touch.reads)
       state.lastTouch = std::max<int64_t>(state.lastTouch, loop.end - 1);
+    const std::vector<uint32_t> &others = parts.sharing(touch.buffer);
+    loop.touched.insert(others.begin(), others.end());
+  }
   return {};
 }
 
@@ -404,7 +454,7 @@ Status EntryVerifier::verifyWait(uint32_t index, uint32_t id) {
   flight.waited = true;
   --states[flight.source].readersInFlight;
   states[flight.destination].writerInFlight.reset();
-  states[flight.destination].holdsValue = true;
+  setValue(flight.destination);
   for (uint32_t buffer : {flight.source, flight.destination})
     states[buffer].lastTouch =
         std::max<int64_t>(states[buffer].lastTouch, index);
@@ -415,6 +465,7 @@ Status EntryVerifier::verifyInstruction(uint32_t index) {
   const plan::Instruction &instruction = *entry.instructions()->Get(index);
   std::vector<Touch> touches;
   WEFT_RETURN_IF_ERROR(verifyOperation(header, entry, instruction, touches));
+  WEFT_RETURN_IF_ERROR(verifyShared(touches));
   const auto *start = instruction.operation_as_CollectiveStart();
   if (!start || !start->behind())
     for (const Touch &each : touches)
@@ -494,7 +545,7 @@ Status EntryVerifier::verifyLifetimes() const {
   return {};
 }
 
-/// Beside the states and constants of a role.
+/// Beside the states and constants of a role. Parts live as long as the whole.
 Status
 EntryVerifier::verifyLifetimes(const std::vector<FixedRegion> &fixed) const {
   const int64_t end = entry.instructions()->size();
@@ -502,18 +553,28 @@ EntryVerifier::verifyLifetimes(const std::vector<FixedRegion> &fixed) const {
   for (const FixedRegion &region : fixed)
     if (region.bytes != 0)
       lifetimes.push_back({region.offset, region.bytes, -1, end, region.name});
+  std::vector<BufferState> wholes = states;
   for (uint32_t i = 0; i < states.size(); ++i) {
+    if (!buffer(i).part_of() || !states[i].firstTouch)
+      continue;
+    BufferState &whole = wholes[*buffer(i).part_of()];
+    whole.firstTouch =
+        std::min(whole.firstTouch.value_or(*states[i].firstTouch),
+                 *states[i].firstTouch);
+    whole.lastTouch = std::max(whole.lastTouch, states[i].lastTouch);
+  }
+  for (uint32_t i = 0; i < wholes.size(); ++i) {
     const plan::BufferKind kind = buffer(i).kind();
     if (kind == plan::BufferKind::State || kind == plan::BufferKind::Constant ||
-        buffer(i).bytes() == 0)
+        buffer(i).part_of() || buffer(i).bytes() == 0)
       continue;
     const bool isInput = kind == plan::BufferKind::Input;
-    if (!isInput && !states[i].firstTouch)
+    if (!isInput && !wholes[i].firstTouch)
       continue;
-    const bool isRead = kind == plan::BufferKind::Output || states[i].isOutput;
+    const bool isRead = kind == plan::BufferKind::Output || wholes[i].isOutput;
     lifetimes.push_back({buffer(i).offset(), buffer(i).bytes(),
-                         isInput ? -1 : *states[i].firstTouch,
-                         isRead ? end : states[i].lastTouch, bufferName(i)});
+                         isInput ? -1 : *wholes[i].firstTouch,
+                         isRead ? end : wholes[i].lastTouch, bufferName(i)});
   }
   return verifyDisjoint(lifetimes);
 }

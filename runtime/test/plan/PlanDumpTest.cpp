@@ -42,6 +42,19 @@ TEST(PlanDump, Entry) {
 )");
 }
 
+TEST(PlanDump, PartOfABuffer) {
+  PlanBuilder builder({{"data", 1}});
+  EntryBuilder entry = builder.entry("e");
+  const uint32_t whole = entry.temporary(DType::F32, {32});
+  const uint32_t part = entry.temporary(DType::F32, {16});
+  entry.table().buffers[part]->part_of = whole;
+  entry.table().buffers[part]->offset =
+      entry.table().buffers[whole]->offset + 64;
+  EXPECT_THAT(*builder.build().dump("e"),
+              HasSubstr("\n    %1 temporary f32[16] offset 64 bytes 64 alive "
+                        "0..0 part of %0\n"));
+}
+
 TEST(PlanDump, Pipeline) {
   PipelinePlan builder(2, 1);
   builder.step().timeline().messages[0]->location = "model.py:7";

@@ -412,5 +412,103 @@ TEST(VerifyEntry, CollectivesBeginBesideTheLastIteration) {
               HasSubstr("share bytes while both are alive"));
 }
 
+/// x and twice x side by side, summed over the ranks in place, and the parts of
+/// the sum copied to outputs.
+struct PartsPlan : PlanBuilder {
+  PartsPlan() : PlanBuilder({{"data", 2}}) {
+    const auto floats = type(DType::F32, {16});
+    const uint32_t x = step.input("x", floats);
+    whole = step.temporary(DType::F32, {32});
+    first = part(0);
+    second = part(64);
+    const uint32_t y = step.output("y", floats), z = step.output("z", floats);
+    step.copy(x, first);
+    step.copy(x, second);
+    step.start(plan::CollectiveKind::AllReduce, group({"data"}), whole, whole,
+               1, 32);
+    step.wait(0);
+    step.copy(first, y);
+    step.copy(second, z);
+  }
+  uint32_t part(uint64_t offset) {
+    const uint32_t index = step.temporary(DType::F32, {16});
+    buffer(index).part_of = whole;
+    buffer(index).offset = buffer(whole).offset + offset;
+    return index;
+  }
+  plan::BufferT &buffer(uint32_t index) { return *step.table().buffers[index]; }
+  plan::CopyT &copy(size_t index) {
+    return *step.table().instructions[index]->operation.AsCopy();
+  }
+
+  EntryBuilder step = entry("step");
+  uint32_t whole = 0, first = 0, second = 0;
+};
+
+static std::string
+verdictOfParts(const std::function<void(PartsPlan &)> &change) {
+  PartsPlan plan;
+  change(plan);
+  return verdict(plan);
+}
+
+TEST(VerifyEntry, PartsLieInTheirWhole) {
+  EXPECT_EQ(verdict(PartsPlan()), "");
+  EXPECT_THAT(
+      verdictOfParts([](PartsPlan &p) { p.buffer(p.first).part_of = 60; }),
+      HasSubstr("buffer 2 is a part of buffer 60, but the entry has 6"));
+  EXPECT_THAT(
+      verdictOfParts([](PartsPlan &p) { p.buffer(p.first).part_of = 3; }),
+      HasSubstr("buffer 2 is a part of buffer 3, which is a part itself"));
+  EXPECT_THAT(
+      verdictOfParts([](PartsPlan &p) { p.buffer(p.first).part_of = 0; }),
+      HasSubstr("buffer 2 is a part of buffer 0, but only temporaries have "
+                "parts and are some"));
+  EXPECT_THAT(
+      verdictOfParts([](PartsPlan &p) { p.buffer(p.second).offset += 64; }),
+      HasSubstr("buffer 3 is a part of buffer 1, but lies at 192..256 and that "
+                "at 64..192"));
+}
+
+TEST(VerifyEntry, PartsAndTheWholeAreOneBuffer) {
+  // They are alive together, and nothing else is where any of them is.
+  EXPECT_THAT(
+      verdictOfParts([](PartsPlan &p) { p.buffer(p.second).part_of.reset(); }),
+      HasSubstr("reads buffer 1 (temporary) before anything is written "
+                "to it"));
+  EXPECT_THAT(verdictOfParts([](PartsPlan &p) {
+                const uint32_t other = p.step.temporary(DType::F32, {16});
+                p.copy(0).destination = other;
+              }),
+              HasSubstr("step 2 all_reduce: reads buffer 1 (temporary) before "
+                        "anything is written to it"));
+  // What a collective in flight writes is not read.
+  EXPECT_THAT(verdictOfParts([](PartsPlan &p) {
+                std::swap(p.step.table().instructions[3],
+                          p.step.table().instructions[4]);
+              }),
+              HasSubstr("step 3 copy: reads buffer 2 (temporary), which "
+                        "collective 0 in flight writes; its wait must come "
+                        "first"));
+  // Nor is what an instruction writes something that it reads.
+  EXPECT_THAT(
+      verdictOfParts([](PartsPlan &p) { p.step.copy(p.first, p.part(0)); }),
+      HasSubstr("writes buffer 6 (temporary), which shares bytes with "
+                "buffer 2 (temporary)"));
+}
+
+TEST(VerifyEntry, AWholeIsAliveAsLongAsItsParts) {
+  PartsPlan plan;
+  const uint32_t other = plan.step.temporary(DType::F32, {16});
+  const uint32_t out = plan.step.output("w", plan.type(DType::F32, {16}));
+  plan.copy(4).source = plan.second;
+  plan.step.copy(plan.second, other);
+  plan.step.copy(other, out);
+  ASSERT_EQ(verdict(plan), "");
+  // The first part is not used any more, but its bytes are those of the whole.
+  plan.buffer(other).offset = plan.buffer(plan.first).offset;
+  EXPECT_THAT(verdict(plan), HasSubstr("share bytes while both are alive"));
+}
+
 } // namespace
 } // namespace weft::runtime
