@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "weft/IR/BufferParts.h"
 #include "weft/IR/FormRules.h"
 #include "weft/IR/Microbatches.h"
 #include "weft/IR/Segments.h"
@@ -133,11 +134,16 @@ void weft::checkLocalTypes(ModuleOp module, FormCheck &check) {
 // Schedule
 //===----------------------------------------------------------------------===//
 
-/// Beside instructions: a reshape is a view, a constant a buffer filled when
-/// the plan is loaded.
+/// Beside instructions: a reshape is a view, a concat and a slice are of parts
+/// of buffers, a constant is a buffer filled when the plan is loaded.
 void weft::checkScheduleOps(ModuleOp module, FormCheck &check) {
   checkEach(module, [&](Operation *op) {
-    if (!isa<InstructionOpInterface, ReshapeOp, arith::ConstantOp>(op))
+    if (isPartView(op) && !findParts(op))
+      check.error(op->getLoc())
+          << op->getName() << " of a schedule takes or makes a buffer whose "
+          << "parts lie in one piece each";
+    else if (!isa<InstructionOpInterface, ReshapeOp, arith::ConstantOp>(op) &&
+             !isPartView(op))
       check.error(op->getLoc())
           << "a schedule holds instructions of a plan, reshapes and "
              "constants, got "

@@ -7,6 +7,7 @@
 
 #include "weft/Plan/BufferContents.h"
 
+#include "weft/IR/BufferParts.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/Segments.h"
 #include "weft/IR/ValueSharding.h"
@@ -162,7 +163,7 @@ static void visitReaders(Value value,
                          llvm::function_ref<void(Operation *)> visit) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
-    if (isView(user)) {
+    if (isView(user) || isPartView(user)) {
       visitReaders(user->getResult(0), visit);
       continue;
     }
@@ -208,7 +209,7 @@ struct Readers {
 static bool isMovedArgument(Value value) {
   bool moved = false;
   while (Operation *op = value.getDefiningOp()) {
-    if (!isView(op) && !isStart(op) && !isa<CopyOp>(op))
+    if (!isView(op) && !isPartView(op) && !isStart(op) && !isa<CopyOp>(op))
       return false;
     moved |= isStart(op);
     value = op->getOperand(0);
@@ -260,7 +261,7 @@ std::vector<HeldValue> BufferContents::of(const EntryBuffer &buffer) const {
   std::vector<HeldValue> held;
   for (Value value : buffer.values) {
     Operation *op = value.getDefiningOp();
-    if (isView(op) || isCarried(value))
+    if (isView(op) || isa_and_present<SliceOp>(op) || isCarried(value))
       continue;
     int64_t first = op && !isa<arith::ConstantOp>(op) ? buffers.timeOf(op) : 0;
     held.push_back({value, first, buffer.last, purposeOf(buffer, value)});
@@ -272,6 +273,9 @@ std::vector<HeldValue> BufferContents::of(const EntryBuffer &buffer) const {
   llvm::stable_sort(held, [](const HeldValue &a, const HeldValue &b) {
     return a.first < b.first;
   });
+  // The first of its parts comes before a whole.
+  if (!buffer.parts.empty() && !held.empty())
+    held.front().first = std::min(held.front().first, buffer.first);
   for (size_t i = 1; i < held.size(); ++i)
     held[i - 1].last = held[i].first - 1;
   return held;

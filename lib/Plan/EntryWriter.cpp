@@ -21,6 +21,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <map>
+
 using namespace mlir;
 using weft::cost::CollectiveKind;
 
@@ -78,6 +80,7 @@ public:
   FailureOr<std::unique_ptr<plan::EntryT>> write();
 
 private:
+  llvm::DenseMap<int32_t, int32_t> findEqualParts() const;
   LogicalResult writeBuffers();
   void writeBindings();
   uint32_t indexOf(Value value) const {
@@ -355,10 +358,28 @@ static bool areOneGradient(const HeldValue &a, const HeldValue &b) {
          parameter == gradientOf(getValueOrigin(b.value));
 }
 
+/// What is taken of a buffer where another part of it lies is one with that.
+llvm::DenseMap<int32_t, int32_t> EntryWriter::findEqualParts() const {
+  llvm::DenseMap<int32_t, int32_t> equal;
+  for (const EntryBuffer &whole : buffers.buffers()) {
+    std::map<std::pair<int64_t, int64_t>, int32_t> known;
+    for (Value value : whole.parts) {
+      const EntryBuffer &part = buffers.bufferFor(value);
+      int32_t index = buffers.bufferOf(value);
+      auto [found, isNew] =
+          known.try_emplace({part.offsetInWhole, part.bytes}, index);
+      if (!isNew && found->second != index)
+        equal[index] = found->second;
+    }
+  }
+  return equal;
+}
+
 LogicalResult EntryWriter::writeBuffers() {
   BufferContents contents(buffers, tables.statePurposes);
+  llvm::DenseMap<int32_t, int32_t> equalParts = findEqualParts();
   for (auto [index, buffer] : llvm::enumerate(buffers.buffers())) {
-    if (buffer.values.empty())
+    if (buffer.values.empty() || equalParts.contains(index))
       continue;
     Value value = buffer.values.front();
     int64_t offset = getOffset(value);
@@ -383,12 +404,24 @@ LogicalResult EntryWriter::writeBuffers() {
       out->slots = state.slots;
       out->slot_bytes = state.role < 0 ? 0 : state.slotBytes();
     }
-    std::vector<HeldValue> held = contents.of(buffer);
+    std::vector<HeldValue> held;
+    if (!buffer.whole)
+      held = contents.of(buffer);
     held.erase(std::unique(held.begin(), held.end(), areOneGradient),
                held.end());
     for (const HeldValue &each : held)
       out->contents.push_back(toContent(each));
     result->buffers.push_back(std::move(out));
+  }
+  for (auto [index, buffer] : llvm::enumerate(buffers.buffers())) {
+    if (!buffer.whole)
+      continue;
+    if (auto equal = equalParts.find(index); equal != equalParts.end())
+      indices[index] = indices.at(equal->second);
+    plan::BufferT &part = *result->buffers[indices.at(index)];
+    part.first = std::min<uint32_t>(part.first, buffer.first);
+    part.last = std::max<uint32_t>(part.last, buffer.last);
+    part.part_of = indexOf(buffer.whole);
   }
   return success();
 }

@@ -81,9 +81,10 @@ static std::string typeOf(plan::DType dtype, const Shape &shape) {
   return text + ']';
 }
 
-/// What lies outside of the memory of states and constants.
+/// What lies outside of the memory of states and constants. Parts count as what
+/// they are parts of.
 static bool isShared(const plan::Buffer &buffer) {
-  return buffer.kind() != plan::BufferKind::State &&
+  return !buffer.part_of() && buffer.kind() != plan::BufferKind::State &&
          buffer.kind() != plan::BufferKind::Constant;
 }
 

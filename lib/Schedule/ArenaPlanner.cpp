@@ -14,7 +14,7 @@
 
 namespace weft {
 
-int64_t livenessBound(llvm::ArrayRef<ArenaBuffer> buffers) {
+ArenaPeak findPeak(llvm::ArrayRef<ArenaBuffer> buffers) {
   // A buffer enters at `first` and leaves at `last + 1`; at one step leaving
   // (negative) sorts before entering.
   std::vector<std::pair<int64_t, int64_t>> events;
@@ -24,10 +24,16 @@ int64_t livenessBound(llvm::ArrayRef<ArenaBuffer> buffers) {
     events.emplace_back(buffer.last + 1, -alignedBytes(buffer.bytes));
   }
   std::sort(events.begin(), events.end());
-  int64_t live = 0, bound = 0;
+  ArenaPeak peak;
+  int64_t live = 0;
   for (auto [step, bytes] : events)
-    bound = std::max(bound, live += bytes);
-  return bound;
+    if ((live += bytes) > peak.bytes)
+      peak = {live, step};
+  return peak;
+}
+
+int64_t livenessBound(llvm::ArrayRef<ArenaBuffer> buffers) {
+  return findPeak(buffers).bytes;
 }
 
 namespace {

@@ -163,16 +163,32 @@ BatchBuffer BlockProgram::makeBuffer(const EntryBuffer &buffer) const {
       buffer.kind == BufferKind::Constant ||
       (isa<RepeatOp>(block.getParentOp()) && !isInside(buffer, block)))
     return {};
-  return {alignedBytes(buffer.bytes), buffer.kind == BufferKind::Input,
+  // The bytes of a whole are those of what is put side by side in it; what is
+  // taken of it has none.
+  if (buffer.values.front().getDefiningOp<SliceOp>())
+    return {};
+  int64_t bytes = alignedBytes(buffer.bytes);
+  for (Value part : buffer.parts)
+    if (!part.getDefiningOp<SliceOp>())
+      bytes -= buffers.bufferFor(part).bytes;
+  return {std::max<int64_t>(bytes, 0), buffer.kind == BufferKind::Input,
           buffer.kind == BufferKind::Output};
 }
 
 /// What `op` reads and writes, by number of the buffer.
 void BlockProgram::addTouches(BatchStep &step, Operation *op) {
+  auto add = [&](SmallVectorImpl<int32_t> &touched, Value value) {
+    int32_t buffer = buffers.bufferOf(value);
+    touched.push_back(buffer);
+    // Who touches a part need not wait for who touches another one.
+    for (int32_t other : buffers.sharing(buffer))
+      if (buffers.buffer(other).parts.empty())
+        touched.push_back(other);
+  };
   for (Value operand : op->getOperands())
-    step.reads.push_back(buffers.bufferOf(operand));
+    add(step.reads, operand);
   for (Value result : op->getResults())
-    step.writes.push_back(buffers.bufferOf(result));
+    add(step.writes, result);
 }
 
 /// What the instructions of a loop touch. What they hold within a turn is one
@@ -184,7 +200,8 @@ void BlockProgram::addTouches(BatchStep &step, RepeatOp loop) {
     if (buffer.values.empty())
       continue;
     if (isInside(buffer, loop.getBlock())) {
-      inside.push_back({buffer.first, buffer.last, buffer.bytes});
+      if (buffer.isLaidOut())
+        inside.push_back({buffer.first, buffer.last, buffer.bytes});
       continue;
     }
     for (Value value : buffer.values) {
@@ -256,7 +273,10 @@ static int64_t reorder(Block &block, ArrayRef<Operation *> instructions,
                        const BatchOrder &order) {
   Operation *end = block.getTerminator();
   OpBuilder b(end);
-  SmallVector<ReshapeOp> views(block.getOps<ReshapeOp>());
+  SmallVector<Operation *> views;
+  for (Operation &op : block)
+    if (isa<ReshapeOp>(op) || isPartView(&op))
+      views.push_back(&op);
   int64_t saved = 0;
   for (ArrayRef<int32_t> steps : order) {
     Operation *op = instructions[steps.front()];
@@ -269,10 +289,16 @@ static int64_t reorder(Block &block, ArrayRef<Operation *> instructions,
     createBatch(b, launches);
     saved += steps.size() - 1;
   }
-  for (ReshapeOp view : views)
-    if (Operation *definer = view.getOperand().getDefiningOp();
-        definer && definer->getBlock() == &block)
-      view->moveAfter(definer);
+  for (Operation *view : views) {
+    Operation *last = nullptr;
+    for (Value operand : view->getOperands())
+      if (Operation *definer = operand.getDefiningOp();
+          definer && definer->getBlock() == &block &&
+          (!last || last->isBeforeInBlock(definer)))
+        last = definer;
+    if (last)
+      view->moveAfter(last);
+  }
   return saved;
 }
 

@@ -37,6 +37,11 @@ EntryBuffers::EntryBuffers(func::FuncOp entry, const ProgramStates &states,
     entry.walk([&](RepeatOp loop) { bindCarried(loop); });
     bindResults(states);
   }
+  for (EntryBuffer &buffer : buffers_)
+    for (Value part : buffer.parts) {
+      buffer.first = std::min(buffer.first, bufferFor(part).first);
+      buffer.last = std::max(buffer.last, bufferFor(part).last);
+    }
 }
 
 /// A loop is an instruction, those of its block follow.
@@ -83,14 +88,19 @@ int64_t EntryBuffers::endOf(Operation *op) const {
   return end;
 }
 
+static RepeatOp findLoopOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !(isView(op) || isa<ConcatOp>(op)))
+    return dyn_cast_if_present<RepeatOp>(op);
+  RepeatOp loop = findLoopOf(op->getOperand(0));
+  return llvm::all_of(op->getOperands(),
+                      [&](Value each) { return findLoopOf(each) == loop; })
+             ? loop
+             : RepeatOp();
+}
+
 RepeatOp findLoopBefore(StartOp start) {
-  Value carried = start.getOperand();
-  while (Operation *op = carried.getDefiningOp()) {
-    if (!isView(op))
-      return dyn_cast<RepeatOp>(op);
-    carried = op->getOperand(0);
-  }
-  return {};
+  return findLoopOf(start.getOperand());
 }
 
 int64_t EntryBuffers::beginOf(StartOp start) const {
@@ -107,7 +117,8 @@ static int64_t lastReader(const EntryBuffers &buffers, Value value,
   for (Operation *user : value.getUsers()) {
     Operation *reader = value.getParentBlock()->findAncestorOpInBlock(*user);
     // The readers of a view count for themselves, but it may be in the loop.
-    if (reader == except || (reader == user && isa<ReshapeOp>(user)))
+    if (reader == except ||
+        (reader == user && (isa<ReshapeOp>(user) || isPartView(user))))
       continue;
     bool isInit = reader == user && isa<RepeatOp>(user);
     last =
@@ -116,7 +127,32 @@ static int64_t lastReader(const EntryBuffers &buffers, Value value,
   return last;
 }
 
+llvm::SmallVector<int32_t> EntryBuffers::sharing(int32_t index) const {
+  llvm::SmallVector<int32_t> found;
+  const EntryBuffer &buffer = buffers_[index];
+  for (Value part : buffer.parts)
+    found.push_back(bufferOf(part));
+  if (!buffer.whole)
+    return found;
+  found.push_back(bufferOf(buffer.whole));
+  for (Value value : bufferFor(buffer.whole).parts) {
+    const EntryBuffer &other = bufferFor(value);
+    if (&other != &buffer &&
+        other.offsetInWhole < buffer.offsetInWhole + buffer.bytes &&
+        buffer.offsetInWhole < other.offsetInWhole + other.bytes)
+      found.push_back(bufferOf(value));
+  }
+  return found;
+}
+
 int64_t EntryBuffers::lastUse(int32_t buffer, Operation *except) const {
+  int64_t last = ownLastUse(buffer, except);
+  for (int32_t other : sharing(buffer))
+    last = std::max(last, ownLastUse(other, except));
+  return last;
+}
+
+int64_t EntryBuffers::ownLastUse(int32_t buffer, Operation *except) const {
   int64_t last = -1;
   for (Value value : buffers_[buffer].values) {
     last = std::max(last, lastReader(*this, value, except));
@@ -136,7 +172,21 @@ void EntryBuffers::addValue(Value value, BufferKind kind, int64_t time) {
   buffers_.push_back({kind, {value}, bytesOf(value), time, last});
 }
 
+/// The first whole that a buffer is a part of counts; the memory planner sees
+/// to it that there is no other one.
+void EntryBuffers::addPart(const BufferPart &part) {
+  EntryBuffer &buffer = buffers_[bufferOf(part.part)];
+  if (buffer.whole || !buffer.parts.empty())
+    return;
+  buffer.whole = part.whole;
+  buffer.offsetInWhole = part.offset;
+  buffers_[bufferOf(part.whole)].parts.push_back(part.part);
+}
+
 void EntryBuffers::addAliases(Operation *op) {
+  if (isPartView(op))
+    if (auto parts = findParts(op))
+      llvm::for_each(*parts, [&](const BufferPart &part) { addPart(part); });
   auto instruction = dyn_cast<InstructionOpInterface>(op);
   for (OpResult result : op->getResults()) {
     int64_t operand =
@@ -177,7 +227,14 @@ void EntryBuffers::merge(int32_t a, int32_t b) {
   kept.values.append(merged.values);
   kept.first = std::min(kept.first, merged.first);
   kept.last = std::max(kept.last, merged.last);
+  kept.parts.append(merged.parts);
+  if (!kept.whole) {
+    kept.whole = merged.whole;
+    kept.offsetInWhole = merged.offsetInWhole;
+  }
   merged.values.clear();
+  merged.parts.clear();
+  merged.whole = {};
 }
 
 void EntryBuffers::assignState(int32_t buffer, int32_t state) {

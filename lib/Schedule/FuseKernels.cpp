@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CollectiveParts.h"
 #include "FusionRewrites.h"
 #include "OutlineKernel.h"
 
@@ -62,6 +63,8 @@ static FusionKind kindOf(Operation *op) {
     return FusionKind::End;
   if (belongsToGemm(op))
     return FusionKind::Barrier;
+  if (isMarkedPart(op))
+    return FusionKind::Order;
   return llvm::TypeSwitch<Operation *, FusionKind>(op)
       .Case([](BroadcastOp op) { return kindOf(op); })
       .Case([](TransposeOp op) { return kindOf(op); })
@@ -105,6 +108,13 @@ static bool isMove(Operation *op) {
   FusionKind kind = kindOf(op);
   return kind == FusionKind::Movement || kind == FusionKind::Transpose ||
          kind == FusionKind::Gather;
+}
+
+/// Whether the kernel of the op can be that of what moves its result.
+static bool isFusedWithMoves(Operation *op) {
+  return !isRematerialized(op) &&
+         (kindOf(op) == FusionKind::Elementwise ||
+          kindOf(op) == FusionKind::RowBroadcast || isMove(op));
 }
 
 static FusionOp describe(Operation *op,
@@ -174,6 +184,7 @@ struct FuseKernels : weft::impl::FuseKernelsBase<FuseKernels> {
 
   void fuse(Block &body, KernelLibrary &library) {
     widenScatterSums(body);
+    makeCollectiveParts(body, isFusedWithMoves);
     splitConcats(body);
     duplicateCheapOps(body);
     convertAfterMoves(body, isMove);
@@ -211,6 +222,7 @@ struct FuseKernels : weft::impl::FuseKernelsBase<FuseKernels> {
     // A launch stands where its last op stood; ops that were between its ops
     // may use its results.
     sortTopologically(&body);
+    unmarkParts(body);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
       if (isRematerialized(&op) && op.use_empty())
         op.erase();

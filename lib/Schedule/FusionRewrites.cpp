@@ -7,6 +7,8 @@
 
 #include "FusionRewrites.h"
 
+#include "CollectiveParts.h"
+
 #include "weft/IR/NarrowFloats.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/WeftOps.h"
@@ -42,6 +44,8 @@ void weft::widenScatterSums(Block &body) {
 
 void weft::splitConcats(Block &body) {
   for (auto op : llvm::make_early_inc_range(body.getOps<ConcatOp>())) {
+    if (isMarkedPart(op))
+      continue;
     OriginListener listener(getOrigin(op));
     OpBuilder b(op, &listener);
     SmallVector<Value> pieces(op.getOperands());

@@ -8,6 +8,7 @@
 #include "weft/Schedule/Passes.h"
 #include "weft/Schedule/ProgramStates.h"
 
+#include "weft/IR/BufferParts.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
@@ -203,7 +204,7 @@ struct HoistReleases : weft::impl::HoistReleasesBase<HoistReleases> {
   void hoist(Block &block) {
     Hoister hoister(block);
     for (Operation &op : llvm::make_early_inc_range(block))
-      if (usesBuffers(&op) && !isa<RepeatOp>(op))
+      if ((usesBuffers(&op) || isPartView(&op)) && !isa<RepeatOp>(op))
         hoisted += hoister.hoist(&op);
   }
 };

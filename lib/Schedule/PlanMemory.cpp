@@ -83,7 +83,7 @@ void PlanMemory::layOut(func::FuncOp entry, const EntryBuffers &buffers,
                         const ProgramStates &states) {
   std::vector<ArenaBuffer> shared;
   for (const EntryBuffer &buffer : buffers.buffers()) {
-    bool moves = !buffer.values.empty() && buffer.kind != BufferKind::State &&
+    bool moves = buffer.isLaidOut() && buffer.kind != BufferKind::State &&
                  buffer.kind != BufferKind::Constant;
     shared.push_back({buffer.first, buffer.last, moves ? buffer.bytes : 0});
   }
@@ -93,7 +93,10 @@ void PlanMemory::layOut(func::FuncOp entry, const EntryBuffers &buffers,
   for (auto [index, buffer] : llvm::enumerate(buffers.buffers()))
     for (Value value : buffer.values) {
       int64_t offset = base + layout.offsets[index];
-      if (buffer.kind == BufferKind::State)
+      if (buffer.whole)
+        offset = base + buffer.offsetInWhole +
+                 layout.offsets[buffers.bufferOf(buffer.whole)];
+      else if (buffer.kind == BufferKind::State)
         offset = states.states()[buffer.state].offset;
       else if (buffer.kind == BufferKind::Constant)
         offset = constants.lookup({role, buffer.values.front()
@@ -132,6 +135,7 @@ void PlanMemory::runOnInput() {
   InPlacePairs pairs(module);
   for (func::FuncOp entry : entries) {
     placeInBuffers(entry, *states, pairs);
+    copyEarlyParts(entry, *states);
     layOut(entry, EntryBuffers(entry, *states, ResultBinding::Bound), *states);
     entry.walk([&](CopyOp) { ++copies; });
     inPlace += countInPlace(entry);

@@ -32,12 +32,15 @@ bool InPlacePairs::contain(LaunchOp launch, int64_t operand,
   return false;
 }
 
-/// The one operand of `op` that lies in a buffer; null if there is none or more
-/// than one.
+/// The one operand of `op` that lies in a buffer; null if there is none, more
+/// than one, or one that shares bytes with it.
 static OpOperand *findOperandIn(Operation *op, const EntryBuffers &buffers,
                                 int32_t buffer) {
   OpOperand *found = nullptr;
+  SmallVector<int32_t> sharing = buffers.sharing(buffer);
   for (OpOperand &operand : op->getOpOperands()) {
+    if (llvm::is_contained(sharing, buffers.bufferOf(operand.get())))
+      return nullptr;
     if (buffers.bufferOf(operand.get()) != buffer)
       continue;
     if (found)
@@ -81,10 +84,46 @@ static bool writeInPlace(OpResult result, const EntryBuffers &buffers,
   return true;
 }
 
+/// Whether the buffer is a part of another one, or made of parts.
+static bool hasRelatives(const EntryBuffers &buffers, int32_t buffer) {
+  return buffers.buffer(buffer).whole || !buffers.buffer(buffer).parts.empty();
+}
+
+/// A buffer is a part of one other, which is no part; both are temporaries.
+static bool canBeOne(const EntryBuffers &buffers, int32_t a, int32_t b) {
+  const EntryBuffer &x = buffers.buffer(a), &y = buffers.buffer(b);
+  bool isX = hasRelatives(buffers, a), isY = hasRelatives(buffers, b);
+  if (isX || isY)
+    return x.kind == BufferKind::Temporary && y.kind == BufferKind::Temporary &&
+           (!isX || !isY || (!x.whole && !y.whole));
+  return true;
+}
+
 /// Whether every other use of a buffer is over when `op` begins.
 static bool isLastUse(const EntryBuffers &buffers, int32_t buffer,
                       Operation *op) {
   return buffers.lastUse(buffer, op) < buffers.timeOf(op);
+}
+
+/// What a concat puts side by side is written for that alone, once.
+static void separateParts(func::FuncOp entry, const ProgramStates &states) {
+  EntryBuffers buffers(entry, states, ResultBinding::Loose);
+  entry.walk([&](ConcatOp concat) {
+    for (auto [index, part] : llvm::enumerate(*findParts(concat))) {
+      const EntryBuffer &buffer = buffers.bufferFor(part.part);
+      if (buffer.kind == BufferKind::Temporary && buffer.parts.empty() &&
+          buffer.whole == part.whole && buffer.offsetInWhole == part.offset &&
+          llvm::all_of(buffer.values, [&](Value value) {
+            return value.getParentBlock() == concat->getBlock() &&
+                   !isa<BlockArgument>(value);
+          }))
+        continue;
+      OriginListener listener(getOrigin(concat));
+      OpBuilder builder(concat, &listener);
+      concat.setOperand(index, CopyOp::create(builder, concat.getLoc(),
+                                              part.part.getType(), part.part));
+    }
+  });
 }
 
 static void separateOperands(func::FuncOp entry, const ProgramStates &states) {
@@ -123,7 +162,7 @@ static void shareTemporaries(func::FuncOp entry, const ProgramStates &states,
       for (Value operand : op->getOperands()) {
         int32_t from = buffers.bufferOf(operand);
         if (from == to || buffers.buffer(from).kind != BufferKind::Temporary ||
-            !isLastUse(buffers, from, op) ||
+            !canBeOne(buffers, from, to) || !isLastUse(buffers, from, op) ||
             !writeInPlace(result, buffers, from, pairs))
           continue;
         buffers.merge(from, to);
@@ -204,6 +243,7 @@ bool Placement::placeDirectly(Value value, int32_t state) {
   if (from == home)
     return true;
   if (buffers.buffer(from).kind != BufferKind::Temporary ||
+      hasRelatives(buffers, from) ||
       (home >= 0 && !canWriteInto(value, home, buffers, pairs)))
     return false;
   buffers.assignState(from, state);
@@ -218,7 +258,9 @@ static Value copy(OpBuilder &builder, Value value) {
 
 /// An output needs a buffer that nothing else lives in.
 void Placement::copyOutput(OpOperand &result) {
-  if (buffers.bufferFor(result.get()).kind != BufferKind::Temporary)
+  int32_t buffer = buffers.bufferOf(result.get());
+  if (buffers.buffer(buffer).kind != BufferKind::Temporary ||
+      hasRelatives(buffers, buffer))
     result.set(copy(builder, result.get()));
 }
 
@@ -310,7 +352,8 @@ bool LoopPlacement::isFree(Value init, RepeatOp loop) const {
         return value.getParentBlock() != loop->getBlock() ||
                isa<BlockArgument>(value) || value.getDefiningOp<RepeatOp>();
       });
-  return !isCarried && buffers.buffer(buffer).kind == BufferKind::Temporary &&
+  return !isCarried && !hasRelatives(buffers, buffer) &&
+         buffers.buffer(buffer).kind == BufferKind::Temporary &&
          buffers.lastUse(buffer, loop) < buffers.timeOf(loop) &&
          llvm::count_if(
              loop->getOperands(),
@@ -338,7 +381,8 @@ bool LoopPlacement::placeDirectly(Value value, BlockArgument carried) {
     return other.getParentBlock() == carried.getOwner() &&
            !isa<BlockArgument>(other);
   });
-  if (!isOfBlock || buffers.buffer(from).kind != BufferKind::Temporary ||
+  if (!isOfBlock || hasRelatives(buffers, from) ||
+      buffers.buffer(from).kind != BufferKind::Temporary ||
       !canWriteInto(value, home, buffers, pairs))
     return false;
   buffers.merge(home, from);
@@ -360,6 +404,7 @@ void LoopPlacement::placeYielded(RepeatOp loop) {
 
 void placeInBuffers(func::FuncOp entry, const ProgramStates &states,
                     const InPlacePairs &pairs) {
+  separateParts(entry, states);
   separateOperands(entry, states);
   LoopPlacement(entry, states, pairs).run();
   Placement(entry, states, pairs).run();

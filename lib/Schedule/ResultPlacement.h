@@ -37,13 +37,18 @@ private:
   mlir::SymbolTable symbols;
 };
 
-/// Does all that. A kernel's operands are different buffers; where a launch is
+/// Does all that. What a concat puts side by side and has a buffer already
+/// becomes a copy. A kernel's operands are different buffers; where a launch is
 /// given two views of one in a set of arguments, the second becomes a copy.
 /// Launches and all-reduces whose operand dies with them write in place as
 /// well, where both are temporary or the result is an output. Changes nothing
 /// when it is done a second time.
 void placeInBuffers(mlir::func::FuncOp entry, const ProgramStates &states,
                     const InPlacePairs &pairs);
+
+/// Copies parts of a buffer that are written long before its other parts, where
+/// holding the rest of its bytes until then makes the peak higher.
+void copyEarlyParts(mlir::func::FuncOp entry, const ProgramStates &states);
 
 } // namespace weft
 

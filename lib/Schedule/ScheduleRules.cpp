@@ -170,6 +170,11 @@ struct Content {
   /// Instructions; that of the return for what is returned.
   int64_t first, lastRead = -1;
   bool isWrittenOver = false;
+  /// The content that it is a part of, and from which byte.
+  std::optional<size_t> whole = {};
+  int64_t offset = 0;
+  /// Those that are parts of it.
+  SmallVector<size_t, 0> parts = {};
 
   int64_t last() const { return std::max(first, lastRead); }
 };
@@ -191,7 +196,12 @@ private:
   void addLoop(RepeatOp loop);
   void takeOver(RepeatOp loop, OpOperand &init, Value carried);
   void addView(Value value, Value source);
+  void addPart(Operation *op, Value part, Value whole, int64_t offset);
+  void addParts(Operation *op);
+  SmallVector<size_t> sharing(size_t index) const;
   void addInPlace(OpResult result, OpOperand &operand);
+  void checkWrittenOver(OpResult result, const Content &over,
+                        const Content &content);
   void checkKernelAllows(OpResult result, OpOperand &operand);
   void checkOperands(LaunchOp launch);
   int64_t beginOf(StartOp start);
@@ -221,8 +231,13 @@ private:
 
 } // namespace
 
+/// Whoever reads the result reads the operands.
+static bool isOtherName(Operation *op) {
+  return isa<ReshapeOp, ConcatOp, SliceOp>(op);
+}
+
 static bool isFree(Operation *op) {
-  return isa<ReshapeOp, arith::ConstantOp>(op);
+  return isOtherName(op) || isa<arith::ConstantOp>(op);
 }
 
 /// Instructions from 0, those of a loop behind it; the return, and what is
@@ -281,7 +296,7 @@ int64_t EntryCheck::lastReadOf(Value value) const {
       last = std::max(last, endOf(reader));
     else if (isa<RepeatOp>(user))
       last = std::max(last, times.at(user));
-    else if (!isa<ReshapeOp>(user))
+    else if (!isOtherName(user))
       last = std::max(last, endOf(user));
   }
   return last;
@@ -306,6 +321,69 @@ void EntryCheck::addView(Value value, Value source) {
   content.current.push_back(value);
   int64_t last = lastReadOf(value);
   content.lastRead = std::max(content.lastRead, last);
+}
+
+/// The contents that have bytes in common with one: its parts, what it is a
+/// part of, and the parts of that which overlap with it.
+SmallVector<size_t> EntryCheck::sharing(size_t index) const {
+  const Content &content = contents[index];
+  if (!content.whole)
+    return llvm::to_vector(content.parts);
+  SmallVector<size_t> found = {*content.whole};
+  for (size_t other : contents[*content.whole].parts)
+    if (other != index &&
+        contents[other].offset < content.offset + bytesOf(content.maker) &&
+        content.offset <
+            contents[other].offset + bytesOf(contents[other].maker))
+      found.push_back(other);
+  return found;
+}
+
+/// `part` lies in the buffer of `whole` from a byte on.
+void EntryCheck::addPart(Operation *op, Value part, Value whole,
+                         int64_t offset) {
+  size_t index = indices.at(part), of = indices.at(whole);
+  Content &content = contents[index];
+  auto isFixed = [&](const Content &content) {
+    Operation *definer = content.maker.getDefiningOp();
+    return !definer || isa<arith::ConstantOp>(definer) ||
+           definer->getBlock() != op->getBlock();
+  };
+  if (contents[of].whole || content.whole || !content.parts.empty() ||
+      isFixed(content) || isFixed(contents[of]))
+    check.error(op->getLoc())
+        << nameOf(part) << " cannot be a part of " << nameOf(whole)
+        << ": one of them has a buffer of its own" << remedy;
+  else if (getOffset(part) != getOffset(whole) + offset ||
+           offset % arenaAlignment != 0)
+    check.error(op->getLoc())
+        << nameOf(part) << " is a part of " << nameOf(whole) << " from byte "
+        << offset << " on, but is at offset " << getOffset(part) << " and that "
+        << "at " << getOffset(whole) << remedy;
+  if (content.whole)
+    return;
+  content.whole = of;
+  content.offset = offset;
+  contents[of].parts.push_back(index);
+}
+
+/// Of a concat, what it is made of is there before; of a slice, the whole.
+void EntryCheck::addParts(Operation *op) {
+  addValue(op->getResult(0), times.at(op));
+  if (auto slice = dyn_cast<SliceOp>(op)) {
+    // Strides are 1, and all dimensions but one are whole or have one index.
+    int64_t index = 0;
+    ArrayRef<int64_t> shape = slice.getOperand().getType().getShape();
+    for (auto [size, start] : llvm::zip_equal(shape, slice.getStarts()))
+      index = index * size + start;
+    return addPart(op, slice.getResult(), slice.getOperand(),
+                   index * elementBytes(slice.getType()));
+  }
+  int64_t offset = 0;
+  for (Value operand : op->getOperands()) {
+    addPart(op, operand, op->getResult(0), offset);
+    offset += bytesOf(operand);
+  }
 }
 
 void EntryCheck::checkKernelAllows(OpResult result, OpOperand &operand) {
@@ -333,15 +411,11 @@ static bool isFromBeforeLoop(Value value, Operation *op) {
   return !op->getParentOp()->isAncestor(value.getParentBlock()->getParentOp());
 }
 
-/// `result` is written over `operand`: nothing may read it from then on.
-void EntryCheck::addInPlace(OpResult result, OpOperand &operand) {
+/// `result` is written over `over`, and with it over a content that has bytes
+/// in common: nothing may read that any more, not even the op itself.
+void EntryCheck::checkWrittenOver(OpResult result, const Content &over,
+                                  const Content &content) {
   Operation *op = result.getOwner();
-  Content &content = contents[indices.at(operand.get())];
-  int64_t time = times.at(op);
-  checkKernelAllows(result, operand);
-  if (content.maker.getDefiningOp<arith::ConstantOp>())
-    check.error(op->getLoc())
-        << nameOf(result) << " is written over a constant" << remedy;
   for (Value value : content.current) {
     if (isFromBeforeLoop(value, op)) {
       check.error(op->getLoc())
@@ -350,8 +424,8 @@ void EntryCheck::addInPlace(OpResult result, OpOperand &operand) {
       break;
     }
     for (Operation *user : value.getUsers())
-      if (user != op && !isa<ReshapeOp>(user) &&
-          endOf(op->getBlock()->findAncestorOpInBlock(*user)) >= time) {
+      if ((user != op || &content != &over) && !isOtherName(user) &&
+          endOf(op->getBlock()->findAncestorOpInBlock(*user)) >= times.at(op)) {
         check.error(op->getLoc())
             << nameOf(result) << " is written over " << nameOf(value)
             << ", which instruction " << times.at(user) << " ("
@@ -359,6 +433,19 @@ void EntryCheck::addInPlace(OpResult result, OpOperand &operand) {
         break;
       }
   }
+}
+
+/// `result` is written over `operand`: nothing may read it from then on.
+void EntryCheck::addInPlace(OpResult result, OpOperand &operand) {
+  Operation *op = result.getOwner();
+  Content &content = contents[indices.at(operand.get())];
+  checkKernelAllows(result, operand);
+  if (content.maker.getDefiningOp<arith::ConstantOp>())
+    check.error(op->getLoc())
+        << nameOf(result) << " is written over a constant" << remedy;
+  checkWrittenOver(result, content, content);
+  for (size_t other : sharing(indices.at(operand.get())))
+    checkWrittenOver(result, content, contents[other]);
   content.current.clear();
   content.isWrittenOver = true;
   addView(result, operand.get());
@@ -409,22 +496,24 @@ void EntryCheck::checkBehind(StartOp start, RepeatOp loop, int64_t begin) {
           last = std::max(last, endOf(op));
         }
     });
-  size_t source = indices.at(start.getOperand());
-  if (int64_t last = touches->second.lookup_or(source, -1); last > begin)
-    check.error(start.getLoc())
-        << "a collective starts behind instruction " << begin << ", but "
-        << "instruction " << last << " of the loop touches its operand"
-        << remedy;
-  if (!start.getInPlace())
-    return;
-  for (Value value : contents[source].current)
-    for (Operation *user : value.getUsers())
-      if (user != start && !isFree(user) && times.at(user) > endOf(loop) &&
-          times.at(user) < times.at(start))
-        check.error(start.getLoc())
-            << "a collective that starts in a loop writes over its operand, "
-            << "which instruction " << times.at(user) << " (" << user->getName()
-            << ") behind the loop reads" << remedy;
+  size_t whole = indices.at(start.getOperand());
+  SmallVector<size_t> sources = sharing(whole);
+  sources.push_back(whole);
+  for (size_t source : sources) {
+    if (int64_t last = touches->second.lookup_or(source, -1); last > begin)
+      check.error(start.getLoc())
+          << "a collective starts behind instruction " << begin << ", but "
+          << "instruction " << last << " of the loop touches its operand"
+          << remedy;
+    for (Value value : contents[source].current)
+      for (Operation *user : value.getUsers())
+        if (start.getInPlace() && user != start && !isFree(user) &&
+            times.at(user) > endOf(loop) && times.at(user) < times.at(start))
+          check.error(start.getLoc())
+              << "a collective that starts in a loop writes over its operand, "
+              << "which instruction " << times.at(user) << " ("
+              << user->getName() << ") behind the loop reads" << remedy;
+  }
 }
 
 /// The instruction behind which a collective begins, if that is one of a loop.
@@ -432,10 +521,18 @@ int64_t EntryCheck::beginOf(StartOp start) {
   Attribute attr = start->getAttr(behindAttrName);
   if (!attr)
     return times.at(start);
-  Value source = start.getOperand();
-  while (auto view = source.getDefiningOp<ReshapeOp>())
-    source = view.getOperand();
-  auto loop = source.getDefiningOp<RepeatOp>();
+  SmallVector<Value> sources = {start.getOperand()};
+  llvm::SmallPtrSet<Operation *, 2> definers;
+  while (!sources.empty()) {
+    Operation *definer = sources.pop_back_val().getDefiningOp();
+    if (isa_and_present<ReshapeOp, ConcatOp>(definer))
+      llvm::append_range(sources, definer->getOperands());
+    else
+      definers.insert(definer);
+  }
+  auto loop = definers.size() == 1
+                  ? dyn_cast_if_present<RepeatOp>(*definers.begin())
+                  : RepeatOp();
   auto behind = dyn_cast<IntegerAttr>(attr);
   if (!loop || !behind || loop->getBlock() != start->getBlock() ||
       behind.getInt() < 0 || behind.getInt() >= endOf(loop) - times.at(loop)) {
@@ -460,6 +557,8 @@ void EntryCheck::addResults(Operation &op) {
   for (OpResult result : op.getResults()) {
     if (isa<ReshapeOp, WaitOp>(op))
       addView(result, op.getOperand(0));
+    else if (isa<ConcatOp, SliceOp>(op))
+      addParts(&op);
     else if (OpOperand *operand = findInPlaceOperand(result))
       addInPlace(result, *operand);
     else
@@ -485,7 +584,7 @@ void EntryCheck::takeOver(RepeatOp loop, OpOperand &init, Value carried) {
     for (OpOperand &use : value.getUses()) {
       Operation *user =
           loop->getBlock()->findAncestorOpInBlock(*use.getOwner());
-      if (&use == &init || isa<ReshapeOp>(use.getOwner()) || !user ||
+      if (&use == &init || isOtherName(use.getOwner()) || !user ||
           endOf(user) < times.at(loop))
         continue;
       check.error(loop.getLoc())
@@ -574,6 +673,11 @@ void EntryCheck::checkStates() {
     if (auto *state = find(getArgumentName(entry, i)))
       state->first = argument;
   Operation *terminator = entry.front().getTerminator();
+  for (Value value : terminator->getOperands())
+    if (contentOf(value).whole || !contentOf(value).parts.empty())
+      check.error(terminator->getLoc())
+          << nameOf(value) << " is returned, and shares bytes with others"
+          << remedy;
   for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
     if (auto *state = find(getResultName(entry, i)))
       state->second = value;
@@ -611,8 +715,15 @@ void EntryCheck::checkLayout() {
     addFixed(fixed);
   for (const auto &[key, fixed] : shared.constants)
     addFixed(fixed);
+  // A whole is alive as long as any of its parts.
+  for (const Content &part : contents)
+    if (part.whole) {
+      Content &whole = contents[*part.whole];
+      whole.lastRead = std::max(whole.last(), part.last());
+      whole.first = std::min(whole.first, part.first);
+    }
   for (auto [index, content] : llvm::enumerate(contents))
-    if (!inStates.contains(index) &&
+    if (!inStates.contains(index) && !content.whole &&
         !content.maker.getDefiningOp<arith::ConstantOp>())
       add(nameOf(content.maker), content.maker.getLoc(),
           getOffset(content.maker),

@@ -9,6 +9,7 @@
 #include "weft/Schedule/Passes.h"
 #include "weft/Schedule/StepCost.h"
 
+#include "weft/IR/BufferParts.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
@@ -28,7 +29,7 @@ using namespace weft;
 /// a use of a collective's result.
 static void sinkViews(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (!isView(&op) || op.use_empty())
+    if (!(isView(&op) || isPartView(&op)) || op.use_empty())
       continue;
     Operation *first = nullptr;
     for (Operation *user : op.getUsers())

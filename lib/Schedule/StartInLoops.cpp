@@ -35,9 +35,9 @@ public:
   std::optional<EarlyStart> find(StartOp start) const;
 
 private:
-  /// The last instruction of the loop that touches the buffer; nothing if
-  /// others between the loop and the start do.
-  std::optional<int64_t> findLastTouch(const EntryBuffer &buffer, RepeatOp loop,
+  /// The last instruction of the loop that touches the buffer or a part of it;
+  /// nothing if others between the loop and the start do.
+  std::optional<int64_t> findLastTouch(int32_t buffer, RepeatOp loop,
                                        StartOp start) const;
 
   const EntryBuffers &buffers;
@@ -45,25 +45,28 @@ private:
 
 } // namespace
 
-std::optional<int64_t> Finder::findLastTouch(const EntryBuffer &buffer,
-                                             RepeatOp loop,
+std::optional<int64_t> Finder::findLastTouch(int32_t buffer, RepeatOp loop,
                                              StartOp start) const {
   int64_t last = -1;
   bool isTouchedBehind = false;
   auto touch = [&](Operation *op) {
-    if (op == start || isView(op) || op->hasTrait<OpTrait::IsTerminator>())
+    if (op == start || isView(op) || isPartView(op) ||
+        op->hasTrait<OpTrait::IsTerminator>())
       return;
     if (loop->isProperAncestor(op))
       last = std::max(last, buffers.endOf(op));
     else if (buffers.timeOf(op) > buffers.endOf(loop))
       isTouchedBehind |= buffers.timeOf(op) < buffers.timeOf(start);
   };
-  for (Value value : buffer.values) {
-    if (Operation *definer = value.getDefiningOp())
-      touch(definer);
-    for (Operation *user : value.getUsers())
-      touch(user);
-  }
+  SmallVector<int32_t> touched = buffers.sharing(buffer);
+  touched.push_back(buffer);
+  for (int32_t each : touched)
+    for (Value value : buffers.buffer(each).values) {
+      if (Operation *definer = value.getDefiningOp())
+        touch(definer);
+      for (Operation *user : value.getUsers())
+        touch(user);
+    }
   return isTouchedBehind || last < 0 ? std::nullopt : std::optional(last);
 }
 
@@ -75,7 +78,7 @@ std::optional<EarlyStart> Finder::find(StartOp start) const {
   BufferKind kind = buffers.bufferFor(start.getPending()).kind;
   if (kind != BufferKind::Temporary && kind != BufferKind::Output)
     return std::nullopt;
-  auto last = findLastTouch(buffers.bufferFor(start.getOperand()), loop, start);
+  auto last = findLastTouch(buffers.bufferOf(start.getOperand()), loop, start);
   if (!last)
     return std::nullopt;
   return EarlyStart{start, loop, *last - buffers.timeOf(loop) - 1};
@@ -95,10 +98,20 @@ static int64_t peakOf(func::FuncOp entry, const ProgramStates &states) {
   EntryBuffers buffers(entry, states, ResultBinding::Bound);
   std::vector<ArenaBuffer> shared;
   for (const EntryBuffer &buffer : buffers.buffers())
-    if (!buffer.values.empty() && buffer.kind != BufferKind::State &&
+    if (buffer.isLaidOut() && buffer.kind != BufferKind::State &&
         buffer.kind != BufferKind::Constant)
       shared.push_back({buffer.first, buffer.last, buffer.bytes});
   return livenessBound(shared);
+}
+
+/// Adds what makes a value of the results of a loop, in program order.
+static void addViews(Value value, llvm::SetVector<Operation *> &views) {
+  Operation *op = value.getDefiningOp();
+  if (isa<RepeatOp>(op))
+    return;
+  for (Value operand : op->getOperands())
+    addViews(operand, views);
+  views.insert(op);
 }
 
 void StartInLoops::startEarly(func::FuncOp entry, const ProgramStates &states) {
@@ -132,11 +145,9 @@ void StartInLoops::startEarly(func::FuncOp entry, const ProgramStates &states) {
   for (EarlyStart &early : llvm::make_filter_range(found, isKept)) {
     Operation *&place =
         places.try_emplace(early.loop, early.loop).first->second;
-    SmallVector<Operation *> views;
-    for (Value value = early.start.getOperand(); isView(value.getDefiningOp());
-         value = value.getDefiningOp()->getOperand(0))
-      views.push_back(value.getDefiningOp());
-    for (Operation *view : llvm::reverse(views)) {
+    llvm::SetVector<Operation *> views;
+    addViews(early.start.getOperand(), views);
+    for (Operation *view : views) {
       view->moveAfter(place);
       place = view;
     }

@@ -9,6 +9,7 @@
 
 #include "weft/Cost/CollectiveCost.h"
 #include "weft/IR/AttentionSizes.h"
+#include "weft/IR/BufferParts.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
@@ -147,7 +148,7 @@ static int64_t countBytesLeftAlone(LaunchOp launch) {
 }
 
 int64_t countBytes(Operation *op) {
-  if (isView(op) || isa<arith::ConstantOp>(op))
+  if (isView(op) || isPartView(op) || isa<arith::ConstantOp>(op))
     return 0;
   if (auto loop = dyn_cast<RepeatOp>(op))
     return countInLoop(loop, countBytes);

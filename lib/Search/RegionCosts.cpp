@@ -128,7 +128,7 @@ void RegionMeter::visitHeld(const HeldValue &held, int64_t bytes) {
 }
 
 void RegionMeter::visitBuffer(const EntryBuffer &buffer) {
-  if (buffer.values.empty() || buffer.kind == BufferKind::State ||
+  if (!buffer.isLaidOut() || buffer.kind == BufferKind::State ||
       buffer.kind == BufferKind::Constant)
     return;
   add(alive, buffer.first, buffer.last, alignedBytes(buffer.bytes));

@@ -72,3 +72,12 @@ def test_what_all_ranks_reduce_is_one_call():
     lowered, _, _ = lowered_step("gpt2", "dp")
     (record,) = lowered.compile(None).collectives()
     assert record.kind == "all_reduce" and record.count == 1
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_what_is_reduced_together_is_not_copied(name):
+    lowered, _, _ = lowered_step(name, "dp")
+    together, apart = (lowered.compile(None, combine_collectives=combine).cost()
+                       for combine in (True, False))
+    assert together.collectives == 1 < apart.collectives
+    assert together.kernels + together.copies <= apart.kernels + apart.copies

@@ -586,3 +586,97 @@ func.func @inner_loop_over_what_is_read_again()
   }
   return
 }
+
+// -----
+
+// A part of a buffer is where the whole says, at a multiple of 64 bytes.
+weft.mesh @mesh = <["a"=2]>
+func.func private @fill() -> tensor<16xf32> attributes {weft.kernel} {
+  %c = arith.constant dense<0.0> : tensor<16xf32>
+  return %c : tensor<16xf32>
+}
+func.func private @read(%x: tensor<8xf32>) attributes {weft.kernel} {
+  return
+}
+func.func @parts_elsewhere() attributes {weft.arena_bytes = 192 : i64} {
+  %x = weft.launch @fill() {weft.offsets = array<i64: 0>} : () -> tensor<16xf32>
+  %y = weft.launch @fill() {weft.offsets = array<i64: 128>} : () -> tensor<16xf32>
+  // expected-error @below {{after schedule: the result of instruction 1 (weft.launch) is a part of the result of instruction 2 (weft.concat) from byte 64 on, but is at offset 128 and that at 0; run --weft-plan-memory}}
+  %c = weft.concat %x, %y dim = 0 {weft.offsets = array<i64: 0>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+  %p = weft.start all_reduce %c sum over <@mesh, {"a"}> {in_place, weft.offsets = array<i64: 0>} : tensor<32xf32> -> !weft.pending<tensor<32xf32>>
+  %r = weft.wait %p {weft.offsets = array<i64: 0>} : !weft.pending<tensor<32xf32>>
+  // expected-error @below {{after schedule: the result of instruction 4 (weft.slice) is a part of the result of instruction 3 (weft.wait) from byte 32 on, but is at offset 32 and that at 0; run --weft-plan-memory}}
+  %s = weft.slice %r starts = [8] limits = [16] strides = [1] {weft.offsets = array<i64: 32>} : tensor<32xf32> -> tensor<8xf32>
+  weft.launch @read(%s) : (tensor<8xf32>) -> ()
+  return
+}
+
+// -----
+
+// What has a buffer of its own is no part: an argument, or what is one already.
+weft.mesh @mesh = <["a"=2]>
+func.func private @fill() -> tensor<16xf32> attributes {weft.kernel} {
+  %c = arith.constant dense<0.0> : tensor<16xf32>
+  return %c : tensor<16xf32>
+}
+func.func @parts_of_two(%x: tensor<16xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 192 : i64} {
+  %y = weft.launch @fill() {weft.offsets = array<i64: 64>} : () -> tensor<16xf32>
+  // expected-error @below {{after schedule: "x" cannot be a part of the result of instruction 1 (weft.concat): one of them has a buffer of its own; run --weft-plan-memory}}
+  %c = weft.concat %x, %y dim = 0 {weft.offsets = array<i64: 0>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+  // expected-error @below {{after schedule: the result of instruction 0 (weft.launch) cannot be a part of the result of instruction 1 (weft.concat): one of them has a buffer of its own; run --weft-plan-memory}}
+  %d = weft.concat %y dim = 0 {weft.offsets = array<i64: 128>} : (tensor<16xf32>) -> tensor<16xf32>
+  return
+}
+
+// -----
+
+// A whole is alive as long as its parts, and a result is no part.
+weft.mesh @mesh = <["a"=2]>
+func.func private @fill() -> tensor<16xf32> attributes {weft.kernel} {
+  %c = arith.constant dense<0.0> : tensor<16xf32>
+  return %c : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func @parts_live_on() -> (tensor<16xf32> {weft.name = "r", weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 192 : i64} {
+  %z = weft.launch @fill() {weft.offsets = array<i64: 64>} : () -> tensor<16xf32>
+  %x = weft.launch @fill() {weft.offsets = array<i64: 0>} : () -> tensor<16xf32>
+  %y = weft.launch @fill() {weft.offsets = array<i64: 64>} : () -> tensor<16xf32>
+  // expected-error @below {{after schedule: buffers the result of instruction 3 (weft.concat) [0, 128) and the result of instruction 0 (weft.launch) [64, 128) overlap while both are alive from instruction 1 to 5; run --weft-plan-memory}}
+  %c = weft.concat %x, %y dim = 0 {weft.offsets = array<i64: 0>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+  %p = weft.start all_reduce %c sum over <@mesh, {"a"}> {in_place, weft.offsets = array<i64: 0>} : tensor<32xf32> -> !weft.pending<tensor<32xf32>>
+  %r = weft.wait %p {weft.offsets = array<i64: 0>} : !weft.pending<tensor<32xf32>>
+  %s = weft.slice %r starts = [16] limits = [32] strides = [1] {weft.offsets = array<i64: 64>} : tensor<32xf32> -> tensor<16xf32>
+  %t = weft.launch @add(%s, %z) {weft.offsets = array<i64: 128>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  // expected-error @below {{after schedule: the result of instruction 5 (weft.slice) is returned, and shares bytes with others; run --weft-plan-memory}}
+  return %s : tensor<16xf32>
+}
+
+// -----
+
+// What is written over a buffer is written over what shares bytes with it.
+weft.mesh @mesh = <["a"=2]>
+func.func private @fill() -> tensor<16xf32> attributes {weft.kernel} {
+  %c = arith.constant dense<0.0> : tensor<16xf32>
+  return %c : tensor<16xf32>
+}
+func.func private @take(%a: tensor<32xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel, weft.in_place = array<i64: 1, 0>} {
+  return %b : tensor<16xf32>
+}
+func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel} {
+  return %a : tensor<16xf32>
+}
+func.func @parts_written_over() attributes {weft.arena_bytes = 192 : i64} {
+  %x = weft.launch @fill() {weft.offsets = array<i64: 0>} : () -> tensor<16xf32>
+  %y = weft.launch @fill() {weft.offsets = array<i64: 64>} : () -> tensor<16xf32>
+  %c = weft.concat %x, %y dim = 0 {weft.offsets = array<i64: 0>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+  // expected-error @below {{after schedule: the result of instruction 2 (weft.start) is written over the result of instruction 0 (weft.launch), which instruction 5 (weft.launch) reads later; run --weft-plan-memory}}
+  %p = weft.start all_reduce %c sum over <@mesh, {"a"}> {in_place, weft.offsets = array<i64: 0>} : tensor<32xf32> -> !weft.pending<tensor<32xf32>>
+  %r = weft.wait %p {weft.offsets = array<i64: 0>} : !weft.pending<tensor<32xf32>>
+  %s = weft.slice %r starts = [16] limits = [32] strides = [1] {weft.offsets = array<i64: 64>} : tensor<32xf32> -> tensor<16xf32>
+  // expected-error @below {{after schedule: the result of instruction 4 (weft.launch) is written over the result of instruction 3 (weft.wait), which instruction 4 (weft.launch) reads later; run --weft-plan-memory}}
+  %t = weft.launch @take(%r, %s) in_place = [1] {weft.offsets = array<i64: 64>} : (tensor<32xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %u = weft.launch @add(%x, %t) {weft.offsets = array<i64: 128>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return
+}

@@ -25,3 +25,18 @@ func.func @step(
     %x: tensor<4xf32>) {
   return
 }
+
+// -----
+
+// Concats and slices are of parts that lie in one piece each.
+weft.mesh @mesh = <["x"=2]>
+func.func @pieces(
+    %x: tensor<4x4xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<4x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+  // expected-error @below {{after schedule: weft.slice of a schedule takes or makes a buffer whose parts lie in one piece each}}
+  %a = weft.slice %x starts = [0, 0] limits = [4, 2] strides = [1, 1] {weft.offsets = array<i64: 64>} : tensor<4x4xf32> -> tensor<4x2xf32>
+  // expected-error @below {{after schedule: weft.slice of a schedule}}
+  %b = weft.slice %x starts = [0, 0] limits = [4, 4] strides = [2, 1] {weft.offsets = array<i64: 64>} : tensor<4x4xf32> -> tensor<2x4xf32>
+  // expected-error @below {{after schedule: weft.concat of a schedule}}
+  %c = weft.concat %x, %x dim = 1 {weft.offsets = array<i64: 64>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x8xf32>
+  return
+}

@@ -7,7 +7,7 @@
 // RUN: shard-compile %s -o %t.plan --target=none | FileCheck %s --match-full-lines --strict-whitespace
 // RUN: shard-compile %s --combine-collectives=false -o %t.plan --target=none | FileCheck %s --check-prefix=APART
 
-//      CHECK:entry step: 2 GEMMs, {{.*}}, 1 collective
+//      CHECK:entry step: 2 GEMMs, {{.*}}, 1 collective, 1 copy
 // CHECK-NEXT:  collective  axes  bytes sent  count  cause
 // CHECK-NEXT:  all_reduce  data         102      1  2 collectives in one:
 // CHECK-NEXT:                                       96 B: partial sums over {"data"} of {{.*}}

@@ -113,3 +113,46 @@ func.func @no_room(%x: tensor<16xf32> {weft.name = "x"})
   %pw = weft.wait %p : !weft.pending<tensor<8xf32>>
   return %pw, %s#1 : tensor<8xf32>, tensor<16xf32>
 }
+
+// -----
+
+weft.mesh @mesh = <["data"=2]>
+func.func private @fill() -> tensor<16xf32> attributes {weft.kernel}
+func.func private @scale(%x: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel}
+func.func private @add(%x: tensor<16xf32>, %y: tensor<16xf32>) -> tensor<16xf32>
+    attributes {weft.kernel, weft.in_place = array<i64: 0, 0>}
+
+// One collective of several sums begins behind the last of them, whose buffers
+// are side by side from the beginning.
+// CHECK-LABEL: @sums_in_one
+// CHECK:         %[[SUMS:.*]]:2 = weft.repeat
+// CHECK:         %[[FLAT:.*]] = weft.reshape %[[SUMS]]#0
+// CHECK-NEXT:    %[[BOTH:.*]] = weft.concat %[[FLAT]], %[[SUMS]]#1
+// CHECK-NEXT:    weft.start all_reduce %[[BOTH]] sum {{.*}}weft.behind = 3 : i64
+// PLANNED-LABEL: @sums_in_one
+// PLANNED-SAME:  weft.arena_bytes = 320
+// PLANNED:       weft.repeat {{.*}}attributes {weft.offsets = array<i64: [[A:[0-9]+]], [[B:[0-9]+]]>}
+// PLANNED:       weft.concat {{.*}}weft.offsets = array<i64: [[A]]>
+// PLANNED:       weft.start {{.*}}in_place, weft.behind = 3 : i64, weft.offsets = array<i64: [[A]]>
+// PLANNED:       weft.slice {{.*}}weft.offsets = array<i64: [[B]]>
+func.func @sums_in_one(%x: tensor<16xf32> {weft.name = "x"}) -> (tensor<16xf32> {weft.name = "s"}) {
+  %zero = weft.launch @fill() : () -> tensor<16xf32>
+  %other = weft.launch @fill() : () -> tensor<16xf32>
+  %s:2 = weft.repeat 4 carry (%a = %zero, %b = %other) : (tensor<16xf32>, tensor<16xf32>) {
+    %y = weft.launch @scale(%x) : (tensor<16xf32>) -> tensor<16xf32>
+    %m = weft.launch @add(%b, %y) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    %z = weft.launch @scale(%y) : (tensor<16xf32>) -> tensor<16xf32>
+    %n = weft.launch @add(%a, %z) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    weft.yield %n, %m : tensor<16xf32>, tensor<16xf32>
+  }
+  %t = weft.launch @scale(%x) : (tensor<16xf32>) -> tensor<16xf32>
+  %flat = weft.reshape %s#0 : tensor<16xf32> -> tensor<16xf32>
+  %c = weft.concat %flat, %s#1 dim = 0 : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+  %p = weft.start all_reduce %c sum over <@mesh, {"data"}> : tensor<32xf32> -> !weft.pending<tensor<32xf32>>
+  %r = weft.wait %p : !weft.pending<tensor<32xf32>>
+  %first = weft.slice %r starts = [0] limits = [16] strides = [1] : tensor<32xf32> -> tensor<16xf32>
+  %second = weft.slice %r starts = [16] limits = [32] strides = [1] : tensor<32xf32> -> tensor<16xf32>
+  %u = weft.launch @add(%first, %t) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %v = weft.launch @add(%u, %second) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return %v : tensor<16xf32>
+}

@@ -13,8 +13,10 @@
 //
 // More ops may stand in a schedule: `weft.attention` and `weft.attention_grad`,
 // which are instructions as they are; `weft.reshape`, a view of its operand's
-// buffer that costs nothing; and `arith.constant`, a buffer that is filled when
-// the plan is loaded.
+// buffer that costs nothing; `weft.concat` and `weft.slice`, which cost nothing
+// either, since the operands lie side by side in the buffer of the result, and
+// the result in a range of the operand's; and `arith.constant`, a buffer that is
+// filled when the plan is loaded.
 //
 //===----------------------------------------------------------------------===//
 

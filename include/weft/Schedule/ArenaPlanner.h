@@ -61,7 +61,14 @@ struct ArenaLayout {
   int64_t bytes = 0;
 };
 
-/// The largest sum of aligned bytes that are alive at one step.
+/// The largest sum of aligned bytes that are alive at one step, and the first
+/// such step.
+struct ArenaPeak {
+  int64_t bytes = 0, step = 0;
+};
+ArenaPeak findPeak(llvm::ArrayRef<ArenaBuffer> buffers);
+
+/// The bytes of the peak.
 int64_t livenessBound(llvm::ArrayRef<ArenaBuffer> buffers);
 
 /// A layout whose height is at or near the liveness bound.

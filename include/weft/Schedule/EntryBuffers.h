@@ -8,9 +8,11 @@
 //
 // Several values of a schedule share one buffer: a view and its operand, a
 // pending tensor and what the wait for it gives, a result that a kernel writes
-// in place, a state and its next value. This analysis finds the buffers of an
-// entry, what each is for, and when it is alive. The memory planner lays them
-// out; the plan writer lists them.
+// in place, a state and its next value. Several
+// buffers may be parts of one, side by side: a concat of the schedule is made
+// of them, and a slice is one. This analysis finds the buffers of an entry,
+// what each is for, and when it is alive. The memory planner lays them out; the
+// plan writer lists them.
 //
 // Time is counted in instructions: launches, GEMMs, starts, waits, copies and
 // loops, from 0; those of a loop's block follow it. A collective touches its
@@ -24,6 +26,7 @@
 #ifndef WEFT_SCHEDULE_ENTRYBUFFERS_H
 #define WEFT_SCHEDULE_ENTRYBUFFERS_H
 
+#include "weft/IR/BufferParts.h"
 #include "weft/IR/WeftOps.h"
 #include "weft/Schedule/ProgramStates.h"
 
@@ -44,6 +47,14 @@ struct EntryBuffer {
   int64_t first = 0, last = 0;
   /// State only: index in the ProgramStates.
   int32_t state = -1;
+  /// What the buffer is a part of, and from which byte on; null if of nothing.
+  mlir::Value whole;
+  int64_t offsetInWhole = 0;
+  /// The parts of a whole, which is alive as long as any of them.
+  llvm::SmallVector<mlir::Value, 0> parts;
+
+  /// Whether it has bytes of its own.
+  bool isLaidOut() const { return !values.empty() && !whole; }
 };
 
 /// Whether the results of the entry are in the buffers they must end in.
@@ -77,12 +88,16 @@ public:
   const EntryBuffer &bufferFor(mlir::Value value) const {
     return buffers_[bufferOf(value)];
   }
+  /// The other buffers that a buffer shares bytes with: its parts, or its whole
+  /// and other parts.
+  llvm::SmallVector<int32_t> sharing(int32_t buffer) const;
   /// All buffers, in the order of their first value; merged ones are empty.
   llvm::ArrayRef<EntryBuffer> buffers() const { return buffers_; }
   /// The buffer of a state that the entry mentions, or -1.
   int32_t bufferOfState(int32_t state) const;
   /// Time of the last instruction that reads or writes a buffer, leaving out
-  /// `except`; -1 if there is none. The return of the entry counts.
+  /// `except`; -1 if there is none. The return of the entry counts, and so do
+  /// buffers that share bytes with it.
   int64_t lastUse(int32_t buffer, mlir::Operation *except = nullptr) const;
 
   /// Puts a buffer at the offset of a state.
@@ -96,6 +111,8 @@ private:
   void addValues(mlir::Block &block);
   void addValue(mlir::Value value, BufferKind kind, int64_t time);
   void addAliases(mlir::Operation *op);
+  void addPart(const BufferPart &part);
+  int64_t ownLastUse(int32_t buffer, mlir::Operation *except) const;
   void bindCarried(RepeatOp loop);
   void bindResults(const ProgramStates &states);
 
@@ -111,7 +128,8 @@ private:
 /// of the loop's block, counted from 0 with those of loops in it, has been
 /// executed for the last time. Its buffers are in use from there on.
 inline constexpr llvm::StringLiteral behindAttrName = "weft.behind";
-/// The loop that a collective of what a loop carries is behind, or null.
+/// The loop that a collective of what a loop carries, or of several such values
+/// side by side, is behind; or null.
 RepeatOp findLoopBefore(StartOp start);
 
 /// Names of the attributes that hold the offsets. `weft.offsets` is on ops, an

@@ -129,8 +129,14 @@ def FuseKernels : FormPass<"weft-fuse-kernels", "Gemms"> {
     the GEMMs and sums behind element-wise ops instead of their results. Equal
     kernels become one function.
 
+    A concat that a collective sends stays one where instructions write its
+    pieces: these will lie side by side in its buffer. What has no multiple of
+    64 bytes, has a buffer elsewhere, or comes with a kernel that puts it there,
+    is the last piece. A slice of what a collective gives stays one where it is a
+    range of memory from a multiple of 64 bytes on.
+
     **Leaves** launches, GEMMs, collectives, and, free of cost, reshapes between
-    them and constants that are needed in memory.
+    them, such concats and slices, and constants that are needed in memory.
 
     **Example** `test/Schedule/fuse-kernels.mlir`.
   }];
@@ -233,7 +239,7 @@ def StartInLoops : FormPass<"weft-start-in-loops", "Schedule"> {
     **Needs** ordered entries, as `--weft-plan-memory` does.
 
     **Does** let collectives of what a loop carries, as those of gradients that
-    micro-batches add up, start as soon as the last iteration has made it: a
+    micro-batches add up, one by one or side by side, start as soon as the last iteration has made it: a
     `weft.start` behind the loop says in `weft.behind` which instruction of the
     loop that is. They come right behind the loop then, in the order in which
     their operands are there. Those that are not written over their operand stay
@@ -262,7 +268,9 @@ def PlanMemory : FormPass<"weft-plan-memory", "Schedule"> {
     whose operand dies with it writes in place; so is a state updated where
     possible. Elsewhere `weft.copy` ops at the end of the entry move results to
     their buffers, in an order in which no copy overwrites what a later one
-    reads.
+    reads. The operands of a concat are side by side in its buffer, or copied
+    there if they have another one, or if they are there so early that their
+    buffer would make the peak higher; and a slice is a part of a buffer.
 
     **Leaves** the attribute `weft.offsets` on every op with results (bytes,
     one element a result), `weft.offset` on arguments, `weft.arena_bytes` and

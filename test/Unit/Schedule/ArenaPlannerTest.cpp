@@ -92,6 +92,7 @@ TEST(ArenaPlanner, BoundCountsAlignedBytesAtOneStep) {
   // The interval is closed: step 1 sees both.
   EXPECT_EQ(livenessBound({{0, 1, 1}, {1, 2, 65}}), 192);
   EXPECT_EQ(livenessBound({{0, 1, 1}, {2, 3, 65}}), 128);
+  EXPECT_EQ(findPeak({{0, 1, 1}, {2, 3, 65}, {4, 5, 128}}).step, 2);
 }
 
 TEST(ArenaPlanner, NearTheOptimumOnSmallCases) {
