@@ -32,7 +32,7 @@ def first_state(config, settings):
     return {"params": params, "optimizer": weft.jit(optimizer(settings).init)(params)}
 
 
-def train_step(config, settings, cut):
+def train_step(config, settings, cut=stages.Stages()):
     """(state, tokens, targets) -> (state, loss), of a model cut into stages."""
     loss = partial(model.loss, config=config, cuts=stages.cuts(config.layers, cut.count))
     value_and_grad = weft.microbatches(weft.value_and_grad(loss), cut.microbatches)
