@@ -20,7 +20,7 @@
 #include "weft/Timeline/Check.h"
 #include "weft/Timeline/SlotUses.h"
 
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <map>
 
@@ -31,15 +31,33 @@ using timeline::ActionKind;
 
 namespace {
 
-/// A state as a function mentions it.
-struct Mention {
+/// A state of a role.
+struct State {
   std::string name;
-  int64_t slots;
+  int64_t slots = 1;
+  /// The number of its first slot among those of the role.
+  int64_t firstSlot = 0;
+  bool isArgument = false;
+  /// Not of one that is written once a step, or that carries a sum on.
+  bool isOfMicrobatch = true;
 };
 
-/// What an action reads and writes in the memory of its role.
+struct RoleStates {
+  std::vector<State> states;
+  llvm::StringMap<int32_t> numbers;
+  int64_t numSlots = 0;
+
+  int32_t numberOf(StringRef name) {
+    auto [found, isNew] = numbers.try_emplace(name, states.size());
+    if (isNew)
+      states.push_back({name.str()});
+    return found->second;
+  }
+};
+
+/// What an action reads and writes: numbers of the role's states.
 struct Access {
-  SmallVector<Mention> reads, writes;
+  SmallVector<int32_t> reads, writes;
 };
 
 class TimelineRule {
@@ -57,14 +75,11 @@ private:
            << "the timeline of @" << entry.getSymName() << ": ";
   }
   bool parse();
+  void layOutSlots();
+  void findSlots(func::FuncOp segment);
   void findAccesses();
-  void findSlots(func::FuncOp segment, int64_t role);
   MessageAttr messageOf(const Action &action) const;
   Access accessOf(const Action &action, int64_t role);
-  Mention mention(int64_t role, StringRef name) const {
-    auto found = slots.find({role, name.str()});
-    return {name.str(), found == slots.end() ? 1 : found->second};
-  }
   void checkFlow(int64_t role);
   void checkJob();
   std::vector<timeline::Wait> findWaits() const;
@@ -78,10 +93,12 @@ private:
   /// By kind, level and both stages.
   std::map<std::tuple<std::string, int64_t, int64_t, int64_t>, MessageAttr>
       messages;
-  /// By role and name, of states of several slots.
-  std::map<std::pair<int64_t, std::string>, int64_t> slots;
-  /// As the actions of the table.
-  std::vector<std::vector<Access>> accesses;
+  std::vector<RoleStates> roles;
+  /// The same for all micro-batches: by role, kind, level, stage and peer.
+  std::map<std::tuple<int64_t, ActionKind, int32_t, int32_t, int32_t>, Access>
+      distinct;
+  /// As the actions of the table, in `distinct`.
+  std::vector<std::vector<const Access *>> accesses;
 };
 
 } // namespace
@@ -117,13 +134,17 @@ bool TimelineRule::parse() {
 }
 
 /// A state has as many slots wherever a segment of the role mentions it.
-void TimelineRule::findSlots(func::FuncOp segment, int64_t role) {
-  auto add = [&](std::string name, DictionaryAttr attrs) {
-    auto [found, isNew] = slots.try_emplace({role, name}, slotsOf(attrs));
-    if (!isNew && found->second != slotsOf(attrs))
+void TimelineRule::findSlots(func::FuncOp segment) {
+  RoleStates &role = roles[roleOf(segment)];
+  auto add = [&](StringRef name, DictionaryAttr attrs) {
+    size_t known = role.states.size();
+    State &state = role.states[role.numberOf(name)];
+    if (role.states.size() > known)
+      state.slots = slotsOf(attrs);
+    else if (state.slots != slotsOf(attrs))
       error() << "state \"" << name << "\" has " << slotsOf(attrs)
-              << " slots in @" << segment.getSymName() << " and "
-              << found->second << " in others";
+              << " slots in @" << segment.getSymName() << " and " << state.slots
+              << " in others";
   };
   for (unsigned i = 0; i < segment.getNumArguments(); ++i)
     add(getArgumentName(segment, i), segment.getArgAttrDict(i));
@@ -153,7 +174,7 @@ Access TimelineRule::accessOf(const Action &action, int64_t role) {
     }
     for (auto name : message.getValues().getAsRange<StringAttr>())
       (timeline::isSend(action.kind) ? access.reads : access.writes)
-          .push_back(mention(role, name.getValue()));
+          .push_back(roles[role].numberOf(name.getValue()));
     return access;
   }
   std::string name = entry.getSymName().str() + "." +
@@ -169,67 +190,78 @@ Access TimelineRule::accessOf(const Action &action, int64_t role) {
   }
   for (unsigned i = 0; i < segment.getNumArguments(); ++i)
     if (!segment.getArgAttr(i, kCountsAttrName))
-      access.reads.push_back(mention(role, getArgumentName(segment, i)));
+      access.reads.push_back(roles[role].numberOf(getArgumentName(segment, i)));
   for (unsigned i = 0; i < segment.getNumResults(); ++i)
-    access.writes.push_back(mention(role, getResultName(segment, i)));
+    access.writes.push_back(roles[role].numberOf(getResultName(segment, i)));
   return access;
 }
 
 void TimelineRule::findAccesses() {
+  roles.resize(table.ranks());
   for (Operation &op : *entry->getBlock())
     if (auto segment = dyn_cast<func::FuncOp>(op);
-        segment && getSegment(segment))
-      findSlots(segment, roleOf(segment));
+        segment && getSegment(segment) && roleOf(segment) < table.ranks())
+      findSlots(segment);
   for (auto [role, row] : llvm::enumerate(table.rows)) {
-    std::vector<Access> &of = accesses.emplace_back();
-    for (const Action &action : row)
-      of.push_back(accessOf(action, role));
+    std::vector<const Access *> &of = accesses.emplace_back();
+    for (const Action &action : row) {
+      bool isOnce = timeline::isOnce(action.kind);
+      auto [found, isNew] = distinct.try_emplace(
+          {role, action.kind, isOnce ? action.microbatch : 0, action.stage,
+           timeline::isTransfer(action.kind) ? timeline::peerOf(action) : -1});
+      Access &access = found->second;
+      of.push_back(&access);
+      if (!isNew)
+        continue;
+      access = accessOf(action, role);
+      for (int32_t write : access.writes)
+        if (isOnce || llvm::is_contained(access.reads, write))
+          roles[role].states[write].isOfMicrobatch = false;
+    }
   }
+}
+
+/// Gives every state its slots, and knows which the entry brings.
+void TimelineRule::layOutSlots() {
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    for (RoleStates &role : roles)
+      if (auto found = role.numbers.find(getArgumentName(entry, i));
+          found != role.numbers.end())
+        role.states[found->second].isArgument = true;
+  for (RoleStates &role : roles)
+    for (State &state : role.states) {
+      state.firstSlot = role.numSlots;
+      role.numSlots += state.slots;
+    }
 }
 
 /// What a role reads, it has: an argument of the entry, what is there once, or
 /// the value of the same micro-batch.
 void TimelineRule::checkFlow(int64_t role) {
-  llvm::StringSet<> given;
-  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
-    given.insert(getArgumentName(entry, i));
-  constexpr int32_t once = -1;
-  std::map<std::pair<std::string, int64_t>, int32_t> held;
-  // A state that is written once a step, or carries a sum on, is of all.
-  std::map<std::string, bool> isOfMicrobatch;
-  for (auto [column, action] : llvm::enumerate(table.rows[role]))
-    for (const Mention &write : accesses[role][column].writes) {
-      bool isCarried =
-          llvm::any_of(accesses[role][column].reads, [&](const Mention &read) {
-            return read.name == write.name;
-          });
-      bool &is = isOfMicrobatch.try_emplace(write.name, true).first->second;
-      is &= !isCarried && !timeline::isOnce(action.kind);
-    }
-  auto place = [&](const Mention &state, const Action &action) {
-    bool isOf = isOfMicrobatch[state.name];
-    return std::pair(std::pair(state.name, isOf
-                                               ? action.microbatch % state.slots
-                                               : int64_t(0)),
-                     isOf ? action.microbatch : once);
-  };
+  constexpr int32_t nothing = -2, once = -1;
+  std::vector<int32_t> held(roles[role].numSlots, nothing);
   for (auto [column, action] : llvm::enumerate(table.rows[role])) {
-    for (const Mention &read : accesses[role][column].reads) {
-      auto [slot, microbatch] = place(read, action);
-      auto found = held.find(slot);
-      if (found == held.end() && !given.contains(read.name))
+    auto slotOf = [&](const State &state) {
+      return state.firstSlot +
+             (state.isOfMicrobatch ? action.microbatch % state.slots : 0);
+    };
+    for (int32_t read : accesses[role][column]->reads) {
+      const State &state = roles[role].states[read];
+      int32_t found = held[slotOf(state)];
+      if (found == nothing && !state.isArgument)
         error() << print(action) << " of role " << role << " reads \""
-                << read.name << "\" before it is there";
-      else if (found != held.end() && found->second != microbatch)
+                << state.name << "\" before it is there";
+      else if (found != nothing &&
+               found != (state.isOfMicrobatch ? action.microbatch : once))
         error() << print(action) << " of role " << role << " reads \""
-                << read.name << "\" of micro-batch " << found->second
-                << "; it needs more than " << read.slots << " slots";
+                << state.name << "\" of micro-batch " << found
+                << "; it needs more than " << state.slots << " slots";
       if (failed)
         return;
     }
-    for (const Mention &write : accesses[role][column].writes) {
-      auto [slot, microbatch] = place(write, action);
-      held[slot] = microbatch;
+    for (int32_t write : accesses[role][column]->writes) {
+      const State &state = roles[role].states[write];
+      held[slotOf(state)] = state.isOfMicrobatch ? action.microbatch : once;
     }
   }
 }
@@ -237,28 +269,29 @@ void TimelineRule::checkFlow(int64_t role) {
 /// Whoever writes what is sent waits for the send, and whoever reads what is
 /// received for the receive.
 std::vector<timeline::Wait> TimelineRule::findWaits() const {
+  constexpr int32_t none = -1;
   std::vector<timeline::Wait> waits;
   for (auto [role, row] : llvm::enumerate(table.rows)) {
-    std::map<std::pair<std::string, int64_t>, std::vector<int32_t>> sends;
-    std::map<std::pair<std::string, int64_t>, int32_t> receives;
+    std::vector<SmallVector<int32_t, 1>> sends(roles[role].numSlots);
+    std::vector<int32_t> receives(roles[role].numSlots, none);
     for (auto [column, action] : llvm::enumerate(row)) {
-      auto slotOf = [&](const Mention &state) {
-        return std::pair(state.name, action.microbatch % state.slots);
+      auto slotOf = [&, &states = roles[role].states](int32_t state) {
+        return states[state].firstSlot +
+               action.microbatch % states[state].slots;
       };
-      for (const Mention &read : accesses[role][column].reads)
-        if (auto found = receives.find(slotOf(read)); found != receives.end())
-          waits.push_back({int32_t(role), int32_t(column), found->second});
-      for (const Mention &write : accesses[role][column].writes) {
-        if (timeline::isTransfer(action.kind))
-          receives[slotOf(write)] = column;
-        else
-          receives.erase(slotOf(write));
-        for (int32_t send : sends[slotOf(write)])
+      const Access &access = *accesses[role][column];
+      for (int32_t read : access.reads)
+        if (int32_t receive = receives[slotOf(read)]; receive != none)
+          waits.push_back({int32_t(role), int32_t(column), receive});
+      for (int32_t write : access.writes) {
+        int64_t slot = slotOf(write);
+        receives[slot] = timeline::isTransfer(action.kind) ? column : none;
+        for (int32_t send : sends[slot])
           waits.push_back({int32_t(role), int32_t(column), send});
-        sends[slotOf(write)].clear();
+        sends[slot].clear();
       }
       if (timeline::isSend(action.kind))
-        for (const Mention &read : accesses[role][column].reads)
+        for (int32_t read : access.reads)
           sends[slotOf(read)].push_back(column);
     }
   }
@@ -285,6 +318,7 @@ void TimelineRule::run() {
   if (!parse())
     return;
   findAccesses();
+  layOutSlots();
   for (int64_t role = 0; role < table.ranks() && !failed; ++role)
     checkFlow(role);
   if (!failed)
