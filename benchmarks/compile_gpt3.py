@@ -16,7 +16,6 @@ Needs the package weft on PYTHONPATH.
 """
 
 import argparse
-import functools
 import itertools
 import os
 import pathlib
@@ -26,88 +25,18 @@ import sys
 import tempfile
 import time
 
+import weft
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "python-bindings/test"))
-
-import numpy as np  # noqa: E402
-import weft  # noqa: E402
-import weft.numpy as wnp  # noqa: E402
-import weft_models as models  # noqa: E402
-from weft import P  # noqa: E402
-
-WIDTH, HEADS, CONTEXT, VOCABULARY = 12288, 96, 2048, 50304
-
-SPECS = weft.rules([
-    (".*/attn/w[qkv]", P(None, "tensor")),
-    (".*/attn/b[qkv]", P("tensor")),
-    (".*/attn/wo", P("tensor", None)),
-    (".*/mlp/w1", P(None, "tensor")),
-    (".*/mlp/b1", P("tensor")),
-    (".*/mlp/w2", P("tensor", None)),
-    ("wte", P("tensor", None)),
-    (".*", P()),
-])
-
-
-class Config:
-    heads = HEADS
-    dtype = wnp.bfloat16
-
-
-def array(*shape, dtype=np.float32):
-    return weft.ShapeDtypeStruct(shape, dtype)
-
-
-def parameters(layers):
-    def norm():
-        return {"scale": array(WIDTH), "bias": array(WIDTH)}
-
-    def block():
-        attn = {f"w{name}": array(WIDTH, WIDTH) for name in "qkvo"}
-        attn |= {f"b{name}": array(WIDTH) for name in "qkvo"}
-        mlp = {"w1": array(WIDTH, 4 * WIDTH), "b1": array(4 * WIDTH),
-               "w2": array(4 * WIDTH, WIDTH), "b2": array(WIDTH)}
-        return {"ln1": norm(), "attn": attn, "ln2": norm(), "mlp": mlp}
-
-    return {"wte": array(VOCABULARY, WIDTH), "wpe": array(CONTEXT, WIDTH),
-            "blocks": [block() for _ in range(layers)], "ln_f": norm()}
-
-
-def cut(layers, stages):
-    """For `wrap` of the model: boundaries between as many stages of equally many blocks."""
-    number = itertools.count(1)
-
-    def wrap(block):
-        done = next(number)
-        is_last = done * stages % layers == 0 and done < layers
-        return lambda *args: weft.stage_boundary(block(*args)) if is_last else block(*args)
-
-    return wrap
 
 
 def program(layers, data, tensor, microbatches=1, stages=1, ranks=1):
     """The text of the step on a mesh of data x tensor, with one sequence a replica and
-    micro-batch; of pipe x data x tensor, if it is a pipeline of `ranks`."""
-    shape, names = (data, tensor), ("data", "tensor")
-    if stages > 1:
-        shape, names = (ranks, *shape), ("pipe", *names)
-    mesh = weft.make_mesh(shape, names)
-    layout = weft.Layout(mesh, rest=SPECS, activations={
-        "residual": P("data", "tensor", None),
-        "heads": P("data", None, "tensor", None),
-        "attended": P("data", None, "tensor", None),
-        "hidden": P("data", None, "tensor"),
-    })
-    loss = functools.partial(models.gpt2_loss, config=Config, wrap=cut(layers, stages))
-    params = parameters(layers)
-    specs = SPECS(params)
-    state = {"params": params,
-             "optimizer": {"mu": params, "nu": params, "step": array(dtype=np.int32)}}
-    state_specs = {"params": specs, "optimizer": {"mu": specs, "nu": specs, "step": P()}}
-    tokens = array(data * microbatches, CONTEXT, dtype=np.int32)
-    step = weft.jit(models.train_step(loss, models.adamw(), microbatches), layout=layout, donate_argnums=0,
-                    in_shardings=(state_specs, P("data")), out_shardings=(state_specs, P()))
-    return step.lower(state, {"tokens": tokens, "targets": tokens}).as_text()
+    micro-batch; of pipeline x data x tensor, if it is a pipeline of `ranks`."""
+    return weft.models.gpt(
+        layers=layers, hidden=12288, heads=96, vocabulary=50304, sequence=2048, data=data, tensor=tensor,
+        sequence_parallel=True, pipeline=ranks, chunks=stages // ranks, global_batch=data * microbatches,
+    ).lower().as_text()
 
 
 def compile_once(binaries, source, *flags):
@@ -149,7 +78,7 @@ def main():
         parser.error("stages must be a multiple of chunks and divide the layers")
     ranks = args.stages // args.chunks
     if args.stages > 1:
-        flags.append(f"--pipeline=axis=pipe schedule={args.schedule} chunks={args.chunks}")
+        flags.append(f"--pipeline=axis=pipeline schedule={args.schedule} chunks={args.chunks}")
 
     print(f"{'devices':>8} {'micro-batches':>14} {'text MiB':>9} {'seconds':>8} {'CPU s':>7} {'MiB':>6} {'plan bytes':>11}")
     for (data, tensor), microbatches in itertools.product(args.meshes, args.microbatches):

@@ -13,7 +13,6 @@ Needs the package weft on PYTHONPATH.
 """
 
 import argparse
-import functools
 import pathlib
 import statistics
 import subprocess
@@ -21,64 +20,18 @@ import sys
 import tempfile
 import time
 
+import weft
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "python-bindings/test"))
-
-import numpy as np  # noqa: E402
-import weft  # noqa: E402
-import weft_models as models  # noqa: E402
-from weft import P  # noqa: E402
-
-WIDTH, HEADS, HIDDEN, VOCABULARY, POSITIONS = 512, 8, 1024, 1024, 64  # positions a device
 FORMS = ["graph", "sharded", "spmd", "schedule"]
 
 
-class Config:
-    heads = HEADS
-    dtype = np.float32
-
-
-def array(*shape, dtype=np.float32):
-    return weft.ShapeDtypeStruct(shape, dtype)
-
-
-def parameters(layers, positions):
-    def norm():
-        return {"scale": array(WIDTH), "bias": array(WIDTH)}
-
-    def block():
-        attn = {f"w{name}": array(WIDTH, WIDTH) for name in "qkvo"}
-        attn |= {f"b{name}": array(WIDTH) for name in "qkvo"}
-        mlp = {"w1": array(WIDTH, HIDDEN), "b1": array(HIDDEN),
-               "w2": array(HIDDEN, WIDTH), "b2": array(WIDTH)}
-        return {"ln1": norm(), "attn": attn, "ln2": norm(), "mlp": mlp}
-
-    return {"wte": array(VOCABULARY, WIDTH), "wpe": array(positions, WIDTH),
-            "blocks": [block() for _ in range(layers)], "ln_f": norm()}
-
-
 def program(layers, data, context, microbatches):
-    """The text of a step of gradient descent on a mesh of data x context."""
-    mesh = weft.make_mesh((data, context), ("data", "context"))
-    positions = POSITIONS * context
-    layout = weft.Layout(mesh, rest=weft.rules([(".*", P())]), activations={
-        "residual": P("data", "context", None),
-        "heads": P("data", "context", None, None),
-        "attended": P("data", "context", None, None),
-        "hidden": P("data", "context", None),
-    })
-    loss = functools.partial(models.gpt2_loss, config=Config)
-
-    def step(params, batch):
-        vg = weft.microbatches(weft.value_and_grad(loss), microbatches)
-        value, gradients = vg(params, batch)
-        return weft.tree.map(lambda p, g: p - 0.01 * g, params, gradients), value
-
-    tokens = array(data * microbatches, positions, dtype=np.int32)
-    params = parameters(layers, positions)
-    return weft.jit(step, layout=layout, donate_argnums=0,
-                    in_shardings=(P(), P("data", "context")), out_shardings=(P(), P()),
-                    ).lower(params, {"tokens": tokens, "targets": tokens}).as_text()
+    """The text of a step on a mesh of data x context, with 64 positions a device."""
+    return weft.models.gpt(
+        layers=layers, hidden=512, heads=8, ffn=1024, vocabulary=1024, sequence=64 * context, dtype="float32",
+        data=data, context=context, global_batch=data * microbatches,
+    ).lower().as_text()
 
 
 def compiled(binaries, source, *flags):

@@ -27,7 +27,7 @@ from .spec_table import show_specs
 from .stages import stage_boundary
 from .tracing import ConcretizationTypeError, NoTraceError, ShapeError, UnexpectedTracerError
 
-from . import lax, nn, numpy, optim, pipeline, random
+from . import lax, models, nn, numpy, optim, pipeline, random
 
 __all__ = [
     "AbstractMesh",

@@ -1,0 +1,123 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""weft.models: sizes of published models, the same numbers under every parallelism, and messages."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import weft
+
+TINY = {
+    "gpt": dict(layers=2, hidden=32, heads=4, vocabulary=64, sequence=16, dtype="float32", global_batch=8),
+    "llama": dict(layers=2, hidden=32, heads=4, kv_heads=2, ffn=48, vocabulary=64, sequence=16, dtype="float32",
+                  global_batch=8),
+}
+PARALLELISMS = {
+    "data": dict(data=2),
+    "tensor": dict(tensor=2),
+    "more tensor ranks than heads of keys": dict(tensor=4),
+    "sequence": dict(tensor=2, sequence_parallel=True),
+    "context": dict(context=2),
+    "zero1": dict(data=2, tensor=2, sharded="zero1"),
+    "fsdp": dict(data=2, context=2, sharded="fsdp", recomputation="full"),
+    "pipeline": dict(pipeline=2, data=2),
+    "schedule": dict(pipeline=2, tensor=2, sharded="fsdp", schedule="zb-h1", recomputation="full"),
+    "selective": dict(recomputation="selective", micro_batch=2),
+}
+
+
+def losses(step, count=3):
+    random = np.random.default_rng(0)
+    params = weft.tree.map(lambda leaf: random.normal(0.0, 0.1, leaf.shape).astype(np.float32),
+                           step.model.parameters(step.sizes))
+    state = {"params": params, "optimizer": weft.jit(step.optimizer().init)(params)}
+    tokens = random.integers(0, step.sizes.vocabulary, (8, step.sizes.sequence)).astype(np.int32)
+    run, seen = step.jit(), []
+    for _ in range(count):
+        state, loss = run(state, {"tokens": tokens, "targets": np.roll(tokens, -1, 1)})
+        seen.append(float(loss))
+    return seen
+
+
+@functools.cache
+def losses_of_one_device(name):
+    return losses(getattr(weft.models, name)(**TINY[name]))
+
+
+@pytest.mark.parametrize("parallelism", PARALLELISMS)
+@pytest.mark.parametrize("name", TINY)
+def test_parallelism_changes_no_loss(name, parallelism):
+    step = getattr(weft.models, name)(**TINY[name] | PARALLELISMS[parallelism])
+    assert losses(step) == pytest.approx(losses_of_one_device(name), rel=1e-6)
+
+
+@pytest.mark.parametrize("schedule", [None, "zb-v"])
+def test_chunks_change_no_loss(schedule):
+    sizes = TINY["gpt"] | dict(layers=4)
+    step = weft.models.gpt(**sizes, pipeline=2, chunks=2, schedule=schedule)
+    assert losses(step) == pytest.approx(losses(weft.models.gpt(**sizes)), rel=1e-6)
+
+
+def test_losses_fall():
+    first, *_, last = losses_of_one_device("gpt")
+    assert last < first < 1.1 * np.log(64)
+
+
+def test_sizes_of_published_models():
+    """GPT-2 small and GPT-3 as their checkpoints count, Llama 2 7B and Llama 3 8B as their model cards."""
+    gpt = functools.partial(weft.models.gpt, vocabulary=50257)
+    assert gpt(layers=12, hidden=768, heads=12, sequence=1024).parameters == 124_439_808
+    assert 174.5e9 < gpt(layers=96, hidden=12288, heads=96, sequence=2048).parameters < 175e9
+    llama = functools.partial(weft.models.llama, layers=32, hidden=4096, heads=32, sequence=4096)
+    assert llama(ffn=11008, vocabulary=32000).parameters == 6_738_415_616
+    assert llama(kv_heads=8, ffn=14336, vocabulary=128256).parameters == 8_030_261_248
+
+
+def test_states_are_where_the_parallelism_says():
+    specs = {}
+    for sharded in ("none", "zero1", "fsdp"):
+        step = weft.models.gpt(**TINY["gpt"] | dict(data=2, tensor=2, sharded=sharded))
+        layout, state = step.parallelism.layout(step.sizes, step.model), step.state()
+        up = layout.parameter_specs(state["params"])["blocks"][0]["mlp"]["w1"]
+        moment = layout.optimizer_specs(state["optimizer"], state["params"])
+        moments = [spec for spec, leaf in zip(weft.tree.leaves(moment), weft.tree.leaves(state["optimizer"]))
+                   if leaf.shape == (32, 128)]
+        specs[sharded] = [up, moments[0]]
+    whole, parts = weft.P(None, "tensor"), weft.P("data", "tensor")
+    assert specs == {"none": [whole, whole], "zero1": [whole, parts], "fsdp": [parts, parts]}
+
+
+def test_a_step_says_what_it_is():
+    step = weft.models.gpt(**TINY["gpt"] | dict(pipeline=2, data=2))
+    assert str(step) == "gpt of 28,032 parameters, pipeline 2, data 2, 8 sequences of 16 in 4 micro-batches"
+
+
+@pytest.mark.parametrize("name, change, problems", [
+    ("gpt", {"width": 3}, ["there is no setting width; there are chunks, context, data, dtype"]),
+    ("gpt", {"layers": 0, "data": 2}, ["layers must be at least 1, got 0"]),
+    ("gpt", {"heads": 5}, ["heads must divide hidden, but 32 is no multiple of 5"]),
+    ("gpt", {"kv_heads": 2}, ["a GPT has as many kv_heads as heads, got 2 and 4"]),
+    ("llama", {"kv_heads": 3}, ["kv_heads must divide heads, but 4 is no multiple of 3"]),
+    ("gpt", {"tensor": 3, "context": 5},
+     ["tensor must divide heads, but 4 is no multiple of 3", "tensor must divide ffn, but 128 is no multiple of 3",
+      "context must divide sequence, but 16 is no multiple of 5"]),
+    ("gpt", {"data": 0, "micro_batch": 1.5}, ["data must be at least 1, got 0", "micro_batch must be at least 1, got 1.5"]),
+    ("gpt", {"data": 3}, ["global_batch must be a multiple of data x micro_batch = 3, got 8"]),
+    ("gpt", {"sharded": "zero2"}, ["sharded must be one of none, zero1, fsdp, got 'zero2'"]),
+    ("gpt", {"recomputation": "all"}, ["recomputation must be one of none, selective, full, got 'all'"]),
+    ("gpt", {"chunks": 2}, ["chunks are stages of the ranks of a pipeline, but pipeline is 1 and chunks 2"]),
+    ("gpt", {"schedule": "zb-v"}, ["schedule 'zb-v' needs a pipeline of 2 ranks or more"]),
+    ("gpt", {"pipeline": 4, "chunks": 2}, ["2 layers cannot be cut into pipeline x chunks = 8 stages"]),
+])
+def test_what_is_impossible_is_said_at_once(name, change, problems):
+    with pytest.raises(ValueError) as error:
+        getattr(weft.models, name)(**TINY[name] | change)
+    for problem in problems:
+        assert problem in str(error.value)
+
+
+def test_what_is_missing_is_said_at_once():
+    with pytest.raises(ValueError, match="weft.models.llama: heads is not given; vocabulary is not given"):
+        weft.models.llama(layers=1, hidden=4, sequence=4)
