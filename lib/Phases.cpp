@@ -76,6 +76,8 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
     pm.addPass(createPlaceBoundaries(boundaries));
   }
   pm.addPass(createAutodiff());
+  // After derivatives, whose sums over micro-batches have the wider type.
+  pm.addPass(createHoistCasts());
   // Of gradients of slices: one movement of data instead of several.
   pm.addPass(createJoinPaddings());
   // After derivatives, which are those of the whole; before propagation: the

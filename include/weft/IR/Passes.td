@@ -47,6 +47,27 @@ def JoinEqualOps : Pass<"weft-join-equal-ops", "::mlir::ModuleOp"> {
   }];
 }
 
+def HoistCasts : FormPass<"weft-hoist-casts", "Composites"> {
+  let summary = "Cast to narrower types once for all micro-batches";
+  let description = [{
+    **Needs** a graph (form 1) in which all gradients are resolved
+    (`--weft-autodiff`): those of casts are summed in the wider type.
+
+    **Does** replace the cast of `weft.microbatch_use` to a narrower type by the
+    use of a cast, through constraints, names and barriers. A parameter in f32
+    that products take in bf16 is then cast once a step, rather than twice for
+    each micro-batch; and no stage of a pipeline keeps the cast for each
+    micro-batch that is on its way.
+
+    **Leaves** the same graph, with casts before the loops over micro-batches.
+
+    **Example** `test/IR/hoist-casts.mlir`.
+  }];
+  let statistics = [
+    Statistic<"numHoisted", "hoisted", "Number of casts">
+  ];
+}
+
 def Decompose : FormPass<"weft-decompose", "Composites"> {
   let summary = "Replace composites by the ops that they consist of";
   let description = [{

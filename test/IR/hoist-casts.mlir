@@ -1,0 +1,40 @@
+// RUN: shard-opt %s --weft-hoist-casts | FileCheck %s
+
+weft.mesh @mesh = <["x"=2]>
+
+// CHECK-LABEL: func @casts
+// CHECK-DAG: %[[CAST:.*]] = arith.truncf %arg0
+// CHECK-DAG: %[[USE:.*]] = weft.microbatch_use %[[CAST]]
+// CHECK-DAG: weft.constraint %[[USE]] {{.*}}xbf16>
+// CHECK-DAG: weft.barrier %[[USE]] after {{.*}}xbf16>
+// CHECK-NOT: arith.truncf
+// CHECK: weft.microbatch_sum
+func.func @casts(%w: tensor<4x8xf32>, %x: tensor<2x3x4xbf16>) -> tensor<3x8xbf16> {
+  %u = weft.microbatch_use %w of <"step", 2> : tensor<4x8xf32>
+  %xi = weft.microbatch_slice %x dim = 0 of <"step", 2> : tensor<2x3x4xbf16> -> tensor<3x4xbf16>
+  %c = weft.constraint %u <@mesh, [{}, {"x"}]> : tensor<4x8xf32>
+  %a = arith.truncf %c : tensor<4x8xf32> to tensor<4x8xbf16>
+  %y = weft.dot_general %xi, %a contracting = [1] x [0] : (tensor<3x4xbf16>, tensor<4x8xbf16>) -> tensor<3x8xbf16>
+  %b = weft.barrier %u after %y : tensor<4x8xf32> after tensor<3x8xbf16>
+  %d = arith.truncf %b : tensor<4x8xf32> to tensor<4x8xbf16>
+  %z = weft.dot_general %xi, %d contracting = [1] x [0] : (tensor<3x4xbf16>, tensor<4x8xbf16>) -> tensor<3x8xbf16>
+  %t = arith.addf %y, %z : tensor<3x8xbf16>
+  %s = weft.microbatch_sum %t of <"step", 2> : tensor<3x8xbf16>
+  return %s : tensor<3x8xbf16>
+}
+
+// Casts of what differs, and to wider types, stay.
+// CHECK-LABEL: func @others
+// CHECK: weft.microbatch_slice
+// CHECK: arith.truncf
+// CHECK: weft.microbatch_use %arg1
+// CHECK: arith.extf
+func.func @others(%x: tensor<2x3xf32>, %w: tensor<3xbf16>) -> (tensor<2x3xbf16>, tensor<2x3xf32>) {
+  %xi = weft.microbatch_slice %x dim = 0 of <"step", 2> : tensor<2x3xf32> -> tensor<3xf32>
+  %a = arith.truncf %xi : tensor<3xf32> to tensor<3xbf16>
+  %u = weft.microbatch_use %w of <"step", 2> : tensor<3xbf16>
+  %b = arith.extf %u : tensor<3xbf16> to tensor<3xf32>
+  %p = weft.microbatch_stack %a dim = 0 of <"step", 2> : tensor<3xbf16> -> tensor<2x3xbf16>
+  %q = weft.microbatch_stack %b dim = 0 of <"step", 2> : tensor<3xf32> -> tensor<2x3xf32>
+  return %p, %q : tensor<2x3xbf16>, tensor<2x3xf32>
+}
