@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "plan/CollectiveQueues.h"
+#include "weft/runtime/CollectiveQueues.h"
 
 #include "weft/runtime/VisitOperation.h"
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "plan/CollectiveQueues.h"
+#include "weft/runtime/CollectiveQueues.h"
 #include "PlanBuilder.h"
 
 #include <gtest/gtest.h>

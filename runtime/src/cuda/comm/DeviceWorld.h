@@ -21,7 +21,7 @@
 
 #include "cuda/platform/Handles.h"
 #include "cuda/platform/Libraries.h"
-#include "plan/CollectiveQueues.h"
+#include "weft/runtime/CollectiveQueues.h"
 #include "weft/runtime/Communicator.h"
 #include "weft/runtime/DType.h"
 #include "weft/runtime/Status.h"

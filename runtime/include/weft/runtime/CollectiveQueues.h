@@ -20,8 +20,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_RUNTIME_SRC_PLAN_COLLECTIVEQUEUES_H
-#define WEFT_RUNTIME_SRC_PLAN_COLLECTIVEQUEUES_H
+#ifndef WEFT_RUNTIME_COLLECTIVEQUEUES_H
+#define WEFT_RUNTIME_COLLECTIVEQUEUES_H
 
 #include "weft/runtime/plan_generated.h"
 
@@ -62,4 +62,4 @@ private:
 
 } // namespace weft::runtime
 
-#endif // WEFT_RUNTIME_SRC_PLAN_COLLECTIVEQUEUES_H
+#endif // WEFT_RUNTIME_COLLECTIVEQUEUES_H
