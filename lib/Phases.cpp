@@ -9,6 +9,7 @@
 
 #include "weft/Autodiff/Passes.h"
 #include "weft/Codegen/Passes.h"
+#include "weft/Cost/ClusterFile.h"
 #include "weft/Cost/GpuLimits.h"
 #include "weft/Forms/Passes.h"
 #include "weft/IR/Passes.h"
@@ -116,7 +117,7 @@ void buildPropagatePipeline(OpPassManager &pm) {
 std::string clusterOf(const PipelineOptions &options) {
   if (!options.cluster.empty())
     return options.cluster;
-  return options.cuda ? "dgx-h100" : "cpu-2core";
+  return std::string(cost::defaultCluster(options.cuda ? "cuda" : "cpu"));
 }
 
 void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {

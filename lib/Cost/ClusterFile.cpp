@@ -222,6 +222,10 @@ cost::findShippedCluster(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view cost::defaultCluster(std::string_view target) {
+  return target == "cuda" ? "dgx-h100" : "cpu-2core";
+}
+
 ParsedCluster cost::loadCluster(const std::string &nameOrPath) {
   if (std::optional<std::string_view> text = findShippedCluster(nameOrPath))
     return parseCluster(*text, nameOrPath + ".toml");

@@ -61,6 +61,19 @@ Placement cost::placeGroup(const Cluster &cluster,
   return placement;
 }
 
+size_t cost::levelBetween(const Cluster &cluster, int64_t device,
+                          int64_t other) {
+  const int64_t devices = cluster.node.devices;
+  if (device / devices == other / devices || !cluster.network)
+    return 0;
+  const std::vector<NetworkLevel> &levels = cluster.network->levels;
+  size_t level = 1;
+  while (level < levels.size() && device / devices / levels[level - 1].nodes !=
+                                      other / devices / levels[level - 1].nodes)
+    ++level;
+  return level;
+}
+
 Placement cost::placeNeighbours(const Cluster &cluster, int64_t ranks) {
   return placeGroup(cluster, {{ranks, 1}});
 }

@@ -47,6 +47,8 @@ struct Placement {
 
 Placement placeGroup(const Cluster &cluster,
                      std::vector<GroupDimension> dimensions);
+/// The level of the links between two devices, as in Placement.
+size_t levelBetween(const Cluster &cluster, int64_t device, int64_t other);
 /// A group of `ranks` consecutive devices.
 Placement placeNeighbours(const Cluster &cluster, int64_t ranks);
 

@@ -40,6 +40,15 @@ TEST(PlacementTest, StridesSpreadOverNodes) {
   EXPECT_EQ(placeGroup(cluster(), {{1, 1}}).ranks, 1);
 }
 
+TEST(PlacementTest, DevicesAreAsFarAsTheirNodes) {
+  EXPECT_EQ(levelBetween(cluster(), 0, 7), 0u);
+  EXPECT_EQ(levelBetween(cluster(), 7, 8), 1u);
+  EXPECT_EQ(levelBetween(cluster(), 0, 32 * 8 - 1), 1u);
+  EXPECT_EQ(levelBetween(cluster(), 32 * 8 - 1, 32 * 8), 2u);
+  EXPECT_EQ(levelBetween(cluster(), 0, 128 * 8), 3u);
+  EXPECT_EQ(levelBetween(*loadCluster("cpu-2core").cluster, 0, 1), 0u);
+}
+
 /// The members of a group one by one, where strides divide nodes.
 TEST(PlacementTest, AgreesWithCounting) {
   for (int64_t size : {2, 4, 8, 16})
