@@ -1,0 +1,85 @@
+//===- Prediction.h - What a call of an entry takes -------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs an entry of a plan in virtual time on a described cluster. One rank of
+// each role stands for all of them, however many there are.
+//
+//   CostModel cost(*loadCluster("dgx-h100").cluster);
+//   toSeconds(predict(plan, *plan.entries()->Get(0), cost, {}).step);
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_SIMULATE_PREDICTION_H
+#define WEFT_SIMULATE_PREDICTION_H
+
+#include "weft/Report/PlanReport.h"
+#include "weft/Simulate/Streams.h"
+#include "weft/Simulate/TimelineRun.h"
+
+#include <map>
+
+namespace weft::simulate {
+
+struct PredictionOptions {
+  /// Mesh axes that have another size than in the plan.
+  std::map<std::string, int64_t> axisSizes;
+  /// For a trace.
+  bool records = false;
+};
+
+struct RolePrediction {
+  Usage usage;
+  /// It waits for other roles.
+  Picoseconds bubble = 0;
+  /// If recorded. A segment's instruction is in `entry`.
+  struct Event {
+    uint32_t entry = 0, microbatch = 0;
+    StreamEvent event;
+  };
+  std::vector<Event> events;
+
+  /// All that the step consists of.
+  Picoseconds sum() const {
+    return usage.busy() + usage.host + usage.exposed() + bubble;
+  }
+};
+
+struct Prediction {
+  /// What is wrong; then there is nothing else.
+  std::vector<std::string> problems;
+
+  std::string entry;
+  /// Of the mesh, in its order.
+  std::vector<cost::MeshAxis> mesh;
+  /// Without a pipeline one.
+  std::vector<RolePrediction> roles;
+  Picoseconds step = 0;
+  /// Of `Usage::communication`: "data", "data, model".
+  std::vector<std::string> axes;
+  /// Of the axis of the pipeline, if there is one.
+  std::optional<size_t> pipelineAxes;
+  /// Of a pipeline, if recorded.
+  std::vector<TransferTime> transfers;
+  bool hasAllEvents = true;
+
+  int64_t devices() const;
+  /// Of all roles.
+  Usage total() const;
+  /// Operations of matrix products and attention, over what the devices can do
+  /// in the time of a step: without and with recomputation.
+  double modelUtilization() const;
+  double hardwareUtilization() const;
+};
+
+/// Of a verified plan; the entry is none of a role.
+Prediction predict(const plan::Plan &plan, const plan::Entry &entry,
+                   const cost::CostModel &cost,
+                   const PredictionOptions &options);
+
+} // namespace weft::simulate
+
+#endif // WEFT_SIMULATE_PREDICTION_H

@@ -1,0 +1,121 @@
+//===- Streams.h - The streams of a rank in virtual time --------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A rank has one stream of kernels and one or two queues of collectives, each
+// of which runs what it is given in order. What runs side by side slows each
+// other down, as long as it does so:
+//
+//   kernel       |== 10 us alone ==|~~~ 12 us, of which 10 alone ~~~|
+//   collective                     |~~~~~~~~ 15 us ~~~~~~~~|
+//
+// Time is exact in integer picoseconds, and so the same on every machine.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_SIMULATE_STREAMS_H
+#define WEFT_SIMULATE_STREAMS_H
+
+#include "weft/Cost/CostModel.h"
+#include "weft/Simulate/Usage.h"
+
+#include <deque>
+#include <string>
+
+namespace weft::simulate {
+
+struct KernelTime {
+  KernelClass kind = KernelClass::Other;
+  /// Before it starts, with an idle device; then alone on the device.
+  Picoseconds launch = 0, duration = 0;
+  /// Its traffic, which collectives compete with.
+  double memoryBytesPerSecond = 0;
+};
+
+struct CollectiveTiming {
+  cost::CollectiveCall call;
+  cost::CollectiveTime time;
+  /// Alone, and with another collective on the same links.
+  Picoseconds duration = 0, shared = 0;
+  /// Number of its axes.
+  size_t axes = 0;
+  /// By level of links.
+  std::vector<int64_t> sentBytes;
+
+  bool sharesLinksWith(const CollectiveTiming &other) const;
+};
+
+/// What a stream did, for traces.
+struct StreamEvent {
+  /// 0 is the stream of kernels, 1 the first queue.
+  size_t stream = 0;
+  uint32_t instruction = 0;
+  Picoseconds begin = 0, end = 0;
+};
+
+class Streams {
+public:
+  Streams(const cost::CostModel &cost, size_t queues, size_t axes)
+      : usage(axes, levelsOf(cost.cluster())), cost(cost), queues(queues) {}
+
+  /// Levels of links: a node, and those of the network.
+  static size_t levelsOf(const cost::Cluster &cluster);
+
+  /// `instruction` is for events. All of them return when the stream of kernels
+  /// is done with it.
+  void run(const KernelTime &kernel, uint32_t instruction);
+  void host(Picoseconds duration);
+  void start(size_t queue, const CollectiveTiming &collective,
+             uint32_t instruction);
+  /// For the collective that the instruction started.
+  void wait(size_t queue, uint32_t instruction);
+
+  /// What decides what happens from now on: collectives with what is left of
+  /// them.
+  std::vector<int64_t> state() const;
+  /// As if what happened since `before` happened `times` more times.
+  struct Moment {
+    Picoseconds now = 0;
+    Usage usage;
+  };
+  Moment moment() const { return {now, usage}; }
+  void repeat(const Moment &before, int64_t times);
+
+  Picoseconds now = 0;
+  Usage usage;
+  /// Filled if asked for.
+  std::vector<StreamEvent> *events = nullptr;
+
+private:
+  struct InFlight {
+    const CollectiveTiming *collective;
+    uint32_t instruction;
+    /// Alone.
+    Picoseconds left;
+    Picoseconds begin = 0;
+  };
+  /// Fixed point: how much longer something takes.
+  using Factor = int64_t;
+  /// Of the collective in front of a queue.
+  struct Active {
+    size_t queue;
+    Factor factor;
+  };
+
+  Picoseconds advance(const KernelTime *kernel, Picoseconds left,
+                      const size_t *waitedQueue);
+  void pass(Picoseconds time, const std::vector<Active> &active,
+            const size_t *waitedQueue);
+  Factor findFactors(const KernelTime *kernel,
+                     std::vector<Active> &active) const;
+
+  const cost::CostModel &cost;
+  std::vector<std::deque<InFlight>> queues;
+};
+
+} // namespace weft::simulate
+
+#endif // WEFT_SIMULATE_STREAMS_H

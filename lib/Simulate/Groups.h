@@ -1,0 +1,55 @@
+//===- Groups.h - Groups of a plan on a cluster -----------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where the groups of a plan lie, and what tables call their axes. Axes may
+// have another size than in the plan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_LIB_SIMULATE_GROUPS_H
+#define WEFT_LIB_SIMULATE_GROUPS_H
+
+#include "weft/Cost/CostModel.h"
+#include "weft/runtime/plan_generated.h"
+
+namespace weft::simulate {
+
+class Groups {
+public:
+  Groups(const plan::Plan &plan, const cost::Cluster &cluster,
+         const std::vector<cost::MeshAxis> &mesh);
+
+  /// Of each set of axes that groups have: "data", "data, model".
+  const std::vector<std::string> &axes() const { return names; }
+  /// The number of a group's axes.
+  size_t axesOf(uint32_t group) const { return numbers[group]; }
+  const cost::Placement &placementOf(uint32_t group) const {
+    return placements[group];
+  }
+
+  /// Of the axis of the pipeline; in a plan that has one.
+  size_t pipelineAxes() const { return pipeline; }
+  /// The level of the links between two roles.
+  size_t levelBetween(uint32_t role, uint32_t other) const;
+
+private:
+  size_t numberOf(const std::string &name);
+  cost::GroupDimension dimensionOf(const plan::Plan &plan,
+                                   const plan::AxisRef &ref) const;
+
+  const cost::Cluster &cluster;
+  const std::vector<cost::MeshAxis> &mesh;
+  std::vector<std::string> names;
+  std::vector<size_t> numbers;
+  std::vector<cost::Placement> placements;
+  size_t pipeline = 0;
+  int64_t roleStride = 1;
+};
+
+} // namespace weft::simulate
+
+#endif // WEFT_LIB_SIMULATE_GROUPS_H

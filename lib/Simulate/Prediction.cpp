@@ -1,0 +1,256 @@
+//===- Prediction.cpp - What a call of an entry takes ---------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Simulate/Prediction.h"
+
+#include "SegmentRun.h"
+
+#include "weft/runtime/CollectiveQueues.h"
+
+#include <algorithm>
+
+using namespace weft;
+using namespace weft::simulate;
+
+namespace {
+
+class Predictor {
+public:
+  Predictor(const plan::Plan &plan, const plan::Entry &entry,
+            const cost::CostModel &cost, const PredictionOptions &options);
+
+  Prediction run();
+
+private:
+  void checkMesh();
+  void simulate();
+  const SegmentTime &segment(uint32_t number);
+  void addRun(RolePrediction &role, const RunTime &run);
+  void addTimeline(const plan::Timeline &timeline);
+  void addMessages(const plan::Timeline &timeline, uint32_t role);
+  void addOverhead();
+  uint32_t numberOf(const plan::Entry &entry) const;
+
+  const plan::Plan &plan;
+  const plan::Entry &entry;
+  const cost::CostModel &cost;
+  const PredictionOptions &options;
+  Prediction result;
+  std::optional<Groups> groups;
+  std::optional<Prices> prices;
+  runtime::CollectiveQueues queues;
+  /// By the number of the entry: a segment takes the same time in each run.
+  std::map<uint32_t, SegmentTime> segments;
+};
+
+} // namespace
+
+/// As the runtimes do: a rank on a CPU has one queue.
+static bool serializes(const cost::CostModel &cost) {
+  return cost.cluster().device.generation == cost::Generation::Cpu;
+}
+
+Predictor::Predictor(const plan::Plan &plan, const plan::Entry &entry,
+                     const cost::CostModel &cost,
+                     const PredictionOptions &options)
+    : plan(plan), entry(entry), cost(cost), options(options),
+      queues(plan, serializes(cost)) {
+  result.entry = entry.name()->str();
+  for (const plan::MeshAxis *axis : *plan.mesh())
+    result.mesh.push_back({axis->name()->str(), axis->size()});
+}
+
+static bool isSplit(const plan::Plan &plan, uint32_t axis) {
+  for (const plan::AxisList *group : *plan.groups())
+    for (const plan::AxisRef *ref : *group->axes())
+      if (ref->axis() == axis && ref->size() != plan.mesh()->Get(axis)->size())
+        return true;
+  return false;
+}
+
+void Predictor::checkMesh() {
+  for (const auto &[name, size] : options.axisSizes) {
+    const auto axis =
+        std::ranges::find(result.mesh, name, &cost::MeshAxis::name);
+    const uint32_t number = axis - result.mesh.begin();
+    if (axis == result.mesh.end())
+      result.problems.push_back("the mesh has no axis \"" + name + "\"");
+    else if (plan.pipeline() && plan.pipeline()->axis() == number)
+      result.problems.push_back("axis \"" + name +
+                                "\" is that of the pipeline, whose stages are "
+                                "fixed in the plan");
+    else if (isSplit(plan, number))
+      result.problems.push_back("the plan splits axis \"" + name +
+                                "\" into parts of fixed sizes");
+    else
+      axis->size = size;
+  }
+  const int64_t devices = result.devices(),
+                available = cost.cluster().devices();
+  if (result.problems.empty() && devices > available)
+    result.problems.push_back("the mesh has " + std::to_string(devices) +
+                              " devices, " + cost.cluster().name + " has " +
+                              std::to_string(available) +
+                              ": it needs a larger cluster");
+}
+
+uint32_t Predictor::numberOf(const plan::Entry &wanted) const {
+  uint32_t number = 0;
+  while (plan.entries()->Get(number) != &wanted)
+    ++number;
+  return number;
+}
+
+const SegmentTime &Predictor::segment(uint32_t number) {
+  const auto [it, isNew] = segments.try_emplace(number);
+  if (!isNew)
+    return it->second;
+  const plan::Entry &run = *plan.entries()->Get(number);
+  const std::vector<InstructionPrice> priced = prices->of(run);
+  SegmentRequest request{
+      run, priced, {}, queues.count(), groups->axes().size(), options.records};
+  for (const plan::Instruction *instruction : *run.instructions())
+    if (const auto *start = instruction->operation_as_CollectiveStart())
+      request.queueOf.push_back(queues.of(number, start->id()));
+  it->second = runSegment(request, cost);
+  return it->second;
+}
+
+void Predictor::addRun(RolePrediction &role, const RunTime &run) {
+  const SegmentTime &time = segment(run.segment);
+  role.usage.add(time.usage);
+  for (StreamEvent event : time.events) {
+    if (role.events.size() >= mostEvents) {
+      result.hasAllEvents = false;
+      break;
+    }
+    event.begin += run.begin;
+    event.end += run.begin;
+    role.events.push_back({run.segment, run.microbatch, event});
+  }
+  result.hasAllEvents &= time.hasAllEvents;
+}
+
+void Predictor::addMessages(const plan::Timeline &timeline, uint32_t role) {
+  for (const plan::Action *action : *timeline.rows()->Get(role)->actions()) {
+    if (action->kind() != plan::ActionKind::Send)
+      continue;
+    const plan::Message &message = *timeline.messages()->Get(action->index());
+    result.roles[role].usage.sentBytes[groups->levelBetween(
+        role, message.destination_role())] += prices->bytesOf(message);
+  }
+}
+
+void Predictor::addTimeline(const plan::Timeline &timeline) {
+  result.pipelineAxes = groups->pipelineAxes();
+  std::optional<TimelineRun> run =
+      runTimeline({plan, timeline,
+                   [this](uint32_t number) { return segment(number).duration; },
+                   [this](const plan::Message &message) {
+                     return prices->message(message);
+                   }});
+  if (!run) {
+    result.problems.push_back("the roles of the pipeline deadlock");
+    return;
+  }
+  for (uint32_t role = 0; role < run->roles.size(); ++role) {
+    RolePrediction &out = result.roles.emplace_back(
+        Usage(groups->axes().size(), Streams::levelsOf(cost.cluster())));
+    const RoleRun &ran = run->roles[role];
+    for (const RunTime &each : ran.runs)
+      addRun(out, each);
+    Communication &messages = out.usage.communication[*result.pipelineAxes];
+    messages.total += ran.messages.total;
+    messages.exposed += ran.messages.exposed;
+    out.bubble = ran.bubble;
+    addMessages(timeline, role);
+  }
+  result.step = run->end;
+  if (options.records)
+    result.transfers = std::move(run->transfers);
+}
+
+/// Of the host, before the first kernel of a step and by its software.
+void Predictor::addOverhead() {
+  const Picoseconds overhead =
+      prices->callLaunch() + toPicoseconds(cost.cluster().software.stepSeconds);
+  result.step += overhead;
+  for (RolePrediction &role : result.roles) {
+    role.usage.host += overhead;
+    for (RolePrediction::Event &each : role.events) {
+      each.event.begin += overhead;
+      each.event.end += overhead;
+    }
+  }
+  for (TransferTime &transfer : result.transfers) {
+    transfer.begin += overhead;
+    transfer.end += overhead;
+  }
+}
+
+void Predictor::simulate() {
+  groups.emplace(plan, cost.cluster(), result.mesh);
+  prices.emplace(plan, cost, *groups);
+  result.axes = groups->axes();
+  if (entry.timeline()) {
+    addTimeline(*entry.timeline());
+  } else {
+    const uint32_t number = numberOf(entry);
+    result.step = segment(number).duration;
+    addRun(result.roles.emplace_back(
+               Usage(groups->axes().size(), Streams::levelsOf(cost.cluster()))),
+           {number, 0, 0, result.step});
+  }
+  if (result.problems.empty() && result.step >= longestStep)
+    result.problems.push_back("a step takes more than " +
+                              std::to_string(longestStep / oneSecond) + " s");
+  if (result.problems.empty())
+    addOverhead();
+}
+
+Prediction Predictor::run() {
+  checkMesh();
+  if (result.problems.empty())
+    simulate();
+  return std::move(result);
+}
+
+Prediction simulate::predict(const plan::Plan &plan, const plan::Entry &entry,
+                             const cost::CostModel &cost,
+                             const PredictionOptions &options) {
+  return Predictor(plan, entry, cost, options).run();
+}
+
+int64_t Prediction::devices() const {
+  int64_t devices = 1;
+  for (const cost::MeshAxis &axis : mesh)
+    if (__builtin_mul_overflow(devices, axis.size, &devices))
+      return INT64_MAX;
+  return devices;
+}
+
+Usage Prediction::total() const {
+  Usage sum(axes.size(), roles.front().usage.sentBytes.size());
+  for (const RolePrediction &role : roles)
+    sum.add(role.usage);
+  return sum;
+}
+
+static double fractionOf(Picoseconds time, const Prediction &prediction) {
+  return prediction.step == 0
+             ? 0
+             : static_cast<double>(time) /
+                   (static_cast<double>(prediction.step) *
+                    static_cast<double>(prediction.roles.size()));
+}
+
+double Prediction::modelUtilization() const {
+  return fractionOf(total().modelAtPeak, *this);
+}
+double Prediction::hardwareUtilization() const {
+  return fractionOf(total().executedAtPeak, *this);
+}

@@ -1,0 +1,49 @@
+//===- SegmentRun.h - One execution of a list of instructions ---*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the ranks of a role do from the start to the end of an entry, or of a
+// segment of a pipeline. All collectives end in it, so that it takes the same
+// time wherever it is run.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_LIB_SIMULATE_SEGMENTRUN_H
+#define WEFT_LIB_SIMULATE_SEGMENTRUN_H
+
+#include "Prices.h"
+
+namespace weft::simulate {
+
+struct SegmentTime {
+  Picoseconds duration = 0;
+  Usage usage;
+  /// If asked for, as many as are worth looking at.
+  std::vector<StreamEvent> events;
+  bool hasAllEvents = true;
+};
+
+struct SegmentRequest {
+  const plan::Entry &entry;
+  const std::vector<InstructionPrice> &prices;
+  /// Of collectives, by their id: the queue.
+  std::vector<size_t> queueOf;
+  size_t queues = 1;
+  size_t axes = 0;
+  bool records = false;
+};
+
+/// Of the events of a segment, the first so many are recorded.
+inline constexpr size_t mostEvents = 1'000'000;
+
+/// Loops are executed until they repeat themselves; the rest of the iterations
+/// is added up. As long as events are recorded, all of them are executed.
+SegmentTime runSegment(const SegmentRequest &request,
+                       const cost::CostModel &cost);
+
+} // namespace weft::simulate
+
+#endif // WEFT_LIB_SIMULATE_SEGMENTRUN_H

@@ -1,0 +1,135 @@
+//===- StreamsTest.cpp - Tests of streams in virtual time -----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Simulate/Streams.h"
+
+#include "weft/Cost/ClusterFile.h"
+
+#include <gmock/gmock.h>
+
+using namespace weft;
+using namespace weft::simulate;
+
+namespace {
+
+constexpr Picoseconds us = 1'000'000;
+
+class StreamsTest : public testing::Test {
+protected:
+  /// 200 us of kernel and 100 us of a collective, unless told otherwise.
+  KernelTime kernel{KernelClass::Gemm, 0, 200 * us, 0};
+  CollectiveTiming collective = makeCollective(100 * us, 8);
+
+  CollectiveTiming makeCollective(Picoseconds duration, int64_t ranks) {
+    CollectiveTiming made;
+    made.call = {cost::CollectiveKind::AllReduce, 1 << 20,
+                 cost.place({{ranks, 1}}), 1};
+    made.time.seconds = toSeconds(duration);
+    made.duration = duration;
+    made.shared = 2 * duration;
+    made.sentBytes.resize(Streams::levelsOf(cost.cluster()));
+    return made;
+  }
+  double computeFactor() const {
+    return cost.contention(collective.call, collective.time, 0).computeFactor;
+  }
+
+  cost::CostModel cost{*cost::loadCluster("dgx-h100").cluster};
+  Streams streams{cost, 2, 1};
+  const Communication &communication() const {
+    return streams.usage.communication[0];
+  }
+};
+
+TEST_F(StreamsTest, OneAfterTheOtherTakesTheSum) {
+  streams.run(kernel, 0);
+  streams.start(0, collective, 1);
+  streams.wait(0, 1);
+  EXPECT_EQ(streams.now, 300 * us);
+  EXPECT_EQ(communication().exposed, 100 * us);
+  EXPECT_EQ(communication().hidden(), 0);
+  EXPECT_EQ(streams.usage.contention, 0);
+}
+
+TEST_F(StreamsTest, ACollectiveHidesBehindAKernelAndSlowsIt) {
+  streams.start(0, collective, 0);
+  streams.run(kernel, 1);
+  streams.wait(0, 0);
+  // While the collective runs, 100 us of the kernel take longer.
+  const double alone = 100 / computeFactor();
+  EXPECT_GT(computeFactor(), 1);
+  EXPECT_NEAR(toSeconds(streams.now) * 1e6, 200 + 100 - alone, 1e-3);
+  EXPECT_EQ(communication().exposed, 0);
+  EXPECT_EQ(communication().total, 100 * us);
+  EXPECT_EQ(streams.usage.kernels[0], streams.now);
+  EXPECT_EQ(streams.usage.contention, streams.now - 200 * us);
+}
+
+TEST_F(StreamsTest, WhatIsNotHiddenIsExposed) {
+  collective = makeCollective(500 * us, 8);
+  streams.start(0, collective, 0);
+  streams.run(kernel, 1);
+  const Picoseconds computed = streams.now;
+  streams.wait(0, 0);
+  EXPECT_EQ(streams.now, 500 * us);
+  EXPECT_EQ(communication().hidden(), computed);
+  EXPECT_EQ(communication().exposed, 500 * us - computed);
+}
+
+TEST_F(StreamsTest, QueuesAreInOrder) {
+  streams.start(0, collective, 0);
+  streams.start(0, collective, 1);
+  streams.wait(0, 1);
+  EXPECT_EQ(streams.now, 200 * us);
+  streams.wait(0, 0);
+  EXPECT_EQ(streams.now, 200 * us);
+}
+
+TEST_F(StreamsTest, TwoQueuesShareLinks) {
+  streams.start(0, collective, 0);
+  streams.start(1, collective, 1);
+  streams.wait(1, 1);
+  EXPECT_EQ(streams.now, 200 * us);
+  // Of two that run at once, what is waited for is exposed.
+  EXPECT_EQ(communication().total, 400 * us);
+  EXPECT_EQ(communication().exposed, 200 * us);
+}
+
+TEST_F(StreamsTest, ANodeAndTheNetworkShareNothing) {
+  CollectiveTiming spread = makeCollective(100 * us, 8);
+  spread.call.group = cost.place({{8, 8}});
+  streams.start(0, collective, 0);
+  streams.start(1, spread, 1);
+  streams.wait(1, 1);
+  EXPECT_EQ(streams.now, 100 * us);
+}
+
+TEST_F(StreamsTest, LaunchesAreOfTheHost) {
+  kernel.launch = 5 * us;
+  streams.run(kernel, 0);
+  EXPECT_EQ(streams.now, 205 * us);
+  EXPECT_EQ(streams.usage.host, 5 * us);
+}
+
+TEST_F(StreamsTest, AGroupOfOneTakesNoTime) {
+  streams.start(0, makeCollective(0, 1), 0);
+  streams.wait(0, 0);
+  EXPECT_EQ(streams.now, 0);
+}
+
+TEST_F(StreamsTest, RepeatsAStretch) {
+  streams.run(kernel, 0);
+  const Streams::Moment before = streams.moment();
+  streams.start(0, collective, 1);
+  streams.wait(0, 1);
+  streams.repeat(before, 9);
+  EXPECT_EQ(streams.now, 1200 * us);
+  EXPECT_EQ(communication().exposed, 1000 * us);
+  EXPECT_EQ(streams.usage.kernels[0], 200 * us);
+}
+
+} // namespace
