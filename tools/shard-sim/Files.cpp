@@ -31,6 +31,18 @@ std::optional<std::string> readFile(const std::string &path) {
   return isRead ? std::optional(std::move(text)) : std::nullopt;
 }
 
+int writeFile(const std::string &path, const std::string &text) {
+  std::FILE *file = std::fopen(path.c_str(), "wb");
+  bool isWritten =
+      file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file)
+    isWritten &= std::fclose(file) == 0;
+  return isWritten
+             ? exitSuccess
+             : report(exitFailed, {fmt::format("cannot write {}: {}", path,
+                                               std::strerror(errno))});
+}
+
 int report(ExitCode code, const std::vector<std::string> &messages) {
   for (const std::string &message : messages)
     fmt::print(stderr, "shard-sim: error: {}\n", message);

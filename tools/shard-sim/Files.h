@@ -24,6 +24,9 @@ namespace weft::tools {
 /// it cannot be read.
 std::optional<std::string> readFile(const std::string &path);
 
+/// Replaces the file; fails after a message.
+int writeFile(const std::string &path, const std::string &text);
+
 /// `shard-sim: error: ...` for each; returns the code.
 int report(ExitCode code, const std::vector<std::string> &messages);
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
+//   shard-sim plan step.plan --cluster=dgx-h100
 //   shard-sim cluster dgx-h100
 //   shard-sim schedule --name=zb-v --ranks=4 --microbatches=8
 //
@@ -18,9 +19,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <new>
+#include <string>
 #include <system_error>
+#include <vector>
 
 using namespace weft::tools;
 
@@ -41,20 +45,27 @@ static int run(const Command &command) {
 
 int main(int argc, char **argv) {
   CLI::App app(
-      "Prices kernels and collectives on described clusters; draws, times\n"
-      "and checks pipeline schedules.\n"
-      "Exit status: 0 success, 1 failure, 2 bad input.");
+      "Predicts the step time and the memory of plans; prices kernels and\n"
+      "collectives on described clusters; draws, times and checks pipeline\n"
+      "schedules.\n"
+      "Exit status: 0 success, 1 failure, 2 bad input.",
+      "shard-sim");
   app.set_version_flag("--version",
                        fmt::format("Weft {}, plan format {}", WEFT_VERSION,
                                    weft::runtime::planFormatVersion));
   app.require_subcommand(1);
   Command chosen;
+  addPlanCommand(app, chosen);
   addClusterCommand(app, chosen);
   addScheduleCommand(app, chosen);
   addTransfersCommand(app, chosen);
   addCheckCommand(app, chosen);
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (!arguments.empty() && arguments.front().ends_with(".plan"))
+    arguments.insert(arguments.begin(), "plan");
+  std::ranges::reverse(arguments); // as CLI11 takes them
   try {
-    app.parse(argc, argv);
+    app.parse(arguments);
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? exitSuccess : exitBadInput;
   }

@@ -419,9 +419,8 @@ TEST(Prediction, AThousandDevicesTakeLessThanASecond) {
 
 TEST(Prediction, PipelinesOfElevenDaysAreRefused) {
   PlanBuilder builder({{"pipe", 2}});
-  for (const auto &[key, segment] :
-       builder.pipeline(timeline::parseCsv("0F0,0B0\n1F0,1B0\n", "").table, 1,
-                        1000)) {
+  for (const auto &[key, segment] : builder.pipeline(
+           timeline::parseCsv("0F0,0B0\n1F0,1B0\n", "").table, 1, 1000)) {
     builder.repeat(*segment, 4'000'000'000, 2);
     builder.repeat(*segment, 4'000'000'000, 1);
     builder.gemm(*segment, 1024);

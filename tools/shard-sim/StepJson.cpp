@@ -1,0 +1,85 @@
+//===- StepJson.cpp - A predicted step for programs -----------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepReport.h"
+
+#include "weft/runtime/PlanNames.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+using namespace weft::simulate;
+using nlohmann::ordered_json;
+
+namespace weft::tools {
+
+static ordered_json toJson(const Prediction &prediction,
+                           const RolePrediction &role) {
+  const Usage &usage = role.usage;
+  ordered_json json = {{"gemm_seconds", toSeconds(usage.kernels[0])},
+                       {"attention_seconds", toSeconds(usage.kernels[1])},
+                       {"other_kernel_seconds", toSeconds(usage.kernels[2])},
+                       {"contention_seconds", toSeconds(usage.contention)},
+                       {"bubble_seconds", toSeconds(role.bubble)},
+                       {"host_seconds", toSeconds(usage.host)},
+                       {"model_flops", usage.modelFlops},
+                       {"executed_flops", usage.executedFlops},
+                       {"sent_bytes", usage.sentBytes},
+                       {"communication", ordered_json::array()}};
+  for (size_t i = 0; i < prediction.axes.size(); ++i)
+    json["communication"].push_back(
+        {{"axes", prediction.axes[i]},
+         {"exposed_seconds", toSeconds(usage.communication[i].exposed)},
+         {"hidden_seconds", toSeconds(usage.communication[i].hidden())}});
+  return json;
+}
+
+static ordered_json memoryJson(const StepReport &report) {
+  ordered_json purposes = ordered_json::object();
+  for (const PurposeRecord &record : report.memory.purposes)
+    purposes[record.purpose] = record.peakBytes;
+  const double needed = static_cast<double>(report.memory.arenaBytes);
+  return {{"role", report.memoryRole},
+          {"peak_bytes", std::move(purposes)},
+          {"arena_bytes", report.memory.arenaBytes},
+          {"usable_bytes", report.cost.usableBytes()},
+          {"device_bytes", report.cost.cluster().device.memoryBytes},
+          {"fits", needed <= report.cost.usableBytes()}};
+}
+
+ordered_json toJson(const StepReport &report) {
+  const Prediction &prediction = report.prediction;
+  ordered_json json = {{"entry", prediction.entry},
+                       {"cluster", report.cost.cluster().name},
+                       {"cluster_reason", report.clusterReason},
+                       {"mesh", ordered_json::object()},
+                       {"devices", prediction.devices()},
+                       {"step_seconds", toSeconds(prediction.step)},
+                       {"step_picoseconds", prediction.step},
+                       {"mfu", prediction.modelUtilization()},
+                       {"hfu", prediction.hardwareUtilization()}};
+  for (const cost::MeshAxis &axis : prediction.mesh)
+    json["mesh"][axis.name] = axis.size;
+  if (report.samples > 0)
+    json["samples_per_second"] = report.samples / toSeconds(prediction.step);
+  if (report.tokens > 0)
+    json["tokens_per_second"] = report.tokens / toSeconds(prediction.step);
+  for (const RolePrediction &role : prediction.roles)
+    json["roles"].push_back(toJson(prediction, role));
+  json["memory"] = memoryJson(report);
+  for (const ScaleRow &row : report.scale)
+    json["scale"].push_back(
+        {{report.scaledAxis, row.size},
+         {"devices", row.devices},
+         {"step_seconds", toSeconds(row.step)},
+         {"communication_seconds", toSeconds(row.communication)},
+         {"exposed_seconds", toSeconds(row.exposed)},
+         {"efficiency", row.efficiency}});
+  return json;
+}
+
+} // namespace weft::tools

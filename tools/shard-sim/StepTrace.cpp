@@ -1,0 +1,137 @@
+//===- StepTrace.cpp - A predicted step for Perfetto ----------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepReport.h"
+
+#include "weft/runtime/PlanNames.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <map>
+
+using namespace weft::simulate;
+using nlohmann::ordered_json;
+
+namespace weft::tools {
+namespace {
+
+class TraceWriter {
+public:
+  TraceWriter(const plan::Plan &plan, const Prediction &prediction)
+      : plan(plan), prediction(prediction) {}
+
+  std::string run();
+
+private:
+  void addRole(size_t role);
+  void addTransfers(const plan::Timeline &timeline);
+  void name(size_t role, size_t track, const std::string &name);
+  void add(size_t role, size_t track, const std::string &name,
+           Picoseconds begin, Picoseconds end, ordered_json args);
+
+  const plan::Plan &plan;
+  const Prediction &prediction;
+  ordered_json events = ordered_json::array();
+};
+
+} // namespace
+
+/// Behind the queues of collectives, those of messages.
+static constexpr size_t firstMessageTrack = 10;
+
+static std::string nameOf(const plan::Plan &plan,
+                          const plan::Instruction &instruction) {
+  if (const auto *launch = instruction.operation_as_Launch())
+    if (const auto *summary = plan.kernels()->Get(launch->kernel())->summary())
+      return summary->str();
+  return runtime::operationName(instruction);
+}
+
+void TraceWriter::name(size_t role, size_t track, const std::string &name) {
+  events.push_back({{"name", "thread_name"},
+                    {"ph", "M"},
+                    {"pid", role},
+                    {"tid", track},
+                    {"args", {{"name", name}}}});
+}
+
+void TraceWriter::add(size_t role, size_t track, const std::string &name,
+                      Picoseconds begin, Picoseconds end, ordered_json args) {
+  constexpr double microsecond = 1e6;
+  events.push_back({{"name", name},
+                    {"ph", "X"},
+                    {"ts", static_cast<double>(begin) / microsecond},
+                    {"dur", static_cast<double>(end - begin) / microsecond},
+                    {"pid", role},
+                    {"tid", track},
+                    {"args", std::move(args)}});
+}
+
+void TraceWriter::addRole(size_t role) {
+  events.push_back({{"name", "process_name"},
+                    {"ph", "M"},
+                    {"pid", role},
+                    {"args", {{"name", fmt::format("role {}", role)}}}});
+  name(role, 0, "compute");
+  size_t queues = 0;
+  for (const auto &[number, microbatch, event] : prediction.roles[role].events)
+    for (; queues < event.stream; ++queues)
+      name(role, queues + 1, fmt::format("collectives {}", queues));
+  for (const auto &[number, microbatch, event] :
+       prediction.roles[role].events) {
+    const plan::Entry &entry = *plan.entries()->Get(number);
+    const plan::Instruction &instruction =
+        *entry.instructions()->Get(event.instruction);
+    ordered_json args = {{"entry", entry.name()->str()},
+                         {"step", event.instruction},
+                         {"microbatch", microbatch}};
+    if (instruction.cause() && instruction.cause()->size() > 0)
+      args["cause"] = instruction.cause()->str();
+    if (instruction.location() && instruction.location()->size() > 0)
+      args["location"] = instruction.location()->str();
+    add(role, event.stream, nameOf(plan, instruction), event.begin, event.end,
+        std::move(args));
+  }
+}
+
+void TraceWriter::addTransfers(const plan::Timeline &timeline) {
+  std::map<uint32_t, const plan::Message *> queues;
+  for (const plan::Message *message : *timeline.messages())
+    queues.try_emplace(message->queue(), message);
+  for (const auto &[queue, message] : queues) {
+    name(message->source_role(), firstMessageTrack + queue,
+         fmt::format("send to role {}", message->destination_role()));
+    name(message->destination_role(), firstMessageTrack + queue,
+         fmt::format("receive from role {}", message->source_role()));
+  }
+  for (const TransferTime &transfer : prediction.transfers) {
+    const plan::Message &message = *timeline.messages()->Get(transfer.message);
+    for (uint32_t role : {message.source_role(), message.destination_role()})
+      add(role, firstMessageTrack + message.queue(), message.label()->str(),
+          transfer.begin, transfer.end,
+          {{"message", transfer.message}, {"microbatch", transfer.microbatch}});
+  }
+}
+
+std::string TraceWriter::run() {
+  for (size_t role = 0; role < prediction.roles.size(); ++role)
+    addRole(role);
+  for (const plan::Entry *entry : *plan.entries())
+    if (entry->timeline() && entry->name()->str() == prediction.entry)
+      addTransfers(*entry->timeline());
+  const ordered_json trace = {{"displayTimeUnit", "ms"},
+                              {"traceEvents", std::move(events)}};
+  // Names of a plan may be bytes that are no UTF-8.
+  return trace.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+std::string printTrace(const plan::Plan &plan, const Prediction &prediction) {
+  return TraceWriter(plan, prediction).run();
+}
+
+} // namespace weft::tools
