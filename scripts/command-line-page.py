@@ -21,6 +21,7 @@ shard-compile model.mlir --mesh data=4 -o model.plan         # plan a model and 
 shard-compile model.mlir --emit=spmd                         # look at the program of one rank
 shard-run model.plan --init init --steps 100 --metrics losses.csv --save states.safetensors
 shard-run model.plan --dump                                  # print a plan
+shard-sim plan model.plan --cluster=dgx-h100                 # predict its step time
 shard-sim cluster dgx-h100                                    # what kernels and collectives take there
 shard-sim schedule --name=zb-v --ranks=4 --microbatches=8     # draw a pipeline schedule
 shard-sim check table.csv --communicators=directed            # prove one with sends and receives
