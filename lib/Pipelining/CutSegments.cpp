@@ -324,10 +324,7 @@ void Cutter::accumulate(Operation &exit) {
 /// The segment that leaves a result of the entry: the one that computes it, but
 /// none before the end of the loop.
 SegmentKey Cutter::ownerOf(Value value) const {
-  Operation *op = value.getDefiningOp();
-  SmallVector<Operation *> sources;
-  if (op)
-    plan.findSources(value, sources);
+  SmallVector<Operation *> sources = plan.findSources(value);
   if (auto own = dyn_cast<BlockArgument>(value))
     if (auto readers = findReaders(getArgumentName(entry, own.getArgNumber()));
         !readers.empty())

@@ -112,26 +112,29 @@ void SegmentPlan::findWaitedFor(Block &block) {
   }
 }
 
-void SegmentPlan::findSources(Value value,
-                              SmallVectorImpl<Operation *> &sources) const {
-  Operation *definer = value.getDefiningOp();
-  if (!definer)
-    return;
-  if (!isCopied(definer)) {
-    sources.push_back(definer);
-    return;
-  }
-  for (Value operand : definer->getOperands())
-    findSources(operand, sources);
+SmallVector<Operation *> SegmentPlan::findSources(ValueRange values) const {
+  SmallVector<Operation *> sources;
+  // Random numbers are computed from each other in many ways.
+  llvm::DenseSet<Operation *> seen;
+  auto visit = [&](auto &visit, ValueRange values) -> void {
+    for (Value value : values) {
+      Operation *definer = value.getDefiningOp();
+      if (!definer || !seen.insert(definer).second)
+        continue;
+      if (isCopied(definer))
+        visit(visit, definer->getOperands());
+      else
+        sources.push_back(definer);
+    }
+  };
+  visit(visit, values);
+  return sources;
 }
 
 int64_t SegmentPlan::levelOf(Operation *op, int64_t stage,
                              ActionKind kind) const {
-  SmallVector<Operation *> sources;
-  for (Value operand : computedFrom(op))
-    findSources(operand, sources);
   int64_t level = 0;
-  for (Operation *source : sources) {
+  for (Operation *source : findSources(computedFrom(op))) {
     const SegmentKey &from = keys.at(source);
     bool isHere = schedule.roleOf(from.stage) == schedule.roleOf(stage);
     if (from.kind == kind)

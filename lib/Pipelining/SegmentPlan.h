@@ -65,9 +65,9 @@ public:
   /// Whether every segment that uses an op has a copy: views, parts of the
   /// batch, means, and what depends on no value of the program.
   bool isCopied(mlir::Operation *op) const { return copied.contains(op); }
-  /// The ops that a value is computed from, seen through copied ones.
-  void findSources(mlir::Value value,
-                   llvm::SmallVectorImpl<mlir::Operation *> &sources) const;
+  /// The ops that values are computed from, seen through copied ones.
+  llvm::SmallVector<mlir::Operation *>
+  findSources(mlir::ValueRange values) const;
   const SegmentKey &of(mlir::Operation *op) const { return keys.at(op); }
 
 private:
