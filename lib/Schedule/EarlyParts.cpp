@@ -46,7 +46,9 @@ private:
   size_t countBefore(const Whole &whole, int64_t step) const;
   int64_t bytesOfParts(const Whole &whole, size_t from, size_t to) const;
   Whole *findHeld(int64_t step);
+  void shiftStarts();
 
+  func::FuncOp entry;
   EntryBuffers buffers;
   /// By index of the buffer.
   llvm::MapVector<int32_t, Whole> wholes;
@@ -55,7 +57,7 @@ private:
 } // namespace
 
 EarlyParts::EarlyParts(func::FuncOp entry, const ProgramStates &states)
-    : buffers(entry, states, ResultBinding::Bound) {
+    : entry(entry), buffers(entry, states, ResultBinding::Bound) {
   entry.walk([&](ConcatOp concat) {
     // What begins in a loop is made of nothing else.
     if (llvm::any_of(concat->getUsers(), [](Operation *user) {
@@ -124,6 +126,24 @@ Whole *EarlyParts::findHeld(int64_t step) {
   return best;
 }
 
+/// Instructions of a loop are counted where collectives begin behind them: the
+/// copies before them count as well.
+void EarlyParts::shiftStarts() {
+  for (auto start : entry.front().getOps<StartOp>()) {
+    auto behind = start->getAttrOfType<IntegerAttr>(behindAttrName);
+    RepeatOp loop = findLoopBefore(start);
+    if (!behind || !loop)
+      continue;
+    int64_t time = buffers.timeOf(loop) + 1 + behind.getInt(), copies = 0;
+    for (const auto &[index, whole] : wholes)
+      if (loop->isAncestor(whole.concat) &&
+          buffers.timeOf(whole.concat) <= time)
+        copies += whole.copied;
+    start->setAttr(behindAttrName, IntegerAttr::get(behind.getType(),
+                                                    behind.getInt() + copies));
+  }
+}
+
 void EarlyParts::run() {
   ArenaPeak peak = findPeak(findLifetimes());
   auto best = wholes;
@@ -138,6 +158,7 @@ void EarlyParts::run() {
     }
   }
   wholes = std::move(best);
+  shiftStarts();
   for (auto &[index, whole] : wholes)
     for (size_t i = 0; i < whole.copied; ++i) {
       OpOperand &part = whole.concat->getOpOperand(whole.parts[i].second);

@@ -126,3 +126,47 @@ func.func @early_enough(%x: tensor<16xf32> {weft.name = "x"}) -> (tensor<16xf32>
   %y = weft.launch @scale(%0) : (tensor<16xf32>) -> tensor<16xf32>
   return %y : tensor<16xf32>
 }
+
+// -----
+
+// Where a collective begins in a loop, the copies before that count.
+func.func private @wide(%x: tensor<16xf32>) -> tensor<256xf32> attributes {weft.kernel}
+func.func private @sum(%x: tensor<256xf32>) -> tensor<16xf32> attributes {weft.kernel}
+func.func private @spread(%x: tensor<16xf32>) -> tensor<128xf32> attributes {weft.kernel}
+func.func private @first(%x: tensor<128xf32>) -> tensor<16xf32> attributes {weft.kernel}
+func.func private @scale(%x: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel}
+func.func private @fill() -> tensor<16xf32> attributes {weft.kernel}
+func.func private @add(%x: tensor<16xf32>, %y: tensor<16xf32>) -> tensor<16xf32>
+    attributes {weft.kernel, weft.in_place = array<i64: 0, 0>}
+weft.mesh @mesh = <["data"=2]>
+
+// CHECK-LABEL: @early_in_a_loop
+// CHECK:         weft.copy
+// CHECK-NEXT:    weft.concat
+// The first of the two sums is there before the copy.
+// CHECK:         weft.start all_reduce %{{.*}}#1 {{.*}}weft.behind = 3 : i64
+// CHECK:         weft.start all_reduce %{{.*}}#0 {{.*}}weft.behind = 9 : i64
+func.func @early_in_a_loop(%x: tensor<16xf32> {weft.name = "x"})
+    -> (tensor<16xf32> {weft.name = "s"}, tensor<16xf32> {weft.name = "t"}) {
+  %zero = weft.launch @fill() : () -> tensor<16xf32>
+  %other = weft.launch @fill() : () -> tensor<16xf32>
+  %z:2 = weft.repeat 4 carry (%sum = %zero, %n = %other) : (tensor<16xf32>, tensor<16xf32>) {
+    %a = weft.launch @scale(%x) : (tensor<16xf32>) -> tensor<16xf32>
+    %t = weft.launch @wide(%x) : (tensor<16xf32>) -> tensor<256xf32>
+    %s = weft.launch @sum(%t) : (tensor<256xf32>) -> tensor<16xf32>
+    %m = weft.launch @add(%n, %s) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    %b = weft.launch @spread(%s) : (tensor<16xf32>) -> tensor<128xf32>
+    %c = weft.concat %a, %b dim = 0 : (tensor<16xf32>, tensor<128xf32>) -> tensor<144xf32>
+    %p = weft.start all_reduce %c sum over <@mesh, {"data"}> : tensor<144xf32> -> !weft.pending<tensor<144xf32>>
+    %r = weft.wait %p : !weft.pending<tensor<144xf32>>
+    %0 = weft.slice %r starts = [16] limits = [144] strides = [1] : tensor<144xf32> -> tensor<128xf32>
+    %y = weft.launch @first(%0) : (tensor<128xf32>) -> tensor<16xf32>
+    %new = weft.launch @add(%sum, %y) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    weft.yield %new, %m : tensor<16xf32>, tensor<16xf32>
+  }
+  %q = weft.start all_reduce %z#1 sum over <@mesh, {"data"}> {weft.behind = 3 : i64} : tensor<16xf32> -> !weft.pending<tensor<16xf32>>
+  %p = weft.start all_reduce %z#0 sum over <@mesh, {"data"}> {weft.behind = 8 : i64} : tensor<16xf32> -> !weft.pending<tensor<16xf32>>
+  %qw = weft.wait %q : !weft.pending<tensor<16xf32>>
+  %pw = weft.wait %p : !weft.pending<tensor<16xf32>>
+  return %pw, %qw : tensor<16xf32>, tensor<16xf32>
+}
