@@ -96,7 +96,8 @@ def t5_loss(params, batch, config, wrap=lambda block: block):
     return weft_models.lm_loss(wnp.einsum("btd,vd->btv", x, params["wte"]), batch["targets"])
 
 
-CONFIG = tiny_models.Config(layers=4, width=16, hidden=32, vocab=48, context=8)
+# Parameters of few shapes: kernels of updates are most of what takes time to compile.
+CONFIG = tiny_models.Config(layers=3, width=16, hidden=16, vocab=48, context=16)
 MODELS = {
     "gpt": dataclasses.replace(tiny_models.MODELS["gpt2"], config=CONFIG),
     "llama": dataclasses.replace(tiny_models.MODELS["llama"], config=dataclasses.replace(CONFIG, groups=2)),
@@ -119,6 +120,10 @@ def untied_params(random, config):
 
 
 MODELS["untied gpt"] = tiny_models.Model(untied_loss, untied_params, CONFIG)
+# For two stages: of a block each.
+MODELS |= {f"short {name}": dataclasses.replace(MODELS[name], config=dataclasses.replace(CONFIG, layers=layers))
+           for name, layers in (("gpt", 2), ("t5", 1))}
+
 
 
 def equal_bits(found, wanted):
