@@ -308,7 +308,7 @@ void TimelineRule::checkJob() {
                        std::get<0>(key) == "B", 0});
   timeline::Job job =
       timeline::makeJob(table, timeline::Communicators::Edge, edges);
-  job.waits = timeline::waitsOfWalk(table, findWaits());
+  job.waits = timeline::waitsOfWalk(job, findWaits());
   timeline::Verdict verdict = timeline::check(job);
   if (!verdict.isSafe())
     error() << timeline::print(verdict, "timeline");

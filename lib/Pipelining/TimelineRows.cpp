@@ -302,7 +302,7 @@ std::optional<StateSlots> RowMaker::findSlots(const Table &table,
     slots[place] = std::max(depth, 1);
   timeline::Job job = timeline::makeJob(table, shape);
   job.slotUses = std::move(rings.uses);
-  job.waits = timeline::waitsOfWalk(table, rings.waits);
+  job.waits = timeline::waitsOfWalk(job, rings.waits);
   timeline::Verdict verdict = timeline::check(job);
   if (verdict.isSafe())
     return slots;

@@ -189,7 +189,7 @@ timeline::Job JobMaker::run() {
       timeline::makeJob(table, timeline::Communicators::Edge, std::move(edges));
   addMessages();
   addSlotUses();
-  job.waits = waitsOfWalk(table, waitsForSlots(table, job.slotUses));
+  job.waits = waitsOfWalk(job, waitsForSlots(table, job.slotUses));
   return std::move(job);
 }
 

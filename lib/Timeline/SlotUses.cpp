@@ -92,27 +92,36 @@ std::vector<Wait> waitsForSlots(const Table &table,
   return waits;
 }
 
-std::vector<Wait> waitsOfWalk(const Table &table,
-                              const std::vector<Wait> &waits) {
+std::vector<Wait> waitsOfWalk(const Job &job, const std::vector<Wait> &waits) {
   std::vector<std::map<int32_t, std::vector<int32_t>>> awaitedBy(
-      table.rows.size());
+      job.rows.size());
   for (const Wait &wait : waits)
     awaitedBy[wait.rank][wait.waiting].push_back(wait.awaited);
   std::vector<Wait> result;
-  for (size_t rank = 0; rank < table.rows.size(); ++rank) {
-    const Row &row = table.rows[rank];
+  for (size_t rank = 0; rank < job.rows.size(); ++rank) {
+    const std::vector<Call> &row = job.rows[rank];
     // What the calls behind the last computation have waited for, that first:
     // it stands for all that it and the calls before it waited for.
     std::vector<int32_t> awaited;
+    // By communicator.
+    std::map<int32_t, int32_t> lastOfQueue;
     for (size_t i = 0; i < row.size(); ++i) {
       const int32_t column = int32_t(i);
       if (const auto own = awaitedBy[rank].find(column);
           own != awaitedBy[rank].end())
         awaited.insert(awaited.end(), own->second.begin(), own->second.end());
+      const bool isTransferred = isTransfer(row[i].action.kind);
+      if (isTransferred) {
+        const auto [last, isFirst] =
+            lastOfQueue.try_emplace(row[i].communicator, column);
+        if (!isFirst && std::ranges::find(awaited, last->second) == awaited.end())
+          awaited.push_back(last->second);
+        last->second = column;
+      }
       for (int32_t other : awaited)
         result.push_back({int32_t(rank), column, other});
-      const bool isFirstOfPair = row[i].overlapsNext;
-      if (!isTransfer(row[i].kind) && !isFirstOfPair)
+      const bool isFirstOfPair = row[i].action.overlapsNext;
+      if (!isTransferred && !isFirstOfPair)
         awaited = {column};
     }
   }

@@ -42,11 +42,13 @@ std::vector<Wait> waitsForSlots(const Table &table,
 
 /// The waits of ranks that walk their rows, one call after the other: a
 /// computation has ended before the next call, a transfer has only been
-/// started, and what one call waits for, all behind it wait for as well.
-/// `waits` are those of the slots. A job that is safe with these is also safe
-/// where each call waits only for what it needs.
-std::vector<Wait> waitsOfWalk(const Table &table,
-                              const std::vector<Wait> &waits);
+/// started, which it can be when the one before it in its queue has ended, and
+/// what one call waits for, all behind it wait for as well. So devices do that
+/// launch what their streams have in the order in which the host gave it to
+/// them, or have fewer hardware queues than streams. `waits` are those of the
+/// slots. A job that is safe with these is also safe where each call waits only
+/// for what it needs.
+std::vector<Wait> waitsOfWalk(const Job &job, const std::vector<Wait> &waits);
 
 } // namespace weft::timeline
 

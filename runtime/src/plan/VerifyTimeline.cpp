@@ -7,7 +7,10 @@
 //
 // The last check walks all rows as the ranks will, under rendezvous: a message
 // arrives when both its ends have started, and whoever waits for it waits for
-// that. A row only ever becomes able to go on, so that one order of walking
+// that. An end starts when the message before it in its queue has arrived, and
+// holds up all that its rank starts behind it: so devices do that launch what
+// their streams have in the order of the host. A row only ever becomes able to
+// go on, so that one order of walking
 // them finds whether all end. Ranks of a role have one row, so that what they
 // exchange among each other cannot change the answer.
 //
@@ -82,12 +85,20 @@ public:
   /// Roles that do not come to the end.
   std::vector<uint32_t> run();
   const Walker &walker(uint32_t role) const { return walkers[role]; }
+  /// The send or receive that a role which does not come to the end waits for.
+  uint32_t awaited(uint32_t role) const;
 
 private:
   /// How many messages of a queue have started at each end.
   struct Counts {
     uint32_t sends = 0, receives = 0;
   };
+  const plan::Action &action(uint32_t role, uint32_t index) const {
+    return *timeline.rows()->Get(role)->actions()->Get(index);
+  }
+  uint32_t queueOf(const plan::Action &action) const {
+    return timeline.messages()->Get(action.index())->queue();
+  }
   bool advance(uint32_t role);
 
   const plan::Timeline &timeline;
@@ -403,8 +414,7 @@ Walk::Walk(const plan::Plan &plan, const plan::Timeline &timeline)
       uint32_t &number = walker.numbers.emplace_back(0);
       if (action->kind() == plan::ActionKind::Run)
         continue;
-      Counts &count =
-          counts[timeline.messages()->Get(action->index())->queue()];
+      Counts &count = counts[queueOf(*action)];
       number = action->kind() == plan::ActionKind::Send ? count.sends++
                                                         : count.receives++;
     }
@@ -417,22 +427,38 @@ bool Walk::advance(uint32_t role) {
   Walker &walker = walkers[role];
   const TimelineStep &step = walker.steps[walker.at];
   if (step.kind != TimelineStep::Kind::Run) {
-    const plan::Action &action =
-        *timeline.rows()->Get(role)->actions()->Get(step.action);
-    const plan::Message &message = *timeline.messages()->Get(action.index());
+    const plan::Action &next = action(role, step.action);
+    const plan::Message &message = *timeline.messages()->Get(next.index());
     Counts &counts = queues[message.queue()];
-    const bool sends = action.kind() == plan::ActionKind::Send;
-    if (step.kind == TimelineStep::Kind::Start) {
+    const bool sends = next.kind() == plan::ActionKind::Send;
+    const bool isStart = step.kind == TimelineStep::Kind::Start;
+    const uint32_t arrived = std::min(counts.sends, counts.receives);
+    if (arrived < walker.numbers[step.action] + !isStart)
+      return false;
+    if (isStart) {
       ++(sends ? counts.sends : counts.receives);
       ready.push_back(sends ? message.destination_role()
                             : message.source_role());
-    } else if ((sends ? counts.receives : counts.sends) <=
-               walker.numbers[step.action]) {
-      return false;
     }
   }
   ++walker.at;
   return true;
+}
+
+uint32_t Walk::awaited(uint32_t role) const {
+  const Walker &walker = walkers[role];
+  const TimelineStep &step = walker.steps[walker.at];
+  if (step.kind == TimelineStep::Kind::Wait)
+    return step.action;
+  // The first of the queue that has not arrived.
+  const plan::Action &next = action(role, step.action);
+  const Counts &counts = queues[queueOf(next)];
+  uint32_t index = 0;
+  while (action(role, index).kind() != next.kind() ||
+         queueOf(action(role, index)) != queueOf(next) ||
+         walker.numbers[index] != std::min(counts.sends, counts.receives))
+    ++index;
+  return index;
 }
 
 std::vector<uint32_t> Walk::run() {
@@ -460,7 +486,8 @@ Status TimelineVerifier::verifyEnd() const {
     const uint32_t role = stuck[i];
     const Walker &walker = walk.walker(role);
     const TimelineStep &step = walker.steps[walker.at];
-    const plan::Action &waited = action(role, step.action);
+    const uint32_t awaited = walk.awaited(role);
+    const plan::Action &waited = action(role, awaited);
     const bool sends = waited.kind() == plan::ActionKind::Send;
     const plan::Message &message = *timeline.messages()->Get(waited.index());
     const std::string where = step.during < walker.numbers.size()
@@ -469,7 +496,7 @@ Status TimelineVerifier::verifyEnd() const {
     text += fmt::format(
         "; role {} waits {} until role {} {} {} (action {})", role, where,
         sends ? message.destination_role() : message.source_role(),
-        sends ? "receives" : "sends", describe(waited), step.action);
+        sends ? "receives" : "sends", describe(waited), awaited);
   }
   return invalidArgument("the timeline deadlocks" + text +
                          (stuck.size() > limit ? "; ..." : ""));

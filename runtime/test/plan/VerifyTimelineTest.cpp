@@ -322,6 +322,25 @@ TEST(VerifyTimeline, SendsAreNotBuffered) {
                               "micro-batch 0 (action 1)")));
 }
 
+TEST(VerifyTimeline, StartsAreInOrder) {
+  // Role 1 takes the first activation when it has the tied parameter. Role 0
+  // starts to send that behind the second activation, which is not even started
+  // before the first one has been taken.
+  Broken plan;
+  auto &row = plan.row(0), &other = plan.row(1);
+  std::rotate(row.begin() + 5, row.begin() + 10, row.begin() + 11);
+  std::rotate(other.begin() + 1, other.begin() + 10, other.begin() + 12);
+  EXPECT_THAT(
+      verdict(plan),
+      HasSubstr("the timeline deadlocks; role 0 waits before action 4 until "
+                "role 1 receives message 0 \"activation of stage 0\" of "
+                "micro-batch 0 (action 2); role 1 waits before action 2 until "
+                "role 0 sends message 2 \"tied parameter\" of micro-batch 0 "
+                "(action 1)"));
+  std::swap(row[4], row[5]);
+  EXPECT_EQ(verdict(plan), "");
+}
+
 TEST(VerifyTimeline, ManyRanksTakeLittleTime) {
   const std::vector<std::byte> bytes = PipelinePlan(64, 256).bytes();
   const auto begin = std::chrono::steady_clock::now();
