@@ -114,7 +114,8 @@ std::vector<Wait> waitsOfWalk(const Job &job, const std::vector<Wait> &waits) {
       if (isTransferred) {
         const auto [last, isFirst] =
             lastOfQueue.try_emplace(row[i].communicator, column);
-        if (!isFirst && std::ranges::find(awaited, last->second) == awaited.end())
+        if (!isFirst &&
+            std::ranges::find(awaited, last->second) == awaited.end())
           awaited.push_back(last->second);
         last->second = column;
       }

@@ -11,35 +11,36 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace weft::runtime {
 
 std::string encode(const ReportedProgress &reported) {
   const Progress &progress = reported.progress;
-  return fmt::format("{} {} {} {} {} {}", static_cast<int>(progress.state),
-                     progress.run, progress.entry, progress.begun[0],
-                     progress.begun[1], reported.when);
+  std::string text =
+      fmt::format("{} {} {} {}", static_cast<int>(progress.state), progress.run,
+                  progress.entry, reported.when);
+  for (uint32_t begun : progress.begun)
+    text += fmt::format(" {}", begun);
+  return text;
 }
 
 std::optional<ReportedProgress> decodeProgress(std::string_view text) {
-  std::array<int64_t, 6> numbers{};
-  for (int64_t &number : numbers) {
+  std::vector<int64_t> numbers;
+  while (!text.empty()) {
     const size_t end = text.find(' ');
     const auto parsed = parseNumber(text.substr(0, end), 0);
     if (!parsed)
       return std::nullopt;
-    number = *parsed;
+    numbers.push_back(*parsed);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
-  if (numbers[0] > static_cast<int>(RankState::Gone))
+  constexpr size_t fixed = 4;
+  if (numbers.size() < fixed || numbers[0] > static_cast<int>(RankState::Gone))
     return std::nullopt;
-  return ReportedProgress{
-      {static_cast<RankState>(numbers[0]),
-       static_cast<uint32_t>(numbers[1]),
-       static_cast<uint32_t>(numbers[2]),
-       {static_cast<uint32_t>(numbers[3]), static_cast<uint32_t>(numbers[4])}},
-      numbers[5]};
+  return ReportedProgress{{static_cast<RankState>(numbers[0]),
+                           static_cast<uint32_t>(numbers[1]),
+                           static_cast<uint32_t>(numbers[2]),
+                           {numbers.begin() + fixed, numbers.end()}},
+                          numbers[3]};
 }
 
 } // namespace weft::runtime

@@ -8,7 +8,6 @@
 #ifndef WEFT_RUNTIME_SRC_WATCH_PROGRESS_H
 #define WEFT_RUNTIME_SRC_WATCH_PROGRESS_H
 
-#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace weft::runtime {
 
@@ -33,10 +33,12 @@ enum class RankState : uint8_t {
   Gone,
 };
 
-/// For each queue of collectives (CollectiveQueues.h) the last one that the
-/// device has begun: 1 for the first that the run executes, in a loop anew in
-/// each iteration, or 0.
-using Begun = std::array<uint32_t, 2>;
+/// For each queue the last communication that the device has begun, or 0. In
+/// queues of collectives (CollectiveQueues.h), which come first, 1 is the first
+/// collective that the run executes, in whichever of them, and those of a loop
+/// count in each iteration. In the queues of a pipeline 1 is the first message,
+/// at both ends.
+using Begun = std::vector<uint32_t>;
 
 struct Progress {
   RankState state = RankState::Absent;
@@ -44,7 +46,11 @@ struct Progress {
   uint32_t run = 0;
   uint32_t entry = 0;
   /// Running.
-  Begun begun{};
+  Begun begun;
+
+  uint32_t begunIn(size_t queue) const {
+    return queue < begun.size() ? begun[queue] : 0;
+  }
 
   friend bool operator==(const Progress &, const Progress &) = default;
 };
@@ -55,7 +61,7 @@ inline std::strong_ordering compare(const Progress &a, const Progress &b,
                                     size_t queue) {
   const auto key = [queue](const Progress &progress) {
     return std::pair(progress.run,
-                     std::pair(progress.state, progress.begun[queue]));
+                     std::pair(progress.state, progress.begunIn(queue)));
   };
   return key(a) <=> key(b);
 }

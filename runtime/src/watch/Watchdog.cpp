@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <tuple>
 
 namespace weft::runtime {
 
@@ -120,7 +121,7 @@ void Watchdog::loop() {
 Progress Watchdog::here() const {
   const RankState now = state.load();
   return {now, run.load(), entry.load(),
-          now == RankState::Running ? rank.begunCollectives() : Begun{}};
+          now == RankState::Running ? rank.begunCommunications() : Begun{}};
 }
 
 std::chrono::nanoseconds Watchdog::allowed() const {
@@ -199,6 +200,15 @@ std::vector<Progress> Watchdog::progressOfAll() const {
   return all;
 }
 
+/// In each queue the last one that a rank has begun.
+static std::vector<Communication> lastBegun(const Progress &progress) {
+  std::vector<Communication> begun;
+  for (size_t queue = 0; queue < progress.begun.size(); ++queue)
+    if (progress.begun[queue] != 0)
+      begun.push_back({queue, progress.begun[queue] - 1});
+  return begun;
+}
+
 std::string Watchdog::describe(int number, const Progress &progress) const {
   switch (progress.state) {
   case RankState::Absent:
@@ -215,64 +225,83 @@ std::string Watchdog::describe(int number, const Progress &progress) const {
     break;
   }
   std::string begun;
-  for (uint32_t one : progress.begun)
-    if (one != 0)
-      begun +=
-          fmt::format("{}{}", begun.empty() ? "after the start of " : " and ",
-                      rank.nameOf(progress.entry, one - 1, number));
+  for (Communication which : lastBegun(progress))
+    begun +=
+        fmt::format("{}{}", begun.empty() ? "after the start of " : " and ",
+                    rank.nameOf(progress.entry, which, number));
   return fmt::format("rank {} is in run {} {}", number, progress.run,
                      begun.empty() ? "before its first collective" : begun);
 }
 
+std::vector<Watchdog::Waiting>
+Watchdog::findWaiting(const std::vector<Progress> &all) const {
+  std::vector<Waiting> waiting;
+  for (int r = 0; r < static_cast<int>(all.size()); ++r)
+    for (Communication which : lastBegun(all[r])) {
+      std::vector<int> missing;
+      for (int partner : rank.partners(all[r].entry, which, r))
+        if (compare(all[partner], all[r], which.queue) < 0)
+          missing.push_back(partner);
+      if (all[r].state == RankState::Running && !missing.empty())
+        waiting.push_back({r, which, std::move(missing)});
+    }
+  return waiting;
+}
+
+/// Of what ranks wait in, what no rank that is missing there is kept from by
+/// other waiting; of several the furthest.
+const Watchdog::Waiting *
+Watchdog::findCause(const std::vector<Waiting> &waiting,
+                    const std::vector<Progress> &all) const {
+  const auto isKept = [&](const Waiting &one) {
+    return std::ranges::any_of(waiting, [&](const Waiting &other) {
+      const Progress &progress = all[other.rank];
+      return std::ranges::count(one.missing, other.rank) != 0 &&
+             progress.run == all[one.rank].run &&
+             rank.isHeldUp(progress.entry, one.which, other.which, other.rank);
+    });
+  };
+  const auto place = [&](const Waiting &one) {
+    const Progress &progress = all[one.rank];
+    return std::tuple(!isKept(one), progress.run,
+                      rank.positionOf(progress.entry, one.which, one.rank));
+  };
+  const auto found = std::ranges::max_element(waiting, {}, place);
+  return found == waiting.end() ? nullptr : &*found;
+}
+
 Status Watchdog::diagnose(const Progress &mine) {
   std::vector<Progress> all = progressOfAll();
-  all[bootstrap.launch().rank] = mine;
+  const int self = bootstrap.launch().rank;
+  all[self] = mine;
   const std::string within = describeDuration(allowed());
-
-  // Of the collectives that some rank waits in, the furthest that not all of
-  // its ranks have come to.
-  int waiting = -1;
-  std::pair<uint32_t, uint32_t> furthest; // run, and what has begun in it
+  const std::vector<Waiting> waiting = findWaiting(all);
+  const Waiting *cause = findCause(waiting, all);
+  const std::vector<Communication> begun = lastBegun(mine);
   std::vector<int> missing;
-  for (int r = 0; r < static_cast<int>(all.size()); ++r)
-    for (size_t queue = 0; queue < all[r].begun.size(); ++queue) {
-      const Progress &progress = all[r];
-      const std::pair at(progress.run, progress.begun[queue]);
-      if (progress.state != RankState::Running || at.second == 0 ||
-          (waiting >= 0 && at <= furthest))
-        continue;
-      std::vector<int> behind;
-      for (int partner : rank.partners(progress.entry, at.second - 1, r))
-        if (compare(all[partner], progress, queue) < 0)
-          behind.push_back(partner);
-      if (!behind.empty()) {
-        waiting = r;
-        furthest = at;
-        missing = std::move(behind);
-      }
-    }
-  const uint32_t last = *std::max_element(mine.begun.begin(), mine.begun.end());
 
   std::string text;
-  if (waiting >= 0) {
-    const Progress &progress = all[waiting];
-    const uint32_t collective = furthest.second - 1;
+  if (cause) {
+    missing = cause->missing;
+    const uint32_t entryOf = all[cause->rank].entry;
     text = fmt::format(
         "{} on rank {}: {} did not arrive within {}{}",
-        rank.nameOf(progress.entry, collective, waiting), waiting,
+        rank.nameOf(entryOf, cause->which, cause->rank), cause->rank,
         shortList(missing), within,
-        describeCause(rank.causeOf(progress.entry, collective, waiting)));
-  } else if (mine.state == RankState::Running && last != 0) {
+        describeCause(rank.causeOf(entryOf, cause->which, cause->rank)));
+  } else if (mine.state == RankState::Running && !begun.empty()) {
+    const Communication last =
+        *std::ranges::max_element(begun, {}, [&](Communication which) {
+          return rank.positionOf(mine.entry, which, self);
+        });
     text = fmt::format(
         "{} on rank {}: all its ranks have arrived, but it, or the computation "
         "after it, did not end within {}{}",
-        rank.nameOf(mine.entry, last - 1, bootstrap.launch().rank),
-        bootstrap.launch().rank, within,
-        describeCause(
-            rank.causeOf(mine.entry, last - 1, bootstrap.launch().rank)));
+        rank.nameOf(mine.entry, last, self), self, within,
+        describeCause(rank.causeOf(mine.entry, last, self)));
   } else {
     text = fmt::format("{} and has made no progress for {}",
-                       describe(bootstrap.launch().rank, mine), within);
+                       describe(self, mine), within);
     for (int r = 0; r < static_cast<int>(all.size()); ++r)
       if (compare(all[r], mine, /*queue=*/0) < 0)
         missing.push_back(r);

@@ -39,24 +39,37 @@
 
 namespace weft::runtime {
 
+/// A collective or a message of a run, as Begun counts them, from 0.
+struct Communication {
+  size_t queue = 0;
+  uint32_t number = 0;
+};
+
 /// What the watchdog asks of its rank, from its own thread.
 class WatchedRank {
 public:
   virtual ~WatchedRank() = default;
   /// A failure that nobody was told of yet.
   virtual Status asyncError() = 0;
-  /// The last collectives that its device has begun in this run.
-  virtual Begun begunCollectives() const = 0;
-  /// "step 17 all_reduce", and "gradient of w1, mlp.py:7" or nothing, of a
-  /// collective by its number among those that `rank` executes in a run, from
-  /// 0.
-  virtual std::string nameOf(uint32_t entry, uint32_t collective,
+  /// The last communications that its device has begun in this run.
+  virtual Begun begunCommunications() const = 0;
+  /// "step 17 all_reduce" or "role 0 action 5 (micro-batch 2), receive of
+  /// message 1 "gradient"", and "gradient of w1, mlp.py:7" or nothing, of what
+  /// `rank` executes.
+  virtual std::string nameOf(uint32_t entry, Communication which,
                              int rank) const = 0;
-  virtual std::string causeOf(uint32_t entry, uint32_t collective,
+  virtual std::string causeOf(uint32_t entry, Communication which,
                               int rank) const = 0;
-  /// The ranks that `rank` meets in a collective, itself among them.
-  virtual std::vector<int> partners(uint32_t entry, uint32_t collective,
+  /// The ranks that `rank` meets in it, itself among them.
+  virtual std::vector<int> partners(uint32_t entry, Communication which,
                                     int rank) const = 0;
+  /// Where it is in what `rank` executes: the greater the later.
+  virtual uint32_t positionOf(uint32_t entry, Communication which,
+                              int rank) const = 0;
+  /// Whether `rank` begins `later` only when `earlier`, which it has begun, has
+  /// ended.
+  virtual bool isHeldUp(uint32_t entry, Communication later,
+                        Communication earlier, int rank) const = 0;
   /// What the library that carries the data says, for the report of a failure
   /// that it may be waiting in; takes seconds at most.
   virtual std::string libraryReport() const = 0;
@@ -107,6 +120,15 @@ private:
   Progress here() const;
   void publish(const Progress &progress, Clock::time_point now);
   std::chrono::nanoseconds allowed() const;
+  /// What a rank has begun and others of its partners have not.
+  struct Waiting {
+    int rank = 0;
+    Communication which;
+    std::vector<int> missing;
+  };
+  std::vector<Waiting> findWaiting(const std::vector<Progress> &all) const;
+  const Waiting *findCause(const std::vector<Waiting> &waiting,
+                           const std::vector<Progress> &all) const;
   Status diagnose(const Progress &mine);
   std::vector<Progress> progressOfAll() const;
   std::string describe(int rank, const Progress &progress) const;

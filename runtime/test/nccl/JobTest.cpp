@@ -228,6 +228,37 @@ TEST_P(JobOfRanks, APipelineHasTheBitsOfOneProcess) {
     }
 }
 
+/// The device of rank 0 hangs when it reduces gradients, before it sends what
+/// the other role waits for.
+TEST_F(Job, AMessageThatDoesNotComeIsNamed) {
+  PipelinePlan device(2, 3, 2, Receives::WhenSent);
+  makeCudaPlan(device, std::string(embedded::JobKernels));
+  const std::string plan = writePlan("cuda.plan", device);
+  std::string inputs = " --entry step --steps 2 --quiet --deadline 1";
+  const auto input = [&](const std::string &name, const Array &value) {
+    (void)writeNpy(file(name + ".npy"), value);
+    inputs += fmt::format(" --input {}={}", name, file(name + ".npy"));
+  };
+  input("x", countingArray({3, 32}, 0.25f));
+  for (const char *name : {"w0", "w1", "t"})
+    input(name, countingArray({16}, 0.5f));
+  // Behind three connections, three activations and three gradients.
+  const auto texts = runAll(4, [&](int rank) {
+    return variables(rank, 4, "WEFT_FAKE_NCCL_FAULT=late@0:10") + plan + inputs;
+  });
+  for (const std::string &text : texts)
+    EXPECT_THAT(
+        text,
+        AllOf(HasSubstr("role 1 action 14 (micro-batch 0), receive of message "
+                        "2 \"tied parameter\" on rank "),
+              HasSubstr(" did not arrive within 4 s; rank "),
+              HasSubstr(" is in run 1 after the start of role 0 action 13 "
+                        "(micro-batch 0), segment \"update0\" step 0 "
+                        "all_reduce and role 0 action 9 (micro-batch 2), send "
+                        "of message 0 \"activation of stage 0\" and "),
+              EndsWith("status 1")));
+}
+
 /// Sums are of small integers, which no order rounds.
 TEST_P(JobOfRanks, AllCollectivesHaveTheBitsOfOneProcess) {
   const int ranks = GetParam();

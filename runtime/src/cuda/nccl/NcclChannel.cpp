@@ -47,6 +47,7 @@ Status NcclChannel::startOnStream(DeviceTransfer &transfer) {
       cudart, cudart.streamWaitEvent(stream.get(), transfer.started.get(), 0),
       "cudaStreamWaitEvent"));
   WEFT_RETURN_IF_ERROR(issuer.checkCapture(&transfer, stream.get()));
+  WEFT_RETURN_IF_ERROR(issuer.markMessage(queue, stream.get()));
   WEFT_RETURN_IF_ERROR(move(transfer.parts));
   return cudaStatus(cudart,
                     cudart.eventRecord(transfer.done.get(), stream.get()),

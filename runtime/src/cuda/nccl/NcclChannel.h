@@ -21,8 +21,10 @@ namespace weft::runtime {
 
 class NcclChannel final : public DeviceChannel {
 public:
-  NcclChannel(NcclIssuer &issuer, int worldRank, bool isSender)
-      : issuer(issuer), worldRank(worldRank), isSender(isSender) {}
+  /// `queue` is its number among those of the plan (PipelineQueues).
+  NcclChannel(NcclIssuer &issuer, size_t queue, int worldRank, bool isSender)
+      : issuer(issuer), queue(queue), worldRank(worldRank), isSender(isSender) {
+  }
 
   /// Makes the stream, and the connection, so that no start has to wait for the
   /// other end to connect. `memory` is one byte that nobody uses.
@@ -37,6 +39,7 @@ private:
   Status startOnStream(DeviceTransfer &transfer);
 
   NcclIssuer &issuer;
+  const size_t queue;
   const int worldRank;
   const bool isSender;
   ncclComm_t handle = nullptr;

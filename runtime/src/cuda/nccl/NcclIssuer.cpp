@@ -8,6 +8,7 @@
 #include "cuda/nccl/NcclIssuer.h"
 
 #include "comm/Call.h"
+#include "plan/CollectiveQueues.h"
 
 #include <fmt/format.h>
 
@@ -16,23 +17,27 @@
 
 namespace weft::runtime {
 
-Status NcclIssuer::attach(uint32_t mostCollectives,
+Status NcclIssuer::attach(uint32_t mostNumbered, size_t messageQueues,
                           std::chrono::nanoseconds newSetup,
                           std::chrono::nanoseconds newDeadline) {
   owner = std::this_thread::get_id();
   setup = newSetup;
   deadline = newDeadline;
   WEFT_ASSIGN_OR_RETURN(blocks, BlockKernels::load(cudart));
-  std::vector<uint32_t> counted(mostCollectives + 1);
+  std::vector<uint32_t> counted(mostNumbered + 1);
   std::iota(counted.begin(), counted.end(), 0);
   const size_t bytes = counted.size() * sizeof(uint32_t);
+  const size_t count = maxQueues + messageQueues;
   WEFT_RETURN_IF_ERROR(cudaStatus(
       cudart, cudart.malloc(reinterpret_cast<void **>(&numbers), bytes),
       "cudaMalloc"));
-  WEFT_RETURN_IF_ERROR(cudaStatus(
-      cudart,
-      cudart.mallocHost(reinterpret_cast<void **>(&marks), sizeof(Begun)),
-      "cudaMallocHost"));
+  WEFT_RETURN_IF_ERROR(
+      cudaStatus(cudart,
+                 cudart.mallocHost(reinterpret_cast<void **>(&marks),
+                                   count * sizeof *marks),
+                 "cudaMallocHost"));
+  started.resize(messageQueues);
+  markCount.store(count);
   clearMarks();
   WEFT_RETURN_IF_ERROR(cudaStatus(
       cudart,
@@ -140,29 +145,38 @@ Status NcclIssuer::settle(ncclResult_t result, const char *call,
 // Marks
 //===----------------------------------------------------------------------===//
 
-Status NcclIssuer::mark(size_t queue, cudaStream_t stream) {
-  ++enqueued;
+Status NcclIssuer::writeMark(size_t mark, uint32_t number,
+                             cudaStream_t stream) const {
   return cudaStatus(cudart,
-                    cudart.memcpyAsync(marks + queue, numbers + enqueued,
+                    cudart.memcpyAsync(marks + mark, numbers + number,
                                        sizeof *marks, cudaMemcpyDeviceToHost,
                                        stream),
                     "cudaMemcpyAsync");
 }
 
+Status NcclIssuer::mark(size_t queue, cudaStream_t stream) {
+  return writeMark(queue, ++enqueued, stream);
+}
+
+Status NcclIssuer::markMessage(size_t queue, cudaStream_t stream) {
+  return writeMark(maxQueues + queue, ++started[queue], stream);
+}
+
 Begun NcclIssuer::lastMarks() const {
-  Begun begun{};
-  for (size_t queue = 0; marks && queue < begun.size(); ++queue)
-    begun[queue] = std::atomic_ref<uint32_t>(marks[queue]).load();
+  Begun begun(markCount.load());
+  for (size_t mark = 0; mark < begun.size(); ++mark)
+    begun[mark] = std::atomic_ref<uint32_t>(marks[mark]).load();
   return begun;
 }
 
 void NcclIssuer::clearMarks() {
-  for (size_t queue = 0; queue < Begun().size(); ++queue)
-    std::atomic_ref<uint32_t>(marks[queue]).store(0);
+  for (size_t mark = 0; mark < markCount.load(); ++mark)
+    std::atomic_ref<uint32_t>(marks[mark]).store(0);
 }
 
 void NcclIssuer::beginRun() {
   clearMarks();
+  std::ranges::fill(started, 0);
   enqueued = 0;
   isCaptured.reset();
 }

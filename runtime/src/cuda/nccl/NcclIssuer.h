@@ -40,8 +40,10 @@ public:
   NcclIssuer &operator=(const NcclIssuer &) = delete;
 
   /// Makes the calling thread the one that talks to NCCL. A run executes at
-  /// most `mostCollectives`.
-  Status attach(uint32_t mostCollectives, std::chrono::nanoseconds setup,
+  /// most `mostNumbered` collectives, and as many messages in each of the
+  /// `messageQueues`.
+  Status attach(uint32_t mostNumbered, size_t messageQueues,
+                std::chrono::nanoseconds setup,
                 std::chrono::nanoseconds deadline);
   /// Frees what `attach` allocated, after the communicators are gone.
   void detach();
@@ -82,6 +84,8 @@ public:
   /// the run. Those of a loop are counted in each iteration: the numbers of
   /// their instructions go back.
   Status mark(size_t queue, cudaStream_t stream);
+  /// The same for the next message of a queue of the pipeline.
+  Status markMessage(size_t queue, cudaStream_t stream);
   /// The last notes the device has written; 0 after `beginRun`.
   Begun lastMarks() const;
 
@@ -114,6 +118,7 @@ public:
 
 private:
   void clearMarks();
+  Status writeMark(size_t mark, uint32_t number, cudaStream_t stream) const;
   using Inside = std::lock_guard<std::recursive_mutex>;
   Status settle(ncclResult_t result, const char *call, ncclComm_t communicator,
                 std::chrono::nanoseconds timeout);
@@ -122,11 +127,15 @@ private:
 
   std::thread::id owner;
   /// On the device the numbers from 0; on the host marks of the last ones,
-  /// one a queue.
+  /// one a queue, those of collectives first.
   uint32_t *numbers = nullptr;
   uint32_t *marks = nullptr;
+  /// Nothing before `attach`, and seen by the watchdog when it is there.
+  std::atomic<size_t> markCount{0};
   /// Collectives that were enqueued, or captured, in this run.
   uint32_t enqueued = 0;
+  /// By queue of the pipeline, messages that were.
+  std::vector<uint32_t> started;
   std::unordered_set<const void *> wasRun;
   /// Whether the collectives of this run are captured, from the first on.
   std::optional<bool> isCaptured;

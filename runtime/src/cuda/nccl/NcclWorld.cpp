@@ -61,11 +61,11 @@ NcclWorld::NcclWorld(const Nccl &nccl, const Cudart &cudart,
       queueTable(plan.contents(), this->options.serializeCollectives),
       mesh(plan.contents()), roles(plan.contents(), mesh),
       issuer(nccl, cudart) {
-  static_assert(std::tuple_size_v<Begun> == maxQueues);
+  const PipelineQueues queues(plan.contents());
   for (uint32_t entry = 0; entry < plan.contents().entries()->size(); ++entry) {
-    auto &byRole = collectives.emplace_back();
+    auto &byRole = works.emplace_back();
     for (uint32_t role = 0; role < roles.count(); ++role)
-      byRole.push_back(executedBy(role, entry));
+      byRole.push_back(workOf(role, entry, queues));
   }
   for (const plan::AxisList *axes : *plan.contents().groups()) {
     for (size_t queue = 0; queue < maxQueues; ++queue)
@@ -73,28 +73,36 @@ NcclWorld::NcclWorld(const Nccl &nccl, const Cudart &cudart,
         ends.emplace_back(groups.size(), queue);
     groups.push_back(mesh.groups(axesOf(axes)));
   }
-  const PipelineQueues queues(plan.contents());
   for (const PipelineQueues::Queue &queue : queues.all())
     queuePairs.push_back(rankPairs(queue, roles, mesh.ranks()));
 }
 
-std::vector<NcclWorld::Executed> NcclWorld::executedBy(uint32_t role,
-                                                       uint32_t entry) const {
-  std::vector<Executed> all;
-  const auto add = [&](uint32_t number) {
+NcclWorld::RoleWork NcclWorld::workOf(uint32_t role, uint32_t entry,
+                                      const PipelineQueues &queues) const {
+  RoleWork work;
+  const auto add = [&](uint32_t number, uint32_t action) {
     for (uint32_t instruction :
          executedCollectives(*plan.contents().entries()->Get(number)))
-      all.push_back({number, instruction});
+      work.collectives.push_back({number, instruction, action});
   };
-  const plan::Entry &table = *plan.contents().entries()->Get(entry);
-  if (!table.timeline())
-    add(entry);
-  else
-    for (const plan::Action *action :
-         *table.timeline()->rows()->Get(role)->actions())
-      if (action->kind() == plan::ActionKind::Run)
-        add(action->index());
-  return all;
+  const plan::Timeline *timeline = timelineOf(entry);
+  if (!timeline) {
+    add(entry, 0);
+    return work;
+  }
+  work.messages.resize(queues.all().size());
+  const auto &row = *timeline->rows()->Get(role)->actions();
+  for (uint32_t index = 0; index < row.size(); ++index) {
+    const plan::Action &action = *row.Get(index);
+    if (action.kind() == plan::ActionKind::Run)
+      add(action.index(), index);
+    else
+      work
+          .messages[queues.of(
+              entry, timeline->messages()->Get(action.index())->queue())]
+          .push_back(index);
+  }
+  return work;
 }
 
 NcclWorld::~NcclWorld() = default;
@@ -263,7 +271,8 @@ Status NcclWorld::splitQueues(void *arena) {
         continue;
       color = static_cast<int>(pair);
       key = rank == receiver;
-      end.channel = std::make_unique<NcclChannel>(issuer, rank, rank == sender);
+      end.channel = std::make_unique<NcclChannel>(issuer, queueEnds.size() - 1,
+                                                  rank, rank == sender);
     }
     WEFT_RETURN_IF_ERROR(split(end.handle, "weft queue", color, key));
     if (end.channel)
@@ -365,11 +374,14 @@ Status NcclWorld::attach(int, void *arena, size_t bytes) {
   watchdog->attach();
   isAttached = true;
   size_t most = 0;
-  for (uint32_t entry = 0; entry < collectives.size(); ++entry)
-    most = std::max(most, executed(entry, rank).size());
+  for (uint32_t entry = 0; entry < works.size(); ++entry) {
+    most = std::max(most, work(entry, rank).collectives.size());
+    for (const std::vector<uint32_t> &messages : work(entry, rank).messages)
+      most = std::max(most, messages.size());
+  }
   Status status =
-      issuer.attach(static_cast<uint32_t>(most), options.watchdog.setup,
-                    options.watchdog.deadline);
+      issuer.attach(static_cast<uint32_t>(most), queuePairs.size(),
+                    options.watchdog.setup, options.watchdog.deadline);
   if (status.ok())
     status = createWorld();
   if (status.ok())
@@ -484,12 +496,36 @@ static const plan::Instruction &instructionAt(const Plan &plan, uint32_t entry,
       instruction);
 }
 
-std::string NcclWorld::nameOf(uint32_t entry, uint32_t collective,
+static bool isMessage(Communication which) { return which.queue >= maxQueues; }
+
+uint32_t NcclWorld::positionOf(uint32_t entry, Communication which,
+                               int ofRank) const {
+  const RoleWork &of = work(entry, ofRank);
+  if (isMessage(which))
+    return of.messages[which.queue - maxQueues][which.number];
+  return timelineOf(entry) ? of.collectives[which.number].action : which.number;
+}
+
+std::string NcclWorld::nameOf(uint32_t entry, Communication which,
                               int ofRank) const {
-  const std::vector<Executed> &all = executed(entry, ofRank);
-  const Executed at = all[collective];
-  std::string name = stepText(plan.contents(), at.entry, at.instruction);
-  const auto here = all.begin() + collective;
+  std::string name;
+  if (const plan::Timeline *timeline = timelineOf(entry)) {
+    const uint32_t role = roles.of(ofRank);
+    const plan::TimelineRow &row = *timeline->rows()->Get(role);
+    const uint32_t position = positionOf(entry, which, ofRank);
+    name = actionText(row, role, position) + ", ";
+    if (isMessage(which)) {
+      const plan::Action &action = *row.actions()->Get(position);
+      return fmt::format("{}{} of {}", name,
+                         action.kind() == plan::ActionKind::Send ? "send"
+                                                                 : "receive",
+                         stepText(plan.contents(), entry, action.index()));
+    }
+  }
+  const std::vector<Executed> &all = work(entry, ofRank).collectives;
+  const Executed at = all[which.number];
+  name += stepText(plan.contents(), at.entry, at.instruction);
+  const auto here = all.begin() + which.number;
   const auto before = std::count(all.begin(), here, at);
   const auto after = std::count(here, all.end(), at);
   if (before + after > 1)
@@ -497,15 +533,33 @@ std::string NcclWorld::nameOf(uint32_t entry, uint32_t collective,
   return name;
 }
 
-std::string NcclWorld::causeOf(uint32_t entry, uint32_t collective,
+/// That of a message is its label.
+std::string NcclWorld::causeOf(uint32_t entry, Communication which,
                                int ofRank) const {
-  const Executed executedAt = executed(entry, ofRank)[collective];
+  if (isMessage(which))
+    return "";
+  const Executed executed = work(entry, ofRank).collectives[which.number];
   const plan::Instruction &at =
-      instructionAt(plan, executedAt.entry, executedAt.instruction);
+      instructionAt(plan, executed.entry, executed.instruction);
   std::string text = escaped(view(at.cause()));
   if (const auto location = view(at.location()); !location.empty())
     text += (text.empty() ? "" : ", ") + escaped(location);
   return text;
+}
+
+bool NcclWorld::isHeldUp(uint32_t entry, Communication later,
+                         Communication earlier, int ofRank) const {
+  const uint32_t held = positionOf(entry, later, ofRank),
+                 holder = positionOf(entry, earlier, ofRank);
+  if (!isMessage(earlier) || earlier.queue == later.queue)
+    return holder < held;
+  for (const TimelineStep &step :
+       timelineSteps(plan.contents(), *timelineOf(entry), roles.of(ofRank))) {
+    const bool isWait = step.kind == TimelineStep::Kind::Wait;
+    if (step.action == (isWait ? holder : held))
+      return isWait;
+  }
+  return false;
 }
 
 /// N25: asked once on each host, beside the runtime's own paths.
@@ -517,10 +571,16 @@ std::string NcclWorld::libraryReport() const {
          readNcclStatus(ncclStatusAddress(), std::chrono::seconds(3));
 }
 
-std::vector<int> NcclWorld::partners(uint32_t entry, uint32_t collective,
+std::vector<int> NcclWorld::partners(uint32_t entry, Communication which,
                                      int ofRank) const {
   using Ranks = std::vector<int>;
-  const Executed at = executed(entry, ofRank)[collective];
+  if (isMessage(which)) {
+    for (const auto &[sender, receiver] : queuePairs[which.queue - maxQueues])
+      if (ofRank == sender || ofRank == receiver)
+        return {sender, receiver};
+    return {};
+  }
+  const Executed at = work(entry, ofRank).collectives[which.number];
   return visitOperation(
       instructionAt(plan, at.entry, at.instruction),
       [&](const plan::CollectiveStart &start) {

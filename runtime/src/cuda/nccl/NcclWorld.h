@@ -25,6 +25,7 @@
 #include "cuda/nccl/NcclCommunicator.h"
 #include "cuda/nccl/NcclIssuer.h"
 #include "plan/Roles.h"
+#include "plan/TimelineOrder.h"
 #include "watch/Watchdog.h"
 #include "weft/runtime/Plan.h"
 
@@ -94,16 +95,28 @@ private:
     std::unique_ptr<NcclChannel> channel;
     ncclComm_t handle = nullptr;
   };
-  /// An instruction of an entry or segment.
+  /// An instruction of an entry, or of a segment that an action runs.
   struct Executed {
     uint32_t entry;
     uint32_t instruction;
+    uint32_t action = 0;
     friend bool operator==(const Executed &, const Executed &) = default;
   };
 
-  std::vector<Executed> executedBy(uint32_t role, uint32_t entry) const;
-  const std::vector<Executed> &executed(uint32_t entry, int ofRank) const {
-    return collectives[entry][roles.of(ofRank)];
+  /// What a role does in a call of an entry.
+  struct RoleWork {
+    /// The starts of collectives that it executes.
+    std::vector<Executed> collectives;
+    /// By queue of the pipeline, the actions that send or receive there.
+    std::vector<std::vector<uint32_t>> messages;
+  };
+  RoleWork workOf(uint32_t role, uint32_t entry,
+                  const PipelineQueues &queues) const;
+  const RoleWork &work(uint32_t entry, int ofRank) const {
+    return works[entry][roles.of(ofRank)];
+  }
+  const plan::Timeline *timelineOf(uint32_t entry) const {
+    return plan.contents().entries()->Get(entry)->timeline();
   }
   NcclWorld(const Nccl &nccl, const Cudart &cudart, Bootstrap &bootstrap,
             const Plan &plan, NcclWorldOptions options);
@@ -123,13 +136,17 @@ private:
 
   // WatchedRank
   Status asyncError() override { return issuer.asyncError(); }
-  Begun begunCollectives() const override { return issuer.lastMarks(); }
-  std::string nameOf(uint32_t entry, uint32_t collective,
+  Begun begunCommunications() const override { return issuer.lastMarks(); }
+  std::string nameOf(uint32_t entry, Communication which,
                      int ofRank) const override;
-  std::string causeOf(uint32_t entry, uint32_t collective,
+  std::string causeOf(uint32_t entry, Communication which,
                       int ofRank) const override;
-  std::vector<int> partners(uint32_t entry, uint32_t collective,
-                            int rank) const override;
+  std::vector<int> partners(uint32_t entry, Communication which,
+                            int ofRank) const override;
+  uint32_t positionOf(uint32_t entry, Communication which,
+                      int ofRank) const override;
+  bool isHeldUp(uint32_t entry, Communication later, Communication earlier,
+                int ofRank) const override;
   std::string libraryReport() const override;
   void fail(const Status &failure) override { issuer.abort(failure); }
   void abortProcess(const std::string &message) override;
@@ -142,8 +159,8 @@ private:
   const Mesh mesh;
   const Roles roles;
   NcclIssuer issuer;
-  /// By entry and role the starts of collectives that a run executes.
-  std::vector<std::vector<std::vector<Executed>>> collectives;
+  /// By entry and role.
+  std::vector<std::vector<RoleWork>> works;
   /// All lists of ranks of each group.
   std::vector<GroupRanks> groups;
   /// In the order in which they are made: by group, then by queue.
