@@ -86,6 +86,8 @@ struct Queued {
 struct Family {
   bool isShared = false;
   std::mutex running;
+  /// The most thread blocks that an operation of each stream may take.
+  std::map<cudaStream_t, int> blocks;
 };
 
 struct ncclComm {
@@ -102,6 +104,7 @@ struct ncclComm {
   /// Operations since the world's communicator was made.
   std::shared_ptr<std::atomic<int>> operations;
   std::shared_ptr<Family> family;
+  int mostBlocks = 0;
   /// What is left of the call in progress, and how often its state is asked for
   /// until then.
   std::function<void()> rest;
@@ -201,6 +204,26 @@ static ncclResult_t checkRegistration(ncclComm_t comm, void *buffer,
   return ncclSuccess;
 }
 
+/// Without a limit NCCL takes as many blocks as it has channels.
+static int mostBlocksOf(const ncclConfig_t &config) {
+  constexpr int channels = 64;
+  return config.maxCTAs == NCCL_CONFIG_UNDEF_INT ? channels : config.maxCTAs;
+}
+
+/// An operation that waits for another rank keeps its blocks: those of all
+/// streams must fit the device together.
+static void checkBlocks(ncclComm_t comm, cudaStream_t stream) {
+  constexpr int multiprocessors = 132;
+  int &mine = comm->family->blocks[stream];
+  mine = std::max(mine, comm->mostBlocks);
+  int all = 0;
+  for (const auto &[each, blocks] : comm->family->blocks)
+    all += blocks;
+  if (all > multiprocessors)
+    complain("operations that may run at once take more thread blocks than the "
+             "device has multiprocessors");
+}
+
 static ncclResult_t submit(ncclComm_t comm,
                            std::shared_ptr<Operation> operation,
                            cudaStream_t stream) {
@@ -212,6 +235,8 @@ static ncclResult_t submit(ncclComm_t comm,
   }
   if (comm->stream && comm->stream != stream)
     complain("a communicator has operations on several streams");
+  if (!comm->stream)
+    checkBlocks(comm, stream);
   comm->stream = stream;
   const bool isCaptured = isCapturing(stream);
   if (isCaptured) {
@@ -339,6 +364,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *result, int size,
   comm->owner = std::this_thread::get_id();
   comm->operations = std::make_shared<std::atomic<int>>(0);
   comm->family = std::make_shared<Family>();
+  comm->mostBlocks = mostBlocksOf(*config);
   comm->family->isShared = config->splitShare == 1;
   *result = comm;
   comm->starter = std::thread([comm] { openMeeting(comm, comm->stop); });
@@ -357,6 +383,7 @@ ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key,
   if (parent->starter.joinable())
     parent->starter.join();
   const std::thread::id owner = std::this_thread::get_id();
+  const int mostBlocks = mostBlocksOf(*config);
   parent->starter = std::thread([=] {
     Announcement &mine = parent->meeting->announcement(parent->rank);
     mine.count = static_cast<uint64_t>(color);
@@ -383,6 +410,7 @@ ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key,
     child->owner = owner;
     child->operations = parent->operations;
     child->family = parent->family;
+    child->mostBlocks = mostBlocks;
     // Nobody has the child until it is ready.
     const ncclResult_t opened = openMeeting(child, parent->stop);
     *result = child;

@@ -18,7 +18,8 @@
 // Calls are checked as NCCL would not: one thread makes, uses and destroys the
 // communicators of a process, no call comes while another is in progress, all
 // ranks call one operation with one size and type in one order, a communicator
-// has one stream, its captured operations never run beside others, it ends when
+// has one stream, what may run at once on all streams fits the device, captured
+// operations of a communicator never run beside others, it ends when
 // no graph holds one of them, destination and source do not overlap but where
 // NCCL works in place, what an operation reads does not change before its end,
 // and what is registered comes from ncclMemAlloc.

@@ -139,6 +139,15 @@ Cudart hostDevice() {
     std::memcpy(to, from, bytes);
     return cudaSuccess;
   };
+  table.getDevice = [](int *device) {
+    *device = 0;
+    return cudaSuccess;
+  };
+  table.deviceGetAttribute = [](int *value, cudaDeviceAttr attribute, int) {
+    *value = 4;
+    return attribute == cudaDevAttrMultiProcessorCount ? cudaSuccess
+                                                       : cudaErrorInvalidValue;
+  };
   table.deviceSynchronize = [] { return cudaSuccess; };
   table.memcpyAsync = [](void *to, const void *from, size_t bytes,
                          cudaMemcpyKind, cudaStream_t stream) {

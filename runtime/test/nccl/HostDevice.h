@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // As much of the CUDA runtime as a world of NCCL needs: memory of the host, two
-// streams, which are threads with a queue, and the kernels that copy blocks.
+// streams, which are threads with a queue, the kernels that copy blocks, and
+// four multiprocessors.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,6 +7,7 @@
 
 #include "NcclJob.h"
 #include "OvertakingPlan.h"
+#include "PipelinePlan.h"
 #include "SamplePlan.h"
 #include "cuda/nccl/NcclEnvironment.h"
 
@@ -108,6 +109,17 @@ TEST_F(NcclWorldTest, ArenaOfAnAllocatorThatIsSwitchedOff) {
   ::unsetenv("NCCL_CUMEM_ENABLE");
   EXPECT_EQ(texts[0], "weft: note: the arena is not registered with NCCL: "
                       "NCCL_CUMEM_ENABLE is 0 on rank 0\nok");
+}
+
+TEST_F(NcclWorldTest, QueuesThatADeviceHasNoRoomFor) {
+  const auto use = [](NcclRank &) -> std::string { return "ok"; };
+  EXPECT_THAT(
+      startAll(2, PipelinePlan(2, 2).build(), use),
+      Each(HasSubstr(
+          "creating the communicators of NCCL: a rank has 1 queues of "
+          "collectives and 3 of messages, each of which takes a multiprocessor "
+          "of its device while it waits, but that has 4; use a schedule with "
+          "fewer stages on a rank")));
 }
 
 TEST_F(NcclWorldTest, OneRankNeedsNoGroup) {

@@ -75,6 +75,13 @@ NcclWorld::NcclWorld(const Nccl &nccl, const Cudart &cudart,
   }
   for (const PipelineQueues::Queue &queue : queues.all())
     queuePairs.push_back(rankPairs(queue, roles, mesh.ranks()));
+  for (uint32_t role = 0; role < roles.count(); ++role)
+    mostQueues =
+        std::max(mostQueues,
+                 static_cast<int>(std::ranges::count_if(
+                     queues.all(), [role](const PipelineQueues::Queue &queue) {
+                       return queue.source == role || queue.destination == role;
+                     })));
 }
 
 NcclWorld::RoleWork NcclWorld::workOf(uint32_t role, uint32_t entry,
@@ -169,14 +176,44 @@ DeviceChannel *NcclWorld::channel(int ofRank, size_t queue) const {
 // Communicators
 //===----------------------------------------------------------------------===//
 
+/// What waits for another rank keeps its thread blocks, and who comes then may
+/// find none: all that a device may have at once, one operation for each queue
+/// of collectives and of messages, fits it together.
+Status NcclWorld::limitBlocks() {
+  if (mostQueues == 0)
+    return {};
+  int device = 0, all = 0;
+  WEFT_RETURN_IF_ERROR(cudaStatus(
+      issuer.cudart, issuer.cudart.getDevice(&device), "cudaGetDevice"));
+  WEFT_RETURN_IF_ERROR(
+      cudaStatus(issuer.cudart,
+                 issuer.cudart.deviceGetAttribute(
+                     &all, cudaDevAttrMultiProcessorCount, device),
+                 "cudaDeviceGetAttribute"));
+  // More make none of them faster.
+  constexpr int enough = 32;
+  const auto queuesOfGroups = static_cast<int>(queueTable.count());
+  blocksOfGroups = std::min(enough, all / 2 / queuesOfGroups);
+  blocksOfQueues =
+      std::min(enough, (all - queuesOfGroups * blocksOfGroups) / mostQueues);
+  if (blocksOfGroups == 0 || blocksOfQueues == 0)
+    return failedPrecondition(fmt::format(
+        "a rank has {} queues of collectives and {} of messages, each of which "
+        "takes a multiprocessor of its device while it waits, but that has {}; "
+        "use a schedule with fewer stages on a rank",
+        queuesOfGroups, mostQueues, all));
+  return {};
+}
+
 /// Never blocking (N5): whatever a peer does, a call returns. A communicator
 /// shares its resources with those split from it as its own configuration says.
 /// They then run one after the other on the device, which is what one queue
 /// does anyway, and is no use to two.
-ncclConfig_t NcclWorld::configOf(const char *name) const {
+ncclConfig_t NcclWorld::configOf(const char *name, int mostBlocks) const {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   config.commName = name;
+  config.maxCTAs = mostBlocks;
   config.splitShare = queueTable.count() == 1 && queuePairs.empty();
   return config;
 }
@@ -197,7 +234,7 @@ Status NcclWorld::createWorld() {
         fmt::format("rank 0 has sent an id of NCCL of {} bytes, not {}",
                     bytes.size(), sizeof id.internal));
   std::memcpy(id.internal, bytes.data(), bytes.size());
-  ncclConfig_t config = configOf("weft");
+  ncclConfig_t config = configOf("weft", blocksOfGroups);
   WEFT_RETURN_IF_ERROR(
       issuer.call("ncclCommInitRankConfig", nullptr, issuer.setup, [&] {
         const ncclResult_t result =
@@ -211,9 +248,9 @@ Status NcclWorld::createWorld() {
   return {};
 }
 
-Status NcclWorld::split(ncclComm_t &handle, const char *name, int color,
-                        int key) {
-  ncclConfig_t config = configOf(name);
+Status NcclWorld::split(ncclComm_t &handle, const char *name, int mostBlocks,
+                        int color, int key) {
+  ncclConfig_t config = configOf(name, mostBlocks);
   // The parent says when the child is ready (N7).
   WEFT_RETURN_IF_ERROR(issuer.call("ncclCommSplit", world, issuer.setup, [&] {
     return issuer.nccl.commSplit(world, color, key, &handle, &config);
@@ -245,7 +282,7 @@ Status NcclWorld::splitGroup(GroupQueue &end) {
     return {};
   WEFT_RETURN_IF_ERROR(
       split(end.handle, end.queue == 0 ? "weft group" : "weft group, overtaken",
-            color, key));
+            blocksOfGroups, color, key));
   if (end.communicator)
     end.communicator->setHandle(end.handle);
   return {};
@@ -274,7 +311,8 @@ Status NcclWorld::splitQueues(void *arena) {
       end.channel = std::make_unique<NcclChannel>(issuer, queueEnds.size() - 1,
                                                   rank, rank == sender);
     }
-    WEFT_RETURN_IF_ERROR(split(end.handle, "weft queue", color, key));
+    WEFT_RETURN_IF_ERROR(
+        split(end.handle, "weft queue", blocksOfQueues, color, key));
     if (end.channel)
       WEFT_RETURN_IF_ERROR(end.channel->connect(end.handle, arena));
   }
@@ -382,6 +420,8 @@ Status NcclWorld::attach(int, void *arena, size_t bytes) {
   Status status =
       issuer.attach(static_cast<uint32_t>(most), queuePairs.size(),
                     options.watchdog.setup, options.watchdog.deadline);
+  if (status.ok())
+    status = limitBlocks();
   if (status.ok())
     status = createWorld();
   if (status.ok())

@@ -122,8 +122,10 @@ private:
             const Plan &plan, NcclWorldOptions options);
   Status agreeOn();
   Status createWorld();
-  ncclConfig_t configOf(const char *name) const;
-  Status split(ncclComm_t &handle, const char *name, int color, int key);
+  Status limitBlocks();
+  ncclConfig_t configOf(const char *name, int mostBlocks) const;
+  Status split(ncclComm_t &handle, const char *name, int mostBlocks, int color,
+               int key);
   Status splitGroup(GroupQueue &end);
   Status splitGroups();
   Status splitQueues(void *arena);
@@ -168,6 +170,11 @@ private:
   /// By queue of the pipeline.
   std::vector<std::vector<std::pair<int, int>>> queuePairs;
   std::vector<QueueEnd> queueEnds;
+  /// The most queues that a role has an end of.
+  int mostQueues = 0;
+  /// The most thread blocks of a collective, and of a message.
+  int blocksOfGroups = NCCL_CONFIG_UNDEF_INT;
+  int blocksOfQueues = NCCL_CONFIG_UNDEF_INT;
   ncclComm_t world = nullptr;
   bool isAttached = false;
   /// Why the arena cannot be registered; nothing if it can.
