@@ -285,6 +285,9 @@ static ncclResult_t transfer(ncclComm_t comm, const Transfer &one,
   groupedComm = comm;
   groupedStream = stream;
   grouped->transfers.push_back(one);
+  constexpr size_t most = 256;
+  if (grouped->transfers.size() == most + 1)
+    complain("a group has more operations than NCCL plans at once");
   return ncclSuccess;
 }
 

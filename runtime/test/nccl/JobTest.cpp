@@ -228,6 +228,36 @@ TEST_P(JobOfRanks, APipelineHasTheBitsOfOneProcess) {
     }
 }
 
+/// More than NCCL plans at once, which could divide them differently at the two
+/// ends.
+TEST_F(Job, AMessageOfManyValues) {
+  PipelinePlan device(2, 3, 1, Receives::WhenSent);
+  plan::TimelineT &timeline = *device.table.entries.back()->timeline;
+  plan::MessageT &message = *timeline.messages.front();
+  for (int i = 0; i < 300; ++i)
+    for (uint32_t role : {0, 1}) {
+      const std::string name = fmt::format("value {}", i);
+      device.state(name, device.type(DType::F32, {16}),
+                   {.role = role, .slots = 3, .isInternal = true});
+      (role == 0 ? message.source_states : message.destination_states)
+          .push_back(device.stateIndex(name, role));
+    }
+  makeCudaPlan(device, std::string(embedded::JobKernels));
+  const std::string plan = writePlan("cuda.plan", device);
+  std::string inputs = " --entry step --steps 4 --quiet";
+  const auto input = [&](const std::string &name, const Array &value) {
+    (void)writeNpy(file(name + ".npy"), value);
+    inputs += fmt::format(" --input {}={}", name, file(name + ".npy"));
+  };
+  input("x", countingArray({3, 16}, 0.25f));
+  for (const char *name : {"w0", "w1", "t"})
+    input(name, countingArray({16}, 0.5f));
+  const auto texts =
+      runAll(2, [&](int rank) { return variables(rank, 2) + plan + inputs; });
+  for (const std::string &text : texts)
+    EXPECT_EQ(text, "status 0");
+}
+
 /// The device of rank 0 hangs when it reduces gradients, before it sends what
 /// the other role waits for.
 TEST_F(Job, AMessageThatDoesNotComeIsNamed) {

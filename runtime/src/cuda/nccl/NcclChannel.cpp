@@ -10,15 +10,19 @@
 #include "cuda/nccl/NcclCommunicator.h"
 #include "plan/Text.h"
 
+#include <algorithm>
+
 namespace weft::runtime {
 
 Status NcclChannel::connect(ncclComm_t newHandle, void *memory) {
   handle = newHandle;
   WEFT_ASSIGN_OR_RETURN(stream, createStream(issuer.cudart, -1));
-  return move({{static_cast<std::byte *>(memory), 1, DType::Pred}});
+  const Transfer::Part part = {static_cast<std::byte *>(memory), 1,
+                               DType::Pred};
+  return move({&part, 1});
 }
 
-Status NcclChannel::move(const std::vector<Transfer::Part> &parts) {
+Status NcclChannel::moveGroup(std::span<const Transfer::Part> parts) {
   return issuer.group(handle, [&]() -> Status {
     for (const Transfer::Part &part : parts) {
       const size_t count = part.bytes / byteSize(part.dtype);
@@ -38,6 +42,15 @@ Status NcclChannel::move(const std::vector<Transfer::Part> &parts) {
     }
     return {};
   });
+}
+
+/// NCCL divides larger groups, and might not do so alike at both ends.
+Status NcclChannel::move(std::span<const Transfer::Part> parts) {
+  constexpr size_t most = 256;
+  for (size_t begin = 0; begin < parts.size(); begin += most)
+    WEFT_RETURN_IF_ERROR(
+        moveGroup(parts.subspan(begin, std::min(most, parts.size() - begin))));
+  return {};
 }
 
 Status NcclChannel::startOnStream(DeviceTransfer &transfer) {

@@ -17,6 +17,8 @@
 #include "cuda/comm/DeviceWorld.h"
 #include "cuda/nccl/NcclIssuer.h"
 
+#include <span>
+
 namespace weft::runtime {
 
 class NcclChannel final : public DeviceChannel {
@@ -35,7 +37,8 @@ public:
   Status wait(DeviceTransfer &) override { return {}; }
 
 private:
-  Status move(const std::vector<Transfer::Part> &parts);
+  Status moveGroup(std::span<const Transfer::Part> parts);
+  Status move(std::span<const Transfer::Part> parts);
   Status startOnStream(DeviceTransfer &transfer);
 
   NcclIssuer &issuer;
