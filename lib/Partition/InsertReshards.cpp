@@ -146,6 +146,38 @@ static OriginAttr chooseOrigin(OpOperand &use, Value source, bool reduces) {
                                   : getOrigin(use.getOwner()));
 }
 
+/// The stage and the pass in which two others have what they need: forward, the
+/// former stage; on the way back the latter, with what other stages wait for.
+static std::pair<int64_t, StagePass> firstPass(OriginAttr a, OriginAttr b) {
+  bool isForward = stagePassOf(a) == StagePass::Forward;
+  if (isForward != (stagePassOf(b) == StagePass::Forward))
+    return {stageOf(isForward ? a : b), StagePass::Forward};
+  if (isForward)
+    return {std::min(stageOf(a), stageOf(b)), StagePass::Forward};
+  bool isLast = stageOf(a) == stageOf(b) &&
+                stagePassOf(a) == StagePass::WeightGradient &&
+                stagePassOf(b) == StagePass::WeightGradient;
+  return {std::max(stageOf(a), stageOf(b)),
+          isLast ? StagePass::WeightGradient : StagePass::InputGradient};
+}
+
+/// A version that is there already moves to where another op has it in time,
+/// and with it what it is made of. Ops are not in the order of passes: what has
+/// no padding any more is made just before its first user, in the stage of the
+/// value.
+static void moveEarlier(Value version, OriginAttr user) {
+  auto op = version.getDefiningOp<ReshardOp>();
+  OriginAttr own = op ? getOrigin(op) : OriginAttr();
+  if (!op || stagePassOf(user) == StagePass::None ||
+      stagePassOf(own) == StagePass::None)
+    return;
+  auto [stage, pass] = firstPass(own, user);
+  if (stage == stageOf(own) && pass == stagePassOf(own))
+    return;
+  setOrigin(op, withStage(own, stage, pass, op.getContext()));
+  moveEarlier(op.getOperand(), getOrigin(op));
+}
+
 /// Makes `need` of the version `source` of the value.
 Value Inserter::reshard(OpOperand &use, Value value, size_t source, Id need,
                         bool forSeveral) {
@@ -183,8 +215,10 @@ Value Inserter::makeVersion(OpOperand &use, Value value, Id need,
                             bool forSeveral) {
   HeldVersions::Provision provision = held.provide(value, need);
   SmallVector<Value, 2> &group = versions[held.groupOf(value)];
-  if (provision.wasThere)
+  if (provision.wasThere) {
+    moveEarlier(group[provision.version], getOrigin(use.getOwner()));
     return group[provision.version];
+  }
   Value made;
   if (!provision.narrow) {
     made = reshard(use, value, provision.source, need, forSeveral);
