@@ -51,13 +51,13 @@ bool DigitProblem::areAlike(uint8_t a, uint8_t b) const {
   return size(a) == size(b) && cost->link(spans[a]) == cost->link(spans[b]);
 }
 
-uint32_t DigitProblem::firstSpares(uint32_t set) const {
+uint32_t DigitProblem::withoutAlike(uint32_t set) const {
   DigitList first;
-  for (uint8_t digit : digitsOf(set & spare))
+  for (uint8_t digit : digitsOf(set & unwanted))
     if (llvm::none_of(first,
                       [&](uint8_t other) { return areAlike(digit, other); }))
       first.push_back(digit);
-  return setOf(first);
+  return (set & ~unwanted) | setOf(first);
 }
 
 int64_t DigitProblem::product(uint32_t set) const {
@@ -347,9 +347,7 @@ static void addSpares(Refs idle, DigitProblem &problem) {
   }
   problem.digits.append(spares);
   llvm::sort(problem.digits);
-  for (size_t digit = 0; digit < problem.digits.size(); ++digit)
-    if (llvm::is_contained(spares, problem.digits[digit]))
-      problem.spare |= 1u << digit;
+  problem.numSpares = spares.size();
 }
 
 static DigitLayout layoutOf(const DigitProblem &problem,
@@ -369,6 +367,19 @@ static DigitLayout layoutOf(const DigitProblem &problem,
   for (const AxisRef &ref : unreduced)
     layout.unreduced |= 1u << number(ref);
   return layout;
+}
+
+static llvm::SmallVector<int64_t, 2>
+findLinkSpans(const cost::CollectiveCost &cost,
+              llvm::SmallVector<int64_t, 8> spans) {
+  llvm::SmallVector<int64_t, 2> result;
+  llvm::sort(spans);
+  for (int64_t span : spans)
+    if (!result.empty() && cost.link(result.back()) == cost.link(span))
+      result.back() = span;
+    else
+      result.push_back(span);
+  return result;
 }
 
 std::optional<DigitProblem>
@@ -394,7 +405,9 @@ sharding::makeDigitProblem(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
     addSpares(idleDigits(mesh, from, to, cuts), problem);
   for (const AxisRef &digit : problem.digits)
     problem.spans.push_back(mesh.span(digit));
+  problem.linkSpans = findLinkSpans(cost, problem.spans);
   problem.from = layoutOf(problem, both.from, both.fromUnreduced);
   problem.to = layoutOf(problem, both.to, both.toUnreduced);
+  problem.unwanted = problem.replicated(problem.to);
   return problem;
 }

@@ -21,8 +21,6 @@
 #include "weft/Cost/CollectiveCost.h"
 #include "weft/Sharding/Sharding.h"
 
-#include "llvm/ADT/bit.h"
-
 namespace weft::sharding {
 
 using DigitList = llvm::SmallVector<uint8_t, 6>;
@@ -63,11 +61,16 @@ struct DigitProblem {
   const cost::CollectiveCost *cost = nullptr;
   /// The digits that move, and the spare ones, in mesh order.
   llvm::SmallVector<AxisRef, 8> digits;
-  /// Bit i: neither sharding mentions digit i. What the devices along it hold
-  /// alike may be split on the way, so that each moves less.
-  uint32_t spare = 0;
+  /// How many are mentioned by neither sharding. What the devices along them
+  /// hold alike may be split on the way, so that each moves less.
+  int numSpares = 0;
+  /// Bit i: the target does not mention digit i. Where two of them are alike,
+  /// it does not matter which one is where.
+  uint32_t unwanted = 0;
   /// Mesh::span of each.
   llvm::SmallVector<int64_t, 8> spans;
+  /// The largest of them for each kind of link, in order.
+  llvm::SmallVector<int64_t, 2> linkSpans;
   /// Size of each dimension on a device when no digit splits it.
   Shape room;
   /// Bytes on a device when no digit splits anything.
@@ -77,17 +80,17 @@ struct DigitProblem {
   llvm::SmallVector<AxisList, 4> fixed;
   AxisList fixedUnreduced;
 
-  int numMoving() const { return digits.size() - llvm::popcount(spare); }
+  int numMoving() const { return digits.size() - numSpares; }
   int64_t size(uint8_t digit) const { return digits[digit].size; }
   int64_t product(llvm::ArrayRef<uint8_t> list) const;
   /// Product of the digits in a bit set.
   int64_t product(uint32_t set) const;
   /// Span of the groups along digits.
   int64_t span(llvm::ArrayRef<uint8_t> list) const;
-  /// Whether two spare digits do equally well.
+  /// Whether two unwanted digits do equally well.
   bool areAlike(uint8_t a, uint8_t b) const;
-  /// The first of the spare digits of `set` that are alike, of each kind.
-  uint32_t firstSpares(uint32_t set) const;
+  /// `set` with the first only of its unwanted digits of each kind.
+  uint32_t withoutAlike(uint32_t set) const;
   int64_t localBytes(const DigitLayout &layout) const;
   /// Bit set of the digits that are neither in a dimension nor unreduced.
   uint32_t replicated(const DigitLayout &layout) const;

@@ -18,7 +18,7 @@ using Visit = llvm::function_ref<void(DigitMove &&)>;
 
 /// With more unreduced digits than this, their subsets and orders are not
 /// enumerated; the ones that the target asks for are tried.
-constexpr int maxEnumeratedUnreduced = 4;
+constexpr int maxEnumeratedUnreduced = 5;
 
 class MoveGenerator {
 public:
@@ -48,12 +48,9 @@ private:
 
 } // namespace
 
-/// Only digits that the target mentions, and spare ones, are worth slicing.
 void MoveGenerator::slices() {
   uint32_t replicated = problem.replicated(layout) & ~layout.reduced;
-  uint32_t wanted = problem.splitting(problem.to) | problem.to.unreduced;
-  uint32_t set = (replicated & wanted) | problem.firstSpares(replicated);
-  for (uint8_t digit : digitsOf(set)) {
+  for (uint8_t digit : digitsOf(problem.withoutAlike(replicated))) {
     for (size_t d = 0; d < layout.dims.size(); ++d) {
       if (!fits(d, problem.size(digit)))
         continue;
@@ -118,7 +115,7 @@ void MoveGenerator::reduceScatter(size_t dim, const DigitList &list) {
 
 void MoveGenerator::reduceScatters(size_t dim, DigitList &list, uint32_t rest) {
   reduceScatter(dim, list);
-  for (uint8_t digit : digitsOf(rest)) {
+  for (uint8_t digit : digitsOf(problem.withoutAlike(rest))) {
     list.push_back(digit);
     reduceScatters(dim, list, rest & ~(1u << digit));
     list.pop_back();

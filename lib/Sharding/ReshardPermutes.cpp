@@ -12,6 +12,9 @@
 // that fits its number of shards. Only what is left of the number of shards is
 // filled by choice, with digits that have to leave later.
 //
+// Where some links are faster than others, the same is done over the faster
+// ones alone, while the digits that they do not reach stay.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ReshardMoves.h"
@@ -23,10 +26,10 @@ using namespace weft::sharding;
 
 namespace {
 
-/// Up to this many digits to choose from, besides the spare ones, every choice
-/// is tried.
+/// Up to this many digits to choose from, besides the unwanted ones, every
+/// choice is tried.
 constexpr int maxFreeChoice = 4;
-/// Permutes tried out of one state.
+/// Permutes of one span tried out of one state.
 constexpr int maxPermutes = 96;
 
 class PermuteGenerator {
@@ -35,10 +38,12 @@ public:
                    llvm::function_ref<void(DigitMove &&)> visit)
       : problem(problem), layout(layout), visit(visit) {}
 
-  void run();
+  /// Permutes over links as fast as those of a span; they put nothing in place
+  /// but by choice unless `mayPlace`.
+  void run(int64_t span, bool mayPlace);
 
 private:
-  void placeTargets();
+  void placeTargets(bool mayPlace);
   /// Fills dimension `dim` (past the last: the unreduced digits) and those
   /// after it.
   void fill(size_t dim);
@@ -53,19 +58,30 @@ private:
   /// What is still to be filled of each dimension's number of shards.
   llvm::SmallVector<int64_t, 4> missing;
   int64_t missingUnreduced = 1;
-  uint32_t free = 0;
+  /// What may move, and what of it has no place yet.
+  uint32_t inner = 0, free = 0;
   int emitted = 0;
 };
 
 } // namespace
 
-void PermuteGenerator::placeTargets() {
-  free = (uint64_t(1) << problem.digits.size()) - 1;
-  for (size_t d = 0; d < layout.dims.size(); ++d) {
-    int64_t rest = problem.product(layout.dims[d]);
-    DigitList &list = result.dims.emplace_back();
-    for (uint8_t digit : problem.to.dims[d]) {
-      if (rest % problem.size(digit) != 0)
+void PermuteGenerator::placeTargets(bool mayPlace) {
+  auto isInner = [&](uint8_t digit) { return inner >> digit & 1; };
+  // What is outside an outer digit stays.
+  for (const DigitList &held : layout.dims) {
+    DigitList &kept = result.dims.emplace_back(held);
+    while (!kept.empty() && isInner(kept.back()))
+      kept.pop_back();
+  }
+  free = inner & ~problem.splitting(result);
+  for (auto [held, wanted, list] :
+       llvm::zip_equal(layout.dims, problem.to.dims, result.dims)) {
+    int64_t rest = problem.product(held) / problem.product(list);
+    bool isRight = mayPlace && list.size() <= wanted.size() &&
+                   std::equal(list.begin(), list.end(), wanted.begin());
+    for (size_t i = list.size(); isRight && i < wanted.size(); ++i) {
+      uint8_t digit = wanted[i];
+      if (!(free >> digit & 1) || rest % problem.size(digit) != 0)
         break;
       rest /= problem.size(digit);
       list.push_back(digit);
@@ -74,8 +90,9 @@ void PermuteGenerator::placeTargets() {
     missing.push_back(rest);
   }
   result.reduced = layout.reduced;
-  missingUnreduced = problem.product(layout.unreduced);
-  for (uint8_t digit : digitsOf(problem.to.unreduced)) {
+  result.unreduced = layout.unreduced & ~inner;
+  missingUnreduced = problem.product(layout.unreduced & inner);
+  for (uint8_t digit : digitsOf(problem.to.unreduced & free)) {
     if (missingUnreduced % problem.size(digit) != 0)
       continue;
     missingUnreduced /= problem.size(digit);
@@ -86,29 +103,21 @@ void PermuteGenerator::placeTargets() {
 
 /// Digits to try next at the end of `dim`.
 uint32_t PermuteGenerator::choices(size_t dim) const {
-  uint32_t spares = problem.firstSpares(free), own = free & ~problem.spare;
-  if (llvm::popcount(own) <= maxFreeChoice)
-    return own | spares;
-  uint32_t set = spares;
+  uint32_t wanted = free & ~problem.unwanted;
+  if (llvm::popcount(wanted) <= maxFreeChoice)
+    return problem.withoutAlike(free);
+  uint32_t set = problem.withoutAlike(free & problem.unwanted);
   // The digit that is there now.
   size_t position = result.dims[dim].size();
   if (position < layout.dims[dim].size())
     set |= 1u << layout.dims[dim][position];
   // Digits that a dimension wants next: an all-to-all may take them there.
-  for (const DigitList &wanted : problem.to.dims)
-    for (uint8_t digit : wanted)
+  for (const DigitList &list : problem.to.dims)
+    for (uint8_t digit : list)
       if (free >> digit & 1) {
         set |= 1u << digit;
         break;
       }
-  // One digit of each size that the target wants nowhere.
-  uint32_t unwanted = own & ~problem.splitting(problem.to);
-  llvm::SmallVector<int64_t, 4> sizes;
-  for (uint8_t digit : digitsOf(unwanted))
-    if (!llvm::is_contained(sizes, problem.size(digit))) {
-      sizes.push_back(problem.size(digit));
-      set |= 1u << digit;
-    }
   return set & free;
 }
 
@@ -136,7 +145,7 @@ void PermuteGenerator::fill(size_t dim) {
 void PermuteGenerator::fillUnreduced(uint8_t firstDigit) {
   if (missingUnreduced == 1)
     return emit();
-  uint32_t candidates = (free & ~problem.spare) | problem.firstSpares(free);
+  uint32_t candidates = problem.withoutAlike(free);
   for (uint8_t digit : digitsOf(candidates >> firstDigit << firstDigit)) {
     int64_t size = problem.size(digit);
     if (missingUnreduced % size != 0)
@@ -171,13 +180,19 @@ void PermuteGenerator::emit() {
   visit(std::move(move));
 }
 
-void PermuteGenerator::run() {
-  placeTargets();
+void PermuteGenerator::run(int64_t span, bool mayPlace) {
+  for (size_t digit = 0; digit < problem.digits.size(); ++digit)
+    if (problem.spans[digit] <= span)
+      inner |= 1u << digit;
+  placeTargets(mayPlace);
   fill(0);
 }
 
 void sharding::forEachPermute(const DigitProblem &problem,
                               const DigitLayout &layout,
                               llvm::function_ref<void(DigitMove &&)> visit) {
-  PermuteGenerator(problem, layout, visit).run();
+  for (int64_t span : problem.linkSpans)
+    for (bool mayPlace : {true, false})
+      if (mayPlace || problem.linkSpans.size() > 1)
+        PermuteGenerator(problem, layout, visit).run(span, mayPlace);
 }

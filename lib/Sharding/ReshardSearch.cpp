@@ -10,13 +10,14 @@
 // fastest link at best, in at least one collective. All devices do the same, so
 // the one that holds the least of what it needs counts.
 //
-// Spare digits that do equally well may take each other's places, so placements
-// that differ in that alone are one.
+// Digits that the target does not mention and that do equally well may take
+// each other's places, so placements that differ in that alone are one.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ReshardSearch.h"
 
+#include <array>
 #include <cmath>
 #include <queue>
 #include <unordered_map>
@@ -27,21 +28,26 @@ using namespace weft::sharding;
 namespace {
 
 /// Nearly always enough for six digits; the best plan found by then is taken.
-constexpr size_t maxVisits = 1000;
+constexpr size_t maxVisits = 4000;
 
-/// The same for layouts that differ by the names of spare digits only.
+/// The same for layouts that differ by the names of unwanted digits only.
 std::string keyOf(const DigitProblem &problem, const DigitLayout &layout) {
   std::string key;
-  uint32_t unused = problem.spare;
+  uint32_t unused = problem.unwanted;
+  std::array<int8_t, maxDigits> names;
+  names.fill(-1);
   auto add = [&](uint8_t digit) {
-    if (problem.spare >> digit & 1) {
-      uint8_t first = 0;
-      while (!(unused >> first & 1) || !problem.areAlike(first, digit))
-        ++first;
-      unused &= ~(1u << first);
-      digit = first;
+    int8_t &name = names[digit];
+    if (name < 0) {
+      name = digit;
+      if (problem.unwanted >> digit & 1) {
+        name = 0;
+        while (!(unused >> name & 1) || !problem.areAlike(name, digit))
+          ++name;
+        unused &= ~(1u << name);
+      }
     }
-    key.push_back(digit);
+    key.push_back(name);
   };
   for (const DigitList &dim : layout.dims) {
     for (uint8_t digit : dim)
@@ -52,7 +58,7 @@ std::string keyOf(const DigitProblem &problem, const DigitLayout &layout) {
     add(digit);
   key.push_back('\x7f');
   for (uint8_t digit : digitsOf(layout.reduced))
-    key.push_back(digit);
+    add(digit);
   return key;
 }
 
@@ -63,14 +69,25 @@ public:
   PathCost operator()(const DigitLayout &layout) const;
 
 private:
-  /// Bytes that some device has to receive at least.
-  int64_t bytes(const DigitLayout &layout) const;
+  /// Devices that reach each other without a slower link; a single one, too.
+  struct Block {
+    /// The digits that lead out of it.
+    uint32_t outer;
+    /// Of the links that lead out of it, the least of each.
+    double latency, secondsPerByte;
+    int64_t numDevices;
+    /// Bytes that it has to hold at the end.
+    int64_t targetBytes;
+  };
+
+  /// Bytes that some block has to receive at least.
+  int64_t bytes(const DigitLayout &layout, const Block &block) const;
 
   const DigitProblem &problem;
-  int64_t targetBytes;
   /// Of the digits of the problem.
   int64_t numDevices;
-  double latency, secondsPerByte;
+  /// The smallest first.
+  llvm::SmallVector<Block, 2> blocks;
 };
 
 class Search {
@@ -120,53 +137,78 @@ private:
 // LeastCost
 //===----------------------------------------------------------------------===//
 
-LeastCost::LeastCost(const DigitProblem &problem)
-    : problem(problem), targetBytes(problem.localBytes(problem.to)),
-      numDevices(problem.product(
-          uint32_t((uint64_t(1) << problem.digits.size()) - 1))) {
-  latency = secondsPerByte = 1e30;
-  for (int64_t span : problem.spans) {
+LeastCost::LeastCost(const DigitProblem &problem) : problem(problem) {
+  uint32_t outer = (uint64_t(1) << problem.digits.size()) - 1;
+  numDevices = problem.product(outer);
+  for (int64_t span : problem.linkSpans) {
     const cost::Link &link = problem.cost->link(span);
-    latency = std::min(latency, link.latencySeconds);
-    secondsPerByte = std::min(secondsPerByte, link.secondsPerByte);
+    for (Block &block : blocks) {
+      block.latency = std::min(block.latency, link.latencySeconds);
+      block.secondsPerByte =
+          std::min(block.secondsPerByte, link.secondsPerByte);
+    }
+    uint32_t splitting = outer & problem.splitting(problem.to);
+    blocks.push_back({outer, link.latencySeconds, link.secondsPerByte,
+                      numDevices / problem.product(outer),
+                      problem.wholeBytes / problem.product(splitting)});
+    for (uint8_t digit : digitsOf(outer))
+      if (problem.spans[digit] <= span)
+        outer &= ~(1u << digit);
   }
 }
 
-/// Whether one list begins with the other.
-static bool isEitherPrefix(const DigitList &a, const DigitList &b) {
-  size_t common = std::min(a.size(), b.size());
-  return std::equal(a.begin(), a.begin() + common, b.begin());
-}
-
-int64_t LeastCost::bytes(const DigitLayout &layout) const {
+int64_t LeastCost::bytes(const DigitLayout &layout, const Block &block) const {
   const DigitLayout &to = problem.to;
-  // Devices that hold different terms shall hold the same sum: one of them has
+  // Blocks that hold different terms shall hold the same sum: one of them has
   // nothing of it. Where nothing stays a term, all but one of the n terms of an
   // element are sent, and then the sum to all other devices that need it.
-  if (uint32_t terms = layout.unreduced & ~to.unreduced)
-    return targetBytes + (to.unreduced == 0 ? problem.wholeBytes / numDevices *
-                                                  (problem.product(terms) - 2)
-                                            : 0);
-  int64_t overlap = problem.wholeBytes;
-  for (size_t d = 0; d < to.dims.size(); ++d) {
-    const DigitList &held = layout.dims[d], &wanted = to.dims[d];
-    // Where different digits decide, there is a device that has nothing of what
-    // it needs.
-    if (!isEitherPrefix(held, wanted))
-      return targetBytes;
-    overlap /= problem.product(held.size() < wanted.size() ? wanted : held);
+  if (uint32_t terms = layout.unreduced & ~to.unreduced & block.outer) {
+    bool isDevice = block.numDevices == 1;
+    return block.targetBytes +
+           (isDevice && to.unreduced == 0
+                ? problem.wholeBytes / numDevices * (problem.product(terms) - 2)
+                : 0);
   }
-  return targetBytes - overlap;
+  int64_t overlap = problem.wholeBytes;
+  for (auto [held, wanted] : llvm::zip_equal(layout.dims, to.dims)) {
+    size_t common = 0, either = std::min(held.size(), wanted.size());
+    while (common < either && held[common] == wanted[common])
+      ++common;
+    // Where different digits decide, there is a block that has nothing of what
+    // it needs.
+    auto isOuter = [&](uint8_t digit) { return block.outer >> digit & 1; };
+    if (common < either && isOuter(held[common]) && isOuter(wanted[common]))
+      return block.targetBytes;
+    // Else it has at most what it holds, and what it needs.
+    overlap /= std::max(problem.product(setOf(held) & block.outer),
+                        problem.product(setOf(wanted) & block.outer));
+  }
+  return block.targetBytes - overlap;
 }
 
 PathCost LeastCost::operator()(const DigitLayout &layout) const {
   if (layout.placesLike(problem.to))
     return {};
-  int64_t lacking = bytes(layout);
+  const Block &device = blocks.front();
+  const double lacking = bytes(layout, device);
   if (lacking <= 0)
     return {0, 0, 1};
-  return {static_cast<int64_t>((latency + lacking * secondsPerByte) * 1e12), 1,
-          1};
+  double seconds = device.latency + lacking * device.secondsPerByte;
+  for (const Block &block : llvm::drop_begin(blocks)) {
+    // What comes from outside may come in equal parts to all devices; the rest
+    // comes with it, or from inside.
+    double outside = double(bytes(layout, block)) / block.numDevices;
+    if (outside <= 0)
+      continue;
+    double rest = std::max(lacking - outside, 0.0);
+    seconds = std::max(
+        seconds,
+        block.latency + outside * block.secondsPerByte +
+            std::min(rest * block.secondsPerByte,
+                     rest > 0 ? device.latency + rest * device.secondsPerByte
+                              : 0));
+  }
+  return {static_cast<int64_t>(seconds * 1e12), 1, 1};
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,8 +7,7 @@
 //
 // Random pairs of shardings by whole axes, up to three: no plan sends more
 // bytes than the best of all sequences of collectives where bytes decide, and
-// none takes longer where latency does. Other pairs: --gtest_shuffle
-// --gtest_repeat=10.
+// none takes longer where latency does. Other pairs: --gtest_random_seed=7.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +36,6 @@ struct Setting {
   std::vector<int64_t> dimensions;
   bool withTerms;
   std::vector<PriceLevel> levels;
-  /// Of a hundred plans, how many may be dearer than the best.
-  int tolerated;
 };
 
 const std::vector<PriceLevel> bytesOnly = {{1, 0, 1}};
@@ -52,14 +49,13 @@ const std::vector<int64_t> large = {1152}, tight = {4, 6, 12, 24};
 const std::vector<int64_t> mixed = {12, 24, 48, 576};
 
 const Setting settings[] = {
-    {"bytes", 2000, sizes, 5, large, false, bytesOnly, 0},
-    {"bytes of partial sums", 300, sizes, 5, large, true, bytesOnly, 0},
-    {"bytes of small dimensions", 300, sizes, 5, tight, true, bytesOnly, 0},
-    {"bytes on larger meshes", 12, powers, 6, large, false, bytesOnly, 0},
-    {"time", 500, sizes, 5, mixed, false, usual, 0},
-    {"time of partial sums", 500, sizes, 5, mixed, true, usual, 0},
-    // With links of several speeds a search may end before it has seen all.
-    {"time in hosts", 500, sizes, 5, mixed, true, hosts, 1},
+    {"bytes", 2000, sizes, 5, large, false, bytesOnly},
+    {"bytes of partial sums", 300, sizes, 5, large, true, bytesOnly},
+    {"bytes of small dimensions", 300, sizes, 5, tight, true, bytesOnly},
+    {"bytes on larger meshes", 12, powers, 6, large, false, bytesOnly},
+    {"time", 500, sizes, 5, mixed, false, usual},
+    {"time of partial sums", 500, sizes, 5, mixed, true, usual},
+    {"time in hosts", 500, sizes, 5, mixed, true, hosts},
 };
 
 struct Pair {
@@ -150,8 +146,8 @@ class ReshardOptimumTest : public testing::TestWithParam<size_t> {};
 
 TEST_P(ReshardOptimumTest, NoPlanIsDearer) {
   const Setting &setting = settings[GetParam()];
-  Random random(testing::UnitTest::GetInstance()->random_seed() * 100 +
-                GetParam());
+  // The flag, since gtest makes a seed of the time where it is not given.
+  Random random(GTEST_FLAG_GET(random_seed) * 100 + GetParam());
   const cost::CollectiveCost cost = costOf(setting.levels);
   const bool isTime = setting.levels.front().fixed != 0;
   std::map<std::pair<std::string, std::vector<int64_t>>, ReshardOptimum> optima;
@@ -180,7 +176,7 @@ TEST_P(ReshardOptimumTest, NoPlanIsDearer) {
       ++heldBack;
     }
   }
-  EXPECT_LE(dearer * 100, setting.tolerated * setting.numPairs) << examples;
+  EXPECT_EQ(dearer, 0) << examples;
   std::cout << setting.name << ": " << dearer << " of " << setting.numPairs
             << " dearer, by up to " << worst << "; " << heldBack
             << " more if what was all-reduced could be sliced\n";

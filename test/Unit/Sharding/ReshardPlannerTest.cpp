@@ -108,6 +108,34 @@ TEST_F(ReshardPlannerTest, IdleAxesLetTwoAxesChangePlaces) {
                           "all_gather dim 1 over {\"c\"}"));
 }
 
+/// What is gathered of an axis that the target does not split may be split
+/// elsewhere, here so that "b" and "c" can change places in one permute.
+TEST_F(ReshardPlannerTest, GatheredAxesLetOthersChangePlaces) {
+  Mesh three{{{"a", 4}, {"b", 3}, {"c", 6}}};
+  AxisRef a{0, 1, 4}, b{1, 1, 3}, c{2, 1, 6};
+  EXPECT_THAT(plan(three, {576, 24, 24}, make({{c}, {a}, {b}}),
+                   make({{b}, {}, {c}}), usual),
+              ElementsAre("all_gather dim 1 over {\"a\"}",
+                          "all_slice dim 2 over {\"a\":(1)2}",
+                          "permute from {\"c\", \"b\", \"a\":(1)2} to "
+                          "{\"b\", \"a\":(1)2, \"c\"}",
+                          "all_gather dim 0 over {\"a\":(1)2}"));
+}
+
+/// What will be whole but for "b" is gathered whole and split again.
+TEST_F(ReshardPlannerTest, WholeAndSplitAgainAfterAShareOfTheWork) {
+  Mesh three{{{"a", 2}, {"b", 3}, {"c", 8}}};
+  AxisRef a{0, 1, 2}, b{1, 1, 3}, c{2, 1, 8};
+  EXPECT_THAT(plan(three, {24, 24}, make({{a}, {}}, {b}),
+                   make({{b}, {}}, {a, c}), usual),
+              ElementsAre("all_slice dim 0 over {\"c\":(1)4}",
+                          "mask_to_unreduced over {\"c\":(4)2}",
+                          "reduce_scatter dim 0 over {\"b\"}",
+                          "all_gather dim 0 over {\"a\", \"c\":(1)4, \"b\"}",
+                          "all_slice dim 0 over {\"b\"}",
+                          "mask_to_unreduced over {\"a\", \"c\":(1)4}"));
+}
+
 TEST_F(ReshardPlannerTest, SomeOfTheReductionAxesAreSplit) {
   EXPECT_THAT(plan(mesh, {16, 16}, make({{}, {}}, {a, b}), make({{a}, {}})),
               ElementsAre("reduce_scatter dim 0 over {\"a\"}",
