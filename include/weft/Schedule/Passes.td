@@ -37,14 +37,17 @@ def LowerGemms : FormPass<"weft-lower-gemms", "Spmd"> {
 }
 
 def AccumulateGemms : FormPass<"weft-accumulate-gemms", "Gemms"> {
-  let summary = "Add matmuls to the sums of a loop in place";
+  let summary = "Add matmuls to sums in place";
   let description = [{
     **Needs** entries whose matmuls are GEMMs.
 
     **Does** let a GEMM of a `weft.repeat` whose result is only added to a value
     that the loop carries start from that value (the epilogue `accumulate`),
     instead of a kernel that reads both: gradients of weights over
-    micro-batches. The sum is rounded once where it was rounded twice.
+    micro-batches. Of two GEMMs that are only added to each other, the later
+    starts from the earlier: gradients of weights that several steps use, whose
+    terms take one buffer. Zeros that a sum begins with are left out. The sum is
+    rounded once where it was rounded twice.
 
     **Leaves** the same program without these sums.
 
