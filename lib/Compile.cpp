@@ -48,7 +48,7 @@ llvm::Expected<int64_t> parseBytes(StringRef text) {
       break;
     }
   double value = 0;
-  constexpr double most = 9e18;
+  constexpr double most = 9e18; // no machine: what fits int64_t
   if (number.trim().getAsDouble(value) || !(value * factor >= 1) ||
       value * factor > most)
     return llvm::createStringError("expected a number of bytes such as "

@@ -117,7 +117,7 @@ void buildPropagatePipeline(OpPassManager &pm) {
 std::string clusterOf(const PipelineOptions &options) {
   if (!options.cluster.empty())
     return options.cluster;
-  return std::string(cost::defaultCluster(options.cuda ? "cuda" : "cpu"));
+  return std::string(cost::defaultCluster(options.cuda));
 }
 
 void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
@@ -127,13 +127,13 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createPadDimensions());
   // Once axes divide dimensions, which padding sees to.
   if (options.optimizeShardings)
-    pm.addPass(createOptimizeShardings());
+    pm.addPass(createOptimizeShardings({.cluster = clusterOf(options)}));
   // Moves what ops need, while shapes are still global.
-  pm.addPass(createInsertReshards());
+  pm.addPass(createInsertReshards({.cluster = clusterOf(options)}));
   // Once it is known which values are partial sums.
   if (options.reduceDtype == ReduceDtype::Float32)
     pm.addPass(createApplyReduceDtype());
-  pm.addPass(createLocalize());
+  pm.addPass(createLocalize({clusterOf(options)}));
   // Shardings were chosen as for a pipeline.
   if (options.stages.axis.empty())
     pm.addPass(createRemoveStages());
@@ -149,7 +149,7 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createFormMicrobatchLoops());
   // Once it is known what a loop repeats.
   if (options.combineCollectives)
-    pm.addPass(createCombineCollectives());
+    pm.addPass(createCombineCollectives({.cluster = clusterOf(options)}));
   verifyForm(pm, Form::Spmd);
 }
 
@@ -172,13 +172,15 @@ void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createFuseKernels());
   // Before the order is made: it keeps near the one it is given.
   pm.addPass(createHoistReleases());
-  pm.addPass(createStartCollectives({options.overlapCollectives}));
+  pm.addPass(
+      createStartCollectives({options.overlapCollectives, clusterOf(options)}));
   pm.addPass(createLowerKernels());
   // Before memory: what kernels may write over.
   pm.addPass(createFindInPlace({options.cuda}));
   // While no memory is laid out, which depends on the order.
   if (options.batchLaunches)
-    pm.addPass(createBatchLaunches({/*onlyLoopInits=*/!options.cuda}));
+    pm.addPass(createBatchLaunches(
+        {/*onlyLoopInits=*/!options.cuda, clusterOf(options)}));
   // In the final order of what is in loops.
   if (options.overlapCollectives)
     pm.addPass(createStartInLoops());

@@ -74,6 +74,7 @@ def checks():
     """(name, command) of each check that is one test."""
     yield "layers", [PYTHON, "scripts/check-layers.py"]
     yield "messages", [PYTHON, "scripts/check-messages.py"]
+    yield "machine constants", [PYTHON, "scripts/check-machine-constants.py"]
     yield "generated docs", ["scripts/generate-docs.sh", "--check"]
     yield "format", ["scripts/format.sh", "--check"]
 

@@ -222,8 +222,8 @@ cost::findShippedCluster(std::string_view name) {
   return std::nullopt;
 }
 
-std::string_view cost::defaultCluster(std::string_view target) {
-  return target == "cuda" ? "dgx-h100" : "cpu-2core";
+std::string_view cost::defaultCluster(bool isForGpus) {
+  return isForGpus ? "dgx-h100" : "cpu-2core";
 }
 
 ParsedCluster cost::loadCluster(const std::string &nameOrPath) {

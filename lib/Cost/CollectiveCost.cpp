@@ -47,3 +47,11 @@ double CollectiveCost::seconds(int64_t bytes, int64_t span) const {
   const Link &used = link(span);
   return used.latencySeconds + static_cast<double>(bytes) * used.secondsPerByte;
 }
+
+CollectiveCost CollectiveCost::withLatencyShare(double share) const {
+  CollectiveCost result = *this;
+  for (LinkLevel &level : result.levels)
+    level.link.latencySeconds *= share;
+  result.outermost.latencySeconds *= share;
+  return result;
+}

@@ -9,6 +9,8 @@
 
 #include "NcclConstants.h"
 
+#include "weft/Cost/MemoryCost.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -88,7 +90,10 @@ static Rates ratesOf(const Cluster &cluster, const CollectiveCall &call,
   const NodeLink &link = cluster.node.link;
   const double share = 1 / static_cast<double>(call.sharedBy);
   Rates rates;
-  if (call.group.ranksPerNode > 1)
+  if (call.group.ranksPerNode > 1 && link.kind == LinkKind::None)
+    rates.node =
+        cluster.device.hostBytesPerSecond * share * calibration.hostRate;
+  else if (call.group.ranksPerNode > 1)
     rates.node = link.bytesPerSecond * share *
                  (isNvlinkKind(link.kind) ? calibration.nvlinkRate
                                           : calibration.pcieRate);
@@ -332,6 +337,8 @@ double cost::sendSeconds(const Cluster &cluster, double bytes, size_t level,
   const NodeLink &link = cluster.node.link;
   if (level == 0 && link.kind == LinkKind::SharedMemory)
     return link.latencySeconds + bytes / sharedMemoryRate(link, bytes);
+  if (link.kind == LinkKind::None && (level == 0 || !cluster.network))
+    return hostCopySeconds(cluster.device, bytes, calibration);
   if (level == 0 || !cluster.network) {
     const auto &hop =
         isNvlinkKind(link.kind) ? nccl::nvlinkRingHop : nccl::pcieRingHop;

@@ -57,3 +57,46 @@ Contention CostModel::contention(const CollectiveCall &call,
 double CostModel::usableBytes() const {
   return machine.device.memoryBytes - machine.reserves.bytes();
 }
+
+double CostModel::secondsPerFlop(Precision precision) const {
+  return machine.software.computeFactor /
+         (peakFlopsPerSecond(machine.device, precision) *
+          of(calibration.gemmRate, machine.device));
+}
+
+double CostModel::secondsPerByte() const {
+  constexpr double large = 1 << 30;
+  return machine.software.computeFactor *
+         memorySeconds(machine.device, {large / 2, large / 2}, calibration) /
+         large;
+}
+
+/// Of two devices that are `stride` apart. Half of what two gather is sent.
+static Link linkOfPair(const CostModel &model, int64_t stride) {
+  constexpr double small = 2, large = 1 << 28;
+  auto seconds = [&](double bytes) {
+    return model
+        .collective(
+            {CollectiveKind::AllGather, bytes, model.place({{2, stride}})})
+        .seconds;
+  };
+  return {seconds(small), (seconds(2 * large) - seconds(large)) / (large / 2)};
+}
+
+CollectiveCost CostModel::links() const {
+  std::vector<LinkLevel> levels;
+  int64_t inner = 1;
+  auto add = [&](int64_t devices) {
+    if (devices > inner)
+      levels.push_back({devices, linkOfPair(*this, inner)});
+    inner = std::max(inner, devices);
+  };
+  add(machine.node.devices);
+  if (machine.network)
+    for (const NetworkLevel &level : machine.network->levels)
+      add(level.nodes * machine.node.devices);
+  // More devices than one are beside each other in a node.
+  if (levels.empty())
+    levels.push_back({2, linkOfPair(*this, 1)});
+  return CollectiveCost(std::move(levels));
+}

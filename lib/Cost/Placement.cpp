@@ -31,10 +31,13 @@ Placement cost::placeGroup(const Cluster &cluster,
   Placement placement;
   for (const GroupDimension &dimension : dimensions)
     placement.ranks *= dimension.size;
-  placement.ranksPerNode = ranksInBlock(dimensions, cluster.node.devices);
+  // Without a network all ranks are in one node, however many they are.
+  placement.ranksPerNode = cluster.network
+                               ? ranksInBlock(dimensions, cluster.node.devices)
+                               : placement.ranks;
   placement.nodes =
       (placement.ranks + placement.ranksPerNode - 1) / placement.ranksPerNode;
-  if (placement.isInNode() || !cluster.network)
+  if (placement.isInNode())
     return placement;
   double narrowing = 1;
   placement.level = 1;

@@ -19,7 +19,7 @@
 #include "CollectiveRows.h"
 
 #include "weft/Cost/Bytes.h"
-#include "weft/Cost/CollectiveCost.h"
+#include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
@@ -41,9 +41,6 @@ using namespace weft;
 /// The share of a combined collective above which one stays by itself: it has
 /// little latency to save, and its bytes would be held twice.
 static constexpr double largestShare = 0.25;
-
-/// Of what may be held longer for fewer calls.
-static constexpr int64_t smallBytes = 1 << 18;
 
 static bool isCandidate(Operation *op) {
   return isa_and_present<AllReduceOp, AllGatherOp, ReduceScatterOp>(op);
@@ -72,8 +69,12 @@ struct Bucket {
 
 class Combiner {
 public:
-  Combiner(Block &block, int64_t latencies, int64_t &combined)
-      : block(block), latencies(latencies), combined(combined) {}
+  Combiner(Block &block, const cost::CostModel &model, int64_t latencies,
+           int64_t &combined)
+      : block(block), links(model.links()), nearest(links.link(1)),
+        smallBytes(nearest.latencySeconds / nearest.secondsPerByte),
+        secondsPerByte(model.secondsPerByte()), latencies(latencies),
+        combined(combined) {}
 
   void run();
 
@@ -95,10 +96,18 @@ private:
                 SetVector<Operation *> &added) const;
   void moveFollowers(SmallVector<Value> results, Operation *place,
                      Position position);
+  bool isWorthIt(const Bucket &bucket, const cost::Link &link) const;
   void fill(SmallVectorImpl<Candidate> &candidates);
   void combine(const Bucket &bucket);
 
   Block &block;
+  cost::CollectiveCost links;
+  cost::Link nearest;
+  /// Of what may be held longer for fewer calls: what is sent while a call
+  /// begins.
+  int64_t smallBytes;
+  /// Of what is read or written.
+  double secondsPerByte;
   int64_t latencies;
   int64_t &combined;
   std::vector<Operation *> ops;
@@ -200,7 +209,7 @@ std::optional<Candidate> Combiner::describe(Operation *op,
     return std::nullopt;
   auto communication = cast<CommunicationOpInterface>(op);
   GroupLayout groups = findGroups(communication);
-  const cost::Link link = cost::CollectiveCost().link(groups.span);
+  const cost::Link link = links.link(groups.span);
   int64_t bytes = countWireBytes(communication);
   if (groups.size == 1 || double(bytes) * link.secondsPerByte >
                               largestShare * latencies * link.latencySeconds)
@@ -220,13 +229,13 @@ std::optional<Candidate> Combiner::describe(Operation *op,
 //===----------------------------------------------------------------------===//
 
 /// Whether the calls saved take longer than copying to one tensor and back.
-static bool isWorthIt(const Bucket &bucket, const cost::Link &link) {
+bool Combiner::isWorthIt(const Bucket &bucket, const cost::Link &link) const {
   int64_t copied = 0;
   for (const Candidate &member : bucket.members)
     copied +=
         bytesOf(member.op->getOperand(0)) + bytesOf(member.op->getResult(0));
   // Each byte is read and written.
-  return 2.0 * double(copied) / cost::memoryBytesPerSecond <
+  return 2.0 * double(copied) * secondsPerByte <
          double(bucket.members.size() - 1) * link.latencySeconds;
 }
 
@@ -241,8 +250,7 @@ void Combiner::fill(SmallVectorImpl<Candidate> &candidates) {
     return std::pair(gathers ? a.latest : a.earliest, a.number) <
            std::pair(gathers ? b.latest : b.earliest, b.number);
   });
-  const cost::Link link =
-      cost::CollectiveCost().link(findGroups(candidates.front().op).span);
+  const cost::Link link = links.link(findGroups(candidates.front().op).span);
   Bucket bucket;
   auto close = [&] {
     if (bucket.members.size() > 1 && isWorthIt(bucket, link))
@@ -415,10 +423,14 @@ struct CombineCollectives
   using CombineCollectivesBase::CombineCollectivesBase;
 
   void runOnInput() override {
+    FailureOr<cost::CostModel> model = loadCostModel(getOperation(), cluster);
+    if (failed(model))
+      return signalPassFailure();
     int64_t count = 0;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      function.walk(
-          [&](Block *block) { Combiner(*block, latencies, count).run(); });
+      function.walk([&](Block *block) {
+        Combiner(*block, *model, latencies, count).run();
+      });
     combined += count;
   }
 };

@@ -18,6 +18,7 @@
 #include "OpChoices.h"
 #include "ValueName.h"
 
+#include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/SourceLocation.h"
 #include "weft/IR/StageMesh.h"
@@ -316,7 +317,10 @@ struct InsertReshards : weft::impl::InsertReshardsBase<InsertReshards> {
     if (failed(checkDivisibility(module, mesh)))
       return signalPassFailure();
     auto symbol = FlatSymbolRefAttr::get(meshOp.getSymNameAttr());
-    ReshardPrices prices(symbol, mesh, cost::CollectiveCost());
+    FailureOr<cost::CostModel> model = loadCostModel(module, cluster);
+    if (failed(model))
+      return signalPassFailure();
+    ReshardPrices prices(symbol, mesh, *model);
     FollowPropagation follow(prices);
     LargeTensorWarnings warnings(mesh, largeTensorBytes);
     for (auto function : module.getOps<func::FuncOp>()) {

@@ -8,6 +8,7 @@
 #include "LocalForms.h"
 #include "LowerReshard.h"
 
+#include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/StageMesh.h"
 #include "weft/IR/TensorTypes.h"
@@ -29,7 +30,8 @@ namespace {
 /// Plans, remembered: equal layers ask for equal reshards.
 class Plans {
 public:
-  explicit Plans(const sharding::Mesh &mesh) : mesh(mesh) {}
+  Plans(const sharding::Mesh &mesh, cost::CollectiveCost cost)
+      : mesh(mesh), cost(std::move(cost)) {}
 
   const std::optional<ReshardPlan> &get(ShardingAttr from, ShardingAttr to,
                                         RankedTensorType type) {
@@ -75,8 +77,8 @@ struct Traffic {
 
 class Localizer {
 public:
-  explicit Localizer(MeshContext meshContext)
-      : context(std::move(meshContext)), plans(context.mesh) {}
+  Localizer(MeshContext meshContext, const cost::CostModel &model)
+      : context(std::move(meshContext)), plans(context.mesh, model.links()) {}
   Localizer(const Localizer &) = delete;
 
   LogicalResult localizeFunction(func::FuncOp function);
@@ -286,8 +288,12 @@ struct Localize : weft::impl::LocalizeBase<Localize> {
                             "for example weft.mesh @mesh = <[\"data\"=1]>";
       return signalPassFailure();
     }
+    FailureOr<cost::CostModel> model = loadCostModel(module, cluster);
+    if (failed(model))
+      return signalPassFailure();
     Localizer localizer(
-        {FlatSymbolRefAttr::get(mesh.getSymNameAttr()), meshOfStage(mesh)});
+        {FlatSymbolRefAttr::get(mesh.getSymNameAttr()), meshOfStage(mesh)},
+        *model);
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal() &&
           failed(localizer.localizeFunction(function)))

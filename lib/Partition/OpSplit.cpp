@@ -15,9 +15,9 @@ using namespace weft::sharding;
 
 using Id = ReshardPrices::Id;
 
-// Rough times of one point that an op computes on one device.
-static constexpr double secondsPerMultiplication = 4e-15;
-static constexpr double secondsPerElement = 4e-12;
+/// A matmul multiplies and adds at each point, any other op reads and writes a
+/// number of 4 bytes.
+static constexpr double flopsOfPoint = 2, bytesOfPoint = 8;
 
 bool weft::mayBeSplit(const Factor &factor) {
   return factor.kind == FactorKind::PassThrough ||
@@ -162,13 +162,13 @@ double OpSplitter::secondsToCompute(const OpSplit &split) const {
   if (isMatmul) {
     for (auto [factor, axes] : llvm::zip_equal(rule.factors, split.factors))
       points *= static_cast<double>(factor.size) / numShards(axes);
-    return points * secondsPerMultiplication;
+    return points * flopsOfPoint * prices.secondsPerFlop();
   }
   for (ArrayRef<TensorFactors> tensors :
        {ArrayRef(rule.operands), ArrayRef(rule.results)})
     for (const TensorFactors &tensor : tensors)
       points = std::max(points, elementsOf(tensor, split));
-  return points * secondsPerElement;
+  return points * bytesOfPoint * prices.secondsPerByte();
 }
 
 bool OpSplitter::canBeSpelled(const OpSplit &split) const {

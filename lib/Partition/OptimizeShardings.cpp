@@ -9,6 +9,7 @@
 #include "DumpNetwork.h"
 #include "ShardingNetwork.h"
 
+#include "weft/IR/ClusterCost.h"
 #include "weft/IR/StageMesh.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Partition/ChoiceReport.h"
@@ -29,12 +30,7 @@ using Id = ReshardPrices::Id;
 
 /// Most small collectives become part of another one, so a call costs a part of
 /// its latency.
-static cost::CollectiveCost costOfCombined() {
-  constexpr double latencyShare = 0.25;
-  cost::Link link;
-  link.latencySeconds *= latencyShare;
-  return cost::CollectiveCost(link);
-}
+static constexpr double latencyShare = 0.25;
 
 /// A uniform constant is made as its users take it; as a whole, of which parts
 /// are free, where they do not agree.
@@ -70,8 +66,11 @@ struct OptimizeShardings
     MeshOp meshOp = findMesh(module);
     if (!meshOp)
       return;
+    FailureOr<cost::CostModel> model = loadCostModel(module, cluster);
+    if (failed(model))
+      return signalPassFailure();
     ReshardPrices prices(FlatSymbolRefAttr::get(meshOp.getSymNameAttr()),
-                         meshOfStage(meshOp), costOfCombined());
+                         meshOfStage(meshOp), *model, latencyShare);
     StrategyTables strategies(prices);
     FollowPropagation follow(prices);
     for (auto function : module.getOps<func::FuncOp>())

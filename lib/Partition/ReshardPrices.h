@@ -13,6 +13,7 @@
 #ifndef WEFT_LIB_PARTITION_RESHARDPRICES_H
 #define WEFT_LIB_PARTITION_RESHARDPRICES_H
 
+#include "weft/Cost/CostModel.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftAttrs.h"
 #include "weft/Sharding/ReshardPlanner.h"
@@ -35,9 +36,13 @@ public:
   /// count.
   using Id = int32_t;
 
+  /// Calls cost a share of their latency where many become one.
   ReshardPrices(mlir::FlatSymbolRefAttr symbol, sharding::Mesh mesh,
-                cost::CollectiveCost cost)
-      : symbol(symbol), mesh(std::move(mesh)), cost(std::move(cost)) {}
+                const cost::CostModel &model, double latencyShare = 1)
+      : symbol(symbol), mesh(std::move(mesh)),
+        cost(model.links().withLatencyShare(latencyShare)),
+        flopSeconds(model.secondsPerFlop(cost::Precision::BF16)),
+        byteSeconds(model.secondsPerByte()) {}
 
   const sharding::Mesh &getMesh() const { return mesh; }
 
@@ -61,6 +66,13 @@ public:
                        llvm::ArrayRef<sharding::AxisRef> axes) const {
     return cost.seconds(bytes, mesh.span(axes));
   }
+  /// Another byte sent to all devices of the mesh.
+  double secondsPerSentByte() const {
+    return cost.link(mesh.numDevices()).secondsPerByte;
+  }
+  /// Another flop of a matmul, and another byte that a kernel reads or writes.
+  double secondsPerFlop() const { return flopSeconds; }
+  double secondsPerByte() const { return byteSeconds; }
   /// Whether terms are added up, or made, on the way.
   bool reduces(Id from, Id to) const {
     return !get(from).unreduced.empty() || !get(to).unreduced.empty();
@@ -77,6 +89,7 @@ private:
   mlir::FlatSymbolRefAttr symbol;
   sharding::Mesh mesh;
   cost::CollectiveCost cost;
+  double flopSeconds, byteSeconds;
   std::vector<sharding::Sharding> shardings;
   std::vector<ShardingAttr> attrs;
   std::map<std::vector<int64_t>, Id> ids;

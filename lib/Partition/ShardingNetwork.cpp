@@ -29,9 +29,9 @@ static constexpr double stepsPerWork = 10;
 /// What is moved of arguments and to results has the rest of the step to
 /// overlap with: it can be sent earlier, or waited for later.
 static constexpr double overlappedShare = 0.5;
-/// For a byte that is held beyond what propagation would hold: a tenth of what
+/// What a byte costs that is held beyond what propagation would hold, over what
 /// it takes to move it.
-static constexpr double secondsPerHeldByte = 2e-12;
+static constexpr double shareOfHeldByte = 0.1;
 
 /// Whether the op is a matmul or the like, or looks something up.
 static bool contracts(Operation *op) {
@@ -192,7 +192,7 @@ void ShardingNetwork::addWork(Operation *op, const FactorSolution &start,
   for (const OpStrategy &strategy : added.strategies) {
     double seconds = strategy.seconds + strategy.exchangeSeconds +
                      extraWork * std::max(0.0, strategy.seconds - usual) +
-                     secondsPerHeldByte *
+                     shareOfHeldByte * prices.secondsPerSentByte() *
                          std::max(0.0, heldBytes(op, strategy.results) - held);
     added.work.push_back(toCost(seconds * runsOf(op)));
   }

@@ -13,8 +13,7 @@
 
 #include "Stages.h"
 
-#include "weft/Cost/ClusterFile.h"
-#include "weft/Cost/CostModel.h"
+#include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
@@ -118,24 +117,16 @@ int64_t TransferSplitter::sizeOf(ArrayRef<sharding::AxisRef> axes) const {
 
 bool TransferSplitter::isCheaper(Value value,
                                  ArrayRef<sharding::AxisRef> axes) const {
-  std::vector<cost::MeshAxis> all;
-  for (const sharding::MeshAxis &axis : mesh.axes())
-    all.push_back({axis.name, axis.size});
-  std::vector<std::string> names;
-  for (const sharding::AxisRef &axis : axes)
-    names.push_back(mesh.axes()[axis.axis].name);
-  cost::Placement pipe =
-      model.place(groupOf(model.cluster(), all, {pipeAxis.str()}));
+  sharding::AxisRef along = mesh.fullAxis(*mesh.find(pipeAxis));
+  cost::Placement pipe = placeGroups(model, mesh, along);
   double bytes = bytesOf(value), ranks = double(sizeOf(axes));
   double whole = model.send(bytes, pipe.level);
-  double parts =
-      model.send(bytes / ranks, pipe.level) +
-      model
-          .collective(
-              {.kind = cost::CollectiveKind::AllGather,
-               .bytes = bytes,
-               .group = model.place(groupOf(model.cluster(), all, names))})
-          .seconds;
+  double parts = model.send(bytes / ranks, pipe.level) +
+                 model
+                     .collective({.kind = cost::CollectiveKind::AllGather,
+                                  .bytes = bytes,
+                                  .group = placeGroups(model, mesh, axes)})
+                     .seconds;
   return parts < whole;
 }
 
@@ -206,15 +197,12 @@ struct SplitTransfers : weft::impl::SplitTransfersBase<SplitTransfers> {
     MeshOp mesh = findMesh(getOperation());
     if (!mesh || !getOperation()->hasAttr(kStagesAttrName))
       return;
-    cost::ParsedCluster parsed = cost::loadCluster(cluster);
-    for (const std::string &error : parsed.problems)
-      getOperation().emitError() << error;
-    if (!parsed.cluster)
+    FailureOr<cost::CostModel> model = loadCostModel(getOperation(), cluster);
+    if (failed(model))
       return signalPassFailure();
-    cost::CostModel model(*parsed.cluster);
     for (auto entry : getOperation().getOps<func::FuncOp>())
       if (entry.isPublic() && !entry.isExternal())
-        transfers += TransferSplitter(entry, mesh, axis, model).run();
+        transfers += TransferSplitter(entry, mesh, axis, *model).run();
   }
 };
 

@@ -9,8 +9,6 @@
 
 #include "PlannedSchedule.h"
 
-#include "weft/Cost/CollectiveCost.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -33,9 +31,36 @@ struct Work {
 
 } // namespace
 
+static cost::Precision precisionOf(plan::DType dtype) {
+  switch (dtype) {
+  case plan::DType::F64:
+    return cost::Precision::F64;
+  case plan::DType::BF16:
+    return cost::Precision::BF16;
+  case plan::DType::F16:
+    return cost::Precision::F16;
+  default:
+    return cost::Precision::F32;
+  }
+}
+
+/// Of what computes.
+static double secondsOf(const plan::Entry &entry,
+                        const plan::Instruction &instruction,
+                        const cost::CostModel &model) {
+  cost::Precision precision = cost::Precision::F32;
+  if (const auto *gemm = instruction.operation_as_Gemm())
+    precision = precisionOf(entry.buffers()->Get(gemm->lhs())->dtype());
+  const double flops = double(instruction.flops()),
+               bytes = double(instruction.bytes());
+  return std::max(flops * model.secondsPerFlop(precision),
+                  bytes * model.secondsPerByte());
+}
+
 /// Computation and collectives take their time beside each other, until an
 /// instruction waits for a collective.
-static Work workOf(const plan::Entry &entry) {
+static Work workOf(const plan::Entry &entry, const cost::CostModel &model) {
+  const cost::CollectiveCost links = model.links();
   Work work;
   double computed = 0, communicated = 0;
   std::vector<double> ends;
@@ -45,18 +70,15 @@ static Work workOf(const plan::Entry &entry) {
     const double times = executions[i];
     if (const auto *start = instruction.operation_as_CollectiveStart()) {
       work.collectiveBytes += executions[i] * start->wire_bytes();
-      communicated =
-          std::max(communicated, computed) +
-          times * cost::CollectiveCost().seconds(start->wire_bytes(), 1);
+      communicated = std::max(communicated, computed) +
+                     times * links.seconds(start->wire_bytes(), 1);
       ends.push_back(communicated);
     } else if (const auto *wait = instruction.operation_as_CollectiveWait()) {
       if (wait->id() < ends.size())
         computed = std::max(computed, ends[wait->id()]);
     }
     work.flops += executions[i] * instruction.flops();
-    computed +=
-        times * std::max(instruction.flops() / cost::flopsPerSecond,
-                         instruction.bytes() / cost::memoryBytesPerSecond);
+    computed += times * secondsOf(entry, instruction, model);
   }
   work.seconds = std::max(computed, communicated);
   return work;
@@ -86,8 +108,10 @@ namespace {
 class PipelineReporter {
 public:
   PipelineReporter(const plan::Plan &plan, const plan::Entry &entry,
-                   const std::vector<Segment> &segments)
-      : plan(plan), planned(*entry.timeline()), segments(segments) {}
+                   const std::vector<Segment> &segments,
+                   const cost::CostModel &model)
+      : plan(plan), planned(*entry.timeline()), segments(segments),
+        model(model) {}
 
   PipelineReport run();
 
@@ -107,6 +131,7 @@ private:
   const plan::Plan &plan;
   const plan::Timeline &planned;
   const std::vector<Segment> &segments;
+  const cost::CostModel &model;
   PipelineReport report;
   timeline::Costs costs;
 };
@@ -150,7 +175,7 @@ bool PipelineReporter::makeStages() {
 }
 
 void PipelineReporter::addSegment(const Segment &segment) {
-  const Work work = workOf(*segment.entry);
+  const Work work = workOf(*segment.entry, model);
   const double time = work.seconds * 1e6;
   const bool isOnce = timeline::isOnce(segment.action->kind);
   StageRecord &stage =
@@ -211,8 +236,8 @@ void PipelineReporter::addSent(const plan::Message &message,
   }
   sender->sentBytes += record.count * record.bytes;
   if (record.count == planned.microbatches())
-    costs.transfer = std::max(
-        costs.transfer, 1e6 * cost::CollectiveCost().seconds(record.bytes, 1));
+    costs.transfer =
+        std::max(costs.transfer, 1e6 * model.links().seconds(record.bytes, 1));
 }
 
 timeline::Table PipelineReporter::table() const {
@@ -254,8 +279,9 @@ PipelineReport PipelineReporter::run() {
 
 PipelineReport makePipelineReport(const plan::Plan &plan,
                                   const plan::Entry &entry,
-                                  const std::vector<Segment> &segments) {
-  return PipelineReporter(plan, entry, segments).run();
+                                  const std::vector<Segment> &segments,
+                                  const cost::CostModel &model) {
+  return PipelineReporter(plan, entry, segments, model).run();
 }
 
 } // namespace weft

@@ -10,6 +10,7 @@
 
 #include "Segments.h"
 
+#include "weft/Cost/CostModel.h"
 #include "weft/Report/PlanReport.h"
 
 namespace weft {
@@ -17,7 +18,8 @@ namespace weft {
 /// Of an entry with a timeline; `segments` are those of findSegments.
 PipelineReport makePipelineReport(const plan::Plan &plan,
                                   const plan::Entry &entry,
-                                  const std::vector<Segment> &segments);
+                                  const std::vector<Segment> &segments,
+                                  const cost::CostModel &model);
 
 /// The stages, the schedule and the messages.
 std::string printPipeline(const EntryReport &entry);

@@ -9,6 +9,7 @@
 #include "PipelineReport.h"
 #include "Segments.h"
 
+#include "weft/Cost/ClusterFile.h"
 #include "weft/runtime/PlanNames.h"
 #include "weft/runtime/VisitOperation.h"
 #include "weft/runtime/plan_generated.h"
@@ -128,8 +129,19 @@ makeMemoryReports(const plan::Plan &plan, const plan::Entry &entry,
   return reports;
 }
 
+/// The cluster, or the default one of the plan's target.
+static cost::CostModel modelFor(const plan::Plan &plan,
+                                const std::string &cluster) {
+  if (auto parsed = cost::loadCluster(cluster); parsed.cluster)
+    return cost::CostModel(*parsed.cluster);
+  const bool isForGpus = plan.target()->kind()->string_view() == "cuda";
+  return cost::CostModel(
+      *cost::loadCluster(std::string(cost::defaultCluster(isForGpus))).cluster);
+}
+
 static EntryReport makeEntryReport(const plan::Plan &plan,
-                                   const plan::Entry &entry) {
+                                   const plan::Entry &entry,
+                                   const cost::CostModel &model) {
   EntryReport report;
   report.name = entry.name()->str();
   std::vector<Segment> segments = findSegments(plan, entry);
@@ -138,7 +150,7 @@ static EntryReport makeEntryReport(const plan::Plan &plan,
   report.memory = makeMemoryReports(plan, entry, segments);
   if (!entry.timeline())
     return report;
-  report.pipeline = makePipelineReport(plan, entry, segments);
+  report.pipeline = makePipelineReport(plan, entry, segments, model);
   for (const MessageRecord &message : report.pipeline->messages)
     report.wireBytes += message.count * message.bytes;
   return report;
@@ -167,21 +179,22 @@ makeGpuKernelsReport(const plan::Plan &plan) {
   return report;
 }
 
-PlanReport makePlanReport(const plan::Plan &plan) {
+PlanReport makePlanReport(const plan::Plan &plan, const std::string &cluster) {
+  const cost::CostModel model = modelFor(plan, cluster);
   PlanReport report;
   report.gpuKernels = makeGpuKernelsReport(plan);
   report.padding = findPadding(plan);
   for (const plan::Entry *entry : *plan.entries())
     if (!entry->role())
-      report.entries.push_back(makeEntryReport(plan, *entry));
+      report.entries.push_back(makeEntryReport(plan, *entry, model));
   return report;
 }
 
-PlanReport makePlanReport(std::string_view bytes) {
+PlanReport makePlanReport(std::string_view bytes, const std::string &cluster) {
   const plan::Container &container =
       *plan::GetContainer(reinterpret_cast<const uint8_t *>(bytes.data()));
   return makePlanReport(
-      *flatbuffers::GetRoot<plan::Plan>(container.payload()->data()));
+      *flatbuffers::GetRoot<plan::Plan>(container.payload()->data()), cluster);
 }
 
 } // namespace weft

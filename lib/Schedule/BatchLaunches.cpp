@@ -8,6 +8,7 @@
 #include "ResultPlacement.h"
 
 #include "weft/Cost/GpuLimits.h"
+#include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/SourceLocation.h"
 #include "weft/Schedule/ArenaPlanner.h"
@@ -117,7 +118,8 @@ namespace {
 /// The instructions of one block as a program of their own: a loop is one step.
 class BlockProgram {
 public:
-  BlockProgram(Block &block, const EntryBuffers &buffers, LaunchKinds kinds);
+  BlockProgram(Block &block, const EntryBuffers &buffers, LaunchKinds kinds,
+               const cost::CostModel &model);
 
   SmallVector<Operation *> instructions;
   BatchProgram program;
@@ -130,13 +132,14 @@ private:
 
   Block &block;
   const EntryBuffers &buffers;
+  const cost::CostModel &model;
 };
 
 } // namespace
 
 BlockProgram::BlockProgram(Block &block, const EntryBuffers &buffers,
-                           LaunchKinds kinds)
-    : block(block), buffers(buffers) {
+                           LaunchKinds kinds, const cost::CostModel &model)
+    : block(block), buffers(buffers), model(model) {
   for (const EntryBuffer &buffer : buffers.buffers())
     program.buffers.push_back(makeBuffer(buffer));
   for (Operation *op : buffers.instructions())
@@ -219,7 +222,7 @@ void BlockProgram::addTouches(BatchStep &step, RepeatOp loop) {
 
 BatchStep BlockProgram::makeStep(Operation *op, LaunchKinds &kinds) {
   BatchStep step;
-  step.seconds = isa<StartOp, WaitOp>(op) ? 0 : estimateSeconds(op);
+  step.seconds = isa<StartOp, WaitOp>(op) ? 0 : estimateSeconds(op, model);
   if (auto loop = dyn_cast<RepeatOp>(op))
     addTouches(step, loop);
   else
@@ -317,17 +320,24 @@ struct BatchLaunches : weft::impl::BatchLaunchesBase<BatchLaunches> {
 
   void runOnInput() override;
   LogicalResult batch(func::FuncOp entry, Block &block,
-                      const ProgramStates &states, const LaunchKinds &kinds);
+                      const ProgramStates &states, const LaunchKinds &kinds,
+                      const cost::CostModel &model);
 };
 } // namespace
 
+/// Of work that may move across a start or a wait.
+static constexpr double launchesToCross = 10;
+
 LogicalResult BatchLaunches::batch(func::FuncOp entry, Block &block,
                                    const ProgramStates &states,
-                                   const LaunchKinds &kinds) {
+                                   const LaunchKinds &kinds,
+                                   const cost::CostModel &model) {
   EntryBuffers buffers(entry, states, ResultBinding::Bound);
-  BlockProgram ofBlock(block, buffers, kinds);
-  BatchOrder order = batchLaunches(ofBlock.program);
-  std::vector<std::string> problems = checkBatches(ofBlock.program, order);
+  BlockProgram ofBlock(block, buffers, kinds, model);
+  const BatchOptions options = {launchesToCross * model.launch()};
+  BatchOrder order = batchLaunches(ofBlock.program, options);
+  std::vector<std::string> problems =
+      checkBatches(ofBlock.program, order, options);
   for (const std::string &problem : problems) // no test: a wrong answer
     entry.emitError() << "wrong order of batches: " << problem;
   saved += reorder(block, ofBlock.instructions, order);
@@ -337,7 +347,8 @@ LogicalResult BatchLaunches::batch(func::FuncOp entry, Block &block,
 void BatchLaunches::runOnInput() {
   ModuleOp module = getOperation();
   FailureOr<ProgramStates> states = ProgramStates::collect(module);
-  if (failed(states))
+  FailureOr<cost::CostModel> model = loadCostModel(module, cluster);
+  if (failed(states) || failed(model))
     return signalPassFailure();
   SymbolTable symbols(module);
   LaunchKinds kinds(symbols, onlyLoopInits);
@@ -352,7 +363,7 @@ void BatchLaunches::runOnInput() {
     if (!blocks.empty())
       placeInBuffers(entry, *states, pairs);
     for (Block *block : blocks)
-      if (failed(batch(entry, *block, *states, kinds)))
+      if (failed(batch(entry, *block, *states, kinds, *model)))
         return signalPassFailure();
   }
 }

@@ -10,6 +10,7 @@
 #include "weft/Schedule/StepCost.h"
 
 #include "weft/IR/BufferParts.h"
+#include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
@@ -49,7 +50,8 @@ static void eraseBarriers(Block &block) {
 }
 
 /// The steps of a block, without its terminator.
-static std::vector<Step> stepsOf(ArrayRef<Operation *> ops) {
+static std::vector<Step> stepsOf(ArrayRef<Operation *> ops,
+                                 const cost::CostModel &model) {
   llvm::DenseMap<Operation *, int32_t> indices;
   std::vector<Step> steps;
   for (auto [index, op] : llvm::enumerate(ops)) {
@@ -64,7 +66,7 @@ static std::vector<Step> stepsOf(ArrayRef<Operation *> ops) {
     step.isCollective = isa<CommunicationOpInterface>(op);
     step.enlarges = step.isCollective &&
                     bytesOf(op->getResult(0)) > bytesOf(op->getOperand(0));
-    step.seconds = estimateSeconds(op);
+    step.seconds = estimateSeconds(op, model);
     steps.push_back(std::move(step));
   }
   return steps;
@@ -99,21 +101,24 @@ struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
   using StartCollectivesBase::StartCollectivesBase;
 
   void runOnInput() override {
+    FailureOr<cost::CostModel> model = loadCostModel(getOperation(), cluster);
+    if (failed(model))
+      return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isPrivate() || function.isDeclaration())
         continue;
-      function.walk([&](Block *block) { schedule(*block); });
+      function.walk([&](Block *block) { schedule(*block, *model); });
     }
   }
 
   /// A loop is one step of the block around it: no collective runs across its
   /// border.
-  void schedule(Block &block) {
+  void schedule(Block &block, const cost::CostModel &model) {
     sinkViews(block);
     SmallVector<Operation *> ops;
     for (Operation &op : block.without_terminator())
       ops.push_back(&op);
-    std::vector<Step> steps = stepsOf(ops);
+    std::vector<Step> steps = stepsOf(ops, model);
     std::vector<Action> actions =
         overlapCollectives ? overlapOrder(steps) : programOrder(steps);
     std::vector<std::string> problems = checkOrder(steps, actions);

@@ -7,9 +7,9 @@
 
 #include "weft/Schedule/StepCost.h"
 
-#include "weft/Cost/CollectiveCost.h"
 #include "weft/IR/AttentionSizes.h"
 #include "weft/IR/BufferParts.h"
+#include "weft/IR/ClusterCost.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
@@ -166,18 +166,63 @@ int64_t countBytes(Operation *op) {
 // Time
 //===----------------------------------------------------------------------===//
 
-double estimateSeconds(Operation *op) {
+template <typename Op> static cost::Attention describe(Op op, bool isBackward) {
+  AttentionSizes sizes =
+      AttentionSizes::of(op.getQuery().getType(), op.getKey().getType());
+  cost::Attention attention;
+  attention.batch = sizes.batch;
+  attention.heads = attention.keyValueHeads = sizes.heads;
+  attention.queryLength = sizes.queries;
+  attention.keyLength = sizes.keys;
+  attention.headSize = sizes.headSize;
+  attention.isCausal = op.getCausal() && !op.getDiagonal();
+  attention.isBackward = isBackward;
+  attention.precision = precisionOf(op.getQuery().getType().getElementType());
+  return attention;
+}
+
+static cost::Gemm describe(GemmOp op) {
+  cost::Gemm gemm;
+  gemm.m = op.getM();
+  gemm.n = op.getN();
+  gemm.k = op.getK();
+  gemm.batch = op.getBatch();
+  gemm.precision = precisionOf(typeOf(op->getOperand(0)).getElementType());
+  return gemm;
+}
+
+/// Element-wise work, reductions and copies: as long as their bytes, or their
+/// operations on a slow device.
+static double secondsOfKernel(Operation *op, const cost::CostModel &model) {
+  double written = 0, bytes = double(countBytes(op));
+  for (Value result : op->getResults())
+    written += double(bytesOf(result));
+  if (bytes <= 0)
+    return 0;
+  written = std::min(written, bytes);
+  return std::max(model.memoryKernel({bytes - written, written}),
+                  double(countFlops(op)) *
+                      model.secondsPerFlop(cost::Precision::F32));
+}
+
+double estimateSeconds(Operation *op, const cost::CostModel &model) {
   if (auto loop = dyn_cast<RepeatOp>(op)) {
     double seconds = 0;
     for (Operation &inner : loop.getBlock().without_terminator())
-      seconds += estimateSeconds(&inner);
+      seconds += estimateSeconds(&inner, model);
     return double(loop.getCount()) * seconds;
   }
   if (auto communication = dyn_cast<CommunicationOpInterface>(op))
-    return cost::CollectiveCost().seconds(countWireBytes(communication),
-                                          findGroups(communication).span);
-  return std::max(countFlops(op) / cost::flopsPerSecond,
-                  countBytes(op) / cost::memoryBytesPerSecond);
+    return model.collective(callOf(communication, model)).seconds;
+  if (auto gemm = dyn_cast<GemmOp>(op))
+    return model.gemm(describe(gemm));
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return model.attention(describe(attention, /*isBackward=*/false));
+  if (auto grad = dyn_cast<AttentionGradOp>(op))
+    return model.attention(describe(grad, /*isBackward=*/true));
+  if (isa<WaitOp, BarrierOp>(op))
+    return 0;
+  return secondsOfKernel(op, model);
 }
 
 } // namespace weft

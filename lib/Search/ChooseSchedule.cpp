@@ -31,10 +31,10 @@ using timeline::ActionKind;
 // Measuring
 //===----------------------------------------------------------------------===//
 
-static double secondsOf(func::FuncOp segment) {
+static double secondsOf(func::FuncOp segment, const cost::CostModel &model) {
   double seconds = 0;
   for (Operation &op : segment.front().without_terminator())
-    seconds += estimateSeconds(&op);
+    seconds += estimateSeconds(&op, model);
   return seconds;
 }
 
@@ -64,7 +64,7 @@ static std::map<std::string, Ring> findRings(func::FuncOp segment) {
   return rings;
 }
 
-MeasuredStages measureStages(ModuleOp schedule) {
+MeasuredStages measureStages(ModuleOp schedule, const cost::CostModel &model) {
   func::FuncOp entry = findTimelines(schedule).front();
   TimelineAttr timeline = getTimeline(entry);
   MeasuredStages measured;
@@ -82,11 +82,11 @@ MeasuredStages measureStages(ModuleOp schedule) {
     std::vector<timeline::StageCosts> &stages = measured.costs.stages;
     stages.resize(std::max<size_t>(stages.size(), stage + 1));
     if (action == "F")
-      stages[stage].forward = secondsOf(segment);
+      stages[stage].forward = secondsOf(segment, model);
     else if (action == "I")
-      stages[stage].inputGradient = secondsOf(segment);
+      stages[stage].inputGradient = secondsOf(segment, model);
     else if (action == "W")
-      stages[stage].weightGradient = secondsOf(segment);
+      stages[stage].weightGradient = secondsOf(segment, model);
     arenas[is.getRole()] = std::max(
         arenas[is.getRole()],
         segment->getAttrOfType<IntegerAttr>(arenaBytesAttrName).getInt());
@@ -178,14 +178,14 @@ FailureOr<std::string> chooseSchedule(ModuleOp graph,
   });
   if (!schedule)
     return failure();
-  MeasuredStages measured = measureStages(*schedule);
+  FailureOr<TransferTimes> transfers = TransferTimes::load(graph, options);
+  if (failed(transfers))
+    return failure();
+  MeasuredStages measured = measureStages(*schedule, transfers->costs());
   timeline::AutoRequest request;
   request.size = {int32_t(*ranks), int32_t(microbatches),
                   int32_t(stages / *ranks)};
   request.costs = measured.costs;
-  FailureOr<TransferTimes> transfers = TransferTimes::load(graph, options);
-  if (failed(transfers))
-    return failure();
   request.costs.transfer = transfers->seconds(measured.transferBytes);
   if (memoryLimit)
     request.memoryLimit = double(memoryLimit - measured.otherBytes);

@@ -25,7 +25,7 @@ using namespace mlir;
 namespace weft {
 
 /// How long the regions of a schedule take, for one micro-batch.
-static void addTimes(ModuleOp schedule,
+static void addTimes(ModuleOp schedule, const cost::CostModel &model,
                      std::vector<timeline::RegionCosts> &regions) {
   for (func::FuncOp entry : findEntries(schedule))
     entry.walk([&](Operation *op) {
@@ -39,7 +39,7 @@ static void addTimes(ModuleOp schedule,
       double &time = !isBackward(origin)          ? costs.forward
                      : gradientOf(origin).empty() ? costs.inputGradient
                                                   : costs.weightGradient;
-      time += estimateSeconds(op);
+      time += estimateSeconds(op, model);
     });
 }
 
@@ -105,7 +105,7 @@ FailureOr<std::vector<int64_t>> chooseStages(ModuleOp graph,
     if (&region != &regions.front())
       (&region)[-1].transfer = transfers->seconds(measured.inputBytes);
   }
-  addTimes(*schedule, regions);
+  addTimes(*schedule, transfers->costs(), regions);
 
   FailureOr<timeline::Table> table = scheduleFor(graph, options.stages, *ranks);
   if (failed(table))

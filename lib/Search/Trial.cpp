@@ -7,7 +7,7 @@
 
 #include "Trial.h"
 
-#include "weft/Cost/ClusterFile.h"
+#include "weft/IR/ClusterCost.h"
 #include "weft/IR/ValueSharding.h"
 
 using namespace mlir;
@@ -29,19 +29,18 @@ OwningOpRef<ModuleOp> runOnCopy(ModuleOp module,
 
 FailureOr<TransferTimes> TransferTimes::load(ModuleOp module,
                                              const PipelineOptions &options) {
-  cost::ParsedCluster parsed = cost::loadCluster(clusterOf(options));
-  for (const std::string &problem : parsed.problems)
-    module.emitError() << problem;
-  if (!parsed.cluster)
+  FailureOr<cost::CostModel> model = loadCostModel(module, clusterOf(options));
+  if (failed(model))
     return failure();
-  cost::CostModel model(*parsed.cluster);
-  std::vector<cost::MeshAxis> axes;
-  if (MeshOp mesh = findMesh(module))
-    for (MeshAxisAttr axis : mesh.getMesh().getAxes())
-      axes.push_back({axis.getName().str(), axis.getSize()});
-  cost::Placement group =
-      model.place(groupOf(model.cluster(), axes, {options.stages.axis}));
-  return TransferTimes(std::move(model), group.level);
+  MeshOp meshOp = findMesh(module);
+  if (!meshOp)
+    return TransferTimes(std::move(*model), 0);
+  sharding::Mesh mesh = meshOp.getMesh().toMesh();
+  sharding::AxisList axes;
+  if (std::optional<int32_t> axis = mesh.find(options.stages.axis))
+    axes.push_back(mesh.fullAxis(*axis));
+  cost::Placement group = placeGroups(*model, mesh, axes);
+  return TransferTimes(std::move(*model), group.level);
 }
 
 FailureOr<int64_t> countRanks(ModuleOp module, StringRef axis) {

@@ -29,6 +29,7 @@ class TransferTimes {
 public:
   static mlir::FailureOr<TransferTimes> load(mlir::ModuleOp module,
                                              const PipelineOptions &options);
+  const cost::CostModel &costs() const { return model; }
   double seconds(double bytes) const { return model.send(bytes, level); }
 
 private:

@@ -4,8 +4,8 @@
 // A latency is worth 250000 bytes: of an all-reduce over two ranks, 62500
 // numbers. What sends more than a quarter of the limit stays by itself.
 
-// RUN: shard-opt %s --weft-combine-collectives=latencies=1 | FileCheck %s --check-prefix=ONE
-// RUN: shard-opt %s --weft-combine-collectives=latencies=2 | FileCheck %s --check-prefix=TWO
+// RUN: shard-opt %s --weft-combine-collectives="latencies=1 cluster=%S/Inputs/uniform.toml" | FileCheck %s --check-prefix=ONE
+// RUN: shard-opt %s --weft-combine-collectives="latencies=2 cluster=%S/Inputs/uniform.toml" | FileCheck %s --check-prefix=TWO
 // RUN: shard-opt %s --weft-combine-collectives=latencies=0 | FileCheck %s --check-prefix=NONE
 
 weft.mesh @mesh = <["data"=2]>

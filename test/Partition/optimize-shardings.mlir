@@ -1,7 +1,7 @@
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: shard-opt %s --weft-propagate --weft-optimize-shardings --split-input-file | FileCheck %s
+// RUN: shard-opt %s --weft-propagate --weft-optimize-shardings=cluster=%S/Inputs/uniform.toml --split-input-file | FileCheck %s
 
 // RUN: shard-opt %s --weft-propagate --weft-optimize-shardings --weft-insert-reshards --weft-verify-form=form=sharded --split-input-file -o /dev/null
 

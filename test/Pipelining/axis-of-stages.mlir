@@ -3,7 +3,7 @@
 
 // Devices along an axis that splits nothing hold copies, and share the work of a
 // large reduction. Those along the axis of a pipeline hold other stages.
-// RUN: shard-opt %s --split-input-file --weft-optimize-shardings --weft-insert-reshards --weft-localize | FileCheck %s
+// RUN: shard-opt %s --split-input-file --weft-optimize-shardings=cluster=%S/../Partition/Inputs/uniform.toml --weft-insert-reshards=cluster=%S/../Partition/Inputs/uniform.toml --weft-localize=cluster=%S/../Partition/Inputs/uniform.toml | FileCheck %s
 
 // CHECK: weft.all_slice {{.*}} over <@mesh, {"pipe"}>
 // CHECK: weft.reduce_scatter {{.*}} over <@mesh, {"tensor"}>

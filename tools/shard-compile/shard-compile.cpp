@@ -74,8 +74,8 @@ static cl::opt<std::string> cluster(
     "cluster",
     cl::desc(
         "The machines to plan for: a name that shard-sim cluster lists, or "
-        "a file. Default: dgx-h100 for cuda, cpu-2core for cpu. Only "
-        "pipelines ask it yet"),
+        "a file. Default: dgx-h100 for cuda, cpu-2core for cpu. All "
+        "that is chosen by time is chosen for them"),
     cl::value_desc("name"), cl::cat(category));
 static cl::opt<Form> emit(
     "emit", cl::desc("Form to stop at. Default: plan"), cl::init(Form::Plan),
@@ -233,7 +233,7 @@ int main(int argc, char **argv) {
     return 1;
   if (llvm::Error error = writeOutput(*path, *plan))
     return fail(std::move(error));
-  llvm::outs() << printPlanReport(makePlanReport(*plan))
+  llvm::outs() << printPlanReport(makePlanReport(*plan, cluster))
                << printChoiceReports(*module);
   std::chrono::duration<double> seconds =
       std::chrono::steady_clock::now() - start;

@@ -172,7 +172,7 @@ int runPlan(const Options &options) {
   const std::string target = plan.target()->kind()->str();
   const bool isNamed = !options.cluster.empty();
   cost::ParsedCluster parsed = cost::loadCluster(
-      isNamed ? options.cluster : std::string(cost::defaultCluster(target)));
+      isNamed ? options.cluster : std::string(cost::defaultCluster(target == "cuda")));
   if (!parsed.cluster)
     return report(exitBadInput, parsed.problems);
   const std::vector<const plan::Entry *> entries = findEntries(plan, options);

@@ -39,8 +39,8 @@ struct ShippedCluster {
 const std::vector<ShippedCluster> &shippedClusters();
 std::optional<std::string_view> findShippedCluster(std::string_view name);
 
-/// What a program for "cuda", "cpu" or "none" is for unless a cluster is named.
-std::string_view defaultCluster(std::string_view target);
+/// The shipped cluster that is taken where none is named.
+std::string_view defaultCluster(bool isForGpus);
 
 /// The shipped cluster of a name, or else what the file of that path describes.
 ParsedCluster loadCluster(const std::string &nameOrPath);

@@ -7,8 +7,8 @@
 //
 // The alpha-beta model: a collective costs a latency and a time for each byte
 // that a device sends. Bytes are those of the bandwidth-optimal (ring)
-// algorithms. Used by the reshard planner to choose, and by the partitioner to
-// report.
+// algorithms. The reshard planner searches with it, because costs of steps add
+// up; CostModel::links() makes one of a cluster.
 //
 // Example: an all-gather over 4 devices whose result is 4 MiB on each sends
 // 3 MiB from each device; on a link of 50 GB/s and 5 us it takes 68 us.
@@ -33,17 +33,11 @@ int64_t wireBytes(CollectiveKind kind, int64_t localBytes, int64_t groupSize);
 
 /// What connects devices.
 struct Link {
-  double latencySeconds = 5e-6;
-  double secondsPerByte = 1.0 / 50e9;
+  double latencySeconds = 0;
+  double secondsPerByte = 0;
 
   bool operator==(const Link &other) const = default;
 };
-
-/// Rate at which the device that the default link connects reads and writes its
-/// memory: about that of an A100 with 80 GB (2.04e12 by its data sheet).
-inline constexpr double memoryBytesPerSecond = 2e12;
-/// Its sustained rate of floating-point operations.
-inline constexpr double flopsPerSecond = 1e14;
 
 /// The link between devices of one block of `devices` consecutive devices, such
 /// as a host.
@@ -59,14 +53,14 @@ struct LinkLevel {
 /// and the span 32.
 class CollectiveCost {
 public:
-  /// All devices have the default link.
-  CollectiveCost() = default;
   explicit CollectiveCost(Link everywhere) : outermost(everywhere) {}
   /// Links of nested blocks, from the smallest; what spans more than the last
   /// one takes its link.
   explicit CollectiveCost(std::vector<LinkLevel> levels);
 
   const Link &link(int64_t span) const;
+  /// The same links with a share of their latencies.
+  CollectiveCost withLatencyShare(double share) const;
   /// Time of a collective that sends `bytes` from each device of groups of a
   /// span.
   double seconds(int64_t bytes, int64_t span) const;

@@ -19,6 +19,7 @@
 #define WEFT_COST_COSTMODEL_H
 
 #include "weft/Cost/AttentionCost.h"
+#include "weft/Cost/CollectiveCost.h"
 #include "weft/Cost/CollectiveTime.h"
 #include "weft/Cost/GemmCost.h"
 #include "weft/Cost/MemoryCost.h"
@@ -34,6 +35,10 @@ public:
   double gemm(const Gemm &gemm) const;
   double attention(const Attention &attention) const;
   double memoryKernel(const MemoryTraffic &traffic) const;
+  /// What another flop of a large product takes, and another byte that a large
+  /// kernel reads or writes.
+  double secondsPerFlop(Precision precision) const;
+  double secondsPerByte() const;
   double launch() const { return machine.device.launchSeconds; }
   double hostCopy(double bytes) const;
   /// `level` as in Placement.
@@ -41,6 +46,9 @@ public:
 
   Placement place(std::vector<GroupDimension> group) const;
   CollectiveTime collective(const CollectiveCall &call) const;
+  /// The lines that times of calls between two devices lie on, by the block
+  /// that holds both: of the node, and of each level of the network.
+  CollectiveCost links() const;
   Contention contention(const CollectiveCall &call, const CollectiveTime &time,
                         double memoryBytesPerSecond) const;
 

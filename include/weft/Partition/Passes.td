@@ -68,7 +68,9 @@ def OptimizeShardings : FormPass<"weft-optimize-shardings", "Graph"> {
            "JSON.">,
     Option<"maxTable", "max-table", "int64_t", /*default=*/"262144",
            "Entries of the largest table of costs that is made. Where more "
-           "would be needed, choices that look worst are given up.">
+           "would be needed, choices that look worst are given up.">,
+    Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
+           "The machines, by the name of a cluster or a file.">
   ];
   let dependentDialects = ["::weft::WeftDialect"];
   let statistics = [
@@ -115,7 +117,9 @@ def InsertReshards : FormPass<"weft-insert-reshards", "Graph"> {
            /*default=*/"268435456",
            "Warn of tensors of at least this size that are gathered whole "
            "without a constraint that asks for it, or replicated although "
-           "there are axes that divide them. 0 turns the warnings off.">
+           "there are axes that divide them. 0 turns the warnings off.">,
+    Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
+           "The machines, by the name of a cluster or a file.">
   ];
   let dependentDialects = ["::weft::WeftDialect"];
   let statistics = [
@@ -170,6 +174,10 @@ def Localize : FormPass<"weft-localize", "Graph"> {
 
     **Example** `test/Partition/localize.mlir`.
   }];
+  let options = [
+    Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
+           "The machines, by the name of a cluster or a file.">
+  ];
   let dependentDialects = ["::weft::WeftDialect", "::mlir::arith::ArithDialect"];
   let statistics = [
     Statistic<"allGathers", "all-gathers", "All-gathers">,
@@ -228,9 +236,11 @@ def CombineCollectives : FormPass<"weft-combine-collectives", "Localized"> {
   let options = [
     Option<"latencies", "latencies", "int64_t", /*default=*/"16",
            "The most that a combined collective sends, as the number of "
-           "latencies of the link in which it moves that many bytes. With the "
-           "default link, 5 us and 50 GB/s, 16 are 4 MB. One that sends more "
-           "than a quarter of it stays by itself. 0 combines nothing.">
+           "latencies of the link in which it moves that many bytes. One that "
+           "sends more than a quarter of it stays by itself. 0 combines "
+           "nothing.">,
+    Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
+           "The machines, by the name of a cluster or a file.">
   ];
   let dependentDialects = ["::weft::WeftDialect"];
   let statistics = [

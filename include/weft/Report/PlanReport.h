@@ -187,10 +187,13 @@ struct PlanReport {
   std::vector<PaddingRecord> padding;
 };
 
-PlanReport makePlanReport(const plan::Plan &plan);
+/// Times are those of a cluster, by default one of the plan's target.
+PlanReport makePlanReport(const plan::Plan &plan,
+                          const std::string &cluster = {});
 
 /// `bytes` are those of a plan that writePlan has made.
-PlanReport makePlanReport(std::string_view bytes);
+PlanReport makePlanReport(std::string_view bytes,
+                          const std::string &cluster = {});
 
 /// What inputs, outputs and states are padded.
 std::vector<PaddingRecord> findPadding(const plan::Plan &plan);

@@ -75,15 +75,15 @@ struct BatchProgram {
 };
 
 struct BatchOptions {
-  /// As long as some ten launches take to be launched.
-  double crossingSeconds = 20e-6;
+  /// Work that may move across a start or a wait.
+  double crossingSeconds = 0;
 };
 
 /// The steps in an order; those of one element are one launch.
 using BatchOrder = std::vector<llvm::SmallVector<int32_t, 1>>;
 
 BatchOrder batchLaunches(const BatchProgram &program,
-                         const BatchOptions &options = {});
+                         const BatchOptions &options);
 
 /// Everything that is wrong with an order, in words; empty if it is right: a
 /// step that is missing or done twice, launches of different kinds or too many
@@ -92,7 +92,7 @@ BatchOrder batchLaunches(const BatchProgram &program,
 /// work that has moved ahead of a start or behind a wait.
 std::vector<std::string> checkBatches(const BatchProgram &program,
                                       const BatchOrder &order,
-                                      const BatchOptions &options = {});
+                                      const BatchOptions &options);
 
 } // namespace weft
 

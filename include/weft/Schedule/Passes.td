@@ -195,7 +195,9 @@ def StartCollectives : FormPass<"weft-start-collectives", "Instructions"> {
     Option<"overlapCollectives", "overlap-collectives", "bool",
            /*default=*/"true",
            "Let collectives run beside computation; otherwise each is waited "
-           "for at once.">
+           "for at once.">,
+    Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
+           "The machines, by the name of a cluster or a file.">
   ];
   let dependentDialects = ["::weft::WeftDialect"];
   let statistics = [
@@ -214,8 +216,8 @@ def BatchLaunches : FormPass<"weft-batch-launches", "Schedule"> {
     weights, the updates of parameters. They come together where nothing that
     one of them needs is behind, and nothing that needs one of them is before.
     Launches that move never make the entry need more memory at its peak, and
-    only 20 microseconds of work move ahead of the start of a collective, or
-    behind the wait for one; nothing else moves. Of kernels with reductions,
+    only as much work moves ahead of the start of a collective, or behind the wait
+    for one, as takes the time of ten launches; nothing else moves. Of kernels with reductions,
     whose blocks may need a workspace, every launch stays on its own. A batch has
     at most as many sets as a GPU has room for among the parameters of a kernel:
     4095 addresses. The block of a loop is a program of its own: launches come
@@ -228,7 +230,9 @@ def BatchLaunches : FormPass<"weft-batch-launches", "Schedule"> {
   let options = [
     Option<"onlyLoopInits", "only-loop-inits", "bool", /*default=*/"false",
            "Only bring launches together that fill what a loop begins with: a "
-           "plan is then hardly larger for its sums over micro-batches.">
+           "plan is then hardly larger for its sums over micro-batches.">,
+    Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
+           "The machines, by the name of a cluster or a file.">
   ];
   let dependentDialects = ["::weft::WeftDialect"];
   let statistics = [

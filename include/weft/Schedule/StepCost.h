@@ -13,6 +13,8 @@
 #ifndef WEFT_SCHEDULE_STEPCOST_H
 #define WEFT_SCHEDULE_STEPCOST_H
 
+#include "weft/Cost/CostModel.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 
@@ -24,8 +26,8 @@ int64_t countFlops(mlir::Operation *op);
 /// table those that are looked up.
 int64_t countBytes(mlir::Operation *op);
 
-/// Time on a machine of the speed that the cost model assumes by default.
-double estimateSeconds(mlir::Operation *op);
+/// Time on a cluster: of a start that of its collective, of a wait none.
+double estimateSeconds(mlir::Operation *op, const cost::CostModel &model);
 
 } // namespace weft
 

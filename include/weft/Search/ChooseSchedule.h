@@ -15,6 +15,7 @@
 #ifndef WEFT_SEARCH_CHOOSESCHEDULE_H
 #define WEFT_SEARCH_CHOOSESCHEDULE_H
 
+#include "weft/Cost/CostModel.h"
 #include "weft/Phases.h"
 #include "weft/Timeline/Timing.h"
 
@@ -33,7 +34,8 @@ struct MeasuredStages {
 };
 
 /// Of a schedule (form 4) with input and weight gradients apart.
-MeasuredStages measureStages(mlir::ModuleOp schedule);
+MeasuredStages measureStages(mlir::ModuleOp schedule,
+                             const cost::CostModel &model);
 
 /// The table, as CSV, with which the stages of a graph take the least time, as
 /// far as they are predicted, and no rank more than `memoryLimit` bytes (0: any

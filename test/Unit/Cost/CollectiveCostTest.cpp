@@ -41,7 +41,12 @@ TEST(CollectiveCostTest, SpansOfHostsAndOfMany) {
   EXPECT_DOUBLE_EQ(cost.seconds(8, 64), 2 + 4);
 }
 
-TEST(CollectiveCostTest, WithoutLevelsTheLinkIsTheDefault) {
-  EXPECT_EQ(CollectiveCost().link(7), Link());
+TEST(CollectiveCostTest, WithoutLevelsNothingCosts) {
   EXPECT_EQ(CollectiveCost(std::vector<LinkLevel>()).link(7), Link());
+}
+
+TEST(CollectiveCostTest, AShareOfTheLatencies) {
+  CollectiveCost cost({{8, {1, 0.25}}, {32, {2, 0.5}}});
+  EXPECT_EQ(cost.withLatencyShare(0.5).link(8), (Link{0.5, 0.25}));
+  EXPECT_EQ(cost.withLatencyShare(0.5).link(99), (Link{1, 0.5}));
 }

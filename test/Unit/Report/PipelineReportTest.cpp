@@ -7,6 +7,8 @@
 
 #include "weft/Report/PlanReport.h"
 
+#include "weft/Cost/ClusterFile.h"
+#include "weft/Cost/CostModel.h"
 #include "weft/runtime/plan_generated.h"
 
 #include "gmock/gmock.h"
@@ -53,8 +55,9 @@ protected:
   plan::EntryT *addSegment(std::string name, uint32_t role) {
     plan::EntryT *segment = addEntry(std::move(name));
     segment->role = role;
+    segment->buffers.push_back(std::make_unique<plan::BufferT>());
     plan::InstructionT &gemm = add(*segment, plan::GemmT());
-    gemm.flops = 100'000'000;
+    gemm.flops = 114'600; // 1 us on a core of the default cluster
     return segment;
   }
 
@@ -144,7 +147,7 @@ TEST_F(PipelineReportTest, SegmentsAreNoEntries) {
   PlanReport report = this->report();
   ASSERT_EQ(report.entries.size(), 1u);
   EXPECT_EQ(report.entries[0].gemms, 10);
-  EXPECT_EQ(report.entries[0].flops, 1'000'000'000u);
+  EXPECT_EQ(report.entries[0].flops, 1'146'000u);
   EXPECT_THAT(printPlanReport(report), Not(HasSubstr("step.0F:")));
 }
 
@@ -178,8 +181,8 @@ TEST_F(PipelineReportTest, PassesThatNobodyComputesTakeNoTime) {
   setRows({{"0F", 0}, {"0F", 1}, {"0W", 0}, {"0W", 1}, {"0U0", 0}},
           {{"1F", 0}, {"1I", 0}, {"1F", 1}, {"1I", 1}, {"1U0", 0}});
   const PipelineReport pipeline = *report().entries[0].pipeline;
-  EXPECT_EQ(pipeline.stages[0].weightGradientFlops, 100'000'000u);
-  EXPECT_EQ(pipeline.stages[1].inputGradientFlops, 100'000'000u);
+  EXPECT_EQ(pipeline.stages[0].weightGradientFlops, 114'600u);
+  EXPECT_EQ(pipeline.stages[1].inputGradientFlops, 114'600u);
   ASSERT_TRUE(pipeline.schedule);
   EXPECT_EQ(pipeline.schedule->name, "zb-h1");
   EXPECT_DOUBLE_EQ(pipeline.schedule->timing.makespan, 6);
@@ -228,9 +231,11 @@ TEST_F(PipelineReportTest, StagesSendAndReduce) {
   EXPECT_EQ(entry.wireBytes, 2768u);
   ASSERT_EQ(entry.collectives.size(), 1u);
   EXPECT_EQ(entry.collectives[0].count, 2);
-  // The latency and the time of the larger one.
+  // That of the larger one.
+  const cost::CostModel model(
+      *cost::loadCluster(std::string(cost::defaultCluster(false))).cluster);
   EXPECT_DOUBLE_EQ(entry.pipeline->schedule->costs.transfer,
-                   5 + 256 / 50e9 * 1e6);
+                   1e6 * model.links().seconds(256, 1));
   EXPECT_THAT(
       printPlanReport(report()),
       HasSubstr("  message                             bytes sent  count  "

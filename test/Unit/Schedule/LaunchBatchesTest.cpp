@@ -51,7 +51,7 @@ struct Program : BatchProgram {
   }
 
   /// The order, which the specification agrees with.
-  BatchOrder batched(const BatchOptions &options = {}) const {
+  BatchOrder batched(const BatchOptions &options = {20e-6}) const {
     BatchOrder order = batchLaunches(*this, options);
     EXPECT_THAT(checkBatches(*this, order, options), IsEmpty());
     return order;
@@ -291,7 +291,7 @@ struct CheckBatches : testing::Test {
   }
   std::string check(const BatchOrder &order) {
     std::string text;
-    for (const std::string &error : checkBatches(program, order))
+    for (const std::string &error : checkBatches(program, order, {20e-6}))
       text += error + "\n";
     return text;
   }

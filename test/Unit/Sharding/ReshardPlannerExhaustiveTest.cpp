@@ -249,7 +249,8 @@ double plainBytes(const Case &c, const Placement &from, const Placement &to) {
 
 TEST_P(Exhaustive, EveryElementArrives) {
   Case c = cases()[GetParam()];
-  cost::CollectiveCost bytesOnly(cost::Link{0, 1e-9}), usual;
+  cost::CollectiveCost bytesOnly(cost::Link{0, 1e-9}),
+      usual(cost::Link{5e-6, 1 / 50e9});
   std::vector<Placement> all =
       allPlacements(c.digits, c.shape, c.withUnreduced);
   for (const Placement &from : all)
@@ -285,7 +286,8 @@ TEST_P(Exhaustive, EveryElementArrives) {
 
 TEST_P(Exhaustive, NothingIsBetter) {
   Case c = cases()[GetParam()];
-  cost::CollectiveCost bytesOnly(cost::Link{0, 1e-9}), usual;
+  cost::CollectiveCost bytesOnly(cost::Link{0, 1e-9}),
+      usual(cost::Link{5e-6, 1 / 50e9});
   std::vector<Placement> all =
       allPlacements(c.digits, c.shape, c.withUnreduced);
   BruteForce bruteForce(c, all);
@@ -318,7 +320,7 @@ INSTANTIATE_TEST_SUITE_P(SmallMeshes, Exhaustive,
 TEST(ReshardPlannerRoundTrip, IsTheIdentity) {
   for (const Case &c : cases()) {
     std::vector<Placement> all = allPlacements(c.digits, c.shape, false);
-    cost::CollectiveCost cost;
+    cost::CollectiveCost cost(cost::Link{5e-6, 1 / 50e9});
     for (const Placement &from : all)
       for (const Placement &to : all) {
         Sharding a = from.toSharding(c.digits), b = to.toSharding(c.digits);
@@ -336,7 +338,7 @@ TEST(ReshardPlannerRoundTrip, IsTheIdentity) {
 /// Large meshes end, and soon: the search is bounded.
 TEST(ReshardPlannerSpeed, ManyAxes) {
   Mesh mesh{{{"a", 64}, {"b", 64}, {"c", 32}, {"d", 6}, {"e", 2}, {"f", 2}}};
-  cost::CollectiveCost cost;
+  cost::CollectiveCost cost(cost::Link{5e-6, 1 / 50e9});
   Sharding from = Sharding::closed(4), to = Sharding::closed(4);
   for (int axis = 0; axis < 6; ++axis) {
     from.dims[axis % 4].axes.push_back(mesh.fullAxis(axis));

@@ -24,7 +24,7 @@ namespace {
 /// Price of bytes alone, so that plans do not depend on sizes.
 const cost::CollectiveCost bytesOnly(cost::Link{0, 1e-9});
 /// With a latency as well, which makes few bytes not worth a second collective.
-const cost::CollectiveCost usual;
+const cost::CollectiveCost usual(cost::Link{5e-6, 1 / 50e9});
 
 Sharding make(std::vector<AxisList> dims, AxisList unreduced = {},
               Reduction reduction = Reduction::Sum) {

@@ -1,0 +1,67 @@
+//===- ClusterCost.cpp - Ops on a described cluster -----------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/IR/ClusterCost.h"
+
+#include "weft/Cost/ClusterFile.h"
+#include "weft/IR/TensorTypes.h"
+#include "weft/IR/ValueSharding.h"
+
+using namespace mlir;
+using namespace weft;
+
+FailureOr<cost::CostModel> weft::loadCostModel(Operation *op,
+                                               const std::string &cluster) {
+  cost::ParsedCluster parsed = cost::loadCluster(cluster);
+  for (const std::string &problem : parsed.problems)
+    op->emitError() << problem;
+  if (!parsed.cluster)
+    return failure();
+  return cost::CostModel(*parsed.cluster);
+}
+
+cost::Placement weft::placeGroups(const cost::CostModel &model,
+                                  const sharding::Mesh &mesh,
+                                  ArrayRef<sharding::AxisRef> axes) {
+  std::vector<cost::MeshAxis> all;
+  for (const sharding::MeshAxis &axis : mesh.axes())
+    all.push_back({axis.name, axis.size});
+  std::vector<cost::GroupDimension> group;
+  for (const sharding::AxisRef &ref : axes)
+    for (cost::GroupDimension whole :
+         groupOf(model.cluster(), all, {all[ref.axis].name}))
+      group.push_back({ref.size, whole.stride * (whole.size / ref.next())});
+  return model.place(std::move(group));
+}
+
+cost::CollectiveCall weft::callOf(CommunicationOpInterface op,
+                                  const cost::CostModel &model) {
+  cost::CollectiveCall call;
+  call.kind = op.getCollectiveKind();
+  int64_t bytes = 0;
+  for (Value operand : op->getOperands())
+    bytes = std::max(bytes, bytesOf(operand));
+  for (Value result : op->getResults())
+    bytes = std::max(bytes, bytesOf(result));
+  call.bytes = double(op.getElementMap() ? countWireBytes(op) : bytes);
+  if (MeshOp mesh = findMesh(op, op.getAxes().getMesh())) {
+    sharding::Mesh all = mesh.getMesh().toMesh();
+    call.group = placeGroups(
+        model, all, op.getAxes().toAxes(all).value_or(sharding::AxisList()));
+  }
+  return call;
+}
+
+cost::Precision weft::precisionOf(Type type) {
+  if (type.isF64())
+    return cost::Precision::F64;
+  if (type.isBF16())
+    return cost::Precision::BF16;
+  if (type.isF16())
+    return cost::Precision::F16;
+  return cost::Precision::F32;
+}
