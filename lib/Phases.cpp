@@ -115,9 +115,8 @@ void buildPropagatePipeline(OpPassManager &pm) {
 //===----------------------------------------------------------------------===//
 
 std::string clusterOf(const PipelineOptions &options) {
-  if (!options.cluster.empty())
-    return options.cluster;
-  return std::string(cost::defaultCluster(options.cuda));
+  return options.cluster.empty() ? std::string(cost::defaultCluster)
+                                 : options.cluster;
 }
 
 void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
@@ -173,7 +172,8 @@ void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
   // Before the order is made: it keeps near the one it is given.
   pm.addPass(createHoistReleases());
   pm.addPass(
-      createStartCollectives({options.overlapCollectives, clusterOf(options)}));
+      createStartCollectives({.overlapCollectives = options.overlapCollectives,
+                              .cluster = clusterOf(options)}));
   pm.addPass(createLowerKernels());
   // Before memory: what kernels may write over.
   pm.addPass(createFindInPlace({options.cuda}));

@@ -92,7 +92,7 @@ struct PipelineOptions {
   std::vector<std::string> recomputed;
 };
 
-/// The cluster of the options, or the default for their target.
+/// The cluster of the options, or the default.
 std::string clusterOf(const PipelineOptions &options);
 
 /// The phases up to a form. A plan needs the passes of the schedule.

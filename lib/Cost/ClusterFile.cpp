@@ -222,10 +222,6 @@ cost::findShippedCluster(std::string_view name) {
   return std::nullopt;
 }
 
-std::string_view cost::defaultCluster(bool isForGpus) {
-  return isForGpus ? "dgx-h100" : "cpu-2core";
-}
-
 ParsedCluster cost::loadCluster(const std::string &nameOrPath) {
   if (std::optional<std::string_view> text = findShippedCluster(nameOrPath))
     return parseCluster(*text, nameOrPath + ".toml");

@@ -129,14 +129,11 @@ makeMemoryReports(const plan::Plan &plan, const plan::Entry &entry,
   return reports;
 }
 
-/// The cluster, or the default one of the plan's target.
-static cost::CostModel modelFor(const plan::Plan &plan,
-                                const std::string &cluster) {
+static cost::CostModel modelOf(const std::string &cluster) {
   if (auto parsed = cost::loadCluster(cluster); parsed.cluster)
     return cost::CostModel(*parsed.cluster);
-  const bool isForGpus = plan.target()->kind()->string_view() == "cuda";
   return cost::CostModel(
-      *cost::loadCluster(std::string(cost::defaultCluster(isForGpus))).cluster);
+      *cost::loadCluster(std::string(cost::defaultCluster)).cluster);
 }
 
 static EntryReport makeEntryReport(const plan::Plan &plan,
@@ -180,7 +177,7 @@ makeGpuKernelsReport(const plan::Plan &plan) {
 }
 
 PlanReport makePlanReport(const plan::Plan &plan, const std::string &cluster) {
-  const cost::CostModel model = modelFor(plan, cluster);
+  const cost::CostModel model = modelOf(cluster);
   PlanReport report;
   report.gpuKernels = makeGpuKernelsReport(plan);
   report.padding = findPadding(plan);

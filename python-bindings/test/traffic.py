@@ -11,6 +11,7 @@ norm of all gradients is no part of a layer.
 import collections
 import dataclasses
 import functools
+import pathlib
 from typing import NamedTuple
 
 from parallelisms import PARALLELISMS
@@ -32,6 +33,10 @@ def of_layers(name: str, layers: int) -> Model:
     return dataclasses.replace(model, config=dataclasses.replace(model.config, layers=layers))
 
 
+# All devices as near; calls cost little beside bytes, as they do where tensors are large.
+UNIFORM = pathlib.Path(__file__).parents[2] / "test/Partition/Inputs/uniform.toml"
+
+
 def compiled_step(model: Model, way: str, optimizer=optim.adamw(1e-3), **options) -> weft.Compiled:
     """The plan of a step, without machine code; no collective stands for several."""
     parallelism, params = PARALLELISMS[way], model.params()
@@ -40,7 +45,8 @@ def compiled_step(model: Model, way: str, optimizer=optim.adamw(1e-3), **options
     step = model.train_step(optimizer, parallelism.wrap, **options)
     batch = weft.tree.map(lambda steps: steps[0], model.batches(1))
     return weft.jit(step, layout=layout, in_shardings=parallelism.in_shardings(layout, state),
-                    donate_argnums=0).lower(state, batch).compile(None, combine_collectives=False)
+                    donate_argnums=0).lower(state, batch).compile(
+                        None, combine_collectives=False, cluster=UNIFORM)
 
 
 def traffic(plan: weft.Compiled) -> dict[tuple, Traffic]:

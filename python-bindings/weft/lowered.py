@@ -112,7 +112,8 @@ class Lowered:
         are chosen then.
 
         `cluster` is the name of a cluster that is shipped, as "dgx-h100", or a file: the machines
-        that the plan is made for. All that is chosen by time is chosen for them.
+        that the plan is made for. All that is chosen by time is chosen for them, "dgx-h100" by
+        default, whatever the target.
 
         `optimize_shardings` chooses the shardings that nobody wrote by cost over the whole
         graph; without, every op obeys propagation.

@@ -5,13 +5,13 @@
 // stated for the weights alone. As in Megatron-LM (Shoeybi et al. 2019) a layer
 // has two all-reduces of its activations forward and two backward.
 
-// RUN: sed 's/RESIDUAL/[{?}, {?}, {?}]/; s/HIDDEN/[{?}, {?}, {?}]/; s/HEADS\|ATTENDED/[{?}, {?}, {?}, {?}]/' %s | shard-compile - --cluster=dgx-h100 --emit=spmd | FileCheck %s --check-prefix=TENSOR
+// RUN: sed 's/RESIDUAL/[{?}, {?}, {?}]/; s/HIDDEN/[{?}, {?}, {?}]/; s/HEADS\|ATTENDED/[{?}, {?}, {?}, {?}]/' %s | shard-compile - --emit=spmd | FileCheck %s --check-prefix=TENSOR
 
 // With what is between attention and perceptron split along the sequence
 // (Korthikanti et al. 2022), each all-reduce becomes a reduce-scatter and an
 // all-gather, which send the same bytes.
 
-// RUN: sed 's/RESIDUAL/[{}, {"model"}, {}]/; s/HIDDEN/[{}, {}, {"model"}]/; s/HEADS/[{}, {}, {"model"}, {}]/; s/ATTENDED/[{}, {"model"}, {}, {}]/' %s | shard-compile - --cluster=dgx-h100 --emit=spmd | FileCheck %s --check-prefix=SEQUENCE
+// RUN: sed 's/RESIDUAL/[{}, {"model"}, {}]/; s/HIDDEN/[{}, {}, {"model"}]/; s/HEADS/[{}, {}, {"model"}, {}]/; s/ATTENDED/[{}, {"model"}, {}, {}]/' %s | shard-compile - --emit=spmd | FileCheck %s --check-prefix=SEQUENCE
 
 // TENSOR-LABEL: func.func @step(
 // Forward, two layers.

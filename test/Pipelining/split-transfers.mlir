@@ -6,7 +6,7 @@
 // all of it.
 // RUN: shard-opt %s --weft-pipeline='stop-after=spmd stage-axis=pipe cluster=dgx-h100 optimize-shardings=false' | FileCheck %s --check-prefix=PARTS
 // RUN: shard-opt %s --weft-pipeline='stop-after=spmd stage-axis=pipe cluster=h100-sxm optimize-shardings=false' | FileCheck %s --check-prefix=WHOLE
-// RUN: shard-opt %s --weft-pipeline='stop-after=spmd stage-axis=pipe optimize-shardings=false' | FileCheck %s --check-prefix=WHOLE
+// RUN: shard-opt %s --weft-pipeline='stop-after=spmd stage-axis=pipe cluster=cpu-2core optimize-shardings=false' | FileCheck %s --check-prefix=WHOLE
 // RUN: not shard-opt %s --weft-pipeline='stop-after=spmd stage-axis=pipe cluster=none.toml' 2>&1 | FileCheck %s --check-prefix=NONE
 
 // PARTS-LABEL: func.func @step.0F

@@ -39,8 +39,9 @@ struct ShippedCluster {
 const std::vector<ShippedCluster> &shippedClusters();
 std::optional<std::string_view> findShippedCluster(std::string_view name);
 
-/// The shipped cluster that is taken where none is named.
-std::string_view defaultCluster(bool isForGpus);
+/// The shipped cluster that is taken where none is named, whatever a plan is
+/// made for: what is tried on a CPU is then what runs on GPUs.
+inline constexpr std::string_view defaultCluster = "dgx-h100";
 
 /// The shipped cluster of a name, or else what the file of that path describes.
 ParsedCluster loadCluster(const std::string &nameOrPath);

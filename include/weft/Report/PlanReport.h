@@ -187,7 +187,7 @@ struct PlanReport {
   std::vector<PaddingRecord> padding;
 };
 
-/// Times are those of a cluster, by default one of the plan's target.
+/// Times are those of a cluster.
 PlanReport makePlanReport(const plan::Plan &plan,
                           const std::string &cluster = {});
 

@@ -57,7 +57,7 @@ protected:
     segment->role = role;
     segment->buffers.push_back(std::make_unique<plan::BufferT>());
     plan::InstructionT &gemm = add(*segment, plan::GemmT());
-    gemm.flops = 114'600; // 1 us on a core of the default cluster
+    gemm.flops = 114'600; // 1 us on a core
     return segment;
   }
 
@@ -136,7 +136,8 @@ protected:
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(plan::Plan::Pack(builder, &table));
     return makePlanReport(
-        *flatbuffers::GetRoot<plan::Plan>(builder.GetBufferPointer()));
+        *flatbuffers::GetRoot<plan::Plan>(builder.GetBufferPointer()),
+        "cpu-2core");
   }
 
   plan::PlanT table;
@@ -232,8 +233,7 @@ TEST_F(PipelineReportTest, StagesSendAndReduce) {
   ASSERT_EQ(entry.collectives.size(), 1u);
   EXPECT_EQ(entry.collectives[0].count, 2);
   // That of the larger one.
-  const cost::CostModel model(
-      *cost::loadCluster(std::string(cost::defaultCluster(false))).cluster);
+  const cost::CostModel model(*cost::loadCluster("cpu-2core").cluster);
   EXPECT_DOUBLE_EQ(entry.pipeline->schedule->costs.transfer,
                    1e6 * model.links().seconds(256, 1));
   EXPECT_THAT(
