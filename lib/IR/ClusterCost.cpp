@@ -8,6 +8,7 @@
 #include "weft/IR/ClusterCost.h"
 
 #include "weft/Cost/ClusterFile.h"
+#include "weft/IR/AttentionSizes.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 
@@ -55,6 +56,24 @@ cost::CollectiveCall weft::callOf(CommunicationOpInterface op,
   }
   return call;
 }
+
+template <typename Op> static cost::Attention describe(Op op) {
+  AttentionSizes sizes =
+      AttentionSizes::of(op.getQuery().getType(), op.getKey().getType());
+  cost::Attention attention;
+  attention.batch = sizes.batch;
+  attention.heads = attention.keyValueHeads = sizes.heads;
+  attention.queryLength = sizes.queries;
+  attention.keyLength = sizes.keys;
+  attention.headSize = sizes.headSize;
+  // Where a diagonal is known at run time only, all blocks count.
+  attention.isCausal = op.getCausal() && !op.getDiagonal();
+  attention.isBackward = std::is_same_v<Op, AttentionGradOp>;
+  attention.precision = precisionOf(op.getQuery().getType().getElementType());
+  return attention;
+}
+cost::Attention weft::costOf(AttentionOp op) { return describe(op); }
+cost::Attention weft::costOf(AttentionGradOp op) { return describe(op); }
 
 cost::Precision weft::precisionOf(Type type) {
   if (type.isF64())

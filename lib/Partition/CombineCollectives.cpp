@@ -16,8 +16,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BlockTimes.h"
 #include "CollectiveRows.h"
 
+#include "weft/Cost/Buckets.h"
 #include "weft/Cost/Bytes.h"
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
@@ -25,6 +27,7 @@
 #include "weft/IR/WeftOps.h"
 #include "weft/Partition/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -39,8 +42,11 @@ using namespace mlir;
 using namespace weft;
 
 /// The share of a combined collective above which one stays by itself: it has
-/// little latency to save, and its bytes would be held twice.
+/// little latency to save, and its bytes would be held twice or waited for.
 static constexpr double largestShare = 0.25;
+/// Of all bytes that are summed in the same way, what is held at most until it
+/// is sent.
+static constexpr double heldShare = 0.125;
 
 static bool isCandidate(Operation *op) {
   return isa_and_present<AllReduceOp, AllGatherOp, ReduceScatterOp>(op);
@@ -55,6 +61,11 @@ struct Candidate {
   /// third number.
   size_t number, earliest, latest;
   int64_t wireBytes;
+  cost::CollectiveCall call;
+  /// When its operand is there, and when its result is needed.
+  double ready = 0, needed = 0;
+  /// Nothing hides it, so it waits for nothing else.
+  bool isAlone = false;
 };
 
 /// What collectives have in common that can be one.
@@ -64,14 +75,14 @@ using Key = std::tuple<Attribute, Attribute, Type, Attribute, unsigned>;
 struct Bucket {
   SmallVector<Candidate> members;
   size_t earliest = 0, latest = SIZE_MAX;
-  int64_t wireBytes = 0;
 };
 
 class Combiner {
 public:
   Combiner(Block &block, const cost::CostModel &model, int64_t latencies,
            int64_t &combined)
-      : block(block), links(model.links()), nearest(links.link(1)),
+      : block(block), model(model), times(block, model), links(model.links()),
+        nearest(links.link(1)),
         smallBytes(nearest.latencySeconds / nearest.secondsPerByte),
         secondsPerByte(model.secondsPerByte()), latencies(latencies),
         combined(combined) {}
@@ -97,10 +108,15 @@ private:
   void moveFollowers(SmallVector<Value> results, Operation *place,
                      Position position);
   bool isWorthIt(const Bucket &bucket, const cost::Link &link) const;
+  double mostWireBytes(ArrayRef<Candidate> candidates) const;
+  static Bucket join(ArrayRef<Candidate> candidates);
+  cost::CallSeconds secondsOf(ArrayRef<Candidate> candidates) const;
   void fill(SmallVectorImpl<Candidate> &candidates);
   void combine(const Bucket &bucket);
 
   Block &block;
+  const cost::CostModel &model;
+  BlockTimes times;
   cost::CollectiveCost links;
   cost::Link nearest;
   /// Of what may be held longer for fewer calls: what is sent while a call
@@ -160,6 +176,12 @@ bool Combiner::isEarly(Operation *op) const {
          });
 }
 
+/// What an op holds of memory. What is converted to a wider type is converted
+/// again where it is used.
+static int64_t bytesHeld(Operation *op) {
+  return bytesOf(isa<arith::ExtFOp>(op) ? op->getOperand(0) : op->getResult(0));
+}
+
 /// What is computed of one collective is no larger than what it gives, what is
 /// computed of several or of other values small: little is held longer.
 bool Combiner::isFollower(Operation *op) const {
@@ -170,7 +192,7 @@ bool Combiner::isFollower(Operation *op) const {
     if (!matchPattern(operand, m_Constant()))
       operands.insert(operand);
   int64_t most = operands.size() == 1 ? bytesOf(operands.front()) : smallBytes;
-  return bytesOf(op->getResult(0)) <= most &&
+  return bytesHeld(op) <= most &&
          llvm::all_of(
              operands,
              [&](Value operand) { return bytesOf(operand) <= most; }) &&
@@ -211,8 +233,11 @@ std::optional<Candidate> Combiner::describe(Operation *op,
   GroupLayout groups = findGroups(communication);
   const cost::Link link = links.link(groups.span);
   int64_t bytes = countWireBytes(communication);
-  if (groups.size == 1 || double(bytes) * link.secondsPerByte >
-                              largestShare * latencies * link.latencySeconds)
+  if (groups.size == 1 || latencies == 0)
+    return std::nullopt;
+  const bool isLarge = double(bytes) * link.secondsPerByte >
+                       largestShare * latencies * link.latencySeconds;
+  if (isLarge && !isa<AllReduceOp>(op))
     return std::nullopt;
   Operation *producer = op->getOperand(0).getDefiningOp();
   size_t earliest = 0;
@@ -221,7 +246,16 @@ std::optional<Candidate> Combiner::describe(Operation *op,
     earliest = moves(producer) ? number + 1 : found->second + 1;
   if (earliest > latest.at(op))
     return std::nullopt;
-  return Candidate{communication, number, earliest, latest.at(op), bytes};
+  Candidate found = {communication, number, earliest,
+                     latest.at(op), bytes,  callOf(communication, model)};
+  found.ready = times.at(earliest);
+  if (auto place = numbers.find(producer);
+      place != numbers.end() && isa<RepeatOp>(producer))
+    found.ready = times.ready(op->getOperand(0), place->second);
+  found.needed = times.at(found.latest);
+  found.isAlone = isLarge && found.needed - found.ready <
+                                 model.collective(found.call).seconds;
+  return found;
 }
 
 //===----------------------------------------------------------------------===//
@@ -229,7 +263,10 @@ std::optional<Candidate> Combiner::describe(Operation *op,
 //===----------------------------------------------------------------------===//
 
 /// Whether the calls saved take longer than copying to one tensor and back.
+/// Sums need no copies, but for small ones whose parts have no place of theirs.
 bool Combiner::isWorthIt(const Bucket &bucket, const cost::Link &link) const {
+  if (isa<AllReduceOp>(bucket.members.front().op))
+    return true;
   int64_t copied = 0;
   for (const Candidate &member : bucket.members)
     copied +=
@@ -239,36 +276,98 @@ bool Combiner::isWorthIt(const Bucket &bucket, const cost::Link &link) const {
          double(bucket.members.size() - 1) * link.latencySeconds;
 }
 
-/// What reduces starts as soon as its last operand is there, so collectives are
-/// taken in the order in which operands are made; gathered tensors are kept no
-/// longer than needed, so all-gathers are taken in the order of their users.
+/// The most that a bucket sends. Sums are sent from where they are made, and
+/// held until then; anything else is copied to one tensor.
+double Combiner::mostWireBytes(ArrayRef<Candidate> candidates) const {
+  const cost::Link link = links.link(findGroups(candidates.front().op).span);
+  double most = latencies * link.latencySeconds / link.secondsPerByte, all = 0;
+  for (const Candidate &candidate : candidates)
+    all += double(candidate.wireBytes);
+  return isa<AllReduceOp>(candidates.front().op)
+             ? std::max(most, heldShare * all)
+             : most;
+}
+
+Bucket Combiner::join(ArrayRef<Candidate> candidates) {
+  Bucket bucket;
+  for (const Candidate &candidate : candidates) {
+    bucket.members.push_back(candidate);
+    bucket.earliest = std::max(bucket.earliest, candidate.earliest);
+    bucket.latest = std::min(bucket.latest, candidate.latest);
+  }
+  return bucket;
+}
+
+/// Seconds of one call for candidates; infinite where they have no place in
+/// common, or too many bytes.
+cost::CallSeconds Combiner::secondsOf(ArrayRef<Candidate> candidates) const {
+  const double most = mostWireBytes(candidates);
+  return [=, this](size_t begin, size_t end) {
+    cost::CollectiveCall call = candidates[begin].call;
+    size_t earliest = candidates[begin].earliest,
+           latest = candidates[begin].latest;
+    double wireBytes = double(candidates[begin].wireBytes);
+    for (const Candidate &next : candidates.slice(begin + 1, end - begin - 1)) {
+      earliest = std::max(earliest, next.earliest);
+      latest = std::min(latest, next.latest);
+      wireBytes += double(next.wireBytes);
+      call.bytes += next.call.bytes;
+    }
+    auto isAlone = [](const Candidate &each) { return each.isAlone; };
+    if (end - begin > 1 &&
+        (earliest > latest || wireBytes > most ||
+         llvm::any_of(candidates.slice(begin, end - begin), isAlone)))
+      return std::numeric_limits<double>::infinity();
+    return model.collective(call).seconds;
+  };
+}
+
+/// Sums are taken in the order in which operands are made, all-gathers in that
+/// of their users, as gathered tensors are kept no longer than needed: time
+/// runs backwards for them.
 void Combiner::fill(SmallVectorImpl<Candidate> &candidates) {
   if (candidates.size() < 2)
     return;
   bool gathers = isa<AllGatherOp>(candidates.front().op);
   llvm::sort(candidates, [&](const Candidate &a, const Candidate &b) {
-    return std::pair(gathers ? a.latest : a.earliest, a.number) <
-           std::pair(gathers ? b.latest : b.earliest, b.number);
+    return gathers
+               ? std::pair(a.latest, a.number) > std::pair(b.latest, b.number)
+               : std::pair(a.earliest, a.number) <
+                     std::pair(b.earliest, b.number);
   });
+  // Those that stay alone matter at the end, where others shall not hold them
+  // up.
+  auto *last =
+      std::find_if_not(candidates.rbegin(), candidates.rend(),
+                       [](const Candidate &each) { return each.isAlone; })
+          .base();
+  candidates.erase(
+      std::remove_if(candidates.begin(), last,
+                     [](const Candidate &each) { return each.isAlone; }),
+      last);
+  if (candidates.empty())
+    return;
+  std::vector<double> ready;
+  for (const Candidate &candidate : candidates) {
+    double time = gathers ? times.whole() - candidate.needed : candidate.ready;
+    ready.push_back(ready.empty() ? time : std::max(ready.back(), time));
+  }
   const cost::Link link = links.link(findGroups(candidates.front().op).span);
-  Bucket bucket;
-  auto close = [&] {
+  std::vector<Bucket> buckets;
+  size_t begin = 0;
+  for (size_t end :
+       cost::chooseBuckets(ready, secondsOf(candidates), model.launch())) {
+    buckets.push_back(join(ArrayRef(candidates).slice(begin, end - begin)));
+    if (gathers)
+      std::reverse(buckets.back().members.begin(),
+                   buckets.back().members.end());
+    begin = end;
+  }
+  if (gathers)
+    std::reverse(buckets.begin(), buckets.end());
+  for (const Bucket &bucket : buckets)
     if (bucket.members.size() > 1 && isWorthIt(bucket, link))
       combine(bucket);
-    bucket = {};
-  };
-  for (const Candidate &candidate : candidates) {
-    int64_t bytes = bucket.wireBytes + candidate.wireBytes;
-    if (std::max(bucket.earliest, candidate.earliest) >
-            std::min(bucket.latest, candidate.latest) ||
-        double(bytes) * link.secondsPerByte > latencies * link.latencySeconds)
-      close();
-    bucket.members.push_back(candidate);
-    bucket.earliest = std::max(bucket.earliest, candidate.earliest);
-    bucket.latest = std::min(bucket.latest, candidate.latest);
-    bucket.wireBytes += candidate.wireBytes;
-  }
-  close();
 }
 
 //===----------------------------------------------------------------------===//

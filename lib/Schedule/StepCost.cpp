@@ -166,21 +166,6 @@ int64_t countBytes(Operation *op) {
 // Time
 //===----------------------------------------------------------------------===//
 
-template <typename Op> static cost::Attention describe(Op op, bool isBackward) {
-  AttentionSizes sizes =
-      AttentionSizes::of(op.getQuery().getType(), op.getKey().getType());
-  cost::Attention attention;
-  attention.batch = sizes.batch;
-  attention.heads = attention.keyValueHeads = sizes.heads;
-  attention.queryLength = sizes.queries;
-  attention.keyLength = sizes.keys;
-  attention.headSize = sizes.headSize;
-  attention.isCausal = op.getCausal() && !op.getDiagonal();
-  attention.isBackward = isBackward;
-  attention.precision = precisionOf(op.getQuery().getType().getElementType());
-  return attention;
-}
-
 static cost::Gemm describe(GemmOp op) {
   cost::Gemm gemm;
   gemm.m = op.getM();
@@ -217,9 +202,9 @@ double estimateSeconds(Operation *op, const cost::CostModel &model) {
   if (auto gemm = dyn_cast<GemmOp>(op))
     return model.gemm(describe(gemm));
   if (auto attention = dyn_cast<AttentionOp>(op))
-    return model.attention(describe(attention, /*isBackward=*/false));
+    return model.attention(costOf(attention));
   if (auto grad = dyn_cast<AttentionGradOp>(op))
-    return model.attention(describe(grad, /*isBackward=*/true));
+    return model.attention(costOf(grad));
   if (isa<WaitOp, BarrierOp>(op))
     return 0;
   return secondsOfKernel(op, model);

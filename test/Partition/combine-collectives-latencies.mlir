@@ -10,9 +10,9 @@
 
 weft.mesh @mesh = <["data"=2]>
 
-// ONE: weft.all_reduce {{.*}} : tensor<55000xf32>
+// ONE: weft.all_reduce {{.*}} : tensor<50000xf32>
+// ONE: weft.all_reduce {{.*}} : tensor<15000xf32>
 // ONE: weft.all_reduce {{.*}} : tensor<20000xf32>
-// ONE: weft.all_reduce {{.*}} : tensor<10000xf32>
 // TWO: weft.all_reduce {{.*}} : tensor<85000xf32>
 // TWO-NOT: weft.all_reduce
 // NONE-COUNT-6: weft.all_reduce

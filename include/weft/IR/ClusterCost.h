@@ -18,6 +18,7 @@
 
 #include "weft/Cost/CostModel.h"
 #include "weft/IR/CommunicationOpInterface.h"
+#include "weft/IR/WeftOps.h"
 #include "weft/Sharding/Mesh.h"
 
 #include "mlir/IR/Operation.h"
@@ -36,6 +37,10 @@ cost::Placement placeGroups(const cost::CostModel &model,
 /// Verified ops have a mesh that knows their axes.
 cost::CollectiveCall callOf(CommunicationOpInterface op,
                             const cost::CostModel &model);
+
+/// Attention and its gradient.
+cost::Attention costOf(AttentionOp op);
+cost::Attention costOf(AttentionGradOp op);
 
 /// The precision of products of a type; that of f32 for what has none.
 cost::Precision precisionOf(mlir::Type elementType);

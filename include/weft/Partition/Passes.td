@@ -220,7 +220,15 @@ def CombineCollectives : FormPass<"weft-combine-collectives", "Localized"> {
     **Does** replace small all-reduces, all-gathers and reduce-scatters by one
     over the same axes, of the same kind, reduction and element type, in one
     block: the operands are concatenated, and each result is a slice of the
-    combined one. A call costs a latency; copying small tensors costs less.
+    combined one. A call costs a latency; copying small tensors costs less, and
+    sums need no copies.
+
+    Which ones become one is chosen by the cost model: their operands are made,
+    or their results needed, at estimated times, and the last call shall end
+    first, with the fewest calls. So what the backward pass hides is sent in
+    large parts, and what nothing hides begins early. At most an eighth of
+    all bytes that are summed alike wait for each other.
+
     Collectives are combined where all operands are made and no result is used
     yet but by what is computed of it, which moves with it; a small operand that
     is made of arguments alone is made earlier. Sums have the same bits wherever
@@ -236,9 +244,9 @@ def CombineCollectives : FormPass<"weft-combine-collectives", "Localized"> {
   let options = [
     Option<"latencies", "latencies", "int64_t", /*default=*/"16",
            "The most that a combined collective sends, as the number of "
-           "latencies of the link in which it moves that many bytes. One that "
-           "sends more than a quarter of it stays by itself. 0 combines "
-           "nothing.">,
+           "latencies of the link in which it moves that many bytes; sums may "
+           "be more. One that sends more than a quarter of it stays by itself "
+           "if nothing hides it. 0 combines nothing.">,
     Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
            "The machines, by the name of a cluster or a file.">
   ];

@@ -1,0 +1,43 @@
+//===- BlockTimes.h - When ops of a block are computed ----------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ops of a program of local shapes, one after another, as if collectives took
+// no time. Ops that will become one kernel write their results each: what they
+// read is for what they do not write in the end.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_LIB_PARTITION_BLOCKTIMES_H
+#define WEFT_LIB_PARTITION_BLOCKTIMES_H
+
+#include "weft/Cost/CostModel.h"
+
+#include "mlir/IR/Block.h"
+
+#include <vector>
+
+namespace weft {
+
+class BlockTimes {
+public:
+  BlockTimes(mlir::Block &block, const cost::CostModel &model);
+
+  /// When the op of a number begins; that of the end is the whole.
+  double at(size_t number) const { return begins[number]; }
+  double whole() const { return begins.back(); }
+  /// When a value is there that the op of `number` makes: the last iteration of
+  /// a loop may make it long before the loop ends.
+  double ready(mlir::Value value, size_t number) const;
+
+private:
+  const cost::CostModel &model;
+  std::vector<double> begins;
+};
+
+} // namespace weft
+
+#endif // WEFT_LIB_PARTITION_BLOCKTIMES_H
