@@ -13,9 +13,11 @@
 #include "OutputFile.h"
 
 #include "weft/Compile.h"
+#include "weft/IR/ClusterCost.h"
 #include "weft/Partition/ChoiceReport.h"
 #include "weft/Plan/PlanWriter.h"
 #include "weft/Report/PlanReport.h"
+#include "weft/Schedule/ExplainSchedule.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
@@ -74,9 +76,14 @@ static cl::opt<std::string> cluster(
     "cluster",
     cl::desc(
         "The machines to plan for: a name that shard-sim cluster lists, or "
-        "a file. Default: dgx-h100 for cuda, cpu-2core for cpu. All "
-        "that is chosen by time is chosen for them"),
+        "a file. All that is chosen by time is chosen for them, whatever the "
+        "target. Default: dgx-h100"),
     cl::value_desc("name"), cl::cat(category));
+static cl::opt<std::string> explain(
+    "explain",
+    cl::desc("Print why the plan is as it is: schedule, when each collective "
+             "runs, what hides it, and why nothing hides the rest"),
+    cl::value_desc("what"), cl::cat(category));
 static cl::opt<Form> emit(
     "emit", cl::desc("Form to stop at. Default: plan"), cl::init(Form::Plan),
     cl::values(
@@ -154,6 +161,9 @@ static llvm::Error readOptions(CompileOptions &options) {
     applyDefaultTimingPassManagerCLOptions(pm);
     return applyPassManagerCLOptions(pm);
   };
+  if (!explain.empty() && explain != "schedule")
+    return llvm::createStringError("--explain: expected schedule, got \"" +
+                                   explain + "\"");
   options.mesh = mesh;
   if (mesh.getNumOccurrences() && llvm::StringRef(mesh).trim().empty())
     return llvm::createStringError("--mesh: expected name=size, got \"\"");
@@ -235,6 +245,13 @@ int main(int argc, char **argv) {
     return fail(std::move(error));
   llvm::outs() << printPlanReport(makePlanReport(*plan, cluster))
                << printChoiceReports(*module);
+  if (!explain.empty()) {
+    FailureOr<cost::CostModel> model =
+        loadCostModel(*module, clusterOf(options.pipeline));
+    if (failed(model))
+      return 1;
+    llvm::outs() << explainSchedule(*module, *model);
+  }
   std::chrono::duration<double> seconds =
       std::chrono::steady_clock::now() - start;
   llvm::outs() << llvm::format("compiled in %.2f s\n", seconds.count());

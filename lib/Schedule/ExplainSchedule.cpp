@@ -1,0 +1,216 @@
+//===- ExplainSchedule.cpp - When collectives run -------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Schedule/ExplainSchedule.h"
+
+#include "weft/Cost/Bytes.h"
+#include "weft/IR/ClusterCost.h"
+#include "weft/IR/InstructionOpInterface.h"
+#include "weft/IR/SourceLocation.h"
+#include "weft/Schedule/EntryBuffers.h"
+#include "weft/Schedule/ProgramStates.h"
+#include "weft/Schedule/StepCost.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <map>
+
+using namespace mlir;
+
+namespace weft {
+
+//===----------------------------------------------------------------------===//
+// Times
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class Clock {
+public:
+  explicit Clock(const cost::CostModel &model) : model(model) {}
+
+  ScheduleTimes run(Block &block);
+
+private:
+  void start(StartOp op);
+  void wait(WaitOp op);
+  void compute(Operation *op);
+  /// What the loop before still computes when it has made what `op` sends.
+  double leftOfLoop(StartOp op) const;
+
+  const cost::CostModel &model;
+  ScheduleTimes times;
+  double now = 0, endOfLoop = 0, ofLastTurn = 0;
+  /// By level: when the collectives on it are over.
+  std::map<size_t, double> links;
+  llvm::MapVector<Operation *, CollectiveTimes> underWay;
+};
+
+} // namespace
+
+static double secondsOfBlock(Block &block, const cost::CostModel &model) {
+  return predictTimes(block, model).whole;
+}
+
+double Clock::leftOfLoop(StartOp op) const {
+  auto behind = op->getAttrOfType<IntegerAttr>(behindAttrName);
+  RepeatOp loop = behind ? findLoopBefore(op) : RepeatOp();
+  if (!loop)
+    return 0;
+  int64_t number = 0;
+  double left = 0;
+  for (Operation &inner : loop.getBlock().without_terminator())
+    if (usesBuffers(&inner) && number++ > behind.getInt() &&
+        !isa<StartOp>(inner))
+      left += estimateSeconds(&inner, model);
+  return std::min(left, now);
+}
+
+void Clock::start(StartOp op) {
+  CollectiveTimes &collective = underWay[op];
+  collective.start = op;
+  collective.issued = now - leftOfLoop(op);
+  double &free = links[callOf(op, model).group.level];
+  collective.begin = std::max(collective.issued, free);
+  free = collective.end = collective.begin + estimateSeconds(op, model);
+}
+
+void Clock::wait(WaitOp op) {
+  auto found = underWay.find(op.getPending().getDefiningOp());
+  CollectiveTimes &collective = found->second;
+  collective.reached = now;
+  if (collective.exposed() > 0)
+    for (Operation *next = op->getNextNode(); next && !collective.user;
+         next = next->getNextNode())
+      if (usesBuffers(next) && !isa<StartOp, WaitOp>(next))
+        collective.user = next;
+  now = std::max(now, collective.end);
+  times.collectives.push_back(collective);
+  underWay.erase(found);
+}
+
+void Clock::compute(Operation *op) {
+  auto loop = dyn_cast<RepeatOp>(op);
+  double seconds =
+      loop ? double(loop.getCount()) * secondsOfBlock(loop.getBlock(), model)
+           : estimateSeconds(op, model);
+  for (auto &[start, collective] : underWay)
+    if (now < collective.end && now + seconds > collective.begin)
+      collective.beside.push_back(op);
+  now += seconds;
+  times.computing += seconds;
+}
+
+ScheduleTimes Clock::run(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    if (auto begun = dyn_cast<StartOp>(op))
+      start(begun);
+    else if (auto end = dyn_cast<WaitOp>(op))
+      wait(end);
+    else if (usesBuffers(&op))
+      compute(&op);
+  }
+  times.whole = now;
+  return std::move(times);
+}
+
+ScheduleTimes predictTimes(Block &block, const cost::CostModel &model) {
+  return Clock(model).run(block);
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static std::string nameOf(Operation *op) {
+  std::string name = op->getName().stripDialect().str();
+  if (auto launch = dyn_cast<LaunchOp>(op))
+    name += " @" + launch.getKernel().str();
+  std::string place = locationText(op->getLoc());
+  return place.empty() ? name : name + " (" + place + ")";
+}
+
+static std::string printHidden(const CollectiveTimes &collective,
+                               const cost::CostModel &model) {
+  const double hidden =
+      std::min(collective.end, collective.reached) - collective.begin;
+  if (hidden <= 0 || collective.beside.empty())
+    return "";
+  Operation *longest =
+      *llvm::max_element(collective.beside, [&](Operation *a, Operation *b) {
+        return estimateSeconds(a, model) < estimateSeconds(b, model);
+      });
+  const size_t count = collective.beside.size();
+  return "      hidden: " + printSeconds(hidden) + " behind " +
+         (count == 1 ? ""
+                     : std::to_string(count) + " instructions, the longest ") +
+         nameOf(longest) + "\n";
+}
+
+/// Why the rank waits: the links are busy, or it has nothing else to do.
+static std::string printExposed(const CollectiveTimes &collective) {
+  if (collective.exposed() <= 0)
+    return "";
+  std::string text =
+      "      exposed: " + printSeconds(collective.exposed()) + ", ";
+  if (collective.begin > collective.issued)
+    text += "its links are busy for " +
+            printSeconds(collective.begin - collective.issued) +
+            " when it could begin; ";
+  if (!collective.user)
+    return text + "nothing is left to compute\n";
+  return text + nameOf(collective.user) +
+         (collective.beside.empty()
+              ? " needs it, and there is nothing else to compute\n"
+              : " needs it, and there is no more to compute before\n");
+}
+
+static std::string print(const CollectiveTimes &collective,
+                         const cost::CostModel &model) {
+  StartOp start = collective.start;
+  const cost::CollectiveCall call = callOf(start, model);
+  std::string text = "    " + std::string(nameOf(call.kind)) + " of " +
+                     printBytes(uint64_t(call.bytes)) + " from " +
+                     printSeconds(collective.begin) + " to " +
+                     printSeconds(collective.end);
+  if (auto cause = start->getAttrOfType<StringAttr>("cause"))
+    text += ": " + cause.getValue().split('\n').first.str();
+  return text + "\n" + printHidden(collective, model) +
+         printExposed(collective);
+}
+
+static std::string print(llvm::StringRef title, Block &block,
+                         const cost::CostModel &model) {
+  const ScheduleTimes times = predictTimes(block, model);
+  double communicating = 0, exposed = 0;
+  for (const CollectiveTimes &each : times.collectives) {
+    communicating += each.end - each.begin;
+    exposed += each.exposed();
+  }
+  const size_t count = times.collectives.size();
+  std::string text =
+      "  " + title.str() + ": " + printSeconds(times.whole) + ", computing " +
+      printSeconds(times.computing) + "; " + std::to_string(count) +
+      (count == 1 ? " collective, " : " collectives, ") +
+      printSeconds(communicating) + ", exposed " + printSeconds(exposed) + "\n";
+  for (const CollectiveTimes &each : times.collectives)
+    text += print(each, model);
+  for (auto loop : block.getOps<RepeatOp>())
+    text += print("each of " + std::to_string(loop.getCount()) +
+                      " iterations of a loop",
+                  loop.getBlock(), model);
+  return text;
+}
+
+std::string explainSchedule(ModuleOp schedule, const cost::CostModel &model) {
+  std::string text = "schedule, estimated for " + model.cluster().name + ":\n";
+  for (func::FuncOp entry : findEntries(schedule))
+    text += print(entry.getName(), entry.front(), model);
+  return text;
+}
+
+} // namespace weft
