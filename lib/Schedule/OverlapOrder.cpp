@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace weft {
@@ -40,7 +41,7 @@ private:
     return steps[step].enlarges && enlarging >= options.enlargingInFlight;
   }
   /// When the collectives that `step` needs are over.
-  double operandsFinish(int32_t step) const;
+  int64_t operandsFinish(int32_t step) const;
 
   llvm::ArrayRef<Step> steps;
   OverlapOptions options;
@@ -50,7 +51,7 @@ private:
   /// For each step: operands not issued yet, collectives among its operands
   /// that are under way.
   std::vector<int32_t> missing, underWay;
-  std::vector<double> finish;
+  std::vector<int64_t> finish;
   std::vector<bool> issued, waited;
 
   /// Issuable steps: free ones, by kind, and those that must wait first.
@@ -60,7 +61,9 @@ private:
   int32_t enlarging = 0;
   /// The first computing step of the program that is not issued.
   int32_t cursor = 0;
-  double computeClock = 0, communicationClock = 0;
+  int64_t computeClock = 0;
+  /// By level of links.
+  std::map<int32_t, int64_t> linkClocks;
   std::vector<Action> actions;
 };
 
@@ -135,13 +138,13 @@ void Scheduler::issue(int32_t step) {
       wait(collective);
   actions.push_back({step});
   if (steps[step].isCollective) {
-    communicationClock =
-        std::max(communicationClock, computeClock) + steps[step].seconds;
-    finish[step] = communicationClock;
+    int64_t &clock = linkClocks[steps[step].link];
+    clock = std::max(clock, computeClock) + steps[step].picoseconds;
+    finish[step] = clock;
     started.push_back(step);
     enlarging += steps[step].enlarges;
   } else {
-    computeClock += steps[step].seconds;
+    computeClock += steps[step].picoseconds;
   }
   for (int32_t user : users[step])
     if (--missing[user] == 0)
@@ -163,8 +166,8 @@ void Scheduler::startCollectives() {
   }
 }
 
-double Scheduler::operandsFinish(int32_t step) const {
-  double last = 0;
+int64_t Scheduler::operandsFinish(int32_t step) const {
+  int64_t last = 0;
   for (int32_t operand : steps[step].operands)
     if (steps[operand].isCollective && !waited[operand])
       last = std::max(last, finish[operand]);

@@ -18,6 +18,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 
+#include <cmath>
+
 namespace weft {
 #define GEN_PASS_DEF_STARTCOLLECTIVES
 #include "weft/Schedule/Passes.h.inc"
@@ -49,6 +51,16 @@ static void eraseBarriers(Block &block) {
   }
 }
 
+static constexpr double picosecondsPerSecond = 1e12;
+
+/// A view, or a sum that is written over what it is of.
+static bool takesNoMemory(Operation *op) {
+  if (isView(op) || isPartView(op) || op->hasTrait<OpTrait::ConstantLike>())
+    return true;
+  return isa<AllReduceOp>(op) && op->getOperand(0).hasOneUse() &&
+         op->getOperand(0).getDefiningOp();
+}
+
 /// The steps of a block, without its terminator.
 static std::vector<Step> stepsOf(ArrayRef<Operation *> ops,
                                  const cost::CostModel &model) {
@@ -66,7 +78,16 @@ static std::vector<Step> stepsOf(ArrayRef<Operation *> ops,
     step.isCollective = isa<CommunicationOpInterface>(op);
     step.enlarges = step.isCollective &&
                     bytesOf(op->getResult(0)) > bytesOf(op->getOperand(0));
-    step.seconds = estimateSeconds(op, model);
+    step.picoseconds =
+        std::llround(estimateSeconds(op, model) * picosecondsPerSecond);
+    if (auto communication = dyn_cast<CommunicationOpInterface>(op))
+      step.link = int32_t(callOf(communication, model).group.level);
+    if (!takesNoMemory(op))
+      for (Value result : op->getResults())
+        step.bytes += bytesOf(result);
+    step.isReturned = llvm::any_of(op->getUsers(), [](Operation *user) {
+      return user->hasTrait<OpTrait::IsTerminator>();
+    });
     steps.push_back(std::move(step));
   }
   return steps;
@@ -96,6 +117,13 @@ static int64_t reorder(Block &block, ArrayRef<Operation *> ops,
   return starts.size();
 }
 
+static int64_t bytesOfArguments(Block &block) {
+  int64_t bytes = 0;
+  for (BlockArgument argument : block.getArguments())
+    bytes += bytesOf(argument);
+  return bytes;
+}
+
 namespace {
 struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
   using StartCollectivesBase::StartCollectivesBase;
@@ -120,7 +148,9 @@ struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
       ops.push_back(&op);
     std::vector<Step> steps = stepsOf(ops, model);
     std::vector<Action> actions =
-        overlapCollectives ? overlapOrder(steps) : programOrder(steps);
+        overlapCollectives
+            ? fastestOrder(steps, arenaGrowth, bytesOfArguments(block))
+            : programOrder(steps);
     std::vector<std::string> problems = checkOrder(steps, actions);
     for (const std::string &problem : problems)
       block.getParentOp()->emitError()

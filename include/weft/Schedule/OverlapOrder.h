@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A rank has two streams, one that computes and one that communicates, each in
-// order. A program is a list of steps with their data dependences; a schedule
-// is one order of actions: computing steps, starts of collectives, and waits
-// for them. The scheduler simulates both streams with estimated times and
+// A rank has several resources, one that computes and one for each level of
+// links, each in order. A program is a list of steps with their data
+// dependences; a schedule is one order of actions: computing steps, starts of
+// collectives, and waits for them. The scheduler simulates all resources with
+// estimated times and
 //
 // - starts a collective as soon as its operand is there;
 // - computes first what leads to a collective that others wait for soon, and
@@ -49,7 +50,13 @@ struct Step {
   /// Whether its result is larger than its operand (collectives only).
   bool enlarges = false;
   /// Estimated duration.
-  double seconds = 0;
+  int64_t picoseconds = 0;
+  /// The level of links that a collective is on.
+  int32_t link = 0;
+  /// What the result takes, none for a view; and whether the program returns
+  /// it.
+  int64_t bytes = 0;
+  bool isReturned = false;
 };
 
 /// An element of a schedule: a step, or the wait for a collective.
@@ -68,7 +75,22 @@ struct OverlapOptions {
   int32_t enlargingInFlight = 2;
 };
 
-/// The schedule that overlaps.
+/// What an order takes: until the last step and collective is over, and at most
+/// alive at once of what steps make. A result may be written where an operand
+/// dies.
+struct OrderCost {
+  int64_t picoseconds = 0, bytes = 0;
+};
+OrderCost costOf(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions);
+
+/// Of schedules that overlap more or less, the fastest of those that hold at
+/// most `growth` of the bytes more than the order of the program does, with
+/// `beside` bytes of arguments in both; the order of the program if there is
+/// none.
+std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps, double growth,
+                                 int64_t beside = 0);
+
+/// The schedule that overlaps, for options.
 std::vector<Action> overlapOrder(llvm::ArrayRef<Step> steps,
                                  const OverlapOptions &options = {});
 /// The order of the program, each collective followed by its wait.

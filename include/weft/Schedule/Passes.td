@@ -184,7 +184,10 @@ def StartCollectives : FormPass<"weft-start-collectives", "Instructions"> {
     the ops of each entry in one order: a collective starts as soon as its
     operand is there, and is waited for right before the first use of its
     result. Ops that lead to a collective go first; otherwise the order is that
-    of the program. All devices run the same program, hence start the same
+    of the program. Of some such orders, which let ops pass each other more or
+    less far, the one is taken that the cost model expects to end first, with
+    one queue for each level of links, among those that hold no more bytes
+    than allowed. All devices run the same program, hence start the same
     collectives in the same order.
 
     **Leaves** no collective of form 3.
@@ -196,6 +199,10 @@ def StartCollectives : FormPass<"weft-start-collectives", "Instructions"> {
            /*default=*/"true",
            "Let collectives run beside computation; otherwise each is waited "
            "for at once.">,
+    Option<"arenaGrowth", "arena-growth", "double", /*default=*/"0.05",
+           "How many more bytes than in the order of the program may be alive "
+           "at once for the sake of overlap, as a fraction of those and of the "
+           "arguments.">,
     Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
            "The machines, by the name of a cluster or a file.">
   ];

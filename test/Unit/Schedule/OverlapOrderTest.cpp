@@ -20,11 +20,11 @@ using testing::IsEmpty;
 
 namespace {
 
-Step compute(std::initializer_list<int32_t> operands, double seconds = 1) {
-  return {operands, false, false, seconds};
+Step compute(std::initializer_list<int32_t> operands, int64_t time = 1) {
+  return {operands, false, false, time};
 }
-Step collective(int32_t operand, double seconds = 1, bool enlarges = false) {
-  return {{operand}, true, enlarges, seconds};
+Step collective(int32_t operand, int64_t time = 1, bool enlarges = false) {
+  return {{operand}, true, enlarges, time};
 }
 Action run(int32_t step) { return {step, false}; }
 Action wait(int32_t step) { return {step, true}; }
@@ -112,7 +112,7 @@ TEST(OverlapOrder, RandomProgramsGiveRightSchedules) {
       Step step;
       step.isCollective = i > 0 && draw(0, 2) == 0;
       step.enlarges = step.isCollective && draw(0, 1);
-      step.seconds = draw(0, 5);
+      step.picoseconds = draw(0, 5);
       int32_t operands = step.isCollective ? 1 : draw(0, 3);
       for (int32_t j = 0; j < operands && i > 0; ++j)
         step.operands.push_back(draw(0, i - 1));
@@ -123,6 +123,82 @@ TEST(OverlapOrder, RandomProgramsGiveRightSchedules) {
     ASSERT_THAT(checkOrder(steps, actions), IsEmpty());
     ASSERT_THAT(checkOrder(steps, programOrder(steps)), IsEmpty());
     ASSERT_EQ(overlapOrder(steps, options), actions);
+  }
+}
+
+TEST(OverlapOrder, LevelsOfLinksRunBesideEachOther) {
+  std::vector<Step> steps = {compute({}), collective(0, 10), collective(0, 10),
+                             compute({1, 2})};
+  EXPECT_EQ(costOf(steps, overlapOrder(steps)).picoseconds, 22);
+  steps[2].link = 1;
+  EXPECT_EQ(costOf(steps, overlapOrder(steps)).picoseconds, 12);
+}
+
+TEST(OrderCost, WhatIsAliveAtOnce) {
+  // A result of 4 bytes, a view of it, one of 2 bytes made of the view, and one
+  // that is returned.
+  std::vector<Step> steps = {compute({}), compute({0}), compute({1}),
+                             compute({2})};
+  steps[0].bytes = 4;
+  steps[2].bytes = 2;
+  steps[3].bytes = 3;
+  steps[3].isReturned = true;
+  EXPECT_EQ(costOf(steps, programOrder(steps)).bytes, 4);
+  steps[1].isReturned = true;
+  EXPECT_EQ(costOf(steps, programOrder(steps)).bytes, 7);
+}
+
+/// Gathers of parameters that are all there: each that runs ahead holds memory.
+std::vector<Step> gathers(int32_t layers) {
+  std::vector<Step> steps = {compute({}, 0)};
+  int32_t previous = 0;
+  for (int32_t i = 0; i < layers; ++i) {
+    steps.push_back(collective(0, 5, /*enlarges=*/true));
+    steps.back().bytes = 8;
+    steps.push_back(compute({previous, int32_t(steps.size()) - 1}, 5));
+    steps.back().bytes = 1;
+    previous = int32_t(steps.size()) - 1;
+  }
+  return steps;
+}
+
+TEST(FastestOrder, HoldsNoMoreThanAllowed) {
+  std::vector<Step> steps = gathers(6);
+  const OrderCost program = costOf(steps, programOrder(steps));
+  const OrderCost held = costOf(steps, fastestOrder(steps, 0));
+  const OrderCost free = costOf(steps, fastestOrder(steps, 3));
+  EXPECT_EQ(program.picoseconds, 6 * 10);
+  EXPECT_LE(held.bytes, program.bytes);
+  EXPECT_GT(free.bytes, program.bytes);
+  EXPECT_EQ(free.picoseconds, 5 + 6 * 5);
+}
+
+TEST(FastestOrder, IsRightAndNoSlowerThanTheProgram) {
+  std::mt19937 random(11);
+  auto draw = [&](int32_t low, int32_t high) {
+    return std::uniform_int_distribution<int32_t>(low, high)(random);
+  };
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Step> steps;
+    for (int32_t i = 0, count = draw(1, 60); i < count; ++i) {
+      Step step;
+      step.isCollective = i > 0 && draw(0, 2) == 0;
+      step.enlarges = step.isCollective && draw(0, 1);
+      step.picoseconds = draw(0, 9);
+      step.link = draw(0, 1);
+      step.bytes = draw(0, 5);
+      for (int32_t j = step.isCollective ? 1 : draw(0, 3); j > 0 && i > 0; --j)
+        step.operands.push_back(draw(0, i - 1));
+      steps.push_back(step);
+    }
+    const double growth = 0.1 * draw(0, 5);
+    const std::vector<Action> actions = fastestOrder(steps, growth);
+    ASSERT_THAT(checkOrder(steps, actions), IsEmpty());
+    ASSERT_EQ(fastestOrder(steps, growth), actions);
+    const OrderCost before = costOf(steps, programOrder(steps));
+    const OrderCost after = costOf(steps, actions);
+    ASSERT_LE(after.picoseconds, before.picoseconds);
+    ASSERT_LE(double(after.bytes), double(before.bytes) * (1 + growth));
   }
 }
 
