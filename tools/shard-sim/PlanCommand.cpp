@@ -171,8 +171,10 @@ int runPlan(const Options &options) {
   const plan::Plan &plan = loaded->contents();
   const std::string target = plan.target()->kind()->str();
   const bool isNamed = !options.cluster.empty();
-  cost::ParsedCluster parsed = cost::loadCluster(
-      isNamed ? options.cluster : std::string(cost::defaultCluster(target == "cuda")));
+  cost::ParsedCluster parsed =
+      cost::loadCluster(isNamed           ? options.cluster
+                        : target == "cpu" ? "cpu-2core"
+                                          : std::string(cost::defaultCluster));
   if (!parsed.cluster)
     return report(exitBadInput, parsed.problems);
   const std::vector<const plan::Entry *> entries = findEntries(plan, options);

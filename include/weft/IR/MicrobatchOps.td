@@ -53,8 +53,9 @@ def Weft_MicrobatchUseOp
   let description = [{
     The operand, for each micro-batch anew: what is computed of it and moved
     between devices for it (a parameter that is gathered) is so once for each
-    micro-batch, and not kept from one to the next. Its derivative is the sum of
-    those of the micro-batches.
+    micro-batch, and not kept from one to the next, but for casts
+    (`--weft-hoist-casts`). Its derivative is the sum of those of the
+    micro-batches.
 
     ```mlir
     %wi = weft.microbatch_use %w of <"step", 4> : tensor<16x32xf32>
