@@ -8,7 +8,7 @@
 #include "cuda/nccl/NcclIssuer.h"
 
 #include "comm/Call.h"
-#include "plan/CollectiveQueues.h"
+#include "weft/runtime/CollectiveQueues.h"
 
 #include <fmt/format.h>
 
