@@ -20,6 +20,7 @@ constexpr Picoseconds us = 1'000'000;
 
 class StreamsTest : public testing::Test {
 protected:
+  cost::CostModel cost{*cost::loadCluster("dgx-h100").cluster};
   /// 200 us of kernel and 100 us of a collective, unless told otherwise.
   KernelTime kernel{KernelClass::Gemm, 0, 200 * us, 0};
   CollectiveTiming collective = makeCollective(100 * us, 8);
@@ -38,7 +39,6 @@ protected:
     return cost.contention(collective.call, collective.time, 0).computeFactor;
   }
 
-  cost::CostModel cost{*cost::loadCluster("dgx-h100").cluster};
   Streams streams{cost, 2, 1};
   const Communication &communication() const {
     return streams.usage.communication[0];
