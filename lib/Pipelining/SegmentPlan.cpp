@@ -146,8 +146,10 @@ int64_t SegmentPlan::levelOf(Operation *op, int64_t stage,
 }
 
 /// Lets updates wait for the level that needs them: what one level leaves for
-/// another takes memory.
+/// another takes memory. Only what other roles wait for is computed at once, or
+/// the sums over devices of one role would begin when those before it end.
 void SegmentPlan::delayUpdates(Block &block) {
+  llvm::DenseSet<Operation *> awaited;
   for (Operation &op : llvm::reverse(block.without_terminator())) {
     auto found = keys.find(&op);
     if (found == keys.end() || found->second.kind != ActionKind::Update)
@@ -158,9 +160,11 @@ void SegmentPlan::delayUpdates(Block &block) {
     for (Operation *user : users) {
       const SegmentKey &to = keys.at(user);
       bool isHere = to.stage == found->second.stage;
-      latest = std::min(latest, to.level - !isHere);
+      latest = std::min(latest, to.level);
+      if (!isHere || awaited.contains(user))
+        awaited.insert(&op);
     }
-    if (!isReturned && !users.empty())
+    if (!isReturned && !users.empty() && !awaited.contains(&op))
       found->second.level = std::max(found->second.level, latest);
   }
 }
