@@ -48,16 +48,17 @@ int64_t DigitProblem::span(llvm::ArrayRef<uint8_t> list) const {
 }
 
 bool DigitProblem::areAlike(uint8_t a, uint8_t b) const {
-  return size(a) == size(b) && cost->link(spans[a]) == cost->link(spans[b]);
+  return size(a) == size(b) && cost->link(spans[a]) == cost->link(spans[b]) &&
+         (to.unreduced >> a & 1) == (to.unreduced >> b & 1);
 }
 
 uint32_t DigitProblem::withoutAlike(uint32_t set) const {
   DigitList first;
-  for (uint8_t digit : digitsOf(set & unwanted))
+  for (uint8_t digit : digitsOf(set & placeless))
     if (llvm::none_of(first,
                       [&](uint8_t other) { return areAlike(digit, other); }))
       first.push_back(digit);
-  return (set & ~unwanted) | setOf(first);
+  return (set & ~placeless) | setOf(first);
 }
 
 int64_t DigitProblem::product(uint32_t set) const {
@@ -408,6 +409,6 @@ sharding::makeDigitProblem(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
   problem.linkSpans = findLinkSpans(cost, problem.spans);
   problem.from = layoutOf(problem, both.from, both.fromUnreduced);
   problem.to = layoutOf(problem, both.to, both.toUnreduced);
-  problem.unwanted = problem.replicated(problem.to);
+  problem.placeless = problem.replicated(problem.to) | problem.to.unreduced;
   return problem;
 }

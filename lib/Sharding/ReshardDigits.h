@@ -64,9 +64,9 @@ struct DigitProblem {
   /// How many are mentioned by neither sharding. What the devices along them
   /// hold alike may be split on the way, so that each moves less.
   int numSpares = 0;
-  /// Bit i: the target does not mention digit i. Where two of them are alike,
-  /// it does not matter which one is where.
-  uint32_t unwanted = 0;
+  /// Bit i: the target splits no dimension over digit i. Where two of them are
+  /// alike, it does not matter which one is where.
+  uint32_t placeless = 0;
   /// Mesh::span of each.
   llvm::SmallVector<int64_t, 8> spans;
   /// The largest of them for each kind of link, in order.
@@ -87,9 +87,9 @@ struct DigitProblem {
   int64_t product(uint32_t set) const;
   /// Span of the groups along digits.
   int64_t span(llvm::ArrayRef<uint8_t> list) const;
-  /// Whether two unwanted digits do equally well.
+  /// Whether two digits without a place in the target do equally well.
   bool areAlike(uint8_t a, uint8_t b) const;
-  /// `set` with the first only of its unwanted digits of each kind.
+  /// `set` with the first only of its digits of each kind without a place.
   uint32_t withoutAlike(uint32_t set) const;
   int64_t localBytes(const DigitLayout &layout) const;
   /// Bit set of the digits that are neither in a dimension nor unreduced.

@@ -160,7 +160,8 @@ void MoveGenerator::masks() {
   uint32_t set = problem.to.unreduced;
   if (layout.unreduced & ~problem.to.unreduced)
     set |= problem.splitting(problem.to) & ~layout.reduced;
-  for (uint8_t digit : digitsOf(problem.replicated(layout) & set)) {
+  uint32_t maskable = problem.replicated(layout) & set;
+  for (uint8_t digit : digitsOf(problem.withoutAlike(maskable))) {
     DigitMove move{ReshardKind::MaskToUnreduced};
     move.digits = {digit};
     move.result = layout;

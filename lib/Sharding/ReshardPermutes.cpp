@@ -26,8 +26,8 @@ using namespace weft::sharding;
 
 namespace {
 
-/// Up to this many digits to choose from, besides the unwanted ones, every
-/// choice is tried.
+/// Up to this many digits to choose from, besides those without a place in
+/// the target, every choice is tried.
 constexpr int maxFreeChoice = 4;
 /// Permutes of one span tried out of one state.
 constexpr int maxPermutes = 96;
@@ -103,10 +103,10 @@ void PermuteGenerator::placeTargets(bool mayPlace) {
 
 /// Digits to try next at the end of `dim`.
 uint32_t PermuteGenerator::choices(size_t dim) const {
-  uint32_t wanted = free & ~problem.unwanted;
+  uint32_t wanted = free & ~problem.placeless;
   if (llvm::popcount(wanted) <= maxFreeChoice)
     return problem.withoutAlike(free);
-  uint32_t set = problem.withoutAlike(free & problem.unwanted);
+  uint32_t set = problem.withoutAlike(free & problem.placeless);
   // The digit that is there now.
   size_t position = result.dims[dim].size();
   if (position < layout.dims[dim].size())

@@ -10,8 +10,8 @@
 // fastest link at best, in at least one collective. All devices do the same, so
 // the one that holds the least of what it needs counts.
 //
-// Digits that the target does not mention and that do equally well may take
-// each other's places, so placements that differ in that alone are one.
+// Digits over which the target splits no dimension and that do equally well may
+// take each other's places, so placements that differ in that alone are one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,17 +30,17 @@ namespace {
 /// Nearly always enough for six digits; the best plan found by then is taken.
 constexpr size_t maxVisits = 4000;
 
-/// The same for layouts that differ by the names of unwanted digits only.
+/// The same for layouts that differ by the names of such digits only.
 std::string keyOf(const DigitProblem &problem, const DigitLayout &layout) {
   std::string key;
-  uint32_t unused = problem.unwanted;
+  uint32_t unused = problem.placeless;
   std::array<int8_t, maxDigits> names;
   names.fill(-1);
   auto add = [&](uint8_t digit) {
     int8_t &name = names[digit];
     if (name < 0) {
       name = digit;
-      if (problem.unwanted >> digit & 1) {
+      if (problem.placeless >> digit & 1) {
         name = 0;
         while (!(unused >> name & 1) || !problem.areAlike(name, digit))
           ++name;

@@ -136,6 +136,16 @@ TEST_F(ReshardPlannerTest, WholeAndSplitAgainAfterAShareOfTheWork) {
                           "mask_to_unreduced over {\"a\", \"c\":(1)4}"));
 }
 
+/// What will be terms may split dimensions on the way, one digit like another.
+TEST_F(ReshardPlannerTest, AxesOfTermsShareTheWork) {
+  Mesh three{{{"a", 8}, {"b", 2}, {"c", 3}}};
+  AxisRef a{0, 1, 8}, b{1, 1, 2}, c{2, 1, 3};
+  std::optional<ReshardPlan> plan = planReshard(
+      three, {12, 12}, 4, make({{c}, {b}}), make({{}, {c, b}}, {a}), bytesOnly);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->wireBytes(), 116);
+}
+
 TEST_F(ReshardPlannerTest, SomeOfTheReductionAxesAreSplit) {
   EXPECT_THAT(plan(mesh, {16, 16}, make({{}, {}}, {a, b}), make({{a}, {}})),
               ElementsAre("reduce_scatter dim 0 over {\"a\"}",
