@@ -10,8 +10,8 @@ in the compiler, the tools and the Python package:
 
 - a number with an exponent of at least +9 or at most -6: 50e9, 5e-6, 2e12, but
   for powers of a thousand, which are units;
-- what a name of seconds, a latency or a rate begins with, but for 0 and 1:
-  `double latencySeconds = 0.001;`;
+- what a name of seconds, a latency or a rate begins with, but for 0, 1 and
+  powers of a thousand: `double latencySeconds = 0.002;`;
 - a number of at least 10,000 that a name of bytes begins with.
 
 A number that is none of a machine is marked on its line, or on the one before:
@@ -35,23 +35,22 @@ SUFFIXES = {".cpp", ".h", ".py", ".td"}
 EXEMPT = re.compile(r"(//|#) no machine: \S")
 
 TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|(?<!\S)#[^\n]*')
-NUMBER = re.compile(r"(?<![\w.])(?P<mantissa>\d[\d.']*)e(?P<exponent>[+-]?\d+)", re.IGNORECASE)
+NUMBER = re.compile(r"(?<![\w.])\d[\d.']*e(?P<exponent>[+-]?\d+)", re.IGNORECASE)
 NAMED = re.compile(
     r"\b\w*(?:seconds|latency|bandwidth|per_?second|per_?byte|per_?flop)\s*[={(]\s*"
     r"(?P<value>\d[\d.']*(?:e[+-]?\d+)?)", re.IGNORECASE)
 
 BYTES = re.compile(r"\b\w*bytes\s*[={(]\s*(?:\d+ << [1-9]\d|[\d']{5,})", re.IGNORECASE)
+UNITS = {float(f"1e{exponent}") for exponent in range(-30, 31, 3)}
 
 
 def finds(line):
     code = TEXT.sub(lambda found: '""' if found[0].startswith('"') else "", line)
     for number in NUMBER.finditer(code):
-        exponent = int(number["exponent"])
-        is_unit = float(number["mantissa"]) == 1 and exponent % 3 == 0
-        if not -6 < exponent < 9 and not is_unit:
+        if not -6 < int(number["exponent"]) < 9 and float(number[0].replace("'", "")) not in UNITS:
             yield number[0]
     for named in NAMED.finditer(code):
-        if float(named["value"].replace("'", "")) not in (0, 1, 1e30):
+        if float(named["value"].replace("'", "")) not in (0, *UNITS):
             yield named[0]
     yield from BYTES.findall(code)
 
