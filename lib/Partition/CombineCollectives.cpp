@@ -277,15 +277,17 @@ bool Combiner::isWorthIt(const Bucket &bucket, const cost::Link &link) const {
 }
 
 /// The most that a bucket sends. Sums are sent from where they are made, and
-/// held until then; anything else is copied to one tensor.
+/// held until then. Anything else is copied to one tensor, and what is gathered
+/// is all there at once: sharded parameters must not become whole ones.
 double Combiner::mostWireBytes(ArrayRef<Candidate> candidates) const {
   const cost::Link link = links.link(findGroups(candidates.front().op).span);
-  double most = latencies * link.latencySeconds / link.secondsPerByte, all = 0;
+  const double once = link.latencySeconds / link.secondsPerByte;
+  double all = 0;
   for (const Candidate &candidate : candidates)
     all += double(candidate.wireBytes);
-  return isa<AllReduceOp>(candidates.front().op)
-             ? std::max(most, heldShare * all)
-             : most;
+  if (isa<AllReduceOp>(candidates.front().op))
+    return std::max(latencies * once, heldShare * all);
+  return std::min(latencies * once, std::max(once, heldShare * all));
 }
 
 Bucket Combiner::join(ArrayRef<Candidate> candidates) {

@@ -227,7 +227,9 @@ def CombineCollectives : FormPass<"weft-combine-collectives", "Localized"> {
     or their results needed, at estimated times, and the last call shall end
     first, with the fewest calls. So what the backward pass hides is sent in
     large parts, and what nothing hides begins early. At most an eighth of
-    all bytes that are summed alike wait for each other.
+    all bytes that are summed alike wait for each other; and no more than an
+    eighth of what is gathered or scattered alike is there at once, unless a
+    latency is the time of moving it.
 
     Collectives are combined where all operands are made and no result is used
     yet but by what is computed of it, which moves with it; a small operand that
