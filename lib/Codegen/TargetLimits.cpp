@@ -66,8 +66,9 @@ static LogicalResult checkForCuda(func::FuncOp function, const TargetUse &use) {
 static LogicalResult checkForCpu(func::FuncOp function) {
   bool valid = true;
   function.walk([&](GemmOp gemm) {
-    if (gemm.getEpilogue() == GemmEpilogue::None &&
-        gemm.getPrecision() == GemmPrecision::Full)
+    bool hasEpilogue = gemm.getEpilogue() != GemmEpilogue::None &&
+                       gemm.getEpilogue() != GemmEpilogue::Accumulate;
+    if (!hasEpilogue && gemm.getPrecision() == GemmPrecision::Full)
       return;
     valid = false;
     gemm.emitError("GEMM with an epilogue or of precision tf32, which CPUs do "

@@ -82,7 +82,8 @@ def plan(layers, ways, policy):
     layout = weft.Layout(weft.AbstractMesh((ways,), ("model",)), rest=specs, activations=ACTIVATIONS)
     step = weft.jit(step, layout=layout, in_shardings=(specs, P(), P()), donate_argnums=0)
     x = ShapeDtypeStruct((ROWS, TIME, WIDTH), "bfloat16")
-    return step.lower([parameters()] * layers, x, ShapeDtypeStruct((2,), "int32")).compile(None)
+    return step.lower([parameters()] * layers, x, ShapeDtypeStruct((2,), "int32")).compile(
+        None, overlap_collectives=False)  # which may take memory to hide them
 
 
 def kept(ways, policy):

@@ -94,6 +94,12 @@ def test_a_step_says_what_it_is():
     assert str(step) == "gpt of 28,032 parameters, pipeline 2, data 2, 8 sequences of 16 in 4 micro-batches"
 
 
+def test_causes_name_the_lines_of_the_model():
+    step = weft.models.gpt(**TINY["gpt"] | dict(tensor=2))
+    causes = [c.cause for c in step.lower().compile(target="none").collectives()]
+    assert any("dot_general (gpt.py:" in cause for cause in causes)
+
+
 @pytest.mark.parametrize("name, change, problems", [
     ("gpt", {"width": 3}, ["there is no setting width; there are chunks, context, data, dtype"]),
     ("gpt", {"layers": 0, "data": 2}, ["layers must be at least 1, got 0"]),

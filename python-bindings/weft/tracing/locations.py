@@ -1,8 +1,8 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Where in the user's code an op comes from: the innermost frame that is not in
-this package. Ops that a function of weft.nn or weft.random is made of carry its
-name as well.
+this package, weft.models left out, which are written as users' are. Ops that a
+function of weft.nn or weft.random is made of carry its name as well.
 
 Every op asks, so what a frame says is remembered by its code and instruction.
 """
@@ -14,13 +14,14 @@ from types import CodeType, FrameType
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _COMPOSITES = (PACKAGE + "nn" + os.sep, PACKAGE + "random.py")
+_MODELS = PACKAGE + "models" + os.sep
 
 # For code of this package the name to show, "" for none; for other code None.
 _names: dict[CodeType, str | None] = {}
 
 
 def _name_of(code: CodeType) -> str | None:
-    if not code.co_filename.startswith(PACKAGE):
+    if not code.co_filename.startswith(PACKAGE) or code.co_filename.startswith(_MODELS):
         return None
     shown = code.co_filename.startswith(_COMPOSITES) and code.co_name[0] not in "_<"
     return code.co_name if shown else ""
