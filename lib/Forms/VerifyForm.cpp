@@ -11,6 +11,8 @@
 #include "weft/IR/FormRules.h"
 #include "weft/Schedule/ScheduleRules.h"
 
+#include "mlir/IR/Verifier.h"
+
 namespace weft {
 #define GEN_PASS_DEF_VERIFYFORM
 #include "weft/Forms/Passes.h.inc"
@@ -83,6 +85,8 @@ struct VerifyForm : weft::impl::VerifyFormBase<VerifyForm> {
           << "\"; the forms are graph, sharded, spmd and schedule";
       return signalPassFailure();
     }
+    if (failed(verify(getOperation())))
+      return signalPassFailure();
     FormCheck check(("after " + found->phase).str());
     for (FormRule rule : found->rules)
       rule(getOperation(), check);
