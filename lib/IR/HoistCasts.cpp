@@ -31,6 +31,16 @@ bool isNarrowing(Operation *op) {
          from.getElementTypeBitWidth() > to.getElementTypeBitWidth();
 }
 
+/// Whether a product takes the value. Other ops cast as they read, for nothing.
+bool isMultiplied(Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    return isa<DotGeneralOp>(user) ||
+           (isa<BarrierOp, ConstraintOp, CheckpointNameOp, ReshapeOp,
+                TransposeOp>(user) &&
+            user->getOperand(0) == value && isMultiplied(user->getResult(0)));
+  });
+}
+
 /// The ops by which a cast takes a value that all micro-batches use, the last
 /// one first; empty if its operand is anything else.
 SmallVector<Operation *> pathFromUse(Operation *cast) {
@@ -49,7 +59,7 @@ struct HoistCasts : weft::impl::HoistCastsBase<HoistCasts> {
   void runOnInput() override {
     SmallVector<Operation *> casts;
     getOperation().walk([&](Operation *op) {
-      if (isNarrowing(op))
+      if (isNarrowing(op) && isMultiplied(op->getResult(0)))
         casts.push_back(op);
     });
     SmallVector<SmallVector<Operation *>> paths;

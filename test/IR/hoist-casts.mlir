@@ -23,18 +23,23 @@ func.func @casts(%w: tensor<4x8xf32>, %x: tensor<2x3x4xbf16>) -> tensor<3x8xbf16
   return %s : tensor<3x8xbf16>
 }
 
-// Casts of what differs, and to wider types, stay.
+// Casts of what differs, to wider types, and that no product takes, stay.
 // CHECK-LABEL: func @others
 // CHECK: weft.microbatch_slice
 // CHECK: arith.truncf
 // CHECK: weft.microbatch_use %arg1
 // CHECK: arith.extf
-func.func @others(%x: tensor<2x3xf32>, %w: tensor<3xbf16>) -> (tensor<2x3xbf16>, tensor<2x3xf32>) {
+// CHECK: %[[BIAS:.*]] = weft.microbatch_use %arg2
+// CHECK: arith.truncf %[[BIAS]]
+func.func @others(%x: tensor<2x3xf32>, %w: tensor<3xbf16>, %bias: tensor<3xf32>) -> (tensor<2x3xbf16>, tensor<2x3xf32>) {
   %xi = weft.microbatch_slice %x dim = 0 of <"step", 2> : tensor<2x3xf32> -> tensor<3xf32>
   %a = arith.truncf %xi : tensor<3xf32> to tensor<3xbf16>
   %u = weft.microbatch_use %w of <"step", 2> : tensor<3xbf16>
   %b = arith.extf %u : tensor<3xbf16> to tensor<3xf32>
-  %p = weft.microbatch_stack %a dim = 0 of <"step", 2> : tensor<3xbf16> -> tensor<2x3xbf16>
+  %v = weft.microbatch_use %bias of <"step", 2> : tensor<3xf32>
+  %c = arith.truncf %v : tensor<3xf32> to tensor<3xbf16>
+  %d = arith.addf %a, %c : tensor<3xbf16>
+  %p = weft.microbatch_stack %d dim = 0 of <"step", 2> : tensor<3xbf16> -> tensor<2x3xbf16>
   %q = weft.microbatch_stack %b dim = 0 of <"step", 2> : tensor<3xf32> -> tensor<2x3xf32>
   return %p, %q : tensor<2x3xbf16>, tensor<2x3xf32>
 }

@@ -53,8 +53,9 @@ def HoistCasts : FormPass<"weft-hoist-casts", "Composites"> {
     **Needs** a graph (form 1) in which all gradients are resolved
     (`--weft-autodiff`): those of casts are summed in the wider type.
 
-    **Does** replace the cast of `weft.microbatch_use` to a narrower type by the
-    use of a cast, through constraints, names and barriers. A parameter in f32
+    **Does** replace the cast of `weft.microbatch_use` to a narrower type, if a
+    product takes it, by the use of a cast, through constraints, names and
+    barriers. Other ops cast what they read in their own kernel. A parameter in f32
     that products take in bf16 is then cast once a step, rather than twice for
     each micro-batch; and no stage of a pipeline keeps the cast for each
     micro-batch that is on its way.
