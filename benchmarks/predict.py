@@ -58,7 +58,7 @@ MODELS = {
 
 
 def settings_of(row, given):
-    """What a row says of the run, in the words of weft.models; {} for what it does not say."""
+    """What a row says of the run, in the words of weft.models. ValueError names a column that is no number."""
     known = {}
     for name, columns in COLUMNS.items():
         text = next((row[c] for c in columns if row.get(c, "").strip()), None)
@@ -73,6 +73,8 @@ def settings_of(row, given):
                                       text.lower() if text.lower() in ("zero1", "fsdp") else "none")
         elif name == "schedule":
             known[name] = text
+        elif not text.rstrip("?").isdecimal():
+            raise ValueError(f"{name} must be a whole number, got {text!r}")
         else:
             known[name] = int(text.rstrip("?"))
     return MODELS.get(row.get("model", "").lower(), {}) | known | given
@@ -96,15 +98,17 @@ def cases_of(settings):
 
 
 def predict(family, settings, cluster, simulator):
-    """(seconds, GiB of the arena, model FLOPs of a device) of a run."""
+    """(seconds, GiB of the arena, model FLOPs of a device) of a run. ValueError says why there are none."""
     step = getattr(weft.models, family)(**settings)
     warnings.simplefilter("ignore", weft.CompilerWarning)  # of what a plan without ZeRO replicates
     with tempfile.TemporaryDirectory() as folder:
         plan = pathlib.Path(folder, "step.plan")
         step.lower().compile(target="none", cluster=cluster).save(plan)
-        report = subprocess.run([simulator, "plan", plan, f"--cluster={cluster}", "--json"],
-                                check=True, capture_output=True, text=True).stdout
-    entry = json.loads(report)[0]
+        ran = subprocess.run([simulator, "plan", plan, f"--cluster={cluster}", "--json"],
+                             capture_output=True, text=True)
+    if ran.returncode != 0:
+        raise ValueError(ran.stderr.strip().rpartition("step.plan: ")[2])
+    entry = json.loads(ran.stdout)[0]
     tokens = step.parallelism.global_batch * step.sizes.sequence
     flops = tokens * (6 * step.parameters + 12 * step.sizes.layers * step.sizes.hidden * step.sizes.sequence)
     return entry["step_seconds"], entry["memory"]["arena_bytes"] / 2**30, flops / step.parallelism.devices
@@ -149,9 +153,10 @@ def main():
         parser.error(f"--set: want NAME=VALUE with one of {', '.join(COLUMNS)}, got {', '.join(wrong)}")
     args.set = settings_of(dict(each.split("=", 1) for each in args.set), {})
     first, _, end = args.rows.partition(":")
+    if not args.csv.is_file():
+        parser.error(f"there is no file {args.csv}")
     with args.csv.open() as file:
         rows = [{key.strip().lower(): value or "" for key, value in row.items() if key} for row in csv.DictReader(file)]
-    rows = [{key.removeprefix("# ") if key == "# gpus" else key: value for key, value in row.items()} for row in rows]
     chosen = list(enumerate(rows))[int(first or 0):int(end) if end else None]
     errors, work, seconds = {}, [], []
     print(f"{'row':>4} {'measured s':>11} {'predicted s':>19} {'error':>8} {'arena GiB':>10}  assumed")

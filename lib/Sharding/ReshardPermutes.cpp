@@ -58,7 +58,8 @@ private:
   /// What is still to be filled of each dimension's number of shards.
   llvm::SmallVector<int64_t, 4> missing;
   int64_t missingUnreduced = 1;
-  /// What may move, and what of it has not been inserted yet.
+  /// The digits that may change devices, and those of them that are still to be
+  /// assigned.
   uint32_t inner = 0, free = 0;
   int emitted = 0;
 };

@@ -16,6 +16,7 @@ ROWS = f"""{HEADER},iteration time (ms),notes
 4,8,1,64,4,2,32,2,1,2,20,b
 4,8,1,64,3,2,32,2,1,2,20,c
 8,8,1,64,4,2,32,2,1,2,20,d
+16,16,1,64,4,x,32,1,16,1,20,e
 """
 
 
@@ -31,11 +32,14 @@ def test_rows_are_predicted_or_left_out_with_a_reason(tmp_path: pathlib.Path):
     csv.write_text(ROWS)
     ran = predict(csv, "--set", "vocabulary=128", "recomputation=full")
     assert ran.returncode == 0, ran.stderr
-    header, first, second, heads, devices, summary = ran.stdout.splitlines()
+    header, first, second, heads, devices, layers, summary = ran.stdout.splitlines()
     assert re.fullmatch(r" *0 +0\.010 +\d+\.\d{3} +-?\d+\.\d% +\d+\.\d +", first)
     assert re.fullmatch(r" *1 +0\.020 +\d+\.\d{3} to \d+\.\d{3} +-?\d+\.\d% +\d+\.\d  sequence_parallel False or True", second)
     assert heads.endswith("left out: weft.models.gpt: heads must divide hidden, but 64 is no multiple of 3")
     assert devices.endswith("left out: data x tensor x pipeline x context is 4, not the 8 devices")
+    assert layers.endswith("left out: layers must be a whole number, got 'x'")
+    refused = predict(csv, "--set", "vocabulary=128", "recomputation=full", "--rows=1:2", "--cluster=cpu-2core").stdout
+    assert "left out: train_step: the mesh has 4 devices, 2-core AMD EPYC has 2: it needs a larger cluster" in refused
     assert re.match(r"2 runs: mean error \d+\.\d%, signed [+-]\d+\.\d%, worst [+-]\d+\.\d% \(row [01], iteration time \(ms\)\)",
                     summary)
 
@@ -45,5 +49,7 @@ def test_no_row_is_an_error(tmp_path):
     csv.write_text(f"{HEADER}\n")
     ran = predict(csv)
     assert (ran.returncode, ran.stderr) == (1, "error: no row could be predicted\n")
+    ran = predict(tmp_path / "none.csv")
+    assert ran.returncode == 2 and "there is no file" in ran.stderr
     ran = predict(csv, "--set", "width=3")
     assert ran.returncode == 2 and "got width=3" in ran.stderr
