@@ -100,8 +100,8 @@ def test_purposes_of_a_training_step(step):
     assert memory.activations > LAYERS * rows * (WIDTH + 4 * WIDTH) * 4
     names = [tensor.name for tensor in memory.peak]
     assert "state['params']['wte']" in names
-    assert any(name.startswith("weft_models.py:") for name in names)
-    assert memory.peak_location.startswith("weft_models.py:")
+    assert any(name.startswith("gpt.py:") for name in names)
+    assert memory.peak_location.startswith("gpt.py:")
     assert [t.bytes for t in memory.peak] == sorted((t.bytes for t in memory.peak), reverse=True)
     assert repr(memory).startswith(f"Memory(parameters {params}, ")
 
@@ -233,7 +233,7 @@ def test_a_limit_that_cannot_be_met_names_the_tensors(step):
     assert f"({states} bytes) per rank: with recomputation the smallest plan" in error.message
     (note,) = error.notes
     first, *tensors, rest = note.message.splitlines()
-    assert first.startswith("alive at the peak of @train_step (weft_models.py:")
+    assert first.startswith("alive at the peak of @train_step (gpt.py:")
     assert len(tensors) == 8 and rest.startswith("  and ")
     assert all(re.match(r"  [\d.]+ [KM]?i?B, [a-z ]+, \w+\[[\dx]*\] \S", line) for line in tensors)
 

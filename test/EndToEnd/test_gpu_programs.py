@@ -80,7 +80,7 @@ def test_what_weft_tells_of_its_speed():
     assert math.isclose(sum(part["share"] for part in found["parts"].values()), 1)
     assert found["parts"]["attention"]["count"] == 4
     assert "instructions that took longest:" in found["text"]
-    assert "gpt2" in found["text"] or "weft_models.py" in found["text"]
+    assert "gpt2" in found["text"] or "gpt.py" in found["text"]
 
 
 def prepared(case, folder, *options):
