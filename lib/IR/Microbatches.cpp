@@ -30,11 +30,14 @@ Microbatches::Microbatches(Block &block) {
     MicrobatchesAttr loop = getBorder(&op);
     if (loop && !llvm::is_contained(loops, loop))
       loops.push_back(loop);
-    // What the ops of a loop of form 3 use, the loop does.
-    op.walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
+    auto addOperands = [&](Operation *of) {
+      for (Value operand : of->getOperands())
         loop = loop ? loop : loopOf(operand);
-    });
+    };
+    addOperands(&op);
+    // What the ops of a loop of form 3 use, the loop does.
+    for (Region &region : op.getRegions())
+      region.walk(addOperands);
     if (loop)
       loopOfOp[&op] = loop;
   }

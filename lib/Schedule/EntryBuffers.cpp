@@ -145,14 +145,14 @@ llvm::SmallVector<int32_t> EntryBuffers::sharing(int32_t index) const {
   return found;
 }
 
-int64_t EntryBuffers::lastUse(int32_t buffer, Operation *except) const {
-  int64_t last = ownLastUse(buffer, except);
-  for (int32_t other : sharing(buffer))
-    last = std::max(last, ownLastUse(other, except));
-  return last;
+bool EntryBuffers::isLastUse(int32_t buffer, Operation *op) const {
+  auto isOver = [&](int32_t each) { return lastUse(each, op) < timeOf(op); };
+  return isOver(buffer) && llvm::all_of(sharing(buffer), isOver);
 }
 
-int64_t EntryBuffers::ownLastUse(int32_t buffer, Operation *except) const {
+/// The time of the last instruction that reads or writes the buffer itself,
+/// leaving out `except`; -1 if there is none.
+int64_t EntryBuffers::lastUse(int32_t buffer, Operation *except) const {
   int64_t last = -1;
   for (Value value : buffers_[buffer].values) {
     last = std::max(last, lastReader(*this, value, except));

@@ -99,14 +99,12 @@ static bool canBeOne(const EntryBuffers &buffers, int32_t a, int32_t b) {
   return true;
 }
 
-/// Whether every other use of a buffer is over when `op` begins.
-static bool isLastUse(const EntryBuffers &buffers, int32_t buffer,
-                      Operation *op) {
-  return buffers.lastUse(buffer, op) < buffers.timeOf(op);
-}
-
 /// What a concat puts side by side is written for that alone, once.
 static void separateParts(func::FuncOp entry, const ProgramStates &states) {
+  WalkResult walked =
+      entry.walk([](ConcatOp) { return WalkResult::interrupt(); });
+  if (!walked.wasInterrupted())
+    return;
   EntryBuffers buffers(entry, states, ResultBinding::Loose);
   entry.walk([&](ConcatOp concat) {
     for (auto [index, part] : llvm::enumerate(*findParts(concat))) {
@@ -162,7 +160,7 @@ static void shareTemporaries(func::FuncOp entry, const ProgramStates &states,
       for (Value operand : op->getOperands()) {
         int32_t from = buffers.bufferOf(operand);
         if (from == to || buffers.buffer(from).kind != BufferKind::Temporary ||
-            !canBeOne(buffers, from, to) || !isLastUse(buffers, from, op) ||
+            !canBeOne(buffers, from, to) || !buffers.isLastUse(from, op) ||
             !writeInPlace(result, buffers, from, pairs))
           continue;
         buffers.merge(from, to);
@@ -232,7 +230,7 @@ static bool canWriteInto(Value value, int32_t home, const EntryBuffers &buffers,
   bool reads = llvm::any_of(op->getOperands(), [&](Value operand) {
     return buffers.bufferOf(operand) == home;
   });
-  return isLastUse(buffers, home, op) &&
+  return buffers.isLastUse(home, op) &&
          (!reads || writeInPlace(writer, buffers, home, pairs));
 }
 
@@ -354,7 +352,7 @@ bool LoopPlacement::isFree(Value init, RepeatOp loop) const {
       });
   return !isCarried && !hasRelatives(buffers, buffer) &&
          buffers.buffer(buffer).kind == BufferKind::Temporary &&
-         buffers.lastUse(buffer, loop) < buffers.timeOf(loop) &&
+         buffers.isLastUse(buffer, loop) &&
          llvm::count_if(
              loop->getOperands(),
              [&](Value operand) {

@@ -95,10 +95,10 @@ public:
   llvm::ArrayRef<EntryBuffer> buffers() const { return buffers_; }
   /// The buffer of a state that the entry mentions, or -1.
   int32_t bufferOfState(int32_t state) const;
-  /// Time of the last instruction that reads or writes a buffer, leaving out
-  /// `except`; -1 if there is none. The return of the entry counts, and so do
-  /// buffers that share bytes with it.
-  int64_t lastUse(int32_t buffer, mlir::Operation *except = nullptr) const;
+  /// Whether every use of a buffer but those by `op` is over when `op` begins.
+  /// The return of the entry is a use, and so is one of a buffer that shares
+  /// bytes with it.
+  bool isLastUse(int32_t buffer, mlir::Operation *op) const;
 
   /// Puts a buffer at the offset of a state.
   void assignState(int32_t buffer, int32_t state);
@@ -112,7 +112,7 @@ private:
   void addValue(mlir::Value value, BufferKind kind, int64_t time);
   void addAliases(mlir::Operation *op);
   void addPart(const BufferPart &part);
-  int64_t ownLastUse(int32_t buffer, mlir::Operation *except) const;
+  int64_t lastUse(int32_t buffer, mlir::Operation *except) const;
   void bindCarried(RepeatOp loop);
   void bindResults(const ProgramStates &states);
 
