@@ -147,16 +147,20 @@ void Widener::widenAttributes(Operation *op) {
   }
 }
 
-/// Rounds the sum for those who use it.
+/// Rounds the sum for those who use it, unless they widen it themselves.
 void Widener::narrowBehind(OpResult sum) {
   ++numSums;
   RankedTensorType narrow = typeOf(sum);
   sum.setType(wide(sum));
+  if (llvm::all_of(sum.getUsers(), llvm::IsaPred<arith::ExtFOp>))
+    return;
   builder.setInsertionPointAfter(sum.getOwner());
   Value rounded = arith::TruncFOp::create(builder, sum.getLoc(), narrow, sum);
   setOrigin(rounded.getDefiningOp(), getValueOrigin(sum));
   setSharding(rounded, getSharding(sum));
-  sum.replaceAllUsesExcept(rounded, rounded.getDefiningOp());
+  sum.replaceUsesWithIf(rounded, [](OpOperand &use) {
+    return !isa<arith::ExtFOp, arith::TruncFOp>(use.getOwner());
+  });
 }
 
 void Widener::widen(Operation *op) {

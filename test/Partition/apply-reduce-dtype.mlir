@@ -59,6 +59,25 @@ func.func @borders(%g: tensor<8x2xbf16> {weft.sharding = #weft.sharding<@mesh, [
 
 weft.mesh @mesh = <["data"=4]>
 
+// Who widens the sum takes it as it is.
+// CHECK-LABEL: func.func @widened
+// CHECK:         %[[SUM:.*]] = weft.reshard {{.*}} : tensor<4x4xf32>
+// CHECK-NEXT:    %[[R:.*]] = arith.truncf %[[SUM]] {{.*}} : tensor<4x4xf32> to tensor<4x4xbf16>
+// CHECK-NEXT:    return %[[SUM]], %[[R]]
+func.func @widened(%x: tensor<8x4xbf16> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>})
+    -> (tensor<4x4xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>},
+        tensor<4x4xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+  %a = weft.dot_general %x, %x contracting = [0] x [0] {weft.origin = #weft.origin<backward = true, gradient_of = "w">, weft.shardings = [#weft.sharding<@mesh, [{}, {}], unreduced={"data"}>]}
+      : (tensor<8x4xbf16>, tensor<8x4xbf16>) -> tensor<4x4xbf16>
+  %b = weft.reshard %a <@mesh, [{}, {}]> {weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]} : tensor<4x4xbf16>
+  %c = arith.extf %b {weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]} : tensor<4x4xbf16> to tensor<4x4xf32>
+  return %c, %b : tensor<4x4xf32>, tensor<4x4xbf16>
+}
+
+// -----
+
+weft.mesh @mesh = <["data"=4]>
+
 // Nothing happens to activations, to maxima, to terms that are returned, and to
 // gradients that no device has a part of.
 // CHECK-LABEL: func.func @others
