@@ -87,17 +87,19 @@ Scheduler::Scheduler(llvm::ArrayRef<Step> steps, const OverlapOptions &options)
 /// A step is as urgent as its position in the program or as the most urgent
 /// step that needs it. What a collective delivers is wanted a window earlier,
 /// so that the way to a collective goes before steps that nobody waits for, and
-/// the more collectives lie on the way, the more so.
+/// the more collectives lie on the way, the more so. One that waits for another
+/// is as urgent as its position too: it starts when that one is over, though
+/// what it delivers may be wanted much later.
 void Scheduler::computeUrgency() {
   urgency.resize(steps.size());
+  std::vector<int64_t> ofWay(steps.size());
   for (int32_t i = steps.size(); i-- > 0;) {
     int64_t wanted = steps.size();
     for (int32_t user : users[i])
-      wanted = std::min(wanted, urgency[user]);
-    if (steps[i].isCollective)
-      urgency[i] = wanted - options.window;
-    else
-      urgency[i] = std::min<int64_t>(i, wanted);
+      wanted = std::min(wanted, ofWay[user]);
+    ofWay[i] = steps[i].isCollective ? wanted - options.window
+                                     : std::min<int64_t>(i, wanted);
+    urgency[i] = std::min<int64_t>(i, ofWay[i]);
   }
 }
 

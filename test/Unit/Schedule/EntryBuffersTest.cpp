@@ -99,6 +99,8 @@ TEST(EntryBuffers, PartsLiveInTheirWhole) {
   EXPECT_THAT(buffers.sharing(a), testing::UnorderedElementsAre(whole));
   EXPECT_THAT(buffers.sharing(b), testing::UnorderedElementsAre(whole, c));
   // Who reads the slice reads what the collective left in the whole.
-  EXPECT_EQ(buffers.lastUse(whole), 4);
-  EXPECT_EQ(buffers.lastUse(b), 4);
+  for (int32_t buffer : {whole, b}) {
+    EXPECT_TRUE(buffers.isLastUse(buffer, buffers.instructions()[4]));
+    EXPECT_FALSE(buffers.isLastUse(buffer, buffers.instructions()[3]));
+  }
 }

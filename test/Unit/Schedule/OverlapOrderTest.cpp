@@ -60,6 +60,18 @@ TEST(OverlapOrder, CollectiveOfACollective) {
               ElementsAre(run(0), run(1), wait(1), run(2), wait(2), run(3)));
 }
 
+TEST(OverlapOrder, CollectiveOfACollectiveStartsWhenThatIsOver) {
+  // A gradient is scattered, reduced further and used at the end.
+  std::vector<Step> steps = {compute({}), collective(0), collective(1)};
+  for (int i = 0; i < 40; ++i)
+    steps.push_back(compute({int32_t(steps.size()) - (i ? 1 : 3)}));
+  steps.push_back(compute({2, int32_t(steps.size()) - 1}));
+  std::vector<Action> actions = overlapOrder(steps);
+  ASSERT_THAT(checkOrder(steps, actions), IsEmpty());
+  EXPECT_LT(std::find(actions.begin(), actions.end(), run(2)) - actions.begin(),
+            6);
+}
+
 TEST(OverlapOrder, GathersOfParametersRunTwoAhead) {
   // Four layers; each gathers its parameter (step 0 holds them all).
   std::vector<Step> steps = {compute({})};
