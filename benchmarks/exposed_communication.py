@@ -1,0 +1,74 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Prints how much communication of a training step waits, and what each pass that hides it saves.
+
+    python3 benchmarks/exposed_communication.py [--cluster=dgx-h100] [--layers 8] [--models gpt llama]
+
+Steps of a GPT and a Llama with hidden size 4096 are compiled under several layouts and simulated. The bound is
+what must wait however well a schedule hides it: communication beyond all the time of kernels, or none. "no
+combining" is without `combine_collectives`, "no overlap" without `overlap_collectives`.
+
+Needs the package weft on PYTHONPATH, and shard-sim of the same build.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import tempfile
+
+import weft
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MODELS = {
+    "gpt": (weft.models.gpt, {"hidden": 4096, "heads": 32, "vocabulary": 50304, "sequence": 2048, "micro_batch": 4}),
+    "llama": (weft.models.llama, {"hidden": 4096, "heads": 32, "kv_heads": 8, "ffn": 14336, "vocabulary": 128256,
+                                  "sequence": 8192, "micro_batch": 1}),
+}
+LAYOUTS = {
+    "data 16": {"data": 16},
+    "zero1 16": {"data": 16, "sharded": "zero1"},
+    "fsdp 16": {"data": 16, "sharded": "fsdp"},
+    "tensor 8": {"tensor": 8},
+    "tensor 8, sequence": {"tensor": 8, "sequence_parallel": True},
+    "tensor 8, sequence, data 4": {"tensor": 8, "sequence_parallel": True, "data": 4},
+    "tensor 4, sequence, fsdp 4": {"tensor": 4, "sequence_parallel": True, "data": 4, "sharded": "fsdp"},
+}
+VARIANTS = {"as compiled": {}, "no combining": {"combine_collectives": False}, "no overlap": {"overlap_collectives": False}}
+
+
+def simulate(step, args, options):
+    with tempfile.TemporaryDirectory() as folder:
+        plan = pathlib.Path(folder, "step.plan")
+        step.lower().compile(target=None, cluster=args.cluster, **options).save(plan)
+        command = [args.bin / "shard-sim", "plan", plan, f"--cluster={args.cluster}", "--json"]
+        return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)[0]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cluster", default="dgx-h100")
+    parser.add_argument("--layers", type=int, default=8)
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin")
+    args = parser.parse_args()
+    print(f"{'model':6} {'layout':27} {'variant':13} {'step ms':>8} {'comm. ms':>9} {'exposed':>8} {'bound':>6} "
+          f"{'of step':>8} {'arena GiB':>9}")
+    for model in args.models:
+        build, sizes = MODELS[model]
+        for layout, settings in LAYOUTS.items():
+            step = build(layers=args.layers, **sizes, **settings)
+            for variant, options in VARIANTS.items():
+                found = simulate(step, args, options)
+                role = found["roles"][0]
+                exposed = sum(each["exposed_seconds"] for each in role["communication"])
+                total = exposed + sum(each["hidden_seconds"] for each in role["communication"])
+                kernels = role["gemm_seconds"] + role["attention_seconds"] + role["other_kernel_seconds"]
+                step_time = found["step_seconds"]
+                print(f"{model:6} {layout:27} {variant:13} {step_time * 1e3:8.2f} {total * 1e3:9.2f} {exposed * 1e3:8.2f} "
+                      f"{max(0, total - kernels) * 1e3:6.2f} {exposed / step_time:8.1%} "
+                      f"{found['memory']['arena_bytes'] / 2**30:9.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
