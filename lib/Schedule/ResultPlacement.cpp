@@ -353,11 +353,9 @@ bool LoopPlacement::isFree(Value init, RepeatOp loop) const {
   return !isCarried && !hasRelatives(buffers, buffer) &&
          buffers.buffer(buffer).kind == BufferKind::Temporary &&
          buffers.isLastUse(buffer, loop) &&
-         llvm::count_if(
-             loop->getOperands(),
-             [&](Value operand) {
-               return buffers.bufferOf(operand) == buffer;
-             }) == 1;
+         llvm::count_if(loop->getOperands(), [&](Value operand) {
+           return buffers.bufferOf(operand) == buffer;
+         }) == 1;
 }
 
 void LoopPlacement::placeInits(RepeatOp loop) {

@@ -7,6 +7,7 @@
 
 #include "weft/Search/ChooseSchedule.h"
 
+#include "RegionCosts.h"
 #include "Trial.h"
 
 #include "weft/Cost/Bytes.h"
@@ -20,6 +21,10 @@
 #include "weft/Timeline/AutoSchedule.h"
 
 #include "mlir/Pass/PassManager.h"
+
+#include <limits>
+#include <set>
+#include <tuple>
 
 using namespace mlir;
 
@@ -47,9 +52,12 @@ struct Ring {
 
 } // namespace
 
-/// The states of micro-batches that a function mentions, by name.
-static std::map<std::string, Ring> findRings(func::FuncOp segment) {
-  std::map<std::string, Ring> rings;
+/// By name.
+using Rings = std::map<std::string, Ring>;
+
+/// The states of micro-batches that a function mentions.
+static Rings findRings(func::FuncOp segment) {
+  Rings rings;
   auto add = [&](std::string name, Type type, DictionaryAttr attrs) {
     if (attrs && attrs.get(WeftDialect::kSlotsAttrName) &&
         !attrs.get(kCountsAttrName))
@@ -70,7 +78,7 @@ MeasuredStages measureStages(ModuleOp schedule, const cost::CostModel &model) {
   MeasuredStages measured;
   measured.ranks = timeline.getRows().size();
   measured.microbatches = timeline.getMicrobatches();
-  std::map<int64_t, std::map<std::string, Ring>> kept, ofRole;
+  std::map<int64_t, Rings> kept, taken, ofRole;
   std::map<int64_t, int64_t> arenas;
   for (func::FuncOp segment : findEntries(schedule)) {
     SegmentAttr is = getSegment(segment);
@@ -90,21 +98,35 @@ MeasuredStages measureStages(ModuleOp schedule, const cost::CostModel &model) {
     arenas[is.getRole()] = std::max(
         arenas[is.getRole()],
         segment->getAttrOfType<IntegerAttr>(arenaBytesAttrName).getInt());
-    // What the forward pass leaves or takes is there until the way back.
+    // What the forward pass leaves or takes is there until the way back, what
+    // the weight gradient takes besides from the input gradient on.
     if (action == "F")
       kept[stage] = findRings(segment);
+    else if (action == "W")
+      taken[stage] = findRings(segment);
     ofRole[is.getRole()].merge(findRings(segment));
   }
+  std::set<std::string> counted;
   for (const auto &[stage, rings] : kept) {
-    double &activation = measured.costs.stages[stage].activation;
-    activation = 0;
-    for (const auto &[name, ring] : rings)
-      activation += ring.bytesOfSlot;
+    timeline::StageCosts &costs = measured.costs.stages[stage];
+    costs.activation = 0;
+    for (const auto &[name, ring] : rings) {
+      costs.activation += ring.bytesOfSlot;
+      counted.insert(name);
+    }
+    for (const auto &[name, ring] : taken[stage])
+      if (!rings.contains(name)) {
+        costs.betweenGradients += ring.bytesOfSlot;
+        counted.insert(name);
+      }
   }
   for (const auto &[role, rings] : ofRole) {
     int64_t other = arenas[role];
-    for (const auto &[name, ring] : rings)
-      other -= ring.slots * ring.bytesOfSlot;
+    for (const auto &[name, ring] : rings) {
+      // Of what else there is for a micro-batch, one is used and one arrives.
+      const int64_t slots = counted.contains(name) ? 0 : 2;
+      other -= (ring.slots - std::min(ring.slots, slots)) * ring.bytesOfSlot;
+    }
     measured.otherBytes = std::max(measured.otherBytes, other);
   }
   int64_t largest = 0;
@@ -161,43 +183,120 @@ countWork(ModuleOp graph, const PipelineOptions &options) {
   return failure();
 }
 
-FailureOr<std::string> chooseSchedule(ModuleOp graph,
-                                      const PipelineOptions &options,
-                                      int64_t memoryLimit) {
-  PipelineOptions trial = options;
-  auto work = countWork(graph, trial);
-  if (failed(work))
-    return failure();
-  auto [stages, microbatches] = *work;
-  FailureOr<int64_t> ranks = countRanks(graph, options.stages.axis);
-  if (failed(ranks))
-    return failure();
-  trial.stages.table = makeTrialTable(*ranks, stages, microbatches);
+namespace {
+
+/// Compares the fastest tables for what may be recomputed.
+class ScheduleSearch {
+public:
+  ScheduleSearch(ModuleOp graph, const PipelineOptions &options,
+                 int64_t memoryLimit, TransferTimes transfers)
+      : graph(graph), trial(options), memoryLimit(memoryLimit),
+        transfers(std::move(transfers)) {}
+
+  FailureOr<std::string> run();
+
+private:
+  using Chains = std::vector<std::vector<ChainRegion>>;
+
+  FailureOr<Chains> rate(std::vector<std::string> recomputed);
+
+  ModuleOp graph;
+  PipelineOptions trial;
+  const int64_t memoryLimit;
+  TransferTimes transfers;
+  int64_t stages = 0, microbatches = 0, ranks = 0;
+  std::vector<timeline::StageCosts> withoutRecomputation;
+  timeline::Table best;
+  double seconds = std::numeric_limits<double>::infinity();
+  /// What a step needs where no table fits.
+  int64_t leastBytes = std::numeric_limits<int64_t>::max();
+};
+
+} // namespace
+
+/// Finds the fastest table if these ranges of regions are recomputed. Returns
+/// the regions there are to choose from, if there is a limit.
+FailureOr<ScheduleSearch::Chains>
+ScheduleSearch::rate(std::vector<std::string> recomputed) {
+  trial.recomputed = std::move(recomputed);
   OwningOpRef<ModuleOp> schedule = runOnCopy(graph, [&](PassManager &pm) {
     buildPipeline(pm, trial, Form::Schedule);
   });
   if (!schedule)
     return failure();
-  FailureOr<TransferTimes> transfers = TransferTimes::load(graph, options);
-  if (failed(transfers))
-    return failure();
-  MeasuredStages measured = measureStages(*schedule, transfers->costs());
+  MeasuredStages measured = measureStages(*schedule, transfers.costs());
   timeline::AutoRequest request;
-  request.size = {int32_t(*ranks), int32_t(microbatches),
-                  int32_t(stages / *ranks)};
+  request.size = {int32_t(ranks), int32_t(microbatches),
+                  int32_t(stages / ranks)};
   request.costs = measured.costs;
-  request.costs.transfer = transfers->seconds(measured.transferBytes);
+  if (withoutRecomputation.empty())
+    withoutRecomputation = measured.costs.stages;
+  for (auto [stage, without] :
+       llvm::zip_equal(request.costs.stages, withoutRecomputation))
+    stage.recomputed =
+        std::max(0., stage.betweenGradients - without.betweenGradients);
+  request.costs.transfer = transfers.seconds(measured.transferBytes);
   if (memoryLimit)
     request.memoryLimit = double(memoryLimit - measured.otherBytes);
   timeline::AutoSchedule found = findFastest(request);
-  if (found.leastMemory)
+  if (found.leastMemory) {
+    leastBytes =
+        std::min(leastBytes, measured.otherBytes + int64_t(*found.leastMemory));
+  } else if (!found.error.empty()) {
+    return graph.emitError() << found.error;
+  } else if (double makespan = timeTable(found.table, request.costs)->makespan;
+             makespan < seconds) {
+    seconds = makespan;
+    best = std::move(found.table);
+  }
+  return memoryLimit ? measureChains(*schedule) : Chains();
+}
+
+FailureOr<std::string> ScheduleSearch::run() {
+  auto work = countWork(graph, trial);
+  FailureOr<int64_t> found = countRanks(graph, trial.stages.axis);
+  if (failed(work) || failed(found))
+    return failure();
+  std::tie(stages, microbatches) = *work;
+  ranks = *found;
+  trial.stages.table = makeTrialTable(ranks, stages, microbatches);
+  trial.markRegions = memoryLimit != 0;
+  FailureOr<Chains> chains = rate({});
+  if (failed(chains))
+    return failure();
+  // What memory a table saves may cost more time than recomputation does.
+  std::vector<std::string> cheap, every;
+  for (const std::vector<ChainRegion> &chain : *chains)
+    for (const ChainRegion &region : chain) {
+      size_t number = every.size();
+      every.push_back(std::to_string(number) + ":" +
+                      std::to_string(number + 1));
+      cheap.push_back(every.back() + (region.dots ? ":dots" : ""));
+    }
+  std::vector<std::vector<std::string>> levels;
+  if (cheap != every)
+    levels.push_back(std::move(cheap));
+  if (!every.empty())
+    levels.push_back(std::move(every));
+  for (std::vector<std::string> &level : levels)
+    if (failed(rate(std::move(level))))
+      return failure();
+  if (best.rows.empty())
     return graph.emitError()
            << "no schedule fits the memory limit of " << exactBytes(memoryLimit)
            << " per rank; one micro-batch at a time needs "
-           << exactBytes(measured.otherBytes + int64_t(*found.leastMemory));
-  if (!found.error.empty())
-    return graph.emitError() << found.error;
-  return printCsv(found.table);
+           << exactBytes(leastBytes);
+  return printCsv(best);
+}
+
+FailureOr<std::string> chooseSchedule(ModuleOp graph,
+                                      const PipelineOptions &options,
+                                      int64_t memoryLimit) {
+  FailureOr<TransferTimes> transfers = TransferTimes::load(graph, options);
+  if (failed(transfers))
+    return failure();
+  return ScheduleSearch(graph, options, memoryLimit, std::move(*transfers))
+      .run();
 }
 
 } // namespace weft

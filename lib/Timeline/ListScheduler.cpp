@@ -116,8 +116,12 @@ ListScheduler::Candidate ListScheduler::nextInputGradient(int32_t rank) const {
   return best;
 }
 
-bool ListScheduler::fits(int32_t rank, const Action &forward) const {
-  return ranks[rank].kept + costs.stages[forward.stage].activation <=
+bool ListScheduler::fits(int32_t rank, const Action &action) const {
+  const StageCosts &stage = costs.stages[action.stage];
+  const double taken = action.kind == ActionKind::Forward
+                           ? stage.activation
+                           : stage.betweenGradients;
+  return ranks[rank].kept + taken <=
          problem.policies[rank].limit + roundingError;
 }
 
@@ -126,7 +130,10 @@ std::optional<Action> ListScheduler::choose(int32_t rank, double now) {
   const Candidate forward = nextForward(rank);
   const Candidate gradient = nextInputGradient(rank);
   const bool canForward = forward.arrival <= now && fits(rank, forward.action);
-  const bool canGradient = gradient.arrival <= now;
+  // Where no weight gradient makes room for it, it has to run.
+  const bool canGradient =
+      gradient.arrival <= now &&
+      (fits(rank, gradient.action) || state.weightGradients.empty());
   if (canForward && canGradient) {
     const ListPolicy::Prefer prefer = problem.policies[rank].prefer;
     const bool isForward =
@@ -149,7 +156,9 @@ bool ListScheduler::shouldStartWeightGradient(int32_t rank, double now,
   const Rank &state = ranks[rank];
   if (state.weightGradients.empty())
     return false;
-  // Only weight gradients make room for a forward.
+  // Only weight gradients make room.
+  if (gradient.arrival <= now)
+    return true;
   const bool isFull = forward.arrival < never && !fits(rank, forward.action);
   double arrival = gradient.arrival;
   if (!isFull)
@@ -182,6 +191,7 @@ void ListScheduler::start(int32_t rank, double now, const Action &action) {
     break;
   case ActionKind::InputGradient:
     end += stageCosts.inputGradient;
+    state.kept += stageCosts.betweenGradients;
     ++stage.inputGradients;
     state.lastWasForward = false;
     state.weightGradients.push_back(
@@ -192,7 +202,7 @@ void ListScheduler::start(int32_t rank, double now, const Action &action) {
     break;
   default:
     end += stageCosts.weightGradient;
-    state.kept -= stageCosts.activation;
+    state.kept -= stageCosts.activation + stageCosts.betweenGradients;
     state.weightGradients.pop_front();
   }
   state.freeAt = end;

@@ -184,17 +184,10 @@ void LocalSearch::apply(const Move &move) {
 }
 
 bool LocalSearch::fits(int32_t rank) const {
-  double kept = 0;
-  for (const Action &action : table.rows[rank]) {
-    const double activation = costs.stages[action.stage].activation;
-    if (action.kind == ActionKind::Forward)
-      kept += activation;
-    else if (action.kind != ActionKind::InputGradient)
-      kept -= activation;
-    if (kept > limit + roundingError)
-      return false;
-  }
-  return true;
+  KeptMemory kept(costs);
+  return std::ranges::all_of(table.rows[rank], [&](const Action &action) {
+    return kept.run(action) <= limit + roundingError;
+  });
 }
 
 } // namespace

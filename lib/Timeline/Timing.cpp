@@ -29,6 +29,26 @@ double Timing::bubbleFraction() const {
   return busy > 0 ? idle / busy : 0;
 }
 
+double KeptMemory::run(const Action &action) {
+  const StageCosts &stage = costs.stages[action.stage];
+  double most = kept;
+  switch (action.kind) {
+  case ActionKind::Forward:
+    most = kept += stage.activation;
+    break;
+  case ActionKind::InputGradient:
+    most = kept += stage.betweenGradients;
+    break;
+  case ActionKind::WeightGradient:
+    kept -= stage.activation + stage.betweenGradients;
+    break;
+  default:
+    most += stage.recomputed;
+    kept -= stage.activation;
+  }
+  return most;
+}
+
 static RankTiming summarize(const Row &row,
                             const std::vector<Interval> &intervals,
                             const Costs &costs) {
@@ -37,18 +57,14 @@ static RankTiming summarize(const Row &row,
     return timing;
   timing.start = intervals.front().start;
   timing.end = intervals.back().end;
-  double kept = 0;
+  KeptMemory kept(costs);
   int32_t slots = 0;
   for (size_t i = 0; i < row.size(); ++i) {
-    const double activation = costs.stages[row[i].stage].activation;
-    if (row[i].kind == ActionKind::Forward) {
-      kept += activation;
+    if (row[i].kind == ActionKind::Forward)
       ++slots;
-    } else if (row[i].kind != ActionKind::InputGradient) {
-      kept -= activation;
+    else if (row[i].kind != ActionKind::InputGradient)
       --slots;
-    }
-    timing.peak = std::max(timing.peak, kept);
+    timing.peak = std::max(timing.peak, kept.run(row[i]));
     timing.peakSlots = std::max(timing.peakSlots, slots);
     const bool isSecondOfPair = i > 0 && row[i - 1].overlapsNext;
     if (!isSecondOfPair)
@@ -78,7 +94,7 @@ Costs recut(const Costs &costs, int32_t stages) {
   Costs result;
   result.transfer = costs.transfer;
   for (int64_t stage = 0; stage < stages; ++stage) {
-    StageCosts sum = {0, 0, 0, std::nullopt, 0};
+    StageCosts sum = {0, 0, 0, std::nullopt, 0, 0, 0};
     // In units of 1 / (stages * given) of the model.
     const int64_t begin = stage * given, end = begin + given;
     for (int64_t old = begin / stages; old * stages < end; ++old) {
@@ -90,6 +106,8 @@ Costs recut(const Costs &costs, int32_t stages) {
       sum.inputGradient += part * from.inputGradient;
       sum.weightGradient += part * from.weightGradient;
       sum.activation += part * from.activation;
+      sum.betweenGradients += part * from.betweenGradients;
+      sum.recomputed += part * from.recomputed;
       if (from.overlapped)
         sum.overlapped = sum.overlapped.value_or(0) + part * *from.overlapped;
     }

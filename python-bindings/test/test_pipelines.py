@@ -381,6 +381,27 @@ def test_memory_limits():
         weft.jit(step, **options, memory_limit=4096)(params, batch)
 
 
+def test_a_schedule_and_recomputation_under_one_limit():
+    def layer(w, x, scale, i):
+        for _ in range(6):
+            x = wnp.tanh(x @ w) * scale
+        return x
+
+    def step(params, batch):
+        value, found = gradients(functools.partial(squares, cuts=(1,), layer=layer))(params, batch)
+        return descend(params, found), value
+
+    params, batch = arrays(rows=1024)
+    options = {"mesh": weft.Mesh((2,), ("pipe",)), "pipeline": weft.Pipeline("pipe", "auto"), "donate_argnums": 0}
+    lowered = weft.jit(step, **options).lower(params, batch)
+    whole = lowered.compile()
+    limit = whole.memory().arena // 2
+    limited = lowered.compile(memory_limit=limit)
+    assert limited.memory().arena <= limit
+    assert limited.cost().recomputed_flops > 0 == whole.cost().recomputed_flops
+    equal_bits(weft.jit(step, **options, memory_limit=limit)(params, batch), weft.jit(step, **options)(params, batch))
+
+
 def test_states_that_change_places():
     """Old parameters as another state, layers that change their stages, values with two names."""
 

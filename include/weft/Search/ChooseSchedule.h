@@ -8,7 +8,10 @@
 // The schedule of a pipeline for the actual work and memory of each stage. The
 // program is compiled (without machine code) with input and weight gradients
 // apart, its segments are measured, and the search of weft/Timeline finds a
-// table for them.
+// table for them. Under a limit of memory that is done three times: with
+// nothing recomputed, with all but the results of matmuls, and with everything.
+// Which regions of which stage are recomputed is then chosen for the table
+// (LimitMemory.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +42,7 @@ MeasuredStages measureStages(mlir::ModuleOp schedule,
 
 /// The table, as CSV, with which the stages of a graph take the least time, as
 /// far as they are predicted, and no rank more than `memoryLimit` bytes (0: any
-/// number). Fails with a diagnostic.
+/// number), if need be with recomputation. Fails with a diagnostic.
 mlir::FailureOr<std::string> chooseSchedule(mlir::ModuleOp graph,
                                             const PipelineOptions &options,
                                             int64_t memoryLimit);

@@ -32,6 +32,11 @@ struct StageCosts {
   std::optional<double> overlapped;
   /// Memory from the forward to the backward pass or the weight gradient.
   double activation = 1;
+  /// Memory besides from the input gradient to the weight gradient: cotangents,
+  /// and what is recomputed.
+  double betweenGradients = 0;
+  /// Memory besides within a backward pass: what is recomputed.
+  double recomputed = 0;
 
   double backward() const { return inputGradient + weightGradient; }
   bool operator==(const StageCosts &) const = default;
@@ -47,6 +52,19 @@ struct Costs {
 /// spread evenly over the stages that they are given for. Of 2 stages that take
 /// 1 and 3, 4 stages take 0.5, 0.5, 1.5 and 1.5.
 Costs recut(const Costs &costs, int32_t stages);
+
+/// The memory of micro-batches that a rank keeps, action by action.
+class KeptMemory {
+public:
+  explicit KeptMemory(const Costs &costs) : costs(costs) {}
+
+  /// Of the next action: the most that is kept while it runs.
+  double run(const Action &action);
+
+private:
+  const Costs &costs;
+  double kept = 0;
+};
 
 struct Interval {
   double start = 0, end = 0;
