@@ -7,7 +7,8 @@
 //
 // A walk down the block gives ops that depend on boundaries their stage: the
 // last one of what they are computed from on the way forward, the first one on
-// the way back. A walk up gives all others the stages that use them.
+// the way back. A walk up gives all others the stages that use them, and so it
+// does to what is computed again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,6 +53,7 @@ public:
 
 private:
   Computed compute(Operation *op) const;
+  bool isComputedAgain(Operation *op, int64_t stage) const;
   LogicalResult check(StageBoundaryOp op) const;
   bool split(MicrobatchSumOp sum);
   bool isFixed(Value value) const { return computed.lookup(value).isFixed; }
@@ -65,6 +67,14 @@ private:
 
 } // namespace
 
+/// Whether what a stage has computed is computed again on the way back: by the
+/// stage that uses it there, which may be a later one. The last stage is none
+/// before another one.
+bool LoopStages::isComputedAgain(Operation *op, int64_t stage) const {
+  return stage + 1 < stages.count &&
+         (isa<BarrierOp>(op) || isRecomputed(getOrigin(op)));
+}
+
 Computed LoopStages::compute(Operation *op) const {
   Computed forward, back;
   for (Value operand : computedFrom(op)) {
@@ -76,7 +86,9 @@ Computed LoopStages::compute(Operation *op) const {
   }
   auto boundary = dyn_cast<StageBoundaryOp>(op);
   if (!boundary)
-    return back.isFixed ? back : forward;
+    return back.isFixed                               ? back
+           : isComputedAgain(op, forward.stage) ? Computed()
+                                                      : forward;
   if (Value of = boundary.getOf())
     return {computed.lookup(of).stage - 1, /*isBack=*/true, /*isFixed=*/true};
   return {(back.isFixed ? back : forward).stage + 1, back.isFixed,
@@ -261,9 +273,11 @@ void LoopStages::walkUp() {
       continue;
     Computed own = compute(&op);
     stages.of[&op] = own.isFixed ? stages.only(own.stage) : findUsers(&op);
-    if (StageSet &users = stages.of[&op];
-        users.count() > 1 && isCheaperSent(&op))
-      users = stages.only(users.find_first());
+    StageSet &users = stages.of[&op];
+    // On the way back the last stage comes first.
+    if (users.count() > 1 && isCheaperSent(&op))
+      users = stages.only(isRecomputed(getOrigin(&op)) ? users.find_last()
+                                                       : users.find_first());
   }
 }
 

@@ -309,6 +309,27 @@ def test_recomputation_inside(policy, schedule):
     assert_same(step, *arrays(), donate_argnums=0, schedules=(schedule,))
 
 
+@pytest.mark.parametrize("schedule", ["1f1b", "interleaved-zb"])
+def test_recomputation_of_what_earlier_stages_made(schedule):
+    """As the cross attention of a decoder does."""
+    @weft.checkpoint
+    def cross(w, x, memory):
+        return x + wnp.tanh(x @ w @ memory.T) @ wnp.tanh(memory)
+
+    def loss(params, batch):
+        memory = weft.stage_boundary(wnp.tanh(batch["x"] @ params["in"]))
+        x = cross(params["layers"][0], memory * params["scale"], memory)
+        for w in params["layers"][1:3]:
+            x = cross(w, weft.stage_boundary(x), memory)
+        return ((x - batch["y"]) ** 2).mean()
+
+    def step(params, batch):
+        value, found = gradients(loss)(params, batch)
+        return descend(params, found), value
+
+    assert_same(step, *arrays(), donate_argnums=0, schedules=(schedule,), ranks=4 // SCHEDULES[schedule])
+
+
 @pytest.mark.parametrize("schedule, ranks, n, layers", [
     ("1f1b", 2, 1, 2), ("gpipe", 3, 1, 3), ("zb-h1", 4, 2, 4), ("1f1b", 4, 3, 4), ("1f1b", 5, 8, 5), ("zb-h1", 3, 16, 3),
     ("interleaved-1f1b", 2, 4, 6), ("looped-bfs", 2, 4, 6), ("interleaved-zb", 3, 3, 9), ("gpipe", 8, 4, 8),
