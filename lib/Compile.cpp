@@ -83,6 +83,9 @@ llvm::Expected<StageOptions> parsePipeline(StringRef text) {
         return llvm::createStringError("cannot read the schedule " + value +
                                        ": " + file.getError().message());
       options.table = (*file)->getBuffer().str();
+      if (StringRef(options.table).trim(" ,\t\r\n").empty())
+        return llvm::createStringError("the schedule " + value +
+                                       " has no actions");
     } else if (key == "stages") {
       if (value != "auto")
         return pipelineError("got \"" + item +

@@ -13,6 +13,7 @@
 #include "weft/Timeline/LowerBound.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <map>
@@ -257,12 +258,6 @@ AutoSchedule FastestFinder::find() {
   rateLists();
   if (tables.empty()) {
     result.leastMemory = leastMemory();
-    char text[160];
-    std::snprintf(text, sizeof text,
-                  "no schedule fits the memory limit of %.6g activations per "
-                  "rank; one micro-batch at a time needs %.6g",
-                  limit, *result.leastMemory);
-    result.error = text;
     return result;
   }
   searchProblems();
@@ -282,8 +277,51 @@ AutoSchedule FastestFinder::find() {
 
 } // namespace
 
+/// A power of two about as large as a number, or 1.
+static double powerOfTwo(double number) {
+  return number > 0 ? std::exp2(std::ilogb(number)) : 1;
+}
+
 AutoSchedule findFastest(const AutoRequest &request) {
-  return FastestFinder(request).find();
+  // What the search takes for rounding errors is so for numbers of about 1.
+  AutoRequest scaled = request;
+  double longest = 0, largest = 0;
+  for (const StageCosts &stage : request.costs.stages) {
+    longest = std::max({longest, stage.forward, stage.inputGradient,
+                        stage.weightGradient});
+    largest = std::max({largest, stage.activation, stage.betweenGradients,
+                        stage.recomputed});
+  }
+  const double time = powerOfTwo(longest), memory = powerOfTwo(largest);
+  scaled.costs.transfer /= time;
+  for (StageCosts &stage : scaled.costs.stages) {
+    for (double *each :
+         {&stage.forward, &stage.inputGradient, &stage.weightGradient})
+      *each /= time;
+    if (stage.overlapped)
+      *stage.overlapped /= time;
+    for (double *each :
+         {&stage.activation, &stage.betweenGradients, &stage.recomputed})
+      *each /= memory;
+  }
+  if (scaled.memoryLimit)
+    *scaled.memoryLimit /= memory;
+
+  AutoSchedule found = FastestFinder(scaled).find();
+  for (RatedSchedule &each : found.named) {
+    each.makespan *= time;
+    each.peak *= memory;
+  }
+  if (found.leastMemory) {
+    *found.leastMemory *= memory;
+    char text[160];
+    std::snprintf(text, sizeof text,
+                  "no schedule fits the memory limit of %.6g activations per "
+                  "rank; one micro-batch at a time needs %.6g",
+                  *request.memoryLimit, *found.leastMemory);
+    found.error = text;
+  }
+  return found;
 }
 
 } // namespace weft::timeline

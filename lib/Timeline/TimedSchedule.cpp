@@ -79,8 +79,8 @@ ScheduleAnswer makeSchedule(const ScheduleRequest &request) {
   ParsedCosts parsed = parseCosts(request.times, ranks);
   parsed.costs.transfer = request.transfer;
   errors = std::move(parsed.errors);
-  if (!(request.transfer >= 0 && std::isfinite(request.transfer)))
-    errors.push_back("transfer must be a time of at least 0, got " +
+  if (!(request.transfer >= 0 && request.transfer <= 1e15))
+    errors.push_back("transfer must be a time from 0 to 1e15, got " +
                      number(request.transfer));
   if (request.memoryLimit && !(*request.memoryLimit > 0))
     errors.push_back("memory limit must be a number above 0, got " +

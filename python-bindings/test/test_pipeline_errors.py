@@ -223,6 +223,14 @@ def test_a_table_is_of_the_sizes(layers, ranks, n, text):
         compiled(step_of(chain(range(layers - 1)), n), Pipeline("pipe", weft.pipeline.table(TABLE)), ranks, layers)
 
 
+@pytest.mark.parametrize(("table", "text"), [(b"\n,\n", "own.csv has no actions"), (b"\xff", "own.csv is no text in UTF-8")])
+def test_a_table_that_is_none(tmp_path, table, text):
+    path = tmp_path / "own.csv"
+    path.write_bytes(table)
+    with says(text, ValueError):
+        compiled(step_of(chain()), Pipeline("pipe", path))
+
+
 def test_a_table_is_a_file(tmp_path):
     with pytest.raises(FileNotFoundError, match="none.csv"):
         compiled(step_of(chain()), Pipeline("pipe", tmp_path / "none.csv"))

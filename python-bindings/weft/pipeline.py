@@ -156,7 +156,13 @@ class Pipeline:
         name = os.fspath(self.schedule)
         if not name.endswith(".csv"):
             return {"pipeline": f"{text} schedule={name}{chunks}"}
-        return {"pipeline": text + chunks, "pipeline_table": pathlib.Path(name).read_text()}
+        try:
+            table = pathlib.Path(name).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"the schedule {name} is no text in UTF-8: {error}") from None
+        if not table.strip(" ,\t\r\n"):
+            raise ValueError(f"the schedule {name} has no actions")
+        return {"pipeline": text + chunks, "pipeline_table": table}
 
 
 def checked_pipeline(what: str, pipeline: Pipeline | None, mesh) -> Pipeline | None:

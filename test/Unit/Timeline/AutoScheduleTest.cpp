@@ -13,6 +13,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 using namespace weft::timeline;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -50,6 +52,30 @@ double check(const AutoRequest &request, const AutoSchedule &found) {
     EXPECT_LE(timing.makespan, found.named.front().makespan + 1e-9);
   }
   return timing.makespan;
+}
+
+TEST(AutoSchedule, UnitsDoNotMatter) {
+  AutoRequest request = unevenRequest(5, 7, 0.1);
+  request.memoryLimit = 5;
+  const AutoSchedule wanted = findFastest(request);
+  AutoRequest small = request;
+  const double seconds = std::exp2(-40), bytes = std::exp2(30);
+  small.costs.transfer *= seconds;
+  *small.memoryLimit *= bytes;
+  for (StageCosts &stage : small.costs.stages) {
+    stage.forward *= seconds;
+    stage.inputGradient *= seconds;
+    stage.weightGradient *= seconds;
+    stage.activation *= bytes;
+  }
+  const AutoSchedule found = findFastest(small);
+  EXPECT_EQ(found.table, wanted.table);
+  ASSERT_EQ(found.named.size(), wanted.named.size());
+  for (size_t i = 0; i < found.named.size(); ++i) {
+    EXPECT_EQ(found.named[i].name, wanted.named[i].name);
+    EXPECT_EQ(found.named[i].makespan, wanted.named[i].makespan * seconds);
+    EXPECT_EQ(found.named[i].peak, wanted.named[i].peak * bytes);
+  }
 }
 
 TEST(AutoSchedule, IsNeverSlowerThanThePublishedSchedules) {
