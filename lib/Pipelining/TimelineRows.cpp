@@ -29,25 +29,29 @@ using timeline::Table;
 // The schedule
 //===----------------------------------------------------------------------===//
 
-/// Gradients are added up in one order by all schedules. Where a row leaves it,
-/// once for each stage.
+/// Losses and gradients are added up in one order by all schedules. Where a row
+/// leaves it, once for each stage and way.
 static std::vector<std::string> findDescending(const Table &table) {
   std::vector<std::string> problems;
   for (auto [number, row] : llvm::enumerate(table.rows)) {
-    std::map<int32_t, Action> last;
-    std::set<int32_t> told;
+    std::map<std::pair<int32_t, bool>, Action> last;
+    std::set<std::pair<int32_t, bool>> told;
     for (const Action &action : row) {
-      if (action.kind != ActionKind::Backward &&
-          action.kind != ActionKind::WeightGradient)
+      if (!isCompute(action.kind) ||
+          action.kind == ActionKind::InputGradient)
         continue;
-      auto [before, isFirst] = last.try_emplace(action.stage, action);
+      const bool isForward = action.kind == ActionKind::Forward;
+      const std::pair way(action.stage, isForward);
+      auto [before, isFirst] = last.try_emplace(way, action);
       if (before->second.microbatch > action.microbatch &&
-          told.insert(action.stage).second)
-        problems.push_back("row " + std::to_string(number + 1) + ": " +
-                           print(before->second) + " stands before " +
-                           print(action) +
-                           "; a stage goes back through its micro-batches in "
-                           "ascending order, in which gradients are added");
+          told.insert(way).second)
+        problems.push_back(
+            "row " + std::to_string(number + 1) + ": " + print(before->second) +
+            " stands before " + print(action) + "; a stage goes " +
+            (isForward ? "through its micro-batches in ascending order, in "
+                         "which losses are added"
+                       : "back through its micro-batches in ascending order, "
+                         "in which gradients are added"));
       before->second = action;
     }
   }
