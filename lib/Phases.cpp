@@ -91,6 +91,7 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
   AssignStagesOptions stages;
   stages.axis = options.stages.axis;
   stages.chunks = options.stages.chunks;
+  stages.even = options.stages.table.empty();
   pm.addPass(createAssignStages(stages));
   // Joins what the forward and the backward pass both compute.
   pm.addPass(createJoinEqualOps());

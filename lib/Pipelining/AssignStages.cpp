@@ -291,7 +291,7 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
 } // namespace
 
 /// As many stages as ranks and chunks make; without chunks, as boundaries do,
-/// and at least so many more that all ranks have equal numbers.
+/// and if `even` at least so many more that all ranks have equal numbers.
 LogicalResult AssignStages::countFromAxis() {
   FailureOr<int64_t> ranks = findPipelineRanks(getOperation(), axis);
   if (failed(ranks))
@@ -300,7 +300,9 @@ LogicalResult AssignStages::countFromAxis() {
   for (auto entry : getOperation().getOps<func::FuncOp>())
     if (hasBoundaries(entry))
       count = std::max(count, countStages(entry.front()));
-  stages = *ranks * (chunks ? chunks : (count + *ranks - 1) / *ranks);
+  if (chunks || even)
+    count = *ranks * (chunks ? chunks : (count + *ranks - 1) / *ranks);
+  stages = count;
   return success();
 }
 

@@ -402,6 +402,18 @@ def test_memory_limits():
         weft.jit(step, **options, memory_limit=4096)(params, batch)
 
 
+@pytest.mark.parametrize("rows", [
+    ("0F0,0F1,0F2,0F3,1F0,1F1,1F2,1F3,1B0,1B1,1B2,1B3,0B0,0B1,0B2,0B3", "2F0,2B0,2F1,2B1,2F2,2B2,2F3,2B3"),
+    ("0F0,0F1,0F2,0F3,2F0,2B0,2F1,2B1,2F2,2B2,2F3,2B3,0B0,0B1,0B2,0B3", "1F0,1F1,1F2,1F3,1B0,1B1,1B2,1B3"),
+])
+def test_a_table_with_more_stages_on_one_rank(rows):
+    def step(params, batch):
+        value, found = gradients(functools.partial(squares, cuts=(0, 1)))(params, batch)
+        return descend(params, found), value
+
+    assert_same(step, *arrays(), donate_argnums=0, schedules=(weft.pipeline.table("\n".join(rows)),))
+
+
 def test_a_schedule_and_recomputation_under_one_limit():
     def layer(w, x, scale, i):
         for _ in range(6):

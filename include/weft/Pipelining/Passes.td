@@ -48,7 +48,10 @@ def AssignStages : FormPass<"weft-assign-stages", "Composites"> {
            "A mesh axis: there are as many stages as it has devices, times "
            "`chunks`.">,
     Option<"chunks", "chunks", "int64_t", "0",
-           "Stages of each rank along the axis; 0: as boundaries make.">
+           "Stages of each rank along the axis; 0: as boundaries make.">,
+    Option<"even", "even", "bool", "true",
+           "Whether all ranks have equal numbers of stages; a table may give "
+           "them others.">
   ];
   let statistics = [
     Statistic<"transfers", "transfers",
