@@ -67,10 +67,13 @@ llvm::Expected<StageOptions> parsePipeline(StringRef text) {
   StageOptions options;
   SmallVector<StringRef> items;
   text.split(items, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  llvm::StringSet<> seen;
   for (StringRef item : items) {
     auto [key, value] = item.split('=');
     if (value.empty())
       return pipelineError("got \"" + item + "\" without a value");
+    if (!seen.insert(key).second)
+      return pipelineError("got \"" + key + "\" more than once");
     if (key == "axis") {
       options.axis = value.str();
     } else if (key == "schedule") {

@@ -86,9 +86,9 @@ Computed LoopStages::compute(Operation *op) const {
   }
   auto boundary = dyn_cast<StageBoundaryOp>(op);
   if (!boundary)
-    return back.isFixed                               ? back
+    return back.isFixed                         ? back
            : isComputedAgain(op, forward.stage) ? Computed()
-                                                      : forward;
+                                                : forward;
   if (Value of = boundary.getOf())
     return {computed.lookup(of).stage - 1, /*isBack=*/true, /*isFixed=*/true};
   return {(back.isFixed ? back : forward).stage + 1, back.isFixed,

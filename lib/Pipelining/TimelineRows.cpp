@@ -37,8 +37,7 @@ static std::vector<std::string> findDescending(const Table &table) {
     std::map<std::pair<int32_t, bool>, Action> last;
     std::set<std::pair<int32_t, bool>> told;
     for (const Action &action : row) {
-      if (!isCompute(action.kind) ||
-          action.kind == ActionKind::InputGradient)
+      if (!isCompute(action.kind) || action.kind == ActionKind::InputGradient)
         continue;
       const bool isForward = action.kind == ActionKind::Forward;
       const std::pair way(action.stage, isForward);

@@ -121,6 +121,8 @@ findPlannedSchedule(const Table &table, timeline::Costs costs) {
     return std::nullopt;
   schedule.name = findName(table, planned);
   schedule.costs = std::move(costs);
+  for (timeline::StageCosts &stage : schedule.costs.stages)
+    stage.activation = double(table.ranks()) / planned.stages;
   std::optional<timeline::Timing> timing =
       timeTable(schedule.table, schedule.costs);
   if (!timing)

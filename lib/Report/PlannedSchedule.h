@@ -21,8 +21,9 @@ namespace weft {
 
 /// The schedule that a table of compute actions follows, "table" if it is none
 /// of the published ones, and its timing. Passes that no rank executes, such as
-/// an input gradient of the first stage, take no time. None if the table breaks
-/// a rule.
+/// an input gradient of the first stage, take no time. Memory is in units of
+/// what one micro-batch keeps in all stages of a rank, all stages keeping
+/// alike. None if the table breaks a rule.
 std::optional<timeline::TimedSchedule>
 findPlannedSchedule(const timeline::Table &table, timeline::Costs costs);
 

@@ -287,10 +287,10 @@ AutoSchedule findFastest(const AutoRequest &request) {
   AutoRequest scaled = request;
   double longest = 0, largest = 0;
   for (const StageCosts &stage : request.costs.stages) {
-    longest = std::max({longest, stage.forward, stage.inputGradient,
-                        stage.weightGradient});
-    largest = std::max({largest, stage.activation, stage.betweenGradients,
-                        stage.recomputed});
+    longest = std::max(
+        {longest, stage.forward, stage.inputGradient, stage.weightGradient});
+    largest = std::max(
+        {largest, stage.activation, stage.betweenGradients, stage.recomputed});
   }
   const double time = powerOfTwo(longest), memory = powerOfTwo(largest);
   scaled.costs.transfer /= time;

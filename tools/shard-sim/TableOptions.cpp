@@ -73,6 +73,14 @@ std::optional<Table> TableOptions::read() const {
     return std::nullopt;
   ParsedTable parsed = parseCsv(*text, file);
   const int32_t stages = countUpTo(parsed.table, &Action::stage);
+  const bool isEmpty =
+      std::ranges::all_of(parsed.table.rows, [](const Row &row) {
+        return std::ranges::none_of(
+            row, [](const Action &action) { return isCompute(action.kind); });
+      });
+  if (parsed.errors.empty() && isEmpty)
+    parsed.errors.push_back(file +
+                            ": no action of the table computes anything");
   for (const std::string &skip : skips)
     if (parsed.errors.empty() && toSkip(skip)->destination >= stages)
       parsed.errors.push_back("--skip " + skip + ": stages of the table: " +
