@@ -176,6 +176,10 @@ int64_t Scheduler::operandsFinish(int32_t step) const {
   return last;
 }
 
+/// Steps that wait for collectives, of which the first that waits no longer is
+/// looked for.
+static constexpr int mostLookedAt = 16;
+
 int32_t Scheduler::pick() {
   // Nobody may run away from the first step that is left; a step that waits
   // for a collective has more patience, since nothing is gained by a stall.
@@ -189,11 +193,14 @@ int32_t Scheduler::pick() {
   if (farAhead && blocked.count(first))
     return take(blocked, cursor);
 
-  if (!blocked.empty()) {
-    auto [urgent, step] = *blocked.begin();
-    bool isOver = operandsFinish(step) <= computeClock;
-    if (freeSteps.empty() || farAhead ||
-        (isOver && *blocked.begin() < *freeSteps.begin()))
+  if (!blocked.empty() && (freeSteps.empty() || farAhead))
+    return take(blocked, blocked.begin()->second);
+  // What is more urgent than all that is free, and need not wait any more.
+  int left = mostLookedAt;
+  for (auto [urgent, step] : blocked) {
+    if (freeSteps.begin()->first <= urgent || left-- == 0)
+      break;
+    if (operandsFinish(step) <= computeClock)
       return take(blocked, step);
   }
   Queue &queue = freeSteps.empty() ? freeCollectives : freeSteps;
