@@ -231,13 +231,15 @@ void Indexing::label(const IndexingDims &dims, int64_t resultRank) {
 }
 
 std::optional<Indexing> Indexing::analyse(Conversion &c,
-                                          const IndexingDims &dims,
+                                          const IndexingDims &source,
                                           RankedTensorType table, Value indices,
                                           ArrayRef<int64_t> windowSizes,
                                           int64_t resultRank,
                                           OutOfRange outOfRange) {
-  if (!check(c, dims, table, typeOf(indices), windowSizes, resultRank))
+  if (!check(c, source, table, typeOf(indices), windowSizes, resultRank))
     return std::nullopt;
+  IndexingDims dims = source;
+  batchCounted(c, dims, table, indices);
   for (auto [dim, size] : llvm::enumerate(windowSizes)) {
     bool isIndexed = llvm::is_contained(dims.indexed, dim);
     bool isBatching = llvm::is_contained(dims.operandBatching, dim);

@@ -29,6 +29,11 @@ namespace weft::stablehlo {
 /// What to do with an index that points beyond the table.
 enum class OutOfRange { Clamp, Drop };
 
+/// Makes batching dimensions of those that are indexed by counting, as the rows
+/// in x[arange(n), i], so that a row is taken from its own row of the table.
+void batchCounted(Conversion &c, IndexingDims &dims,
+                  mlir::RankedTensorType table, mlir::Value &vectors);
+
 class Indexing {
 public:
   /// `windowSizes` has the size of a slice along each dimension of `table`.

@@ -39,6 +39,62 @@ func.func @along_axis(%x: tensor<4x3x16xf32>, %i: tensor<4x3x1x1xi32>, %grad: te
   return %0, %1 : tensor<4x3x1xf32>, tensor<4x3x16xf32>
 }
 
+// x[arange(4), i], with what JAX does for negative numbers, and its gradient: each row is taken from its own.
+
+// CHECK-LABEL: func.func @counted
+func.func @counted(%x: tensor<4x16xf32>, %i: tensor<4x1xi32>, %grad: tensor<4xf32>) -> (tensor<4xf32>, tensor<4x16xf32>) {
+  %n = "stablehlo.iota"() <{iota_dimension = 0 : i64}> : () -> tensor<4xi32>
+  %c0 = "stablehlo.constant"() <{value = dense<0> : tensor<4xi32>}> : () -> tensor<4xi32>
+  %c4 = "stablehlo.constant"() <{value = dense<4> : tensor<4xi32>}> : () -> tensor<4xi32>
+  %isNegative = "stablehlo.compare"(%n, %c0) <{compare_type = #stablehlo<comparison_type SIGNED>, comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %end = "stablehlo.add"(%n, %c4) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  %row = "stablehlo.select"(%isNegative, %end, %n) : (tensor<4xi1>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  %rows = "stablehlo.broadcast_in_dim"(%row) <{broadcast_dimensions = array<i64: 0>}> : (tensor<4xi32>) -> tensor<4x1xi32>
+  %pairs = "stablehlo.concatenate"(%rows, %i) <{dimension = 1 : i64}> : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x2xi32>
+  // CHECK: weft.gather %arg0, %{{.*}} dim = 1 batching = [0] x [0] : (tensor<4x16xf32>, tensor<4xi32>) -> tensor<4xf32>
+  %0 = "stablehlo.gather"(%x, %pairs) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}> : (tensor<4x16xf32>, tensor<4x2xi32>) -> tensor<4xf32>
+  // CHECK: weft.scatter_add %arg2, %{{.*}} dim = 1 batching = [0] x [0] : (tensor<4xf32>, tensor<4xi32>) -> tensor<4x16xf32>
+  %zero = "stablehlo.constant"() <{value = dense<0.0> : tensor<4x16xf32>}> : () -> tensor<4x16xf32>
+  %1 = "stablehlo.scatter"(%zero, %pairs, %grad) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>, unique_indices = false}> ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %c = "stablehlo.add"(%l, %r) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%c) : (tensor<f32>) -> ()
+  }) : (tensor<4x16xf32>, tensor<4x2xi32>, tensor<4xf32>) -> tensor<4x16xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4x16xf32>
+}
+
+// x[arange(4), arange(4)] takes the second from the row of the first; x[arange(3), i] of 4 rows, or by numbers of 8
+// bits, which may not reach the end, is looked up as any.
+
+// CHECK-LABEL: func.func @diagonal
+func.func @diagonal(%x: tensor<4x4xf32>, %i: tensor<3x1xi32>) -> (tensor<4xf32>, tensor<3xf32>, tensor<4xf32>) {
+  %n = "stablehlo.iota"() <{iota_dimension = 0 : i64}> : () -> tensor<4x1xi32>
+  %nn = "stablehlo.concatenate"(%n, %n) <{dimension = 1 : i64}> : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x2xi32>
+  // CHECK: weft.gather %arg0, %{{.*}} dim = 1 batching = [0] x [0] : (tensor<4x4xf32>, tensor<4xi32>) -> tensor<4xf32>
+  %0 = "stablehlo.gather"(%x, %nn) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}> : (tensor<4x4xf32>, tensor<4x2xi32>) -> tensor<4xf32>
+  %m = "stablehlo.iota"() <{iota_dimension = 0 : i64}> : () -> tensor<3x1xi32>
+  %mi = "stablehlo.concatenate"(%m, %i) <{dimension = 1 : i64}> : (tensor<3x1xi32>, tensor<3x1xi32>) -> tensor<3x2xi32>
+  // CHECK: weft.gather %{{.*}}, %{{.*}} dim = 0 : (tensor<16xf32>, tensor<3xi32>) -> tensor<3xf32>
+  %1 = "stablehlo.gather"(%x, %mi) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}> : (tensor<4x4xf32>, tensor<3x2xi32>) -> tensor<3xf32>
+  %s = "stablehlo.iota"() <{iota_dimension = 0 : i64}> : () -> tensor<4x1xi8>
+  %ss = "stablehlo.concatenate"(%s, %s) <{dimension = 1 : i64}> : (tensor<4x1xi8>, tensor<4x1xi8>) -> tensor<4x2xi8>
+  // CHECK: weft.gather %{{.*}}, %{{.*}} dim = 0 : (tensor<16xf32>, tensor<4xi32>) -> tensor<4xf32>
+  %2 = "stablehlo.gather"(%x, %ss) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}> : (tensor<4x4xf32>, tensor<4x2xi8>) -> tensor<4xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<3xf32>, tensor<4xf32>
+}
+
+// x[arange(4)[:, None], arange(3)]: the last is looked up.
+
+// CHECK-LABEL: func.func @grid
+func.func @grid(%x: tensor<4x3x5xf32>) -> tensor<4x3x5xf32> {
+  %a = "stablehlo.iota"() <{iota_dimension = 0 : i64}> : () -> tensor<4x3x1xi32>
+  %b = "stablehlo.iota"() <{iota_dimension = 1 : i64}> : () -> tensor<4x3x1xi32>
+  %ab = "stablehlo.concatenate"(%a, %b) <{dimension = 2 : i64}> : (tensor<4x3x1xi32>, tensor<4x3x1xi32>) -> tensor<4x3x2xi32>
+  // CHECK: weft.gather %arg0, %{{.*}} dim = 1 batching = [0] x [0] : (tensor<4x3x5xf32>, tensor<4x3xi32>) -> tensor<4x3x5xf32>
+  %0 = "stablehlo.gather"(%x, %ab) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1, 5>}> : (tensor<4x3x5xf32>, tensor<4x3x2xi32>) -> tensor<4x3x5xf32>
+  return %0 : tensor<4x3x5xf32>
+}
+
 // x[:, i]: the order of the result is restored.
 
 // CHECK-LABEL: func.func @middle
