@@ -3,6 +3,7 @@
 """`weft.stage_boundary` in JAX functions: nothing under plain JAX, and a cut in what
 `weft.from_jax` imports, through gradients, checkpoints and nested jits."""
 
+import functools
 import re
 import subprocess
 
@@ -85,6 +86,25 @@ def test_nothing_happens_outside_of_a_trace():
     np.testing.assert_array_equal(weft.stage_boundary(x), x)
 
 
+def test_a_function_of_a_row():
+    """As models of single rows are written, under `jax.vmap`."""
+
+    def loss(ws, x, y, cut):
+        def row(x):
+            x = block(x, ws[0])
+            x, ones = weft.stage_boundary((x, jnp.ones(WIDTH))) if cut else (x, jnp.ones(WIDTH))
+            return block(x, ws[1]) * ones
+
+        return jnp.mean((jax.vmap(row)(x) - y) ** 2)
+
+    ws, x, y = arguments()
+    found, wanted = (jax.jit(jax.grad(loss), static_argnums=3)(ws, x[0], y[0], cut) for cut in (True, False))
+    for a, b in zip(*map(jax.tree.leaves, (found, wanted)), strict=True):
+        np.testing.assert_array_equal(a, b)
+    text = weft.from_jax(jax.grad(functools.partial(loss, cut=True)), ws, x[0], y[0]).as_text()
+    assert text.count('name = "weft.stage_boundary"') >= 2 and text.count('name = "weft.stage_boundary_back"') >= 1
+
+
 def pipelined(function, pipeline, mesh=weft.AbstractMesh((2,), ("pipe",))):
     return weft.from_jax(function, *arguments(), mesh=mesh, donate_argnums=0, pipeline=pipeline).compile(None)
 
@@ -93,9 +113,6 @@ def pipelined(function, pipeline, mesh=weft.AbstractMesh((2,), ("pipe",))):
     (weft.Pipeline("stages"), weft.AbstractMesh((2,), ("pipe",)),
      "from_jax: the pipeline is along 'stages', but the axes of the mesh are pipe"),
     (weft.Pipeline("pipe"), None, "from_jax: the pipeline is along 'pipe', but there is no mesh"),
-    (weft.Pipeline("pipe", microbatches=4), weft.AbstractMesh((2,), ("pipe",)),
-     "from_jax: a pipeline takes its micro-batches from the JAX function, whose loop over them adds up gradients; "
-     "leave Pipeline.microbatches out"),
 ])
 def test_pipelines_that_cannot_be(pipeline, mesh, text):
     with pytest.raises(ValueError, match=re.escape(text)):

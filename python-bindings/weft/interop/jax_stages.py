@@ -21,9 +21,9 @@ def boundary():
     """The identity of an array, marked."""
     import jax
 
-    forward = jax.lax.composite(lambda x: x, name="weft.stage_boundary")
+    forward = _batched(jax, jax.lax.composite(lambda x: x, name="weft.stage_boundary"))
     # The second operand says which boundary the cotangent comes back through.
-    back = jax.lax.composite(lambda cotangent, of: cotangent, name="weft.stage_boundary_back")
+    back = _batched(jax, jax.lax.composite(lambda cotangent, of: cotangent, name="weft.stage_boundary_back"))
 
     @jax.custom_vjp
     def stage_boundary(x):
@@ -35,3 +35,17 @@ def boundary():
 
     stage_boundary.defvjp(keep, lambda y, cotangent: (back(cotangent, y),))
     return stage_boundary
+
+
+def _batched(jax, function):
+    """A function of arrays of one shape that `jax.vmap` maps to itself: composites have no rule of
+    their own."""
+    mapped = jax.custom_batching.custom_vmap(function)
+
+    @mapped.def_vmap
+    def rule(size, are_batched, *operands):
+        operands = [x if is_batched else jax.numpy.broadcast_to(x, (size, *x.shape))
+                    for x, is_batched in zip(operands, are_batched, strict=True)]
+        return mapped(*operands), True
+
+    return mapped
