@@ -87,6 +87,9 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // After derivatives as well: the gradient of attention is an op of its own.
   if (options.cuda)
     pm.addPass(createExpandAttention({cost::attentionHeadSize}));
+  // When only ops are left that say what becomes of rows.
+  if (options.stages.microbatches)
+    pm.addPass(createSplitBatch({options.stages.microbatches}));
   // Before equal ops are joined: each stage computes for itself.
   AssignStagesOptions stages;
   stages.axis = options.stages.axis;

@@ -49,9 +49,9 @@ static LogicalResult checkLoop(func::FuncOp entry) {
            << "the stages of a pipeline work on one loop over micro-batches, "
            << "but @" << entry.getSymName() << " has "
            << microbatches.getLoops().size()
-           << "; put weft.microbatches around the function that is "
-              "differentiated, once, or in JAX a lax.scan that adds up "
-              "gradients";
+           << "; say how many micro-batches the pipeline has, or put "
+              "weft.microbatches around the function that is differentiated, "
+              "once, or in JAX a lax.scan that adds up gradients";
   bool legal = true;
   for (auto op : block.getOps<StageBoundaryOp>())
     if (!microbatches.loopOf(op.getOperation())) {

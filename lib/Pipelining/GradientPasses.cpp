@@ -48,14 +48,16 @@ static bool isGradientSum(Operation *op) {
 }
 
 /// In the last stage no boundary tells the way back: forward is what results
-/// other than gradients are computed from.
+/// other than gradients are computed from. Those of other stages that are
+/// computed from cotangents are gradients, or pieces of them.
 void PassFinder::findForwardOfLast(llvm::DenseSet<Operation *> &forward) const {
   for (Operation &op : llvm::reverse(block)) {
     if (!stages.isInLoop(&op))
       continue;
     bool isNeeded = llvm::any_of(
         op.getUsers(), [&](Operation *user) { return forward.contains(user); });
-    if (isNeeded || (leavesMicrobatches(&op) && !isGradientSum(&op)))
+    if (isNeeded || (leavesMicrobatches(&op) && !isGradientSum(&op) &&
+                     !stages.gradients.lookup(&op)))
       forward.insert(&op);
   }
 }

@@ -115,7 +115,7 @@ def test_micro_batches_are_said_once():
 
 
 def test_a_gradient_of_one_loop():
-    loops = "the stages of a pipeline work on one loop over micro-batches, but @step has {}; put weft.microbatches "
+    loops = "the stages of a pipeline work on one loop over micro-batches, but @step has {}; say how many "
     with says(loops.format(0)):
         compiled(step_of(chain(), None), Pipeline("pipe"))
 

@@ -69,8 +69,9 @@ static cl::opt<std::string> memoryLimit(
 static cl::opt<std::string> pipeline(
     "pipeline",
     cl::desc("Stages along a mesh axis: its name, the schedule (1f1b, if not "
-             "given) or a .csv file with a table, stages of each rank, as "
-             "in \"axis=pipe schedule=interleaved-1f1b chunks=2\""),
+             "given) or a .csv file with a table, stages of each rank, and "
+             "micro-batches for a model that has none, as in \"axis=pipe "
+             "schedule=interleaved-1f1b chunks=2 microbatches=8\""),
     cl::value_desc("axis=pipe"), cl::cat(category));
 static cl::opt<std::string> cluster(
     "cluster",

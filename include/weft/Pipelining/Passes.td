@@ -10,6 +10,40 @@
 
 include "weft/IR/FormPass.td"
 
+def SplitBatch : FormPass<"weft-split-batch", "Composites"> {
+  let summary = "Make micro-batches of a whole batch";
+  let description = [{
+    **Needs** a graph (form 1) without gradients (`--weft-autodiff`).
+
+    **Does** make a loop over micro-batches of a training step that computes its
+    loss and gradients of a whole batch, in every entry that has no such loop.
+    The batch is what arguments that no result replaces have along their first
+    dimension; row r is in micro-batch r % n. The sharding rules of ops say how
+    rows go through them: ops that keep rows apart are computed for those of a
+    micro-batch, sums over rows become `weft.microbatch_sum`, what is left of
+    rows in the end `weft.microbatch_stack`. What is computed from sums is
+    computed behind the loop. What depends on the batch but on no state, and
+    takes no matmul, may be needed as a whole (the number of tokens that a mask
+    leaves, which a sum is divided by): it is computed before the loop. So the
+    step has the results that it had, but for the order of its sums.
+
+    Anything else is an error that names the op and the line: a value of all
+    rows that the loop needs (a batch norm), and what is computed from several
+    rows and is no sum (a maximum over the batch).
+
+    **Leaves** the same graph, with loops.
+
+    **Example** `test/Pipelining/split-batch.mlir`.
+  }];
+  let options = [
+    Option<"microbatches", "microbatches", "int64_t", "1",
+           "How many micro-batches there are to be.">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::weft::WeftDialect"
+  ];
+}
+
 def AssignStages : FormPass<"weft-assign-stages", "Composites"> {
   let summary = "Say which pipeline stage computes each op";
   let description = [{

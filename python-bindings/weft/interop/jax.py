@@ -76,9 +76,6 @@ def from_jax(
     names = [argument.name for argument in dynamic]
     mesh, ours = _find_mesh(jax, mesh, (in_shardings, out_shardings, args, kwargs))
     stages = checked_pipeline("from_jax", pipeline, ours)
-    if stages and stages.microbatches:
-        raise ValueError("from_jax: a pipeline takes its micro-batches from the JAX function, whose loop over "
-                         "them adds up gradients; leave Pipeline.microbatches out")
     convert = _Converter(jax, mesh, ours)
     values = tuple(argument.value for argument in dynamic)
     given, padded_inputs = convert.resolve("in_shardings", values, in_shardings, names)
@@ -123,8 +120,10 @@ def from_jax(
     text = module.get_asm(print_generic_op_form=True, enable_debug_info=True)
     source = Source(text, f"{_name(fn)}.stablehlo.mlir")
     signature = _signature(jax, names, paths, values, lowered.out_info)
-    chosen = {"reduce_dtype": reduce_dtype} if reduce_dtype else {}
-    return Lowered(source, signature, ours, options=chosen | (stages.options() if stages else {}))
+    chosen = ({"reduce_dtype": reduce_dtype} if reduce_dtype else {}) | (stages.options() if stages else {})
+    if stages and stages.microbatches:
+        chosen["pipeline"] += f" microbatches={stages.microbatches}"
+    return Lowered(source, signature, ours, options=chosen)
 
 
 def _jax():
