@@ -90,6 +90,12 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // When only ops are left that say what becomes of rows.
   if (options.stages.microbatches)
     pm.addPass(createSplitBatch({options.stages.microbatches}));
+  // What was differentiated before it came here.
+  if (options.stages.areAutomatic) {
+    CutLoopsOptions cuts;
+    llvm::append_range(cuts.regions, options.stages.regions);
+    pm.addPass(createCutLoops(cuts));
+  }
   // Before equal ops are joined: each stage computes for itself.
   AssignStagesOptions stages;
   stages.axis = options.stages.axis;

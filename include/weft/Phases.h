@@ -52,12 +52,13 @@ struct StageOptions {
   std::string schedule = "1f1b";
   /// Stages of each rank; 0: as the boundaries make.
   int64_t chunks = 0;
-  /// How many the model's loop is to be of; 0: any number.
+  /// How many the model's loop is to be of, or a batch without a loop is split
+  /// into; 0: any number.
   int64_t microbatches = 0;
   /// A table of actions in place of the schedule, as CSV.
   std::string table;
   /// Let the compiler place the boundaries (CompileOptions); and what it chose,
-  /// see --weft-place-boundaries.
+  /// see --weft-place-boundaries and --weft-cut-loops.
   bool areAutomatic = false;
   std::vector<int64_t> regions;
 };

@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A function is cut where a single value leads from what is before to what is
-// behind, as the residual of a transformer does between its blocks. Values that
-// cost nothing to hold or to make again do not count: arguments and what single
-// ops make of one, what depends on no argument, and what has no derivative.
+// behind (weft/IR/ChainCuts.h). What depends on no argument, and what has no
+// derivative, does not count.
 //
 // Example: a block x + mlp(x) of two products between two others. There are
 // three regions; within the block x and a value of the mlp are both needed.

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LoopRegions.h"
 #include "Stages.h"
 
 #include "weft/IR/Origin.h"
@@ -41,11 +42,6 @@ private:
 };
 
 } // namespace
-
-static bool isGradientSum(Operation *op) {
-  return !gradientOf(getOrigin(op)).empty() ||
-         !gradientOf(getValueOrigin(op->getOperand(0))).empty();
-}
 
 /// In the last stage no boundary tells the way back: forward is what results
 /// other than gradients are computed from. Those of other stages that are

@@ -43,7 +43,9 @@ static void addTimes(ModuleOp schedule, const cost::CostModel &model,
     });
 }
 
-static int64_t countMicrobatches(ModuleOp graph) {
+static int64_t countMicrobatches(ModuleOp graph, const StageOptions &options) {
+  if (options.microbatches)
+    return options.microbatches;
   for (auto entry : graph.getOps<func::FuncOp>())
     if (entry.isPublic() && !entry.isExternal())
       if (Microbatches loops(entry.front()); loops.any())
@@ -63,12 +65,12 @@ scheduleFor(ModuleOp graph, const StageOptions &options, int64_t ranks) {
   }
   // A search for the schedule comes later, for the stages chosen here.
   bool isPublished = timeline::findSchedule(options.schedule);
-  timeline::GeneratedTable generated =
-      timeline::generate(isPublished          ? options.schedule
-                         : options.chunks > 1 ? "looped-bfs"
-                                              : "1f1b",
-                         {int32_t(ranks), int32_t(countMicrobatches(graph)),
-                          int32_t(options.chunks)});
+  timeline::GeneratedTable generated = timeline::generate(
+      isPublished          ? options.schedule
+      : options.chunks > 1 ? "looped-bfs"
+                           : "1f1b",
+      {int32_t(ranks), int32_t(countMicrobatches(graph, options)),
+       int32_t(options.chunks)});
   if (!generated.error.empty())
     return graph.emitError() << generated.error;
   return std::move(generated.table);
@@ -84,6 +86,8 @@ FailureOr<std::vector<int64_t>> chooseStages(ModuleOp graph,
     return failure();
   PipelineOptions whole = options;
   whole.stages = StageOptions();
+  whole.stages.areAutomatic = true;
+  whole.stages.microbatches = options.stages.microbatches;
   whole.markRegions = true;
   OwningOpRef<ModuleOp> schedule = runOnCopy(graph, [&](PassManager &pm) {
     buildPipeline(pm, whole, Form::Schedule);
@@ -95,8 +99,9 @@ FailureOr<std::vector<int64_t>> chooseStages(ModuleOp graph,
     return failure();
   if (chains->size() != 1)
     return graph.emitError()
-           << "stages are placed in one function that is differentiated, by "
-              "weft.value_and_grad, but the program has "
+           << "stages are placed in one function that weft.value_and_grad "
+              "differentiates, or in one loop over micro-batches, but the "
+              "program has "
            << chains->size() << "; put stage boundaries in the model instead";
   std::vector<timeline::RegionCosts> regions(chains->front().size());
   for (auto [region, measured] : llvm::zip_equal(regions, chains->front())) {

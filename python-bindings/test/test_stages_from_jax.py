@@ -119,9 +119,22 @@ def test_pipelines_that_cannot_be(pipeline, mesh, text):
         pipelined(step(lambda f: f, cuts=True), pipeline, mesh)
 
 
-def test_boundaries_are_not_placed_where_jax_differentiates():
-    with pytest.raises(weft.CompileError, match="put stage boundaries in the model instead"):
-        pipelined(step(lambda f: f, cuts=False), weft.Pipeline("pipe", stages="auto"))
+@pytest.mark.parametrize("wrap", WRAPPERS)
+def test_boundaries_are_placed(wrap):
+    """In the loop that JAX differentiated, at the block that makes stages equal."""
+    compiled = pipelined(step(WRAPPERS[wrap], cuts=False), weft.Pipeline("pipe", stages="auto"))
+    first, last = compiled.stages()
+    assert first.parameters == last.parameters == 2 * WIDTH * WIDTH * 4
+    assert [message.label for message in compiled.messages()] == [
+        "activations of stage 0 for stage 1", "gradients of stage 1 for stage 0"]
+
+
+def test_boundaries_that_cannot_be_placed():
+    with pytest.raises(weft.CompileError, match="the compiler is to place the stage boundaries, but the model has one"):
+        pipelined(step(WRAPPERS["plain"], cuts=True), weft.Pipeline("pipe", stages="auto"))
+    with pytest.raises(weft.CompileError, match="the model can be cut into 4 parts, where one value leads"):
+        pipelined(step(WRAPPERS["plain"], cuts=False), weft.Pipeline("pipe", "gpipe", stages="auto"),
+                  weft.AbstractMesh((5,), ("pipe",)))
 
 
 def test_errors_show_the_boundary_of_the_model():

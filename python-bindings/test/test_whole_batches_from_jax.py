@@ -128,6 +128,7 @@ def check(loss, schedule="1f1b", batches=None, reference=None, mesh=None, ranks=
     batches, state = tokens_and_targets() if batches is None else batches, first_state(layers)
     found = trained(whole(loss), state, batches, schedule, ranks, mesh, **options)
     assert_close(found, train(jax.jit(whole(loss)), state, batches))
+    options.pop("stages", None)
     if mesh:
         options["mesh"] = weft.Mesh(tuple(mesh.values()), tuple(mesh))
     equal_bits(found, without_pipeline(whole(loss), state, batches, **options) if reference is None else
@@ -258,6 +259,15 @@ def test_sums_are_as_exact_as_those_of_the_batch():
                          pipeline=weft.Pipeline("pipe", microbatches=MICROBATCHES)).as_text("graph")
     sums = re.findall(r"weft.microbatch_sum .* : tensor<(?:\d+x)*(\w+)>", text)
     assert set(sums) == {"f32"} and len(sums) > 14
+
+
+# Stages that the compiler chooses
+
+
+@pytest.mark.parametrize(("options", "schedule", "ranks"), [
+    ({}, "1f1b", 2), ({"is_tied": True}, "auto", 2), ({"wrap": jax.checkpoint}, "zb-h1", 2), ({}, "gpipe", 4)])
+def test_stages(options, schedule, ranks):
+    check(functools.partial(mean_loss, cuts=(), **options), schedule, ranks=ranks, layers=ranks, stages="auto")
 
 
 # What is no sum over the batch

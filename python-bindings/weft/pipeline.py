@@ -132,7 +132,8 @@ class Pipeline:
     """``"auto"`` lets the compiler place the boundaries, of which the model then has none."""
     microbatches: int | None = None
     """Into how many micro-batches each `weft.value_and_grad` of the function that is compiled
-    splits its batch, as `weft.microbatches` does, which may be used instead."""
+    splits its batch, as `weft.microbatches` does, which may be used instead. In a function of JAX
+    without a loop over micro-batches, the batch of the step: arguments that are not donated."""
 
     def __post_init__(self):
         for name in ("chunks", "microbatches"):

@@ -44,6 +44,32 @@ def SplitBatch : FormPass<"weft-split-batch", "Composites"> {
   ];
 }
 
+def CutLoops : FormPass<"weft-cut-loops", "Composites"> {
+  let summary = "Cut a loop that was differentiated into pipeline stages";
+  let description = [{
+    **Needs** a graph (form 1) without gradients (`--weft-autodiff`), and without
+    stage boundaries.
+
+    **Does** for loops over micro-batches that JAX differentiated what
+    `--weft-checkpoint-regions` and `--weft-place-boundaries` do for what
+    `weft.value_and_grad` differentiates. What results other than gradients are
+    computed from is cut where a single value leads from the ops before to
+    those behind, at most once between two matmuls. An op of the way back is of
+    the last region that has all it is computed from. Without `regions` (the
+    option) it numbers the regions in `weft.origin`, and notes on the module as
+    `weft.chains` how many there are. With them it puts a `weft.stage_boundary`
+    on what goes from stage to stage, and one on each cotangent that goes back.
+
+    **Leaves** the same graph, with regions or boundaries.
+
+    **Example** `test/Pipelining/cut-loops.mlir`.
+  }];
+  let options = [
+    ListOption<"regions", "regions", "int64_t",
+               "The first regions of all stages but the first, ascending.">
+  ];
+}
+
 def AssignStages : FormPass<"weft-assign-stages", "Composites"> {
   let summary = "Say which pipeline stage computes each op";
   let description = [{

@@ -64,7 +64,8 @@ def from_jax(
     takes and returns trees of NumPy arrays, as the function does. Specs are checked as `weft.jit`
     checks them, and `rules` may stand in their trees. Arguments on a mesh without a spec are open:
     the compiler decides. `reduce_dtype`, as of a `weft.Layout`, is for the gradients of donated
-    parameters. A `weft.Pipeline` needs a `jax.lax.scan` over micro-batches that adds up gradients.
+    parameters. The batch of a step is split into the micro-batches of a `weft.Pipeline`, unless the
+    function has a `jax.lax.scan` over micro-batches that adds up gradients.
     """
     jax = _jax()
     reduce_dtype = checked_reduce_dtype("from_jax", reduce_dtype)

@@ -1,0 +1,193 @@
+//===- LoopRegions.cpp - A differentiated loop as a chain -----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoopRegions.h"
+
+#include "Stages.h"
+
+#include "weft/IR/ChainCuts.h"
+#include "weft/IR/Origin.h"
+#include "weft/IR/TensorTypes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace weft;
+
+bool weft::isGradientSum(Operation *op) {
+  return !gradientOf(getOrigin(op)).empty() ||
+         !gradientOf(getValueOrigin(op->getOperand(0))).empty();
+}
+
+LoopRegions::LoopRegions(func::FuncOp entry)
+    : block(entry.front()), microbatches(block) {
+  for (BlockArgument argument : block.getArguments())
+    if (entry.getArgAttr(argument.getArgNumber(),
+                         WeftDialect::kParameterAttrName))
+      active.insert(argument);
+  findForward();
+  findActive();
+  cutForward();
+  placeBackward();
+  dropCuts();
+}
+
+std::optional<int64_t> LoopRegions::of(Operation *op) const {
+  auto found = regions.find(op);
+  return found == regions.end() ? std::nullopt
+                                : std::optional<int64_t>(found->second);
+}
+
+/// Begins and ends of the loop are where their values are.
+static bool isBorder(Operation *op) { return bool(getBorder(op)); }
+
+void LoopRegions::findForward() {
+  for (Operation &op : llvm::reverse(block)) {
+    if (!microbatches.loopOf(&op))
+      continue;
+    bool isNeeded = llvm::any_of(
+        op.getUsers(), [&](Operation *user) { return forward.contains(user); });
+    if (isNeeded || (leavesMicrobatches(&op) && !isGradientSum(&op)))
+      forward.insert(&op);
+  }
+}
+
+void LoopRegions::findActive() {
+  for (Operation &op : block)
+    if (llvm::any_of(computedFrom(&op),
+                     [&](Value operand) { return active.contains(operand); }))
+      active.insert(op.result_begin(), op.result_end());
+}
+
+bool LoopRegions::isSent(Value value) const {
+  Operation *op = value.getDefiningOp();
+  return op && active.contains(value) && regions.contains(op) &&
+         !isOfOneArgument(value);
+}
+
+/// What single ops make a value of: the argument, or a slice of it, as of
+/// parameters that layers have in one. Null for others.
+Value LoopRegions::parameterOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return value;
+  ValueRange operands = computedFrom(op);
+  if (operands.size() != 1)
+    return {};
+  Value of = parameterOf(operands.front());
+  if (!of || !isa<SliceOp>(op))
+    return of;
+  // Both ways have a slice of their own.
+  return slices.try_emplace({of, op->getAttrDictionary()}, value).first->second;
+}
+
+void LoopRegions::cutForward() {
+  SmallVector<Operation *> ops;
+  for (Operation &op : block)
+    if (forward.contains(&op) && !isBorder(&op))
+      ops.push_back(&op);
+  std::vector<size_t> cuts =
+      cutChain(ops, [&](Value value) { return active.contains(value); });
+  count = cuts.size() + 1;
+  auto next = cuts.begin();
+  int64_t region = 0;
+  llvm::DenseMap<Value, std::pair<int64_t, int64_t>> uses;
+  for (auto [position, op] : llvm::enumerate(ops)) {
+    if (next != cuts.end() && *next == position) {
+      ++next;
+      ++region;
+    }
+    regions[op] = region;
+    for (Value operand : computedFrom(op)) {
+      Value of = parameterOf(operand);
+      auto &[first, last] =
+          uses.try_emplace(of ? of : operand, region, region).first->second;
+      last = region;
+    }
+  }
+  for (const auto &[value, range] : uses)
+    if (!parameterOf(value) || range.first == range.second)
+      lastUse[value] = range.second;
+}
+
+/// The last region that has a value; the last of all for what all have.
+int64_t LoopRegions::lastRegionOf(Value value) {
+  Value parameter = parameterOf(value);
+  if (!active.contains(value) || (parameter && !lastUse.contains(parameter)))
+    return count - 1;
+  if (parameter)
+    return lastUse.lookup(parameter);
+  auto made = regions.find(value.getDefiningOp());
+  if (made == regions.end())
+    return count - 1;
+  if (!forward.contains(value.getDefiningOp()))
+    return made->second;
+  return std::max(made->second, lastUse.lookup(value));
+}
+
+void LoopRegions::placeBackward() {
+  for (Operation &op : block) {
+    if (!microbatches.loopOf(&op) || forward.contains(&op) || isBorder(&op))
+      continue;
+    if (!active.contains(op.getResult(0)) || isOfOneArgument(op.getResult(0)))
+      continue;
+    int64_t region = count - 1;
+    for (Value operand : computedFrom(&op))
+      region = std::min(region, lastRegionOf(operand));
+    regions[&op] = region;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Cuts that the way back does not have
+//===----------------------------------------------------------------------===//
+
+bool LoopRegions::isAddedUp(Operation *op) const {
+  if (!isa<arith::AddFOp, ReshapeOp, TransposeOp, ConstraintOp>(op))
+    return false;
+  return llvm::all_of(op->getUsers(), [&](Operation *user) {
+    return leavesMicrobatches(user) || isAddedUp(user);
+  });
+}
+
+/// A cotangent has the type of what went forward there, and what an op of the
+/// way back takes of the forward pass is made in its region or before.
+void LoopRegions::dropCuts() {
+  std::vector<bool> isCut(count, true);
+  // By cut, the types of what goes forward.
+  std::vector<llvm::DenseSet<Type>> types(count);
+  auto visit = [&](auto check) {
+    for (const auto &[op, region] : regions)
+      for (Value operand : computedFrom(op))
+        if (isSent(operand))
+          check(op, region, operand, regions.lookup(operand.getDefiningOp()));
+  };
+  visit([&](Operation *op, int64_t region, Value operand, int64_t made) {
+    if (forward.contains(operand.getDefiningOp()))
+      for (int64_t cut = made + 1; cut <= region; ++cut)
+        types[cut].insert(operand.getType());
+  });
+  visit([&](Operation *op, int64_t region, Value operand, int64_t made) {
+    bool isForwardValue = forward.contains(operand.getDefiningOp());
+    for (int64_t cut = region + 1; cut <= made; ++cut)
+      if (isForwardValue ||
+          (!isAddedUp(op) && !types[cut].contains(operand.getType())))
+        isCut[cut] = false;
+  });
+  joinRegions(isCut);
+}
+
+void LoopRegions::joinRegions(const std::vector<bool> &isCut) {
+  SmallVector<int64_t> numbers;
+  int64_t number = -1;
+  // The first region begins without a cut.
+  for (int64_t region = 0; region < count; ++region)
+    numbers.push_back(number += region == 0 || isCut[region]);
+  for (auto &[op, region] : regions)
+    region = numbers[region];
+  count = number + 1;
+}
