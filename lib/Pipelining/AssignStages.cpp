@@ -36,6 +36,17 @@ static void eraseBoundaries(Block &block) {
   }
 }
 
+/// Cotangents that depend on no micro-batch, as that of a loss that is only
+/// added to another one, are known to every stage.
+static void eraseKnownCotangents(Block &block) {
+  Microbatches microbatches(block);
+  for (auto op : llvm::make_early_inc_range(block.getOps<StageBoundaryOp>()))
+    if (op.getOf() && !microbatches.loopOf(op.getOperand())) {
+      op.replaceAllUsesWith(op.getOperand());
+      op.erase();
+    }
+}
+
 //===----------------------------------------------------------------------===//
 // What cannot be a pipeline
 //===----------------------------------------------------------------------===//
@@ -308,6 +319,7 @@ LogicalResult AssignStages::countFromAxis() {
 
 LogicalResult AssignStages::assign(func::FuncOp entry, int64_t count) {
   Block &block = entry.front();
+  eraseKnownCotangents(block);
   if (stages && (failed(checkLoop(entry)) || failed(checkCount(entry, count))))
     return failure();
   if (!axis.empty() && failed(checkAxis(entry, axis)))

@@ -61,3 +61,39 @@ func.func @step(%w0: tensor<8x8xf32> {weft.name = "w0"}, %w1: tensor<8x8xf32> {w
   return %loss, %n0, %n1 : tensor<f32>, tensor<8x8xf32>, tensor<8x8xf32>
 }
 
+
+// A second loss goes to the last stage, which adds it. Its cotangent is known, and sent by nobody.
+
+func.func private @two(%w0: tensor<8x8xf32>, %w1: tensor<8x8xf32>, %x: tensor<2x8xf32>) -> tensor<f32> {
+  %a = weft.dot_general %x, %w0 contracting = [1] x [0]
+      : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+  %s = weft.reduce sum %a dims = [0, 1] : tensor<2x8xf32> -> tensor<f32>
+  %b = weft.stage_boundary %a : tensor<2x8xf32>
+  %t = weft.stage_boundary %s : tensor<f32>
+  %c = weft.dot_general %b, %w1 contracting = [1] x [0]
+      : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+  %e = arith.mulf %c, %c : tensor<2x8xf32>
+  %l = weft.reduce sum %e dims = [0, 1] : tensor<2x8xf32> -> tensor<f32>
+  %all = arith.addf %l, %t : tensor<f32>
+  return %all : tensor<f32>
+}
+
+// CHECK-LABEL: func.func @second
+// CHECK:       weft.reduce {{.*}}stage = 0, stage_pass = forward
+// CHECK-NOT:   weft.stage_boundary
+// CHECK:       weft.dot_general {{.*}}stage = 1, stage_pass = input_gradient
+// CHECK-NOT:   weft.broadcast {{.*}}stage_pass
+// CHECK:       return
+func.func @second(%w0: tensor<8x8xf32> {weft.name = "w0"}, %w1: tensor<8x8xf32> {weft.name = "w1"}, %x: tensor<2x4x8xf32> {weft.name = "x"})
+    -> (tensor<8x8xf32> {weft.name = "w0"}, tensor<8x8xf32> {weft.name = "w1"}) {
+  %xi = weft.microbatch_slice %x dim = 1 of #loop : tensor<2x4x8xf32> -> tensor<2x8xf32>
+  %u0 = weft.microbatch_use %w0 of #loop : tensor<8x8xf32>
+  %u1 = weft.microbatch_use %w1 of #loop : tensor<8x8xf32>
+  %l, %g0, %g1 = weft.value_and_grad @two(%u0, %u1, %xi) wrt = [0, 1]
+      : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x8xf32>, tensor<8x8xf32>)
+  %s0 = weft.microbatch_sum %g0 of #loop : tensor<8x8xf32>
+  %s1 = weft.microbatch_sum %g1 of #loop : tensor<8x8xf32>
+  %n0 = arith.subf %w0, %s0 : tensor<8x8xf32>
+  %n1 = arith.subf %w1, %s1 : tensor<8x8xf32>
+  return %n0, %n1 : tensor<8x8xf32>, tensor<8x8xf32>
+}
