@@ -175,13 +175,24 @@ void BatchRows::visit(Operation *op) {
   visitWhole(op);
 }
 
+/// Whether an op scales a term that is a number, as a loss, by one that is
+/// there before the loop. It may go to another stage then.
+bool BatchRows::scalesTerm(Operation *op) const {
+  if (!isa<arith::MulFOp, arith::DivFOp>(op) ||
+      typeOf(op->getResult(0)).getNumElements() != 1)
+    return false;
+  Share a = of(op->getOperand(0)).share, b = of(op->getOperand(1)).share;
+  return (a == Share::Term && b == Share::Whole) ||
+         (a == Share::Whole && b == Share::Term && isa<arith::MulFOp>(op));
+}
+
 /// An op that is computed from sums.
 void BatchRows::visitBehindTerms(Operation *op) {
   ValueRange operands = computedFrom(op);
   bool isOnTerms = llvm::all_of(operands, [&](Value operand) {
     return of(operand).share == Share::Term;
   });
-  if (isOnTerms && keepsTerms(op))
+  if ((isOnTerms && keepsTerms(op)) || scalesTerm(op))
     return setAll(op, {Share::Term, {}});
   // As if the sums were there, to find what else there is.
   bool isNeeded = false;
@@ -242,6 +253,7 @@ bool BatchRows::splits(Operation *op, RowFactor factor) const {
 void BatchRows::placeResults(Operation *op, RowFactor factor) {
   std::optional<ShardingRule> rule = ruleOf(op);
   hasLoop = true;
+  numHeavy += isHeavy(op);
   factors[op] = factor;
   for (auto [result, tensor] :
        llvm::zip_equal(op->getResults(), rule->results)) {
@@ -283,7 +295,7 @@ void BatchRows::visitWhole(Operation *op) {
   setAll(op, part);
   if (hasRows && isHeavy(op))
     problems.push_back({op, nullptr});
-  if (isa<StageBoundaryOp>(op))
+  if (isa<StageBoundaryOp>(op) && !isInLoop)
     boundariesOutside.push_back(op);
 }
 

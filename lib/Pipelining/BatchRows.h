@@ -100,6 +100,8 @@ public:
   void report(int64_t microbatches) const;
 
   int64_t getBatch() const { return batch; }
+  /// Matmuls and boundaries that are computed for some rows at a time.
+  int64_t countHeavy() const { return numHeavy; }
   Part of(mlir::Value value) const { return parts.lookup(value); }
   /// The factor that the rows are in where an op of the loop has any.
   std::optional<RowFactor> factorOf(mlir::Operation *op) const;
@@ -113,6 +115,7 @@ private:
 
   void visit(mlir::Operation *op);
   void visitBehindTerms(mlir::Operation *op);
+  bool scalesTerm(mlir::Operation *op) const;
   void visitInLoop(mlir::Operation *op, RowFactor factor);
   void visitWhole(mlir::Operation *op);
   bool splits(mlir::Operation *op, RowFactor factor) const;
@@ -130,6 +133,7 @@ private:
   llvm::SmallVector<Problem> problems;
   llvm::SmallVector<mlir::Operation *> boundariesOutside;
   bool hasLoop = false;
+  int64_t numHeavy = 0;
 };
 
 } // namespace weft

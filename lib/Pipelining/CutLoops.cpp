@@ -131,6 +131,11 @@ LogicalResult CutLoops::mark(func::FuncOp entry, SmallVector<int64_t> &found) {
                         "the model has one; take it away, or let the "
                         "boundaries of the model be the stages");
   LoopRegions loop(entry);
+  if (!loop.hasParameters())
+    return emitError(entry.getLoc())
+           << "stages are placed between parameters, but @"
+           << entry.getSymName()
+           << " updates none that is known; donate the state that it updates";
   if (!loop.hasForward())
     return emitError(entry.getLoc())
            << "stages are placed along what a result other than gradients is "

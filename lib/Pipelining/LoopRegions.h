@@ -40,6 +40,7 @@ public:
 
   /// No more than one if the loop cannot be cut.
   int64_t size() const { return count; }
+  bool hasParameters() const { return !active.empty(); }
   bool hasForward() const { return !forward.empty(); }
   bool isForward(mlir::Operation *op) const { return forward.contains(op); }
   /// The region of an op; none for what every stage computes for itself.

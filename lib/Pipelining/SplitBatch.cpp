@@ -362,16 +362,24 @@ private:
   LogicalResult split(func::FuncOp entry) {
     int64_t count = microbatches;
     SmallVector<SmallVector<BlockArgument>> batches = findBatches(entry, count);
+    // The batch is what most of the work is done for; of what is none, the
+    // problems of the one that comes nearest are reported.
+    std::optional<BatchRows> best;
     for (ArrayRef<BlockArgument> batch : batches) {
       BatchRows rows(entry, batch);
-      if (rows.isLegal() && rows.formsLoop())
-        return BatchSplitter(entry, rows, count).run();
+      auto rank = [](const BatchRows &rows) {
+        return std::tuple(rows.isLegal() && rows.formsLoop(), !rows.isLegal(),
+                          rows.countHeavy());
+      };
+      if (!best || rank(rows) > rank(*best))
+        best.emplace(std::move(rows));
     }
-    for (ArrayRef<BlockArgument> batch : batches)
-      if (BatchRows rows(entry, batch); !rows.isLegal()) {
-        rows.report(count);
-        return failure();
-      }
+    if (best && best->isLegal() && best->formsLoop())
+      return BatchSplitter(entry, *best, count).run();
+    if (best && !best->isLegal()) {
+      best->report(count);
+      return failure();
+    }
     return reportNone(entry, count);
   }
 

@@ -192,6 +192,14 @@ def looked_up(params, tokens, targets):
     return mean_loss(params | {"positions": jnp.take(params["positions"], jnp.arange(TIME)[::-1], 0)}, tokens, targets)
 
 
+def with_another(params, tokens, targets):
+    """A second loss that goes from stage to stage beside the values, as that of a router."""
+    x = block(params["blocks"][0], params["embedding"][tokens])
+    x, other = weft.stage_boundary((x, (x * x).mean()))
+    logits = jax.nn.log_softmax(block(params["blocks"][1], x) @ params["head"])
+    return -jnp.take_along_axis(logits, targets[..., None], axis=-1).mean() + 0.01 * other
+
+
 def regularized(params, tokens, targets):
     return mean_loss(params, tokens, targets) + 1e-3 * sum(jnp.sum(w * w) for w in jax.tree.leaves(params))
 
@@ -213,7 +221,7 @@ def centered(params, tokens, targets):
     return (losses_of(params, tokens, targets) * weights).mean()
 
 
-@pytest.mark.parametrize("loss", [masked, of_each_row, flattened, looked_up, regularized, dropped, centered])
+@pytest.mark.parametrize("loss", [masked, of_each_row, flattened, looked_up, with_another, regularized, dropped, centered])
 def test_losses(loss):
     check(loss)
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // RUN: shard-opt %s --weft-autodiff --weft-decompose --symbol-dce --weft-split-batch=microbatches=4 | FileCheck %s
-// RUN: shard-opt %s --weft-autodiff --weft-decompose --symbol-dce --weft-split-batch=microbatches=4 --weft-verify-form=form=graph -o /dev/null
+// RUN: shard-opt %s --weft-autodiff --weft-decompose --symbol-dce --weft-split-batch=microbatches=4 --weft-assign-stages --weft-verify-form=form=graph -o /dev/null
 
 // The mean over the elements that a mask leaves, and its gradient.
 
@@ -29,10 +29,11 @@ func.func private @loss(%w: tensor<8x8xf32>, %x: tensor<8x8xf32>, %mask: tensor<
 // CHECK:       %[[M:.*]] = weft.broadcast %[[MI]] dims = [0] : tensor<2xf32> -> tensor<2x8xf32>
 // CHECK:       %[[K:.*]] = arith.mulf %[[H]], %[[M]] : tensor<2x8xf32>
 // CHECK:       %[[TERM:.*]] = weft.reduce sum %[[K]]
-// CHECK:       %[[SUM:.*]] = weft.microbatch_sum %[[TERM]]
 // What needs no parameter may be one number for the batch: before the loop, and used in it.
 // CHECK:       %[[COUNT:.*]] = weft.reduce sum %[[MASK]] dims = [0] : tensor<8xf32> -> tensor<f32>
-// CHECK:       arith.divf %[[SUM]], %[[COUNT]]
+// CHECK:       %[[CI:.*]] = weft.microbatch_use %[[COUNT]]
+// CHECK:       %[[L:.*]] = arith.divf %[[TERM]], %[[CI]]
+// CHECK:       weft.microbatch_sum %[[L]]
 // CHECK:       weft.dot_general {{.*}}tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<8x8xf32>
 // CHECK:       %[[G:.*]] = weft.microbatch_sum {{.*}} : tensor<8x8xf32>
 // CHECK:       arith.subf %[[W]], %{{.*}}
@@ -90,12 +91,44 @@ func.func @barrier(%w: tensor<8x8xf32> {weft.name = "w"}, %x: tensor<8x8xf32> {w
   return %c, %t : tensor<8x8xf32>, tensor<8xf32>
 }
 
+// A number of all rows so far goes to the next stage as a term, and its cotangent, which is one for all rows, back.
+// CHECK-LABEL: func.func @boundary(
+// CHECK:       %[[C:.*]] = weft.microbatch_use %arg2
+// CHECK:       %[[T:.*]] = weft.reduce sum %{{.*}} : tensor<2x8xf32> -> tensor<f32>
+// CHECK:       %[[B:.*]] = weft.stage_boundary %[[T]] : tensor<f32>
+// CHECK:       weft.microbatch_sum %[[B]]
+// CHECK:       %[[BACK:.*]] = weft.stage_boundary %[[C]] of %[[B]] : tensor<f32>
+// CHECK:       weft.broadcast %[[BACK]] dims = [] : tensor<f32> -> tensor<2x8xf32>
+func.func @boundary(%w: tensor<8x8xf32> {weft.name = "w"}, %x: tensor<8x8xf32> {weft.name = "x"}, %c: tensor<f32> {weft.name = "c"})
+    -> (tensor<8x8xf32> {weft.name = "w"}, tensor<f32> {weft.name = "l"}) {
+  %h = weft.dot_general %x, %w contracting = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %t = weft.reduce sum %h dims = [0, 1] : tensor<8x8xf32> -> tensor<f32>
+  %b = weft.stage_boundary %t : tensor<f32>
+  %back = weft.stage_boundary %c of %b : tensor<f32> of tensor<f32>
+  %d = weft.broadcast %back dims = [] : tensor<f32> -> tensor<8x8xf32>
+  %g = weft.dot_general %x, %d contracting = [0] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %g, %b : tensor<8x8xf32>, tensor<f32>
+}
+
+// The batch is what most of the work is done for: not the weights that come before it.
+// CHECK-LABEL: func.func @undonated(
+// CHECK-DAG:   weft.microbatch_use %arg0
+// CHECK-DAG:   weft.microbatch_use %arg1
+// CHECK-DAG:   weft.microbatch_slice {{.*}} -> tensor<4x8xf32>
+func.func @undonated(%v: tensor<8x8xf32> {weft.name = "v"}, %u: tensor<8x8xf32> {weft.name = "u"}, %x: tensor<16x8xf32> {weft.name = "x"})
+    -> (tensor<16x8xf32> {weft.name = "y"}) {
+  %h = weft.dot_general %x, %v contracting = [1] x [0] : (tensor<16x8xf32>, tensor<8x8xf32>) -> tensor<16x8xf32>
+  %e = math.exp %h : tensor<16x8xf32>
+  %y = weft.dot_general %e, %u contracting = [1] x [0] : (tensor<16x8xf32>, tensor<8x8xf32>) -> tensor<16x8xf32>
+  return %y : tensor<16x8xf32>
+}
+
 // A loop of the model stays what it is.
 // CHECK-LABEL: func.func @loop(
 // CHECK-NOT:   "batch"
 // CHECK:       return
-func.func @loop(%w: tensor<8xf32> {weft.name = "v"}, %x: tensor<2x8xf32> {weft.name = "x"})
-    -> (tensor<8xf32> {weft.name = "v"}) {
+func.func @loop(%w: tensor<8xf32> {weft.name = "own"}, %x: tensor<2x8xf32> {weft.name = "x"})
+    -> (tensor<8xf32> {weft.name = "own"}) {
   %xi = weft.microbatch_slice %x dim = 0 of <"own", 2> : tensor<2x8xf32> -> tensor<8xf32>
   %y = arith.mulf %xi, %w : tensor<8xf32>
   %s = weft.microbatch_sum %y of <"own", 2> : tensor<8xf32>
