@@ -8,13 +8,14 @@
         [--json FILE]         writes all that was measured
         [--against FILE]      compares Weft with what an earlier --json wrote
         [--propagation-only]  keeps the shardings that propagation finds
+        [--cluster NAME]      compiles for other links than the predicted time is made of
         [--details]           prints every collective, with its cause
     build/venv-jax/bin/python benchmarks/compare_xla.py --fixtures [--scan]
     build/venv-jax/bin/python benchmarks/compare_xla.py --planning
 
 Bytes are those that one rank sends in a step, calls how many collectives it takes
-part in (combined ones count once), and the predicted time is that of the cost model
-that the reshard planner uses, for both. XLA's CPU backend has no reduce-scatter:
+part in (combined ones count once). The predicted time is that of links of 5 us and 50 GB/s,
+for both, and Weft compiles for a cluster of such links. XLA's CPU backend has no reduce-scatter:
 where the result of an all-reduce is only sliced afterwards, it counts as the
 reduce-scatter that other backends make of it. Memory is that of a rank beside its
 states: arguments, results and temporary buffers.
@@ -50,6 +51,8 @@ from xla_models import MODELS  # noqa: E402
 from xla_models.model import SIZES  # noqa: E402
 
 FIXTURES = ("mlp", "gpt2", "llama")
+# The links of xla_comparison/side.py.
+UNIFORM = ROOT / "test/Partition/Inputs/uniform.toml"
 
 
 def compare_models(arguments):
@@ -58,7 +61,8 @@ def compare_models(arguments):
              for model in arguments.models or MODELS for strategy in arguments.strategies]
     results = []
     print(table.HEADER)
-    options = {"optimize_shardings": not arguments.propagation_only}
+    options = {"optimize_shardings": not arguments.propagation_only,
+               "cluster": arguments.cluster}
     for result in measure_all(cases, Cache(arguments.cache), arguments.jobs, options):
         results.append(result)
         print(table.row(result), flush=True)
@@ -86,6 +90,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases at a time")
     parser.add_argument("--propagation-only", action="store_true",
                         help="keep the shardings that propagation finds")
+    parser.add_argument("--cluster", default=str(UNIFORM),
+                        help="compile for this cluster (default: 5 us, 50 GB/s)")
     parser.add_argument("--details", action="store_true", help="print every collective")
     parser.add_argument("--fixtures", action="store_true",
                         help="compare models of the tests, with constraints")
