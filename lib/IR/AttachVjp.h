@@ -61,6 +61,7 @@ void attachUnary(mlir::MLIRContext *context) {
 
 void attachArithVjps(mlir::MLIRContext *context);
 void attachMathVjps(mlir::MLIRContext *context);
+void attachRearrangeVjp(mlir::MLIRContext *context);
 
 } // namespace weft
 

@@ -11,6 +11,7 @@
 
 #include "AttachVjp.h"
 #include "weft/IR/VjpModels.h"
+#include "weft/IR/WeftDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -130,5 +131,8 @@ void weft::registerVjpModels(DialectRegistry &registry) {
   });
   registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
     attachMathVjps(context);
+  });
+  registry.addExtension(+[](MLIRContext *context, WeftDialect *) {
+    attachRearrangeVjp(context);
   });
 }

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "weft/IR/VjpBuilder.h"
+#include "AttachVjp.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -95,4 +95,51 @@ void PadOp::buildVjp(VjpBuilder &b) {
   }
   b.addCotangent(0,
                  SliceOp::create(b, b.getCotangent(), starts, limits, strides));
+}
+
+/// The runs that take elements of a run that came from [begin, end) back there.
+static std::vector<sharding::ElementRun>
+inverseOf(const sharding::ElementRun &run, int64_t begin, int64_t end) {
+  std::vector<sharding::ElementRun> inverse;
+  for (int64_t i = 0, from = run.from; i < run.length; ++i, from += run.step) {
+    if (from < begin || from >= end)
+      continue;
+    bool isNext = !inverse.empty() && std::abs(run.step) == 1;
+    if (isNext && run.step == 1)
+      ++inverse.back().length;
+    else if (isNext)
+      inverse.back() = {run.to + i, from - begin, inverse.back().length + 1,
+                        -1};
+    else
+      inverse.push_back({run.to + i, from - begin, 1, run.step == -1 ? -1 : 1});
+  }
+  return inverse;
+}
+
+/// Puts g back to where its elements were taken from. Runs may take an element
+/// several times.
+static void rearrangeVjp(RearrangeOp op, VjpBuilder &b) {
+  const sharding::ElementMap map = op.getMap().toMap();
+  int64_t begin = 0;
+  for (auto [number, operand] : llvm::enumerate(op.getOperands())) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    int64_t size = map.from[number];
+    for (const sharding::ElementRun &run : map.runs) {
+      auto inverse = inverseOf(run, begin, begin + size);
+      if (inverse.empty() || !b.wants(number))
+        continue;
+      auto attr = ElementMapAttr::get(
+          op.getContext(), sharding::ElementMap{map.to, {size}, inverse});
+      auto zero = inverse.size() == 1 && inverse.front().length == size
+                      ? TypedAttr()
+                      : FloatAttr::get(type.getElementType(), 0);
+      b.addCotangent(number, RearrangeOp::create(b, type, b.getCotangent(),
+                                                 op.getDim(), attr, zero));
+    }
+    begin += size;
+  }
+}
+
+void weft::attachRearrangeVjp(MLIRContext *context) {
+  attachVjp<RearrangeOp, rearrangeVjp>(context);
 }

@@ -70,7 +70,7 @@ static Value convertIota(Conversion &c) {
   return c.iota(c.shape(), c.element(), *dim);
 }
 
-/// Takes elements at indices that count down.
+/// Takes the elements of a dimension from the last to the first.
 static Value convertReverse(Conversion &c) {
   Value x = c.operand(0);
   for (int64_t dim : c.integers("dimensions")) {
@@ -79,10 +79,10 @@ static Value convertReverse(Conversion &c) {
     if (dim < 0 || dim >= typeOf(x).getRank())
       return c.malformed("dimensions names dim " + Twine(dim));
     int64_t size = typeOf(x).getDimSize(dim);
-    Value up = c.iota({size}, c.builder.getI32Type(), 0);
-    Value down = c.make<arith::SubIOp>(c.splatLike(up, size - 1), up);
-    x = c.make<GatherOp>(typeOf(x), x, down, dim, ArrayRef<int64_t>(),
-                         ArrayRef<int64_t>());
+    sharding::ElementMap map{{size}, {size}, {{size - 1, 0, size, -1}}};
+    x = c.make<RearrangeOp>(typeOf(x), x, dim,
+                            ElementMapAttr::get(c.builder.getContext(), map),
+                            TypedAttr());
   }
   return x;
 }

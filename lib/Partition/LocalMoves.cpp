@@ -47,6 +47,22 @@ static Value createExchange(OpBuilder &builder, Location loc, Value value,
                             context.mesh.print(axes)));
 }
 
+/// The elements of a dimension from the last to the first.
+static Value createReverse(OpBuilder &builder, Location loc, Value value,
+                           int64_t dim) {
+  int64_t size = typeOf(value).getDimSize(dim);
+  auto indices = RankedTensorType::get({size}, integerFor(builder, size));
+  Value up = IotaOp::create(builder, loc, indices, 0);
+  Value last = arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(
+          indices, Attribute(builder.getIntegerAttr(indices.getElementType(),
+                                                    size - 1))));
+  Value down = arith::SubIOp::create(builder, loc, last, up);
+  return GatherOp::create(builder, loc, typeOf(value), value, down, dim,
+                          ArrayRef<int64_t>(), ArrayRef<int64_t>());
+}
+
 /// Elements [start, start + size) of a dimension.
 static Value createCut(OpBuilder &builder, Location loc, Value value,
                        int64_t dim, int64_t start, int64_t size,
@@ -268,8 +284,12 @@ struct LocalRearrange
     };
     for (const ElementRun &run : map.runs) {
       addZeros(run.to);
-      pieces.push_back(
-          createCut(builder, loc, value, dim, run.from, run.length, run.step));
+      int64_t last = run.from + (run.length - 1) * run.step;
+      Value piece =
+          createCut(builder, loc, value, dim, std::min(run.from, last),
+                    run.length, std::abs(run.step));
+      pieces.push_back(run.step > 0 ? piece
+                                    : createReverse(builder, loc, piece, dim));
       end = run.to + run.length;
     }
     addZeros(map.to.front());

@@ -289,7 +289,7 @@ static sharding::ElementMap withPadding(const sharding::ElementMap &map,
 bool FunctionPadder::rearrange(Operation *op, const ShardingRule &rule,
                                ArrayRef<PaddedFactor> factors,
                                const SmallBitVector &working) {
-  if (!isa<SliceOp, ConcatOp, PadOp>(op))
+  if (!isa<SliceOp, ConcatOp, PadOp, RearrangeOp>(op))
     return false;
   SmallVector<RankedTensorType> operands = llvm::map_to_vector(
       op->getOperands(), [&](Value value) { return values.trueType(value); });

@@ -103,6 +103,10 @@ MOVES = {
     "overlapping": lambda x: x[:, 3:-5] * x[:, 5:-3] + x[:, :-8],
     "concat": lambda x: wnp.concatenate([x, x[:, :9], 2 * x], axis=1),
     "roll": lambda x: wnp.roll(x, 5, axis=1),
+    "flip": lambda x: wnp.flip(x, 1),
+    "flip of both": lambda x: wnp.flip(x),
+    "flip and slices": lambda x: x[:, ::-1] * x[:, -1::-1] + x,
+    "every second from the end": lambda x: x[:, -2::-2],
 }
 
 
@@ -124,12 +128,27 @@ def test_moves(move, ways, columns):
     close(step(*arguments), alone(*arguments), "float32")
 
 
+@pytest.mark.parametrize("ways", [4, 8])
+def test_bytes_of_a_flip(ways):
+    """Each device sends what it has to one other, and back in the derivative."""
+    x = numbers(512, 1024 * ways, seed=1)
+
+    def loss(x, weights):
+        return wnp.sum(wnp.sin(wnp.flip(wnp.tanh(x), 1)) * weights)
+
+    step, alone = compiled(weft.value_and_grad(loss), (x, x), ways, ("split", "split"),
+                           (None, "split"))
+    close(step(x, x), alone(x, x), "float32")
+    moved = [(c.kind, c.total_bytes) for c in step.collectives() if c.kind != "all_reduce"]
+    assert moved == 2 * [("exchange", x.nbytes // ways)]
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64", "int8", "bool"])
 def test_types_without_a_derivative(dtype):
     x = np.random.default_rng(1).integers(0, 2, (ROWS, 32)).astype(dtype)
 
     def function(x):
-        return wnp.concatenate([x[:, 5:], x[:, :13]], axis=1)
+        return wnp.concatenate([x[:, 5:], x[:, 12::-1]], axis=1)
 
     step, alone = compiled(function, (x,), 4, ("split",), "split")
     np.testing.assert_array_equal(np.asarray(step(x)), np.asarray(alone(x)))

@@ -31,9 +31,7 @@ func.func @moves(%x: tensor<4x8xf32>) -> (tensor<32xf32>, tensor<8x4xf32>, tenso
   %3 = "stablehlo.concatenate"(%x, %x) <{dimension = 0 : i64}> : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
   // CHECK: weft.iota dim = 1 : tensor<4x8xi32>
   %4 = "stablehlo.iota"() <{iota_dimension = 1 : i64}> : () -> tensor<4x8xi32>
-  // CHECK: %[[UP:.*]] = weft.iota dim = 0 : tensor<8xi32>
-  // CHECK: %[[DOWN:.*]] = arith.subi %{{.*}}, %[[UP]]
-  // CHECK: weft.gather %arg0, %[[DOWN]] dim = 1
+  // CHECK: weft.rearrange %arg0 dim = 1 map <[8] to [8], 7 to 0 for 8 by -1>
   %5 = "stablehlo.reverse"(%x) <{dimensions = array<i64: 1>}> : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %0, %1, %2, %3, %4, %5 : tensor<32xf32>, tensor<8x4xf32>, tensor<2x3xf32>, tensor<8x8xf32>, tensor<4x8xi32>, tensor<4x8xf32>
 }

@@ -105,3 +105,18 @@ func.func @rearrange_whole(%x: tensor<2x8xf32>) -> tensor<2x10xf32> {
   %r = weft.rearrange %x dim = 1 map <[8] to [10], 0 to 6 for 3, 4 to 2 for 4> : (tensor<2x8xf32>) -> tensor<2x10xf32>
   return %r : tensor<2x10xf32>
 }
+
+// The elements in reverse order: of a split dimension each device sends what it
+// has to one other, of a whole one it takes them from the last.
+// CHECK-LABEL: func.func @reverse
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<6x4xf32>
+// CHECK-NEXT:    %[[A:.*]] = weft.exchange %[[X]] dim = 1 over <@mesh, {"t"}> map <[4] to [4], 15 to 0 for 16 by -1>
+// CHECK:         %[[UP:.*]] = weft.iota dim = 0 : tensor<6xi32>
+// CHECK:         %[[DOWN:.*]] = arith.subi %{{.*}}, %[[UP]]
+// CHECK-NEXT:    %[[B:.*]] = weft.gather %[[X]], %[[DOWN]] dim = 0
+// CHECK-NEXT:    return %[[A]], %[[B]]
+func.func @reverse(%x: tensor<6x16xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"t"}]>}) -> (tensor<6x16xf32>, tensor<6x16xf32>) {
+  %a = weft.rearrange %x dim = 1 map <[16] to [16], 15 to 0 for 16 by -1> {weft.shardings = [#weft.sharding<@mesh, [{}, {"t"}]>]} : (tensor<6x16xf32>) -> tensor<6x16xf32>
+  %b = weft.rearrange %x dim = 0 map <[6] to [6], 5 to 0 for 6 by -1> {weft.shardings = [#weft.sharding<@mesh, [{}, {"t"}]>]} : (tensor<6x16xf32>) -> tensor<6x16xf32>
+  return %a, %b : tensor<6x16xf32>, tensor<6x16xf32>
+}

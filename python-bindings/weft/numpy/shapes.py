@@ -201,10 +201,7 @@ def flip(x: Any, axis: Any = None) -> Tracer:
     """The elements in reverse order."""
     x = as_tracer(x)
     for dim in axes_of(axis, len(x.shape), "flip"):
-        n = x.shape[dim]
-        if n > 1:
-            last_first = el.subtract(n - 1, ops.iota((n,), elements.INT32, 0))
-            x = ops.gather(x, last_first, dim)
+        x = ops.reverse(x, dim)
     return x
 
 

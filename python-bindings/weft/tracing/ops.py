@@ -199,6 +199,18 @@ def slice_in_dims(x: Tracer, starts: Sequence[int], limits: Sequence[int],
                                              f"strides = {_list(strides)}")
 
 
+def reverse(x: Tracer, dim: int) -> Tracer:
+    """The elements of a dimension from the last to the first."""
+    size = x.shape[dim]
+    if size < 2:
+        return x
+    graph = current_graph()
+    return graph.add(
+        f"weft.rearrange {graph.use(x)} dim = {dim} "
+        f"map <[{size}] to [{size}], {size - 1} to 0 for {size} by -1> : "
+        f"({_type(x)}) -> {_type(x)}", x.shape, x.element, x.weak)
+
+
 def concatenate(parts: Sequence[Tracer], dim: int) -> Tracer:
     first = parts[0]
     if len(parts) == 1:
