@@ -25,12 +25,22 @@ llvm::json::Object weft::dump(StringRef function,
   for (const CostNetwork::Factor &factor : problem.getFactors())
     factors.push_back(llvm::json::Object{
         {"scope", llvm::json::Array(factor.scope)}, {"table", factor.table}});
+  llvm::json::Array exclusions;
+  for (const ShardingNetwork::Exclusion &exclusion : network.exclusions()) {
+    llvm::json::Array ends;
+    for (const auto &[variable, values] : exclusion)
+      if (variable >= 0)
+        ends.push_back(llvm::json::Object{
+            {"variable", variable}, {"values", llvm::json::Array(values)}});
+    exclusions.push_back(std::move(ends));
+  }
   const CostNetwork::Solution &solution = network.getSolution();
   return llvm::json::Object{
       {"name", function},
       {"sizes", std::move(sizes)},
       {"tables", std::move(tables)},
       {"factors", std::move(factors)},
+      {"exclusions", std::move(exclusions)},
       {"assignment", llvm::json::Array(solution.assignment)},
       {"isOptimal", solution.isOptimal},
       {"cost", solution.cost},

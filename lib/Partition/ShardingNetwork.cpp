@@ -262,22 +262,41 @@ static RankedTensorType typeToMove(Value value) {
   return typeOf(op && takesMoreBytes(op) ? op->getOperand(0) : value);
 }
 
-/// Whether only axes are given up: the move is a gather.
+bool weft::isPartOf(const sharding::Sharding &part,
+                    const sharding::Sharding &whole) {
+  return part.unreduced == whole.unreduced &&
+         llvm::all_of(llvm::zip_equal(part.dims, whole.dims), [](auto dims) {
+           const auto &[fine, coarse] = dims;
+           return coarse.axes.size() <= fine.axes.size() &&
+                  llvm::equal(coarse.axes, llvm::ArrayRef(fine.axes).take_front(
+                                               coarse.axes.size()));
+         });
+}
+
+/// Whether axes are given up, and others split what is whole: the move is a
+/// gather, of a part.
 static bool isGather(const sharding::Sharding &from,
                      const sharding::Sharding &to) {
-  return from.unreduced.empty() && to.unreduced.empty() &&
-         llvm::all_of(llvm::zip_equal(from.dims, to.dims), [](auto dims) {
-           const auto &[held, wanted] = dims;
-           return wanted.axes.size() <= held.axes.size() &&
-                  llvm::equal(wanted.axes, llvm::ArrayRef(held.axes).take_front(
-                                               wanted.axes.size()));
-         });
+  if (!from.unreduced.empty() || !to.unreduced.empty())
+    return false;
+  sharding::Sharding sliced = from;
+  for (auto [dim, held, wanted] :
+       llvm::zip_equal(sliced.dims, from.dims, to.dims)) {
+    if (wanted.axes.size() <= held.axes.size())
+      continue;
+    for (const sharding::AxisRef &axis :
+         llvm::ArrayRef(wanted.axes).drop_front(held.axes.size()))
+      if (from.mentions(axis))
+        return false;
+    dim.axes = wanted.axes;
+  }
+  return isPartOf(sliced, from) && isPartOf(sliced, to);
 }
 
 /// The moves of a value that overlap with the whole step: parameters can be
 /// gathered before they are needed, and gradients reduced while the rest is
-/// computed. Where propagation moves them so: it is no reason to move a
-/// parameter instead of what it is multiplied by.
+/// computed. Where propagation moves them so, or needs more: it is no reason to
+/// move a parameter instead of what it is multiplied by.
 ArrayRef<Id> ShardingNetwork::overlappingNeeds(Value value) const {
   Value root = rootOf(value);
   Operation *op = root.getDefiningOp();
@@ -296,7 +315,9 @@ double ShardingNetwork::weightOf(Value value, Id from, Id to) const {
   bool overlaps = (held.unreduced.empty()
                        ? (!op || early.contains(op)) && isGather(held, wanted)
                        : op && late.contains(op)) &&
-                  llvm::is_contained(overlappingNeeds(value), to);
+                  llvm::any_of(overlappingNeeds(value), [&](Id need) {
+                    return isPartOf(wanted, prices.get(need));
+                  });
   return runsOf(op) * (overlaps ? overlappedShare : 1);
 }
 
@@ -457,7 +478,7 @@ void ShardingNetwork::addValue(Value value) {
   addMove(made, kept, value);
   for (const End &need : needed)
     addMove(kept, need, value);
-  keptValues.push_back(std::move(kept));
+  keptValues.push_back({std::move(kept), std::move(made), std::move(needed)});
 }
 
 const OpStrategy *
@@ -532,123 +553,4 @@ Cost ShardingNetwork::costCarriedOut(const OpChoices &choices,
       cost = std::min(cost + found.work[found.find(choices.at(op))],
                       optimize::forbidden);
   return cost;
-}
-
-/// The sharding without some axes.
-Id ShardingNetwork::without(Id id, uint64_t axes) {
-  auto [entry, isNew] = withoutAxes.try_emplace({id, axes}, id);
-  if (!isNew)
-    return entry->second;
-  auto erase = [&](sharding::AxisList &list) {
-    llvm::erase_if(list, [&](const sharding::AxisRef &ref) {
-      return axes >> ref.axis & 1;
-    });
-  };
-  sharding::Sharding rest = prices.get(id);
-  for (sharding::DimSharding &dim : rest.dims)
-    erase(dim.axes);
-  erase(rest.unreduced);
-  return withoutAxes[{id, axes}] = prices.intern(rest);
-}
-
-/// The values that differ from the assignment in what some axes split only.
-std::vector<std::vector<int32_t>>
-ShardingNetwork::differingIn(uint64_t axes, const Assignment &assignment) {
-  std::vector<std::vector<int32_t>> allowed(network.numVariables());
-  auto restOf = [&](const OpStrategy &strategy) {
-    SmallVector<Id> rest;
-    for (Id id : strategy.operands)
-      rest.push_back(without(id, axes));
-    for (Id id : strategy.results)
-      rest.push_back(without(id, axes));
-    return rest;
-  };
-  for (const auto &[op, found] : options) {
-    SmallVector<Id> rest = restOf(found.strategies[assignment[found.variable]]);
-    for (auto [number, strategy] : llvm::enumerate(found.strategies))
-      if (restOf(strategy) == rest)
-        allowed[found.variable].push_back(number);
-  }
-  for (const End &kept : keptValues) {
-    Id rest = without(kept.shardings[assignment[kept.variable]], axes);
-    for (auto [number, id] : llvm::enumerate(kept.shardings))
-      if (without(id, axes) == rest)
-        allowed[kept.variable].push_back(number);
-  }
-  return allowed;
-}
-
-/// The choices of ops as they are, and anything kept.
-std::vector<std::vector<int32_t>>
-ShardingNetwork::keptOnly(const Assignment &assignment) {
-  auto allowed = differingIn(0, assignment);
-  for (const auto &[op, found] : options)
-    allowed[found.variable] = {assignment[found.variable]};
-  for (const End &kept : keptValues) {
-    auto numbers = llvm::seq<int32_t>(0, kept.shardings.size());
-    allowed[kept.variable].assign(numbers.begin(), numbers.end());
-  }
-  return allowed;
-}
-
-/// Where all axes together are too many: chooses anew what some axes split
-/// while the others stay, one set of axes after the other, as long as this
-/// helps.
-optimize::CostNetwork::Solution
-ShardingNetwork::improveByAxes(optimize::CostNetwork::Solution solution,
-                               ArrayRef<uint64_t> sets) {
-  constexpr int maxRounds = 4;
-  for (int round = 0; round < maxRounds; ++round) {
-    Cost before = solution.cost;
-    for (uint64_t axes : sets)
-      solution = network.solveAmong(solution.assignment,
-                                    differingIn(axes, solution.assignment), {});
-    if (solution.cost == before)
-      break;
-  }
-  return solution;
-}
-
-/// Where no values have to be given up the first search finds the best. Else
-/// what is found depends on which were: of tables of two sizes and the start,
-/// each improved, the best is improved further.
-void ShardingNetwork::search(optimize::CostNetwork::Options limits) {
-  // Larger tables take longer than they help, before improveByAxes.
-  limits.maxTable = std::min<size_t>(limits.maxTable, 1 << 14);
-  solution = network.solve(startAssignment, limits);
-  if (solution.isOptimal)
-    return;
-  SmallVector<uint64_t> single, pairs;
-  for (size_t axis = 0; axis < prices.getMesh().axes().size(); ++axis) {
-    for (uint64_t other : single)
-      pairs.push_back(other | uint64_t(1) << axis);
-    single.push_back(uint64_t(1) << axis);
-  }
-  solution = improveByAxes(solution, single);
-  auto tryFrom = [&](const optimize::CostNetwork::Solution &start) {
-    auto found = improveByAxes(start, single);
-    if (found.cost < solution.cost)
-      solution = found;
-  };
-  limits.maxTable = std::min<size_t>(limits.maxTable, 1 << 8);
-  tryFrom(network.solve(startAssignment, limits));
-  tryFrom(network.solveAmong(startAssignment, keptOnly(startAssignment), {}));
-  if (pairs.size() > 1)
-    solution = improveByAxes(solution, pairs);
-}
-
-OpChoices ShardingNetwork::solve(optimize::CostNetwork::Options limits) {
-  search(limits);
-  OpChoices choices;
-  for (auto &[op, found] : options) {
-    if (isMarker(op))
-      continue;
-    const OpStrategy &strategy =
-        found.strategies[solution.assignment[found.variable]];
-    FactorSolution &choice = choices[op];
-    choice.operands.assign(strategy.operands.begin(), strategy.operands.end());
-    choice.results.assign(strategy.results.begin(), strategy.results.end());
-    choice.onTerms = strategy.onTerms;
-  }
-  return choices;
 }

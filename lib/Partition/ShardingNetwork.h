@@ -39,6 +39,9 @@ private:
   std::map<std::vector<int64_t>, std::vector<OpStrategy>> known;
 };
 
+/// Whether a device has in `part` a part of what it has in `whole`.
+bool isPartOf(const sharding::Sharding &part, const sharding::Sharding &whole);
+
 class ShardingNetwork {
 public:
   using Id = ReshardPrices::Id;
@@ -69,6 +72,11 @@ public:
   const optimize::CostNetwork::Solution &getSolution() const {
     return solution;
   }
+  /// Values of variables, of which not all can hold at once: they would not be
+  /// carried out so, which the costs do not say. Fixed ends have variable -1.
+  using Exclusion = std::vector<
+      std::pair<optimize::CostNetwork::Variable, std::vector<int32_t>>>;
+  std::vector<Exclusion> exclusions() const;
   /// Of moves that no choice changes.
   optimize::Cost getFixedCost() const { return fixedCost; }
 
@@ -116,6 +124,14 @@ private:
   improveByAxes(optimize::CostNetwork::Solution solution,
                 llvm::ArrayRef<uint64_t> sets);
   void search(optimize::CostNetwork::Options limits);
+  bool isSlicedSum(Id made, Id kept, Id need) const;
+  using Values = std::vector<std::vector<int32_t>>;
+  struct KeptValue;
+  llvm::SmallVector<size_t> keepAsNeeded(Assignment &assignment) const;
+  void addBranches(const KeptValue &value, const Assignment &assignment,
+                   const Values &allowed,
+                   std::vector<std::pair<Values, Assignment>> &branches) const;
+  void correct(const optimize::CostNetwork::Options &limits);
   optimize::Cost costOf(Id from, Id to, mlir::Value value);
   double runsOf(mlir::Operation *op) const;
   llvm::ArrayRef<Id> overlappingNeeds(mlir::Value value) const;
@@ -140,8 +156,12 @@ private:
   /// matmuls and lookups [1], and in other ops [0].
   double workAtStart[2] = {0, 0};
   llvm::MapVector<mlir::Operation *, Options> options;
-  /// The variables of values that are kept.
-  std::vector<End> keptValues;
+  /// A value that is kept, as its op makes it and as its users need it.
+  struct KeptValue {
+    End kept, made;
+    llvm::SmallVector<End> needed;
+  };
+  std::vector<KeptValue> keptValues;
   std::map<std::pair<Id, uint64_t>, Id> withoutAxes;
   /// Tables of moves by the shardings at both ends, the type and the runs.
   std::map<std::tuple<std::vector<Id>, std::vector<Id>, const void *,

@@ -37,12 +37,12 @@ def solve(text, max_table):
 def optimum(network):
     """The least sum of costs: a 0/1 variable for each value of each variable, and one, between 0
     and 1, for each pair of values with costs, whose rows and columns sum up to those of the
-    values (the local polytope)."""
+    values (the local polytope). What is excluded does not hold all at once."""
     sizes = network["sizes"]
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
     costs = [np.zeros(first[-1])]
     upper = [np.ones(first[-1])]
-    rows, columns, entries, wanted = [], [], [], []
+    rows, columns, entries, wanted, least = [], [], [], [], []
 
     def equation(terms, value):
         for column, entry in terms:
@@ -50,7 +50,12 @@ def optimum(network):
             columns.append(column)
             entries.append(entry)
         wanted.append(value)
+        least.append(value)
 
+    for exclusion in network["exclusions"]:
+        equation([(first[end["variable"]] + i, 1) for end in exclusion for i in end["values"]],
+                 len(exclusion) - 1)
+        least[-1] = 0
     for variable, size in enumerate(sizes):
         equation([(first[variable] + i, 1) for i in range(size)], 1)
     pairs = {}
@@ -83,7 +88,7 @@ def optimum(network):
     matrix = scipy.sparse.csr_matrix((entries, (rows, columns)), shape=(len(wanted), width))
     result = scipy.optimize.milp(
         costs / scale, integrality=integrality, bounds=scipy.optimize.Bounds(0, upper),
-        constraints=scipy.optimize.LinearConstraint(matrix, wanted, wanted),
+        constraints=scipy.optimize.LinearConstraint(matrix, least, wanted),
         options={"mip_rel_gap": 1e-9, "time_limit": 120})
     if result.status != 0:
         return None
