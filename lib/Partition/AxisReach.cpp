@@ -9,6 +9,7 @@
 
 #include "OpChoices.h"
 #include "OpSplit.h"
+#include "Regroupings.h"
 
 #include "weft/IR/ValueSharding.h"
 #include "weft/Sharding/Projection.h"
@@ -156,21 +157,27 @@ static void addSubsets(SmallVectorImpl<AxisList> &lists,
 SmallVector<AxisList, 3> AxisReach::axesOfMove(Operation *op,
                                                const ShardingRule &rule,
                                                const ElementMove &move) const {
-  SmallVector<AxisList> candidates;
-  auto addDeclared = [&](Value value) {
-    AxisList axes = prices.get(declaredOf(value, prices)).dims[move.dim].axes;
-    for (; !axes.empty(); axes.pop_back())
-      candidates.push_back(axes);
-  };
-  addDeclared(op->getResult(0));
-  llvm::for_each(op->getOperands(), addDeclared);
   auto reachOf = [&](int32_t factor) {
     return reach[classes[firstFactor.at(op) + factor]];
   };
   uint64_t before = 0, both = reachOf(move.resultFactor(rule));
   for (int32_t factor : move.operandFactors(rule))
     before |= reachOf(factor);
-  both &= before;
+  return axesOfMove(op, move, both & before);
+}
+
+SmallVector<AxisList, 3> AxisReach::axesOfMove(Operation *op,
+                                               const ElementMove &move,
+                                               uint64_t both) const {
+  SmallVector<AxisList> candidates;
+  auto addDeclared = [&](Value value, int64_t dim) {
+    AxisList axes = prices.get(declaredOf(value, prices)).dims[dim].axes;
+    for (; !axes.empty(); axes.pop_back())
+      candidates.push_back(axes);
+  };
+  addDeclared(op->getResult(0), move.resultDim());
+  for (Value operand : op->getOperands())
+    addDeclared(operand, move.dim);
   llvm::erase_if(candidates, [&](const AxisList &axes) {
     return llvm::any_of(
         axes, [&](const AxisRef &ref) { return !(both >> ref.axis & 1); });
@@ -221,6 +228,52 @@ void AxisReach::addMoves(Operation *op, StrategyProblem &problem) const {
     }
     problem.moves.push_back({std::move(move), sharers, std::move(options)});
   }
+}
+
+/// The axes of all factors of a dimension.
+uint64_t AxisReach::reachOf(Value value, int64_t dim) const {
+  uint64_t axes = 0;
+  for (Node node : dimsOf.at(value).nodes[dim])
+    axes |= reach[classes[node]];
+  return axes;
+}
+
+std::vector<StrategyProblem> AxisReach::regroupingsOf(Operation *op) const {
+  std::vector<StrategyProblem> problems;
+  auto reshape = dyn_cast<ReshapeOp>(op);
+  if (!reshape)
+    return problems;
+  RankedTensorType before = typeOf(reshape.getOperand());
+  RankedTensorType after = reshape.getType();
+  for (Regrouping &regrouping : findRegroupings(before, after)) {
+    ElementMove &move = regrouping.move;
+    SmallVector<AxisList, 3> options =
+        axesOfMove(op, move,
+                   reachOf(reshape.getOperand(), move.dim) &
+                       reachOf(reshape.getResult(), move.resultDim()));
+    llvm::erase_if(options, [&](const AxisList &axes) {
+      int64_t members = numShards(axes);
+      return before.getDimSize(move.dim) % members != 0 ||
+             after.getDimSize(move.resultDim()) % members != 0 ||
+             move.map.dividedBy(members).mostSent(members) == 0;
+    });
+    if (options.empty())
+      continue;
+    StrategyProblem problem = problemOf(op);
+    problem.elementBytes = elementBytes(before);
+    // What splits the group otherwise is no strategy of this problem.
+    for (auto [tensor, dims] :
+         {std::pair(&problem.rule.operands.front(), move.operandDims()),
+          std::pair(&problem.rule.results.front(), move.resultDims())})
+      for (int64_t dim = dims.first; dim < dims.end; ++dim)
+        for (int32_t factor : (*tensor)[dim])
+          problem.options[factor].clear();
+    problem.rule = std::move(regrouping.rule);
+    problem.options.resize(problem.rule.factors.size());
+    problem.moves.push_back({std::move(move), 1, std::move(options)});
+    problems.push_back(std::move(problem));
+  }
+  return problems;
 }
 
 StrategyProblem AxisReach::problemOf(Operation *op) const {

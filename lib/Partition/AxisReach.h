@@ -29,6 +29,8 @@ public:
   /// tensor of the op has come first. And the axes of which operands may be
   /// partial sums: those over which what they come from may be.
   StrategyProblem problemOf(mlir::Operation *op) const;
+  /// Of a reshape, those in which elements are exchanged.
+  std::vector<StrategyProblem> regroupingsOf(mlir::Operation *op) const;
 
   const sharding::ShardingRule &ruleOf(mlir::Operation *op) const {
     return rules.find(op)->second;
@@ -51,6 +53,9 @@ private:
   llvm::SmallVector<sharding::AxisList, 3>
   axesOfMove(mlir::Operation *op, const sharding::ShardingRule &rule,
              const ElementMove &move) const;
+  uint64_t reachOf(mlir::Value value, int64_t dim) const;
+  llvm::SmallVector<sharding::AxisList, 3>
+  axesOfMove(mlir::Operation *op, const ElementMove &move, uint64_t both) const;
   struct SharedMove {
     ElementMove move;
     int64_t sharers = 1;

@@ -10,6 +10,7 @@
 #include "HeldVersions.h"
 #include "OpSplit.h"
 #include "OpStrategies.h"
+#include "Regroupings.h"
 
 #include "weft/IR/OperandShardings.h"
 #include "weft/IR/ValueSharding.h"
@@ -50,14 +51,15 @@ class SplitCheck {
 public:
   SplitCheck(ShardingRuleOpInterface op, const FactorSolution &choice,
              ReshardPrices &prices)
-      : op(op), choice(choice), prices(prices), rule(op.getShardingRule()),
-        splitter(rule, prices) {
+      : op(op), choice(choice), prices(prices), moves(findMoves(op)),
+        rule(findRule()), splitter(rule, prices) {
     split.factors.resize(rule.factors.size());
   }
 
   LogicalResult run();
 
 private:
+  ShardingRule findRule();
   void readFactors(const TensorFactors &tensor, Id sharding);
   void readMoves();
   void readTerms();
@@ -71,12 +73,27 @@ private:
   ShardingRuleOpInterface op;
   const FactorSolution &choice;
   ReshardPrices &prices;
+  SmallVector<ElementMove, 1> moves;
   ShardingRule rule;
   OpSplitter splitter;
   OpSplit split;
 };
 
 } // namespace
+
+/// The op's own, or that of the move which a reshape is.
+ShardingRule SplitCheck::findRule() {
+  auto reshape = dyn_cast<ReshapeOp>(*op);
+  if (reshape && choice.operands.size() == 1)
+    if (std::optional<Regrouping> regrouping =
+            findRegrouping(typeOf(reshape.getOperand()), reshape.getType(),
+                           prices.get(choice.operands.front()),
+                           prices.get(choice.results.front()))) {
+      moves = {regrouping->move};
+      return regrouping->rule;
+    }
+  return op.getShardingRule();
+}
 
 /// Each factor is split as the first tensor says that splits it.
 void SplitCheck::readFactors(const TensorFactors &tensor, Id sharding) {
@@ -88,7 +105,7 @@ void SplitCheck::readFactors(const TensorFactors &tensor, Id sharding) {
 
 /// Both sides of a dimension along which elements are exchanged.
 void SplitCheck::readMoves() {
-  for (const ElementMove &move : findMoves(op))
+  for (const ElementMove &move : moves)
     if (split.moves(rule, move)) {
       AxisList axes = split.factors[move.resultFactor(rule)];
       split.factors[move.resultFactor(rule)].clear();

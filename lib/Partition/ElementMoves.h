@@ -19,17 +19,41 @@
 
 namespace weft {
 
+/// Dimensions [first, end) of a tensor.
+struct DimRange {
+  int64_t first, end;
+
+  bool contains(int64_t dim) const { return first <= dim && dim < end; }
+};
+
 /// What an op does along one dimension of its operands and its result.
 struct ElementMove {
+  /// Of the operands, and of the result if it is no reshape.
   int64_t dim;
   /// Segments are the dimension of each operand, and that of the result.
   sharding::ElementMap map;
   /// What the result holds where the map takes nothing to; null: anything.
   mlir::TypedAttr value = {};
+  /// Of a reshape: the dimension of the result, and the dimensions of both
+  /// sides that have the elements of the segments.
+  struct Reshape {
+    int64_t dim;
+    DimRange operand, result;
+  };
+  std::optional<Reshape> reshape = {};
+
+  int64_t resultDim() const { return reshape ? reshape->dim : dim; }
+  /// The dimensions whose elements the map moves.
+  DimRange operandDims() const {
+    return reshape ? reshape->operand : DimRange{dim, dim + 1};
+  }
+  DimRange resultDims() const {
+    return reshape ? reshape->result : DimRange{dim, dim + 1};
+  }
 
   /// The factors of the dimension.
   int32_t resultFactor(const sharding::ShardingRule &rule) const {
-    return rule.results[0][dim].front();
+    return rule.results[0][resultDim()].front();
   }
   llvm::SmallVector<int32_t, 2>
   operandFactors(const sharding::ShardingRule &rule) const;

@@ -13,6 +13,7 @@
 
 #include "LocalMoves.h"
 
+#include "Regroupings.h"
 #include "ReshardPrices.h"
 #include "ValueName.h"
 
@@ -299,10 +300,42 @@ struct LocalRearrange
   }
 };
 
+/// All dimensions that the elements are of as one, for the exchange.
+struct LocalReshape
+    : LocalFormOpInterface::ExternalModel<LocalReshape, ReshapeOp> {
+  LocalResults localize(Operation *op, const LocalForm &form) const {
+    const sharding::Mesh &mesh = form.context.mesh;
+    std::optional<Regrouping> regrouping =
+        findRegrouping(form.globalTypes.front(), typeOf(op->getResult(0)),
+                       *form.operands.front().toSharding(mesh),
+                       *form.results.front().toSharding(mesh));
+    if (!regrouping)
+      return setTypes(op, form.types);
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    ElementMove move = regrouping->move;
+    AxisList axes = form.axesOfOperand(0, move.dim);
+    Value value = op->getOperand(0);
+    SmallVector<int64_t> shape(typeOf(value).getShape());
+    auto [first, end] = move.operandDims();
+    for (int64_t dim = first + 1; dim < end; ++dim)
+      shape[first] *= shape[dim];
+    shape.erase(shape.begin() + first + 1, shape.begin() + end);
+    value =
+        builder.createOrFold<ReshapeOp>(loc, typeOf(value).clone(shape), value);
+    move.dim = first;
+    value = createExchange(builder, loc, value, move, axes, form.context,
+                           "elements of " + nameOf(op));
+    return replaceResult(
+        op, builder.createOrFold<ReshapeOp>(loc, form.types.front(), value));
+  }
+};
+
 } // namespace
 
 void weft::attachLocalMoves(MLIRContext &context) {
   ConcatOp::attachInterface<LocalConcat>(context);
   PadOp::attachInterface<LocalPad>(context);
   RearrangeOp::attachInterface<LocalRearrange>(context);
+  ReshapeOp::attachInterface<LocalReshape>(context);
 }

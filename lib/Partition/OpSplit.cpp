@@ -138,16 +138,17 @@ double OpSplitter::elementsOf(const TensorFactors &tensor,
 
 double OpSplitter::elementsBeside(const ElementMove &move,
                                   const OpSplit &split) const {
-  auto count = [&](const TensorFactors &tensor) {
+  auto count = [&](const TensorFactors &tensor, DimRange moved) {
     double elements = 1;
     for (auto [dim, list] : llvm::enumerate(tensor))
-      if (static_cast<int64_t>(dim) != move.dim)
+      if (!moved.contains(static_cast<int64_t>(dim)))
         for (int32_t factor : list)
           elements *= static_cast<double>(rule.factors[factor].size) /
                       numShards(split.factors[factor]);
     return elements;
   };
-  return std::min(count(rule.operands.front()), count(rule.results.front()));
+  return std::min(count(rule.operands.front(), move.operandDims()),
+                  count(rule.results.front(), move.resultDims()));
 }
 
 /// A matmul walks all combinations of its factors, any other op the largest of

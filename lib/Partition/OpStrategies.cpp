@@ -46,7 +46,7 @@ std::vector<int64_t> StrategyProblem::key() const {
   key.push_back(elementBytes);
   for (const Move &each : moves) {
     const ElementMap &map = each.move.map;
-    key.insert(key.end(), {each.move.dim, each.sharers});
+    key.insert(key.end(), {each.move.dim, each.move.resultDim(), each.sharers});
     key.insert(key.end(), map.from.begin(), map.from.end());
     key.push_back(-1);
     key.insert(key.end(), map.to.begin(), map.to.end());

@@ -128,13 +128,13 @@ double ShardingNetwork::runsOf(Operation *op) const {
   return loop ? static_cast<double>(loop.getCount()) : 1;
 }
 
-size_t ShardingNetwork::Options::find(const FactorSolution &choice) const {
+template <typename Choice>
+size_t ShardingNetwork::Options::find(const Choice &choice) const {
   return llvm::find_if(strategies,
                        [&](const OpStrategy &strategy) {
-                         return ArrayRef(strategy.operands) ==
-                                    ArrayRef(choice.operands) &&
-                                ArrayRef(strategy.results) ==
-                                    ArrayRef(choice.results);
+                         return llvm::equal(strategy.operands,
+                                            choice.operands) &&
+                                llvm::equal(strategy.results, choice.results);
                        }) -
          strategies.begin();
 }
@@ -170,6 +170,11 @@ double ShardingNetwork::heldBytes(Operation *op, ArrayRef<Id> results) const {
 void ShardingNetwork::addOp(Operation *op, const FactorSolution &start) {
   Options &added = options[op];
   added.strategies = tables.strategiesOf(reach.problemOf(op));
+  for (const StrategyProblem &problem : reach.regroupingsOf(op))
+    for (const OpStrategy &strategy : tables.strategiesOf(problem))
+      if (strategy.exchangeBytes != 0 &&
+          added.find(strategy) == added.strategies.size())
+        added.strategies.push_back(strategy);
   addVariable(added, start);
   workAtStart[contracts(op)] +=
       added.strategies[startAssignment[added.variable]].seconds * runsOf(op);

@@ -92,7 +92,7 @@ private:
 
     /// The number of the strategy that takes and leaves as the choice; their
     /// count if there is none.
-    size_t find(const FactorSolution &choice) const;
+    template <typename Choice> size_t find(const Choice &choice) const;
   };
   /// A sharding for each value of a variable, or one that is fixed.
   struct End {

@@ -39,7 +39,7 @@ def close(found, expected, dtype):
 def compiled(function, arguments, ways, specs, results):
     """Compiled for the mesh, and for one device."""
     mesh, axes = mesh_of(ways)
-    name = {"split": P(None, axes), "rows": P(axes), None: P()}
+    name = {"split": P(None, axes), "last": P(None, None, axes), "rows": P(axes), None: P()}
     step = weft.jit(function, mesh=mesh,
                     in_shardings=weft.tree.map(name.get, specs, is_leaf=lambda s: s is None),
                     out_shardings=weft.tree.map(name.get, results, is_leaf=lambda s: s is None))
@@ -141,6 +141,48 @@ def test_bytes_of_a_flip(ways):
     close(step(x, x), alone(x, x), "float32")
     moved = [(c.kind, c.total_bytes) for c in step.collectives() if c.kind != "all_reduce"]
     assert moved == 2 * [("exchange", x.nbytes // ways)]
+
+
+# Shapes of which the named dimension is split.
+RESHAPES = {
+    "thirds": ((ROWS, 48), "split", (ROWS, 3, 16), "last"),
+    "one of thirds": ((ROWS, 3, 16), "last", (ROWS, 48), "split"),
+    "other halves": ((ROWS, 3, 16), "last", (ROWS, 6, 8), "last"),
+    "rows and columns": ((ROWS, 3, 16), "last", (ROWS, 16, 3), "split"),
+    "rows too": ((4, ROWS), "split", (2, 32), "split"),
+}
+
+
+@pytest.mark.parametrize("ways", [2, 4, 8])
+@pytest.mark.parametrize("case", list(RESHAPES))
+def test_reshapes(case, ways):
+    before, spec, after, result = RESHAPES[case]
+
+    def loss(x, weights):
+        y = wnp.reshape(wnp.tanh(x), after)
+        return wnp.sum(wnp.sin(y) * weights), y
+
+    arguments = numbers(*before), numbers(*after, seed=3)
+    step, alone = compiled(weft.value_and_grad(loss, has_aux=True), arguments, ways,
+                           (spec, result), ((None, result), spec))
+    close(step(*arguments), alone(*arguments), "float32")
+
+
+@pytest.mark.parametrize(("ways", "thirds"), [(2, 1), (4, 2), (8, 3)])
+def test_bytes_of_a_reshape(ways, thirds):
+    """A fused projection whose result is reshaped costs what slices of it do."""
+    width = 512 * ways
+    params = {"fused": numbers(WIDTH, 3 * width), "out": numbers(width, WIDTH)}
+    specs = {"fused": "split", "out": "rows"}
+
+    def loss(params, x):
+        parts = wnp.reshape(x @ params["fused"], (4096, 3, width))
+        return wnp.sum(wnp.tanh(parts) @ params["out"])
+
+    step, _ = compiled(weft.value_and_grad(loss), (params, numbers(4096, WIDTH)), ways,
+                       (specs, None), (None, specs))
+    moved = [(c.kind, c.total_bytes) for c in step.collectives() if c.kind != "all_reduce"]
+    assert moved == 2 * [("exchange", thirds * 4096 * 512 * 4)]
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "int8", "bool"])

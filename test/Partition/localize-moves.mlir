@@ -120,3 +120,21 @@ func.func @reverse(%x: tensor<6x16xf32> {weft.sharding = #weft.sharding<@mesh, [
   %b = weft.rearrange %x dim = 0 map <[6] to [6], 5 to 0 for 6 by -1> {weft.shardings = [#weft.sharding<@mesh, [{}, {"t"}]>]} : (tensor<6x16xf32>) -> tensor<6x16xf32>
   return %a, %b : tensor<6x16xf32>, tensor<6x16xf32>
 }
+
+// A reshape of which both sides are split over the same axes, but differently:
+// the dimensions are one for the exchange. Where no element changes the device
+// there is none.
+// CHECK-LABEL: func.func @reshape
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<2x12xf32>
+// CHECK-NEXT:    %[[A:.*]] = weft.exchange %[[X]] dim = 1 over <@mesh, {"t"}> map <[12] to [4, 4, 4], 0 to 0 for 48>
+// CHECK-NEXT:    %[[THIRDS:.*]] = weft.reshape %[[A]] : tensor<2x12xf32> -> tensor<2x3x4xf32>
+// CHECK-NEXT:    %[[ONE:.*]] = weft.reshape %[[THIRDS]] : tensor<2x3x4xf32> -> tensor<2x12xf32>
+// CHECK-NEXT:    %[[B:.*]] = weft.exchange %[[ONE]] dim = 1 over <@mesh, {"t"}> map <[4, 4, 4] to [12], 0 to 0 for 48>
+// CHECK-NEXT:    %[[ROWS:.*]] = weft.reshape %[[X]] : tensor<2x12xf32> -> tensor<2x3x4xf32>
+// CHECK-NEXT:    return %[[B]], %[[ROWS]]
+func.func @reshape(%x: tensor<2x48xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"t"}]>}) -> (tensor<2x48xf32>, tensor<2x12x4xf32>) {
+  %a = weft.reshape %x {weft.shardings = [#weft.sharding<@mesh, [{}, {}, {"t"}]>]} : tensor<2x48xf32> -> tensor<2x3x16xf32>
+  %b = weft.reshape %a {weft.shardings = [#weft.sharding<@mesh, [{}, {"t"}]>]} : tensor<2x3x16xf32> -> tensor<2x48xf32>
+  %c = weft.reshape %x {weft.shardings = [#weft.sharding<@mesh, [{}, {"t"}, {}]>]} : tensor<2x48xf32> -> tensor<2x12x4xf32>
+  return %b, %c : tensor<2x48xf32>, tensor<2x12x4xf32>
+}
