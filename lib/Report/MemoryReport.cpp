@@ -7,6 +7,9 @@
 
 #include "MemoryReport.h"
 
+#include "Holdings.h"
+
+#include "weft/Report/MemoryOverTime.h"
 #include "weft/runtime/PlanFormat.h"
 
 #include <algorithm>
@@ -22,7 +25,7 @@ constexpr const char *purposeNames[] = {
     "states",     "activations", "communication buffers",
     "arguments",  "results",     "constants",
     "temporaries"};
-constexpr size_t numPurposes = std::size(purposeNames);
+static_assert(std::size(purposeNames) == numPurposes);
 
 /// Bytes over the instructions of an entry and its end.
 class Timeline {
@@ -50,18 +53,7 @@ private:
   std::vector<uint64_t> changes;
 };
 
-/// What a buffer holds during [first, last].
-struct Holding {
-  const plan::Buffer *buffer;
-  const plan::Content *content;
-  uint64_t first, last;
-};
-
 } // namespace
-
-static size_t indexOf(plan::Purpose purpose) {
-  return std::min(static_cast<size_t>(purpose), numPurposes - 1);
-}
 
 static uint64_t aligned(uint64_t bytes) {
   constexpr uint64_t unit = runtime::bufferAlignment;
@@ -79,30 +71,6 @@ static std::string typeOf(plan::DType dtype, const Shape &shape) {
   for (size_t i = 0; i < shape.size(); ++i)
     text += (i ? "x" : "") + std::to_string(shape.Get(i));
   return text + ']';
-}
-
-/// What lies outside of the memory of states and constants. Parts count as what
-/// they are parts of.
-static bool isShared(const plan::Buffer &buffer) {
-  return !buffer.part_of() && buffer.kind() != plan::BufferKind::State &&
-         buffer.kind() != plan::BufferKind::Constant;
-}
-
-static std::vector<Holding> findHoldings(const plan::Entry &entry) {
-  std::vector<Holding> holdings;
-  for (const plan::Buffer *buffer : *entry.buffers()) {
-    if (!isShared(*buffer))
-      continue;
-    uint32_t count = buffer->contents() ? buffer->contents()->size() : 0;
-    for (uint32_t i = 0; i < count; ++i) {
-      const plan::Content *content = buffer->contents()->Get(i);
-      uint64_t last = i + 1 < count ? buffer->contents()->Get(i + 1)->first()
-                                    : buffer->last() + uint64_t(1);
-      if (last > content->first())
-        holdings.push_back({buffer, content, content->first(), last - 1});
-    }
-  }
-  return holdings;
 }
 
 static TensorRecord toRecord(const Holding &holding) {
@@ -168,6 +136,7 @@ void MemoryReporter::findStates() {
 void MemoryReporter::addFixed(plan::Purpose purpose, TensorRecord record) {
   recordOf(purpose).peakBytes += record.bytes;
   recordOf(purpose).highestBytes += record.bytes;
+  recordOf(purpose).fixedBytes += record.bytes;
   record.purpose = purposeNames[indexOf(purpose)];
   report.peak.push_back(std::move(record));
 }
@@ -272,7 +241,7 @@ static std::pair<uint64_t, uint64_t> findPeak(const plan::Entry &entry) {
 MemoryReport MemoryReporter::run() {
   report.arenaBytes = rank.arenaBytes;
   for (const char *name : purposeNames)
-    report.purposes.push_back({name, 0, 0});
+    report.purposes.push_back({name, 0, 0, 0});
   findStates();
   const plan::Entry *largest = nullptr;
   std::pair<uint64_t, uint64_t> peak;

@@ -37,8 +37,6 @@ private:
   Action toAction(const plan::Action &action) const;
   void addMessages();
   void addSlotUses();
-  std::vector<const plan::State *> statesOf(const plan::Action &action,
-                                            uint32_t role) const;
   const plan::Message &messageOf(const plan::Action &action) const {
     return *planned.messages()->Get(action.index());
   }
@@ -115,31 +113,6 @@ void JobMaker::addMessages() {
   }
 }
 
-/// The states of micro-batches that an action reads or writes.
-std::vector<const plan::State *> JobMaker::statesOf(const plan::Action &action,
-                                                    uint32_t role) const {
-  std::vector<const plan::State *> states;
-  if (action.kind() != plan::ActionKind::Run) {
-    const plan::Message &message = messageOf(action);
-    for (uint32_t state : action.kind() == plan::ActionKind::Send
-                              ? *message.source_states()
-                              : *message.destination_states())
-      states.push_back(plan.states()->Get(state));
-    return states;
-  }
-  std::map<uint64_t, const plan::State *> byOffset;
-  for (const plan::State *state : *plan.states())
-    if (state->role() == role)
-      byOffset[state->offset()] = state;
-  for (const plan::Buffer *buffer :
-       *plan.entries()->Get(action.index())->buffers())
-    if (buffer->kind() == plan::BufferKind::State)
-      if (auto found = byOffset.find(buffer->offset());
-          found != byOffset.end() && !found->second->counts())
-        states.push_back(found->second);
-  return states;
-}
-
 void JobMaker::addSlotUses() {
   for (uint32_t role = 0; role < job.rows.size(); ++role) {
     int32_t slots = 0;
@@ -150,7 +123,7 @@ void JobMaker::addSlotUses() {
       const plan::Action &action = *row.Get(column);
       if (isOnce(job.rows[role][column].action.kind))
         continue;
-      for (const plan::State *state : statesOf(action, role)) {
+      for (const plan::State *state : statesOf(plan, planned, action, role)) {
         // One slot may be of all micro-batches: a sum.
         if (state->slots() == 1)
           continue;

@@ -46,6 +46,32 @@ std::vector<Segment> findSegments(const plan::Plan &plan,
   return segments;
 }
 
+std::vector<const plan::State *> statesOf(const plan::Plan &plan,
+                                          const plan::Timeline &timeline,
+                                          const plan::Action &action,
+                                          uint32_t role) {
+  std::vector<const plan::State *> states;
+  if (action.kind() != plan::ActionKind::Run) {
+    const plan::Message &message = *timeline.messages()->Get(action.index());
+    for (uint32_t state : action.kind() == plan::ActionKind::Send
+                              ? *message.source_states()
+                              : *message.destination_states())
+      states.push_back(plan.states()->Get(state));
+    return states;
+  }
+  std::map<uint64_t, const plan::State *> byOffset;
+  for (const plan::State *state : *plan.states())
+    if (state->role() == role)
+      byOffset[state->offset()] = state;
+  for (const plan::Buffer *buffer :
+       *plan.entries()->Get(action.index())->buffers())
+    if (buffer->kind() == plan::BufferKind::State)
+      if (auto found = byOffset.find(buffer->offset());
+          found != byOffset.end() && !found->second->counts())
+        states.push_back(found->second);
+  return states;
+}
+
 std::vector<uint64_t> countExecutions(const plan::Entry &entry) {
   struct Loop {
     uint64_t times, end;

@@ -34,6 +34,12 @@ struct Segment {
 std::vector<Segment> findSegments(const plan::Plan &plan,
                                   const plan::Entry &entry);
 
+/// The states of micro-batches that an action of a role reads or writes.
+std::vector<const plan::State *> statesOf(const plan::Plan &plan,
+                                          const plan::Timeline &timeline,
+                                          const plan::Action &action,
+                                          uint32_t role);
+
 /// For each instruction how often a call executes it: more than once in a loop.
 std::vector<uint64_t> countExecutions(const plan::Entry &entry);
 

@@ -121,18 +121,9 @@ const SegmentTime &Predictor::segment(uint32_t number) {
 }
 
 void Predictor::addRun(RolePrediction &role, const RunTime &run) {
-  const SegmentTime &time = segment(run.segment);
-  role.usage.add(time.usage);
-  for (StreamEvent event : time.events) {
-    if (role.events.size() >= mostEvents) {
-      result.hasAllEvents = false;
-      break;
-    }
-    event.begin += run.begin;
-    event.end += run.begin;
-    role.events.push_back({run.segment, run.microbatch, event});
-  }
-  result.hasAllEvents &= time.hasAllEvents;
+  role.usage.add(segment(run.segment).usage);
+  if (options.records)
+    role.runs.push_back(run);
 }
 
 void Predictor::addMessages(const plan::Timeline &timeline, uint32_t role) {
@@ -167,6 +158,8 @@ void Predictor::addTimeline(const plan::Timeline &timeline) {
     messages.total += ran.messages.total;
     messages.exposed += ran.messages.exposed;
     out.bubble = ran.bubble;
+    if (options.records)
+      out.waits = ran.waits;
     addMessages(timeline, role);
   }
   result.step = run->end;
@@ -181,9 +174,14 @@ void Predictor::addOverhead() {
   result.step += overhead;
   for (RolePrediction &role : result.roles) {
     role.usage.host += overhead;
-    for (RolePrediction::Event &each : role.events) {
-      each.event.begin += overhead;
-      each.event.end += overhead;
+    for (RunTime &run : role.runs) {
+      run.begin += overhead;
+      run.end += overhead;
+    }
+    for (WaitTime &wait : role.waits) {
+      wait.begin += overhead;
+      wait.from += overhead;
+      wait.end += overhead;
     }
   }
   for (TransferTime &transfer : result.transfers) {
@@ -196,6 +194,8 @@ void Predictor::simulate() {
   groups.emplace(plan, cost.cluster(), result.mesh);
   prices.emplace(plan, cost, *groups);
   result.axes = groups->axes();
+  for (uint32_t group = 0; group < plan.groups()->size(); ++group)
+    result.axesOfGroup.push_back(groups->axesOf(group));
   if (entry.timeline()) {
     addTimeline(*entry.timeline());
   } else {
@@ -210,6 +210,9 @@ void Predictor::simulate() {
                               std::to_string(longestStep / oneSecond) + " s");
   if (result.problems.empty())
     addOverhead();
+  if (options.records)
+    for (auto &[number, time] : segments)
+      result.recordings[number] = std::move(time.recording);
 }
 
 Prediction Predictor::run() {
@@ -231,6 +234,30 @@ int64_t Prediction::devices() const {
     if (__builtin_mul_overflow(devices, axis.size, &devices))
       return INT64_MAX;
   return devices;
+}
+
+std::vector<Prediction::Event> Prediction::events(size_t role) const {
+  std::vector<Event> events;
+  for (const RunTime &run : roles[role].runs)
+    for (StreamEvent event : recordings.at(run.segment).events) {
+      if (events.size() == mostEvents)
+        return events;
+      event.begin += run.begin;
+      event.end += run.begin;
+      events.push_back({run.segment, run.microbatch, event});
+    }
+  return events;
+}
+
+bool Prediction::hasAllEvents(size_t role) const {
+  size_t count = 0;
+  for (const RunTime &run : roles[role].runs) {
+    const Recording &recording = recordings.at(run.segment);
+    count += recording.events.size();
+    if (!recording.hasAllEvents || count > mostEvents)
+      return false;
+  }
+  return true;
 }
 
 Usage Prediction::total() const {

@@ -29,7 +29,8 @@ private:
   void start(uint32_t at);
 
   bool records() const {
-    return request.records && result.events.size() < mostEvents;
+    return request.records && result.recording.events.size() < mostEvents &&
+           result.recording.starts.size() < mostEvents;
   }
   const plan::Instruction &instruction(uint32_t at) const {
     return *request.entry.instructions()->Get(at);
@@ -65,7 +66,7 @@ SegmentRun::SegmentRun(const SegmentRequest &request,
         anchored[*start->behind()].push_back(at);
     }
   if (request.records)
-    streams.events = &result.events;
+    streams.events = &result.recording.events;
 }
 
 void SegmentRun::start(uint32_t at) {
@@ -89,6 +90,8 @@ void SegmentRun::startAnchored(uint32_t at) {
 void SegmentRun::execute(uint32_t at) {
   const plan::Instruction &current = instruction(at);
   const InstructionPrice &price = request.prices[at];
+  if (records())
+    result.recording.starts.push_back({at, streams.now});
   if (current.operation_as_CollectiveStart()) {
     if (!isStarted[at])
       start(at);
@@ -142,7 +145,7 @@ void SegmentRun::runRange(uint32_t begin, uint32_t end) {
 
 SegmentTime SegmentRun::run() {
   runRange(0, isStarted.size());
-  result.hasAllEvents = !request.records || records();
+  result.recording.hasAllEvents = !request.records || records();
   result.duration = std::min(streams.now, longestStep);
   result.usage = std::move(streams.usage);
   return std::move(result);

@@ -16,14 +16,15 @@
 
 #include "Prices.h"
 
+#include "weft/Simulate/Prediction.h"
+
 namespace weft::simulate {
 
 struct SegmentTime {
   Picoseconds duration = 0;
   Usage usage;
-  /// If asked for, as many as are worth looking at.
-  std::vector<StreamEvent> events;
-  bool hasAllEvents = true;
+  /// Filled if asked for.
+  Recording recording;
 };
 
 struct SegmentRequest {
@@ -35,9 +36,6 @@ struct SegmentRequest {
   size_t axes = 0;
   bool records = false;
 };
-
-/// Of the events of a segment, the first so many are recorded.
-inline constexpr size_t mostEvents = 1'000'000;
 
 /// Loops are executed until they repeat themselves; the rest of the iterations
 /// is added up. As long as events are recorded, all of them are executed.

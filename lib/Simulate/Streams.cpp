@@ -92,17 +92,30 @@ void Streams::pass(Picoseconds time, const std::vector<Active> &active,
     InFlight &front = queue.front();
     Communication &communication = usage.communication[front.collective->axes];
     communication.total += time;
-    if (waitedQueue && *waitedQueue == each.queue)
+    if (waitedQueue && *waitedQueue == each.queue) {
       communication.exposed += time;
+      if (events && time > 0)
+        recordExposed(front.instruction, now - time);
+    }
     front.left -= std::min(front.left, done(time, each.factor));
     if (front.left > 0)
       continue;
     if (events)
-      events->push_back({1 + each.queue, front.instruction, front.begin, now});
+      events->push_back(
+          {1 + each.queue, front.instruction, front.begin, now, false});
     queue.pop_front();
     if (!queue.empty())
       queue.front().begin = now;
   }
+}
+
+/// Until now; one event if it goes on.
+void Streams::recordExposed(uint32_t instruction, Picoseconds begin) {
+  if (!events->empty() && events->back().isExposed &&
+      events->back().instruction == instruction && events->back().end == begin)
+    events->back().end = now;
+  else
+    events->push_back({0, instruction, begin, now, true});
 }
 
 void Streams::run(const KernelTime &kernel, uint32_t instruction) {
@@ -111,7 +124,7 @@ void Streams::run(const KernelTime &kernel, uint32_t instruction) {
   for (Picoseconds left = kernel.duration; left > 0;)
     left = advance(&kernel, left, nullptr);
   if (events)
-    events->push_back({0, instruction, begin, now});
+    events->push_back({0, instruction, begin, now, false});
 }
 
 void Streams::host(Picoseconds duration) {

@@ -146,6 +146,8 @@ bool Walk::wait(uint32_t role, uint32_t number, const plan::Action &action) {
   const Picoseconds from = std::max(state.now, transfer.busySince);
   run.bubble += from - state.now;
   run.messages.exposed += transfer.end - from;
+  run.waits.push_back(
+      {transfer.message, transfer.microbatch, state.now, from, transfer.end});
   state.now = transfer.end;
   return true;
 }

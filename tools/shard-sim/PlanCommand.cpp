@@ -8,9 +8,8 @@
 #include "Command.h"
 
 #include "Files.h"
-#include "StepReport.h"
+#include "StepPrint.h"
 
-#include "weft/Cost/ClusterFile.h"
 #include "weft/runtime/Plan.h"
 
 #include <CLI/CLI.hpp>
@@ -99,69 +98,31 @@ int fail(const Options &options, const Prediction &prediction) {
 
 int writeTrace(const Options &options, const plan::Plan &plan,
                const Prediction &prediction) {
-  if (!prediction.hasAllEvents)
+  bool isWhole = true;
+  for (size_t role = 0; role < prediction.roles.size(); ++role)
+    isWhole &= prediction.hasAllEvents(role);
+  if (!isWhole)
     fmt::print(stderr,
                "shard-sim: warning: the trace lacks the end of what has more "
                "events than it can hold\n");
   return writeFile(options.trace, printTrace(plan, prediction));
 }
 
-/// Fills in the table of --scale.
-int addScale(const Options &options, const plan::Plan &plan,
-             const plan::Entry &entry, StepReport &out) {
-  if (options.scale.empty())
-    return exitSuccess;
-  const std::optional<Scale> scale = readScale(options.scale);
-  if (!scale)
-    return report(exitBadInput,
-                  {fmt::format("--scale must be AXIS:SIZE,SIZE,... with sizes "
-                               "from 1 to 1073741824, got \"{}\"",
-                               options.scale)});
-  out.scaledAxis = scale->axis;
-  for (int64_t size : scale->sizes) {
-    const Prediction scaled =
-        predict(plan, entry, out.cost, {{{scale->axis, size}}, false});
-    if (!scaled.problems.empty())
-      return fail(options, scaled);
-    out.scale.push_back(makeScaleRow(scaled, scale->axis, out.prediction.step));
-  }
-  return exitSuccess;
-}
-
-/// What all entries have in common.
-struct Machine {
-  const cost::CostModel &cost;
-  std::string reason;
-};
-
 /// Prints an entry, or adds it to `json`.
-int predictEntry(const Options &options, const plan::Plan &plan,
-                 const plan::Entry &entry, const PlanReport &facts,
-                 const Machine &machine, nlohmann::ordered_json &json) {
-  Prediction prediction =
-      predict(plan, entry, machine.cost, {{}, !options.trace.empty()});
-  if (!prediction.problems.empty())
-    return fail(options, prediction);
-  const auto fact =
-      std::ranges::find(facts.entries, entry.name()->str(), &EntryReport::name);
-  const size_t role = fact->largestRole();
-  StepReport out{machine.cost,
-                 machine.reason,
-                 std::move(prediction),
-                 fact->memory[role],
-                 role,
-                 options.samples,
-                 options.tokens,
-                 {},
-                 {}};
-  int code = addScale(options, plan, entry, out);
-  if (code == exitSuccess && !options.trace.empty())
-    code = writeTrace(options, plan, out.prediction);
-  if (code == exitSuccess && options.printsJson)
+int predictEntry(const Options &options, const StepRequest &request,
+                 nlohmann::ordered_json &json) {
+  const StepReport out = makeStepReport(request);
+  if (!out.prediction.problems.empty())
+    return fail(options, out.prediction);
+  if (!options.trace.empty())
+    if (const int code = writeTrace(options, request.plan, out.prediction);
+        code != exitSuccess)
+      return code;
+  if (options.printsJson)
     json.push_back(toJson(out));
-  else if (code == exitSuccess)
+  else
     fmt::print("{}", printText(out));
-  return code;
+  return exitSuccess;
 }
 
 int runPlan(const Options &options) {
@@ -169,28 +130,39 @@ int runPlan(const Options &options) {
   if (!loaded.ok())
     return report(exitBadInput, {loaded.status().message()});
   const plan::Plan &plan = loaded->contents();
-  const std::string target = plan.target()->kind()->str();
-  const bool isNamed = !options.cluster.empty();
-  cost::ParsedCluster parsed =
-      cost::loadCluster(isNamed           ? options.cluster
-                        : target == "cpu" ? "cpu-2core"
-                                          : std::string(cost::defaultCluster));
-  if (!parsed.cluster)
-    return report(exitBadInput, parsed.problems);
+  std::vector<std::string> problems;
+  const std::optional<Machine> machine =
+      chooseMachine(plan, options.cluster, "named by --cluster",
+                    "--cluster names another", problems);
+  if (!machine)
+    return report(exitBadInput, problems);
   const std::vector<const plan::Entry *> entries = findEntries(plan, options);
   if (entries.empty())
     return exitBadInput;
-  const cost::CostModel cost(std::move(*parsed.cluster));
-  const Machine machine{cost, isNamed ? "named by --cluster"
-                                      : "the default of plans for " + target +
-                                            "; --cluster names another"};
+  std::optional<Scale> scale;
+  if (!options.scale.empty() && !(scale = readScale(options.scale)))
+    return report(exitBadInput,
+                  {fmt::format("--scale must be AXIS:SIZE,SIZE,... with sizes "
+                               "from 1 to 1073741824, got \"{}\"",
+                               options.scale)});
   const PlanReport facts = makePlanReport(plan);
   auto json = nlohmann::ordered_json::array();
   for (const plan::Entry *entry : entries) {
     if (!options.printsJson && entry != entries.front())
       fmt::print("\n");
-    if (const int code =
-            predictEntry(options, plan, *entry, facts, machine, json);
+    StepRequest request{plan,
+                        *entry,
+                        *std::ranges::find(facts.entries, entry->name()->str(),
+                                           &EntryReport::name),
+                        *machine,
+                        options.samples,
+                        options.tokens};
+    request.records = !options.trace.empty();
+    if (scale) {
+      request.scaledAxis = scale->axis;
+      request.scaledSizes = scale->sizes;
+    }
+    if (const int code = predictEntry(options, request, json);
         code != exitSuccess)
       return code;
   }
@@ -201,25 +173,6 @@ int runPlan(const Options &options) {
 }
 
 } // namespace
-
-ScaleRow makeScaleRow(const Prediction &prediction, const std::string &axis,
-                      Picoseconds planned) {
-  ScaleRow row;
-  row.size =
-      std::ranges::find(prediction.mesh, axis, &cost::MeshAxis::name)->size;
-  row.devices = prediction.devices();
-  row.step = prediction.step;
-  const Usage total = prediction.total();
-  const auto roles = static_cast<int64_t>(prediction.roles.size());
-  for (const Communication &each : total.communication) {
-    row.communication += each.total / roles;
-    row.exposed += each.exposed / roles;
-  }
-  if (row.step > 0)
-    row.efficiency =
-        static_cast<double>(planned) / static_cast<double>(row.step);
-  return row;
-}
 
 void addPlanCommand(CLI::App &app, Command &chosen) {
   CLI::App *command = app.add_subcommand(

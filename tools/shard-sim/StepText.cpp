@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StepReport.h"
+#include "StepPrint.h"
 
 #include "weft/Cost/Bytes.h"
 
@@ -31,7 +31,7 @@ static std::string printHead(const StepReport &report) {
   const int64_t devices = prediction.devices();
   std::string text = fmt::format(
       "{} on {} ({})\n{}{} device{}", prediction.entry,
-      report.cost.cluster().name, report.clusterReason,
+      report.machine.cost.cluster().name, report.machine.reason,
       mesh.empty() ? "" : mesh + ", ", devices, devices == 1 ? "" : "s");
   if (prediction.pipelineAxes)
     text += fmt::format(", {} roles along {}", prediction.roles.size(),
@@ -140,15 +140,15 @@ static std::string printSent(const StepReport &report) {
   for (size_t level = 0; level < total.sentBytes.size(); ++level)
     if (total.sentBytes[level] > 0)
       text += fmt::format("  {:<22} {:>11}\n",
-                          levelName(report.cost.cluster(), level),
+                          levelName(report.machine.cost.cluster(), level),
                           printBytes(total.sentBytes[level] / roles));
   return text.find(' ', text.find('\n')) == std::string::npos ? "" : text;
 }
 
 static std::string printVerdict(const StepReport &report) {
-  const double usable = report.cost.usableBytes(),
+  const double usable = report.machine.cost.usableBytes(),
                needed = static_cast<double>(report.memory.arenaBytes);
-  const cost::Cluster &cluster = report.cost.cluster();
+  const cost::Cluster &cluster = report.machine.cost.cluster();
   const bool fits = needed <= usable;
   const auto bytes = [](double number) {
     return printBytes(static_cast<uint64_t>(std::max(0.0, number)));

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StepReport.h"
+#include "StepPrint.h"
 
 #include "weft/runtime/PlanNames.h"
 
@@ -79,11 +79,11 @@ void TraceWriter::addRole(size_t role) {
                     {"args", {{"name", fmt::format("role {}", role)}}}});
   name(role, 0, "compute");
   size_t queues = 0;
-  for (const auto &[number, microbatch, event] : prediction.roles[role].events)
+  const std::vector<Prediction::Event> events = prediction.events(role);
+  for (const auto &[number, microbatch, event] : events)
     for (; queues < event.stream; ++queues)
       name(role, queues + 1, fmt::format("collectives {}", queues));
-  for (const auto &[number, microbatch, event] :
-       prediction.roles[role].events) {
+  for (const auto &[number, microbatch, event] : events) {
     const plan::Entry &entry = *plan.entries()->Get(number);
     const plan::Instruction &instruction =
         *entry.instructions()->Get(event.instruction);
@@ -94,8 +94,9 @@ void TraceWriter::addRole(size_t role) {
       args["cause"] = instruction.cause()->str();
     if (instruction.location() && instruction.location()->size() > 0)
       args["location"] = instruction.location()->str();
-    add(role, event.stream, nameOf(plan, instruction), event.begin, event.end,
-        std::move(args));
+    const std::string name = nameOf(plan, instruction);
+    add(role, event.stream, event.isExposed ? "wait for " + name : name,
+        event.begin, event.end, std::move(args));
   }
 }
 

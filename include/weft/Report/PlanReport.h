@@ -58,6 +58,8 @@ struct PurposeRecord {
   std::string purpose;
   /// Bytes at the peak of the entry, and the most that there are at one time.
   uint64_t peakBytes = 0, highestBytes = 0;
+  /// Those at any time: of states and constants.
+  uint64_t fixedBytes = 0;
 };
 
 /// A tensor that is alive at the peak.

@@ -31,16 +31,28 @@ struct PredictionOptions {
   bool records = false;
 };
 
+/// Of a recording, the first so many events are there.
+inline constexpr size_t mostEvents = 1'000'000;
+
+/// An execution of an entry or a segment, from its begin.
+struct Recording {
+  std::vector<StreamEvent> events;
+  /// When the rank came to an instruction, as often as it did.
+  struct Start {
+    uint32_t instruction = 0;
+    Picoseconds time = 0;
+  };
+  std::vector<Start> starts;
+  bool hasAllEvents = true;
+};
+
 struct RolePrediction {
   Usage usage;
   /// It waits for other roles.
   Picoseconds bubble = 0;
-  /// If recorded. A segment's instruction is in `entry`.
-  struct Event {
-    uint32_t entry = 0, microbatch = 0;
-    StreamEvent event;
-  };
-  std::vector<Event> events;
+  /// If recorded: without a pipeline one, and no waits.
+  std::vector<RunTime> runs;
+  std::vector<WaitTime> waits;
 
   /// All that the step consists of.
   Picoseconds sum() const {
@@ -60,11 +72,23 @@ struct Prediction {
   Picoseconds step = 0;
   /// Of `Usage::communication`: "data", "data, model".
   std::vector<std::string> axes;
+  /// Of each group of the plan: the number of its axes.
+  std::vector<size_t> axesOfGroup;
   /// Of the axis of the pipeline, if there is one.
   std::optional<size_t> pipelineAxes;
   /// Of a pipeline, if recorded.
   std::vector<TransferTime> transfers;
-  bool hasAllEvents = true;
+  /// If recorded, by the number of what is run: every run is alike.
+  std::map<uint32_t, Recording> recordings;
+
+  /// What a role does, if recorded. A segment's instruction is in `entry`.
+  struct Event {
+    uint32_t entry = 0, microbatch = 0;
+    StreamEvent event;
+  };
+  std::vector<Event> events(size_t role) const;
+  /// Whether they are all of them.
+  bool hasAllEvents(size_t role) const;
 
   int64_t devices() const;
   /// Of all roles.

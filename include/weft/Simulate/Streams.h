@@ -54,6 +54,9 @@ struct StreamEvent {
   size_t stream = 0;
   uint32_t instruction = 0;
   Picoseconds begin = 0, end = 0;
+  /// The stream of kernels computes nothing: the rank waits for the collective
+  /// that the instruction started.
+  bool isExposed = false;
 };
 
 class Streams {
@@ -90,6 +93,8 @@ public:
   std::vector<StreamEvent> *events = nullptr;
 
 private:
+  void recordExposed(uint32_t instruction, Picoseconds begin);
+
   struct InFlight {
     const CollectiveTiming *collective;
     uint32_t instruction;

@@ -36,8 +36,15 @@ struct RunTime {
   Picoseconds begin = 0, end = 0;
 };
 
+/// A role waits, for the other one until `from`, and then for the transfer.
+struct WaitTime {
+  uint32_t message = 0, microbatch = 0;
+  Picoseconds begin = 0, from = 0, end = 0;
+};
+
 struct RoleRun {
   std::vector<RunTime> runs;
+  std::vector<WaitTime> waits;
   Picoseconds end = 0;
   /// Both what the role sends and what it receives.
   Communication messages;

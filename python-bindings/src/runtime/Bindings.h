@@ -21,6 +21,7 @@ void bindPipeline(nanobind::module_ &m);
 void bindReport(nanobind::module_ &m);
 void bindPlan(nanobind::module_ &m);
 void bindSession(nanobind::module_ &m);
+void bindStep(nanobind::module_ &m);
 
 } // namespace weft::runtime
 

@@ -22,4 +22,5 @@ NB_MODULE(_runtime, m) {
   bindReport(m);
   bindPlan(m);
   bindSession(m);
+  bindStep(m);
 }

@@ -7,6 +7,7 @@
 
 #include "weft/Report/PlanReport.h"
 
+#include "weft/Report/MemoryOverTime.h"
 #include "weft/runtime/plan_generated.h"
 
 #include "gmock/gmock.h"
@@ -259,6 +260,21 @@ TEST_F(PlanReportTest, WhatBuffersHoldOverTime) {
                         "  alive at the peak (m.py:0)\n"
                         "        100 B  activations  f32[2x3] m.py:0\n"
                         "         40 B  arguments  f32[2x3] x\n"));
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(plan::Entry::Pack(builder, &entry()));
+  const std::vector<PurposeBytes> bytes = memoryOverTime(
+      *flatbuffers::GetRoot<plan::Entry>(builder.GetBufferPointer()));
+  ASSERT_EQ(bytes.size(), 5u);
+  const auto over = [&](Purpose purpose) {
+    std::vector<uint64_t> sizes;
+    for (const PurposeBytes &each : bytes)
+      sizes.push_back(each[indexOf(purpose)]);
+    return sizes;
+  };
+  EXPECT_THAT(over(Purpose::Activation), ElementsAre(100, 100, 0, 0, 0));
+  EXPECT_THAT(over(Purpose::Gradient), ElementsAre(0, 0, 100, 100, 0));
+  EXPECT_THAT(over(Purpose::Argument), ElementsAre(40, 40, 0, 0, 0));
+  EXPECT_THAT(over(Purpose::Temporary), ElementsAre(0, 0, 64, 0, 0));
 }
 
 TEST_F(PlanReportTest, ManyTensorsAtThePeakAreSummedUp) {

@@ -125,8 +125,8 @@ protected:
 /// The longest time that one stream is busy.
 Picoseconds busiest(const Prediction &prediction, size_t stream) {
   Picoseconds busy = 0;
-  for (const RolePrediction::Event &each : prediction.roles[0].events)
-    if (each.event.stream == stream)
+  for (const Prediction::Event &each : prediction.events(0))
+    if (each.event.stream == stream && !each.event.isExposed)
       busy += each.event.end - each.event.begin;
   return busy;
 }
@@ -139,13 +139,19 @@ TEST_P(RandomPlans, AreWithinTheirBounds) {
     EXPECT_LE(busiest(step, stream), step.step);
   EXPECT_EQ(role.sum(), step.step);
   EXPECT_EQ(busiest(step, 0), role.usage.busy());
-  Picoseconds communicated = 0;
+  Picoseconds communicated = 0, waited = 0;
   for (const Communication &each : role.usage.communication) {
     EXPECT_GE(each.exposed, 0);
     EXPECT_GE(each.hidden(), 0);
     communicated += each.total;
   }
   EXPECT_EQ(busiest(step, 1) + busiest(step, 2), communicated);
+  for (const Prediction::Event &each : step.events(0))
+    if (each.event.isExposed)
+      waited += each.event.end - each.event.begin;
+  EXPECT_EQ(waited, role.usage.exposed());
+  EXPECT_THAT(role.runs, testing::SizeIs(1));
+  EXPECT_EQ(role.runs[0].end, step.step);
 }
 
 TEST_P(RandomPlans, AreNoSlowerThanOneAfterTheOther) {
@@ -306,11 +312,11 @@ TEST(Prediction, RecordsAsManyEventsAsAreWorthLookingAt) {
   builder.repeat(step, 2'000'000, 1);
   builder.gemm(step, 64);
   const Prediction all = predictStep(builder, {{}, true});
-  EXPECT_FALSE(all.hasAllEvents);
-  EXPECT_THAT(all.roles[0].events, testing::SizeIs(1'000'000));
+  EXPECT_FALSE(all.hasAllEvents(0));
+  EXPECT_THAT(all.events(0), testing::SizeIs(1'000'000));
   EXPECT_EQ(all.step, predictStep(builder).step);
   step.instructions[0]->operation.AsRepeat()->count = 10;
-  EXPECT_TRUE(predictStep(builder, {{}, true}).hasAllEvents);
+  EXPECT_TRUE(predictStep(builder, {{}, true}).hasAllEvents(0));
 }
 
 TEST(Prediction, ACpuLaunchesEachKernelAndAGpuEachCall) {

@@ -104,6 +104,13 @@ TEST_P(TimelineRunTest, NothingIsLostAndNothingIsFasterThanTheTimeline) {
       for (const RunTime &each : role.runs)
         busy += each.end - each.begin;
       EXPECT_EQ(busy + role.bubble + role.messages.exposed, run->end);
+      Picoseconds bubble = run->end - role.end, exposed = 0;
+      for (const WaitTime &wait : role.waits) {
+        bubble += wait.from - wait.begin;
+        exposed += wait.end - wait.from;
+      }
+      EXPECT_EQ(bubble, role.bubble);
+      EXPECT_EQ(exposed, role.messages.exposed);
       EXPECT_GE(role.messages.hidden(), 0);
       EXPECT_GE(role.bubble, 0);
       transfers += role.messages.total;

@@ -5,17 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StepReport.h"
+#include "weft/Simulate/StepReport.h"
 
-#include "weft/runtime/PlanNames.h"
-
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-using namespace weft::simulate;
 using nlohmann::ordered_json;
 
-namespace weft::tools {
+namespace weft::simulate {
 
 static ordered_json toJson(const Prediction &prediction,
                            const RolePrediction &role) {
@@ -42,20 +38,23 @@ static ordered_json memoryJson(const StepReport &report) {
   ordered_json purposes = ordered_json::object();
   for (const PurposeRecord &record : report.memory.purposes)
     purposes[record.purpose] = record.peakBytes;
+  const cost::CostModel &cost = report.machine.cost;
   const double needed = static_cast<double>(report.memory.arenaBytes);
   return {{"role", report.memoryRole},
           {"peak_bytes", std::move(purposes)},
           {"arena_bytes", report.memory.arenaBytes},
-          {"usable_bytes", report.cost.usableBytes()},
-          {"device_bytes", report.cost.cluster().device.memoryBytes},
-          {"fits", needed <= report.cost.usableBytes()}};
+          {"usable_bytes", cost.usableBytes()},
+          {"device_bytes", cost.cluster().device.memoryBytes},
+          {"fits", needed <= cost.usableBytes()}};
 }
 
 ordered_json toJson(const StepReport &report) {
   const Prediction &prediction = report.prediction;
+  const cost::Cluster &cluster = report.machine.cost.cluster();
   ordered_json json = {{"entry", prediction.entry},
-                       {"cluster", report.cost.cluster().name},
-                       {"cluster_reason", report.clusterReason},
+                       {"cluster", cluster.name},
+                       {"cluster_reason", report.machine.reason},
+                       {"cluster_devices", cluster.devices()},
                        {"mesh", ordered_json::object()},
                        {"devices", prediction.devices()},
                        {"step_seconds", toSeconds(prediction.step)},
@@ -82,4 +81,4 @@ ordered_json toJson(const StepReport &report) {
   return json;
 }
 
-} // namespace weft::tools
+} // namespace weft::simulate

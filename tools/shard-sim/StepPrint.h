@@ -1,0 +1,26 @@
+//===- StepPrint.h - The output of shard-sim plan ---------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What `shard-sim plan` prints of an entry.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_TOOLS_SHARD_SIM_STEPPRINT_H
+#define WEFT_TOOLS_SHARD_SIM_STEPPRINT_H
+
+#include "weft/Simulate/StepReport.h"
+
+namespace weft::tools {
+
+std::string printText(const simulate::StepReport &report);
+/// Of a recorded prediction, for Perfetto.
+std::string printTrace(const plan::Plan &plan,
+                       const simulate::Prediction &prediction);
+
+} // namespace weft::tools
+
+#endif // WEFT_TOOLS_SHARD_SIM_STEPPRINT_H
