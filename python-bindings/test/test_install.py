@@ -41,9 +41,10 @@ def installed(tmp_path_factory):
 
 
 def test_everything_is_installed(installed):
-    expected = {str(path.relative_to(SOURCES)) for path in SOURCES.rglob("*.py")}
-    found = {str(path.relative_to(installed / "weft")) for path in (installed / "weft").rglob("*.py")}
-    assert found == expected
+    def sources(folder):
+        return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.suffix in (".py", ".css", ".js")}
+
+    assert sources(installed / "weft") == sources(SOURCES)
     modules = {path.name.split(".")[0] for path in (installed / "weft").glob("_*.so")}
     assert modules == {"_compiler", "_runtime"}
     assert {path.name for path in installed.iterdir()} == {"weft"}

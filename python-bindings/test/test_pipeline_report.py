@@ -62,7 +62,7 @@ def test_stages_and_messages():
     assert first.input_gradient_flops == first.weight_gradient_flops == 0
     assert first.once_flops > 0 and first.once_seconds > 0
     forward, backward = plan.messages()
-    assert forward == weft.report.Message("activations of stage 0 for stage 1", 4 * 32 * 4, MICROBATCHES, 0)
+    assert forward == weft.records.Message("activations of stage 0 for stage 1", 4 * 32 * 4, MICROBATCHES, 0)
     assert backward.label == "gradients of stage 1 for stage 0"
     assert first.sent_bytes == forward.total_bytes and last.sent_bytes == backward.total_bytes
     sent = sum(m.total_bytes for m in plan.messages()) + sum(c.total_bytes for c in plan.collectives())

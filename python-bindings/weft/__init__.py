@@ -17,7 +17,8 @@ from .microbatches import microbatches
 from .mesh import AbstractMesh, AxisType, Mesh, make_mesh
 from .pipeline import Pipeline
 from .recomputation import checkpoint, checkpoint_name, checkpoint_policies
-from .report import Collective, Cost, Memory, Padding
+from .records import Collective, Cost, Memory, Padding
+from .report import report
 from .rules import Rules, rules
 from .session import Plan, RunTimes, Session, Shards
 from .shape import ShapeDtypeStruct
@@ -78,6 +79,7 @@ __all__ = [
     "optim",
     "pipeline",
     "random",
+    "report",
     "rules",
     "show_specs",
     "stage_boundary",

@@ -13,7 +13,7 @@ from . import signature as signatures
 from .arguments import fit
 from .lowered import FORMS, Source
 from .pipeline import Schedule
-from .report import Collective, Cost, Memory, Message, Padding, Report, Stage
+from .records import Collective, Cost, Memory, Message, Padding, Records, Stage
 from .session import EntryInfo, Plan, Session, Shards
 from .sharding import NamedSharding
 from .signature import Signature
@@ -117,41 +117,38 @@ class Compiled:
             raise ValueError(f"a plan that was loaded has the form plan only, got {form!r}")
         return self._source.lower(form, **self._options)
 
-    def _report(self) -> Report:
-        values = (*self.entry.inputs, *self.entry.outputs)
-        return Report.of(
-            self.plan.handle.report(), self.entry.name, [value.name for value in values]
-        )
+    def _records(self) -> Records:
+        return Records.of(self.plan, self.entry)
 
     def collectives(self) -> list[Collective]:
         """What the ranks exchange and why, in program order; equal ones are counted."""
-        return list(self._report().collectives)
+        return list(self._records().collectives)
 
     def memory(self) -> Memory:
-        return self._report().memory
+        return self._records().memory
 
     def cost(self) -> Cost:
-        return self._report().cost
+        return self._records().cost
 
     def padding(self) -> list[Padding]:
         """The dimensions of arguments and results that are padded; none if axes divide all."""
-        return list(self._report().padding)
+        return list(self._records().padding)
 
     def stages(self) -> list[Stage]:
         """What the stages of a pipeline compute and send; none without a pipeline."""
-        return list(self._report().stages)
+        return list(self._records().stages)
 
     def messages(self) -> list[Message]:
         """What the stages of a pipeline send to each other."""
-        return list(self._report().messages)
+        return list(self._records().messages)
 
     def schedule(self) -> Schedule | None:
         """When the stages of a pipeline run, in microseconds that the compiler estimates for the
         micro-batches alone; in a notebook it shows its picture."""
-        return self._report().schedule
+        return self._records().schedule
 
     def report(self) -> str:
-        """The tables that shard-compile prints."""
+        """The tables that shard-compile prints; `weft.report` makes a page."""
         return as_python(str(self.plan.handle.report()))
 
     @property
@@ -168,6 +165,11 @@ class Compiled:
     def donated(self) -> tuple[str, ...]:
         """Paths of the arguments whose memory is that of a result."""
         return tuple(info.name for info in self.entry.inputs if info.is_state)
+
+    @property
+    def cluster(self) -> str | None:
+        """The cluster that it was compiled for, if one was named."""
+        return self._options.get("cluster")
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the plan file; `weft.load` and shard-run read it."""

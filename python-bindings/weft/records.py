@@ -10,11 +10,15 @@ the memory.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from .names import escape
 from .pipeline import Schedule
 from .wording import as_python
+
+if TYPE_CHECKING:
+    from .session import EntryInfo, Plan
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,7 +228,7 @@ class Padding:
 
 
 @dataclasses.dataclass(frozen=True)
-class Report:
+class Records:
     """All of them for one entry of a plan."""
 
     collectives: tuple[Collective, ...]
@@ -234,16 +238,17 @@ class Report:
     stages: tuple[Stage, ...] = ()
     messages: tuple[Message, ...] = ()
     schedule: Schedule | None = None
+    pipeline_axis: str = ""
 
     @staticmethod
-    def of(plan_report, entry: str, paths: Sequence[str] = ()) -> Report:
-        """From the report that the runtime's module makes of a plan; `paths` are those of its
-        inputs and outputs, by which causes name them."""
-        found = next(e for e in plan_report.entries if e.name == entry)
-        names = {escape(path): path for path in paths if escape(path) != path}
+    def of(plan: Plan, entry: EntryInfo) -> Records:
+        """What the runtime's module reports of a plan."""
+        plan_report = plan.handle.report()
+        found = next(e for e in plan_report.entries if e.name == entry.name)
+        read_cause = cause_reader(entry)
         collectives = tuple(
             Collective(
-                r.kind, tuple(r.axes), r.bytes, r.count, _unescaped(r.cause, names), r.file, r.line,
+                r.kind, tuple(r.axes), r.bytes, r.count, read_cause(r.cause), r.file, r.line,
                 r.reduction,
             )
             for r in found.collectives
@@ -260,7 +265,7 @@ class Report:
             found.copies,
             sum(c.count for c in collectives),
         )
-        bound = {escape(path): path for path in paths}
+        bound = {escape(path): path for path in _paths(entry)}
         padding = tuple(
             Padding(bound[r.name], r.dim, r.size, r.shards, r.local_size, r.bytes)
             for r in plan_report.padding
@@ -268,7 +273,7 @@ class Report:
         )
         pipeline = found.pipeline
         if pipeline is None:
-            return Report(collectives, memory, cost, padding)
+            return Records(collectives, memory, cost, padding)
         memory = dataclasses.replace(memory, roles=memories)
         stages = tuple(
             Stage(
@@ -280,12 +285,22 @@ class Report:
         )
         messages = tuple(Message(r.label, r.bytes, r.count, r.queue) for r in pipeline.messages)
         schedule = pipeline.schedule and Schedule(pipeline.schedule)
-        return Report(collectives, memory, cost, padding, stages, messages, schedule)
+        return Records(collectives, memory, cost, padding, stages, messages, schedule, pipeline.axis)
 
 
-def _unescaped(cause: str, names: Mapping[str, str]) -> str:
-    """A cause in the words of Python, with paths in place of the names that the plan has."""
-    cause = as_python(cause)
-    for name, path in names.items():
-        cause = cause.replace(f'"{name}"', f'"{path}"')
-    return cause
+def _paths(entry: EntryInfo) -> list[str]:
+    return [value.name for value in (*entry.inputs, *entry.outputs)]
+
+
+def cause_reader(entry: EntryInfo) -> Callable[[str], str]:
+    """Puts causes of a plan in the words of Python, with the paths of the inputs and outputs of an
+    entry in place of the names that the plan has for them."""
+    names = {escape(path): path for path in _paths(entry) if escape(path) != path}
+
+    def read(cause: str) -> str:
+        cause = as_python(cause)
+        for name, path in names.items():
+            cause = cause.replace(f'"{name}"', f'"{path}"')
+        return cause
+
+    return read
