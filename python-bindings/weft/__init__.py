@@ -29,6 +29,7 @@ from .stages import stage_boundary
 from .tracing import ConcretizationTypeError, NoTraceError, ShapeError, UnexpectedTracerError
 
 from . import lax, models, nn, numpy, optim, pipeline, random
+from .sweep import sweep
 
 __all__ = [
     "AbstractMesh",
@@ -84,6 +85,7 @@ __all__ = [
     "show_specs",
     "stage_boundary",
     "stop_gradient",
+    "sweep",
     "tree",
     "value_and_grad",
     "with_sharding_constraint",
