@@ -109,9 +109,9 @@ def test_none_is_lost():
     assert reasons["is killed"] == "its process was ended by signal 9"
     assert reasons["exits"] == "its process ended with status 7"
     assert reasons["is no function"] == "TypeError: make must return a compiled or lowered function, got int"
-    assert reasons["is illegal"]
+    assert reasons["is illegal"] == "Mesh axis sizes must be at least 1, got (0, 16)"
     text = str(found)
-    assert text.startswith("1 of 7 combinations on dgx-h100\n") and "left out\n" in text
+    assert text.startswith("1 of 7 combinations on dgx-h100, 8 devices\n") and "left out\n" in text
     assert all(f"  how={how}: {reasons[how]}\n" in text for how in ways[1:])
 
 
@@ -123,8 +123,12 @@ def test_a_large_cluster_is_needed():
 def test_the_table_has_what_varies():
     text = str(weft.sweep(lowered, {"ways": [1, 2], "rows": [1024]}, cluster="dgx-h100"))
     head, *rows = text.splitlines()[1:]
-    assert head.split() == ["ways", "mesh", "devices", "step", "time", "MFU", "exposed", "bubble", "memory"]
+    assert head.split() == ["ways", "mesh", "step", "time", "MFU", "exposed", "memory"]
     assert len(rows) == 2 and all(row.endswith("  fits") for row in rows)
+    text = str(weft.sweep(lambda data: gpt(**SIZES, data=data, pipeline=2), {"data": [1, 2]}, cluster="dgx-h100"))
+    first, head, *rows = text.splitlines()
+    assert first == "2 of 2 combinations on dgx-h100"
+    assert head.split() == ["data", "mesh", "devices", "step", "time", "tokens/s", "MFU", "exposed", "bubble", "memory"]
     assert repr(weft.sweep(lowered, {"ways": []}, cluster="dgx-h100")) == "0 of 0 combinations on dgx-h100\n"
 
 
@@ -259,9 +263,9 @@ def test_an_entry_of_a_file(capsys, program):
 def test_tables(capsys, program):
     status, out = run(capsys, program, "model=1,3", "--devices=8", "--cluster=dgx-h100")
     assert status == 0
-    assert re.fullmatch(r"1 of 2 combinations on dgx-h100\n"
-                        r" +model +mesh  devices  step time +MFU  exposed  bubble +memory\n"
-                        r"1 +1  data=8 x model=1 +8 .* fits\n"
+    assert re.fullmatch(r"1 of 2 combinations on dgx-h100, 8 devices\n"
+                        r" +model +mesh  step time +MFU  exposed +memory\n"
+                        r"1 +1  data=8 x model=1 .* fits\n"
                         r"left out\n  model=3: model is 3, which does not divide 8 devices\n", out)
     assert run(capsys, program, "model=3", "--devices=8", "--cluster=dgx-h100")[0] == 1
 
@@ -278,7 +282,7 @@ def test_progress_on_a_terminal(program, monkeypatch, capsys):
 
 def test_as_a_module(program):
     ran = subprocess.run([sys.executable, "-m", "weft.sweep", program, "--cluster=dgx-h100"], capture_output=True, text=True)
-    assert ran.returncode == 0 and ran.stderr == "" and ran.stdout.startswith("1 of 1 combination on dgx-h100\n")
+    assert ran.returncode == 0 and ran.stderr == "" and ran.stdout.startswith("1 of 1 combination on dgx-h100, 4 devices\n")
 
 
 @pytest.mark.parametrize("arguments, expected", [

@@ -6,7 +6,7 @@
     python -m weft.report step.plan -o report.html --cluster=dgx-h100
 
 The page is one file with all that it shows, and needs no network. In a notebook a `Report` shows
-itself. Pictures are drawn by Plotly, an optional extra: ``pip install weft[report]``.
+itself. Pictures are drawn by Plotly, an optional dependency.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ class Markup(str):
 class Column:
     name: str
     kind: str = ""
-    """"number", "code" or "cause": how its cells look."""
+    """"number", "name", "code" or "cause": how its cells look."""
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, sums: Iterable[int] = (),

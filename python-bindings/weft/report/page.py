@@ -27,8 +27,7 @@ def _plotly() -> str:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError:
-        raise ImportError("weft.report draws with Plotly, which is not installed: pip install plotly, "
-                          "or pip install weft[report]") from None
+        raise ImportError("weft.report draws with Plotly, which is not installed: pip install plotly") from None
     return get_plotlyjs()
 
 

@@ -25,7 +25,7 @@ MOST_TENSORS = 30
 def times_table(slices: Sequence[Slice], step: float) -> str:
     """Where the time of a step goes; of several roles the mean, the least and the most."""
     has_roles = len(slices[0].times) > 1
-    columns = [Column("time of a rank"), Column("mean" if has_roles else "", "number"), Column("of step", "number")]
+    columns = [Column("time of a rank", "name"), Column("mean" if has_roles else "", "number"), Column("of step", "number")]
     if has_roles:
         columns += [Column("least", "number"), Column("most", "number")]
 
@@ -46,7 +46,7 @@ def memory_table(memory: Memory) -> str:
             for name in MEMORY if memory.highest[name]]
     rows.append(["free", size_text(memory.free), ""])
     rows.append(["arena", size_text(memory.arena), ""])
-    return table([Column("memory of a rank"), Column("at the peak", "number"), Column("highest", "number")], rows,
+    return table([Column("memory of a rank", "name"), Column("at the peak", "number"), Column("highest", "number")], rows,
                  sums=[len(rows) - 1], in_box=False)
 
 
@@ -58,7 +58,7 @@ def peak_table(memory: Memory) -> str:
     rest = memory.peak[MOST_TENSORS:]
     if rest:
         rows.append([size_text(sum(each.bytes for each in rest)), "", "", f"in {len(rest)} more"])
-    return table([Column("bytes", "number"), Column("purpose"), Column("a rank's shard", "code"),
+    return table([Column("bytes", "number"), Column("purpose", "name"), Column("a rank's shard", "code"),
                   Column("tensor", "code")], rows)
 
 

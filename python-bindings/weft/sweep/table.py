@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import count, size_text
@@ -16,34 +17,39 @@ if TYPE_CHECKING:
 def print_sweep(sweep: Sweep) -> str:
     """The ranked table, and below it what is left out."""
     rows, left_out = sweep.rows, sweep.left_out
-    text = f"{len(rows)} of {count(len(rows) + len(left_out), 'combination')} on {sweep.cluster}\n"
+    devices = {row.devices for row in rows}
+    text = f"{len(rows)} of {count(len(rows) + len(left_out), 'combination')} on {sweep.cluster}"
+    text += f", {count(*devices, 'device')}\n" if len(devices) == 1 else "\n"
     # What is the same everywhere says nothing.
     every = [each.settings for each in (*rows, *left_out)]
     varied = [name for name in (every[0] if every else ()) if any(each[name] != every[0][name] for each in every)]
     if rows:
-        text += _aligned([_head(sweep, varied), *(_cells(number, row, sweep, varied) for number, row in enumerate(rows, 1))])
+        columns = _columns(rows, varied)
+        text += _aligned([["", *columns], *([str(number), *(show(row) for show in columns.values())]
+                                            for number, row in enumerate(rows, 1))])
     if left_out:
         text += "left out\n"
         text += "".join(f"  {_named(each.settings, varied)}: {each.reason}\n" for each in left_out)
     return text
 
 
-def _has_tokens(sweep: Sweep) -> bool:
-    return any(row.tokens for row in sweep.rows)
-
-
-def _head(sweep: Sweep, varied: list[str]) -> list[str]:
-    tokens = ["tokens/s"] if _has_tokens(sweep) else []
-    return ["", *varied, "mesh", "devices", "step time", *tokens, "MFU", "exposed", "bubble", "memory", ""]
-
-
-def _cells(number: int, row: Row, sweep: Sweep, varied: list[str]) -> list[str]:
-    mesh = " x ".join(f"{axis}={size}" for axis, size in row.mesh.items())
-    tokens = [f"{row.tokens / row.step_seconds:,.0f}"] if _has_tokens(sweep) else []
-    return [str(number), *(_text(row.settings[name]) for name in varied), mesh, str(row.devices),
-            seconds_text(row.step_seconds), *tokens, _percent(row.mfu), _percent(row.exposed_seconds / row.step_seconds),
-            _percent(row.bubble_seconds / row.step_seconds), size_text(row.arena_bytes),
-            "fits" if row.fits else f"exceeds {size_text(row.usable_bytes)}"]
+def _columns(rows: tuple[Row, ...], varied: list[str]) -> dict[str, Callable[[Row], str]]:
+    """What the table shows of a row, by the head of the column. Without tokens or a pipeline they
+    have no column."""
+    columns: dict[str, Callable[[Row], str]] = {name: lambda row, name=name: _text(row.settings[name]) for name in varied}
+    columns["mesh"] = lambda row: " x ".join(f"{axis}={size}" for axis, size in row.mesh.items())
+    if len({row.devices for row in rows}) > 1:
+        columns["devices"] = lambda row: str(row.devices)
+    columns["step time"] = lambda row: seconds_text(row.step_seconds)
+    if any(row.tokens for row in rows):
+        columns["tokens/s"] = lambda row: f"{row.tokens / row.step_seconds:,.0f}"
+    columns["MFU"] = lambda row: _percent(row.mfu)
+    columns["exposed"] = lambda row: _percent(row.exposed_seconds / row.step_seconds)
+    if any(row.bubble_seconds for row in rows):
+        columns["bubble"] = lambda row: _percent(row.bubble_seconds / row.step_seconds)
+    columns["memory"] = lambda row: size_text(row.arena_bytes)
+    columns[""] = lambda row: "fits" if row.fits else f"exceeds {size_text(row.usable_bytes)}"
+    return columns
 
 
 def _percent(part: float) -> str:
