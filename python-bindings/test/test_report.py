@@ -15,8 +15,11 @@ from running import BINARIES
 
 import weft
 from weft.report import __main__ as command_line
+from weft.lowered import Source
 from weft.report.classes import TIMES
 from weft.report.figures import bytes_figure, scaling_figure, slices_of, times_figure
+from weft.report.html_table import folded
+from weft.report.page import _timeline
 from weft.simulation import simulate
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -197,6 +200,18 @@ def test_a_plan_of_thousands_of_actions_is_a_page_of_a_few_megabytes():
     assert events_of(data) < 20_000 and len(report.html) < 8e6
 
 
+def test_it_says_what_is_missing(mlp):
+    data = data_of(weft.report(mlp, "dgx-h100"))
+    assert data["isWhole"] and "is missing" not in _timeline(data)
+    assert "The end of what has more than a million events is missing." in _timeline(data | {"isWhole": False})
+
+
+def test_long_causes_are_folded():
+    assert folded("a\n<b>") == "a\n&lt;b&gt;"
+    assert folded("7 collectives in one:\n" + "\n".join("1234567")) == (
+        "<details><summary>7 collectives in one:</summary>1\n2\n3\n4\n5\n6\n7</details>")
+
+
 def test_the_page_has_all_it_needs(mlp):
     report = weft.report(mlp, "dgx-h100")
     assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=\"(?!data:)", report.html)
@@ -294,6 +309,20 @@ def test_the_command_line(mlp, tmp_path, capsys):
     text = page.read_text()
     expected = weft.report(mlp, "dgx-a100", tokens=7, samples=5, scale={"data": [4, 8], "model": [8, 16]})
     assert text == expected.html
+
+
+def test_an_entry_of_several(tmp_path, capsys):
+    function = """func.func @{0}(%x: tensor<8xf32> {{weft.name = "x"}}) -> (tensor<8xf32> {{weft.name = "y"}}) {{
+      %y = arith.addf %x, %x : tensor<8xf32>
+      return %y : tensor<8xf32>
+    }}
+    """
+    plan, page = tmp_path / "two.plan", tmp_path / "report.html"
+    weft.Plan(Source(function.format("f") + function.format("g"), "two.mlir").compile("none")).save(plan)
+    assert command_line.main([str(plan), "-o", str(page), "--entry=g"]) == 0
+    assert "<h1>g</h1>" in page.read_text()
+    assert command_line.main([str(plan), "-o", str(page)]) == 2
+    assert capsys.readouterr().err == "error: the plan has several entries; name one of f, g as entry=\n"
 
 
 def test_as_a_module(mlp, tmp_path):

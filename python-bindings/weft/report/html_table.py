@@ -41,10 +41,10 @@ def _text(cell: str) -> str:
     return cell if isinstance(cell, Markup) else html.escape(str(cell))
 
 
-def folded(text: str, lines: int = 2) -> Markup:
-    """Text of which all but the first lines is shown on demand."""
+def folded(text: str, most: int = 6) -> Markup:
+    """Text; where it has more lines, all but the first are shown on demand."""
     first, *rest = text.split("\n")
-    if len(rest) < lines:
+    if len(rest) < most:
         return Markup(html.escape(text))
     return Markup(f"<details><summary>{html.escape(first)}</summary>{html.escape(chr(10).join(rest))}</details>")
 

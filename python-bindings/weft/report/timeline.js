@@ -97,7 +97,7 @@ class Row {
     into.x.push((bar.end - bar.begin) / unit.ns);
     into.y.push(this.y);
     into.width.push(this.height);
-    into.text.push(bar.hover && bar.text ? bar.text : "");
+    into.text.push(bar.hover && bar.text && bar.end - bar.begin > 5 * this.shortest ? bar.text : "");
     const when = `${timeText(bar.begin)} to ${timeText(bar.end)}`;
     into.hovertext.push(bar.hover ? bar.hover() : `<b>${bar.count} events</b>, ${when}<br>` +
       sorted.map(([number, time]) => `${data.classes[number].name}: ${timeText(time)}`).join("<br>") +
