@@ -11,24 +11,21 @@ of a range, relative to what was measured. Skill is 1 - error / error of the bes
 same rows, that is of the model FLOPs over devices and time: 0 for a model that knows nothing else, 1 for a
 perfect one.
 
-Needs the package weft on PYTHONPATH, and shard-sim of the same build.
+Needs the package weft on PYTHONPATH.
 """
 
 import argparse
 import concurrent.futures
 import csv
 import itertools
-import json
 import math
 import pathlib
-import subprocess
 import sys
-import tempfile
 import warnings
 
 import weft
+from weft.simulation import simulate
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 COLUMNS = {
     "layers": ["layers", "# layers"], "hidden": ["hidden", "hidden size"], "heads": ["heads", "attention heads"],
     "kv_heads": ["kv_heads"], "ffn": ["ffn", "ffn_hidden"], "vocabulary": ["vocabulary", "vocab"],
@@ -97,18 +94,11 @@ def cases_of(settings):
         yield case, {name: value for name, value in zip(open_, values) if len(open_[name]) > 1 or name == "vocabulary"}
 
 
-def predict(family, settings, cluster, simulator):
+def predict(family, settings, cluster):
     """(seconds, GiB of the arena, model FLOPs of a device) of a run. ValueError says why there are none."""
     step = getattr(weft.models, family)(**settings)
     warnings.simplefilter("ignore", weft.CompilerWarning)  # of what a plan without ZeRO replicates
-    with tempfile.TemporaryDirectory() as folder:
-        plan = pathlib.Path(folder, "step.plan")
-        step.lower().compile(target="none", cluster=cluster).save(plan)
-        ran = subprocess.run([simulator, "plan", plan, f"--cluster={cluster}", "--json"],
-                             capture_output=True, text=True)
-    if ran.returncode != 0:
-        raise ValueError(ran.stderr.strip().rpartition("step.plan: ")[2])
-    entry = json.loads(ran.stdout)[0]
+    entry = simulate(step.lower().compile(None, cluster=cluster), cluster)
     tokens = step.parallelism.global_batch * step.sizes.sequence
     flops = tokens * (6 * step.parameters + 12 * step.sizes.layers * step.sizes.hidden * step.sizes.sequence)
     return entry["step_seconds"], entry["memory"]["arena_bytes"] / 2**30, flops / step.parallelism.devices
@@ -130,7 +120,7 @@ def run(row, options):
         try:
             settings = settings_of(row, says | options.set)
             family = options.family or ("llama" if "llama" in row.get("model", "").lower() else "gpt")
-            cases = [(predict(family, case, options.cluster, options.simulator), assumed)
+            cases = [(predict(family, case, options.cluster), assumed)
                      for case, assumed in cases_of(settings)]
             found.append((column, measured, cases, None))
         except (ValueError, weft.CompileError) as error:
@@ -146,7 +136,6 @@ def main():
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="for all rows")
     parser.add_argument("--rows", default=":", metavar="FIRST:END")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--simulator", type=pathlib.Path, default=ROOT / "build/dev/bin/shard-sim")
     args = parser.parse_args()
     wrong = [each for each in args.set if each.partition("=")[0] not in COLUMNS or "=" not in each]
     if wrong:

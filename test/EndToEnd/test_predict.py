@@ -22,8 +22,7 @@ ROWS = f"""{HEADER},iteration time (ms),notes
 
 def predict(csv, *options):
     package = binaries().parent / "python"
-    return subprocess.run([sys.executable, ROOT / "benchmarks/predict.py", csv, "--cluster=dgx-a100",
-                           "--simulator", binaries() / "shard-sim", *options],
+    return subprocess.run([sys.executable, ROOT / "benchmarks/predict.py", csv, "--cluster=dgx-a100", *options],
                           capture_output=True, text=True, timeout=300, env=os.environ | {"PYTHONPATH": str(package)})
 
 
@@ -39,7 +38,7 @@ def test_rows_are_predicted_or_left_out_with_a_reason(tmp_path: pathlib.Path):
     assert devices.endswith("left out: data x tensor x pipeline x context is 4, not the 8 devices")
     assert layers.endswith("left out: layers must be a whole number, got 'x'")
     refused = predict(csv, "--set", "vocabulary=128", "recomputation=full", "--rows=1:2", "--cluster=cpu-2core").stdout
-    assert "left out: train_step: the mesh has 4 devices, 2-core AMD EPYC has 2: it needs a larger cluster" in refused
+    assert "left out: the mesh has 4 devices, 2-core AMD EPYC has 2: it needs a larger cluster" in refused
     assert re.match(r"2 runs: mean error \d+\.\d%, signed [+-]\d+\.\d%, worst [+-]\d+\.\d% \(row [01], iteration time \(ms\)\)",
                     summary)
 
