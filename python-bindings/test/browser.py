@@ -57,8 +57,7 @@ class Page:
         self._session = self._ask("Target.attachToTarget", {"targetId": target, "flatten": True}, session=None)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self._ask(f"{domain}.enable")
-        width, height = self._size
-        self._ask("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+        self.resize(*self._size)
         self._ask("Page.navigate", {"url": address})
         self._wait(lambda: "Page.loadEventFired" in self._events, "the page to load")
         self.address = address
@@ -108,6 +107,10 @@ class Page:
             if not address.startswith(("data:", "blob:")):
                 self.requests.append(address)
 
+    def resize(self, width, height):
+        """Of the window."""
+        self._ask("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+
     def run(self, expression):
         """The value of JavaScript, awaited if it is a promise."""
         answer = self._ask("Runtime.evaluate", {"expression": expression, "returnByValue": True, "awaitPromise": True})
@@ -131,6 +134,13 @@ class Page:
     def settle(self, seconds=0.3):
         """Lets timers of the page pass."""
         self.run(f"new Promise(done => setTimeout(done, {seconds * 1000}))")
+
+    def until(self, look, seconds=30):
+        """The first of the values of `look()` that is true, or the last one."""
+        end = time.monotonic() + seconds
+        while not (found := look()) and time.monotonic() < end:
+            self.settle(0.1)
+        return found
 
     def place(self, selector):
         """The (x, y, width, height) of an element in the page."""

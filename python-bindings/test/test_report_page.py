@@ -117,7 +117,7 @@ def test_zooming_shows_what_was_drawn_together(pipeline):
     assert "events</b>" in text and "zoom in to see each" in text
     x, y, width, height = pipeline.run("(r => [r.x, r.y, r.width, r.height])(document.querySelector('#timeline .nsewdrag').getBoundingClientRect())")
     pipeline.drag((x + 0.3 * width, y + 0.5 * height), (x + 0.34 * width, y + 0.5 * height))
-    pipeline.settle(1)
+    pipeline.until(lambda: window(pipeline, "memory") != whole)
     zoomed = window(pipeline, "timeline")
     part = (zoomed[1] - zoomed[0]) / (whole[1] - whole[0])
     assert 0.03 < part < 0.05
@@ -127,7 +127,7 @@ def test_zooming_shows_what_was_drawn_together(pipeline):
     assert "gpt.py:" in text and "Gflop" in text
     # And back.
     pipeline.run("Plotly.relayout('timeline', {'xaxis.autorange': true}); 0")
-    pipeline.settle(1)
+    pipeline.until(lambda: window(pipeline, "memory") == pytest.approx(whole))
     assert window(pipeline, "timeline") == pytest.approx(whole) and window(pipeline, "memory") == pytest.approx(whole)
     assert pipeline.errors == []
 
@@ -135,15 +135,19 @@ def test_zooming_shows_what_was_drawn_together(pipeline):
 def hover(page, name, which=0):
     """What the page says over a bar of a class."""
     page.run("document.getElementById('timeline').scrollIntoView()")
-    page.mouse("mouseMoved", 2, 2)
-    page.settle(0.2)
     x, y, width, height = page.run(
         f"(r => [r.x, r.y, r.width, r.height])([...document.querySelectorAll('#timeline .trace.bars')].find("
         f"trace => trace.__data__[0].trace.name === '{name}').querySelectorAll('.point')[{which}].getBoundingClientRect())")
-    page.mouse("mouseMoved", x + width / 2 - 1, y + height / 2)
-    page.mouse("mouseMoved", x + width / 2, y + height / 2)
-    page.settle(0.5)
-    return page.run("[...document.querySelectorAll('#timeline .hoverlayer .hovertext')].map(e => e.textContent).join()")
+
+    def said():
+        page.mouse("mouseMoved", x + width / 2 - 1, y + height / 2)
+        page.mouse("mouseMoved", x + width / 2, y + height / 2)
+        page.settle(0.1)
+        return page.run("[...document.querySelectorAll('#timeline .hoverlayer .hovertext')].map(e => e.textContent).join()")
+
+    page.mouse("mouseMoved", 2, 2)
+    page.until(lambda: not page.run("document.querySelectorAll('#timeline .hoverlayer .hovertext').length"))
+    return page.until(said)
 
 
 def test_a_bar_says_what_it_is(mlp):
@@ -195,16 +199,23 @@ def test_a_click_on_the_legend_hides_a_class(mlp):
     x, y, width, height = mlp.run("(r => [r.x, r.y, r.width, r.height])([...document.querySelectorAll('#timeline .legendtoggle')][0].getBoundingClientRect())")
     for kind in ("mousePressed", "mouseReleased"):
         mlp.mouse(kind, x + width / 2, y + height / 2, button="left", clickCount=1)
-    mlp.settle(1)
-    assert share(mlp.screenshot("#timeline"), TIMES["GEMM"]) < 0.1 * before
+    assert mlp.until(lambda: share(mlp.screenshot("#timeline"), TIMES["GEMM"]) < 0.1 * before)
     mlp.run("Plotly.restyle('timeline', {visible: true}, [0]); 0")
 
 
-def test_a_narrow_page(folder):
-    """Nothing sticks out on a small screen."""
+def test_figures_are_as_wide_as_the_page(folder):
+    """Nothing sticks out on a small screen, and a window that becomes larger is filled."""
+    def right_ends():
+        return {figure: sum(page.place(f"#{figure} .main-svg")[::2]) for figure in ("times", "timeline", "memory", "bytes", "scaling")}
+
     with opened(folder, "narrow.html", weft.report(reported.mlp(), "dgx-h100"), width=800) as page:
         page.settle()
         assert page.run("document.documentElement.scrollWidth") <= 800
+        assert all(700 < end < 800 for end in right_ends().values())
+        page.resize(1300, 900)
+        assert page.until(lambda: all(end > 1200 for figure, end in right_ends().items() if figure != "times"))
+        assert page.run("document.documentElement.scrollWidth") <= 1300
+        assert all(page.place(f"#{figure}")[3] > 100 for figure in right_ends())
         assert page.errors == []
 
 
@@ -214,10 +225,10 @@ def test_a_notebook_shows_several(folder):
     cells = "".join(f"<div>{report._repr_html_()}</div>" for report in reports)
     (folder / "notebook.html").write_text(f"<!DOCTYPE html><meta charset=utf-8><link rel=icon href='data:,'><body>{cells}</body>")
     with Page(folder / "notebook.html") as page:
-        page.settle(1)
-        assert page.errors == []
-        assert page.run("[...document.querySelectorAll('iframe')].map(frame => "
-                        "frame.contentDocument.querySelectorAll('#timeline .point').length > 10)") == [True, True]
+        drawn = ("[...document.querySelectorAll('iframe')].map(frame => "
+                 "frame.contentDocument.querySelectorAll('#timeline .point').length > 10)")
+        page.until(lambda: page.run(drawn) == [True, True])
+        assert page.run(drawn) == [True, True] and page.errors == []
         titles = page.run("[...document.querySelectorAll('iframe')].map(frame => frame.contentDocument.title)")
         assert titles == ["step on DGX H100", "train_step on DGX H100"]
 

@@ -71,17 +71,17 @@ const memory = {
     const traces = purposes.map((purpose, i) => ({
       type: "scatter", mode: "lines", stackgroup: "memory", name: purpose.name, x,
       y: points.map(point => point[i + 1] / scale), line: {shape: "hv", width: 0},
-      fillcolor: purpose.colour, hovertemplate: `%{y:.4~g} ${name}`,
+      fillcolor: purpose.colour, customdata: points.map(point => bytesText(point[i + 1])), hovertemplate: "%{customdata}",
     }));
     const isPeakShown = this.peak[0] >= view.begin && this.peak[0] <= view.end;
     return Plotly.react(this.element, traces, {
-      height: 380, hovermode: "x unified", dragmode: "zoom", margin: {l: 110, r: 44, t: 10, b: 50}, modebar: {orientation: "v"},
+      height: 380, width: this.element.clientWidth, hovermode: "x unified", dragmode: "zoom", margin: {l: 110, r: 44, t: 10, b: 50}, modebar: {orientation: "v"},
       paper_bgcolor: "#fff", plot_bgcolor: "#fafbfc", font: {family: fontFamily, size: 12, color: "#2b3240"},
       xaxis: {range: [view.begin / unit.ns, view.end / unit.ns], title: {text: `time, ${unit.name}`},
-              gridcolor: "#e4e7ed", zeroline: false, hoverformat: ".6~g"},
+              gridcolor: "#e4e7ed", zeroline: false, unifiedhovertitle: {text: `%{x:.6~g} ${unit.name}`}},
       yaxis: {range: [0, 1.22 * arena / scale], title: {text: name}, gridcolor: "#e4e7ed", fixedrange: true},
       legend: {orientation: "h", y: 1, yanchor: "bottom", x: 0, traceorder: "normal"},
-      hoverlabel: {bgcolor: "#fff", bordercolor: "#7d8594", font: {color: "#2b3240"}}, uirevision: "memory",
+      hoverlabel: {bgcolor: "#fff", bordercolor: "#7d8594", font: {family: fontFamily, color: "#2b3240"}}, uirevision: "memory",
       shapes: [{type: "line", xref: "paper", x0: 0, x1: 1, y0: arena / scale, y1: arena / scale,
                 line: {color: "#2b3240", width: 1, dash: "dash"}}],
       annotations: [

@@ -261,7 +261,7 @@ function layoutOf(rows) {
             ticktext: rows.map((row, y) => isPipeline && (!y || row.role !== rows[y - 1].role)
               ? `<b>role ${row.role}</b>` + (rows.some(each => each.name !== row.name) ? `  ${row.name}` : "") : row.name)},
     legend: {orientation: "h", y: 1, yanchor: "bottom", x: 0, traceorder: "normal"},
-    hoverlabel: {align: "left", bgcolor: "#fff", bordercolor: "#7d8594", font: {color: "#2b3240", size: 12}},
+    hoverlabel: {align: "left", bgcolor: "#fff", bordercolor: "#7d8594", font: {family: fontFamily, color: "#2b3240", size: 12}},
     uniformtext: {minsize: 8, mode: "hide"}, uirevision: "timeline", shapes,
   };
 }
@@ -288,7 +288,7 @@ function usedClasses(shown) {
 }
 
 const fontFamily = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif";
-const config = {displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"]};
+const config = {displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"]};
 
 const timeline = {
   element: document.getElementById("timeline"),
@@ -298,13 +298,14 @@ const timeline = {
     const rows = rowsOf(this.shown);
     const pixels = Math.max(300, this.element.clientWidth - 130);
     const bars = barsOf(rows, pixels), used = usedClasses(this.shown);
+    const layout = {...layoutOf(rows), width: this.element.clientWidth};
     const traces = data.classes.map(({name, colour}, number) => ({
       type: "bar", orientation: "h", name, showlegend: used.has(number), visible: used.has(number),
       marker: {color: colour, line: {width: 0}}, hoverinfo: "text", textposition: "inside",
       insidetextanchor: "middle", textangle: 0, insidetextfont: {size: 10, color: "#2b3240"}, ...bars[number],
       ...(bars[number].x.length ? {} : {x: [null], y: [null], base: [null], width: [0.5]}),
     }));
-    return Plotly.react(this.element, traces, layoutOf(rows), config);
+    return Plotly.react(this.element, traces, layout, config);
   },
 };
 
@@ -344,9 +345,4 @@ function follow(element) {
   }
   timeline.draw().then(() => follow(timeline.element));
   view.listeners.push(() => timeline.draw());
-  let redraw = null;
-  addEventListener("resize", () => {
-    clearTimeout(redraw);
-    redraw = setTimeout(() => timeline.draw(), 300);
-  });
 }
