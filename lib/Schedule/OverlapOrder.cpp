@@ -37,6 +37,9 @@ private:
 
   void wait(int32_t collective);
   void issue(int32_t step);
+  /// Whether the operand of a collective is gone with the wait for it.
+  bool freesOperand(int32_t collective) const;
+  void waitForWhatIsOver();
   bool isHeld(int32_t step) const {
     return steps[step].enlarges && enlarging >= options.enlargingInFlight;
   }
@@ -51,7 +54,7 @@ private:
   /// For each step: operands not issued yet, collectives among its operands
   /// that are under way.
   std::vector<int32_t> missing, underWay;
-  std::vector<int64_t> finish;
+  std::vector<int64_t> begin, finish;
   std::vector<bool> issued, waited;
 
   /// Issuable steps: free ones, by kind, and those that must wait first.
@@ -71,8 +74,8 @@ private:
 
 Scheduler::Scheduler(llvm::ArrayRef<Step> steps, const OverlapOptions &options)
     : steps(steps), options(options), users(steps.size()),
-      missing(steps.size()), underWay(steps.size()), finish(steps.size()),
-      issued(steps.size()), waited(steps.size()) {
+      missing(steps.size()), underWay(steps.size()), begin(steps.size()),
+      finish(steps.size()), issued(steps.size()), waited(steps.size()) {
   for (auto [index, step] : llvm::enumerate(steps)) {
     llvm::SmallVector<int32_t, 4> operands(step.operands);
     llvm::sort(operands);
@@ -141,12 +144,14 @@ void Scheduler::issue(int32_t step) {
   actions.push_back({step});
   if (steps[step].isCollective) {
     int64_t &clock = linkClocks[steps[step].link];
+    begin[step] = computeClock;
     clock = std::max(clock, computeClock) + steps[step].picoseconds;
     finish[step] = clock;
     started.push_back(step);
     enlarging += steps[step].enlarges;
   } else {
     computeClock += steps[step].picoseconds;
+    waitForWhatIsOver();
   }
   for (int32_t user : users[step])
     if (--missing[user] == 0)
@@ -154,6 +159,35 @@ void Scheduler::issue(int32_t step) {
   while (size_t(cursor) < steps.size() &&
          (issued[cursor] || steps[cursor].isCollective))
     ++cursor;
+}
+
+bool Scheduler::freesOperand(int32_t collective) const {
+  const Step &step = steps[collective];
+  return !step.enlarges && step.bytes > 0 &&
+         llvm::all_of(step.operands, [&](int32_t operand) {
+           return users[operand].size() == 1;
+         });
+}
+
+/// A wait for what is over takes no time, and may free memory long before the
+/// result is used. But what others that still run on other links overtake is
+/// in a queue of its own only if its wait comes after theirs
+/// (CollectiveQueues.h).
+void Scheduler::waitForWhatIsOver() {
+  for (size_t i = 0; i < started.size();) {
+    const int32_t collective = started[i];
+    if (finish[collective] > computeClock)
+      break;
+    auto isOvertaking = [&](int32_t other) {
+      return steps[other].link != steps[collective].link &&
+             begin[other] < finish[collective];
+    };
+    if (freesOperand(collective) &&
+        std::none_of(started.begin() + i + 1, started.end(), isOvertaking))
+      wait(collective);
+    else
+      ++i;
+  }
 }
 
 void Scheduler::startCollectives() {

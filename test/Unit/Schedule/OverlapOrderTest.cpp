@@ -72,6 +72,28 @@ TEST(OverlapOrder, CollectiveOfACollectiveStartsWhenThatIsOver) {
             6);
 }
 
+TEST(OverlapOrder, WaitsFreeWhatWasReduced) {
+  // A gradient is scattered, which takes 2, beside a sum on other links.
+  std::vector<Step> steps = {compute({}), collective(0, 2), compute({}),
+                             collective(2, 5), compute({2})};
+  steps[0].bytes = 8;
+  steps[1].bytes = 1;
+  steps[3].link = 1;
+  for (int i = 0; i < 8; ++i)
+    steps.push_back(compute({int32_t(steps.size()) - 1}));
+  steps.push_back(compute({1, 3, int32_t(steps.size()) - 1}));
+  auto find = [&](const Action &action) {
+    const std::vector<Action> actions = overlapOrder(steps);
+    EXPECT_THAT(checkOrder(steps, actions), IsEmpty());
+    return std::find(actions.begin(), actions.end(), action) - actions.begin();
+  };
+  // The sum, started meanwhile, overtakes only if it is waited for first.
+  EXPECT_GT(find(wait(1)), find(run(11)));
+  // On the same links it runs behind in any case.
+  steps[3].link = 0;
+  EXPECT_LT(find(wait(1)), find(run(7)));
+}
+
 TEST(OverlapOrder, GathersOfParametersRunTwoAhead) {
   // Four layers; each gathers its parameter (step 0 holds them all).
   std::vector<Step> steps = {compute({})};
