@@ -102,7 +102,9 @@ FailureOr<std::vector<int64_t>> chooseStages(ModuleOp graph,
            << "stages are placed in one function that weft.value_and_grad "
               "differentiates, or in one loop over micro-batches, but the "
               "program has "
-           << chains->size() << "; put stage boundaries in the model instead";
+           << chains->size()
+           << "; say how many micro-batches the pipeline has, or put stage "
+              "boundaries in the model instead";
   std::vector<timeline::RegionCosts> regions(chains->front().size());
   for (auto [region, measured] : llvm::zip_equal(regions, chains->front())) {
     region.costs = {
