@@ -50,9 +50,30 @@ static double rateOf(const Device &device, AttentionKernel kernel,
   return of(calibration.cudnnAttentionRate, device);
 }
 
+/// Blocks on the diagonal are computed whole.
+static double causalShare(const Attention &attention, double block) {
+  return attention.isCausal
+             ? std::min(1.0, 0.5 * (1 + block / static_cast<double>(
+                                                    attention.keyLength)))
+             : 1;
+}
+
+/// The runtime's own kernels, which stay in the cache.
+static double cpuAttentionSeconds(const Device &device,
+                                  const Attention &attention) {
+  constexpr double block = 64;
+  const double rate = attention.isBackward
+                          ? device.core.attentionGradFlopsPerSecond
+                          : device.core.attentionFlopsPerSecond;
+  return device.launchSeconds +
+         productFlops(attention) * causalShare(attention, block) / rate;
+}
+
 double cost::attentionSeconds(const Device &device, const Attention &attention,
                               AttentionKernel kernel,
                               const Calibration &calibration) {
+  if (device.core.attentionFlopsPerSecond > 0)
+    return cpuAttentionSeconds(device, attention);
   double rate = peakFlopsPerSecond(device, attention.precision) *
                 rateOf(device, kernel, calibration);
   double traffic =
@@ -65,13 +86,9 @@ double cost::attentionSeconds(const Device &device, const Attention &attention,
     traffic *= calibration.attentionBackwardTraffic;
   }
   double compute = productFlops(attention) / rate;
-  if (attention.isCausal) {
-    // Blocks on the diagonal are computed whole.
-    const double share =
-        0.5 * (1 + calibration.causalBlock /
-                       static_cast<double>(attention.keyLength));
-    compute *= std::min(1.0, share) * calibration.causalImbalance;
-  }
+  if (attention.isCausal)
+    compute *= causalShare(attention, calibration.causalBlock) *
+               calibration.causalImbalance;
   const double memory =
       memorySeconds(device, {traffic * 0.75, traffic * 0.25}, calibration);
   return device.launchSeconds + std::hypot(compute, memory);

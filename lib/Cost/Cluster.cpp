@@ -19,6 +19,10 @@ static constexpr std::string_view generations[] = {"cpu", "ampere", "hopper",
                                                    "blackwell"};
 static constexpr std::string_view linkKinds[] = {"none", "nvlink", "nvswitch",
                                                  "pcie", "shared_memory"};
+static constexpr std::string_view functions[] = {
+    "atan",  "atan2", "cos",  "erf",  "exp",   "exp2", "expm1", "log",
+    "log10", "log1p", "log2", "powf", "rsqrt", "sin",  "sqrt",  "tanh"};
+static_assert(std::size(functions) == functionCount);
 static_assert(std::size(precisions) == precisionCount &&
               std::size(generations) == generationCount &&
               std::size(linkKinds) == linkKindCount);
@@ -54,4 +58,11 @@ std::string_view cost::nameOf(LinkKind kind) {
 }
 std::optional<LinkKind> cost::findLinkKind(std::string_view name) {
   return find<LinkKind>(linkKinds, name);
+}
+
+std::string_view cost::nameOf(Function function) {
+  return functions[static_cast<size_t>(function)];
+}
+std::optional<Function> cost::findFunction(std::string_view name) {
+  return find<Function>(functions, name);
 }

@@ -32,6 +32,41 @@ template <typename Kind> static std::vector<std::string> namesOf(size_t count) {
   return names;
 }
 
+/// What only CPUs have; no key is required.
+static void readCore(TableReader &file, Device &device) {
+  static constexpr Range elementSeconds = {1e-15, 1e-3};
+  CoreRates &core = device.core;
+  for (std::string_view table :
+       {"cache", "gemm", "attention", "elementwise", "function_seconds"})
+    if (file.has(table) && device.generation != Generation::Cpu)
+      file.fail(table, "[device." + std::string(table) +
+                           "] is for devices of the generation cpu");
+  TableReader cache = file.inner("cache", "[device.cache]");
+  core.cacheBytes = cache.number("bytes", reserved, 0);
+  core.cachedBytesPerSecond =
+      cache.number("bytes_per_second", rates, device.memoryBytesPerSecond);
+  cache.finish();
+  TableReader gemm = file.inner("gemm", "[device.gemm]");
+  core.gemmBytesPerSecond = gemm.number("bytes_per_second", rates, 0);
+  core.gemmCachedBytesPerSecond =
+      gemm.number("cached_bytes_per_second", rates, core.gemmBytesPerSecond);
+  gemm.finish();
+  TableReader attention = file.inner("attention", "[device.attention]");
+  core.attentionFlopsPerSecond = attention.number("flops_per_second", rates, 0);
+  core.attentionGradFlopsPerSecond = attention.number(
+      "grad_flops_per_second", rates, core.attentionFlopsPerSecond);
+  attention.finish();
+  TableReader elementwise = file.inner("elementwise", "[device.elementwise]");
+  core.elementFlopsPerSecond = elementwise.number("flops_per_second", rates, 0);
+  elementwise.finish();
+  TableReader functions =
+      file.inner("function_seconds", "[device.function_seconds]");
+  for (size_t i = 0; i < functionCount; ++i)
+    core.functionSeconds[i] =
+        functions.number(nameOf(static_cast<Function>(i)), elementSeconds, 0);
+  functions.finish();
+}
+
 static Device readDevice(TableReader file) {
   Device device;
   device.kind = file.text("kind");
@@ -53,6 +88,7 @@ static Device readDevice(TableReader file) {
   peaks.finish();
   if (!hasAny)
     peaks.fail("", "[device.flops_per_second] has no rate");
+  readCore(file, device);
   file.finish();
   return device;
 }
@@ -60,6 +96,7 @@ static Device readDevice(TableReader file) {
 static Node readNode(TableReader file) {
   Node node;
   node.devices = file.integer("devices", counts);
+  node.memoryBytesPerSecond = file.number("memory_bytes_per_second", rates, 0);
   if (node.devices > 1 || file.has("link")) {
     TableReader link = file.inner("link", "[node.link]");
     node.link.kind = static_cast<LinkKind>(

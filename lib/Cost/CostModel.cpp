@@ -7,6 +7,7 @@
 
 #include "weft/Cost/CostModel.h"
 
+#include <algorithm>
 #include <utility>
 
 using namespace weft;
@@ -29,6 +30,14 @@ double CostModel::attention(const Attention &attention) const {
 double CostModel::memoryKernel(const MemoryTraffic &traffic) const {
   return machine.software.computeFactor *
          memoryKernelSeconds(machine.device, traffic, calibration);
+}
+
+double CostModel::kernel(const MemoryTraffic &traffic,
+                         const ElementWork &work) const {
+  const double seconds =
+      std::max(memorySeconds(machine.device, traffic, calibration),
+               elementSeconds(machine.device, work, calibration));
+  return machine.software.computeFactor * (launch() + seconds);
 }
 
 double CostModel::hostCopy(double bytes) const {

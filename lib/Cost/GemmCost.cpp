@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <span>
 
 using namespace weft;
 using namespace weft::cost;
@@ -23,10 +22,9 @@ struct Tile {
 };
 } // namespace
 
-// What cuBLAS has kernels for; a CPU's is what its registers hold.
-static constexpr Tile gpuTiles[] = {{256, 128}, {128, 256}, {128, 128},
-                                    {128, 64},  {64, 128},  {64, 64}};
-static constexpr Tile cpuTiles[] = {{8, 16}};
+// What cuBLAS has kernels for.
+static constexpr Tile tiles[] = {{256, 128}, {128, 256}, {128, 128},
+                                 {128, 64},  {64, 128},  {64, 64}};
 static constexpr double splits[] = {1, 2, 4, 8};
 /// A split of k keeps at least so much.
 static constexpr double leastDepth = 256;
@@ -64,33 +62,65 @@ static bool isAligned(const Gemm &gemm) {
          isWhole(gemm.transposeB ? gemm.k : gemm.n) && isWhole(gemm.n);
 }
 
+/// What a CPU's product moves beside computing: operands are copied into the
+/// order in which they are read, the left one for each block of columns, and
+/// results are read and written again for each block of the sum but the first.
+/// A transposed left operand is copied column by column, which takes longer.
+static double movedBytes(const Gemm &gemm) {
+  constexpr double blockColumns = 1024, blockDepth = 256, transposition = 3;
+  const auto m = static_cast<double>(gemm.m), n = static_cast<double>(gemm.n),
+             k = static_cast<double>(gemm.k);
+  return static_cast<double>(gemm.batch) * bytesOf(gemm.precision) *
+         ((gemm.transposeA ? transposition : 1) * m * k *
+              std::ceil(n / blockColumns) +
+          k * n + m * n * (2 * std::ceil(k / blockDepth) - 1));
+}
+
+/// A core's registers hold a tile of 8 rows and 16 columns.
+static double cpuGemmSeconds(const Device &device, const Gemm &gemm) {
+  constexpr double rows = 8, columns = 16;
+  const auto up = [](int64_t size, double unit) {
+    return unit * std::ceil(static_cast<double>(size) / unit);
+  };
+  const double computed = 2 * up(gemm.m, rows) * up(gemm.n, columns) *
+                          static_cast<double>(gemm.k) *
+                          static_cast<double>(gemm.batch) /
+                          peakFlopsPerSecond(device, gemm.precision);
+  const CoreRates &core = device.core;
+  if (core.gemmBytesPerSecond <= 0)
+    return std::max(computed, gemm.bytes() / device.memoryBytesPerSecond);
+  // Copies of the operands are in the cache beside them.
+  const double bytesOfOne = 2 * gemm.bytes() / static_cast<double>(gemm.batch);
+  return computed + movedBytes(gemm) / (bytesOfOne <= core.cacheBytes
+                                            ? core.gemmCachedBytesPerSecond
+                                            : core.gemmBytesPerSecond);
+}
+
 double cost::gemmSeconds(const Device &device, const Gemm &gemm,
                          const Calibration &calibration) {
-  const bool isCpu = device.generation == Generation::Cpu;
+  if (device.generation == Generation::Cpu)
+    return device.launchSeconds + cpuGemmSeconds(device, gemm);
   const double units = static_cast<double>(device.units);
   double unitRate = peakFlopsPerSecond(device, gemm.precision) *
                     of(calibration.gemmRate, device) / units;
-  if (!isCpu && !isAligned(gemm))
+  if (!isAligned(gemm))
     unitRate *= calibration.gemmUnalignedRate;
   const double k = static_cast<double>(gemm.k);
-  const double fill =
-      isCpu ? 0 : calibration.gemmFillDepth * 2 / bytesOf(gemm.precision);
-  const double edge = isCpu ? 0 : calibration.gemmTileEdge;
+  const double fill = calibration.gemmFillDepth * 2 / bytesOf(gemm.precision);
   double best = std::numeric_limits<double>::infinity();
-  for (const Tile &tile : isCpu ? std::span<const Tile>(cpuTiles)
-                                : std::span<const Tile>(gpuTiles))
+  for (const Tile &tile : tiles)
     for (double split : splits) {
       const double whole = static_cast<double>(gemm.batch) *
                            std::ceil(static_cast<double>(gemm.m) / tile.m) *
                            std::ceil(static_cast<double>(gemm.n) / tile.n);
       // Libraries split what does not fill the device otherwise.
-      if (split > 1 && (isCpu || whole >= units || k < split * leastDepth))
+      if (split > 1 && (whole >= units || k < split * leastDepth))
         break;
-      const double tiles = whole * split;
       const double depth = std::ceil(k / split) + fill;
-      const double tileSeconds = 2 * tile.m * tile.n * depth / unitRate *
-                                 (1 + edge * (1 / tile.m + 1 / tile.n));
-      double seconds = std::ceil(tiles / units) * tileSeconds;
+      const double tileSeconds =
+          2 * tile.m * tile.n * depth / unitRate *
+          (1 + calibration.gemmTileEdge * (1 / tile.m + 1 / tile.n));
+      double seconds = std::ceil(whole * split / units) * tileSeconds;
       // Partial results are written and added up in f32.
       if (split > 1)
         seconds += memorySeconds(
@@ -100,8 +130,8 @@ double cost::gemmSeconds(const Device &device, const Gemm &gemm,
             calibration);
       best = std::min(best, seconds);
     }
-  const double traffic = gemm.bytes() / (device.memoryBytesPerSecond *
-                                         (isCpu ? 1 : calibration.readRate));
-  return device.launchSeconds + (isCpu ? 0 : calibration.gemmStartSeconds) +
+  const double traffic =
+      gemm.bytes() / (device.memoryBytesPerSecond * calibration.readRate);
+  return device.launchSeconds + calibration.gemmStartSeconds +
          std::max(best, traffic);
 }

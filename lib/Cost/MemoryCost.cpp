@@ -21,15 +21,18 @@ double cost::memorySeconds(const Device &device, const MemoryTraffic &traffic,
   const double bytes = traffic.bytes();
   if (bytes <= 0)
     return 0;
-  double rate = 1; // a CPU's bandwidth is a measured one
-  if (device.generation != Generation::Cpu) {
-    const double written = std::min(1.0, 2 * traffic.writtenBytes / bytes);
-    const double most = calibration.readRate +
-                        written * (calibration.copyRate - calibration.readRate);
-    rate = calibration.megabyteRate +
-           calibration.decadeRate * std::log10(bytes / 1e6);
-    rate = std::clamp(rate, leastRate, std::max(leastRate, most));
+  if (device.generation == Generation::Cpu) { // rates are measured ones
+    const double cached = std::min(bytes, device.core.cacheBytes);
+    return (bytes - cached) / device.memoryBytesPerSecond +
+           (cached > 0 ? cached / device.core.cachedBytesPerSecond : 0);
   }
+  const double written = std::min(1.0, 2 * traffic.writtenBytes / bytes);
+  const double most = calibration.readRate +
+                      written * (calibration.copyRate - calibration.readRate);
+  const double rate =
+      std::clamp(calibration.megabyteRate +
+                     calibration.decadeRate * std::log10(bytes / 1e6),
+                 leastRate, std::max(leastRate, most));
   return bytes / (device.memoryBytesPerSecond * rate);
 }
 

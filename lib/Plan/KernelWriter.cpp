@@ -10,6 +10,7 @@
 #include "weft/Codegen/CompileGpuKernels.h"
 #include "weft/Codegen/CompileKernels.h"
 #include "weft/IR/WeftOps.h"
+#include "weft/Schedule/StepCost.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -96,6 +97,12 @@ LogicalResult writeKernels(plan::PlanT &plan, ModuleOp module,
     auto out = std::make_unique<plan::KernelT>();
     out->symbol = "kernel_" + std::to_string(requests.size());
     out->summary = summarize(kernel.function);
+    for (const auto &[name, count] : countFunctions(kernel.function)) {
+      auto calls = std::make_unique<plan::FunctionCountT>();
+      calls->name = name;
+      calls->count = count;
+      out->functions.push_back(std::move(calls));
+    }
     requests.push_back(
         {kernel.function, kernel.inPlace, out->symbol, kernel.maxBatch});
     plan.kernels.push_back(std::move(out));

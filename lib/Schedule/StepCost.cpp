@@ -41,30 +41,51 @@ static int64_t flopsPerElement(Operation *op) {
   });
 }
 
-/// Operations of a kernel's body: an op on tensors counts once an element, a
-/// loop nest its body once an iteration.
-static int64_t countKernelFlops(func::FuncOp kernel) {
-  int64_t flops = 0;
+/// Visits the ops of a kernel's body with how often each is executed: an op on
+/// tensors once an element, the body of a loop nest once an iteration.
+static void
+visitElements(func::FuncOp kernel,
+              llvm::function_ref<void(Operation *, int64_t)> visit) {
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto nest = dyn_cast<linalg::LinalgOp>(op)) {
-      int64_t iterations = 1, body = 0;
+      int64_t iterations = 1;
       for (int64_t range : nest.getStaticLoopRanges())
         iterations *= std::max<int64_t>(range, 1);
       for (Operation &inner : *nest.getBlock())
-        body += flopsPerElement(&inner);
-      flops += iterations * body;
+        visit(&inner, iterations);
       return WalkResult::skip();
     }
-    if (auto reduce = dyn_cast<ReduceOp>(op))
-      flops += reduce.getOperand().getType().getNumElements();
-    if (auto scatter = dyn_cast<ScatterAddOp>(op))
-      flops += scatter.getUpdates().getType().getNumElements();
     if (op->getNumResults() != 0)
       if (auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType()))
-        flops += flopsPerElement(op) * type.getNumElements();
+        visit(op, type.getNumElements());
     return WalkResult::advance();
   });
+}
+
+/// Operations of a kernel's body.
+static int64_t countKernelFlops(func::FuncOp kernel) {
+  int64_t flops = 0;
+  visitElements(kernel, [&](Operation *op, int64_t times) {
+    flops += flopsPerElement(op) * times;
+  });
+  kernel.walk([&](ReduceOp reduce) {
+    flops += reduce.getOperand().getType().getNumElements();
+  });
+  kernel.walk([&](ScatterAddOp scatter) {
+    flops += scatter.getUpdates().getType().getNumElements();
+  });
   return flops;
+}
+
+std::map<std::string, int64_t> countFunctions(func::FuncOp kernel) {
+  std::map<std::string, int64_t> counts;
+  visitElements(kernel, [&](Operation *op, int64_t times) {
+    StringRef name = op->getName().stripDialect();
+    if (isa<math::MathDialect>(op->getDialect()) &&
+        cost::findFunction(std::string_view(name)))
+      counts[name.str()] += times;
+  });
+  return counts;
 }
 
 /// Pairs of a query and a key that it sees, of all heads. A diagonal is known
@@ -176,8 +197,21 @@ static cost::Gemm describe(GemmOp op) {
   return gemm;
 }
 
-/// Element-wise work, reductions and copies: as long as their bytes, or their
-/// operations on a slow device.
+/// What a kernel computes; of other ops their operations.
+static cost::ElementWork workOf(Operation *op) {
+  cost::ElementWork work;
+  work.flops = double(countFlops(op));
+  auto launch = dyn_cast<LaunchOp>(op);
+  auto kernel = launch ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+                             op, launch.getKernelAttr())
+                       : nullptr;
+  if (kernel)
+    for (const auto &[name, count] : countFunctions(kernel))
+      work.addCalls(name, double(launch.getBatch()) * double(count));
+  return work;
+}
+
+/// Element-wise work, reductions and copies.
 static double secondsOfKernel(Operation *op, const cost::CostModel &model) {
   double written = 0, bytes = double(countBytes(op));
   for (Value result : op->getResults())
@@ -185,9 +219,7 @@ static double secondsOfKernel(Operation *op, const cost::CostModel &model) {
   if (bytes <= 0)
     return 0;
   written = std::min(written, bytes);
-  return std::max(model.memoryKernel({bytes - written, written}),
-                  double(countFlops(op)) *
-                      model.secondsPerFlop(cost::Precision::F32));
+  return model.kernel({bytes - written, written}, workOf(op));
 }
 
 double estimateSeconds(Operation *op, const cost::CostModel &model) {

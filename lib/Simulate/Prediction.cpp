@@ -37,7 +37,8 @@ private:
 
   const plan::Plan &plan;
   const plan::Entry &entry;
-  const cost::CostModel &cost;
+  /// As each of the ranks has it.
+  cost::CostModel cost;
   const PredictionOptions &options;
   Prediction result;
   std::optional<Groups> groups;
@@ -90,7 +91,7 @@ void Predictor::checkMesh() {
       axis->size = size;
   }
   const int64_t devices = result.devices(),
-                available = cost.cluster().devices();
+                available = cost::mostRanks(cost.cluster());
   if (result.problems.empty() && devices > available)
     result.problems.push_back("the mesh has " + std::to_string(devices) +
                               " devices, " + cost.cluster().name + " has " +
@@ -191,6 +192,7 @@ void Predictor::addOverhead() {
 }
 
 void Predictor::simulate() {
+  cost = cost.ofRanks(result.devices());
   groups.emplace(plan, cost.cluster(), result.mesh);
   prices.emplace(plan, cost, *groups);
   result.axes = groups->axes();

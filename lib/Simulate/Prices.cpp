@@ -102,6 +102,17 @@ cost::MemoryTraffic Prices::traffic(const plan::Entry &entry,
   return {bytes - written, written};
 }
 
+cost::ElementWork Prices::work(const plan::Instruction &instruction,
+                               const plan::Launch &launch) const {
+  cost::ElementWork work{static_cast<double>(instruction.flops())};
+  if (const auto *functions = plan.kernels()->Get(launch.kernel())->functions())
+    for (const plan::FunctionCount *function : *functions)
+      work.addCalls(function->name()->string_view(),
+                    static_cast<double>(launch.batch()) *
+                        static_cast<double>(function->count()));
+  return work;
+}
+
 static double sizeOf(const plan::Entry &entry, uint32_t number) {
   const plan::Buffer &buffer = *entry.buffers()->Get(number);
   double elements = 1;
@@ -171,7 +182,8 @@ InstructionPrice Prices::of(const plan::Entry &entry,
       [&](const plan::Launch &launch) {
         price.kernel =
             kernelTime(KernelClass::Other,
-                       cost.memoryKernel(traffic(entry, instruction, launch)),
+                       cost.kernel(traffic(entry, instruction, launch),
+                                   work(instruction, launch)),
                        instruction);
       },
       [&](const plan::Copy &copy) {

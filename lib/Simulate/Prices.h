@@ -49,6 +49,8 @@ private:
   cost::MemoryTraffic traffic(const plan::Entry &entry,
                               const plan::Instruction &instruction,
                               const plan::Launch &launch) const;
+  cost::ElementWork work(const plan::Instruction &instruction,
+                         const plan::Launch &launch) const;
   CollectiveTiming collective(const plan::Entry &entry,
                               const plan::CollectiveStart &start) const;
   bool isCpu() const {

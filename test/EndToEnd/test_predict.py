@@ -37,8 +37,8 @@ def test_rows_are_predicted_or_left_out_with_a_reason(tmp_path: pathlib.Path):
     assert heads.endswith("left out: weft.models.gpt: heads must divide hidden, but 64 is no multiple of 3")
     assert devices.endswith("left out: data x tensor x pipeline x context is 4, not the 8 devices")
     assert layers.endswith("left out: layers must be a whole number, got 'x'")
-    refused = predict(csv, "--set", "vocabulary=128", "recomputation=full", "--rows=1:2", "--cluster=cpu-2core").stdout
-    assert "left out: the mesh has 4 devices, 2-core AMD EPYC has 2: it needs a larger cluster" in refused
+    refused = predict(csv, "--set", "vocabulary=128", "recomputation=full", "--rows=1:2", "--cluster=h100-sxm").stdout
+    assert "left out: the mesh has 4 devices, H100 SXM has 1: it needs a larger cluster" in refused
     assert re.match(r"2 runs: mean error \d+\.\d%, signed [+-]\d+\.\d%, worst [+-]\d+\.\d% \(row [01], iteration time \(ms\)\)",
                     summary)
 

@@ -1,7 +1,8 @@
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What a timeline calls a kernel: its math, lookups and indexed sums.
+// What a timeline calls a kernel: its math, lookups and indexed sums; and what
+// the cost model knows of its functions.
 // RUN: shard-compile %s -o %t.plan
 // RUN: shard-run %t.plan --dump=kernels | FileCheck %s
 
@@ -10,6 +11,7 @@ weft.mesh @mesh = <["data"=1]>
 // CHECK-DAG: "maxsi, minsi, gather, tanh"
 // CHECK-DAG: "scatter_add"
 // CHECK-DAG: "copy"
+// CHECK-DAG: calls "tanh" 32 times
 func.func @main(%t: tensor<9x8xf32>, %i: tensor<4xi32>)
     -> (tensor<4x8xf32>, tensor<9x8xf32>, tensor<8x9xf32>) {
   %r = weft.gather %t, %i dim = 0 : (tensor<9x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>

@@ -39,6 +39,47 @@ inline constexpr size_t generationCount = 4;
 std::string_view nameOf(Generation generation);
 std::optional<Generation> findGeneration(std::string_view name);
 
+/// Element-wise functions that take longer than an operation, by the name that
+/// MLIR's dialect `math` has for them.
+enum class Function : uint8_t {
+  Atan,
+  Atan2,
+  Cos,
+  Erf,
+  Exp,
+  Exp2,
+  Expm1,
+  Log,
+  Log10,
+  Log1p,
+  Log2,
+  Pow,
+  Rsqrt,
+  Sin,
+  Sqrt,
+  Tanh
+};
+inline constexpr size_t functionCount = 16;
+/// "exp"; of Pow "powf".
+std::string_view nameOf(Function function);
+std::optional<Function> findFunction(std::string_view name);
+
+/// What a core of a CPU does beside products at its peak; zeros where it is
+/// not known, and on GPUs.
+struct CoreRates {
+  /// Kernels of at most so many bytes stay in the cache.
+  double cacheBytes = 0, cachedBytesPerSecond = 0;
+  /// At which matrix products copy operands and add up results: what is in the
+  /// cache, and what is not.
+  double gemmBytesPerSecond = 0, gemmCachedBytesPerSecond = 0;
+  /// Of the pairs of a query and a key that attention looks at.
+  double attentionFlopsPerSecond = 0, attentionGradFlopsPerSecond = 0;
+  /// Element-wise operations.
+  double elementFlopsPerSecond = 0;
+  /// Of an element.
+  std::array<double, functionCount> functionSeconds = {};
+};
+
 struct Device {
   /// "NVIDIA H100 SXM5 80 GB".
   std::string kind;
@@ -54,6 +95,7 @@ struct Device {
   double launchSeconds = 0;
   /// Copies between the device and its host, one direction.
   double hostBytesPerSecond = 0;
+  CoreRates core;
 
   double peak(Precision precision) const {
     return flopsPerSecond[static_cast<size_t>(precision)];
@@ -80,7 +122,11 @@ struct NodeLink {
 };
 
 struct Node {
+  /// Of a CPU: cores, or sets of `units` of them. More ranks than that share
+  /// them (SharedNode.h).
   int64_t devices = 1;
+  /// Of all devices of a CPU together; 0: each has its own.
+  double memoryBytesPerSecond = 0;
   NodeLink link;
 };
 

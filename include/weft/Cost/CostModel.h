@@ -21,8 +21,10 @@
 #include "weft/Cost/AttentionCost.h"
 #include "weft/Cost/CollectiveCost.h"
 #include "weft/Cost/CollectiveTime.h"
+#include "weft/Cost/ElementCost.h"
 #include "weft/Cost/GemmCost.h"
 #include "weft/Cost/MemoryCost.h"
+#include "weft/Cost/SharedNode.h"
 
 namespace weft::cost {
 
@@ -31,10 +33,16 @@ public:
   explicit CostModel(Cluster cluster, Calibration calibration = {});
 
   const Cluster &cluster() const { return machine; }
+  /// As each of so many ranks has it that compute at once (SharedNode.h).
+  CostModel ofRanks(int64_t ranks) const {
+    return CostModel(shareNode(machine, ranks), calibration);
+  }
 
   double gemm(const Gemm &gemm) const;
   double attention(const Attention &attention) const;
   double memoryKernel(const MemoryTraffic &traffic) const;
+  /// Of a kernel that moves and computes.
+  double kernel(const MemoryTraffic &traffic, const ElementWork &work) const;
   /// What another flop of a large product takes, and another byte that a large
   /// kernel reads or writes.
   double secondsPerFlop(Precision precision) const;

@@ -15,13 +15,20 @@
 
 #include "weft/Cost/CostModel.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
+
+#include <map>
+#include <string>
 
 namespace weft {
 
 /// Floating-point operations. A launch does those of its kernel.
 int64_t countFlops(mlir::Operation *op);
+/// How often a kernel calls functions that take longer than an operation, by
+/// the name that the cost model has for them: {"exp", 65536}.
+std::map<std::string, int64_t> countFunctions(mlir::func::FuncOp kernel);
 /// Bytes that an op reads and writes: of all operands and results, but of a
 /// table those that are looked up.
 int64_t countBytes(mlir::Operation *op);

@@ -167,6 +167,10 @@ void Dumper::kernels() {
             grid->workspace_bytes(), grid->registers(), grid->spill_bytes());
     else
       print(" parts {}\n", kernel.max_parts());
+    if (const auto *functions = kernel.functions())
+      for (const plan::FunctionCount *function : *functions)
+        print("    calls {} {} times\n", quoted(function->name()),
+              function->count());
   }
 }
 

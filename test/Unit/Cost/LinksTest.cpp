@@ -42,8 +42,9 @@ TEST(LinksTest, ThreadsAreInOneNodeHoweverMany) {
   const CostModel model = modelOf("cpu-2core");
   EXPECT_EQ(model.links().link(2), model.links().link(64));
   EXPECT_EQ(model.place({{4, 1}}).nodes, 1);
+  const NodeLink &link = model.cluster().node.link;
   EXPECT_DOUBLE_EQ(model.links().link(2).latencySeconds,
-                   2 * 3.3e-6 + 2 / 10.1e9);
+                   2 * link.latencySeconds + 2 / link.cachedBytesPerSecond);
 }
 
 /// What no link connects goes through the host.

@@ -19,6 +19,8 @@ PlanBuilder::PlanBuilder(const std::vector<cost::MeshAxis> &mesh) {
   table.producer = "test";
   table.target = std::make_unique<plan::TargetT>();
   table.target->kind = "none";
+  table.kernels.push_back(std::make_unique<plan::KernelT>());
+  table.kernels.back()->symbol = "kernel_0";
   for (uint32_t i = 0; i < mesh.size(); ++i) {
     table.mesh.push_back(std::make_unique<plan::MeshAxisT>());
     table.mesh.back()->name = mesh[i].name;

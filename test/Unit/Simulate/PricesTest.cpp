@@ -112,6 +112,29 @@ TEST_F(PricesTest, KernelsTakeTheirTraffic) {
   EXPECT_EQ(predicted(), kernel(cost.memoryKernel({1 << 20, 4 << 20})));
 }
 
+TEST_F(PricesTest, KernelsTakeTheirArithmetic) {
+  cost = cost::CostModel(*cost::loadCluster("cpu-2core").cluster);
+  plan::LaunchT launched;
+  launched.buffers = {addBuffer(plan::DType::F32, 1024)};
+  launched.access = {3};
+  launched.batch = 2;
+  plan::InstructionT &instruction = add(launched);
+  instruction.bytes = 8192;
+  instruction.flops = 5'000'000;
+  auto calls = std::make_unique<plan::FunctionCountT>();
+  calls->name = "erf";
+  calls->count = 1'000'000;
+  builder.table.kernels[0]->functions.push_back(std::move(calls));
+  const plan::Plan &plan = builder.build();
+  const Prediction made = predict(plan, *plan.entries()->Get(0), cost, {});
+  cost::ElementWork work{5e6};
+  work.addCalls("erf", 2e6);
+  // The mesh has 8 ranks, which share the cores.
+  const cost::CostModel shared = cost.ofRanks(8);
+  EXPECT_NEAR(toSeconds(made.step) / shared.kernel({4096, 4096}, work), 1,
+              1e-6);
+}
+
 TEST_F(PricesTest, CollectivesCountTheLargerOfOperandAndResult) {
   plan::CollectiveStartT start;
   start.kind = plan::CollectiveKind::AllGather;
