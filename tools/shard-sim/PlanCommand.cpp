@@ -27,7 +27,7 @@ namespace weft::tools {
 namespace {
 
 struct Options {
-  std::string file, cluster, entry, trace;
+  std::string file, cluster, entry, trace, measured;
   /// AXIS:SIZE,SIZE,...
   std::string scale;
   double samples = 0, tokens = 0;
@@ -80,9 +80,12 @@ std::vector<const plan::Entry *> findEntries(const plan::Plan &plan,
                 : fmt::format("{}: the plan has no entry \"{}\"; it has {}",
                               options.file, options.entry,
                               fmt::join(names, ", "))});
-  if (entries.size() > 1 && !options.trace.empty()) {
-    report(exitBadInput, {fmt::format("--trace needs --entry: the plan has {}",
-                                      fmt::join(names, ", "))});
+  const bool isOfOne = !options.trace.empty() || !options.measured.empty();
+  if (entries.size() > 1 && isOfOne) {
+    report(exitBadInput,
+           {fmt::format("{} needs --entry: the plan has {}",
+                        options.trace.empty() ? "--measured" : "--trace",
+                        fmt::join(names, ", "))});
     entries.clear();
   }
   return entries;
@@ -97,7 +100,7 @@ int fail(const Options &options, const Prediction &prediction) {
 }
 
 int writeTrace(const Options &options, const plan::Plan &plan,
-               const Prediction &prediction) {
+               const Prediction &prediction, const MeasuredTrace *measured) {
   bool isWhole = true;
   for (size_t role = 0; role < prediction.roles.size(); ++role)
     isWhole &= prediction.hasAllEvents(role);
@@ -105,7 +108,22 @@ int writeTrace(const Options &options, const plan::Plan &plan,
     fmt::print(stderr,
                "shard-sim: warning: the trace lacks the end of what has more "
                "events than it can hold\n");
-  return writeFile(options.trace, printTrace(plan, prediction));
+  return writeFile(options.trace, printTrace(plan, prediction, measured));
+}
+
+/// Reads the trace of --measured, if there is one; false after a message.
+bool readMeasured(const Options &options, const StepRequest &request,
+                  std::optional<MeasuredTrace> &measured) {
+  if (options.measured.empty())
+    return true;
+  const std::optional<std::string> text = readFile(options.measured);
+  if (!text)
+    return false;
+  measured =
+      readMeasuredTrace(*text, options.measured, request.plan, request.entry);
+  if (!measured->problem.empty())
+    report(exitBadInput, {measured->problem});
+  return measured->problem.empty();
 }
 
 /// Prints an entry, or adds it to `json`.
@@ -114,14 +132,23 @@ int predictEntry(const Options &options, const StepRequest &request,
   const StepReport out = makeStepReport(request);
   if (!out.prediction.problems.empty())
     return fail(options, out.prediction);
+  std::optional<MeasuredTrace> measured;
+  if (!readMeasured(options, request, measured))
+    return exitBadInput;
   if (!options.trace.empty())
-    if (const int code = writeTrace(options, request.plan, out.prediction);
+    if (const int code = writeTrace(options, request.plan, out.prediction,
+                                    measured ? &*measured : nullptr);
         code != exitSuccess)
       return code;
-  if (options.printsJson)
+  if (options.printsJson) {
     json.push_back(toJson(out));
-  else
-    fmt::print("{}", printText(out));
+    if (measured)
+      json.back()["measured"] = measuredJson(out.prediction, *measured);
+    return exitSuccess;
+  }
+  fmt::print("{}", printText(out));
+  if (measured)
+    fmt::print("{}", printMeasured(out.prediction, *measured));
   return exitSuccess;
 }
 
@@ -203,6 +230,10 @@ void addPlanCommand(CLI::App &app, Command &chosen) {
   command->add_option("--trace", options->trace,
                       "Write the predicted step for Perfetto or "
                       "chrome://tracing (JSON)");
+  command->add_option("--measured", options->measured,
+                      "A trace that shard-run wrote of the same plan: print "
+                      "where a run spent its time beside the prediction, and "
+                      "show it in --trace");
   command->add_flag("--json", options->printsJson,
                     "Print JSON instead of tables");
   command->callback(

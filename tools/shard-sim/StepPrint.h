@@ -12,14 +12,22 @@
 #ifndef WEFT_TOOLS_SHARD_SIM_STEPPRINT_H
 #define WEFT_TOOLS_SHARD_SIM_STEPPRINT_H
 
+#include "MeasuredTrace.h"
+
 #include "weft/Simulate/StepReport.h"
 
 namespace weft::tools {
 
 std::string printText(const simulate::StepReport &report);
-/// Of a recorded prediction, for Perfetto.
+/// Where a run spent its time, beside what is predicted of it.
+std::string printMeasured(const simulate::Prediction &prediction,
+                          const MeasuredTrace &trace);
+nlohmann::ordered_json measuredJson(const simulate::Prediction &prediction,
+                                    const MeasuredTrace &trace);
+/// Of a recorded prediction, for Perfetto, and of a run beside it.
 std::string printTrace(const plan::Plan &plan,
-                       const simulate::Prediction &prediction);
+                       const simulate::Prediction &prediction,
+                       const MeasuredTrace *measured);
 
 } // namespace weft::tools
 

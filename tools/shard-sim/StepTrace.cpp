@@ -7,12 +7,12 @@
 
 #include "StepPrint.h"
 
-#include "weft/runtime/PlanNames.h"
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <map>
+#include <set>
 
 using namespace weft::simulate;
 using nlohmann::ordered_json;
@@ -22,13 +22,18 @@ namespace {
 
 class TraceWriter {
 public:
-  TraceWriter(const plan::Plan &plan, const Prediction &prediction)
-      : plan(plan), prediction(prediction) {}
+  TraceWriter(const plan::Plan &plan, const Prediction &prediction,
+              const MeasuredTrace *measured)
+      : plan(plan), prediction(prediction), measured(measured) {}
 
   std::string run();
 
 private:
   void addRole(size_t role);
+  void addMeasured();
+  std::string nameOfRole(size_t role) const {
+    return fmt::format("{}role {}", measured ? "predicted, " : "", role);
+  }
   void addTransfers(const plan::Timeline &timeline);
   void name(size_t role, size_t track, const std::string &name);
   void add(size_t role, size_t track, const std::string &name,
@@ -36,6 +41,7 @@ private:
 
   const plan::Plan &plan;
   const Prediction &prediction;
+  const MeasuredTrace *measured;
   ordered_json events = ordered_json::array();
 };
 
@@ -43,14 +49,6 @@ private:
 
 /// Behind the queues of collectives, those of messages.
 static constexpr size_t firstMessageTrack = 10;
-
-static std::string nameOf(const plan::Plan &plan,
-                          const plan::Instruction &instruction) {
-  if (const auto *launch = instruction.operation_as_Launch())
-    if (const auto *summary = plan.kernels()->Get(launch->kernel())->summary())
-      return summary->str();
-  return runtime::operationName(instruction);
-}
 
 void TraceWriter::name(size_t role, size_t track, const std::string &name) {
   events.push_back({{"name", "thread_name"},
@@ -76,7 +74,7 @@ void TraceWriter::addRole(size_t role) {
   events.push_back({{"name", "process_name"},
                     {"ph", "M"},
                     {"pid", role},
-                    {"args", {{"name", fmt::format("role {}", role)}}}});
+                    {"args", {{"name", nameOfRole(role)}}}});
   name(role, 0, "compute");
   size_t queues = 0;
   const std::vector<Prediction::Event> events = prediction.events(role);
@@ -94,7 +92,7 @@ void TraceWriter::addRole(size_t role) {
       args["cause"] = instruction.cause()->str();
     if (instruction.location() && instruction.location()->size() > 0)
       args["location"] = instruction.location()->str();
-    const std::string name = nameOf(plan, instruction);
+    const std::string name = nameInTrace(plan, instruction);
     add(role, event.stream, event.isExposed ? "wait for " + name : name,
         event.begin, event.end, std::move(args));
   }
@@ -119,20 +117,45 @@ void TraceWriter::addTransfers(const plan::Timeline &timeline) {
   }
 }
 
+/// Ranks below the roles, on the same clock.
+void TraceWriter::addMeasured() {
+  static constexpr const char *tracks[] = {"compute", "communication",
+                                           "communication, overtaken"};
+  std::set<std::pair<size_t, size_t>> named;
+  for (ordered_json event : measured->events) {
+    const auto rank = event["pid"].get<size_t>(),
+               track = event["tid"].get<size_t>();
+    const size_t process = prediction.roles.size() + rank;
+    event["pid"] = process;
+    if (named.insert({process, track}).second) {
+      events.push_back(
+          {{"name", "process_name"},
+           {"ph", "M"},
+           {"pid", process},
+           {"args", {{"name", fmt::format("measured, rank {}", rank)}}}});
+      name(process, track, tracks[std::min(track, std::size(tracks) - 1)]);
+    }
+    events.push_back(std::move(event));
+  }
+}
+
 std::string TraceWriter::run() {
   for (size_t role = 0; role < prediction.roles.size(); ++role)
     addRole(role);
   for (const plan::Entry *entry : *plan.entries())
     if (entry->timeline() && entry->name()->str() == prediction.entry)
       addTransfers(*entry->timeline());
+  if (measured)
+    addMeasured();
   const ordered_json trace = {{"displayTimeUnit", "ms"},
                               {"traceEvents", std::move(events)}};
   // Names of a plan may be bytes that are no UTF-8.
   return trace.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-std::string printTrace(const plan::Plan &plan, const Prediction &prediction) {
-  return TraceWriter(plan, prediction).run();
+std::string printTrace(const plan::Plan &plan, const Prediction &prediction,
+                       const MeasuredTrace *measured) {
+  return TraceWriter(plan, prediction, measured).run();
 }
 
 } // namespace weft::tools
