@@ -9,6 +9,7 @@
     runtime: no mlir/, no llvm/, and inside of it
         values <- io, comm <- plan <- cpu, launch <- watch, executor <- cuda <- session
         cuda: platform <- gemm, attention, comm <- nccl <- rank
+    shard-bench is a tool that times the runtime, and knows all of it
     emulator: stands alone, but for the element types of the runtime
     python-bindings: src/compiler is a tool, src/runtime is of the runtime and
     knows the report of a plan, its simulation and pipeline schedules as well
@@ -49,6 +50,7 @@ MAY_INCLUDE = {
     "Search": SEARCH | {"Timeline"},
     "Compile": EVERYTHING,
     "tools": EVERYTHING,
+    "tools/shard-bench": EVERYTHING,
     "python-bindings/src/compiler": EVERYTHING,
 }
 # What the compiler knows of the runtime: the plan schema, its version, names and types.
@@ -62,6 +64,8 @@ PLAN_READER = "weft/runtime/Plan.h"
 TIMELINE = "weft/Timeline/"
 PYTHON_RUNTIME = "python-bindings/src/runtime"
 PYTHON_READS = {PLAN_REPORT, "weft/Simulate/StepReport.h"}
+# Times the runtime through its private headers.
+BENCH = ("tools", "shard-bench")
 # What the emulator, a stand-in for libraries of others, knows of this project.
 ELEMENT_TYPES = "weft/runtime/DType.h"
 
@@ -110,6 +114,8 @@ def part_of(path):
     if parts[0] == "python-bindings":
         return "/".join(parts[:3])
     if parts[0] in ("runtime", "tools", "emulator"):
+        if parts[:2] == BENCH:
+            return "/".join(BENCH)
         # shard-run is a tool of the runtime and is built with it.
         return "runtime" if parts[:2] == ("tools", "shard-run") else parts[0]
     inside = parts[2:] if parts[0] == "include" else parts[1:]
@@ -174,6 +180,8 @@ def problem(part, header):
         return "a private header is for its own folder"
     if top == "weft":
         if rest[0] == "runtime":
+            if part == "/".join(BENCH):
+                return None
             if header in SCHEMA and part in ("Plan", "Report", "Simulate", "tools"):
                 return None
             if header in ORDER and part == "Simulate":

@@ -50,7 +50,7 @@ for td in include/weft/*/Passes.td; do
 done
 
 bin=${WEFT_BIN:-build/dev/bin}
-for tool in shard-compile shard-run shard-sim shard-opt; do
+for tool in shard-compile shard-run shard-sim shard-bench shard-opt; do
   if [ ! -x "$bin/$tool" ]; then
     echo "error: $bin/$tool not found; build it, or set WEFT_BIN to the folder of the tools" >&2
     exit 2

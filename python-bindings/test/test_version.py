@@ -19,7 +19,7 @@ def test_the_package_has_the_version_of_the_project():
     assert weft.__version__ == project["version"]
 
 
-@pytest.mark.parametrize("tool", ["shard-opt", "shard-compile", "shard-run", "shard-sim"])
+@pytest.mark.parametrize("tool", ["shard-opt", "shard-compile", "shard-run", "shard-sim", "shard-bench"])
 def test_the_tools_have_the_version_of_the_package(tool):
     tools = pathlib.Path(os.environ.get("WEFT_BIN", ROOT / "build" / "dev" / "bin"))
     text = subprocess.run([tools / tool, "--version"], capture_output=True, text=True, check=True).stdout

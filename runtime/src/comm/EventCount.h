@@ -100,8 +100,8 @@ struct SpinPolicy {
   /// Spins for a moment when every rank has a core of its own, and gives way
   /// for about as long as it takes to sleep and be woken. When a spinning rank
   /// would keep another one from running, it gives way at once. Longer is worse
-  /// where other programs want the cores (benchmarks/collectives.cpp,
-  /// "meeting").
+  /// where other programs want the cores (shard-bench, collectives of few
+  /// bytes).
   static SpinPolicy forRanks(int ranks);
 };
 
