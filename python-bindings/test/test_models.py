@@ -25,6 +25,10 @@ PARALLELISMS = {
     "pipeline": dict(pipeline=2, data=2),
     "schedule": dict(pipeline=2, tensor=2, sharded="fsdp", schedule="zb-h1", recomputation="full"),
     "selective": dict(recomputation="selective", micro_batch=2),
+    "alternate": dict(recomputation="alternate", tensor=2),
+    "unfused": dict(attention="unfused", tensor=2, sequence_parallel=True),
+    "unfused, selective": dict(attention="unfused", pipeline=2, recomputation="selective"),
+    "unfused, full": dict(attention="unfused", recomputation="full", data=2),
 }
 
 
@@ -58,6 +62,25 @@ def test_chunks_change_no_loss(schedule):
     sizes = TINY["gpt"] | dict(layers=4)
     step = weft.models.gpt(**sizes, pipeline=2, chunks=2, schedule=schedule)
     assert losses(step) == pytest.approx(losses(weft.models.gpt(**sizes)), rel=1e-6)
+
+
+def test_a_gpt_may_have_fewer_heads_of_keys():
+    sizes = TINY["gpt"] | dict(kv_heads=2)
+    assert losses(weft.models.gpt(**sizes, tensor=4)) == pytest.approx(losses(weft.models.gpt(**sizes)), rel=1e-6)
+
+
+def kept(**settings):
+    """Bytes of activations at the peak."""
+    step = weft.models.gpt(layers=4, hidden=256, heads=8, vocabulary=64, sequence=512, **settings)
+    return step.lower().compile(target="none").memory().highest["activations"]
+
+
+def test_what_recomputation_keeps():
+    whole, scores = (kept(attention=attention) for attention in ("fused", "unfused"))
+    assert kept(recomputation="full") < kept(recomputation="alternate") < whole
+    # Of four layers, 8 heads and 512 x 512 scores in bfloat16.
+    assert scores > whole + 3 * 8 * 512 * 512 * 2
+    assert kept(attention="unfused", recomputation="selective") < whole + 2 * 8 * 512 * 512 * 2
 
 
 def test_losses_fall():
@@ -101,10 +124,11 @@ def test_causes_name_the_lines_of_the_model():
 
 
 @pytest.mark.parametrize("name, change, problems", [
-    ("gpt", {"width": 3}, ["there is no setting width; there are chunks, context, data, dtype"]),
+    ("gpt", {"width": 3}, ["there is no setting width; there are attention, chunks, context, data, dtype"]),
     ("gpt", {"layers": 0, "data": 2}, ["layers must be at least 1, got 0"]),
     ("gpt", {"heads": 5}, ["heads must divide hidden, but 32 is no multiple of 5"]),
-    ("gpt", {"kv_heads": 2}, ["a GPT has as many kv_heads as heads, got 2 and 4"]),
+    ("gpt", {"attention": "flash"}, ["attention must be one of fused, unfused, got 'flash'"]),
+    ("gpt", {"kv_heads": 3}, ["kv_heads must divide heads, but 4 is no multiple of 3"]),
     ("llama", {"kv_heads": 3}, ["kv_heads must divide heads, but 4 is no multiple of 3"]),
     ("gpt", {"tensor": 3, "context": 5},
      ["tensor must divide heads, but 4 is no multiple of 3", "tensor must divide ffn, but 128 is no multiple of 3",
@@ -112,7 +136,7 @@ def test_causes_name_the_lines_of_the_model():
     ("gpt", {"data": 0, "micro_batch": 1.5}, ["data must be at least 1, got 0", "micro_batch must be at least 1, got 1.5"]),
     ("gpt", {"data": 3}, ["global_batch must be a multiple of data x micro_batch = 3, got 8"]),
     ("gpt", {"sharded": "zero2"}, ["sharded must be one of none, zero1, fsdp, got 'zero2'"]),
-    ("gpt", {"recomputation": "all"}, ["recomputation must be one of none, selective, full, got 'all'"]),
+    ("gpt", {"recomputation": "all"}, ["recomputation must be one of none, selective, alternate, full, got 'all'"]),
     ("gpt", {"chunks": 2}, ["chunks are stages of the ranks of a pipeline, but pipeline is 1 and chunks 2"]),
     ("gpt", {"schedule": "zb-v"}, ["schedule 'zb-v' needs a pipeline of 2 ranks or more"]),
     ("gpt", {"pipeline": 4, "chunks": 2}, ["2 layers cannot be cut into pipeline x chunks = 8 stages"]),

@@ -8,6 +8,7 @@ from functools import partial
 
 from weft import checkpoint_name as named, nn
 
+from .attention import causal_attention
 from .loss import lm_loss
 from .shapes import NAMED, array
 
@@ -42,7 +43,7 @@ def problems(sizes):
     return []
 
 
-def block(params, x, config):
+def block(params, x, config, attend=causal_attention):
     """x, [batch, time, width], after attention and a perceptron."""
     batch, time, width = x.shape
     size = width // config.heads
@@ -51,19 +52,20 @@ def block(params, x, config):
     h = nn.rms_norm(x, params["norm1"])
     q, k, v = (named((h @ attn[w].astype(h.dtype)).reshape(batch, time, -1, size), name)
                for w, name in (("wq", "heads"), ("wk", "kv_heads"), ("wv", "kv_heads")))
+    q, v = named(q, "alternate"), named(v, "alternate")
     q, k = (nn.rotary_embedding(y, base=config.theta) for y in (q, k))
-    y = named(nn.dot_product_attention(q, k, v, is_causal=True), "attended").reshape(batch, time, width)
+    y = named(attend(q, k, v, config), "attended").reshape(batch, time, width)
     x = named(x + y @ attn["wo"].astype(y.dtype), "residual")
 
     h = nn.rms_norm(x, params["norm2"])
-    gate, up = h @ mlp["gate"].astype(h.dtype), h @ mlp["up"].astype(h.dtype)
+    gate, up = named(h @ mlp["gate"].astype(h.dtype), "alternate"), h @ mlp["up"].astype(h.dtype)
     return named(x + named(nn.silu(gate) * up, "hidden") @ mlp["down"].astype(h.dtype), "residual")
 
 
-def loss(params, batch, config, wrap=lambda block: block):
-    """The mean of -log p(target). `wrap` is applied to every block in turn."""
+def loss(params, batch, config, wrap=lambda block: block, attend=causal_attention):
+    """The mean of -log p(target). `wrap` is applied to every block in turn, which calls `attend`."""
     x = named(params["wte"][batch["tokens"]].astype(config.dtype), "residual")
     for each in params["blocks"]:
-        x = wrap(partial(block, config=config))(each, x)
+        x = wrap(partial(block, config=config, attend=attend))(each, x)
     x = nn.rms_norm(x, params["norm_f"])
     return lm_loss(x @ params["head"].astype(x.dtype), batch["targets"])

@@ -13,7 +13,7 @@ from weft import P
 from .sizes import Sizes, is_count
 
 SHARDED = ("none", "zero1", "fsdp")
-RECOMPUTATION = ("none", "selective", "full")
+RECOMPUTATION = ("none", "selective", "alternate", "full")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,8 @@ class Parallelism:
     micro_batch        sequences of a replica at a time
     global_batch       sequences of a step; by default one micro-batch of every replica
     recomputation      in the backward pass: "none", "selective", all of a block but its matrix products
-                       and attention, or "full", all of a block
+                       and attention (if it is unfused, attention alone), "alternate", all of a block but
+                       every other matrix product and attention, or "full", all of a block
     reduce_dtype       "float32" sums gradients over replicas in it, None in the type of activations
 
     Ranks that are next to each other share tensors; then come context, data and pipeline.

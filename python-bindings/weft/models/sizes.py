@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 
+ATTENTION = ("fused", "unfused")
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sizes:
     """How large a transformer is, and in which type it computes.
@@ -21,6 +24,8 @@ class Sizes:
     vocabulary  tokens that there are
     sequence    positions of a sequence
     dtype       of activations and products; parameters and the state of the optimizer are float32
+    attention   "fused", which works by tiles, or "unfused", with all scores in memory, as software
+                before FlashAttention has it
     theta       the base of rotary positions
     """
 
@@ -32,6 +37,7 @@ class Sizes:
     kv_heads: int | None = None
     ffn: int | None = None
     dtype: Any = "bfloat16"
+    attention: str = "fused"
     theta: float = 10000.0
 
     def __post_init__(self):
@@ -40,9 +46,11 @@ class Sizes:
 
     def problems(self) -> list[str]:
         """What is impossible."""
-        counts = [f.name for f in dataclasses.fields(self) if f.name not in ("dtype", "theta")]
+        counts = [f.name for f in dataclasses.fields(self) if f.name not in ("dtype", "attention", "theta")]
         wrong = [f"{name} must be at least 1, got {getattr(self, name)!r}"
                  for name in counts if not is_count(getattr(self, name))]
+        if self.attention not in ATTENTION:
+            wrong.append(f"attention must be one of {', '.join(ATTENTION)}, got {self.attention!r}")
         if wrong:
             return wrong
         if self.hidden % self.heads:

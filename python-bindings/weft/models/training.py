@@ -13,11 +13,13 @@ from typing import Any
 import weft
 from weft import optim
 
+from .attention import causal_attention
 from .parallelism import Parallelism
 from .shapes import array
 from .sizes import Sizes
 
 _POLICIES = {"selective": weft.checkpoint_policies.dots_saveable,
+             "alternate": weft.checkpoint_policies.save_only_these_names("alternate", "attended"),
              "full": weft.checkpoint_policies.nothing_saveable}
 
 
@@ -65,7 +67,7 @@ class TrainingStep:
         return self.jit().lower(self.state(), self.batch())
 
     def _step(self):
-        loss = partial(self.model.loss, config=self.sizes, wrap=self._wrap())
+        loss = partial(self.model.loss, config=self.sizes, wrap=self._wrap(), attend=self._attend())
         value_and_grad = weft.microbatches(weft.value_and_grad(loss), self.parallelism.microbatches)
         adamw = self.optimizer()
 
@@ -76,9 +78,17 @@ class TrainingStep:
 
         return train_step
 
+    @property
+    def _recomputes_scores(self) -> bool:
+        """And nothing else, as scores are most of what a block without tiles keeps."""
+        return self.parallelism.recomputation == "selective" and self.sizes.attention == "unfused"
+
+    def _attend(self):
+        return weft.checkpoint(causal_attention) if self._recomputes_scores else causal_attention
+
     def _wrap(self):
         """Recomputes blocks, and cuts behind those that end a stage."""
-        policy = _POLICIES.get(self.parallelism.recomputation)
+        policy = None if self._recomputes_scores else _POLICIES.get(self.parallelism.recomputation)
         ends, numbers = stage_ends(self.sizes.layers, self.parallelism.stages), itertools.count()
 
         def wrap(block):
