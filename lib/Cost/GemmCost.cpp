@@ -28,7 +28,7 @@ static constexpr Tile tiles[] = {{256, 128}, {128, 256}, {128, 128},
 static constexpr double splits[] = {1, 2, 4, 8};
 /// A split of k keeps at least so much.
 static constexpr double leastDepth = 256;
-static constexpr double alignmentBytes = 16;
+static constexpr double alignmentBytes = 16, lineBytes = 128;
 
 double Gemm::bytes() const {
   const double dm = static_cast<double>(m), dn = static_cast<double>(n),
@@ -53,10 +53,11 @@ double cost::peakFlopsPerSecond(const Device &device, Precision precision) {
                            device.flopsPerSecond.end());
 }
 
-static bool isAligned(const Gemm &gemm) {
+/// All rows of operands and of the result start at multiples of `bytes`.
+static bool isAligned(const Gemm &gemm, double bytes) {
   const auto isWhole = [&](int64_t elements) {
     return std::fmod(static_cast<double>(elements) * bytesOf(gemm.precision),
-                     alignmentBytes) == 0;
+                     bytes) == 0;
   };
   return isWhole(gemm.transposeA ? gemm.m : gemm.k) &&
          isWhole(gemm.transposeB ? gemm.k : gemm.n) && isWhole(gemm.n);
@@ -103,8 +104,10 @@ double cost::gemmSeconds(const Device &device, const Gemm &gemm,
   const double units = static_cast<double>(device.units);
   double unitRate = peakFlopsPerSecond(device, gemm.precision) *
                     of(calibration.gemmRate, device) / units;
-  if (!isAligned(gemm))
+  if (!isAligned(gemm, alignmentBytes))
     unitRate *= calibration.gemmUnalignedRate;
+  else if (!isAligned(gemm, lineBytes))
+    unitRate *= calibration.gemmSplitLineRate;
   const double k = static_cast<double>(gemm.k);
   const double fill = calibration.gemmFillDepth * 2 / bytesOf(gemm.precision);
   double best = std::numeric_limits<double>::infinity();

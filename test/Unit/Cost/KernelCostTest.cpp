@@ -62,6 +62,15 @@ TEST(KernelCostTest, LayoutAndAlignment) {
   EXPECT_GT(h100.gemm(tall), 1.8 * plain);
 }
 
+/// Of 14400 features over 8 ranks, and of 13824.
+TEST(KernelCostTest, RowsOfWholeLinesAreFaster) {
+  const CostModel a100 = load("a100-sxm");
+  const Gemm split{2048, 5400, 14400}, whole{2048, 5184, 13824};
+  const double rate = split.flops() / a100.gemm(split),
+               best = whole.flops() / a100.gemm(whole);
+  EXPECT_NEAR(rate / best, 0.7, 0.05);
+}
+
 TEST(KernelCostTest, PrecisionThatADeviceLacks) {
   const Device a100 = load("a100-sxm").cluster().device;
   EXPECT_EQ(peakFlopsPerSecond(a100, Precision::F8), 312e12);
