@@ -23,6 +23,9 @@ static constexpr std::string_view functions[] = {
     "atan",  "atan2", "cos",  "erf",  "exp",   "exp2", "expm1", "log",
     "log10", "log1p", "log2", "powf", "rsqrt", "sin",  "sqrt",  "tanh"};
 static_assert(std::size(functions) == functionCount);
+static constexpr std::string_view attentionKernels[] = {
+    "flash-attention-2", "flash-attention-3", "cudnn"};
+static_assert(std::size(attentionKernels) == attentionKernelCount);
 static_assert(std::size(precisions) == precisionCount &&
               std::size(generations) == generationCount &&
               std::size(linkKinds) == linkKindCount);
@@ -65,4 +68,7 @@ std::string_view cost::nameOf(Function function) {
 }
 std::optional<Function> cost::findFunction(std::string_view name) {
   return find<Function>(functions, name);
+}
+std::string_view cost::nameOf(AttentionKernel kernel) {
+  return attentionKernels[static_cast<size_t>(kernel)];
 }

@@ -7,14 +7,7 @@
 
 #include "weft/Cost/ClusterFile.h"
 
-#include "TableReader.h"
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
-#include <tuple>
+#include "SoftwareReader.h"
 
 using namespace weft;
 using namespace weft::cost;
@@ -165,15 +158,6 @@ static Reserves readReserves(TableReader file, double memoryBytes) {
   return reserves;
 }
 
-static SoftwareProfile readSoftware(TableReader file) {
-  SoftwareProfile software;
-  software.name = file.text("name", software.name);
-  software.computeFactor = file.number("compute_factor", {0.1, 10}, 1);
-  software.stepSeconds = file.number("step_seconds", {0, 3600}, 0);
-  file.finish();
-  return software;
-}
-
 static Cluster readCluster(TomlValue &root, Problems &problems) {
   TableReader file(root.as<TomlTable>(), root.position, "the file", problems);
   Cluster cluster;
@@ -213,10 +197,8 @@ static void addBase(TomlValue &root, Problems &problems, int depth = 0) {
     return;
   std::optional<std::string_view> text = findShippedCluster(*name);
   if (!text) {
-    std::string known;
-    for (const ShippedCluster &shipped : shippedClusters())
-      known += (known.empty() ? "" : ", ") + std::string(shipped.name);
-    problems.push_back({base->position, "\"base\" must be one of " + known +
+    problems.push_back({base->position, "\"base\" must be one of " +
+                                            namesOf(shippedClusters()) +
                                             ", got \"" + *name + "\""});
     return;
   }
@@ -237,15 +219,10 @@ ParsedCluster cost::parseCluster(std::string_view text,
   // A base that is unknown would make everything missing.
   Cluster cluster;
   if (problems.empty())
+    addProfile(*toml.root.as<TomlTable>(), problems);
+  if (problems.empty())
     cluster = readCluster(toml.root, problems);
-  std::sort(problems.begin(), problems.end(),
-            [](const Problem &a, const Problem &b) {
-              return std::tie(a.position.line, a.position.column, a.text) <
-                     std::tie(b.position.line, b.position.column, b.text);
-            });
-  ParsedCluster result;
-  for (const Problem &problem : problems)
-    result.problems.push_back(print(problem.position) + problem.text);
+  ParsedCluster result{std::nullopt, printSorted(problems)};
   if (problems.empty())
     result.cluster = std::move(cluster);
   return result;
@@ -253,27 +230,16 @@ ParsedCluster cost::parseCluster(std::string_view text,
 
 std::optional<std::string_view>
 cost::findShippedCluster(std::string_view name) {
-  for (const ShippedCluster &shipped : shippedClusters())
-    if (shipped.name == name)
-      return shipped.text;
-  return std::nullopt;
+  return findShipped(shippedClusters(), name);
 }
 
 ParsedCluster cost::loadCluster(const std::string &nameOrPath) {
   if (std::optional<std::string_view> text = findShippedCluster(nameOrPath))
     return parseCluster(*text, nameOrPath + ".toml");
-  errno = 0;
-  std::ifstream file(nameOrPath, std::ios::binary);
-  // A folder opens, but has nothing to read.
-  if (!file || (file.peek(), file.bad())) {
-    std::string known;
-    for (const ShippedCluster &shipped : shippedClusters())
-      known += (known.empty() ? "" : ", ") + std::string(shipped.name);
-    return {std::nullopt,
-            {"cannot read the cluster file " + nameOrPath + ": " +
-             std::strerror(errno) + "; clusters with a name are " + known}};
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parseCluster(std::move(text).str(), nameOrPath);
+  std::string problem;
+  if (std::optional<std::string> text = readText(nameOrPath, problem))
+    return parseCluster(*text, nameOrPath);
+  return {std::nullopt,
+          {"cannot read the cluster file " + nameOrPath + ": " + problem +
+           "; clusters with a name are " + namesOf(shippedClusters())}};
 }

@@ -22,14 +22,20 @@ double CostModel::gemm(const Gemm &gemm) const {
 }
 
 double CostModel::attention(const Attention &attention) const {
-  return machine.software.computeFactor *
+  return machine.software.computeFactor * machine.software.attentionFactor *
          attentionSeconds(machine.device, attention,
-                          defaultAttentionKernel(machine.device), calibration);
+                          machine.software.attention.value_or(
+                              defaultAttentionKernel(machine.device)),
+                          calibration);
 }
 
 double CostModel::memoryKernel(const MemoryTraffic &traffic) const {
   return machine.software.computeFactor *
-         memoryKernelSeconds(machine.device, traffic, calibration);
+         memoryKernelSeconds(
+             machine.device,
+             {traffic.readBytes * machine.software.trafficFactor,
+              traffic.writtenBytes * machine.software.trafficFactor},
+             calibration);
 }
 
 double CostModel::kernel(const MemoryTraffic &traffic,

@@ -25,8 +25,13 @@ Groups::Groups(const plan::Plan &plan, const cost::Cluster &cluster,
       dimensions.push_back(dimensionOf(plan, *ref));
     }
     std::string name;
-    for (uint32_t axis : axes)
+    bool blocks = false;
+    for (uint32_t axis : axes) {
       name += (name.empty() ? "" : ", ") + mesh[axis].name;
+      blocks |= std::ranges::count(cluster.software.blockingAxes,
+                                   mesh[axis].name) > 0;
+    }
+    blocking.push_back(blocks);
     numbers.push_back(numberOf(name));
     placements.push_back(cost::placeGroup(cluster, dimensions));
   }

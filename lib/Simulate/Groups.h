@@ -27,6 +27,8 @@ public:
   const std::vector<std::string> &axes() const { return names; }
   /// The number of a group's axes.
   size_t axesOf(uint32_t group) const { return numbers[group]; }
+  /// The software computes nothing while this group communicates.
+  bool blocks(uint32_t group) const { return blocking[group]; }
   const cost::Placement &placementOf(uint32_t group) const {
     return placements[group];
   }
@@ -45,6 +47,7 @@ private:
   const std::vector<cost::MeshAxis> &mesh;
   std::vector<std::string> names;
   std::vector<size_t> numbers;
+  std::vector<bool> blocking;
   std::vector<cost::Placement> placements;
   size_t pipeline = 0;
   int64_t roleStride = 1;

@@ -168,10 +168,9 @@ void Predictor::addTimeline(const plan::Timeline &timeline) {
     result.transfers = std::move(run->transfers);
 }
 
-/// Of the host, before the first kernel of a step and by its software.
+/// Of the host, before the first kernel of a step.
 void Predictor::addOverhead() {
-  const Picoseconds overhead =
-      prices->callLaunch() + toPicoseconds(cost.cluster().software.stepSeconds);
+  const Picoseconds overhead = prices->callLaunch();
   result.step += overhead;
   for (RolePrediction &role : result.roles) {
     role.usage.host += overhead;

@@ -150,6 +150,7 @@ CollectiveTiming Prices::collective(const plan::Entry &entry,
       std::max(timing.duration,
                toPicoseconds(cost.collective({kind, bytes, group, 2}).seconds));
   timing.axes = groups.axesOf(start.group());
+  timing.blocks = groups.blocks(start.group());
   timing.sentBytes =
       spread(cost::wireBytes(kind, static_cast<int64_t>(bytes), group.ranks),
              group, Streams::levelsOf(cost.cluster()));

@@ -13,6 +13,9 @@
 using namespace weft;
 using namespace weft::simulate;
 
+/// A host runs ahead of its device until the queue of launches is full.
+static constexpr int64_t mostLaunchesAhead = 1024;
+
 /// Of a factor: it is fixed point.
 static constexpr int64_t one = int64_t(1) << 20;
 
@@ -33,6 +36,10 @@ static Picoseconds done(Picoseconds time, int64_t factor) {
 size_t Streams::levelsOf(const cost::Cluster &cluster) {
   return 1 + (cluster.network ? cluster.network->levels.size() : 0);
 }
+
+Streams::Streams(const cost::CostModel &cost, size_t queues, size_t axes)
+    : usage(axes, levelsOf(cost.cluster())), cost(cost), queues(queues + 1),
+      issueTime(toPicoseconds(cost.cluster().software.issueSeconds)) {}
 
 bool CollectiveTiming::sharesLinksWith(const CollectiveTiming &other) const {
   const cost::Placement &a = call.group, &b = other.call.group;
@@ -87,6 +94,7 @@ Picoseconds Streams::advance(const KernelTime *kernel, Picoseconds left,
 void Streams::pass(Picoseconds time, const std::vector<Active> &active,
                    const size_t *waitedQueue) {
   now += time;
+  lag = std::max(lag - time, -issueTime * mostLaunchesAhead);
   for (const Active &each : active) {
     std::deque<InFlight> &queue = queues[each.queue];
     InFlight &front = queue.front();
@@ -118,8 +126,15 @@ void Streams::recordExposed(uint32_t instruction, Picoseconds begin) {
     events->push_back({0, instruction, begin, now, true});
 }
 
+/// The host goes on to what is next.
+void Streams::issue() {
+  if (issueTime > 0)
+    lag += issueTime;
+}
+
 void Streams::run(const KernelTime &kernel, uint32_t instruction) {
-  host(kernel.launch);
+  issue();
+  host(kernel.launch + std::max<Picoseconds>(lag, 0));
   const Picoseconds begin = now;
   for (Picoseconds left = kernel.duration; left > 0;)
     left = advance(&kernel, left, nullptr);
@@ -140,7 +155,11 @@ void Streams::start(size_t queue, const CollectiveTiming &collective,
   // Of a group of one rank.
   if (collective.duration == 0)
     return;
-  queues[queue].push_back({&collective, instruction, collective.duration, now});
+  issue();
+  const size_t used = collective.blocks ? queues.size() - 1 : queue;
+  queues[used].push_back({&collective, instruction, collective.duration, now});
+  if (collective.blocks)
+    wait(used, instruction);
 }
 
 void Streams::wait(size_t queue, uint32_t instruction) {
@@ -158,6 +177,7 @@ std::vector<int64_t> Streams::state() const {
     }
     state.push_back(-1);
   }
+  state.push_back(lag);
   return state;
 }
 

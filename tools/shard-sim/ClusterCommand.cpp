@@ -79,9 +79,13 @@ std::optional<double> readBytes(std::string_view text) {
 }
 
 int listClusters() {
-  for (const ShippedCluster &shipped : shippedClusters())
-    fmt::print("{:<12} {}\n", shipped.name,
+  for (const ShippedFile &shipped : shippedClusters())
+    fmt::print("{:<28} {}\n", shipped.name,
                loadCluster(std::string(shipped.name)).cluster->name);
+  fmt::print("software\n");
+  for (const ShippedFile &shipped : shippedSoftware())
+    fmt::print("{:<28} {}\n", shipped.name,
+               loadSoftware(std::string(shipped.name)).software->name);
   return exitSuccess;
 }
 
@@ -173,7 +177,8 @@ void addClusterCommand(CLI::App &app, Command &chosen) {
   command->add_option("cluster", options->cluster,
                       "Name of a shipped cluster, or a TOML file");
   command->add_flag("--list", options->lists,
-                    "Print the names of the shipped clusters");
+                    "Print the names of the shipped clusters and "
+                    "software profiles");
   command->add_option("--gemm", options->gemm,
                       "Price this matrix product only: MxNxK");
   command->add_option("--dtype", options->dtype, "Format of its operands")

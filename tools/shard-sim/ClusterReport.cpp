@@ -10,6 +10,7 @@
 #include "weft/Cost/Bytes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 using namespace weft::cost;
@@ -129,9 +130,23 @@ static std::string describe(const ClusterReport &report) {
   if (!order.empty())
     text += "axes     " + order + ", from the nearest devices\n";
   const SoftwareProfile &software = cluster.software;
-  text += fmt::format("software  {}: kernels take {:.3g}x, {} per step\n\n",
-                      software.name, software.computeFactor,
-                      printSeconds(software.stepSeconds));
+  text += fmt::format("software  {}: kernels take {:.3g}x", software.name,
+                      software.computeFactor);
+  if (software.attentionFactor != 1)
+    text += fmt::format(", those of attention {:.3g}x that",
+                        software.attentionFactor);
+  if (software.issueSeconds > 0)
+    text += fmt::format(", the host issues one each {}",
+                        printSeconds(software.issueSeconds));
+  if (software.trafficFactor != 1)
+    text += fmt::format(", memory-bound ones move {:.3g}x the bytes",
+                        software.trafficFactor);
+  if (software.attention)
+    text += fmt::format(", attention is {}", nameOf(*software.attention));
+  if (!software.blockingAxes.empty())
+    text += fmt::format(", waits for communication along {}",
+                        fmt::join(software.blockingAxes, ", "));
+  text += "\n\n";
   return text;
 }
 
@@ -208,7 +223,12 @@ static ordered_json describeJson(const ClusterReport &report) {
   json["axis_order"] = cluster.axisOrder;
   json["software"] = {{"name", cluster.software.name},
                       {"compute_factor", cluster.software.computeFactor},
-                      {"step_seconds", cluster.software.stepSeconds}};
+                      {"attention_factor", cluster.software.attentionFactor},
+                      {"issue_seconds", cluster.software.issueSeconds},
+                      {"traffic_factor", cluster.software.trafficFactor},
+                      {"blocking_axes", cluster.software.blockingAxes}};
+  if (cluster.software.attention)
+    json["software"]["attention"] = nameOf(*cluster.software.attention);
   return json;
 }
 

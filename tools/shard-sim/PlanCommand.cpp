@@ -10,6 +10,7 @@
 #include "Files.h"
 #include "StepPrint.h"
 
+#include "weft/Cost/ClusterFile.h"
 #include "weft/runtime/Plan.h"
 
 #include <CLI/CLI.hpp>
@@ -27,7 +28,7 @@ namespace weft::tools {
 namespace {
 
 struct Options {
-  std::string file, cluster, entry, trace, measured;
+  std::string file, cluster, software, entry, trace, measured;
   /// AXIS:SIZE,SIZE,...
   std::string scale;
   double samples = 0, tokens = 0;
@@ -152,16 +153,33 @@ int predictEntry(const Options &options, const StepRequest &request,
   return exitSuccess;
 }
 
+/// As --software says. False after a problem.
+bool setSoftware(const Options &options, Machine &machine,
+                 std::vector<std::string> &problems) {
+  cost::Cluster cluster = machine.cost.cluster();
+  if (!options.software.empty()) {
+    cost::ParsedSoftware software = cost::loadSoftware(options.software);
+    problems = software.problems;
+    if (!software.software)
+      return false;
+    cluster.software = std::move(*software.software);
+  }
+  if (cluster.software.name != cost::SoftwareProfile().name)
+    machine.reason += ", with " + cluster.software.name;
+  machine.cost = cost::CostModel(std::move(cluster));
+  return true;
+}
+
 int runPlan(const Options &options) {
   runtime::Result<runtime::Plan> loaded = runtime::Plan::load(options.file);
   if (!loaded.ok())
     return report(exitBadInput, {loaded.status().message()});
   const plan::Plan &plan = loaded->contents();
   std::vector<std::string> problems;
-  const std::optional<Machine> machine =
+  std::optional<Machine> machine =
       chooseMachine(plan, options.cluster, "named by --cluster",
                     "--cluster names another", problems);
-  if (!machine)
+  if (!machine || !setSoftware(options, *machine, problems))
     return report(exitBadInput, problems);
   const std::vector<const plan::Entry *> entries = findEntries(plan, options);
   if (entries.empty())
@@ -210,6 +228,10 @@ void addPlanCommand(CLI::App &app, Command &chosen) {
   command->add_option("--cluster", options->cluster,
                       "The machines: a name that shard-sim cluster lists, or a "
                       "file. Default: dgx-h100 for cuda, else cpu-2core");
+  command->add_option("--software", options->software,
+                      "The software that runs it: the name of a profile of "
+                      "docs/Cost.md, or a file. Default: that of the cluster "
+                      "file, which is Weft unless it says otherwise");
   command->add_option("--entry", options->entry,
                       "Predict this entry only, instead of all");
   command

@@ -18,11 +18,6 @@
 
 namespace weft::cost {
 
-enum class AttentionKernel : uint8_t {
-  FlashAttention2,
-  FlashAttention3,
-  Cudnn
-};
 /// What frameworks take on a device: cuDNN from Hopper on.
 AttentionKernel defaultAttentionKernel(const Device &device);
 

@@ -156,13 +156,33 @@ struct Reserves {
   double bytes() const { return contextBytes + ncclBytes + cublasBytes; }
 };
 
-/// What software makes of the machine, in two fitted numbers.
+enum class AttentionKernel : uint8_t {
+  FlashAttention2,
+  FlashAttention3,
+  Cudnn
+};
+inline constexpr size_t attentionKernelCount = 3;
+std::string_view nameOf(AttentionKernel kernel);
+
+/// What software makes of the machine: two fitted numbers, and what is known
+/// of it. The default is Weft itself.
 struct SoftwareProfile {
   std::string name = "default";
   /// Seconds of kernels on this software over seconds by the model.
   double computeFactor = 1;
-  /// Added to every step.
-  double stepSeconds = 0;
+  /// The same of its attention kernel, relative to other kernels: of one that
+  /// is older than those of the model.
+  double attentionFactor = 1;
+  /// Of the host for each kernel and collective. It runs ahead of the device,
+  /// which waits for it where kernels are shorter. 0: it launches whole calls.
+  double issueSeconds = 0;
+  /// Bytes that kernels other than products and attention move, over those of
+  /// the plan: of software that fuses less, or that has dropout.
+  double trafficFactor = 1;
+  /// None: what frameworks take on the device.
+  std::optional<AttentionKernel> attention;
+  /// Mesh axes along which it computes nothing while it communicates.
+  std::vector<std::string> blockingAxes;
 };
 
 struct Cluster {

@@ -31,12 +31,12 @@ struct ParsedCluster {
 /// `fileName` is for messages.
 ParsedCluster parseCluster(std::string_view text, const std::string &fileName);
 
-/// A cluster file that comes with the tools.
-struct ShippedCluster {
+/// A file that comes with the tools.
+struct ShippedFile {
   std::string_view name, text;
 };
 /// Sorted by name.
-const std::vector<ShippedCluster> &shippedClusters();
+const std::vector<ShippedFile> &shippedClusters();
 std::optional<std::string_view> findShippedCluster(std::string_view name);
 
 /// The shipped cluster that is taken where none is named, whatever a plan is
@@ -45,6 +45,18 @@ inline constexpr std::string_view defaultCluster = "dgx-h100";
 
 /// The shipped cluster of a name, or else what the file of that path describes.
 ParsedCluster loadCluster(const std::string &nameOrPath);
+
+/// A software profile, or why there is none.
+struct ParsedSoftware {
+  std::optional<SoftwareProfile> software;
+  std::vector<std::string> problems;
+};
+
+/// The files of software/, sorted by name: what the table [software] of a
+/// cluster file may have, with `profile = NAME` for all that it leaves out.
+const std::vector<ShippedFile> &shippedSoftware();
+/// The shipped profile of a name, or else what the file of that path describes.
+ParsedSoftware loadSoftware(const std::string &nameOrPath);
 
 } // namespace weft::cost
 

@@ -42,6 +42,8 @@ struct CollectiveTiming {
   Picoseconds duration = 0, shared = 0;
   /// Number of its axes.
   size_t axes = 0;
+  /// The software computes nothing beside it.
+  bool blocks = false;
   /// By level of links.
   std::vector<int64_t> sentBytes;
 
@@ -61,8 +63,8 @@ struct StreamEvent {
 
 class Streams {
 public:
-  Streams(const cost::CostModel &cost, size_t queues, size_t axes)
-      : usage(axes, levelsOf(cost.cluster())), cost(cost), queues(queues) {}
+  /// Those that block do not wait for others: they have a queue of their own.
+  Streams(const cost::CostModel &cost, size_t queues, size_t axes);
 
   /// Levels of links: a node, and those of the network.
   static size_t levelsOf(const cost::Cluster &cluster);
@@ -77,7 +79,7 @@ public:
   void wait(size_t queue, uint32_t instruction);
 
   /// What decides what happens from now on: collectives with what is left of
-  /// them.
+  /// them, and how far the host is ahead.
   std::vector<int64_t> state() const;
   /// As if what happened since `before` happened `times` more times.
   struct Moment {
@@ -116,9 +118,14 @@ private:
             const size_t *waitedQueue);
   Factor findFactors(const KernelTime *kernel,
                      std::vector<Active> &active) const;
+  void issue();
 
   const cost::CostModel &cost;
   std::vector<std::deque<InFlight>> queues;
+  /// Of the host, for a kernel or a collective.
+  Picoseconds issueTime = 0;
+  /// The host has issued what is next so much later than now, or earlier.
+  Picoseconds lag = 0;
 };
 
 } // namespace weft::simulate

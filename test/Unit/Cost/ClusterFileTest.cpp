@@ -50,7 +50,9 @@ context_bytes = 1e9
 [software]
 name = "torch"
 compute_factor = 1.1
-step_seconds = 0.01
+issue_seconds = 1e-5
+attention = "cudnn"
+blocking_axes = ["tensor"]
 )";
 
 /// What is wrong in the whole file with `from` replaced by `to`.
@@ -83,24 +85,64 @@ TEST(ClusterFileTest, ReadsEverything) {
   EXPECT_THAT(cluster.axisOrder, ElementsAre("tensor", "data"));
   EXPECT_EQ(cluster.reserves.bytes(), 1e9);
   EXPECT_EQ(cluster.software.computeFactor, 1.1);
+  EXPECT_EQ(cluster.software.issueSeconds, 1e-5);
+  EXPECT_EQ(cluster.software.attention, AttentionKernel::Cudnn);
+  EXPECT_THAT(cluster.software.blockingAxes, ElementsAre("tensor"));
+}
+
+TEST(ClusterFileTest, AProfileHoldsWhereTheFileSaysNothing) {
+  std::string text = whole;
+  text.replace(text.find("name = \"torch\""), 14, "profile = \"foundry-2023\"");
+  const ParsedCluster parsed = parseCluster(text, "c.toml");
+  ASSERT_THAT(parsed.problems, IsEmpty());
+  const SoftwareProfile &software = parsed.cluster->software,
+                        foundry = *loadSoftware("foundry-2023").software;
+  EXPECT_EQ(software.name, foundry.name);
+  EXPECT_EQ(software.computeFactor, 1.1);
+  EXPECT_EQ(software.trafficFactor, foundry.trafficFactor);
+  EXPECT_GT(foundry.trafficFactor, 1);
+}
+
+TEST(ClusterFileTest, ShippedSoftwareIsWhole) {
+  for (const ShippedFile &shipped : shippedSoftware())
+    EXPECT_THAT(loadSoftware(std::string(shipped.name)).problems, IsEmpty())
+        << shipped.name;
+}
+
+TEST(ClusterFileTest, SoftwareThatIsNoneIsRefused) {
+  EXPECT_THAT(problemsOf("name = \"torch\"", "profile = \"jax\""),
+              ElementsAre(testing::StartsWith(
+                  "c.toml:34:1: \"profile\" in [software] must be one of "
+                  "deepspeed-2022, ")));
+  EXPECT_THAT(loadSoftware("/no/such.toml").problems,
+              ElementsAre(testing::StartsWith(
+                  "cannot read the software profile /no/such.toml: No such "
+                  "file or directory; profiles with a name are ")));
+  EXPECT_THAT(problemsOf("\"cudnn\"", "\"triton\""),
+              ElementsAre("c.toml:37:1: \"attention\" in [software] must be "
+                          "one of default, flash-attention-2, "
+                          "flash-attention-3, cudnn, got the string "
+                          "\"triton\""));
 }
 
 TEST(ClusterFileTest, ShippedFilesAreWhole) {
   std::vector<std::string_view> names;
-  for (const ShippedCluster &shipped : shippedClusters()) {
+  for (const ShippedFile &shipped : shippedClusters()) {
     ParsedCluster parsed = loadCluster(std::string(shipped.name));
     EXPECT_THAT(parsed.problems, IsEmpty()) << shipped.name;
     names.push_back(shipped.name);
   }
   EXPECT_THAT(names,
-              ElementsAre("8xa100-pcie", "a100-pcie", "a100-sxm", "b200-sxm",
-                          "cpu-2core", "dgx-a100", "dgx-b200", "dgx-h100",
-                          "h100-sxm", "h200-sxm", "hgx-h200"));
+              ElementsAre("8xa100-pcie", "a100-40gb-foundry", "a100-foundry",
+                          "a100-jean-zay", "a100-pcie", "a100-sxm",
+                          "a100-vtrain", "b200-sxm", "cpu-2core", "dgx-a100",
+                          "dgx-b200", "dgx-h100", "h100-500w", "h100-sxm",
+                          "h200-sxm", "hgx-h200"));
 }
 
 /// Every value of a shipped file has its source beside it.
 TEST(ClusterFileTest, ShippedNumbersHaveSources) {
-  for (const ShippedCluster &shipped : shippedClusters()) {
+  for (const ShippedFile &shipped : shippedClusters()) {
     std::string line;
     for (char c : shipped.text) {
       if (c != '\n') {
@@ -131,14 +173,17 @@ TEST(ClusterFileTest, BaseGivesWhatIsNotSaid) {
   EXPECT_EQ(parsed.cluster->device.units, 132);
 }
 
+static constexpr const char *clusterNames =
+    "8xa100-pcie, a100-40gb-foundry, a100-foundry, "
+    "a100-jean-zay, a100-pcie, a100-sxm, a100-vtrain, b200-sxm, cpu-2core, "
+    "dgx-a100, dgx-b200, dgx-h100, h100-500w, h100-sxm, h200-sxm, hgx-h200";
+
 TEST(ClusterFileTest, UnknownBase) {
   ParsedCluster parsed =
       parseCluster("name = \"x\"\nbase = \"dgx-x\"\n", "c.toml");
-  EXPECT_THAT(
-      parsed.problems,
-      ElementsAre("c.toml:2:1: \"base\" must be one of 8xa100-pcie, a100-pcie, "
-                  "a100-sxm, b200-sxm, cpu-2core, dgx-a100, dgx-b200, "
-                  "dgx-h100, h100-sxm, h200-sxm, hgx-h200, got \"dgx-x\""));
+  EXPECT_THAT(parsed.problems,
+              ElementsAre(std::string("c.toml:2:1: \"base\" must be one of ") +
+                          clusterNames + ", got \"dgx-x\""));
 }
 
 TEST(ClusterFileTest, Syntax) {
@@ -277,10 +322,10 @@ TEST(ClusterFileTest, AllProblemsAtOnce) {
 TEST(ClusterFileTest, NoSuchFile) {
   EXPECT_THAT(
       loadCluster("/no/such.toml").problems,
-      ElementsAre("cannot read the cluster file /no/such.toml: No such file or "
-                  "directory; clusters with a name are 8xa100-pcie, a100-pcie, "
-                  "a100-sxm, b200-sxm, cpu-2core, dgx-a100, dgx-b200, "
-                  "dgx-h100, h100-sxm, h200-sxm, hgx-h200"));
+      ElementsAre(std::string("cannot read the cluster file /no/such.toml: "
+                              "No such file or directory; clusters with a "
+                              "name are ") +
+                  clusterNames));
   EXPECT_THAT(loadCluster("/").problems,
               ElementsAre(testing::StartsWith(
                   "cannot read the cluster file /: Is a directory")));

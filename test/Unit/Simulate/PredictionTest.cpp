@@ -331,14 +331,19 @@ TEST(Prediction, ACpuLaunchesEachKernelAndAGpuEachCall) {
             toPicoseconds(h100().launch()));
 }
 
-TEST(Prediction, SoftwareAddsItsTimeToAStep) {
+TEST(Prediction, SoftwareThatIssuesSlowlyMakesTheDeviceWait) {
   PlanBuilder builder({});
-  builder.gemm(builder.entry("step"), 4096);
+  plan::EntryT &step = builder.entry("step");
+  for (int i = 0; i < 3; ++i)
+    builder.gemm(step, 512);
   cost::Cluster cluster = h100().cluster();
-  cluster.software.stepSeconds = 0.25;
-  EXPECT_EQ(predictStep(builder, {}, cost::CostModel(std::move(cluster))).step -
-                predictStep(builder).step,
-            oneSecond / 4);
+  cluster.software.issueSeconds = 0.25;
+  const Prediction slow =
+      predictStep(builder, {}, cost::CostModel(std::move(cluster)));
+  const Picoseconds kernel = predictStep(builder).roles[0].usage.kernels[0] / 3;
+  EXPECT_EQ(slow.step,
+            toPicoseconds(h100().launch()) + 3 * oneSecond / 4 + kernel);
+  EXPECT_EQ(slow.roles[0].sum(), slow.step);
 }
 
 //===----------------------------------------------------------------------===//

@@ -35,6 +35,12 @@ protected:
     made.sentBytes.resize(Streams::levelsOf(cost.cluster()));
     return made;
   }
+  /// Of a software that issues a kernel each `issue`.
+  static cost::CostModel issuing(double issue) {
+    cost::Cluster cluster = *cost::loadCluster("dgx-h100").cluster;
+    cluster.software.issueSeconds = issue;
+    return cost::CostModel(std::move(cluster));
+  }
   double computeFactor() const {
     return cost.contention(collective.call, collective.time, 0).computeFactor;
   }
@@ -119,6 +125,47 @@ TEST_F(StreamsTest, AGroupOfOneTakesNoTime) {
   streams.start(0, makeCollective(0, 1), 0);
   streams.wait(0, 0);
   EXPECT_EQ(streams.now, 0);
+}
+
+TEST_F(StreamsTest, ACollectiveThatBlocksHidesBehindNothing) {
+  collective.blocks = true;
+  streams.start(0, collective, 0);
+  streams.run(kernel, 1);
+  streams.wait(0, 0);
+  EXPECT_EQ(streams.now, 300 * us);
+  EXPECT_EQ(communication().exposed, 100 * us);
+}
+
+TEST_F(StreamsTest, ACollectiveThatBlocksOvertakesOthers) {
+  CollectiveTiming early = makeCollective(1000 * us, 8);
+  early.call.group = cost.place({{8, 8}});
+  collective.blocks = true;
+  streams.start(0, early, 0);
+  streams.start(0, collective, 1);
+  EXPECT_EQ(streams.now, 100 * us);
+}
+
+TEST_F(StreamsTest, TheDeviceWaitsForASlowHost) {
+  const cost::CostModel model = issuing(300e-6);
+  Streams slow(model, 2, 1);
+  for (uint32_t i = 0; i < 3; ++i)
+    slow.run(kernel, i);
+  EXPECT_EQ(slow.now, (3 * 300 + 200) * us);
+  EXPECT_EQ(slow.usage.host, (300 + 100 + 100) * us);
+}
+
+TEST_F(StreamsTest, AFastHostRunsAheadUntilTheQueueOfLaunchesIsFull) {
+  const cost::CostModel model = issuing(1e-6);
+  Streams ahead(model, 2, 1);
+  for (uint32_t i = 0; i < 10; ++i)
+    ahead.run(kernel, i);
+  EXPECT_EQ(ahead.now, (1 + 10 * 200) * us);
+  // It is at most 1024 launches ahead: shorter kernels than it issues then
+  // take what it had won.
+  kernel.duration = us / 2;
+  for (uint32_t i = 0; i < 4000; ++i)
+    ahead.run(kernel, i);
+  EXPECT_EQ(ahead.now, (1 + 10 * 200) * us - 1024 * us + 4000 * us + us / 2);
 }
 
 TEST_F(StreamsTest, RepeatsAStretch) {
