@@ -8,39 +8,157 @@ import re
 import subprocess
 import sys
 
+import pytest
 from conftest import ROOT, binaries
 
-HEADER = "# GPUs,global batch,micro batch,hidden size,attention heads,# layers,sequence length,tensor parallelism,data parallelism,pipeline parallelism"
-ROWS = f"""{HEADER},iteration time (ms),notes
-2,8,2,64,4,2,32,1,2,1,10,a
-4,8,1,64,4,2,32,2,1,2,20,b
-4,8,1,64,3,2,32,2,1,2,20,c
-8,8,1,64,4,2,32,2,1,2,20,d
-16,16,1,64,4,x,32,1,16,1,20,e
+sys.path += [str(ROOT / "benchmarks"), str(binaries().parent / "python")]
+
+import predict as predict_script  # noqa: E402
+import weft  # noqa: E402
+from prediction import accuracy, rows, sources, steps  # noqa: E402
+
+PERF_DATA = ROOT / "benchmarks" / "perf_data"
+
+HEADER = "gpus,global batch,micro batch,hidden size,attention heads,# layers,sequence length,tensor parallelism,data parallelism,pipeline parallelism"
+ROWS = f"""{HEADER},iteration time (ms),peak_mem_GiB,notes
+2,8,2,64,4,2,32,1,2,1,10,1.5,a
+4,8,1,64,4,2,32,2,1,2,20,,b
+4,8,1,64,3,2,32,2,1,2,20,,c
+8,8,1,64,4,2,32,2,1,2,20,,d
+16,16,1,64,4,x,32,1,16,1,20,,e
 """
 
 
 def predict(csv, *options):
     package = binaries().parent / "python"
-    return subprocess.run([sys.executable, ROOT / "benchmarks/predict.py", csv, "--cluster=dgx-a100", *options],
+    return subprocess.run([sys.executable, ROOT / "benchmarks/predict.py", csv, "--simulator", binaries() / "shard-sim",
+                           *options],
                           capture_output=True, text=True, timeout=300, env=os.environ | {"PYTHONPATH": str(package)})
 
 
 def test_rows_are_predicted_or_left_out_with_a_reason(tmp_path: pathlib.Path):
     csv = tmp_path / "rows.csv"
     csv.write_text(ROWS)
-    ran = predict(csv, "--set", "vocabulary=128", "recomputation=full")
+    given = ("--set", "vocabulary=128", "recomputation=full")
+    ran = predict(csv, *given, "--cluster=dgx-a100")
     assert ran.returncode == 0, ran.stderr
-    header, first, second, heads, devices, layers, summary = ran.stdout.splitlines()
-    assert re.fullmatch(r" *0 +0\.010 +\d+\.\d{3} +-?\d+\.\d% +\d+\.\d +", first)
-    assert re.fullmatch(r" *1 +0\.020 +\d+\.\d{3} to \d+\.\d{3} +-?\d+\.\d% +\d+\.\d  sequence_parallel False or True", second)
+    header, first, bytes_, second, heads, devices, layers, summary, memory = ran.stdout.splitlines()
+    assert re.fullmatch(r" *0 +0\.010 s +\d+\.\d{3} +-?\d+\.\d% +\d+\.\d", first)
+    assert re.fullmatch(r" *0 +1\.500 GiB +\d+\.\d{3} +-?\d+\.\d% +\d+\.\d", bytes_)
+    assert re.fullmatch(r" *1 +0\.020 s +\d+\.\d{3} to \d+\.\d{3} +-?\d+\.\d% +\d+\.\d  sequence_parallel False or True", second)
     assert heads.endswith("left out: weft.models.gpt: heads must divide hidden, but 64 is no multiple of 3")
     assert devices.endswith("left out: data x tensor x pipeline x context is 4, not the 8 devices")
     assert layers.endswith("left out: layers must be a whole number, got 'x'")
-    refused = predict(csv, "--set", "vocabulary=128", "recomputation=full", "--rows=1:2", "--cluster=h100-sxm").stdout
-    assert "left out: the mesh has 4 devices, H100 SXM has 1: it needs a larger cluster" in refused
     assert re.match(r"2 runs: mean error \d+\.\d%, signed [+-]\d+\.\d%, worst [+-]\d+\.\d% \(row [01], iteration time \(ms\)\)",
                     summary)
+    assert re.fullmatch(r"memory: 1 runs: mean error \d+\.\d%, signed [+-]\d+\.\d%, worst [+-]\d+\.\d% \(row 0, peak_mem_gib\)", memory)
+    refused = predict(csv, *given, "--rows=1:2", "--cluster=h100-sxm").stdout
+    assert "left out: train_step: the mesh has 4 devices, H100 SXM has 1: it needs a larger cluster" in refused
+    unknown = predict(csv, *given, "--rows=1:2").stdout
+    assert "left out: no cluster is known for this table: name one by --cluster" in unknown
+
+
+def test_software_changes_the_prediction(tmp_path):
+    csv, slow = tmp_path / "rows.csv", tmp_path / "slow.toml"
+    csv.write_text(ROWS)
+    slow.write_text('name = "slow"\nissue_seconds = 0.5\n')
+    given = (csv, "--rows=0:1", "--cluster=dgx-a100", "--set", "vocabulary=128", "recomputation=full")
+    seconds = [float(predict(*given, *more).stdout.splitlines()[1].split()[3]) for more in ((), (f"--software={slow}",))]
+    assert seconds[0] < 0.5 < seconds[1]
+
+
+def published():
+    return [(path.stem, number, row) for path in sorted(PERF_DATA.glob("*.csv"))
+            for number, row in predict_script.read_rows(path) if any(rows.measured_of(row))]
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _, _ in published()}))
+def test_all_published_rows_are_steps(name):
+    """Of models that there are, on clusters and software that are shipped."""
+    for number, row in [(number, row) for table, number, row in published() if table == name]:
+        source = sources.source_of(row)
+        assert (ROOT / "clusters" / f"{sources.cluster_of(row, source)}.toml").is_file()
+        assert (ROOT / "software" / f"{sources.software_of(row, source)}.toml").is_file()
+        for column, measured, _, says in rows.measured_of(row):
+            for case, _ in rows.cases_of(rows.settings_of(row, source, says)):
+                step = getattr(weft.models, rows.family_of(row))(**case)
+                counts = [int(row[c]) for c in rows.COLUMNS["devices"] if row.get(c)]
+                assert measured > 0 and step.parallelism.devices == (counts or [step.parallelism.devices])[0]
+
+
+def test_what_sources_leave_unsaid():
+    of = {name: (row, sources.source_of(row)) for name, number, row in published() if number == 1 or "korth" in name}
+    settings = {name: rows.settings_of(row, source, {}) for name, (row, source) in of.items()}
+    assert settings["calib_bloom"]["layers"] == 80 and settings["calib_bloom"]["vocabulary"] == 250880
+    assert settings["calib_korthikanti"]["attention"] == "unfused"
+    assert settings["calib_torchtitan"]["recomputation"] == "alternate"
+    assert settings["calib_torchtitan"]["kv_heads"] == 8
+    assert settings["calib_llm_foundry"]["sharded"] == "fsdp"
+    assert sources.software_of(*of["calib_torchtitan"]) == "torchtitan-2024.12"
+    eager = published_row("calib_torchtitan", 0)
+    assert sources.software_of(eager, sources.source_of(eager)) == "torchtitan-2024.12-eager"
+    forty = published_row("calib_llm_foundry", 13)
+    assert sources.cluster_of(forty, sources.source_of(forty)) == "a100-40gb-foundry"
+
+
+def published_row(name, number):
+    return next(row for table, at, row in published() if (table, at) == (name, number))
+
+
+def test_a_cluster_is_for_rows_of_its_device():
+    row = published_row("calib_llm_foundry", 13)
+    assert sources.contradicts(row, "dgx-h100") and not sources.contradicts(row, "dgx-a100")
+    assert not sources.contradicts(row, "mine.toml") and not sources.contradicts({}, "dgx-h100")
+
+
+def test_layers_that_no_column_says_are_those_of_the_size():
+    for number, layers in ((2, 78), (3, 77), (5, 81), (7, 77), (8, 72)):
+        row = published_row("calib_bloom", number)
+        assert rows.settings_of(row, sources.source_of(row), {})["layers"] == layers
+    with pytest.raises(ValueError, match="no column says how many layers there are"):
+        rows.settings_of({"hidden": "64"}, None, {})
+
+
+def test_what_no_model_has_is_left_out():
+    assert rows.problem_of({"precision": "FP8"}) == "products in FP8 are not modelled"
+    assert rows.problem_of({"float8": "1"}) == "products in FP8 are not modelled"
+    assert rows.problem_of({"act_cpu_offload": "True"}) == "activations in the host's memory are not modelled"
+    assert rows.problem_of({"precision": "BF16", "float8": "0", "act_cpu_offload": "False"}) is None
+
+
+def test_experts_are_taken_as_a_dense_model():
+    row = {"model": "Grok1", "ffn_hidden": "32768"}
+    assert (rows.family_of(row), rows.settings_of(row, None, {})["ffn"]) == ("llama", 65536)
+
+
+SMALL = dict(hidden=512, heads=8, vocabulary=4096, sequence=512, attention="unfused", pipeline=2, data=2, tensor=2,
+             micro_batch=1, global_batch=8)
+
+
+@pytest.mark.parametrize("more", [dict(recomputation="full", sharded="zero1"),
+                                  dict(recomputation="selective", sequence_parallel=True, chunks=2)])
+def test_few_layers_of_a_stage_stand_for_many(more, monkeypatch):
+    machine = steps.Machine("dgx-a100", "megatron-2022")
+    predictor = steps.Steps(binaries() / "shard-sim")
+    settings = SMALL | more | {"layers": 2 * more.get("chunks", 1) * 6}
+    assert steps.repeats_layers(weft.models.gpt(**settings))
+    few = predictor.predict("gpt", settings, machine)
+    monkeypatch.setattr(steps, "repeats_layers", lambda step: False)
+    whole = predictor.predict("gpt", settings, machine)
+    assert few.flops == whole.flops
+    assert few.seconds == pytest.approx(whole.seconds, rel=1e-3)
+    for purpose in ("parameters", "optimizer state", "activations"):
+        assert few.memory[purpose] == pytest.approx(whole.memory[purpose], rel=1e-3)
+    assert few.gib() == pytest.approx(whole.gib(), rel=0.05)  # what lies between them may peak elsewhere
+
+
+def test_accuracy_of_a_constant_and_of_a_model():
+    runs = [accuracy.Run("a", 1, 1.1, 100), accuracy.Run("b", 2, 1.8, 100)]
+    assert accuracy.mean_error(runs) == pytest.approx(0.1)
+    assert accuracy.bias(runs) == pytest.approx(0)
+    assert accuracy.best_constant(runs) == pytest.approx(0.25)
+    assert accuracy.skill(runs) == pytest.approx(0.6)
+    assert accuracy.skill(runs[:1]) is None
 
 
 def test_no_row_is_an_error(tmp_path):

@@ -1,0 +1,90 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the tables of each source leave unsaid of their runs, and how they are told apart."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Tables of one origin.
+
+    columns    a table that has all of these is from here
+    words      and so is a row in whose columns "framework", "software" or "source" this is found
+    software   the profile of software/
+    variants   by a column and its value, the end of the profile's name
+    clusters   by the first that the name of the device has in it; the first one if the row names none
+    settings   of weft.models, unless a column says otherwise
+    """
+
+    name: str
+    software: str
+    clusters: dict[str, str | None]
+    columns: tuple[str, ...] = ()
+    words: str = "(?!)"
+    settings: dict[str, Any] = dataclasses.field(default_factory=dict)
+    variants: dict[tuple[str, str], str] = dataclasses.field(default_factory=dict)
+
+
+DGX = {"gb200": None, "gh200": None, "h100": "dgx-h100", "a100": "dgx-a100", "h200": "hgx-h200", "b200": "dgx-b200"}
+# Of Megatron-LM before FlashAttention.
+# The vocabulary is that of GPT-2, padded for 8 tensor ranks.
+MEGATRON = {"attention": "unfused", "vocabulary": 51200, "sequence": 2048, "sequence_parallel": False}
+
+SOURCES = [
+    Source("vTrain", "megatron-vtrain", {"a100": "a100-vtrain"}, columns=("# gpus", "iteration time (ms)"),
+           words="vtrain", settings=MEGATRON | {"recomputation": "full"}),
+    Source("TorchTitan", "torchtitan-2024.12", {"h100": "h100-500w"}, columns=("async_tp", "pp_schedule"),
+           words="torchtitan", settings={"sharded": "fsdp", "sequence_parallel": True},
+           variants={("compile", "0"): "-eager", ("async_tp", "1"): "-async-tp"}),
+    Source("llm-foundry", "foundry-2023", {"h100": "dgx-h100", "a100_40gb": "a100-40gb-foundry", "a100": "a100-foundry"},
+           columns=("sharding", "act_cpu_offload"), words="llm-foundry",
+           settings={"vocabulary": 50368, "sequence_parallel": False, "reduce_dtype": None}),
+    Source("BigScience", "deepspeed-2022", {"a100": "a100-jean-zay"}, columns=("software_era", "zero_stage"),
+           words="bigscience",
+           settings=MEGATRON | {"vocabulary": 250880, "recomputation": "full", "reduce_dtype": None}),
+    Source("NeMo", "nemo-25", DGX, columns=("framework", "mfu_pct_reported"), words="nemo|megatron-core|dgxc|mlperf|mlcommons",
+           settings={"sharded": "zero1", "sequence_parallel": True, "recomputation": "none", "vocabulary": 51200}),
+    Source("Korthikanti et al. 2022", "megatron-2022", {"a100": "dgx-a100", "h100": "dgx-h100"}, columns=("iter_s_full_recompute",),
+           words=r"2205\.05198|megatron-2022|2201\.11990|deepspeed", settings=MEGATRON),
+    Source("Narayanan et al. 2021", "megatron-2021", {"a100": "dgx-a100"},
+           words=r"2104\.04473|megatron", settings=MEGATRON | {"recomputation": "full"}),
+]
+
+
+def source_of(row: dict[str, str]) -> Source | None:
+    """Of a row, by the names of its columns in lower case; None for a table of one's own."""
+    said = " ".join(row.get(column, "") for column in ("framework", "software", "software_era", "source"))
+    return (next((source for source in SOURCES if source.columns and all(c in row for c in source.columns)), None)
+            or next((source for source in SOURCES if re.search(source.words, said, re.IGNORECASE)), None))
+
+
+def device_of(row: dict[str, str]) -> str:
+    """What a row says of its device, in lower case: "h100-sxm-80gb-700w", or nothing."""
+    named = [row[column] for column in ("gpu", "device", "hardware") if row.get(column, "").strip()]
+    return (named or [next((c.removeprefix("gpus_") for c in row if c.startswith("gpus_") and row[c].strip()), "")])[0].lower()
+
+
+def contradicts(row: dict[str, str], cluster: str) -> bool:
+    """A cluster whose name has another device in it than the row."""
+    kinds = ("gb200", "gh200", "b200", "h200", "h100", "a100")
+    has, ran = (next((kind for kind in kinds if kind in text), None) for text in (cluster.lower(), device_of(row)))
+    return bool(has and ran and has != ran)
+
+
+def software_of(row: dict[str, str], source: Source) -> str:
+    """The profile that the row ran on."""
+    ends = (end for (column, value), end in source.variants.items() if row.get(column, "").strip() == value)
+    return source.software + next(ends, "")
+
+
+def cluster_of(row: dict[str, str], source: Source) -> str | None:
+    """The shipped cluster that the row ran on, None if the source has none of its device."""
+    device = device_of(row)
+    if not device:
+        return next(name for name in source.clusters.values() if name)
+    return next((cluster for word, cluster in source.clusters.items() if word in device), None)
