@@ -150,14 +150,19 @@ static bool isReturned(Operation *op) {
 
 /// The op behind which `op` can run at the earliest without holding more memory
 /// than where it is, null for the start of the block; `op` itself if it has to
-/// stay.
+/// stay. Of a buffer that others read as well it is the last reader behind them
+/// only; before them, it leaves that to them.
 Operation *Hoister::findEarliestPoint(Operation *op) const {
   Operation *point = nullptr;
   auto comeAfter = [&](Operation *other) {
     if (other && (!point || order.isBefore(point, other)))
       point = other;
   };
-  int64_t freed = 0;
+  /// What is free behind the last other reader of a buffer.
+  SmallVector<std::pair<Operation *, int64_t>> releases;
+  int64_t lacking = 0;
+  for (Value result : op->getResults())
+    lacking += bytesOf(result);
   llvm::SmallPtrSet<void *, 8> seen;
   for (Value operand : op->getOperands()) {
     // What stands before the loop that the op is in is there, and stays.
@@ -176,14 +181,26 @@ Operation *Hoister::findEarliestPoint(Operation *op) const {
     // The memory of an argument is free for a result that replaces it.
     if (isa<BlockArgument>(buffer) && !isReturned(op))
       continue;
-    freed += bytesOf(buffer);
+    Operation *last = nullptr;
     for (Operation *other : all)
-      if (other != op)
-        comeAfter(other);
+      if (other != op && (!last || order.isBefore(last, other)))
+        last = other;
+    // Its result takes the place of an argument only behind all other readers.
+    if (isa<BlockArgument>(buffer))
+      comeAfter(last);
+    releases.emplace_back(last, bytesOf(buffer));
   }
-  for (Value result : op->getResults())
-    freed -= bytesOf(result);
-  return freed >= 0 ? point : op;
+  llvm::stable_sort(releases, [&](const auto &a, const auto &b) {
+    return b.first && (!a.first || order.isBefore(a.first, b.first));
+  });
+  for (auto [last, bytes] : releases) {
+    bool isBehind = last && (!point || order.isBefore(point, last));
+    if (isBehind && lacking <= 0)
+      break;
+    comeAfter(last);
+    lacking -= bytes;
+  }
+  return lacking <= 0 ? point : op;
 }
 
 bool Hoister::hoist(Operation *op) {

@@ -57,3 +57,20 @@ func.func @view(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<8x8xf32>) {
   %v = weft.reshape %a : tensor<64xf32> -> tensor<8x8xf32>
   return %c, %v : tensor<64xf32>, tensor<8x8xf32>
 }
+
+// What frees enough without a value that another op reads leaves that to the
+// other: before it, there is less memory in use.
+// CHECK-LABEL: @before_other_reader
+// CHECK-SAME: %[[X:.*]]: tensor<64xf32>
+func.func @before_other_reader(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<128xf32>) {
+  // CHECK: %[[A:.*]] = weft.launch @scale(%[[X]])
+  // CHECK: %[[B:.*]] = weft.launch @scale(%[[X]])
+  // CHECK-NEXT: %[[D:.*]] = weft.launch @backward(%[[B]], %[[A]])
+  // CHECK-NEXT: %[[C:.*]] = weft.launch @widen(%[[A]])
+  // CHECK-NEXT: return %[[D]], %[[C]]
+  %a = weft.launch @scale(%x) : (tensor<64xf32>) -> tensor<64xf32>
+  %b = weft.launch @scale(%x) : (tensor<64xf32>) -> tensor<64xf32>
+  %c = weft.launch @widen(%a) : (tensor<64xf32>) -> tensor<128xf32>
+  %d = weft.launch @backward(%b, %a) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %d, %c : tensor<64xf32>, tensor<128xf32>
+}
