@@ -317,11 +317,12 @@ ArrayRef<Id> ShardingNetwork::overlappingNeeds(Value value) const {
 double ShardingNetwork::weightOf(Value value, Id from, Id to) const {
   Operation *op = rootOf(value).getDefiningOp();
   const sharding::Sharding &held = prices.get(from), &wanted = prices.get(to);
-  bool overlaps = (held.unreduced.empty()
-                       ? (!op || early.contains(op)) && isGather(held, wanted)
-                       : op && late.contains(op)) &&
+  bool isEarly = held.unreduced.empty() && (!op || early.contains(op));
+  bool isLate = !held.unreduced.empty() && op && late.contains(op);
+  bool overlaps = (isEarly || isLate) &&
                   llvm::any_of(overlappingNeeds(value), [&](Id need) {
-                    return isPartOf(wanted, prices.get(need));
+                    return isPartOf(wanted, prices.get(need)) &&
+                           (isLate || isGather(held, prices.get(need)));
                   });
   return runsOf(op) * (overlaps ? overlappedShare : 1);
 }

@@ -186,6 +186,8 @@ static std::vector<int32_t> withoutValue(std::vector<int32_t> values,
 void ShardingNetwork::correct(const optimize::CostNetwork::Options &limits) {
   constexpr int maxRounds = 4;
   constexpr size_t maxTried = 4;
+  // No choice costs less than what the network finds.
+  const double closeEnough = 1.01 * static_cast<double>(solution.cost);
   Values allowed(network.numVariables());
   for (size_t variable = 0; variable < allowed.size(); ++variable) {
     auto numbers = llvm::seq<int32_t>(0, network.numValues(variable));
@@ -199,7 +201,7 @@ void ShardingNetwork::correct(const optimize::CostNetwork::Options &limits) {
     Cost cost = network.cost(corrected);
     if (!best || cost < best->cost)
       best = {corrected, cost, round == 0 && changed.empty()};
-    if (changed.empty())
+    if (changed.empty() || static_cast<double>(best->cost) <= closeEnough)
       break;
     Values without = allowed;
     for (size_t number : changed) {
