@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The page of `weft.report` in a browser: what is on it, and what it does when it is used."""
 
+import sys
+
 import pytest
 import reported
 from browser import PROGRAM, Page, share
@@ -231,6 +233,17 @@ def test_a_notebook_shows_several(folder):
         assert page.run(drawn) == [True, True] and page.errors == []
         titles = page.run("[...document.querySelectorAll('iframe')].map(frame => frame.contentDocument.title)")
         assert titles == ["step on DGX H100", "train_step on DGX H100"]
+
+
+def test_sums_of_the_file_say_so(folder, monkeypatch):
+    """They are no finer when one zooms in."""
+    monkeypatch.setattr(sys.modules["weft.report.timeline"], "MOST_EVENTS", 50)
+    with opened(folder, "sums.html", weft.report(reported.pipelined(), "dgx-h100")) as page:
+        page.run("look(data.step * 0.3, data.step * 0.35)")
+        sums = page.run("document.getElementById('timeline').data.flatMap(trace => trace.hovertext || [])"
+                        ".filter(text => text.includes('events</b>') && !text.includes('zoom in'))")
+        assert sums and "GEMM: " in "".join(sums)
+        assert page.run("data.grain") > 0 and page.errors == []
 
 
 def test_names_may_be_anything(folder):

@@ -21,10 +21,14 @@ namespace nb = nanobind;
 
 namespace weft::runtime {
 
+namespace {
+
 struct Answer {
   std::string json;
   std::vector<std::string> problems;
 };
+
+} // namespace
 
 static Answer simulateStep(const Plan &plan, const std::string &name,
                            const std::string &cluster, double samples,

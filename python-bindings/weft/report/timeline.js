@@ -89,25 +89,30 @@ class Row {
   }
 
   draw(bar) {
-    const sums = new Map();
-    for (const [number, time] of bar.times) sums.set(number, (sums.get(number) || 0) + time);
-    const sorted = [...sums].sort((a, b) => b[1] - a[1]);
-    const into = this.bars[sorted[0][0]];
+    const sums = summedUp(bar.times), into = this.bars[sums[0][0]];
     into.base.push(bar.begin / unit.ns);
     into.x.push((bar.end - bar.begin) / unit.ns);
     into.y.push(this.y);
     into.width.push(this.height);
     into.text.push(bar.hover && bar.text && bar.end - bar.begin > 5 * this.shortest ? bar.text : "");
-    const when = `${timeText(bar.begin)} to ${timeText(bar.end)}`;
-    into.hovertext.push(bar.hover ? bar.hover() : `<b>${bar.count} events</b>, ${when}<br>` +
-      sorted.map(([number, time]) => `${data.classes[number].name}: ${timeText(time)}`).join("<br>") +
-      "<br><i>zoom in to see each</i>");
+    into.hovertext.push(bar.hover ? bar.hover() : describeSum(bar) + "<br><i>zoom in to see each</i>");
   }
+}
+
+/** [class, time] of each class, that with the most time first. */
+function summedUp(times) {
+  const sums = new Map();
+  for (const [number, time] of times) sums.set(number, (sums.get(number) || 0) + time);
+  return [...sums].sort((a, b) => b[1] - a[1]);
+}
+
+function describeSum({begin, end, times, count}) {
+  return `<b>${count} events</b>, ${timeText(begin)} to ${timeText(end)}<br>` +
+    summedUp(times).map(([number, time]) => `${data.classes[number].name}: ${timeText(time)}`).join("<br>");
 }
 
 function describe(instruction, number, begin, end, whole) {
   const each = data.instructions[instruction];
-  const isWait = number === classOf["exposed communication"] && !whole;
   const lines = [`<b>${escapeText(each.name)}</b>` + (each.location ? `, ${escapeText(each.location)}` : "") +
                    (each.recomputes ? ", recomputed" : ""),
                  `${data.classes[number].name}: ${timeText(end - begin)}, from ${timeText(begin)} to ${timeText(end)}`];
@@ -118,7 +123,7 @@ function describe(instruction, number, begin, end, whole) {
                   each.bytes ? `${bytesText(each.bytes)} read and written` : ""].filter(Boolean);
     if (work.length) lines.push(work.join(", "));
   }
-  if (each.cause && (each.axes !== undefined || isWait)) lines.push(wrap(each.cause));
+  if (each.cause && each.axes !== undefined) lines.push(wrap(each.cause));
   return lines.join("<br>");
 }
 
@@ -133,7 +138,9 @@ function addStream(row, role, stream, begin, end) {
     const base = run[2];
     for (let i = firstAfter(events, begin - base, 1); i < events.length && events[i][0] + base < end; ++i) {
       const [from, to, what, which, ...whole] = events[i];
-      if (Array.isArray(what)) row.add(from + base, to + base, what, which, null);
+      if (Array.isArray(what))  // the file has no more of them than their sum
+        row.add(from + base, to + base, what, which,
+                () => describeSum({begin: from + base, end: to + base, times: what, count: which}));
       else
         row.add(from + base, to + base, [[what, to - from]], 1,
                 () => describe(which, what, from + base, to + base, whole.length ? whole : null));
@@ -143,13 +150,8 @@ function addStream(row, role, stream, begin, end) {
 
 /** The time by class of a run. */
 function timesOf(segment) {
-  if (!segment.times) {
-    const sums = new Map();
-    for (const event of segment.streams[0] || [])
-      for (const [number, time] of Array.isArray(event[2]) ? event[2] : [[event[2], event[1] - event[0]]])
-        sums.set(number, (sums.get(number) || 0) + time);
-    segment.times = [...sums].sort((a, b) => b[1] - a[1]);
-  }
+  segment.times ??= summedUp((segment.streams[0] || []).flatMap(
+    ([begin, end, what]) => Array.isArray(what) ? what : [[what, end - begin]]));
   return segment.times;
 }
 
@@ -216,14 +218,14 @@ function rowsOf(shown) {
   data.roles.forEach((_, role) => {
     if (typeof shown === "number" && shown !== role) return;
     const add = (name, height, fill) => rows.push({role, name, height, fill});
-    if (isPipeline) add("passes", 0.86, (...at) => addPasses(...at));
+    if (isPipeline) add("passes", 0.86, (row, begin, end) => addPasses(row, role, begin, end));
     if (isPipeline && shown === "passes") return;
-    add("kernels", 0.8, (row, ...at) => addStream(row, role, 0, at[1], at[2]));
+    add("kernels", 0.8, (row, begin, end) => addStream(row, role, 0, begin, end));
     for (let queue = 1; queue <= queuesOf(role); ++queue)
-      add(`collectives ${queue}`, 0.62, (row, ...at) => addStream(row, role, queue, at[1], at[2]));
+      add(`collectives ${queue}`, 0.62, (row, begin, end) => addStream(row, role, queue, begin, end));
     if (isPipeline) {
-      add("receives", 0.62, (row, ...at) => addMessages(row, role, "destination", at[1], at[2]));
-      add("sends", 0.62, (row, ...at) => addMessages(row, role, "source", at[1], at[2]));
+      add("receives", 0.62, (row, begin, end) => addMessages(row, role, "destination", begin, end));
+      add("sends", 0.62, (row, begin, end) => addMessages(row, role, "source", begin, end));
     }
   });
   return rows;
@@ -235,7 +237,7 @@ function barsOf(rows, pixels) {
   rows.forEach((each, y) => {
     // Where there are many rows, fewer bars in each.
     const row = new Row(bars, y, each.height, width / pixels * Math.max(2, rows.length / 12));
-    each.fill(row, each.role, view.begin - width / 4, view.end + width / 4);
+    each.fill(row, view.begin - width / 4, view.end + width / 4);
     row.flush();
   });
   return bars;
