@@ -16,7 +16,7 @@
 //                                        r + 1
 //   update(r)       w<r> += all_reduce(sum) over data; of role 0 also t, which
 //                   it sends to the last role
-//   finish(p - 1)   loss = sum of t
+//   finish(p - 1)   t = what it was sent, loss = sum of t
 //
 // Receives come just before what reads them, or where their messages are sent:
 // then all transfers of the job have one order that every row keeps, which a
@@ -83,9 +83,11 @@ private:
     state(of("w", role), value(), {.role = role});
     if (role == 0 || role == last())
       state("t", value(), {.role = role});
-    if (role == last())
+    if (role == last()) {
+      internal("new t", 1);
       state("loss_of_t", type(DType::F32, {}),
             {.role = role, .isInternal = true});
+    }
     // What arrives early waits longer.
     const bool isEarly = receives == Receives::WhenSent;
     internal("h", role == 0 || isEarly ? microbatches : roles - role);
@@ -135,8 +137,10 @@ private:
     if (role != last())
       return;
     EntryBuilder finish = segment("finish", role);
-    finish.launch("total", {{finish.state("t", true, false), read},
+    const uint32_t received = finish.state("new t", true, false);
+    finish.launch("total", {{received, read},
                             {finish.state("loss_of_t", false, true), write}});
+    finish.copy(received, finish.state("t", false, true));
   }
 
   /// Executed by all ranks alike.
@@ -161,7 +165,8 @@ private:
       backwards[role + 1] = step.message(of("gradient of stage ", role),
                                          queue++, role + 1, "g", role, "e");
     }
-    tied = step.message("tied parameter", queue, 0, "t", last(), "t");
+    tied = step.message("tied parameter", queue, 0, "t", last(), "new t");
+    step.timeline().messages[tied]->kind = plan::MessageKind::Update;
     std::vector<std::vector<Work>> work;
     for (uint32_t role = 0; role < roles; ++role)
       work.push_back(workOf(role));

@@ -284,6 +284,23 @@ static Status forEachEntry(const plan::Plan &plan, bool hasTimeline,
   return {};
 }
 
+/// Nothing else calls a segment, and its results would be missing.
+static Status verifySegmentsRun(const plan::Plan &plan) {
+  std::vector<bool> runs(plan.entries()->size());
+  for (const plan::Entry *entry : *plan.entries())
+    if (const plan::Timeline *timeline = entry->timeline())
+      for (const plan::TimelineRow *row : *timeline->rows())
+        for (const plan::Action *action : *row->actions())
+          if (action->kind() == plan::ActionKind::Run)
+            runs[action->index()] = true;
+  for (uint32_t i = 0; i < runs.size(); ++i)
+    if (plan.entries()->Get(i)->role() && !runs[i])
+      return invalidArgument(
+          fmt::format("entry \"{}\" is a segment that no timeline runs",
+                      escaped(view(plan.entries()->Get(i)->name()))));
+  return {};
+}
+
 Status verifyPlan(const plan::Plan &plan) {
   WEFT_RETURN_IF_ERROR(verifyMesh(plan));
   WEFT_RETURN_IF_ERROR(verifyPipeline(plan));
@@ -310,9 +327,10 @@ Status verifyPlan(const plan::Plan &plan) {
   WEFT_RETURN_IF_ERROR(forEachEntry(plan, false, [&](const plan::Entry &entry) {
     return verifyEntry(header, entry);
   }));
-  return forEachEntry(plan, true, [&](const plan::Entry &entry) {
+  WEFT_RETURN_IF_ERROR(forEachEntry(plan, true, [&](const plan::Entry &entry) {
     return verifyTimeline(header, entry);
-  });
+  }));
+  return verifySegmentsRun(plan);
 }
 
 } // namespace weft::runtime

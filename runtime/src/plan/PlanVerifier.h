@@ -10,8 +10,8 @@
 // from the instructions.
 //
 // A plan that passes cannot make the executor leave the arena, read a temporary
-// before it is written, race with a collective in flight, or wait for something
-// that was not started.
+// or a state of a segment before it is written or after it is written over,
+// race with a collective in flight, or wait for something that was not started.
 //
 //===----------------------------------------------------------------------===//
 
@@ -85,6 +85,10 @@ Status verifyPipeline(const plan::Plan &plan);
 
 /// Checks an entry with a timeline; the segments are verified already.
 Status verifyTimeline(const VerifiedHeader &header, const plan::Entry &entry);
+
+/// The part of verifyTimeline for what is in states: each action is done once
+/// for each micro-batch, or once a step, and reads what was written for it.
+Status verifyFlow(const VerifiedHeader &header, const plan::Entry &entry);
 
 /// Checks the type of a binding, and that it fits `buffer` of its entry and the
 /// state of its name, if there is one.

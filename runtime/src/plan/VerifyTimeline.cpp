@@ -513,7 +513,8 @@ Status TimelineVerifier::verify() {
   WEFT_RETURN_IF_ERROR(verifyGroup());
   WEFT_RETURN_IF_ERROR(verifyRows());
   WEFT_RETURN_IF_ERROR(verifyQueues());
-  return verifyEnd();
+  WEFT_RETURN_IF_ERROR(verifyEnd());
+  return verifyFlow(header, entry);
 }
 
 Status verifyTimeline(const VerifiedHeader &header, const plan::Entry &entry) {

@@ -71,17 +71,22 @@ TEST_F(DevicePipeline, CountsAreThereFromTheLoad) {
   const auto number = plan.type(DType::I32, {});
   plan.state("count", number,
              {.role = 1, .slots = 2, .isInternal = true, .counts = true});
-  plan.state("seen", number, {.role = 1});
+  plan.state("seen", number, {.role = 1, .slots = 2, .isInternal = true});
   EntryBuilder copy = plan.segment("copy", 1);
   copy.copy(copy.state("count", true, false), copy.state("seen", false, true));
   TimelineBuilder look = plan.timeline("look", 2);
-  look.run(1, "copy", 1);
-  look.state("seen", {1}, false, true);
+  for (uint32_t i : {0, 1}) {
+    look.run(1, "copy", i);
+    look.output(PipelinePlan::of("seen", i), number, {{1, "seen"}});
+    look.table().buffers.back()->offset += uint64_t(i) * 64;
+  }
   makeCudaPlan(plan, testKernels());
   const auto session = makeSession(plan);
   ASSERT_NE(session, nullptr);
   ASSERT_EQ(session->run("look"), Status());
-  EXPECT_EQ(session->getState("seen")->as<int32_t>()[0], 1);
+  for (int32_t i : {0, 1})
+    EXPECT_EQ(
+        session->getOutput(PipelinePlan::of("seen", i))->as<int32_t>()[0], i);
 }
 
 TEST_F(DevicePipeline, Trace) {

@@ -61,7 +61,7 @@ TEST(PlanDump, Pipeline) {
   const Plan plan = builder.build();
   EXPECT_THAT(*plan.dump("header"), HasSubstr("\npipeline over \"pipe\"\n"
                                               "  role 0 arena 704 bytes\n"
-                                              "  role 1 arena 704 bytes\n"));
+                                              "  role 1 arena 768 bytes\n"));
   EXPECT_THAT(*plan.dump("states"),
               HasSubstr("state \"y\" f32[16] local [16] sharding [{}] offset "
                         "256 bytes 64 parameter role 0 slots 2 every 64 "
@@ -88,7 +88,7 @@ TEST(PlanDump, Pipeline) {
   timeline of 1 micro-batches over group 1
     message 0 "activation of stage 0" role 0 -> 1 queue 0 ["y"] -> ["h"] at "model.py:7"
     message 1 "gradient of stage 0" role 1 -> 0 queue 1 ["g"] -> ["e"]
-    message 2 "tied parameter" role 0 -> 1 queue 2 ["t"] -> ["t"]
+    message 2 "tied parameter" role 0 -> 1 queue 2 ["t"] -> ["new t"]
     role 0 actions 7
       0: run "begin0" of 0
       1: run "forward0" of 0

@@ -271,7 +271,7 @@ TEST(VerifyTimeline, RowsThatAreTooLong) {
   const auto number = static_cast<uint32_t>(plan.table.entries.size() - 1);
   plan.row(0).emplace_back(plan::ActionKind::Run, number, 0);
   EXPECT_EQ(verdict(plan), "");
-  plan.row(0).emplace_back(plan::ActionKind::Run, number, 0);
+  plan.row(0).emplace_back(plan::ActionKind::Run, number, 1);
   EXPECT_THAT(verdict(plan),
               HasSubstr("entry \"step\": role 0 executes more than 67108864 "
                         "instructions"));
@@ -327,6 +327,8 @@ TEST(VerifyTimeline, StartsAreInOrder) {
   // starts to send that behind the second activation, which is not even started
   // before the first one has been taken.
   Broken plan;
+  plan.message(2).source_states = {0};
+  ASSERT_EQ(plan.table.states[0]->name, "seed");
   auto &row = plan.row(0), &other = plan.row(1);
   std::rotate(row.begin() + 5, row.begin() + 10, row.begin() + 11);
   std::rotate(other.begin() + 1, other.begin() + 10, other.begin() + 12);
@@ -339,6 +341,211 @@ TEST(VerifyTimeline, StartsAreInOrder) {
                 "(action 1)"));
   std::swap(row[4], row[5]);
   EXPECT_EQ(verdict(plan), "");
+}
+
+/// Moves an action of a row.
+void move(std::vector<plan::Action> &row, size_t from, size_t to) {
+  const plan::Action action = row[from];
+  row.erase(row.begin() + from);
+  row.insert(row.begin() + to, action);
+}
+
+TEST(VerifyTimeline, EverythingIsDoneOnce) {
+  expectAll({
+      {[](Broken &p) { p.row(0)[8] = p.row(0)[6]; },
+       "role 0 action 8 (run \"backward0\" of micro-batch 0) repeats action "
+       "6; a segment runs once for each of the 2 micro-batches, or once a "
+       "step, for micro-batch 0"},
+      {[](Broken &p) {
+         p.row(0)[0] = {plan::ActionKind::Run, p.row(0)[0].index(), 1};
+       },
+       "role 0 has no run \"begin0\" of micro-batch 0; a segment runs once "
+       "for each of the 2 micro-batches"},
+      {[](Broken &p) {
+         p.row(0)[10] = {plan::ActionKind::Send, 2, 1};
+         p.row(1)[10] = {plan::ActionKind::Receive, 2, 1};
+       },
+       "role 0 has no send message 2 \"tied parameter\" of micro-batch 0; it "
+       "moves what is there once a step, for micro-batch 0"},
+      {[](Broken &p) {
+         p.row(0).emplace_back(plan::ActionKind::Send, 2, 1);
+         p.row(1).emplace_back(plan::ActionKind::Receive, 2, 1);
+       },
+       "role 0 action 11 (send message 2 \"tied parameter\" of micro-batch "
+       "1) is one too many; it moves what is there once a step"},
+      {[](Broken &p) {
+         p.row(0).erase(p.row(0).begin() + 4);
+         p.row(1).erase(p.row(1).begin() + 5);
+       },
+       "role 0 has no send message 0 \"activation of stage 0\" of "
+       "micro-batch 1; it moves a value of each of the 2 micro-batches"},
+      {[](Broken &p) {
+         p.row(0).pop_back();
+         p.row(1).erase(p.row(1).begin() + 10);
+       },
+       "role 0 has no send message 2 \"tied parameter\" of micro-batch 0"},
+      {[](Broken &p) { p.segment("spare", 0); },
+       "entry \"spare\" is a segment that no timeline runs"},
+  });
+}
+
+/// Appends a segment of role 0 that uses one state; returns its number.
+uint32_t addSegment(Broken &p, const std::string &name,
+                    const std::string &state, bool reads, bool writes) {
+  EntryBuilder segment = p.segment(name, 0);
+  const uint32_t buffer = segment.state(state, reads, writes);
+  if (writes)
+    segment.launch("fill", {{buffer, write}}, {{}, {}});
+  return static_cast<uint32_t>(p.table.entries.size() - 1);
+}
+
+void runForBoth(Broken &p, uint32_t segment) {
+  for (uint32_t microbatch : {0, 1})
+    p.row(0).emplace_back(plan::ActionKind::Run, segment, microbatch);
+}
+
+TEST(VerifyTimeline, MicrobatchesAreToldFromTheStep) {
+  expectAll({
+      // As many runs as of what is done once a step.
+      {[](Broken &p) { p.row(0).erase(p.row(0).begin() + 3); },
+       "role 0 action 1 (run \"forward0\" of micro-batch 0) is done once a "
+       "step and uses state \"h\", which each micro-batch has; it must be "
+       "done for each of the 2"},
+      {[](Broken &p) {
+         runForBoth(p, addSegment(p, "carry", "e", true, true));
+       },
+       "role 0 action 11 (run \"carry\" of micro-batch 0) updates state "
+       "\"e\", which has 2 slots; what one micro-batch leaves for the next "
+       "must have 1"},
+      {[](Broken &p) {
+         runForBoth(p, addSegment(p, "again", "y", false, true));
+       },
+       "role 0 action 11 (run \"again\" of micro-batch 0) writes state \"y\", "
+       "as role 0 action 1 (run \"forward0\" of micro-batch 0) does; each "
+       "micro-batch must have one value"},
+  });
+}
+
+TEST(VerifyTimeline, Counts) {
+  const auto count = [](Broken &p, uint32_t slots) {
+    p.PlanBuilder::state("number", p.type(DType::I32, {}),
+                         {.role = 0, .slots = slots, .isInternal = true});
+    p.table.states.back()->counts = true;
+    runForBoth(p, addSegment(p, "count", "number", true, false));
+  };
+  Broken plan;
+  count(plan, 2);
+  EXPECT_EQ(verdict(plan), "");
+  expectAll({
+      {[&](Broken &p) { count(p, 1); },
+       "role 0 action 11 (run \"count\" of micro-batch 0) reads state "
+       "\"number\", which counts 1 micro-batches; there are 2"},
+      {[&](Broken &p) {
+         count(p, 2);
+         p.entry("count").outputs.push_back(std::make_unique<plan::BindingT>(
+             *p.entry("count").inputs.front()));
+       },
+       "role 0 action 11 (run \"count\" of micro-batch 0) writes state "
+       "\"number\", which counts micro-batches"},
+  });
+}
+
+TEST(VerifyTimeline, StatesOfMicrobatches) {
+  expectAll({
+      // The message is one of both rows, and only behind what it sends.
+      {[](Broken &p) { move(p.row(0), 2, 1); },
+       "role 0 action 1 (send message 0 \"activation of stage 0\" of "
+       "micro-batch 0) reads state \"y\" before it is written; must come "
+       "behind role 0 action 2 (run \"forward0\" of micro-batch 0)"},
+      {[](Broken &p) { move(p.row(1), 1, 2); },
+       "role 1 action 1 (run \"forward1\" of micro-batch 0) reads state "
+       "\"h\" before it is written; must come behind role 1 action 2 (receive "
+       "message 0 \"activation of stage 0\" of micro-batch 0)"},
+      {[](Broken &p) {
+         p.state("y", 0).slots = 1;
+         p.entry("forward0").buffers[2]->slots = 1;
+         std::swap(p.row(0)[2], p.row(0)[3]);
+       },
+       "role 0 action 3 (send message 0 \"activation of stage 0\" of "
+       "micro-batch 0) reads state \"y\" of micro-batch 1, which role 0 "
+       "action 2 (run \"forward0\" of micro-batch 1) wrote; must come behind "
+       "role 0 action 1 (run \"forward0\" of micro-batch 0), with nothing "
+       "written to the slot in between (it has 1)"},
+      {[](Broken &p) {
+         p.entry("begin0").inputs.push_back(
+             std::make_unique<plan::BindingT>(*p.entry("update0").inputs[0]));
+       },
+       "role 0 action 0 (run \"begin0\" of micro-batch 0) updates state "
+       "\"sum\" before it is written"},
+  });
+}
+
+TEST(VerifyTimeline, StatesOfTheStep) {
+  expectAll({
+      {[](Broken &p) { move(p.row(1), 0, 3); },
+       "role 1 action 2 (run \"backward1\" of micro-batch 0) updates state "
+       "\"sum\" before it is written"},
+      {[](Broken &p) { move(p.row(1), 9, 7); },
+       "role 1 action 8 (run \"backward1\" of micro-batch 1) updates state "
+       "\"sum\" behind role 1 action 7 (run \"update1\" of micro-batch 0); "
+       "must come before it: micro-batches in ascending order, then what is "
+       "done once a step"},
+      // The parameter has its new value only behind the last forward.
+      {[](Broken &p) {
+         const uint32_t early = addSegment(p, "early", "w0", true, true);
+         p.row(0).insert(p.row(0).begin() + 1,
+                         {plan::ActionKind::Run, early, 0});
+       },
+       "role 0 action 2 (run \"forward0\" of micro-batch 0) reads the value "
+       "of state \"w0\" before the call; must come before role 0 action 1 "
+       "(run \"early\" of micro-batch 0), which writes another"},
+      {[](Broken &p) { move(p.row(0), 10, 9); },
+       "role 0 action 9 (send message 2 \"tied parameter\" of micro-batch 0) "
+       "reads state \"t\" before it is complete; must come behind role 0 "
+       "action 10 (run \"update0\" of micro-batch 0)"},
+      {[](Broken &p) { move(p.row(1), 11, 10); },
+       "role 1 action 10 (run \"finish\" of micro-batch 0) reads state \"new "
+       "t\" before it is complete; must come behind role 1 action 11 (receive "
+       "message 2 \"tied parameter\" of micro-batch 0)"},
+      {[](Broken &p) {
+         p.message(2).destination_states = {p.stateIndex("sum", 1)};
+       },
+       "role 1 action 10 (receive message 2 \"tied parameter\" of micro-batch "
+       "0) writes state \"sum\" anew; must come before role 1 action 9 (run "
+       "\"update1\" of micro-batch 0)"},
+      {[](Broken &p) {
+         p.PlanBuilder::state("nothing", p.type(DType::F32, {16}),
+                              {.role = 0, .isInternal = true});
+         p.row(0).emplace_back(plan::ActionKind::Run,
+                               addSegment(p, "lost", "nothing", true, false),
+                               0);
+       },
+       "role 0 action 11 (run \"lost\" of micro-batch 0) reads state "
+       "\"nothing\", which no action of the role writes"},
+  });
+}
+
+TEST(VerifyTimeline, Results) {
+  const auto loss = [](Broken &p) -> plan::BufferT & {
+    return p.buffer(p.entry("step").outputs.back()->buffer);
+  };
+  expectAll({
+      {[&](Broken &p) {
+         p.PlanBuilder::state("nothing", p.type(DType::F32, {16}),
+                              {.role = 1, .isInternal = true});
+         loss(p).offset = p.state("nothing", 1).offset;
+       },
+       "output \"loss\": no action of role 1 writes state \"nothing\""},
+      {[&](Broken &p) {
+         p.state("g", 1).slots = 1;
+         for (auto &buffer : p.entry("backward1").buffers)
+           if (buffer->offset == p.state("g", 1).offset)
+             buffer->slots = 1;
+         loss(p).offset = p.state("g", 1).offset;
+       },
+       "output \"loss\": state \"g\" of role 1 has 1 slots, which do not keep "
+       "the values of 2 micro-batches"},
+  });
 }
 
 TEST(VerifyTimeline, ManyRanksTakeLittleTime) {

@@ -1,0 +1,141 @@
+//===- PipelineMutationTest.cpp - Damaged timelines are refused -----------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A plan whose rows or messages were damaged is refused when it is loaded, or
+// it computes the bits of the whole one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PipelinePlan.h"
+#include "weft/runtime/Session.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <random>
+
+namespace weft::runtime {
+namespace {
+
+using Random = std::mt19937;
+
+size_t below(Random &random, size_t limit) { return random() % limit; }
+
+void damageRow(Random &random, plan::TimelineT &timeline) {
+  auto &row = timeline.rows[below(random, timeline.rows.size())]->actions;
+  const size_t at = below(random, row.size());
+  const plan::Action action = row[at];
+  switch (below(random, 7)) {
+  case 0:
+    std::swap(row[at], row[std::min(row.size() - 1, at + 1 + random() % 4)]);
+    break;
+  case 1:
+    row.erase(row.begin() + at);
+    row.insert(row.begin() + below(random, row.size() + 1), action);
+    break;
+  case 2:
+    row.erase(row.begin() + at);
+    break;
+  case 3:
+    row.insert(row.begin() + below(random, row.size() + 1), action);
+    break;
+  case 4:
+    row[at] = {action.kind(), action.index(),
+               uint32_t(below(random, timeline.microbatches + 1))};
+    break;
+  case 5:
+    row[at] = {action.kind(), uint32_t(below(random, 16)), action.microbatch()};
+    break;
+  default:
+    row[at] = {static_cast<plan::ActionKind>(below(random, 3)), action.index(),
+               action.microbatch()};
+  }
+}
+
+void damageMessage(Random &random, plan::TimelineT &timeline) {
+  plan::MessageT &message =
+      *timeline.messages[below(random, timeline.messages.size())];
+  switch (below(random, 4)) {
+  case 0:
+    message.queue = below(random, timeline.messages.size());
+    break;
+  case 1:
+    message.source_role = below(random, timeline.rows.size());
+    break;
+  case 2:
+    message.destination_role = below(random, timeline.rows.size());
+    break;
+  default:
+    message.kind = static_cast<plan::MessageKind>(below(random, 4));
+  }
+}
+
+std::vector<float> resultsOf(const Plan &plan, uint32_t roles,
+                             uint32_t microbatches) {
+  SessionOptions options;
+  options.deadline = std::chrono::seconds(20);
+  auto session = Session::create(plan, options);
+  EXPECT_TRUE(session.ok()) << session.status().message();
+  if (!session.ok())
+    return {};
+  Session &job = **session;
+  std::vector<std::string> states = {"t"};
+  for (uint32_t role = 0; role < roles; ++role)
+    states.push_back(PipelinePlan::of("w", role));
+  for (size_t i = 0; i < states.size(); ++i)
+    EXPECT_EQ(job.setState(states[i], countingArray({16}, 0.5f * float(i + 1))),
+              Status());
+  EXPECT_EQ(job.setInput("step", "x", countingArray({microbatches, 16}, 0.25f)),
+            Status());
+  for (int step = 0; step < 2; ++step)
+    EXPECT_EQ(job.run("step"), Status());
+  std::vector<float> results;
+  states.insert(states.end(), {"out", "loss"});
+  for (const std::string &name : states) {
+    const auto value = job.getOutput(name);
+    EXPECT_TRUE(value.ok()) << value.status().message();
+    const std::vector<float> numbers = floats(*value);
+    results.insert(results.end(), numbers.begin(), numbers.end());
+  }
+  return results;
+}
+
+TEST(PipelineMutation, IsRefusedOrComputesTheSame) {
+  int accepted = 0, refused = 0;
+  for (const auto &[roles, microbatches] :
+       std::vector<std::pair<uint32_t, uint32_t>>{
+           {2, 1}, {2, 2}, {3, 2}, {3, 5}, {4, 3}})
+    for (Receives receives : {Receives::BeforeUse, Receives::WhenSent}) {
+      const auto make = [&] {
+        return PipelinePlan(roles, microbatches, 1, receives);
+      };
+      const std::vector<float> expected =
+          resultsOf(make().build(), roles, microbatches);
+      Random random(roles * 100 + microbatches);
+      for (int round = 0; round < 1000; ++round) {
+        PipelinePlan plan = make();
+        plan::TimelineT &timeline = plan.step().timeline();
+        for (size_t damages = 1 + below(random, 3); damages > 0; --damages)
+          if (below(random, 8) == 0)
+            damageMessage(random, timeline);
+          else
+            damageRow(random, timeline);
+        const auto loaded = Plan::parse(plan.bytes());
+        ++(loaded.ok() ? accepted : refused);
+        if (loaded.ok())
+          ASSERT_EQ(resultsOf(*loaded, roles, microbatches), expected)
+              << roles << " roles, " << microbatches << " micro-batches, round "
+              << round;
+      }
+    }
+  EXPECT_EQ(accepted + refused, 10000);
+  EXPECT_GT(accepted, 100);
+  EXPECT_GT(refused, 5000);
+}
+
+} // namespace
+} // namespace weft::runtime
