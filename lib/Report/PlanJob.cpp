@@ -11,7 +11,11 @@
 
 #include "weft/Timeline/SlotUses.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
 
 namespace weft {
 
@@ -32,11 +36,19 @@ public:
   timeline::Job run();
 
 private:
-  using StateKey = std::pair<uint32_t, std::string>;
-
   Action toAction(const plan::Action &action) const;
   void addMessages();
   void addSlotUses();
+  /// The states of a role that an action reads, and those that it writes.
+  struct Access {
+    std::vector<const plan::State *> reads, writes;
+  };
+  Access accessOf(const plan::Action &action, uint32_t role) const;
+  const Access &access(uint32_t role, uint32_t column) const {
+    return *accesses[role][column];
+  }
+  void findAccesses();
+  void addLocalEdges(std::vector<timeline::Edge> &edges) const;
   const plan::Message &messageOf(const plan::Action &action) const {
     return *planned.messages()->Get(action.index());
   }
@@ -45,6 +57,13 @@ private:
   const plan::Timeline &planned;
   std::map<const plan::Entry *, Action> actions;
   timeline::Table table;
+  /// The same for all micro-batches: by role, kind and index.
+  std::map<std::tuple<uint32_t, plan::ActionKind, uint32_t>, Access> distinct;
+  /// By role, of each action.
+  std::vector<std::vector<const Access *>> accesses;
+  /// Those that each micro-batch has a value of: an action for it writes them,
+  /// and none reads and writes them as a sum is.
+  std::set<const plan::State *> ofMicrobatch;
   timeline::Job job;
 };
 
@@ -113,6 +132,85 @@ void JobMaker::addMessages() {
   }
 }
 
+JobMaker::Access JobMaker::accessOf(const plan::Action &action,
+                                    uint32_t role) const {
+  Access access;
+  if (action.kind() != plan::ActionKind::Run) {
+    const plan::Message &message = messageOf(action);
+    const bool isSend = action.kind() == plan::ActionKind::Send;
+    for (uint32_t state :
+         isSend ? *message.source_states() : *message.destination_states())
+      (isSend ? access.reads : access.writes)
+          .push_back(plan.states()->Get(state));
+    return access;
+  }
+  std::map<std::string_view, const plan::State *> byName;
+  for (const plan::State *state : *plan.states())
+    if (!state->counts() && state->role().value_or(role) == role)
+      byName[state->name()->string_view()] = state;
+  const plan::Entry &segment = *plan.entries()->Get(action.index());
+  auto collect = [&](const auto &bindings, auto &into) {
+    for (const plan::Binding *binding : bindings)
+      if (auto found = byName.find(binding->name()->string_view());
+          found != byName.end())
+        into.push_back(found->second);
+  };
+  collect(*segment.inputs(), access.reads);
+  collect(*segment.outputs(), access.writes);
+  return access;
+}
+
+void JobMaker::findAccesses() {
+  std::set<const plan::State *> kept;
+  for (uint32_t role = 0; role < table.rows.size(); ++role) {
+    std::vector<const Access *> &of = accesses.emplace_back();
+    for (const plan::Action *action : *planned.rows()->Get(role)->actions()) {
+      auto [found, isNew] =
+          distinct.try_emplace({role, action->kind(), action->index()});
+      Access &access = found->second;
+      bool isOnce = timeline::isOnce(table.rows[role][of.size()].kind);
+      of.push_back(&access);
+      if (!isNew)
+        continue;
+      access = accessOf(*action, role);
+      for (const plan::State *write : access.writes)
+        (isOnce || std::ranges::count(access.reads, write) ? kept
+                                                           : ofMicrobatch)
+            .insert(write);
+    }
+  }
+  for (const plan::State *state : kept)
+    ofMicrobatch.erase(state);
+}
+
+/// What one stage leaves for another of its rank is no message.
+void JobMaker::addLocalEdges(std::vector<timeline::Edge> &edges) const {
+  std::map<const plan::State *, Action> writers;
+  for (const auto &[key, access] : distinct)
+    if (std::get<1>(key) == plan::ActionKind::Run)
+      for (const plan::State *write : access.writes)
+        if (ofMicrobatch.contains(write))
+          writers[write] = actions.at(plan.entries()->Get(std::get<2>(key)));
+  auto isForward = [](const Action &action) {
+    return action.kind == ActionKind::Forward;
+  };
+  for (const auto &[key, access] : distinct) {
+    if (std::get<1>(key) != plan::ActionKind::Run)
+      continue;
+    const Action &reader = actions.at(plan.entries()->Get(std::get<2>(key)));
+    for (const plan::State *read : access.reads) {
+      auto writer = writers.find(read);
+      if (writer == writers.end() || writer->second.stage == reader.stage ||
+          isForward(writer->second) != isForward(reader))
+        continue;
+      timeline::Edge edge{writer->second.stage, reader.stage,
+                          !isForward(reader), 0};
+      if (!std::ranges::count(edges, edge))
+        edges.push_back(edge);
+    }
+  }
+}
+
 void JobMaker::addSlotUses() {
   for (uint32_t role = 0; role < job.rows.size(); ++role) {
     int32_t slots = 0;
@@ -123,9 +221,11 @@ void JobMaker::addSlotUses() {
       const plan::Action &action = *row.Get(column);
       if (isOnce(job.rows[role][column].action.kind))
         continue;
-      for (const plan::State *state : statesOf(plan, planned, action, role)) {
-        // One slot may be of all micro-batches: a sum.
-        if (state->slots() == 1)
+      std::vector<const plan::State *> states = access(role, column).reads;
+      states.insert(states.end(), access(role, column).writes.begin(),
+                    access(role, column).writes.end());
+      for (const plan::State *state : states) {
+        if (!ofMicrobatch.contains(state))
           continue;
         const auto [first, isNew] = firstSlots.try_emplace(state, slots);
         if (isNew)
@@ -151,6 +251,7 @@ timeline::Job JobMaker::run() {
     for (const plan::Action *action : *row->actions())
       out.push_back(toAction(*action));
   }
+  findAccesses();
   std::vector<timeline::Edge> edges;
   for (const plan::Message *message : *planned.messages())
     if (message->kind() == plan::MessageKind::Forward ||
@@ -158,12 +259,22 @@ timeline::Job JobMaker::run() {
       edges.push_back({int32_t(message->source_stage()),
                        int32_t(message->destination_stage()),
                        message->kind() == plan::MessageKind::Backward, 0});
+  addLocalEdges(edges);
   job =
       timeline::makeJob(table, timeline::Communicators::Edge, std::move(edges));
   addMessages();
   addSlotUses();
   job.waits = waitsOfWalk(job, waitsForSlots(table, job.slotUses));
   return std::move(job);
+}
+
+std::string findUnknownStage(const plan::Plan &plan, const plan::Entry &entry) {
+  const std::string name = entry.name()->str();
+  for (const Segment &segment : findSegments(plan, entry))
+    if (!segment.action)
+      return "the name of segment \"" + segment.entry->name()->str() +
+             "\" does not say its stage, as \"" + name + ".2F\" does";
+  return "";
 }
 
 timeline::Job jobOf(const plan::Plan &plan, const plan::Entry &entry) {

@@ -51,8 +51,11 @@ int checkPlan(const std::string &file) {
   for (const plan::Entry *entry : *plan.entries()) {
     if (!entry->timeline())
       continue;
-    const Verdict verdict = check(jobOf(plan, *entry));
     const std::string name = file + ":" + entry->name()->str();
+    if (const std::string problem = findUnknownStage(plan, *entry);
+        !problem.empty())
+      return report(exitBadInput, {name + ": " + problem});
+    const Verdict verdict = check(jobOf(plan, *entry));
     fmt::print("{}: {}", name, print(verdict, name));
     isSafe &= verdict.isSafe();
     ++pipelines;

@@ -17,10 +17,15 @@
 #include "weft/Timeline/Check.h"
 #include "weft/runtime/plan_generated.h"
 
+#include <string>
+
 namespace weft {
 
-/// Of an entry with a timeline, of a verified plan whose segments are named as
-/// the compiler names them.
+/// Why there is no job of an entry with a timeline: a segment is not named as
+/// the compiler names them, so that its stage is not known. Empty if all are.
+std::string findUnknownStage(const plan::Plan &plan, const plan::Entry &entry);
+
+/// Of an entry with a timeline and such names, of a verified plan.
 timeline::Job jobOf(const plan::Plan &plan, const plan::Entry &entry);
 
 } // namespace weft
