@@ -85,8 +85,8 @@ TEST_F(DevicePipeline, CountsAreThereFromTheLoad) {
   ASSERT_NE(session, nullptr);
   ASSERT_EQ(session->run("look"), Status());
   for (int32_t i : {0, 1})
-    EXPECT_EQ(
-        session->getOutput(PipelinePlan::of("seen", i))->as<int32_t>()[0], i);
+    EXPECT_EQ(session->getOutput(PipelinePlan::of("seen", i))->as<int32_t>()[0],
+              i);
 }
 
 TEST_F(DevicePipeline, Trace) {

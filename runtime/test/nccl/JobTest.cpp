@@ -24,6 +24,7 @@
 #include "launch/Processes.h"
 #include "weft/runtime/Npy.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -234,7 +235,10 @@ TEST_F(Job, AMessageOfManyValues) {
   PipelinePlan device(2, 3, 1, Receives::WhenSent);
   plan::TimelineT &timeline = *device.table.entries.back()->timeline;
   plan::MessageT &message = *timeline.messages.front();
-  for (int i = 0; i < 300; ++i)
+  const auto forward =
+      std::ranges::find(device.table.entries, "forward0", &plan::EntryT::name);
+  EntryBuilder first(device, forward - device.table.entries.begin());
+  for (int i = 0; i < 300; ++i) {
     for (uint32_t role : {0, 1}) {
       const std::string name = fmt::format("value {}", i);
       device.state(name, device.type(DType::F32, {16}),
@@ -242,6 +246,10 @@ TEST_F(Job, AMessageOfManyValues) {
       (role == 0 ? message.source_states : message.destination_states)
           .push_back(device.stateIndex(name, role));
     }
+    first.launch(
+        "fill", {{first.state(fmt::format("value {}", i), false, true), write}},
+        {{}, {}});
+  }
   makeCudaPlan(device, std::string(embedded::JobKernels));
   const std::string plan = writePlan("cuda.plan", device);
   std::string inputs = " --entry step --steps 4 --quiet";

@@ -169,10 +169,9 @@ TEST(Pipeline, CountsAreThereFromTheLoad) {
   ASSERT_TRUE(session.ok()) << session.status().message();
   ASSERT_EQ((*session)->run("step"), Status());
   for (int32_t i : {0, 1, 2})
-    EXPECT_EQ((*session)
-                  ->getOutput(PipelinePlan::of("seen", i))
-                  ->as<int32_t>()[0],
-              i);
+    EXPECT_EQ(
+        (*session)->getOutput(PipelinePlan::of("seen", i))->as<int32_t>()[0],
+        i);
 }
 
 TEST(Pipeline, RoleThatDoesNotSend) {
