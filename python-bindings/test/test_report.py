@@ -282,14 +282,18 @@ def test_what_it_looks_like_in_a_shell(mlp):
 def test_what_is_wrong(mlp):
     with pytest.raises(ValueError, match="cannot read the cluster file dgx-h101"):
         weft.report(mlp, "dgx-h101")
-    with pytest.raises(ValueError, match="the mesh has 32 devices, 2-core AMD EPYC has 2: it needs a larger cluster"):
-        weft.report(mlp, "cpu-2core")
+    with pytest.raises(ValueError, match="the mesh has 32 devices, H100 SXM has 1: it needs a larger cluster"):
+        weft.report(mlp, "h100-sxm")
     with pytest.raises(ValueError, match='the mesh has no axis "rows"'):
         weft.report(mlp, "dgx-h100", scale={"rows": [2]})
     with pytest.raises(TypeError, match="report needs a compiled function, got 'a.plan' of type str; weft.load reads plan files"):
         weft.report("a.plan")
     with pytest.raises(TypeError, match="report needs a compiled function, got 3 of type int$"):
         weft.report(3)
+
+
+def test_ranks_that_share_cores_scale_no_further(mlp):
+    assert "MFU" in weft.report(mlp, "cpu-2core").html
 
 
 def test_without_plotly(mlp, monkeypatch):

@@ -116,7 +116,7 @@ def test_none_is_lost():
 
 
 def test_a_large_cluster_is_needed():
-    found = weft.sweep(lowered, {"ways": [2]}, cluster="cpu-2core")
+    found = weft.sweep(lowered, {"ways": [2]}, cluster="h100-sxm")
     assert "the mesh has 8 devices" in found.left_out[0].reason and "the only one: " in str(found)
 
 

@@ -170,6 +170,8 @@ SHAPE = [
     Case("concat", [(2, 3), (2, 1), (2, 2)], (2, 6),
          "%r = weft.concat %x0, %x1, %x2 dim = 1"
          " : (tensor<2x3xf64>, tensor<2x1xf64>, tensor<2x2xf64>) -> tensor<2x6xf64>"),
+    Case("rearrange", [(2, 6)], (2, 4),
+         "%r = weft.rearrange %x0 dim = 1 map <[6] to [4], 2 to 0 for 3> value = 0.0 : f64 : (tensor<2x6xf64>) -> tensor<2x4xf64>"),
     Case("barrier", [(3, 4), (2,)], (3, 4),
          "%r = weft.barrier %x0 after %x1 : tensor<3x4xf64> after tensor<2xf64>"),
     Case("constraint", [(4, 3)], (4, 3),

@@ -30,7 +30,7 @@ WITHOUT_CASE = {op: reason for reason, ops in {
         math.isnan math.isnormal""",
     BITS: "arith.bitcast",
     NO_OPERAND: "arith.constant weft.iota",
-    LATER: "weft.mask_padding weft.rearrange weft.reshard",
+    LATER: "weft.mask_padding weft.reshard",
     SECOND: "weft.attention_grad",
     ROUNDS: "arith.extf arith.truncf",
     NEVER: "arith.scaling_extf arith.scaling_truncf",

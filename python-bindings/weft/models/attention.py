@@ -8,7 +8,7 @@ from weft import nn
 
 def causal_attention(q, k, v, config):
     """Over [batch, time, heads, features]. Keys and values may have fewer heads than queries."""
-    if config.attention == "fused":
+    if getattr(config, "attention", "fused") == "fused":
         return nn.dot_product_attention(q, k, v, is_causal=True)
     batch, time, heads, size = q.shape
     grouped = q.reshape(batch, time, k.shape[2], heads // k.shape[2], size)

@@ -83,10 +83,11 @@ def _scale(compiled: Compiled, step: dict, cluster: str, wanted: Mapping[str, Se
     scaled = {}
     for axis, size in step["mesh"].items():
         sizes = [size << i for i in range(11) if (step["devices"] << i) <= step["cluster_devices"]]
+        if len(sizes) < 2:
+            continue
         try:
             rows = simulate(compiled, cluster, scale=(axis, sizes))["scale"]
         except ValueError:  # the axis of a pipeline, or one that the plan has split
             continue
-        if len(rows) > 1:
-            scaled[axis] = rows
+        scaled[axis] = rows
     return scaled
