@@ -109,8 +109,11 @@ std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps, double growth,
                                         {64, 4},
                                         {64, 2},
                                         {16, 4},
+                                        {16, 2, true},
+                                        {64, 4, true},
                                         {16, 1},
                                         {4, 2},
+                                        {4, 2, true},
                                         {4, 1},
                                         {1, 1}}) {
     std::vector<Action> actions = overlapOrder(steps, options);

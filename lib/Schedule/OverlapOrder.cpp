@@ -229,12 +229,18 @@ int32_t Scheduler::pick() {
 
   if (!blocked.empty() && (freeSteps.empty() || farAhead))
     return take(blocked, blocked.begin()->second);
-  // What is more urgent than all that is free, and need not wait any more.
-  int left = mostLookedAt;
+  // What need not wait any more and is more urgent than all that is free, or a
+  // collective that need not wait for long.
+  int lookedAt = 0;
   for (auto [urgent, step] : blocked) {
-    if (freeSteps.begin()->first <= urgent || left-- == 0)
+    if (lookedAt++ == mostLookedAt || freeSteps.empty())
       break;
-    if (operandsFinish(step) <= computeClock)
+    const int64_t left = operandsFinish(step) - computeClock;
+    const auto [freeUrgent, freeStep] = *freeSteps.begin();
+    const bool isShort = options.waitsForShort && steps[step].isCollective &&
+                         left < steps[step].picoseconds &&
+                         left < steps[freeStep].picoseconds / 4;
+    if (isShort || (left <= 0 && urgent < freeUrgent))
       return take(blocked, step);
   }
   Queue &queue = freeSteps.empty() ? freeCollectives : freeSteps;

@@ -73,6 +73,9 @@ struct OverlapOptions {
   int32_t window = 16;
   /// How many collectives that enlarge their operand may be under way.
   int32_t enlargingInFlight = 2;
+  /// Whether to wait for a collective that ends soon, where another one waits
+  /// for it, rather than to begin a step that takes long.
+  bool waitsForShort = false;
 };
 
 /// What an order takes: until the last step and collective is over, and at most
