@@ -8,7 +8,7 @@
 // A walk down the block gives ops that depend on boundaries their stage: the
 // last one of what they are computed from on the way forward, the first one on
 // the way back. A walk up gives all others the stages that use them, and so it
-// does to what is computed again.
+// does to what is recomputed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ public:
 
 private:
   Computed compute(Operation *op) const;
-  bool isComputedAgain(Operation *op, int64_t stage) const;
+  bool isRecomputedByUser(Operation *op, int64_t stage) const;
   LogicalResult check(StageBoundaryOp op) const;
   bool split(MicrobatchSumOp sum);
   bool isFixed(Value value) const { return computed.lookup(value).isFixed; }
@@ -67,10 +67,10 @@ private:
 
 } // namespace
 
-/// Whether what a stage has computed is computed again on the way back: by the
+/// Whether what a stage has computed is recomputed on the way back: by the
 /// stage that uses it there, which may be a later one. The last stage is none
 /// before another one.
-bool LoopStages::isComputedAgain(Operation *op, int64_t stage) const {
+bool LoopStages::isRecomputedByUser(Operation *op, int64_t stage) const {
   return stage + 1 < stages.count &&
          (isa<BarrierOp>(op) || isRecomputed(getOrigin(op)));
 }
@@ -86,9 +86,9 @@ Computed LoopStages::compute(Operation *op) const {
   }
   auto boundary = dyn_cast<StageBoundaryOp>(op);
   if (!boundary)
-    return back.isFixed                         ? back
-           : isComputedAgain(op, forward.stage) ? Computed()
-                                                : forward;
+    return back.isFixed                            ? back
+           : isRecomputedByUser(op, forward.stage) ? Computed()
+                                                   : forward;
   if (Value of = boundary.getOf())
     return {computed.lookup(of).stage - 1, /*isBack=*/true, /*isFixed=*/true};
   return {(back.isFixed ? back : forward).stage + 1, back.isFixed,
