@@ -49,7 +49,7 @@ LAYOUTS = {
     "data 2 x tensor 2": {"data": 2, "tensor": 2, "micro_batch": 2},
 }
 MLP_ROWS, MLP_WIDTHS = 1024, (1024, 4096)
-# The mesh, the specs of the two weights and of the rows, and whether hidden values are computed again.
+# The mesh, the specs of the two weights and of the rows, and whether hidden values are recomputed.
 MLP_LAYOUTS = {
     "1 rank": ({"data": 1}, P(), P(), P(), False),
     "1 rank, recomputed": ({"data": 1}, P(), P(), P(), True),

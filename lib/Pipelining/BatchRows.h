@@ -14,7 +14,7 @@
 //   %m = divf %l, %n               behind the loop
 //
 // What needs no parameter and no matmul (a mask, the number of its elements) is
-// there before the loop as a whole, and sliced or computed again for the rows
+// there before the loop as a whole, and sliced or recomputed for the rows
 // where these are wanted.
 //
 //===----------------------------------------------------------------------===//
