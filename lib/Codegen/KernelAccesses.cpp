@@ -40,6 +40,7 @@ private:
   using Point = ArrayRef<ElementIndex>;
 
   void findRow();
+  void findFinished();
   void enterLoop(const ColumnLoop &loop);
   void findAll(Operation *op);
   ElementPoint pointAt(ArrayRef<int64_t> sizes) const;
@@ -62,6 +63,8 @@ private:
   ElementIndex row, column, ownElement;
   /// Values that passes before this one have kept, and that it keeps.
   llvm::DenseSet<Value> filled, filling;
+  /// The sum over rows that is complete.
+  Operation *complete = nullptr;
   /// In a piece of a concat, which not all columns come by.
   bool isInPiece = false;
   /// What the current loop has read.
@@ -122,12 +125,34 @@ void AccessFinder::findRow() {
   }
 }
 
+/// Sums over rows are finished one after the other behind all passes, each by
+/// the thread that stores it.
+void AccessFinder::findFinished() {
+  time.pass = nest->passes.size();
+  for (const auto &pass : nest->passes)
+    for (const ColumnLoop &loop : pass)
+      for (const KernelRoot &root : loop.accumulations) {
+        if (!root.finished)
+          continue;
+        enterLoop(loop);
+        row = {};
+        ownElement = column;
+        complete = root.value.getDefiningOp();
+        read(root.finished, delinearise(column, shapeOf(root.finished)));
+        complete = nullptr;
+        accesses.writes[root.result] = time;
+        ++time.pass;
+      }
+}
+
 void AccessFinder::find(const KernelNest &from, unsigned number) {
   nest = &from;
   time = {number, 0, 0};
   filled.clear();
-  if (!from.scatter)
-    return findRow();
+  if (!from.scatter) {
+    findRow();
+    return findFinished();
+  }
   ownElement = {};
   seen.clear();
   findAll(from.scatter->value.getDefiningOp());
@@ -281,6 +306,8 @@ void AccessFinder::readElement(OpResult result, Point index) {
 
 void AccessFinder::readReduction(OpResult result, Point index) {
   auto generic = cast<linalg::GenericOp>(result.getOwner());
+  if (generic == complete)
+    return;
   // A number of the row that an earlier pass has.
   if (nest->reductions.contains(generic) && row.isKnown() &&
       linearise(index, shapeOf(result)) == row)

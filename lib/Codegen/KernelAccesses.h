@@ -46,7 +46,7 @@ struct KernelAccesses {
   /// For each argument its reads, in no particular order.
   std::vector<std::vector<KernelAccess>> reads;
   /// For each result where it is written, element by element; nothing for a
-  /// result that is added to, or has no elements.
+  /// sum over rows that is stored as it is, or a result without elements.
   std::vector<std::optional<AccessTime>> writes;
 };
 

@@ -131,25 +131,38 @@ static std::optional<ReductionShape> getReductionShape(Operation *op) {
   return shape;
 }
 
+/// The value that an element-wise operation computes its result from, element
+/// by element, beside arguments and constants; null if it is none or several.
+static Value findOnlyComputedOperand(linalg::GenericOp op) {
+  bool isElementwise =
+      op.getNumReductionLoops() == 0 && op->getNumResults() == 1 &&
+      op.getRegionOutputArgs().front().use_empty() &&
+      op.getBody()->getOps<tensor::ExtractOp>().empty() &&
+      llvm::all_of(op.getIndexingMapsArray(),
+                   [](AffineMap map) { return map.isIdentity(); });
+  if (!isElementwise)
+    return {};
+  Value computed;
+  for (Value input : op.getDpsInputs()) {
+    if (!isa<RankedTensorType>(input.getType()))
+      return {};
+    if (isa<BlockArgument>(input) || input.getDefiningOp<arith::ConstantOp>())
+      continue;
+    if (computed && computed != input)
+      return {};
+    computed = input;
+  }
+  return computed;
+}
+
 /// The sum over rows that `value` is computed from, element by element, and
-/// from nothing else; null if there is none.
+/// from nothing else that is computed; null if there is none.
 static Value findFinishedSum(Value value) {
-  while (auto generic = value.getDefiningOp<linalg::GenericOp>()) {
-    auto shape = getReductionShape(generic);
-    if (shape)
+  while (auto generic =
+             value ? value.getDefiningOp<linalg::GenericOp>() : nullptr) {
+    if (auto shape = getReductionShape(generic))
       return shape->leading ? value : Value();
-    bool isUnary =
-        generic.getNumReductionLoops() == 0 && generic.getNumDpsInputs() == 1 &&
-        generic->getNumResults() == 1 &&
-        llvm::all_of(generic.getIndexingMapsArray(),
-                     [](AffineMap map) { return map.isIdentity(); }) &&
-        generic.getRegionOutputArgs().front().use_empty() &&
-        generic.getBody()->getOps<tensor::ExtractOp>().empty();
-    if (!isUnary)
-      return {};
-    value = generic.getDpsInputs().front();
-    if (!isa<RankedTensorType>(value.getType()))
-      return {};
+    value = findOnlyComputedOperand(generic);
   }
   return {};
 }

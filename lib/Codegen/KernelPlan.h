@@ -38,7 +38,8 @@ struct KernelRoot {
   unsigned result;
   mlir::Value value;
   /// Where `value` is a sum over rows whose elements are finished before they
-  /// are stored (a gradient that is rounded): what is stored, else null.
+  /// are stored (a gradient that is rounded, or added to that of other
+  /// micro-batches): what is stored, else null.
   mlir::Value finished = {};
 };
 

@@ -128,6 +128,9 @@ private:
   bool isLegalEdge(unsigned producer, unsigned user, bool hasReduction,
                    std::optional<int64_t> rows) const;
   bool endsGroup(unsigned number, std::optional<int64_t> rows) const;
+  std::optional<SmallVector<unsigned>>
+  findFinishing(ArrayRef<unsigned> group, std::optional<int64_t> rows) const;
+  bool onlyFinishes(ArrayRef<unsigned> part, ArrayRef<unsigned> group) const;
   bool holdsUpCollective(unsigned from, unsigned with) const;
   bool hasDetour(unsigned from, unsigned to) const;
   bool isFusible(unsigned number) const;
@@ -260,12 +263,41 @@ bool Grouping::endsGroup(unsigned number, std::optional<int64_t> rows) const {
   }
 }
 
+/// The ops that finish sums over rows: element-wise, of one such sum or of what
+/// finishes it, of which they are the only users, and of values of other
+/// kernels. The kernel computes them when it stores the sum. Nothing if another
+/// op of the group uses a sum over rows.
+std::optional<SmallVector<unsigned>>
+Grouping::findFinishing(ArrayRef<unsigned> group,
+                        std::optional<int64_t> rows) const {
+  SmallVector<unsigned> finishing;
+  auto isUnfinished = [&](unsigned number) {
+    return is_contained(finishing, number) || endsGroup(number, rows);
+  };
+  for (unsigned user : group) {
+    const FusionOp &op = ops[user];
+    SmallVector<unsigned> inside;
+    for (unsigned producer : op.operands)
+      if (inGroup(producer, group))
+        inside.push_back(producer);
+    if (none_of(inside, isUnfinished))
+      continue;
+    unsigned sum = inside.front();
+    bool isOfSumOverRows = is_contained(finishing, sum) ||
+                           (ops[sum].kind == FusionKind::Reduction &&
+                            kindOf(ops[sum]) == ReductionKind::Leading);
+    if (inside.size() != 1 || op.kind != FusionKind::Elementwise ||
+        !isOfSumOverRows || users[sum].size() != 1)
+      return std::nullopt;
+    finishing.push_back(user);
+  }
+  return finishing;
+}
+
 /// Whether the kernel can compute `user` from an element of `producer` at the
 /// point where it needs it, at no cost beyond computing it once.
 bool Grouping::isLegalEdge(unsigned producer, unsigned user, bool hasReduction,
                            std::optional<int64_t> rows) const {
-  if (endsGroup(producer, rows))
-    return false;
   if (ops[producer].operands.empty())
     return true; // a counter or a constant, computed anywhere
   if (countElements(ops[producer].shape) == 1 &&
@@ -297,7 +329,12 @@ bool Grouping::isLegal(ArrayRef<unsigned> group) const {
   bool hasReduction = false, hasOther = false, hasTranspose = false;
   bool hasRowReduction = false, hasWideSum = false;
   unsigned reductions = 0;
+  std::optional<SmallVector<unsigned>> finishing = findFinishing(group, rows);
+  if (!finishing)
+    return false;
   for (unsigned number : group) {
+    if (is_contained(*finishing, number))
+      continue;
     const FusionOp &op = ops[number];
     hasTranspose |= op.kind == FusionKind::Transpose;
     if (op.kind == FusionKind::Reduction) {
@@ -318,10 +355,24 @@ bool Grouping::isLegal(ArrayRef<unsigned> group) const {
     return false;
   for (unsigned user : group)
     for (unsigned producer : ops[user].operands)
-      if (inGroup(producer, group) &&
+      if (inGroup(producer, group) && !is_contained(*finishing, user) &&
           !isLegalEdge(producer, user, hasReduction, rows))
         return false;
   return true;
+}
+
+/// Whether `part` of a legal group is nothing but what finishes its sums, from
+/// operands that need no other op: no work that another op could wait for.
+bool Grouping::onlyFinishes(ArrayRef<unsigned> part,
+                            ArrayRef<unsigned> group) const {
+  bool legal = true;
+  std::optional<int64_t> rows = findRows(group, legal);
+  SmallVector<unsigned> finishing = *findFinishing(group, rows);
+  return all_of(part, [&](unsigned number) {
+    return is_contained(finishing, number) &&
+           all_of(ops[number].operands,
+                  [&](unsigned operand) { return inGroup(operand, group); });
+  });
 }
 
 /// Whether a collective would wait for ops of `with` that it does not need,
@@ -376,8 +427,9 @@ bool Grouping::tryJoin(unsigned x, unsigned y) {
   };
   if (countPieces(joined) > mostPiecesOfKernel)
     return false;
-  if (!isLegal(joined) || holdsUpCollective(x, y) || hasDetour(x, y) ||
-      hasDetour(y, x))
+  if (!isLegal(joined) ||
+      (holdsUpCollective(x, y) && !onlyFinishes(members[y], joined)) ||
+      hasDetour(x, y) || hasDetour(y, x))
     return false;
   unsigned first = joined.front(), other = first == x ? y : x;
   for (unsigned number : members[other])

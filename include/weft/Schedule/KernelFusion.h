@@ -26,7 +26,8 @@
 //
 // Example, rows 64: %m = max(x), %d = x - broadcast(%m), %e = exp(%d),
 // %s = sum(%e), %y = %e / broadcast(%s) is one group. A sum of %y over its
-// leading dimension may end the group; nothing in it may use that sum.
+// leading dimension may end the group; in it, this sum may only be finished:
+// rounded, or added to values of other kernels, before it is stored.
 
 #ifndef WEFT_SCHEDULE_KERNELFUSION_H
 #define WEFT_SCHEDULE_KERNELFUSION_H

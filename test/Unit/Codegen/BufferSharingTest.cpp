@@ -87,6 +87,46 @@ TEST(BufferSharing, SumsOverRowsAreNotInPlace) {
   EXPECT_FALSE(mayShare(text, 1, 0));
 }
 
+static std::string sumOverRows(const std::string &name, const std::string &of) {
+  return reduce(name, of, matrix, row, "(i, j) -> (j)",
+                {"reduction", "parallel"}, "arith.addf", "0.0");
+}
+
+/// What is added to a finished sum is read when the sum is stored.
+TEST(BufferSharing, SumsOverRowsAreAddedInPlace) {
+  std::string text =
+      function("f", {matrix, row}, {row},
+               sumOverRows("%s", "%0") +
+                   elementwise("%y", {"%1", "%s"}, row, "arith.addf %a0, %a1"),
+               {"%y"});
+  EXPECT_TRUE(mayShare(text, 1, 0));
+}
+
+/// A tile of columns is stored before the rows of the next are read.
+TEST(BufferSharing, WhatTheRowsReadIsNotWrittenOver) {
+  std::string text = function(
+      "f", {matrix, row}, {row},
+      broadcast("%b", "%1", row, matrix, "(i, j) -> (j)") +
+          elementwise("%x", {"%0", "%b"}, matrix, "arith.mulf %a0, %a1") +
+          sumOverRows("%s", "%x") +
+          elementwise("%y", {"%1", "%s"}, row, "arith.addf %a0, %a1"),
+      {"%y"});
+  EXPECT_FALSE(mayShare(text, 1, 0));
+}
+
+TEST(BufferSharing, SumsAreFinishedInOrder) {
+  std::string text =
+      function("f", {matrix, matrix, row, row}, {row, row},
+               sumOverRows("%s", "%0") + sumOverRows("%t", "%1") +
+                   elementwise("%y", {"%2", "%s"}, row, "arith.addf %a0, %a1") +
+                   elementwise("%z", {"%3", "%t"}, row, "arith.addf %a0, %a1"),
+               {"%y", "%z"});
+  EXPECT_TRUE(mayShare(text, 2, 0));
+  EXPECT_TRUE(mayShare(text, 3, 1));
+  EXPECT_TRUE(mayShare(text, 2, 1));
+  EXPECT_FALSE(mayShare(text, 3, 0));
+}
+
 TEST(BufferSharing, ShiftedReadIsNotInPlace) {
   std::string text = function(
       "f", {row}, {row},

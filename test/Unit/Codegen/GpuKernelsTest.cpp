@@ -356,6 +356,21 @@ TEST(GpuKernels, SumsAreFinished) {
   kernels.check("f", 1e-2);
 }
 
+TEST(GpuKernels, SumsAreAddedInPlace) {
+  for (auto [rows, columns] :
+       {std::pair<int64_t, int64_t>{8, 4}, {1000, 96}, {333, 130}, {3000, 3}}) {
+    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
+    std::string type = matrix(rows, columns), row = vectorOf(columns);
+    std::string text = function(
+        "f", {type, row}, {row},
+        columnSum("%s", "%0", rows, columns) +
+            elementwise("%t", {"%1", "%s"}, row, "arith.addf %a0, %a1"),
+        {"%t"});
+    GpuComparison(text).check("f", longSum);
+    GpuComparison(text, {{"f", {1}}}).check("f", longSum);
+  }
+}
+
 /// The backward pass of a norm in short: each row less its mean, and the sum of
 /// that over rows, and of the means.
 std::string normGradient(int64_t rows, int64_t columns) {

@@ -120,6 +120,30 @@ TEST_P(Sizes, SumOverLeadingDimension) {
   }
 }
 
+/// The gradient of a bias, rounded and added to that of other micro-batches,
+/// beside what the rows are made of.
+TEST_P(Sizes, SumOverLeadingDimensionIsAddedInPlace) {
+  auto x = randomFloats(elements), total = randomFloats(columns, 3);
+  std::vector<float> before = total, y(elements);
+  std::string text =
+      function("f", {matrix, row}, {matrix, row},
+               elementwise("%y", {"%0"}, matrix, "arith.mulf %a0, %a0") +
+                   reduce("%s", "%y", matrix, row, "(i, j) -> (j)",
+                          {"reduction", "parallel"}, "arith.addf", "0.0") +
+                   elementwise("%n", {"%s"}, row, "arith.negf %a0") +
+                   elementwise("%t", {"%1", "%n"}, row, "arith.addf %a0, %a1"),
+               {"%y", "%t"});
+  KernelRunner(text, "host", {{"f", {-1, 1}}})
+      .run("f", {x.data(), total.data(), y.data()});
+  for (int j = 0; j < columns; ++j) {
+    float sum = 0;
+    for (int i = 0; i < rows; ++i)
+      sum += x[i * columns + j] * x[i * columns + j];
+    EXPECT_NEAR(total[j], before[j] - sum, columns == 1 ? 1e-6 * sum : 0)
+        << "column " << j;
+  }
+}
+
 /// A loss over rows: sum_i log sum_j exp x_ij, and the softmax beside it.
 TEST_P(Sizes, RowReductionsThenSumOverRows) {
   auto x = randomFloats(elements);

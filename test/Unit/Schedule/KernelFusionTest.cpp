@@ -101,10 +101,38 @@ TEST(KernelFusion, SumOverRowsEndsAKernel) {
   Program p;
   unsigned x = p.elementwise({}, {4, 8});
   unsigned sum = p.reduce(x, {4, 8}, {0}, {8});
-  unsigned update = p.elementwise({sum}, {8});
+  unsigned momentum = p.elementwise({sum}, {8});
+  unsigned update = p.elementwise({sum, momentum}, {8});
   auto group = p.groups();
   EXPECT_EQ(group[x], group[sum]);
+  EXPECT_NE(group[sum], group[momentum]);
   EXPECT_NE(group[sum], group[update]);
+}
+
+TEST(KernelFusion, SumOverRowsIsFinishedWhereItIsStored) {
+  Program p;
+  unsigned other = p.barrier({}, {8});
+  unsigned x = p.barrier({}, {4, 8});
+  unsigned y = p.elementwise({x}, {4, 8});
+  p.collective({y}, {4, 8});
+  unsigned sum = p.reduce(y, {4, 8}, {0}, {8});
+  unsigned rounded = p.elementwise({sum}, {8});
+  unsigned total = p.elementwise({other, rounded}, {8});
+  auto group = p.groups();
+  EXPECT_EQ(group[sum], group[rounded]);
+  EXPECT_EQ(group[sum], group[total]);
+}
+
+/// Each would have to be complete where the other one is stored.
+TEST(KernelFusion, SumsOverRowsAreNotAddedUp) {
+  Program p;
+  unsigned x = p.elementwise({}, {4, 8});
+  unsigned sum = p.reduce(x, {4, 8}, {0}, {8});
+  unsigned most = p.reduce(x, {4, 8}, {0}, {8});
+  unsigned both = p.elementwise({sum, most}, {8});
+  auto group = p.groups();
+  EXPECT_EQ(group[sum], group[most]);
+  EXPECT_NE(group[sum], group[both]);
 }
 
 TEST(KernelFusion, LossOverRowsJoinsTheSoftmax) {
