@@ -5,14 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "weft/Schedule/KernelFusion.h"
+#include "FusionGraph.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -23,84 +22,6 @@ static int64_t countElements(ArrayRef<int64_t> shape) {
   return std::accumulate(shape.begin(), shape.end(), int64_t(1),
                          std::multiplies<>());
 }
-
-static bool isBarrier(const FusionOp &op) {
-  return op.kind == FusionKind::Barrier || op.kind == FusionKind::End;
-}
-
-/// Whether an op is part of a kernel at all.
-static bool isComputed(const FusionOp &op) {
-  return !isBarrier(op) && op.kind != FusionKind::Order;
-}
-
-static std::vector<std::vector<unsigned>> collectUsers(ArrayRef<FusionOp> ops) {
-  std::vector<std::vector<unsigned>> users(ops.size());
-  for (auto [number, op] : enumerate(ops))
-    for (unsigned operand : op.operands)
-      if (users[operand].empty() || users[operand].back() != number)
-        users[operand].push_back(number);
-  return users;
-}
-
-//===----------------------------------------------------------------------===//
-// Levels
-//===----------------------------------------------------------------------===//
-
-/// How far the cost of delaying an op is looked for behind its operands.
-static constexpr unsigned delayDepth = 8;
-
-/// The bytes that stay alive until `level` if `number` is computed only then
-/// and, where that is cheaper, what it alone is computed from.
-static int64_t costOfDelay(ArrayRef<FusionOp> ops, unsigned number,
-                           unsigned level, ArrayRef<unsigned> levels,
-                           ArrayRef<std::vector<unsigned>> users,
-                           unsigned depth = 0) {
-  int64_t cost = 0;
-  SmallVector<unsigned> distinct(ArrayRef<unsigned>(ops[number].operands));
-  sort(distinct);
-  distinct.erase(llvm::unique(distinct), distinct.end());
-  for (unsigned operand : distinct) {
-    auto isOther = [&](unsigned user) { return user != number; };
-    bool neededAnyway = any_of(users[operand], [&](unsigned user) {
-      return isOther(user) && levels[user] >= level;
-    });
-    if (neededAnyway)
-      continue;
-    int64_t alive = ops[operand].bytes;
-    if (isComputed(ops[operand]) && depth < delayDepth &&
-        none_of(users[operand], isOther))
-      alive = std::min(
-          alive, costOfDelay(ops, operand, level, levels, users, depth + 1));
-    cost += alive;
-  }
-  return cost;
-}
-
-std::vector<unsigned> weft::computeFusionLevels(ArrayRef<FusionOp> ops) {
-  auto users = collectUsers(ops);
-  std::vector<unsigned> levels(ops.size());
-  for (auto [number, op] : enumerate(ops))
-    for (unsigned operand : op.operands)
-      levels[number] =
-          std::max(levels[number], levels[operand] + isBarrier(ops[operand]));
-  for (unsigned number = ops.size(); number-- > 0;) {
-    if (!isComputed(ops[number]))
-      continue;
-    unsigned latest = std::numeric_limits<unsigned>::max();
-    for (unsigned user : users[number])
-      latest =
-          std::min(latest, ops[user].kind == FusionKind::End ? levels[number]
-                                                             : levels[user]);
-    if (!users[number].empty() && latest > levels[number] &&
-        costOfDelay(ops, number, latest, levels, users) <= ops[number].bytes)
-      levels[number] = latest;
-  }
-  return levels;
-}
-
-//===----------------------------------------------------------------------===//
-// Groups
-//===----------------------------------------------------------------------===//
 
 namespace {
 
@@ -517,62 +438,4 @@ std::vector<int> weft::groupIntoKernels(ArrayRef<FusionOp> ops) {
   grouping.joinProducers();
   grouping.joinReadersOfOneValue();
   return grouping.result();
-}
-
-//===----------------------------------------------------------------------===//
-// Copies
-//===----------------------------------------------------------------------===//
-
-/// Whether a kernel can compute what `user` reads as it can load it: `user`
-/// reads each element once, or is all that walks the elements.
-static bool canComputeFor(ArrayRef<FusionOp> ops, unsigned user, bool isOnly,
-                          bool hasReduction) {
-  switch (ops[user].kind) {
-  case FusionKind::Elementwise:
-  case FusionKind::Reduction:
-    return true;
-  case FusionKind::Movement:
-  case FusionKind::Transpose:
-  case FusionKind::ScatterAdd:
-    return isOnly && !hasReduction;
-  default:
-    return false;
-  }
-}
-
-/// The groups that would have to compute `number` for themselves; nothing if
-/// one of its other users cannot.
-static SmallVector<int> findCopiesOf(ArrayRef<FusionOp> ops, unsigned number,
-                                     ArrayRef<unsigned> users,
-                                     ArrayRef<int> group,
-                                     ArrayRef<bool> hasReduction) {
-  SmallVector<int> groups;
-  for (unsigned user : users) {
-    int other = group[user];
-    if (other == group[number])
-      continue;
-    auto isThere = [&](unsigned user) { return group[user] == other; };
-    if (other == -1 || !canComputeFor(ops, user, count_if(users, isThere) == 1,
-                                      hasReduction[other]))
-      return {};
-    if (!is_contained(groups, other))
-      groups.push_back(other);
-  }
-  return groups;
-}
-
-std::vector<KernelCopy> weft::findCheapCopies(ArrayRef<FusionOp> ops,
-                                              ArrayRef<int> group) {
-  auto users = collectUsers(ops);
-  SmallVector<bool> hasReduction(ops.size());
-  for (auto [number, op] : enumerate(ops))
-    if (op.kind == FusionKind::Reduction && group[number] != -1)
-      hasReduction[group[number]] = true;
-  std::vector<KernelCopy> copies;
-  for (auto [number, op] : enumerate(ops))
-    if (op.isCheap && group[number] != -1)
-      for (int other :
-           findCopiesOf(ops, number, users[number], group, hasReduction))
-        copies.push_back({unsigned(number), other});
-  return copies;
 }
