@@ -12,11 +12,13 @@
 #include "weft/IR/InstructionOpInterface.h"
 #include "weft/IR/SourceLocation.h"
 #include "weft/Schedule/EntryBuffers.h"
+#include "weft/Schedule/OrderBound.h"
 #include "weft/Schedule/ProgramStates.h"
 #include "weft/Schedule/StepCost.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <cmath>
 #include <map>
 
 using namespace mlir;
@@ -123,6 +125,61 @@ ScheduleTimes predictTimes(Block &block, const cost::CostModel &model) {
 }
 
 //===----------------------------------------------------------------------===//
+// The bound
+//===----------------------------------------------------------------------===//
+
+/// The steps of a block whose collectives have been started. Of a loop, what is
+/// computed behind the first sum that a collective begins with is a step of its
+/// own.
+static std::vector<Step> stepsOf(Block &block, const cost::CostModel &model) {
+  llvm::DenseMap<Operation *, int32_t> indices, firstParts;
+  std::vector<Step> steps;
+  auto toPicoseconds = [](double seconds) {
+    return int64_t(std::llround(seconds * 1e12));
+  };
+  for (Operation &op : block.without_terminator()) {
+    if (auto wait = dyn_cast<WaitOp>(op)) {
+      indices[&op] = indices.at(wait.getPending().getDefiningOp());
+      continue;
+    }
+    Step step;
+    auto start = dyn_cast<StartOp>(op);
+    RepeatOp before = start && start->hasAttr(behindAttrName)
+                          ? findLoopBefore(start)
+                          : RepeatOp();
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (auto found = indices.find(operand.getDefiningOp());
+            found != indices.end())
+          step.operands.push_back(before ? firstParts.at(before)
+                                         : found->second);
+    });
+    double seconds = 0;
+    if (auto loop = dyn_cast<RepeatOp>(op)) {
+      const double turn = leastSeconds(loop.getBlock(), model);
+      firstParts[&op] = int32_t(steps.size());
+      step.picoseconds = toPicoseconds(double(loop.getCount() - 1) * turn);
+      steps.push_back(step);
+      step.operands = {firstParts[&op]};
+      seconds = turn;
+    } else if (start || usesBuffers(&op)) {
+      seconds = estimateSeconds(&op, model);
+    }
+    step.picoseconds = toPicoseconds(seconds);
+    step.isCollective = bool(start);
+    if (start)
+      step.link = int32_t(callOf(start, model).group.level);
+    indices[&op] = int32_t(steps.size());
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+double leastSeconds(Block &block, const cost::CostModel &model) {
+  return double(leastTime(stepsOf(block, model))) * 1e-12;
+}
+
+//===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//
 
@@ -193,8 +250,10 @@ static std::string print(llvm::StringRef title, Block &block,
   }
   const size_t count = times.collectives.size();
   std::string text =
-      "  " + title.str() + ": " + printSeconds(times.whole) + ", computing " +
-      printSeconds(times.computing) + "; " + std::to_string(count) +
+      "  " + title.str() + ": " + printSeconds(times.whole) +
+      " (in any order at least " + printSeconds(leastSeconds(block, model)) +
+      "), computing " + printSeconds(times.computing) + "; " +
+      std::to_string(count) +
       (count == 1 ? " collective, " : " collectives, ") +
       printSeconds(communicating) + ", exposed " + printSeconds(exposed) + "\n";
   for (const CollectiveTimes &each : times.collectives)

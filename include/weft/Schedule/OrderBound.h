@@ -1,0 +1,36 @@
+//===- OrderBound.h - What no order of a program can be below ---*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A lower bound of the time of a program on one resource that computes and one
+// for each level of links, whatever its order (OverlapOrder.h): what tells
+// communication that must wait from communication that a better order would
+// hide. It shares no code with the scheduler.
+//
+// A step cannot begin before the longest path to it, nor before the steps that
+// lead to it have been computed one after the other; nor can the program end
+// earlier than so much behind it. With these heads and tails the steps of each
+// resource are put in an order in which they may be interrupted, the one that
+// leads on longest first, which is optimal (J. R. Jackson, "Scheduling a
+// Production Line to Minimize Maximum Tardiness", 1955; J. Carlier, "The
+// One-Machine Sequencing Problem", 1982).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_SCHEDULE_ORDERBOUND_H
+#define WEFT_SCHEDULE_ORDERBOUND_H
+
+#include "weft/Schedule/OverlapOrder.h"
+
+namespace weft {
+
+/// Picoseconds that every order of `steps` takes. Takes time and memory in the
+/// square of their number.
+int64_t leastTime(llvm::ArrayRef<Step> steps);
+
+} // namespace weft
+
+#endif // WEFT_SCHEDULE_ORDERBOUND_H

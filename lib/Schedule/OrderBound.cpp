@@ -1,0 +1,100 @@
+//===- OrderBound.cpp - What no order of a program can be below -----------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Schedule/OrderBound.h"
+
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <map>
+#include <queue>
+
+namespace weft {
+
+/// The resource of a step: -1 computes, others are levels of links.
+static int32_t resourceOf(const Step &step) {
+  return step.isCollective ? step.link : -1;
+}
+
+/// For each step how long the steps take that lead to it, given for each step
+/// those right before it, in an order in which these come first.
+static std::vector<int64_t>
+findHeads(llvm::ArrayRef<Step> steps, llvm::ArrayRef<int32_t> order,
+          llvm::ArrayRef<std::vector<int32_t>> before) {
+  std::vector<int64_t> heads(steps.size());
+  std::vector<llvm::BitVector> leading(steps.size());
+  for (int32_t step : order) {
+    leading[step].resize(steps.size());
+    for (int32_t other : before[step]) {
+      heads[step] =
+          std::max(heads[step], heads[other] + steps[other].picoseconds);
+      leading[step] |= leading[other];
+      leading[step].set(other);
+    }
+    std::map<int32_t, int64_t> busy;
+    for (unsigned other : leading[step].set_bits())
+      busy[resourceOf(steps[other])] += steps[other].picoseconds;
+    for (const auto &[resource, time] : busy)
+      heads[step] = std::max(heads[step], time);
+  }
+  return heads;
+}
+
+/// When the steps of one resource, interrupted where that is better, and what
+/// is behind each of them can be over.
+static int64_t endOf(llvm::ArrayRef<Step> steps, std::vector<int32_t> jobs,
+                     llvm::ArrayRef<int64_t> heads,
+                     llvm::ArrayRef<int64_t> tails) {
+  llvm::stable_sort(jobs,
+                    [&](int32_t a, int32_t b) { return heads[a] < heads[b]; });
+  // By tail, what is left of the steps that could run.
+  std::priority_queue<std::pair<int64_t, int64_t>> ready;
+  int64_t now = 0, end = 0;
+  for (size_t next = 0; next < jobs.size() || !ready.empty();) {
+    if (ready.empty())
+      now = std::max(now, heads[jobs[next]]);
+    for (; next < jobs.size() && heads[jobs[next]] <= now; ++next)
+      ready.push({tails[jobs[next]], steps[jobs[next]].picoseconds});
+    auto [tail, left] = ready.top();
+    ready.pop();
+    const int64_t until = next < jobs.size()
+                              ? std::min(now + left, heads[jobs[next]])
+                              : now + left;
+    left -= until - now;
+    now = until;
+    if (left > 0)
+      ready.push({tail, left});
+    else
+      end = std::max(end, now + tail);
+  }
+  return end;
+}
+
+int64_t leastTime(llvm::ArrayRef<Step> steps) {
+  std::vector<std::vector<int32_t>> before(steps.size()), behind(steps.size());
+  std::vector<int32_t> order(steps.size());
+  for (int32_t step = 0; step < int32_t(steps.size()); ++step) {
+    order[step] = step;
+    for (int32_t operand : steps[step].operands) {
+      before[step].push_back(operand);
+      behind[operand].push_back(step);
+    }
+  }
+  const std::vector<int64_t> heads = findHeads(steps, order, before);
+  std::reverse(order.begin(), order.end());
+  const std::vector<int64_t> tails = findHeads(steps, order, behind);
+  std::map<int32_t, std::vector<int32_t>> jobs;
+  for (int32_t step = 0; step < int32_t(steps.size()); ++step)
+    jobs[resourceOf(steps[step])].push_back(step);
+  int64_t least = 0;
+  for (auto &[resource, own] : jobs)
+    least = std::max(least, endOf(steps, std::move(own), heads, tails));
+  return least;
+}
+
+} // namespace weft
