@@ -194,6 +194,8 @@ void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
   // In the final order of what is in loops.
   if (options.overlapCollectives)
     pm.addPass(createStartInLoops());
+  // In the order of all starts and waits.
+  pm.addPass(createAssignQueues({clusterOf(options)}));
   // Last: lifetimes are those of the final order.
   pm.addPass(createPlanMemory());
   verifyForm(pm, Form::Schedule);

@@ -297,6 +297,8 @@ void EntryWriter::write(plan::OperationUnion &operation, StartOp start) {
   step.destination = indexOf(start.getPending());
   if (start->hasAttr(behindAttrName))
     step.behind = buffers.beginOf(start);
+  if (auto queue = start->getAttrOfType<IntegerAttr>(queueAttrName))
+    step.queue = uint8_t(queue.getInt());
   setShape(step, start);
   step.wire_bytes = countWireBytes(start);
   operation.Set(std::move(step));

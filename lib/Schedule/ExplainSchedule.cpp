@@ -46,7 +46,7 @@ private:
 
   const cost::CostModel &model;
   ScheduleTimes times;
-  double now = 0, endOfLoop = 0, ofLastTurn = 0;
+  double now = 0;
   /// By level: when the collectives on it are over.
   std::map<size_t, double> links;
   llvm::MapVector<Operation *, CollectiveTimes> underWay;

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // How far steps may pass each other, and how many all-gathers may be under way,
-// decides between overlap and memory, and no choice is the best for all
-// programs. A schedule takes next to no time to make, so some are.
+// decides between overlap and memory, and neither a choice of these nor a rule
+// of priority is the best for all programs. A schedule takes next to no time to
+// make, so some are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace weft {
 
@@ -77,53 +79,205 @@ int64_t Lifetimes::peak() const {
   return most;
 }
 
-OrderCost costOf(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions) {
-  int64_t now = 0;
-  std::map<int32_t, int64_t> links;
-  std::vector<int64_t> ends(steps.size());
-  for (const Action &action : actions) {
-    const Step &step = steps[action.step];
+std::vector<bool> findSecondQueue(llvm::ArrayRef<CollectiveSpan> spans) {
+  std::vector<bool> second(spans.size());
+  if (spans.empty())
+    return second;
+  const auto [lowest, highest] = std::minmax_element(
+      spans.begin(), spans.end(),
+      [](const auto &a, const auto &b) { return a.link < b.link; });
+  if (lowest->link != highest->link) {
+    for (auto [index, span] : llvm::enumerate(spans))
+      second[index] = span.link != lowest->link;
+    return second;
+  }
+  std::vector<size_t> byWait(spans.size());
+  std::iota(byWait.begin(), byWait.end(), size_t(0));
+  llvm::stable_sort(byWait, [&](size_t a, size_t b) {
+    return spans[a].wait < spans[b].wait;
+  });
+  int64_t latest = spans[byWait.front()].start;
+  for (size_t index : byWait) {
+    second[index] = latest > spans[index].start;
+    latest = std::max(latest, spans[index].start);
+  }
+  return second;
+}
+
+/// By step, of collectives.
+static std::vector<bool> queuesOf(llvm::ArrayRef<Step> steps,
+                                  llvm::ArrayRef<Action> actions) {
+  std::vector<CollectiveSpan> spans;
+  std::vector<int32_t> collectives;
+  std::vector<size_t> numbers(steps.size());
+  for (auto [time, action] : llvm::enumerate(actions)) {
     if (action.isWait) {
-      now = std::max(now, ends[action.step]);
-    } else if (step.isCollective) {
-      int64_t &link = links[step.link];
-      ends[action.step] = link = std::max(link, now) + step.picoseconds;
-    } else {
-      now += step.picoseconds;
+      spans[numbers[action.step]].wait = int64_t(time);
+    } else if (steps[action.step].isCollective) {
+      numbers[action.step] = spans.size();
+      spans.push_back({steps[action.step].link, int64_t(time), 0});
+      collectives.push_back(action.step);
     }
   }
-  return {now, Lifetimes(steps, actions).peak()};
+  std::vector<bool> queues(steps.size());
+  for (auto [step, isSecond] :
+       llvm::zip_equal(collectives, findSecondQueue(spans)))
+    queues[step] = isSecond;
+  return queues;
 }
+
+StepTimes timesOf(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions) {
+  const std::vector<bool> isInSecond = queuesOf(steps, actions);
+  int64_t now = 0, queues[2] = {};
+  std::map<int32_t, int64_t> links;
+  StepTimes times{std::vector<int64_t>(steps.size()),
+                  std::vector<int64_t>(steps.size())};
+  for (const Action &action : actions) {
+    const Step &step = steps[action.step];
+    int64_t &begin = times.begins[action.step], &end = times.ends[action.step];
+    if (action.isWait) {
+      now = std::max(now, end);
+    } else if (step.isCollective) {
+      int64_t &link = links[step.link],
+              &queue = queues[isInSecond[action.step]];
+      begin = std::max({link, queue, now});
+      end = link = queue = begin + step.picoseconds;
+    } else {
+      begin = now;
+      end = now += step.picoseconds;
+    }
+  }
+  return times;
+}
+
+static int64_t lastOf(llvm::ArrayRef<int64_t> times) {
+  return times.empty() ? 0 : *llvm::max_element(times);
+}
+
+OrderCost costOf(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions) {
+  return {lastOf(timesOf(steps, actions).ends),
+          Lifetimes(steps, actions).peak()};
+}
+
+//===----------------------------------------------------------------------===//
+// Priorities
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The program from its end: its users are the operands of a step.
+class Backwards {
+public:
+  explicit Backwards(llvm::ArrayRef<Step> program);
+
+  /// The longest paths behind the steps of the program.
+  std::vector<int64_t> longestPaths() const;
+  /// Minus how late each step of the program can begin, by an order from the
+  /// end that keeps to the ends in `order`.
+  std::vector<int64_t> latestBegins(llvm::ArrayRef<Step> program,
+                                    llvm::ArrayRef<Action> order) const;
+
+private:
+  size_t mirrored(size_t step) const { return steps.size() - 1 - step; }
+
+  std::vector<Step> steps;
+};
+
+} // namespace
+
+Backwards::Backwards(llvm::ArrayRef<Step> program) : steps(program.size()) {
+  for (auto [index, step] : llvm::enumerate(program)) {
+    Step &mirror = steps[mirrored(index)];
+    mirror.isCollective = step.isCollective;
+    mirror.picoseconds = step.picoseconds;
+    mirror.link = step.link;
+    for (int32_t operand : step.operands)
+      steps[mirrored(operand)].operands.push_back(int32_t(mirrored(index)));
+  }
+}
+
+std::vector<int64_t> Backwards::longestPaths() const {
+  std::vector<int64_t> paths(steps.size());
+  for (size_t step = 0; step < steps.size(); ++step) {
+    int64_t &path = paths[mirrored(step)];
+    for (int32_t user : steps[step].operands)
+      path = std::max(path, paths[mirrored(user)] + steps[user].picoseconds);
+  }
+  return paths;
+}
+
+std::vector<int64_t>
+Backwards::latestBegins(llvm::ArrayRef<Step> program,
+                        llvm::ArrayRef<Action> order) const {
+  std::vector<int64_t> priorities = timesOf(program, order).ends;
+  std::reverse(priorities.begin(), priorities.end());
+  std::vector<int64_t> ends =
+      timesOf(steps, overlapOrder(steps, priorities)).ends;
+  const int64_t all = lastOf(ends);
+  std::vector<int64_t> begins(steps.size());
+  for (size_t step = 0; step < steps.size(); ++step)
+    begins[step] = ends[mirrored(step)] - all;
+  return begins;
+}
+
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
+
+/// Schedules made again from how late their steps can begin; more gain next to
+/// nothing.
+static constexpr int improvements = 2;
+
+/// Times that differ by less are equal: the order that holds less is taken.
+static constexpr double sameTime = 1.001;
 
 std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps, double growth,
                                  int64_t beside) {
-  std::vector<Action> best = programOrder(steps);
-  if (llvm::none_of(steps, [](const Step &step) { return step.isCollective; }))
-    return best;
-  const OrderCost program = costOf(steps, best);
-  const double most =
-      double(program.bytes) + growth * double(program.bytes + beside);
-  // One that is as fast as the program's is as good as that.
-  int64_t least = program.picoseconds + 1;
-  for (const OverlapOptions &options : {OverlapOptions{16, 2},
-                                        {64, 4},
-                                        {64, 2},
-                                        {16, 4},
-                                        {16, 2, true},
-                                        {64, 4, true},
-                                        {16, 1},
-                                        {4, 2},
-                                        {4, 2, true},
-                                        {4, 1},
-                                        {1, 1}}) {
-    std::vector<Action> actions = overlapOrder(steps, options);
+  struct Candidate {
+    std::vector<Action> actions;
+    OrderCost cost;
+  };
+  std::vector<Candidate> candidates;
+  auto add = [&](std::vector<Action> actions) {
     const OrderCost cost = costOf(steps, actions);
-    if (double(cost.bytes) > most || cost.picoseconds >= least)
-      continue;
-    best = std::move(actions);
-    least = cost.picoseconds;
-  }
-  return best;
+    candidates.push_back({std::move(actions), cost});
+  };
+  add(programOrder(steps));
+  if (llvm::none_of(steps, [](const Step &step) { return step.isCollective; }))
+    return candidates.front().actions;
+  const Backwards backwards(steps);
+  const std::vector<int64_t> paths = backwards.longestPaths();
+  std::vector<int64_t> positions(steps.size());
+  for (size_t step = 0; step < steps.size(); ++step)
+    positions[step] = -int64_t(step);
+  for (const OverlapOptions &options : {OverlapOptions{},
+                                        {unlimited, unlimited, true},
+                                        {256, unlimited, true},
+                                        {64, unlimited},
+                                        {64, 2, true},
+                                        {16, 2},
+                                        {4, 1},
+                                        {1, 1}})
+    for (std::vector<int64_t> priorities : {positions, paths})
+      for (int round = 0; round <= improvements; ++round) {
+        add(overlapOrder(steps, priorities, options));
+        if (round < improvements)
+          priorities = backwards.latestBegins(steps, candidates.back().actions);
+      }
+  const int64_t ofProgram = candidates.front().cost.bytes;
+  const double most = double(ofProgram) + growth * double(ofProgram + beside);
+  llvm::erase_if(candidates, [&](const Candidate &each) {
+    return double(each.cost.bytes) > most;
+  });
+  int64_t least = candidates.front().cost.picoseconds;
+  for (const Candidate &each : candidates)
+    least = std::min(least, each.cost.picoseconds);
+  Candidate *best = nullptr;
+  for (Candidate &each : candidates)
+    if (double(each.cost.picoseconds) <= sameTime * double(least) &&
+        (!best || each.cost.bytes < best->cost.bytes))
+      best = &each;
+  return std::move(best->actions);
 }
 
 } // namespace weft

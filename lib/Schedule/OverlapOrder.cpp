@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace weft {
 
@@ -19,62 +20,86 @@ namespace {
 
 class Scheduler {
 public:
-  Scheduler(llvm::ArrayRef<Step> steps, const OverlapOptions &options);
+  Scheduler(llvm::ArrayRef<Step> steps, llvm::ArrayRef<int64_t> priorities,
+            const OverlapOptions &options);
   std::vector<Action> run();
 
 private:
-  /// Steps by urgency, the program's order among equals.
+  /// Steps by falling priority, the program's order among equals.
   using Queue = std::set<std::pair<int64_t, int32_t>>;
+  /// Collectives that are ready, apart those that enlarge their operand.
+  struct Link {
+    int64_t clock = 0;
+    Queue free, enlarging;
+  };
 
-  void computeUrgency();
   /// A step all of whose operands are issued: computed or started.
   void enqueue(int32_t step);
-  /// Starts what is free to start.
-  void startCollectives();
-  /// The next step to issue besides; removes it from its queue.
+  /// What waits for nothing: its operands are there.
+  void release(int32_t step);
+  void releaseWhatIsOver();
+  Queue &queueOf(int32_t step);
+  /// Whether a collective is one of what another one makes.
+  bool isChained(int32_t step) const {
+    return llvm::any_of(steps[step].operands, [&](int32_t operand) {
+      return steps[operand].isCollective;
+    });
+  }
+  std::pair<int64_t, int32_t> keyOf(int32_t step) const {
+    return {-priorities[step], step};
+  }
+
+  /// Starts the collectives whose links are free by a time.
+  void startCollectives(int64_t until);
+  /// The collective of a link that goes next, or -1.
+  int32_t nextOf(const Link &link) const;
+  /// Starts a collective whose links are busy, or that is one too many, since
+  /// nothing else is left; whether there is one.
+  bool startLater();
+  /// The next step that need not wait, or -1.
   int32_t pick();
-  int32_t take(Queue &queue, int32_t step);
+  void advanceCursor();
 
   void wait(int32_t collective);
   void issue(int32_t step);
   /// Whether the operand of a collective is gone with the wait for it.
   bool freesOperand(int32_t collective) const;
   void waitForWhatIsOver();
-  bool isHeld(int32_t step) const {
-    return steps[step].enlarges && enlarging >= options.enlargingInFlight;
-  }
-  /// When the collectives that `step` needs are over.
-  int64_t operandsFinish(int32_t step) const;
 
   llvm::ArrayRef<Step> steps;
+  llvm::ArrayRef<int64_t> priorities;
   OverlapOptions options;
   std::vector<std::vector<int32_t>> users;
-  std::vector<int64_t> urgency;
 
-  /// For each step: operands not issued yet, collectives among its operands
-  /// that are under way.
-  std::vector<int32_t> missing, underWay;
-  std::vector<int64_t> begin, finish;
+  /// For each step its operands that are not issued yet.
+  std::vector<int32_t> missing;
+  /// When the operands of a step are there, and when collectives end.
+  std::vector<int64_t> ready, finish;
   std::vector<bool> issued, waited;
 
-  /// Issuable steps: free ones, by kind, and those that must wait first.
-  Queue freeSteps, freeCollectives, blocked;
+  /// Computing steps that are ready: within the window, and by position those
+  /// behind it.
+  Queue free;
+  std::set<int32_t> far;
+  /// Steps that wait for collectives, by when these are over.
+  std::set<std::tuple<int64_t, int64_t, int32_t>> blocked;
+  std::map<int32_t, Link> links;
   /// Collectives under way in order of their start.
   std::vector<int32_t> started;
   int32_t enlarging = 0;
   /// The first computing step of the program that is not issued.
   int32_t cursor = 0;
-  int64_t computeClock = 0;
-  /// By level of links.
-  std::map<int32_t, int64_t> linkClocks;
+  int64_t clock = 0;
   std::vector<Action> actions;
 };
 
 } // namespace
 
-Scheduler::Scheduler(llvm::ArrayRef<Step> steps, const OverlapOptions &options)
-    : steps(steps), options(options), users(steps.size()),
-      missing(steps.size()), underWay(steps.size()), begin(steps.size()),
+Scheduler::Scheduler(llvm::ArrayRef<Step> steps,
+                     llvm::ArrayRef<int64_t> priorities,
+                     const OverlapOptions &options)
+    : steps(steps), priorities(priorities), options(options),
+      users(steps.size()), missing(steps.size()), ready(steps.size()),
       finish(steps.size()), issued(steps.size()), waited(steps.size()) {
   for (auto [index, step] : llvm::enumerate(steps)) {
     llvm::SmallVector<int32_t, 4> operands(step.operands);
@@ -84,58 +109,61 @@ Scheduler::Scheduler(llvm::ArrayRef<Step> steps, const OverlapOptions &options)
       users[operand].push_back(index);
     missing[index] = operands.size();
   }
-  computeUrgency();
 }
 
-/// A step is as urgent as its position in the program or as the most urgent
-/// step that needs it. What a collective delivers is wanted a window earlier,
-/// so that the way to a collective goes before steps that nobody waits for, and
-/// the more collectives lie on the way, the more so. One that waits for another
-/// is as urgent as its position too: it starts when that one is over, though
-/// what it delivers may be wanted much later.
-void Scheduler::computeUrgency() {
-  urgency.resize(steps.size());
-  std::vector<int64_t> ofWay(steps.size());
-  for (int32_t i = steps.size(); i-- > 0;) {
-    int64_t wanted = steps.size();
-    for (int32_t user : users[i])
-      wanted = std::min(wanted, ofWay[user]);
-    ofWay[i] = steps[i].isCollective ? wanted - options.window
-                                     : std::min<int64_t>(i, wanted);
-    urgency[i] = std::min<int64_t>(i, ofWay[i]);
-  }
+Scheduler::Queue &Scheduler::queueOf(int32_t step) {
+  Link &link = links[steps[step].link];
+  return steps[step].enlarges ? link.enlarging : link.free;
 }
 
 void Scheduler::enqueue(int32_t step) {
-  for (int32_t operand : std::set<int32_t>(steps[step].operands.begin(),
-                                           steps[step].operands.end()))
-    underWay[step] += steps[operand].isCollective && !waited[operand];
-  Queue &queue = underWay[step]             ? blocked
-                 : steps[step].isCollective ? freeCollectives
-                                            : freeSteps;
-  queue.emplace(urgency[step], step);
+  for (int32_t operand : steps[step].operands)
+    if (steps[operand].isCollective)
+      ready[step] = std::max(ready[step], finish[operand]);
+  if (ready[step] > clock)
+    blocked.emplace(ready[step], -priorities[step], step);
+  else
+    release(step);
 }
 
-int32_t Scheduler::take(Queue &queue, int32_t step) {
-  queue.erase({urgency[step], step});
-  return step;
+void Scheduler::release(int32_t step) {
+  if (steps[step].isCollective && !(options.chainsAtOnce && isChained(step)))
+    queueOf(step).insert(keyOf(step));
+  else if (int64_t(step) > int64_t(cursor) + options.window &&
+           steps[step].picoseconds > 0)
+    far.insert(step);
+  else
+    free.insert(keyOf(step));
+}
+
+void Scheduler::releaseWhatIsOver() {
+  while (!blocked.empty() && std::get<0>(*blocked.begin()) <= clock) {
+    const int32_t step = std::get<2>(*blocked.begin());
+    blocked.erase(blocked.begin());
+    release(step);
+  }
+}
+
+void Scheduler::advanceCursor() {
+  while (size_t(cursor) < steps.size() &&
+         (issued[cursor] || steps[cursor].isCollective))
+    ++cursor;
+  while (!far.empty() &&
+         int64_t(*far.begin()) <= int64_t(cursor) + options.window) {
+    free.insert(keyOf(*far.begin()));
+    far.erase(far.begin());
+  }
 }
 
 void Scheduler::wait(int32_t collective) {
   actions.push_back({collective, /*isWait=*/true});
   waited[collective] = true;
   enlarging -= steps[collective].enlarges;
-  computeClock = std::max(computeClock, finish[collective]);
+  clock = std::max(clock, finish[collective]);
   llvm::erase(started, collective);
-  for (int32_t user : users[collective]) {
-    if (missing[user] || issued[user] || --underWay[user])
-      continue;
-    take(blocked, user);
-    (steps[user].isCollective ? freeCollectives : freeSteps)
-        .emplace(urgency[user], user);
-  }
 }
 
+/// Of a step that is in no queue any more.
 void Scheduler::issue(int32_t step) {
   issued[step] = true;
   for (int32_t collective : std::vector<int32_t>(started))
@@ -143,22 +171,19 @@ void Scheduler::issue(int32_t step) {
       wait(collective);
   actions.push_back({step});
   if (steps[step].isCollective) {
-    int64_t &clock = linkClocks[steps[step].link];
-    begin[step] = computeClock;
-    clock = std::max(clock, computeClock) + steps[step].picoseconds;
-    finish[step] = clock;
+    Link &link = links[steps[step].link];
+    finish[step] = link.clock =
+        std::max(link.clock, clock) + steps[step].picoseconds;
     started.push_back(step);
     enlarging += steps[step].enlarges;
   } else {
-    computeClock += steps[step].picoseconds;
+    clock += steps[step].picoseconds;
     waitForWhatIsOver();
   }
   for (int32_t user : users[step])
     if (--missing[user] == 0)
       enqueue(user);
-  while (size_t(cursor) < steps.size() &&
-         (issued[cursor] || steps[cursor].isCollective))
-    ++cursor;
+  advanceCursor();
 }
 
 bool Scheduler::freesOperand(int32_t collective) const {
@@ -170,81 +195,64 @@ bool Scheduler::freesOperand(int32_t collective) const {
 }
 
 /// A wait for what is over takes no time, and may free memory long before the
-/// result is used. But what others that still run on other links overtake is
-/// in a queue of its own only if its wait comes after theirs
-/// (CollectiveQueues.h).
+/// result is used.
 void Scheduler::waitForWhatIsOver() {
-  for (size_t i = 0; i < started.size();) {
-    const int32_t collective = started[i];
-    if (finish[collective] > computeClock)
-      break;
-    auto isOvertaking = [&](int32_t other) {
-      return steps[other].link != steps[collective].link &&
-             begin[other] < finish[collective];
-    };
-    if (freesOperand(collective) &&
-        std::none_of(started.begin() + i + 1, started.end(), isOvertaking))
-      wait(collective);
+  for (size_t i = 0; i < started.size() && finish[started[i]] <= clock;)
+    if (freesOperand(started[i]))
+      wait(started[i]);
     else
       ++i;
+}
+
+int32_t Scheduler::nextOf(const Link &link) const {
+  const bool mayEnlarge =
+      !link.enlarging.empty() && enlarging < options.enlargingInFlight;
+  if (mayEnlarge &&
+      (link.free.empty() || *link.enlarging.begin() < *link.free.begin()))
+    return link.enlarging.begin()->second;
+  return link.free.empty() ? -1 : link.free.begin()->second;
+}
+
+void Scheduler::startCollectives(int64_t until) {
+  while (true) {
+    int32_t next = -1;
+    for (const auto &[level, link] : links)
+      if (const int32_t step = link.clock <= until ? nextOf(link) : -1;
+          step >= 0 && (next < 0 || keyOf(step) < keyOf(next)))
+        next = step;
+    if (next < 0)
+      return;
+    queueOf(next).erase(keyOf(next));
+    issue(next);
   }
 }
 
-void Scheduler::startCollectives() {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (auto [urgent, step] : freeCollectives)
-      if (!isHeld(step)) {
-        issue(take(freeCollectives, step));
-        changed = true;
-        break;
+bool Scheduler::startLater() {
+  for (auto &[level, link] : links)
+    for (Queue *queue : {&link.free, &link.enlarging})
+      if (!queue->empty()) {
+        const int32_t step = queue->begin()->second;
+        queue->erase(queue->begin());
+        issue(step);
+        return true;
       }
-  }
+  return false;
 }
-
-int64_t Scheduler::operandsFinish(int32_t step) const {
-  int64_t last = 0;
-  for (int32_t operand : steps[step].operands)
-    if (steps[operand].isCollective && !waited[operand])
-      last = std::max(last, finish[operand]);
-  return last;
-}
-
-/// Steps that wait for collectives, of which the first that waits no longer is
-/// looked for.
-static constexpr int mostLookedAt = 16;
 
 int32_t Scheduler::pick() {
-  // Nobody may run away from the first step that is left; a step that waits
-  // for a collective has more patience, since nothing is gained by a stall.
-  std::pair<int64_t, int32_t> first = {
-      size_t(cursor) < steps.size() ? urgency[cursor] : 0, cursor};
-  int32_t patience = blocked.count(first) ? 4 : 1;
-  bool farAhead = !freeSteps.empty() && freeSteps.begin()->second >
-                                            cursor + patience * options.window;
-  if (farAhead && freeSteps.count(first))
-    return take(freeSteps, cursor);
-  if (farAhead && blocked.count(first))
-    return take(blocked, cursor);
-
-  if (!blocked.empty() && (freeSteps.empty() || farAhead))
-    return take(blocked, blocked.begin()->second);
-  // What need not wait any more and is more urgent than all that is free, or a
-  // collective that need not wait for long.
-  int lookedAt = 0;
-  for (auto [urgent, step] : blocked) {
-    if (lookedAt++ == mostLookedAt || freeSteps.empty())
-      break;
-    const int64_t left = operandsFinish(step) - computeClock;
-    const auto [freeUrgent, freeStep] = *freeSteps.begin();
-    const bool isShort = options.waitsForShort && steps[step].isCollective &&
-                         left < steps[step].picoseconds &&
-                         left < steps[freeStep].picoseconds / 4;
-    if (isShort || (left <= 0 && urgent < freeUrgent))
-      return take(blocked, step);
+  // Nobody runs away from the first step that is left; while that waits for a
+  // collective there is more patience, since nothing is gained by a stall.
+  constexpr int64_t patience = 4;
+  if (free.empty() && !far.empty() &&
+      (blocked.empty() || *far.begin() <= cursor + patience * options.window)) {
+    free.insert(keyOf(*far.begin()));
+    far.erase(far.begin());
   }
-  Queue &queue = freeSteps.empty() ? freeCollectives : freeSteps;
-  return take(queue, queue.begin()->second);
+  if (free.empty())
+    return -1;
+  const int32_t step = free.begin()->second;
+  free.erase(free.begin());
+  return step;
 }
 
 std::vector<Action> Scheduler::run() {
@@ -252,10 +260,22 @@ std::vector<Action> Scheduler::run() {
     if (missing[i] == 0)
       enqueue(i);
   while (true) {
-    startCollectives();
-    if (freeSteps.empty() && blocked.empty() && freeCollectives.empty())
-      break;
-    issue(pick());
+    releaseWhatIsOver();
+    startCollectives(clock);
+    int32_t step = pick();
+    if (step < 0 && !blocked.empty()) {
+      step = std::get<2>(*blocked.begin());
+      blocked.erase(blocked.begin());
+    }
+    if (step < 0) {
+      if (!startLater())
+        break;
+      continue;
+    }
+    // What its links are free for meanwhile.
+    startCollectives(std::max(clock, ready[step]) + steps[step].picoseconds -
+                     1);
+    issue(step);
   }
   while (!started.empty())
     wait(started.front());
@@ -263,8 +283,9 @@ std::vector<Action> Scheduler::run() {
 }
 
 std::vector<Action> overlapOrder(llvm::ArrayRef<Step> steps,
+                                 llvm::ArrayRef<int64_t> priorities,
                                  const OverlapOptions &options) {
-  return Scheduler(steps, options).run();
+  return Scheduler(steps, priorities, options).run();
 }
 
 std::vector<Action> programOrder(llvm::ArrayRef<Step> steps) {

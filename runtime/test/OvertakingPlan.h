@@ -14,7 +14,7 @@ namespace weft::runtime {
 
 /// Two gradients that nobody waits for until the end, where the first is used,
 /// and a sum in between that the rest of the computation needs at once: #1
-/// overtakes #0.
+/// overtakes #0, which is in the second queue.
 struct OvertakingPlan : PlanBuilder {
   explicit OvertakingPlan(int64_t ranks) : PlanBuilder({{"data", ranks}}) {
     const uint32_t data = group({"data"});
@@ -29,7 +29,7 @@ struct OvertakingPlan : PlanBuilder {
     const uint32_t norm = step.output("norm", type(DType::F32, {}));
     const uint32_t t = step.temporary(DType::F32, {16});
     const uint32_t urgent = step.temporary(DType::F32, {16});
-    step.start(plan::CollectiveKind::AllReduce, data, x, slow, 1, 16);
+    step.start(plan::CollectiveKind::AllReduce, data, x, slow, 1, 16).queue = 1;
     step.launch("add", {{x, read}, {b, read}, {t, write}});
     step.start(plan::CollectiveKind::AllReduce, data, t, urgent, 1, 16);
     step.wait(1);

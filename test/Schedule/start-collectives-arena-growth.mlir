@@ -9,7 +9,7 @@
 
 // AHEAD: weft.start
 // AHEAD-NEXT: weft.start
-// AHEAD-NEXT: weft.wait
+// AHEAD: weft.wait
 // AHEAD-NEXT: weft.gemm
 // HELD: weft.start
 // HELD-NEXT: weft.wait

@@ -120,7 +120,7 @@ void TraceWriter::addTransfers(const plan::Timeline &timeline) {
 /// Ranks below the roles, on the same clock.
 void TraceWriter::addMeasured() {
   static constexpr const char *tracks[] = {"compute", "communication",
-                                           "communication, overtaken"};
+                                           "communication, second queue"};
   std::set<std::pair<size_t, size_t>> named;
   for (ordered_json event : measured->events) {
     const auto rank = event["pid"].get<size_t>(),

@@ -128,6 +128,9 @@ private:
 /// of the loop's block, counted from 0 with those of loops in it, has been
 /// executed for the last time. Its buffers are in use from there on.
 inline constexpr llvm::StringLiteral behindAttrName = "weft.behind";
+
+/// Of a `weft.start` that is in the second queue of collectives: 1.
+inline constexpr llvm::StringLiteral queueAttrName = "weft.queue";
 /// The loop that a collective of what a loop carries, or of several such values
 /// side by side, is behind; or null.
 RepeatOp findLoopBefore(StartOp start);

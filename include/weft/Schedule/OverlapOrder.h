@@ -10,16 +10,22 @@
 // links, each in order. A program is a list of steps with their data
 // dependences; a schedule is one order of actions: computing steps, starts of
 // collectives, and waits for them. The scheduler simulates all resources with
-// estimated times and
+// estimated times: whenever one is free it takes, of the steps that are ready,
+// the one of the highest priority (list scheduling). So
 //
-// - starts a collective as soon as its operand is there;
-// - computes first what leads to a collective that others wait for soon, and
-//   computes other steps while such a collective is under way;
-// - waits for a collective right before the first use of its result;
-// - keeps near the order of the program, which is what keeps memory small: no
-//   step is passed by one that is more than a window later, and of the
-//   collectives that enlarge their operand (all-gathers of parameters) only a
-//   few are under way at a time.
+// - a collective is started when its links are free for it, and not before, so
+//   that one of more priority may still go first;
+// - while collectives are under way other steps are computed;
+// - it is waited for right before the first use of its result;
+// - to keep memory small, no step is passed by one that is more than a window
+//   later, and of the collectives that enlarge their operand (all-gathers of
+//   parameters) only a few are under way at a time.
+//
+// Priorities are positions in the program, or the time that a step leads on to:
+// the longest path behind it, then how late it can begin in a schedule made
+// backwards, from the end of the program, of the best one so far (K. Y. Li,
+// R. J. Willis, "An Iterative Scheduling Technique for Resource-Constrained
+// Project Scheduling", 1992).
 //
 // Its answer depends on nothing but its input, so all ranks, which share one
 // program, start the same collectives in the same order.
@@ -38,6 +44,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -67,16 +74,36 @@ struct Action {
   bool operator==(const Action &other) const = default;
 };
 
+/// No limit.
+inline constexpr int32_t unlimited = std::numeric_limits<int32_t>::max();
+
 struct OverlapOptions {
-  /// How far a step may be moved ahead of an earlier one, in steps; four times
-  /// as far if the earlier one would have to wait for a collective.
-  int32_t window = 16;
+  /// How far a step may be moved ahead of an earlier one, in steps.
+  int32_t window = unlimited;
   /// How many collectives that enlarge their operand may be under way.
-  int32_t enlargingInFlight = 2;
-  /// Whether to wait for a collective that ends soon, where another one waits
-  /// for it, rather than to begin a step that takes long.
-  bool waitsForShort = false;
+  int32_t enlargingInFlight = unlimited;
+  /// Whether a collective of what another one makes is started as soon as that
+  /// is over, and computed steps do, though its links may be busy.
+  bool chainsAtOnce = false;
 };
+
+/// From when to when a collective may run, in the order of a program.
+struct CollectiveSpan {
+  int32_t link;
+  int64_t start, wait;
+};
+
+/// For each collective whether it is in the second of two queues, in each of
+/// which one runs after the other: of collectives on several levels of links
+/// those beyond the lowest; of one level those that others overtake, which
+/// start later and are waited for earlier.
+std::vector<bool> findSecondQueue(llvm::ArrayRef<CollectiveSpan> spans);
+
+/// When each step of an order begins and ends.
+struct StepTimes {
+  std::vector<int64_t> begins, ends;
+};
+StepTimes timesOf(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions);
 
 /// What an order takes: until the last step and collective is over, and at most
 /// alive at once of what steps make. A result may be written where an operand
@@ -93,9 +120,12 @@ OrderCost costOf(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions);
 std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps, double growth,
                                  int64_t beside = 0);
 
-/// The schedule that overlaps, for options.
+/// The schedule that overlaps, of steps with more priority first, the order of
+/// the program among equals.
 std::vector<Action> overlapOrder(llvm::ArrayRef<Step> steps,
+                                 llvm::ArrayRef<int64_t> priorities,
                                  const OverlapOptions &options = {});
+
 /// The order of the program, each collective followed by its wait.
 std::vector<Action> programOrder(llvm::ArrayRef<Step> steps);
 

@@ -269,6 +269,29 @@ def StartInLoops : FormPass<"weft-start-in-loops", "Schedule"> {
   ];
 }
 
+def AssignQueues : FormPass<"weft-assign-queues", "Schedule"> {
+  let summary = "Let collectives that others need not wait for run beside them";
+  let description = [{
+    **Needs** ordered entries.
+
+    **Does** put collectives in two queues, in each of which they run one after
+    the other: where an entry has collectives on several levels of links, those
+    beyond the lowest one are in the second queue; else those that others
+    overtake, which start later and are waited for earlier.
+
+    **Leaves** `weft.queue = 1` on `weft.start` ops of the second queue.
+
+    **Example** `test/Schedule/assign-queues.mlir`.
+  }];
+  let options = [
+    Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
+           "The machines, by the name of a cluster or a file.">
+  ];
+  let statistics = [
+    Statistic<"second", "second", "Collectives in the second queue">
+  ];
+}
+
 def PlanMemory : FormPass<"weft-plan-memory", "Schedule"> {
   let summary = "Give every value an offset in the arena";
   let description = [{

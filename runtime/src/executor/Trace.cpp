@@ -107,9 +107,9 @@ static Json traceJson(const plan::Plan &plan,
         metadata("process_name", rank, 0, fmt::format("rank {}", rank)));
     events.push_back(metadata("thread_name", rank, 0, "compute"));
     events.push_back(metadata("thread_name", rank, 1, "communication"));
-    if (!ranks[r]->overtaken.events.empty())
+    if (!ranks[r]->secondQueue.events.empty())
       events.push_back(
-          metadata("thread_name", rank, 2, "communication, overtaken"));
+          metadata("thread_name", rank, 2, "communication, second queue"));
     for (int stream = 0; TraceTrack RankTrace::*track : RankTrace::all) {
       for (const TraceEvent &event : (ranks[r]->*track).events)
         events.push_back(eventJson(plan, event, rank, stream, origin));

@@ -57,11 +57,11 @@ struct TraceTrack {
 struct RankTrace {
   TraceTrack compute;
   TraceTrack communication;
-  /// On GPUs, collectives that others overtake (CollectiveQueues.h).
-  TraceTrack overtaken;
+  /// On GPUs, collectives of the second queue (CollectiveQueues.h).
+  TraceTrack secondQueue;
 
   static constexpr TraceTrack RankTrace::*all[] = {
-      &RankTrace::compute, &RankTrace::communication, &RankTrace::overtaken};
+      &RankTrace::compute, &RankTrace::communication, &RankTrace::secondQueue};
 };
 
 /// Writes the tracks of all ranks; one process a rank, one thread a stream.

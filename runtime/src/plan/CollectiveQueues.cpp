@@ -7,33 +7,16 @@
 
 #include "weft/runtime/CollectiveQueues.h"
 
-#include "weft/runtime/VisitOperation.h"
-
 #include <algorithm>
 
 namespace weft::runtime {
 
-/// For each collective whether one that starts later is waited for earlier:
-/// whether, when its own wait comes, a later one has had its wait.
-static std::vector<uint8_t> overtaken(const plan::Entry &entry) {
+/// Of the collectives of an entry, by their ids.
+static std::vector<uint8_t> queuesOf(const plan::Entry &entry) {
   std::vector<uint8_t> queues;
-  // When they start: behind the last execution of an instruction of a loop, as
-  // some do, is between it and the next one.
-  std::vector<double> starts;
-  double latestWaited = -1;
-  for (uint32_t index = 0; index < entry.instructions()->size(); ++index)
-    visitOperation(
-        *entry.instructions()->Get(index),
-        [&](const plan::CollectiveStart &start) {
-          queues.push_back(0);
-          starts.push_back(start.behind() ? *start.behind() + 0.5 : index);
-        },
-        [&](const plan::CollectiveWait &wait) {
-          const double began = starts[wait.id()];
-          queues[wait.id()] = latestWaited > began;
-          latestWaited = std::max(latestWaited, began);
-        },
-        [](const Computation auto &) {}, [](const plan::Repeat &) {});
+  for (const plan::Instruction *instruction : *entry.instructions())
+    if (const auto *start = instruction->operation_as_CollectiveStart())
+      queues.push_back(start->queue());
   return queues;
 }
 
@@ -45,7 +28,7 @@ CollectiveQueues::CollectiveQueues(const plan::Plan &plan, bool serialize)
   if (serialize)
     return;
   for (const plan::Entry *entry : *plan.entries()) {
-    entries.push_back(overtaken(*entry));
+    entries.push_back(queuesOf(*entry));
     if (std::ranges::find(entries.back(), 1) != entries.back().end())
       queues = 2;
   }

@@ -309,6 +309,8 @@ void Dumper::operation(const plan::CollectiveStart &start) {
   print(" wire {}", start.wire_bytes());
   if (start.behind())
     print(" behind {}", *start.behind());
+  if (start.queue() != 0)
+    print(" queue {}", start.queue());
 }
 
 void Dumper::operation(const plan::Repeat &repeat) {

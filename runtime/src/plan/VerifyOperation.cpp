@@ -9,6 +9,7 @@
 #include "plan/ExchangeMap.h"
 #include "plan/PlanVerifier.h"
 #include "plan/Text.h"
+#include "weft/runtime/CollectiveQueues.h"
 #include "weft/runtime/VisitOperation.h"
 
 #include <algorithm>
@@ -273,6 +274,9 @@ Status OperationVerifier::check(const plan::CollectiveStart &start) {
     return invalidArgument(fmt::format("group {} of {} does not exist",
                                        start.group(),
                                        header.plan.groups()->size()));
+  if (start.queue() >= maxQueues)
+    return invalidArgument(
+        fmt::format("queue {} of {} does not exist", start.queue(), maxQueues));
   const auto group = axesOf(header.plan.groups()->Get(start.group()));
   if (entry.role() && header.roles.split(group))
     return invalidArgument(fmt::format(

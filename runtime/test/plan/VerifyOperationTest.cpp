@@ -147,6 +147,8 @@ TEST(VerifyOperation, Collectives) {
        "unknown reduction 50"},
       {[&](SamplePlan &p) { start(p).group = 8; },
        "step 1 all_reduce: group 8 of 1 does not exist"},
+      {[&](SamplePlan &p) { start(p).queue = 2; },
+       "step 1 all_reduce: queue 2 of 2 does not exist"},
       {[&](SamplePlan &p) { start(p).source = 99; },
        "source is buffer 99, but the entry has 6"},
       {[&](SamplePlan &p) { start(p).destination = 99; },

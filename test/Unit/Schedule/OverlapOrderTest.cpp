@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 using namespace weft;
@@ -26,6 +27,14 @@ Step compute(std::initializer_list<int32_t> operands, int64_t time = 1) {
 Step collective(int32_t operand, int64_t time = 1, bool enlarges = false) {
   return {{operand}, true, enlarges, time};
 }
+/// Of steps whose priority is their position in the program.
+std::vector<Action> inProgramOrder(const std::vector<Step> &steps,
+                                   const OverlapOptions &options = {}) {
+  std::vector<int64_t> priorities(steps.size());
+  for (size_t step = 0; step < steps.size(); ++step)
+    priorities[step] = -int64_t(step);
+  return overlapOrder(steps, priorities, options);
+}
 Action run(int32_t step) { return {step, false}; }
 Action wait(int32_t step) { return {step, true}; }
 
@@ -33,7 +42,7 @@ TEST(OverlapOrder, WeightGradientRunsBesideTheAllReduceOfTheInputGradient) {
   // dy; dw = f(dy); dx = g(dy); r = all_reduce(dx); use(r)
   std::vector<Step> steps = {compute({}), compute({0}), compute({0}),
                              collective(2), compute({3})};
-  EXPECT_THAT(overlapOrder(steps),
+  EXPECT_THAT(fastestOrder(steps, 0),
               ElementsAre(run(0), run(2), run(3), run(1), wait(3), run(4)));
   EXPECT_THAT(programOrder(steps),
               ElementsAre(run(0), run(1), run(2), run(3), wait(3), run(4)));
@@ -43,20 +52,20 @@ TEST(OverlapOrder, WaitsAtTheFirstUseOnly) {
   // A gradient that is used by the update at the end.
   std::vector<Step> steps = {compute({}), collective(0, 10), compute({0}),
                              compute({2}), compute({1, 3})};
-  EXPECT_THAT(overlapOrder(steps),
+  EXPECT_THAT(inProgramOrder(steps),
               ElementsAre(run(0), run(1), run(2), run(3), wait(1), run(4)));
 }
 
 TEST(OverlapOrder, ResultsOfTheProgramAreWaitedForAtTheEnd) {
   std::vector<Step> steps = {compute({}), collective(0), compute({0})};
-  EXPECT_THAT(overlapOrder(steps),
+  EXPECT_THAT(inProgramOrder(steps),
               ElementsAre(run(0), run(1), run(2), wait(1)));
 }
 
 TEST(OverlapOrder, CollectiveOfACollective) {
   std::vector<Step> steps = {compute({}), collective(0), collective(1),
                              compute({2, 0})};
-  EXPECT_THAT(overlapOrder(steps),
+  EXPECT_THAT(inProgramOrder(steps),
               ElementsAre(run(0), run(1), wait(1), run(2), wait(2), run(3)));
 }
 
@@ -66,32 +75,57 @@ TEST(OverlapOrder, CollectiveOfACollectiveStartsWhenThatIsOver) {
   for (int i = 0; i < 40; ++i)
     steps.push_back(compute({int32_t(steps.size()) - (i ? 1 : 3)}));
   steps.push_back(compute({2, int32_t(steps.size()) - 1}));
-  std::vector<Action> actions = overlapOrder(steps);
+  std::vector<Action> actions = inProgramOrder(steps);
   ASSERT_THAT(checkOrder(steps, actions), IsEmpty());
   EXPECT_LT(std::find(actions.begin(), actions.end(), run(2)) - actions.begin(),
             6);
 }
 
 TEST(OverlapOrder, WaitsFreeWhatWasReduced) {
-  // A gradient is scattered, which takes 2, beside a sum on other links.
+  // A gradient is scattered, which takes 2, and used at the end.
   std::vector<Step> steps = {compute({}), collective(0, 2), compute({}),
                              collective(2, 5), compute({2})};
   steps[0].bytes = 8;
   steps[1].bytes = 1;
-  steps[3].link = 1;
   for (int i = 0; i < 8; ++i)
     steps.push_back(compute({int32_t(steps.size()) - 1}));
   steps.push_back(compute({1, 3, int32_t(steps.size()) - 1}));
+  const std::vector<Action> actions = inProgramOrder(steps);
+  ASSERT_THAT(checkOrder(steps, actions), IsEmpty());
   auto find = [&](const Action &action) {
-    const std::vector<Action> actions = overlapOrder(steps);
-    EXPECT_THAT(checkOrder(steps, actions), IsEmpty());
     return std::find(actions.begin(), actions.end(), action) - actions.begin();
   };
-  // The sum, started meanwhile, overtakes only if it is waited for first.
-  EXPECT_GT(find(wait(1)), find(run(11)));
-  // On the same links it runs behind in any case.
-  steps[3].link = 0;
   EXPECT_LT(find(wait(1)), find(run(7)));
+}
+
+TEST(OverlapOrder, CollectivesOfALevelOfLinksAreInOneQueue) {
+  // The first is waited for last.
+  std::vector<CollectiveSpan> spans = {{0, 0, 9}, {0, 1, 2}, {0, 3, 4}};
+  EXPECT_THAT(findSecondQueue(spans), ElementsAre(true, false, false));
+  spans[1].link = 1;
+  EXPECT_THAT(findSecondQueue(spans), ElementsAre(false, true, false));
+  EXPECT_THAT(findSecondQueue({}), IsEmpty());
+}
+
+/// Whatever the order: of one level of links nothing in the first queue is
+/// overtaken by anything, and everything in the second is.
+TEST(OverlapOrder, QueuesOfRandomOrders) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<int64_t> times(16);
+    std::iota(times.begin(), times.end(), 0);
+    std::shuffle(times.begin(), times.end(), random);
+    std::vector<CollectiveSpan> spans;
+    for (size_t i = 0; i < times.size(); i += 2)
+      spans.push_back({3, std::min(times[i], times[i + 1]),
+                       std::max(times[i], times[i + 1])});
+    const std::vector<bool> second = findSecondQueue(spans);
+    for (size_t i = 0; i < spans.size(); ++i)
+      EXPECT_EQ(second[i], std::ranges::any_of(spans, [&](const auto &other) {
+                  return other.start > spans[i].start &&
+                         other.wait < spans[i].wait;
+                }));
+  }
 }
 
 TEST(OverlapOrder, GathersOfParametersRunTwoAhead) {
@@ -103,7 +137,7 @@ TEST(OverlapOrder, GathersOfParametersRunTwoAhead) {
     steps.push_back(compute({previous, int32_t(steps.size()) - 1}, 5));
     previous = steps.size() - 1;
   }
-  EXPECT_THAT(overlapOrder(steps),
+  EXPECT_THAT(inProgramOrder(steps, {unlimited, 2}),
               ElementsAre(run(0), run(1), run(3), wait(1), run(2), run(5),
                           wait(3), run(4), run(7), wait(5), run(6), wait(7),
                           run(8)));
@@ -114,7 +148,7 @@ TEST(OverlapOrder, NoStepRunsAwayFromTheFirstOneLeft) {
   std::vector<Step> steps = {compute({}), collective(0, 1000), compute({1})};
   for (int i = 0; i < 100; ++i)
     steps.push_back(compute({}));
-  std::vector<Action> actions = overlapOrder(steps, {/*window=*/8});
+  std::vector<Action> actions = inProgramOrder(steps, {/*window=*/8});
   ASSERT_THAT(checkOrder(steps, actions), IsEmpty());
   int64_t position =
       std::find(actions.begin(), actions.end(), run(2)) - actions.begin();
@@ -128,7 +162,7 @@ TEST(OverlapOrder, NoStepRunsAwayFromTheFirstOneLeft) {
     steps.push_back(collective(steps.size() - 1, 0));
     steps.push_back(compute({int32_t(steps.size()) - 1}));
   }
-  actions = overlapOrder(steps, {/*window=*/8});
+  actions = inProgramOrder(steps, {/*window=*/8});
   ASSERT_THAT(checkOrder(steps, actions), IsEmpty());
   EXPECT_LE(std::find(actions.begin(), actions.end(), run(0)) - actions.begin(),
             2 * 8);
@@ -153,19 +187,19 @@ TEST(OverlapOrder, RandomProgramsGiveRightSchedules) {
       steps.push_back(step);
     }
     OverlapOptions options = {draw(1, 10), draw(1, 3)};
-    std::vector<Action> actions = overlapOrder(steps, options);
+    std::vector<Action> actions = inProgramOrder(steps, options);
     ASSERT_THAT(checkOrder(steps, actions), IsEmpty());
     ASSERT_THAT(checkOrder(steps, programOrder(steps)), IsEmpty());
-    ASSERT_EQ(overlapOrder(steps, options), actions);
+    ASSERT_EQ(inProgramOrder(steps, options), actions);
   }
 }
 
 TEST(OverlapOrder, LevelsOfLinksRunBesideEachOther) {
   std::vector<Step> steps = {compute({}), collective(0, 10), collective(0, 10),
                              compute({1, 2})};
-  EXPECT_EQ(costOf(steps, overlapOrder(steps)).picoseconds, 22);
+  EXPECT_EQ(costOf(steps, inProgramOrder(steps)).picoseconds, 22);
   steps[2].link = 1;
-  EXPECT_EQ(costOf(steps, overlapOrder(steps)).picoseconds, 12);
+  EXPECT_EQ(costOf(steps, inProgramOrder(steps)).picoseconds, 12);
 }
 
 TEST(OrderCost, WhatIsAliveAtOnce) {

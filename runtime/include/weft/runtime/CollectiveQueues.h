@@ -5,18 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A collective overtakes another when it starts later and its wait comes
-// earlier. In one queue it would keep the computation waiting for both:
+// In one queue, a collective runs when those that were started before it are
+// over, whoever waits for it:
 //
-//   0: start #0 all_reduce      gradient, wanted at the end of the step
-//   1: start #1 all_reduce      activation, wanted at once
+//   0: start #0 all_reduce      gradient, over nodes, wanted at the end
+//   1: start #1 all_reduce      activation, within a node, wanted at once
 //   2: wait #1                  in one queue: for #0 as well
 //   ...
 //   9: wait #0
 //
-// So devices have two queues, each with a stream and communicators of its own:
-// a collective that some other overtakes is in queue 1, all others are in queue
-// 0. The plan decides, and so all ranks alike.
+// So devices have two queues, each with a stream and communicators of its own.
+// The plan says which collective is in which, and so all ranks agree.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +31,6 @@
 
 namespace weft::runtime {
 
-/// More than two collectives at once would take each other's bandwidth.
 constexpr size_t maxQueues = 2;
 
 class CollectiveQueues {
@@ -42,7 +40,7 @@ public:
   /// One queue, for groups that no plan is known of.
   explicit CollectiveQueues(size_t groups);
 
-  /// 1, or 2 when a collective of some entry is overtaken.
+  /// 1, or 2 when a collective of some entry is in the second.
   size_t count() const { return queues; }
   /// The queue of the collective with number `id` of an entry.
   size_t of(size_t entry, uint32_t id) const {

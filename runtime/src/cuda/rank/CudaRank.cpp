@@ -463,7 +463,7 @@ static TraceTrack RankTrace::*trackOf(const CudaStep &step) {
   if (!start)
     return &RankTrace::compute;
   return start->bound->collective.queue == 0 ? &RankTrace::communication
-                                             : &RankTrace::overtaken;
+                                             : &RankTrace::secondQueue;
 }
 
 template <bool isTimed> Status CudaRank::walk(const CudaProgram &program) {
