@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "dev"
@@ -24,24 +25,40 @@ RESULTS = ROOT / "build" / "test-results"
 PYTHON = sys.executable
 JAX = ROOT / "build" / "venv-jax"
 JAX_PYTHON = str(JAX / "bin" / "python")
+# Files of tests that take 10 seconds and more, which begin before the others: at the end of a
+# suite, one process would work on a file while the others have nothing to do.
+LONG = {f"test_{name}" for name in (
+    # test/EndToEnd
+    "cuda_kernels", "determinism", "emulated_gpu", "forms_are_texts", "gpu_programs", "optimum",
+    "training",
+    # python-bindings/test
+    "cuda_plans", "models", "moves", "parallelism", "pipelines", "random_pipelines", "report_page",
+    "elementwise_against_jax", "gradients_against_jax", "jax_training", "models_against_jax",
+    "numpy_against_jax", "pipelines_from_jax", "random_functions_against_jax",
+    "reductions_against_jax", "whole_batches_from_jax",
+    # test/Examples and test/Import
+    "gpt_parallelism", "numbers")}
 
 
 def suites(sanitize, property_flags):
     """(name, command, environment) of each runner that writes <name>.xml."""
-    def ctest(folder, name):
-        return ["ctest", "--test-dir", str(folder), "-j", str(os.cpu_count()),
+    def ctest(folder, name, *flags, jobs=os.cpu_count()):
+        return ["ctest", "--test-dir", str(folder), "-j", str(jobs), *flags,
                 "--output-on-failure", "--no-tests=error", "--timeout", "600",
                 "--progress", "--output-junit", str(RESULTS / f"{name}.xml")]
 
-    def pytest(paths, name, python=PYTHON):
+    def pytest(paths, name, python=PYTHON, dist="loadfile"):
         # By file: what a module sets up once is set up in one process.
-        return [python, "-m", "pytest", "-q", "-n", str(os.cpu_count()),
-                "--dist", "loadfile", *paths,
-                f"--junitxml={RESULTS / name}.xml"]
+        files = [file for path in map(ROOT.joinpath, paths)
+                 for file in ([path] if path.is_file() else sorted(path.glob("test_*.py")))]
+        files.sort(key=lambda file: file.stem not in LONG)
+        return [python, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "--dist", dist,
+                "--no-loadscope-reorder", *map(str, files), f"--junitxml={RESULTS / name}.xml"]
 
     # The package as the build made it.
     package = {"PYTHONPATH": str(BUILD / "python")}
-    yield "unit", ctest(BUILD, "unit"), {}
+    yield "waits", ctest(BUILD, "waits", "-L", "waits", jobs=8), {}
+    yield "unit", ctest(BUILD, "unit", "-LE", "waits"), {}
     if property_flags:
         yield ("property", [str(BUILD / "unit" / "ShardingPropertyTests"),
                             *property_flags,
@@ -52,7 +69,8 @@ def suites(sanitize, property_flags):
     yield ("import", pytest(["test/Import/test_fixtures.py",
                              "test/Import/test_hlo_collectives.py",
                              "test/Import/test_mutations.py"], "import"), {})
-    yield "docs", pytest(["test/Docs"], "docs"), {}
+    # Pages share nothing.
+    yield "docs", pytest(["test/Docs"], "docs", dist="worksteal"), {}
     # What wants JAX runs in its environment.
     python, jax = [], []
     for path in sorted((ROOT / "python-bindings" / "test").glob("test_*.py")):
@@ -79,19 +97,19 @@ def checks():
     yield "format", ["scripts/format.sh", "--check"]
 
 
-def run(name, command, environment):
+def run(name, command, environment, output=None):
     """Runs a command in the repository root; whether it succeeded."""
-    print(f"\n=== {name}", flush=True)
+    print(f"\n=== {name}", file=output, flush=True)
     started = time.monotonic()
     environment = {**os.environ, "WEFT_BIN": str(BUILD / "bin"), **environment}
     try:
-        status = subprocess.run(command, cwd=ROOT, env=environment,
-                                stdin=subprocess.DEVNULL).returncode
+        status = subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
+                                stdout=output, stderr=output).returncode
     except OSError as error:
-        print(f"error: {error}", flush=True)
+        print(f"error: {error}", file=output, flush=True)
         status = 127
     print(f"=== {name}: {'ok' if status == 0 else f'status {status}'}, "
-          f"{time.monotonic() - started:.0f} s", flush=True)
+          f"{time.monotonic() - started:.0f} s", file=output, flush=True)
     return status == 0
 
 
@@ -128,17 +146,27 @@ def main():
     shutil.rmtree(RESULTS, ignore_errors=True)
     RESULTS.mkdir(parents=True)
     rows = []
-    for name, command, environment in suites(args.sanitize, property_flags):
-        if command[0] == JAX_PYTHON and not (JAX / "requirements.txt").exists():
-            print(f"\n=== {name}: skipped, there is no build/venv-jax; "
-                  "scripts/setup.sh makes it", flush=True)
-            rows.append((name, 0, 0, 1))
-            continue
-        succeeded = run(name, command, environment)
+
+    def record(name, succeeded):
         passed, failed, skipped = count(RESULTS / f"{name}.xml")
         if failed == 0 and (passed == 0 or not succeeded):
             failed = 1
         rows.append((name, passed, failed, skipped))
+
+    # The first suite waits for deadlines while others work.
+    (waits, *waiting), *others = suites(args.sanitize, property_flags)
+    with open(RESULTS / f"{waits}.log", "w+") as log, ThreadPoolExecutor() as pool:
+        waited = pool.submit(run, waits, *waiting, log)
+        for name, command, environment in others:
+            if command[0] == JAX_PYTHON and not (JAX / "requirements.txt").exists():
+                print(f"\n=== {name}: skipped, there is no build/venv-jax; "
+                      "scripts/setup.sh makes it", flush=True)
+                rows.append((name, 0, 0, 1))
+                continue
+            record(name, run(name, command, environment))
+        record(waits, waited.result())
+        log.seek(0)
+        print(log.read(), end="", flush=True)
     for name, command in checks():
         succeeded = run(name, command, {})
         rows.append((name, int(succeeded), int(not succeeded), 0))
