@@ -1,6 +1,11 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Options of the tests of the Python package."""
+"""Options of the tests of the Python package, and of XLA."""
+
+import os
+
+# Most of what XLA does here is to compile programs that run a few times.
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0")
 
 
 def pytest_addoption(parser):

@@ -7,12 +7,10 @@ Runs where JAX is installed: build/venv-jax, which scripts/setup.sh makes.
 
 import collections
 import dataclasses
-import os
 import pickle
 
 import pytest
 
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 jax = pytest.importorskip("jax", reason="imports from JAX, which is not installed here")
 pytest.importorskip("weft._compiler", reason="the compiler's module is not built; PYTHONPATH=build/dev/python has it")
 

@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`lax.scan` over micro-batches: a loop of the plan where its carries are sums, unrolled where not."""
 
-import os
-
 import pytest
 
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 jax = pytest.importorskip("jax", reason="imports from JAX, which is not installed here")
 
 import jax.numpy as jnp  # noqa: E402

@@ -3,12 +3,10 @@
 """`weft.from_jax(..., reduce_dtype="float32")`: JAX does not say what it differentiated; the
 gradients are what donated parameters are updated with."""
 
-import os
 import re
 
 import pytest
 
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 jax = pytest.importorskip("jax", reason="imports from JAX, which is not installed here")
 optax = pytest.importorskip("optax")
 
