@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import lru_cache, partial
 
 import pytest
 from conftest import EXAMPLE, ROOT, binaries
@@ -109,34 +109,41 @@ def plan_of(path, target):
     return plan.read_bytes()
 
 
+# Of a program and its forms.
+@lru_cache(2 * len(FORMS))
+def emit(path, form, *flags):
+    return tool("shard-compile", path, f"--emit={form}", *flags)
+
+
 def schedule_of(path, names=True):
     """The instructions, offsets and kernels of a program: not the lines that causes name."""
-    text = re.sub(r'cause = "[^"]*"', "", tool("shard-compile", path, "--emit=schedule"))
+    text = re.sub(r'cause = "[^"]*"', "", emit(path, "schedule"))
     return text if names else re.sub(r'(weft\.name|gradient_of) = "[^"]*"', "", text)
 
 
-def printed(path, form, *flags):
-    """A program in a form, in a file of the same name."""
-    text = tool("shard-compile", path, f"--emit={form}", *flags)
-    folder = path.parent / f"{form} {len(flags)}"
-    folder.mkdir()
-    (folder / path.name).write_text(text)
-    return folder / path.name
+def forms_of(path, *flags):
+    """A program in each form, which is made of the text of the form before: files of the same name."""
+    for form in FORMS:
+        folder = path.parent / f"{form} {len(flags)}"
+        folder.mkdir()
+        (folder / path.name).write_text(emit(path, form, *flags))
+        path = folder / path.name
+        yield form, path
 
 
 def check_plans(path, target="none"):
     """With locations."""
     plan = plan_of(path, target)
-    return [f"the plan of the {form} differs" for form in FORMS
-            if plan_of(printed(path, form, f"--target={target}", "--mlir-print-debuginfo"),
-                       target) != plan]
+    return [f"the plan of the {form} differs"
+            for form, text in forms_of(path, f"--target={target}", "--mlir-print-debuginfo")
+            if plan_of(text, target) != plan]
 
 
 def check_schedules(path):
     """Without, from the beginning or from any form on."""
     schedule = schedule_of(path)
-    problems = [f"the schedule of the {form} differs" for form in FORMS
-                if schedule_of(printed(path, form)) != schedule]
+    problems = [f"the schedule of the {form} differs" for form, text in forms_of(path)
+                if schedule_of(text) != schedule]
     stripped = path.with_name("stripped.mlir")
     tool("shard-opt", "--allow-unregistered-dialect", "--strip-debuginfo", path, "-o", stripped)
     # JAX gives arguments their names in locations.
