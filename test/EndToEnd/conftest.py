@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The example compiled and trained once a mesh, for all tests of the session."""
 
+import contextlib
 import dataclasses
+import fcntl
 import functools
 import os
 import pathlib
@@ -74,32 +76,47 @@ class Training:
 
 
 class Workshop:
-    """Makes plans and runs in one folder, each once."""
+    """Makes plans and runs in one folder, each once, whichever process of the session is the first
+    to want it."""
 
     def __init__(self, folder):
         self.folder = folder
         text = batches.load_text(batches.DEFAULT_TEXT)
         self.x, self.y = batches.cut_batches(text, STEPS, seed=0)
-        np.save(folder / "x.npy", self.x)
-        np.save(folder / "y.npy", self.y)
+        with self.first("batches") as is_first:
+            if is_first:
+                np.save(folder / "x.npy", self.x)
+                np.save(folder / "y.npy", self.y)
+
+    @contextlib.contextmanager
+    def first(self, name):
+        """Whether nobody has made this; others wait meanwhile."""
+        made = self.folder / f"{name}.made"
+        with open(self.folder / f"{name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield not made.exists()
+            made.touch()
 
     @functools.cache
     def plan(self, layout, copy=0):
-        """Path of a plan and what shard-compile printed."""
         source, mesh = LAYOUTS[layout]
         path = self.folder / f"{layout}-{copy}.plan"
-        run = succeed("shard-compile", EXAMPLE / source, "--mesh", mesh, "-o", path)
-        return path, run.stdout
+        with self.first(path.name) as is_first:
+            if is_first:
+                succeed("shard-compile", EXAMPLE / source, "--mesh", mesh, "-o", path)
+        return path
 
     @functools.cache
     def training(self, layout, copy=0, steps=STEPS):
         metrics = self.folder / f"{layout}-{copy}.csv"
         states = self.folder / f"{layout}-{copy}.safetensors"
-        succeed("shard-run", self.plan(layout)[0], "--init", "init",
-                "--entry", "train_step", "--steps", steps,
-                "--input", f"x={self.folder / 'x.npy'}",
-                "--input", f"y={self.folder / 'y.npy'}",
-                "--metrics", metrics, "--save", states)
+        with self.first(states.name) as is_first:
+            if is_first:
+                succeed("shard-run", self.plan(layout), "--init", "init",
+                        "--entry", "train_step", "--steps", steps,
+                        "--input", f"x={self.folder / 'x.npy'}",
+                        "--input", f"y={self.folder / 'y.npy'}",
+                        "--metrics", metrics, "--save", states)
         return Training(compare.read_losses(metrics), load_file(states))
 
     @functools.cache
@@ -110,7 +127,12 @@ class Workshop:
 
 @pytest.fixture(scope="session")
 def workshop(tmp_path_factory):
-    return Workshop(tmp_path_factory.mktemp("mlp_lm"))
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    folder /= "mlp_lm"
+    folder.mkdir(exist_ok=True)
+    return Workshop(folder)
 
 
 @pytest.fixture(params=LAYOUTS)

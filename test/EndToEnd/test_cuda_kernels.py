@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 import pytest
 from conftest import EXAMPLE, ROOT, succeed
@@ -138,9 +138,10 @@ def model(request, tmp_path_factory):
     return path
 
 
-def compile_for(processor, model, name, *options):
-    plan = model.with_name(name)
-    return plan, succeed("shard-compile", model, "-o", plan, f"--target=cuda:{processor}", *options)
+@cache
+def compile_for(processor, model, ptxas):
+    plan = model.with_name(f"{processor} {'ptx' if ptxas == 'none' else 'cubin'}.plan")
+    return plan, succeed("shard-compile", model, "-o", plan, f"--target=cuda:{processor}", f"--ptxas={ptxas}")
 
 
 # ===----------------------------------------------------------------------===
@@ -151,7 +152,7 @@ def compile_for(processor, model, name, *options):
 @needs_assembler
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_the_assembler_takes_all_kernels_and_none_spills(model, processor):
-    _, run = compile_for(processor, model, f"{processor}.plan", f"--ptxas={assembler()}")
+    _, run = compile_for(processor, model, assembler())
     line = run.stdout.splitlines()[0]
     said = re.fullmatch(rf"(\d+) kernels for {processor}: a cubin of .*, at most (\d+) registers "
                         r"and .* of shared memory, no spills", line)
@@ -161,14 +162,14 @@ def test_the_assembler_takes_all_kernels_and_none_spills(model, processor):
 
 def test_a_plan_without_assembler_has_the_same_ptx(model):
     """PTX is text inside the plan."""
-    plan, run = compile_for("sm_90", model, "ptx.plan", "--ptxas=none")
+    plan, run = compile_for("sm_90", model, "none")
     assert "PTX only" in run.stdout.splitlines()[0]
     ptx = ptx_of(plan)
     assert ".target sm_90" in ptx and ".visible .entry kernel_0(" in ptx
     # No sum depends on the order in which threads come.
     assert not re.search(r"\b(atom|red)\.\S*(f16|f32|f64|bf16)", ptx)
     if assembler():
-        both, _ = compile_for("sm_90", model, "both.plan", f"--ptxas={assembler()}")
+        both, _ = compile_for("sm_90", model, assembler())
         assert ptx_of(both) == ptx
 
 

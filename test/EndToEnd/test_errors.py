@@ -59,7 +59,7 @@ def test_compile_names_unwritable_output(tmp_path):
 
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "text"])
 def test_run_refuses_damaged_plan(workshop, tmp_path, damage):
-    good = bytearray(workshop.plan("data")[0].read_bytes())
+    good = bytearray(workshop.plan("data").read_bytes())
     if damage == "flipped":
         good[len(good) // 2] ^= 1
     bad = {"truncated": good[:len(good) // 2], "flipped": good, "empty": b"",
@@ -77,11 +77,11 @@ def test_run_refuses_damaged_plan(workshop, tmp_path, damage):
 def test_run_refuses_input(workshop, tmp_path, name, array, words):
     file = tmp_path / "input.npy"
     np.save(file, array)
-    run = tool("shard-run", workshop.plan("data")[0], "--init", "init",
+    run = tool("shard-run", workshop.plan("data"), "--init", "init",
                "--input", f"{name}={file}", "--input", f"y={workshop.folder / 'y.npy'}")
     check_message(run, *words)
 
 
 def test_run_names_inputs_that_nobody_set(workshop):
-    check_message(tool("shard-run", workshop.plan("data")[0], "--init", "init"),
+    check_message(tool("shard-run", workshop.plan("data"), "--init", "init"),
                   "x", "y")
