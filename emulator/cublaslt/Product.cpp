@@ -166,7 +166,20 @@ private:
         right[i * n + column] = factor(rhs(i, column));
     for (uint64_t row = 0; row < m; ++row) {
       T *out = &sums[row * n];
-      for (uint64_t i = 0; i < k; ++i) {
+      uint64_t i = 0;
+      // Four at once, one after the other: a sum is read and written once.
+      for (; i + 4 <= k; i += 4) {
+        const T left[] = {factor(lhs(row, i)), factor(lhs(row, i + 1)),
+                          factor(lhs(row, i + 2)), factor(lhs(row, i + 3))};
+        const T *in = &right[i * n];
+        for (uint64_t column = 0; column < n; ++column) {
+          T sum = out[column] + left[0] * in[column];
+          sum += left[1] * in[column + n];
+          sum += left[2] * in[column + 2 * n];
+          out[column] = sum + left[3] * in[column + 3 * n];
+        }
+      }
+      for (; i < k; ++i) {
         T left = factor(lhs(row, i));
         const T *in = &right[i * n];
         for (uint64_t column = 0; column < n; ++column)
