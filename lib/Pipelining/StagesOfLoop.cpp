@@ -37,6 +37,9 @@ struct Computed {
   bool isBack = false;
   /// Behind a boundary at all.
   bool isFixed = false;
+  /// Behind a barrier that waits for a value: the stage of that, if it goes
+  /// back one more than all stages.
+  int64_t awaited = -1;
 };
 
 class LoopStages {
@@ -53,7 +56,9 @@ public:
 
 private:
   Computed compute(Operation *op) const;
+  int64_t findAwaited(Operation *op) const;
   bool isRecomputedByUser(Operation *op, int64_t stage) const;
+  bool isPassedAgain(StageBoundaryOp op) const;
   LogicalResult check(StageBoundaryOp op) const;
   bool split(MicrobatchSumOp sum);
   bool isFixed(Value value) const { return computed.lookup(value).isFixed; }
@@ -67,12 +72,26 @@ private:
 
 } // namespace
 
+/// The last stage that anything waits for that an op is computed from.
+int64_t LoopStages::findAwaited(Operation *op) const {
+  int64_t awaited = -1;
+  for (Value operand : computedFrom(op))
+    awaited = std::max(awaited, computed.lookup(operand).awaited);
+  if (isa<BarrierOp>(op))
+    for (Value after : op->getOperands().drop_front())
+      if (Computed one = computed.lookup(after); one.isFixed)
+        awaited =
+            std::max(awaited, one.isBack ? int64_t(INT32_MAX) : one.stage);
+  return awaited;
+}
+
 /// Whether what a stage has computed is recomputed on the way back: by the
 /// stage that uses it there, which may be a later one. The last stage is none
-/// before another one.
+/// before another one. A barrier on the way forward waits for no later stage.
 bool LoopStages::isRecomputedByUser(Operation *op, int64_t stage) const {
   return stage + 1 < stages.count &&
-         (isa<BarrierOp>(op) || isRecomputed(getOrigin(op)));
+         (isRecomputed(getOrigin(op)) ||
+          (isa<BarrierOp>(op) && findAwaited(op) > stage));
 }
 
 Computed LoopStages::compute(Operation *op) const {
@@ -84,15 +103,16 @@ Computed LoopStages::compute(Operation *op) const {
     if (one.isFixed && (!all.isFixed || isNearer))
       all = one;
   }
+  forward.awaited = back.awaited = findAwaited(op);
   auto boundary = dyn_cast<StageBoundaryOp>(op);
+  if (!boundary && isRecomputedByUser(op, forward.stage) && !back.isFixed)
+    return {.awaited = forward.awaited};
   if (!boundary)
-    return back.isFixed                            ? back
-           : isRecomputedByUser(op, forward.stage) ? Computed()
-                                                   : forward;
+    return back.isFixed ? back : forward;
   if (Value of = boundary.getOf())
     return {computed.lookup(of).stage - 1, /*isBack=*/true, /*isFixed=*/true};
   return {(back.isFixed ? back : forward).stage + 1, back.isFixed,
-          /*isFixed=*/true};
+          /*isFixed=*/true, forward.awaited};
 }
 
 void LoopStages::walkDown() {
@@ -121,12 +141,16 @@ int64_t weft::countStages(Block &block) {
 // What cannot be cut
 //===----------------------------------------------------------------------===//
 
+/// Whether a boundary is one of the forward pass, passed again. JAX says only
+/// by a barrier what it recomputes: until a cotangent is there, which is no
+/// earlier than what is behind the boundary in the forward pass.
+bool LoopStages::isPassedAgain(StageBoundaryOp op) const {
+  return isRecomputed(getOrigin(op)) ||
+         (!op.getOf() && computed.lookup(op.getOperand()).awaited >=
+                             computed.lookup(op.getResult()).stage);
+}
+
 LogicalResult LoopStages::check(StageBoundaryOp op) const {
-  if (isRecomputed(getOrigin(op)))
-    return op.emitError("a stage boundary in a checkpointed function would be "
-                        "passed a second time on the way back; end the "
-                        "checkpoint before the boundary and begin another one "
-                        "behind it");
   Computed from = computed.lookup(op.getOperand());
   if (!op.getOf() && from.isBack) {
     auto error = op.emitError()
@@ -149,7 +173,16 @@ LogicalResult LoopStages::check(StageBoundaryOp op) const {
 LogicalResult LoopStages::check() const {
   bool legal = true;
   for (auto op : block.getOps<StageBoundaryOp>())
-    legal &= succeeded(check(op));
+    if (isPassedAgain(op)) {
+      op.emitError("a stage boundary in a checkpointed function would be "
+                   "passed a second time on the way back; end the checkpoint "
+                   "before the boundary and begin another one behind it");
+      legal = false;
+    }
+  // All else follows from those.
+  if (legal)
+    for (auto op : block.getOps<StageBoundaryOp>())
+      legal &= succeeded(check(op));
   return success(legal);
 }
 

@@ -61,6 +61,23 @@ func.func @again(%x: tensor<2x4xf32> {weft.name = "x"}) -> (tensor<2xf32> {weft.
 
 #loop = #weft.microbatches<"step", 4>
 
+// As JAX recomputes: behind a barrier until a cotangent is there.
+func.func @again_behind_barrier(%x: tensor<2x4xf32> {weft.name = "x"}) -> (tensor<2xf32> {weft.name = "y"}) {
+  %a = weft.microbatch_slice %x dim = 1 of #loop : tensor<2x4xf32> -> tensor<2xf32>
+  %b = weft.stage_boundary %a : tensor<2xf32>
+  %c = arith.addf %b, %b : tensor<2xf32>
+  %d = weft.barrier %a after %c : tensor<2xf32> after tensor<2xf32>
+  // expected-error @below {{a stage boundary in a checkpointed function would be passed a second time on the way back; end the checkpoint before the boundary and begin another one behind it}}
+  %e = weft.stage_boundary %d : tensor<2xf32>
+  %f = arith.mulf %c, %e : tensor<2xf32>
+  %s = weft.microbatch_sum %f of #loop : tensor<2xf32>
+  return %s : tensor<2xf32>
+}
+
+// -----
+
+#loop = #weft.microbatches<"step", 4>
+
 func.func @forward_again(%x: tensor<2x4xf32> {weft.name = "x"}) -> (tensor<2xf32> {weft.name = "y"}) {
   %a = weft.microbatch_slice %x dim = 1 of #loop : tensor<2x4xf32> -> tensor<2xf32>
   %b = weft.stage_boundary %a : tensor<2xf32>
