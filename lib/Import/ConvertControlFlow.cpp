@@ -174,6 +174,9 @@ static Values convertWhile(Conversion &c) {
                     "supported");
       return nothing;
     }
+    if (!*goesOn && iteration == 1)
+      if (auto results = formSingleMicrobatch(c, before))
+        return *results;
     if (!*goesOn)
       return carried;
     Operation *last = lastOp(c);

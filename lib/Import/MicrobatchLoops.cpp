@@ -182,18 +182,20 @@ static bool isSame(Value given, Value result) {
           matchPattern(result, m_Constant(&ofResult)) && ofGiven == ofResult);
 }
 
-/// Whether `op` adds something to `given`, which begins with zero, or writes
-/// its iteration's part of it. In the first iteration only the return reads
-/// `result`.
-bool IterationComparison::isExit(Operation *op, Value given,
-                                 Value result) const {
-  bool adds =
-      isa_and_present<arith::AddFOp, arith::AddIOp>(op) && isZero(given);
-  if (!(adds || stacks.contains(op)) || !llvm::is_contained(first.ops, op))
+/// Whether `op` adds something to what begins with zero.
+static bool addsToZero(Operation *op, Value given) {
+  return isa_and_present<arith::AddFOp, arith::AddIOp>(op) && isZero(given) &&
+         llvm::is_contained(op->getOperands(), given);
+}
+
+/// Whether only the return reads what `op` of an iteration makes `result` of.
+static bool isHandedOnOnly(const LoopIteration &iteration, Operation *op,
+                           Value result) {
+  if (!llvm::is_contained(iteration.ops, op))
     return false;
   auto countReaders = [&](Value value) {
     return llvm::count_if(value.getUsers(), [&](Operation *user) {
-      return llvm::is_contained(first.ops, user);
+      return llvm::is_contained(iteration.ops, user);
     });
   };
   int64_t readers = 0;
@@ -204,6 +206,15 @@ bool IterationComparison::isExit(Operation *op, Value given,
     value = definer->getOperand(0);
   }
   return false;
+}
+
+/// Whether `op` adds something to `given`, which begins with zero, or writes
+/// its iteration's part of it. In the first iteration only the return reads
+/// `result`.
+bool IterationComparison::isExit(Operation *op, Value given,
+                                 Value result) const {
+  return (addsToZero(op, given) || stacks.contains(op)) &&
+         isHandedOnOnly(first, op, result);
 }
 
 /// Each carried value is handed on, counted, a sum or a stack; nothing but that
@@ -275,6 +286,13 @@ static Value replaceExit(Conversion &c, Value old, Operation *exit,
   return result;
 }
 
+static MicrobatchesAttr nextLoop(Conversion &c, int64_t count) {
+  MLIRContext *context = c.builder.getContext();
+  auto name = StringAttr::get(
+      context, "loop" + std::to_string(c.getImporter().countLoop()));
+  return MicrobatchesAttr::get(context, name, count);
+}
+
 std::optional<Values>
 weft::stablehlo::formMicrobatches(Conversion &c, const LoopIteration &first,
                                   const LoopIteration &second, int64_t count) {
@@ -283,10 +301,7 @@ weft::stablehlo::formMicrobatches(Conversion &c, const LoopIteration &first,
     return std::nullopt;
   for (Operation *op : llvm::reverse(second.ops))
     op->erase();
-  MLIRContext *context = c.builder.getContext();
-  auto name = StringAttr::get(
-      context, "loop" + std::to_string(c.getImporter().countLoop()));
-  auto loop = MicrobatchesAttr::get(context, name, count);
+  MicrobatchesAttr loop = nextLoop(c, count);
   for (auto [slice, dim] : comparison.slices) {
     OpBuilder::InsertionGuard guard(c.builder);
     c.builder.setInsertionPoint(slice);
@@ -314,6 +329,72 @@ weft::stablehlo::formMicrobatches(Conversion &c, const LoopIteration &first,
     if (exit)
       result = replaceExit(c, first.results[results.size()], exit, result);
     results.push_back(result);
+  }
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// A single one
+//===----------------------------------------------------------------------===//
+
+/// Whether a value has one element along its first dimension.
+static bool isStackOfOne(Value value) {
+  RankedTensorType type = typeOf(value);
+  return type.getRank() > 0 && type.getDimSize(0) == 1;
+}
+
+/// The only elements of stacks that the iteration takes.
+static SmallVector<ReshapeOp> findOnlyParts(const LoopIteration &only) {
+  SmallVector<ReshapeOp> parts;
+  for (Operation *op : only.ops)
+    if (auto part = dyn_cast<ReshapeOp>(op))
+      if (Value stack = part.getOperand();
+          llvm::is_contained(only.given, stack) && isStackOfOne(stack) &&
+          typeOf(stack).getShape().drop_front() == part.getType().getShape())
+        parts.push_back(part);
+  return parts;
+}
+
+std::optional<Values>
+weft::stablehlo::formSingleMicrobatch(Conversion &c,
+                                      const LoopIteration &only) {
+  SmallVector<ReshapeOp> parts = findOnlyParts(only);
+  bool any = false;
+  for (auto [given, result] : llvm::zip_equal(only.given, only.results)) {
+    if (!given || !result)
+      return std::nullopt;
+    if (isSame(given, result) ||
+        (getSplatInteger(given) && getSplatInteger(result)))
+      continue;
+    Operation *op = withoutConstraints(result).getDefiningOp();
+    bool adds = addsToZero(op, given) && isHandedOnOnly(only, op, result);
+    if (!adds && !(isStackOfOne(result) && isZero(given) && given.use_empty()))
+      return std::nullopt;
+    any |= adds;
+  }
+  if (!any || parts.empty())
+    return std::nullopt;
+  MicrobatchesAttr loop = nextLoop(c, 1);
+  for (ReshapeOp part : parts) {
+    OpBuilder::InsertionGuard guard(c.builder);
+    c.builder.setInsertionPoint(part);
+    part.replaceAllUsesWith(
+        MicrobatchSliceOp::create(c.builder, part.getLoc(), part.getType(),
+                                  part.getOperand(), 0, loop)
+            .getResult());
+    part.erase();
+  }
+  Values results;
+  for (auto [given, result] : llvm::zip_equal(only.given, only.results)) {
+    Operation *op = withoutConstraints(result).getDefiningOp();
+    bool isKept = isSame(given, result) || getSplatInteger(result);
+    if (isKept)
+      results.push_back(result);
+    else if (addsToZero(op, given))
+      results.push_back(replaceExit(
+          c, result, op, c.make<MicrobatchSumOp>(addendOf(op, given), loop)));
+    else
+      results.push_back(stackOf(c, result, result.getType(), 0, loop));
   }
   return results;
 }

@@ -45,6 +45,12 @@ std::optional<Values> formMicrobatches(Conversion &c,
                                        const LoopIteration &second,
                                        int64_t count);
 
+/// The same of the only iteration of a loop. It says less: what is taken of
+/// stacks with one element is a slice of them, and what it makes a stack with
+/// one element, one of its own.
+std::optional<Values> formSingleMicrobatch(Conversion &c,
+                                           const LoopIteration &only);
+
 } // namespace weft::stablehlo
 
 #endif // WEFT_LIB_IMPORT_MICROBATCHLOOPS_H
