@@ -105,6 +105,31 @@ def test_a_function_of_a_row():
     assert text.count('name = "weft.stage_boundary"') >= 2 and text.count('name = "weft.stage_boundary_back"') >= 1
 
 
+DERIVATIVES = {"jvp": lambda f: lambda w: jax.jvp(f, (w,), (w,)), "hessian": jax.hessian,
+               "twice back": lambda f: jax.jacrev(jax.jacrev(f)), "checkpoint": lambda f: jax.hessian(jax.checkpoint(f)),
+               "vmap": lambda f: lambda w: jax.vmap(jax.grad(f))(jnp.stack([w, 2 * w]))}
+
+
+@pytest.mark.parametrize("derivative", DERIVATIVES)
+def test_derivatives(derivative):
+    """Of any order and mode under plain JAX."""
+    def loss(w, boundary):
+        return jnp.sum(jnp.sin(boundary(jnp.tanh(w @ w)) @ w) ** 2)
+
+    w = np.random.default_rng(0).normal(size=(3, 3)).astype(np.float32)
+    found, wanted = (jax.jit(DERIVATIVES[derivative](functools.partial(loss, boundary=boundary)))(w)
+                     for boundary in (weft.stage_boundary, lambda x: x))
+    for a, b in zip(*map(jax.tree.leaves, (found, wanted)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+
+
+def test_a_tangent_goes_forward_with_its_value():
+    """Through a boundary of its own, so that both are of the stage that follows."""
+    text = weft.from_jax(lambda x, t: jax.jvp(lambda x: jnp.sin(weft.stage_boundary(x * x)), (x,), (t,)),
+                         np.float32(1), np.float32(2)).as_text()
+    assert text.count('"stablehlo.composite"(') == 2
+
+
 def pipelined(function, pipeline, mesh=weft.AbstractMesh((2,), ("pipe",))):
     return weft.from_jax(function, *arguments(), mesh=mesh, donate_argnums=0, pipeline=pipeline).compile(None)
 
@@ -148,3 +173,67 @@ def test_errors_show_the_boundary_of_the_model():
     with pytest.raises(weft.CompileError, match="but @step has 0") as raised:
         pipelined(step, weft.Pipeline("pipe"))
     assert "test_stages_from_jax.py" in str(raised.value) and "jax_stages.py" not in str(raised.value)
+
+
+def checkpointed(ws, x, y):
+    """Two blocks with a boundary between them, in one checkpoint."""
+    @jax.checkpoint
+    def both(ws, x):
+        return block(weft.stage_boundary(block(x, ws[0])), ws[1])
+
+    def loss(ws):
+        return jnp.mean((both(ws[2:], both(ws, x)) - y) ** 2)
+
+    value, gradients = jax.value_and_grad(loss)(ws)
+    return jax.tree.map(lambda w, g: w - 0.1 * g, ws, gradients), value
+
+
+def test_a_boundary_in_a_checkpoint():
+    with pytest.raises(weft.CompileError, match="a stage boundary in a checkpointed function would be passed a second "
+                       "time on the way back; end the checkpoint before the boundary") as raised:
+        pipelined(checkpointed, weft.Pipeline("pipe", microbatches=4), weft.AbstractMesh((3,), ("pipe",)))
+    assert "would go" not in str(raised.value) and "test_stages_from_jax.py" in str(raised.value)
+    assert "weft.stage_boundary(block(x, ws[0]))" in str(raised.value)
+
+
+def test_a_barrier_of_the_model():
+    """Is no recomputation: what is behind it is of the stage that it is in."""
+    def model(ws, x, y):
+        def loss(ws):
+            h = x
+            for w in ws:
+                h = weft.stage_boundary(block(h, w))
+                h, _ = jax.lax.optimization_barrier((h, jnp.tanh(h)))
+            return jnp.mean((h @ ws[0] - y) ** 2)
+
+        value, gradients = jax.value_and_grad(loss)(ws)
+        return jax.tree.map(lambda w, g: w - 0.1 * g, ws, gradients), value
+
+    compiled = pipelined(model, weft.Pipeline("pipe", microbatches=4), weft.AbstractMesh((LAYERS + 1,), ("pipe",)))
+    assert len(compiled.stages()) == LAYERS + 1
+
+
+def test_one_micro_batch():
+    """A loop of one iteration is a loop, with gradients that it adds up and losses that it stacks."""
+    def accumulating(ws, x, y):
+        def loss(ws, x, y):
+            h = weft.stage_boundary(block(x, ws[0]))
+            return jnp.mean((block(h, ws[1]) - y) ** 2)
+
+        def add(total, batch):
+            value, gradients = jax.value_and_grad(loss)(ws, *batch)
+            return jax.tree.map(jnp.add, total, gradients), value
+
+        gradients, values = jax.lax.scan(add, jax.tree.map(jnp.zeros_like, ws), (x, y))
+        return jax.tree.map(lambda w, g: w - 0.1 * g, ws, gradients), values
+
+    ws, x, y = arguments()
+    args = ws[:2], x[:1], y[:1]
+    wanted = jax.jit(accumulating)(*args)
+    for pipeline in (None, weft.Pipeline("pipe"), weft.Pipeline("pipe", "zb-h1")):
+        options = {"mesh": weft.Mesh((2,), ("pipe",)), "pipeline": pipeline} if pipeline else {}
+        compiled = weft.from_jax(accumulating, *args, donate_argnums=0, **options).compile()
+        for a, b in zip(*map(jax.tree.leaves, (compiled(*args), wanted)), strict=True):
+            np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)
+        if pipeline:
+            assert compiled.schedule().microbatches == 1

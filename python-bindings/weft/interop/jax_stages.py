@@ -1,7 +1,12 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`weft.stage_boundary` in a JAX function: two composites, for the way forward and the way back,
-which JAX computes as what they are, the identity, and the compiler reads by name."""
+"""`weft.stage_boundary` in a JAX function: primitives that JAX computes as what they are, the
+identity, and lowers as composites, which the compiler reads by name.
+
+One marks values and, in forward mode, tangents; its transpose marks cotangents and has as a second
+operand the value whose boundary they come back through. So derivatives of all orders and modes
+are there, and the boundary is in each of them.
+"""
 
 from __future__ import annotations
 
@@ -19,33 +24,60 @@ def is_jax(leaf: Any) -> bool:
 @functools.cache
 def boundary():
     """The identity of an array, marked."""
+    from jax.interpreters import ad
+
+    forward = _identity("weft.stage_boundary", 1)
+    # Linear in the first operand, which for the compiler is a value that goes forward as any other.
+    tangent = _identity("weft.stage_boundary", 2, lowered=1)
+    back = _identity("weft.stage_boundary_back", 2)
+
+    def derive_forward(primals, tangents):
+        y, dx = forward.bind(*primals), tangents[0]
+        return y, dx if _is_zero(dx) else tangent.bind(dx, y)
+
+    ad.primitive_jvps[forward] = derive_forward
+    for one, other in ((tangent, back), (back, tangent)):
+        ad.primitive_jvps[one] = functools.partial(_derive_linear, one)
+        ad.primitive_transposes[one] = functools.partial(_transpose, other)
+    return forward.bind
+
+
+def _is_zero(tangent):
+    from jax.interpreters import ad
+
+    return isinstance(tangent, ad.Zero)
+
+
+def _derive_linear(primitive, primals, tangents):
+    return primitive.bind(*primals), tangents[0] if _is_zero(tangents[0]) else primitive.bind(tangents[0], primals[1])
+
+
+def _transpose(other, cotangent, x, of):
+    return [cotangent if _is_zero(cotangent) else other.bind(cotangent, of), None]
+
+
+def _identity(name, operands, lowered=None):
+    """A primitive that returns the first of its operands, which are of one shape, and that is
+    lowered to a composite of as many of them as is said."""
     import jax
+    from jax.extend.core import Primitive
+    from jax.interpreters import batching, mlir
 
-    forward = _batched(jax, jax.lax.composite(lambda x: x, name="weft.stage_boundary"))
-    # The second operand says which boundary the cotangent comes back through.
-    back = _batched(jax, jax.lax.composite(lambda cotangent, of: cotangent, name="weft.stage_boundary_back"))
+    def first(x, *_):
+        return x
 
-    @jax.custom_vjp
-    def stage_boundary(x):
-        return forward(x)
+    composite = jax.lax.composite(first, name=name)
+    primitive = Primitive(name if lowered is None else f"{name}_tangent")
+    primitive.def_impl(first)
+    primitive.def_abstract_eval(first)
+    mlir.register_lowering(primitive, mlir.lower_fun(
+        lambda *x: composite(*x[:lowered or operands]), multiple_results=False))
 
-    def keep(x):
-        y = forward(x)
-        return y, y
+    def batch(values, dims):
+        size = next(x.shape[dim] for x, dim in zip(values, dims, strict=True) if dim is not None)
+        moved = [jax.numpy.broadcast_to(x, (size, *x.shape)) if dim is None else jax.numpy.moveaxis(x, dim, 0)
+                 for x, dim in zip(values, dims, strict=True)]
+        return primitive.bind(*moved), 0
 
-    stage_boundary.defvjp(keep, lambda y, cotangent: (back(cotangent, y),))
-    return stage_boundary
-
-
-def _batched(jax, function):
-    """A function of arrays of one shape that `jax.vmap` maps to itself: composites have no rule of
-    their own."""
-    mapped = jax.custom_batching.custom_vmap(function)
-
-    @mapped.def_vmap
-    def rule(size, are_batched, *operands):
-        operands = [x if is_batched else jax.numpy.broadcast_to(x, (size, *x.shape))
-                    for x, is_batched in zip(operands, are_batched, strict=True)]
-        return mapped(*operands), True
-
-    return mapped
+    batching.primitive_batchers[primitive] = batch
+    return primitive
