@@ -107,7 +107,8 @@ std::string Reader::findInstruction(const plan::Entry &of, Event &event) const {
 }
 
 std::string Reader::readEvent(const ordered_json &json) {
-  if (!json.is_object() || json.value("ph", "") != "X")
+  if (!json.is_object() || json.value("ph", "") != "X" ||
+      json.value("cat", "") == "bubble")
     return "";
   const auto isNumber = [&](const char *key) {
     return json.contains(key) && json[key].is_number();

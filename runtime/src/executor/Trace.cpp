@@ -7,6 +7,7 @@
 
 #include "executor/Trace.h"
 
+#include "executor/Bubbles.h"
 #include "io/File.h"
 #include "plan/Text.h"
 #include "weft/runtime/VisitOperation.h"
@@ -93,6 +94,21 @@ static Json metadata(std::string_view key, int rank, int stream,
           {"args", {{"name", name}}}};
 }
 
+static Json bubbleJson(const Bubble &bubble, int rank, int stream,
+                       Time origin) {
+  const auto micros = [](auto duration) {
+    return std::chrono::duration<double, std::micro>(duration).count();
+  };
+  return {{"name", "bubble"},
+          {"cat", "bubble"},
+          {"ph", "X"},
+          {"ts", micros(bubble.begin - origin)},
+          {"dur", micros(bubble.end - bubble.begin)},
+          {"pid", rank},
+          {"tid", stream},
+          {"args", Json::object()}};
+}
+
 static Json traceJson(const plan::Plan &plan,
                       const std::vector<const RankTrace *> &ranks) {
   Time origin = Time::max();
@@ -101,6 +117,8 @@ static Json traceJson(const plan::Plan &plan,
       for (const TraceEvent &event : track->events)
         origin = std::min(origin, event.begin);
   Json events = Json::array();
+  const std::vector<std::vector<Bubble>> bubbles = findBubbles(plan, ranks);
+  constexpr int bubbleStream = std::size(RankTrace::all);
   for (size_t r = 0; r < ranks.size(); ++r) {
     const int rank = static_cast<int>(r);
     events.push_back(
@@ -115,6 +133,10 @@ static Json traceJson(const plan::Plan &plan,
         events.push_back(eventJson(plan, event, rank, stream, origin));
       ++stream;
     }
+    if (!bubbles[r].empty())
+      events.push_back(metadata("thread_name", rank, bubbleStream, "bubble"));
+    for (const Bubble &bubble : bubbles[r])
+      events.push_back(bubbleJson(bubble, rank, bubbleStream, origin));
   }
   return {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
 }

@@ -51,6 +51,8 @@ struct TraceTrack {
   bool recording = false;
   /// Has room for the current run before it starts.
   std::vector<TraceEvent> events;
+  /// Where those of each recorded run begin.
+  std::vector<size_t> runs;
 };
 
 /// The tracks of a rank.

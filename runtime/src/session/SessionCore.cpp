@@ -292,8 +292,10 @@ Status SessionCore::run(uint32_t entry) {
       for (TraceTrack RankTrace::*member : RankTrace::all) {
         TraceTrack &track = rank->trace().*member;
         track.recording = isRecorded;
-        if (isRecorded)
+        if (isRecorded) {
+          track.runs.push_back(track.events.size());
           track.events.reserve(track.events.size() + instructions);
+        }
       }
   const Clock::time_point begin = Clock::now();
   Status status = dispatch(entry, threadsOf(entry));

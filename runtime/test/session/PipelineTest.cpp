@@ -206,20 +206,39 @@ TEST(Pipeline, Trace) {
   std::ifstream file(path);
   const auto json = nlohmann::json::parse(file);
   std::vector<std::string> segments, messages;
+  double begin = 1e9, end = 0, inSegments = 0, inBubbles = 0;
   for (const auto &event : json.at("traceEvents")) {
-    if (event.at("ph") != "X" || event.at("pid") != 1)
+    if (event.at("ph") != "X")
       continue;
+    const bool isBubble = event.value("cat", "") == "bubble";
+    const double from = event.at("ts"), duration = event.at("dur");
+    if (!isBubble && !event.at("args").contains("message")) {
+      begin = std::min(begin, from);
+      end = std::max(end, from + duration);
+    }
+    if (event.at("pid") != 1)
+      continue;
+    if (isBubble) {
+      inBubbles += duration;
+      continue;
+    }
     const auto &args = event.at("args");
     EXPECT_EQ(args.at("role"), 1);
     EXPECT_TRUE(args.contains("microbatch"));
     if (args.contains("message"))
       messages.push_back(event.at("name"));
-    else if (!args.contains("step"))
+    else if (!args.contains("step")) {
       segments.push_back(event.at("name"));
+      inSegments += duration;
+    }
   }
   EXPECT_THAT(segments,
               ElementsAre("begin1 0", "forward1 0", "backward1 0", "forward1 1",
                           "backward1 1", "update1 0", "finish 0"));
+  // At least until the first activation is there; gaps of less than a
+  // microsecond are none.
+  EXPECT_GT(inBubbles, 0);
+  EXPECT_NEAR(inSegments + inBubbles, end - begin, 8);
   EXPECT_THAT(messages,
               ElementsAre("activation of stage 0", "activation of stage 0",
                           "tied parameter", "gradient of stage 0",
