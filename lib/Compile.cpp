@@ -86,6 +86,7 @@ llvm::Expected<StageOptions> parsePipeline(StringRef text) {
         return llvm::createStringError("cannot read the schedule " + value +
                                        ": " + file.getError().message());
       options.table = (*file)->getBuffer().str();
+      options.tableName = value.str();
       if (StringRef(options.table).trim(" ,\t\r\n").empty())
         return llvm::createStringError("the schedule " + value +
                                        " has no actions");

@@ -151,8 +151,8 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // Stages take what is left of the loop over micro-batches.
   if (const StageOptions &stages = options.stages; !stages.axis.empty()) {
     pm.addPass(createSplitTransfers({stages.axis, clusterOf(options)}));
-    pm.addPass(createFormTimelines(
-        {stages.axis, stages.schedule, stages.table, stages.microbatches}));
+    pm.addPass(createFormTimelines({stages.axis, stages.schedule, stages.table,
+                                    stages.tableName, stages.microbatches}));
   }
   // After equal ops are joined: none inside of a loop is one outside.
   pm.addPass(createFormMicrobatchLoops());

@@ -55,8 +55,9 @@ struct StageOptions {
   /// How many the model's loop is to be of, or a batch without a loop is split
   /// into; 0: any number.
   int64_t microbatches = 0;
-  /// A table of actions in place of the schedule, as CSV.
-  std::string table;
+  /// A table of actions in place of the schedule, as CSV, and the file that it
+  /// is of.
+  std::string table, tableName = "the table";
   /// Let the compiler place the boundaries (CompileOptions); and what it chose,
   /// see --weft-place-boundaries and --weft-cut-loops.
   bool areAutomatic = false;

@@ -112,13 +112,15 @@ static LogicalResult checkAxis(func::FuncOp entry, StringRef axis) {
                             })
                             .wasInterrupted();
   };
-  auto check = [&](Attribute sharding, const Twine &what) {
+  auto check = [&](Attribute sharding, const Twine &what,
+                   std::optional<Location> loc = {}) {
     if (!mentions(sharding))
       return;
     legal = false;
-    entry.emitError() << what << " is split over the axis of the pipeline, \""
-                      << axis << "\", along which there are stages; use "
-                      << "another axis for shardings";
+    emitError(loc.value_or(entry.getLoc()))
+        << what << " is split over the axis of the pipeline, \"" << axis
+        << "\", along which there are stages; use "
+        << "another axis for shardings";
   };
   for (unsigned i = 0; i < entry.getNumArguments(); ++i)
     check(getSharding(entry.getArgument(i)),
@@ -128,8 +130,8 @@ static LogicalResult checkAxis(func::FuncOp entry, StringRef axis) {
           "result \"" + getResultName(entry, i) + "\"");
   if (legal)
     for (Operation &op : entry.front())
-      check(op.getAttrDictionary(),
-            "a value of " + op.getName().getStringRef());
+      check(op.getAttrDictionary(), "a value of " + op.getName().getStringRef(),
+            op.getLoc());
   return success(legal);
 }
 
@@ -181,9 +183,17 @@ static LogicalResult checkParameters(func::FuncOp entry, const Stages &stages) {
     }
   if (with.none() || with.all())
     return success();
-  return emitError(entry.getLoc())
-         << "stage " << with.find_first_unset() << " of @" << entry.getSymName()
-         << " uses no parameter; move or remove a boundary before or behind it";
+  int64_t empty = with.find_first_unset();
+  auto error = emitError(entry.getLoc())
+               << "stage " << empty << " of @" << entry.getSymName()
+               << " uses no parameter; move or remove a boundary before or "
+                  "behind it";
+  for (auto op : entry.front().getOps<StageBoundaryOp>())
+    if (auto begun = stages.begins.find(op); begun != stages.begins.end())
+      if (begun->second == empty || begun->second == empty + 1)
+        error.attachNote(op.getLoc())
+            << (begun->second == empty ? "it begins here" : "it ends here");
+  return error;
 }
 
 //===----------------------------------------------------------------------===//

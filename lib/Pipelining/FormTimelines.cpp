@@ -89,7 +89,7 @@ LogicalResult FormTimelines::form(func::FuncOp entry, int64_t stages) {
            << " is over " << loop.getCount()
            << "; split the batch of the model into as many";
   FailureOr<PipelineSchedule> found = findPipelineSchedule(
-      entry, {axis, schedule, table, stages, loop.getCount()});
+      entry, {axis, schedule, table, tableName, stages, loop.getCount()});
   if (failed(found))
     return failure();
   CutEntry cut = cutSegments(entry, *found, names);

@@ -390,11 +390,24 @@ private:
                  << " micro-batches: its first dimension must be a multiple of "
                     "them, and the model be computed from it";
     llvm::DenseSet<Value> states = findStates(entry);
+    auto printDivisors = [&](int64_t rows) {
+      std::string text;
+      for (int64_t step : {-1, 1})
+        for (int64_t n = std::min(count, rows);
+             n > 0 && n <= rows && n < 2 * count; n += step)
+          if (rows % n == 0 && n != count && (step < 0 || n > count)) {
+            text += (text.empty() ? ", which is a multiple of " : " and ") +
+                    std::to_string(n);
+            break;
+          }
+      return text;
+    };
     for (BlockArgument argument : entry.getArguments())
       if (!states.contains(argument) && typeOf(argument).getRank() > 0)
         error.attachNote(argument.getLoc())
             << "\"" << weft::getArgumentName(entry, argument.getArgNumber())
-            << "\" has " << typeOf(argument).getDimSize(0);
+            << "\" has " << typeOf(argument).getDimSize(0)
+            << printDivisors(typeOf(argument).getDimSize(0));
     return error;
   }
 };

@@ -46,6 +46,8 @@ struct Stages {
   /// computed from the cotangents of a stage.
   llvm::DenseMap<mlir::Operation *, bool> gradients;
   llvm::DenseMap<mlir::Operation *, StagePass> passes;
+  /// The stage behind each boundary of the way forward.
+  llvm::DenseMap<mlir::Operation *, int64_t> begins;
 };
 
 /// What an op computes its results from: not what a barrier only waits for, nor

@@ -295,6 +295,8 @@ void LoopStages::walkUp() {
   for (Operation &op : block)
     if (microbatches.loopOf(&op)) {
       auto boundary = dyn_cast<StageBoundaryOp>(op);
+      if (boundary && !boundary.getOf())
+        stages.begins[&op] = computed.lookup(boundary.getResult()).stage;
       stages.gradients[&op] =
           (boundary && boundary.getOf()) ||
           llvm::any_of(computedFrom(&op), [&](Value operand) {

@@ -59,17 +59,47 @@ static std::vector<std::string> findDescending(const Table &table) {
 
 static FailureOr<Table> readTable(func::FuncOp entry,
                                   const ScheduleRequest &request) {
-  timeline::ParsedTable parsed = timeline::parseCsv(request.table, "the table");
-  std::vector<std::string> problems = parsed.errors;
-  if (problems.empty())
-    problems = timeline::findProblems(parsed.table);
+  timeline::ParsedTable parsed =
+      timeline::parseCsv(request.table, request.tableName);
+  for (const std::string &problem : parsed.errors)
+    entry.emitError() << problem;
+  if (!parsed.errors.empty())
+    return failure();
+  std::vector<std::string> problems = timeline::findProblems(parsed.table);
   if (problems.empty())
     problems = findDescending(parsed.table);
   for (const std::string &problem : problems)
-    entry.emitError() << "schedule: " << problem;
+    entry.emitError() << request.tableName << ": " << problem;
   if (!problems.empty())
     return failure();
   return timeline::computeOnly(parsed.table);
+}
+
+/// Whether a table of one's own is of the model and of the mesh.
+static LogicalResult checkExtent(func::FuncOp entry,
+                                 const ScheduleRequest &request,
+                                 const timeline::Extent &extent, int64_t rows,
+                                 int64_t ranks) {
+  auto report = [&](int64_t has, StringRef what) {
+    return entry.emitError()
+           << request.tableName << " has " << has << " " << what << ", but ";
+  };
+  if (rows != ranks)
+    report(rows, "rows") << "the mesh has " << ranks << " ranks along \""
+                         << request.axis
+                         << "\"; a table has a row for each of them";
+  if (extent.stages != request.stages)
+    report(extent.stages, "stages")
+        << "@" << entry.getSymName() << " has " << request.stages
+        << "; take a table of " << request.stages << " stages, or put "
+        << extent.stages - 1 << " stage boundaries in the model";
+  if (extent.microbatches != request.microbatches)
+    report(extent.microbatches, "micro-batches")
+        << "@" << entry.getSymName() << " has " << request.microbatches
+        << "; take a table of " << request.microbatches
+        << ", or split the batch into " << extent.microbatches;
+  return success(rows == ranks && extent.stages == request.stages &&
+                 extent.microbatches == request.microbatches);
 }
 
 /// Lets every stage go through the micro-batches in order, each way: gradients
@@ -136,17 +166,8 @@ weft::findPipelineSchedule(func::FuncOp entry, const ScheduleRequest &request) {
     schedule.table = std::move(*table);
   }
   timeline::Extent extent = timeline::extentOf(schedule.table);
-  auto compare = [&](int64_t has, int64_t needs, StringRef what) {
-    if (has != needs)
-      entry.emitError() << "the table has " << has << " " << what << ", but @"
-                        << entry.getSymName() << " has " << needs;
-    return has == needs;
-  };
-  bool fits = compare(extent.stages, request.stages, "stages");
-  fits &= compare(extent.microbatches, request.microbatches, "micro-batches");
-  fits &= compare(schedule.table.ranks(), *ranks,
-                  ("ranks along \"" + request.axis + "\"").c_str());
-  if (!fits)
+  if (failed(
+          checkExtent(entry, request, extent, schedule.table.ranks(), *ranks)))
     return failure();
   schedule.placement = std::move(extent.placement);
   simplify(schedule);

@@ -20,6 +20,8 @@ struct ScheduleRequest {
   std::string name;
   /// A table of one's own, as CSV, in place of the name.
   std::string table;
+  /// What messages call it.
+  std::string tableName;
   int64_t stages = 0, microbatches = 0;
 };
 

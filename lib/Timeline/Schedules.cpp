@@ -116,6 +116,29 @@ static std::string print(ScheduleSize size) {
          " and chunks = " + std::to_string(size.chunks);
 }
 
+/// The numbers of micro-batches next to those of `size` that a schedule admits.
+static std::string printAdmitted(const NamedSchedule &schedule,
+                                 ScheduleSize size) {
+  std::string admitted;
+  auto tryOthers = [&](int32_t step) {
+    ScheduleSize other = size;
+    // Groups and ways to fill a pipeline are of no more than two of its
+    // lengths.
+    for (int32_t i = 0; i <= 2 * size.ranks && other.microbatches + step > 0;
+         ++i) {
+      other.microbatches += step;
+      if (schedule.doesAdmit(other)) {
+        admitted += (admitted.empty() ? "; microbatches = " : " or ") +
+                    std::to_string(other.microbatches);
+        return;
+      }
+    }
+  };
+  tryOthers(-1);
+  tryOthers(1);
+  return admitted + (admitted.empty() ? "" : " would do");
+}
+
 GeneratedTable generate(std::string_view name, ScheduleSize size) {
   const NamedSchedule *schedule = findSchedule(name);
   if (!schedule)
@@ -140,7 +163,8 @@ GeneratedTable generate(std::string_view name, ScheduleSize size) {
   if (!schedule->doesAdmit(size))
     return {{},
             "schedule " + std::string(name) + " admits " +
-                std::string(schedule->admits) + ", got " + print(size)};
+                std::string(schedule->admits) + ", got " + print(size) +
+                printAdmitted(*schedule, size)};
   return {schedule->generate(size), ""};
 }
 

@@ -88,8 +88,9 @@ def test_the_axis_shards_nothing():
     def sharded(w, x):
         return weft.with_sharding_constraint(layer(w, x), P(None, "pipe"))
 
-    with says('split over the axis of the pipeline, "pipe"'):
+    with says('split over the axis of the pipeline, "pipe"') as raised:
         compiled(step_of(chain(layer=sharded)), Pipeline("pipe"))
+    assert "return weft.with_sharding_constraint(layer(w, x)" in str(raised.value)
 
 
 @pytest.mark.parametrize(("n", "asked"), [(3, None), (None, 3)])
@@ -97,7 +98,7 @@ def test_micro_batches_divide_the_batch(n, asked):
     with says("test_pipeline_errors.py:", ValueError) as raised:
         compiled(step_of(chain(), n), Pipeline("pipe", microbatches=asked))
     assert ("the rows of a batch must be a multiple of the 3 micro-batches, but are not in batch[0] of shape "
-            "[8, 4]") in str(raised.value)
+            "[8, 4]; 2 and 4 would do") in str(raised.value)
 
 
 def test_micro_batches_are_said_once():
@@ -170,8 +171,11 @@ def test_each_stage_has_a_parameter():
         h = weft.stage_boundary(h * 2)
         return (layer(params[1], h) ** 2).mean()
 
-    with says("stage 1 of @step uses no parameter; move or remove a boundary before or behind it"):
+    with says("stage 1 of @step uses no parameter; move or remove a boundary before or behind it") as raised:
         compiled(step_of(loss), Pipeline("pipe"), ranks=3)
+    for note, line in (("it begins here", "weft.stage_boundary(layer(params[0], x))"),
+                       ("it ends here", "weft.stage_boundary(h * 2)")):
+        assert re.search(f"test_pipeline_errors.py:.*note: {note}\n.*{re.escape(line)}", str(raised.value))
 
 
 @pytest.mark.parametrize(("pipeline", "layers", "text"), [
@@ -186,22 +190,25 @@ def test_a_schedule_admits_the_sizes(pipeline, layers, text):
 
 def test_a_schedule_admits_the_micro_batches():
     with says("schedule zb-h2 admits chunks = 1 and microbatches >= 2 * ranks - 1, got ranks = 2, microbatches = 2 "
-              "and chunks = 1"):
+              "and chunks = 1; microbatches = 3 would do"):
         compiled(step_of(chain(), 2), Pipeline("pipe", "zb-h2"))
+    with says("got ranks = 2, microbatches = 5 and chunks = 2; microbatches = 4 or 6 would do",
+              ValueError):
+        weft.pipeline.schedule("interleaved-1f1b", 2, 5)
 
 
 @pytest.mark.parametrize(("before", "after", "text"), [
-    ("1B3", "", "schedule: row 2: 1B3 is missing; add it, or 1I3 and 1W3"),
-    ("1B3", "1B3,1F3", "schedule: row 2: 1F3 is there more than once; remove all but one"),
-    ("1F0,1B0", "1B0,1F0", "schedule: row 2: 1B0 stands before 1F0, which it needs; move it behind"),
-    ("1B3", "1X3", 'schedule: the table:2:8: found "1X3", expected one of F, B, I, W, '),
+    ("1B3", "", "own.csv: row 2: 1B3 is missing; add it, or 1I3 and 1W3"),
+    ("1B3", "1B3,1F3", "own.csv: row 2: 1F3 is there more than once; remove all but one"),
+    ("1F0,1B0", "1B0,1F0", "own.csv: row 2: 1B0 stands before 1F0, which it needs; move it behind"),
+    ("1B3", "1X3", 'own.csv:2:8: found "1X3", expected one of F, B, I, W, '),
     ("0F1,0F2,0F3,0B0", "0B0,0F1,0F2,0F3", None),
     (TABLE, "0F0,0B0,0F1,0B1,0F2,0F3,0B2,0B3\n1F0,1F1,1B0,1B1,1F2,1B2,1F3,1B3\n",
-     "schedule: row 1: 0B0 can never start: 0B0 (row 1) waits for 1B0 (row 2), which comes after 1F1, 1F1 (row 2) "
+     "own.csv: row 1: 0B0 can never start: 0B0 (row 1) waits for 1B0 (row 2), which comes after 1F1, 1F1 (row 2) "
      "waits for 0F1 (row 1), which comes after 0B0; move one of the actions that are waited for forward"),
-    ("1B2,1F3,1B3", "1F3,1B3,1B2", "schedule: row 2: 1B3 stands before 1B2; a stage goes back through its "
+    ("1B2,1F3,1B3", "1F3,1B3,1B2", "own.csv: row 2: 1B3 stands before 1B2; a stage goes back through its "
      "micro-batches in ascending order, in which gradients are added"),
-    ("1B3", "1B3,1F4,1B4", "schedule: row 1: 0F4 is missing"),
+    ("1B3", "1B3,1F4,1B4", "own.csv: row 1: 0F4 is missing"),
 ])
 def test_a_table_can_be_run(tmp_path, before, after, text):
     path = tmp_path / "own.csv"
@@ -214,13 +221,13 @@ def test_a_table_can_be_run(tmp_path, before, after, text):
 
 
 @pytest.mark.parametrize(("layers", "ranks", "n", "text"), [
-    (4, 4, 4, 'the table has 2 ranks along "pipe", but @step has 4'),
-    (4, 2, 4, "the table has 2 stages, but @step has 4"),
-    (2, 2, 8, "the table has 4 micro-batches, but @step has 8"),
+    (4, 4, 4, 'own has 2 rows, but the mesh has 4 ranks along "pipe"; a table has a row for each of them'),
+    (4, 2, 4, "own has 2 stages, but @step has 4; take a table of 4 stages, or put 1 stage boundaries in the model"),
+    (2, 2, 8, "own has 4 micro-batches, but @step has 8; take a table of 8, or split the batch into 4"),
 ])
 def test_a_table_is_of_the_sizes(layers, ranks, n, text):
     with says(text):
-        compiled(step_of(chain(range(layers - 1)), n), Pipeline("pipe", weft.pipeline.table(TABLE)), ranks, layers)
+        compiled(step_of(chain(range(layers - 1)), n), Pipeline("pipe", weft.pipeline.table(TABLE, name="own")), ranks, layers)
 
 
 @pytest.mark.parametrize(("table", "text"), [(b"\n,\n", "own.csv has no actions"), (b"\xff", "own.csv is no text in UTF-8")])

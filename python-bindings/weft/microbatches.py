@@ -6,6 +6,7 @@ another."""
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -73,8 +74,15 @@ def _check_rows(batch: Any, n: int) -> None:
     wrong = [f"{path} of shape {list(leaf.shape)}" for path, leaf in leaves
              if not leaf.shape or leaf.shape[0] % n]
     if wrong:
+        rows = math.gcd(*(leaf.shape[0] for _, leaf in leaves if leaf.shape))
+        others = [str(m) for counts in (range(n, 0, -1), range(n, rows + 1)) for m in _divisors(rows, counts)[:1]]
         raise ValueError(f"{user_line()}: the rows of a batch must be a multiple of the {n} "
-                         f"micro-batches, but are not in {', '.join(wrong)}")
+                         f"micro-batches, but are not in {', '.join(wrong)}"
+                         + (f"; {' and '.join(others)} would do" if others else ""))
+
+
+def _divisors(number: int, candidates: range) -> list[int]:
+    return [m for m in candidates if number and number % m == 0]
 
 
 def _check_sums(result: Any) -> None:

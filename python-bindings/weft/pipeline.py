@@ -153,7 +153,8 @@ class Pipeline:
         text = f"axis={self.axis}" + (" stages=auto" if self.stages else "")
         chunks = f" chunks={self.chunks}" if self.chunks else ""
         if isinstance(self.schedule, Schedule):
-            return {"pipeline": text + chunks, "pipeline_table": self.schedule.to_csv()}
+            return {"pipeline": text + chunks, "pipeline_table": self.schedule.to_csv(),
+                    "pipeline_table_name": f"the schedule {self.schedule.name}"}
         name = os.fspath(self.schedule)
         if not name.endswith(".csv"):
             return {"pipeline": f"{text} schedule={name}{chunks}"}
@@ -163,7 +164,7 @@ class Pipeline:
             raise ValueError(f"the schedule {name} is no text in UTF-8: {error}") from None
         if not table.strip(" ,\t\r\n"):
             raise ValueError(f"the schedule {name} has no actions")
-        return {"pipeline": text + chunks, "pipeline_table": table}
+        return {"pipeline": text + chunks, "pipeline_table": table, "pipeline_table_name": name}
 
 
 def checked_pipeline(what: str, pipeline: Pipeline | None, mesh) -> Pipeline | None:

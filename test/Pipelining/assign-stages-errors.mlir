@@ -116,7 +116,24 @@ func.func @no_parameter(%w: tensor<2xf32> {weft.name = "w", weft.parameter}, %x:
   %a = weft.microbatch_slice %x dim = 1 of #loop : tensor<2x4xf32> -> tensor<2xf32>
   %u = weft.microbatch_use %w of #loop : tensor<2xf32>
   %p = arith.mulf %a, %u : tensor<2xf32>
+  // expected-note @below {{it begins here}}
   %b = weft.stage_boundary %p : tensor<2xf32>
   %s = weft.microbatch_sum %b of #loop : tensor<2xf32>
+  return %s : tensor<2xf32>
+}
+
+// -----
+
+#loop = #weft.microbatches<"step", 4>
+
+// expected-error @below {{stage 0 of @no_parameter_before uses no parameter; move or remove a boundary before or behind it}}
+func.func @no_parameter_before(%w: tensor<2xf32> {weft.name = "w", weft.parameter}, %x: tensor<2x4xf32> {weft.name = "x"})
+    -> (tensor<2xf32> {weft.name = "y"}) {
+  %a = weft.microbatch_slice %x dim = 1 of #loop : tensor<2x4xf32> -> tensor<2xf32>
+  %u = weft.microbatch_use %w of #loop : tensor<2xf32>
+  // expected-note @below {{it ends here}}
+  %b = weft.stage_boundary %a : tensor<2xf32>
+  %p = arith.mulf %b, %u : tensor<2xf32>
+  %s = weft.microbatch_sum %p of #loop : tensor<2xf32>
   return %s : tensor<2xf32>
 }

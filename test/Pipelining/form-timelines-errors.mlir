@@ -42,9 +42,9 @@ func.func @split(%x: tensor<4x4xf32> {weft.name = "x", weft.sharding = #weft.sha
 
 weft.mesh @mesh = <["pipe"=2, "data"=2]>
 
-// expected-error @below {{a value of weft.}}
 func.func @inside(%x: tensor<4x4xf32> {weft.name = "x", weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) -> (tensor<f32> {weft.name = "y"}) {
   %a = weft.microbatch_slice %x dim = 1 of #loop : tensor<4x4xf32> -> tensor<4xf32>
+  // expected-error @below {{a value of weft.constraint is split over the axis of the pipeline, "pipe"}}
   %r = weft.constraint %a <@mesh, [{"pipe"}]> : tensor<4xf32>
   %b = weft.stage_boundary %r : tensor<4xf32>
   %c = weft.reduce sum %b dims = [0] : tensor<4xf32> -> tensor<f32>

@@ -51,7 +51,7 @@ func.func @positions(%w: tensor<8x8xf32> {weft.name = "w"}, %x: tensor<8x8xf32> 
 
 // expected-error @below {{no argument of @none is a batch that can be split into 4 micro-batches: its first dimension must be a multiple of them, and the model be computed from it}}
 func.func @none(%w: tensor<8x8xf32> {weft.name = "w"},
-                // expected-note @below {{"x" has 6}}
+                // expected-note @below {{"x" has 6, which is a multiple of 3 and 6}}
                 %x: tensor<6x8xf32> {weft.name = "x"},
                 %s: tensor<f32> {weft.name = "s"})
     -> (tensor<8x8xf32> {weft.name = "w"}, tensor<6x8xf32> {weft.name = "y"}) {

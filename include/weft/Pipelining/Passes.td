@@ -189,6 +189,8 @@ def FormTimelines : FormPass<"weft-form-timelines", "Localized"> {
            "A published schedule: docs/Pipelines.md lists them.">,
     Option<"table", "table", "std::string", "\"\"",
            "A table of actions in place of the schedule, as CSV.">,
+    Option<"tableName", "table-name", "std::string", "\"the table\"",
+           "What messages call the table.">,
     Option<"microbatches", "microbatches", "int64_t", "0",
            "How many micro-batches the loop must have; 0: any number.">
   ];

@@ -82,7 +82,7 @@ toOptions(const std::string &target, const std::string &mesh,
           bool fuseEpilogues, bool batchLaunches,
           const std::string &gemmPrecision, const std::string &memoryLimit,
           const std::string &pipeline, const std::string &pipelineTable,
-          const std::string &cluster) {
+          const std::string &pipelineTableName, const std::string &cluster) {
   CompileOptions options;
   options.pipeline.cluster = cluster;
   if (!pipeline.empty()) {
@@ -92,6 +92,7 @@ toOptions(const std::string &target, const std::string &mesh,
           ("pipeline: " + llvm::toString(stages.takeError())).c_str());
     options.pipeline.stages = *stages;
     options.pipeline.stages.table = pipelineTable;
+    options.pipeline.stages.tableName = pipelineTableName;
   }
   options.mesh = mesh;
   llvm::Expected<TargetOptions> parsed = parseTarget(target);
@@ -129,17 +130,18 @@ lower(std::string_view text, const std::string &name, const std::string &form,
       const std::string &reduceDtype, bool fuseEpilogues, bool batchLaunches,
       const std::string &gemmPrecision, const std::string &memoryLimit,
       const std::string &pipeline, const std::string &pipelineTable,
-      const std::string &cluster, bool locations) {
+      const std::string &pipelineTableName, const std::string &cluster,
+      bool locations) {
   std::optional<Form> last = symbolizeForm(form);
   if (!last || *last == Form::Plan)
     throw nb::value_error(
         ("expected the form graph, sharded, spmd or schedule, got \"" + form +
          "\"")
             .c_str());
-  CompileOptions options =
-      toOptions(target, mesh, optimizeShardings, combineCollectives,
-                overlapCollectives, reduceDtype, fuseEpilogues, batchLaunches,
-                gemmPrecision, memoryLimit, pipeline, pipelineTable, cluster);
+  CompileOptions options = toOptions(
+      target, mesh, optimizeShardings, combineCollectives, overlapCollectives,
+      reduceDtype, fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit,
+      pipeline, pipelineTable, pipelineTableName, cluster);
   Outcome outcome;
   {
     nb::gil_scoped_release unlocked;
@@ -160,18 +162,20 @@ lower(std::string_view text, const std::string &name, const std::string &form,
 }
 
 /// The bytes of a plan, or none.
-static nb::tuple compile(
-    std::string_view text, const std::string &name, const std::string &target,
-    const std::string &mesh, bool optimizeShardings, bool combineCollectives,
-    bool overlapCollectives, const std::string &reduceDtype, bool fuseEpilogues,
-    bool batchLaunches, const std::string &gemmPrecision,
-    const std::string &memoryLimit, const std::string &pipeline,
-    const std::string &pipelineTable, const std::string &cluster,
-    const std::map<std::string, std::string> &metadata) {
-  CompileOptions options =
-      toOptions(target, mesh, optimizeShardings, combineCollectives,
-                overlapCollectives, reduceDtype, fuseEpilogues, batchLaunches,
-                gemmPrecision, memoryLimit, pipeline, pipelineTable, cluster);
+static nb::tuple
+compile(std::string_view text, const std::string &name,
+        const std::string &target, const std::string &mesh,
+        bool optimizeShardings, bool combineCollectives,
+        bool overlapCollectives, const std::string &reduceDtype,
+        bool fuseEpilogues, bool batchLaunches,
+        const std::string &gemmPrecision, const std::string &memoryLimit,
+        const std::string &pipeline, const std::string &pipelineTable,
+        const std::string &pipelineTableName, const std::string &cluster,
+        const std::map<std::string, std::string> &metadata) {
+  CompileOptions options = toOptions(
+      target, mesh, optimizeShardings, combineCollectives, overlapCollectives,
+      reduceDtype, fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit,
+      pipeline, pipelineTable, pipelineTableName, cluster);
   options.metadata = metadata;
   Outcome outcome;
   {
@@ -196,7 +200,8 @@ NB_MODULE(_compiler, m) {
         nb::arg("fuse_epilogues") = true, nb::arg("batch_launches") = true,
         nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
         nb::arg("pipeline") = "", nb::arg("pipeline_table") = "",
-        nb::arg("cluster") = "", nb::arg("locations") = false,
+        nb::arg("pipeline_table_name") = "the table", nb::arg("cluster") = "",
+        nb::arg("locations") = false,
         "The module in a form as text, or None, and the diagnostics.");
   m.def("compile", &compile, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("target") = "cpu", nb::arg("mesh") = "",
@@ -206,7 +211,7 @@ NB_MODULE(_compiler, m) {
         nb::arg("fuse_epilogues") = true, nb::arg("batch_launches") = true,
         nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
         nb::arg("pipeline") = "", nb::arg("pipeline_table") = "",
-        nb::arg("cluster") = "",
+        nb::arg("pipeline_table_name") = "the table", nb::arg("cluster") = "",
         nb::arg("metadata") = std::map<std::string, std::string>(),
         "The bytes of the plan, or None, and the diagnostics.");
 }

@@ -118,16 +118,20 @@ TEST(Schedules, SayWhatTheyAdmit) {
   EXPECT_EQ(generate("1f1b", {4, 8, 2}).error,
             "schedule 1f1b admits chunks = 1, got ranks = 4, microbatches = 8 "
             "and chunks = 2");
-  EXPECT_EQ(generate("zb-h2", {4, 6, 0}).error,
-            "schedule zb-h2 admits chunks = 1 and microbatches >= 2 * ranks - "
-            "1, got ranks = 4, microbatches = 6 and chunks = 1");
-  EXPECT_EQ(generate("dualpipev", {4, 7, 0}).error,
-            "schedule dualpipev admits chunks = 2 and microbatches >= 2 * "
-            "ranks, got ranks = 4, microbatches = 7 and chunks = 2");
+  EXPECT_EQ(
+      generate("zb-h2", {4, 6, 0}).error,
+      "schedule zb-h2 admits chunks = 1 and microbatches >= 2 * ranks - "
+      "1, got ranks = 4, microbatches = 6 and chunks = 1; microbatches = 7 "
+      "would do");
+  EXPECT_EQ(
+      generate("dualpipev", {4, 7, 0}).error,
+      "schedule dualpipev admits chunks = 2 and microbatches >= 2 * "
+      "ranks, got ranks = 4, microbatches = 7 and chunks = 2; microbatches "
+      "= 8 would do");
   EXPECT_EQ(generate("interleaved-1f1b", {4, 9, 0}).error,
             "schedule interleaved-1f1b admits multiples of max(1, "
             "floor(microbatches / ranks)) as microbatches, got ranks = 4, "
-            "microbatches = 9 and chunks = 2");
+            "microbatches = 9 and chunks = 2; microbatches = 8 or 10 would do");
   EXPECT_TRUE(admits("interleaved-1f1b", {4, 10, 0}));
 }
 
