@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace weft {
 #define GEN_PASS_DEF_ASSIGNSTAGES
@@ -50,6 +51,15 @@ static void eraseKnownCotangents(Block &block) {
 //===----------------------------------------------------------------------===//
 // What cannot be a pipeline
 //===----------------------------------------------------------------------===//
+
+/// Whether an entry computes nothing for micro-batches, and no gradients that
+/// should be: it initializes or evaluates what others train.
+static bool isWithoutLoop(func::FuncOp entry) {
+  return entry.isPublic() && entry.getBody().hasOneBlock() &&
+         !Microbatches(entry.front()).any() &&
+         llvm::none_of(entry.front().getOps<StageBoundaryOp>(),
+                       [](StageBoundaryOp op) { return bool(op.getOf()); });
+}
 
 static LogicalResult checkLoop(func::FuncOp entry) {
   Block &block = entry.front();
@@ -196,6 +206,71 @@ static LogicalResult checkParameters(func::FuncOp entry, const Stages &stages) {
   return error;
 }
 
+/// What an entry changes for the others.
+static llvm::StringSet<> findStates(ModuleOp module) {
+  llvm::StringSet<> names;
+  for (auto entry : module.getOps<func::FuncOp>())
+    for (unsigned i = 0; entry.isPublic() && i < entry.getNumResults(); ++i)
+      names.insert(getResultName(entry, i));
+  return names;
+}
+
+/// The stages that use the states of an entry.
+static StateStages stagesOfStates(func::FuncOp entry, int64_t count,
+                                  const llvm::StringSet<> &states) {
+  StateStages own;
+  for (BlockArgument argument : entry.getArguments()) {
+    std::string name = getArgumentName(entry, argument.getArgNumber());
+    for (Operation *user : argument.getUsers())
+      if (int64_t stage = stageOf(getOrigin(user));
+          stage >= 0 && states.contains(name))
+        own.try_emplace(name, StageSet(count)).first->second.set(stage);
+  }
+  return own;
+}
+
+/// The stages of all states: of the first entry that changes one, or of all
+/// that use it.
+static StateStages findHeld(ArrayRef<func::FuncOp> entries, int64_t count,
+                            const llvm::StringSet<> &states) {
+  StateStages held, used;
+  for (func::FuncOp entry : entries)
+    for (auto &own : stagesOfStates(entry, count, states)) {
+      bool isChanged = false;
+      for (unsigned i = 0; i < entry.getNumResults(); ++i)
+        isChanged |= getResultName(entry, i) == own.first();
+      if (isChanged)
+        held.try_emplace(own.first(), own.second);
+      used.try_emplace(own.first(), StageSet(count)).first->second |=
+          own.second;
+    }
+  for (auto &each : used)
+    held.try_emplace(each.first(), each.second);
+  return held;
+}
+
+/// Whether an entry uses states only in the stages that have them.
+static LogicalResult checkHeld(func::FuncOp entry, const StateStages &held) {
+  bool legal = true;
+  for (BlockArgument argument : entry.getArguments()) {
+    std::string name = getArgumentName(entry, argument.getArgNumber());
+    auto found = held.find(name);
+    for (Operation *user : argument.getUsers()) {
+      int64_t stage = stageOf(getOrigin(user));
+      if (found == held.end() || stage < 0 || found->second.test(stage))
+        continue;
+      legal = false;
+      user->emitError() << "@" << entry.getSymName() << " uses \"" << name
+                        << "\" in stage " << stage
+                        << ", but another entry has it in stage "
+                        << found->second.find_first()
+                        << "; put the boundaries of both at the same places";
+      break;
+    }
+  }
+  return success(legal);
+}
+
 //===----------------------------------------------------------------------===//
 // Stages as attributes
 //===----------------------------------------------------------------------===//
@@ -276,9 +351,17 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
       return signalPassFailure();
     bool legal = true, any = false;
     int64_t most = 0;
+    SmallVector<func::FuncOp> withLoop, withoutLoop, uncut;
     for (auto entry : getOperation().getOps<func::FuncOp>()) {
-      if (!hasBoundaries(entry))
+      if (stages && isWithoutLoop(entry)) {
+        withoutLoop.push_back(entry);
         continue;
+      }
+      if (!hasBoundaries(entry)) {
+        if (stages > 1 && entry.isPublic() && !entry.isExternal())
+          uncut.push_back(entry);
+        continue;
+      }
       any = true;
       if (!stages && !canBeCut(entry)) {
         eraseBoundaries(entry.front());
@@ -286,8 +369,25 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
       }
       int64_t count = stages ? stages : countStages(entry.front());
       legal &= succeeded(assign(entry, count));
+      if (stages)
+        withLoop.push_back(entry);
       most = std::max(most, count);
     }
+    held = findHeld(withLoop, most, findStates(getOperation()));
+    for (func::FuncOp entry : withLoop)
+      legal &= succeeded(checkHeld(entry, held));
+    for (func::FuncOp entry : withoutLoop) {
+      // One that nothing else is a pipeline beside is to be one itself.
+      bool isBeside = any && most > 0;
+      if (isBeside)
+        legal &= succeeded(assignOnce(entry, most));
+      else if (hasBoundaries(entry))
+        legal &= succeeded(assign(entry, stages));
+      any |= hasBoundaries(entry);
+    }
+    for (func::FuncOp entry : uncut)
+      if (any)
+        legal &= succeeded(checkCount(entry, stages));
     if (!any && stages > 1) {
       emitError(getOperation().getLoc())
           << "a pipeline of " << stages.getValue() << " stages needs "
@@ -307,6 +407,10 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
 
   LogicalResult countFromAxis();
   LogicalResult assign(func::FuncOp entry, int64_t count);
+  LogicalResult assignOnce(func::FuncOp entry, int64_t count);
+
+  /// The stages of the states of entries with a loop.
+  StateStages held;
 };
 
 } // namespace
@@ -346,4 +450,20 @@ LogicalResult AssignStages::assign(func::FuncOp entry, int64_t count) {
   marker.run();
   transfers += marker.countTransfers();
   return success();
+}
+
+/// Assigns an entry without a loop, beside one that is a pipeline.
+LogicalResult AssignStages::assignOnce(func::FuncOp entry, int64_t count) {
+  Block &block = entry.front();
+  if (hasBoundaries(entry) && failed(checkCount(entry, count)))
+    return failure();
+  if (!axis.empty() && failed(checkAxis(entry, axis)))
+    return failure();
+  Stages found(count);
+  findStagesOfStep(entry, found, held, findStagesBehindBoundaries(block));
+  eraseBoundaries(block);
+  Marker marker(block, found);
+  marker.run();
+  transfers += marker.countTransfers();
+  return checkHeld(entry, held);
 }

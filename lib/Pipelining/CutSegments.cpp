@@ -39,9 +39,10 @@ struct Draft {
 class Cutter {
 public:
   Cutter(func::FuncOp entry, const PipelineSchedule &schedule,
-         llvm::StringSet<> &taken)
+         llvm::StringSet<> &taken, const StateHolders &holders)
       : entry(entry), block(entry.front()), schedule(schedule),
-        plan(block, schedule), builder(entry.getContext()), taken(taken) {}
+        plan(block, schedule), builder(entry.getContext()), taken(taken),
+        holders(holders) {}
 
   CutEntry run();
 
@@ -72,11 +73,14 @@ private:
 
   void compute(Operation &op);
   void accumulate(Operation &exit);
-  SegmentKey ownerOf(Value value) const;
+  SegmentKey ownerOf(Value value, const std::string &name) const;
   int64_t lastReader(int64_t role, const std::string &name) const;
   std::vector<std::optional<SegmentKey>> findOwners();
   void addResult(unsigned number, const SegmentKey &owner);
   SmallVector<int64_t> findReaders(const std::string &name) const;
+  int64_t firstStageOf(int64_t role) const {
+    return llvm::find(schedule.placement, role) - schedule.placement.begin();
+  }
   void addCrossing();
   void addMessages();
   void addEmpty();
@@ -93,6 +97,7 @@ private:
   CutEntry cut;
   std::map<SegmentKey, Draft> drafts;
   llvm::StringSet<> &taken;
+  const StateHolders &holders;
   llvm::StringSet<> argumentNames;
   /// Of the state that holds the numbers of the micro-batches.
   std::string numberName;
@@ -323,16 +328,17 @@ void Cutter::accumulate(Operation &exit) {
 
 /// The segment that leaves a result of the entry: the one that computes it, but
 /// none before the end of the loop.
-SegmentKey Cutter::ownerOf(Value value) const {
+SegmentKey Cutter::ownerOf(Value value, const std::string &name) const {
   SmallVector<Operation *> sources = plan.findSources(value);
   if (auto own = dyn_cast<BlockArgument>(value))
     if (auto readers = findReaders(getArgumentName(entry, own.getArgNumber()));
         !readers.empty())
-      return {schedule.firstOfRole(llvm::find(schedule.placement, readers[0]) -
-                                   schedule.placement.begin()),
-              ActionKind::Update, 0};
-  if (sources.empty())
-    return once(0, ActionKind::Update, 0);
+      return {firstStageOf(readers[0]), ActionKind::Update, 0};
+  if (sources.empty()) {
+    auto held = holders.find(name);
+    return once(held == holders.end() ? 0 : firstStageOf(*held->second.begin()),
+                ActionKind::Update, 0);
+  }
   SegmentKey key = plan.of(sources.front());
   return key.kind == ActionKind::Update
              ? key
@@ -361,7 +367,7 @@ std::vector<std::optional<SegmentKey>> Cutter::findOwners() {
     if (own && getArgumentName(entry, own.getArgNumber()) ==
                    getResultName(entry, number))
       continue;
-    owner = ownerOf(value);
+    owner = ownerOf(value, getResultName(entry, number));
     (void)resolve(value, *owner);
   }
   for (bool isChanged = true; isChanged;) {
@@ -385,18 +391,18 @@ void Cutter::addResult(unsigned number, const SegmentKey &owner) {
   std::string name = getResultName(entry, number);
   setResult(owner, name, resolve(value, owner),
             entry.getResultAttrDict(number));
-  if (!argumentNames.contains(name))
-    return;
-  for (int64_t role : findReaders(name)) {
+  std::set<int64_t> roles;
+  if (auto held = holders.find(name); held != holders.end())
+    roles = held->second;
+  if (argumentNames.contains(name))
+    for (int64_t role : findReaders(name))
+      roles.insert(role);
+  for (int64_t role : roles) {
     if (role == roleOf(owner))
       continue;
     SegmentKey after = owner;
     after.level = std::max(after.level, lastReader(role, name));
-    updates.push_back(
-        {after,
-         schedule.firstOfRole(llvm::find(schedule.placement, role) -
-                              schedule.placement.begin()),
-         {name}});
+    updates.push_back({after, firstStageOf(role), {name}});
   }
 }
 
@@ -510,10 +516,16 @@ CutEntry Cutter::run() {
   for (auto [number, owner] : llvm::enumerate(findOwners()))
     if (owner)
       addResult(number, *owner);
-  // The first role keeps what no one reads.
-  for (BlockArgument argument : block.getArguments())
-    if (findReaders(getArgumentName(entry, argument.getArgNumber())).empty())
-      (void)resolve(argument, once(0, ActionKind::Update, 0));
+  // The first role keeps what no one reads, here or elsewhere.
+  for (BlockArgument argument : block.getArguments()) {
+    std::string name = getArgumentName(entry, argument.getArgNumber());
+    auto held = holders.find(name);
+    if (findReaders(name).empty())
+      (void)resolve(
+          argument,
+          once(held == holders.end() ? 0 : firstStageOf(*held->second.begin()),
+               ActionKind::Update, 0));
+  }
   addCrossing();
   addMessages();
   addEmpty();
@@ -522,6 +534,7 @@ CutEntry Cutter::run() {
 }
 
 CutEntry weft::cutSegments(func::FuncOp entry, const PipelineSchedule &schedule,
-                           llvm::StringSet<> &taken) {
-  return Cutter(entry, schedule, taken).run();
+                           llvm::StringSet<> &taken,
+                           const StateHolders &holders) {
+  return Cutter(entry, schedule, taken, holders).run();
 }

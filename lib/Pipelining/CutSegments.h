@@ -45,11 +45,15 @@ struct CutEntry {
   std::vector<SegmentMessage> messages;
 };
 
+/// By name, the roles that have a state.
+using StateHolders = std::map<std::string, std::set<int64_t>>;
+
 /// Makes a function of every segment, behind `entry`, and leaves of `entry` a
 /// declaration. Its states are named by none of `taken`, to which they are
 /// added.
+/// `holders` are the roles that have states of other entries.
 CutEntry cutSegments(mlir::func::FuncOp entry, const PipelineSchedule &schedule,
-                     llvm::StringSet<> &taken);
+                     llvm::StringSet<> &taken, const StateHolders &holders);
 
 } // namespace weft
 

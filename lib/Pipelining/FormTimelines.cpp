@@ -39,6 +39,10 @@ static void setSlots(func::FuncOp function, const StateSlots &slots) {
                              count);
 }
 
+static bool hasLoop(func::FuncOp entry) {
+  return Microbatches(entry.front()).any();
+}
+
 namespace {
 
 struct FormTimelines : weft::impl::FormTimelinesBase<FormTimelines> {
@@ -56,9 +60,15 @@ struct FormTimelines : weft::impl::FormTimelinesBase<FormTimelines> {
       for (unsigned i = 0; i < entry.getNumResults(); ++i)
         names.insert(weft::getResultName(entry, i));
     }
+    llvm::erase_if(entries, [](func::FuncOp entry) {
+      return !entry.isPublic() || entry.isExternal();
+    });
+    // Those without a loop have the states where the others put them.
+    llvm::stable_sort(entries, [](func::FuncOp a, func::FuncOp b) {
+      return hasLoop(a) && !hasLoop(b);
+    });
     for (func::FuncOp entry : entries)
-      if (entry.isPublic() && !entry.isExternal())
-        legal &= succeeded(form(entry, stages.getInt()));
+      legal &= succeeded(form(entry, stages.getInt()));
     if (!legal)
       return signalPassFailure();
     getOperation()->removeAttr(kStagesAttrName);
@@ -66,21 +76,45 @@ struct FormTimelines : weft::impl::FormTimelinesBase<FormTimelines> {
   }
 
 private:
+  FailureOr<PipelineSchedule> findSchedule(func::FuncOp entry, int64_t stages);
   LogicalResult form(func::FuncOp entry, int64_t stages);
 
   /// Of all states: those of two entries may differ in type.
   llvm::StringSet<> names;
+  StateHolders holders;
+  /// Of the stages of all entries.
+  timeline::Placement placement;
 };
 
 } // namespace
 
-LogicalResult FormTimelines::form(func::FuncOp entry, int64_t stages) {
+/// The schedule of an entry without a loop: all that it computes is done once,
+/// behind passes that do nothing.
+static PipelineSchedule scheduleWithoutLoop(timeline::Placement placement) {
+  PipelineSchedule schedule;
+  const auto stages = int32_t(placement.size());
+  schedule.isMerged.assign(stages, true);
+  schedule.table.rows.resize(
+      placement.empty() ? 0 : *llvm::max_element(placement) + 1);
+  for (int32_t stage = 0; stage < stages; ++stage)
+    schedule.table.rows[placement[stage]].push_back(
+        {stage, timeline::ActionKind::Forward, 0});
+  for (int32_t stage = stages; stage-- > 0;)
+    schedule.table.rows[placement[stage]].push_back(
+        {stage, timeline::ActionKind::Backward, 0});
+  schedule.placement = std::move(placement);
+  return schedule;
+}
+
+FailureOr<PipelineSchedule> FormTimelines::findSchedule(func::FuncOp entry,
+                                                        int64_t stages) {
   Microbatches loops(entry.front());
+  if (!loops.any() && !placement.empty())
+    return scheduleWithoutLoop(placement);
   if (!loops.any())
     return entry.emitError()
            << "@" << entry.getSymName()
-           << " has no loop over micro-batches, but other entries are a "
-              "pipeline; compile it on its own";
+           << " has no loop over micro-batches, nor has any other entry";
   MicrobatchesAttr loop = loops.getLoops()[0];
   if (microbatches && microbatches != loop.getCount())
     return entry.emitError()
@@ -90,9 +124,21 @@ LogicalResult FormTimelines::form(func::FuncOp entry, int64_t stages) {
            << "; split the batch of the model into as many";
   FailureOr<PipelineSchedule> found = findPipelineSchedule(
       entry, {axis, schedule, table, tableName, stages, loop.getCount()});
+  if (succeeded(found))
+    placement = found->placement;
+  return found;
+}
+
+LogicalResult FormTimelines::form(func::FuncOp entry, int64_t stages) {
+  FailureOr<PipelineSchedule> found = findSchedule(entry, stages);
   if (failed(found))
     return failure();
-  CutEntry cut = cutSegments(entry, *found, names);
+  Microbatches loops(entry.front());
+  int64_t count = loops.any() ? loops.getLoops()[0].getCount() : 1;
+  CutEntry cut = cutSegments(entry, *found, names, holders);
+  for (const auto &[place, state] : cut.states)
+    if (!state.readers.empty())
+      holders[place.second].insert(place.first);
   FailureOr<TimelineRows> rows = makeRows(entry, cut, *found);
   if (failed(rows))
     return failure();
@@ -102,7 +148,7 @@ LogicalResult FormTimelines::form(func::FuncOp entry, int64_t stages) {
   entry->setAttr(
       WeftDialect::kTimelineAttrName,
       TimelineAttr::get(
-          &getContext(), b.getStringAttr(axis), loop.getCount(),
+          &getContext(), b.getStringAttr(axis), count,
           b.getStrArrayAttr(llvm::to_vector_of<StringRef>(rows->rows)),
           b.getArrayAttr(rows->messages)));
   segments += cut.segments.size();

@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallBitVector.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace weft {
 
@@ -67,7 +68,17 @@ int64_t countStages(mlir::Block &block);
 /// reported.
 mlir::FailureOr<Stages> findStagesOfLoop(mlir::Block &block, int64_t count);
 void findPasses(mlir::Block &block, Stages &stages);
-void findStagesOfStep(mlir::func::FuncOp entry, Stages &stages);
+/// By name, the stages that have a state.
+using StateStages = llvm::StringMap<StageSet>;
+using OpStages = llvm::DenseMap<mlir::Operation *, int64_t>;
+/// The stages of what is computed once a step: of ops that `behind` lists that
+/// one, of all others those that have what they are computed from. `held` are
+/// states that other entries put in stages.
+void findStagesOfStep(mlir::func::FuncOp entry, Stages &stages,
+                      const StateStages &held = StateStages(),
+                      const OpStages &behind = OpStages());
+/// For an entry without a loop: the stage of each op behind a boundary.
+OpStages findStagesBehindBoundaries(mlir::Block &block);
 
 } // namespace weft
 

@@ -53,6 +53,7 @@ public:
   void walkUp();
   Stages take() { return std::move(stages); }
   int64_t countStages() const;
+  OpStages findBehind();
 
 private:
   Computed compute(Operation *op) const;
@@ -129,6 +130,19 @@ int64_t LoopStages::countStages() const {
   for (const auto &[value, one] : computed)
     last = std::max(last, one.stage);
   return last + 1;
+}
+
+OpStages LoopStages::findBehind() {
+  walkDown();
+  OpStages behind;
+  for (Operation &op : block.without_terminator())
+    if (Computed one = compute(&op); one.isFixed && !isa<StageBoundaryOp>(op))
+      behind[&op] = one.stage;
+  return behind;
+}
+
+OpStages weft::findStagesBehindBoundaries(Block &block) {
+  return LoopStages(block, 0).findBehind();
 }
 
 int64_t weft::countStages(Block &block) {

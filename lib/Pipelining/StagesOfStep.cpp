@@ -30,8 +30,10 @@ namespace {
 
 class StepStages {
 public:
-  StepStages(func::FuncOp entry, Stages &stages)
-      : entry(entry), block(entry.front()), stages(stages) {
+  StepStages(func::FuncOp entry, Stages &stages, const StateStages &held,
+             const OpStages &behind)
+      : entry(entry), block(entry.front()), stages(stages), held(held),
+        behind(behind) {
     for (BlockArgument argument : block.getArguments())
       argumentOf.try_emplace(getArgumentName(entry, argument.getArgNumber()),
                              argument);
@@ -48,6 +50,8 @@ private:
   func::FuncOp entry;
   Block &block;
   Stages &stages;
+  const StateStages &held;
+  const OpStages &behind;
   /// The stages that can compute an op from what they have.
   llvm::DenseMap<Operation *, StageSet> available;
   llvm::StringMap<BlockArgument> argumentOf;
@@ -55,9 +59,13 @@ private:
 
 } // namespace
 
-/// Arguments are where they are used.
+/// Arguments are where they are used, but for states of other entries.
 StageSet StepStages::availableOf(Value value) const {
   Operation *definer = value.getDefiningOp();
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    if (auto found = held.find(getArgumentName(entry, argument.getArgNumber()));
+        found != held.end())
+      return found->second;
   if (!definer || isa<arith::ConstantOp>(definer))
     return StageSet(stages.count, true);
   return leavesMicrobatches(definer) ? stages.of.at(definer)
@@ -73,6 +81,8 @@ static int64_t bytesToSend(Value value) {
 }
 
 StageSet StepStages::findAvailable(Operation *op) const {
+  if (auto found = behind.find(op); found != behind.end())
+    return stages.only(found->second);
   StageSet all(stages.count, true);
   for (Value operand : computedFrom(op))
     all &= availableOf(operand);
@@ -106,6 +116,8 @@ StageSet StepStages::findUsers(Value value) const {
 /// others; none if that is no state.
 StageSet StepStages::findOwner(unsigned result) {
   std::string name = getResultName(entry, result);
+  if (auto found = held.find(name); found != held.end())
+    return stages.only(found->second.find_first());
   if (BlockArgument argument = argumentOf.lookup(name);
       argument && !name.empty())
     if (int first = findUsers(argument).find_first(); first >= 0)
@@ -147,6 +159,7 @@ void StepStages::run() {
   }
 }
 
-void weft::findStagesOfStep(func::FuncOp entry, Stages &stages) {
-  StepStages(entry, stages).run();
+void weft::findStagesOfStep(func::FuncOp entry, Stages &stages,
+                            const StateStages &held, const OpStages &behind) {
+  StepStages(entry, stages, held, behind).run();
 }

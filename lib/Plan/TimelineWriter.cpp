@@ -186,11 +186,14 @@ TimelineWriter::bind(std::string name, std::unique_ptr<plan::TensorTypeT> type,
 }
 
 void TimelineWriter::writeBindings() {
+  // A state is an argument of one entry and a result of one.
   llvm::StringSet<> arguments, results;
-  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
-    arguments.insert(getArgumentName(entry, i));
-  for (unsigned i = 0; i < entry.getNumResults(); ++i)
-    results.insert(getResultName(entry, i));
+  for (func::FuncOp each : findTimelines(entry->getParentOfType<ModuleOp>())) {
+    for (unsigned i = 0; i < each.getNumArguments(); ++i)
+      arguments.insert(getArgumentName(each, i));
+    for (unsigned i = 0; i < each.getNumResults(); ++i)
+      results.insert(getResultName(each, i));
+  }
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
     std::string name = getArgumentName(entry, i);
     result->inputs.push_back(bind(name, argumentType(tables.mesh, entry, i),

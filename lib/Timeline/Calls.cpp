@@ -173,12 +173,11 @@ void JobMaker::run(const Table &table) {
 }
 
 Job makeJob(const Table &table, Communicators communicators,
-            std::vector<Edge> edges) {
+            std::optional<std::vector<Edge>> edges) {
   const Placement placement = placementOf(table);
   Job job;
-  job.edges = std::move(edges);
-  if (job.edges.empty())
-    job.edges = neighbourEdges(int32_t(placement.size()));
+  job.edges =
+      edges ? std::move(*edges) : neighbourEdges(int32_t(placement.size()));
   job.prologueLevels.resize(placement.size());
   job.updateLevels.resize(placement.size());
   findLevels(table, job);

@@ -58,10 +58,11 @@ func.func @inside(%x: tensor<4x4xf32> {weft.name = "x", weft.sharding = #weft.sh
 
 weft.mesh @mesh = <["pipe"=2]>
 
-// expected-error @below {{@other has no loop over micro-batches, but other entries are a pipeline; compile it on its own}}
-func.func @other(%x: tensor<4xf32> {weft.name = "x"}) -> (tensor<4xf32> {weft.name = "y"}) {
-  %0 = arith.addf %x, %x : tensor<4xf32>
-  return %0 : tensor<4xf32>
+// expected-error @below {{@other has 0 stage boundaries, which make 1 stages, but the pipeline has 2; add 1}}
+func.func @other(%x: tensor<2x4xf32> {weft.name = "x"}) -> (tensor<2xf32> {weft.name = "y"}) {
+  %a = weft.microbatch_slice %x dim = 1 of #loop : tensor<2x4xf32> -> tensor<2xf32>
+  %s = weft.microbatch_sum %a of #loop : tensor<2xf32>
+  return %s : tensor<2xf32>
 }
 func.func @step(%z: tensor<2x4xf32> {weft.name = "z"}) -> (tensor<2xf32> {weft.name = "s"}) {
   %a = weft.microbatch_slice %z dim = 1 of #loop : tensor<2x4xf32> -> tensor<2xf32>
@@ -85,4 +86,32 @@ func.func @step(%z: tensor<2x4xf32> {weft.name = "z"}) -> (tensor<2xf32> {weft.n
   %c = weft.stage_boundary %b : tensor<2xf32>
   %s = weft.microbatch_sum %c of #loop : tensor<2xf32>
   return %s : tensor<2xf32>
+}
+
+// -----
+
+#loop = #weft.microbatches<"step", 4>
+
+weft.mesh @mesh = <["pipe"=2]>
+
+// An entry without a loop has the stages of the one that trains.
+func.func @step(%w: tensor<2xf32> {weft.name = "w"}, %v: tensor<2xf32> {weft.name = "v"}, %z: tensor<2x4xf32> {weft.name = "z"})
+    -> (tensor<2xf32> {weft.name = "w"}, tensor<2xf32> {weft.name = "v"}) {
+  %a = weft.microbatch_slice %z dim = 1 of #loop : tensor<2x4xf32> -> tensor<2xf32>
+  %wi = weft.microbatch_use %w of #loop : tensor<2xf32>
+  %vi = weft.microbatch_use %v of #loop : tensor<2xf32>
+  %b = arith.mulf %a, %wi : tensor<2xf32>
+  %c = weft.stage_boundary %b : tensor<2xf32>
+  %d = arith.mulf %c, %vi : tensor<2xf32>
+  %s = weft.microbatch_sum %b of #loop : tensor<2xf32>
+  %t = weft.microbatch_sum %d of #loop : tensor<2xf32>
+  return %s, %t : tensor<2xf32>, tensor<2xf32>
+}
+func.func @evaluate(%w: tensor<2xf32> {weft.name = "w"}, %v: tensor<2xf32> {weft.name = "v"}, %x: tensor<2xf32> {weft.name = "x"})
+    -> (tensor<2xf32> {weft.name = "y"}) {
+  %0 = arith.mulf %x, %w : tensor<2xf32>
+  // expected-error @below {{@evaluate uses "v" in stage 0, but another entry has it in stage 1; put the boundaries of both at the same places}}
+  %1 = arith.mulf %0, %v : tensor<2xf32>
+  %2 = weft.stage_boundary %1 : tensor<2xf32>
+  return %2 : tensor<2xf32>
 }

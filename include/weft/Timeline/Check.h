@@ -32,6 +32,7 @@
 #include "weft/Timeline/Table.h"
 
 #include <cstddef>
+#include <optional>
 
 namespace weft::timeline {
 
@@ -99,7 +100,7 @@ enum class Communicators {
 /// A stage is on the rank that computes it. Without edges, these are all
 /// between neighbours.
 Job makeJob(const Table &table, Communicators communicators,
-            std::vector<Edge> edges = {});
+            std::optional<std::vector<Edge>> edges = {});
 
 enum class Condition : uint8_t { Order, C1, C2, C3, C8, C9 };
 
