@@ -349,9 +349,15 @@ struct SplitBatch : weft::impl::SplitBatchBase<SplitBatch> {
   using SplitBatchBase::SplitBatchBase;
 
   void runOnInput() override {
-    for (auto entry : getOperation().getOps<func::FuncOp>()) {
-      if (!entry.isPublic() || !entry.getBody().hasOneBlock() ||
-          Microbatches(entry.front()).any())
+    SmallVector<func::FuncOp> entries;
+    for (auto entry : getOperation().getOps<func::FuncOp>())
+      if (entry.isPublic() && entry.getBody().hasOneBlock())
+        entries.push_back(entry);
+    auto trains = [](func::FuncOp entry) { return !findStates(entry).empty(); };
+    bool anyTrains = llvm::any_of(entries, trains);
+    for (func::FuncOp entry : entries) {
+      // Beside a step, what changes no state is none.
+      if (Microbatches(entry.front()).any() || (anyTrains && !trains(entry)))
         continue;
       if (failed(split(entry)))
         return signalPassFailure();

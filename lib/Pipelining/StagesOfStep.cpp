@@ -83,11 +83,17 @@ static int64_t bytesToSend(Value value) {
 StageSet StepStages::findAvailable(Operation *op) const {
   if (auto found = behind.find(op); found != behind.end())
     return stages.only(found->second);
-  StageSet all(stages.count, true);
-  for (Value operand : computedFrom(op))
+  StageSet all(stages.count, true), ofArguments(stages.count, true);
+  for (Value operand : computedFrom(op)) {
     all &= availableOf(operand);
+    if (isa<BlockArgument>(operand))
+      ofArguments &= availableOf(operand);
+  }
   if (all.any())
     return all;
+  // Only what is computed can be sent.
+  if (ofArguments.any() && !ofArguments.all())
+    return stages.only(ofArguments.find_first());
   SmallVector<int64_t> bytes(stages.count);
   bool isLarge = false;
   for (Value operand : computedFrom(op)) {

@@ -14,7 +14,7 @@ import weft
 WIDTH, ROWS, MICROBATCHES = 4, 2, 4
 
 
-def program(stages, data=""):
+def program(stages, data="", is_cut=True):
     """A layer a stage; the first matrix is that of the last layer as well, so that two stages have it."""
     matrix, names = f"tensor<{WIDTH}x{WIDTH}xf32>", [f"w{i}" for i in range(stages)]
     loop = f'<"step", {MICROBATCHES}>'
@@ -72,7 +72,7 @@ func.func private @model({", ".join(f"%{name}: {matrix}" for name in names)}, %x
   return %loss : tensor<f32>
 }}
 func.func @evaluate({", ".join(matrices)}, {argument("x", f"tensor<6x{WIDTH}xf32>", "{SPLIT}, {}")}) -> (tensor<f32> {{weft.name = "held out"}}) {{
-  {layers(6, True)}
+  {layers(6, is_cut)}
   return %loss : tensor<f32>
 }}
 func.func @norm({", ".join([*matrices, *moments])}) -> (tensor<f32> {{weft.name = "norm"}}) {{
@@ -120,6 +120,13 @@ def test_entries_have_the_bits_without_a_pipeline(tmp_path, stages, ranks, pipel
     plan = compiled(tmp_path, text, pipeline, stages, ranks)
     found, wanted = run(plan, stages), run(compiled(tmp_path, text, None, stages, ranks), stages)
     assert len(found) == len(wanted) and float(found[2 * stages]) != 0
+    for a, b in zip(found, wanted, strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+def test_what_has_no_boundaries_is_where_its_parameters_are(tmp_path):
+    text = program(3, is_cut=False)
+    found, wanted = (run(compiled(tmp_path, text, pipeline, 3, 3), 3) for pipeline in ("axis=pipe", None))
     for a, b in zip(found, wanted, strict=True):
         assert a.tobytes() == b.tobytes()
 

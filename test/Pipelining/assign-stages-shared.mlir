@@ -102,3 +102,29 @@ func.func @clipped(%w: tensor<32x64xf32> {weft.name = "w2", weft.parameter},
   %scaled = arith.mulf %gvs, %wide : tensor<32x32xf32>
   return %g, %scaled : tensor<2048xf32>, tensor<32x32xf32>
 }
+
+// Rows of a table that is larger than they are, in all micro-batches, are sent;
+// those of a small one are looked up by each stage.
+// CHECK-LABEL: func.func @lookup
+// CHECK:       %[[SENT:.*]] = weft.gather {{.*}}stage = 0{{.*}}(tensor<512x8xf32>
+// CHECK-NOT:   tensor<512x8xf32>
+// CHECK:       weft.gather {{.*}}stage = 0{{.*}}(tensor<2x8xf32>
+// CHECK-NEXT:  %[[OWN:.*]] = weft.gather {{.*}}stage = 1{{.*}}(tensor<2x8xf32>
+// CHECK:       arith.addf {{.*}}, %[[SENT]] {{.*}}stage = 1
+// CHECK-NEXT:  arith.addf {{.*}}, %[[OWN]] {{.*}}stage = 1
+func.func @lookup(%large: tensor<512x8xf32> {weft.name = "large"}, %small: tensor<2x8xf32> {weft.name = "small"},
+                  %rows: tensor<2x4xi32> {weft.name = "rows"})
+    -> (tensor<2x8xf32> {weft.name = "y"}) {
+  %l = weft.microbatch_use %large of #loop : tensor<512x8xf32>
+  %s = weft.microbatch_use %small of #loop : tensor<2x8xf32>
+  %i = weft.microbatch_slice %rows dim = 1 of #loop : tensor<2x4xi32> -> tensor<2xi32>
+  %a = weft.gather %l, %i dim = 0 : (tensor<512x8xf32>, tensor<2xi32>) -> tensor<2x8xf32>
+  %b = weft.gather %s, %i dim = 0 : (tensor<2x8xf32>, tensor<2xi32>) -> tensor<2x8xf32>
+  %c = arith.mulf %a, %b : tensor<2x8xf32>
+  %h1 = weft.stage_boundary %c : tensor<2x8xf32>
+  %d = arith.addf %h1, %a : tensor<2x8xf32>
+  %e = arith.addf %d, %b : tensor<2x8xf32>
+  %h2 = weft.stage_boundary %e : tensor<2x8xf32>
+  %y = weft.microbatch_sum %h2 of #loop : tensor<2x8xf32>
+  return %y : tensor<2x8xf32>
+}

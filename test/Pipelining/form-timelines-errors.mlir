@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // RUN: shard-opt %s --split-input-file --weft-pipeline='stop-after=spmd stage-axis=pipe' --verify-diagnostics -o /dev/null
+// RUN: echo 'module attributes {weft.stages = 2 : i64} { func.func @f() { return } }' > %t.mlir
+// RUN: not shard-opt %t.mlir --weft-form-timelines 2>&1 | FileCheck %s
+// CHECK: error: @f has no loop over micro-batches, nor has any other entry
 
 #loop = #weft.microbatches<"step", 4>
 
@@ -109,9 +112,9 @@ func.func @step(%w: tensor<2xf32> {weft.name = "w"}, %v: tensor<2xf32> {weft.nam
 }
 func.func @evaluate(%w: tensor<2xf32> {weft.name = "w"}, %v: tensor<2xf32> {weft.name = "v"}, %x: tensor<2xf32> {weft.name = "x"})
     -> (tensor<2xf32> {weft.name = "y"}) {
-  %0 = arith.mulf %x, %w : tensor<2xf32>
-  // expected-error @below {{@evaluate uses "v" in stage 0, but another entry has it in stage 1; put the boundaries of both at the same places}}
-  %1 = arith.mulf %0, %v : tensor<2xf32>
-  %2 = weft.stage_boundary %1 : tensor<2xf32>
+  %0 = arith.mulf %x, %v : tensor<2xf32>
+  %1 = weft.stage_boundary %x : tensor<2xf32>
+  // expected-error @below {{@evaluate uses "w" in stage 1, but another entry has it in stage 0; put the boundaries of both at the same places}}
+  %2 = arith.mulf %1, %w : tensor<2xf32>
   return %2 : tensor<2xf32>
 }

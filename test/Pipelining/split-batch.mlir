@@ -1,8 +1,8 @@
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: shard-opt %s --weft-autodiff --weft-decompose --symbol-dce --weft-split-batch=microbatches=4 | FileCheck %s
-// RUN: shard-opt %s --weft-autodiff --weft-decompose --symbol-dce --weft-split-batch=microbatches=4 --weft-assign-stages --weft-verify-form=form=graph -o /dev/null
+// RUN: shard-opt %s --split-input-file --weft-autodiff --weft-decompose --symbol-dce --weft-split-batch=microbatches=4 | FileCheck %s
+// RUN: shard-opt %s --split-input-file --weft-autodiff --weft-decompose --symbol-dce --weft-split-batch=microbatches=4 --weft-assign-stages --weft-verify-form=form=graph -o /dev/null
 
 // The mean over the elements that a mask leaves, and its gradient.
 
@@ -110,6 +110,8 @@ func.func @boundary(%w: tensor<8x8xf32> {weft.name = "w"}, %x: tensor<8x8xf32> {
   return %g, %b : tensor<8x8xf32>, tensor<f32>
 }
 
+// -----
+
 // The batch is what most of the work is done for: not the weights that come before it.
 // CHECK-LABEL: func.func @undonated(
 // CHECK-DAG:   weft.microbatch_use %arg0
@@ -123,7 +125,17 @@ func.func @undonated(%v: tensor<8x8xf32> {weft.name = "v"}, %u: tensor<8x8xf32> 
   return %y : tensor<16x8xf32>
 }
 
-// A loop of the model stays what it is.
+// -----
+
+// A loop of the model stays what it is, and so does what changes no state, which
+// another entry does.
+// CHECK-LABEL: func.func @evaluate(
+// CHECK-NOT:   microbatch
+// CHECK:       return
+func.func @evaluate(%w: tensor<8x8xf32> {weft.name = "w"}, %x: tensor<8x8xf32> {weft.name = "rows"}) -> (tensor<8x8xf32> {weft.name = "y"}) {
+  %0 = weft.dot_general %x, %w contracting = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
 // CHECK-LABEL: func.func @loop(
 // CHECK-NOT:   "batch"
 // CHECK:       return

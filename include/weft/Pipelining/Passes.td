@@ -16,7 +16,8 @@ def SplitBatch : FormPass<"weft-split-batch", "Composites"> {
     **Needs** a graph (form 1) without gradients (`--weft-autodiff`).
 
     **Does** make a loop over micro-batches of a training step that computes its
-    loss and gradients of a whole batch, in every entry that has no such loop.
+    loss and gradients of a whole batch, in every entry that has no such loop;
+    beside an entry that changes states, only in those that do.
     The batch is what arguments that no result replaces have along their first
     dimension; row r is in micro-batch r % n. The sharding rules of ops say how
     rows go through them: ops that keep rows apart are computed for those of a
@@ -95,6 +96,11 @@ def AssignStages : FormPass<"weft-assign-stages", "Composites"> {
     (`--weft-remove-stages`), so that a step adds the same numbers in the same
     order with a pipeline and without. In an entry that cannot be a pipeline the
     boundaries are only taken away.
+
+    An entry without a loop, beside one that has stages (it initializes or
+    evaluates what the other trains), has its states in the stages of the other.
+    What is behind boundaries is of the stage that they begin, all else is
+    computed as what is once a step.
 
     **Leaves** a graph without `weft.stage_boundary`.
 
@@ -176,7 +182,9 @@ def FormTimelines : FormPass<"weft-form-timelines", "Localized"> {
     in flight. The entry becomes a declaration with a timeline: for each role
     the actions of the schedule, with sends and receives. Views, parts of the
     batch and what depends on no value of the program are computed again where
-    they are used. Without stages there is nothing to do.
+    they are used. Without stages there is nothing to do. All of an entry
+    without a loop is done once, behind passes over one micro-batch that do
+    nothing.
 
     **Leaves** a program without loops over micro-batches.
 
