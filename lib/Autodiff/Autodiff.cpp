@@ -122,14 +122,22 @@ static void markGradientOf(Value gradient, StringRef argument) {
   }
 }
 
-/// Marks the argument of the caller that the loss is differentiated by.
-static void markParameter(Value operand) {
-  auto argument = dyn_cast<BlockArgument>(findUnmarked(operand));
-  if (!argument)
-    return;
-  cast<func::FuncOp>(argument.getOwner()->getParentOp())
-      .setArgAttr(argument.getArgNumber(), WeftDialect::kParameterAttrName,
-                  UnitAttr::get(argument.getContext()));
+/// Marks the arguments of the caller that the loss is differentiated by. All at
+/// once: setting the attributes of one copies those of all.
+static void markParameters(ValueAndGradOp op) {
+  auto caller = op->getParentOfType<func::FuncOp>();
+  SmallVector<DictionaryAttr> attributes;
+  caller.getAllArgAttrs(attributes);
+  for (int64_t index : op.getWrt())
+    if (auto argument =
+            dyn_cast<BlockArgument>(findUnmarked(op.getOperands()[index]))) {
+      NamedAttrList marked(attributes[argument.getArgNumber()]);
+      marked.set(WeftDialect::kParameterAttrName,
+                 UnitAttr::get(op.getContext()));
+      attributes[argument.getArgNumber()] =
+          marked.getDictionary(op.getContext());
+    }
+  caller.setAllArgAttrs(attributes);
 }
 
 static LogicalResult resolve(ValueAndGradOp op, func::FuncOp callee) {
@@ -150,9 +158,9 @@ static LogicalResult resolve(ValueAndGradOp op, func::FuncOp callee) {
   cotangents[0] = constants.constant(1, values[0]);
   SmallVector<Value> gradients =
       tape.pullBack(activity, cotangents, {}, builder);
+  markParameters(op);
   for (int64_t index : op.getWrt()) {
     Value operand = op.getOperands()[index], gradient = gradients[index];
-    markParameter(operand);
     if (gradient)
       markGradientOf(gradient, nameOfArgument(callee, index, operand));
     else

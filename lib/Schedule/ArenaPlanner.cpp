@@ -15,19 +15,19 @@
 namespace weft {
 
 ArenaPeak findPeak(llvm::ArrayRef<ArenaBuffer> buffers) {
-  // A buffer enters at `first` and leaves at `last + 1`; at one step leaving
-  // (negative) sorts before entering.
-  std::vector<std::pair<int64_t, int64_t>> events;
-  events.reserve(2 * buffers.size());
+  int64_t numSteps = 0;
+  for (const ArenaBuffer &buffer : buffers)
+    numSteps = std::max(numSteps, buffer.last + 1);
+  // A buffer enters at `first` and leaves at `last + 1`.
+  std::vector<int64_t> changes(numSteps + 1);
   for (const ArenaBuffer &buffer : buffers) {
-    events.emplace_back(buffer.first, alignedBytes(buffer.bytes));
-    events.emplace_back(buffer.last + 1, -alignedBytes(buffer.bytes));
+    changes[buffer.first] += alignedBytes(buffer.bytes);
+    changes[buffer.last + 1] -= alignedBytes(buffer.bytes);
   }
-  std::sort(events.begin(), events.end());
   ArenaPeak peak;
   int64_t live = 0;
-  for (auto [step, bytes] : events)
-    if ((live += bytes) > peak.bytes)
+  for (int64_t step = 0; step < numSteps; ++step)
+    if ((live += changes[step]) > peak.bytes)
       peak = {live, step};
   return peak;
 }

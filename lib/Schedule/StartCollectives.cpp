@@ -31,15 +31,26 @@ using namespace weft;
 /// Moves every view right before its first user, so that it does not look like
 /// a use of a collective's result.
 static void sinkViews(Block &block) {
+  // A move makes MLIR number the whole block anew: its numbers are needed only
+  // among views that moved to the same op.
+  llvm::DenseMap<Operation *, int64_t> positions;
+  for (auto [position, op] : llvm::enumerate(block))
+    positions[&op] = position;
+  auto isBefore = [&](Operation *a, Operation *b) {
+    int64_t first = positions.at(a), second = positions.at(b);
+    return first < second ||
+           (first == second && a != b && a->isBeforeInBlock(b));
+  };
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
     if (!(isView(&op) || isPartView(&op)) || op.use_empty())
       continue;
     Operation *first = nullptr;
     for (Operation *user : op.getUsers())
       if (user = block.findAncestorOpInBlock(*user);
-          !first || user->isBeforeInBlock(first))
+          !first || isBefore(user, first))
         first = user;
     op.moveBefore(first);
+    positions[&op] = positions.at(first);
   }
 }
 
