@@ -13,17 +13,17 @@
 
 using namespace weft::optimize;
 
-static uint64_t hashOf(const std::vector<Cost> &costs) {
-  uint64_t hash = costs.size();
-  for (Cost cost : costs) {
-    hash = (hash ^ static_cast<uint64_t>(cost)) * 0x9e3779b97f4a7c15;
+size_t HashOfNumbers::operator()(const std::vector<int64_t> &numbers) const {
+  uint64_t hash = numbers.size();
+  for (int64_t number : numbers) {
+    hash = (hash ^ static_cast<uint64_t>(number)) * 0x9e3779b97f4a7c15;
     hash ^= hash >> 32;
   }
   return hash;
 }
 
 CostTables::Id CostTables::intern(std::vector<Cost> costs) {
-  uint64_t hash = hashOf(costs);
+  uint64_t hash = HashOfNumbers()(costs);
   auto [begin, end] = ids.equal_range(hash);
   for (auto entry = begin; entry != end; ++entry)
     if (tables[entry->second] == costs)
@@ -41,8 +41,12 @@ CostNetwork::Variable CostNetwork::addVariable(size_t numValues) {
 }
 
 void CostNetwork::addCosts(Variable variable, std::vector<Cost> costs) {
+  addTable(variable, tables.intern(std::move(costs)));
+}
+
+void CostNetwork::addTable(Variable variable, Table table) {
   factorsOf[variable].push_back(static_cast<int32_t>(factors.size()));
-  factors.push_back({{variable}, tables.intern(std::move(costs))});
+  factors.push_back({{variable}, table});
 }
 
 void CostNetwork::addCosts(Variable first, Variable second, Table table) {

@@ -36,13 +36,13 @@ Elimination::Elimination(CostTables tables, std::vector<size_t> sizes,
 
 void Elimination::addFactor(Factor factor) {
   for (Variable variable : factor.scope)
-    factorsOf[variable].insert(static_cast<int32_t>(factors.size()));
+    factorsOf[variable].push_back(static_cast<int32_t>(factors.size()));
   factors.push_back(std::move(factor));
 }
 
 void Elimination::removeFactor(int32_t factor) {
   for (Variable variable : factors[factor].scope)
-    factorsOf[variable].erase(factor);
+    std::erase(factorsOf[variable], factor);
   factors[factor].scope.clear();
 }
 
@@ -52,7 +52,8 @@ void Elimination::removeFactor(int32_t factor) {
 
 Elimination::Bucket Elimination::bucketOf(Variable variable) const {
   Bucket bucket;
-  bucket.factors.assign(factorsOf[variable].begin(), factorsOf[variable].end());
+  bucket.factors = factorsOf[variable];
+  bucket.neighbours.reserve(2 * bucket.factors.size());
   for (int32_t factor : bucket.factors)
     for (Variable other : factors[factor].scope)
       if (other != variable)
@@ -74,24 +75,35 @@ double Elimination::entriesOf(const Bucket &bucket) const {
 
 Elimination::Shape Elimination::shapeOf(Variable variable,
                                         const Bucket &bucket) const {
-  std::vector<Shape> parts;
+  // Where each factor begins among the numbers of all.
+  std::vector<size_t> starts;
+  Shape numbers;
   for (int32_t factor : bucket.factors) {
-    Shape &part = parts.emplace_back();
-    part.push_back(factors[factor].table);
+    starts.push_back(numbers.size());
+    numbers.push_back(factors[factor].table);
     for (Variable other : factors[factor].scope)
-      part.push_back(other == variable
-                         ? -1
-                         : std::lower_bound(bucket.neighbours.begin(),
-                                            bucket.neighbours.end(), other) -
-                               bucket.neighbours.begin());
+      numbers.push_back(other == variable
+                            ? -1
+                            : std::lower_bound(bucket.neighbours.begin(),
+                                               bucket.neighbours.end(), other) -
+                                  bucket.neighbours.begin());
+    numbers.push_back(-2);
   }
-  std::sort(parts.begin(), parts.end());
-  Shape shape = {static_cast<int64_t>(sizes[variable])};
+  auto endOf = [&](size_t start) {
+    return std::find(numbers.begin() + start, numbers.end(), -2);
+  };
+  std::sort(starts.begin(), starts.end(), [&](size_t a, size_t b) {
+    return std::lexicographical_compare(numbers.begin() + a, endOf(a),
+                                        numbers.begin() + b, endOf(b));
+  });
+  Shape shape;
+  shape.reserve(1 + bucket.neighbours.size() + numbers.size());
+  shape.push_back(static_cast<int64_t>(sizes[variable]));
   for (Variable neighbour : bucket.neighbours)
     shape.push_back(static_cast<int64_t>(sizes[neighbour]));
-  for (const Shape &part : parts) {
+  for (size_t start : starts) {
     shape.push_back(-2);
-    shape.insert(shape.end(), part.begin(), part.end());
+    shape.insert(shape.end(), numbers.begin() + start, endOf(start));
   }
   return shape;
 }
@@ -391,10 +403,13 @@ Elimination::Eliminated Elimination::combine(Variable variable,
 }
 
 void Elimination::enqueue(Variable variable) {
+  double work =
+      entriesOf(bucketOf(variable)) * static_cast<double>(sizes[variable]);
+  if (work == workOf[variable])
+    return;
   if (workOf[variable] >= 0)
     queue.erase({workOf[variable], variable});
-  workOf[variable] =
-      entriesOf(bucketOf(variable)) * static_cast<double>(sizes[variable]);
+  workOf[variable] = work;
   queue.insert({workOf[variable], variable});
 }
 

@@ -10,9 +10,9 @@
 
 #include "weft/Optimize/CostNetwork.h"
 
-#include <map>
 #include <memory>
 #include <set>
+#include <unordered_map>
 
 namespace weft::optimize {
 
@@ -38,6 +38,8 @@ private:
   /// Factors as they lie to each other: their tables, the positions of their
   /// variables among all of theirs, and the sizes of these.
   using Shape = std::vector<int64_t>;
+  template <typename Value>
+  using ByShape = std::unordered_map<Shape, Value, HashOfNumbers>;
 
   /// A variable and the factors that it is in, as tables over its neighbours
   /// and itself.
@@ -81,7 +83,8 @@ private:
   bool nearIncumbent;
   bool exact = true;
   std::vector<Factor> factors;
-  std::vector<std::set<int32_t>> factorsOf;
+  /// In ascending order.
+  std::vector<std::vector<int32_t>> factorsOf;
   /// The original numbers of the values that a variable still has.
   std::vector<std::vector<int32_t>> valuesOf;
   /// Variables by the work of their elimination.
@@ -89,9 +92,9 @@ private:
   std::vector<double> workOf;
   std::vector<Record> records;
   // What was worked out before, for equal parts of the network.
-  std::map<Shape, Eliminated> eliminated;
-  std::map<Shape, std::vector<int32_t>> undominatedOf;
-  std::map<Shape, CostTables::Id> kept;
+  ByShape<Eliminated> eliminated;
+  ByShape<std::vector<int32_t>> undominatedOf;
+  ByShape<CostTables::Id> kept;
   std::vector<std::unique_ptr<Best>> bests;
 };
 

@@ -28,9 +28,14 @@ AxisReach::AxisReach(func::FuncOp function, ReshardPrices &prices)
     : prices(prices) {
   Block &block = function.getBody().front();
   for (BlockArgument argument : block.getArguments()) {
-    Dims &dims = dimsOf[argument];
-    for (int64_t size : typeOf(argument).getShape())
-      dims.nodes.push_back({addNode(size)});
+    ArrayRef<int64_t> shape = typeOf(argument).getShape();
+    TensorFactors &factors = dimsOfRank[shape.size()];
+    dimsOf[argument] = {&factors, static_cast<Node>(sizeOf.size())};
+    factors.resize(shape.size());
+    for (auto [dim, size] : llvm::enumerate(shape)) {
+      factors[dim] = {static_cast<int32_t>(dim)};
+      addNode(size);
+    }
   }
   for (Operation &op : block.without_terminator())
     addOp(&op);
@@ -64,21 +69,15 @@ void AxisReach::addOp(Operation *op) {
   auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
   if (!ruled)
     return;
-  const ShardingRule &rule = rules[op] = ruled.getShardingRule();
-  Node first = firstFactor[op] = sizeOf.size();
+  ops[op] = rules.size();
+  const auto &[rule, first] = rules.emplace_back(
+      OpRule{ruled.getShardingRule(), static_cast<Node>(sizeOf.size())});
   for (const Factor &factor : rule.factors)
     addNode(factor.size);
-  auto dimsWith = [&](const TensorFactors &tensor) {
-    Dims dims;
-    for (const DimFactors &dim : tensor)
-      dims.nodes.push_back(llvm::map_to_vector<1>(
-          dim, [&](int32_t factor) { return first + factor; }));
-    return dims;
-  };
   for (auto [value, tensor] : llvm::zip(op->getOperands(), rule.operands))
-    connect(dimsOf.at(value), dimsWith(tensor));
+    connect(dimsOf.at(value), {&tensor, first});
   for (auto [value, tensor] : llvm::zip(op->getResults(), rule.results))
-    dimsOf[value] = dimsWith(tensor);
+    dimsOf[value] = {&tensor, first};
   // Both sides of what elements are moved along.
   for (const ElementMove &move : findMoves(op))
     for (int32_t factor : move.operandFactors(rule))
@@ -88,11 +87,12 @@ void AxisReach::addOp(Operation *op) {
 /// Joins the factors of dimensions that are put together alike, and the major
 /// ones of others: only these can be split without the rest.
 void AxisReach::connect(const Dims &a, const Dims &b) {
-  for (const auto &[first, second] : llvm::zip_equal(a.nodes, b.nodes)) {
-    bool alike = llvm::equal(
-        first, second, [&](Node x, Node y) { return sizeOf[x] == sizeOf[y]; });
+  for (const auto &[first, second] : llvm::zip_equal(*a.factors, *b.factors)) {
+    bool alike = llvm::equal(first, second, [&](int32_t x, int32_t y) {
+      return sizeOf[a.first + x] == sizeOf[b.first + y];
+    });
     for (auto [x, y] : llvm::zip(first, second)) {
-      links.push_back({x, y});
+      links.push_back({a.first + x, b.first + y});
       if (!alike)
         break;
     }
@@ -100,11 +100,12 @@ void AxisReach::connect(const Dims &a, const Dims &b) {
 }
 
 void AxisReach::mark(Value value, Id sharding) {
-  for (auto [nodes, dim] :
-       llvm::zip_equal(dimsOf.at(value).nodes, prices.get(sharding).dims))
-    for (Node node : nodes)
+  const Dims &dims = dimsOf.at(value);
+  for (auto [factors, dim] :
+       llvm::zip_equal(*dims.factors, prices.get(sharding).dims))
+    for (int32_t factor : factors)
       for (const AxisRef &ref : dim.axes)
-        marks.push_back({node, uint64_t(1) << ref.axis});
+        marks.push_back({dims.first + factor, uint64_t(1) << ref.axis});
 }
 
 AxisList AxisReach::axesOf(uint64_t bits) const {
@@ -118,8 +119,8 @@ AxisList AxisReach::axesOf(uint64_t bits) const {
 /// What a split of a reduction factor leaves is partial over its axes; so is
 /// what a linear op makes of such values.
 void AxisReach::findTerms(Operation *op) {
-  auto found = rules.find(op);
-  if (found == rules.end())
+  const ShardingRule *rule = findRule(op);
+  if (!rule)
     return;
   auto ruled = cast<ShardingRuleOpInterface>(op);
   Linearity linearity = usefulLinearity(ruled);
@@ -130,10 +131,10 @@ void AxisReach::findTerms(Operation *op) {
         passed |= terms.lookup(value);
   for (auto [index, result] : llvm::enumerate(op->getResults())) {
     uint64_t made = passed;
-    if (found->second.reduction == Reduction::Sum)
-      for (size_t factor = 0; factor < found->second.factors.size(); ++factor)
-        if (found->second.isReducedIn(index, factor))
-          made |= reach[classes[firstFactor.at(op) + factor]];
+    if (rule->reduction == Reduction::Sum)
+      for (size_t factor = 0; factor < rule->factors.size(); ++factor)
+        if (rule->isReducedIn(index, factor))
+          made |= reachOf(nodeOf(op, factor));
     if (made)
       terms[result] = made;
   }
@@ -157,12 +158,9 @@ static void addSubsets(SmallVectorImpl<AxisList> &lists,
 SmallVector<AxisList, 3> AxisReach::axesOfMove(Operation *op,
                                                const ShardingRule &rule,
                                                const ElementMove &move) const {
-  auto reachOf = [&](int32_t factor) {
-    return reach[classes[firstFactor.at(op) + factor]];
-  };
-  uint64_t before = 0, both = reachOf(move.resultFactor(rule));
+  uint64_t before = 0, both = reachOf(nodeOf(op, move.resultFactor(rule)));
   for (int32_t factor : move.operandFactors(rule))
-    before |= reachOf(factor);
+    before |= reachOf(nodeOf(op, factor));
   return axesOfMove(op, move, both & before);
 }
 
@@ -233,8 +231,9 @@ void AxisReach::addMoves(Operation *op, StrategyProblem &problem) const {
 /// The axes of all factors of a dimension.
 uint64_t AxisReach::reachOf(Value value, int64_t dim) const {
   uint64_t axes = 0;
-  for (Node node : dimsOf.at(value).nodes[dim])
-    axes |= reach[classes[node]];
+  const Dims &dims = dimsOf.at(value);
+  for (int32_t factor : (*dims.factors)[dim])
+    axes |= reachOf(dims.first + factor);
   return axes;
 }
 
@@ -278,7 +277,7 @@ std::vector<StrategyProblem> AxisReach::regroupingsOf(Operation *op) const {
 
 StrategyProblem AxisReach::problemOf(Operation *op) const {
   StrategyProblem problem;
-  problem.rule = rules.at(op);
+  problem.rule = ruleOf(op);
   auto ruled = cast<ShardingRuleOpInterface>(op);
   problem.linearity = usefulLinearity(ruled);
   problem.options.resize(problem.rule.factors.size());
@@ -303,7 +302,7 @@ StrategyProblem AxisReach::problemOf(Operation *op) const {
   for (int32_t factor = 0;
        factor < static_cast<int32_t>(problem.options.size()); ++factor) {
     SmallVector<AxisList> subsets;
-    addSubsets(subsets, axesOf(reach[classes[firstFactor.at(op) + factor]]));
+    addSubsets(subsets, axesOf(reachOf(nodeOf(op, factor))));
     for (const AxisList &axes : subsets)
       addOption(factor, axes);
   }

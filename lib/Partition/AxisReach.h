@@ -18,6 +18,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/IntEqClasses.h"
 
+#include <deque>
+#include <map>
+
 namespace weft {
 
 class AxisReach {
@@ -32,19 +35,34 @@ public:
   /// Of a reshape, those in which elements are exchanged.
   std::vector<StrategyProblem> regroupingsOf(mlir::Operation *op) const;
 
+  /// Null if the op has none.
+  const sharding::ShardingRule *findRule(mlir::Operation *op) const {
+    auto found = ops.find(op);
+    return found == ops.end() ? nullptr : &rules[found->second].rule;
+  }
   const sharding::ShardingRule &ruleOf(mlir::Operation *op) const {
-    return rules.find(op)->second;
+    return *findRule(op);
   }
 
 private:
   using Node = unsigned;
 
+  struct OpRule {
+    sharding::ShardingRule rule;
+    /// The node of its first factor.
+    Node first;
+  };
+  /// The factors of a value's dimensions, from a node on.
   struct Dims {
-    /// By dimension: its factors.
-    llvm::SmallVector<llvm::SmallVector<Node, 1>, 4> nodes;
+    const sharding::TensorFactors *factors;
+    Node first;
   };
 
   Node addNode(int64_t size);
+  Node nodeOf(mlir::Operation *op, int32_t factor) const {
+    return rules[ops.at(op)].first + factor;
+  }
+  uint64_t reachOf(Node node) const { return reach[classes[node]]; }
   void addOp(mlir::Operation *op);
   void connect(const Dims &a, const Dims &b);
   void mark(mlir::Value value, ReshardPrices::Id sharding);
@@ -72,8 +90,11 @@ private:
   /// Axes of a class, one bit each.
   std::vector<uint64_t> reach;
   llvm::DenseMap<mlir::Value, Dims> dimsOf;
-  llvm::DenseMap<mlir::Operation *, Node> firstFactor;
-  llvm::DenseMap<mlir::Operation *, sharding::ShardingRule> rules;
+  llvm::DenseMap<mlir::Operation *, size_t> ops;
+  /// They stay where they are: values refer to them.
+  std::deque<OpRule> rules;
+  /// Of arguments: each dimension is a factor. By rank.
+  std::map<size_t, sharding::TensorFactors> dimsOfRank;
   /// Axes over which a value may be partial sums.
   llvm::DenseMap<mlir::Value, uint64_t> terms;
   /// By value, dimension and number of parts.

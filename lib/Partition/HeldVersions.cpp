@@ -98,13 +98,16 @@ static sharding::Sharding coveringBoth(const sharding::Sharding &a,
 }
 
 /// One version after the other is moved to the front while that saves time.
-void HeldVersions::plan(Value value, const ValueNeeds &valueNeeds) {
-  const auto &[needs, marked] = valueNeeds;
+void HeldVersions::plan(Value value, const Needs &allNeeds) {
+  auto found = allNeeds.find(value);
+  if (found == allNeeds.end())
+    return;
+  const auto &[needs, marked] = found->second;
   Group &group = all[groupOf(value)];
   Id made = group.versions.front();
   if (needs.size() < 2 || (needs.size() == 2 && needs.contains(made)))
     return;
-  SetVector<Id> candidates = needs;
+  SetVector<Id> candidates(needs.begin(), needs.end());
   candidates.insert(marked.begin(), marked.end());
   sharding::Sharding reduced = prices.get(made);
   reduced.unreduced.clear();

@@ -28,9 +28,9 @@ bool isMarker(mlir::Operation *op);
 /// In which shardings the users of a value need it, in program order, each
 /// once; those of a marker count for its operand.
 struct ValueNeeds {
-  llvm::SetVector<ReshardPrices::Id> needs;
+  llvm::SmallSetVector<ReshardPrices::Id, 4> needs;
   /// The shardings of its markers.
-  llvm::SetVector<ReshardPrices::Id> marked;
+  llvm::SmallSetVector<ReshardPrices::Id, 2> marked;
 };
 using Needs = llvm::DenseMap<mlir::Value, ValueNeeds>;
 Needs findNeeds(mlir::func::FuncOp function, const OpChoices &choices,
@@ -49,9 +49,9 @@ public:
   /// `wide` is `narrow` in a type that takes more bytes and holds no more.
   void widen(mlir::Value wide, mlir::Value narrow);
 
-  /// `value` will be needed so. Versions that others are made of at little cost
-  /// can be made before them.
-  void plan(mlir::Value value, const ValueNeeds &needs);
+  /// `value` will be needed as `needs` says of it. Versions that others are
+  /// made of at little cost can be made before them.
+  void plan(mlir::Value value, const Needs &needs);
   /// What is to be provided before `need` is, in this order.
   llvm::SmallVector<Id, 1> firstFor(mlir::Value value, Id need) const;
 

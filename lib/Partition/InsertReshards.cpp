@@ -275,7 +275,7 @@ void Inserter::visit(Operation *op) {
   if (narrow)
     held.widen(op->getResult(0), narrow);
   for (Value value : op->getResults())
-    held.plan(value, needs.lookup(value));
+    held.plan(value, needs);
   op->setAttr(WeftDialect::kShardingsAttrName, builder.getArrayAttr(shardings));
 }
 
@@ -296,7 +296,7 @@ void Inserter::run() {
   for (BlockArgument argument : block.getArguments()) {
     define(argument,
            prices.intern(getSharding(argument), typeOf(argument).getRank()));
-    held.plan(argument, needs.lookup(argument));
+    held.plan(argument, needs);
   }
   for (Operation &op : llvm::make_early_inc_range(block))
     visit(&op);

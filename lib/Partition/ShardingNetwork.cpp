@@ -34,14 +34,13 @@ static constexpr double overlappedShare = 0.5;
 static constexpr double shareOfHeldByte = 0.1;
 
 /// Whether the op is a matmul or the like, or looks something up.
-static bool contracts(Operation *op) {
-  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!ruled || isMarker(op))
+bool ShardingNetwork::contracts(Operation *op) const {
+  const sharding::ShardingRule *rule = reach.findRule(op);
+  if (!rule || isMarker(op))
     return false;
-  sharding::ShardingRule rule = ruled.getShardingRule();
-  return rule.category == sharding::OpCategory::Lookup ||
+  return rule->category == sharding::OpCategory::Lookup ||
          (op->getNumOperands() > 1 &&
-          llvm::any_of(rule.factors, [](const sharding::Factor &factor) {
+          llvm::any_of(rule->factors, [](const sharding::Factor &factor) {
             return factor.kind == sharding::FactorKind::Reduction;
           }));
 }
@@ -64,7 +63,7 @@ StrategyTables::strategiesOf(const StrategyProblem &problem) {
   return entry->second;
 }
 
-static Cost toCost(double seconds) {
+Cost weft::toCost(double seconds) {
   double picoseconds = seconds * 1e12;
   return picoseconds < static_cast<double>(optimize::forbidden)
              ? std::llround(picoseconds)
@@ -128,15 +127,12 @@ double ShardingNetwork::runsOf(Operation *op) const {
   return loop ? static_cast<double>(loop.getCount()) : 1;
 }
 
-template <typename Choice>
-size_t ShardingNetwork::Options::find(const Choice &choice) const {
-  return llvm::find_if(strategies,
-                       [&](const OpStrategy &strategy) {
-                         return llvm::equal(strategy.operands,
-                                            choice.operands) &&
-                                llvm::equal(strategy.results, choice.results);
-                       }) -
-         strategies.begin();
+void ShardingNetwork::addStrategy(Options &options, OpStrategy strategy) {
+  if (ownStrategies.empty() ||
+      ownStrategies.back().data() != options.strategies.data())
+    ownStrategies.push_back(options.strategies.vec());
+  ownStrategies.back().push_back(std::move(strategy));
+  options.strategies = ownStrategies.back();
 }
 
 void ShardingNetwork::addVariable(Options &options,
@@ -149,7 +145,7 @@ void ShardingNetwork::addVariable(Options &options,
     strategy.onTerms = start.onTerms;
     for (const OpStrategy &other : options.strategies)
       strategy.seconds = std::max(strategy.seconds, other.seconds);
-    options.strategies.push_back(std::move(strategy));
+    addStrategy(options, std::move(strategy));
   }
   options.variable = network.addVariable(options.strategies.size());
   startAssignment.push_back(static_cast<int32_t>(index));
@@ -174,7 +170,7 @@ void ShardingNetwork::addOp(Operation *op, const FactorSolution &start) {
     for (const OpStrategy &strategy : tables.strategiesOf(problem))
       if (strategy.exchangeBytes != 0 &&
           added.find(strategy) == added.strategies.size())
-        added.strategies.push_back(strategy);
+        addStrategy(added, strategy);
   addVariable(added, start);
   workAtStart[contracts(op)] +=
       added.strategies[startAssignment[added.variable]].seconds * runsOf(op);
@@ -186,22 +182,35 @@ void ShardingNetwork::addOp(Operation *op, const FactorSolution &start) {
 void ShardingNetwork::addWork(Operation *op, const FactorSolution &start,
                               double moveSeconds) {
   Options &added = options.find(op)->second;
-  double usual = added.strategies[startAssignment[added.variable]].seconds;
-  double held = heldBytes(op, start.results);
   // To look up what others need in the own part of a table is work that saves
   // moving the table.
   bool isLookup = reach.ruleOf(op).category == sharding::OpCategory::Lookup;
-  double step = moveSeconds + workAtStart[0] + workAtStart[1];
-  double share = workAtStart[contracts(op)];
-  double extraWork = share == 0 || isLookup ? 0 : stepsPerWork * step / share;
-  for (const OpStrategy &strategy : added.strategies) {
-    double seconds = strategy.seconds + strategy.exchangeSeconds +
-                     extraWork * std::max(0.0, strategy.seconds - usual) +
-                     shareOfHeldByte * prices.secondsPerSentByte() *
-                         std::max(0.0, heldBytes(op, strategy.results) - held);
-    added.work.push_back(toCost(seconds * runsOf(op)));
+  std::vector<const void *> types;
+  for (Type type : op->getResultTypes())
+    types.push_back(type.getAsOpaquePointer());
+  auto [entry, isNew] = works.try_emplace(
+      {added.strategies.data(), startAssignment[added.variable],
+       std::move(types), runsOf(op), contracts(op), isLookup},
+      -1);
+  if (isNew) {
+    double usual = added.strategies[startAssignment[added.variable]].seconds;
+    double held = heldBytes(op, start.results);
+    double step = moveSeconds + workAtStart[0] + workAtStart[1];
+    double share = workAtStart[contracts(op)];
+    double extraWork = share == 0 || isLookup ? 0 : stepsPerWork * step / share;
+    std::vector<Cost> work;
+    for (const OpStrategy &strategy : added.strategies) {
+      double seconds =
+          strategy.seconds + strategy.exchangeSeconds +
+          extraWork * std::max(0.0, strategy.seconds - usual) +
+          shareOfHeldByte * prices.secondsPerSentByte() *
+              std::max(0.0, heldBytes(op, strategy.results) - held);
+      work.push_back(toCost(seconds * runsOf(op)));
+    }
+    entry->second = network.getTables().intern(std::move(work));
   }
-  network.addCosts(added.variable, added.work);
+  added.work = entry->second;
+  network.addTable(added.variable, added.work);
 }
 
 /// What a constraint says.
@@ -230,7 +239,7 @@ void ShardingNetwork::addConstraint(Operation *op) {
   }
   Options &added = options[op];
   for (Id id : shardings)
-    added.strategies.push_back({{id}, {id}});
+    addStrategy(added, {{id}, {id}});
   addVariable(added, start);
 }
 
@@ -253,7 +262,7 @@ void ShardingNetwork::addPassing(Operation *op, const FactorSolution &start) {
   Options &added = options[op];
   for (Id id : shardings)
     if (passesOn(op, prices.get(id)))
-      added.strategies.push_back({{id}, {id}});
+      addStrategy(added, {{id}, {id}});
   addVariable(added, start);
 }
 
@@ -327,11 +336,10 @@ double ShardingNetwork::weightOf(Value value, Id from, Id to) const {
   return runsOf(op) * (overlaps ? overlappedShare : 1);
 }
 
-static bool isElementwise(Operation *op) {
-  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+bool ShardingNetwork::isElementwise(Operation *op) const {
+  const sharding::ShardingRule *rule = reach.findRule(op);
   return isMarker(op) || isa<MicrobatchSumOp>(op) ||
-         (ruled && ruled.getShardingRule().category ==
-                       sharding::OpCategory::Elementwise);
+         (rule && rule->category == sharding::OpCategory::Elementwise);
 }
 
 /// Finds the ops that are made of arguments only, element by element: casts of
@@ -360,44 +368,71 @@ Cost ShardingNetwork::costOf(Id from, Id to, Value value) {
   return toCost(prices.seconds(from, to, type) * weightOf(value, from, to));
 }
 
-void ShardingNetwork::addMove(const End &from, const End &to, Value value) {
+/// What it costs to move a value: a row for each sharding at the end with the
+/// lower number.
+ShardingNetwork::Table ShardingNetwork::tableOf(const End &from, const End &to,
+                                                Value value) {
   auto [entry, isNew] = moves.try_emplace(
-      {from.shardings, to.shardings, typeOf(value).getAsOpaquePointer(),
+      {from.shardings.data(), to.shardings.data(),
+       typeOf(value).getAsOpaquePointer(),
        typeToMove(value).getAsOpaquePointer(), runsOf(value.getDefiningOp()),
-       overlappingNeeds(value).vec(),
+       intern(overlappingNeeds(value).vec()).data(),
        2 * early.contains(rootOf(value).getDefiningOp()) +
            late.contains(rootOf(value).getDefiningOp()),
-       to.isBarrier},
-      -1);
-  // One row for each sharding at the end with the lower number.
-  bool swapped = from.variable > to.variable;
-  std::vector<Cost> costs;
+       to.isBarrier});
+  auto &[table, turned] = entry->second;
   if (isNew) {
+    std::vector<Cost> costs;
     for (Id a : from.shardings)
       for (Id b : to.shardings)
         costs.push_back(to.isBarrier && a != b &&
                                 prices.get(a).unreduced.empty()
                             ? optimize::forbidden
                             : costOf(a, b, value));
-    entry->second = network.getTables().intern(std::move(costs));
+    table = network.getTables().intern(std::move(costs));
   }
-  const std::vector<Cost> &table = network.getTables()[entry->second];
-  if (from.variable < 0 || to.variable < 0) {
-    if (from.variable >= 0 || to.variable >= 0)
-      network.addCosts(std::max(from.variable, to.variable), table);
-    else
-      fixedCost += table.front();
-    return;
+  if (to.variable < 0 || from.variable <= to.variable)
+    return table;
+  if (turned < 0) {
+    const std::vector<Cost> &costs = network.getTables()[table];
+    size_t rows = from.shardings.size(), columns = to.shardings.size();
+    std::vector<Cost> columnsFirst(costs.size());
+    for (size_t i = 0; i < rows; ++i)
+      for (size_t j = 0; j < columns; ++j)
+        columnsFirst[j * rows + i] = costs[i * columns + j];
+    turned = network.getTables().intern(std::move(columnsFirst));
   }
-  if (!swapped)
-    return network.addCosts(from.variable, to.variable, entry->second);
-  size_t rows = from.shardings.size(), columns = to.shardings.size();
-  std::vector<Cost> turned(table.size());
-  for (size_t i = 0; i < rows; ++i)
-    for (size_t j = 0; j < columns; ++j)
-      turned[j * rows + i] = table[i * columns + j];
-  network.addCosts(to.variable, from.variable,
-                   network.getTables().intern(std::move(turned)));
+  return turned;
+}
+
+void ShardingNetwork::addMove(const End &from, const End &to, Value value) {
+  Table table = tableOf(from, to, value);
+  auto [first, second] = std::minmax(from.variable, to.variable);
+  if (first >= 0)
+    network.addCosts(first, second, table);
+  else if (second >= 0)
+    network.addTable(second, table);
+  else
+    fixedCost += network.getTables()[table].front();
+}
+
+/// Equal lists lie at one address.
+ArrayRef<Id> ShardingNetwork::intern(std::vector<Id> list) {
+  return *lists.insert(std::move(list)).first;
+}
+
+ArrayRef<Id> ShardingNetwork::shardingsOf(ArrayRef<OpStrategy> strategies,
+                                          Tensor tensor) {
+  auto [entry, isNew] = listsOf.try_emplace(
+      {strategies.data(), 2 * tensor.number + tensor.isResult});
+  if (isNew) {
+    std::vector<Id> list;
+    for (const OpStrategy &strategy : strategies)
+      list.push_back(tensor.isResult ? strategy.results[tensor.number]
+                                     : strategy.operands[tensor.number]);
+    entry->second = intern(std::move(list));
+  }
+  return entry->second;
 }
 
 /// The shardings in which the value is made; none if it may be any.
@@ -406,14 +441,14 @@ ShardingNetwork::End ShardingNetwork::madeBy(Value value) {
   auto found = op ? options.find(op) : options.end();
   End end;
   if (found == options.end()) {
-    end.shardings = {
-        prices.intern(getSharding(value), typeOf(value).getRank())};
+    end.shardings =
+        intern({prices.intern(getSharding(value), typeOf(value).getRank())});
     return end;
   }
   end.variable = found->second.variable;
-  unsigned number = cast<OpResult>(value).getResultNumber();
-  for (const OpStrategy &strategy : found->second.strategies)
-    end.shardings.push_back(strategy.results[number]);
+  end.shardings =
+      shardingsOf(found->second.strategies,
+                  {/*isResult=*/true, cast<OpResult>(value).getResultNumber()});
   return end;
 }
 
@@ -423,9 +458,9 @@ SmallVector<ShardingNetwork::End> ShardingNetwork::neededBy(Value value) {
     Operation *user = use.getOwner();
     End &end = ends.emplace_back();
     if (isa<func::ReturnOp>(user)) {
-      end.shardings = {
-          prices.intern(getResultSharding(function, use.getOperandNumber()),
-                        typeOf(value).getRank())};
+      end.shardings = intern(
+          {prices.intern(getResultSharding(function, use.getOperandNumber()),
+                         typeOf(value).getRank())});
       continue;
     }
     const Options &found = options.find(user)->second;
@@ -436,12 +471,34 @@ SmallVector<ShardingNetwork::End> ShardingNetwork::neededBy(Value value) {
     }
     end.variable = found.variable;
     end.isBarrier = isa<BarrierOp>(user);
-    for (const OpStrategy &strategy : found.strategies)
-      end.shardings.push_back(strategy.operands[use.getOperandNumber()]);
+    end.shardings = shardingsOf(found.strategies,
+                                {/*isResult=*/false, use.getOperandNumber()});
   }
   // Uses are listed last to first.
   std::reverse(ends.begin(), ends.end());
   return ends;
+}
+
+/// What a value may be kept as: as it is made, its sum, and as it is needed.
+ArrayRef<Id> ShardingNetwork::candidatesFor(const End &made,
+                                            ArrayRef<End> needed) {
+  std::vector<const Id *> key = {made.shardings.data()};
+  for (const End &need : needed)
+    key.push_back(need.shardings.data());
+  auto [entry, isNew] = candidates.try_emplace(std::move(key));
+  if (isNew) {
+    SetVector<Id> ids;
+    for (Id id : made.shardings) {
+      ids.insert(id);
+      sharding::Sharding reduced = prices.get(id);
+      reduced.unreduced.clear();
+      ids.insert(prices.intern(reduced));
+    }
+    for (const End &need : needed)
+      ids.insert(need.shardings.begin(), need.shardings.end());
+    entry->second = intern({ids.begin(), ids.end()});
+  }
+  return entry->second;
 }
 
 void ShardingNetwork::addValue(Value value) {
@@ -451,8 +508,8 @@ void ShardingNetwork::addValue(Value value) {
     return; // made as it is needed
   End made = madeBy(value);
   if (constant)
-    made.shardings = {
-        prices.intern(sharding::Sharding::closed(typeOf(value).getRank()))};
+    made.shardings = intern(
+        {prices.intern(sharding::Sharding::closed(typeOf(value).getRank()))});
   SmallVector<End> needed = neededBy(value);
   // What waits behind a barrier takes memory as it is made.
   for (const End &need : needed)
@@ -464,17 +521,8 @@ void ShardingNetwork::addValue(Value value) {
       addMove(made, need, value);
     return;
   }
-  SetVector<Id> candidates;
-  for (Id id : made.shardings) {
-    candidates.insert(id);
-    sharding::Sharding reduced = prices.get(id);
-    reduced.unreduced.clear();
-    candidates.insert(prices.intern(reduced));
-  }
-  for (const End &need : needed)
-    candidates.insert(need.shardings.begin(), need.shardings.end());
   End kept;
-  kept.shardings.assign(candidates.begin(), candidates.end());
+  kept.shardings = candidatesFor(made, needed);
   kept.variable = network.addVariable(kept.shardings.size());
   // At the start it is kept as it is made.
   Id start = made.variable < 0 ? made.shardings.front()
@@ -485,78 +533,4 @@ void ShardingNetwork::addValue(Value value) {
   for (const End &need : needed)
     addMove(kept, need, value);
   keptValues.push_back({std::move(kept), std::move(made), std::move(needed)});
-}
-
-const OpStrategy *
-ShardingNetwork::strategyOf(Operation *op, const FactorSolution &choice) const {
-  auto found = options.find(op);
-  if (found == options.end())
-    return nullptr;
-  size_t index = found->second.find(choice);
-  return index < found->second.strategies.size()
-             ? &found->second.strategies[index]
-             : nullptr;
-}
-
-/// Exchanges are moves as well, but count as a part of their ops.
-ShardingNetwork::Moves
-ShardingNetwork::movesOf(const OpChoices &choices) const {
-  HeldVersions held(prices);
-  func::FuncOp program = function;
-  Needs needs = findNeeds(program, choices, prices);
-  Moves moves;
-  auto provideOne = [&](Value value, Id need) {
-    HeldVersions::Provision provision = held.provide(value, need);
-    Id from = held.versionsOf(provision.narrow ? provision.narrow
-                                               : value)[provision.source];
-    double runs = runsOf(value.getDefiningOp());
-    moves.countedSeconds += provision.seconds * weightOf(value, from, need);
-    moves.seconds += provision.seconds * runs;
-    moves.wireBytes += static_cast<double>(provision.wireBytes) * runs;
-  };
-  auto provide = [&](Value value, Id need) {
-    for (Id first : held.firstFor(value, need))
-      provideOne(value, first);
-    provideOne(value, need);
-  };
-  Block &block = program.getBody().front();
-  for (BlockArgument argument : block.getArguments()) {
-    held.define(argument, prices.intern(getSharding(argument),
-                                        typeOf(argument).getRank()));
-    held.plan(argument, needs.lookup(argument));
-  }
-  for (Operation &op : block.without_terminator()) {
-    if (isMarker(&op)) {
-      held.share(op.getResult(0), op.getOperand(0));
-      continue;
-    }
-    const FactorSolution &choice = choices.at(&op);
-    for (auto [value, need] : llvm::zip(op.getOperands(), choice.operands))
-      provide(value, need);
-    if (const OpStrategy *strategy = strategyOf(&op, choice)) {
-      moves.seconds += strategy->exchangeSeconds * runsOf(&op);
-      moves.wireBytes += strategy->exchangeBytes * runsOf(&op);
-    }
-    for (auto [value, made] : llvm::zip_equal(op.getResults(), choice.results))
-      held.define(value, made);
-    if (takesMoreBytes(&op))
-      held.widen(op.getResult(0), op.getOperand(0));
-    for (Value value : op.getResults())
-      held.plan(value, needs.lookup(value));
-  }
-  for (OpOperand &use : block.getTerminator()->getOpOperands())
-    provide(use.get(),
-            prices.intern(getResultSharding(program, use.getOperandNumber()),
-                          typeOf(use.get()).getRank()));
-  return moves;
-}
-
-Cost ShardingNetwork::costCarriedOut(const OpChoices &choices,
-                                     const Moves &moves) const {
-  Cost cost = toCost(moves.countedSeconds);
-  for (auto &[op, found] : options)
-    if (!found.work.empty())
-      cost = std::min(cost + found.work[found.find(choices.at(op))],
-                      optimize::forbidden);
-  return cost;
 }

@@ -24,6 +24,9 @@
 #include "weft/IR/Microbatches.h"
 #include "weft/Optimize/CostNetwork.h"
 
+#include <deque>
+#include <set>
+
 namespace weft {
 
 /// Strategies of ops, by all that they depend on: equal ops share them.
@@ -41,6 +44,9 @@ private:
 
 /// Whether a device has in `part` a part of what it has in `whole`.
 bool isPartOf(const sharding::Sharding &part, const sharding::Sharding &whole);
+
+/// Picoseconds; what takes forever is forbidden.
+optimize::Cost toCost(double seconds);
 
 class ShardingNetwork {
 public:
@@ -82,28 +88,52 @@ public:
 
 private:
   using Variable = optimize::CostNetwork::Variable;
+  using Table = optimize::CostNetwork::Table;
 
   /// What an op, or a value that is kept, may be, with its shardings.
   struct Options {
     Variable variable = -1;
-    std::vector<OpStrategy> strategies;
-    /// What each costs by itself.
-    std::vector<optimize::Cost> work;
+    /// Equal ops have the same list.
+    llvm::ArrayRef<OpStrategy> strategies;
+    /// What each costs by itself; negative if nothing.
+    Table work = -1;
 
     /// The number of the strategy that takes and leaves as the choice; their
     /// count if there is none.
-    template <typename Choice> size_t find(const Choice &choice) const;
+    template <typename Choice> size_t find(const Choice &choice) const {
+      return llvm::find_if(
+                 strategies,
+                 [&](const OpStrategy &strategy) {
+                   return llvm::equal(strategy.operands, choice.operands) &&
+                          llvm::equal(strategy.results, choice.results);
+                 }) -
+             strategies.begin();
+    }
   };
   /// A sharding for each value of a variable, or one that is fixed.
   struct End {
     Variable variable = -1;
-    std::vector<Id> shardings;
+    /// Of `lists`: equal ones lie at one address.
+    llvm::ArrayRef<Id> shardings;
     bool isBarrier = false;
   };
 
+  bool contracts(mlir::Operation *op) const;
+  bool isElementwise(mlir::Operation *op) const;
+  /// An operand or a result of an op, by its number.
+  struct Tensor {
+    bool isResult;
+    unsigned number;
+  };
   double heldBytes(mlir::Operation *op, llvm::ArrayRef<Id> results) const;
   const OpStrategy *strategyOf(mlir::Operation *op,
                                const FactorSolution &choice) const;
+  void addStrategy(Options &options, OpStrategy strategy);
+  llvm::ArrayRef<Id> intern(std::vector<Id> list);
+  llvm::ArrayRef<Id> shardingsOf(llvm::ArrayRef<OpStrategy> strategies,
+                                 Tensor tensor);
+  llvm::ArrayRef<Id> candidatesFor(const End &made, llvm::ArrayRef<End> needed);
+  Table tableOf(const End &from, const End &to, mlir::Value value);
   void addOp(mlir::Operation *op, const FactorSolution &start);
   void addWork(mlir::Operation *op, const FactorSolution &start,
                double moveSeconds);
@@ -163,10 +193,29 @@ private:
   };
   std::vector<KeptValue> keptValues;
   std::map<std::pair<Id, uint64_t>, Id> withoutAxes;
-  /// Tables of moves by the shardings at both ends, the type and the runs.
-  std::map<std::tuple<std::vector<Id>, std::vector<Id>, const void *,
-                      const void *, double, std::vector<Id>, int, bool>,
-           optimize::CostNetwork::Table>
+  // What equal ops and values share, by addresses that are only looked up.
+  /// Lists of strategies that are not those of the tables alone.
+  std::deque<std::vector<OpStrategy>> ownStrategies;
+  std::set<std::vector<Id>> lists;
+  llvm::DenseMap<std::pair<const OpStrategy *, unsigned>, llvm::ArrayRef<Id>>
+      listsOf;
+  /// What a value may be kept as, by the lists at its ends.
+  std::map<std::vector<const Id *>, llvm::ArrayRef<Id>> candidates;
+  /// By the strategies and that of the start, the types of the results, the
+  /// runs, and the kind of work.
+  std::map<std::tuple<const OpStrategy *, int32_t, std::vector<const void *>,
+                      double, bool, bool>,
+           Table>
+      works;
+  /// Tables of moves by the shardings at both ends, the types, the runs, what
+  /// overlaps with the step, and whether it waits behind a barrier. The second
+  /// has a row for each sharding at the later end.
+  struct MoveTables {
+    Table table = -1, turned = -1;
+  };
+  std::map<std::tuple<const Id *, const Id *, const void *, const void *,
+                      double, const Id *, int, bool>,
+           MoveTables>
       moves;
 };
 

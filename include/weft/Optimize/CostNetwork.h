@@ -35,6 +35,10 @@ using Cost = int64_t;
 /// No sum of costs is more: an assignment that has it is forbidden.
 inline constexpr Cost forbidden = Cost(1) << 58;
 
+struct HashOfNumbers {
+  size_t operator()(const std::vector<int64_t> &numbers) const;
+};
+
 /// Tables of costs by what they hold: equal ones have one number.
 class CostTables {
 public:
@@ -69,6 +73,7 @@ public:
 
   /// Adds the costs of the values of a variable.
   void addCosts(Variable variable, std::vector<Cost> costs);
+  void addTable(Variable variable, Table table);
   /// Adds costs of two variables, a row for each value of the first, which has
   /// the lower number. `table` is of getTables().
   void addCosts(Variable first, Variable second, Table table);
