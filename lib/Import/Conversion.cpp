@@ -93,8 +93,6 @@ RankedTensorType weft::stablehlo::convertType(Type type, std::string &why) {
     return reject("sizes must be known");
   if (tensor.getEncoding())
     return reject("a tensor of a graph has no encoding");
-  if (llvm::is_contained(tensor.getShape(), 0))
-    return reject("a tensor of a graph has elements");
   Type element = tensor.getElementType();
   if (auto integer = dyn_cast<IntegerType>(element)) {
     unsigned width = integer.getWidth();

@@ -84,7 +84,8 @@ private:
 };
 
 /// The type that a value has in a graph: integers without sign are held as
-/// plain ones. Null, and the reason, if a graph has no such type.
+/// plain ones. Null, and the reason, if a graph has no such type. It may have
+/// no elements, see EmptyTensors.h.
 mlir::RankedTensorType convertType(mlir::Type type, std::string &why);
 
 } // namespace weft::stablehlo

@@ -207,9 +207,10 @@ static Values selectBetween(Conversion &c, Value condition, const Values &yes,
   Values results;
   for (auto [x, y] : llvm::zip(yes, no))
     results.push_back(
-        x && y ? c.make<arith::SelectOp>(
-                     c.broadcastScalar(condition, typeOf(x).getShape()), x, y)
-               : Value());
+        x == y   ? x
+        : x && y ? c.make<arith::SelectOp>(
+                       c.broadcastScalar(condition, typeOf(x).getShape()), x, y)
+                 : Value());
   return results;
 }
 

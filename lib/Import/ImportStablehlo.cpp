@@ -58,6 +58,7 @@ static void importFunction(func::FuncOp source, Importer &importer) {
     builder.setInsertionPointToEnd(scratch->getBody());
   }
   std::optional<Values> results = importer.importBody(source, arguments);
+  importer.eraseEmptyTensors();
   if (!function || !results || llvm::is_contained(*results, Value()))
     return;
   // The types are those of the function, as the source was verified.

@@ -154,12 +154,22 @@ void Importer::importOp(Operation &op) {
       return define(op, {});
     }
   }
+  if (!types.empty() && llvm::all_of(types, isEmpty))
+    return define(op, llvm::map_to_vector<1>(types, [&](RankedTensorType type) {
+                    return emptyTensors.get(type, builder);
+                  }));
   noteAttributes(op, *converter, loc, problems);
   if (llvm::is_contained(*operands, Value()) && !converter->takesNull)
     return define(op, {});
 
   Conversion c(*this, &op, *operands, types, builder, loc);
-  Values results = converter->convert(c);
+  // Control flow passes on what it is given.
+  bool isWithout = !converter->takesNull && !types.empty() &&
+                   llvm::any_of(*operands, [](Value operand) {
+                     return isEmpty(typeOf(operand));
+                   });
+  Values results =
+      isWithout ? convertWithoutElements(c) : converter->convert(c);
   if (c.hasFailed())
     return define(op, {});
   if (results.size() != op.getNumResults())

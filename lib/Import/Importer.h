@@ -17,6 +17,7 @@
 #define WEFT_LIB_IMPORT_IMPORTER_H
 
 #include "Conversion.h"
+#include "EmptyTensors.h"
 #include "Meshes.h"
 #include "UserLocation.h"
 
@@ -44,6 +45,8 @@ public:
   mlir::OpBuilder &getBuilder() { return builder; }
   Problems &getProblems() { return problems; }
   Meshes &getMeshes() { return meshes; }
+  /// To be called at the end of a function.
+  void eraseEmptyTensors() { emptyTensors.clear(); }
   int64_t getNumOps() const { return numOps; }
   /// A number that no loop over micro-batches has yet.
   int64_t countLoop() { return numLoops++; }
@@ -63,6 +66,7 @@ private:
   Problems &problems;
   mlir::OpBuilder builder;
   Meshes meshes;
+  EmptyTensors emptyTensors;
 
   llvm::DenseMap<mlir::Value, mlir::Value> values;
   /// The functions that are being read, outermost first, and where the

@@ -553,6 +553,20 @@ def test_running_sums(f):
         np.testing.assert_allclose(ours, f(x), rtol=tolerance, atol=tolerance)
 
 
+# What is halved again and again ends with no elements.
+@pytest.mark.parametrize("size", [2, 8, 13])
+@pytest.mark.parametrize("f", [
+    lambda x: jax.lax.associative_scan(jnp.add, x, axis=1),
+    lambda x: jax.grad(lambda x: (jax.lax.associative_scan(
+        jnp.multiply, x, axis=1, reverse=True) ** 2).sum())(x),
+], ids=["sum", "derivative"])
+def test_associative_scans(f, size):
+    x = np.random.default_rng(0).normal(size=(3, size)).astype("f4")
+    for options in ({}, {"mesh": weft.Mesh((2,), ("x",)), "in_shardings": weft.P(None, "x")}):
+        ours = weft.from_jax(f, x, **options).compile()(x)
+        np.testing.assert_allclose(ours, f(x), rtol=1e-5, atol=1e-5)
+
+
 def test_windows_that_are_not_running_sums():
     def pooled(x):
         return jax.lax.reduce_window(x, 0.0, jax.lax.add, (2,), (2,), "VALID")

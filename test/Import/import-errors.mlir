@@ -11,6 +11,15 @@ func.func @main(%x: tensor<4x8xf32>) {
 
 // -----
 
+func.func @main(%x: tensor<4xf32>) {
+  %e = "stablehlo.slice"(%x) <{start_indices = array<i64: 0>, limit_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<4xf32>) -> tensor<0xf32>
+  // expected-error@below {{stablehlo.pad is malformed: what it pads with or begins with must be a scalar}}
+  %r = "stablehlo.pad"(%e, %x) <{edge_padding_low = array<i64: 4>, edge_padding_high = array<i64: 0>, interior_padding = array<i64: 0>}> : (tensor<0xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @main(%x: tensor<4x8xf32>) {
   // expected-error@below {{stablehlo.exponential is malformed: it must have 1 operands, got 0}}
   %r = "stablehlo.exponential"() : () -> tensor<4x8xf32>
@@ -401,6 +410,16 @@ module attributes {mhlo.num_partitions = 1 : i32} {
   func.func @main(
     // expected-error@below {{argument 0 has type tensor<4xi16>: elements of a graph are f32, bf16, f16, f64, i64, i32, i8 or i1}}
     %a: tensor<4xi16>) {
+    return
+  }
+}
+
+// -----
+
+module attributes {mhlo.num_partitions = 1 : i32} {
+  func.func @main(
+    // expected-error@below {{argument 0 has type tensor<0x4xf32>: arguments and results of a program have elements}}
+    %a: tensor<0x4xf32>) {
     return
   }
 }

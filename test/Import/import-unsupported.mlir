@@ -22,7 +22,7 @@
 // CHECK: note: stablehlo.all_reduce: a collective between devices (of shard_map); a graph is the program of all devices
 // CHECK: note: stablehlo.convert: type tensor<4xf8E5M2>: elements of a graph are f32, bf16, f16, f64, i64, i32, i8 or i1
 // CHECK: note: stablehlo.convert: type tensor<?xf32>: sizes must be known
-// CHECK: note: stablehlo.convert: type tensor<0xf32>: a tensor of a graph has elements
+// CHECK: note: stablehlo.reduce_window: of a tensor without elements
 // CHECK: note: stablehlo.convert: type tensor<4xf32, "sparse">: a tensor of a graph has no encoding
 // CHECK: note: stablehlo.convert: type tuple<>: values of a graph are ranked tensors
 // CHECK: note: stablehlo.compare: in the total order of floating-point numbers
@@ -82,7 +82,12 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<4xi32>, %n: tensor<i32>, %d: tenso
   %14 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({}) : (tensor<4xf32>) -> tensor<4xf32>
   %15 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<4xf8E5M2>
   %16 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<?xf32>
-  %17 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<0xf32>
+  %empty = "stablehlo.slice"(%x) <{start_indices = array<i64: 0>, limit_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<4xf32>) -> tensor<0xf32>
+  %17 = "stablehlo.reduce_window"(%empty, %zero) <{window_dimensions = array<i64: 1>, padding = dense<[[1, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%c) : (tensor<f32>) -> ()
+  }) : (tensor<0xf32>, tensor<f32>) -> tensor<1xf32>
   %18 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<4xf32, "sparse">
   %19 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tuple<>
   %20 = "stablehlo.compare"(%x, %x) <{compare_type = #stablehlo<comparison_type TOTALORDER>, comparison_direction = #stablehlo<comparison_direction GT>}> : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
