@@ -10,6 +10,7 @@
 #include "NestingCheck.h"
 
 #include "weft/Codegen/TargetLimits.h"
+#include "weft/IR/MeshDevices.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Import/Passes.h"
 #include "weft/Import/Stablehlo.h"
@@ -143,9 +144,7 @@ static LogicalResult overrideAxis(MeshOp meshOp,
   return success();
 }
 
-LogicalResult overrideMesh(ModuleOp module, StringRef sizes) {
-  if (sizes.trim().empty())
-    return success();
+static LogicalResult overrideSizes(ModuleOp module, StringRef sizes) {
   MeshOp meshOp = findMesh(module);
   if (!meshOp)
     return meshError(module)
@@ -178,7 +177,33 @@ LogicalResult overrideMesh(ModuleOp module, StringRef sizes) {
   if (!attr)
     return failure();
   meshOp.setMeshAttr(attr);
-  // What the module says of axes may not fit their new sizes.
+  return success();
+}
+
+static LogicalResult overrideDevices(ModuleOp module,
+                                     ArrayRef<int64_t> devices) {
+  MeshOp meshOp = findMesh(module);
+  if (!meshOp)
+    return module->emitError("--devices: the module declares no mesh; declare "
+                             "one with weft.mesh");
+  const std::string problem =
+      checkDevices(devices, meshOp.getMesh().toMesh().numDevices());
+  if (!problem.empty())
+    return meshOp->emitError() << "--devices: " << problem;
+  meshOp->setAttr(kDevicesAttrName,
+                  DenseI64ArrayAttr::get(module.getContext(), devices));
+  return success();
+}
+
+LogicalResult overrideMesh(ModuleOp module, StringRef sizes,
+                           ArrayRef<int64_t> devices) {
+  if (sizes.trim().empty() && devices.empty())
+    return success();
+  if (!sizes.trim().empty() && failed(overrideSizes(module, sizes)))
+    return failure();
+  if (!devices.empty() && failed(overrideDevices(module, devices)))
+    return failure();
+  // What the module says of axes and devices may not fit the new sizes.
   return verify(module);
 }
 
@@ -293,7 +318,7 @@ LogicalResult lowerModule(ModuleOp module, Form form,
     return failure();
   if (from != Form::Graph)
     return continueFrom(module, from, form, used);
-  if (failed(overrideMesh(module, options.mesh)))
+  if (failed(overrideMesh(module, options.mesh, options.devices)))
     return failure();
   StageOptions &stages = used.pipeline.stages;
   if (stages.areAutomatic) {

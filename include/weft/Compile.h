@@ -48,6 +48,9 @@ struct CompileOptions {
   /// Sizes of mesh axes that replace those of the module:
   /// "data=2,model=4". Axes that are not named keep theirs.
   std::string mesh;
+  /// The device of each position of the module's mesh (MeshDevices.h), in place
+  /// of those that it lists; empty: as it says.
+  std::vector<int64_t> devices;
   /// Bytes that a rank may take; 0: any number. What the backward pass needs is
   /// recomputed as far as necessary.
   int64_t memoryLimit = 0;
@@ -70,10 +73,12 @@ llvm::Expected<StageOptions> parsePipeline(llvm::StringRef text);
 /// Whether GEMMs round their operands to TF32: reads "full" or "tf32".
 llvm::Expected<bool> parseGemmPrecision(llvm::StringRef text);
 
-/// Replaces the sizes of axes of the module's mesh. Reports all problems: text
-/// that is no list of sizes, axes that the mesh does not have, sizes below 1
-/// and meshes of too many devices.
-mlir::LogicalResult overrideMesh(mlir::ModuleOp module, llvm::StringRef sizes);
+/// Replaces the sizes of axes of the module's mesh, and its devices if there
+/// are any. Reports all problems: text that is no list of sizes, axes that the
+/// mesh does not have, sizes below 1, meshes of too many devices, and devices
+/// that do not fit.
+mlir::LogicalResult overrideMesh(mlir::ModuleOp module, llvm::StringRef sizes,
+                                 llvm::ArrayRef<int64_t> devices);
 
 /// Reads a graph, or a StableHLO program in generic form, from the main file of
 /// `sources`. Null, and diagnostics with advice where there is some, if it

@@ -7,6 +7,8 @@
 
 #include "weft/Cost/Placement.h"
 
+#include "NarrowLinks.h"
+
 #include <algorithm>
 
 using namespace weft;
@@ -37,30 +39,8 @@ Placement cost::placeGroup(const Cluster &cluster,
                                : placement.ranks;
   placement.nodes =
       (placement.ranks + placement.ranksPerNode - 1) / placement.ranksPerNode;
-  if (placement.isInNode())
-    return placement;
-  double narrowing = 1;
-  placement.level = 1;
-  for (const NetworkLevel &level : cluster.network->levels) {
-    const int64_t inBlock =
-        ranksInBlock(dimensions, level.nodes * cluster.node.devices);
-    if (inBlock == placement.ranks)
-      break;
-    if (placement.level == cluster.network->levels.size())
-      break;
-    ++placement.level;
-    narrowing *= level.oversubscription;
-    // Of the nodes in a block one passes the ring on to the next block.
-    const double nodesInBlock =
-        std::max(1.0, static_cast<double>(inBlock) /
-                          static_cast<double>(placement.ranksPerNode));
-    const double leaving =
-        1 - static_cast<double>(inBlock) / static_cast<double>(placement.ranks);
-    placement.neighbourOversubscription =
-        std::max(placement.neighbourOversubscription, narrowing / nodesInBlock);
-    placement.pairOversubscription =
-        std::max(placement.pairOversubscription, narrowing * leaving);
-  }
+  narrow(cluster, placement,
+         [&](int64_t block) { return ranksInBlock(dimensions, block); });
   return placement;
 }
 

@@ -9,6 +9,7 @@
 
 #include "weft/Cost/ClusterFile.h"
 #include "weft/IR/AttentionSizes.h"
+#include "weft/IR/MeshDevices.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 
@@ -25,9 +26,11 @@ FailureOr<cost::CostModel> weft::loadCostModel(Operation *op,
   return cost::CostModel(*parsed.cluster);
 }
 
-cost::Placement weft::placeGroups(const cost::CostModel &model,
-                                  const sharding::Mesh &mesh,
+cost::Placement weft::placeGroups(const cost::CostModel &model, MeshOp meshOp,
                                   ArrayRef<sharding::AxisRef> axes) {
+  const sharding::Mesh mesh = meshOp.getMesh().toMesh();
+  if (const cost::DeviceList devices = devicesOf(meshOp); !devices.empty())
+    return placeGroup(model.cluster(), positionsOf(mesh, axes), devices);
   std::vector<cost::MeshAxis> all;
   for (const sharding::MeshAxis &axis : mesh.axes())
     all.push_back({axis.name, axis.size});
@@ -52,7 +55,7 @@ cost::CollectiveCall weft::callOf(CommunicationOpInterface op,
   if (MeshOp mesh = findMesh(op, op.getAxes().getMesh())) {
     sharding::Mesh all = mesh.getMesh().toMesh();
     call.group = placeGroups(
-        model, all, op.getAxes().toAxes(all).value_or(sharding::AxisList()));
+        model, mesh, op.getAxes().toAxes(all).value_or(sharding::AxisList()));
   }
   return call;
 }

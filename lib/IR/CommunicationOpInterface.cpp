@@ -8,6 +8,7 @@
 #include "weft/IR/CommunicationOpInterface.h"
 
 #include "weft/Cost/CollectiveCost.h"
+#include "weft/IR/MeshDevices.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 
@@ -25,7 +26,10 @@ GroupLayout weft::findGroups(CommunicationOpInterface op) {
     return {};
   sharding::Mesh mesh = meshOp.getMesh().toMesh();
   auto axes = attr.toAxes(mesh).value_or(sharding::AxisList());
-  return {numShards(axes), mesh.span(axes)};
+  const cost::DeviceList devices = devicesOf(meshOp);
+  return {numShards(axes), devices.empty()
+                               ? mesh.span(axes)
+                               : spanOf(positionsOf(mesh, axes), devices)};
 }
 
 int64_t weft::countWireBytes(CommunicationOpInterface op) {

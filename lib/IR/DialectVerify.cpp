@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "weft/IR/MeshDevices.h"
 #include "weft/IR/OperandShardings.h"
 #include "weft/IR/ValueSharding.h"
 
@@ -246,6 +247,21 @@ static LogicalResult verifyResultOrigins(Operation *op, Attribute attr) {
                          << op->getNumResults() << " results, got " << attr;
 }
 
+static LogicalResult verifyDevices(Operation *op, Attribute attr) {
+  auto mesh = dyn_cast<MeshOp>(op);
+  auto devices = dyn_cast<DenseI64ArrayAttr>(attr);
+  if (!mesh)
+    return op->emitError() << kDevicesAttrName << " is for meshes";
+  if (!devices)
+    return op->emitError() << kDevicesAttrName
+                           << " must be an array of i64, got " << attr;
+  const std::string problem =
+      checkDevices(devices, mesh.getMesh().toMesh().numDevices());
+  if (!problem.empty())
+    return op->emitError() << problem;
+  return success();
+}
+
 LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   StringRef name = attr.getName();
@@ -258,6 +274,8 @@ LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
                            << attr.getValue();
   if (name == kResultOriginsAttrName)
     return verifyResultOrigins(op, attr.getValue());
+  if (name == kDevicesAttrName)
+    return verifyDevices(op, attr.getValue());
   if (name == kShardingAttrName || name == kGlobalTypeAttrName ||
       name == kNameAttrName || name == kParameterAttrName)
     return op->emitError()

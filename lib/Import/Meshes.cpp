@@ -7,6 +7,8 @@
 
 #include "Meshes.h"
 
+#include "weft/IR/MeshDevices.h"
+
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -30,10 +32,6 @@ Meshes::Meshes(ModuleOp module, Problems &problems)
 
 /// A mesh of a single device, on which values have no layout.
 static bool isTrivial(const ShardyMesh &mesh) { return mesh.axes.empty(); }
-
-static bool isIota(ArrayRef<int64_t> ids) {
-  return llvm::equal(ids, llvm::seq<int64_t>(0, ids.size()));
-}
 
 /// `<["data"=4, "model"=2], device_ids=[1, 0]>`
 static std::string print(const ShardyMesh &mesh) {
@@ -66,14 +64,24 @@ static MeshAttr makeAttr(MLIRContext *context, Location loc,
 
 void Meshes::choose(Location loc, StringRef name, const ShardyMesh &mesh) {
   chosen = mesh;
-  if (!mesh.deviceIds.empty() && !isIota(mesh.deviceIds))
-    problems.ignored(loc,
-                     "the order of devices of mesh " + print(mesh) +
-                         ": ranks are numbered by their position in the mesh");
   if (MeshAttr attr = makeAttr(module.getContext(), loc, mesh, problems)) {
     auto builder = OpBuilder::atBlockBegin(module.getBody());
     meshOp = MeshOp::create(builder, loc, name.empty() ? "mesh" : name, attr);
+    setDevices(loc);
   }
+}
+
+void Meshes::setDevices(Location loc) {
+  if (!meshOp || chosen->deviceIds.empty())
+    return;
+  const std::string problem =
+      checkDevices(chosen->deviceIds, meshOp.getMesh().toMesh().numDevices());
+  if (!problem.empty())
+    problems.malformed(loc, problem);
+  else
+    meshOp->setAttr(
+        kDevicesAttrName,
+        DenseI64ArrayAttr::get(module.getContext(), chosen->deviceIds));
 }
 
 bool Meshes::unify(Location loc, StringRef name, const ShardyMesh &mesh) {
@@ -81,6 +89,15 @@ bool Meshes::unify(Location loc, StringRef name, const ShardyMesh &mesh) {
     choose(loc, name, mesh);
   if (*chosen == mesh)
     return static_cast<bool>(meshOp);
+  // What was traced for a mesh without devices lists none.
+  if (chosen->axes == mesh.axes &&
+      (mesh.deviceIds.empty() || chosen->deviceIds.empty())) {
+    if (chosen->deviceIds.empty()) {
+      chosen->deviceIds = mesh.deviceIds;
+      setDevices(loc);
+    }
+    return static_cast<bool>(meshOp);
+  }
   problems.malformed(loc, "a program has one mesh, got " + print(mesh) +
                               " beside " + print(*chosen));
   return false;

@@ -47,6 +47,8 @@ private:
   /// none yet.
   bool unify(mlir::Location loc, llvm::StringRef name, const ShardyMesh &mesh);
   void choose(mlir::Location loc, llvm::StringRef name, const ShardyMesh &mesh);
+  /// Those of the chosen mesh, if it lists any.
+  void setDevices(mlir::Location loc);
 
   mlir::ModuleOp module;
   Problems &problems;

@@ -118,14 +118,14 @@ int64_t TransferSplitter::sizeOf(ArrayRef<sharding::AxisRef> axes) const {
 bool TransferSplitter::isCheaper(Value value,
                                  ArrayRef<sharding::AxisRef> axes) const {
   sharding::AxisRef along = mesh.fullAxis(*mesh.find(pipeAxis));
-  cost::Placement pipe = placeGroups(model, mesh, along);
+  cost::Placement pipe = placeGroups(model, meshOp, along);
   double bytes = bytesOf(value), ranks = double(sizeOf(axes));
   double whole = model.send(bytes, pipe.level);
   double parts = model.send(bytes / ranks, pipe.level) +
                  model
                      .collective({.kind = cost::CollectiveKind::AllGather,
                                   .bytes = bytes,
-                                  .group = placeGroups(model, mesh, axes)})
+                                  .group = placeGroups(model, meshOp, axes)})
                      .seconds;
   return parts < whole;
 }

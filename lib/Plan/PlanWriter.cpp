@@ -11,6 +11,7 @@
 #include "PlanTypes.h"
 #include "TimelineWriter.h"
 
+#include "weft/IR/MeshDevices.h"
 #include "weft/IR/Segments.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/IR/WeftOps.h"
@@ -134,6 +135,10 @@ FailureOr<std::string> writePlan(ModuleOp module, const TargetOptions &target,
 
   plan::PlanT plan;
   plan.producer = ("weft " + compilerVersion()).str();
+  if (meshOp) {
+    const cost::DeviceList devices = devicesOf(meshOp);
+    plan.devices.assign(devices.begin(), devices.end());
+  }
   for (const sharding::MeshAxis &axis : tables.mesh.axes()) {
     auto out = std::make_unique<plan::MeshAxisT>();
     out->name = axis.name;

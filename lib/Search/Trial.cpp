@@ -39,7 +39,7 @@ FailureOr<TransferTimes> TransferTimes::load(ModuleOp module,
   sharding::AxisList axes;
   if (std::optional<int32_t> axis = mesh.find(options.stages.axis))
     axes.push_back(mesh.fullAxis(*axis));
-  cost::Placement group = placeGroups(*model, mesh, axes);
+  cost::Placement group = placeGroups(*model, meshOp, axes);
   return TransferTimes(std::move(*model), group.level);
 }
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Where the groups of a plan lie, and what tables call their axes. Axes may
-// have another size than in the plan.
+// have another size than in the plan, and then lie on other devices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,14 +14,22 @@
 #define WEFT_LIB_SIMULATE_GROUPS_H
 
 #include "weft/Cost/CostModel.h"
+#include "weft/Cost/DeviceList.h"
 #include "weft/runtime/plan_generated.h"
 
 namespace weft::simulate {
 
+/// The device of each position of a mesh whose axes have other sizes than in
+/// the plan; empty where the plan lists no devices. Along an axis that grows,
+/// the machine is repeated; devices that nothing is left of leave no gap.
+std::vector<int64_t> devicesOf(const plan::Plan &plan,
+                               const std::vector<cost::MeshAxis> &mesh);
+
 class Groups {
 public:
   Groups(const plan::Plan &plan, const cost::Cluster &cluster,
-         const std::vector<cost::MeshAxis> &mesh);
+         const std::vector<cost::MeshAxis> &mesh,
+         const std::vector<int64_t> &devices);
 
   /// Of each set of axes that groups have: "data", "data, model".
   const std::vector<std::string> &axes() const { return names; }
@@ -40,17 +48,20 @@ public:
 
 private:
   size_t numberOf(const std::string &name);
+  /// The axis in positions, where devices are listed, otherwise in devices.
+  cost::GroupDimension wholeAxis(const std::string &name) const;
   cost::GroupDimension dimensionOf(const plan::Plan &plan,
                                    const plan::AxisRef &ref) const;
 
   const cost::Cluster &cluster;
   const std::vector<cost::MeshAxis> &mesh;
+  const std::vector<int64_t> &devices;
   std::vector<std::string> names;
   std::vector<size_t> numbers;
   std::vector<bool> blocking;
   std::vector<cost::Placement> placements;
   size_t pipeline = 0;
-  int64_t roleStride = 1;
+  cost::GroupDimension roles;
 };
 
 } // namespace weft::simulate

@@ -41,6 +41,7 @@ private:
   cost::CostModel cost;
   const PredictionOptions &options;
   Prediction result;
+  std::vector<int64_t> devices;
   std::optional<Groups> groups;
   std::optional<Prices> prices;
   runtime::CollectiveQueues queues;
@@ -192,7 +193,8 @@ void Predictor::addOverhead() {
 
 void Predictor::simulate() {
   cost = cost.ofRanks(result.devices());
-  groups.emplace(plan, cost.cluster(), result.mesh);
+  devices = devicesOf(plan, result.mesh);
+  groups.emplace(plan, cost.cluster(), result.mesh, devices);
   prices.emplace(plan, cost, *groups);
   result.axes = groups->axes();
   for (uint32_t group = 0; group < plan.groups()->size(); ++group)

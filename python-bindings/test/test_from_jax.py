@@ -109,6 +109,32 @@ def test_names_donation_and_places():
         assert record.file == "test_from_jax.py" and record.line in lines, record
 
 
+@pytest.mark.parametrize("ours", [True, False], ids=["ours", "theirs"])
+def test_the_order_of_devices_is_taken(ours):
+    grid = np.array(jax.devices()[:4]).reshape(2, 2).T
+    mesh = jax.sharding.Mesh(grid, ("data", "model"))
+    chosen = weft.Mesh([[0, 2], [1, 3]], ("data", "model")) if ours else mesh
+    for options in ({"mesh": chosen, "in_shardings": WEFT_SPECS}, {"mesh": chosen},
+                    {"in_shardings": on_mesh(mesh)}):
+        lowered = weft.from_jax(step, SHAPES, X, **options)
+        assert lowered.mesh.devices.tolist() == [[0, 2], [1, 3]]
+        assert "device_ids=[0, 2, 1, 3]" in lowered.as_text()
+    program = compiled(mesh=chosen, in_shardings=WEFT_SPECS)
+    params, x = arrays()
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6),
+                 program(params, x), jax.jit(step)(params, x))
+
+
+def test_devices_with_other_ids_are_ranks_in_their_order():
+    from weft.interop.jax import _our_mesh
+
+    class Theirs:
+        abstract_mesh, axis_names, axis_types = None, ("x",), (jax.sharding.AxisType.Auto,)
+        device_ids = np.array([9, 4, 7])
+
+    assert _our_mesh(Theirs()).devices.tolist() == [2, 0, 1]
+
+
 def test_more_devices_than_jax_has():
     mesh = weft.Mesh((16, 4), ("data", "model"))
     x = weft.ShapeDtypeStruct((64, 8), "float32")

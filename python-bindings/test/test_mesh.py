@@ -33,12 +33,12 @@ def test_devices_may_be_objects_with_an_id():
         def __init__(self, number):
             self.id = number
 
-    assert Mesh([Device(5), Device(7)], "x").devices.tolist() == [5, 7]
+    assert Mesh([Device(1), Device(0)], "x").devices.tolist() == [1, 0]
 
 
 def test_make_mesh_takes_the_first_devices_and_makes_explicit_axes():
-    mesh = make_mesh((2,), ("x",), devices=[4, 5, 6])
-    assert mesh.devices.tolist() == [4, 5]
+    mesh = make_mesh((2,), ("x",), devices=[1, 0, 2])
+    assert mesh.devices.tolist() == [1, 0]
     assert mesh.axis_types == (AxisType.Explicit,)
     assert make_mesh((2,), "x", (AxisType.Auto,)).axis_types == (AxisType.Auto,)
 
@@ -126,6 +126,11 @@ def test_update_replaces_parts():
             lambda: Mesh([0, 0], "a"),
             ValueError,
             "the devices of a Mesh must differ, got [0, 0]",
+        ),
+        (
+            lambda: Mesh([4, 1, 2, -1], "a"),
+            ValueError,
+            "the devices of a Mesh of 4 are 0 to 3, in any order, got 4 and -1",
         ),
         (
             lambda: Mesh(["cpu:0"], "a"),

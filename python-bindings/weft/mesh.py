@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Meshes: grids of devices whose axes have names.
 
-A mesh is abstract: planning needs no devices. Devices are numbers, in JAX's order
-(the first axis is the major one).
+A mesh is abstract: planning needs no devices. Devices are numbers, those of the ranks, node by
+node. Without a list of them they have JAX's order (the first axis is the major one).
 
     >>> import weft
     >>> weft.Mesh((2, 4), ("data", "model"))
@@ -21,6 +21,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from .errors import listing
 
 
 # Characters that the names of axes in programs and reports leave to others: `"x":(2)4`.
@@ -179,9 +181,10 @@ class Mesh(AbstractMesh):
     """A mesh whose positions have device numbers.
 
     `devices` is the shape of the grid, as a tuple (devices are then numbered in order), or an
-    array or nested list of device numbers, with one dimension for each name. Objects with
-    an ``id``, as JAX's devices, count as that number. The ranks of a plan are the positions
-    of the grid, in order; `devices_indices_map` and friends speak of device numbers.
+    array or nested list of the numbers 0 to n - 1, with one dimension for each name. Objects with
+    an ``id``, as JAX's devices, count as that number. Rank i of a run is device i, and ranks are
+    numbered node by node: so the list says which axes lie within nodes, and costs are those of
+    this place. `devices_indices_map` and friends speak of device numbers.
     """
 
     __slots__ = ("devices",)
@@ -204,6 +207,10 @@ class Mesh(AbstractMesh):
             )
         if len(set(grid.flat)) != grid.size:
             raise ValueError(f"the devices of a Mesh must differ, got {grid.tolist()}")
+        wrong = [str(number) for number in grid.flat if not 0 <= number < grid.size]
+        if wrong:
+            raise ValueError(f"the devices of a Mesh of {grid.size} are 0 to {grid.size - 1}, in any "
+                             f"order, got {listing(wrong)}")
         super().__init__(grid.shape, names, axis_types)
         grid.flags.writeable = False
         object.__setattr__(self, "devices", grid)
@@ -243,6 +250,12 @@ class Mesh(AbstractMesh):
 
     def __reduce__(self):
         return Mesh, (np.array(self.devices), self.axis_names, self.axis_types)
+
+
+def listed_devices(mesh: AbstractMesh | None) -> list[int]:
+    """The device of each position; none where it is the position."""
+    numbers = mesh.devices.ravel().tolist() if isinstance(mesh, Mesh) else []
+    return [] if numbers == list(range(len(numbers))) else numbers
 
 
 def _device_grid(devices: Any) -> np.ndarray:
@@ -289,8 +302,8 @@ def make_mesh(
     devices: Sequence[Any] | None = None,
 ) -> Mesh:
     """A mesh of the given shape. As in JAX, axes are `Explicit` unless `axis_types` says
-    otherwise, and of more `devices` than needed the first ones are taken. Without
-    `devices`, they are numbered from 0: planning needs none."""
+    otherwise, and of more `devices` than needed the first ones are taken. They are in the order
+    given, without `devices` from 0: planning needs none."""
     sizes = _axis_sizes(axis_shapes, "make_mesh")
     names = _axis_names(axis_names, "make_mesh")
     wanted = math.prod(sizes)

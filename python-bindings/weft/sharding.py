@@ -11,7 +11,7 @@ from typing import Any
 
 from .errors import IndivisibleError, Offender, SpecError, Violation, listing, size_text, spec_error
 from .legality import nearest, padding, shard_shape, violations
-from .mesh import AbstractMesh, Mesh
+from .mesh import AbstractMesh, Mesh, listed_devices
 from .spec import Axis, PartitionSpec
 
 Index = tuple[slice, ...]
@@ -226,7 +226,9 @@ def check_rank(sharding: NamedSharding | PartitionSpec, shape: Sequence[int]) ->
 def mesh_to_mlir(symbol: str, mesh: AbstractMesh) -> str:
     """The op that declares a mesh: ``weft.mesh @mesh = <["data"=2, "model"=4]>``."""
     axes = ", ".join(f'"{name}"={size}' for name, size in mesh.shape_tuple)
-    return f"weft.mesh @{symbol} = <[{axes}]>"
+    devices = ", ".join(map(str, listed_devices(mesh)))
+    return (f"weft.mesh @{symbol} = <[{axes}]>"
+            + (f" {{weft.devices = array<i64: {devices}>}}" if devices else ""))
 
 
 def to_mlir(mesh_symbol: str, mesh: AbstractMesh, spec: PartitionSpec, rank: int) -> str:

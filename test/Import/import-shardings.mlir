@@ -45,9 +45,20 @@ func.func @meshes(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@first, [{"x"}
 
 // -----
 
-// CHECK: weft.mesh @mesh = <["x"=2]>
-// expected-remark@below {{ignored: the order of devices of mesh <["x"=2], device_ids=[1, 0]>: ranks are numbered by their position in the mesh}}
+// CHECK: weft.mesh @mesh = <["x"=2]> {weft.devices = array<i64: 1, 0>}
 "sdy.mesh"() <{mesh = #sdy.mesh<["x"=2], device_ids=[1, 0]>, sym_name = "mesh"}> : () -> ()
 func.func @order(%x: tensor<8xf32>) {
+  return
+}
+
+// -----
+
+// A mesh without devices is the same one, whichever comes first.
+// CHECK: weft.mesh @abstract = <["x"=2]> {weft.devices = array<i64: 1, 0>}
+"sdy.mesh"() <{mesh = #sdy.mesh<["x"=2]>, sym_name = "abstract"}> : () -> ()
+"sdy.mesh"() <{mesh = #sdy.mesh<["x"=2], device_ids=[1, 0]>, sym_name = "placed"}> : () -> ()
+func.func @both(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@abstract, [{"x"}]>},
+                %y: tensor<8xf32> {sdy.sharding = #sdy.sharding<@placed, [{"x"}]>},
+                %z: tensor<8xf32> {sdy.sharding = #sdy.sharding<@abstract, [{"x"}]>}) {
   return
 }

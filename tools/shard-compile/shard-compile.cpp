@@ -60,6 +60,12 @@ static cl::opt<std::string>
 static cl::opt<std::string>
     mesh("mesh", cl::desc("Override sizes of the model's mesh axes"),
          cl::value_desc("data=2,model=2"), cl::cat(category));
+static cl::list<int64_t> devices(
+    "devices", cl::CommaSeparated,
+    cl::desc("The device of each position of the mesh, row-major, instead of "
+             "what the model lists: devices are numbered node by node, and "
+             "rank i of a run is device i"),
+    cl::value_desc("0,2,1,3"), cl::cat(category));
 static cl::opt<std::string> memoryLimit(
     "memory-limit",
     cl::desc("Memory limit per rank, such as 2GiB or 1500MB. Activations are "
@@ -166,6 +172,7 @@ static llvm::Error readOptions(CompileOptions &options) {
     return llvm::createStringError("--explain: expected schedule, got \"" +
                                    explain + "\"");
   options.mesh = mesh;
+  options.devices.assign(devices.begin(), devices.end());
   if (mesh.getNumOccurrences() && llvm::StringRef(mesh).trim().empty())
     return llvm::createStringError("--mesh: expected name=size, got \"\"");
   if (memoryLimit.getNumOccurrences()) {

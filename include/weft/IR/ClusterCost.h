@@ -30,8 +30,7 @@ mlir::FailureOr<cost::CostModel> loadCostModel(mlir::Operation *op,
                                                const std::string &cluster);
 
 /// Where the groups along axes of a mesh lie.
-cost::Placement placeGroups(const cost::CostModel &model,
-                            const sharding::Mesh &mesh,
+cost::Placement placeGroups(const cost::CostModel &model, MeshOp mesh,
                             llvm::ArrayRef<sharding::AxisRef> axes);
 
 /// Verified ops have a mesh that knows their axes.

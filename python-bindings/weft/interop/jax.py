@@ -29,7 +29,7 @@ from ..layout import checked_reduce_dtype
 from ..legality import padding
 from ..lowered import Lowered, Source
 from ..mesh import AbstractMesh as WeftMesh
-from ..mesh import AxisType, Mesh
+from ..mesh import AxisType, Mesh, listed_devices
 from ..offenders import as_array
 from ..pipeline import Pipeline, checked_pipeline
 from ..resolve import resolve_shardings
@@ -110,6 +110,7 @@ def from_jax(
         lowered = traced().lower(lowering_platforms=("cpu",))
     module = lowered.compiler_ir("stablehlo").operation
     _keep_mesh(module, mesh)
+    _set_devices(module, ours)
     # Of a jitted function that keeps its own; those given here are checked already.
     own = _argument_specs(module)
     paths = _paths(jax.tree_util, names, specs)
@@ -193,9 +194,11 @@ def _use_mesh(jax, mesh: Any):
 
 
 def _our_mesh(mesh: Any) -> WeftMesh:
+    """Ranks are the devices of the mesh by their ids, which may be any."""
     kinds = tuple(getattr(AxisType, t.name) for t in mesh.axis_types)
     if not isinstance(mesh, type(mesh.abstract_mesh)):
-        return Mesh(mesh.device_ids, mesh.axis_names, kinds)
+        ranks = np.searchsorted(np.sort(mesh.device_ids.flat), mesh.device_ids)
+        return Mesh(ranks, mesh.axis_names, kinds)
     return WeftMesh(mesh.axis_sizes, mesh.axis_names, kinds)
 
 
@@ -219,6 +222,22 @@ def _keep_mesh(module: Any, mesh: Any) -> None:
                 "sym_name": ir.StringAttr.get("mesh"),
             },
         )
+
+
+def _set_devices(module: Any, mesh: WeftMesh | None) -> None:
+    """Says in the module which rank each position of the mesh is: JAX has ids of devices, or none
+    where it was traced for an abstract mesh."""
+    if mesh is None:
+        return
+    from jax.extend.mlir import ir
+
+    devices = ", ".join(map(str, listed_devices(mesh)))
+    with module.context:
+        for op in module.regions[0].blocks[0]:
+            found = re.search(r"\[.*?\]", str(op.attributes["mesh"])) if op.operation.name == "sdy.mesh" else None
+            if found and "=" in found[0]:
+                ids = f", device_ids=[{devices}]" if devices else ""
+                op.attributes["mesh"] = ir.Attribute.parse(f"#sdy.mesh<{found[0]}{ids}>")
 
 
 def _argument_specs(module: Any) -> dict[str, WeftSpec]:

@@ -41,6 +41,12 @@ Mesh::Mesh(const plan::Plan &plan) {
     axes[i].stride = rankCount;
     rankCount *= axes[i].size;
   }
+  if (!plan.devices())
+    return;
+  rankOfPosition.assign(plan.devices()->begin(), plan.devices()->end());
+  positionOfRank.resize(rankOfPosition.size());
+  for (size_t at = 0; at < rankOfPosition.size(); ++at)
+    positionOfRank[rankOfPosition[at]] = static_cast<int64_t>(at);
 }
 
 /// Whether one factorisation of the axis has both parts as different digits.
@@ -108,24 +114,26 @@ int64_t Mesh::digitStride(const plan::AxisRef &ref) const {
   return axis.stride * (axis.size / (ref.pre_size() * ref.size()));
 }
 
-int64_t Mesh::digit(int64_t rank, const plan::AxisRef &ref) const {
-  return rank / digitStride(ref) % ref.size();
+int64_t Mesh::digit(int64_t at, const plan::AxisRef &ref) const {
+  return at / digitStride(ref) % ref.size();
 }
 
 int64_t Mesh::position(int64_t rank, const Axes &refs) const {
+  const int64_t at = gridPosition(rank);
   int64_t position = 0;
   for (const plan::AxisRef &ref : refs)
-    position = position * ref.size() + digit(rank, ref);
+    position = position * ref.size() + digit(at, ref);
   return position;
 }
 
 int64_t Mesh::rankAt(int64_t rank, const Axes &refs, int64_t position) const {
+  int64_t at = gridPosition(rank);
   for (size_t i = refs.size(); i-- > 0;) {
     const plan::AxisRef &ref = refs[i];
-    rank += (position % ref.size() - digit(rank, ref)) * digitStride(ref);
+    at += (position % ref.size() - digit(at, ref)) * digitStride(ref);
     position /= ref.size();
   }
-  return rank;
+  return rankOfPosition.empty() ? at : rankOfPosition[at];
 }
 
 std::vector<std::vector<int>> Mesh::groups(const Axes &refs) const {

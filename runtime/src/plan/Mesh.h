@@ -7,7 +7,8 @@
 //
 // Turns the axes of a plan into numbers: positions, groups of ranks, and the
 // sender of a permutation. All inputs come from a verified plan, or from the
-// verifier after `checkAxes` accepted them.
+// verifier after `checkAxes` accepted them. Here alone is known which position
+// of the grid a rank has: its number, or what the plan's devices say.
 //
 // Example: mesh <["data"=2, "model"=4]>, rank 6 = (data 1, model 2)
 //   position of {"data"}            1
@@ -73,7 +74,7 @@ private:
   struct Axis {
     std::string name;
     int64_t size = 1;
-    /// Distance in ranks of two neighbours along the axis.
+    /// Distance in positions of the grid of two neighbours along the axis.
     int64_t stride = 1;
   };
   /// The part of `of` that `without` does not name, as digits both agree on.
@@ -81,9 +82,15 @@ private:
   difference(const std::vector<plan::AxisRef> &of,
              const std::vector<plan::AxisRef> &without) const;
   int64_t digitStride(const plan::AxisRef &ref) const;
-  int64_t digit(int64_t rank, const plan::AxisRef &ref) const;
+  /// Of a position of the grid.
+  int64_t digit(int64_t at, const plan::AxisRef &ref) const;
+  int64_t gridPosition(int64_t rank) const {
+    return positionOfRank.empty() ? rank : positionOfRank[rank];
+  }
 
   std::vector<Axis> axes;
+  /// Empty where a rank is its position.
+  std::vector<int64_t> positionOfRank, rankOfPosition;
   int64_t rankCount = 1;
 };
 

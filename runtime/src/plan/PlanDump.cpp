@@ -86,7 +86,10 @@ void Dumper::header() {
   for (uint32_t i = 0; i < plan.mesh()->size(); ++i)
     print("{}{}={}", i ? ", " : "", quoted(plan.mesh()->Get(i)->name()),
           plan.mesh()->Get(i)->size());
-  print("]> ranks {}\n", mesh.ranks());
+  print("]");
+  if (plan.devices())
+    print(", devices=[{}]", fmt::join(*plan.devices(), ", "));
+  print("> ranks {}\n", mesh.ranks());
   print("arena {} bytes, constants {} bytes, object {} bytes",
         plan.arena_bytes(),
         plan.constant_data() ? plan.constant_data()->size() : 0,

@@ -31,6 +31,23 @@ Result<int64_t> elementCount(const flatbuffers::Vector<int64_t> &shape,
   return bytes / static_cast<int64_t>(byteSize(dtype));
 }
 
+static Status verifyDevices(const plan::Plan &plan, int64_t ranks) {
+  if (!plan.devices())
+    return {};
+  if (plan.devices()->size() != ranks)
+    return invalidArgument(
+        fmt::format("the mesh has {} positions and lists {} devices", ranks,
+                    plan.devices()->size()));
+  std::vector<bool> named(ranks);
+  for (uint32_t device : *plan.devices()) {
+    if (device >= ranks || named[device])
+      return invalidArgument(fmt::format(
+          "the mesh lists device {}, of {} devices each once", device, ranks));
+    named[device] = true;
+  }
+  return {};
+}
+
 static Status verifyMesh(const plan::Plan &plan) {
   std::set<std::string_view> names;
   int64_t ranks = 1;
@@ -47,7 +64,7 @@ static Status verifyMesh(const plan::Plan &plan) {
       return invalidArgument(fmt::format("the mesh has more than {} devices",
                                          std::numeric_limits<int32_t>::max()));
   }
-  return {};
+  return verifyDevices(plan, ranks);
 }
 
 /// Whether parts of size `local` hold `global` elements and less padding than

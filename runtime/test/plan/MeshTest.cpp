@@ -57,6 +57,24 @@ TEST_F(MeshTest, Groups) {
   EXPECT_EQ(mesh.groups({}).size(), 8u);
 }
 
+TEST_F(MeshTest, RanksAreTheDevicesListed) {
+  builder.table.devices = {0, 2, 4, 6, 1, 3, 5, 7};
+  const Plan listed = builder.build();
+  const Mesh mesh(listed.contents());
+  EXPECT_EQ(mesh.position(6, axes({"data"})), 0);
+  EXPECT_EQ(mesh.position(6, axes({"model"})), 3);
+  EXPECT_EQ(mesh.rankAt(6, axes({"data"}), 1), 7);
+  EXPECT_THAT(mesh.groups(axes({"data"})),
+              ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3),
+                          ElementsAre(4, 5), ElementsAre(6, 7)));
+  EXPECT_THAT(mesh.groups(axes({"model"})),
+              ElementsAre(ElementsAre(0, 2, 4, 6), ElementsAre(1, 3, 5, 7)));
+  for (int64_t rank = 0; rank < 8; ++rank)
+    EXPECT_EQ(mesh.rankAt(rank, axes({"model", "data"}),
+                          mesh.position(rank, axes({"model", "data"}))),
+              rank);
+}
+
 TEST_F(MeshTest, PermutationOfDisjointAxesSwapsThem) {
   const auto from = axes({"data"}), to = axes({"model:(1)2"});
   for (int64_t rank = 0; rank < 8; ++rank) {

@@ -22,6 +22,12 @@ TEST(VerifyHeader, Mesh) {
        "the mesh has two axes named \"data\""},
       {[](SamplePlan &p) { p.table.mesh[0]->size = int64_t(1) << 40; },
        "the mesh has more than 2147483647 devices"},
+      {[](SamplePlan &p) { p.table.devices = {0}; },
+       "the mesh has 2 positions and lists 1 devices"},
+      {[](SamplePlan &p) { p.table.devices = {1, 1}; },
+       "the mesh lists device 1, of 2 devices each once"},
+      {[](SamplePlan &p) { p.table.devices = {0, 2}; },
+       "the mesh lists device 2, of 2 devices each once"},
   });
 }
 
