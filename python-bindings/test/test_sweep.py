@@ -120,6 +120,20 @@ def test_a_large_cluster_is_needed():
     assert "the mesh has 8 devices" in found.left_out[0].reason and "the only one: " in str(found)
 
 
+def test_what_is_wrong_with_the_cluster_is_said_once(tmp_path, capsys):
+    def make(ways):
+        raise AssertionError("nothing is compiled")
+
+    with pytest.raises(ValueError, match="cannot read the cluster file dgx-h10: .*clusters with a name are 8xa100-pcie, "):
+        weft.sweep(make, {"ways": [1, 2]}, cluster="dgx-h10")
+    (tmp_path / "wrong.toml").write_text('base = "dgx-h100"\nname = 1\n[network]\nrails = 3\n')
+    with pytest.raises(ValueError, match="wrong.toml:2:1: .*\n.*wrong.toml:4:1: "):
+        weft.sweep(make, {"ways": [1, 2]}, cluster=tmp_path / "wrong.toml")
+    assert command_line.main([*GPT[:-1], "tensor=1,2", "--cluster=dgx-h10"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("error: cannot read the cluster file dgx-h10: ") and err.count("dgx-h10:") == 1
+
+
 def test_the_table_has_what_varies():
     text = str(weft.sweep(lowered, {"ways": [1, 2], "rows": [1024]}, cluster="dgx-h100"))
     head, *rows = text.splitlines()[1:]

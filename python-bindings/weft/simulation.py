@@ -11,6 +11,14 @@ from typing import Any
 from .compiled import Compiled
 
 
+def check_cluster(cluster: str) -> None:
+    """Raises `ValueError` with all that is wrong with the cluster of a name or file."""
+    from . import _compiler
+
+    if problems := _compiler.cluster_problems(cluster):
+        raise ValueError("\n".join(problems))
+
+
 def simulate(
     compiled: Compiled,
     cluster: str = "",

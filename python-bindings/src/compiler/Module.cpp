@@ -14,6 +14,7 @@
 #include "Diagnostics.h"
 
 #include "weft/Compile.h"
+#include "weft/Cost/ClusterFile.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/SourceMgr.h"
@@ -22,6 +23,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <string_view>
@@ -192,6 +194,12 @@ compile(std::string_view text, const std::string &name,
 
 NB_MODULE(_compiler, m) {
   m.doc() = "The compiler: text in, text or plan out. Use weft.jit instead.";
+  m.def(
+      "cluster_problems",
+      [](const std::string &cluster) {
+        return cost::loadCluster(cluster).problems;
+      },
+      nb::arg("cluster"), "What is wrong with the cluster of a name or file.");
   m.def("lower", &lower, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("form"), nb::arg("target") = "none", nb::arg("mesh") = "",
         nb::arg("optimize_shardings") = true,

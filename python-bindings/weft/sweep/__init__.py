@@ -24,7 +24,7 @@ from ..compiled import Compiled
 from ..diagnostics import CompileError
 from ..lowered import CompilerWarning, Lowered
 from ..models import TrainingStep
-from ..simulation import simulate
+from ..simulation import check_cluster, simulate
 from .processes import run_each
 from .table import print_sweep
 
@@ -95,10 +95,12 @@ def sweep(
     `make` takes the settings by name and returns a compiled or lowered function, or a step of
     `weft.models`. What it, or the compiler, raises for a combination is in `Sweep.left_out`: none is
     missing. Combinations are compiled in processes of their own, `jobs` at a time; `progress` is
-    called with how many are done, and how many there are."""
+    called with how many are done, and how many there are. ValueError says what is wrong with the
+    cluster, once for all of them."""
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise ValueError(f"jobs must be a number of at least 1, got {jobs!r}")
     name = os.fspath(cluster)
+    check_cluster(name)
     combinations = [dict(zip(settings, values)) for values in itertools.product(*settings.values())]
     outcomes = run_each([partial(_outcome, make, each, name) for each in combinations], jobs, progress)
     rows, left_out = [], []
