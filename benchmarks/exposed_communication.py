@@ -29,6 +29,7 @@ MODELS = {
 LAYOUTS = {
     "data 16": {"data": 16},
     "zero1 16": {"data": 16, "sharded": "zero1"},
+    "zero1 16, next step": {"data": 16, "sharded": "zero1", "gather": "next-step"},
     "fsdp 16": {"data": 16, "sharded": "fsdp"},
     "tensor 8": {"tensor": 8},
     "tensor 8, sequence": {"tensor": 8, "sequence_parallel": True},
@@ -65,14 +66,15 @@ def main():
     parser.add_argument("--cluster", default="dgx-h100")
     parser.add_argument("--layers", type=int, default=8)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--layouts", nargs="+", choices=LAYOUTS, default=list(LAYOUTS))
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin")
     args = parser.parse_args()
     print(f"{'model':6} {'layout':27} {'variant':13} {'step ms':>8} {'comm. ms':>9} {'exposed':>8} {'bound':>6} "
-          f"{'of step':>8} {'arena GiB':>9}")
+          f"{'of step':>8} {'sent GiB':>8} {'arena GiB':>9}")
     for model in args.models:
         build, sizes = MODELS[model]
-        for layout, settings in LAYOUTS.items():
-            source = build(layers=args.layers, **sizes, **settings).lower().as_text()
+        for layout in args.layouts:
+            source = build(layers=args.layers, **sizes, **LAYOUTS[layout]).lower().as_text()
             for variant, flags in VARIANTS.items():
                 found, bound = simulate(source, args, flags)
                 role = found["roles"][0]
@@ -81,7 +83,7 @@ def main():
                 step_time = found["step_seconds"]
                 print(f"{model:6} {layout:27} {variant:13} {step_time * 1e3:8.2f} {total * 1e3:9.2f} {exposed * 1e3:8.2f} "
                       f"{bound * 1e3:6.2f} {exposed / step_time:8.1%} "
-                      f"{found['memory']['arena_bytes'] / 2**30:9.2f}", flush=True)
+                      f"{sum(role['sent_bytes']) / 2**30:8.2f} {found['memory']['arena_bytes'] / 2**30:9.2f}", flush=True)
 
 
 if __name__ == "__main__":

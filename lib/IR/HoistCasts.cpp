@@ -41,13 +41,22 @@ bool isMultiplied(Value value) {
   });
 }
 
-/// The ops by which a cast takes a value that all micro-batches use, the last
-/// one first; empty if its operand is anything else.
+/// An argument that a constraint moves once for the whole program.
+bool isMovedArgument(Value value) {
+  auto constraint = value.getDefiningOp<ConstraintOp>();
+  return constraint && isa<BlockArgument>(constraint.getOperand());
+}
+
+/// The ops by which a cast takes a value that all micro-batches use, or one
+/// that is moved before what is recomputed, the last one first; empty if its
+/// operand is anything else.
 SmallVector<Operation *> pathFromUse(Operation *cast) {
   SmallVector<Operation *> path;
   Operation *op = cast->getOperand(0).getDefiningOp();
   while (isa_and_present<BarrierOp, ConstraintOp, CheckpointNameOp>(op)) {
     path.push_back(op);
+    if (isa<BarrierOp>(op) && isMovedArgument(op->getOperand(0)))
+      return path;
     op = op->getOperand(0).getDefiningOp();
   }
   path.push_back(op);
@@ -78,15 +87,14 @@ struct HoistCasts : weft::impl::HoistCastsBase<HoistCasts> {
     for (Operation *op : llvm::reverse(path)) {
       Value &known = narrowed[{op, element}];
       if (!known)
-        known = cloneOn(op, isa<MicrobatchUseOp>(op) ? castBefore(cast, op)
-                                                     : narrow);
+        known = cloneOn(op, narrow ? narrow : castBefore(cast, op));
       narrow = known;
     }
     cast->getResult(0).replaceAllUsesWith(narrow);
     cast->erase();
   }
 
-  /// The cast of what micro-batches use.
+  /// The cast of what micro-batches, or a barrier, take.
   static Value castBefore(Operation *cast, Operation *use) {
     Operation *once = OpBuilder(use).clone(*cast);
     once->setOperands(use->getOperand(0));

@@ -13,6 +13,7 @@
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/CastInterfaces.h"
 
 using namespace mlir;
 using namespace weft;
@@ -129,7 +130,21 @@ FactorProblem Follower::problemOf(ShardingRuleOpInterface op) {
   return problem;
 }
 
+bool weft::movesBefore(Operation *op) {
+  if (!isa<MicrobatchUseOp, BarrierOp>(op))
+    return false;
+  Operation *made = op->getOperand(0).getDefiningOp();
+  if (made && isa<CastOpInterface>(made) && made->getNumOperands() == 1)
+    made = made->getOperand(0).getDefiningOp();
+  return made && isMarker(made) &&
+         (isa<MicrobatchUseOp>(op) || isa<BlockArgument>(made->getOperand(0)));
+}
+
 FactorSolution Follower::choose(Operation *op) {
+  if (movesBefore(op)) {
+    const Id asked = declaredOf(op->getOperand(0));
+    return {{asked}, {asked}, false};
+  }
   if (op->getNumOperands() != 0) {
     Value first = op->getOperand(0);
     Id kept = held.versionsOf(first)[held.versionToKeep(first)];

@@ -255,6 +255,7 @@ void Inserter::visit(Operation *op) {
     return held.share(op->getResult(0), op->getOperand(0));
   if (auto ret = dyn_cast<func::ReturnOp>(op))
     return visitReturn(ret);
+  warnings.expectCast(op);
   const FactorSolution &choice = choices.at(op);
   numOnTerms += choice.onTerms;
   Value narrow = takesMoreBytes(op) ? op->getOperand(0) : Value();

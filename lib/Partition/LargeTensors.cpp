@@ -13,6 +13,8 @@
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
+#include "mlir/Interfaces/CastInterfaces.h"
+
 using namespace mlir;
 using namespace weft;
 using sharding::Sharding;
@@ -27,11 +29,17 @@ bool LargeTensorWarnings::isLarge(Value value) const {
   return bytes > 0 && bytesOf(value) >= bytes;
 }
 
+void LargeTensorWarnings::expectCast(Operation *op) {
+  if (isa<CastOpInterface>(op) && op->getNumOperands() == 1 &&
+      op->getOperand(0).getDefiningOp<ConstraintOp>())
+    expected.insert(op->getResult(0));
+}
+
 void LargeTensorWarnings::check(OpOperand &use, Value source,
                                 const Sharding &from, const Sharding &to) {
   // `use` still holds the value as the program names it.
   if (!isLarge(source) || isWhole(from) || !isWhole(to) ||
-      use.get().getDefiningOp<ConstraintOp>())
+      use.get().getDefiningOp<ConstraintOp>() || expected.contains(use.get()))
     return;
   note(use.getOwner()->getLoc(), source,
        " is all-gathered on every device, from " + print(mesh, from),

@@ -27,6 +27,10 @@ public:
   LargeTensorWarnings(const sharding::Mesh &mesh, int64_t bytes)
       : mesh(mesh), bytes(bytes) {}
 
+  /// Before a reshard bypasses constraints: if the op casts the value of one,
+  /// the constraint is for the cast, too.
+  void expectCast(mlir::Operation *op);
+
   /// A reshard of `source` for `use`: noted if it gathers a large tensor whole
   /// and the use is not that of a constraint.
   void check(mlir::OpOperand &use, mlir::Value source,
@@ -53,6 +57,7 @@ private:
 
   const sharding::Mesh &mesh;
   const int64_t bytes;
+  llvm::DenseSet<mlir::Value> expected;
   /// By size, fact and line of the source: the layers of a model come from
   /// one line.
   llvm::MapVector<std::string, Warning, std::map<std::string, unsigned>>

@@ -24,6 +24,9 @@ using OpChoices = llvm::DenseMap<mlir::Operation *, FactorSolution>;
 /// it is, partial sums too: a barrier, and what enters and leaves a
 /// micro-batch. `unreduced`: the operand's terms.
 bool passesOn(mlir::Operation *op, const sharding::Sharding &operand);
+/// Whether micro-batches, or what is recomputed, take a value that a constraint
+/// outside of them moves, or the cast of one: it is moved once, before them.
+bool movesBefore(mlir::Operation *op);
 
 /// A conversion after which an element takes more bytes and holds no more.
 bool takesMoreBytes(mlir::Operation *op);

@@ -252,13 +252,19 @@ void ShardingNetwork::addPassing(Operation *op, const FactorSolution &start) {
     reduced.unreduced.clear();
     shardings.insert(prices.intern(reduced));
   };
-  for (Id id : madeBy(op->getOperand(0)).shardings)
-    add(id);
-  for (OpOperand &use : op->getResult(0).getUses())
-    if (auto user = options.find(use.getOwner()); user != options.end())
-      for (const OpStrategy &strategy : user->second.strategies)
-        if (use.getOperandNumber() < strategy.operands.size())
-          add(strategy.operands[use.getOperandNumber()]);
+  auto addAll = [&] {
+    for (Id id : madeBy(op->getOperand(0)).shardings)
+      add(id);
+    for (OpOperand &use : op->getResult(0).getUses())
+      if (auto user = options.find(use.getOwner()); user != options.end())
+        for (const OpStrategy &strategy : user->second.strategies)
+          if (use.getOperandNumber() < strategy.operands.size())
+            add(strategy.operands[use.getOperandNumber()]);
+  };
+  if (movesBefore(op))
+    shardings.insert(start.operands.front());
+  else
+    addAll();
   Options &added = options[op];
   for (Id id : shardings)
     if (passesOn(op, prices.get(id)))

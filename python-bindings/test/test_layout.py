@@ -159,3 +159,29 @@ def test_one_mesh():
     sharded = weft.jit(step, layout=layout, in_shardings=(SHARDS, P("data")))(weights, x)
     for a, b in zip(weft.tree.leaves(sharded), weft.tree.leaves(weft.jit(step)(weights, x))):
         np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_gathering_once_a_step():
+    def micro(params, x):
+        value, gradients = weft.microbatches(weft.value_and_grad(loss), 2)(params, x)
+        return optim.apply_updates(params, gradients), value
+
+    layout = weft.Layout(MESH, rest=SHARDS, compute=COLUMNS, gather="step")
+    assert layout != weft.Layout(MESH, rest=SHARDS, compute=COLUMNS) and "gather='step'" in repr(layout)
+    columns = ['[{}, {"model"}]', '[{"model"}, {}]']
+    for fn, rows in ((step, 4), (micro, 8)):
+        module = text(fn, layout, PARAMS, ShapeDtypeStruct((rows, 8), "float32"))
+        assert constraints(module, "layer") == constraints(module, "loss") == []
+        assert [spec for _, spec in constraints(module, fn.__name__)][:2] == columns
+    # Before the micro-batches, which all take it.
+    before = function(module, "micro").partition("weft.microbatch_use")[0]
+    assert all(spec in before for spec in columns)
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"compute": COLUMNS, "gather": "late"}, "Layout: gather must be \"use\" or \"step\", got 'late'"),
+    ({"gather": "step"}, "Layout: gather=\"step\" is for what the table compute gathers; give it, too"),
+])
+def test_when_to_gather_is_checked(options, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        weft.Layout(MESH, rest=SHARDS, **options)

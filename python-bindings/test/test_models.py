@@ -3,6 +3,7 @@
 """weft.models: sizes of published models, the same numbers under every parallelism, and messages."""
 
 import functools
+import warnings
 
 import numpy as np
 import pytest
@@ -21,6 +22,8 @@ PARALLELISMS = {
     "sequence": dict(tensor=2, sequence_parallel=True),
     "context": dict(context=2),
     "zero1": dict(data=2, tensor=2, sharded="zero1"),
+    "zero1, next step": dict(data=2, tensor=2, sharded="zero1", gather="next-step", recomputation="full"),
+    "zero1, next step, pipeline": dict(data=2, pipeline=2, sharded="zero1", gather="next-step"),
     "fsdp": dict(data=2, context=2, sharded="fsdp", recomputation="full"),
     "pipeline": dict(pipeline=2, data=2),
     "schedule": dict(pipeline=2, tensor=2, sharded="fsdp", schedule="zb-h1", recomputation="full"),
@@ -112,6 +115,35 @@ def test_states_are_where_the_parallelism_says():
     assert specs == {"none": [whole, whole], "zero1": [whole, parts], "fsdp": [parts, parts]}
 
 
+def gathered(**settings):
+    """The bytes that a rank sends of parameters, and those of its states."""
+    sizes = dict(layers=2, hidden=128, heads=2, vocabulary=256, sequence=64)
+    program = weft.models.gpt(**sizes, data=4, **settings).lower().compile(None, cluster="dgx-h100")
+    return sum(c.count * c.bytes for c in program.collectives() if c.kind == "all_gather"), program.memory().states
+
+
+@pytest.mark.parametrize("settings", [{}, {"recomputation": "full"}, {"global_batch": 16},
+                                      {"recomputation": "full", "global_batch": 16}])
+def test_zero1_gathers_narrow_parameters_once_in_the_next_step(settings):
+    whole, states = gathered(sharded="zero1", **settings)
+    narrow, fewer_states = gathered(sharded="zero1", gather="next-step", **settings)
+    # Products take bfloat16; float32 is the table that tokens are looked up in, and what is small.
+    assert 0.5 * whole < narrow < 0.75 * whole
+    assert fewer_states < 0.52 * states
+    if settings:
+        assert narrow < 0.7 * gathered(sharded="fsdp", **settings)[0]
+
+
+@pytest.mark.parametrize("settings", [{"recomputation": "full"}, {"recomputation": "full", "global_batch": 8},
+                                      {"gather": "next-step"}, {"gather": "next-step", "global_batch": 8}])
+def test_gathers_that_zero1_is_made_of_are_no_surprise(settings):
+    step = weft.models.gpt(layers=1, hidden=4096, heads=32, vocabulary=50304, sequence=256, data=4, sharded="zero1", **settings)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        step.lower().compile(None, cluster="dgx-h100")
+    assert [str(each.message) for each in caught if "all-gathered" in str(each.message)] == []
+
+
 def test_a_step_says_what_it_is():
     step = weft.models.gpt(**TINY["gpt"] | dict(pipeline=2, data=2))
     assert str(step) == "gpt of 28,032 parameters, pipeline 2, data 2, 8 sequences of 16 in 4 micro-batches"
@@ -136,6 +168,8 @@ def test_causes_name_the_lines_of_the_model():
     ("gpt", {"data": 0, "micro_batch": 1.5}, ["data must be at least 1, got 0", "micro_batch must be at least 1, got 1.5"]),
     ("gpt", {"data": 3}, ["global_batch must be a multiple of data x micro_batch = 3, got 8"]),
     ("gpt", {"sharded": "zero2"}, ["sharded must be one of none, zero1, fsdp, got 'zero2'"]),
+    ("gpt", {"gather": "late"}, ["gather must be one of after-update, next-step, got 'late'"]),
+    ("gpt", {"gather": "next-step", "sharded": "fsdp"}, ["gather=\"next-step\" is for sharded=\"zero1\", got 'fsdp'"]),
     ("gpt", {"recomputation": "all"}, ["recomputation must be one of none, selective, alternate, full, got 'all'"]),
     ("gpt", {"chunks": 2}, ["chunks are stages of the ranks of a pipeline, but pipeline is 1 and chunks 2"]),
     ("gpt", {"schedule": "zb-v"}, ["schedule 'zb-v' needs a pipeline of 2 ranks or more"]),

@@ -111,8 +111,17 @@ def _layout() -> Any:
 
 
 def _used_as_laid_out(operands: Any) -> Any:
-    table = layout.compute() if (layout := _layout()) else None
-    return operands if table is None else compute_with(operands, table, what="Layout compute")
+    layout = _layout()
+    table = layout.compute() if layout else None
+    if table is None:
+        return operands
+    return (constrain if layout.gathers_once() else compute_with)(operands, table, what="Layout compute")
+
+
+def gathered_once(params: Any) -> Any:
+    """The parameters before all micro-batches, where the layout says that they are gathered there."""
+    layout = _layout()
+    return constrain(params, layout.compute(), "Layout compute") if layout and layout.gathers_once() else params
 
 
 def laid_out(gradients: Any) -> Any:

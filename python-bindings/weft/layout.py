@@ -33,11 +33,13 @@ class Layout:
                  where the parameter rests
     gradients    where the results of `weft.value_and_grad` are, by default where the state of
                  the optimizer is, which they update
+    gather       when what `compute` gathers is: for each "use", or once a "step", before all
+                 micro-batches, and kept through what `weft.checkpoint` computes again
     activations  where the values are that the model names by `weft.checkpoint_name`
     reduce_dtype the type in which the partial sums of gradients of 16-bit floats are formed and summed
                  over devices: float32, or None, which is their own
 
-    The first four are `weft.rules`, or prefix trees of specs, of the tree of parameters.
+    `rest` to `gradients` are `weft.rules`, or prefix trees of specs, of the tree of parameters.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Layout:
         compute: Any = None,
         optimizer: Any = None,
         gradients: Any = None,
+        gather: str = "use",
         activations: Mapping[str, PartitionSpec] | None = None,
         reduce_dtype: Any = None,
     ):
@@ -56,6 +59,7 @@ class Layout:
         self.compute = compute
         self.optimizer = rest if optimizer is None else optimizer
         self.gradients = self.optimizer if gradients is None else gradients
+        self.gather = _checked_gather(gather, compute)
         self.activations = dict(activations or {})
         _check_activations(self.activations)
         self.reduce_dtype = checked_reduce_dtype("Layout", reduce_dtype)
@@ -74,10 +78,12 @@ class Layout:
 
     def __hash__(self) -> int:
         # Tables may be trees with dicts, and have no hash.
-        return hash((self.mesh, self.reduce_dtype, *sorted(self.activations)))
+        return hash((self.mesh, self.gather, self.reduce_dtype, *sorted(self.activations)))
 
     def __repr__(self) -> str:
         tables = ["rest", "compute", "optimizer", "gradients", "activations"]
+        if self.gather != "use":
+            tables.append("gather")
         if self.reduce_dtype:
             tables.append("reduce_dtype")
         return f"Layout({self.mesh!r}, {', '.join(f'{t}={getattr(self, t)!r}' for t in tables)})"
@@ -93,6 +99,14 @@ def checked_reduce_dtype(where: str, given: Any) -> str | None:
         raise TypeError(f"{where}: reduce_dtype must be float32, or None for the type of the "
                         f"gradients, got {given!r}")
     return name
+
+
+def _checked_gather(gather: str, compute: Any) -> str:
+    if gather not in ("use", "step"):
+        raise ValueError(f'Layout: gather must be "use" or "step", got {gather!r}')
+    if gather == "step" and compute is None:
+        raise ValueError('Layout: gather="step" is for what the table compute gathers; give it, too')
+    return gather
 
 
 def _check_activations(activations: dict) -> None:

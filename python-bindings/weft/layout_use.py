@@ -31,6 +31,10 @@ class LayoutUse:
         self._is_computed = True
         return self._layout.compute
 
+    def gathers_once(self) -> bool:
+        """Whether that is where they are from the beginning of a step."""
+        return self._layout.gather == "step"
+
     def gradients(self) -> Any:
         """The table of gradients."""
         return self._layout.gradients

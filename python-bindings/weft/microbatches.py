@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import tree as trees
-from .autodiff import laid_out
+from .autodiff import gathered_once, laid_out
 from .tracing.graph import as_tracer, current_graph, type_text
 from .tracing.locations import user_line
 from .tracing.tracer import Tracer
@@ -49,6 +49,7 @@ def microbatches(value_and_grad_fn: Callable, n: int, *, dtype: Any = None) -> C
             value, gradients = trees.map(lambda leaf: _widened(as_tracer(leaf), dtype),
                                          value_and_grad_fn(params, *batch))
             return value, gradients
+        params = gathered_once(params)
         loop = current_graph().new_microbatches(n)
         result = value_and_grad_fn(trees.map(lambda leaf: _used(leaf, loop), params),
                                    *trees.map(lambda leaf: _rows(as_tracer(leaf), loop, n), batch))

@@ -43,3 +43,26 @@ func.func @others(%x: tensor<2x3xf32>, %w: tensor<3xbf16>, %bias: tensor<3xf32>)
   %q = weft.microbatch_stack %b dim = 0 of <"step", 2> : tensor<3xf32> -> tensor<2x3xf32>
   return %p, %q : tensor<2x3xbf16>, tensor<2x3xf32>
 }
+
+// A parameter that a constraint moves once is cast once, also for what is
+// recomputed: the barrier takes the cast. One that is moved behind the barrier,
+// each time, is cast there.
+// CHECK-LABEL: func @recomputed
+// CHECK: %[[MOVED:.*]] = weft.constraint %arg0
+// CHECK: %[[CAST:.*]] = arith.truncf %[[MOVED]]
+// CHECK: weft.barrier %[[CAST]] after {{.*}}xbf16>
+// CHECK: %[[LATER:.*]] = weft.barrier %arg1
+// CHECK: weft.constraint %[[LATER]] {{.*}}xf32>
+// CHECK: arith.truncf
+// CHECK-NOT: arith.truncf
+func.func @recomputed(%w: tensor<4x8xf32>, %v: tensor<4x8xf32>, %x: tensor<3x4xbf16>) -> (tensor<3x8xbf16>, tensor<3x8xbf16>) {
+  %c = weft.constraint %w <@mesh, [{}, {}]> : tensor<4x8xf32>
+  %b = weft.barrier %c after %x : tensor<4x8xf32> after tensor<3x4xbf16>
+  %a = arith.truncf %b : tensor<4x8xf32> to tensor<4x8xbf16>
+  %y = weft.dot_general %x, %a contracting = [1] x [0] : (tensor<3x4xbf16>, tensor<4x8xbf16>) -> tensor<3x8xbf16>
+  %bv = weft.barrier %v after %x : tensor<4x8xf32> after tensor<3x4xbf16>
+  %cv = weft.constraint %bv <@mesh, [{}, {}]> : tensor<4x8xf32>
+  %av = arith.truncf %cv : tensor<4x8xf32> to tensor<4x8xbf16>
+  %z = weft.dot_general %x, %av contracting = [1] x [0] : (tensor<3x4xbf16>, tensor<4x8xbf16>) -> tensor<3x8xbf16>
+  return %y, %z : tensor<3x8xbf16>, tensor<3x8xbf16>
+}

@@ -13,6 +13,7 @@ from weft import P
 from .sizes import Sizes, is_count
 
 SHARDED = ("none", "zero1", "fsdp")
+GATHER = ("after-update", "next-step")
 RECOMPUTATION = ("none", "selective", "alternate", "full")
 
 
@@ -28,6 +29,8 @@ class Parallelism:
     sequence_parallel  norms and residuals in parts over the tensor ranks
     sharded            what the replicas have in parts: "none", "zero1", the state of the optimizer,
                        or "fsdp", parameters and gradients as well (ZeRO-3)
+    gather             when "zero1" gathers parameters: "after-update", so that they rest whole, or in the
+                       "next-step", in the type it computes with and behind its first layers
     micro_batch        sequences of a replica at a time
     global_batch       sequences of a step; by default one micro-batch of every replica
     recomputation      in the backward pass: "none", "selective", all of a block but its matrix products
@@ -46,6 +49,7 @@ class Parallelism:
     schedule: str | None = None
     sequence_parallel: bool = False
     sharded: str = "none"
+    gather: str = "after-update"
     micro_batch: int = 1
     global_batch: int | None = None
     recomputation: str = "none"
@@ -60,11 +64,13 @@ class Parallelism:
         counts = ("data", "tensor", "context", "pipeline", "chunks", "micro_batch", "global_batch")
         wrong = [f"{name} must be at least 1, got {getattr(self, name)!r}"
                  for name in counts if not is_count(getattr(self, name))]
-        for name, allowed in (("sharded", SHARDED), ("recomputation", RECOMPUTATION)):
+        for name, allowed in (("sharded", SHARDED), ("gather", GATHER), ("recomputation", RECOMPUTATION)):
             if getattr(self, name) not in allowed:
                 wrong.append(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}")
         if wrong:
             return wrong
+        if self.gathers_once and self.sharded != "zero1":
+            wrong.append(f'gather="next-step" is for sharded="zero1", got {self.sharded!r}')
         step = self.data * self.micro_batch
         if self.global_batch % step:
             wrong.append(f"global_batch must be a multiple of data x micro_batch = {step}, got {self.global_batch}")
@@ -95,6 +101,10 @@ class Parallelism:
         """Of each replica in a step."""
         return self.global_batch // (self.data * self.micro_batch)
 
+    @property
+    def gathers_once(self) -> bool:
+        return self.gather == "next-step"
+
     def mesh(self) -> weft.Mesh:
         axes = {name: size for name in ("pipeline", "data", "context", "tensor")
                 if (size := getattr(self, name)) > 1} or {"data": 1}
@@ -119,8 +129,8 @@ class Parallelism:
             return weft.rules([(pattern, _spec(dims, splits)) for pattern, dims in model.PARAMETERS])
 
         return weft.Layout(
-            mesh, rest=table(shards if self.sharded == "fsdp" else compute), compute=table(compute),
-            optimizer=table(compute if self.sharded == "none" else shards),
+            mesh, rest=table(shards if self.sharded == "fsdp" or self.gathers_once else compute), compute=table(compute),
+            optimizer=table(compute if self.sharded == "none" else shards), gather="step" if self.gathers_once else "use",
             activations={name: _spec(dims, compute) for name, dims in model.ACTIVATIONS.items()},
             reduce_dtype=self.reduce_dtype)
 

@@ -70,11 +70,15 @@ class TrainingStep:
         loss = partial(self.model.loss, config=self.sizes, wrap=self._wrap(), attend=self._attend())
         value_and_grad = weft.microbatches(weft.value_and_grad(loss), self.parallelism.microbatches)
         adamw = self.optimizer()
+        layout = self.parallelism.layout(self.sizes, self.model)
 
         def train_step(state, batch):
             value, gradients = value_and_grad(state["params"], batch)
             updates, moments = adamw.update(gradients, state["optimizer"], state["params"])
-            return {"params": optim.apply_updates(state["params"], updates), "optimizer": moments}, value
+            params = optim.apply_updates(state["params"], updates)
+            # With ZeRO-1 they are gathered here, which the constraint says is meant.
+            params = weft.with_sharding_constraint(params, layout.rest)
+            return {"params": params, "optimizer": moments}, value
 
         return train_step
 
