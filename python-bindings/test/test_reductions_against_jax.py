@@ -51,6 +51,10 @@ def program(x, values, weights):
     return {f.name: derivatives(x, f, values, weights) for f in REDUCTIONS}
 
 
+# Compiled once in float64, for all types. The bounds are of what XLA's optimized code computes.
+by_jax = jax.jit(functools.partial(program, THEIRS), compiler_options={"xla_backend_optimization_level": 3})
+
+
 @functools.cache
 def results(kind):
     """Ours and JAX's in the type, and the true ones of numbers that are half a unit in the last place
@@ -61,13 +65,11 @@ def results(kind):
     specs = [weft.ShapeDtypeStruct(v.shape, v.dtype) for v in arguments]  # arrays of f64 would become f32
     ours = weft.jit(functools.partial(program, OURS)).lower(*specs).compile()(*arguments)
     with jax.enable_x64(True), np.errstate(all="ignore"):
-        # The bounds are of the numbers that XLA's optimized code computes.
-        run = jax.jit(functools.partial(program, THEIRS), compiler_options={"xla_backend_optimization_level": 3})
         noise = np.random.default_rng(0).choice([-1.0, 1.0], (COPIES, *values.shape))
         noise[0] = 0
         wide = values.astype(float) * (1 + noise * float(jnp.finfo(dtype).eps) / 2)
-        true = [jax.tree.map(np.asarray, run(copy, weights(dtype).astype(float))) for copy in wide]
-        theirs = jax.tree.map(lambda v: np.asarray(v).astype(float), run(*arguments))
+        true = [jax.tree.map(np.asarray, by_jax(copy, weights(dtype).astype(float))) for copy in wide]
+        theirs = jax.tree.map(lambda v: np.asarray(v).astype(float), by_jax(*arguments))
     return values, ours, theirs, true
 
 
