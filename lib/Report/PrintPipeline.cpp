@@ -87,11 +87,18 @@ withEqualPasses(const timeline::TimedSchedule &schedule) {
   return costs;
 }
 
+/// Whether there are micro-batches: entries without a loop compute once.
+static bool computes(const timeline::TimedSchedule &schedule) {
+  return std::ranges::any_of(
+      schedule.timing.ranks,
+      [](const timeline::RankTiming &rank) { return rank.busy > 0; });
+}
+
 /// When the passes run, by the estimates of the compiler.
 static std::string printSchedule(const PipelineReport &pipeline) {
   const timeline::TimedSchedule &schedule = *pipeline.schedule;
   const double makespan = schedule.timing.makespan;
-  if (makespan == 0)
+  if (!computes(schedule))
     return {};
   double once = 0;
   for (const StageRecord &stage : pipeline.stages)
@@ -148,7 +155,7 @@ static std::string printMessages(std::vector<MessageRecord> messages) {
 std::string printPipeline(const EntryReport &entry) {
   const PipelineReport &pipeline = *entry.pipeline;
   std::string text = "  ";
-  if (pipeline.schedule)
+  if (pipeline.schedule && computes(*pipeline.schedule))
     text += pipeline.schedule->title();
   else
     text += "pipeline of " + std::to_string(entry.memory.size()) + " ranks";

@@ -26,7 +26,7 @@ constexpr const char *twoRanks =
 
 Job jobOf(std::string_view text,
           Communicators communicators = Communicators::DirectedPair,
-          std::vector<Edge> edges = {}) {
+          std::optional<std::vector<Edge>> edges = {}) {
   const ParsedTable parsed = parseCsv(text, "t.csv");
   EXPECT_THAT(parsed.errors, IsEmpty());
   return makeJob(parsed.table, communicators, std::move(edges));

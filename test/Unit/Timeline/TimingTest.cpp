@@ -45,6 +45,13 @@ TEST(Timing, WaitsForInputsAndForTheRank) {
   EXPECT_THAT(timing.bubbleFraction(), DoubleEq(12.0 / 24));
 }
 
+TEST(Timing, BubblesAreFinite) {
+  const Table table = tableOf("0F0,0B0\n1F0,1B0\n");
+  Costs costs = evenCosts(table, 1e-300, 0, 0);
+  costs.transfer = 1e15;
+  EXPECT_THAT(timingOf(table, costs).bubbleFraction(), DoubleEq(1e15));
+}
+
 TEST(Timing, PairsAreOneAction) {
   const Table table = tableOf("0F0,1F0,1B0,(0F1;0B0)OVERLAP_F_B,1F1,1B1,0B1\n");
   Costs costs;
