@@ -29,19 +29,25 @@ double CostModel::attention(const Attention &attention) const {
                           calibration);
 }
 
+/// What the software moves where the plan moves so much.
+static MemoryTraffic onSoftware(const SoftwareProfile &software,
+                                const MemoryTraffic &traffic) {
+  return {traffic.readBytes * software.trafficFactor,
+          traffic.writtenBytes * software.trafficFactor};
+}
+
 double CostModel::memoryKernel(const MemoryTraffic &traffic) const {
   return machine.software.computeFactor *
-         memoryKernelSeconds(
-             machine.device,
-             {traffic.readBytes * machine.software.trafficFactor,
-              traffic.writtenBytes * machine.software.trafficFactor},
-             calibration);
+         memoryKernelSeconds(machine.device,
+                             onSoftware(machine.software, traffic),
+                             calibration);
 }
 
 double CostModel::kernel(const MemoryTraffic &traffic,
                          const ElementWork &work) const {
   const double seconds =
-      std::max(memorySeconds(machine.device, traffic, calibration),
+      std::max(memorySeconds(machine.device,
+                             onSoftware(machine.software, traffic), calibration),
                elementSeconds(machine.device, work, calibration));
   return machine.software.computeFactor * (launch() + seconds);
 }

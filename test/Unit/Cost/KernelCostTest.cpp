@@ -108,6 +108,15 @@ TEST(KernelCostTest, FewerKeyValueHeadsMoveLess) {
   EXPECT_LT(h100.attention(attention), 0.95 * all);
 }
 
+TEST(KernelCostTest, SoftwareThatFusesLessMovesMore) {
+  Cluster slow = *loadCluster("h100-sxm").cluster;
+  slow.software.trafficFactor = 2.5;
+  const CostModel usual = load("h100-sxm"), other(slow);
+  const MemoryTraffic traffic{1e9, 1e9}, more{2.5e9, 2.5e9};
+  EXPECT_DOUBLE_EQ(other.memoryKernel(traffic), usual.memoryKernel(more));
+  EXPECT_DOUBLE_EQ(other.kernel(traffic, {}), usual.kernel(more, {}));
+}
+
 TEST(KernelCostTest, MemoryRates) {
   const CostModel h100 = load("h100-sxm");
   EXPECT_NEAR(h100.memoryKernel({4e9, 0}), 4e9 / 3216e9, 2e-5);
