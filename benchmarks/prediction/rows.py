@@ -21,7 +21,7 @@ COLUMNS = {
     "devices": ["devices", "gpus", "# gpus", "gpus_a100_80gb", "gpus_h100_80gb"],
     "recomputation": ["recomputation", "recompute", "act_ckpt"], "sequence_parallel": ["sequence_parallel", "sp"],
     "sharded": ["sharded", "sharding", "zero_stage"], "schedule": ["schedule", "pp_schedule"],
-    "attention": ["attention"],
+    "attention": ["attention"], "gather": ["gather"],
 }
 # Measured seconds: the column, its unit, and what it says of the run.
 MEASURED = [
@@ -69,7 +69,7 @@ def value_of(name: str, text: str) -> Any:
         return SHARDED.get(word, word if word in ("zero1", "fsdp") else "none")
     if name == "schedule":
         return SCHEDULES.get(word, word)
-    if name == "attention":
+    if name in ("attention", "gather"):
         return word
     number = re.fullmatch(r"(\d+)(\.0*)?(k?)\??", word)
     if not number:
@@ -106,6 +106,8 @@ def settings_of(row: dict[str, str], source: Source | None, given: dict[str, Any
     known |= given
     if re.search(EXPERTS, row.get("model", ""), re.IGNORECASE) and "ffn" in known:
         known["ffn"] *= ACTIVE_EXPERTS
+    if known.get("sharded") != "zero1":
+        known.pop("gather", None)
     if "layers" not in known and "hidden" in known:
         known["layers"] = layers_of(row, known)
     if known.get("schedule", "").startswith("interleaved"):
