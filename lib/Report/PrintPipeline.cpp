@@ -141,7 +141,7 @@ static std::string printMessages(std::vector<MessageRecord> messages) {
     const MessageRecord &message = messages[i];
     bytes += message.count * message.bytes;
     if (i < shown)
-      table.addRow({message.label, std::to_string(message.bytes),
+      table.addRow({message.label, printBytes(message.bytes),
                     std::to_string(message.count),
                     std::to_string(message.queue)});
   }

@@ -32,7 +32,7 @@ static std::string printCollectives(const EntryReport &entry) {
   table.addColumn("cause", TextTable::Align::Left);
   uint64_t bytes = 0;
   for (const CollectiveRecord &record : entry.collectives) {
-    table.addRow({record.kind, join(record.axes), std::to_string(record.bytes),
+    table.addRow({record.kind, join(record.axes), printBytes(record.bytes),
                   std::to_string(record.count),
                   record.cause.empty() ? "-" : record.cause});
     bytes += record.count * record.bytes;

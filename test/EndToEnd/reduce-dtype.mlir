@@ -20,8 +20,8 @@
 // WIDE-NEXT: %[[SUM:.*]] = weft.all_reduce sum %[[TERMS]] over <@mesh, {"data"}> {{.*}} : tensor<4x8xf32>
 // WIDE-NEXT: arith.truncf %[[SUM]] {{.*}} : tensor<4x8xf32> to tensor<4x8xbf16>
 
-// REPORT: all_reduce  data           4      1  partial sums over {"data"} of weft.reduce
-// REPORT: all_reduce  data         128      1  partial sums over {"data"} of weft.dot_general (gradient of w,
+// REPORT: all_reduce  data         4 B      1  partial sums over {"data"} of weft.reduce
+// REPORT: all_reduce  data       128 B      1  partial sums over {"data"} of weft.dot_general (gradient of w,
 
 weft.mesh @mesh = <["data"=2, "model"=2]>
 

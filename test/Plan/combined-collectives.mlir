@@ -9,7 +9,7 @@
 
 //      CHECK:entry step: 2 GEMMs, {{.*}}, 1 collective, 1 copy
 // CHECK-NEXT:  collective  axes  bytes sent  count  cause
-// CHECK-NEXT:  all_reduce  data         102      1  2 collectives in one:
+// CHECK-NEXT:  all_reduce  data       102 B      1  2 collectives in one:
 // CHECK-NEXT:                                       96 B: partial sums over {"data"} of {{.*}}
 // CHECK-NEXT:                                       6 B: partial sums over {"data"} of {{.*}}
 // CHECK-NEXT:  102 bytes sent by a rank per call

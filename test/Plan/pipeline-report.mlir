@@ -28,19 +28,19 @@
 // HALVES-NEXT: rank 2 |
 // HALVES-NEXT: rank 3 |
 // HALVES-NEXT: message bytes sent count queue
-// HALVES-NEXT: activations of stage 0 for stage 1 16777216 4 0
-// HALVES-NEXT: activations of stage 1 for stage 2 16777216 4 1
-// HALVES-NEXT: gradients of stage 1 for stage 0 16777216 4 2
-// HALVES-NEXT: activations of stage 2 for stage 3 16777216 4 3
-// HALVES-NEXT: gradients of stage 2 for stage 1 16777216 4 4
-// HALVES-NEXT: gradients of stage 3 for stage 2 16777216 4 5
+// HALVES-NEXT: activations of stage 0 for stage 1 16.0 MiB 4 0
+// HALVES-NEXT: activations of stage 1 for stage 2 16.0 MiB 4 1
+// HALVES-NEXT: gradients of stage 1 for stage 0 16.0 MiB 4 2
+// HALVES-NEXT: activations of stage 2 for stage 3 16.0 MiB 4 3
+// HALVES-NEXT: gradients of stage 2 for stage 1 16.0 MiB 4 4
+// HALVES-NEXT: gradients of stage 3 for stage 2 16.0 MiB 4 5
 // HALVES-NEXT: 384 MiB (402653184 bytes) sent from stage to stage per call
 // HALVES-NEXT: collective axes bytes sent count cause
-// HALVES-NEXT: all_reduce data 268435456 1 partial sums over {"data"} of weft.microbatch_sum (gradient of w0, pipeline-report.mlir:{{[0-9]+}}),
-// HALVES-NEXT: all_reduce data 268435456 1 partial sums over {"data"} of weft.microbatch_sum (gradient of w1, pipeline-report.mlir:{{[0-9]+}}),
-// HALVES-NEXT: all_reduce data 268435456 1 partial sums over {"data"} of weft.microbatch_sum (gradient of w2, pipeline-report.mlir:{{[0-9]+}}),
-// HALVES-NEXT: all_reduce data 268435456 1 partial sums over {"data"} of weft.microbatch_sum (gradient of w3, pipeline-report.mlir:{{[0-9]+}}),
-// HALVES-NEXT: all_reduce data 4 1 partial sums over {"data"} of weft.microbatch_sum (pipeline-report.mlir:{{[0-9]+}}),
+// HALVES-NEXT: all_reduce data 256 MiB 1 partial sums over {"data"} of weft.microbatch_sum (gradient of w0, pipeline-report.mlir:{{[0-9]+}}),
+// HALVES-NEXT: all_reduce data 256 MiB 1 partial sums over {"data"} of weft.microbatch_sum (gradient of w1, pipeline-report.mlir:{{[0-9]+}}),
+// HALVES-NEXT: all_reduce data 256 MiB 1 partial sums over {"data"} of weft.microbatch_sum (gradient of w2, pipeline-report.mlir:{{[0-9]+}}),
+// HALVES-NEXT: all_reduce data 256 MiB 1 partial sums over {"data"} of weft.microbatch_sum (gradient of w3, pipeline-report.mlir:{{[0-9]+}}),
+// HALVES-NEXT: all_reduce data 4 B 1 partial sums over {"data"} of weft.microbatch_sum (pipeline-report.mlir:{{[0-9]+}}),
 // HALVES-NEXT: 1.00 GiB (1073741828 bytes) sent by the stages per call
 // HALVES-NEXT: memory of a rank in step, at its peak
 // HALVES-NEXT: communication

@@ -39,8 +39,8 @@ func.func @step(
 // REPORT: entry init: 1 kernel launch
 // REPORT: entry step: 2 GEMMs, 2 kernel launches, 2 collectives
 // REPORT-NEXT: collective  axes         bytes sent  count  cause
-// REPORT-DAG: all_reduce  data                128      1  partial sums over {"data"} of weft.dot_general (shard-compile.mlir:
-// REPORT-DAG: all_reduce  data, model           6      1  partial sums over {"data", "model"} of weft.reduce
+// REPORT-DAG: all_reduce  data              128 B      1  partial sums over {"data"} of weft.dot_general (shard-compile.mlir:
+// REPORT-DAG: all_reduce  data, model         6 B      1  partial sums over {"data", "model"} of weft.reduce
 // REPORT: 134 bytes sent by a rank per call
 // REPORT: memory of a rank in init
 // REPORT: memory of a rank in step

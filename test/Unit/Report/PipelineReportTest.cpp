@@ -240,9 +240,9 @@ TEST_F(PipelineReportTest, StagesSendAndReduce) {
       printPlanReport(report()),
       HasSubstr("  message                             bytes sent  count  "
                 "queue\n"
-                "  gradients of stage 1 for stage 0           256      2      "
+                "  gradients of stage 1 for stage 0         256 B      2      "
                 "1\n"
-                "  activations of stage 0 for stage 1         128      2      "
+                "  activations of stage 0 for stage 1       128 B      2      "
                 "0\n"
                 "  768 bytes sent from stage to stage per call\n"));
 }

@@ -135,8 +135,8 @@ TEST_F(PlanReportTest, AlikeCollectivesAreCounted) {
       printPlanReport(report()),
       HasSubstr("entry step: 6 collectives\n"
                 "  collective  axes              bytes sent  count  cause\n"
-                "  all_reduce  data                     100      2  sum of g\n"
-                "  all_gather  data, model:(2)4          60      1  w is split"
+                "  all_reduce  data                   100 B      2  sum of g\n"
+                "  all_gather  data, model:(2)4        60 B      1  w is split"
                 "\n"));
 }
 
