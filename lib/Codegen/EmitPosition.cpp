@@ -16,10 +16,6 @@ static SmallVector<LaneIndex> operator+(SmallVector<LaneIndex> x,
   return x;
 }
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 /// The point of row and column in a space whose leading dimensions have an
 /// element for each row.
 static SmallVector<LaneIndex> pointAt(ElementEmitter &e,

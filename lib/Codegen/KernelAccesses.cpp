@@ -22,10 +22,6 @@
 using namespace mlir;
 using namespace weft;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 namespace {
 
 class AccessFinder {

@@ -64,10 +64,6 @@ static SmallVector<Value> inputsOf(Operation *op) {
   return inputs;
 }
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 namespace {
 
 /// A reduction whose reduced dimensions are all at the end, or all at the

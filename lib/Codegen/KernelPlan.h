@@ -103,6 +103,10 @@ mlir::Operation *getCombiner(mlir::linalg::GenericOp reduction);
 /// dimension than its last one while the last dimension of the result varies.
 bool readsAcrossRows(mlir::linalg::GenericOp op, mlir::OpOperand &operand);
 
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType()).getShape();
+}
+
 /// Elements of a static shape.
 int64_t countElements(llvm::ArrayRef<int64_t> shape);
 

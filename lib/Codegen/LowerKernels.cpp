@@ -448,7 +448,7 @@ struct LowerKernels : weft::impl::LowerKernelsBase<LowerKernels> {
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
     FrozenRewritePatternSet fusion(std::move(patterns));
     for (auto kernel : getOperation().getOps<func::FuncOp>()) {
-      if (!kernel->hasAttr("weft.kernel"))
+      if (!kernel->hasAttr(WeftDialect::kKernelAttrName))
         continue;
       if (failed(lowerBody(kernel)) ||
           failed(applyPatternsGreedily(kernel, fusion)))

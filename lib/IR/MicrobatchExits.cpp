@@ -9,6 +9,7 @@
 
 #include "weft/IR/Origin.h"
 #include "weft/IR/SourceLocation.h"
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,10 +17,6 @@
 using namespace mlir;
 
 namespace weft {
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 Value makeInit(OpBuilder &builder, Operation *exit) {
   RankedTensorType type = typeOf(exit->getResult(0));

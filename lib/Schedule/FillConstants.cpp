@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SplatConstant.h"
 #include "weft/Schedule/Passes.h"
 
 #include "weft/IR/Origin.h"
@@ -24,17 +25,12 @@ using namespace weft;
 
 /// The value that all elements of `tensor` have, if it is constant: null for
 /// scalars, which are cheaper as they are.
-static DenseElementsAttr splatOf(Value tensor) {
+static DenseElementsAttr scalarOf(Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
-  Value source = tensor;
-  if (auto broadcast = tensor.getDefiningOp<BroadcastOp>())
-    source = broadcast.getOperand();
-  auto constant = source.getDefiningOp<arith::ConstantOp>();
-  auto value = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
-                        : DenseElementsAttr();
-  if (!value || !value.isSplat() || type.getRank() == 0)
+  DenseElementsAttr splat = findSplat(tensor);
+  if (!splat || type.getRank() == 0)
     return {};
-  return value.resizeSplat(RankedTensorType::get({}, type.getElementType()));
+  return splat.resizeSplat(RankedTensorType::get({}, type.getElementType()));
 }
 
 /// The value whose origin and location a fill for `use` has: sums begin with
@@ -48,7 +44,7 @@ static Value findNamesake(OpOperand &use) {
 /// Gives a use of a constant tensor a broadcast of its own.
 static bool fill(OpOperand &use) {
   Value old = use.get(), namesake = findNamesake(use);
-  DenseElementsAttr splat = splatOf(old);
+  DenseElementsAttr splat = scalarOf(old);
   if (!splat || (old.hasOneUse() && old.getDefiningOp<BroadcastOp>()))
     return false;
   OriginListener listener(getValueOrigin(namesake));

@@ -176,7 +176,7 @@ struct FuseKernels : weft::impl::FuseKernelsBase<FuseKernels> {
   void runOnInput() override {
     KernelLibrary library(getOperation());
     for (auto entry : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
-      if (!entry->hasAttr("weft.kernel") && !entry.isExternal())
+      if (!entry->hasAttr(WeftDialect::kKernelAttrName) && !entry.isExternal())
         // Blocks of loops first: constants that they use are no buffers then.
         entry.walk([&](Block *block) { fuse(*block, library); });
     kernels += library.size();

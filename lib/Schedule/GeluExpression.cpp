@@ -7,6 +7,7 @@
 
 #include "GeluExpression.h"
 #include "GeluPolynomial.h"
+#include "SplatConstant.h"
 
 #include "weft/IR/WeftOps.h"
 
@@ -23,13 +24,9 @@ namespace weft {
 //===----------------------------------------------------------------------===//
 
 /// The number that all elements of a constant have.
-static std::optional<APFloat> splatOf(Value value) {
-  if (auto broadcast = value.getDefiningOp<BroadcastOp>())
-    value = broadcast.getOperand();
-  auto constant = value.getDefiningOp<arith::ConstantOp>();
-  auto elements = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue())
-                           : DenseFPElementsAttr();
-  if (!elements || !elements.isSplat())
+static std::optional<APFloat> numberOf(Value value) {
+  auto elements = dyn_cast_if_present<DenseFPElementsAttr>(findSplat(value));
+  if (!elements)
     return std::nullopt;
   return elements.getSplatValue<APFloat>();
 }
@@ -122,7 +119,7 @@ std::optional<GeluPolynomial> Reader::read(Value value, int depth) {
   constexpr int deepest = 32;
   if (auto it = known.find(value); it != known.end())
     return it->second;
-  if (std::optional<APFloat> number = splatOf(value)) {
+  if (std::optional<APFloat> number = numberOf(value)) {
     const llvm::fltSemantics &type = number->getSemantics();
     precision = std::min(precision, APFloat::semanticsPrecision(type));
     return GeluPolynomial::constant(number->convertToDouble());

@@ -179,7 +179,7 @@ static func::FuncOp createFunction(OpBuilder &b, Location loc,
   auto kernel =
       func::FuncOp::create(loc, "kernel", b.getFunctionType(inputs, results));
   kernel.setPrivate();
-  kernel->setAttr("weft.kernel", b.getUnitAttr());
+  kernel->setAttr(WeftDialect::kKernelAttrName, b.getUnitAttr());
   for (unsigned i = interface.operands.size(); i < inputs.size(); ++i)
     kernel.setArgAttr(i, "weft.position", b.getUnitAttr());
   return kernel;
