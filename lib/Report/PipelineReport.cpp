@@ -9,6 +9,9 @@
 
 #include "PlannedSchedule.h"
 
+#include "weft/Report/PlanPrecision.h"
+#include "weft/runtime/VisitOperation.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -31,30 +34,12 @@ struct Work {
 
 } // namespace
 
-static cost::Precision precisionOf(plan::DType dtype) {
-  switch (dtype) {
-  case plan::DType::F64:
-    return cost::Precision::F64;
-  case plan::DType::BF16:
-    return cost::Precision::BF16;
-  case plan::DType::F16:
-    return cost::Precision::F16;
-  default:
-    return cost::Precision::F32;
-  }
-}
-
-/// Of what computes.
-static double secondsOf(const plan::Entry &entry,
-                        const plan::Instruction &instruction,
+/// By the rates of the device alone: `flops` and `bytes` of the plan.
+static double secondsOf(const plan::Instruction &instruction,
+                        cost::Precision precision,
                         const cost::CostModel &model) {
-  cost::Precision precision = cost::Precision::F32;
-  if (const auto *gemm = instruction.operation_as_Gemm())
-    precision = precisionOf(entry.buffers()->Get(gemm->lhs())->dtype());
-  const double flops = double(instruction.flops()),
-               bytes = double(instruction.bytes());
-  return std::max(flops * model.secondsPerFlop(precision),
-                  bytes * model.secondsPerByte());
+  return std::max(double(instruction.flops()) * model.secondsPerFlop(precision),
+                  double(instruction.bytes()) * model.secondsPerByte());
 }
 
 /// Computation and collectives take their time beside each other, until an
@@ -68,17 +53,30 @@ static Work workOf(const plan::Entry &entry, const cost::CostModel &model) {
   for (uint32_t i = 0; i < entry.instructions()->size(); ++i) {
     const plan::Instruction &instruction = *entry.instructions()->Get(i);
     const double times = executions[i];
-    if (const auto *start = instruction.operation_as_CollectiveStart()) {
-      work.collectiveBytes += executions[i] * start->wire_bytes();
-      communicated = std::max(communicated, computed) +
-                     times * links.seconds(start->wire_bytes(), 1);
-      ends.push_back(communicated);
-    } else if (const auto *wait = instruction.operation_as_CollectiveWait()) {
-      if (wait->id() < ends.size())
-        computed = std::max(computed, ends[wait->id()]);
-    }
+    const auto compute = [&](cost::Precision precision) {
+      computed += times * secondsOf(instruction, precision, model);
+    };
     work.flops += executions[i] * instruction.flops();
-    computed += times * secondsOf(entry, instruction, model);
+    runtime::visitOperation(
+        instruction,
+        [&](const plan::CollectiveStart &start) {
+          work.collectiveBytes += executions[i] * start.wire_bytes();
+          communicated = std::max(communicated, computed) +
+                         times * links.seconds(start.wire_bytes(), 1);
+          ends.push_back(communicated);
+        },
+        [&](const plan::CollectiveWait &wait) {
+          if (wait.id() < ends.size())
+            computed = std::max(computed, ends[wait.id()]);
+        },
+        [&](const plan::Gemm &gemm) { compute(precisionOf(entry, gemm)); },
+        [&](const runtime::AttentionOperation auto &attention) {
+          compute(precisionOf(entry, attention.query()));
+        },
+        [&](const runtime::OneOf<plan::Launch, plan::Copy> auto &) {
+          compute(cost::Precision::F32);
+        },
+        [](const plan::Repeat &) {});
   }
   work.seconds = std::max(computed, communicated);
   return work;

@@ -8,6 +8,7 @@
 #include "Prices.h"
 
 #include "weft/Cost/CollectiveCost.h"
+#include "weft/Report/PlanPrecision.h"
 #include "weft/runtime/DType.h"
 #include "weft/runtime/PlanNames.h"
 #include "weft/runtime/VisitOperation.h"
@@ -20,28 +21,6 @@ using namespace weft::simulate;
 Prices::Prices(const plan::Plan &plan, const cost::CostModel &cost,
                const Groups &groups)
     : plan(plan), cost(cost), groups(groups) {}
-
-static cost::Precision precisionOf(const plan::Entry &entry, uint32_t buffer) {
-  switch (entry.buffers()->Get(buffer)->dtype()) {
-  case plan::DType::BF16:
-    return cost::Precision::BF16;
-  case plan::DType::F16:
-    return cost::Precision::F16;
-  case plan::DType::F64:
-    return cost::Precision::F64;
-  case plan::DType::I8:
-    return cost::Precision::I8;
-  default:
-    return cost::Precision::F32;
-  }
-}
-
-static cost::Precision precisionOf(const plan::Entry &entry,
-                                   const plan::Gemm &gemm) {
-  return gemm.precision() == plan::GemmPrecision::TF32
-             ? cost::Precision::TF32
-             : precisionOf(entry, gemm.lhs());
-}
 
 static cost::Gemm toGemm(const plan::Entry &entry, const plan::Gemm &gemm) {
   return {gemm.m(),

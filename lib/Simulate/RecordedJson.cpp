@@ -52,12 +52,12 @@ static std::string text(const flatbuffers::String *string) {
 }
 
 static const char *kindOf(const plan::Instruction &instruction) {
-  if (instruction.operation_as_Gemm())
-    return "gemm";
-  if (instruction.operation_as_Attention() ||
-      instruction.operation_as_AttentionGrad())
-    return "attention";
-  return instruction.operation_as_CollectiveStart() ? "collective" : "other";
+  return runtime::visitOperation(
+      instruction, [](const plan::Gemm &) { return "gemm"; },
+      [](const runtime::AttentionOperation auto &) { return "attention"; },
+      [](const plan::CollectiveStart &) { return "collective"; },
+      [](const runtime::OneOf<plan::Launch, plan::Copy, plan::CollectiveWait,
+                              plan::Repeat> auto &) { return "other"; });
 }
 
 ordered_json Writer::toJson(const plan::Instruction &instruction) const {
@@ -67,15 +67,21 @@ ordered_json Writer::toJson(const plan::Instruction &instruction) const {
                        {"cause", text(instruction.cause())},
                        {"bytes", instruction.bytes()},
                        {"flops", instruction.flops()}};
-  if (const auto *launch = instruction.operation_as_Launch()) {
-    const plan::Kernel &kernel = *request.plan.kernels()->Get(launch->kernel());
-    if (kernel.summary())
-      json["name"] = kernel.summary()->str();
-  }
-  if (const auto *start = instruction.operation_as_CollectiveStart()) {
-    json["bytes"] = start->wire_bytes();
-    json["axes"] = prediction.axes[prediction.axesOfGroup[start->group()]];
-  }
+  runtime::visitOperation(
+      instruction,
+      [&](const plan::Launch &launch) {
+        const plan::Kernel &kernel =
+            *request.plan.kernels()->Get(launch.kernel());
+        if (kernel.summary())
+          json["name"] = kernel.summary()->str();
+      },
+      [&](const plan::CollectiveStart &start) {
+        json["bytes"] = start.wire_bytes();
+        json["axes"] = prediction.axes[prediction.axesOfGroup[start.group()]];
+      },
+      [](const runtime::AttentionOperation auto &) {},
+      [](const runtime::OneOf<plan::Gemm, plan::Copy, plan::CollectiveWait,
+                              plan::Repeat> auto &) {});
   if (instruction.recomputes())
     json["recomputes"] = true;
   return json;

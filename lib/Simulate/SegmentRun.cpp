@@ -7,6 +7,8 @@
 
 #include "SegmentRun.h"
 
+#include "weft/runtime/VisitOperation.h"
+
 #include <algorithm>
 #include <map>
 
@@ -92,16 +94,21 @@ void SegmentRun::execute(uint32_t at) {
   const InstructionPrice &price = request.prices[at];
   if (records())
     result.recording.starts.push_back({at, streams.now});
-  if (current.operation_as_CollectiveStart()) {
-    if (!isStarted[at])
-      start(at);
-    isStarted[at] = false;
-  } else if (const auto *wait = current.operation_as_CollectiveWait()) {
-    streams.wait(request.queueOf[wait->id()], starts[wait->id()]);
-  } else {
-    streams.run(price.kernel, at);
-    streams.usage.addFlops(price.flops, price.atPeak, current.recomputes());
-  }
+  runtime::visitOperation(
+      current,
+      [&](const plan::CollectiveStart &) {
+        if (!isStarted[at])
+          start(at);
+        isStarted[at] = false;
+      },
+      [&](const plan::CollectiveWait &wait) {
+        streams.wait(request.queueOf[wait.id()], starts[wait.id()]);
+      },
+      [&](const runtime::Computation auto &) {
+        streams.run(price.kernel, at);
+        streams.usage.addFlops(price.flops, price.atPeak, current.recomputes());
+      },
+      [](const plan::Repeat &) {}); // runRange executes loops
   startAnchored(at);
 }
 
