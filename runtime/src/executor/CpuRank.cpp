@@ -147,16 +147,25 @@ Status CpuRank::execute(const Step &step) {
 /// action as well.
 Status CpuRank::located(Status status, const Program &program, const Step &step,
                         uint32_t at) const {
-  if (std::holds_alternative<BoundStep>(step.operation))
-    status = status.withContext(fmt::format(
-        "{} on rank {}",
-        stepText(request.plan.contents(), step.entry, step.instruction),
-        number()));
-  const bool isOfSegment =
-      program.row && !std::holds_alternative<TransferWaitStep>(step.operation);
-  return isOfSegment ? status.withContext(
-                           actionText(*program.row, role, program.actionAt(at)))
-                     : status;
+  const auto inAction = [&](const Status &failure) {
+    return program.row ? failure.withContext(actionText(*program.row, role,
+                                                        program.actionAt(at)))
+                       : failure;
+  };
+  return std::visit(
+      Overloaded{
+          [&](const BoundStep &) {
+            return inAction(status.withContext(fmt::format(
+                "{} on rank {}",
+                stepText(request.plan.contents(), step.entry, step.instruction),
+                number())));
+          },
+          [&](const OneOf<LaunchStep, CollectiveStep, StartStep, WaitStep,
+                          CopyStep, TransferStep> auto &) {
+            return inAction(status);
+          },
+          [&](const TransferWaitStep &) { return status; }},
+      step.operation);
 }
 
 /// While a timeline is recorded, before a step, or at the end: what the next
@@ -192,19 +201,24 @@ void CpuRank::enter(const Program &program, const Step *step, uint32_t at) {
 /// A collective is shown in the track of communication, whichever thread
 /// carries it; what the rank does meanwhile is its wait.
 void CpuRank::record(const Step &step, Time begin) {
-  if (std::holds_alternative<StartStep>(step.operation) ||
-      std::holds_alternative<TransferStep>(step.operation))
-    return;
   TraceEvent event{.entry = step.entry,
                    .instruction = step.instruction,
                    .begin = begin,
                    .end = std::chrono::steady_clock::now(),
                    .action = action};
-  if (const auto *own = std::get_if<CollectiveStep>(&step.operation)) {
-    tracks.communication.events.push_back(event);
-    event.instruction = own->wait;
-  }
-  tracks.compute.events.push_back(event);
+  std::vector<TraceEvent> &compute = tracks.compute.events;
+  std::visit(Overloaded{[&](const CollectiveStep &own) {
+                          tracks.communication.events.push_back(event);
+                          event.instruction = own.wait;
+                          compute.push_back(event);
+                        },
+                        [&](const OneOf<BoundStep, LaunchStep, WaitStep,
+                                        CopyStep, TransferWaitStep> auto &) {
+                          compute.push_back(event);
+                        },
+                        // Whoever carries it records it.
+                        [](const OneOf<StartStep, TransferStep> auto &) {}},
+             step.operation);
 }
 
 template <bool isRecording> Status CpuRank::walk(uint32_t entry) {
