@@ -2,24 +2,34 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Installs what building and testing need: Debian packages (packages.txt), a
-# Python environment in build/venv (requirements.txt) and, for the tests that
-# compare with JAX, one in build/venv-jax (requirements-jax.txt). Says what it
-# does; with nothing missing it says nothing and takes a tenth of a second.
+# Installs what building and testing need: Debian packages (packages.txt and
+# packages-test.txt), a Python environment in build/venv (requirements.txt and
+# requirements-test.txt) and, for the tests that compare with JAX, one in
+# build/venv-jax (requirements-jax.txt). Says what it does; with nothing missing
+# it says nothing and takes a tenth of a second.
 #
-#   scripts/setup.sh [--without-jax]
+#   scripts/setup.sh                  all of it
+#   scripts/setup.sh --without-jax    not build/venv-jax
+#   scripts/setup.sh --without-tests  what building and running need
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-if [ $# -gt 0 ] && [ "$*" != --without-jax ]; then
-  echo "usage: scripts/setup.sh [--without-jax]" >&2
+tests=yes jax=yes
+case "$*" in
+"") ;;
+--without-jax) jax= ;;
+--without-tests) tests='' jax='' ;;
+*)
+  echo "usage: scripts/setup.sh [--without-jax | --without-tests]" >&2
   exit 2
-fi
+  ;;
+esac
 
 missing_packages() {
   local wanted
-  mapfile -t wanted < <(grep -v -e '^#' -e '^$' scripts/packages.txt)
+  mapfile -t wanted < <(grep -hv -e '^#' -e '^$' scripts/packages.txt \
+    ${tests:+scripts/packages-test.txt})
   comm -23 \
     <(printf '%s\n' "${wanted[@]}" | sort) \
     <({ dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' "${wanted[@]}" \
@@ -46,12 +56,12 @@ install_packages() {
     apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
-make_environment() { # <folder> <requirements>
-  local stamp=$1/requirements.txt
+make_environment() { # <folder> <requirements> [<name of what was installed>]
+  local stamp=$1/${3:-requirements.txt}
   if cmp -s "$2" "$stamp"; then
     return
   fi
-  echo "Making $1"
+  if [ -d "$1" ]; then echo "Adding to $1"; else echo "Making $1"; fi
   python3 -m venv "$1" &&
     "$1/bin/pip" install -q --disable-pip-version-check -r "$2" &&
     cp "$2" "$stamp"
@@ -63,10 +73,13 @@ if command -v dpkg-query >/dev/null; then
     install_packages "${packages[@]}"
   fi
 else
-  echo "note: not a Debian system; scripts/packages.txt lists what is needed"
+  echo "note: not a Debian system; scripts/packages.txt and packages-test.txt list what is needed"
 fi
 make_environment build/venv scripts/requirements.txt
-if [ $# -gt 0 ]; then
+if [ -n "$tests" ]; then
+  make_environment build/venv scripts/requirements-test.txt requirements-test.txt
+fi
+if [ -z "$jax" ]; then
   exit
 fi
 make_environment build/venv-jax scripts/requirements-jax.txt ||

@@ -46,12 +46,33 @@ def test_the_environment_for_jax_can_be_left_out(setup):
     assert result.stdout == "Making build/venv-jax\n"
 
 
+def test_what_tests_need_can_be_left_out(setup):
+    result, made = setup("--without-tests")
+    assert (result.returncode, made) == (0, ["venv"])
+    assert result.stdout == "Making build/venv\n"
+    result, made = setup("--without-jax")
+    assert (result.returncode, made) == (0, ["venv"])
+    assert result.stdout == "Adding to build/venv\n"
+    assert setup("--without-tests")[0].stdout == ""
+
+
+def test_packages_for_tests_are_asked_for_with_tests_only(setup, tmp_path):
+    stub = tmp_path / "bin/dpkg-query"
+    stub.write_text(stub.read_text().replace("shift 3;", f'shift 3; echo "$@" >> {tmp_path}/asked;'))
+    setup("--without-tests")
+    setup("--without-jax")
+    running, testing = (tmp_path / "asked").read_text().splitlines()
+    assert "libmlir-22-dev" in running.split()
+    assert not {"libgtest-dev", "libbenchmark-dev", "chromium-headless-shell"} & set(running.split())
+    assert set(running.split()) | {"libgtest-dev", "libbenchmark-dev", "chromium-headless-shell"} <= set(testing.split())
+
+
 def test_unknown_options(setup):
     result, made = setup("--with-jax")
     assert (result.returncode, made) == (2, [])
-    assert result.stderr == "usage: scripts/setup.sh [--without-jax]\n"
+    assert result.stderr == "usage: scripts/setup.sh [--without-jax | --without-tests]\n"
 
 
 def test_what_needs_which():
-    assert "scripts/setup.sh --without-jax\n" in (ROOT / "scripts/quickstart.sh").read_text()
+    assert "scripts/setup.sh --without-tests\n" in (ROOT / "scripts/quickstart.sh").read_text()
     assert "\nscripts/setup.sh\n" in (ROOT / "scripts/test.sh").read_text()
