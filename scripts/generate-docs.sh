@@ -4,7 +4,8 @@
 #
 # Writes docs/generated/ from the .td files: the page of the dialect, that of
 # its interfaces, and one page of passes for each phase; and docs/CommandLine.md
-# from what the tools in WEFT_BIN (build/dev/bin by default) print for --help.
+# from what the tools in WEFT_BIN (build/dev/bin by default) and the Python
+# package beside them print for --help.
 #
 #   scripts/generate-docs.sh           rewrites the pages
 #   scripts/generate-docs.sh --check   prints what would change and fails
@@ -58,7 +59,12 @@ for tool in shard-compile shard-run shard-sim shard-bench shard-opt; do
 done
 mkdir "$fresh/pages"
 mv "$fresh"/*.md "$fresh/pages"
-python3 scripts/command-line-page.py "$bin" >"$fresh/CommandLine.md"
+python=build/venv/bin/python
+if [ ! -x "$python" ] || [ ! -d "$bin/../python" ]; then
+  echo "error: $python or $bin/../python not found; run scripts/setup.sh and build the target weft_python" >&2
+  exit 2
+fi
+"$python" scripts/command-line-page.py "$bin" >"$fresh/CommandLine.md"
 
 if [ "${1:-}" = --check ]; then
   if ! diff -ruN docs/generated "$fresh/pages" || ! diff -u docs/CommandLine.md "$fresh/CommandLine.md"; then

@@ -52,9 +52,9 @@ static void printPeaks(ClusterText &text, const FittedCluster &fitted,
     const auto precision = static_cast<Precision>(i);
     if (device.flopsPerSecond[i] <= 0)
       continue;
-    std::string source = "measured: best rate of a product";
+    std::string source = "measured: best rate of a GEMM";
     if (precision == Precision::F32)
-      source = fmt::format("measured: fitted to {} products with the rates of "
+      source = fmt::format("measured: fitted to {} GEMMs with the rates of "
                            "[device.gemm], mean error {:.1f} %, worst {:.1f} %",
                            std::ranges::count(results.gemms, DType::F32,
                                               [](const GemmRow &row) {

@@ -47,7 +47,7 @@ static int countGemms(const SectionOptions &options) {
 }
 
 static Status runGemms(const SectionOptions &options, Results &results) {
-  fmt::print("matrix products, one thread\n"
+  fmt::print("GEMMs, one thread\n"
              "{:>6} {:>6} {:>6} {:>5} {:>6} {:>10} {:>10} {:>10} {:>10}\n",
              "m", "n", "k", "dtype", "layout", "best", "median", "by clock",
              "Gflop/s");

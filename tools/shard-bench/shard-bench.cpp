@@ -133,8 +133,8 @@ int main(int argc, char **argv) {
   Options options;
   options.section.ranks = std::max(2, 2 * thisMachine().cores);
   options.section.ranks = std::min(options.section.ranks, 8);
-  CLI::App app("Measures this machine through the runtime's own code: matrix "
-               "products,\nattention, memory, generated kernels and "
+  CLI::App app("Measures this machine through the runtime's own code: "
+               "GEMMs,\nattention, memory, generated kernels and "
                "collectives; writes a cluster file.\n"
                "Exit status: 0 success, 1 failure, 2 bad input.",
                "shard-bench");
@@ -155,7 +155,7 @@ int main(int argc, char **argv) {
                  "most 8")
       ->check(CLI::Range(1, 1024));
   app.add_option("--largest-bytes", options.section.largestBytes,
-                 "The largest array, and the most bytes of a product and of a "
+                 "The largest array, and the most bytes of a GEMM and of a "
                  "collective")
       ->check(CLI::Range(int64_t(65536), int64_t(1) << 40))
       ->capture_default_str();

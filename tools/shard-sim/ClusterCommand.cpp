@@ -179,8 +179,7 @@ void addClusterCommand(CLI::App &app, Command &chosen) {
   command->add_flag("--list", options->lists,
                     "Print the names of the shipped clusters and "
                     "software profiles");
-  command->add_option("--gemm", options->gemm,
-                      "Price this matrix product only: MxNxK");
+  command->add_option("--gemm", options->gemm, "Price this GEMM only: MxNxK");
   command->add_option("--dtype", options->dtype, "Format of its operands")
       ->check(CLI::IsMember(
           {"f64", "f32", "tf32", "bf16", "f16", "f8", "f4", "i8"}))

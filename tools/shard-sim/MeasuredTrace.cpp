@@ -143,14 +143,14 @@ std::string Reader::readEvents(const ordered_json &trace) {
   const auto found =
       trace.is_object() ? trace.find("traceEvents") : trace.end();
   if (!trace.is_object() || found == trace.end() || !found->is_array())
-    return "not a trace: there is no array \"traceEvents\"";
+    return "not a trace: array \"traceEvents\" not found";
   for (const ordered_json &json : *found)
     if (std::string problem = readEvent(json); !problem.empty())
       return problem;
   std::ranges::stable_sort(events, {}, &Event::begin);
   if (std::ranges::none_of(events,
                            [](const Event &event) { return event.track == 0; }))
-    return fmt::format("there is no run of entry \"{}\"", entry.name()->str());
+    return fmt::format("no run of entry \"{}\" found", entry.name()->str());
   return "";
 }
 

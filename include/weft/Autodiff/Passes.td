@@ -24,8 +24,8 @@ def Autodiff : FormPass<"weft-autodiff", "Gradients"> {
     the location of a backward op is `transpose of <file:line>`. A
     function that takes a gradient may be differentiated itself. Ops on the way
     that have no derivative are reported in one error. Where the derivative
-    goes through a `weft.checkpoint`, what its policy does not keep is computed
-    again behind a `weft.barrier`. See docs/Autodiff.md.
+    goes through a `weft.checkpoint`, what its policy does not keep is
+    recomputed behind a `weft.barrier`. See docs/Autodiff.md.
 
     **Leaves** a graph without `weft.value_and_grad`, `weft.checkpoint`,
     `weft.checkpoint_name` and `weft.stop_gradient`.

@@ -81,7 +81,7 @@ def Weft_AllSliceOp : Weft_CollectiveOp<"all_slice"> {
 
 def Weft_ReduceScatterOp
     : Weft_CommunicationOp<"reduce_scatter", "ReduceScatter"> {
-  let summary = "Combine the terms of a group and keep the own part";
+  let summary = "Reduce over a group and keep the own shard";
   let description = [{
     ```mlir
     %r = weft.reduce_scatter sum %x dim = 0 over <@mesh, {"data"}>
@@ -101,7 +101,7 @@ def Weft_ReduceScatterOp
 def Weft_AllReduceOp
     : Weft_CommunicationOp<"all_reduce", "AllReduce",
                            [SameOperandsAndResultType]> {
-  let summary = "Combine the terms of a group on every member";
+  let summary = "Reduce over a group on every member";
   let description = [{
     ```mlir
     %r = weft.all_reduce sum %x over <@mesh, {"data"}> : tensor<4x8xf32>

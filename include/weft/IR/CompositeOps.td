@@ -180,13 +180,13 @@ def Weft_CrossEntropyOp : Weft_CompositeOp<"cross_entropy"> {
     `log(sum(exp(logits))) - logits[label]` for every label; the sum goes along
     `dim`, in which a label is an index. Labels from -n to -1 count from the end
     of its n classes; the loss of another one outside of them is NaN, and its
-    derivative that of the first term. The derivative keeps the logits, and one
-    number for each label.
+    derivative that of `log(sum(exp(logits)))`. The derivative keeps the logits,
+    and one number for each label.
 
     Logits that are split along `dim` stay split. For each label a maximum and a
-    sum go over the devices; the logit at the label is left as a term of the
-    loss, and added up where the loss is wanted: as one number, where that is a
-    mean.
+    sum go over the devices; the logit at the label is left as a partial sum of
+    the loss, and added up where the loss is wanted: as one number, where that
+    is a mean.
 
     ```mlir
     %r = weft.cross_entropy %logits, %labels dim = 1

@@ -54,9 +54,9 @@ def HoistCasts : FormPass<"weft-hoist-casts", "Composites"> {
     (`--weft-autodiff`): those of casts are summed in the wider type.
 
     **Does** replace the cast of `weft.microbatch_use` to a narrower type, if a
-    product takes it, by the use of a cast, through constraints, names and
+    matmul takes it, by the use of a cast, through constraints, names and
     barriers. Other ops cast what they read in their own kernel. A parameter in f32
-    that products take in bf16 is then cast once a step, rather than twice for
+    that matmuls take in bf16 is then cast once a step, rather than twice for
     each micro-batch; and no stage of a pipeline keeps the cast for each
     micro-batch that is on its way.
 
@@ -100,7 +100,7 @@ def ExpandAttention : FormPass<"weft-expand-attention", "Composites"> {
     **Needs** a graph (form 1) with `weft.attention` or `weft.attention_grad`; it
     may have stage boundaries.
 
-    **Does** replace them by matrix products, a softmax and a mask: what they
+    **Does** replace them by matmuls, a softmax and a mask: what they
     mean. The matrices of all scores are then values of the graph. Attention is an
     instruction of plans; the pipeline runs this pass for what CUDA devices have
     no attention kernels for: heads of more than 256 elements.

@@ -17,8 +17,8 @@ def Weft_RepeatOp : Weft_Op<"repeat", [
   let summary = "Execute a block a fixed number of times";
   let description = [{
     The loop of the SPMD program and of the schedule: micro-batches, and the
-    turns of a ring of devices. The block's arguments are the values that it
-    carries: `inits` the first time, and from then on what `weft.yield` gave.
+    iterations of a ring of devices. The block's arguments are the values that
+    it carries: `inits` the first time, and from then on what `weft.yield` gave.
     The results are what it gave at last. Other values of the function may be
     used in the block. In a schedule a carried value has one buffer, which its
     init, the argument, what is yielded and the result share.

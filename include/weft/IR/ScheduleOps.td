@@ -136,7 +136,7 @@ def Weft_GemmOp : Weft_Op<"gemm",
     [Pure, DeclareOpInterfaceMethods<InstructionOpInterface,
                                      ["getInPlaceOperand"]>,
      DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "Batched matrix product over strides";
+  let summary = "Batched GEMM over strides";
   let description = [{
     `out[b, m, n]` = sum over `k` of `lhs[b, m, k] * rhs[b, k, n]`, where an
     index is translated to an element of the row-major operand by strides, given

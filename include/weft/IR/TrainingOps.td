@@ -62,7 +62,7 @@ def Weft_CheckpointOp : Weft_Op<"checkpoint",
   let summary = "Call a function whose values are not kept for its derivative";
   let description = [{
     The results are those of the private function `callee`. Where a derivative
-    goes through, the backward pass computes the function's values again from
+    goes through, the backward pass recomputes the function's values from
     its operands instead of keeping them since the forward pass. `policy` says
     what is kept all the same: `"nothing"`, the results of matmuls
     (`"dots"`), values that `weft.checkpoint_name` gives one of the names that

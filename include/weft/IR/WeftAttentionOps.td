@@ -75,7 +75,7 @@ def Weft_AttentionGradOp
 
     If attention runs over shards of the keys, each shard has a derivative of its
     own: with `out`, `logsumexp` and cotangents of all keys, the cotangent of
-    the query is a term of a sum over the parts.
+    the query is a partial sum over the shards.
 
     Each result has the element type of its operand, or that of the sums.
 

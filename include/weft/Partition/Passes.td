@@ -145,7 +145,7 @@ def ApplyReduceDtype : FormPass<"weft-apply-reduce-dtype", "Graph"> {
     marked so is an error, and a parameter without a gradient a warning.
 
     **Leaves** a sharded graph with the same reshards, those of gradients on f32.
-    Terms that a function returns keep their type.
+    Partial sums that a function returns keep their type.
 
     **Example** `test/Partition/apply-reduce-dtype.mlir`.
   }];

@@ -181,7 +181,7 @@ def FormTimelines : FormPass<"weft-form-timelines", "Localized"> {
     leaves for others is a state, with as many slots as there are micro-batches
     in flight. The entry becomes a declaration with a timeline: for each role
     the actions of the schedule, with sends and receives. Views, parts of the
-    batch and what depends on no value of the program are computed again where
+    batch and what depends on no value of the program are recomputed where
     they are used. Without stages there is nothing to do. All of an entry
     without a loop is done once, behind passes over one micro-batch that do
     nothing.

@@ -46,8 +46,8 @@ def AccumulateGemms : FormPass<"weft-accumulate-gemms", "Gemms"> {
     instead of a kernel that reads both: gradients of weights over
     micro-batches. Of two GEMMs that are only added to each other, the later
     starts from the earlier: gradients of weights that several steps use, whose
-    terms take one buffer. Zeros that a sum begins with are left out. The sum is
-    rounded once where it was rounded twice.
+    partial sums take one buffer. Zeros that a sum begins with are left out. The
+    sum is rounded once where it was rounded twice.
 
     **Leaves** the same program without these sums.
 
