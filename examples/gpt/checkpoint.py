@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checkpoints: the whole arrays of a state in one .safetensors file.
 
-They are global arrays, so a run may go on under another mesh. A file is replaced in one
+They are global arrays, so a run may continue under another mesh. A file is replaced in one
 step: whoever stops the program finds the old one or the new one.
 """
 
@@ -58,7 +58,7 @@ def read(path):
         arrays = load_file(path)
         return Checkpoint(path, int(metadata["step"]), json.loads(metadata["settings"]), arrays)
     except FileNotFoundError:
-        raise ValueError(f"{path}: there is no such file") from None
+        raise ValueError(f"{path}: file not found") from None
     except (OSError, safetensors.SafetensorError) as error:
         raise ValueError(f"{path}: cannot be read: {error}") from None
     except (KeyError, ValueError):

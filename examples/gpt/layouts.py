@@ -135,7 +135,7 @@ def problems_of(modes, axes, sizes):
     sets them, are given."""
     unknown = [mode for mode in modes if mode not in MODES]
     if unknown:
-        return [f"--parallel: there is no mode {mode}; there are {', '.join(MODES)}, "
+        return [f"--parallel: unknown mode {mode}; modes are {', '.join(MODES)}, "
                 "and sums of them as fsdp+tp" for mode in unknown]
     tables = [t for m in modes for t in (MODES[m].compute, MODES[m].parameters, MODES[m].moments)]
     splits = _sum(tables)

@@ -93,10 +93,10 @@ def parser(problems):
             default=None if flag in SETTINGS else default, help=f"{text} ({default})")
     add("--out", type=pathlib.Path, default=pathlib.Path("build/gpt"), metavar="FOLDER",
         help="for the checkpoint and metrics.csv (build/gpt)")
-    add("--resume", action="store_true", help="go on from the checkpoint in --out, under any mesh")
+    add("--resume", action="store_true", help="continue from the checkpoint in --out, under any mesh")
     add("--stop-after", type=_number("stop-after", int, 1, problems), metavar="N",
         help="stop when so many steps of the run are done, with a checkpoint")
-    add("--prompt", default="This License ", help="what the sample goes on from")
+    add("--prompt", default="This License ", help="what the sample continues")
     add("--temperature", type=_number("temperature", float, 0, problems), default=0.7, metavar="N",
         help="of the sample: 0 takes the likeliest bytes (0.7)")
     add("--target", default="cpu", metavar="TARGET",
@@ -123,7 +123,7 @@ def read(arguments):
         except ValueError as error:
             problems.append(f"--resume: {error}")
     elif path.exists() and not args.plan:
-        problems.append(f"--out: {path} is of another run and would be lost; go on from it with "
+        problems.append(f"--out: {path} is of another run and would be lost; continue it with "
                         "--resume, or name another folder")
 
     settings = _settings(args, resumed, problems)
@@ -136,7 +136,7 @@ def read(arguments):
         problems += layouts.problems_of(modes, axes, _sizes(config, settings["batch"], cut.microbatches))
     problems += _unfit(config, settings, cut.microbatches, args, text)
     if text is not None and resumed is not None and resumed.settings.get("data") != text.digest:
-        problems.append("--data: the text is not that of the checkpoint, whose run would not go on")
+        problems.append("--data: the text is not that of the checkpoint, whose run would not be continued")
     if problems:
         raise ValueError("\n".join(problems))
     settings["data"] = text.digest
@@ -200,7 +200,7 @@ def _unfit(config, settings, microbatches, args, text):
     if settings["warmup"] >= settings["steps"]:
         yield f"--warmup {settings['warmup']} must be less than --steps {settings['steps']}"
     if not args.prompt:
-        yield "--prompt: the sample goes on from at least one byte"
+        yield "--prompt: the sample continues at least one byte"
     if text is not None:
         for name in ("training", "validation"):
             part = getattr(text, name)

@@ -137,7 +137,7 @@ def main(arguments=None):
         sys.exit("\n".join(f"error: {line}" for line in str(error).split("\n")))
     print(f"\ncheckpoint of step {done} in {run.checkpoint}")
     if done < run.settings["steps"]:
-        print("--resume goes on from there, under any mesh")
+        print("--resume continues from there, under any mesh")
     elif run.args.length:
         text = sample.generate(trainer.state()["params"], run.config, run.args.prompt.encode(),
                                run.args.length, run.args.temperature, run.settings["seed"])

@@ -156,7 +156,7 @@ def test_causes_name_the_lines_of_the_model():
 
 
 @pytest.mark.parametrize("name, change, problems", [
-    ("gpt", {"width": 3}, ["there is no setting width; there are attention, chunks, context, data, dtype"]),
+    ("gpt", {"width": 3}, ["unknown setting width; settings are attention, chunks, context, data, dtype"]),
     ("gpt", {"layers": 0, "data": 2}, ["layers must be at least 1, got 0"]),
     ("gpt", {"heads": 5}, ["heads must divide hidden, but 32 is no multiple of 5"]),
     ("gpt", {"attention": "flash"}, ["attention must be one of fused, unfused, got 'flash'"]),

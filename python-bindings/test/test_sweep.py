@@ -321,4 +321,4 @@ def test_settings_that_are_no_numbers(capsys):
     _, left_out = rows_of(capsys, *GPT, "tensor=two")
     assert left_out[0]["reason"] == "tensor must be a whole number, got 'two'"
     _, left_out = rows_of(capsys, *GPT, "colour=red")
-    assert "there is no setting colour" in left_out[0]["reason"]
+    assert "unknown setting colour" in left_out[0]["reason"]

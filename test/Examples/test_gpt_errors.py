@@ -30,12 +30,12 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path):
                    "--resume", "--out", tmp_path) == [
         "--layers: want an integer of 1 or more, got '0'",
         "--learning-rate: want a number of 0 or more, got 'much'",
-        f"--resume: {tmp_path}/checkpoint.safetensors: there is no such file",
-        "--parallel: there is no mode pd; there are dp, zero1, fsdp, hsdp, tp, sp, cp, pp, and "
+        f"--resume: {tmp_path}/checkpoint.safetensors: file not found",
+        "--parallel: unknown mode pd; modes are dp, zero1, fsdp, hsdp, tp, sp, cp, pp, and "
         "sums of them as fsdp+tp",
         "--width 30 must be a multiple of --heads 4",
         "--warmup 20 must be less than --steps 10",
-        "--prompt: the sample goes on from at least one byte",
+        "--prompt: the sample continues at least one byte",
         "--data: 9 bytes for training, which needs more than the --context of 256",
         "--data: 0 bytes for validation, which needs more than the --context of 256",
     ]
@@ -94,7 +94,7 @@ def test_a_checkpoint_is_not_lost(workshop, tmp_path):
     folder = workshop.training("data=1", "dp").folder
     before = (folder / "checkpoint.safetensors").read_bytes()
     assert refused(*SMALL, "--out", folder) == [
-        f"--out: {folder}/checkpoint.safetensors is of another run and would be lost; go on from it "
+        f"--out: {folder}/checkpoint.safetensors is of another run and would be lost; continue it "
         "with --resume, or name another folder"]
     other = tmp_path / "text"
     other.write_bytes(bytes(1000))
@@ -103,7 +103,7 @@ def test_a_checkpoint_is_not_lost(workshop, tmp_path):
         "another --out",
         "--seed 1: the run of the checkpoint has 0; leave it out, or begin another run with "
         "another --out",
-        "--data: the text is not that of the checkpoint, whose run would not go on"]
+        "--data: the text is not that of the checkpoint, whose run would not be continued"]
     assert (folder / "checkpoint.safetensors").read_bytes() == before
 
 

@@ -122,7 +122,7 @@ def make_step(name: str, model: Any, settings: dict[str, Any]) -> TrainingStep:
     of_sizes = {f.name for f in dataclasses.fields(Sizes)}
     of_parallelism = {f.name for f in dataclasses.fields(Parallelism)}
     required = [f.name for f in dataclasses.fields(Sizes) if f.default is dataclasses.MISSING]
-    problems = [f"there is no setting {key}; there are {', '.join(sorted(of_sizes | of_parallelism))}"
+    problems = [f"unknown setting {key}; settings are {', '.join(sorted(of_sizes | of_parallelism))}"
                 for key in settings if key not in of_sizes | of_parallelism]
     problems += [f"{key} is not given" for key in required if key not in settings]
     if not problems:
