@@ -1,4 +1,4 @@
-//===- Emulator.h - The device, for other libraries in software and for tests
+//===- Emulator.h - The device, for other emulated libraries and tests
 //-*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.

@@ -137,7 +137,7 @@ cudnnStatus_t finalizeMatmul(Object &object) {
       {CUDNN_ATTR_OPERATION_MATMUL_ADESC, CUDNN_ATTR_OPERATION_MATMUL_BDESC},
       CUDNN_ATTR_OPERATION_MATMUL_CDESC);
   return status == CUDNN_STATUS_SUCCESS && object.node.inputs.size() != 2
-             ? failed("a product lacks a factor")
+             ? failed("a matmul lacks an operand")
              : status;
 }
 

@@ -76,7 +76,7 @@ if(NOT WEFT_CUDA STREQUAL "OFF")
   elseif(WEFT_CUDA STREQUAL "ON")
     list(JOIN weft_cuda_missing ", " weft_cuda_missing)
     message(FATAL_ERROR
-      "WEFT_CUDA is ON, but there is no ${weft_cuda_missing}; install the CUDA "
+      "WEFT_CUDA is ON, but ${weft_cuda_missing} was not found; install the CUDA "
       "13 toolkit, or name it with CUDA_HOME or WEFT_NVCC and "
       "WEFT_CUDA_INCLUDE")
   endif()

@@ -24,7 +24,7 @@ STEPS = 3
 
 
 def emulator():
-    """The folder with libcudart.so.13 and libcublasLt.so.13 in software."""
+    """The folder of the emulated libcudart.so.13 and libcublasLt.so.13."""
     if "WEFT_TEST_EMULATOR" in os.environ:
         return os.environ["WEFT_TEST_EMULATOR"]
     return str(binaries().parent / "emulator" / "lib")
@@ -350,7 +350,7 @@ def test_epilogues_compute_what_kernels_do(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists(f"{emulator()}/libcudnn.so.9"),
-                    reason="no cuDNN in software was built; it needs cuDNN's header")
+                    reason="no emulated cuDNN was built; it needs cuDNN's header")
 def test_attention_and_its_derivative_are_cudnns(tmp_path):
     """The compiler's plan has all that cuDNN's patterns read: causal attention is a graph of 14
     operations, its derivative one of 21. Each was compared with the runtime's kernels at load."""
@@ -390,7 +390,7 @@ func.func @main(%x: tensor<1x128x2x64xf32>) -> (tensor<1x128x2x64xf32>, tensor<1
 
 
 @pytest.mark.skipif(not os.path.exists(f"{emulator()}/libcudnn.so.9"),
-                    reason="no cuDNN in software was built; it needs cuDNN's header")
+                    reason="no emulated cuDNN was built; it needs cuDNN's header")
 def test_attention_of_two_types_in_the_same_sizes(tmp_path):
     """Each type has a graph of its own, though all sizes are the same."""
     source = tmp_path / "two.mlir"

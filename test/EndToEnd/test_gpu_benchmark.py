@@ -1,6 +1,6 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""benchmarks/gpu/run.sh: what it says without a GPU, and its steps and table on one in software,
+"""benchmarks/gpu/run.sh: what it says without a GPU, and its steps and table on an emulated one,
 which a script in nvidia-smi's place says is an H200."""
 
 import os

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Random programs with random shardings on random meshes, run as threads and on
-// a GPU in software (emulator/) that all ranks share:
+// an emulated GPU (emulator/) that all ranks share:
 //
 //   ShardingPropertyTests --cases 500 --device-cases 40 --seed 1
 //

@@ -1,4 +1,4 @@
-//===- DeviceCudnnTest.cpp - Attention by a cuDNN in software ---*- C++ -*-===//
+//===- DeviceCudnnTest.cpp - Attention by an emulated cuDNN -----*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

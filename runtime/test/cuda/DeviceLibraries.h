@@ -1,4 +1,4 @@
-//===- DeviceLibraries.h - A GPU in software --------------------*- C++ -*-===//
+//===- DeviceLibraries.h - An emulated GPU ----------------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

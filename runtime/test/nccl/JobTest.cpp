@@ -327,7 +327,7 @@ TEST_F(Job, MeetsInAFolder) {
   EXPECT_EQ(texts[1], "status 0");
 }
 
-/// A device in software that hangs takes the thread of its rank with it: rank 0
+/// An emulated device that hangs takes the thread of its rank with it: rank 0
 /// is ended by its watchdog.
 TEST_F(Job, FailureOfNcclEndsAllProcesses) {
   const std::string plan = cudaPlan(2);

@@ -14,7 +14,7 @@
 #ifndef WEFT_RUNTIME_SRC_CUDA_PLATFORM_LIBRARYFUNCTIONS_H
 #define WEFT_RUNTIME_SRC_CUDA_PLATFORM_LIBRARYFUNCTIONS_H
 
-/// libcudart.so.13. A device in software needs no more than these and the next.
+/// libcudart.so.13. An emulated device needs no more than these and the next.
 #define WEFT_CUDART_FUNCTIONS(X)                                               \
   X(getDeviceCount, cudaGetDeviceCount)                                        \
   X(setDevice, cudaSetDevice)                                                  \
