@@ -25,7 +25,7 @@ using namespace weft;
 namespace {
 
 /// Where an op is computed in a step.
-struct Place {
+struct StagePosition {
   int64_t stage;
   StagePass pass;
 };
@@ -46,12 +46,12 @@ static StringRef nameOf(StagePass pass) {
   llvm_unreachable("all passes are covered");
 }
 
-static Place placeOf(Operation *op) {
+static StagePosition positionOf(Operation *op) {
   return {stageOf(getOrigin(op)), stagePassOf(getOrigin(op))};
 }
 
 /// Whether every schedule computes `from` before `to`, for one micro-batch.
-static bool comesBefore(Place from, Place to) {
+static bool comesBefore(StagePosition from, StagePosition to) {
   if (from.stage == to.stage)
     return from.pass <= to.pass;
   if (from.pass == StagePass::Forward)
@@ -63,19 +63,19 @@ static bool comesBefore(Place from, Place to) {
 
 static void checkOp(Operation &op, int64_t count,
                     const Microbatches &microbatches, FormCheck &check) {
-  Place place = placeOf(&op);
-  if (place.stage < 0 || place.stage >= count) {
+  StagePosition position = positionOf(&op);
+  if (position.stage < 0 || position.stage >= count) {
     check.error(op.getLoc())
         << op.getName() << " must be of a stage from 0 to " << count - 1
-        << ", got " << place.stage << "; run --weft-assign-stages";
+        << ", got " << position.stage << "; run --weft-assign-stages";
     return;
   }
   bool isInLoop = bool(microbatches.loopOf(&op));
-  if (isInLoop != (place.pass != StagePass::None)) {
+  if (isInLoop != (position.pass != StagePass::None)) {
     check.error(op.getLoc())
         << op.getName() << " is computed "
         << (isInLoop ? "for each micro-batch" : "once a step")
-        << ", but its stage computes it " << nameOf(place.pass)
+        << ", but its stage computes it " << nameOf(position.pass)
         << "; run --weft-assign-stages";
     return;
   }
@@ -84,10 +84,10 @@ static void checkOp(Operation &op, int64_t count,
     Operation *definer = operand.getDefiningOp();
     if (!isInLoop || !definer || !microbatches.loopOf(definer))
       continue;
-    if (Place from = placeOf(definer); !comesBefore(from, place))
+    if (StagePosition from = positionOf(definer); !comesBefore(from, position))
       check.error(op.getLoc())
-          << op.getName() << " of stage " << place.stage << ", "
-          << nameOf(place.pass) << ", uses a value that stage " << from.stage
+          << op.getName() << " of stage " << position.stage << ", "
+          << nameOf(position.pass) << ", uses a value that stage " << from.stage
           << " computes " << nameOf(from.pass)
           << ", which may be later; run --weft-assign-stages";
   }
