@@ -187,8 +187,8 @@ static std::string nameOf(Operation *op) {
   std::string name = op->getName().stripDialect().str();
   if (auto launch = dyn_cast<LaunchOp>(op))
     name += " @" + launch.getKernel().str();
-  std::string place = locationText(op->getLoc());
-  return place.empty() ? name : name + " (" + place + ")";
+  std::string location = locationText(op->getLoc());
+  return location.empty() ? name : name + " (" + location + ")";
 }
 
 static std::string printHidden(const CollectiveTimes &collective,

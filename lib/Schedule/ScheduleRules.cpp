@@ -84,7 +84,7 @@ struct FixedBuffer {
   int64_t offset, bytes;
 };
 
-struct SharedPlaces {
+struct FixedBuffers {
   llvm::MapVector<StringRef, FixedBuffer> states;
   llvm::MapVector<std::pair<Attribute, int64_t>, FixedBuffer> constants;
   /// Names of states, which outlive the module's attributes nowhere.
@@ -96,7 +96,7 @@ struct SharedPlaces {
 static std::string quoted(StringRef name) { return ("\"" + name + "\"").str(); }
 
 /// Adds the offset of a state's occurrence; all of them have one.
-static void addState(SharedPlaces &shared, StringRef name, Value value,
+static void addState(FixedBuffers &shared, StringRef name, Value value,
                      DictionaryAttr attrs, const Twine &what, Location loc,
                      FormCheck &check) {
   auto known = shared.names.find(name);
@@ -115,7 +115,7 @@ static void addState(SharedPlaces &shared, StringRef name, Value value,
 
 /// The names that are both arguments and results, and all of segments.
 static void findStateNames(ArrayRef<func::FuncOp> entries,
-                           SharedPlaces &shared) {
+                           FixedBuffers &shared) {
   llvm::StringSet<> arguments;
   for (func::FuncOp entry : entries)
     for (unsigned i = 0; i < entry.getNumArguments(); ++i)
@@ -130,9 +130,9 @@ static void findStateNames(ArrayRef<func::FuncOp> entries,
       shared.names.insert(getArgumentName(entry, i));
 }
 
-static SharedPlaces findSharedPlaces(ArrayRef<func::FuncOp> entries,
+static FixedBuffers findFixedBuffers(ArrayRef<func::FuncOp> entries,
                                      FormCheck &check) {
-  SharedPlaces shared;
+  FixedBuffers shared;
   findStateNames(entries, shared);
   for (func::FuncOp entry : entries) {
     std::string of = (" of @" + entry.getSymName()).str();
@@ -162,7 +162,7 @@ namespace {
 
 class EntryCheck {
 public:
-  EntryCheck(func::FuncOp entry, const SharedPlaces &shared,
+  EntryCheck(func::FuncOp entry, const FixedBuffers &shared,
              const SymbolTable &symbols, FormCheck &check)
       : entry(entry), shared(shared), contents(entry, symbols, check),
         check(check) {}
@@ -178,10 +178,10 @@ private:
   void checkLayout();
 
   func::FuncOp entry;
-  const SharedPlaces &shared;
+  const FixedBuffers &shared;
   const EntryContents contents;
   FormCheck &check;
-  /// The contents that lie in the place of a state.
+  /// The contents at the offset of a state.
   llvm::DenseSet<size_t> inStates;
 };
 
@@ -316,7 +316,7 @@ void weft::checkMemory(ModuleOp module, FormCheck &check) {
         llvm::make_filter_range(entries, [&](func::FuncOp entry) {
           return roleOf(entry) == role || roleOf(entry) == -1;
         }));
-    SharedPlaces shared = findSharedPlaces(ofRole, check);
+    FixedBuffers shared = findFixedBuffers(ofRole, check);
     for (func::FuncOp entry : ofRole)
       EntryCheck(entry, shared, symbols, check).run();
   }
