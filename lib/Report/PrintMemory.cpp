@@ -19,11 +19,11 @@ namespace weft {
 static std::string printPeak(const MemoryReport &memory,
                              const std::string &rank) {
   constexpr size_t shown = 8;
-  std::string place = memory.peakSegment;
+  std::string location = memory.peakSegment;
   if (!memory.peakLocation.empty())
-    place += (place.empty() ? "" : ", ") + memory.peakLocation;
+    location += (location.empty() ? "" : ", ") + memory.peakLocation;
   std::string text = "  alive at the peak" + rank +
-                     (place.empty() ? "" : " (" + place + ")") + "\n";
+                     (location.empty() ? "" : " (" + location + ")") + "\n";
   for (size_t i = 0; i < std::min(shown, memory.peak.size()); ++i) {
     const TensorRecord &tensor = memory.peak[i];
     text += "    " + format("%9s", printBytes(tensor.bytes).c_str()) + "  " +
