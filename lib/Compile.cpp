@@ -11,6 +11,8 @@
 
 #include "weft/Codegen/TargetLimits.h"
 #include "weft/IR/MeshDevices.h"
+#include "weft/IR/Origin.h"
+#include "weft/IR/StagePipeline.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Import/Passes.h"
 #include "weft/Import/Stablehlo.h"
@@ -86,6 +88,7 @@ llvm::Expected<StageOptions> parsePipeline(StringRef text) {
       if (!file)
         return llvm::createStringError("cannot read the schedule " + value +
                                        ": " + file.getError().message());
+      options.schedule.clear();
       options.table = (*file)->getBuffer().str();
       options.tableName = value.str();
       if (StringRef(options.table).trim(" ,\t\r\n").empty())
@@ -296,6 +299,52 @@ static LogicalResult continueFrom(ModuleOp module, Form from, Form to,
   });
 }
 
+/// As --pipeline would say it.
+static std::string textOf(const StagePipeline &pipeline, int64_t chunks) {
+  std::string text = "axis=" + pipeline.axis;
+  if (!pipeline.schedule.empty())
+    text += " schedule=" + pipeline.schedule;
+  else
+    text += " schedule=<a table>";
+  return chunks ? text + " chunks=" + std::to_string(chunks) : text;
+}
+
+/// A program that was cut into stages, printed and read again brings its
+/// pipeline; options that ask for another one are an error.
+static LogicalResult adoptPipeline(ModuleOp module, StageOptions &options) {
+  auto stages = module->getAttrOfType<IntegerAttr>(kStagesAttrName);
+  if (!stages)
+    return success();
+  std::optional<StagePipeline> pipeline = getPipeline(module);
+  StagePipeline given{options.axis, options.schedule, options.table};
+  int64_t ranks = 0;
+  if (MeshOp mesh = findMesh(module); mesh && pipeline)
+    for (MeshAxisAttr axis : mesh.getMesh().getAxes())
+      if (axis.getName() == pipeline->axis)
+        ranks = axis.getSize();
+  int64_t chunks =
+      ranks && stages.getInt() % ranks == 0 ? stages.getInt() / ranks : 0;
+  bool isSame = pipeline && given.axis == pipeline->axis &&
+                given.schedule == pipeline->schedule &&
+                (given.table == pipeline->table || given.schedule == "auto") &&
+                (!options.chunks || options.chunks == chunks);
+  if (!options.axis.empty() && !isSame)
+    return module.emitError()
+           << "the input is cut into stages for "
+           << (pipeline ? "the pipeline \"" + textOf(*pipeline, chunks) + "\""
+                        : std::string("no pipeline"))
+           << ", but --pipeline is \"" << textOf(given, options.chunks)
+           << "\"; give the model instead";
+  options.areAutomatic = false;
+  options.regions.clear();
+  if (pipeline) {
+    options.axis = pipeline->axis;
+    options.schedule = pipeline->schedule;
+    options.table = pipeline->table;
+  }
+  return success();
+}
+
 LogicalResult lowerModule(ModuleOp module, Form form,
                           const CompileOptions &options) {
   // On its own: what follows looks at the mesh and the functions of the graph.
@@ -321,6 +370,8 @@ LogicalResult lowerModule(ModuleOp module, Form form,
   if (failed(overrideMesh(module, options.mesh, options.devices)))
     return failure();
   StageOptions &stages = used.pipeline.stages;
+  if (failed(adoptPipeline(module, stages)))
+    return failure();
   if (stages.areAutomatic) {
     auto regions = chooseStages(module, used.pipeline);
     if (failed(regions))

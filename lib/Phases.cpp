@@ -100,7 +100,9 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
   AssignStagesOptions stages;
   stages.axis = options.stages.axis;
   stages.chunks = options.stages.chunks;
-  stages.even = options.stages.table.empty();
+  stages.schedule = options.stages.schedule;
+  stages.table = options.stages.table;
+  stages.tableName = options.stages.tableName;
   pm.addPass(createAssignStages(stages));
   // Joins what the forward and the backward pass both compute.
   pm.addPass(createJoinEqualOps());
@@ -143,17 +145,13 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   if (options.reduceDtype == ReduceDtype::Float32)
     pm.addPass(createApplyReduceDtype());
   pm.addPass(createLocalize({clusterOf(options)}));
-  // Shardings were chosen as for a pipeline.
-  if (options.stages.axis.empty())
-    pm.addPass(createRemoveStages());
+  // Without a pipeline: shardings were chosen as for one.
+  pm.addPass(createRemoveStages());
   // Joins the copies of constants, and equal collectives.
   pm.addPass(createJoinEqualOps());
   // Stages take what is left of the loop over micro-batches.
-  if (const StageOptions &stages = options.stages; !stages.axis.empty()) {
-    pm.addPass(createSplitTransfers({stages.axis, clusterOf(options)}));
-    pm.addPass(createFormTimelines({stages.axis, stages.schedule, stages.table,
-                                    stages.tableName, stages.microbatches}));
-  }
+  pm.addPass(createSplitTransfers({clusterOf(options)}));
+  pm.addPass(createFormTimelines({options.stages.microbatches}));
   // After equal ops are joined: none inside of a loop is one outside.
   pm.addPass(createFormMicrobatchLoops());
   // Once it is known what a loop repeats.

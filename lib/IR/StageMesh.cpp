@@ -7,18 +7,19 @@
 
 #include "weft/IR/StageMesh.h"
 
+#include "weft/IR/StagePipeline.h"
+
 using namespace mlir;
 using namespace weft;
 
 sharding::Mesh weft::meshOfStage(MeshOp mesh) {
   sharding::Mesh whole = mesh.getMesh().toMesh();
-  auto name = mesh->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
-      kStageAxisAttrName);
-  if (!name)
+  auto pipeline = getPipeline(mesh->getParentOfType<ModuleOp>());
+  if (!pipeline)
     return whole;
   std::vector<sharding::MeshAxis> axes(whole.axes());
   for (sharding::MeshAxis &axis : axes)
-    if (axis.name == name.getValue())
+    if (axis.name == pipeline->axis)
       axis.size = 1;
   return sharding::Mesh(std::move(axes));
 }

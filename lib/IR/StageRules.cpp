@@ -15,6 +15,8 @@
 #include "weft/IR/FormRules.h"
 #include "weft/IR/Microbatches.h"
 #include "weft/IR/Origin.h"
+#include "weft/IR/StagePipeline.h"
+#include "weft/IR/ValueSharding.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -93,7 +95,36 @@ static void checkOp(Operation &op, int64_t count,
   }
 }
 
+/// What the module says of the pipeline that its stages are of.
+static void checkPipeline(ModuleOp module, FormCheck &check) {
+  Attribute attribute = module->getAttr(kPipelineAttrName);
+  if (!attribute)
+    return;
+  auto error = [&] {
+    return check.error(module.getLoc()) << kPipelineAttrName;
+  };
+  std::optional<StagePipeline> pipeline = getPipeline(module);
+  auto stages = module->getAttrOfType<IntegerAttr>(kStagesAttrName);
+  if (!pipeline) {
+    error() << " must have strings: axis, and schedule, table or both, got "
+            << attribute;
+    return;
+  }
+  if (!stages)
+    error() << " needs " << kStagesAttrName << ", the number of stages";
+  if (pipeline->schedule == "auto" && pipeline->table.empty())
+    error() << " has schedule \"auto\" without the table that was chosen";
+  MeshOp mesh = findMesh(module);
+  auto hasAxis = [&](MeshAxisAttr axis) {
+    return axis.getName() == pipeline->axis;
+  };
+  if (!mesh || llvm::none_of(mesh.getMesh().getAxes(), hasAxis))
+    error() << " has axis \"" << pipeline->axis
+            << "\", which is no axis of a mesh of the module";
+}
+
 void weft::checkStages(ModuleOp module, FormCheck &check) {
+  checkPipeline(module, check);
   auto count = module->getAttrOfType<IntegerAttr>(kStagesAttrName);
   for (func::FuncOp function : findPrograms(module)) {
     Block &block = function.front();

@@ -10,7 +10,7 @@
 #include "weft/Pipelining/Passes.h"
 
 #include "weft/IR/Origin.h"
-#include "weft/IR/StageMesh.h"
+#include "weft/IR/StagePipeline.h"
 #include "weft/IR/ValueSharding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -347,6 +347,9 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
   using AssignStagesBase::AssignStagesBase;
 
   void runOnInput() override {
+    // A form that was printed and read again.
+    if (getOperation()->hasAttr(kStagesAttrName))
+      return;
     if (!axis.empty() && failed(countFromAxis()))
       return signalPassFailure();
     bool legal = true, any = false;
@@ -398,11 +401,12 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
     }
     if (!legal)
       return signalPassFailure();
-    Builder b(&getContext());
-    if (most > 0)
-      getOperation()->setAttr(kStagesAttrName, b.getI64IntegerAttr(most));
-    if (most > 0 && !axis.empty())
-      getOperation()->setAttr(kStageAxisAttrName, b.getStringAttr(axis));
+    if (most == 0)
+      return;
+    getOperation()->setAttr(kStagesAttrName,
+                            Builder(&getContext()).getI64IntegerAttr(most));
+    if (!axis.empty())
+      setPipeline(getOperation(), {axis, schedule, table, tableName});
   }
 
   LogicalResult countFromAxis();
@@ -416,7 +420,8 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
 } // namespace
 
 /// As many stages as ranks and chunks make; without chunks, as boundaries do,
-/// and if `even` at least so many more that all ranks have equal numbers.
+/// and without a table, which may give ranks different numbers of them, at
+/// least so many more that all ranks have equal numbers.
 LogicalResult AssignStages::countFromAxis() {
   FailureOr<int64_t> ranks = findPipelineRanks(getOperation(), axis);
   if (failed(ranks))
@@ -425,7 +430,7 @@ LogicalResult AssignStages::countFromAxis() {
   for (auto entry : getOperation().getOps<func::FuncOp>())
     if (hasBoundaries(entry))
       count = std::max(count, countStages(entry.front()));
-  if (chunks || even)
+  if (chunks || table.empty())
     count = *ranks * (chunks ? chunks : (count + *ranks - 1) / *ranks);
   stages = count;
   return success();

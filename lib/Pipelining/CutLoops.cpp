@@ -100,7 +100,7 @@ struct CutLoops : weft::impl::CutLoopsBase<CutLoops> {
   void runOnInput() override {
     auto chains =
         getOperation()->getAttrOfType<DenseI64ArrayAttr>(kChainsAttrName);
-    if (chains && !chains.empty())
+    if ((chains && !chains.empty()) || getOperation()->hasAttr(kStagesAttrName))
       return;
     SmallVector<int64_t> found;
     for (auto entry : getOperation().getOps<func::FuncOp>()) {

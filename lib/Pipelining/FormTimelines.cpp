@@ -10,7 +10,7 @@
 
 #include "weft/IR/Origin.h"
 #include "weft/IR/Segments.h"
-#include "weft/IR/StageMesh.h"
+#include "weft/IR/StagePipeline.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Pipelining/Passes.h"
 
@@ -49,8 +49,9 @@ struct FormTimelines : weft::impl::FormTimelinesBase<FormTimelines> {
   using FormTimelinesBase::FormTimelinesBase;
 
   void runOnInput() override {
+    std::optional<StagePipeline> pipeline = getPipeline(getOperation());
     auto stages = getOperation()->getAttrOfType<IntegerAttr>(kStagesAttrName);
-    if (!stages)
+    if (!pipeline || !stages)
       return;
     SmallVector<func::FuncOp> entries(getOperation().getOps<func::FuncOp>());
     bool legal = true;
@@ -68,16 +69,19 @@ struct FormTimelines : weft::impl::FormTimelinesBase<FormTimelines> {
       return hasLoop(a) && !hasLoop(b);
     });
     for (func::FuncOp entry : entries)
-      legal &= succeeded(form(entry, stages.getInt()));
+      legal &= succeeded(form(entry, *pipeline, stages.getInt()));
     if (!legal)
       return signalPassFailure();
     getOperation()->removeAttr(kStagesAttrName);
-    getOperation()->removeAttr(kStageAxisAttrName);
+    getOperation()->removeAttr(kPipelineAttrName);
   }
 
 private:
-  FailureOr<PipelineSchedule> findSchedule(func::FuncOp entry, int64_t stages);
-  LogicalResult form(func::FuncOp entry, int64_t stages);
+  FailureOr<PipelineSchedule> findSchedule(func::FuncOp entry,
+                                           const StagePipeline &pipeline,
+                                           int64_t stages);
+  LogicalResult form(func::FuncOp entry, const StagePipeline &pipeline,
+                     int64_t stages);
 
   /// Of all states: those of two entries may differ in type.
   llvm::StringSet<> names;
@@ -106,8 +110,9 @@ static PipelineSchedule scheduleWithoutLoop(timeline::Placement placement) {
   return schedule;
 }
 
-FailureOr<PipelineSchedule> FormTimelines::findSchedule(func::FuncOp entry,
-                                                        int64_t stages) {
+FailureOr<PipelineSchedule>
+FormTimelines::findSchedule(func::FuncOp entry, const StagePipeline &pipeline,
+                            int64_t stages) {
   Microbatches loops(entry.front());
   if (!loops.any() && !placement.empty())
     return scheduleWithoutLoop(placement);
@@ -122,15 +127,17 @@ FailureOr<PipelineSchedule> FormTimelines::findSchedule(func::FuncOp entry,
            << " micro-batches, but the loop of @" << entry.getSymName()
            << " is over " << loop.getCount()
            << "; split the batch of the model into as many";
-  FailureOr<PipelineSchedule> found = findPipelineSchedule(
-      entry, {axis, schedule, table, tableName, stages, loop.getCount()});
+  FailureOr<PipelineSchedule> found =
+      findPipelineSchedule(entry, {pipeline, stages, loop.getCount()});
   if (succeeded(found))
     placement = found->placement;
   return found;
 }
 
-LogicalResult FormTimelines::form(func::FuncOp entry, int64_t stages) {
-  FailureOr<PipelineSchedule> found = findSchedule(entry, stages);
+LogicalResult FormTimelines::form(func::FuncOp entry,
+                                  const StagePipeline &pipeline,
+                                  int64_t stages) {
+  FailureOr<PipelineSchedule> found = findSchedule(entry, pipeline, stages);
   if (failed(found))
     return failure();
   Microbatches loops(entry.front());
@@ -148,7 +155,7 @@ LogicalResult FormTimelines::form(func::FuncOp entry, int64_t stages) {
   entry->setAttr(
       WeftDialect::kTimelineAttrName,
       TimelineAttr::get(
-          &getContext(), b.getStringAttr(axis), count,
+          &getContext(), b.getStringAttr(pipeline.axis), count,
           b.getStrArrayAttr(llvm::to_vector_of<StringRef>(rows->rows)),
           b.getArrayAttr(rows->messages)));
   segments += cut.segments.size();

@@ -8,6 +8,7 @@
 #include "weft/Pipelining/Passes.h"
 
 #include "weft/IR/Origin.h"
+#include "weft/IR/StagePipeline.h"
 
 namespace weft {
 #define GEN_PASS_DEF_REMOVESTAGES
@@ -23,7 +24,8 @@ struct RemoveStages : weft::impl::RemoveStagesBase<RemoveStages> {
   using RemoveStagesBase::RemoveStagesBase;
 
   void runOnInput() override {
-    if (!getOperation()->removeAttr(kStagesAttrName))
+    if (getPipeline(getOperation()) ||
+        !getOperation()->removeAttr(kStagesAttrName))
       return;
     getOperation().walk([](Operation *op) {
       if (OriginAttr origin = getOrigin(op))

@@ -349,6 +349,9 @@ struct SplitBatch : weft::impl::SplitBatchBase<SplitBatch> {
   using SplitBatchBase::SplitBatchBase;
 
   void runOnInput() override {
+    // A form that was printed and read again.
+    if (getOperation()->hasAttr(kStagesAttrName))
+      return;
     SmallVector<func::FuncOp> entries;
     for (auto entry : getOperation().getOps<func::FuncOp>())
       if (entry.isPublic() && entry.getBody().hasOneBlock())

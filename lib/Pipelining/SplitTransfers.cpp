@@ -15,6 +15,7 @@
 
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
+#include "weft/IR/StagePipeline.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Pipelining/Passes.h"
@@ -195,14 +196,16 @@ struct SplitTransfers : weft::impl::SplitTransfersBase<SplitTransfers> {
 
   void runOnInput() override {
     MeshOp mesh = findMesh(getOperation());
-    if (!mesh || !getOperation()->hasAttr(kStagesAttrName))
+    std::optional<StagePipeline> pipeline = getPipeline(getOperation());
+    if (!mesh || !pipeline)
       return;
     FailureOr<cost::CostModel> model = loadCostModel(getOperation(), cluster);
     if (failed(model))
       return signalPassFailure();
     for (auto entry : getOperation().getOps<func::FuncOp>())
       if (entry.isPublic() && !entry.isExternal())
-        transfers += TransferSplitter(entry, mesh, axis, *model).run();
+        transfers +=
+            TransferSplitter(entry, mesh, pipeline->axis, *model).run();
   }
 };
 

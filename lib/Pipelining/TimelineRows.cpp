@@ -60,7 +60,7 @@ static std::vector<std::string> findDescending(const Table &table) {
 static FailureOr<Table> readTable(func::FuncOp entry,
                                   const ScheduleRequest &request) {
   timeline::ParsedTable parsed =
-      timeline::parseCsv(request.table, request.tableName);
+      timeline::parseCsv(request.pipeline.table, request.pipeline.tableName);
   for (const std::string &problem : parsed.errors)
     entry.emitError() << problem;
   if (!parsed.errors.empty())
@@ -69,7 +69,7 @@ static FailureOr<Table> readTable(func::FuncOp entry,
   if (problems.empty())
     problems = findDescending(parsed.table);
   for (const std::string &problem : problems)
-    entry.emitError() << request.tableName << ": " << problem;
+    entry.emitError() << request.pipeline.tableName << ": " << problem;
   if (!problems.empty())
     return failure();
   return timeline::computeOnly(parsed.table);
@@ -82,11 +82,11 @@ static LogicalResult checkExtent(func::FuncOp entry,
                                  int64_t ranks) {
   auto report = [&](int64_t has, StringRef what) {
     return entry.emitError()
-           << request.tableName << " has " << has << " " << what << ", but ";
+           << request.pipeline.tableName << " has " << has << " " << what << ", but ";
   };
   if (rows != ranks)
     report(rows, "rows") << "the mesh has " << ranks << " ranks along \""
-                         << request.axis
+                         << request.pipeline.axis
                          << "\"; a table has a row for each of them";
   if (extent.stages != request.stages)
     report(extent.stages, "stages")
@@ -147,14 +147,15 @@ static void simplify(PipelineSchedule &schedule) {
 
 FailureOr<PipelineSchedule>
 weft::findPipelineSchedule(func::FuncOp entry, const ScheduleRequest &request) {
-  FailureOr<int64_t> ranks = findPipelineRanks(entry, request.axis);
+  FailureOr<int64_t> ranks = findPipelineRanks(entry, request.pipeline.axis);
   if (failed(ranks))
     return failure();
   PipelineSchedule schedule;
-  if (request.table.empty()) {
-    timeline::GeneratedTable generated = timeline::generate(
-        request.name, {int32_t(*ranks), int32_t(request.microbatches),
-                       int32_t(request.stages / *ranks)});
+  if (request.pipeline.table.empty()) {
+    timeline::GeneratedTable generated =
+        timeline::generate(request.pipeline.schedule,
+                           {int32_t(*ranks), int32_t(request.microbatches),
+                            int32_t(request.stages / *ranks)});
     if (!generated.error.empty())
       return entry.emitError() << generated.error;
     schedule.table = std::move(generated.table);

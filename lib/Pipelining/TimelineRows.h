@@ -10,18 +10,13 @@
 
 #include "CutSegments.h"
 
+#include "weft/IR/StagePipeline.h"
+
 namespace weft {
 
 /// What a pipeline of an entry is to be.
 struct ScheduleRequest {
-  /// A mesh axis.
-  std::string axis;
-  /// Of a published schedule.
-  std::string name;
-  /// A table of one's own, as CSV, in place of the name.
-  std::string table;
-  /// What messages call it.
-  std::string tableName;
+  const StagePipeline &pipeline;
   int64_t stages = 0, microbatches = 0;
 };
 

@@ -170,8 +170,10 @@ static std::string makeTrialTable(int64_t ranks, int64_t stages,
 /// How many stages and micro-batches there are, from the graph alone.
 static FailureOr<std::pair<int64_t, int64_t>>
 countWork(ModuleOp graph, const PipelineOptions &options) {
+  PipelineOptions published = options;
+  published.stages.schedule = "1f1b"; // any: the table is not known yet
   OwningOpRef<ModuleOp> cut = runOnCopy(
-      graph, [&](PassManager &pm) { buildGraphPipeline(pm, options); });
+      graph, [&](PassManager &pm) { buildGraphPipeline(pm, published); });
   if (!cut)
     return failure();
   for (auto entry : cut->getOps<func::FuncOp>())

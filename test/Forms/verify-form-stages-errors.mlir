@@ -38,3 +38,18 @@ func.func @boundary(%x: tensor<2xf32> {weft.name = "x"}) -> (tensor<2xf32> {weft
   %a = weft.stage_boundary %x : tensor<2xf32>
   return %a : tensor<2xf32>
 }
+
+// -----
+
+// expected-error @below {{weft.pipeline must have strings: axis, and schedule, table or both, got {axis = "pipe", chunks = 2 : i64}}}
+module attributes {weft.stages = 2 : i64, weft.pipeline = {axis = "pipe", chunks = 2}} {
+}
+
+// -----
+
+// expected-error @below {{weft.pipeline needs weft.stages, the number of stages}}
+// expected-error @below {{weft.pipeline has schedule "auto" without the table that was chosen}}
+// expected-error @below {{weft.pipeline has axis "pipe", which is no axis of a mesh of the module}}
+module attributes {weft.pipeline = {axis = "pipe", schedule = "auto"}} {
+  weft.mesh @mesh = <["data"=2]>
+}

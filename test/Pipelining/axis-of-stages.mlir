@@ -18,11 +18,11 @@ func.func @copies(%x: tensor<8192x8192xf32> {weft.name = "x", weft.sharding = #w
 
 // -----
 
-// CHECK-LABEL: module attributes {weft.stage_axis = "pipe"
+// CHECK-LABEL: module attributes {weft.pipeline = {axis = "pipe", schedule = "1f1b"}
 // CHECK-NOT: {"pipe"}
 // CHECK: weft.all_reduce {{.*}} over <@mesh, {"tensor"}>
 // CHECK-NOT: {"pipe"}
-module attributes {weft.stage_axis = "pipe", weft.stages = 4 : i64} {
+module attributes {weft.pipeline = {axis = "pipe", schedule = "1f1b"}, weft.stages = 4 : i64} {
   weft.mesh @mesh = <["pipe"=4, "tensor"=8]>
   func.func @stages(%x: tensor<8192x8192xf32> {weft.name = "x", weft.sharding = #weft.sharding<@mesh, [{}, {"tensor"}]>},
                     %w: tensor<8192x8192xf32> {weft.name = "w", weft.sharding = #weft.sharding<@mesh, [{"tensor"}, {}]>})

@@ -12,9 +12,6 @@
 
 namespace weft {
 
-/// On a module cut into pipeline stages: the mesh axis along which they are.
-inline constexpr llvm::StringLiteral kStageAxisAttrName = "weft.stage_axis";
-
 /// The mesh of a module as one stage sees it: of one device along the axis of
 /// stages, as those beside it compute other things, and have no copies of what
 /// is not split over that axis.

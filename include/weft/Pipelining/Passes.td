@@ -89,7 +89,9 @@ def AssignStages : FormPass<"weft-assign-stages", "Composites"> {
     loop. After the loop an op is of a stage that has what it is computed from:
     the update of a parameter where the parameter is used; what each stage has a
     small part of, such as a norm of all gradients, each computes for itself.
-    On the module, `weft.stages` is their number.
+    On the module, `weft.stages` is their number, and with `axis`
+    `weft.pipeline` the pipeline that they are of. A module that has
+    `weft.stages` was read from a text of this form, and is left as it is.
 
     Without `stages` (the option) and without `axis`, the stages that the
     boundaries make are assigned as well, until shardings are chosen
@@ -115,9 +117,14 @@ def AssignStages : FormPass<"weft-assign-stages", "Composites"> {
            "`chunks`.">,
     Option<"chunks", "chunks", "int64_t", "0",
            "Stages of each rank along the axis; 0: as boundaries make.">,
-    Option<"even", "even", "bool", "true",
-           "Whether all ranks have equal numbers of stages; a table may give "
-           "them others.">
+    Option<"schedule", "schedule", "std::string", "\"1f1b\"",
+           "A published schedule: docs/Pipelines.md lists them; auto: the "
+           "compiler chose the table.">,
+    Option<"table", "table", "std::string", "\"\"",
+           "A table of actions in place of the schedule, as CSV. It may give "
+           "ranks different numbers of stages.">,
+    Option<"tableName", "table-name", "std::string", "\"the table\"",
+           "What messages call the table.">
   ];
   let statistics = [
     Statistic<"transfers", "transfers",
@@ -129,20 +136,18 @@ def SplitTransfers : FormPass<"weft-split-transfers", "Localized"> {
   let summary = "Send a part from each rank instead of copies";
   let description = [{
     **Needs** a program of local shapes (`--weft-localize`) whose ops have
-    stages (`--weft-assign-stages=stages=N`).
+    stages (`--weft-assign-stages=axis=pipe`).
 
     **Does** look for values that a stage sends to another one for each
     micro-batch and that several of its ranks hold alike, as those of tensor
     parallelism do. Where it takes less time, each of them sends a part, and the
     ranks of the other stage put the whole together by an all-gather.
 
-    **Leaves** the same program; without stages there is nothing to do.
+    **Leaves** the same program; without a pipeline there is nothing to do.
 
     **Example** `test/Pipelining/split-transfers.mlir`.
   }];
   let options = [
-    Option<"axis", "axis", "std::string", "\"pipe\"",
-           "The mesh axis along which there are stages.">,
     Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
            "The machines, by the name of a cluster or a file.">
   ];
@@ -159,9 +164,9 @@ def RemoveStages : FormPass<"weft-remove-stages", "Localized"> {
 
     **Does** take the stages (`--weft-assign-stages`) from `weft.origin`, so that
     what several stages compute, each for itself, can be computed once
-    (`--weft-join-equal-ops`).
+    (`--weft-join-equal-ops`). Those of a pipeline stay.
 
-    **Leaves** a program without stages.
+    **Leaves** a program without stages, or with a pipeline.
 
     **Example** `test/Pipelining/remove-stages.mlir`.
   }];
@@ -171,7 +176,7 @@ def FormTimelines : FormPass<"weft-form-timelines", "Localized"> {
   let summary = "Make segments of the stages of a pipeline, and timelines";
   let description = [{
     **Needs** a program of local shapes (`--weft-localize`) whose ops have
-    stages (`--weft-assign-stages=stages=N`), before its loop over
+    stages (`--weft-assign-stages=axis=pipe`), before its loop over
     micro-batches is formed.
 
     **Does** make a function, a segment, of what each stage computes without
@@ -182,7 +187,7 @@ def FormTimelines : FormPass<"weft-form-timelines", "Localized"> {
     in flight. The entry becomes a declaration with a timeline: for each role
     the actions of the schedule, with sends and receives. Views, parts of the
     batch and what depends on no value of the program are recomputed where
-    they are used. Without stages there is nothing to do. All of an entry
+    they are used. Without a pipeline there is nothing to do. All of an entry
     without a loop is done once, behind passes over one micro-batch that do
     nothing.
 
@@ -191,14 +196,6 @@ def FormTimelines : FormPass<"weft-form-timelines", "Localized"> {
     **Example** `test/Pipelining/form-timelines.mlir`.
   }];
   let options = [
-    Option<"axis", "axis", "std::string", "\"pipe\"",
-           "The mesh axis along which there are stages.">,
-    Option<"schedule", "schedule", "std::string", "\"1f1b\"",
-           "A published schedule: docs/Pipelines.md lists them.">,
-    Option<"table", "table", "std::string", "\"\"",
-           "A table of actions in place of the schedule, as CSV.">,
-    Option<"tableName", "table-name", "std::string", "\"the table\"",
-           "What messages call the table.">,
     Option<"microbatches", "microbatches", "int64_t", "0",
            "How many micro-batches the loop must have; 0: any number.">
   ];

@@ -93,8 +93,11 @@ toOptions(const std::string &target, const std::string &mesh,
       throw nb::value_error(
           ("pipeline: " + llvm::toString(stages.takeError())).c_str());
     options.pipeline.stages = *stages;
-    options.pipeline.stages.table = pipelineTable;
-    options.pipeline.stages.tableName = pipelineTableName;
+    if (!pipelineTable.empty()) {
+      options.pipeline.stages.schedule.clear();
+      options.pipeline.stages.table = pipelineTable;
+      options.pipeline.stages.tableName = pipelineTableName;
+    }
   }
   options.mesh = mesh;
   llvm::Expected<TargetOptions> parsed = parseTarget(target);
