@@ -277,6 +277,32 @@ static Form findForm(ModuleOp module) {
   return form;
 }
 
+/// An option for a phase that comes before the form of the input, or empty.
+static StringRef findEarlierOption(const CompileOptions &options, Form from) {
+  const PipelineOptions defaults, &pipeline = options.pipeline;
+  const bool isSchedule = from == Form::Schedule;
+  const std::pair<bool, StringRef> given[] = {
+      {!options.mesh.empty(), "mesh"},
+      {options.memoryLimit != 0, "memory-limit"},
+      {!pipeline.stages.axis.empty(), "pipeline"},
+      {pipeline.reduceDtype != defaults.reduceDtype, "reduce-dtype"},
+      {pipeline.optimizeShardings != defaults.optimizeShardings,
+       "optimize-shardings"},
+      {pipeline.combineCollectives != defaults.combineCollectives,
+       "combine-collectives"},
+      {isSchedule && pipeline.overlapCollectives != defaults.overlapCollectives,
+       "overlap-collectives"},
+      {isSchedule && pipeline.fuseEpilogues != defaults.fuseEpilogues,
+       "fuse-epilogues"},
+      {isSchedule && pipeline.batchLaunches != defaults.batchLaunches,
+       "batch-launches"},
+      {isSchedule && pipeline.tf32, "gemm-precision"}};
+  for (auto [isGiven, name] : given)
+    if (isGiven)
+      return name;
+  return {};
+}
+
 /// Compiles on from an SPMD program or a schedule.
 static LogicalResult continueFrom(ModuleOp module, Form from, Form to,
                                   const CompileOptions &options) {
@@ -288,10 +314,9 @@ static LogicalResult continueFrom(ModuleOp module, Form from, Form to,
   if (to < from)
     return error() << "--emit=" << stringifyForm(to)
                    << " is a form before it; give the model instead";
-  if (!options.mesh.empty() || options.memoryLimit ||
-      options.pipeline.reduceDtype != ReduceDtype::Own)
-    return error() << "--mesh, --memory-limit and --reduce-dtype are for "
-                      "phases before it; give the model instead";
+  if (StringRef option = findEarlierOption(options, from); !option.empty())
+    return error() << "--" << option
+                   << " is for a phase before it; give the model instead";
   module.emitRemark() << "the input is " << name
                       << "; compilation continues from it";
   return runPasses(module, options, [&](PassManager &pm) {
