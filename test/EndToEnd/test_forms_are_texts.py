@@ -4,6 +4,7 @@
 again, compiles to the same plan, byte for byte with locations, and to the same instructions,
 offsets and kernels without. Locations decide nothing."""
 
+import dataclasses
 import gzip
 import re
 import subprocess
@@ -21,11 +22,13 @@ sys.path.insert(0, str(ROOT / "examples" / "gpt"))
 import layouts  # noqa: E402
 import model as gpt  # noqa: E402
 import parallelisms  # noqa: E402
+import staged_models  # noqa: E402
 import tiny_models  # noqa: E402
 import training  # noqa: E402
 from options import SETTINGS  # noqa: E402
 
 import weft  # noqa: E402
+from weft import tree  # noqa: E402
 
 FORMS = ("graph", "sharded", "spmd", "schedule")
 
@@ -52,6 +55,33 @@ def gpt_example(modes, axes):
 def tiny_model(name, way):
     model = tiny_models.MODELS[name]
     return parallelisms.lower_step(model, tiny_models.adamw(), way).source.text
+
+
+def microbatched(name, way=None, cuts=(), ranks=0):
+    """A training step over four micro-batches, with boundaries for stages along an axis of `ranks`."""
+    model, optimizer = staged_models.MODELS[name], tiny_models.adamw()
+    params = model.params()
+    state = {"params": params, "optimizer": weft.eval_shape(optimizer.init, params)}
+    options = {"mesh": weft.Mesh((ranks,), ("pipe",))} if ranks else {}
+    if way:
+        used = parallelisms.PARALLELISMS[way]
+        used = dataclasses.replace(used, mesh=({"pipe": ranks} if ranks else {}) | {axis: 2 for axis in used.mesh})
+        layout = used.layout(params)
+        options = {"layout": layout, "in_shardings": used.in_shardings(layout, state)}
+    step = weft.jit(model.train_step(optimizer, staged_models.cut_behind(cuts), 4), donate_argnums=0, **options)
+    return step.lower(state, tree.map(lambda x: x[0], model.batches(1, 16))).source.text
+
+
+def published():
+    """A model of weft.models."""
+    return weft.models.gpt(layers=2, hidden=16, heads=2, vocabulary=32, sequence=16, tensor=2, pipeline=2,
+                           global_batch=4).lower().source.text
+
+
+def jax_stages():
+    """A step of JAX over a whole batch, on a mesh with an axis for stages."""
+    text = gzip.decompress((ROOT / "test" / "Import" / "inputs" / "mlp.stablehlo.mlir.gz").read_bytes()).decode()
+    return text.replace('#sdy.mesh<["data"=4, "model"=2]>', '#sdy.mesh<["pipe"=2, "data"=2]>').replace('"model"', '"data"')
 
 
 def elementwise(*types):
@@ -90,6 +120,26 @@ PROGRAMS = {
         HIDDEN='[{}, {}, {"model"}]', ATTENDED='[{}, {"model"}, {}, {}]'),
 }
 
+PROGRAMS |= {
+    "gpt over micro-batches": partial(microbatched, "short gpt"),
+    "llama over micro-batches by fsdp+tp": partial(microbatched, "llama", "fsdp+tp"),
+    "gpt in stages by fsdp+tp": partial(microbatched, "short gpt", "fsdp+tp", (0,), 2),
+    "gpt in stages that are found": partial(microbatched, "short gpt", None, (0,), 2),
+    "untied gpt in stages": partial(microbatched, "untied gpt", None, (0,), 2),
+    "t5 in stages by zero1": partial(microbatched, "t5", "zero1", (0, 1, 2), 2),
+    "weft.models.gpt": published,
+    "jax mlp in stages": jax_stages,
+}
+# What the model needs and its forms do not.
+FLAGS = {
+    "gpt in stages by fsdp+tp": "--pipeline=axis=pipe",
+    "gpt in stages that are found": "--pipeline=axis=pipe schedule=auto",
+    "untied gpt in stages": "--pipeline=axis=pipe schedule=zb-h1",
+    "t5 in stages by zero1": "--pipeline=axis=pipe schedule=zb-v",
+    "weft.models.gpt": "--pipeline=axis=pipeline",
+    "jax mlp in stages": "--pipeline=axis=pipe stages=auto microbatches=4",
+}
+
 # ===----------------------------------------------------------------------===
 # Round trips
 # ===----------------------------------------------------------------------===
@@ -102,23 +152,29 @@ def tool(name, *arguments):
     return run.stdout
 
 
+def flags_of(path):
+    """Of a model, not of its forms."""
+    flags = path.with_name("flags")
+    return [flags.read_text()] if flags.exists() else []
+
+
 def plan_of(path, target):
     """The bytes of the plan of a program."""
     plan = path.with_suffix(".plan")
-    tool("shard-compile", path, f"--target={target}", "-o", plan)
+    tool("shard-compile", path, *flags_of(path), f"--target={target}", "-o", plan)
     return plan.read_bytes()
 
 
 # Of a program and its forms.
 @lru_cache(2 * len(FORMS))
 def emit(path, form, *flags):
-    return tool("shard-compile", path, f"--emit={form}", *flags)
+    return tool("shard-compile", path, *flags_of(path), f"--emit={form}", *flags)
 
 
 def schedule_of(path, names=True):
     """The instructions, offsets and kernels of a program: not the lines that causes name."""
     text = re.sub(r'cause = "[^"]*"', "", emit(path, "schedule"))
-    return text if names else re.sub(r'(weft\.name|gradient_of) = "[^"]*"', "", text)
+    return text if names else re.sub(r'(weft\.name|gradient_of|values) = (\[("[^"]*"(, )?)*\]|"[^"]*")', "", text)
 
 
 def forms_of(path, *flags):
@@ -157,6 +213,8 @@ def check_schedules(path):
 def test_forms_are_texts(name, tmp_path):
     path = tmp_path / "program.mlir"
     path.write_text(PROGRAMS[name]())
+    if name in FLAGS:
+        path.with_name("flags").write_text(FLAGS[name])
     with ThreadPoolExecutor(2) as pool:
         plans, schedules = pool.map(lambda check: check(path), (check_plans, check_schedules))
     assert plans + schedules == []

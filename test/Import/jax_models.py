@@ -472,10 +472,28 @@ def init_state(params, optimizer):
     return {"params": params, "optimizer": optimizer.init(params)}
 
 
-def train_step(loss, optimizer):
+def over_microbatches(value_and_grad, count):
+    """The means of losses and gradients over parts of a batch, in a loop."""
+    def split(x):
+        return x.reshape(-1, count, *x.shape[1:]).swapaxes(0, 1)
+
+    def means(params, batch):
+        def add(total, part):
+            return jax.tree.map(jnp.add, total, value_and_grad(params, part)), None
+        zero = jnp.zeros(()), jax.tree.map(jnp.zeros_like, params)
+        total, _ = jax.lax.scan(add, zero, jax.tree.map(split, batch))
+        return jax.tree.map(lambda x: x / count, total)
+    return means
+
+
+def train_step(loss, optimizer, microbatches=None):
     """One step: `(state, batch) -> (state, loss)`."""
+    value_and_grad = jax.value_and_grad(loss)
+    if microbatches:
+        value_and_grad = over_microbatches(value_and_grad, microbatches)
+
     def train_step(state, batch):
-        value, grads = jax.value_and_grad(loss)(state["params"], batch)
+        value, grads = value_and_grad(state["params"], batch)
         updates, moments = optimizer.update(grads, state["optimizer"], state["params"])
         params = jax.tree.map(jnp.add, state["params"], updates)
         return {"params": params, "optimizer": moments}, value

@@ -35,6 +35,7 @@ FOLDER = pathlib.Path(__file__).parent / "inputs"
 FIXTURES = {
     "mlp": ("mlp", "DP+TP"),
     "mlp_explicit": ("mlp", "DP+TP", "explicit"),
+    "mlp_microbatches": ("mlp", "DP+TP", "microbatches"),
     "gpt2": ("gpt2", "DP+TP"),
     "gpt2_explicit": ("gpt2", "DP+TP", "explicit"),
     "gpt2_optax": ("gpt2", "FSDP", "optax"),
@@ -68,7 +69,8 @@ def step_of(name, mesh):
     config, init, loss, make_batch = model_of(model, "scan" in variants)
     layout = models.Layout(mesh, style)
     optimizer = models.optax_adamw() if "optax" in variants else models.adamw()
-    step = models.train_step(partial(loss, config=config, layout=layout), optimizer)
+    step = models.train_step(partial(loss, config=config, layout=layout), optimizer,
+                             2 if "microbatches" in variants else None)
     state = models.init_state(init(jax.random.key(0), config=config), optimizer)
     batch = make_batch(jax.random.key(1), config=config)
     state, batch = models.place(layout, state, batch)
