@@ -48,8 +48,7 @@ EntryBuffers::EntryBuffers(func::FuncOp entry, const ProgramStates &states,
 void EntryBuffers::addTimes(Block &block) {
   for (Operation &op : block) {
     times_[&op] = instructions_.size();
-    if (isa<AttentionOp, AttentionGradOp, LaunchOp, GemmOp, StartOp, WaitOp,
-            CopyOp, RepeatOp>(op))
+    if (isa<InstructionOpInterface>(op))
       instructions_.push_back(&op);
     if (auto loop = dyn_cast<RepeatOp>(op)) {
       addTimes(loop.getBlock());
