@@ -140,8 +140,6 @@ void PlanMemory::runOnInput() {
     entry.walk([&](CopyOp) { ++copies; });
     inPlace += countInPlace(entry);
   }
-  module->setAttr(arenaBytesAttrName,
-                  Builder(module.getContext()).getI64IntegerAttr(highest));
   // MLIR's own statistics are compiled out of an LLVM that is built for speed.
   if (remarkStatistics)
     module.emitRemark("the arena has ")

@@ -284,6 +284,12 @@ void EntryCheck::checkLayout() {
           getOffset(content.maker),
           {content.first, content.last(), bytesOf(content.maker)});
   layout.bytes = entry->getAttrOfType<IntegerAttr>(arenaBytesAttrName).getInt();
+  if (auto least = entry->getAttrOfType<IntegerAttr>(livenessBytesAttrName);
+      least && least.getInt() > layout.bytes)
+    check.error(entry.getLoc())
+        << "@" << entry.getSymName() << " needs " << least.getInt()
+        << " bytes in any layout (" << livenessBytesAttrName << "), but has "
+        << arenaBytesAttrName << " of " << layout.bytes << remedy;
   for (const ArenaProblem &problem :
        checkArena(buffers, layout, [&](size_t i) { return names[i]; }))
     check.error(locations[problem.buffer]) << problem.text << remedy;

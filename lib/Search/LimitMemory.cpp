@@ -119,9 +119,10 @@ LogicalResult RecomputationSearch::attempt(const Choice &choice) {
               })};
   if (!trial.schedule)
     return failure();
-  trial.bytes = (*trial.schedule)
-                    ->getAttrOfType<IntegerAttr>(arenaBytesAttrName)
-                    .getInt();
+  for (func::FuncOp entry : findEntries(*trial.schedule))
+    trial.bytes = std::max(
+        trial.bytes,
+        entry->getAttrOfType<IntegerAttr>(arenaBytesAttrName).getInt());
   tried[choice.ranges] = trial.bytes;
   if (trial.bytes <= limit && (!best || choice.flops < best->flops))
     best = choice;

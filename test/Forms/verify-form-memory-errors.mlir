@@ -680,3 +680,12 @@ func.func @parts_written_over() attributes {weft.arena_bytes = 192 : i64} {
   %u = weft.launch @add(%x, %t) {weft.offsets = array<i64: 128>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
   return
 }
+
+// -----
+
+// Of the two numbers only one can be right.
+weft.mesh @mesh = <["x"=2]>
+// expected-error @below {{after schedule: @step needs 128 bytes in any layout (weft.liveness_bytes), but has weft.arena_bytes of 64; run --weft-plan-memory}}
+func.func @step(%x: tensor<16xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 64, weft.liveness_bytes = 128} {
+  return
+}

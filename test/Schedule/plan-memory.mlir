@@ -5,7 +5,6 @@
 
 // The documented example: w is a state, updated in place by the kernel that
 // reads it last; the two temporaries share bytes with the input.
-// CHECK: module attributes {weft.arena_bytes = 256 : i64}
 func.func private @scale(%x: tensor<16xf32>) -> tensor<16xf32> attributes {weft.kernel}
 func.func private @add(%x: tensor<16xf32>, %y: tensor<16xf32>) -> tensor<16xf32>
     attributes {weft.kernel, weft.in_place = array<i64: 0, 0>}

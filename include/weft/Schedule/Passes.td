@@ -311,7 +311,7 @@ def PlanMemory : FormPass<"weft-plan-memory", "Schedule"> {
 
     **Leaves** the attribute `weft.offsets` on every op with results (bytes,
     one element a result), `weft.offset` on arguments, `weft.arena_bytes` and
-    `weft.liveness_bytes` on entries, `weft.arena_bytes` on the module.
+    `weft.liveness_bytes` on entries.
 
     **Example** `test/Schedule/plan-memory.mlir`.
   }];
