@@ -262,6 +262,37 @@ static LogicalResult verifyDevices(Operation *op, Attribute attr) {
   return success();
 }
 
+/// Pairs of an operand and a result of a kernel that have the same elements.
+static LogicalResult verifyInPlace(Operation *op, Attribute attr) {
+  auto kernel = dyn_cast<FunctionOpInterface>(op);
+  auto pairs = dyn_cast<DenseI64ArrayAttr>(attr);
+  auto error = [&] {
+    return op->emitError() << WeftDialect::kInPlaceAttrName << " ";
+  };
+  if (!kernel || !pairs || pairs.size() % 2)
+    return error() << "must be pairs of an operand and a result of a kernel, "
+                      "got "
+                   << attr;
+  for (int64_t i = 0; i < pairs.size(); i += 2) {
+    int64_t from = pairs[i], to = pairs[i + 1];
+    if (from < 0 || from >= kernel.getNumArguments() || to < 0 ||
+        to >= kernel.getNumResults())
+      return error() << "has operand " << from << " and result " << to
+                     << " of a kernel that has " << kernel.getNumArguments()
+                     << " and " << kernel.getNumResults();
+    auto operand = dyn_cast<RankedTensorType>(kernel.getArgumentTypes()[from]);
+    auto result = dyn_cast<RankedTensorType>(kernel.getResultTypes()[to]);
+    if (!operand || !result ||
+        operand.getElementType() != result.getElementType() ||
+        operand.getNumElements() != result.getNumElements())
+      return error() << "has operand " << from << " of type "
+                     << kernel.getArgumentTypes()[from] << " and result " << to
+                     << " of type " << kernel.getResultTypes()[to]
+                     << ", which have other elements";
+  }
+  return success();
+}
+
 LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   StringRef name = attr.getName();
@@ -272,6 +303,8 @@ LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
   if (name == kOriginAttrName && !isa<OriginAttr>(attr.getValue()))
     return op->emitError() << name << " must be a #weft.origin, got "
                            << attr.getValue();
+  if (name == kInPlaceAttrName)
+    return verifyInPlace(op, attr.getValue());
   if (name == kResultOriginsAttrName)
     return verifyResultOrigins(op, attr.getValue());
   if (name == kDevicesAttrName)
