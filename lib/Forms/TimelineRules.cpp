@@ -23,6 +23,7 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace weft;
@@ -75,6 +76,8 @@ private:
            << "the timeline of @" << entry.getSymName() << ": ";
   }
   bool parse();
+  void checkMicrobatches();
+  void checkQueue(MessageAttr message);
   void layOutSlots();
   void findSlots(func::FuncOp segment);
   void findAccesses();
@@ -103,6 +106,33 @@ private:
 
 } // namespace
 
+/// Actions are of every micro-batch, and of no other.
+void TimelineRule::checkMicrobatches() {
+  std::set<int32_t> numbers;
+  for (const timeline::Row &row : table.rows)
+    for (const Action &action : row)
+      if (!timeline::isOnce(action.kind))
+        numbers.insert(action.microbatch);
+  int64_t count = numbers.size();
+  if (!failed && (count != attribute.getMicrobatches() ||
+                  (count && *numbers.rbegin() != count - 1)))
+    error() << "there are " << attribute.getMicrobatches()
+            << " micro-batches, but actions of " << count
+            << (count ? ", the last of which is " +
+                            std::to_string(*numbers.rbegin())
+                      : std::string());
+}
+
+/// As the loader of plans has it.
+void TimelineRule::checkQueue(MessageAttr message) {
+  int64_t count = attribute.getMessages().size();
+  if (message.getQueue() < 0 || message.getQueue() >= count)
+    error() << "a message from stage " << message.getSource() << " to "
+            << message.getDestination() << " is in queue " << message.getQueue()
+            << ", but there are no more queues than the " << count
+            << " messages";
+}
+
 bool TimelineRule::parse() {
   std::string text;
   for (Attribute row : attribute.getRows()) {
@@ -121,7 +151,9 @@ bool TimelineRule::parse() {
       return error() << "messages must be #weft.message, got " << each, false;
     messages[{message.getKind().str(), message.getLevel(), message.getSource(),
               message.getDestination()}] = message;
+    checkQueue(message);
   }
+  checkMicrobatches();
   int64_t ranks = 0;
   if (MeshOp mesh = findMesh(entry))
     for (MeshAxisAttr axis : mesh.getMesh().getAxes())
@@ -133,12 +165,19 @@ bool TimelineRule::parse() {
   return !failed;
 }
 
-/// A state has as many slots wherever a segment of the role mentions it.
+/// A state has as many slots wherever a segment of the role mentions it, and
+/// the number of the micro-batch one for each.
 void TimelineRule::findSlots(func::FuncOp segment) {
   RoleStates &role = roles[roleOf(segment)];
   auto add = [&](StringRef name, DictionaryAttr attrs) {
     size_t known = role.states.size();
     State &state = role.states[role.numberOf(name)];
+    if (attrs && attrs.get(kCountsAttrName) &&
+        getSegment(segment).getEntry() == entry.getSymNameAttr() &&
+        slotsOf(attrs) != attribute.getMicrobatches())
+      error() << "state \"" << name << "\" of @" << segment.getSymName()
+              << " counts micro-batches and has " << slotsOf(attrs)
+              << " slots, must have " << attribute.getMicrobatches();
     if (role.states.size() > known)
       state.slots = slotsOf(attrs);
     else if (state.slots != slotsOf(attrs))
@@ -329,7 +368,72 @@ void TimelineRule::run() {
     checkJob();
 }
 
+//===----------------------------------------------------------------------===//
+// Segments and what they are declared as
+//===----------------------------------------------------------------------===//
+
+/// By name and attribute what a declaration says of its arguments or results.
+using Declared = llvm::StringMap<std::pair<Type, DictionaryAttr>>;
+
+/// A segment has the arguments and results of its entry as declared.
+static void checkDeclared(func::FuncOp segment, const Declared &declared,
+                          StringRef name, Type type, DictionaryAttr attrs,
+                          const Twine &what, FormCheck &check) {
+  auto found = declared.find(name);
+  if (found == declared.end())
+    return;
+  auto [wanted, wantedAttrs] = found->second;
+  auto differs = [&](StringRef attribute) {
+    return (attrs ? attrs.get(attribute) : Attribute()) !=
+           (wantedAttrs ? wantedAttrs.get(attribute) : Attribute());
+  };
+  if (type != wanted || differs(WeftDialect::kShardingAttrName) ||
+      differs(WeftDialect::kGlobalTypeAttrName))
+    check.error(segment.getLoc())
+        << what << " \"" << name << "\" of @" << segment.getSymName()
+        << " must have the type, weft.sharding and weft.global_type of the "
+           "declaration of @"
+        << getSegment(segment).getEntry().getValue();
+}
+
+static void checkSegment(func::FuncOp segment, ModuleOp module,
+                         FormCheck &check) {
+  SegmentAttr is = getSegment(segment);
+  auto entry = module.lookupSymbol<func::FuncOp>(is.getEntry());
+  if (!entry || !getTimeline(entry)) {
+    check.error(segment.getLoc())
+        << "@" << segment.getSymName() << " is a segment of @"
+        << is.getEntry().getValue() << ", which has no timeline";
+    return;
+  }
+  std::string name =
+      (is.getEntry().getValue() + "." + is.getAction().getValue()).str();
+  if (segment.getSymName() != name)
+    check.error(segment.getLoc())
+        << "@" << segment.getSymName() << " has the action " << is.getAction()
+        << " of @" << is.getEntry().getValue() << ", by which its name is @"
+        << name;
+  Declared arguments, results;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    arguments[getArgumentName(entry, i)] = {entry.getArgumentTypes()[i],
+                                            entry.getArgAttrDict(i)};
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    results[getResultName(entry, i)] = {entry.getResultTypes()[i],
+                                        entry.getResultAttrDict(i)};
+  for (unsigned i = 0; i < segment.getNumArguments(); ++i)
+    checkDeclared(segment, arguments, getArgumentName(segment, i),
+                  segment.getArgumentTypes()[i], segment.getArgAttrDict(i),
+                  "argument", check);
+  for (unsigned i = 0; i < segment.getNumResults(); ++i)
+    checkDeclared(segment, results, getResultName(segment, i),
+                  segment.getResultTypes()[i], segment.getResultAttrDict(i),
+                  "result", check);
+}
+
 void weft::checkTimelines(ModuleOp module, FormCheck &check) {
+  for (func::FuncOp function : findPrograms(module))
+    if (getSegment(function))
+      checkSegment(function, module, check);
   for (func::FuncOp entry : findTimelines(module))
     TimelineRule(entry, module, check).run();
 }

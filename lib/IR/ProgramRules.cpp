@@ -98,7 +98,9 @@ static void verifyLocalType(Location loc, const Twine &what, Type local,
 }
 
 void weft::checkLocalTypes(ModuleOp module, FormCheck &check) {
-  for (func::FuncOp function : findPrograms(module)) {
+  SmallVector<func::FuncOp> functions = findPrograms(module);
+  llvm::append_range(functions, findTimelines(module));
+  for (func::FuncOp function : functions) {
     auto verify = [&](Location loc, const Twine &what, Type local,
                       TypeAttr globalAttr, ShardingAttr sharding) {
       auto global = globalAttr
@@ -117,12 +119,13 @@ void weft::checkLocalTypes(ModuleOp module, FormCheck &check) {
     };
     StringRef global = WeftDialect::kGlobalTypeAttrName;
     std::string of = (" of @" + function.getSymName()).str();
-    for (BlockArgument argument : function.getArguments())
-      verify(
-          argument.getLoc(), "argument " + Twine(argument.getArgNumber()) + of,
-          argument.getType(),
-          function.getArgAttrOfType<TypeAttr>(argument.getArgNumber(), global),
-          getSharding(argument));
+    for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+      verify(function.isExternal() ? function.getLoc()
+                                   : function.getArgument(index).getLoc(),
+             "argument " + Twine(index) + of, type,
+             function.getArgAttrOfType<TypeAttr>(index, global),
+             function.getArgAttrOfType<ShardingAttr>(
+                 index, WeftDialect::kShardingAttrName));
     for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
       verify(function.getLoc(), "result " + Twine(index) + of, type,
              function.getResultAttrOfType<TypeAttr>(index, global),

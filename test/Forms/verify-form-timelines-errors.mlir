@@ -135,3 +135,53 @@ func.func @held_up.1F(%x: tensor<f32> {weft.name = "0F:0"}) attributes {weft.seg
 func.func @held_up.1B() attributes {weft.segment = #weft.segment<entry = "held_up", action = "1B", role = 1>} {
   return
 }
+
+// -----
+
+weft.mesh @mesh = <["pipe"=1]>
+
+// expected-error @below {{the timeline of @fewer: there are 3 micro-batches, but actions of 2, the last of which is 2}}
+func.func private @fewer() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 3, rows = ["0F0,0F2,0B0,0B2"], messages = []>}
+
+// -----
+
+weft.mesh @mesh = <["pipe"=2]>
+
+// expected-error @below {{the timeline of @queue: a message from stage 0 to 1 is in queue 99, but there are no more queues than the 1 messages}}
+func.func private @queue() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0,0SEND_F0", "1RECV_F0,1F0"], messages = [#weft.message<kind = "F", source = 0, destination = 1, queue = 99, values = ["0F:0"]>]>}
+
+// -----
+
+weft.mesh @mesh = <["pipe"=1]>
+
+// expected-error @below {{the timeline of @counts: state "micro-batch" of @counts.0F counts micro-batches and has 1 slots, must have 2}}
+func.func private @counts() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 2, rows = ["0F0,0F1"], messages = []>}
+func.func @counts.0F(%i: tensor<i32> {weft.counts, weft.name = "micro-batch", weft.slots = 1 : i64}) attributes {weft.segment = #weft.segment<entry = "counts", action = "0F", role = 0>} {
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["pipe"=1]>
+
+func.func private @action() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0"], messages = []>}
+// expected-error @below {{@action.0F has the action "0B" of @action, by which its name is @action.0B}}
+func.func @action.0F() attributes {weft.segment = #weft.segment<entry = "action", action = "0B", role = 0>} {
+  return
+}
+// expected-error @below {{@other.0F is a segment of @other, which has no timeline}}
+func.func @other.0F() attributes {weft.segment = #weft.segment<entry = "other", action = "0F", role = 0>} {
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["pipe"=1, "data"=2]>
+
+// expected-error @below {{argument 0 of @types must have type 'tensor<2xf32>', the part of 'tensor<4xf32>' under #weft.sharding<@mesh, [{"data"}]>, got 'tensor<4xf32>'}}
+func.func private @types(tensor<4xf32> {weft.name = "w", weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"data"}]>}) -> (tensor<2xf32> {weft.name = "r", weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"data"}]>}) attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0"], messages = []>}
+// expected-error @below {{argument "w" of @types.0F must have the type, weft.sharding and weft.global_type of the declaration of @types}}
+// expected-error @below {{result "r" of @types.0F must have the type, weft.sharding and weft.global_type of the declaration of @types}}
+func.func @types.0F(%w: tensor<4xf32> {weft.name = "w", weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<4xf32> {weft.name = "r", weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.segment = #weft.segment<entry = "types", action = "0F", role = 0>} {
+  return %w : tensor<4xf32>
+}
