@@ -26,9 +26,9 @@ using namespace weft;
 //===----------------------------------------------------------------------===//
 
 static const FormRule kGraphRules[] = {
-    checkOneMesh,  checkModuleOps,    checkBodies,
-    checkOneBlock, checkNames,        checkTensorTypes,
-    checkGraphOps, checkMicrobatches, checkStages,
+    checkOneMesh, checkModuleOps,   checkBodies,   checkOneBlock,
+    checkNames,   checkTensorTypes, checkGraphOps, checkMicrobatches,
+    checkStages,
 };
 
 static const FormRule kShardedRules[] = {
@@ -41,15 +41,16 @@ static const FormRule kShardedRules[] = {
 };
 
 static const FormRule kSpmdRules[] = {
-    checkOneMesh,        checkModuleOps,   checkBodies,   checkOneBlock,
-    checkNames,          checkTensorTypes, checkLocalOps, checkLocalTypes,
-    checkStateShardings, checkTimelines,
+    checkOneMesh,   checkModuleOps,       checkBodies,
+    checkOneBlock,  checkNames,           checkTensorTypes,
+    checkLocalOps,  checkLocalTypes,      checkStateShardings,
+    checkTimelines, checkMicrobatchLoops,
 };
 
 static const FormRule kScheduleRules[] = {
-    checkOneMesh, checkModuleOps,  checkBodies,      checkOneBlock,
-    checkNames,   checkLocalTypes, checkScheduleOps, checkWaits,
-    checkMemory,  checkTimelines,
+    checkOneMesh, checkModuleOps,  checkBodies,          checkOneBlock,
+    checkNames,   checkLocalTypes, checkScheduleOps,     checkWaits,
+    checkMemory,  checkTimelines,  checkMicrobatchLoops,
 };
 
 namespace {

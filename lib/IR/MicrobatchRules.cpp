@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "weft/IR/FormRules.h"
+#include "weft/IR/MicrobatchExits.h"
 #include "weft/IR/Microbatches.h"
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -82,6 +84,32 @@ static void checkCounts(Block &block, const Microbatches &microbatches,
         break;
       }
   }
+}
+
+void weft::checkMicrobatchLoops(ModuleOp module, FormCheck &check) {
+  for (func::FuncOp function : findPrograms(module))
+    function.walk([&](RepeatOp repeat) {
+      auto loop = repeat->getAttrOfType<MicrobatchesAttr>(kLoopAttrName);
+      if (!loop)
+        return;
+      if (int64_t(repeat.getCount()) != loop.getCount())
+        check.error(repeat.getLoc())
+            << "weft.repeat runs " << repeat.getCount() << " times, but loop "
+            << loop.getName() << " is over " << loop.getCount()
+            << " micro-batches";
+      // The number of the micro-batch is carried last.
+      Block &block = repeat.getBlock();
+      for (auto slice : block.getOps<GatherOp>())
+        if (block.getNumArguments() &&
+            slice.getIndices() == block.getArguments().back() &&
+            typeOf(slice.getOperand()).getDimSize(slice.getDim()) !=
+                loop.getCount())
+          check.error(slice.getLoc())
+              << "a slice of dimension " << slice.getDim() << " of "
+              << slice.getOperand().getType()
+              << " for each micro-batch, of which there are "
+              << loop.getCount();
+    });
 }
 
 void weft::checkMicrobatches(ModuleOp module, FormCheck &check) {

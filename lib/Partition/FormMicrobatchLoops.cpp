@@ -156,6 +156,7 @@ void LoopFormer::run() {
   repeat =
       RepeatOp::create(builder, last->getLoc(), ValueRange(inits).getTypes(),
                        loop.getCount(), inits);
+  repeat->setAttr(kLoopAttrName, loop);
   Block &inside = repeat.getBody().emplaceBlock();
   for (Value init : inits)
     inside.addArgument(init.getType(), init.getLoc());

@@ -62,3 +62,23 @@ func.func @microbatches(%x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mes
   %s = weft.microbatch_sum %xi of <"step", 4> : tensor<8xf32>
   return %s : tensor<8xf32>
 }
+
+// -----
+
+// A loop over micro-batches runs once for each, and takes its part of each.
+weft.mesh @mesh = <["x"=2]>
+func.func @microbatches(%x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>, weft.global_type = tensor<8x4xf32>})
+    -> (tensor<8xf32> {weft.sharding = #weft.sharding<@mesh, [{}]>, weft.global_type = tensor<8xf32>}) {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %first = arith.constant dense<0> : tensor<i32>
+  // expected-error @below {{after partition: weft.repeat runs 5 times, but loop "step" is over 3 micro-batches}}
+  %s:2 = weft.repeat 5 carry (%sum = %zero, %i = %first) : (tensor<8xf32>, tensor<i32>) attributes {weft.microbatches = #weft.microbatches<"step", 3>} {
+    // expected-error @below {{after partition: a slice of dimension 1 of 'tensor<8x4xf32>' for each micro-batch, of which there are 3}}
+    %xi = weft.gather %x, %i dim = 1 : (tensor<8x4xf32>, tensor<i32>) -> tensor<8xf32>
+    %next = arith.addf %sum, %xi : tensor<8xf32>
+    %one = arith.constant dense<1> : tensor<i32>
+    %j = arith.addi %i, %one : tensor<i32>
+    weft.yield %next, %j : tensor<8xf32>, tensor<i32>
+  }
+  return %s#0 : tensor<8xf32>
+}

@@ -39,7 +39,7 @@ func.func @sum(%x: tensor<8x4x16xf32> {weft.global_type = tensor<8x4x16xf32>, we
 // the loop.
 // CHECK-LABEL: func.func @stack
 // CHECK-NOT:     weft.iota
-// CHECK:         weft.repeat 4 carry (%[[ALL:.*]] = %{{.*}}, %[[I:.*]] = %{{.*}}) : (tensor<4x8xi32>, tensor<i32>) {
+// CHECK:         weft.repeat 4 carry (%[[ALL:.*]] = %{{.*}}, %[[I:.*]] = %{{.*}}) : (tensor<4x8xi32>, tensor<i32>) attributes {weft.microbatches = #weft.microbatches<"{{.*}}", 4>} {
 // CHECK:           %[[PART:.*]] = weft.gather
 // CHECK:           %[[COUNT:.*]] = weft.iota dim = 0 : tensor<8xi32>
 // CHECK:           %[[Y:.*]] = arith.muli %[[PART]], %[[COUNT]]

@@ -72,6 +72,8 @@ void checkUnreduced(mlir::ModuleOp module, FormCheck &check);
 // Rules of form 3.
 void checkLocalOps(mlir::ModuleOp module, FormCheck &check);
 void checkLocalTypes(mlir::ModuleOp module, FormCheck &check);
+/// A loop over micro-batches, of form 3 or 4, runs once for each.
+void checkMicrobatchLoops(mlir::ModuleOp module, FormCheck &check);
 
 // Rules between forms 3 and 4.
 /// As form 3, with GEMMs in place of matmuls.

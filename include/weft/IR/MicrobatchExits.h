@@ -12,6 +12,9 @@
 
 namespace weft {
 
+/// On a weft.repeat of forms 3 and 4: the loop over micro-batches that it is.
+inline constexpr llvm::StringLiteral kLoopAttrName = "weft.microbatches";
+
 /// What a sum or stack over micro-batches begins with: changes no value that is
 /// added to it, not even the sign of a zero.
 mlir::Value makeInit(mlir::OpBuilder &builder, mlir::Operation *exit);
