@@ -13,6 +13,7 @@
 #include "Tape.h"
 
 #include "weft/Autodiff/Passes.h"
+#include "weft/IR/FormRules.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/SourceLocation.h"
 #include "weft/IR/ValueSharding.h"
@@ -140,6 +141,28 @@ static void markParameters(ValueAndGradOp op) {
   caller.setAllArgAttrs(attributes);
 }
 
+/// Notes on the module what is differentiated under a name other than that of
+/// a parameter of an entry.
+static void noteDifferentiated(Value operand, StringRef name, ModuleOp module) {
+  auto argument = dyn_cast<BlockArgument>(findUnmarked(operand));
+  auto caller = argument
+                    ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
+                    : func::FuncOp();
+  if (name.empty() ||
+      (caller && caller.isPublic() &&
+       weft::getArgumentName(caller, argument.getArgNumber()) == name))
+    return;
+  SmallVector<Attribute> names;
+  if (auto known = module->getAttrOfType<ArrayAttr>(kDifferentiatedAttrName))
+    llvm::append_range(names, known);
+  auto attribute = StringAttr::get(module.getContext(), name);
+  if (llvm::is_contained(names, attribute))
+    return;
+  names.push_back(attribute);
+  module->setAttr(kDifferentiatedAttrName,
+                  ArrayAttr::get(module.getContext(), names));
+}
+
 static LogicalResult resolve(ValueAndGradOp op, func::FuncOp callee) {
   llvm::SmallBitVector arguments(callee.getNumArguments());
   for (int64_t index : op.getWrt())
@@ -161,8 +184,10 @@ static LogicalResult resolve(ValueAndGradOp op, func::FuncOp callee) {
   markParameters(op);
   for (int64_t index : op.getWrt()) {
     Value operand = op.getOperands()[index], gradient = gradients[index];
+    std::string name = nameOfArgument(callee, index, operand);
+    noteDifferentiated(operand, name, op->getParentOfType<ModuleOp>());
     if (gradient)
-      markGradientOf(gradient, nameOfArgument(callee, index, operand));
+      markGradientOf(gradient, name);
     else
       gradient = constants.constant(0, operand);
     values.push_back(gradient);

@@ -28,7 +28,7 @@ using namespace weft;
 static const FormRule kGraphRules[] = {
     checkOneMesh, checkModuleOps,   checkBodies,   checkOneBlock,
     checkNames,   checkTensorTypes, checkGraphOps, checkMicrobatches,
-    checkStages,
+    checkStages,  checkGradients,
 };
 
 static const FormRule kShardedRules[] = {
@@ -38,13 +38,14 @@ static const FormRule kShardedRules[] = {
     checkGraphOps,       checkEveryValueHasSharding,
     checkStateShardings, checkUnreduced,
     checkMicrobatches,   checkStages,
+    checkGradients,
 };
 
 static const FormRule kSpmdRules[] = {
     checkOneMesh,   checkModuleOps,       checkBodies,
     checkOneBlock,  checkNames,           checkTensorTypes,
     checkLocalOps,  checkLocalTypes,      checkStateShardings,
-    checkTimelines, checkMicrobatchLoops,
+    checkTimelines, checkMicrobatchLoops, checkGradients,
 };
 
 static const FormRule kScheduleRules[] = {

@@ -7,12 +7,14 @@
 
 #include "weft/IR/FormRules.h"
 #include "weft/IR/NarrowFloats.h"
+#include "weft/IR/Origin.h"
 #include "weft/IR/Segments.h"
 #include "weft/IR/ValueSharding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -129,6 +131,34 @@ void weft::checkNames(ModuleOp module, FormCheck &check) {
 //===----------------------------------------------------------------------===//
 // Forms 1 to 3
 //===----------------------------------------------------------------------===//
+
+void weft::checkGradients(ModuleOp module, FormCheck &check) {
+  llvm::StringSet<> known;
+  for (auto function : module.getOps<func::FuncOp>())
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (function.getArgAttr(i, WeftDialect::kParameterAttrName))
+        known.insert(getArgumentName(function, i));
+  if (auto others = module->getAttrOfType<ArrayAttr>(kDifferentiatedAttrName))
+    for (auto name : others.getAsRange<StringAttr>())
+      known.insert(name.getValue());
+  auto verify = [&](Operation *op, Attribute attribute) {
+    StringRef name = gradientOf(dyn_cast<OriginAttr>(attribute));
+    if (!name.empty() && !known.contains(name))
+      check.error(op->getLoc())
+          << op->getName() << " makes the gradient of \"" << name
+          << "\", which is no argument with weft.parameter and not in "
+          << kDifferentiatedAttrName << " of the module";
+  };
+  for (func::FuncOp function : findPrograms(module))
+    function.walk([&](Operation *op) {
+      if (Attribute origin = op->getAttr(WeftDialect::kOriginAttrName))
+        verify(op, origin);
+      if (auto each =
+              op->getAttrOfType<ArrayAttr>(WeftDialect::kResultOriginsAttrName))
+        for (Attribute origin : each)
+          verify(op, origin);
+    });
+}
 
 /// Sizes in bytes are computed with 64 bits.
 static constexpr int64_t kMaxElements = int64_t(1) << 59;

@@ -96,3 +96,17 @@ func.func @step(%x: tensor<4xf32>) {
   %r = weft.all_reduce sum %x over <@mesh, {"x"}> : tensor<4xf32>
   return
 }
+
+// -----
+
+module attributes {weft.differentiated = ["cast of w"]} {
+  weft.mesh @mesh = <["x"=2]>
+  func.func @step(%w: tensor<4xf32> {weft.name = "w", weft.parameter, weft.sharding = #weft.sharding<@mesh, [{}]>},
+                  %x: tensor<4xf32> {weft.name = "x", weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<4xf32> {weft.name = "r", weft.sharding = #weft.sharding<@mesh, [{}]>}) {
+    %a = arith.addf %w, %w {weft.origin = #weft.origin<backward = true, gradient_of = "w">} : tensor<4xf32>
+    %b = arith.addf %a, %a {weft.origin = #weft.origin<backward = true, gradient_of = "cast of w">} : tensor<4xf32>
+    // expected-error @below {{after import: arith.addf makes the gradient of "x", which is no argument with weft.parameter and not in weft.differentiated of the module}}
+    %c = arith.addf %b, %b {weft.origin = #weft.origin<backward = true, gradient_of = "x">} : tensor<4xf32>
+    return %c : tensor<4xf32>
+  }
+}

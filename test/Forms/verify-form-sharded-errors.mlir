@@ -35,3 +35,17 @@ func.func @init() -> (tensor<4xf32> {weft.name = "w", weft.sharding = #weft.shar
   %c = arith.constant {weft.shardings = [#weft.sharding<@mesh, [{}]>]} dense<0.0> : tensor<4xf32>
   return %c : tensor<4xf32>
 }
+
+// -----
+
+module attributes {weft.differentiated = ["cast of w"]} {
+  weft.mesh @mesh = <["x"=2]>
+  func.func @step(%w: tensor<4xf32> {weft.name = "w", weft.parameter, weft.sharding = #weft.sharding<@mesh, [{}]>},
+                  %x: tensor<4xf32> {weft.name = "x", weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<4xf32> {weft.name = "r", weft.sharding = #weft.sharding<@mesh, [{}]>}) {
+    %a = arith.addf %w, %w {weft.origin = #weft.origin<backward = true, gradient_of = "w">, weft.shardings = [#weft.sharding<@mesh, [{}]>]} : tensor<4xf32>
+    %b = arith.addf %a, %a {weft.origin = #weft.origin<backward = true, gradient_of = "cast of w">, weft.shardings = [#weft.sharding<@mesh, [{}]>]} : tensor<4xf32>
+    // expected-error @below {{after propagate: arith.addf makes the gradient of "x", which is no argument with weft.parameter and not in weft.differentiated of the module}}
+    %c = arith.addf %b, %b {weft.origin = #weft.origin<backward = true, gradient_of = "x">, weft.shardings = [#weft.sharding<@mesh, [{}]>]} : tensor<4xf32>
+    return %c : tensor<4xf32>
+  }
+}

@@ -65,6 +65,16 @@ func.func @microbatches(%x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mes
 
 // -----
 
+weft.mesh @mesh = <["x"=2]>
+func.func @step(%w: tensor<4xf32> {weft.name = "w", weft.parameter, weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>})
+    -> (tensor<4xf32> {weft.name = "r", weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) {
+  // expected-error @below {{after partition: arith.addf makes the gradient of "nosuch", which is no argument with weft.parameter and not in weft.differentiated of the module}}
+  %a = arith.addf %w, %w {weft.origin = #weft.origin<backward = true, gradient_of = "nosuch">} : tensor<4xf32>
+  return %a : tensor<4xf32>
+}
+
+// -----
+
 // A loop over micro-batches runs once for each, and takes its part of each.
 weft.mesh @mesh = <["x"=2]>
 func.func @microbatches(%x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>, weft.global_type = tensor<8x4xf32>})

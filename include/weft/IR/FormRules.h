@@ -40,6 +40,11 @@ private:
   bool passed = true;
 };
 
+/// On a module: names of what a loss was differentiated by that is no argument
+/// of an entry, as a parameter after a cast.
+inline constexpr llvm::StringLiteral kDifferentiatedAttrName =
+    "weft.differentiated";
+
 using FormRule = void (*)(mlir::ModuleOp, FormCheck &);
 
 // Rules of every form.
@@ -50,6 +55,8 @@ void checkOneBlock(mlir::ModuleOp module, FormCheck &check);
 void checkNames(mlir::ModuleOp module, FormCheck &check);
 
 // Rules of forms 1 to 3.
+/// A gradient is one of a parameter, or of what else was differentiated.
+void checkGradients(mlir::ModuleOp module, FormCheck &check);
 void checkTensorTypes(mlir::ModuleOp module, FormCheck &check);
 void checkNoKernels(mlir::ModuleOp module, FormCheck &check);
 /// Types of arguments and results, padded or not, are no parts of their global
