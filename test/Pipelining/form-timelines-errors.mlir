@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // RUN: shard-opt %s --split-input-file --weft-pipeline='stop-after=spmd stage-axis=pipe' --verify-diagnostics -o /dev/null
-// RUN: echo 'module attributes {weft.stages = 2 : i64} { func.func @f() { return } }' > %t.mlir
+// RUN: echo 'module attributes {weft.pipeline = {axis = "pipe", schedule = "1f1b"}, weft.stages = 2 : i64} { func.func @f() { return } }' > %t.mlir
 // RUN: not shard-opt %t.mlir --weft-form-timelines 2>&1 | FileCheck %s
 // CHECK: error: @f has no loop over micro-batches, nor has any other entry
 
