@@ -6,7 +6,8 @@
 
 Steps of a GPT and a Llama with hidden size 4096 are compiled under several layouts and simulated. The bound is
 what must wait in any order of the same kernels and collectives, as `shard-compile --explain=schedule` estimates
-it. "no combining" is without `--combine-collectives`, "no overlap" without `--overlap-collectives`.
+it. "no pieces" is with `--collective-pieces=1`, so that no collective is cut beside a matmul, "no combining" without
+`--combine-collectives`, "no overlap" without `--overlap-collectives`.
 
 Needs the package weft on PYTHONPATH, and shard-compile and shard-sim of the same build.
 """
@@ -36,8 +37,8 @@ LAYOUTS = {
     "tensor 8, sequence, data 4": {"tensor": 8, "sequence_parallel": True, "data": 4},
     "tensor 4, sequence, fsdp 4": {"tensor": 4, "sequence_parallel": True, "data": 4, "sharded": "fsdp"},
 }
-VARIANTS = {"as compiled": [], "no combining": ["--combine-collectives=false"],
-            "no overlap": ["--overlap-collectives=false"]}
+VARIANTS = {"as compiled": [], "no pieces": ["--collective-pieces=1"],
+            "no combining": ["--combine-collectives=false"], "no overlap": ["--overlap-collectives=false"]}
 BOUND = re.compile(r": (\S+ \S+) \(in any order at least (\S+ \S+)\), computing (\S+ \S+);")
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 

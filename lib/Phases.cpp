@@ -165,7 +165,11 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
 //===----------------------------------------------------------------------===//
 
 void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
-  // First, so that transposes become strides instead of kernels.
+  // While matmuls have rows, and ops between them are in no kernels.
+  if (options.overlapCollectives && options.collectivePieces != 1)
+    pm.addPass(createSplitCollectives(
+        {.pieces = options.collectivePieces, .cluster = clusterOf(options)}));
+  // Before fusion, so that transposes become strides instead of kernels.
   pm.addPass(createLowerGemms({options.tf32}));
   // Joins transposes that several GEMMs need.
   pm.addPass(createJoinEqualOps());

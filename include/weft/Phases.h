@@ -75,6 +75,9 @@ struct PipelineOptions {
   bool combineCollectives = true;
   /// Let collectives run beside computation.
   bool overlapCollectives = true;
+  /// The pieces into which collectives beside matmuls are cut, see
+  /// --weft-split-collectives; 0: as many as pay, 1: none is cut.
+  int64_t collectivePieces = 0;
   /// For a CUDA device; lowerModule (Compile.h) takes it from the target.
   bool cuda = false;
   /// Float32: also the partial sums of gradients are of this type, see

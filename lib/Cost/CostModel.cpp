@@ -45,10 +45,10 @@ double CostModel::memoryKernel(const MemoryTraffic &traffic) const {
 
 double CostModel::kernel(const MemoryTraffic &traffic,
                          const ElementWork &work) const {
-  const double seconds =
-      std::max(memorySeconds(machine.device,
-                             onSoftware(machine.software, traffic), calibration),
-               elementSeconds(machine.device, work, calibration));
+  const double seconds = std::max(
+      memorySeconds(machine.device, onSoftware(machine.software, traffic),
+                    calibration),
+      elementSeconds(machine.device, work, calibration));
   return machine.software.computeFactor * (launch() + seconds);
 }
 

@@ -23,11 +23,11 @@ std::optional<StagePipeline> getPipeline(ModuleOp module) {
   StagePipeline pipeline;
   for (NamedAttribute each : attribute) {
     auto value = dyn_cast<StringAttr>(each.getValue());
-    std::string *member = each.getName() == kAxis       ? &pipeline.axis
-                          : each.getName() == kSchedule ? &pipeline.schedule
-                          : each.getName() == kTable    ? &pipeline.table
+    std::string *member = each.getName() == kAxis        ? &pipeline.axis
+                          : each.getName() == kSchedule  ? &pipeline.schedule
+                          : each.getName() == kTable     ? &pipeline.table
                           : each.getName() == kTableName ? &pipeline.tableName
-                                                        : nullptr;
+                                                         : nullptr;
     if (!value || value.empty() || !member)
       return std::nullopt;
     *member = value.str();
@@ -48,7 +48,8 @@ void setPipeline(ModuleOp module, const StagePipeline &pipeline) {
   add(kAxis, pipeline.axis);
   add(kSchedule, pipeline.schedule);
   add(kTable, pipeline.table);
-  if (!pipeline.table.empty() && pipeline.tableName != StagePipeline().tableName)
+  if (!pipeline.table.empty() &&
+      pipeline.tableName != StagePipeline().tableName)
     add(kTableName, pipeline.tableName);
   module->setAttr(kPipelineAttrName,
                   attribute.getDictionary(module.getContext()));

@@ -81,8 +81,8 @@ static LogicalResult checkExtent(func::FuncOp entry,
                                  const timeline::Extent &extent, int64_t rows,
                                  int64_t ranks) {
   auto report = [&](int64_t has, StringRef what) {
-    return entry.emitError()
-           << request.pipeline.tableName << " has " << has << " " << what << ", but ";
+    return entry.emitError() << request.pipeline.tableName << " has " << has
+                             << " " << what << ", but ";
   };
   if (rows != ranks)
     report(rows, "rows") << "the mesh has " << ranks << " ranks along \""

@@ -23,7 +23,7 @@ static constexpr StringLiteral markName = "weft.part";
 
 bool weft::isMarkedPart(Operation *op) { return op->hasAttr(markName); }
 
-static void mark(Operation *op) {
+void weft::markPart(Operation *op) {
   op->setAttr(markName, UnitAttr::get(op->getContext()));
 }
 
@@ -147,7 +147,7 @@ void OperandParts::run() {
   llvm::append_range(rest, last);
   llvm::append_range(order, rest);
   reorder(order);
-  mark(concat);
+  markPart(concat);
   if (rest.size() < 2)
     return;
   OriginListener listener(getOrigin(concat));
@@ -175,7 +175,7 @@ static void markSlices(Operation *collective) {
       slices.push_back(slice);
   }
   if (2 * bytes >= bytesOf(collective->getResult(0)))
-    llvm::for_each(slices, [](SliceOp slice) { mark(slice); });
+    llvm::for_each(slices, [](SliceOp slice) { markPart(slice); });
 }
 
 void weft::makeCollectiveParts(Block &body,
@@ -186,7 +186,7 @@ void weft::makeCollectiveParts(Block &body,
       continue;
     auto concat = op.getOperand(0).getDefiningOp<ConcatOp>();
     if (concat && concat->hasOneUse() && concat->getBlock() == &body &&
-        !isa<ReduceScatterOp>(op))
+        !isMarkedPart(concat) && !isa<ReduceScatterOp>(op))
       OperandParts(&op, concat, isFused, taken).run();
     if (!isa<AllGatherOp>(op))
       markSlices(&op);

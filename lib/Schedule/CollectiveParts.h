@@ -38,6 +38,7 @@ void makeCollectiveParts(mlir::Block &body,
 
 /// Whether the op is a concat or a slice with that mark.
 bool isMarkedPart(mlir::Operation *op);
+void markPart(mlir::Operation *op);
 void unmarkParts(mlir::Block &body);
 
 } // namespace weft

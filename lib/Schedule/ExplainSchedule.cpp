@@ -7,6 +7,8 @@
 
 #include "weft/Schedule/ExplainSchedule.h"
 
+#include "PieceWriter.h"
+
 #include "weft/Cost/Bytes.h"
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/InstructionOpInterface.h"
@@ -230,10 +232,13 @@ static std::string print(const CollectiveTimes &collective,
                          const cost::CostModel &model) {
   StartOp start = collective.start;
   const cost::CollectiveCall call = callOf(start, model);
-  std::string text = "    " + std::string(nameOf(call.kind)) + " of " +
-                     printBytes(uint64_t(call.bytes)) + " from " +
-                     printSeconds(collective.begin) + " to " +
-                     printSeconds(collective.end);
+  std::string text = "    " + std::string(nameOf(call.kind));
+  if (auto piece = start->getAttrOfType<DenseI64ArrayAttr>(kPieceAttrName))
+    text += ", piece " + std::to_string(piece[0] + 1) + " of " +
+            std::to_string(piece[1]) + ",";
+  text += " of " + printBytes(uint64_t(call.bytes)) + " from " +
+          printSeconds(collective.begin) + " to " +
+          printSeconds(collective.end);
   if (auto cause = start->getAttrOfType<StringAttr>("cause"))
     text += ": " + cause.getValue().split('\n').first.str();
   return text + "\n" + printHidden(collective, model) +

@@ -8,6 +8,7 @@
 #include "CollectiveParts.h"
 #include "FusionRewrites.h"
 #include "OutlineKernel.h"
+#include "PieceWriter.h"
 
 #include "weft/Schedule/KernelFusion.h"
 #include "weft/Schedule/Passes.h"
@@ -140,6 +141,8 @@ static FusionOp describe(Operation *op,
     result.operandShape.assign(typeOf(op->getOperand(0)).getShape());
   if (isa<ConcatOp>(op))
     result.pieces = op->getNumOperands();
+  if (auto piece = op->getAttrOfType<DenseI64ArrayAttr>(kPieceAttrName))
+    result.piece = piece[0];
   if (auto reduce = dyn_cast<ReduceOp>(op))
     llvm::append_range(result.reducedDims, reduce.getDims());
   if (auto gather = dyn_cast<GatherOp>(op))
@@ -223,6 +226,9 @@ struct FuseKernels : weft::impl::FuseKernelsBase<FuseKernels> {
     // may use its results.
     sortTopologically(&body);
     unmarkParts(body);
+    for (Operation &op : body)
+      if (!isa<CommunicationOpInterface>(op))
+        op.removeAttr(kPieceAttrName);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
       if (isRematerialized(&op) && op.use_empty())
         op.erase();

@@ -53,6 +53,7 @@ private:
   findFinishing(ArrayRef<unsigned> group, std::optional<int64_t> rows) const;
   bool onlyFinishes(ArrayRef<unsigned> part, ArrayRef<unsigned> group) const;
   bool holdsUpCollective(unsigned from, unsigned with) const;
+  bool areOfTwoPieces(unsigned x, unsigned y) const;
   bool hasDetour(unsigned from, unsigned to) const;
   bool isFusible(unsigned number) const;
   bool inGroup(unsigned number, ArrayRef<unsigned> group) const {
@@ -310,6 +311,17 @@ bool Grouping::holdsUpCollective(unsigned from, unsigned with) const {
   return false;
 }
 
+bool Grouping::areOfTwoPieces(unsigned x, unsigned y) const {
+  auto pieceOf = [&](unsigned group) {
+    for (unsigned number : members[group])
+      if (ops[number].piece)
+        return ops[number].piece;
+    return std::optional<int64_t>();
+  };
+  auto a = pieceOf(x), b = pieceOf(y);
+  return a && b && *a != *b;
+}
+
 /// Whether a path between two groups passes through a third.
 bool Grouping::hasDetour(unsigned from, unsigned to) const {
   std::vector<unsigned> pending{from};
@@ -348,7 +360,7 @@ bool Grouping::tryJoin(unsigned x, unsigned y) {
   };
   if (countPieces(joined) > mostPiecesOfKernel)
     return false;
-  if (!isLegal(joined) ||
+  if (areOfTwoPieces(x, y) || !isLegal(joined) ||
       (holdsUpCollective(x, y) && !onlyFinishes(members[y], joined)) ||
       hasDetour(x, y) || hasDetour(y, x))
     return false;

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PieceWriter.h"
+
 #include "weft/Schedule/OverlapOrder.h"
 #include "weft/Schedule/Passes.h"
 #include "weft/Schedule/StepCost.h"
@@ -120,6 +122,8 @@ static int64_t reorder(Block &block, ArrayRef<Operation *> ops,
     } else if (auto communication = dyn_cast<CommunicationOpInterface>(op)) {
       Value pending = communication.buildStart(builder);
       setOrigin(pending.getDefiningOp(), getOrigin(op));
+      if (Attribute piece = op->getAttr(kPieceAttrName))
+        pending.getDefiningOp()->setAttr(kPieceAttrName, piece);
       starts[action.step] = pending;
     } else {
       op->moveBefore(block.getTerminator());

@@ -95,6 +95,7 @@ class Lowered:
         optimize_shardings: bool = True,
         combine_collectives: bool = True,
         overlap_collectives: bool = True,
+        collective_pieces: int = 0,
         fuse_epilogues: bool = True,
         batch_launches: bool = True,
         gemm_precision: str = "full",
@@ -118,6 +119,10 @@ class Lowered:
         `optimize_shardings` chooses the shardings that nobody wrote by cost over the whole
         graph; without, every op obeys propagation.
 
+        `collective_pieces` is the number of pieces into which all-gathers, reduce-scatters and
+        all-reduces are cut, so that one is sent while a matmul of another runs: as many as pay
+        if it is 0, and 1 cuts none.
+
         For CUDA, `gemm_precision` "tf32" lets matmuls round their float32 operands to 10
         bits of mantissa, which "full" does not; `fuse_epilogues` lets them add biases and apply
         GELU before they store; and `batch_launches` makes one launch of several of the same
@@ -130,11 +135,14 @@ class Lowered:
                 "target must be a string, as \"cpu\", or None for a plan without machine code, got "
                 f"{target!r} of type {type(target).__name__}"
             )
+        if isinstance(collective_pieces, bool) or not isinstance(collective_pieces, int) or collective_pieces < 0:
+            raise ValueError(f"collective_pieces must be an integer of at least 0, got {collective_pieces!r}")
         options = {
             **self._options,
             "optimize_shardings": optimize_shardings,
             "combine_collectives": combine_collectives,
             "overlap_collectives": overlap_collectives,
+            "collective_pieces": collective_pieces,
             "fuse_epilogues": fuse_epilogues,
             "batch_launches": batch_launches,
             "gemm_precision": gemm_precision,

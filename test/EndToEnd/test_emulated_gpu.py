@@ -206,6 +206,24 @@ def test_loops_in_loops_have_the_losses_of_the_host(tmp_path):
     assert_equal(train(behind, tmp_path / "behind", *arguments), actual)
 
 
+@pytest.mark.parametrize("model", ["gpt", "llama"])
+def test_collectives_in_pieces_have_the_losses_of_the_host(model, tmp_path):
+    """Pieces lie side by side in memory, and those of one run beside the matmuls of another."""
+    step = getattr(weft.models, model)(
+        layers=2, hidden=32, heads=4, vocabulary=64, sequence=16, dtype="float32", tensor=2,
+        sequence_parallel=True, micro_batch=2)
+    source = tmp_path / "step.mlir"
+    source.write_text(step.lower().as_text())
+    host, device = compile_pair(source, tmp_path, "--collective-pieces=2")
+    arguments = random_arguments(host, tmp_path)
+    expected = train(host, tmp_path / "host", *arguments)
+    actual = train(device, tmp_path / "device", *arguments)
+    assert_near(actual, expected)
+    assert_equal(train(device, tmp_path / "plain", "--no-cuda-graphs", *arguments, WEFT_EMULATOR_SEED="7"), actual)
+    whole, _ = compile_pair(source, tmp_path, "--collective-pieces=1")
+    assert_near(train(whole, tmp_path / "whole", *arguments), expected)
+
+
 def test_launches_of_several_parameters_compute_what_single_ones_do(tmp_path):
     """Casts, updates and other kernels that a step launches for each parameter: the same bits, with
     graphs and without, in whatever order blocks run, and nothing that races."""

@@ -18,6 +18,7 @@
 #include "weft/Plan/PlanWriter.h"
 #include "weft/Report/PlanReport.h"
 #include "weft/Schedule/ExplainSchedule.h"
+#include "weft/Schedule/SplitReport.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
@@ -116,6 +117,12 @@ static cl::opt<bool> overlap("overlap-collectives",
                              cl::desc("Overlap collectives with computation. "
                                       "Default: true"),
                              cl::init(true), cl::cat(category));
+static cl::opt<unsigned> collectivePieces(
+    "collective-pieces",
+    cl::desc("Pieces into which collectives are cut so that one piece is sent "
+             "while a matmul of another runs. 0: as many as pay, 1: none is "
+             "cut. Default: 0"),
+    cl::value_desc("count"), cl::init(0), cl::cat(category));
 static cl::opt<ReduceDtype> reduceDtype(
     "reduce-dtype",
     cl::desc("Type in which gradients of 16-bit floats are reduced over "
@@ -161,6 +168,7 @@ static llvm::Error readOptions(CompileOptions &options) {
   options.pipeline.optimizeShardings = optimizeShardings;
   options.pipeline.combineCollectives = combineCollectives;
   options.pipeline.overlapCollectives = overlap;
+  options.pipeline.collectivePieces = collectivePieces;
   options.pipeline.reduceDtype = reduceDtype;
   options.pipeline.fuseEpilogues = fuseEpilogues;
   options.pipeline.batchLaunches = batchLaunches;
@@ -252,7 +260,7 @@ int main(int argc, char **argv) {
   if (llvm::Error error = writeOutput(*path, *plan))
     return fail(std::move(error));
   llvm::outs() << printPlanReport(makePlanReport(*plan, cluster))
-               << printChoiceReports(*module);
+               << printChoiceReports(*module) << printSplitReports(*module);
   if (!explain.empty()) {
     FailureOr<cost::CostModel> model =
         loadCostModel(*module, clusterOf(options.pipeline));

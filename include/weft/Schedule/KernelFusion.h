@@ -85,6 +85,8 @@ struct FusionOp {
   std::optional<unsigned> indices = {};
   /// Concats: how many pieces there are.
   unsigned pieces = 0;
+  /// Which piece of a tensor it computes, that no other piece shall wait for.
+  std::optional<int64_t> piece = {};
   /// Reductions: shape of the operand, and the dimensions reduced.
   llvm::SmallVector<int64_t> operandShape;
   llvm::SmallVector<int64_t> reducedDims;

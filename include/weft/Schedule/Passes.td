@@ -10,6 +10,35 @@
 
 include "weft/IR/FormPass.td"
 
+def SplitCollectives : FormPass<"weft-split-collectives", "Spmd"> {
+  let summary = "Hide collectives behind the matmuls that need or make them";
+  let description = [{
+    **Needs** an SPMD program.
+
+    **Does** cut all-gathers, reduce-scatters and all-reduces of rows that a
+    matmul reads or makes, and all that is computed of rows between two of them,
+    into pieces of rows. So the transfer of a piece runs beside the computation
+    of another. Each piece is a collective of its own, over the same axes, and
+    has the bits that it has in the whole. Pieces lie side by side where all of
+    them are needed, as for gradients of weights.
+
+    **Leaves** an SPMD program.
+
+    **Example** `test/Schedule/split-collectives.mlir`.
+  }];
+  let options = [
+    Option<"pieces", "pieces", "int64_t", /*default=*/"0",
+           "Cut everything that can be cut into so many pieces; 0: into two "
+           "what the cost model expects to gain from.">,
+    Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
+           "The machines, by the name of a cluster or a file.">
+  ];
+  let dependentDialects = ["::weft::WeftDialect"];
+  let statistics = [
+    Statistic<"numSplit", "split", "Collectives that were cut">
+  ];
+}
+
 def LowerGemms : FormPass<"weft-lower-gemms", "Spmd"> {
   let summary = "Turn dot_generals into GEMMs over strides";
   let description = [{

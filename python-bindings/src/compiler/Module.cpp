@@ -77,14 +77,13 @@ static Outcome withModule(std::string_view text, const std::string &name,
   return outcome;
 }
 
-static CompileOptions
-toOptions(const std::string &target, const std::string &mesh,
-          bool optimizeShardings, bool combineCollectives,
-          bool overlapCollectives, const std::string &reduceDtype,
-          bool fuseEpilogues, bool batchLaunches,
-          const std::string &gemmPrecision, const std::string &memoryLimit,
-          const std::string &pipeline, const std::string &pipelineTable,
-          const std::string &pipelineTableName, const std::string &cluster) {
+static CompileOptions toOptions(
+    const std::string &target, const std::string &mesh, bool optimizeShardings,
+    bool combineCollectives, bool overlapCollectives, int64_t collectivePieces,
+    const std::string &reduceDtype, bool fuseEpilogues, bool batchLaunches,
+    const std::string &gemmPrecision, const std::string &memoryLimit,
+    const std::string &pipeline, const std::string &pipelineTable,
+    const std::string &pipelineTableName, const std::string &cluster) {
   CompileOptions options;
   options.pipeline.cluster = cluster;
   if (!pipeline.empty()) {
@@ -122,6 +121,7 @@ toOptions(const std::string &target, const std::string &mesh,
   options.pipeline.optimizeShardings = optimizeShardings;
   options.pipeline.combineCollectives = combineCollectives;
   options.pipeline.overlapCollectives = overlapCollectives;
+  options.pipeline.collectivePieces = collectivePieces;
   options.pipeline.reduceDtype =
       reduceDtype.empty() ? ReduceDtype::Own : ReduceDtype::Float32;
   return options;
@@ -132,21 +132,22 @@ static nb::tuple
 lower(std::string_view text, const std::string &name, const std::string &form,
       const std::string &target, const std::string &mesh,
       bool optimizeShardings, bool combineCollectives, bool overlapCollectives,
-      const std::string &reduceDtype, bool fuseEpilogues, bool batchLaunches,
-      const std::string &gemmPrecision, const std::string &memoryLimit,
-      const std::string &pipeline, const std::string &pipelineTable,
-      const std::string &pipelineTableName, const std::string &cluster,
-      bool locations) {
+      int64_t collectivePieces, const std::string &reduceDtype,
+      bool fuseEpilogues, bool batchLaunches, const std::string &gemmPrecision,
+      const std::string &memoryLimit, const std::string &pipeline,
+      const std::string &pipelineTable, const std::string &pipelineTableName,
+      const std::string &cluster, bool locations) {
   std::optional<Form> last = symbolizeForm(form);
   if (!last || *last == Form::Plan)
     throw nb::value_error(
         ("expected the form graph, sharded, spmd or schedule, got \"" + form +
          "\"")
             .c_str());
-  CompileOptions options = toOptions(
-      target, mesh, optimizeShardings, combineCollectives, overlapCollectives,
-      reduceDtype, fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit,
-      pipeline, pipelineTable, pipelineTableName, cluster);
+  CompileOptions options =
+      toOptions(target, mesh, optimizeShardings, combineCollectives,
+                overlapCollectives, collectivePieces, reduceDtype,
+                fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit,
+                pipeline, pipelineTable, pipelineTableName, cluster);
   Outcome outcome;
   {
     nb::gil_scoped_release unlocked;
@@ -171,16 +172,17 @@ static nb::tuple
 compile(std::string_view text, const std::string &name,
         const std::string &target, const std::string &mesh,
         bool optimizeShardings, bool combineCollectives,
-        bool overlapCollectives, const std::string &reduceDtype,
-        bool fuseEpilogues, bool batchLaunches,
+        bool overlapCollectives, int64_t collectivePieces,
+        const std::string &reduceDtype, bool fuseEpilogues, bool batchLaunches,
         const std::string &gemmPrecision, const std::string &memoryLimit,
         const std::string &pipeline, const std::string &pipelineTable,
         const std::string &pipelineTableName, const std::string &cluster,
         const std::map<std::string, std::string> &metadata) {
-  CompileOptions options = toOptions(
-      target, mesh, optimizeShardings, combineCollectives, overlapCollectives,
-      reduceDtype, fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit,
-      pipeline, pipelineTable, pipelineTableName, cluster);
+  CompileOptions options =
+      toOptions(target, mesh, optimizeShardings, combineCollectives,
+                overlapCollectives, collectivePieces, reduceDtype,
+                fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit,
+                pipeline, pipelineTable, pipelineTableName, cluster);
   options.metadata = metadata;
   Outcome outcome;
   {
@@ -207,22 +209,22 @@ NB_MODULE(_compiler, m) {
         nb::arg("form"), nb::arg("target") = "none", nb::arg("mesh") = "",
         nb::arg("optimize_shardings") = true,
         nb::arg("combine_collectives") = true,
-        nb::arg("overlap_collectives") = true, nb::arg("reduce_dtype") = "",
-        nb::arg("fuse_epilogues") = true, nb::arg("batch_launches") = true,
-        nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
-        nb::arg("pipeline") = "", nb::arg("pipeline_table") = "",
-        nb::arg("pipeline_table_name") = "the table", nb::arg("cluster") = "",
+        nb::arg("overlap_collectives") = true, nb::arg("collective_pieces") = 0,
+        nb::arg("reduce_dtype") = "", nb::arg("fuse_epilogues") = true,
+        nb::arg("batch_launches") = true, nb::arg("gemm_precision") = "full",
+        nb::arg("memory_limit") = "", nb::arg("pipeline") = "",
+        nb::arg("pipeline_table") = "", nb::arg("cluster") = "",
         nb::arg("locations") = false,
         "The module in a form as text, or None, and the diagnostics.");
   m.def("compile", &compile, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("target") = "cpu", nb::arg("mesh") = "",
         nb::arg("optimize_shardings") = true,
         nb::arg("combine_collectives") = true,
-        nb::arg("overlap_collectives") = true, nb::arg("reduce_dtype") = "",
-        nb::arg("fuse_epilogues") = true, nb::arg("batch_launches") = true,
-        nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
-        nb::arg("pipeline") = "", nb::arg("pipeline_table") = "",
-        nb::arg("pipeline_table_name") = "the table", nb::arg("cluster") = "",
+        nb::arg("overlap_collectives") = true, nb::arg("collective_pieces") = 0,
+        nb::arg("reduce_dtype") = "", nb::arg("fuse_epilogues") = true,
+        nb::arg("batch_launches") = true, nb::arg("gemm_precision") = "full",
+        nb::arg("memory_limit") = "", nb::arg("pipeline") = "",
+        nb::arg("pipeline_table") = "", nb::arg("cluster") = "",
         nb::arg("metadata") = std::map<std::string, std::string>(),
         "The bytes of the plan, or None, and the diagnostics.");
 }

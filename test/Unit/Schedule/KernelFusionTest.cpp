@@ -87,6 +87,20 @@ TEST(KernelFusion, NothingCrossesABarrier) {
   EXPECT_THAT(p.groups(), ElementsAre(0, -1, 1));
 }
 
+TEST(KernelFusion, NoPieceWaitsForAnother) {
+  Program p;
+  unsigned bias = p.elementwise({}, {8});
+  unsigned x = p.barrier({}, {4, 8}), y = p.barrier({}, {4, 8});
+  unsigned one = p.elementwise({x, bias}, {4, 8});
+  unsigned other = p.elementwise({y, bias, x}, {4, 8});
+  auto group = p.groups();
+  EXPECT_EQ(group[one], group[other]);
+  p.ops[one].piece = 0;
+  p.ops[other].piece = 1;
+  group = p.groups();
+  EXPECT_NE(group[one], group[other]);
+}
+
 TEST(KernelFusion, RowsOfReductionsMustAgree) {
   Program p;
   unsigned x = p.elementwise({}, {4, 8, 16});

@@ -280,9 +280,9 @@ Status NcclWorld::splitGroup(GroupQueue &end) {
   }
   if (longest < 2)
     return {};
-  WEFT_RETURN_IF_ERROR(
-      split(end.handle, end.queue == 0 ? "weft group" : "weft group, second queue",
-            blocksOfGroups, color, key));
+  WEFT_RETURN_IF_ERROR(split(
+      end.handle, end.queue == 0 ? "weft group" : "weft group, second queue",
+      blocksOfGroups, color, key));
   if (end.communicator)
     end.communicator->setHandle(end.handle);
   return {};

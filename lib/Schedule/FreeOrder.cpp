@@ -1,0 +1,192 @@
+//===- FreeOrder.cpp - Rows whose order does not matter -------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FreeOrder.h"
+
+#include "CutRules.h"
+
+#include "weft/IR/TensorTypes.h"
+#include "weft/IR/WeftOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace weft;
+
+namespace {
+
+class FreeOrder {
+public:
+  /// Of the whole rows, or of those that a member has.
+  explicit FreeOrder(bool isWhole) : isWhole(isWhole) {}
+
+  bool follow(Operation *collective);
+  llvm::DenseSet<Operation *> take() { return std::move(collectives); }
+
+private:
+  bool makesRows(Operation *op) const;
+  bool takesRows(Operation *op) const;
+  bool add(Operation *collective);
+  bool acceptDefinition(Value value);
+  bool acceptUse(OpOperand &use);
+  bool treatsRowsAlike(Operation *op);
+  bool sumsOverRows(OpOperand &use);
+
+  const bool isWhole;
+  llvm::SetVector<Value> values;
+  llvm::DenseSet<Operation *> collectives;
+  Attribute axes;
+};
+
+} // namespace
+
+static std::optional<int64_t> cutDimOf(Value value) {
+  return findCutDim(typeOf(value));
+}
+
+/// The dimension along which a collective gathers; -1 for others.
+static int64_t gatheredDim(Operation *op) {
+  return llvm::TypeSwitch<Operation *, int64_t>(op)
+      .Case([](AllGatherOp each) { return each.getDim(); })
+      .Case([](AllToAllOp each) { return each.getConcat(); })
+      .Default([](Operation *) { return -1; });
+}
+
+/// The same for what it scatters.
+static int64_t scatteredDim(Operation *op) {
+  return llvm::TypeSwitch<Operation *, int64_t>(op)
+      .Case([](ReduceScatterOp each) { return each.getDim(); })
+      .Case([](AllToAllOp each) { return each.getSplit(); })
+      .Default([](Operation *) { return -1; });
+}
+
+static bool gathersRows(Operation *op) {
+  return gatheredDim(op) >= 0 && gatheredDim(op) == cutDimOf(op->getOperand(0));
+}
+
+static bool scattersRows(Operation *op) {
+  return scatteredDim(op) >= 0 &&
+         scatteredDim(op) == cutDimOf(op->getResult(0));
+}
+
+bool FreeOrder::makesRows(Operation *op) const {
+  return isWhole ? gathersRows(op) : scattersRows(op);
+}
+
+bool FreeOrder::takesRows(Operation *op) const {
+  return isWhole ? scattersRows(op) : gathersRows(op);
+}
+
+/// What a barrier waits for is not in its result.
+static bool isOnlyOrder(OpOperand &use) {
+  return isa<BarrierOp>(use.getOwner()) && use.getOperandNumber() != 0;
+}
+
+/// An op whose rows are computed from the same rows of operands: those and its
+/// results are followed.
+bool FreeOrder::treatsRowsAlike(Operation *op) {
+  auto isCut = findCutOperands(op);
+  if (!isCut)
+    return false;
+  if (isa<ReshapeOp>(op)) {
+    auto rows = [](Value value) {
+      auto dim = cutDimOf(value);
+      return dim ? typeOf(value).getDimSize(*dim) : 1;
+    };
+    if (rows(op->getOperand(0)) != rows(op->getResult(0)))
+      return false;
+  }
+  for (OpOperand &operand : op->getOpOperands())
+    if ((*isCut)[operand.getOperandNumber()] && !isOnlyOrder(operand))
+      values.insert(operand.get());
+  for (Value result : op->getResults())
+    values.insert(result);
+  return true;
+}
+
+/// All have the members of the same groups.
+bool FreeOrder::add(Operation *collective) {
+  Attribute own = cast<CommunicationOpInterface>(collective).getAxes();
+  if (!axes)
+    axes = own;
+  collectives.insert(collective);
+  return axes == own;
+}
+
+bool FreeOrder::acceptDefinition(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return isa<SplatElementsAttr>(constant.getValue());
+  return makesRows(op) ? add(op) : treatsRowsAlike(op);
+}
+
+/// Sums over rows have the same terms.
+bool FreeOrder::sumsOverRows(OpOperand &use) {
+  int64_t rows = *cutDimOf(use.get());
+  if (auto reduce = dyn_cast<ReduceOp>(use.getOwner()))
+    return llvm::is_contained(reduce.getDims(), rows);
+  auto dot = dyn_cast<DotGeneralOp>(use.getOwner());
+  if (!dot)
+    return false;
+  for (auto [lhs, rhs] :
+       llvm::zip_equal(dot.getLhsContracting(), dot.getRhsContracting()))
+    if (cutDimOf(dot.getLhs()) == lhs && cutDimOf(dot.getRhs()) == rhs) {
+      values.insert(dot.getLhs());
+      values.insert(dot.getRhs());
+      return true;
+    }
+  return false;
+}
+
+bool FreeOrder::acceptUse(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (isOnlyOrder(use))
+    return true;
+  if (op->getBlock() != use.get().getParentBlock() ||
+      op->hasTrait<OpTrait::IsTerminator>())
+    return false;
+  if (takesRows(op))
+    return add(op);
+  auto isCut = findCutOperands(op);
+  if (isCut && (*isCut)[use.getOperandNumber()])
+    return treatsRowsAlike(op);
+  return sumsOverRows(use);
+}
+
+bool FreeOrder::follow(Operation *collective) {
+  add(collective);
+  if (takesRows(collective))
+    values.insert(collective->getOperand(0));
+  else if (makesRows(collective))
+    values.insert(collective->getResult(0));
+  else
+    return false;
+  for (size_t i = 0; i < values.size(); ++i) {
+    Value value = values[i];
+    if (!acceptDefinition(value))
+      return false;
+    // What all have is the same in any order.
+    if (isa<arith::ConstantOp>(value.getDefiningOp()))
+      continue;
+    if (!llvm::all_of(value.getUses(),
+                      [&](OpOperand &use) { return acceptUse(use); }))
+      return false;
+  }
+  return true;
+}
+
+bool weft::findFreeOrder(Operation *collective, bool ofWhole,
+                         llvm::DenseSet<Operation *> &found) {
+  FreeOrder rows(ofWhole);
+  const bool isFree = rows.follow(collective);
+  found = rows.take();
+  return isFree;
+}
