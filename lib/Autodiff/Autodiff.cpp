@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace weft {
 #define GEN_PASS_DEF_AUTODIFF
@@ -141,26 +142,26 @@ static void markParameters(ValueAndGradOp op) {
   caller.setAllArgAttrs(attributes);
 }
 
-/// Notes on the module what is differentiated under a name other than that of
-/// a parameter of an entry.
-static void noteDifferentiated(Value operand, StringRef name, ModuleOp module) {
+/// Whether a name is that of an argument of an entry, which a loss is
+/// differentiated by.
+static bool isOfParameter(StringRef name, Value operand) {
   auto argument = dyn_cast<BlockArgument>(findUnmarked(operand));
-  auto caller = argument
-                    ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
-                    : func::FuncOp();
-  if (name.empty() ||
-      (caller && caller.isPublic() &&
-       weft::getArgumentName(caller, argument.getArgNumber()) == name))
-    return;
-  SmallVector<Attribute> names;
+  if (!argument)
+    return false;
+  auto caller = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return caller.isPublic() &&
+         weft::getArgumentName(caller, argument.getArgNumber()) == name;
+}
+
+/// Notes on the module what is differentiated under other names.
+static void noteDifferentiated(ModuleOp module, ArrayRef<Attribute> names) {
+  llvm::SetVector<Attribute> all;
   if (auto known = module->getAttrOfType<ArrayAttr>(kDifferentiatedAttrName))
-    llvm::append_range(names, known);
-  auto attribute = StringAttr::get(module.getContext(), name);
-  if (llvm::is_contained(names, attribute))
-    return;
-  names.push_back(attribute);
-  module->setAttr(kDifferentiatedAttrName,
-                  ArrayAttr::get(module.getContext(), names));
+    all.insert_range(known);
+  all.insert_range(names);
+  if (!all.empty())
+    module->setAttr(kDifferentiatedAttrName,
+                    ArrayAttr::get(module.getContext(), all.getArrayRef()));
 }
 
 static LogicalResult resolve(ValueAndGradOp op, func::FuncOp callee) {
@@ -182,16 +183,19 @@ static LogicalResult resolve(ValueAndGradOp op, func::FuncOp callee) {
   SmallVector<Value> gradients =
       tape.pullBack(activity, cotangents, {}, builder);
   markParameters(op);
+  SmallVector<Attribute> others;
   for (int64_t index : op.getWrt()) {
     Value operand = op.getOperands()[index], gradient = gradients[index];
     std::string name = nameOfArgument(callee, index, operand);
-    noteDifferentiated(operand, name, op->getParentOfType<ModuleOp>());
+    if (!name.empty() && !isOfParameter(name, operand))
+      others.push_back(builder.getStringAttr(name));
     if (gradient)
       markGradientOf(gradient, name);
     else
       gradient = constants.constant(0, operand);
     values.push_back(gradient);
   }
+  noteDifferentiated(op->getParentOfType<ModuleOp>(), others);
   op.replaceAllUsesWith(values);
   op.erase();
   return success();

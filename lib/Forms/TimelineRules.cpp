@@ -372,11 +372,28 @@ void TimelineRule::run() {
 // Segments and what they are declared as
 //===----------------------------------------------------------------------===//
 
-/// By name and attribute what a declaration says of its arguments or results.
-using Declared = llvm::StringMap<std::pair<Type, DictionaryAttr>>;
+/// What a declaration says of its arguments or results, by name.
+using DeclaredValues = llvm::StringMap<std::pair<Type, DictionaryAttr>>;
+
+namespace {
+
+struct Declaration {
+  explicit Declaration(func::FuncOp entry) {
+    for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+      arguments[getArgumentName(entry, i)] = {entry.getArgumentTypes()[i],
+                                              entry.getArgAttrDict(i)};
+    for (unsigned i = 0; i < entry.getNumResults(); ++i)
+      results[getResultName(entry, i)] = {entry.getResultTypes()[i],
+                                          entry.getResultAttrDict(i)};
+  }
+
+  DeclaredValues arguments, results;
+};
+
+} // namespace
 
 /// A segment has the arguments and results of its entry as declared.
-static void checkDeclared(func::FuncOp segment, const Declared &declared,
+static void checkDeclared(func::FuncOp segment, const DeclaredValues &declared,
                           StringRef name, Type type, DictionaryAttr attrs,
                           const Twine &what, FormCheck &check) {
   auto found = declared.find(name);
@@ -396,44 +413,42 @@ static void checkDeclared(func::FuncOp segment, const Declared &declared,
         << getSegment(segment).getEntry().getValue();
 }
 
-static void checkSegment(func::FuncOp segment, ModuleOp module,
+static void checkSegment(func::FuncOp segment, const Declaration *declaration,
                          FormCheck &check) {
   SegmentAttr is = getSegment(segment);
-  auto entry = module.lookupSymbol<func::FuncOp>(is.getEntry());
-  if (!entry || !getTimeline(entry)) {
+  StringRef entry = is.getEntry().getValue();
+  if (!declaration) {
     check.error(segment.getLoc())
-        << "@" << segment.getSymName() << " is a segment of @"
-        << is.getEntry().getValue() << ", which has no timeline";
+        << "@" << segment.getSymName() << " is a segment of @" << entry
+        << ", which has no timeline";
     return;
   }
-  std::string name =
-      (is.getEntry().getValue() + "." + is.getAction().getValue()).str();
+  std::string name = (entry + "." + is.getAction().getValue()).str();
   if (segment.getSymName() != name)
     check.error(segment.getLoc())
         << "@" << segment.getSymName() << " has the action " << is.getAction()
-        << " of @" << is.getEntry().getValue() << ", by which its name is @"
-        << name;
-  Declared arguments, results;
-  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
-    arguments[getArgumentName(entry, i)] = {entry.getArgumentTypes()[i],
-                                            entry.getArgAttrDict(i)};
-  for (unsigned i = 0; i < entry.getNumResults(); ++i)
-    results[getResultName(entry, i)] = {entry.getResultTypes()[i],
-                                        entry.getResultAttrDict(i)};
+        << " of @" << entry << ", by which its name is @" << name;
   for (unsigned i = 0; i < segment.getNumArguments(); ++i)
-    checkDeclared(segment, arguments, getArgumentName(segment, i),
+    checkDeclared(segment, declaration->arguments, getArgumentName(segment, i),
                   segment.getArgumentTypes()[i], segment.getArgAttrDict(i),
                   "argument", check);
   for (unsigned i = 0; i < segment.getNumResults(); ++i)
-    checkDeclared(segment, results, getResultName(segment, i),
+    checkDeclared(segment, declaration->results, getResultName(segment, i),
                   segment.getResultTypes()[i], segment.getResultAttrDict(i),
                   "result", check);
 }
 
 void weft::checkTimelines(ModuleOp module, FormCheck &check) {
+  std::map<StringRef, Declaration> declarations;
+  for (func::FuncOp entry : findTimelines(module))
+    declarations.try_emplace(entry.getSymName(), entry);
   for (func::FuncOp function : findPrograms(module))
-    if (getSegment(function))
-      checkSegment(function, module, check);
+    if (SegmentAttr is = getSegment(function)) {
+      auto found = declarations.find(is.getEntry().getValue());
+      checkSegment(function,
+                   found == declarations.end() ? nullptr : &found->second,
+                   check);
+    }
   for (func::FuncOp entry : findTimelines(module))
     TimelineRule(entry, module, check).run();
 }
