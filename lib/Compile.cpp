@@ -283,6 +283,7 @@ static StringRef findEarlierOption(const CompileOptions &options, Form from) {
   const bool isSchedule = from == Form::Schedule;
   const std::pair<bool, StringRef> given[] = {
       {!options.mesh.empty(), "mesh"},
+      {!options.devices.empty(), "devices"},
       {options.memoryLimit != 0, "memory-limit"},
       {!pipeline.stages.axis.empty(), "pipeline"},
       {pipeline.reduceDtype != defaults.reduceDtype, "reduce-dtype"},
