@@ -231,25 +231,83 @@ static constexpr int improvements = 2;
 /// Times that differ by less are equal: the order that holds less is taken.
 static constexpr double sameTime = 1.001;
 
-std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps, double growth,
-                                 int64_t beside) {
-  struct Candidate {
-    std::vector<Action> actions;
-    OrderCost cost;
-  };
-  std::vector<Candidate> candidates;
-  auto add = [&](std::vector<Action> actions) {
-    const OrderCost cost = costOf(steps, actions);
-    candidates.push_back({std::move(actions), cost});
-  };
-  add(programOrder(steps));
-  if (llvm::none_of(steps, [](const Step &step) { return step.isCollective; }))
-    return candidates.front().actions;
-  const Backwards backwards(steps);
-  const std::vector<int64_t> paths = backwards.longestPaths();
-  std::vector<int64_t> positions(steps.size());
+namespace {
+
+struct Candidate {
+  std::vector<Action> actions;
+  OrderCost cost;
+};
+
+class Candidates {
+public:
+  explicit Candidates(llvm::ArrayRef<Step> steps);
+
+  void add(std::vector<Action> actions);
+  /// Orders by positions and by longest paths, and what improves them.
+  void addOverlapping(const OverlapOptions &options);
+  /// Of those that hold at most so many bytes, the fastest.
+  std::vector<Action> takeFastest(double mostBytes);
+
+  std::vector<Candidate> all;
+
+private:
+  llvm::ArrayRef<Step> steps;
+  Backwards backwards;
+  std::vector<int64_t> positions, paths;
+};
+
+} // namespace
+
+Candidates::Candidates(llvm::ArrayRef<Step> steps)
+    : steps(steps), backwards(steps), positions(steps.size()),
+      paths(backwards.longestPaths()) {
   for (size_t step = 0; step < steps.size(); ++step)
     positions[step] = -int64_t(step);
+}
+
+void Candidates::add(std::vector<Action> actions) {
+  const OrderCost cost = costOf(steps, actions);
+  all.push_back({std::move(actions), cost});
+}
+
+void Candidates::addOverlapping(const OverlapOptions &options) {
+  for (std::vector<int64_t> priorities : {positions, paths})
+    for (int round = 0; round <= improvements; ++round) {
+      add(overlapOrder(steps, priorities, options));
+      if (round < improvements)
+        priorities = backwards.latestBegins(steps, all.back().actions);
+    }
+}
+
+std::vector<Action> Candidates::takeFastest(double mostBytes) {
+  llvm::erase_if(all, [&](const Candidate &each) {
+    return double(each.cost.bytes) > mostBytes;
+  });
+  int64_t least = all.front().cost.picoseconds;
+  for (const Candidate &each : all)
+    least = std::min(least, each.cost.picoseconds);
+  Candidate *best = nullptr;
+  for (Candidate &each : all)
+    if (double(each.cost.picoseconds) <= sameTime * double(least) &&
+        (!best || each.cost.bytes < best->cost.bytes))
+      best = &each;
+  return std::move(best->actions);
+}
+
+std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps) {
+  Candidates candidates(steps);
+  candidates.add(programOrder(steps));
+  candidates.addOverlapping({});
+  return candidates.takeFastest(std::numeric_limits<double>::infinity());
+}
+
+std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps, double growth,
+                                 int64_t beside) {
+  Candidates candidates(steps);
+  candidates.add(programOrder(steps));
+  if (llvm::none_of(steps, [](const Step &step) { return step.isCollective; }))
+    return candidates.all.front().actions;
+  const int64_t ofProgram = candidates.all.front().cost.bytes;
   for (const OverlapOptions &options : {OverlapOptions{},
                                         {unlimited, unlimited, true},
                                         {256, unlimited, true},
@@ -258,26 +316,9 @@ std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps, double growth,
                                         {16, 2},
                                         {4, 1},
                                         {1, 1}})
-    for (std::vector<int64_t> priorities : {positions, paths})
-      for (int round = 0; round <= improvements; ++round) {
-        add(overlapOrder(steps, priorities, options));
-        if (round < improvements)
-          priorities = backwards.latestBegins(steps, candidates.back().actions);
-      }
-  const int64_t ofProgram = candidates.front().cost.bytes;
-  const double most = double(ofProgram) + growth * double(ofProgram + beside);
-  llvm::erase_if(candidates, [&](const Candidate &each) {
-    return double(each.cost.bytes) > most;
-  });
-  int64_t least = candidates.front().cost.picoseconds;
-  for (const Candidate &each : candidates)
-    least = std::min(least, each.cost.picoseconds);
-  Candidate *best = nullptr;
-  for (Candidate &each : candidates)
-    if (double(each.cost.picoseconds) <= sameTime * double(least) &&
-        (!best || each.cost.bytes < best->cost.bytes))
-      best = &each;
-  return std::move(best->actions);
+    candidates.addOverlapping(options);
+  return candidates.takeFastest(double(ofProgram) +
+                                growth * double(ofProgram + beside));
 }
 
 } // namespace weft

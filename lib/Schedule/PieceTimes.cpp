@@ -25,8 +25,6 @@ using namespace mlir;
 using namespace weft;
 
 static constexpr double picosecondsPerSecond = 1e12;
-/// The order is one that hides most, however much memory it takes.
-static constexpr OverlapOptions farSeeing = {256, 8, false, true};
 /// An op that takes no time is no step unless it has more operands.
 static constexpr size_t mostPassedOn = 8;
 
@@ -240,5 +238,5 @@ PieceTimes weft::predictPieces(Block &block,
                                int64_t pieces, const cost::CostModel &model) {
   StepBuilder built(cut, pieces, model);
   built.build(block);
-  return run(built, overlapOrder(built.steps, farSeeing));
+  return run(built, fastestOrder(built.steps));
 }

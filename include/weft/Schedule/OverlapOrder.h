@@ -119,6 +119,9 @@ OrderCost costOf(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions);
 /// none.
 std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps, double growth,
                                  int64_t beside = 0);
+/// The fastest of a few, however much they hold: an estimate of what steps
+/// take.
+std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps);
 
 /// The schedule that overlaps, of steps with more priority first, the order of
 /// the program among equals.

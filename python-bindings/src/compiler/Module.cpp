@@ -213,7 +213,8 @@ NB_MODULE(_compiler, m) {
         nb::arg("reduce_dtype") = "", nb::arg("fuse_epilogues") = true,
         nb::arg("batch_launches") = true, nb::arg("gemm_precision") = "full",
         nb::arg("memory_limit") = "", nb::arg("pipeline") = "",
-        nb::arg("pipeline_table") = "", nb::arg("cluster") = "",
+        nb::arg("pipeline_table") = "",
+        nb::arg("pipeline_table_name") = "the table", nb::arg("cluster") = "",
         nb::arg("locations") = false,
         "The module in a form as text, or None, and the diagnostics.");
   m.def("compile", &compile, nb::arg("text"), nb::arg("name"), nb::kw_only(),
@@ -224,7 +225,8 @@ NB_MODULE(_compiler, m) {
         nb::arg("reduce_dtype") = "", nb::arg("fuse_epilogues") = true,
         nb::arg("batch_launches") = true, nb::arg("gemm_precision") = "full",
         nb::arg("memory_limit") = "", nb::arg("pipeline") = "",
-        nb::arg("pipeline_table") = "", nb::arg("cluster") = "",
+        nb::arg("pipeline_table") = "",
+        nb::arg("pipeline_table_name") = "the table", nb::arg("cluster") = "",
         nb::arg("metadata") = std::map<std::string, std::string>(),
         "The bytes of the plan, or None, and the diagnostics.");
 }
