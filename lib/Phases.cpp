@@ -180,6 +180,9 @@ void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
     pm.addPass(createFuseEpilogues());
   // So that no plan stores a tensor of zeros.
   pm.addPass(createFillConstants());
+  // When only kernels are left to make, and before they are.
+  if (options.recomputeInKernels)
+    pm.addPass(createRecomputeInKernels({clusterOf(options)}));
   pm.addPass(createFuseKernels());
   // Before the order is made: it keeps near the one it is given.
   pm.addPass(createHoistReleases());

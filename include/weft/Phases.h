@@ -83,6 +83,8 @@ struct PipelineOptions {
   /// Float32: also the partial sums of gradients are of this type, see
   /// --weft-apply-reduce-dtype.
   ReduceDtype reduceDtype = ReduceDtype::Own;
+  /// Let kernels recompute what would take memory at the peak.
+  bool recomputeInKernels = true;
   /// CUDA only: let GEMMs do element-wise work before they store.
   bool fuseEpilogues = true;
   /// Make one launch of several of the same kernel; for others than CUDA

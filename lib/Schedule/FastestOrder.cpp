@@ -245,8 +245,9 @@ public:
   void add(std::vector<Action> actions);
   /// Orders by positions and by longest paths, and what improves them.
   void addOverlapping(const OverlapOptions &options);
-  /// Of those that hold at most so many bytes, the fastest.
-  std::vector<Action> takeFastest(double mostBytes);
+  /// Of those that hold at most so many bytes, the fastest; of those that hold
+  /// at most `spared` more if it is much slower than these.
+  std::vector<Action> takeFastest(double mostBytes, double spared = 0);
 
   std::vector<Candidate> all;
 
@@ -279,16 +280,26 @@ void Candidates::addOverlapping(const OverlapOptions &options) {
     }
 }
 
-std::vector<Action> Candidates::takeFastest(double mostBytes) {
-  llvm::erase_if(all, [&](const Candidate &each) {
-    return double(each.cost.bytes) > mostBytes;
-  });
-  int64_t least = all.front().cost.picoseconds;
-  for (const Candidate &each : all)
-    least = std::min(least, each.cost.picoseconds);
+std::vector<Action> Candidates::takeFastest(double mostBytes, double spared) {
+  // How much slower an order may be for the sake of what was spared.
+  constexpr double slower = 1.005;
+  auto leastTime = [&](double bytes) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const Candidate &each : all)
+      if (double(each.cost.bytes) <= bytes)
+        least = std::min(least, double(each.cost.picoseconds));
+    return least;
+  };
+  double longest = sameTime * leastTime(mostBytes);
+  if (const double all = slower * leastTime(mostBytes + spared);
+      longest > sameTime * all) {
+    longest = all;
+    mostBytes += spared;
+  }
   Candidate *best = nullptr;
   for (Candidate &each : all)
-    if (double(each.cost.picoseconds) <= sameTime * double(least) &&
+    if (double(each.cost.bytes) <= mostBytes &&
+        double(each.cost.picoseconds) <= longest &&
         (!best || each.cost.bytes < best->cost.bytes))
       best = &each;
   return std::move(best->actions);
@@ -302,7 +313,7 @@ std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps) {
 }
 
 std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps, double growth,
-                                 int64_t beside) {
+                                 int64_t beside, int64_t spared) {
   Candidates candidates(steps);
   candidates.add(programOrder(steps));
   if (llvm::none_of(steps, [](const Step &step) { return step.isCollective; }))
@@ -318,7 +329,8 @@ std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps, double growth,
                                         {1, 1}})
     candidates.addOverlapping(options);
   return candidates.takeFastest(double(ofProgram) +
-                                growth * double(ofProgram + beside));
+                                    growth * double(ofProgram + beside),
+                                double(spared));
 }
 
 } // namespace weft

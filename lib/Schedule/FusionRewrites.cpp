@@ -166,3 +166,50 @@ void weft::loosenBarriers(Block &body,
     barrier.getAfterMutable().assign(
         findSources(barrier.getAfter(), isElementwise));
 }
+
+/// The ops of the block whose results an op, or one in it, reads.
+static SmallVector<Operation *> findProducers(Operation *op) {
+  llvm::SmallSetVector<Operation *, 8> producers;
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (Operation *producer = operand.getDefiningOp();
+          producer && producer->getBlock() == op->getBlock())
+        producers.insert(producer);
+  });
+  return producers.takeVector();
+}
+
+void weft::sortBehindOperands(Block &body) {
+  DenseSet<Operation *> placed;
+  /// By op: what waits for it, in the order of the block.
+  DenseMap<Operation *, SmallVector<Operation *, 2>> waiting;
+  DenseMap<Operation *, size_t> missing;
+  SmallVector<Operation *> order, ready;
+  for (Operation &op : body.without_terminator()) {
+    SmallVector<Operation *> producers = findProducers(&op);
+    llvm::erase_if(producers,
+                   [&](Operation *producer) { return placed.count(producer); });
+    if (!producers.empty()) {
+      missing[&op] = producers.size();
+      for (Operation *producer : producers)
+        waiting[producer].push_back(&op);
+      continue;
+    }
+    ready.push_back(&op);
+    while (!ready.empty()) {
+      Operation *next = ready.pop_back_val();
+      order.push_back(next);
+      placed.insert(next);
+      auto found = waiting.find(next);
+      if (found == waiting.end())
+        continue;
+      for (Operation *waits : llvm::reverse(found->second))
+        if (--missing[waits] == 0)
+          ready.push_back(waits);
+    }
+  }
+  if (missing.empty())
+    return;
+  for (Operation *op : order)
+    op->moveBefore(body.getTerminator());
+}

@@ -53,6 +53,9 @@ void convertAfterMoves(mlir::Block &body,
 void loosenBarriers(mlir::Block &body,
                     llvm::function_ref<bool(mlir::Operation *)> isElementwise);
 
+/// Moves ops that stand before one of their operands right behind the last.
+void sortBehindOperands(mlir::Block &body);
+
 } // namespace weft
 
 #endif // WEFT_LIB_SCHEDULE_FUSIONREWRITES_H

@@ -167,6 +167,20 @@ void Outliner::finish() {
   func::ReturnOp::create(b, kernel.getLoc(), returned);
 }
 
+/// Of a value that is read both behind a barrier and as it is, only one is an
+/// operand: the kernel is behind the barrier anyway.
+static void readBehindBarriers(ArrayRef<Operation *> ops) {
+  DenseMap<Value, Value> behind;
+  for (Operation *op : ops)
+    for (Value operand : op->getOperands())
+      if (auto barrier = operand.getDefiningOp<BarrierOp>())
+        behind.try_emplace(barrier.getOperand(), operand);
+  for (Operation *op : ops)
+    for (OpOperand &operand : op->getOpOperands())
+      if (Value later = behind.lookup(operand.get()))
+        operand.set(later);
+}
+
 static func::FuncOp createFunction(OpBuilder &b, Location loc,
                                    const Interface &interface) {
   SmallVector<Type> inputs, results;
@@ -186,6 +200,7 @@ static func::FuncOp createFunction(OpBuilder &b, Location loc,
 }
 
 void weft::outlineKernel(ArrayRef<Operation *> ops, KernelLibrary &library) {
+  readBehindBarriers(ops);
   Interface interface = findInterface(ops);
   OpBuilder b(ops.back());
   SmallVector<Location> locations;

@@ -9,6 +9,7 @@
 
 #include "weft/Schedule/OverlapOrder.h"
 #include "weft/Schedule/Passes.h"
+#include "weft/Schedule/RecomputationReport.h"
 #include "weft/Schedule/StepCost.h"
 
 #include "weft/IR/BufferParts.h"
@@ -164,7 +165,9 @@ struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
     std::vector<Step> steps = stepsOf(ops, model);
     std::vector<Action> actions =
         overlapCollectives
-            ? fastestOrder(steps, arenaGrowth, bytesOfArguments(block))
+            ? fastestOrder(
+                  steps, arenaGrowth, bytesOfArguments(block),
+                  getRecomputationReport(block.getParentOp()).sparedBytes)
             : programOrder(steps);
     std::vector<std::string> problems = checkOrder(steps, actions);
     for (const std::string &problem : problems)

@@ -98,6 +98,7 @@ class Lowered:
         collective_pieces: int = 0,
         fuse_epilogues: bool = True,
         batch_launches: bool = True,
+        recompute_in_kernels: bool = True,
         gemm_precision: str = "full",
         memory_limit: int | str | None = None,
         cluster: str | None = None,
@@ -122,6 +123,8 @@ class Lowered:
         `collective_pieces` is the number of pieces into which all-gathers, reduce-scatters and
         all-reduces are cut, so that one is sent while a matmul of another runs: as many as pay
         if it is 0, and 1 cuts none.
+        `recompute_in_kernels` lets kernels recompute what would take memory at the peak, where
+        that costs next to no time.
 
         For CUDA, `gemm_precision` "tf32" lets matmuls round their float32 operands to 10
         bits of mantissa, which "full" does not; `fuse_epilogues` lets them add biases and apply
@@ -145,6 +148,7 @@ class Lowered:
             "collective_pieces": collective_pieces,
             "fuse_epilogues": fuse_epilogues,
             "batch_launches": batch_launches,
+            "recompute_in_kernels": recompute_in_kernels,
             "gemm_precision": gemm_precision,
         }
         if cluster is not None:

@@ -19,6 +19,7 @@
 #include "weft/Report/PlanReport.h"
 #include "weft/Schedule/ExplainSchedule.h"
 #include "weft/Schedule/SplitReport.h"
+#include "weft/Schedule/RecomputationReport.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
@@ -123,6 +124,11 @@ static cl::opt<unsigned> collectivePieces(
              "while a matmul of another runs. 0: as many as pay, 1: none is "
              "cut. Default: 0"),
     cl::value_desc("count"), cl::init(0), cl::cat(category));
+static cl::opt<bool> recomputeInKernels(
+    "recompute-in-kernels",
+    cl::desc("Let kernels recompute what would take memory at the peak, where "
+             "that costs next to no time. Default: true"),
+    cl::init(true), cl::cat(category));
 static cl::opt<ReduceDtype> reduceDtype(
     "reduce-dtype",
     cl::desc("Type in which gradients of 16-bit floats are reduced over "
@@ -169,6 +175,7 @@ static llvm::Error readOptions(CompileOptions &options) {
   options.pipeline.combineCollectives = combineCollectives;
   options.pipeline.overlapCollectives = overlap;
   options.pipeline.collectivePieces = collectivePieces;
+  options.pipeline.recomputeInKernels = recomputeInKernels;
   options.pipeline.reduceDtype = reduceDtype;
   options.pipeline.fuseEpilogues = fuseEpilogues;
   options.pipeline.batchLaunches = batchLaunches;
@@ -260,7 +267,8 @@ int main(int argc, char **argv) {
   if (llvm::Error error = writeOutput(*path, *plan))
     return fail(std::move(error));
   llvm::outs() << printPlanReport(makePlanReport(*plan, cluster))
-               << printChoiceReports(*module) << printSplitReports(*module);
+               << printChoiceReports(*module) << printSplitReports(*module)
+               << printRecomputationReports(*module);
   if (!explain.empty()) {
     FailureOr<cost::CostModel> model =
         loadCostModel(*module, clusterOf(options.pipeline));

@@ -143,6 +143,38 @@ def FillConstants : FormPass<"weft-fill-constants", "Gemms"> {
   ];
 }
 
+def RecomputeInKernels : FormPass<"weft-recompute-in-kernels", "Gemms"> {
+  let summary = "Recompute in kernels what need not be kept";
+  let description = [{
+    **Needs** entries whose matmuls are GEMMs.
+
+    **Does** cut each block where the most bytes are alive, and decide what of
+    the first half is kept for the second: element-wise ops and broadcasts are
+    recomputed by the kernels that use them, from what is kept, where that takes
+    fewer bytes (a minimum cut). So a backward pass reads the operand of GELU or
+    of a norm, and its statistics, instead of each intermediate result. What a
+    GEMM reads is written once more, if a kernel nearby reads what it is made of.
+    GEMMs, attention, collectives and reductions are not recomputed. The
+    cost model decides: the time that is added, less that of what is no more
+    written and read, is at most 0.5 % of that of GEMMs and collectives. Then the
+    same where the peak is now, until it does not fall.
+
+    **Leaves** copies of ops in front of their users, behind a `weft.barrier`.
+
+    **Example** `test/Schedule/recompute-in-kernels.mlir`.
+  }];
+  let dependentDialects = ["::weft::WeftDialect"];
+  let options = [
+    Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
+           "The machines, by the name of a cluster or a file.">
+  ];
+  let statistics = [
+    Statistic<"recomputed", "recomputed-ops", "Ops that are recomputed">,
+    Statistic<"savedBytes", "saved-bytes",
+              "Bytes by which peaks fall, as estimated">
+  ];
+}
+
 def FuseKernels : FormPass<"weft-fuse-kernels", "Gemms"> {
   let summary = "Group element-wise work, broadcasts and reductions into kernels";
   let description = [{

@@ -80,7 +80,7 @@ static Outcome withModule(std::string_view text, const std::string &name,
 static CompileOptions toOptions(
     const std::string &target, const std::string &mesh, bool optimizeShardings,
     bool combineCollectives, bool overlapCollectives, int64_t collectivePieces,
-    const std::string &reduceDtype, bool fuseEpilogues, bool batchLaunches,
+    const std::string &reduceDtype, bool fuseEpilogues, bool batchLaunches, bool recomputeInKernels,
     const std::string &gemmPrecision, const std::string &memoryLimit,
     const std::string &pipeline, const std::string &pipelineTable,
     const std::string &pipelineTableName, const std::string &cluster) {
@@ -111,6 +111,7 @@ static CompileOptions toOptions(
   options.pipeline.tf32 = *rounds;
   options.pipeline.fuseEpilogues = fuseEpilogues;
   options.pipeline.batchLaunches = batchLaunches;
+  options.pipeline.recomputeInKernels = recomputeInKernels;
   if (!memoryLimit.empty()) {
     llvm::Expected<int64_t> bytes = parseBytes(memoryLimit);
     if (!bytes)
@@ -133,7 +134,7 @@ lower(std::string_view text, const std::string &name, const std::string &form,
       const std::string &target, const std::string &mesh,
       bool optimizeShardings, bool combineCollectives, bool overlapCollectives,
       int64_t collectivePieces, const std::string &reduceDtype,
-      bool fuseEpilogues, bool batchLaunches, const std::string &gemmPrecision,
+      bool fuseEpilogues, bool batchLaunches, bool recomputeInKernels, const std::string &gemmPrecision,
       const std::string &memoryLimit, const std::string &pipeline,
       const std::string &pipelineTable, const std::string &pipelineTableName,
       const std::string &cluster, bool locations) {
@@ -146,7 +147,7 @@ lower(std::string_view text, const std::string &name, const std::string &form,
   CompileOptions options =
       toOptions(target, mesh, optimizeShardings, combineCollectives,
                 overlapCollectives, collectivePieces, reduceDtype,
-                fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit,
+                fuseEpilogues, batchLaunches, recomputeInKernels, gemmPrecision, memoryLimit,
                 pipeline, pipelineTable, pipelineTableName, cluster);
   Outcome outcome;
   {
@@ -173,7 +174,7 @@ compile(std::string_view text, const std::string &name,
         const std::string &target, const std::string &mesh,
         bool optimizeShardings, bool combineCollectives,
         bool overlapCollectives, int64_t collectivePieces,
-        const std::string &reduceDtype, bool fuseEpilogues, bool batchLaunches,
+        const std::string &reduceDtype, bool fuseEpilogues, bool batchLaunches, bool recomputeInKernels,
         const std::string &gemmPrecision, const std::string &memoryLimit,
         const std::string &pipeline, const std::string &pipelineTable,
         const std::string &pipelineTableName, const std::string &cluster,
@@ -181,7 +182,7 @@ compile(std::string_view text, const std::string &name,
   CompileOptions options =
       toOptions(target, mesh, optimizeShardings, combineCollectives,
                 overlapCollectives, collectivePieces, reduceDtype,
-                fuseEpilogues, batchLaunches, gemmPrecision, memoryLimit,
+                fuseEpilogues, batchLaunches, recomputeInKernels, gemmPrecision, memoryLimit,
                 pipeline, pipelineTable, pipelineTableName, cluster);
   options.metadata = metadata;
   Outcome outcome;
@@ -211,7 +212,7 @@ NB_MODULE(_compiler, m) {
         nb::arg("combine_collectives") = true,
         nb::arg("overlap_collectives") = true, nb::arg("collective_pieces") = 0,
         nb::arg("reduce_dtype") = "", nb::arg("fuse_epilogues") = true,
-        nb::arg("batch_launches") = true, nb::arg("gemm_precision") = "full",
+        nb::arg("batch_launches") = true, nb::arg("recompute_in_kernels") = true, nb::arg("gemm_precision") = "full",
         nb::arg("memory_limit") = "", nb::arg("pipeline") = "",
         nb::arg("pipeline_table") = "",
         nb::arg("pipeline_table_name") = "the table", nb::arg("cluster") = "",
@@ -223,7 +224,7 @@ NB_MODULE(_compiler, m) {
         nb::arg("combine_collectives") = true,
         nb::arg("overlap_collectives") = true, nb::arg("collective_pieces") = 0,
         nb::arg("reduce_dtype") = "", nb::arg("fuse_epilogues") = true,
-        nb::arg("batch_launches") = true, nb::arg("gemm_precision") = "full",
+        nb::arg("batch_launches") = true, nb::arg("recompute_in_kernels") = true, nb::arg("gemm_precision") = "full",
         nb::arg("memory_limit") = "", nb::arg("pipeline") = "",
         nb::arg("pipeline_table") = "",
         nb::arg("pipeline_table_name") = "the table", nb::arg("cluster") = "",
