@@ -9,6 +9,7 @@
 
 #include "CollectiveParts.h"
 #include "FusionRewrites.h"
+#include "PieceWriter.h"
 
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"

@@ -106,7 +106,8 @@ TEST_F(DevicePipeline, Trace) {
   std::vector<std::string> messages;
   std::vector<int> forwards;
   for (const auto &event : json.at("traceEvents")) {
-    if (event.at("ph") != "X" || event.at("pid") != 1)
+    if (event.at("ph") != "X" || event.at("pid") != 1 ||
+        event.at("name") == "bubble")
       continue;
     const auto &args = event.at("args");
     EXPECT_EQ(args.at("role"), 1);
