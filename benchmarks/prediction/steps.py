@@ -18,15 +18,15 @@ from typing import Any
 import weft
 
 
-# Layers of a stage that stand for more.
-FEW_LAYERS = (2, 3)
+# Layers of a stage that stand for more: of fewer, memory may peak elsewhere.
+FEW_LAYERS = (4, 5)
 
 
 def repeats_layers(step: weft.models.TrainingStep) -> bool:
-    """Each layer more of a stage takes as long as the one before. Not where gathers of parameters run ahead of layers,
+    """Each layer more of a stage takes as long as the one before. Not where gathers of parameters run beside layers,
     and not without a pipeline, where what runs beside layers is cut into calls by size."""
     layers, stages = step.sizes.layers, step.parallelism.stages
-    is_alike = step.parallelism.pipeline > 1 and layers % stages == 0 and step.parallelism.sharded != "fsdp"
+    is_alike = step.parallelism.pipeline > 1 and layers % stages == 0 and step.parallelism.sharded == "none"
     return is_alike and layers // stages > sum(FEW_LAYERS)
 
 
@@ -97,7 +97,9 @@ class Steps:
             plan = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()), "step.plan")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", weft.CompilerWarning)  # of what a plan without ZeRO replicates
-            compiled = step.lower().compile(target="none", cluster=cluster)
+            # What the predicted software does not do: recompute in kernels, and cut collectives beside matmuls.
+            compiled = step.lower().compile(target="none", cluster=cluster, recompute_in_kernels=False,
+                                            collective_pieces=1)
         part = plan.with_suffix(f".{os.getpid()}")
         compiled.save(part)
         part.rename(plan)  # whole, or not there

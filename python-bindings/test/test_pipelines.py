@@ -431,7 +431,7 @@ def test_a_schedule_and_recomputation_under_one_limit():
     limit = whole.memory().arena * 5 // 12
     limited = lowered.compile(memory_limit=limit)
     assert limited.memory().arena <= limit
-    assert limited.cost().recomputed_flops > 0 == whole.cost().recomputed_flops
+    assert limited.cost().recomputed_flops > whole.cost().recomputed_flops
     equal_bits(weft.jit(step, **options, memory_limit=limit)(params, batch), weft.jit(step, **options)(params, batch))
 
 

@@ -87,7 +87,7 @@ def test_each_problem_of_a_table(tmp_path):
     (tmp_path / "other.csv").write_text("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n")
     lines = refused(*SMALL, "--mesh=pipe=2", "--micro-batches=4", "--schedule", tmp_path / "other.csv",
                     "--out", tmp_path / "run")
-    assert any("the table has 2 micro-batches, but @train_step has 4" in line for line in lines)
+    assert any("has 2 micro-batches, but @train_step has 4" in line for line in lines), lines
 
 
 def test_a_checkpoint_is_not_lost(workshop, tmp_path):
