@@ -18,18 +18,6 @@ from typing import Any
 import weft
 
 
-# Layers of a stage that stand for more: of fewer, memory may peak elsewhere.
-FEW_LAYERS = (4, 5)
-
-
-def repeats_layers(step: weft.models.TrainingStep) -> bool:
-    """Each layer more of a stage takes as long as the one before. Not where gathers of parameters run beside layers,
-    and not without a pipeline, where what runs beside layers is cut into calls by size."""
-    layers, stages = step.sizes.layers, step.parallelism.stages
-    is_alike = step.parallelism.pipeline > 1 and layers % stages == 0 and step.parallelism.sharded == "none"
-    return is_alike and layers // stages > sum(FEW_LAYERS)
-
-
 @dataclasses.dataclass(frozen=True)
 class Machine:
     """What steps are predicted for: a cluster and a software profile, each a name or a file (None: the cluster's)."""
@@ -63,20 +51,10 @@ class Steps:
         tokens = step.parallelism.global_batch * step.sizes.sequence
         work = 6 * step.parameters + 12 * step.sizes.layers * step.sizes.hidden * step.sizes.sequence
         flops = tokens * work / step.parallelism.devices
-        if not repeats_layers(step):
-            seconds, memory = self._predict(step, machine)
-            return Predicted(seconds, memory, flops)
-        # All stages have the same layers, and a step is as many of them longer: two short ones tell all.
-        few = [getattr(weft.models, family)(**settings | {"layers": count * step.parallelism.stages}) for count in FEW_LAYERS]
-        (less, low), (more, high) = (self._predict(each, machine) for each in few)
-        times = step.sizes.layers // step.parallelism.stages - FEW_LAYERS[1]
-        return Predicted(more + times * (more - less),
-                         {name: size + times * (size - low.get(name, 0)) for name, size in high.items()}, flops)
-
-    def _predict(self, step: weft.models.TrainingStep, machine: Machine) -> tuple[float, dict[str, float]]:
         with contextlib.ExitStack() as stack:
             report = self.simulate(self._plan(step, machine.cluster, stack), machine)
-        return report["step_seconds"], report["memory"]["peak_bytes"] | {"arena": report["memory"]["arena_bytes"]}
+        memory = report["memory"]
+        return Predicted(report["step_seconds"], memory["peak_bytes"] | {"arena": memory["arena_bytes"]}, flops)
 
     def simulate(self, plan: pathlib.Path, machine: Machine) -> dict[str, Any]:
         software = [f"--software={machine.software}"] if machine.software else []

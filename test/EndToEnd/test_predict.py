@@ -131,27 +131,6 @@ def test_experts_are_taken_as_a_dense_model():
     assert (rows.family_of(row), rows.settings_of(row, None, {})["ffn"]) == ("llama", 65536)
 
 
-SMALL = dict(hidden=512, heads=8, vocabulary=4096, sequence=512, attention="unfused", pipeline=2, data=2, tensor=2,
-             micro_batch=1, global_batch=8)
-
-
-@pytest.mark.parametrize("more", [dict(recomputation="full"),
-                                  dict(recomputation="selective", sequence_parallel=True, chunks=2)])
-def test_few_layers_of_a_stage_stand_for_many(more, monkeypatch):
-    machine = steps.Machine("dgx-a100", "megatron-2022")
-    predictor = steps.Steps(binaries() / "shard-sim")
-    settings = SMALL | more | {"layers": 2 * more.get("chunks", 1) * 10}
-    assert steps.repeats_layers(weft.models.gpt(**settings))
-    few = predictor.predict("gpt", settings, machine)
-    monkeypatch.setattr(steps, "repeats_layers", lambda step: False)
-    whole = predictor.predict("gpt", settings, machine)
-    assert few.flops == whole.flops
-    assert few.seconds == pytest.approx(whole.seconds, rel=1e-3)
-    for purpose in ("parameters", "optimizer state", "activations"):
-        assert few.memory[purpose] == pytest.approx(whole.memory[purpose], rel=1e-3)
-    assert few.gib() == pytest.approx(whole.gib(), rel=0.05)  # what lies between them may peak elsewhere
-
-
 def test_accuracy_of_a_constant_and_of_a_model():
     runs = [accuracy.Run("a", 1, 1.1, 100), accuracy.Run("b", 2, 1.8, 100)]
     assert accuracy.mean_error(runs) == pytest.approx(0.1)
