@@ -309,6 +309,7 @@ std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps) {
   Candidates candidates(steps);
   candidates.add(programOrder(steps));
   candidates.addOverlapping({});
+  candidates.addOverlapping({unlimited, unlimited, false, true});
   return candidates.takeFastest(std::numeric_limits<double>::infinity());
 }
 
@@ -320,10 +321,13 @@ std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps, double growth,
     return candidates.all.front().actions;
   const int64_t ofProgram = candidates.all.front().cost.bytes;
   for (const OverlapOptions &options : {OverlapOptions{},
+                                        {unlimited, unlimited, false, true},
                                         {unlimited, unlimited, true},
+                                        {unlimited, unlimited, true, true},
                                         {256, unlimited, true},
                                         {64, unlimited},
                                         {64, 2, true},
+                                        {16, 2, false, true},
                                         {16, 2},
                                         {4, 1},
                                         {1, 1}})

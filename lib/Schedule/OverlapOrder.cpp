@@ -56,6 +56,8 @@ private:
   /// Starts a collective whose links are busy, or that is one too many, since
   /// nothing else is left; whether there is one.
   bool startLater();
+  /// A collective for which to wait before the next step, or -1.
+  int32_t pickShortWait();
   /// The next step that need not wait, or -1.
   int32_t pick();
   void advanceCursor();
@@ -239,6 +241,29 @@ bool Scheduler::startLater() {
   return false;
 }
 
+/// Steps that wait for collectives, of which one that waits shortly is looked
+/// for.
+static constexpr int mostLookedAt = 16;
+
+int32_t Scheduler::pickShortWait() {
+  if (!options.waitsForShort || free.empty())
+    return -1;
+  const int64_t longest = steps[free.begin()->second].picoseconds / 4;
+  int lookedAt = 0;
+  for (auto it = blocked.begin();
+       it != blocked.end() && lookedAt++ < mostLookedAt; ++it) {
+    const int32_t step = std::get<2>(*it);
+    const int64_t left = ready[step] - clock;
+    if (left >= longest)
+      break;
+    if (!steps[step].isCollective || left >= steps[step].picoseconds)
+      continue;
+    blocked.erase(it);
+    return step;
+  }
+  return -1;
+}
+
 int32_t Scheduler::pick() {
   // Nobody runs away from the first step that is left; while that waits for a
   // collective there is more patience, since nothing is gained by a stall.
@@ -262,7 +287,12 @@ std::vector<Action> Scheduler::run() {
   while (true) {
     releaseWhatIsOver();
     startCollectives(clock);
-    int32_t step = pick();
+    int32_t step = pickShortWait();
+    if (step >= 0) {
+      issue(step);
+      continue;
+    }
+    step = pick();
     if (step < 0 && !blocked.empty()) {
       step = std::get<2>(*blocked.begin());
       blocked.erase(blocked.begin());

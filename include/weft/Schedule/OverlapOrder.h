@@ -85,6 +85,9 @@ struct OverlapOptions {
   /// Whether a collective of what another one makes is started as soon as that
   /// is over, and computed steps do, though its links may be busy.
   bool chainsAtOnce = false;
+  /// Whether to wait for a collective that ends soon, where another one waits
+  /// for it, rather than to begin a step that takes long.
+  bool waitsForShort = false;
 };
 
 /// From when to when a collective may run, in the order of a program.
