@@ -5,8 +5,7 @@
 import os
 
 # Most of what XLA does here is to compile programs that run a few times.
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0 "
-                      "--xla_cpu_use_fusion_emitters=false")
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0")
 
 
 def pytest_addoption(parser):

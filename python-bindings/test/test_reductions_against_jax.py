@@ -52,8 +52,7 @@ def program(x, values, weights):
 
 
 # Compiled once in float64, for all types. The bounds are of what XLA's optimized code computes.
-by_jax = jax.jit(functools.partial(program, THEIRS), compiler_options={
-    "xla_backend_optimization_level": 3, "xla_cpu_use_fusion_emitters": True})
+by_jax = jax.jit(functools.partial(program, THEIRS), compiler_options={"xla_backend_optimization_level": 3})
 
 
 @functools.cache

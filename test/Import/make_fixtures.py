@@ -16,8 +16,7 @@ import sys
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 # Programs are compiled to be run for a few steps, by test_numbers.py, or not at all.
-os.environ["XLA_FLAGS"] = ("--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0 "
-                           "--xla_cpu_use_fusion_emitters=false")
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0"
 
 import contextlib
 import gzip
