@@ -332,9 +332,8 @@ std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps, double growth,
                                         {4, 1},
                                         {1, 1}})
     candidates.addOverlapping(options);
-  return candidates.takeFastest(double(ofProgram) +
-                                    growth * double(ofProgram + beside),
-                                double(spared));
+  return candidates.takeFastest(
+      double(ofProgram) + growth * double(ofProgram + beside), double(spared));
 }
 
 } // namespace weft

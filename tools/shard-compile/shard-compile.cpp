@@ -18,8 +18,8 @@
 #include "weft/Plan/PlanWriter.h"
 #include "weft/Report/PlanReport.h"
 #include "weft/Schedule/ExplainSchedule.h"
-#include "weft/Schedule/SplitReport.h"
 #include "weft/Schedule/RecomputationReport.h"
+#include "weft/Schedule/SplitReport.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"

@@ -77,13 +77,15 @@ static Outcome withModule(std::string_view text, const std::string &name,
   return outcome;
 }
 
-static CompileOptions toOptions(
-    const std::string &target, const std::string &mesh, bool optimizeShardings,
-    bool combineCollectives, bool overlapCollectives, int64_t collectivePieces,
-    const std::string &reduceDtype, bool fuseEpilogues, bool batchLaunches, bool recomputeInKernels,
-    const std::string &gemmPrecision, const std::string &memoryLimit,
-    const std::string &pipeline, const std::string &pipelineTable,
-    const std::string &pipelineTableName, const std::string &cluster) {
+static CompileOptions
+toOptions(const std::string &target, const std::string &mesh,
+          bool optimizeShardings, bool combineCollectives,
+          bool overlapCollectives, int64_t collectivePieces,
+          const std::string &reduceDtype, bool fuseEpilogues,
+          bool batchLaunches, bool recomputeInKernels,
+          const std::string &gemmPrecision, const std::string &memoryLimit,
+          const std::string &pipeline, const std::string &pipelineTable,
+          const std::string &pipelineTableName, const std::string &cluster) {
   CompileOptions options;
   options.pipeline.cluster = cluster;
   if (!pipeline.empty()) {
@@ -134,21 +136,22 @@ lower(std::string_view text, const std::string &name, const std::string &form,
       const std::string &target, const std::string &mesh,
       bool optimizeShardings, bool combineCollectives, bool overlapCollectives,
       int64_t collectivePieces, const std::string &reduceDtype,
-      bool fuseEpilogues, bool batchLaunches, bool recomputeInKernels, const std::string &gemmPrecision,
-      const std::string &memoryLimit, const std::string &pipeline,
-      const std::string &pipelineTable, const std::string &pipelineTableName,
-      const std::string &cluster, bool locations) {
+      bool fuseEpilogues, bool batchLaunches, bool recomputeInKernels,
+      const std::string &gemmPrecision, const std::string &memoryLimit,
+      const std::string &pipeline, const std::string &pipelineTable,
+      const std::string &pipelineTableName, const std::string &cluster,
+      bool locations) {
   std::optional<Form> last = symbolizeForm(form);
   if (!last || *last == Form::Plan)
     throw nb::value_error(
         ("expected the form graph, sharded, spmd or schedule, got \"" + form +
          "\"")
             .c_str());
-  CompileOptions options =
-      toOptions(target, mesh, optimizeShardings, combineCollectives,
-                overlapCollectives, collectivePieces, reduceDtype,
-                fuseEpilogues, batchLaunches, recomputeInKernels, gemmPrecision, memoryLimit,
-                pipeline, pipelineTable, pipelineTableName, cluster);
+  CompileOptions options = toOptions(
+      target, mesh, optimizeShardings, combineCollectives, overlapCollectives,
+      collectivePieces, reduceDtype, fuseEpilogues, batchLaunches,
+      recomputeInKernels, gemmPrecision, memoryLimit, pipeline, pipelineTable,
+      pipelineTableName, cluster);
   Outcome outcome;
   {
     nb::gil_scoped_release unlocked;
@@ -174,16 +177,17 @@ compile(std::string_view text, const std::string &name,
         const std::string &target, const std::string &mesh,
         bool optimizeShardings, bool combineCollectives,
         bool overlapCollectives, int64_t collectivePieces,
-        const std::string &reduceDtype, bool fuseEpilogues, bool batchLaunches, bool recomputeInKernels,
-        const std::string &gemmPrecision, const std::string &memoryLimit,
-        const std::string &pipeline, const std::string &pipelineTable,
-        const std::string &pipelineTableName, const std::string &cluster,
+        const std::string &reduceDtype, bool fuseEpilogues, bool batchLaunches,
+        bool recomputeInKernels, const std::string &gemmPrecision,
+        const std::string &memoryLimit, const std::string &pipeline,
+        const std::string &pipelineTable, const std::string &pipelineTableName,
+        const std::string &cluster,
         const std::map<std::string, std::string> &metadata) {
-  CompileOptions options =
-      toOptions(target, mesh, optimizeShardings, combineCollectives,
-                overlapCollectives, collectivePieces, reduceDtype,
-                fuseEpilogues, batchLaunches, recomputeInKernels, gemmPrecision, memoryLimit,
-                pipeline, pipelineTable, pipelineTableName, cluster);
+  CompileOptions options = toOptions(
+      target, mesh, optimizeShardings, combineCollectives, overlapCollectives,
+      collectivePieces, reduceDtype, fuseEpilogues, batchLaunches,
+      recomputeInKernels, gemmPrecision, memoryLimit, pipeline, pipelineTable,
+      pipelineTableName, cluster);
   options.metadata = metadata;
   Outcome outcome;
   {
@@ -212,9 +216,10 @@ NB_MODULE(_compiler, m) {
         nb::arg("combine_collectives") = true,
         nb::arg("overlap_collectives") = true, nb::arg("collective_pieces") = 0,
         nb::arg("reduce_dtype") = "", nb::arg("fuse_epilogues") = true,
-        nb::arg("batch_launches") = true, nb::arg("recompute_in_kernels") = true, nb::arg("gemm_precision") = "full",
-        nb::arg("memory_limit") = "", nb::arg("pipeline") = "",
-        nb::arg("pipeline_table") = "",
+        nb::arg("batch_launches") = true,
+        nb::arg("recompute_in_kernels") = true,
+        nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
+        nb::arg("pipeline") = "", nb::arg("pipeline_table") = "",
         nb::arg("pipeline_table_name") = "the table", nb::arg("cluster") = "",
         nb::arg("locations") = false,
         "The module in a form as text, or None, and the diagnostics.");
@@ -224,9 +229,10 @@ NB_MODULE(_compiler, m) {
         nb::arg("combine_collectives") = true,
         nb::arg("overlap_collectives") = true, nb::arg("collective_pieces") = 0,
         nb::arg("reduce_dtype") = "", nb::arg("fuse_epilogues") = true,
-        nb::arg("batch_launches") = true, nb::arg("recompute_in_kernels") = true, nb::arg("gemm_precision") = "full",
-        nb::arg("memory_limit") = "", nb::arg("pipeline") = "",
-        nb::arg("pipeline_table") = "",
+        nb::arg("batch_launches") = true,
+        nb::arg("recompute_in_kernels") = true,
+        nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
+        nb::arg("pipeline") = "", nb::arg("pipeline_table") = "",
         nb::arg("pipeline_table_name") = "the table", nb::arg("cluster") = "",
         nb::arg("metadata") = std::map<std::string, std::string>(),
         "The bytes of the plan, or None, and the diagnostics.");
