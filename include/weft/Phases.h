@@ -84,7 +84,7 @@ struct PipelineOptions {
   /// --weft-apply-reduce-dtype.
   ReduceDtype reduceDtype = ReduceDtype::Own;
   /// Let kernels recompute what would take memory at the peak.
-  bool recomputeInKernels = true;
+  bool recomputeInKernels = false;
   /// CUDA only: let GEMMs do element-wise work before they store.
   bool fuseEpilogues = true;
   /// Make one launch of several of the same kernel; for others than CUDA
