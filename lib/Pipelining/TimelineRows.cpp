@@ -75,7 +75,8 @@ static FailureOr<Table> readTable(func::FuncOp entry,
   return timeline::computeOnly(parsed.table);
 }
 
-/// Whether a table of one's own is of the model and of the mesh.
+/// Whether a table has the stages and micro-batches of the model and a row for
+/// each rank of the mesh.
 static LogicalResult checkExtent(func::FuncOp entry,
                                  const ScheduleRequest &request,
                                  const timeline::Extent &extent, int64_t rows,

@@ -34,7 +34,7 @@ class Layout:
     gradients    where the results of `weft.value_and_grad` are, by default where the state of
                  the optimizer is, which they update
     gather       when what `compute` gathers is: for each "use", or once a "step", before all
-                 micro-batches, and kept through what `weft.checkpoint` computes again
+                 micro-batches, and kept through what `weft.checkpoint` recomputes
     activations  where the values are that the model names by `weft.checkpoint_name`
     reduce_dtype the type in which the partial sums of gradients of 16-bit floats are formed and summed
                  over devices: float32, or None, which is their own
