@@ -78,6 +78,22 @@ template <typename Op> static cost::Attention describe(Op op) {
 cost::Attention weft::costOf(AttentionOp op) { return describe(op); }
 cost::Attention weft::costOf(AttentionGradOp op) { return describe(op); }
 
+cost::Gemm weft::costOf(DotGeneralOp op) {
+  auto product = [](Value value, ArrayRef<int64_t> dims) {
+    int64_t elements = 1;
+    for (int64_t dim : dims)
+      elements *= typeOf(value).getDimSize(dim);
+    return elements;
+  };
+  cost::Gemm gemm;
+  gemm.m = product(op.getLhs(), op.getLhsFree());
+  gemm.n = product(op.getRhs(), op.getRhsFree());
+  gemm.k = product(op.getLhs(), op.getLhsContracting());
+  gemm.batch = product(op.getLhs(), op.getLhsBatching());
+  gemm.precision = precisionOf(typeOf(op.getLhs()).getElementType());
+  return gemm;
+}
+
 cost::Precision weft::precisionOf(Type type) {
   if (type.isF64())
     return cost::Precision::F64;

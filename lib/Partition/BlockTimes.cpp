@@ -17,22 +17,6 @@
 using namespace mlir;
 using namespace weft;
 
-static cost::Gemm gemmOf(DotGeneralOp op) {
-  auto product = [](Value value, ArrayRef<int64_t> dims) {
-    int64_t elements = 1;
-    for (int64_t dim : dims)
-      elements *= typeOf(value).getDimSize(dim);
-    return elements;
-  };
-  cost::Gemm gemm;
-  gemm.m = product(op.getLhs(), op.getLhsFree());
-  gemm.n = product(op.getRhs(), op.getRhsFree());
-  gemm.k = product(op.getLhs(), op.getLhsContracting());
-  gemm.batch = product(op.getLhs(), op.getLhsBatching());
-  gemm.precision = precisionOf(typeOf(op.getLhs()).getElementType());
-  return gemm;
-}
-
 static double secondsOf(Operation *op, const cost::CostModel &model) {
   if (isa<CommunicationOpInterface>(op) || isView(op) ||
       op->hasTrait<OpTrait::ConstantLike>())
@@ -44,7 +28,7 @@ static double secondsOf(Operation *op, const cost::CostModel &model) {
     return double(loop.getCount()) * seconds;
   }
   return llvm::TypeSwitch<Operation *, double>(op)
-      .Case([&](DotGeneralOp dot) { return model.gemm(gemmOf(dot)); })
+      .Case([&](DotGeneralOp dot) { return model.gemm(costOf(dot)); })
       .Case<AttentionOp, AttentionGradOp>(
           [&](auto attention) { return model.attention(costOf(attention)); })
       .Default([&](Operation *) {

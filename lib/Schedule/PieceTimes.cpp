@@ -64,22 +64,6 @@ private:
 
 } // namespace
 
-static cost::Gemm gemmOf(DotGeneralOp op) {
-  auto product = [](Value value, ArrayRef<int64_t> dims) {
-    int64_t elements = 1;
-    for (int64_t dim : dims)
-      elements *= typeOf(value).getDimSize(dim);
-    return elements;
-  };
-  cost::Gemm gemm;
-  gemm.m = product(op.getLhs(), op.getLhsFree());
-  gemm.n = product(op.getRhs(), op.getRhsFree());
-  gemm.k = product(op.getLhs(), op.getLhsContracting());
-  gemm.batch = product(op.getLhs(), op.getLhsBatching());
-  gemm.precision = precisionOf(typeOf(op.getLhs()).getElementType());
-  return gemm;
-}
-
 static SmallVector<bool> ruleOf(Operation *op) {
   return isSumOfRows(op) ? SmallVector<bool>{true} : *findCutOperands(op);
 }
@@ -105,7 +89,7 @@ double StepBuilder::secondsOf(Operation *op, int64_t count) const {
   }
   return llvm::TypeSwitch<Operation *, double>(op)
       .Case([&](DotGeneralOp dot) {
-        cost::Gemm gemm = gemmOf(dot);
+        cost::Gemm gemm = costOf(dot);
         (gemm.batch % count == 0 && gemm.batch > 1 ? gemm.batch : gemm.m) /=
             count;
         return model.gemm(gemm);

@@ -40,6 +40,8 @@ cost::CollectiveCall callOf(CommunicationOpInterface op,
 /// Attention and its gradient.
 cost::Attention costOf(AttentionOp op);
 cost::Attention costOf(AttentionGradOp op);
+/// A matmul that is one GEMM for each element of its batch.
+cost::Gemm costOf(DotGeneralOp op);
 
 /// The precision of products of a type; that of f32 for what has none.
 cost::Precision precisionOf(mlir::Type elementType);
