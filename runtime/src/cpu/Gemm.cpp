@@ -7,7 +7,38 @@
 
 #include "cpu/Gemm.h"
 
+#include <utility>
+
 namespace weft::runtime {
+
+static MatrixStrides transposed(const MatrixStrides &strides) {
+  return {strides.batch, strides.column, strides.row};
+}
+
+GemmProblem transposed(const GemmProblem &problem) {
+  GemmProblem other = problem;
+  std::swap(other.m, other.n);
+  other.lhs = transposed(problem.rhs);
+  other.rhs = transposed(problem.lhs);
+  other.result = transposed(problem.result);
+  return other;
+}
+
+GemmProblem withMergedRows(GemmProblem problem) {
+  // A single row takes the stride of the stack.
+  const bool isRow = problem.m == 1;
+  const int64_t lhsRow = isRow ? problem.lhs.batch : problem.lhs.row;
+  const int64_t resultRow = isRow ? problem.result.batch : problem.result.row;
+  if (problem.batch == 1 || problem.rhs.batch != 0 ||
+      problem.lhs.batch != problem.m * lhsRow ||
+      problem.result.batch != problem.m * resultRow)
+    return problem;
+  problem.lhs.row = lhsRow;
+  problem.result.row = resultRow;
+  problem.m *= problem.batch;
+  problem.batch = 1;
+  return problem;
+}
 
 /// Whether an operand is used often enough to be worth copying.
 static bool isWorthPacking(const GemmProblem &problem) {

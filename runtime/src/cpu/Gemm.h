@@ -47,6 +47,14 @@ struct GemmProblem {
   bool accumulate = false;
 };
 
+/// The same problem the other way round: out^T = rhs^T * lhs^T. Its operands
+/// are swapped.
+GemmProblem transposed(const GemmProblem &problem);
+
+/// One GEMM of many rows in place of a stack that shares its rhs, where the
+/// rows of a matrix go on with those of the next; other problems as they are.
+GemmProblem withMergedRows(GemmProblem problem);
+
 struct GemmOperands {
   const void *lhs = nullptr;
   const void *rhs = nullptr;

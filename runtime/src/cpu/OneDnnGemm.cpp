@@ -93,11 +93,6 @@ static std::optional<dnnl::memory::data_type> typeOf(DType dtype) {
   }
 }
 
-/// The same matrices the other way round.
-static MatrixStrides transposed(const MatrixStrides &strides) {
-  return {strides.batch, strides.column, strides.row};
-}
-
 /// A dimension of size 1 may have any stride in a plan; libraries recognise a
 /// layout only when it has the stride of a dense one.
 static MatrixStrides normalised(MatrixStrides strides, int64_t rows,
@@ -121,34 +116,18 @@ static dnnl::memory::desc descriptionOf(int64_t batch, int64_t rows,
           Dims{strides.batch, strides.row, strides.column}};
 }
 
-/// One GEMM of many rows, where the plan has a stack that shares its rhs.
-static GemmProblem withMergedBatch(GemmProblem problem) {
-  const bool mergeable = problem.rhs.batch == 0 &&
-                         problem.lhs.batch == problem.m * problem.lhs.row &&
-                         problem.result.batch == problem.m * problem.result.row;
-  if (problem.batch > 1 && mergeable) {
-    problem.m *= problem.batch;
-    problem.batch = 1;
-  }
-  return problem;
-}
-
 static std::unique_ptr<BoundGemm> create(GemmProblem problem,
                                          GemmOperands operands) {
   const auto in = typeOf(problem.in), out = typeOf(problem.out);
   if (!in || !out)
     return nullptr;
-  problem = withMergedBatch(problem);
+  problem = withMergedRows(problem);
   const bool writesColumns = problem.result.column != 1 && problem.n > 1;
   const bool isColumn = problem.n == 1 && problem.m > 1;
   if (problem.result.row == 1 && (writesColumns || isColumn)) {
     // oneDNN is fast when it writes rows: out^T = rhs^T * lhs^T.
-    std::swap(problem.m, problem.n);
+    problem = transposed(problem);
     std::swap(operands.lhs, operands.rhs);
-    const MatrixStrides lhs = problem.lhs;
-    problem.lhs = transposed(problem.rhs);
-    problem.rhs = transposed(lhs);
-    problem.result = transposed(problem.result);
   }
   const bool sharesOperand =
       problem.batch > 1 && (problem.lhs.batch == 0 || problem.rhs.batch == 0);

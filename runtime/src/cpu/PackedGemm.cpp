@@ -108,35 +108,18 @@ Status PackedGemm::run() {
   return {};
 }
 
-/// The same GEMM the other way round: out^T = rhs^T * lhs^T.
-static void transpose(GemmProblem &problem, GemmOperands &operands) {
-  const auto turned = [](MatrixStrides strides) {
-    return MatrixStrides{strides.batch, strides.column, strides.row};
-  };
-  std::swap(problem.m, problem.n);
-  std::swap(operands.lhs, operands.rhs);
-  std::swap(problem.lhs, problem.rhs);
-  problem.lhs = turned(problem.lhs);
-  problem.rhs = turned(problem.rhs);
-  problem.result = turned(problem.result);
-}
-
 std::unique_ptr<BoundGemm>
 bindPackedGemm(GemmProblem problem, GemmOperands operands, ThreadTeam &team) {
   const TileFunction compute = packedTileFunction();
   if (!compute || problem.in != DType::F32 || problem.out != DType::F32)
     return nullptr;
   // Tiles are written in rows.
-  if (problem.result.column != 1 && problem.result.row == 1)
-    transpose(problem, operands);
-  // One GEMM of many rows instead of a stack that shares its rhs.
-  if (problem.batch > 1 && problem.rhs.batch == 0 &&
-      problem.lhs.batch == problem.m * problem.lhs.row &&
-      problem.result.batch == problem.m * problem.result.row) {
-    problem.m *= problem.batch;
-    problem.batch = 1;
+  if (problem.result.column != 1 && problem.result.row == 1) {
+    problem = transposed(problem);
+    std::swap(operands.lhs, operands.rhs);
   }
-  return std::make_unique<PackedGemm>(problem, operands, compute, team);
+  return std::make_unique<PackedGemm>(withMergedRows(problem), operands,
+                                      compute, team);
 }
 
 TileFunction packedTileFunction() {

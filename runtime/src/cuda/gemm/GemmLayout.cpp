@@ -207,34 +207,21 @@ static Status storeFactors(const StridedMatrix &a, const StridedMatrix &b,
       .withContext(lt.aIsRhs ? "lhs" : "rhs");
 }
 
-/// A stack of GEMMs that share their rhs, with rows that go on from one to
-/// the next, is one GEMM of many rows; the same for columns.
-static GemmProblem withMergedBatch(GemmProblem p, bool hasBiasOfN) {
-  if (p.batch == 1)
-    return p;
-  // A dimension of size 1 takes the stride of the stack.
-  const int64_t lhsRow = p.m == 1 ? p.lhs.batch : p.lhs.row;
-  const int64_t resultRow = p.m == 1 ? p.result.batch : p.result.row;
-  if (p.rhs.batch == 0 && p.lhs.batch == p.m * lhsRow &&
-      p.result.batch == p.m * resultRow && (lhsRow == 1 || p.lhs.column == 1) &&
-      (resultRow == 1 || p.result.column == 1)) {
-    p.lhs.row = lhsRow;
-    p.result.row = resultRow;
-    p.m *= p.batch;
-    p.batch = 1;
-    return p;
-  }
-  const int64_t rhsColumn = p.n == 1 ? p.rhs.batch : p.rhs.column;
-  const int64_t resultColumn = p.n == 1 ? p.result.batch : p.result.column;
-  if (!hasBiasOfN && p.lhs.batch == 0 && p.rhs.batch == p.n * rhsColumn &&
-      p.result.batch == p.n * resultColumn &&
-      (rhsColumn == 1 || p.rhs.row == 1) &&
-      (resultColumn == 1 || p.result.row == 1)) {
-    p.rhs.column = rhsColumn;
-    p.result.column = resultColumn;
-    p.n *= p.batch;
-    p.batch = 1;
-  }
+static bool hasDenseLines(const MatrixStrides &strides) {
+  return strides.row == 1 || strides.column == 1;
+}
+
+/// One GEMM of many rows or columns in place of a stack that shares an operand,
+/// where cuBLASLt reads its matrices.
+static GemmProblem withMergedBatch(const GemmProblem &p, bool hasBiasOfN) {
+  const GemmProblem rows = withMergedRows(p);
+  if (rows.batch < p.batch && hasDenseLines(rows.lhs) &&
+      hasDenseLines(rows.result))
+    return rows;
+  const GemmProblem columns = transposed(withMergedRows(transposed(p)));
+  if (!hasBiasOfN && columns.batch < p.batch && hasDenseLines(columns.rhs) &&
+      hasDenseLines(columns.result))
+    return columns;
   return p;
 }
 
