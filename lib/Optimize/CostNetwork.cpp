@@ -119,7 +119,7 @@ CostNetwork::solveAmong(const Assignment &start,
   found.isOptimal = elimination.isExact();
   found.cost = cost(found.assignment);
   Cost before = cost(start);
-  return found.cost < before ? found : Solution{start, before, false};
+  return found.cost < before ? found : Solution{start, before, found.isOptimal};
 }
 
 CostNetwork::Solution CostNetwork::solve(const Assignment &start,

@@ -13,6 +13,10 @@ using optimize::Cost;
 
 using Id = ReshardPrices::Id;
 
+/// Entries of the largest table of a search that need not find the best. Larger
+/// ones take longer than they help.
+static constexpr size_t maxTable = 1 << 14;
+
 /// The sharding without some axes.
 Id ShardingNetwork::without(Id id, uint64_t axes) {
   auto [entry, isNew] = withoutAxes.try_emplace({id, axes}, id);
@@ -77,14 +81,19 @@ optimize::CostNetwork::Solution
 ShardingNetwork::improveByAxes(optimize::CostNetwork::Solution solution,
                                ArrayRef<uint64_t> sets) {
   constexpr int maxRounds = 4;
-  for (int round = 0; round < maxRounds; ++round) {
-    Cost before = solution.cost;
-    for (uint64_t axes : sets)
-      solution = network.solveAmong(solution.assignment,
-                                    differingIn(axes, solution.assignment), {});
-    if (solution.cost == before)
-      break;
-  }
+  // Sets in succession that have nothing to improve.
+  size_t settled = 0;
+  for (int round = 0; round < maxRounds; ++round)
+    for (uint64_t axes : sets) {
+      if (settled == sets.size())
+        return solution;
+      auto found = network.solveAmong(solution.assignment,
+                                      differingIn(axes, solution.assignment),
+                                      {.maxTable = maxTable});
+      bool isBetter = found.cost < solution.cost;
+      settled = isBetter ? found.isOptimal : settled + 1;
+      solution = {std::move(found.assignment), found.cost};
+    }
   return solution;
 }
 
@@ -92,8 +101,7 @@ ShardingNetwork::improveByAxes(optimize::CostNetwork::Solution solution,
 /// what is found depends on which were: of tables of two sizes and the start,
 /// each improved, the best is improved further.
 void ShardingNetwork::search(optimize::CostNetwork::Options limits) {
-  // Larger tables take longer than they help, before improveByAxes.
-  limits.maxTable = std::min<size_t>(limits.maxTable, 1 << 14);
+  limits.maxTable = std::min(limits.maxTable, maxTable);
   solution = network.solve(startAssignment, limits);
   if (solution.isOptimal)
     return;
