@@ -9,17 +9,73 @@
 #include "EmitKernel.h"
 #include "InPlaceResults.h"
 #include "LinkObject.h"
+#include "LowerToLlvm.h"
+#include "MachineCodeCache.h"
 #include "TranslateModule.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace weft;
 
 static FailureOr<KernelObject> fail(func::FuncOp kernel, llvm::Error error) {
   return kernel.emitError(llvm::toString(std::move(error)));
+}
+
+/// All that machine code depends on.
+static std::string describe(ModuleOp module, const CpuTarget &target) {
+  std::string text = target.cpu + " " + target.featureString() + "\n";
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, OpPrintingFlags()
+                           .useLocalScope()
+                           .assumeVerified()
+                           .elideLargeElementsAttrs(
+                               std::numeric_limits<int64_t>::max()));
+  return text;
+}
+
+namespace {
+/// A kernel on its way to machine code.
+struct Emitted {
+  MachineCodeCache::Key key;
+  /// Where it was compiled before.
+  MachineCodeCache::Object object;
+  /// Else a module of its own.
+  ModuleOp module;
+};
+} // namespace
+
+/// Compiles what was not compiled before: modules within `all`.
+static llvm::Error compile(MutableArrayRef<Emitted> kernels, ModuleOp all,
+                           const CpuTarget &target) {
+  if (llvm::Error error = lowerToLlvmDialect(all))
+    return error;
+  auto translator = ModuleTranslator::create(target);
+  if (!translator)
+    return translator.takeError();
+  for (Emitted &kernel : kernels) {
+    if (kernel.object)
+      continue;
+    llvm::Expected<std::string> object = translator->translate(kernel.module);
+    if (!object)
+      return object.takeError();
+    kernel.object =
+        MachineCodeCache::ofProcess().add(kernel.key, std::move(*object));
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Expected<std::string> link(ArrayRef<Emitted> compiled,
+                                        ArrayRef<KernelRequest> requests) {
+  std::vector<NamedObject> objects;
+  for (auto [kernel, request] : llvm::zip_equal(compiled, requests))
+    objects.push_back({*kernel.object, request.symbol});
+  return linkSharedObject(objects);
 }
 
 FailureOr<KernelObject> weft::compileKernels(ArrayRef<KernelRequest> kernels,
@@ -34,25 +90,30 @@ FailureOr<KernelObject> weft::compileKernels(ArrayRef<KernelRequest> kernels,
   first.getContext()
       ->loadDialect<LLVM::LLVMDialect, scf::SCFDialect, vector::VectorDialect,
                     math::MathDialect, arith::ArithDialect>();
-  OwningOpRef<ModuleOp> module = ModuleOp::create(first.getLoc());
+  OwningOpRef<ModuleOp> all = ModuleOp::create(first.getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(all->getBody());
   bool valid = true;
+  std::vector<Emitted> emitted;
   std::vector<int64_t> maxParts;
   for (const KernelRequest &request : kernels) {
     auto inPlace = checkInPlace(request, NestOrder::InTurn);
     valid &= succeeded(inPlace);
     if (failed(inPlace))
       continue;
-    auto emitted =
-        emitKernel(*module, request.kernel, *inPlace, request.symbol);
-    valid &= succeeded(emitted);
-    maxParts.push_back(succeeded(emitted) ? *emitted : 1);
+    auto module = ModuleOp::create(builder, first.getLoc());
+    auto parts = emitKernel(module, request.kernel, *inPlace, kObjectSymbol);
+    valid &= succeeded(parts);
+    maxParts.push_back(succeeded(parts) ? *parts : 1);
+    auto key = MachineCodeCache::keyOf(describe(module, *target));
+    emitted.push_back({key, MachineCodeCache::ofProcess().find(key), module});
+    if (emitted.back().object)
+      module.erase();
   }
   if (!valid)
     return failure();
-  llvm::Expected<std::string> object = translateModule(*module, *target);
-  if (!object)
-    return fail(first, object.takeError());
-  llvm::Expected<std::string> elf = linkSharedObject(*object);
+  if (llvm::Error error = compile(emitted, *all, *target))
+    return fail(first, std::move(error));
+  llvm::Expected<std::string> elf = link(emitted, kernels);
   if (!elf)
     return fail(first, elf.takeError());
   return KernelObject{std::move(*elf), target->cpu, target->features,

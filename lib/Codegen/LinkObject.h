@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Relocatable object to shared object, by lld.
+// Relocatable objects to a shared object, by lld.
 
 #ifndef WEFT_LIB_CODEGEN_LINKOBJECT_H
 #define WEFT_LIB_CODEGEN_LINKOBJECT_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
@@ -17,9 +18,19 @@
 
 namespace weft {
 
-/// The bytes of the shared object. Fails if `object` refers to a symbol that it
-/// does not define.
-llvm::Expected<std::string> linkSharedObject(llvm::StringRef object);
+/// The one symbol of a relocatable object for other objects.
+inline constexpr llvm::StringLiteral kObjectSymbol = "kernel";
+
+/// A relocatable object, and what its symbol is in the shared one.
+struct NamedObject {
+  llvm::StringRef object;
+  llvm::StringRef symbol;
+};
+
+/// The bytes of the shared object. Fails if an object refers to a symbol that
+/// it does not define.
+llvm::Expected<std::string>
+linkSharedObject(llvm::ArrayRef<NamedObject> objects);
 
 } // namespace weft
 

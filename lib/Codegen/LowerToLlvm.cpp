@@ -23,7 +23,7 @@
 using namespace mlir;
 using llvm::createStringError;
 
-static LogicalResult lowerToLlvmDialect(ModuleOp module) {
+llvm::Error weft::lowerToLlvmDialect(ModuleOp module) {
   PassManager passes(module.getContext());
   passes.addPass(createCSEPass());
   passes.addPass(createSCFToControlFlowPass());
@@ -32,14 +32,14 @@ static LogicalResult lowerToLlvmDialect(ModuleOp module) {
   passes.addPass(createArithToLLVMConversionPass());
   passes.addPass(createConvertControlFlowToLLVMPass());
   passes.addPass(createReconcileUnrealizedCastsPass());
-  return passes.run(module);
+  if (failed(passes.run(module)))
+    // no test: what passes LaneOps::check can be lowered
+    return createStringError("lowering to the LLVM dialect failed");
+  return llvm::Error::success();
 }
 
 llvm::Expected<std::unique_ptr<llvm::Module>>
-weft::lowerToLlvm(ModuleOp module, llvm::LLVMContext &context) {
-  if (failed(lowerToLlvmDialect(module)))
-    // no test: what passes LaneOps::check can be lowered
-    return createStringError("lowering to the LLVM dialect failed");
+weft::translateToLlvm(ModuleOp module, llvm::LLVMContext &context) {
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
@@ -48,7 +48,7 @@ weft::lowerToLlvm(ModuleOp module, llvm::LLVMContext &context) {
   std::unique_ptr<llvm::Module> translated =
       translateModuleToLLVMIR(module, context, "kernels");
   if (!translated)
-    // no test: as above
+    // no test: what was lowered can be translated
     return createStringError("translation to LLVM IR failed");
   return translated;
 }

@@ -25,9 +25,13 @@ class TargetMachine;
 
 namespace weft {
 
-/// The module, of scf, vector, arith, math, llvm and nvvm, as LLVM IR.
+/// Lowers a module of scf, vector, arith, math, llvm and nvvm, and those in it,
+/// to the LLVM dialect.
+llvm::Error lowerToLlvmDialect(mlir::ModuleOp module);
+
+/// What was lowered, without modules in it, as LLVM IR.
 llvm::Expected<std::unique_ptr<llvm::Module>>
-lowerToLlvm(mlir::ModuleOp module, llvm::LLVMContext &context);
+translateToLlvm(mlir::ModuleOp module, llvm::LLVMContext &context);
 
 /// Sets what must be known before any optimisation: without it LLVM assumes a
 /// machine with no vectors.

@@ -16,6 +16,7 @@
 #include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
+using namespace weft;
 using llvm::createStringError;
 
 static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
@@ -38,16 +39,26 @@ createMachine(const weft::CpuTarget &target) {
       llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-llvm::Expected<std::string> weft::translateModule(ModuleOp module,
-                                                  const CpuTarget &target) {
-  llvm::LLVMContext context;
-  auto translated = lowerToLlvm(module, context);
-  if (!translated)
-    return translated.takeError();
+ModuleTranslator::ModuleTranslator(CpuTarget target,
+                                   std::unique_ptr<llvm::TargetMachine> machine)
+    : target(std::move(target)), machine(std::move(machine)) {}
+
+ModuleTranslator::~ModuleTranslator() = default;
+ModuleTranslator::ModuleTranslator(ModuleTranslator &&) = default;
+
+llvm::Expected<ModuleTranslator> ModuleTranslator::create(CpuTarget target) {
   auto machine = createMachine(target);
   if (!machine)
     return machine.takeError();
-  setMachine(**translated, **machine);
+  return ModuleTranslator(std::move(target), std::move(*machine));
+}
+
+llvm::Expected<std::string> ModuleTranslator::translate(ModuleOp module) {
+  llvm::LLVMContext context;
+  auto translated = translateToLlvm(module, context);
+  if (!translated)
+    return translated.takeError();
+  setMachine(**translated, *machine);
   for (llvm::Function &function : **translated) {
     if (function.isDeclaration())
       continue;
@@ -55,6 +66,6 @@ llvm::Expected<std::string> weft::translateModule(ModuleOp module,
     if (target.has("avx512f"))
       function.addFnAttr("prefer-vector-width", "512");
   }
-  optimise(**translated, **machine);
-  return emitCode(**translated, **machine, llvm::CodeGenFileType::ObjectFile);
+  optimise(**translated, *machine);
+  return emitCode(**translated, *machine, llvm::CodeGenFileType::ObjectFile);
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An emitted module to a relocatable object.
+// A lowered module to a relocatable object.
 
 #ifndef WEFT_LIB_CODEGEN_TRANSLATEMODULE_H
 #define WEFT_LIB_CODEGEN_TRANSLATEMODULE_H
@@ -13,13 +13,33 @@
 #include "weft/Codegen/CpuTarget.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+#include <memory>
+#include <string>
+
+namespace llvm {
+class TargetMachine;
+} // namespace llvm
 
 namespace weft {
 
-/// Lowers `module` (scf, vector, arith, math, llvm) to LLVM IR, optimises it
-/// and emits an ELF object for `target`. The module is consumed.
-llvm::Expected<std::string> translateModule(mlir::ModuleOp module,
-                                            const CpuTarget &target);
+class ModuleTranslator {
+public:
+  static llvm::Expected<ModuleTranslator> create(CpuTarget target);
+  ~ModuleTranslator();
+  ModuleTranslator(ModuleTranslator &&);
+
+  /// Optimises a module of the LLVM dialect and emits an ELF object.
+  llvm::Expected<std::string> translate(mlir::ModuleOp module);
+
+private:
+  ModuleTranslator(CpuTarget target,
+                   std::unique_ptr<llvm::TargetMachine> machine);
+
+  CpuTarget target;
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
 
 } // namespace weft
 

@@ -43,7 +43,9 @@ createMachine(llvm::StringRef processor) {
 llvm::Expected<std::string> weft::translatePtx(ModuleOp module,
                                                StringRef processor) {
   llvm::LLVMContext context;
-  auto translated = lowerToLlvm(module, context);
+  if (llvm::Error error = lowerToLlvmDialect(module))
+    return error;
+  auto translated = translateToLlvm(module, context);
   if (!translated)
     return translated.takeError();
   auto machine = createMachine(processor);
