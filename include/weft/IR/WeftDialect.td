@@ -52,6 +52,19 @@ def Weft_Dialect : Dialect {
     | `weft.offset` | argument of an entry | offset in the arena, in bytes |
     | `weft.offsets` | op of a schedule | offsets of the results |
     | `weft.arena_bytes`, `weft.liveness_bytes` | entry | bytes of the arena used, and the least any layout needs |
+    | `weft.devices` | mesh | the device at each position, where they are not in order |
+    | `weft.differentiated` | module | names of what a loss was differentiated by that is no argument of an entry |
+    | `weft.pipeline` | module | how it is cut into pipeline stages and run, until it is |
+    | `weft.stages` | module | number of pipeline stages into which it was cut |
+    | `weft.chains` | module | for each chain of regions that are run again, their number and how often they are run |
+    | `weft.microbatches` | `weft.repeat` | the loop over micro-batches that it is |
+    | `weft.timeline` | entry that is a declaration | `#weft.timeline`: what each role executes, in order |
+    | `weft.segment` | function | `#weft.segment`: the part of an entry that it is |
+    | `weft.slots` | argument or result of a segment | of how many micro-batches it holds the values |
+    | `weft.counts` | argument of a segment | unit: the number of the micro-batch |
+    | `weft.position` | argument of a kernel | unit: a number, not a buffer |
+    | `weft.queue`, `weft.behind` | `weft.start` | the queue of the collective; in a loop, the instruction behind whose last execution it may start |
+    | `weft.choice`, `weft.splits`, `weft.recomputation` | entry | what passes chose, for the report |
 
     Example:
 
