@@ -163,14 +163,14 @@ void weft::checkGradients(ModuleOp module, FormCheck &check) {
 /// Sizes in bytes are computed with 64 bits.
 static constexpr int64_t kMaxElements = int64_t(1) << 59;
 
-static bool isProgramTensor(Type type) {
+static bool isProgramTensor(Type type, bool mayBeEmpty) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.hasStaticShape() || tensor.getEncoding())
     return false;
   int64_t elements = 1;
   for (int64_t size : tensor.getShape())
-    if (size == 0 || llvm::MulOverflow(elements, size, elements) ||
-        elements > kMaxElements)
+    if ((size == 0 && !mayBeEmpty) ||
+        llvm::MulOverflow(elements, size, elements) || elements > kMaxElements)
       return false;
   Type element = tensor.getElementType();
   return element.isF32() || isNarrowFloat(element) || element.isF64() ||
@@ -178,9 +178,11 @@ static bool isProgramTensor(Type type) {
          element.isInteger(32) || element.isInteger(64);
 }
 
+/// Nothing is computed with what has no elements: it is an argument or a
+/// constant, and a result.
 static void verifyTensor(Location loc, const Twine &what, Type type,
-                         FormCheck &check) {
-  if (!isProgramTensor(type))
+                         bool mayBeEmpty, FormCheck &check) {
+  if (!isProgramTensor(type, mayBeEmpty))
     check.error(loc)
         << what
         << " must be a ranked tensor with static, positive sizes, at most "
@@ -193,9 +195,11 @@ static void verifySignature(func::FuncOp function, FormCheck &check) {
   for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
     verifyTensor(function.isExternal() ? function.getLoc()
                                        : function.getArgument(index).getLoc(),
-                 "argument " + Twine(index) + of, type, check);
+                 "argument " + Twine(index) + of, type, /*mayBeEmpty=*/true,
+                 check);
   for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
-    verifyTensor(function.getLoc(), "result " + Twine(index) + of, type, check);
+    verifyTensor(function.getLoc(), "result " + Twine(index) + of, type,
+                 /*mayBeEmpty=*/true, check);
 }
 
 void weft::checkTensorTypes(ModuleOp module, FormCheck &check) {
@@ -207,7 +211,7 @@ void weft::checkTensorTypes(ModuleOp module, FormCheck &check) {
           verifyTensor(op->getLoc(),
                        "result " + Twine(result.getResultNumber()) + " of " +
                            op->getName().getStringRef(),
-                       result.getType(), check);
+                       result.getType(), isa<arith::ConstantOp>(op), check);
     });
   }
 }

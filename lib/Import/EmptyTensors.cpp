@@ -78,9 +78,9 @@ Values weft::stablehlo::convertWithoutElements(Conversion &c) {
 Value EmptyTensors::get(RankedTensorType type, OpBuilder &builder) {
   Value &value = constants[type];
   if (!value)
-    value = arith::ConstantOp::create(
-        builder, builder.getUnknownLoc(),
-        DenseElementsAttr::get(type, ArrayRef<Attribute>()));
+    value =
+        arith::ConstantOp::create(builder, builder.getUnknownLoc(),
+                                  cast<TypedAttr>(builder.getZeroAttr(type)));
   return value;
 }
 

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A graph has no tensors without elements, and programs do: a scan that halves
-// what it is given ends with tensor<16x0x128xf32>. While a program is read,
-// such a value is an empty constant, which nothing of the graph uses: an op
-// whose results are all empty is not read, and what an op makes of some empty
-// operands is something else.
+// A graph computes nothing with tensors without elements, and programs do: a
+// scan that halves what it is given ends with tensor<16x0x128xf32>. While a
+// program is read, such a value is an empty constant, an argument too, which
+// only the graph may return: an op whose results are all empty is not read, and
+// what an op makes of some empty operands is something else.
 //
 // Example: a concatenation of tensor<0x4xf32> and tensor<3x4xf32> is the
 // latter.
@@ -34,7 +34,7 @@ Values convertWithoutElements(Conversion &c);
 class EmptyTensors {
 public:
   mlir::Value get(mlir::RankedTensorType type, mlir::OpBuilder &builder);
-  /// Erases all of them. Nothing uses them, unless the program is malformed.
+  /// Erases those that are not returned.
   void clear();
 
 private:

@@ -48,8 +48,10 @@ static void importFunction(func::FuncOp source, Importer &importer) {
       importSignature(source, builder, importer.getMeshes(), problems);
   Values arguments(source.getNumArguments());
   if (function) {
-    llvm::copy(function.getArguments(), arguments.begin());
     builder.setInsertionPointToEnd(&function.getBody().front());
+    for (auto [value, argument] :
+         llvm::zip_equal(arguments, function.getArguments()))
+      value = importer.withoutEmpty(argument);
   }
   // Without a signature, the body is read for its problems only.
   OwningOpRef<ModuleOp> scratch;
@@ -58,11 +60,14 @@ static void importFunction(func::FuncOp source, Importer &importer) {
     builder.setInsertionPointToEnd(scratch->getBody());
   }
   std::optional<Values> results = importer.importBody(source, arguments);
-  importer.eraseEmptyTensors();
-  if (!function || !results || llvm::is_contained(*results, Value()))
-    return;
+  const bool isWhole =
+      function && results && !llvm::is_contained(*results, Value());
   // The types are those of the function, as the source was verified.
-  func::ReturnOp::create(builder, function.getLoc(), *results);
+  if (isWhole)
+    func::ReturnOp::create(builder, function.getLoc(), *results);
+  importer.eraseEmptyTensors();
+  if (!isWhole)
+    return;
   lowerUpdates(function);
   markTrainingFacts(function);
 }

@@ -46,6 +46,11 @@ public:
   Problems &getProblems() { return problems; }
   Meshes &getMeshes() { return meshes; }
   /// To be called at the end of a function.
+  /// The value, or a constant where there is nothing in it.
+  mlir::Value withoutEmpty(mlir::Value value) {
+    mlir::RankedTensorType type = typeOf(value);
+    return isEmpty(type) ? emptyTensors.get(type, builder) : value;
+  }
   void eraseEmptyTensors() { emptyTensors.clear(); }
   int64_t getNumOps() const { return numOps; }
   /// A number that no loop over micro-batches has yet.

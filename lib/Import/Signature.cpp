@@ -8,7 +8,6 @@
 #include "Signature.h"
 #include "Conversion.h"
 #include "Donation.h"
-#include "EmptyTensors.h"
 #include "UserLocation.h"
 
 #include "weft/IR/ValueSharding.h"
@@ -115,12 +114,6 @@ static FunctionType importType(func::FuncOp source, Problems &problems) {
   auto convert = [&](Type type, Location loc, const Twine &what) -> Type {
     std::string why;
     RankedTensorType converted = convertType(type, why);
-    if (converted && isEmpty(converted)) {
-      llvm::raw_string_ostream(why)
-          << "type " << type << ": arguments and results of a program have "
-          << "elements";
-      converted = {};
-    }
     if (!converted)
       problems.malformed(loc, what + " has " + why);
     isLegal &= static_cast<bool>(converted);

@@ -60,6 +60,7 @@ private:
   void visitReturn(func::ReturnOp op);
   void provide(OpOperand &use, Id need);
   Value makeVersion(OpOperand &use, Value value, Id need, bool forSeveral);
+  Value withoutElements(OpOperand &use, Id need);
   Value reshard(OpOperand &use, Value value, size_t source, Id need,
                 bool forSeveral);
   void eraseDeadOps();
@@ -179,12 +180,25 @@ static void moveEarlier(Value version, OriginAttr user) {
   moveEarlier(op.getOperand(), getOrigin(op));
 }
 
+/// What has no elements is not moved, but there.
+Value Inserter::withoutElements(OpOperand &use, Id need) {
+  builder.setInsertionPoint(use.getOwner());
+  RankedTensorType type = typeOf(use.get());
+  auto constant =
+      arith::ConstantOp::create(builder, use.get().getLoc(), type,
+                                cast<TypedAttr>(builder.getZeroAttr(type)));
+  setSharding(constant.getResult(), prices.getAttr(need));
+  return constant.getResult();
+}
+
 /// Makes `need` of the version `source` of the value.
 Value Inserter::reshard(OpOperand &use, Value value, size_t source, Id need,
                         bool forSeveral) {
   size_t group = held.groupOf(value);
   Value made = versions[group].front(), from = versions[group][source];
   Id sharding = held.versionsOf(value)[source];
+  if (typeOf(made).getNumElements() == 0)
+    return withoutElements(use, need);
   ++numReshards;
   warnings.check(use, made, prices.get(sharding), prices.get(need));
   bool reduces =

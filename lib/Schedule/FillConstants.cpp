@@ -24,11 +24,11 @@ using namespace mlir;
 using namespace weft;
 
 /// The value that all elements of `tensor` have, if it is constant: null for
-/// scalars, which are cheaper as they are.
+/// scalars, which are cheaper as they are, and for what has no elements.
 static DenseElementsAttr scalarOf(Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   DenseElementsAttr splat = findSplat(tensor);
-  if (!splat || type.getRank() == 0)
+  if (!splat || type.getRank() == 0 || type.getNumElements() == 0)
     return {};
   return splat.resizeSplat(RankedTensorType::get({}, type.getElementType()));
 }

@@ -593,6 +593,19 @@ def test_associative_scans(f, size):
         np.testing.assert_allclose(ours, f(x), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("options", [
+    {}, {"mesh": weft.Mesh((2,), ("x",)), "in_shardings": (weft.P("x"), weft.P(None, "x"))}])
+def test_arguments_and_results_without_elements(options):
+    def f(cache, x):
+        return cache + 1, jnp.concatenate([cache, x]).sum(axis=0), x[:, :0]
+
+    cache, x = np.zeros((0, 8), "f4"), np.random.default_rng(0).normal(size=(4, 8)).astype("f4")
+    compiled = weft.from_jax(f, cache, x, **options).compile()
+    for found, wanted in zip(compiled(cache, x), f(cache, x)):
+        assert found.shape == wanted.shape and found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
 def test_windows_that_are_not_running_sums():
     def pooled(x):
         return jax.lax.reduce_window(x, 0.0, jax.lax.add, (2,), (2,), "VALID")

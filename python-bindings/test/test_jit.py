@@ -688,10 +688,48 @@ def test_scans_of_no_step():
     assert weft.jit(lambda x: weft.lax.scan(lambda c, _: (c * 2, None), x, length=0))(ONES)[1] is None
     np.testing.assert_array_equal(
         weft.jit(lambda x: weft.lax.scan(lambda c, _: (c * 2, {}), x, length=0)[0])(ONES), ONES)
-    with pytest.raises(ValueError, match="scan: with length 0 the outputs would have no elements"):
-        weft.jit(lambda x: weft.lax.scan(lambda c, _: (c, c), x, length=0))(ONES)
+    carry, outputs = weft.jit(lambda x: weft.lax.scan(lambda c, _: (c * 2, c), x, length=0))(ONES)
+    np.testing.assert_array_equal(carry, ONES)
+    assert outputs.shape == (0, *ONES.shape) and outputs.dtype == ONES.dtype
     with pytest.raises(ValueError, match="scan: length must be at least 0, got -1"):
         weft.jit(lambda x: weft.lax.scan(lambda c, _: (c, None), x, length=-1))(ONES)
+
+
+def test_gradients_of_parameters_without_elements():
+    def loss(params, x):
+        return wnp.sum((x * params["w"]) ** 2) + wnp.sum(params["none"])
+
+    params = {"none": np.zeros((0, 2), "f4"), "w": 2 * ONES}
+    gradients = weft.jit(weft.grad(loss))(params, ONES)
+    assert gradients["none"].shape == (0, 2)
+    np.testing.assert_allclose(gradients["w"], 4 * ONES)
+
+
+# An optional cache, say, that is not used.
+@pytest.mark.parametrize("mesh", [None, weft.Mesh((2,), ("x",))])
+def test_arguments_and_results_without_elements(mesh):
+    def step(state, x):
+        cache = state["cache"]
+        y = wnp.exp(x) + wnp.sum(cache, axis=0)
+        return ({"cache": cache * 2, "w": state["w"] + 1},
+                (y, wnp.concatenate([cache, x]), x @ wnp.zeros((8, 0)), cache[:, :4],
+                 wnp.pad(cache, ((1, 0), (0, 0)), constant_values=2.0), x[4:]))
+
+    x = np.random.default_rng(0).normal(size=(4, 8)).astype("f4")
+    state = {"cache": np.zeros((0, 8), "f4"), "w": np.ones(4, "f4")}
+    options = {}
+    if mesh:
+        options = {"mesh": mesh, "in_shardings": ({"cache": weft.P("x", None), "w": weft.P("x")},
+                                                  weft.P("x", None))}
+    compiled = weft.jit(step, donate_argnums=0, **options).lower(state, x).compile()
+    for _ in range(2):
+        state, outputs = compiled(state, x)
+    assert state["cache"].shape == (0, 8)
+    np.testing.assert_array_equal(state["w"], 3)
+    for found, wanted in zip(outputs, (np.exp(x), x, np.zeros((4, 0)), np.zeros((0, 4)),
+                                       np.full((1, 8), 2.0), np.zeros((0, 8)))):
+        assert found.shape == wanted.shape
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
 @pytest.mark.parametrize("argnums", [(0, 0), (0, -2)])

@@ -382,7 +382,6 @@ def test_shapes_that_do_not_fit(f, message):
     (ValueError, lambda x: x.sum((0, -2)), "name a dimension twice"),
     (IndexError, lambda x: x[4], r"index 4 is out of bounds for dimension 0 of shape \(4, 8\)"),
     (IndexError, lambda x: x[0, 0, 0], "3 indices"),
-    (IndexError, lambda x: x[4:], "selects nothing"),
     (IndexError, lambda x: x[..., ...], "more than one Ellipsis"),
     (TypeError, lambda x: x[x > 0], "choose with weft.numpy.where"),
     (TypeError, lambda x: x[x[0]], "takes integers as indices"),
@@ -399,7 +398,8 @@ def test_shapes_that_do_not_fit(f, message):
     (TypeError, lambda x: wnp.repeat(x, x), "repeat takes a Python integer"),
     (TypeError, lambda x: nn.one_hot(x, 3), "one_hot takes integers"),
     (OverflowError, lambda x: x.astype("int8") + 1000, "1000 is out of bounds for int8, which holds -128 to 127"),
-    (ValueError, lambda x: wnp.zeros((0, 3)), "has no elements"),
+    (ValueError, lambda x: wnp.max(wnp.zeros((0, 3))), "the max of no elements"),
+    (ValueError, lambda x: wnp.take(wnp.zeros((0, 3)), 0, 0), "lookup in no elements"),
     (ValueError, lambda x: wnp.split(x, 3), "cannot be cut into 3 equal parts"),
     (ValueError, lambda x: wnp.squeeze(x, 0), "has size 4, not 1"),
     (ValueError, lambda x: wnp.max(x, where=x > 0), "needs `initial`"),
@@ -502,8 +502,6 @@ def test_results_and_arguments_that_are_no_tensors():
         trace(lambda x: x, ("text",), arg_names=["x"])
     with pytest.raises(TypeError, match="argument x: dtype uint8 is not supported"):
         trace(lambda x: x, (np.zeros(3, np.uint8),), arg_names=["x"])
-    with pytest.raises(ValueError, match="argument x: .*has no elements"):
-        trace(lambda x: x, (np.zeros((0, 3)),), arg_names=["x"])
 
 
 def test_specs_that_do_not_fit():

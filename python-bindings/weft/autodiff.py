@@ -77,11 +77,17 @@ def _call(fun: Callable, argnums: int | Sequence[int], has_aux: bool, args: tupl
     one = isinstance(argnums, int)
     variables = treedef.unflatten(_variable(leaf) for leaf in leaves)
     # The tree that the tables of a layout are of.
-    operands = trees.leaves(_used_as_laid_out(variables[0] if one else tuple(variables)))
+    whole = trees.leaves(_used_as_laid_out(variables[0] if one else tuple(variables)))
+    # What has no elements has no derivative but itself.
+    operands = [value for value in whole if 0 not in value.shape]
+
+    def with_empty(values: Sequence[Tracer]) -> Any:
+        others = iter(values)
+        return treedef.unflatten(value if 0 in value.shape else next(others) for value in whole)
 
     def of_variables(variables: list[Tracer]) -> tuple[Tracer, Any]:
         inside = list(args)
-        for position, arg in zip(positions, treedef.unflatten(variables)):
+        for position, arg in zip(positions, with_empty(variables)):
             inside[position] = arg
         return _split(fun(*inside, **kwargs), has_aux)
 
@@ -89,7 +95,7 @@ def _call(fun: Callable, argnums: int | Sequence[int], has_aux: bool, args: tupl
     wrt = ", ".join(map(str, range(len(operands))))
     (loss, aux), gradients = outlined.call("weft.value_and_grad", f" wrt = [{wrt}]", operands,
                                               more=operands)
-    gradients = treedef.unflatten(gradients)
+    gradients = with_empty(gradients)
     value = (loss, aux) if has_aux else loss
     return value, laid_out(gradients[0] if one else tuple(gradients))
 

@@ -56,7 +56,7 @@ func.func @step(
     // expected-error @below {{after import: argument 0 of @step must be a ranked tensor with static, positive sizes, at most 2^59 elements, of f32, bf16, f16, f64, i64, i32, i8 or i1, got 'tensor<?xf32>'}}
     %a: tensor<?xf32>,
     // expected-error @below {{after import: argument 1 of @step must be a ranked tensor}}
-    %b: tensor<0xf32>,
+    %b: memref<4xf32>,
     // expected-error @below {{after import: argument 2 of @step must be a ranked tensor}}
     %c: tensor<4xf8E5M2>,
     // expected-error @below {{after import: argument 3 of @step must be a ranked tensor}}
@@ -109,4 +109,13 @@ module attributes {weft.differentiated = ["cast of w"]} {
     %c = arith.addf %b, %b {weft.origin = #weft.origin<backward = true, gradient_of = "x">} : tensor<4xf32>
     return %c : tensor<4xf32>
   }
+}
+
+// -----
+
+// Nothing is computed with what has no elements.
+func.func @step(%a: tensor<0x4xf32> {weft.name = "a"}) -> (tensor<0x4xf32> {weft.name = "b"}) {
+  // expected-error @below {{after import: result 0 of math.exp must be a ranked tensor with static, positive sizes}}
+  %b = math.exp %a : tensor<0x4xf32>
+  return %b : tensor<0x4xf32>
 }

@@ -3,8 +3,9 @@
 
 // RUN: shard-opt %s --allow-unregistered-dialect --weft-import-stablehlo | FileCheck %s
 
-// What a program makes of tensors without elements; the graph has none.
-// CHECK-NOT: tensor<{{([0-9]+x)*}}0x
+// What a program makes of tensors without elements; the graph computes nothing
+// with them.
+// CHECK-NOT: weft.{{.*}}tensor<{{([0-9]+x)*}}0x
 
 // As the last step of jax.lax.associative_scan makes them.
 // CHECK-LABEL: func.func @pieces
@@ -78,4 +79,17 @@ func.func @control_flow(%x: tensor<3x4xf32>, %p: tensor<i1>) -> tensor<3x4xf32> 
   %3 = "stablehlo.concatenate"(%2#1, %2#0) <{dimension = 0 : i64}> : (tensor<3x4xf32>, tensor<0x4xf32>) -> tensor<3x4xf32>
   // CHECK: return %[[R]]
   return %3 : tensor<3x4xf32>
+}
+
+// Arguments and results may have none.
+// CHECK-LABEL: func.func @border
+// CHECK-SAME:    %arg0: tensor<0x4xf32>
+func.func @border(%empty: tensor<0x4xf32>, %x: tensor<3x4xf32>) -> (tensor<0x4xf32>, tensor<3x4xf32>, tensor<0x2xi32>) {
+  // CHECK: %[[EMPTY:.*]] = arith.constant dense<0.000000e+00> : tensor<0x4xf32>
+  %0 = "stablehlo.add"(%empty, %empty) : (tensor<0x4xf32>, tensor<0x4xf32>) -> tensor<0x4xf32>
+  %1 = "stablehlo.concatenate"(%0, %x) <{dimension = 0 : i64}> : (tensor<0x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  // CHECK: %[[IDS:.*]] = arith.constant dense<0> : tensor<0x2xi32>
+  %2 = "stablehlo.iota"() <{iota_dimension = 0 : i64}> : () -> tensor<0x2xi32>
+  // CHECK: return %[[EMPTY]], %arg1, %[[IDS]]
+  return %0, %1, %2 : tensor<0x4xf32>, tensor<3x4xf32>, tensor<0x2xi32>
 }

@@ -416,16 +416,6 @@ module attributes {mhlo.num_partitions = 1 : i32} {
 
 // -----
 
-module attributes {mhlo.num_partitions = 1 : i32} {
-  func.func @main(
-    // expected-error@below {{argument 0 has type tensor<0x4xf32>: arguments and results of a program have elements}}
-    %a: tensor<0x4xf32>) {
-    return
-  }
-}
-
-// -----
-
 func.func @main(%p: tensor<i1>) {
   %r = "stablehlo.if"(%p) ({
     // expected-error@below {{stablehlo.tanh is malformed: operand 0 is used before it is defined}}

@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 from .. import tree as trees
 from ..numpy import elementwise, shapes
-from ..tracing.graph import as_tracer
+from ..tracing.graph import as_tracer, literal
 from ..tracing.locations import user_line
 from ..tracing.tracer import Tracer
 
@@ -28,12 +28,16 @@ def _length(leaves: list[Any], length: int | None) -> int:
 
 
 def _no_outputs(f: Callable, init: Any, xs: Any) -> Any:
-    """The outputs of no step, which may have no tensors: these would have no elements."""
-    outputs = f(init, xs)[1]
-    if trees.leaves(outputs):
-        raise ValueError(f"{user_line()}: scan: with length 0 the outputs would have no elements, and every "
-                         "dimension must have a size of at least 1; return None for them, or do not scan")
-    return outputs
+    """The outputs of no step: of each tensor, none."""
+    def none_of(leaf: Any) -> Any:
+        y = as_tracer(leaf)
+        return literal(0, (0, *y.shape), y.element, y.weak)
+
+    def first_of(leaf: Any) -> Any:
+        x = as_tracer(leaf)
+        return literal(0, x.shape[1:], x.element, x.weak)
+
+    return trees.map(none_of, f(init, trees.map(first_of, xs))[1])
 
 
 def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False,

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..shape import check_unmasked
 from ..tracing import elements, ops
-from ..tracing.graph import as_tracer, check_shape
+from ..tracing.graph import as_tracer
 from ..tracing.locations import user_line
 from ..tracing.tracer import Tracer
 from . import elementwise as el
@@ -18,7 +18,6 @@ from . import shapes as sh
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tracer:
     target = sh.shape_of(shape)
-    check_shape(target)
     value = as_tracer(fill_value)
     value = ops.convert(value, elements.element_type(dtype) if dtype is not None else value.element,
                         value.weak and dtype is None)
@@ -118,7 +117,6 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
         values = np.arange(start, stop, step)
         return array(values, dtype or float)
     count = len(range(start, stop, step))
-    check_shape((count,))
     element = elements.element_type(int if dtype is None else dtype)
     counter = element if element.kind == "i" else elements.INT32
     numbers = ops.iota((count,), counter, 0)

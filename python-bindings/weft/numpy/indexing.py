@@ -160,7 +160,7 @@ def getitem(x: Tracer, key: Any) -> Tracer:
             arrays.append((len(sizes), entry))
             bounds = (0, size, 1)
         elif isinstance(entry, slice):
-            bounds = _bounds(entry, size, dim, x)
+            bounds = _bounds(entry, size)
             if entry.step is not None and entry.step < 0:
                 flipped.append(dim)
         else:
@@ -175,7 +175,7 @@ def getitem(x: Tracer, key: Any) -> Tracer:
     return _take_arrays(x, arrays, entries) if arrays else x
 
 
-def _bounds(entry: slice, size: int, dim: int, x: Tracer) -> tuple[int, int, int]:
+def _bounds(entry: slice, size: int) -> tuple[int, int, int]:
     """Start, limit and positive stride of a slice; one that goes backwards is turned."""
     if any(isinstance(n, Tracer) for n in (entry.start, entry.stop, entry.step)):
         raise TypeError(
@@ -183,8 +183,7 @@ def _bounds(entry: slice, size: int, dim: int, x: Tracer) -> tuple[int, int, int
             "shape; take a window at a traced position with weft.lax.dynamic_slice")
     numbers = range(*entry.indices(size))
     if not numbers:
-        raise IndexError(f"{user_line()}: {entry} of dimension {dim} of shape {x.shape} selects "
-                         "nothing; a tensor must have elements")
+        return 0, 0, 1
     first, last = min(numbers[0], numbers[-1]), max(numbers[0], numbers[-1])
     return first, last + 1, abs(numbers.step)
 
@@ -248,8 +247,9 @@ def _box(x: Tracer, key: Any) -> tuple[list[int], list[int], list[int]] | None:
            for e in entries):
         return None
     for dim, entry in enumerate(entries):
-        bounds = _bounds if isinstance(entry, slice) else _one
-        start, limit, stride = bounds(entry, x.shape[dim], dim, x)
+        size = x.shape[dim]
+        start, limit, stride = (_bounds(entry, size) if isinstance(entry, slice) else
+                                _one(entry, size, dim, x))
         starts.append(start)
         strides.append(stride)
         sizes.append(-((start - limit) // stride))

@@ -109,13 +109,17 @@ class Graph:
 
     def add(self, op: str, shape: tuple[int, ...], element: ElementType,
             weak: bool = False) -> Tracer:
-        """Appends an op with one result, of this type."""
+        """Appends an op with one result, of this type. What has no elements needs no op."""
+        if 0 in shape:
+            return literal(0, shape, element, weak)
         name = self.new_name()
         self.lines.append(f"{name} = {op} loc({self.module.locations.here()})")
         return Tracer(self, name, shape, element, weak)
 
     def add_multiple(self, op: str, results: Sequence[Tracer]) -> list[Tracer]:
         """Appends an op with results of the types of these values."""
+        if all(0 in like.shape for like in results):
+            return [literal(0, like.shape, like.element, like.weak) for like in results]
         name = self.new_name()
         count = f":{len(results)}" if len(results) > 1 else ""
         self.lines.append(f"{name}{count} = {op} loc({self.module.locations.here()})")
@@ -271,7 +275,8 @@ def as_tracer(value: Any) -> Tracer:
 
 def _of_array(array: np.ndarray) -> Tracer:
     element = elements.of_constant(array.dtype)
-    check_shape(array.shape)
+    if array.size == 0:
+        return literal(0, array.shape, element)
     first = array.reshape(-1)[:1]
     if array.size == 1 or (array == first).all():
         return literal(first[0].item(), array.shape, element)
@@ -297,10 +302,3 @@ def _constant(graph: Graph, attribute: str, flat: tuple[int, ...], element: Elem
         return name
     text = f"weft.reshape {name} : {type_text(flat, element)} -> {type_text(shape, element)}"
     return graph.add(text, shape, element).name
-
-
-def check_shape(shape: Sequence[int]) -> None:
-    if 0 in shape:
-        raise ValueError(
-            f"{user_line()}: a tensor of shape {tuple(shape)} has no elements; every dimension "
-            "must have a size of at least 1")

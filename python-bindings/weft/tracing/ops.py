@@ -12,7 +12,8 @@ from typing import Any, Sequence
 
 from . import elements
 from .elements import ElementType
-from .graph import check_shape, current_graph, literal, number_text, type_text
+from .graph import current_graph, literal, number_text, type_text
+from .locations import user_line
 from .tracer import Tracer
 
 Shape = tuple[int, ...]
@@ -147,7 +148,6 @@ def zeros_like(x: Tracer) -> Tracer:
 
 
 def iota(shape: Shape, element: ElementType, dim: int) -> Tracer:
-    check_shape(shape)
     if shape[dim] == 1:
         return literal(0, shape, element)
     return current_graph().add(f"weft.iota dim = {dim} : {type_text(shape, element)}",
@@ -177,7 +177,6 @@ def broadcast_in_dim(x: Tracer, shape: Shape, dims: Sequence[int]) -> Tracer:
     """Dimension i of x becomes dims[i] of the result; one of size 1 is repeated."""
     if shape == x.shape:
         return x
-    check_shape(shape)
     return _reshaped(x, shape, "weft.broadcast", f" dims = {_list(dims)}")
 
 
@@ -194,7 +193,6 @@ def slice_in_dims(x: Tracer, starts: Sequence[int], limits: Sequence[int],
                   for start, limit, stride in zip(starts, limits, strides))
     if shape == x.shape:
         return x
-    check_shape(shape)
     return _reshaped(x, shape, "weft.slice", f" starts = {_list(starts)} limits = {_list(limits)} "
                                              f"strides = {_list(strides)}")
 
@@ -213,10 +211,12 @@ def reverse(x: Tracer, dim: int) -> Tracer:
 
 def concatenate(parts: Sequence[Tracer], dim: int) -> Tracer:
     first = parts[0]
-    if len(parts) == 1:
-        return first
     size = sum(part.shape[dim] for part in parts)
     shape = first.shape[:dim] + (size,) + first.shape[dim + 1:]
+    if 0 not in shape:
+        parts = [part for part in parts if 0 not in part.shape]
+    if len(parts) == 1:
+        return parts[0]
     graph = current_graph()
     operands = ", ".join(graph.use(part) for part in parts)
     types = ", ".join(_type(part) for part in parts)
@@ -231,6 +231,8 @@ def pad(x: Tracer, value: Any, low: Sequence[int], high: Sequence[int],
                   for size, a, b, i in zip(x.shape, low, high, interior))
     if shape == x.shape:
         return x
+    if 0 in x.shape:
+        return literal(value, shape, x.element, x.weak)
     graph = current_graph()
     number = number_text(value, x.element)
     typed = number if x.element.kind == "b" else f"{number} : {x.element.mlir}"
@@ -250,6 +252,11 @@ def reduce(kind: str, x: Tracer, dims: Sequence[int]) -> Tracer:
     if not dims:
         return x
     shape = tuple(size for dim, size in enumerate(x.shape) if dim not in dims)
+    if 0 in x.shape and 0 not in shape:
+        if kind != "sum":
+            raise ValueError(f"{user_line()}: the {kind} of no elements: a tensor of shape {x.shape} has "
+                             f"nothing along dimension {x.shape.index(0)}")
+        return literal(0, shape, x.element, x.weak)
     graph = current_graph()
     return graph.add(
         f"weft.reduce {kind} {graph.use(x)} dims = {_list(sorted(dims))} : {_type(x)} -> "
@@ -268,6 +275,8 @@ def dot_general(x: Tracer, y: Tracer, contracting: tuple, batching: tuple,
     shape = (tuple(x.shape[dim] for dim in batching[0])
              + tuple(size for dim, size in enumerate(x.shape) if dim not in taken_x)
              + tuple(size for dim, size in enumerate(y.shape) if dim not in taken_y))
+    if 0 in x.shape or 0 in y.shape:
+        return literal(0, shape, element, x.weak and y.weak)
     graph = current_graph()
     return graph.add(
         f"weft.dot_general {graph.use(x)}, {graph.use(y)}{_pairs('batching', *batching)}"
@@ -293,6 +302,9 @@ def gather(x: Tracer, indices: Tracer, dim: int, batching: tuple = ((), ())) -> 
     indices that are not batching take the place of `dim`."""
     rest = tuple(size for i, size in enumerate(indices.shape) if i not in batching[1])
     shape = x.shape[:dim] + rest + x.shape[dim + 1:]
+    if 0 in x.shape and 0 not in shape:
+        raise ValueError(f"{user_line()}: a lookup in no elements: a tensor of shape {x.shape} has nothing "
+                         f"along dimension {dim}")
     graph = current_graph()
     return graph.add(
         f"weft.gather {graph.use(x)}, {graph.use(indices)} dim = {dim}"
@@ -303,6 +315,8 @@ def gather(x: Tracer, indices: Tracer, dim: int, batching: tuple = ((), ())) -> 
 def scatter_add(updates: Tracer, indices: Tracer, dim: int, shape: Shape,
                 batching: tuple = ((), ())) -> Tracer:
     """Zeros of this shape plus each update at its index: the transpose of gather."""
+    if 0 in updates.shape:
+        return literal(0, shape, updates.element)
     graph = current_graph()
     return graph.add(
         f"weft.scatter_add {graph.use(updates)}, {graph.use(indices)} dim = {dim}"

@@ -19,7 +19,7 @@ from ..shape import ShapeDtypeStruct, check_unmasked
 from ..sharding import mesh_to_mlir, to_mlir
 from .donation import Named, explain_unused, match_donations
 from .elements import element_type, of_constant
-from .graph import MESH_SYMBOL, Graph, Module, as_tracer, check_shape
+from .graph import MESH_SYMBOL, Graph, Module, as_tracer, literal
 from .locations import quote, user_frame, user_line
 from .outline import symbol_of
 from .tracer import Tracer
@@ -62,7 +62,9 @@ def trace(fn: Callable, args: Sequence[Any], *, mesh: Any = None,
     with Graph(module) as graph:
         arguments = [_argument(graph, path, leaf) for path, leaf in inputs]
         in_tree = trees.structure(args)
-        result = fn(*in_tree.unflatten(arguments))
+        result = fn(*in_tree.unflatten([
+            literal(0, value.shape, value.element, value.weak) if 0 in value.shape else value
+            for value in arguments]))
         root = _result_root(names)
         results, out_tree = trees.flatten_with_paths(result, root)
         values = [_result(graph, path, leaf) for path, leaf in results]
@@ -135,8 +137,8 @@ def _result_root(names: Sequence[str]) -> str:
 
 def _argument(graph: Graph, path: str, leaf: Any) -> Tracer:
     if isinstance(leaf, (bool, int, float)):
-        literal = as_tracer(leaf)
-        return graph.argument((), literal.element, literal.weak)
+        number = as_tracer(leaf)
+        return graph.argument((), number.element, number.weak)
     if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
         raise TypeError(f"argument {path} must be an array, a number or a ShapeDtypeStruct, got "
                         f"{type(leaf).__name__}; pass it as a static argument (static_argnums), or "
@@ -148,7 +150,6 @@ def _argument(graph: Graph, path: str, leaf: Any) -> Tracer:
         # As in JAX, arrays of 64 bits become ones of 32; a description is taken at its word.
         is_array = isinstance(leaf, (np.ndarray, np.generic))
         element = (of_constant if is_array else element_type)(leaf.dtype)
-        check_shape(leaf.shape)
     except (TypeError, ValueError) as error:
         raise type(error)(f"argument {path}: {error}") from None
     return graph.argument(tuple(leaf.shape), element, getattr(leaf, "weak_type", False))
