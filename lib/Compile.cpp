@@ -404,6 +404,7 @@ LogicalResult lowerModule(ModuleOp module, Form form,
       return failure();
     stages.regions = std::move(*regions);
   }
+  used.pipeline.memoryLimit = options.memoryLimit;
   if (stages.schedule == "auto" && stages.table.empty()) {
     auto table = chooseSchedule(module, used.pipeline, options.memoryLimit);
     if (failed(table))

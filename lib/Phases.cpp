@@ -180,15 +180,20 @@ void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
     pm.addPass(createFuseEpilogues());
   // So that no plan stores a tensor of zeros.
   pm.addPass(createFillConstants());
-  // When only kernels are left to make, and before they are.
-  if (options.recomputeInKernels)
-    pm.addPass(createRecomputeInKernels({clusterOf(options)}));
-  pm.addPass(createFuseKernels());
-  // Before the order is made: it keeps near the one it is given.
-  pm.addPass(createHoistReleases());
-  pm.addPass(
-      createStartCollectives({.overlapCollectives = options.overlapCollectives,
-                              .cluster = clusterOf(options)}));
+  // When only kernels are left to make.
+  if (options.recomputeInKernels) {
+    pm.addPass(createChooseRecomputation(
+        {.overlapCollectives = options.overlapCollectives,
+         .memoryLimit = options.memoryLimit,
+         .cluster = clusterOf(options)}));
+  } else {
+    pm.addPass(createFuseKernels());
+    // Before the order is made: it keeps near the one it is given.
+    pm.addPass(createHoistReleases());
+    pm.addPass(createStartCollectives(
+        {.overlapCollectives = options.overlapCollectives,
+         .cluster = clusterOf(options)}));
+  }
   pm.addPass(createLowerKernels());
   // Before memory: what kernels may write over.
   pm.addPass(createFindInPlace({options.cuda}));

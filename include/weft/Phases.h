@@ -83,8 +83,11 @@ struct PipelineOptions {
   /// Float32: also the partial sums of gradients are of this type, see
   /// --weft-apply-reduce-dtype.
   ReduceDtype reduceDtype = ReduceDtype::Own;
-  /// Let kernels recompute what would take memory at the peak.
-  bool recomputeInKernels = false;
+  /// Let kernels recompute what would take memory at the peak, where the
+  /// schedule is no slower for it, or would be above the limit of bytes; 0:
+  /// none.
+  bool recomputeInKernels = true;
+  int64_t memoryLimit = 0;
   /// CUDA only: let GEMMs do element-wise work before they store.
   bool fuseEpilogues = true;
   /// Make one launch of several of the same kernel; for others than CUDA

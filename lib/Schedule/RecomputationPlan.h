@@ -51,10 +51,12 @@ struct RecomputationPlan {
 };
 
 /// The plan for the peak of a block; nothing if none lowers it in the time
-/// given.
+/// given. If it recomputes only large values, those of at least half the bytes
+/// of the largest one that can be, kernels of norms stay as they are.
 std::optional<RecomputationPlan> planRecomputation(const BlockGraph &graph,
                                                    const cost::CostModel &model,
-                                                   double mostSeconds);
+                                                   double mostSeconds,
+                                                   bool onlyLarge);
 
 } // namespace weft
 

@@ -94,7 +94,7 @@ struct RecomputeInKernels
       seen += graph.ops.size();
       if (cut > 0 && seen > mostOpsOfCuts)
         break;
-      auto plan = planRecomputation(graph, model, left);
+      auto plan = planRecomputation(graph, model, left, onlyLarge);
       if (!plan)
         break;
       left -= plan->seconds;

@@ -98,7 +98,7 @@ class Lowered:
         collective_pieces: int = 0,
         fuse_epilogues: bool = True,
         batch_launches: bool = True,
-        recompute_in_kernels: bool = False,
+        recompute_in_kernels: bool = True,
         gemm_precision: str = "full",
         memory_limit: int | str | None = None,
         cluster: str | None = None,
@@ -124,7 +124,7 @@ class Lowered:
         all-reduces are cut, so that one is sent while a matmul of another runs: as many as pay
         if it is 0, and 1 cuts none.
         `recompute_in_kernels` lets kernels recompute what would take memory at the peak, where
-        that costs next to no time by the cost model.
+        the predicted step is no longer for it.
 
         For CUDA, `gemm_precision` "tf32" lets matmuls round their float32 operands to 10
         bits of mantissa, which "full" does not; `fuse_epilogues` lets them add biases and apply

@@ -165,6 +165,9 @@ def RecomputeInKernels : FormPass<"weft-recompute-in-kernels", "Gemms"> {
   }];
   let dependentDialects = ["::weft::WeftDialect"];
   let options = [
+    Option<"onlyLarge", "only-large", "bool", /*default=*/"false",
+           "Recompute only values of at least half the bytes of the largest "
+           "that can be.">,
     Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
            "The machines, by the name of a cluster or a file.">
   ];
@@ -172,6 +175,43 @@ def RecomputeInKernels : FormPass<"weft-recompute-in-kernels", "Gemms"> {
     Statistic<"recomputed", "recomputed-ops", "Ops that are recomputed">,
     Statistic<"savedBytes", "saved-bytes",
               "Bytes by which peaks fall, as estimated">
+  ];
+}
+
+def ChooseRecomputation : FormPass<"weft-choose-recomputation", "Gemms"> {
+  let summary = "Make kernels and their order, with or without recomputation";
+  let description = [{
+    **Needs** entries whose matmuls are GEMMs.
+
+    **Does** what `--weft-fuse-kernels`, `--weft-hoist-releases` and
+    `--weft-start-collectives` do. If `--weft-recompute-in-kernels` finds
+    something to recompute, they run a second time, on a copy that recomputes it.
+    The copy is taken if, by the cost model and in the order that was made, no
+    entry takes longer by more than 0.1 %, and none holds more bytes at once. If
+    it is not, another one is tried that recomputes only large values. Above
+    `memory-limit` a copy that holds less is taken whatever it takes.
+
+    **Leaves** what `--weft-start-collectives` leaves.
+
+    **Example** `test/Schedule/choose-recomputation.mlir`.
+  }];
+  let dependentDialects = [
+    "::weft::WeftDialect", "::mlir::func::FuncDialect",
+    "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let options = [
+    Option<"overlapCollectives", "overlap-collectives", "bool",
+           /*default=*/"true",
+           "Let collectives run beside computation; otherwise each is waited "
+           "for at once.">,
+    Option<"memoryLimit", "memory-limit", "int64_t", /*default=*/"0",
+           "Bytes of a rank above which fewer bytes are worth any time; 0: "
+           "none.">,
+    Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
+           "The machines, by the name of a cluster or a file.">
+  ];
+  let statistics = [
+    Statistic<"recomputing", "recomputing", "Whether the copy was taken">
   ];
 }
 

@@ -1,0 +1,144 @@
+//===- ChooseRecomputation.cpp - Recompute where the schedule gains -------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What recomputation is worth depends on the kernels that are made and on the
+// order of what is sent. Both are made with and without it, and compared.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScheduleCost.h"
+
+#include "weft/Schedule/Passes.h"
+#include "weft/Schedule/RecomputationReport.h"
+
+#include "weft/IR/ClusterCost.h"
+
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace weft {
+#define GEN_PASS_DEF_CHOOSERECOMPUTATION
+#include "weft/Schedule/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+
+/// What is recomputed. Without small values kernels of norms stay whole.
+enum class Recomputation { None, All, OnlyLarge };
+
+namespace {
+
+struct Candidate {
+  /// Null if it recomputes nothing.
+  OwningOpRef<ModuleOp> module;
+  std::vector<ScheduleCost> costs;
+};
+
+struct ChooseRecomputation
+    : weft::impl::ChooseRecomputationBase<ChooseRecomputation> {
+  using ChooseRecomputationBase::ChooseRecomputationBase;
+
+  void runOnInput() override;
+
+private:
+  LogicalResult choose(const cost::CostModel &model);
+  FailureOr<Candidate> schedule(const cost::CostModel &model,
+                                Recomputation what);
+  LogicalResult scheduleCopy(ModuleOp copy, Recomputation what,
+                             bool &recomputes);
+  OpPassManager scheduling() const;
+  bool isBetter(ArrayRef<ScheduleCost> costs,
+                ArrayRef<ScheduleCost> before) const;
+};
+
+} // namespace
+
+OpPassManager ChooseRecomputation::scheduling() const {
+  OpPassManager pm(ModuleOp::getOperationName());
+  pm.addPass(createFuseKernels());
+  // Before the order is made: it keeps near the one it is given.
+  pm.addPass(createHoistReleases());
+  pm.addPass(createStartCollectives(
+      {.overlapCollectives = overlapCollectives, .cluster = cluster}));
+  return pm;
+}
+
+LogicalResult ChooseRecomputation::scheduleCopy(ModuleOp copy,
+                                                Recomputation what,
+                                                bool &recomputes) {
+  if (what != Recomputation::None) {
+    OpPassManager pm(ModuleOp::getOperationName());
+    pm.addPass(
+        createRecomputeInKernels({what == Recomputation::OnlyLarge, cluster}));
+    if (failed(runPipeline(pm, copy)))
+      return failure();
+    recomputes = !printRecomputationReports(copy).empty();
+    if (!recomputes)
+      return success();
+  }
+  OpPassManager pm = scheduling();
+  return runPipeline(pm, copy);
+}
+
+/// A copy of the program with its kernels in order.
+FailureOr<Candidate> ChooseRecomputation::schedule(const cost::CostModel &model,
+                                                   Recomputation what) {
+  Candidate candidate{getOperation().clone(), {}};
+  ModuleOp copy = *candidate.module;
+  // Passes run on what is nested.
+  getOperation().push_back(copy);
+  bool recomputes = true;
+  LogicalResult ran = scheduleCopy(copy, what, recomputes);
+  copy->remove();
+  if (failed(ran))
+    return failure();
+  if (!recomputes)
+    return Candidate();
+  auto costs = costsOf(copy, model);
+  if (failed(costs))
+    return failure();
+  candidate.costs = std::move(*costs);
+  return candidate;
+}
+
+bool ChooseRecomputation::isBetter(ArrayRef<ScheduleCost> costs,
+                                   ArrayRef<ScheduleCost> before) const {
+  if (memoryLimit && mostBytes(before) > memoryLimit)
+    return mostBytes(costs) < mostBytes(before);
+  return isAsGood(costs, before);
+}
+
+LogicalResult ChooseRecomputation::choose(const cost::CostModel &model) {
+  FailureOr<Candidate> plain = Candidate();
+  for (auto what : {Recomputation::All, Recomputation::OnlyLarge}) {
+    FailureOr<Candidate> candidate = schedule(model, what);
+    if (failed(candidate))
+      return failure();
+    if (!candidate->module)
+      break;
+    if (!plain->module && failed(plain = schedule(model, Recomputation::None)))
+      return failure();
+    if (!isBetter(candidate->costs, plain->costs))
+      continue;
+    getOperation().getBodyRegion().takeBody(candidate->module->getBodyRegion());
+    ++recomputing;
+    return success();
+  }
+  if (plain->module) {
+    getOperation().getBodyRegion().takeBody(plain->module->getBodyRegion());
+    return success();
+  }
+  OpPassManager pm = scheduling();
+  return runPipeline(pm, getOperation());
+}
+
+void ChooseRecomputation::runOnInput() {
+  FailureOr<cost::CostModel> model = loadCostModel(getOperation(), cluster);
+  if (failed(model) || failed(choose(*model)))
+    signalPassFailure();
+}
