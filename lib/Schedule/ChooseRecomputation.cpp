@@ -110,7 +110,7 @@ bool ChooseRecomputation::isBetter(ArrayRef<ScheduleCost> costs,
                                    ArrayRef<ScheduleCost> before) const {
   if (memoryLimit && mostBytes(before) > memoryLimit)
     return mostBytes(costs) < mostBytes(before);
-  return isAsGood(costs, before);
+  return isSmaller(costs, before);
 }
 
 LogicalResult ChooseRecomputation::choose(const cost::CostModel &model) {

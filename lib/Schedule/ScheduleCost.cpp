@@ -65,12 +65,15 @@ weft::costsOf(ModuleOp schedule, const cost::CostModel &model) {
   return costs;
 }
 
-bool weft::isAsGood(ArrayRef<ScheduleCost> schedule,
-                    ArrayRef<ScheduleCost> other) {
-  return llvm::all_of(llvm::zip_equal(schedule, other), [](auto pair) {
-    const auto &[one, two] = pair;
-    return one.seconds <= sameTime * two.seconds && one.bytes <= two.bytes;
-  });
+bool weft::isSmaller(ArrayRef<ScheduleCost> schedule,
+                     ArrayRef<ScheduleCost> other) {
+  bool holdsLess = false;
+  for (auto [one, two] : llvm::zip_equal(schedule, other)) {
+    if (one.seconds > sameTime * two.seconds || one.bytes > two.bytes)
+      return false;
+    holdsLess |= one.bytes < two.bytes;
+  }
+  return holdsLess;
 }
 
 int64_t weft::mostBytes(ArrayRef<ScheduleCost> schedule) {

@@ -187,9 +187,10 @@ def ChooseRecomputation : FormPass<"weft-choose-recomputation", "Gemms"> {
     `--weft-start-collectives` do. If `--weft-recompute-in-kernels` finds
     something to recompute, they run a second time, on a copy that recomputes it.
     The copy is taken if, by the cost model and in the order that was made, no
-    entry takes longer by more than 0.1 %, and none holds more bytes at once. If
-    it is not, another one is tried that recomputes only large values. Above
-    `memory-limit` a copy that holds less is taken whatever it takes.
+    entry takes longer by more than 0.1 %, none holds more bytes at once, and one
+    holds less. If it is not, another one is tried that recomputes only large
+    values. Above `memory-limit` a copy that holds less is taken whatever it
+    takes.
 
     **Leaves** what `--weft-start-collectives` leaves.
 
