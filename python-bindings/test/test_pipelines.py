@@ -355,6 +355,26 @@ def test_micro_batches_of_the_pipeline():
     equal_bits(found, wanted)
 
 
+@pytest.mark.parametrize("schedule, ranks, chunks", [("1f1b", 4, 1), ("zb-v", 2, 2)])
+def test_what_has_no_gradient(schedule, ranks, chunks):
+    """Passes go forward only; rows are put together again, sums are added up."""
+    def evaluate(params, batch):
+        rows = perceptron(params, batch, cuts=CUTS)
+        return rows, squares(params, batch, cuts=CUTS)
+
+    params, batch = arrays()
+    pipeline = weft.Pipeline("pipe", schedule, chunks=chunks, microbatches=4)
+    mesh = weft.Mesh((ranks, 2), ("pipe", "data"))
+    lowered = weft.jit(evaluate, mesh=mesh, in_shardings=(P(), P("data")), pipeline=pipeline).lower(params, batch)
+    compiled = lowered.compile()
+    assert compiled.schedule().name == schedule
+    assert all(stage.forward_flops and not stage.backward_flops for stage in compiled.stages())
+    rows, loss = compiled(params, batch)
+    wanted = weft.jit(evaluate)(params, batch)
+    np.testing.assert_array_equal(rows, wanted[0])
+    np.testing.assert_allclose(loss, wanted[1], rtol=1e-6)
+
+
 @pytest.mark.parametrize("inner, width, rows", [({"model": 2}, 15, 16), ({"data": 3}, 16, 12), ({"data": 2}, 16, 12),
                                                 ({"data": 2, "model": 2}, 13, 12)])
 def test_sizes_that_axes_do_not_divide(inner, width, rows):

@@ -143,6 +143,18 @@ def test_schedules(ranks, schedule):
     compare(ours(*adam_step(**options), (ranks, schedule)), by_weft(**options), by_jax(options["is_tied"]))
 
 
+def test_what_has_no_gradient():
+    _, state = adam_step()
+    tokens, targets = (x.reshape(-1, x.shape[-1]) for x in batches()[0])
+    loss = functools.partial(loss_of, cuts=(0,))
+    pipeline = weft.Pipeline("pipe", microbatches=4)
+    compiled = weft.from_jax(loss, state["params"], tokens, targets,
+                             mesh=weft.Mesh((2,), ("pipe",)), pipeline=pipeline).compile()
+    assert compiled.schedule().microbatches == 4
+    np.testing.assert_allclose(compiled(state["params"], tokens, targets),
+                               jax.jit(loss)(state["params"], tokens, targets), rtol=1e-5)
+
+
 def test_parameters_that_nobody_uses():
     """Of a tied model the head; the loop adds zeros to its gradient."""
     step, state = adam_step(is_tied=True)

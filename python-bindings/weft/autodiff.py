@@ -91,6 +91,7 @@ def _call(fun: Callable, argnums: int | Sequence[int], has_aux: bool, args: tupl
             inside[position] = arg
         return _split(fun(*inside, **kwargs), has_aux)
 
+    current_graph().module.is_differentiated = True
     outlined = outline(fun, "loss", of_variables, operands)
     wrt = ", ".join(map(str, range(len(operands))))
     (loss, aux), gradients = outlined.call("weft.value_and_grad", f" wrt = [{wrt}]", operands,

@@ -283,7 +283,7 @@ class Jitted:
         reduce_dtype = None if self._layout is None else self._layout.reduce_dtype
         options = {"reduce_dtype": reduce_dtype} if reduce_dtype else {}
         if self._pipeline:
-            options |= self._pipeline.options()
+            options |= self._pipeline.options(splits_batch=not traced.is_differentiated)
         return Lowered(source, signature, traced.mesh, self._memory_limit, options)
 
     def _of_dynamic(self, arguments: list[Argument]) -> Callable:

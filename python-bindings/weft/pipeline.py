@@ -133,7 +133,8 @@ class Pipeline:
     microbatches: int | None = None
     """Into how many micro-batches each `weft.value_and_grad` of the function that is compiled
     splits its batch, as `weft.microbatches` does, which may be used instead. In a function of JAX
-    without a loop over micro-batches, the batch of the step: arguments that are not donated."""
+    without a loop over micro-batches, and in one without gradients, the batch of the step: arguments
+    that are not donated."""
 
     def __post_init__(self):
         for name in ("chunks", "microbatches"):
@@ -148,9 +149,11 @@ class Pipeline:
             raise TypeError("Pipeline schedule must be a name, a file or a weft.pipeline.Schedule, got "
                             f"{self.schedule!r} of type {type(self.schedule).__name__}")
 
-    def options(self) -> dict[str, str]:
-        """For the compiler."""
+    def options(self, splits_batch: bool) -> dict[str, str]:
+        """For the compiler, which splits the batch where the traced function has not done it."""
         text = f"axis={self.axis}" + (" stages=auto" if self.stages else "")
+        if splits_batch and self.microbatches:
+            text += f" microbatches={self.microbatches}"
         chunks = f" chunks={self.chunks}" if self.chunks else ""
         if isinstance(self.schedule, Schedule):
             return {"pipeline": text + chunks, "pipeline_table": self.schedule.to_csv(),

@@ -122,9 +122,8 @@ def from_jax(
     text = module.get_asm(print_generic_op_form=True, enable_debug_info=True)
     source = Source(text, f"{_name(fn)}.stablehlo.mlir")
     signature = _signature(jax, names, paths, values, lowered.out_info)
-    chosen = ({"reduce_dtype": reduce_dtype} if reduce_dtype else {}) | (stages.options() if stages else {})
-    if stages and stages.microbatches:
-        chosen["pipeline"] += f" microbatches={stages.microbatches}"
+    chosen = ({"reduce_dtype": reduce_dtype} if reduce_dtype else {}) | (
+        stages.options(splits_batch=True) if stages else {})
     return Lowered(source, signature, ours, options=chosen)
 
 

@@ -60,6 +60,7 @@ class Module:
         self.mesh, self.layout = mesh, layout
         self.is_pipeline = pipeline is not None
         self.microbatches = pipeline.microbatches if pipeline else None
+        self.is_differentiated = False
         self.locations = LocationTable()
         self.functions: list[str] = []  # finished private functions
         self._symbols: set[str] = set()

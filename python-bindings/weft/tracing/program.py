@@ -35,6 +35,7 @@ class TracedProgram:
     in_tree: Any
     out_tree: Any
     mesh: Any = None
+    is_differentiated: bool = False
 
 
 def trace(fn: Callable, args: Sequence[Any], *, mesh: Any = None,
@@ -94,7 +95,7 @@ def trace(fn: Callable, args: Sequence[Any], *, mesh: Any = None,
     structs = [(path, _struct(value, s)) for (path, _), value, s in
                zip(inputs, arguments, shardings)]
     return TracedProgram(_assemble(module, symbol, main), structs, outputs, in_tree, out_tree,
-                         mesh)
+                         mesh, module.is_differentiated)
 
 
 def _named(leaves: Sequence[tuple[str, Any]], values: Sequence[Tracer],
