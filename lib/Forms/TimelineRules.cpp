@@ -82,7 +82,9 @@ private:
   void findSlots(func::FuncOp segment);
   void findAccesses();
   MessageAttr messageOf(const Action &action) const;
+  func::FuncOp segmentOf(const Action &action) const;
   Access accessOf(const Action &action, int64_t role);
+  std::string lineOfAction(const Action &action);
   void checkFlow(int64_t role);
   void checkJob();
   std::vector<timeline::Wait> findWaits() const;
@@ -203,6 +205,39 @@ MessageAttr TimelineRule::messageOf(const Action &action) const {
   return found == messages.end() ? MessageAttr() : found->second;
 }
 
+static std::string nameOfSegment(func::FuncOp entry, const Action &action) {
+  std::string name = entry.getSymName().str() + "." +
+                     std::to_string(action.stage) +
+                     std::string(nameOf(action.kind));
+  return timeline::isOnce(action.kind)
+             ? name + std::to_string(action.microbatch)
+             : name;
+}
+
+func::FuncOp TimelineRule::segmentOf(const Action &action) const {
+  return symbols.lookup<func::FuncOp>(nameOfSegment(entry, action));
+}
+
+/// What is sent comes from the segment that computes it.
+std::string TimelineRule::lineOfAction(const Action &action) {
+  if (!timeline::isTransfer(action.kind)) {
+    func::FuncOp segment = segmentOf(action);
+    return segment ? lineOf(segment) : std::string();
+  }
+  MessageAttr message = messageOf(action);
+  if (!message || message.getValues().empty())
+    return "";
+  StringRef value = cast<StringAttr>(message.getValues()[0]).getValue();
+  for (Operation &op : *entry->getBlock())
+    if (auto segment = dyn_cast<func::FuncOp>(op);
+        segment && getSegment(segment) &&
+        getSegment(segment).getEntry() == entry.getSymNameAttr())
+      for (unsigned i = 0; i < segment.getNumResults(); ++i)
+        if (getResultName(segment, i) == value)
+          return lineOf(segment, value);
+  return "";
+}
+
 Access TimelineRule::accessOf(const Action &action, int64_t role) {
   Access access;
   if (timeline::isTransfer(action.kind)) {
@@ -216,15 +251,10 @@ Access TimelineRule::accessOf(const Action &action, int64_t role) {
           .push_back(roles[role].numberOf(name.getValue()));
     return access;
   }
-  std::string name = entry.getSymName().str() + "." +
-                     std::to_string(action.stage) +
-                     std::string(nameOf(action.kind));
-  if (timeline::isOnce(action.kind))
-    name += std::to_string(action.microbatch);
-  auto segment = symbols.lookup<func::FuncOp>(name);
+  func::FuncOp segment = segmentOf(action);
   if (!segment || roleOf(segment) != role) {
-    error() << print(action) << " needs the segment @" << name << " of role "
-            << role;
+    error() << print(action) << " needs the segment @"
+            << nameOfSegment(entry, action) << " of role " << role;
     return access;
   }
   for (unsigned i = 0; i < segment.getNumArguments(); ++i)
@@ -352,6 +382,7 @@ void TimelineRule::checkJob() {
           ? timeline::makeJob(table, timeline::Communicators::Edge, edges)
           : timeline::makeJob(table, timeline::Communicators::Edge);
   job.waits = timeline::waitsOfWalk(job, findWaits());
+  job.lineOf = [&](const Action &action) { return lineOfAction(action); };
   timeline::Verdict verdict = timeline::check(job);
   if (!verdict.isSafe())
     error() << timeline::print(verdict, "timeline");

@@ -7,6 +7,8 @@
 
 #include "weft/IR/Segments.h"
 
+#include "weft/IR/SourceLocation.h"
+#include "weft/IR/ValueSharding.h"
 #include "weft/IR/WeftDialect.h"
 
 using namespace mlir;
@@ -30,6 +32,20 @@ int64_t slotsOf(DictionaryAttr attrs) {
   auto slots = attrs ? attrs.getAs<IntegerAttr>(WeftDialect::kSlotsAttrName)
                      : IntegerAttr();
   return slots ? slots.getInt() : 1;
+}
+
+std::string lineOf(func::FuncOp segment, StringRef state) {
+  Block &block = segment.front();
+  for (OpOperand &result : block.getTerminator()->getOpOperands())
+    if (!state.empty() &&
+        getResultName(segment, result.getOperandNumber()) == state)
+      if (std::string line = locationText(result.get().getLoc()); !line.empty())
+        return line;
+  for (Operation &op : block.without_terminator())
+    if (std::string line = locationText(op.getLoc());
+        !line.empty() && !op.hasTrait<OpTrait::ConstantLike>())
+      return line;
+  return "";
 }
 
 llvm::SmallVector<func::FuncOp> findTimelines(ModuleOp module) {

@@ -9,6 +9,7 @@
 
 #include "Stages.h"
 
+#include "weft/IR/Segments.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Timeline/Extent.h"
@@ -195,6 +196,7 @@ private:
   int64_t bytesOf(const SegmentMessage &message) const;
   bool touches(const Action &action, const std::string &name,
                const SegmentState &state) const;
+  std::string lineOfAction(const Action &action) const;
   std::optional<StateSlots> findSlots(const Table &table,
                                       std::string &why) const;
   MessageAttr attrOf(const SegmentMessage &message, int64_t queue) const;
@@ -301,6 +303,19 @@ bool RowMaker::touches(const Action &action, const std::string &name,
   return state.writers.count(key) || state.readers.count(key);
 }
 
+std::string RowMaker::lineOfAction(const Action &action) const {
+  if (!timeline::isTransfer(action.kind)) {
+    SegmentKey key{action.stage, action.kind,
+                   timeline::isOnce(action.kind) ? action.microbatch : 0};
+    return lineOf(cut.segments.at(key));
+  }
+  Action send = sendOf(action);
+  if (!timeline::isOnce(send.kind))
+    send.microbatch = 0;
+  const SegmentMessage &message = *messageOfSend.at(send);
+  return lineOf(cut.segments.at(message.after), message.values.front());
+}
+
 /// Finds how many slots the states need, and proves the job safe. None if it
 /// is not, with the reason in `why`.
 std::optional<StateSlots> RowMaker::findSlots(const Table &table,
@@ -329,6 +344,7 @@ std::optional<StateSlots> RowMaker::findSlots(const Table &table,
   timeline::Job job = timeline::makeJob(table, shape);
   job.slotUses = std::move(rings.uses);
   job.waits = timeline::waitsOfWalk(job, rings.waits);
+  job.lineOf = [&](const Action &action) { return lineOfAction(action); };
   timeline::Verdict verdict = timeline::check(job);
   if (verdict.isSafe())
     return slots;

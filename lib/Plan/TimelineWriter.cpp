@@ -40,6 +40,7 @@ public:
 
 private:
   LogicalResult parseRows();
+  std::string lineOf(MessageAttr message);
   void writeMessages();
   void writeRows();
   plan::Action toAction(const Action &action) const;
@@ -104,6 +105,21 @@ static plan::MessageKind kindOf(StringRef kind) {
                        : plan::MessageKind::Update;
 }
 
+/// Of the first value that is sent.
+std::string TimelineWriter::lineOf(MessageAttr message) {
+  if (message.getValues().empty())
+    return "";
+  std::string name =
+      entry.getSymName().str() + "." + std::to_string(message.getSource());
+  StringRef value = cast<StringAttr>(message.getValues()[0]).getValue();
+  for (func::FuncOp segment : findEntries(entry->getParentOfType<ModuleOp>()))
+    if (segment.getSymName().starts_with(name))
+      for (OpOperand &result : segment.front().getTerminator()->getOpOperands())
+        if (getResultName(segment, result.getOperandNumber()) == value)
+          return toSourcePosition(result.get().getLoc());
+  return "";
+}
+
 void TimelineWriter::writeMessages() {
   for (auto message : attribute.getMessages().getAsRange<MessageAttr>()) {
     messages[{message.getKind().str(), message.getSource(),
@@ -111,6 +127,7 @@ void TimelineWriter::writeMessages() {
         result->timeline->messages.size();
     auto out = std::make_unique<plan::MessageT>();
     out->label = labelOf(message);
+    out->location = lineOf(message);
     out->source_role = roleOfStage.at(message.getSource());
     out->destination_role = roleOfStage.at(message.getDestination());
     out->queue = message.getQueue();

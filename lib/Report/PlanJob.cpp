@@ -49,6 +49,7 @@ private:
   }
   void findAccesses();
   void addLocalEdges(std::vector<timeline::Edge> &edges) const;
+  void addLines();
   const plan::Message &messageOf(const plan::Action &action) const {
     return *planned.messages()->Get(action.index());
   }
@@ -245,6 +246,38 @@ void JobMaker::addSlotUses() {
   }
 }
 
+static std::string lineOf(const plan::Entry &segment) {
+  for (const plan::Instruction *instruction : *segment.instructions())
+    if (const auto *location = instruction->location();
+        location && location->size() > 0)
+      return location->str();
+  return "";
+}
+
+void JobMaker::addLines() {
+  std::map<Action, std::string> lines;
+  auto withoutMicrobatch = [](Action action) {
+    action.microbatch = isOnce(action.kind) ? action.microbatch : 0;
+    return action;
+  };
+  for (const plan::TimelineRow *row : *planned.rows())
+    for (const plan::Action *action : *row->actions()) {
+      auto [line, isNew] =
+          lines.try_emplace(withoutMicrobatch(toAction(*action)));
+      if (!isNew)
+        continue;
+      if (action->kind() == plan::ActionKind::Run)
+        line->second = lineOf(*plan.entries()->Get(action->index()));
+      else if (const auto *location = messageOf(*action).location())
+        line->second = location->str();
+    }
+  job.lineOf = [lines = std::move(lines),
+                withoutMicrobatch](const Action &action) {
+    auto found = lines.find(withoutMicrobatch(action));
+    return found == lines.end() ? std::string() : found->second;
+  };
+}
+
 timeline::Job JobMaker::run() {
   for (const plan::TimelineRow *row : *planned.rows()) {
     timeline::Row &out = table.rows.emplace_back();
@@ -264,6 +297,7 @@ timeline::Job JobMaker::run() {
       timeline::makeJob(table, timeline::Communicators::Edge, std::move(edges));
   addMessages();
   addSlotUses();
+  addLines();
   job.waits = waitsOfWalk(job, waitsForSlots(table, job.slotUses));
   return std::move(job);
 }

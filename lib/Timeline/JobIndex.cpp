@@ -26,7 +26,10 @@ std::string place(int32_t rank, int32_t column) {
 }
 
 std::string describe(const JobIndex &index, int32_t rank, int32_t column) {
-  return shown(index.at(rank, column)) + " (" + place(rank, column) + ")";
+  const std::string line =
+      index.job.lineOf ? index.job.lineOf(index.at(rank, column)) : "";
+  return shown(index.at(rank, column)) + " (" + place(rank, column) +
+         (line.empty() ? "" : ", " + line) + ")";
 }
 
 void JobIndex::fail(Condition condition, int32_t rank, int32_t column,

@@ -25,6 +25,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include <string>
+
 namespace weft {
 
 /// On the argument of a segment that is the number of the micro-batch: a state
@@ -41,6 +43,10 @@ TimelineAttr getTimeline(mlir::func::FuncOp function);
 /// Of how many micro-batches a state of a segment holds the values, from the
 /// attributes of an argument or result.
 int64_t slotsOf(mlir::DictionaryAttr attrs);
+
+/// The line of the model of what a segment leaves in a state, or else of the
+/// first op of the segment that has one; empty if none has.
+std::string lineOf(mlir::func::FuncOp segment, llvm::StringRef state = "");
 
 /// The entries with a timeline, in their order.
 llvm::SmallVector<mlir::func::FuncOp> findTimelines(mlir::ModuleOp module);

@@ -32,6 +32,7 @@
 #include "weft/Timeline/Table.h"
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 
 namespace weft::timeline {
@@ -83,6 +84,9 @@ struct Job {
   std::vector<int32_t> gradientOrder;
   std::vector<Wait> waits;
   std::vector<SlotUse> slotUses;
+  /// The line of the model that an action comes from, for messages; empty if
+  /// none is known.
+  std::function<std::string(const Action &)> lineOf;
 };
 
 /// Which transfers share a communicator, and with it a queue on each rank.

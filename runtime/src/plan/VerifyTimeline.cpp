@@ -52,6 +52,7 @@ private:
 
   /// `message 2 "gradient" of micro-batch 3`.
   std::string describe(const plan::Action &action) const;
+  std::string lineOf(const plan::Action &action) const;
   const plan::Action &action(uint32_t role, uint32_t index) const {
     return *timeline.rows()->Get(role)->actions()->Get(index);
   }
@@ -190,9 +191,29 @@ Status TimelineVerifier::verifyBuffers() const {
 //===----------------------------------------------------------------------===//
 
 std::string TimelineVerifier::describe(const plan::Action &action) const {
+  if (action.kind() == plan::ActionKind::Run)
+    return fmt::format(
+        "segment \"{}\" of micro-batch {}",
+        escaped(view(header.plan.entries()->Get(action.index())->name())),
+        action.microbatch());
   const plan::Message &message = *timeline.messages()->Get(action.index());
   return fmt::format("message {} \"{}\" of micro-batch {}", action.index(),
                      escaped(view(message.label())), action.microbatch());
+}
+
+/// ", model.py:12": where the model has what an action runs or moves.
+std::string TimelineVerifier::lineOf(const plan::Action &action) const {
+  std::string_view line;
+  if (action.kind() != plan::ActionKind::Run) {
+    line = view(timeline.messages()->Get(action.index())->location());
+  } else {
+    const auto &instructions =
+        *header.plan.entries()->Get(action.index())->instructions();
+    for (const plan::Instruction *instruction : instructions)
+      if (line = view(instruction->location()); !line.empty())
+        break;
+  }
+  return line.empty() ? "" : fmt::format(", {}", escaped(line));
 }
 
 Status TimelineVerifier::verifyGroup() const {
@@ -490,13 +511,17 @@ Status TimelineVerifier::verifyEnd() const {
     const plan::Action &waited = action(role, awaited);
     const bool sends = waited.kind() == plan::ActionKind::Send;
     const plan::Message &message = *timeline.messages()->Get(waited.index());
-    const std::string where = step.during < walker.numbers.size()
-                                  ? fmt::format("before action {}", step.during)
-                                  : "at its end";
+    std::string where = "at its end";
+    if (step.during < walker.numbers.size()) {
+      const plan::Action &next = action(role, step.during);
+      where = fmt::format("before action {} ({}{})", step.during,
+                          describe(next), lineOf(next));
+    }
     text += fmt::format(
-        "; role {} waits {} until role {} {} {} (action {})", role, where,
-        sends ? message.destination_role() : message.source_role(),
-        sends ? "receives" : "sends", describe(waited), awaited);
+        "; role {} waits {} until role {} {} {} (action {}, queue {}{})", role,
+        where, sends ? message.destination_role() : message.source_role(),
+        sends ? "receives" : "sends", describe(waited), awaited,
+        message.queue(), lineOf(waited));
   }
   return invalidArgument("the timeline deadlocks" + text +
                          (stuck.size() > limit ? "; ..." : ""));

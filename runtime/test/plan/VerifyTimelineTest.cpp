@@ -293,13 +293,17 @@ TEST(VerifyTimeline, Deadlock) {
   Broken plan;
   auto &row = plan.row(0);
   std::rotate(row.begin() + 1, row.begin() + 5, row.begin() + 7);
+  plan.message(1).location = "model.py:7";
+  plan.entry("forward1").instructions.back()->location = "model.py:12";
   EXPECT_THAT(
       verdict(plan),
       HasSubstr("entry \"step\": the timeline deadlocks; role 0 waits before "
-                "action 2 until role 1 sends message 1 \"gradient of stage "
-                "0\" of micro-batch 0 (action 1); role 1 waits before action "
-                "2 until role 0 sends message 0 \"activation of stage 0\" of "
-                "micro-batch 0 (action 1)"));
+                "action 2 (segment \"backward0\" of micro-batch 0) until role "
+                "1 sends message 1 \"gradient of stage 0\" of micro-batch 0 "
+                "(action 1, queue 1, model.py:7); role 1 waits before action 2 "
+                "(segment \"forward1\" of micro-batch 0, model.py:12) until "
+                "role 0 sends message 0 \"activation of stage 0\" of "
+                "micro-batch 0 (action 1, queue 0)"));
 }
 
 TEST(VerifyTimeline, SendsAreNotBuffered) {
@@ -314,12 +318,13 @@ TEST(VerifyTimeline, SendsAreNotBuffered) {
   std::rotate(other.begin() + 1, other.begin() + 10, other.begin() + 12);
   EXPECT_THAT(verdict(plan),
               AllOf(HasSubstr("the timeline deadlocks"),
-                    HasSubstr("role 0 waits before action 3 until role 1 "
+                    HasSubstr("role 0 waits before action 3 (segment "
+                              "\"forward0\" of micro-batch 1) until role 1 "
                               "receives message 0 \"activation of stage 0\" "
-                              "of micro-batch 0 (action 2)"),
-                    HasSubstr("role 1 waits before action 2 until role 0 "
-                              "sends message 2 \"tied parameter\" of "
-                              "micro-batch 0 (action 1)")));
+                              "of micro-batch 0 (action 2, queue 0)"),
+                    HasSubstr("until role 0 sends message 2 \"tied "
+                              "parameter\" of micro-batch 0 (action 1, queue "
+                              "2)")));
 }
 
 TEST(VerifyTimeline, StartsAreInOrder) {
@@ -334,11 +339,14 @@ TEST(VerifyTimeline, StartsAreInOrder) {
   std::rotate(other.begin() + 1, other.begin() + 10, other.begin() + 12);
   EXPECT_THAT(
       verdict(plan),
-      HasSubstr("the timeline deadlocks; role 0 waits before action 4 until "
-                "role 1 receives message 0 \"activation of stage 0\" of "
-                "micro-batch 0 (action 2); role 1 waits before action 2 until "
-                "role 0 sends message 2 \"tied parameter\" of micro-batch 0 "
-                "(action 1)"));
+      HasSubstr(
+          "the timeline deadlocks; role 0 waits before action 4 (message "
+          "0 \"activation of stage 0\" of micro-batch 1) until role 1 "
+          "receives message 0 \"activation of stage 0\" of micro-batch 0 "
+          "(action 2, queue 0); role 1 waits before action 2 (segment "
+          "\"finish\" of micro-batch 0) until role 0 sends "
+          "message 2 \"tied parameter\" of micro-batch 0 (action 1, queue "
+          "2)"));
   std::swap(row[4], row[5]);
   EXPECT_EQ(verdict(plan), "");
 }

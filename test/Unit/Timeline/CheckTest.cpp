@@ -111,6 +111,20 @@ TEST(CheckTest, PublishedDeadlockIsFound) {
   EXPECT_TRUE(check(jobOf(table, Communicators::Edge)).isSafe());
 }
 
+TEST(CheckTest, CyclesNameLinesOfTheModel) {
+  Job job = jobOf("0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+                  "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n",
+                  Communicators::One);
+  job.lineOf = [](const Action &action) {
+    return action.stage == 0 ? "model.py:12" : "";
+  };
+  EXPECT_THAT(
+      print(check(job), "t.csv"),
+      HasSubstr(
+          "  rank 0, queue all ranks: 0SEND_F1 (1:4, model.py:12) waits for "
+          "1RECV_F1 (2:5) on rank 1\n"));
+}
+
 TEST(CheckTest, CyclesThroughComputationAreFound) {
   // Rank 0 sends what it computes behind what it receives from rank 1, and the
   // other way around.
