@@ -398,6 +398,7 @@ LogicalResult lowerModule(ModuleOp module, Form form,
   StageOptions &stages = used.pipeline.stages;
   if (failed(adoptPipeline(module, stages)))
     return failure();
+  stages.ownCopies = !options.memoryLimit;
   if (stages.areAutomatic) {
     auto regions = chooseStages(module, used.pipeline);
     if (failed(regions))

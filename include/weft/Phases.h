@@ -55,6 +55,8 @@ struct StageOptions {
   /// How many the model's loop is to be of, or a batch without a loop is split
   /// into; 0: any number.
   int64_t microbatches = 0;
+  /// Whether roles may each update what they share; not under a memory limit.
+  bool ownCopies = true;
   /// A table of actions in place of the schedule, as CSV, and the file that it
   /// is of.
   std::string table, tableName = "the table";

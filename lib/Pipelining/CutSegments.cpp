@@ -36,13 +36,23 @@ struct Draft {
   SmallVector<Value> results;
 };
 
+/// A result of the entry, and the segment that leaves it in its role.
+struct Written {
+  unsigned number;
+  Value value;
+  SegmentKey owner;
+  /// Whether another role leaves it for those that compute none.
+  bool isCopy = false;
+};
+
 class Cutter {
 public:
   Cutter(func::FuncOp entry, const PipelineSchedule &schedule,
-         llvm::StringSet<> &taken, const StateHolders &holders)
+         llvm::StringSet<> &taken, const StateHolders &holders,
+         const ResultCopies &copies)
       : entry(entry), block(entry.front()), schedule(schedule),
         plan(block, schedule), builder(entry.getContext()), taken(taken),
-        holders(holders) {}
+        holders(holders), resultCopies(copies) {}
 
   CutEntry run();
 
@@ -75,8 +85,8 @@ private:
   void accumulate(Operation &exit);
   SegmentKey ownerOf(Value value, const std::string &name) const;
   int64_t lastReader(int64_t role, const std::string &name) const;
-  std::vector<std::optional<SegmentKey>> findOwners();
-  void addResult(unsigned number, const SegmentKey &owner);
+  std::vector<Written> findWritten();
+  void addResult(const Written &written);
   SmallVector<int64_t> findReaders(const std::string &name) const;
   int64_t firstStageOf(int64_t role) const {
     return llvm::find(schedule.placement, role) - schedule.placement.begin();
@@ -98,6 +108,7 @@ private:
   std::map<SegmentKey, Draft> drafts;
   llvm::StringSet<> &taken;
   const StateHolders &holders;
+  const ResultCopies &resultCopies;
   llvm::StringSet<> argumentNames;
   /// Of the state that holds the numbers of the micro-batches.
   std::string numberName;
@@ -358,47 +369,54 @@ int64_t Cutter::lastReader(int64_t role, const std::string &name) const {
 /// The segments that leave the results; none for a state that nobody writes.
 /// All of them read before the first writes, and a state is written over what
 /// others of the role still read, which may be such a result in turn.
-std::vector<std::optional<SegmentKey>> Cutter::findOwners() {
-  std::vector<std::optional<SegmentKey>> owners(entry.getNumResults());
-  Operation *end = block.getTerminator();
-  for (auto [number, owner] : llvm::enumerate(owners)) {
-    Value value = end->getOperand(number);
+std::vector<Written> Cutter::findWritten() {
+  std::vector<Written> all;
+  for (OpOperand &result : block.getTerminator()->getOpOperands()) {
+    Value value = result.get();
+    unsigned number = result.getOperandNumber();
+    std::string name = getResultName(entry, number);
     auto own = dyn_cast<BlockArgument>(value);
-    if (own && getArgumentName(entry, own.getArgNumber()) ==
-                   getResultName(entry, number))
+    if (own && getArgumentName(entry, own.getArgNumber()) == name)
       continue;
-    owner = ownerOf(value, getResultName(entry, number));
-    (void)resolve(value, *owner);
+    all.push_back({number, value, ownerOf(value, name)});
+    if (auto found = resultCopies.find(number); found != resultCopies.end())
+      for (auto [role, copy] : found->second)
+        all.push_back({number, copy, ownerOf(copy, name), /*isCopy=*/true});
   }
+  for (const Written &written : all)
+    (void)resolve(written.value, written.owner);
   for (bool isChanged = true; isChanged;) {
     isChanged = false;
-    for (auto [number, owner] : llvm::enumerate(owners)) {
-      if (!owner)
+    for (Written &written : all) {
+      int64_t last = lastReader(roleOf(written.owner),
+                                getResultName(entry, written.number));
+      if (last <= written.owner.level)
         continue;
-      int64_t last = lastReader(roleOf(*owner), getResultName(entry, number));
-      if (last <= owner->level)
-        continue;
-      owner->level = last;
-      (void)resolve(end->getOperand(number), *owner);
+      written.owner.level = last;
+      (void)resolve(written.value, written.owner);
       isChanged = true;
     }
   }
-  return owners;
+  return all;
 }
 
-void Cutter::addResult(unsigned number, const SegmentKey &owner) {
-  Value value = block.getTerminator()->getOperand(number);
+void Cutter::addResult(const Written &written) {
+  const auto &[number, value, owner, isCopy] = written;
   std::string name = getResultName(entry, number);
   setResult(owner, name, resolve(value, owner),
             entry.getResultAttrDict(number));
+  if (isCopy)
+    return;
   std::set<int64_t> roles;
   if (auto held = holders.find(name); held != holders.end())
     roles = held->second;
   if (argumentNames.contains(name))
     for (int64_t role : findReaders(name))
       roles.insert(role);
+  auto copied = resultCopies.find(number);
   for (int64_t role : roles) {
-    if (role == roleOf(owner))
+    if (role == roleOf(owner) ||
+        (copied != resultCopies.end() && copied->second.contains(role)))
       continue;
     SegmentKey after = owner;
     after.level = std::max(after.level, lastReader(role, name));
@@ -513,9 +531,8 @@ CutEntry Cutter::run() {
     else if (!plan.isCopied(&op))
       compute(op);
   }
-  for (auto [number, owner] : llvm::enumerate(findOwners()))
-    if (owner)
-      addResult(number, *owner);
+  for (const Written &written : findWritten())
+    addResult(written);
   // The first role keeps what no one reads, here or elsewhere.
   for (BlockArgument argument : block.getArguments()) {
     std::string name = getArgumentName(entry, argument.getArgNumber());
@@ -535,6 +552,7 @@ CutEntry Cutter::run() {
 
 CutEntry weft::cutSegments(func::FuncOp entry, const PipelineSchedule &schedule,
                            llvm::StringSet<> &taken,
-                           const StateHolders &holders) {
-  return Cutter(entry, schedule, taken, holders).run();
+                           const StateHolders &holders,
+                           const ResultCopies &copies) {
+  return Cutter(entry, schedule, taken, holders, copies).run();
 }

@@ -8,7 +8,7 @@
 #ifndef WEFT_LIB_PIPELINING_CUTSEGMENTS_H
 #define WEFT_LIB_PIPELINING_CUTSEGMENTS_H
 
-#include "SegmentPlan.h"
+#include "SharedUpdates.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -51,9 +51,11 @@ using StateHolders = std::map<std::string, std::set<int64_t>>;
 /// Makes a function of every segment, behind `entry`, and leaves of `entry` a
 /// declaration. Its states are named by none of `taken`, to which they are
 /// added.
-/// `holders` are the roles that have states of other entries.
+/// `holders` are the roles that have states of other entries, `copies` results
+/// that several roles compute.
 CutEntry cutSegments(mlir::func::FuncOp entry, const PipelineSchedule &schedule,
-                     llvm::StringSet<> &taken, const StateHolders &holders);
+                     llvm::StringSet<> &taken, const StateHolders &holders,
+                     const ResultCopies &copies);
 
 } // namespace weft
 

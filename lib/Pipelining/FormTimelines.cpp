@@ -8,6 +8,7 @@
 #include "CutSegments.h"
 #include "TimelineRows.h"
 
+#include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/Segments.h"
 #include "weft/IR/StagePipeline.h"
@@ -77,6 +78,9 @@ struct FormTimelines : weft::impl::FormTimelinesBase<FormTimelines> {
   }
 
 private:
+  FailureOr<ResultCopies> copyUpdates(func::FuncOp entry,
+                                      const PipelineSchedule &schedule,
+                                      StringRef axis);
   FailureOr<PipelineSchedule> findSchedule(func::FuncOp entry,
                                            const StagePipeline &pipeline,
                                            int64_t stages);
@@ -134,6 +138,18 @@ FormTimelines::findSchedule(func::FuncOp entry, const StagePipeline &pipeline,
   return found;
 }
 
+/// Only of training: what other entries change is where that has it.
+FailureOr<ResultCopies>
+FormTimelines::copyUpdates(func::FuncOp entry, const PipelineSchedule &schedule,
+                           StringRef axis) {
+  if (!ownCopies || !hasLoop(entry))
+    return ResultCopies();
+  FailureOr<cost::CostModel> model = loadCostModel(getOperation(), cluster);
+  if (failed(model))
+    return failure();
+  return copySharedUpdates(entry, schedule, axis, *model);
+}
+
 LogicalResult FormTimelines::form(func::FuncOp entry,
                                   const StagePipeline &pipeline,
                                   int64_t stages) {
@@ -142,7 +158,10 @@ LogicalResult FormTimelines::form(func::FuncOp entry,
     return failure();
   Microbatches loops(entry.front());
   int64_t count = loops.any() ? loops.getLoops()[0].getCount() : 1;
-  CutEntry cut = cutSegments(entry, *found, names, holders);
+  FailureOr<ResultCopies> copies = copyUpdates(entry, *found, pipeline.axis);
+  if (failed(copies))
+    return failure();
+  CutEntry cut = cutSegments(entry, *found, names, holders, *copies);
   for (const auto &[place, state] : cut.states)
     if (!state.readers.empty())
       holders[place.second].insert(place.first);

@@ -118,6 +118,7 @@ private:
   bool makeStages();
   void addSegment(const Segment &segment);
   void addParameters(const plan::State &state);
+  void addShared(const plan::State &state);
   void addSent(const plan::Message &message, const MessageRecord &record);
   timeline::Table table() const;
 
@@ -132,6 +133,8 @@ private:
   const cost::CostModel &model;
   PipelineReport report;
   timeline::Costs costs;
+  /// By name.
+  std::map<std::string, SharedParameter> shared;
 };
 
 } // namespace
@@ -218,6 +221,22 @@ void PipelineReporter::addParameters(const plan::State &state) {
     report.stages[user].parameterBytes += state.bytes();
 }
 
+/// Adds a role to those that have a parameter.
+void PipelineReporter::addShared(const plan::State &state) {
+  const std::string_view name = state.name()->string_view();
+  auto [found, isNew] = shared.try_emplace(std::string(name));
+  SharedParameter &parameter = found->second;
+  parameter.name = name;
+  parameter.bytes = state.bytes();
+  const bool updates =
+      std::ranges::any_of(segments, [&](const Segment &segment) {
+        return segment.role() == state.role() &&
+               timeline::isOnce(segment.action->kind) &&
+               writes(*segment.entry, name);
+      });
+  (updates ? parameter.updatedBy : parameter.sentTo).push_back(*state.role());
+}
+
 /// It is sent by the stage whose passes leave the values, else by the first one
 /// of the role.
 void PipelineReporter::addSent(const plan::Message &message,
@@ -267,8 +286,13 @@ PipelineReport PipelineReporter::run() {
   for (const Segment &segment : segments)
     addSegment(segment);
   for (const plan::State *state : *plan.states())
-    if (state->role() && state->purpose() == plan::Purpose::Parameter)
+    if (state->role() && state->purpose() == plan::Purpose::Parameter) {
       addParameters(*state);
+      addShared(*state);
+    }
+  for (auto &[name, parameter] : shared)
+    if (parameter.updatedBy.size() + parameter.sentTo.size() > 1)
+      report.shared.push_back(std::move(parameter));
   for (size_t i = 0; i < report.messages.size(); ++i)
     addSent(*planned.messages()->Get(i), report.messages[i]);
   report.schedule = findPlannedSchedule(table(), std::move(costs));

@@ -152,6 +152,33 @@ static std::string printMessages(std::vector<MessageRecord> messages) {
          " sent from stage to stage per call\n";
 }
 
+static std::string printRoles(const std::vector<int64_t> &roles) {
+  std::string text = roles.size() == 1 ? "rank " : "ranks ";
+  for (size_t i = 0; i < roles.size(); ++i)
+    text += (i == 0                  ? ""
+             : i + 1 == roles.size() ? " and "
+                                     : ", ") +
+            std::to_string(roles[i]);
+  return text;
+}
+
+/// Who updates what several ranks have.
+static std::string printShared(const std::vector<SharedParameter> &shared) {
+  std::string text;
+  for (const SharedParameter &parameter : shared) {
+    if (parameter.updatedBy.empty())
+      continue;
+    text += "  " + parameter.name + " (" + printBytes(parameter.bytes) +
+            ") is updated by " + printRoles(parameter.updatedBy);
+    if (parameter.updatedBy.size() > 1)
+      text += ", a copy each";
+    if (!parameter.sentTo.empty())
+      text += " and sent to " + printRoles(parameter.sentTo);
+    text += "\n";
+  }
+  return text;
+}
+
 std::string printPipeline(const EntryReport &entry) {
   const PipelineReport &pipeline = *entry.pipeline;
   std::string text = "  ";
@@ -164,7 +191,7 @@ std::string printPipeline(const EntryReport &entry) {
     text += printStages(entry);
   if (pipeline.schedule)
     text += printSchedule(pipeline);
-  return text + printMessages(pipeline.messages);
+  return text + printMessages(pipeline.messages) + printShared(pipeline.shared);
 }
 
 } // namespace weft

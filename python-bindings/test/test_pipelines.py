@@ -375,6 +375,29 @@ def test_what_has_no_gradient(schedule, ranks, chunks):
     np.testing.assert_allclose(loss, wanted[1], rtol=1e-6)
 
 
+@pytest.mark.parametrize("memory_limit, said", [
+    (None, "is updated by ranks 0 and 1, a copy each\n"), ("1GiB", "is updated by rank 0 and sent to rank 1\n")])
+@pytest.mark.parametrize("schedule", ["1f1b", "zb-h1"])
+def test_who_updates_a_tied_parameter(memory_limit, said, schedule):
+    """A copy each, where that takes less time, unless memory is limited."""
+    model, optimizer, state = MODELS["gpt"], optimizer_of("gpt"), state_of("gpt")
+    batches = model.batches(3, 16)
+
+    def train_on(**options):
+        now, losses = state, []
+        step = weft.jit(model.train_step(optimizer, cut_behind((1,)), MICROBATCHES), donate_argnums=0, **options)
+        compiled = step.lower(now, tree.map(lambda stack: stack[0], batches)).compile()
+        for i in range(3):
+            now, loss = compiled(now, tree.map(lambda stack, i=i: stack[i], batches))
+            losses.append(float(loss))
+        return compiled.report(), (losses, now)
+
+    report, found = train_on(mesh=weft.Mesh((2,), ("pipe",)), pipeline=weft.Pipeline("pipe", schedule),
+                             memory_limit=memory_limit)
+    assert said in report
+    equal_bits(found, train_on()[1])
+
+
 @pytest.mark.parametrize("inner, width, rows", [({"model": 2}, 15, 16), ({"data": 3}, 16, 12), ({"data": 2}, 16, 12),
                                                 ({"data": 2, "model": 2}, 13, 12)])
 def test_sizes_that_axes_do_not_divide(inner, width, rows):

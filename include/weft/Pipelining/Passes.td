@@ -187,7 +187,10 @@ def FormTimelines : FormPass<"weft-form-timelines", "Localized"> {
     in flight. The entry becomes a declaration with a timeline: for each role
     the actions of the schedule, with sends and receives. Views, parts of the
     batch and what depends on no value of the program are recomputed where
-    they are used. Without a pipeline there is nothing to do. All of an entry
+    they are used. A parameter that several roles have is updated by one of
+    them, which sends it to the others, or by each, whichever takes less time
+    (a copy each takes the memory of the optimizer's states each as well).
+    Without a pipeline there is nothing to do. All of an entry
     without a loop is done once, behind passes over one micro-batch that do
     nothing.
 
@@ -197,7 +200,12 @@ def FormTimelines : FormPass<"weft-form-timelines", "Localized"> {
   }];
   let options = [
     Option<"microbatches", "microbatches", "int64_t", "0",
-           "How many micro-batches the loop must have; 0: any number.">
+           "How many micro-batches the loop must have; 0: any number.">,
+    Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
+           "The machines, by the name of a cluster or a file.">,
+    Option<"ownCopies", "own-copies", "bool", "true",
+           "Let every role update its copy of a parameter that several have, "
+           "where that takes less time than to send it what an owner updates.">
   ];
   let statistics = [
     Statistic<"segments", "segments", "Number of segments">,

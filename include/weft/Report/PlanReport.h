@@ -124,12 +124,21 @@ struct MessageRecord {
   int64_t queue = 0;
 };
 
+/// A parameter that several roles have.
+struct SharedParameter {
+  std::string name;
+  uint64_t bytes = 0;
+  /// The roles that update it; the others are sent the new value.
+  std::vector<int64_t> updatedBy, sentTo;
+};
+
 struct PipelineReport {
   /// The mesh axis.
   std::string axis;
   /// Empty if names of segments do not say what they are.
   std::vector<StageRecord> stages;
   std::vector<MessageRecord> messages;
+  std::vector<SharedParameter> shared;
   /// Of the micro-batches alone, in microseconds that the compiler estimates,
   /// for all transfers those of the largest message. None if the rows of the
   /// plan are no table of passes.
