@@ -29,6 +29,7 @@ PARALLELISMS = {
     "schedule": dict(pipeline=2, tensor=2, sharded="fsdp", schedule="zb-h1", recomputation="full"),
     "selective": dict(recomputation="selective", micro_batch=2),
     "alternate": dict(recomputation="alternate", tensor=2),
+    "whole": dict(recomputation="whole", tensor=2, micro_batch=2),
     "unfused": dict(attention="unfused", tensor=2, sequence_parallel=True),
     "unfused, selective": dict(attention="unfused", pipeline=2, recomputation="selective"),
     "unfused, full": dict(attention="unfused", recomputation="full", data=2),
@@ -84,6 +85,16 @@ def test_what_recomputation_keeps():
     # Of four layers, 8 heads and 512 x 512 scores in bfloat16.
     assert scores > whole + 3 * 8 * 512 * 512 * 2
     assert kept(attention="unfused", recomputation="selective") < whole + 2 * 8 * 512 * 512 * 2
+
+
+def test_whole_recomputation_has_the_last_product_again():
+    def work(recomputation):
+        step = weft.models.gpt(**TINY["gpt"], tensor=2, recomputation=recomputation, micro_batch=8)
+        plan = step.lower().compile(target="none", combine_collectives=False)
+        return plan.cost().gemms, sum(c.count for c in plan.collectives() if c.kind == "all_reduce")
+
+    (gemms, sums), (all_gemms, all_sums) = work("full"), work("whole")
+    assert (all_gemms - gemms, all_sums - sums) == (2, 2)  # one of each layer, and the sum over tensor ranks behind it
 
 
 def test_losses_fall():
@@ -170,7 +181,7 @@ def test_causes_name_the_lines_of_the_model():
     ("gpt", {"sharded": "zero2"}, ["sharded must be one of none, zero1, fsdp, got 'zero2'"]),
     ("gpt", {"gather": "late"}, ["gather must be one of after-update, next-step, got 'late'"]),
     ("gpt", {"gather": "next-step", "sharded": "fsdp"}, ["gather=\"next-step\" is for sharded=\"zero1\", got 'fsdp'"]),
-    ("gpt", {"recomputation": "all"}, ["recomputation must be one of none, selective, alternate, full, got 'all'"]),
+    ("gpt", {"recomputation": "all"}, ["recomputation must be one of none, selective, alternate, full, whole, got 'all'"]),
     ("gpt", {"chunks": 2}, ["chunks are stages of the ranks of a pipeline, but pipeline is 1 and chunks 2"]),
     ("gpt", {"schedule": "zb-v"}, ["schedule 'zb-v' needs a pipeline of 2 ranks or more"]),
     ("gpt", {"pipeline": 4, "chunks": 2}, ["2 layers cannot be cut into pipeline x chunks = 8 stages"]),

@@ -14,7 +14,7 @@ from .sizes import Sizes, is_count
 
 SHARDED = ("none", "zero1", "fsdp")
 GATHER = ("after-update", "next-step")
-RECOMPUTATION = ("none", "selective", "alternate", "full")
+RECOMPUTATION = ("none", "selective", "alternate", "full", "whole")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,8 @@ class Parallelism:
     global_batch       sequences of a step; by default one micro-batch of every replica
     recomputation      in the backward pass: "none", "selective", all of a block but its matrix products
                        and attention (if it is unfused, attention alone), "alternate", all of a block but
-                       every other matrix product and attention, or "full", all of a block
+                       every other matrix product and attention, "full", all of a block, or "whole", also
+                       what nothing needs again: its last product, as software that calls a block twice
     reduce_dtype       "float32" sums gradients over replicas in it, None in the type of activations
 
     Ranks that are next to each other share tensors; then come context, data and pipeline.

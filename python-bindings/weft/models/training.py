@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import weft
+import weft.numpy as wnp
 from weft import optim
 
 from .attention import causal_attention
@@ -20,7 +21,8 @@ from .sizes import Sizes
 
 _POLICIES = {"selective": weft.checkpoint_policies.dots_saveable,
              "alternate": weft.checkpoint_policies.save_only_these_names("alternate", "attended"),
-             "full": weft.checkpoint_policies.nothing_saveable}
+             "full": weft.checkpoint_policies.nothing_saveable,
+             "whole": weft.checkpoint_policies.nothing_saveable}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,10 +95,11 @@ class TrainingStep:
     def _wrap(self):
         """Recomputes blocks, and cuts behind those that end a stage."""
         policy = None if self._recomputes_scores else _POLICIES.get(self.parallelism.recomputation)
+        again = _needs_its_value if self.parallelism.recomputation == "whole" else lambda x: x
         ends, numbers = stage_ends(self.sizes.layers, self.parallelism.stages), itertools.count()
 
         def wrap(block):
-            called = weft.checkpoint(block, policy=policy) if policy else block
+            called = weft.checkpoint(lambda params, x: again(block(params, x)), policy=policy) if policy else block
             is_end = next(numbers) in ends
             return lambda params, x: weft.stage_boundary(called(params, x)) if is_end else called(params, x)
 
@@ -107,6 +110,11 @@ class TrainingStep:
         axes = ", ".join(f"{n} {s}" for n, s in zip(p.mesh().axis_names, p.mesh().axis_sizes))
         return (f"{self.name} of {self.parameters:,} parameters, {axes}, {p.global_batch} sequences of "
                 f"{self.sizes.sequence} in {p.microbatches} micro-batches")
+
+
+def _needs_its_value(x: Any) -> Any:
+    """x, by an op whose derivative reads x: what makes x is computed again for it."""
+    return wnp.maximum(x, -math.inf)
 
 
 def stage_ends(layers: int, count: int) -> set[int]:
