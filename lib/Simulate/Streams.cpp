@@ -13,8 +13,9 @@
 using namespace weft;
 using namespace weft::simulate;
 
-/// A host runs ahead of its device until the queue of launches is full.
-static constexpr int64_t mostLaunchesAhead = 1024;
+/// A host runs ahead of its device until the queue of 1024 launches is full:
+/// some four for each matmul.
+static constexpr int64_t mostMatmulsAhead = 256;
 
 /// Of a factor: it is fixed point.
 static constexpr int64_t one = int64_t(1) << 20;
@@ -94,7 +95,7 @@ Picoseconds Streams::advance(const KernelTime *kernel, Picoseconds left,
 void Streams::pass(Picoseconds time, const std::vector<Active> &active,
                    const size_t *waitedQueue) {
   now += time;
-  lag = std::max(lag - time, -issueTime * mostLaunchesAhead);
+  lag = std::max(lag - time, -issueTime * mostMatmulsAhead);
   for (const Active &each : active) {
     std::deque<InFlight> &queue = queues[each.queue];
     InFlight &front = queue.front();
@@ -126,14 +127,15 @@ void Streams::recordExposed(uint32_t instruction, Picoseconds begin) {
     events->push_back({0, instruction, begin, now, true});
 }
 
-/// The host goes on to what is next.
-void Streams::issue() {
-  if (issueTime > 0)
+/// Software that issues kernels one by one has the same ones around a matmul,
+/// however the plan fuses what lies between two of them.
+void Streams::issue(KernelClass kind) {
+  if (kind != KernelClass::Other)
     lag += issueTime;
 }
 
 void Streams::run(const KernelTime &kernel, uint32_t instruction) {
-  issue();
+  issue(kernel.kind);
   host(kernel.launch + std::max<Picoseconds>(lag, 0));
   const Picoseconds begin = now;
   for (Picoseconds left = kernel.duration; left > 0;)
@@ -155,7 +157,6 @@ void Streams::start(size_t queue, const CollectiveTiming &collective,
   // Of a group of one rank.
   if (collective.duration == 0)
     return;
-  issue();
   const size_t used = collective.blocks ? queues.size() - 1 : queue;
   queues[used].push_back({&collective, instruction, collective.duration, now});
   if (collective.blocks)

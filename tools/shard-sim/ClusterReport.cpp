@@ -136,7 +136,7 @@ static std::string describe(const ClusterReport &report) {
     text += fmt::format(", those of attention {:.3g}x that",
                         software.attentionFactor);
   if (software.issueSeconds > 0)
-    text += fmt::format(", the host issues one each {}",
+    text += fmt::format(", the host issues a matmul each {}",
                         printSeconds(software.issueSeconds));
   if (software.trafficFactor != 1)
     text += fmt::format(", memory-bound ones move {:.3g}x the bytes",

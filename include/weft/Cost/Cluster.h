@@ -173,8 +173,9 @@ struct SoftwareProfile {
   /// The same of its attention kernel, relative to other kernels: of one that
   /// is older than those of the model.
   double attentionFactor = 1;
-  /// Of the host for each kernel and collective. It runs ahead of the device,
-  /// which waits for it where kernels are shorter. 0: it launches whole calls.
+  /// Of the host for each matmul and what it issues around it. It runs ahead of
+  /// the device, which waits where kernels are shorter. 0: it launches whole
+  /// calls.
   double issueSeconds = 0;
   /// Bytes that kernels other than products and attention move, over those of
   /// the plan: of software that fuses less, or that has dropout.

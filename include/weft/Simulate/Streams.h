@@ -118,7 +118,7 @@ private:
             const size_t *waitedQueue);
   Factor findFactors(const KernelTime *kernel,
                      std::vector<Active> &active) const;
-  void issue();
+  void issue(KernelClass kind);
 
   const cost::CostModel &cost;
   std::vector<std::deque<InFlight>> queues;

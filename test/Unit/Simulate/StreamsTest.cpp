@@ -160,12 +160,24 @@ TEST_F(StreamsTest, AFastHostRunsAheadUntilTheQueueOfLaunchesIsFull) {
   for (uint32_t i = 0; i < 10; ++i)
     ahead.run(kernel, i);
   EXPECT_EQ(ahead.now, (1 + 10 * 200) * us);
-  // It is at most 1024 launches ahead: shorter kernels than it issues then
-  // take what it had won.
+  // It is at most 256 matmuls ahead: shorter kernels than it issues then take
+  // what it had won.
   kernel.duration = us / 2;
   for (uint32_t i = 0; i < 4000; ++i)
     ahead.run(kernel, i);
-  EXPECT_EQ(ahead.now, (1 + 10 * 200) * us - 1024 * us + 4000 * us + us / 2);
+  EXPECT_EQ(ahead.now, (1 + 10 * 200) * us - 256 * us + 4000 * us + us / 2);
+}
+
+TEST_F(StreamsTest, TheHostIssuesWhatIsAroundAMatmulWithIt) {
+  const cost::CostModel model = issuing(300e-6);
+  Streams slow(model, 2, 1);
+  const KernelTime other{KernelClass::Other, 0, 10 * us, 0};
+  slow.run(kernel, 0);
+  slow.start(0, collective, 1);
+  slow.wait(0, 1);
+  slow.run(other, 2);
+  EXPECT_EQ(slow.usage.host, 300 * us);
+  EXPECT_EQ(slow.now, (300 + 200 + 100 + 10) * us);
 }
 
 TEST_F(StreamsTest, RepeatsAStretch) {
