@@ -8,6 +8,7 @@
 #include "weft/IR/WeftOps.h"
 #include "Directives.h"
 #include "ScheduleDirectives.h"
+#include "weft/IR/WindowOps.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -22,5 +23,9 @@ void WeftDialect::registerOps() {
   addOperations<
 #define GET_OP_LIST
 #include "weft/IR/WeftOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "weft/IR/WindowOps.cpp.inc"
       >();
 }

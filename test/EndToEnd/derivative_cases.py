@@ -283,4 +283,30 @@ ATTENTION = [
     attention("logsumexp", (1, 3, 2, 2), (1, 4, 1, 2), (1, 3, 2)),
 ]
 
-CASES = ELEMENTWISE + DOT_GENERAL + SHAPE + INDEXED + COMPOSITES + ATTENTION
+
+def convolution(name, x, w, result, strides, low, high, lhs_dilation, rhs_dilation, groups):
+    return Case(f"convolution_{name}", [x, w], result,
+                f"%r = weft.convolution %x0, %x1 strides = {strides} low = {low} high = {high} "
+                f"lhs_dilation = {lhs_dilation} rhs_dilation = {rhs_dilation} groups = {groups} : "
+                f"({tensor(x)}, {tensor(w)}) -> {tensor(result)}")
+
+
+def reduce_window(name, kind, x, dim, size, stride, dilation, result):
+    return Case(f"reduce_window_{name}", [x], result,
+                f"%r = weft.reduce_window {kind} %x0 dim = {dim} size = {size} stride = {stride} "
+                f"dilation = {dilation} : {tensor(x)} -> {tensor(result)}")
+
+
+WINDOWED = [
+    convolution("plain", (2, 4, 2), (2, 2, 3), (2, 3, 3), [1], [0], [0], [1], [1], 1),
+    convolution("strided", (1, 5, 4, 2), (3, 2, 2, 2), (1, 2, 3, 2), [2, 2], [0, 1], [0, 1], [1, 1], [1, 1], 1),
+    convolution("dilated", (1, 3, 2), (2, 2, 2), (1, 2, 2), [2], [1], [-1], [2], [2], 1),
+    convolution("grouped", (1, 4, 4), (2, 2, 4), (1, 3, 4), [1], [0], [0], [1], [1], 2),
+    convolution("depthwise", (2, 3, 3, 2), (2, 2, 1, 2), (2, 2, 2, 2), [1, 1], [0, 0], [0, 0], [1, 1], [1, 1], 2),
+    reduce_window("sum", "sum", (2, 5), 1, 3, 2, 1, (2, 2)),
+    reduce_window("halves", "max", (5, 2), 0, 2, 2, 1, (2, 2)),
+    reduce_window("overlapping", "max", (2, 6), 1, 3, 2, 1, (2, 2)),
+    reduce_window("dilated", "min", (2, 7), 1, 2, 1, 3, (2, 4)),
+]
+
+CASES = ELEMENTWISE + DOT_GENERAL + SHAPE + INDEXED + COMPOSITES + ATTENTION + WINDOWED

@@ -1,0 +1,86 @@
+//===- WindowOps.td - Composites on windows ----------------*- tablegen -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A window is a box that is moved over the spatial dimensions of a tensor in
+// steps. Few files need the classes of these ops; weft/IR/WindowOps.h has them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_IR_WINDOWOPS_TD
+#define WEFT_IR_WINDOWOPS_TD
+
+include "weft/IR/CompositeOps.td"
+
+def Weft_ConvolutionOp : Weft_CompositeOp<"convolution"> {
+  let summary = "Multiply a kernel with windows of a tensor";
+  let description = [{
+    `lhs` is [batch, spatial dimensions, features], the kernel `rhs` is [its
+    spatial dimensions, features of a group, result's features], and the result
+    is [batch, spatial dimensions, features]. Other orders are transposes around
+    the op.
+
+    `lhs` is first given `lhs_dilation - 1` zeros between its elements, and
+    `low` and `high` zeros around them; negative amounts remove elements. The
+    window moves over this in steps of `strides`; its elements are
+    `rhs_dilation` apart. Each element of the result is the sum of the products
+    of a window with the kernel.
+
+    `groups` splits the features of both into as many parts, each of which is a
+    convolution of its own: with one for each feature of `lhs`, a depthwise one.
+
+    Sums of 16-bit products are formed in f32. The derivatives are two
+    convolutions, and keep the operands alone. It is computed as matmuls with
+    the windows laid out behind each other, so that batch and features may be
+    split as those of a matmul: features of `lhs` leave partial sums.
+
+    ```mlir
+    %r = weft.convolution %x, %w strides = [2] low = [1] high = [1]
+        lhs_dilation = [1] rhs_dilation = [1] groups = 1
+        : (tensor<4x16x3xf32>, tensor<3x3x8xf32>) -> tensor<4x8x8xf32>
+    ```
+  }];
+  let arguments = (ins
+    Weft_FloatTensor:$lhs, Weft_FloatTensor:$rhs, DenseI64ArrayAttr:$strides,
+    DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
+    DenseI64ArrayAttr:$lhs_dilation, DenseI64ArrayAttr:$rhs_dilation,
+    I64Attr:$groups);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `strides` `=` $strides `low` `=` $low `high` `=` $high
+    `lhs_dilation` `=` $lhs_dilation `rhs_dilation` `=` $rhs_dilation
+    `groups` `=` custom<Dim>($groups) attr-dict
+    `:` functional-type(operands, $result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Weft_ReduceWindowOp : Weft_CompositeOp<"reduce_window"> {
+  let summary = "Sum, maximum or minimum of windows along a dimension";
+  let description = [{
+    Along `dim` element `i` of the result combines the `size` elements `i *
+    stride`, `i * stride + dilation`, ... of the operand. Windows of several
+    dimensions are several of these ops, and a padding is a `weft.pad` before.
+    The cotangent of a maximum or minimum goes to the first element that is it,
+    as in JAX.
+
+    ```mlir
+    %r = weft.reduce_window max %x dim = 1 size = 2 stride = 2 dilation = 1
+        : tensor<4x8x3xf32> -> tensor<4x4x3xf32>
+    ```
+  }];
+  let arguments = (ins
+    Weft_ReductionAttr:$kind, Weft_FloatTensor:$operand, I64Attr:$dim,
+    I64Attr:$size, I64Attr:$stride, I64Attr:$dilation);
+  let assemblyFormat = [{
+    custom<Reduction>($kind) $operand `dim` `=` custom<Dim>($dim)
+    `size` `=` custom<Dim>($size) `stride` `=` custom<Dim>($stride)
+    `dilation` `=` custom<Dim>($dilation) attr-dict
+    `:` type($operand) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // WEFT_IR_WINDOWOPS_TD
