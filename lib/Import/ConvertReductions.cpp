@@ -7,6 +7,7 @@
 
 #include "Converters.h"
 #include "Reducer.h"
+#include "Windows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -207,7 +208,7 @@ static std::optional<RunningWindow> matchRunningWindow(Conversion &c,
       return std::nullopt;
     found = RunningWindow{static_cast<int64_t>(dim), isReversed};
   }
-  return found.value_or(RunningWindow{0, false});
+  return found;
 }
 
 /// Combines each element with all before it (after it): at a distance of 1, 2,
@@ -251,9 +252,13 @@ static Value convertReduceWindow(Conversion &c) {
   std::optional<Reducer> reducer = matchReducer(c.getSource());
   std::optional<RunningWindow> window =
       matchRunningWindow(c, shape, sizes, pads);
-  if (!reducer || !window || !isNeutral(c, *reducer, init))
-    return c.unsupported("other than running sums, products, maxima and minima "
-                         "along a dimension, as of cumsum");
+  if (!reducer || !window || !isNeutral(c, *reducer, init)) {
+    Value result = reduceWindows(c, reducer, x);
+    if (!result || isNeutral(c, *reducer, init))
+      return result;
+    return combine(c, *reducer, result,
+                   c.broadcastScalar(init, typeOf(result).getShape()));
+  }
   // As in JAX's own sums, 16 bits would lose too much on the way.
   Type element = typeOf(x).getElementType();
   if (!isa<FloatType>(element) || element.getIntOrFloatBitWidth() >= 32)

@@ -17,7 +17,7 @@ static llvm::StringMap<Converter> makeTable() {
   for (auto converters :
        {elementwiseConverters, conversionConverters, dimensionConverters,
         reductionConverters, indexingConverters, controlFlowConverters,
-        shardingConverters})
+        shardingConverters, windowConverters})
     for (Converter &converter : converters())
       table.try_emplace(converter.op, std::move(converter));
   return table;

@@ -42,6 +42,7 @@ std::vector<Converter> reductionConverters();
 std::vector<Converter> indexingConverters();
 std::vector<Converter> controlFlowConverters();
 std::vector<Converter> shardingConverters();
+std::vector<Converter> windowConverters();
 
 /// The converter of the op of that name; null if there is none.
 const Converter *findConverter(llvm::StringRef op);

@@ -6,13 +6,17 @@
 // Everything that cannot be imported is one error, with a note for each line of
 // the source and each kind of op. What uses 
 
-// CHECK: error: cannot import 31 ops of the program
+// CHECK: error: cannot import 35 ops of the program
 // CHECK: model.py:7:3: note: 3 times stablehlo.sort: not supported
 // CHECK: model.py:8:3: note: stablehlo.sort: not supported
 // CHECK: note: stablehlo.reduce: of 2 tensors at once, as of argmax and sort
 // CHECK: note: stablehlo.reduce: with another function than add, maximum, minimum, and, or
 // CHECK: note: stablehlo.reduce: of the bits of integers
-// CHECK: note: stablehlo.reduce_window: other than running sums, products, maxima and minima along a dimension, as of cumsum
+// CHECK: note: stablehlo.reduce_window: other than sums, maxima and minima of floating-point numbers, and running ones along a dimension, as of cumsum
+// CHECK: note: stablehlo.select_and_scatter: other than the sum of floating-point numbers at maxima or minima, as of the derivative of a pooling
+// CHECK: note: stablehlo.select_and_scatter: with windows that lack elements of the operand
+// CHECK: note: stablehlo.convolution: with a window that is turned around; reverse the kernel instead
+// CHECK: note: stablehlo.convolution: of integers
 // CHECK: note: stablehlo.while: with a trip count that is not known at compile time; lax.scan and lax.fori_loop between constants are supported
 // CHECK: note: stablehlo.custom_call: @Sharding: shardings without names of axes; lower again with JAX 0.8 or later, and with jax_use_shardy_partitioner
 // CHECK: note: stablehlo.custom_call: @lapack: a function outside of the program; lower with lowering_platforms=("cpu",)
@@ -63,9 +67,30 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<4xi32>, %n: tensor<i32>, %d: tenso
   }) : (tensor<4xi32>, tensor<i32>) -> tensor<i32>
   %32 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %c = "stablehlo.multiply"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
     "stablehlo.return"(%c) : (tensor<f32>) -> ()
   }) : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>
+  %33 = "stablehlo.select_and_scatter"(%x, %x, %zero) <{window_dimensions = array<i64: 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction GT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    "stablehlo.return"(%c) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%c) : (tensor<f32>) -> ()
+  }) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %two = "stablehlo.slice"(%x) <{start_indices = array<i64: 0>, limit_indices = array<i64: 2>, strides = array<i64: 1>}> : (tensor<4xf32>) -> tensor<2xf32>
+  %34 = "stablehlo.select_and_scatter"(%x, %two, %zero) <{window_dimensions = array<i64: 2>, padding = dense<[[-1, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction GE>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    "stablehlo.return"(%c) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%c) : (tensor<f32>) -> ()
+  }) : (tensor<4xf32>, tensor<2xf32>, tensor<f32>) -> tensor<4xf32>
+  %35 = "stablehlo.convolution"(%m, %m) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, f]x[i, o]->[b, f]>, feature_group_count = 1 : i64, window_reversal = array<i1: true>}> : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %36 = "stablehlo.convolution"(%at, %at) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, f]x[i, o]->[b, f]>, feature_group_count = 1 : i64}> : (tensor<3x1xi32>, tensor<3x1xi32>) -> tensor<3x1xi32>
   %8 = "stablehlo.while"(%n) ({
   ^bb0(%a: tensor<i32>):
     %c = "stablehlo.compare"(%a, %izero) <{comparison_direction = #stablehlo<comparison_direction GT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>

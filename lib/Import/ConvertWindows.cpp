@@ -1,0 +1,349 @@
+//===- ConvertWindows.cpp - Convolution and pooling -----------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Converters.h"
+#include "ConvolutionDims.h"
+#include "Windows.h"
+
+#include "weft/IR/NarrowFloats.h"
+#include "weft/IR/WindowOps.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::stablehlo;
+using sharding::Reduction;
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+/// A number for each dimension; ones where the op does not say.
+static Dims integersOrOnes(Conversion &c, StringRef name, size_t rank) {
+  return c.getSource()->hasAttr(name) ? c.integers(name) : Dims(rank, 1);
+}
+
+/// The amounts in front and behind of each dimension; none where the op does
+/// not say.
+static void readPadding(Conversion &c, size_t rank, Dims &low, Dims &high) {
+  low.assign(rank, 0);
+  high.assign(rank, 0);
+  Attribute attr = c.getSource()->getAttr("padding");
+  if (!attr)
+    return;
+  auto dense = dyn_cast<DenseIntElementsAttr>(attr);
+  if (!dense || !dense.getElementType().isInteger(64) ||
+      dense.getType().getShape() !=
+          ArrayRef<int64_t>({static_cast<int64_t>(rank), 2}))
+    return c.malformedAttribute("padding");
+  for (auto [index, amount] : llvm::enumerate(dense.getValues<int64_t>()))
+    (index % 2 == 0 ? low : high)[index / 2] = amount;
+}
+
+/// Whether amounts of padding and steps are such that sums of them are numbers.
+static bool areInRange(ArrayRef<Dims> lists) {
+  constexpr int64_t limit = int64_t(1) << 30;
+  return llvm::all_of(lists, [&](const Dims &list) {
+    return llvm::all_of(list,
+                        [&](int64_t n) { return -limit <= n && n <= limit; });
+  });
+}
+
+std::optional<WindowAttributes> WindowAttributes::read(Conversion &c,
+                                                       size_t rank) {
+  WindowAttributes window;
+  window.sizes = c.integers("window_dimensions");
+  window.strides = integersOrOnes(c, "window_strides", rank);
+  window.baseDilations = integersOrOnes(c, "base_dilations", rank);
+  window.windowDilations = integersOrOnes(c, "window_dilations", rank);
+  readPadding(c, rank, window.low, window.high);
+  if (c.hasFailed())
+    return std::nullopt;
+  for (const Dims *list : {&window.sizes, &window.strides,
+                           &window.baseDilations, &window.windowDilations})
+    if (list->size() != rank ||
+        llvm::any_of(*list, [](int64_t n) { return n < 1; })) {
+      c.malformed("its windows must have a size, a stride and dilations of at "
+                  "least 1 for each dim");
+      return std::nullopt;
+    }
+  if (!areInRange({window.sizes, window.strides, window.baseDilations,
+                   window.windowDilations, window.low, window.high})) {
+    c.malformed("its windows are out of range");
+    return std::nullopt;
+  }
+  return window;
+}
+
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
+
+/// x with `value` between its elements and around them, and without those that
+/// negative amounts remove.
+static Value pad(Conversion &c, Value x, const WindowAttributes &window,
+                 double value) {
+  Dims low, high, interior;
+  Shape starts, limits, shape;
+  for (auto [dim, size] : llvm::enumerate(typeOf(x).getShape())) {
+    low.push_back(std::max<int64_t>(window.low[dim], 0));
+    high.push_back(std::max<int64_t>(window.high[dim], 0));
+    interior.push_back(window.baseDilations[dim] - 1);
+    shape.push_back(low[dim] + size + (size - 1) * interior[dim] + high[dim]);
+    starts.push_back(low[dim] - window.low[dim]);
+    limits.push_back(shape[dim] - (high[dim] - window.high[dim]));
+  }
+  if (shape != typeOf(x).getShape())
+    x = c.make<PadOp>(typeOf(x).clone(shape), x, low, high, interior,
+                      cast<TypedAttr>(c.builder.getFloatAttr(
+                          typeOf(x).getElementType(), value)));
+  return x ? c.slice(x, starts, limits) : Value();
+}
+
+/// x combined along one dimension; x itself where its windows have one element
+/// each.
+static Value reduceAlong(Conversion &c, Reduction kind, Value x,
+                         const Windows &windows) {
+  if (!x || (windows.size == 1 && windows.stride == 1))
+    return x;
+  Shape shape(typeOf(x).getShape());
+  int64_t span = (windows.size - 1) * windows.dilation + 1;
+  int64_t room = shape[windows.dim] - span;
+  // The verifier complains where no window fits in.
+  shape[windows.dim] = room < 0 ? 1 : room / windows.stride + 1;
+  return c.make<ReduceWindowOp>(typeOf(x).clone(shape), kind, x, windows.dim,
+                                windows.size, windows.stride, windows.dilation);
+}
+
+static SmallVector<Windows> windowsOf(const WindowAttributes &window) {
+  SmallVector<Windows> all;
+  for (int64_t dim = window.sizes.size(); dim-- > 0;)
+    all.push_back({dim, window.sizes[dim], window.strides[dim],
+                   window.windowDilations[dim]});
+  return all;
+}
+
+/// What changes no maximum, minimum or sum.
+static double neutralOf(Reduction kind) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return kind == Reduction::Sum   ? 0
+         : kind == Reduction::Max ? -infinity
+                                  : infinity;
+}
+
+static bool isOfOneElement(const WindowAttributes &window) {
+  for (const Dims *ones :
+       {&window.sizes, &window.strides, &window.baseDilations})
+    if (llvm::any_of(*ones, [](int64_t n) { return n != 1; }))
+      return false;
+  for (const Dims *zeros : {&window.low, &window.high})
+    if (llvm::any_of(*zeros, [](int64_t n) { return n != 0; }))
+      return false;
+  return true;
+}
+
+Value weft::stablehlo::reduceWindows(Conversion &c,
+                                     std::optional<Reducer> reducer, Value x) {
+  std::optional<WindowAttributes> window =
+      WindowAttributes::read(c, typeOf(x).getRank());
+  if (!window)
+    return {};
+  if (reducer && isOfOneElement(*window))
+    return x;
+  if (!reducer || !isa<FloatType>(typeOf(x).getElementType()) ||
+      (*reducer != Reducer::Add && *reducer != Reducer::Max &&
+       *reducer != Reducer::Min))
+    return c.unsupported("other than sums, maxima and minima of floating-point "
+                         "numbers, and running ones along a dimension, as of "
+                         "cumsum");
+  Reduction kind = *reducer == Reducer::Add   ? Reduction::Sum
+                   : *reducer == Reducer::Max ? Reduction::Max
+                                              : Reduction::Min;
+  Type element = typeOf(x).getElementType();
+  TensorBuilder b(c.loc, c.builder);
+  // A sum is rounded once.
+  bool isWidened = kind == Reduction::Sum && isNarrowFloat(element);
+  if (isWidened)
+    x = b.convert(x, b.getF32Type());
+  x = pad(c, x, *window, neutralOf(kind));
+  for (const Windows &windows : windowsOf(*window))
+    x = reduceAlong(c, kind, x, windows);
+  return x && isWidened ? b.convert(x, element) : x;
+}
+
+//===----------------------------------------------------------------------===//
+// Derivative of a pooling
+//===----------------------------------------------------------------------===//
+
+/// The order in which a region chooses between two values, such as GE.
+static std::string matchSelection(Operation *op) {
+  if (op->getNumRegions() != 2 || !llvm::hasSingleElement(op->getRegion(0)))
+    return {};
+  Block &block = op->getRegion(0).front();
+  if (block.getNumArguments() != 2 || block.getOperations().size() != 2 ||
+      block.front().getName().getStringRef() != "stablehlo.compare" ||
+      !llvm::equal(block.front().getOperands(), block.getArguments()) ||
+      !llvm::equal(block.back().getOperands(), block.front().getResults()))
+    return {};
+  return readEnum(block.front().getAttr("comparison_direction"),
+                  "comparison_direction")
+      .value_or("");
+}
+
+static bool addsUp(Operation *op) {
+  if (!llvm::hasSingleElement(op->getRegion(1)))
+    return false;
+  Block &block = op->getRegion(1).front();
+  return block.getNumArguments() == 2 && block.getOperations().size() == 2 &&
+         block.front().getName().getStringRef() == "stablehlo.add" &&
+         llvm::equal(block.front().getOperands(), block.getArguments());
+}
+
+/// The sources where the maxima (minima) of their windows are.
+static Value convertSelectAndScatter(Conversion &c) {
+  if (!c.hasOperands(3))
+    return {};
+  Value x = c.operand(0), source = c.operand(1), init = c.operand(2);
+  std::optional<WindowAttributes> window =
+      WindowAttributes::read(c, typeOf(x).getRank());
+  if (!window)
+    return {};
+  Type element = typeOf(x).getElementType();
+  std::string order = matchSelection(c.getSource());
+  TypedAttr first = getSplat(init);
+  if ((order != "GE" && order != "LE") || !addsUp(c.getSource()) ||
+      !isa<FloatType>(element) || !first || !isFloat(first, 0))
+    return c.unsupported("other than the sum of floating-point numbers at "
+                         "maxima or minima, as of the derivative of a pooling");
+  if (typeOf(source).getElementType() != element)
+    return c.malformed("its source must have the operand's type of elements");
+  Reduction kind = order == "GE" ? Reduction::Max : Reduction::Min;
+  TensorBuilder b(c.loc, c.builder);
+  Type wide = element.isF64() ? element : b.getF32Type();
+  SmallVector<Windows> all = windowsOf(*window);
+  Values extrema = {pad(c, x, *window, neutralOf(kind))};
+  for (const Windows &windows : all)
+    extrema.push_back(reduceAlong(c, kind, extrema.back(), windows));
+  if (!extrema.back())
+    return {};
+  if (typeOf(extrema.back()) != typeOf(source))
+    return c.malformed("its source must have an element for each window");
+  Value g = b.convert(source, wide);
+  for (size_t i = all.size(); i-- > 0;)
+    if (extrema[i] != extrema[i + 1])
+      g = spreadOverWindows(b, b.convert(extrema[i], wide), g, all[i],
+                            b.convert(extrema[i + 1], wide));
+  g = b.convert(g, element);
+  Shape starts, limits;
+  for (auto [low, size] : llvm::zip_equal(window->low, typeOf(x).getShape())) {
+    if (low < 0)
+      return c.unsupported("with windows that lack elements of the operand");
+    starts.push_back(low);
+    limits.push_back(low + size);
+  }
+  return c.slice(g, starts, limits);
+}
+
+//===----------------------------------------------------------------------===//
+// Convolution
+//===----------------------------------------------------------------------===//
+
+/// [groups * n, spatial.., f] to [n, spatial.., groups * f]
+static Value batchGroupsToFeatures(Conversion &c, Value x, int64_t groups) {
+  Shape shape(typeOf(x).getShape());
+  if (shape.front() % groups != 0)
+    return c.malformed("its batch_group_count must divide its batch");
+  Shape split = shape;
+  split.front() /= groups;
+  split.insert(split.begin(), groups);
+  Dims order = llvm::to_vector(llvm::seq<int64_t>(1, shape.size()));
+  order.append({0, static_cast<int64_t>(shape.size())});
+  shape.front() /= groups;
+  shape.back() *= groups;
+  return c.reshape(c.transpose(c.reshape(x, split), order), shape);
+}
+
+/// `order` has the dimension of the source for each of the graph.
+static Dims inverse(ArrayRef<int64_t> order) {
+  Dims result(order.size());
+  for (auto [to, from] : llvm::enumerate(order))
+    result[from] = to;
+  return result;
+}
+
+static Value convertConvolution(Conversion &c) {
+  if (!c.hasOperands(2))
+    return {};
+  Value x = c.operand(0), w = c.operand(1);
+  std::optional<ConvolutionDims> dims =
+      c.decode<ConvolutionDims>("dimension_numbers", readConvolutionDims);
+  std::optional<int64_t> groups = c.integer("feature_group_count"),
+                         batchGroups = c.integer("batch_group_count");
+  if (!dims || !groups || !batchGroups)
+    return {};
+  size_t rank = dims->lhs.size();
+  for (int64_t given :
+       {typeOf(x).getRank(), typeOf(w).getRank(), c.type().getRank()})
+    if (given != static_cast<int64_t>(rank))
+      return c.malformed("dimension_numbers must name each dim");
+  WindowAttributes window;
+  window.strides = integersOrOnes(c, "window_strides", rank - 2);
+  window.baseDilations = integersOrOnes(c, "lhs_dilation", rank - 2);
+  window.windowDilations = integersOrOnes(c, "rhs_dilation", rank - 2);
+  readPadding(c, rank - 2, window.low, window.high);
+  if (c.hasFailed())
+    return {};
+  if (!areInRange({window.strides, window.baseDilations, window.windowDilations,
+                   window.low, window.high}))
+    return c.malformed("its windows are out of range");
+  if (*groups < 1 || *batchGroups < 1 || (*groups > 1 && *batchGroups > 1))
+    return c.malformed("feature_group_count and batch_group_count must be at "
+                       "least 1, and one of them 1");
+  if (auto reversal = dyn_cast_or_null<DenseBoolArrayAttr>(
+          c.getSource()->getAttr("window_reversal"));
+      reversal && llvm::is_contained(reversal.asArrayRef(), true))
+    return c.unsupported("with a window that is turned around; reverse the "
+                         "kernel instead");
+  Type element = c.element();
+  for (Value operand : {x, w})
+    if (!isa<FloatType>(typeOf(operand).getElementType()) ||
+        !isa<FloatType>(element))
+      return c.unsupported("of integers");
+  TensorBuilder b(c.loc, c.builder);
+  auto widthOf = [](Value value) {
+    return typeOf(value).getElementTypeBitWidth();
+  };
+  Type factor = typeOf(widthOf(x) >= widthOf(w) ? x : w).getElementType();
+  x = c.transpose(b.convert(x, factor), dims->lhs);
+  w = c.transpose(b.convert(w, factor), dims->kernel);
+  if (*batchGroups > 1)
+    x = batchGroupsToFeatures(c, x, *batchGroups);
+  Shape shape;
+  for (int64_t dim : dims->result)
+    shape.push_back(c.shape()[dim]);
+  Type sum = element.getIntOrFloatBitWidth() > factor.getIntOrFloatBitWidth()
+                 ? element
+                 : factor;
+  Value r = c.make<ConvolutionOp>(RankedTensorType::get(shape, sum), x, w,
+                                  window.strides, window.low, window.high,
+                                  window.baseDilations, window.windowDilations,
+                                  std::max(*groups, *batchGroups));
+  return r ? c.transpose(b.convert(r, element), inverse(dims->result))
+           : Value();
+}
+
+std::vector<Converter> weft::stablehlo::windowConverters() {
+  return {{"stablehlo.convolution",
+           single(convertConvolution),
+           {"dimension_numbers", "window_strides", "padding", "lhs_dilation",
+            "rhs_dilation", "window_reversal", "feature_group_count",
+            "batch_group_count", "precision_config"}},
+          {"stablehlo.select_and_scatter",
+           single(convertSelectAndScatter),
+           {"window_dimensions", "window_strides", "padding"}}};
+}
