@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sessions of plans for GPUs, on emulated devices (emulator/)."""
 
+import functools
 import os
 import pathlib
 import subprocess
 import sys
 import warnings
 
+import cnn
 import numpy as np
 import pytest
 from tiny_models import MODELS, adamw
@@ -42,6 +44,18 @@ def test_a_model_trains_as_on_the_host(name):
             current, loss = compiled(current, tree.map(lambda steps: steps[i], batches))
             losses[target].append(loss)
     np.testing.assert_allclose(losses[TARGET], losses["cpu"], rtol=1e-5)
+
+
+def test_a_convolutional_network_trains_as_on_the_host():
+    rng = np.random.default_rng(0)
+    params = cnn.resnet_init(rng)
+    state = {"params": params, "momentum": tree.map(np.zeros_like, params)}
+    batch = rng.normal(size=(4, 4, 4, 3)).astype(np.float32), rng.integers(0, 10, 4).astype(np.int32)
+    loss = functools.partial(cnn.resnet_loss, x=weft)
+    lowered = weft.jit(cnn.momentum_step(loss, weft.value_and_grad, tree.map)).lower(state, batch)
+    (host, _), (device, _) = (lowered.compile(target)(state, batch) for target in ("cpu", TARGET))
+    for a, b in zip(tree.leaves(host), tree.leaves(device)):
+        np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-6)
 
 
 def doublings(count=40):

@@ -16,12 +16,16 @@ from ..numpy.elementwise import (
     round, rsqrt, sign, sin, sqrt, square, subtract as sub, tan, tanh)
 from ..numpy.products import dot, dot_general
 from ..numpy.shapes import expand_dims, reshape, squeeze, transpose
+from .convolution import (
+    ConvDimensionNumbers, conv, conv_dimension_numbers, conv_general_dilated, conv_transpose,
+    conv_with_general_padding)
 from .loops import cond, fori_loop, map, scan
 from .ops import (
     broadcast, broadcast_in_dim, clamp, concatenate, convert_element_type, cumprod, cumsum, div,
     dynamic_index_in_dim, dynamic_slice, dynamic_slice_in_dim, erf_inv, full, full_like,
     integer_pow, iota, pad, reduce_max, reduce_min, reduce_sum, rem, select, slice,
     slice_in_dim)
+from .windows import reduce_window
 
 
 def __getattr__(name: str):

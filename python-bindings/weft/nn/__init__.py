@@ -16,6 +16,7 @@ from .attention import dot_product_attention
 from .dropout import dropout
 from .losses import softmax_cross_entropy_with_integer_labels
 from .norms import layer_norm, log_softmax, rms_norm, softmax, standardize
+from .pooling import avg_pool, max_pool, min_pool, pool
 from .rotary import rotary_angles, rotary_embedding
 
 

@@ -1,0 +1,59 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolution and pooling: what they refuse, and numbers that need no JAX."""
+
+import numpy as np
+import pytest
+
+import weft
+from running import evaluate
+from weft import lax, nn
+
+X, W = np.arange(2 * 6 * 4, dtype=np.float32).reshape(2, 6, 4), np.ones((3, 4, 5), np.float32)
+ROW = ("NHC", "HIO", "NHC")
+
+
+def conv(x=X, w=W, strides=(1,), padding="VALID", **options):
+    return lax.conv_general_dilated(x, w, strides, padding, **{"dimension_numbers": ROW, **options})
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: conv(w=W[0]), r"operands of one rank of at least 2, got shapes \(2, 6, 4\) and \(4, 5\)"),
+    (lambda: conv(dimension_numbers=("NHC", "HIO")), "three words of 3 different letters"),
+    (lambda: conv(dimension_numbers=("NHC", "HIX", "NHC")), "O and I for the kernel"),
+    (lambda: conv(strides=(1, 1)), "window_strides must have a number of at least 1 for each of 1 dimensions"),
+    (lambda: conv(rhs_dilation=(0,)), r"rhs_dilation must have a number of at least 1 .* got \(0,\)"),
+    (lambda: conv(padding="CIRCULAR"), "padding must be SAME, SAME_LOWER, VALID or a pair for each dimension, got 'CIRCULAR'"),
+    (lambda: conv(padding=[(1, 1), (0, 0)]), "padding must have a pair for each of 1 dimensions"),
+    (lambda: conv(padding="SAME", lhs_dilation=(2,)), "with lhs_dilation, padding must be pairs of numbers; conv_transpose"),
+    (lambda: conv(feature_group_count=2, batch_group_count=2), "must be at least 1, and one of them 1, got 2 and 2"),
+    (lambda: conv(batch_group_count=3), "batch_group_count=3 must divide the batch of 2"),
+    (lambda: conv(feature_group_count=2), "2 groups of 4 features of the kernel, which makes 5, do not fit 4 features"),
+    (lambda: conv(rhs_dilation=(3,)), "a window of 7 elements does not fit in dimension 0, which has 6 with its padding"),
+    (lambda: lax.reduce_window(X.astype(np.int32), 0, lax.add, (1, 2, 1)), "takes floats, and weft.lax.add, max or min"),
+    (lambda: lax.reduce_window(X, 1.0, lax.mul, (1, 2, 1)), "max or min, got .* and multiply"),
+    (lambda: nn.max_pool(X, (2, 2, 2)), r"a window of \(2, 2, 2\) and strides \(1, 1, 1\) do not fit shape \(2, 6, 4\)"),
+])
+def test_messages(call, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        evaluate(call)
+
+
+def test_numbers():
+    found = evaluate(lambda: (conv(), nn.max_pool(X, (2,), (2,)), nn.avg_pool(X, (3,), padding="SAME", count_include_pad=False)))
+    sums = np.stack([X[:, i:i + 3].sum(axis=(1, 2)) for i in range(4)], axis=1)
+    np.testing.assert_array_equal(found[0], np.repeat(sums[..., None], 5, axis=2))
+    np.testing.assert_array_equal(found[1], X[:, 1::2])
+    means = [X[:, max(i - 1, 0):i + 2].mean(axis=1) for i in range(6)]
+    np.testing.assert_allclose(found[2], np.stack(means, axis=1), rtol=1e-6)
+
+
+def test_a_transposed_convolution_is_the_derivative():
+    g = np.random.default_rng(0).normal(size=(2, 3, 5)).astype(np.float32)
+
+    def f(x):
+        return weft.numpy.sum(conv(x, strides=(2,), padding="SAME") * g)
+
+    found, expected = evaluate(lambda: (
+        lax.conv_transpose(g, W, (2,), "SAME", transpose_kernel=True), weft.grad(f)(weft.numpy.asarray(X))))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
