@@ -42,6 +42,7 @@ std::optional<Reducer> weft::stablehlo::matchReducer(Operation *op) {
       .Case("stablehlo.minimum", Reducer::Min)
       .Case("stablehlo.and", Reducer::And)
       .Case("stablehlo.or", Reducer::Or)
+      .Case("stablehlo.xor", Reducer::Xor)
       .Default(std::nullopt);
 }
 
@@ -76,12 +77,13 @@ static Value combine(Conversion &c, Reducer reducer, Value x, Value y) {
     return c.make<arith::AndIOp>(x, y);
   case Reducer::Or:
     return c.make<arith::OrIOp>(x, y);
+  case Reducer::Xor:
+    return c.make<arith::XOrIOp>(x, y);
   }
   llvm_unreachable("all reducers are covered");
 }
 
-/// Whether combining with `init` changes nothing.
-static bool isNeutral(Conversion &c, Reducer reducer, Value init) {
+bool weft::stablehlo::isNeutral(Conversion &c, Reducer reducer, Value init) {
   TypedAttr attr = getSplat(init);
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (isa_and_nonnull<FloatAttr>(attr))
@@ -97,6 +99,7 @@ static bool isNeutral(Conversion &c, Reducer reducer, Value init) {
   switch (reducer) {
   case Reducer::Add:
   case Reducer::Or:
+  case Reducer::Xor:
     return value.isZero();
   case Reducer::Multiply:
     return value.isOne();
@@ -114,9 +117,8 @@ static bool isNeutral(Conversion &c, Reducer reducer, Value init) {
 // Reduction of a tensor
 //===----------------------------------------------------------------------===//
 
-/// Reduces `x` along `dims`, without the initial value.
-static Value reduce(Conversion &c, Reducer reducer, Value x,
-                    ArrayRef<int64_t> dims) {
+Value weft::stablehlo::reduce(Conversion &c, Reducer reducer, Value x,
+                              ArrayRef<int64_t> dims) {
   auto along = [&](Value operand, Reduction kind) {
     return c.make<ReduceOp>(c.type().clone(typeOf(operand).getElementType()),
                             kind, operand, dims);
@@ -129,8 +131,6 @@ static Value reduce(Conversion &c, Reducer reducer, Value x,
   }
   if (reducer == Reducer::Add)
     return along(x, Reduction::Sum);
-  if (reducer == Reducer::And || reducer == Reducer::Or)
-    return c.unsupported("of the bits of integers");
   Reduction kind = reducer == Reducer::Max ? Reduction::Max : Reduction::Min;
   if (isa<FloatType>(element) || !c.isUnsigned(0))
     return along(x, kind);
@@ -148,11 +148,63 @@ static Value reduce(Conversion &c, Reducer reducer, Value x,
   return flip(along(flip(x), kind));
 }
 
+/// Half with half until one element is left: reductions that a graph has no op
+/// for. A tensor that is split along one of the dimensions is moved.
+static Value reduceByHalves(Conversion &c, Reducer reducer, Value x,
+                            ArrayRef<int64_t> dims) {
+  for (int64_t dim : dims)
+    while (x && typeOf(x).getDimSize(dim) > 1) {
+      Shape starts(typeOf(x).getRank(), 0), limits(typeOf(x).getShape());
+      int64_t size = limits[dim], half = size / 2;
+      auto piece = [&](int64_t start, int64_t limit) {
+        starts[dim] = start;
+        limits[dim] = limit;
+        return c.slice(x, starts, limits);
+      };
+      Value rest = size % 2 ? piece(2 * half, size) : Value();
+      Value halves = combine(c, reducer, piece(0, half), piece(half, 2 * half));
+      x = rest ? c.concat({halves, rest}, dim) : halves;
+    }
+  return x ? c.reshape(x, c.shape()) : Value();
+}
+
+/// In another type of floats.
+static Value convertFloat(Conversion &c, Value x, Type element) {
+  if (!x || typeOf(x).getElementType() == element)
+    return x;
+  auto type = typeOf(x).clone(element);
+  bool widens = element.getIntOrFloatBitWidth() >
+                typeOf(x).getElementType().getIntOrFloatBitWidth();
+  return widens ? c.make<arith::ExtFOp>(type, x)
+                : c.make<arith::TruncFOp>(type, x);
+}
+
+/// What numbers are combined in: as in JAX's own sums, 16 bits would lose too
+/// much on the way.
+static Type wideTypeOf(Conversion &c, Type element) {
+  bool isNarrow =
+      isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
+  return isNarrow ? Type(c.builder.getF32Type()) : element;
+}
+
+static Value reduceAny(Conversion &c, Reducer reducer, Value x,
+                       ArrayRef<int64_t> dims) {
+  Type element = typeOf(x).getElementType();
+  bool isBitwise = reducer == Reducer::And || reducer == Reducer::Or;
+  bool isInGraph = element.isInteger(1)
+                       ? reducer != Reducer::Xor
+                       : !isBitwise && reducer != Reducer::Xor &&
+                             reducer != Reducer::Multiply;
+  if (isInGraph)
+    return reduce(c, reducer, x, dims);
+  if (isa<FloatType>(element))
+    x = convertFloat(c, x, wideTypeOf(c, element));
+  Value result = reduceByHalves(c, reducer, x, dims);
+  return isa<FloatType>(element) ? convertFloat(c, result, element) : result;
+}
+
 static Value convertReduce(Conversion &c) {
   Operation *op = c.getSource();
-  if (c.numOperands() != 2 && c.numOperands() % 2 == 0 && c.numOperands() > 0)
-    return c.unsupported("of " + Twine(c.numOperands() / 2) +
-                         " tensors at once, as of argmax and sort");
   if (!c.hasOperands(2))
     return {};
   Value x = c.operand(0), init = c.operand(1);
@@ -165,10 +217,10 @@ static Value convertReduce(Conversion &c) {
     return c.malformed("its initial value must be a scalar of the elements' "
                        "type");
   std::optional<Reducer> reducer = matchReducer(op);
-  if (!reducer || reducer == Reducer::Multiply)
-    return c.unsupported("with another function than add, maximum, minimum, "
-                         "and, or");
-  Value result = dims.empty() ? x : reduce(c, *reducer, x, dims);
+  if (!reducer)
+    return c.unsupported("with another function than add, multiply, maximum, "
+                         "minimum, and, or, xor");
+  Value result = dims.empty() ? x : reduceAny(c, *reducer, x, dims);
   if (!result || isNeutral(c, *reducer, init))
     return result;
   return combine(c, *reducer, result,
@@ -259,22 +311,21 @@ static Value convertReduceWindow(Conversion &c) {
     return combine(c, *reducer, result,
                    c.broadcastScalar(init, typeOf(result).getShape()));
   }
-  // As in JAX's own sums, 16 bits would lose too much on the way.
-  Type element = typeOf(x).getElementType();
-  if (!isa<FloatType>(element) || element.getIntOrFloatBitWidth() >= 32)
+  Type element = typeOf(x).getElementType(), wide = wideTypeOf(c, element);
+  if (wide == element)
     return combineRunning(c, *reducer, x, init, *window);
-  auto as = [&](Value value, Type type) -> Value {
-    auto target = typeOf(value).clone(type);
-    return isa<Float32Type>(type) ? c.make<arith::ExtFOp>(target, value)
-                                  : c.make<arith::TruncFOp>(target, value);
-  };
-  Type wide = c.builder.getF32Type();
-  Value sum = combineRunning(c, *reducer, as(x, wide), as(init, wide), *window);
-  return sum ? as(sum, element) : Value();
+  Value sum = combineRunning(c, *reducer, convertFloat(c, x, wide),
+                             convertFloat(c, init, wide), *window);
+  return convertFloat(c, sum, element);
+}
+
+/// Reductions of one tensor, and argmax and argmin, of two.
+static Values convertAnyReduce(Conversion &c) {
+  return c.numOperands() == 4 ? convertArgReduce(c) : Values{convertReduce(c)};
 }
 
 std::vector<Converter> weft::stablehlo::reductionConverters() {
-  return {{"stablehlo.reduce", single(convertReduce), {"dimensions"}},
+  return {{"stablehlo.reduce", convertAnyReduce, {"dimensions"}},
           {"stablehlo.reduce_window",
            single(convertReduceWindow),
            {"window_dimensions", "window_strides", "base_dilations",

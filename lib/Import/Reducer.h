@@ -13,16 +13,28 @@
 #ifndef WEFT_LIB_IMPORT_REDUCER_H
 #define WEFT_LIB_IMPORT_REDUCER_H
 
-#include "mlir/IR/Operation.h"
+#include "Conversion.h"
 
 #include <optional>
 
 namespace weft::stablehlo {
 
-enum class Reducer { Add, Multiply, Max, Min, And, Or };
+enum class Reducer { Add, Multiply, Max, Min, And, Or, Xor };
 
 /// The reducer that the only region of `op` is; none if it is another function.
 std::optional<Reducer> matchReducer(mlir::Operation *op);
+
+/// Whether combining with `init` changes nothing.
+bool isNeutral(Conversion &c, Reducer reducer, mlir::Value init);
+
+/// Reduces `x` along `dims` by an op of the graph, to the shape of the first
+/// result, without an initial value. Not for products, nor the bits of
+/// integers.
+mlir::Value reduce(Conversion &c, Reducer reducer, mlir::Value x,
+                   llvm::ArrayRef<int64_t> dims);
+
+/// argmax and argmin: of values and of the indices that count them.
+Values convertArgReduce(Conversion &c);
 
 } // namespace weft::stablehlo
 

@@ -77,6 +77,62 @@ func.func @integers(%b: tensor<4x8xi1>, %u: tensor<4x8xui32>, %s: tensor<4x8xi32
   return %0, %1, %2, %3 : tensor<4xi1>, tensor<4xi1>, tensor<4xui32>, tensor<4xi32>
 }
 
+// A graph has no op for products: half by half, 16 bits in f32.
+// CHECK-LABEL: func.func @products
+func.func @products(%x: tensor<4x5xbf16>, %i: tensor<4xi32>) -> (tensor<4xbf16>, tensor<i32>) {
+  %one = "stablehlo.constant"() <{value = dense<1.0> : tensor<bf16>}> : () -> tensor<bf16>
+  %zero = "stablehlo.constant"() <{value = dense<0> : tensor<i32>}> : () -> tensor<i32>
+  // CHECK: arith.extf %arg0
+  // CHECK: arith.mulf {{.*}} : tensor<4x2xf32>
+  // CHECK: weft.concat
+  // CHECK: arith.mulf {{.*}} : tensor<4x1xf32>
+  // CHECK: arith.mulf {{.*}} : tensor<4x1xf32>
+  // CHECK: arith.truncf {{.*}} : tensor<4xf32> to tensor<4xbf16>
+  %0 = "stablehlo.reduce"(%x, %one) <{dimensions = array<i64: 1>}> ({
+  ^bb0(%l: tensor<bf16>, %r: tensor<bf16>):
+    %c = "stablehlo.multiply"(%l, %r) : (tensor<bf16>, tensor<bf16>) -> tensor<bf16>
+    "stablehlo.return"(%c) : (tensor<bf16>) -> ()
+  }) : (tensor<4x5xbf16>, tensor<bf16>) -> tensor<4xbf16>
+  // CHECK: arith.xori {{.*}} : tensor<2xi32>
+  // CHECK: arith.xori {{.*}} : tensor<1xi32>
+  %1 = "stablehlo.reduce"(%i, %zero) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%l: tensor<i32>, %r: tensor<i32>):
+    %c = "stablehlo.xor"(%l, %r) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    "stablehlo.return"(%c) : (tensor<i32>) -> ()
+  }) : (tensor<4xi32>, tensor<i32>) -> tensor<i32>
+  return %0, %1 : tensor<4xbf16>, tensor<i32>
+}
+
+// The index of the first NaN, else of the first of the smallest elements.
+// CHECK-LABEL: func.func @argmin
+func.func @argmin(%x: tensor<4x8xf32>) -> tensor<4xi32> {
+  %most = "stablehlo.constant"() <{value = dense<0x7F800000> : tensor<f32>}> : () -> tensor<f32>
+  %first = "stablehlo.constant"() <{value = dense<0> : tensor<i32>}> : () -> tensor<i32>
+  // CHECK: %[[INDEX:.*]] = weft.iota dim = 1
+  %index = "stablehlo.iota"() <{iota_dimension = 1 : i64}> : () -> tensor<4x8xi32>
+  // CHECK: %[[MIN:.*]] = weft.reduce min %arg0 dims = [1]
+  // CHECK: %[[SPREAD:.*]] = weft.broadcast %[[MIN]] dims = [0]
+  // CHECK: %[[NAN:.*]] = arith.cmpf uno, %arg0, %arg0
+  // CHECK: %[[EQUAL:.*]] = arith.cmpf oeq, %arg0, %[[SPREAD]]
+  // CHECK: %[[HERE:.*]] = arith.ori %[[EQUAL]], %[[NAN]]
+  // CHECK: %[[INDICES:.*]] = arith.select %[[HERE]], %[[INDEX]], %
+  // CHECK: weft.reduce min %[[INDICES]] dims = [1]
+  %0:2 = "stablehlo.reduce"(%x, %index, %most, %first) <{dimensions = array<i64: 1>}> ({
+  ^bb0(%a: tensor<f32>, %i: tensor<i32>, %b: tensor<f32>, %j: tensor<i32>):
+    %less = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %nan = "stablehlo.compare"(%a, %a) <{comparison_direction = #stablehlo<comparison_direction NE>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %here = "stablehlo.or"(%less, %nan) : (tensor<i1>, tensor<i1>) -> tensor<i1>
+    %equal = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction EQ>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %before = "stablehlo.compare"(%i, %j) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %tie = "stablehlo.and"(%equal, %before) : (tensor<i1>, tensor<i1>) -> tensor<i1>
+    %or = "stablehlo.or"(%here, %tie) : (tensor<i1>, tensor<i1>) -> tensor<i1>
+    %value = "stablehlo.select"(%here, %a, %b) : (tensor<i1>, tensor<f32>, tensor<f32>) -> tensor<f32>
+    %at = "stablehlo.select"(%or, %i, %j) : (tensor<i1>, tensor<i32>, tensor<i32>) -> tensor<i32>
+    "stablehlo.return"(%value, %at) : (tensor<f32>, tensor<i32>) -> ()
+  }) : (tensor<4x8xf32>, tensor<4x8xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
+  return %0#1 : tensor<4xi32>
+}
+
 // Running sums: each element with those 1, 2 and 4 places before it.
 // CHECK-LABEL: func.func @cumsum
 func.func @cumsum(%x: tensor<2x5xf32>) -> tensor<2x5xf32> {
