@@ -8,6 +8,7 @@
 #include "weft/IR/WeftOps.h"
 #include "Directives.h"
 #include "ScheduleDirectives.h"
+#include "weft/IR/OrderOps.h"
 #include "weft/IR/WindowOps.h"
 
 #include "mlir/IR/Builders.h"
@@ -19,10 +20,17 @@ using namespace weft;
 #define GET_OP_CLASSES
 #include "weft/IR/WeftOps.cpp.inc"
 
+#define GET_OP_CLASSES
+#include "weft/IR/OrderOps.cpp.inc"
+
 void WeftDialect::registerOps() {
   addOperations<
 #define GET_OP_LIST
 #include "weft/IR/WeftOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "weft/IR/OrderOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -215,6 +215,23 @@ static std::optional<arith::CmpIPredicate> integerPredicate(StringRef direction,
       .Default(std::nullopt);
 }
 
+/// Integers in the total order of floats, -NaN the least and NaN the greatest:
+/// the bits of those that are negative are ordered the other way round.
+static Value bitsInOrder(Conversion &c, Value x) {
+  if (x && typeOf(x).getElementTypeBitWidth() < 32)
+    x = c.make<arith::ExtFOp>(typeOf(x).clone(c.builder.getF32Type()), x);
+  if (!x)
+    return {};
+  unsigned width = typeOf(x).getElementTypeBitWidth();
+  Type integer = c.builder.getIntegerType(width);
+  RankedTensorType type = typeOf(x).clone(integer);
+  Value bits = c.make<arith::BitcastOp>(type, x);
+  Value others = c.splat(type, cast<TypedAttr>(c.builder.getIntegerAttr(
+                                   integer, APInt::getSignedMaxValue(width))));
+  Value sign = c.make<arith::ShRSIOp>(bits, c.splatLike(bits, width - 1));
+  return c.make<arith::XOrIOp>(bits, c.make<arith::AndIOp>(sign, others));
+}
+
 static Value convertCompare(Conversion &c) {
   if (!c.hasOperands(2))
     return {};
@@ -223,9 +240,11 @@ static Value convertCompare(Conversion &c) {
       readEnum(c.getSource()->getAttr("comparison_direction"),
                "comparison_direction")
           .value_or("");
-  if (readEnum(c.getSource()->getAttr("compare_type"), "comparison_type") ==
-      "TOTALORDER")
-    return c.unsupported("in the total order of floating-point numbers");
+  if (isFloat(x) && readEnum(c.getSource()->getAttr("compare_type"),
+                             "comparison_type") == "TOTALORDER") {
+    x = bitsInOrder(c, x);
+    y = bitsInOrder(c, y);
+  }
   if (isFloat(x)) {
     if (auto predicate = floatPredicate(direction))
       return c.make<arith::CmpFOp>(*predicate, x, y);

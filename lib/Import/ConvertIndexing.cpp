@@ -55,6 +55,17 @@ static bool isZero(Value value) {
   return isFloat(attr, 0) || (integer && integer.getValue().isZero());
 }
 
+/// Whether the region of a scatter gives the update back.
+static bool replaces(Operation *op) {
+  if (op->getNumRegions() != 1 || !llvm::hasSingleElement(op->getRegion(0)))
+    return false;
+  Block &block = op->getRegion(0).front();
+  return block.getNumArguments() == 2 && block.getOperations().size() == 1 &&
+         block.front().getName().getStringRef() == "stablehlo.return" &&
+         block.front().getNumOperands() == 1 &&
+         block.front().getOperand(0) == block.getArgument(1);
+}
+
 static Value convertScatter(Conversion &c) {
   std::optional<IndexingDims> dims =
       c.decode<IndexingDims>("scatter_dimension_numbers", readScatterDims);
@@ -62,8 +73,10 @@ static Value convertScatter(Conversion &c) {
     return c.unsupported("into several tensors at once");
   if (!c.hasOperands(3) || c.hasFailed())
     return {};
-  if (matchReducer(c.getSource()) != Reducer::Add || c.element().isInteger(1))
-    return c.unsupported("that does not add; x.at[i].add(y) is");
+  std::optional<Reducer> reducer = matchReducer(c.getSource());
+  if (!reducer && !replaces(c.getSource()))
+    return c.unsupported("with another function than set, add, multiply, "
+                         "maximum, minimum, and, or, xor");
   Value table = c.operand(0), updates = c.operand(2);
   std::optional<Indexing> indexing =
       Indexing::analyse(c, *dims, typeOf(table), c.operand(1),
@@ -71,6 +84,9 @@ static Value convertScatter(Conversion &c) {
                         typeOf(updates).getRank(), OutOfRange::Drop);
   if (!indexing)
     return {};
+  if (reducer != Reducer::Add || c.element().isInteger(1))
+    return indexing->scatter(c, table, updates, reducer,
+                             c.flag("unique_indices"));
   Value sum = indexing->scatterAdd(c, updates);
   if (isZero(table))
     return sum;

@@ -50,8 +50,8 @@ std::optional<Reducer> weft::stablehlo::matchReducer(Operation *op) {
 // Combination of two values
 //===----------------------------------------------------------------------===//
 
-/// What the reducer makes of two values.
-static Value combine(Conversion &c, Reducer reducer, Value x, Value y) {
+Value weft::stablehlo::combine(Conversion &c, Reducer reducer, Value x,
+                               Value y) {
   Type element = typeOf(x).getElementType();
   bool isFloat = isa<FloatType>(element), isUnsigned = c.isUnsigned(0);
   switch (reducer) {

@@ -16,8 +16,9 @@ static llvm::StringMap<Converter> makeTable() {
   llvm::StringMap<Converter> table;
   for (auto converters :
        {elementwiseConverters, conversionConverters, dimensionConverters,
-        reductionConverters, indexingConverters, controlFlowConverters,
-        shardingConverters, windowConverters})
+        reductionConverters, indexingConverters, orderConverters,
+        specialConverters, controlFlowConverters, shardingConverters,
+          windowConverters})
     for (Converter &converter : converters())
       table.try_emplace(converter.op, std::move(converter));
   return table;

@@ -40,6 +40,8 @@ std::vector<Converter> conversionConverters();
 std::vector<Converter> dimensionConverters();
 std::vector<Converter> reductionConverters();
 std::vector<Converter> indexingConverters();
+std::vector<Converter> orderConverters();
+std::vector<Converter> specialConverters();
 std::vector<Converter> controlFlowConverters();
 std::vector<Converter> shardingConverters();
 std::vector<Converter> windowConverters();

@@ -137,8 +137,10 @@ static Value component(Conversion &c, Value vectors, int64_t vectorDim,
   return c.reshape(c.slice(vectors, starts, limits), shape);
 }
 
-/// `first`, and `size` numbers from it on along a new last dimension.
-static Value countFrom(Conversion &c, Value first, int64_t size) {
+/// `first`, and `size` numbers from it on, `stride` apart, along a new last
+/// dimension.
+static Value countFrom(Conversion &c, Value first, int64_t size,
+                       int64_t stride) {
   if (!first)
     return {};
   Shape shape(typeOf(first).getShape());
@@ -148,12 +150,14 @@ static Value countFrom(Conversion &c, Value first, int64_t size) {
       c.broadcast(first, shape, llvm::to_vector(llvm::seq<int64_t>(0, last)));
   if (size == 1)
     return spread;
-  return c.make<arith::AddIOp>(
-      spread, c.iota(shape, typeOf(first).getElementType(), last));
+  Value offset = c.iota(shape, typeOf(first).getElementType(), last);
+  if (stride != 1)
+    offset = c.make<arith::MulIOp>(offset, c.splatLike(offset, stride));
+  return c.make<arith::AddIOp>(spread, offset);
 }
 
 /// One number for each slice, where the source has a vector for each; and one
-/// for each element of a slice along the indexed dimension.
+/// for each element of a slice along the indexed dimensions.
 void Indexing::mergeIndices(Conversion &c, const IndexingDims &dims,
                             Value source, ArrayRef<int64_t> windowSizes,
                             OutOfRange outOfRange) {
@@ -161,6 +165,7 @@ void Indexing::mergeIndices(Conversion &c, const IndexingDims &dims,
   // Ops of a graph look after the range of single elements themselves.
   bool isPlain = dims.indexed.size() == 1 && windowSizes[dim] == 1;
   int64_t stride = 1;
+  Dims strides(dims.indexed.size());
   // The minor number first.
   for (int64_t i = dims.indexed.size() - 1; i >= 0; --i) {
     int64_t indexed = dims.indexed[i], size = sourceTable.getDimSize(indexed);
@@ -171,6 +176,7 @@ void Indexing::mergeIndices(Conversion &c, const IndexingDims &dims,
     if (stride != 1)
       number = c.make<arith::MulIOp>(number, c.splatLike(number, stride));
     indices = indices ? c.make<arith::AddIOp>(number, indices) : number;
+    strides[i] = stride;
     stride *= size;
   }
   if (isInRange)
@@ -182,10 +188,11 @@ void Indexing::mergeIndices(Conversion &c, const IndexingDims &dims,
     indicesLabels.push_back({true, i});
   for (int64_t batching : dims.indicesBatching)
     indicesBatching.push_back(batching - (batching > dims.indexVectorDim));
-  if (dims.indexed.size() == 1 && !llvm::is_contained(dims.collapsed, dim)) {
-    indices = countFrom(c, indices, windowSizes[dim]);
-    indicesLabels.push_back({false, dim});
-  }
+  for (auto [indexed, stride] : llvm::zip_equal(dims.indexed, strides))
+    if (!llvm::is_contained(dims.collapsed, indexed)) {
+      indices = countFrom(c, indices, windowSizes[indexed], stride);
+      indicesLabels.push_back({false, indexed});
+    }
 }
 
 /// Finds the dimension of what is taken for each dimension of the result.
@@ -245,12 +252,9 @@ std::optional<Indexing> Indexing::analyse(Conversion &c,
     bool isBatching = llvm::is_contained(dims.operandBatching, dim);
     bool isCollapsed = llvm::is_contained(dims.collapsed, dim);
     bool isRight = isBatching ? size == 1 && !isIndexed
-                   : isIndexed
-                       ? dims.indexed.size() == 1 || (isCollapsed && size == 1)
-                       : size == table.getDimSize(dim);
+                              : isIndexed || size == table.getDimSize(dim);
     if (!isRight || (isCollapsed && size != 1)) {
-      c.unsupported("of slices that are cut along several dims; elements or "
-                    "whole rows along one dim are");
+      c.unsupported("of slices that are cut along a dim without an index");
       return std::nullopt;
     }
   }

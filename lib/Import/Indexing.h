@@ -23,6 +23,7 @@
 #define WEFT_LIB_IMPORT_INDEXING_H
 
 #include "Conversion.h"
+#include "Reducer.h"
 
 namespace weft::stablehlo {
 
@@ -46,6 +47,10 @@ public:
   mlir::Value gather(Conversion &c, mlir::Value table) const;
   /// The sum of the updates at their indices, in the shape of the table.
   mlir::Value scatterAdd(Conversion &c, mlir::Value updates) const;
+  /// The table with each update in the place of an element, or combined with
+  /// it. Of several updates of one element, the last one counts, or all.
+  mlir::Value scatter(Conversion &c, mlir::Value table, mlir::Value updates,
+                      std::optional<Reducer> reducer, bool areUnique) const;
 
 private:
   /// Where a dimension comes from: from dimension `dim` of the indices or of

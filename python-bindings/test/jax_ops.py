@@ -29,9 +29,45 @@ FORWARD = {
     "prod": lambda x, y, i: (jnp.prod(y), jnp.prod(x, 1), jnp.prod(i, 0), jnp.prod(y.astype("bfloat16"), (0, 1))),
     "bits": lambda x, y, i: [lax.reduce(i, np.int32(init), f, (1,)) for init, f in (
         (0, lax.bitwise_or), (-1, lax.bitwise_and), (0, lax.bitwise_xor))],
+    "sort": lambda x, y, i: (jnp.sort(x), jnp.sort(x, 0), jnp.sort(x, descending=True), jnp.sort(i.astype("uint8")),
+                             jnp.sort(x.astype("bfloat16"), 1), jnp.sort(x > 0, 1)),
+    "argsort": lambda x, y, i: (jnp.argsort(x), jnp.argsort(i, 0), jnp.argsort(i, descending=True, stable=True)),
+    # By the network: of a size that is no power of two, with equal elements.
+    "long sort": lambda x, y, i: jnp.argsort(i.ravel()[:40]),
+    "sort of several": lambda x, y, i: (lax.sort((i, y), num_keys=1), lax.sort((i, i % 3, x), num_keys=2),
+                                        jnp.lexsort((i[0], i[1]))),
+    "top_k": lambda x, y, i: (lax.top_k(x, 3), lax.top_k(x.ravel(), 20), lax.top_k(i, 2), jax.vmap(lambda v: lax.top_k(v, 1))(y)),
+    "selection": lambda x, y, i: (jnp.median(y), jnp.percentile(y, 30, axis=1), jnp.unique(i, size=6),
+                                  jnp.searchsorted(jnp.sort(y[0]), y[1])),
+    "set": lambda x, y, i: (x.at[i[0]].set(y), x.at[:, i[0]].set(0), x.at[i[0], i[1]].set(y[0]), x.at[2].set(y[0]),
+                            x.at[i[0]].set(y, unique_indices=False, mode="drop"), (x > 0).at[i[0]].set(True)),
+    "boxes": lambda x, y, i: (
+        x.at[1:3, ::2].set(y[:2, :4]), x.at[i[0], 1:4].multiply(y[:, :3]), x[i[0], 1:4],
+        lax.dynamic_update_slice(x, y[:2, :3], (i[0, 0], i[0, 1])),
+        jax.vmap(lambda v, at: lax.dynamic_slice(v.reshape(2, 4), (at[0], at[1]), (1, 2)))(x, i),
+        jax.vmap(lambda v, at, u: lax.dynamic_update_slice(v.reshape(2, 4), u.reshape(2, 4)[:1, :2], (at[0], at[1])))(x, i, y)),
+    "outside": lambda x, y, i: x.at[i[0] - 3].set(y),
+    "scatter": lambda x, y, i: [getattr(y.at[i[0]], name)(x) for name in ("multiply", "min", "max")],
+    "scatter of elements": lambda x, y, i: [getattr(y.at[i[0], i[1]], name)(2) for name in (
+        "set", "multiply", "min", "max", "divide")],
+    "scatter of integers": lambda x, y, i: (i.astype("uint32").at[i[2]].max(i[3].astype("uint32")),
+                                            (x > 0).at[i[0]].max(y > 1)),
+    "scatter of rows": lambda x, y, i: jax.vmap(lambda v, at, u: v.at[at].max(u))(y, i, x),
+    "segments": lambda x, y, i: [f(y, i[0], 4) for f in (
+        jax.ops.segment_sum, jax.ops.segment_max, jax.ops.segment_min, jax.ops.segment_prod)],
+    "counts": lambda x, y, i: (jnp.bincount(i.ravel(), length=9), jnp.nonzero(x > 0, size=9)),
+    "special functions": lambda x, y, i: [f(jnp.concatenate([y, x[:3], 10 * x[4:]])) for f in (
+        jax.scipy.special.gammaln, jax.scipy.special.digamma, jax.scipy.special.i1, jax.scipy.special.i1e)],
+    "nextafter": lambda x, y, i: (jnp.nextafter(x, y), jnp.nextafter(x, -y), jnp.nextafter(y, x)),
     "parity": lambda x, y, i: lax.reduce(x > 0, False, lax.bitwise_xor, (0,)),
 }
 # The sum of what they return is differentiated with respect to y.
 DIFFERENTIABLE = {
     "prod": lambda x, y, i: jnp.prod(y, 1),
+    "sort": lambda x, y, i: (jnp.sort(y), jnp.sort(y, 0), lax.sort((i, y), num_keys=2)[1]),
+    "top_k": lambda x, y, i: lax.top_k(y, 3)[0],
+    "median": lambda x, y, i: jnp.median(y, 1),
+    "set": lambda x, y, i: (y.at[i[0]].set(2), jnp.ones((8, 8)).at[i[0], :].set(y)),
+    "scatter": lambda x, y, i: (y.at[jnp.array([3, 1])].multiply(y[:2], unique_indices=True), y.at[i[0]].max(y[::-1] + 0.1)),
+    "special functions": lambda x, y, i: (jax.scipy.special.gammaln(y), jax.scipy.special.i0e(y)),
 }

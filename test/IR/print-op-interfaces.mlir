@@ -8,6 +8,7 @@
 // CHECK: remark: arith.addf: sharding rule, derivative
 // CHECK: remark: arith.addi: sharding rule{{$}}
 // CHECK: remark: math.exp: sharding rule, derivative
+// CHECK: remark: weft.argsort: decomposition{{$}}
 // CHECK: remark: weft.dot_general: sharding rule, derivative
 // CHECK: remark: weft.iota: sharding rule{{$}}
 // CHECK-NOT: weft.launch

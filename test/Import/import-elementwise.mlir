@@ -120,3 +120,16 @@ func.func @hyperbolic_and_inverse(%x: tensor<4xf32>) -> tensor<4xf32> {
   %h = "chlo.atanh"(%g) : (tensor<4xf32>) -> tensor<4xf32>
   return %h : tensor<4xf32>
 }
+
+// Of 16 bits in f32, which has all of their numbers in the same order.
+// CHECK-LABEL: func.func @total_order
+func.func @total_order(%x: tensor<4xbf16>, %y: tensor<4xbf16>) -> tensor<4xi1> {
+  // CHECK: %[[X:.*]] = arith.extf %arg0
+  // CHECK: %[[BITS:.*]] = arith.bitcast %[[X]] : tensor<4xf32> to tensor<4xi32>
+  // CHECK: %[[SIGN:.*]] = arith.shrsi %[[BITS]]
+  // CHECK: %[[OTHERS:.*]] = arith.andi %[[SIGN]]
+  // CHECK: %[[ORDERED:.*]] = arith.xori %[[BITS]], %[[OTHERS]]
+  // CHECK: arith.cmpi sgt, %[[ORDERED]], %
+  %0 = "stablehlo.compare"(%x, %y) <{compare_type = #stablehlo<comparison_type TOTALORDER>, comparison_direction = #stablehlo<comparison_direction GT>}> : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xi1>
+  return %0 : tensor<4xi1>
+}

@@ -480,3 +480,35 @@ func.func @main(%x: tensor<4xf32>, %y: tensor<f32>) {
   %r = "stablehlo.reduce_window"(%x, %y) <{window_dimensions = array<i64: 4>, padding = dense<0.0> : tensor<1x2xf32>}> ({}) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) {
+  // expected-error@below {{stablehlo.sort is malformed: it must have a comparator, and a result for each operand}}
+  %r = "stablehlo.sort"(%x, %x) <{dimension = 0 : i64}> ({}) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) {
+  // expected-error@below {{stablehlo.sort is malformed: its operands must have one shape with the dimension}}
+  %r = "stablehlo.sort"(%x) <{dimension = 1 : i64}> ({}) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) {
+  // expected-error@below {{chlo.top_k is malformed: its k must be from 1 to the size of its last dim}}
+  %r:2 = "chlo.top_k"(%x) <{k = 5 : i64}> : (tensor<4xf32>) -> (tensor<5xf32>, tensor<5xi32>)
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<4xi32>) {
+  // expected-error@below {{chlo.lgamma is malformed: it is a function of floating-point numbers}}
+  %r = "chlo.lgamma"(%x) : (tensor<4xi32>) -> tensor<4xi32>
+  return
+}

@@ -6,9 +6,9 @@
 // Everything that cannot be imported is one error, with a note for each line of
 // the source and each kind of op. What uses 
 
-// CHECK: error: cannot import 34 ops of the program
-// CHECK: model.py:7:3: note: 3 times stablehlo.sort: not supported
-// CHECK: model.py:8:3: note: stablehlo.sort: not supported
+// CHECK: error: cannot import 36 ops of the program
+// CHECK: model.py:7:3: note: 3 times stablehlo.cholesky: not supported
+// CHECK: model.py:8:3: note: stablehlo.cholesky: not supported
 // CHECK: note: stablehlo.reduce: of 2 tensors at once, other than argmax and argmin
 // CHECK: note: stablehlo.reduce: with another function than add, multiply, maximum, minimum, and, or, xor
 // CHECK: note: stablehlo.reduce_window: other than sums, maxima and minima of floating-point numbers, and running ones along a dimension, as of cumsum
@@ -28,14 +28,16 @@
 // CHECK: note: stablehlo.reduce_window: of a tensor without elements
 // CHECK: note: stablehlo.convert: type tensor<4xf32, "sparse">: a tensor of a graph has no encoding
 // CHECK: note: stablehlo.convert: type tuple<>: values of a graph are ranked tensors
-// CHECK: note: stablehlo.compare: in the total order of floating-point numbers
+// CHECK: note: stablehlo.sort: with another comparator than one of elements, the least or the greatest first, as of jax.lax.sort
 // CHECK: note: stablehlo.and: on elements of this type
 // CHECK: note: stablehlo.reduce_precision: to 5 bits of exponent and 10 of mantissa; f32 and bf16 are the types known
 // CHECK: note: stablehlo.bitcast_convert: to elements of another width
 // CHECK: note: stablehlo.dot_general: of floating-point numbers with integers
 // CHECK: note: chlo.erf_inv: on elements that are not f32
-// CHECK: note: stablehlo.scatter: that does not add; x.at[i].add(y) is
-// CHECK: note: stablehlo.gather: of slices that are cut along several dims; elements or whole rows along one dim are
+// CHECK: note: chlo.bessel_i1e: on elements of type f64
+// CHECK: note: chlo.next_after: on elements of this type
+// CHECK: note: stablehlo.scatter: with another function than set, add, multiply, maximum, minimum, and, or, xor
+// CHECK: note: stablehlo.gather: of slices that are cut along a dim without an index
 // CHECK: note: stablehlo.scatter: into several tensors at once
 // CHECK: note: stablehlo.constant: its elements are not in the text
 // CHECK: note: func.call: @recursive calls itself
@@ -45,10 +47,10 @@
 func.func @main(%x: tensor<4xf32>, %i: tensor<4xi32>, %n: tensor<i32>, %d: tensor<4xf64>, %m: tensor<8x8xf32>, %at: tensor<3x1xi32>) -> tensor<4xf32> {
   %zero = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
   %izero = "stablehlo.constant"() <{value = dense<0> : tensor<i32>}> : () -> tensor<i32>
-  %0 = "stablehlo.sort"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc(#seven)
-  %1 = "stablehlo.sort"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc(#seven)
-  %2 = "stablehlo.sort"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("sort"(#seven))
-  %3 = "stablehlo.sort"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc(#eight)
+  %0 = "stablehlo.cholesky"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc(#seven)
+  %1 = "stablehlo.cholesky"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc(#seven)
+  %2 = "stablehlo.cholesky"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("cholesky"(#seven))
+  %3 = "stablehlo.cholesky"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc(#eight)
   %4 = "stablehlo.tanh"(%3) : (tensor<4xf32>) -> tensor<4xf32>
   %5:2 = "stablehlo.reduce"(%x, %i, %zero, %izero) <{dimensions = array<i64: 0>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<i32>, %c: tensor<f32>, %e: tensor<i32>):
@@ -109,15 +111,21 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<4xi32>, %n: tensor<i32>, %d: tenso
   }) : (tensor<0xf32>, tensor<f32>) -> tensor<1xf32>
   %18 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<4xf32, "sparse">
   %19 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tuple<>
-  %20 = "stablehlo.compare"(%x, %x) <{compare_type = #stablehlo<comparison_type TOTALORDER>, comparison_direction = #stablehlo<comparison_direction GT>}> : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %20 = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction LE>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    "stablehlo.return"(%c) : (tensor<i1>) -> ()
+  }) : (tensor<4xf32>) -> tensor<4xf32>
   %21 = "stablehlo.and"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %22 = "stablehlo.reduce_precision"(%x) <{exponent_bits = 5 : i32, mantissa_bits = 10 : i32}> : (tensor<4xf32>) -> tensor<4xf32>
   %23 = "stablehlo.bitcast_convert"(%x) : (tensor<4xf32>) -> tensor<4x4xi8>
   %24 = "stablehlo.dot_general"(%x, %i) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]>}> : (tensor<4xf32>, tensor<4xi32>) -> tensor<f32>
   %25 = "chlo.erf_inv"(%d) : (tensor<4xf64>) -> tensor<4xf64>
+  %33 = "chlo.bessel_i1e"(%d) : (tensor<4xf64>) -> tensor<4xf64>
+  %34 = "chlo.next_after"(%i, %i) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
   %26 = "stablehlo.scatter"(%x, %at, %x) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    "stablehlo.return"(%b) : (tensor<f32>) -> ()
+    "stablehlo.return"(%a) : (tensor<f32>) -> ()
   }) : (tensor<4xf32>, tensor<3x1xi32>, tensor<4xf32>) -> tensor<4xf32>
   %27 = "stablehlo.gather"(%m, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<8x8xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>
   %30:2 = "stablehlo.scatter"(%x, %x, %at, %x, %x) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({}) : (tensor<4xf32>, tensor<4xf32>, tensor<3x1xi32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)

@@ -1,0 +1,253 @@
+//===- ConvertSpecial.cpp - Special functions -----------------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Functions of CHLO that neither a graph nor the math dialect has, by the
+// formulas that XLA computes them with. Elements of 16 bits are computed in
+// f32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Converters.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numbers>
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::stablehlo;
+
+namespace {
+/// Arithmetic on tensors of one type of floats.
+struct Floats {
+  Conversion &c;
+
+  Value add(Value x, Value y) { return c.make<arith::AddFOp>(x, y); }
+  Value add(Value x, double y) { return add(x, c.splatLike(x, y)); }
+  Value sub(Value x, Value y) { return c.make<arith::SubFOp>(x, y); }
+  Value mul(Value x, Value y) { return c.make<arith::MulFOp>(x, y); }
+  Value mul(Value x, double y) { return mul(x, c.splatLike(x, y)); }
+  Value div(Value x, Value y) { return c.make<arith::DivFOp>(x, y); }
+  Value div(double x, Value y) { return div(c.splatLike(y, x), y); }
+  Value div(Value x, double y) { return div(x, c.splatLike(x, y)); }
+  Value neg(Value x) { return c.make<arith::NegFOp>(x); }
+  Value abs(Value x) { return c.make<math::AbsFOp>(x); }
+  Value log(Value x) { return c.make<math::LogOp>(x); }
+  Value compare(arith::CmpFPredicate predicate, Value x, double y) {
+    return c.make<arith::CmpFOp>(predicate, x, c.splatLike(x, y));
+  }
+  Value less(Value x, double y) {
+    return compare(arith::CmpFPredicate::OLT, x, y);
+  }
+  Value isFinite(Value x) {
+    return less(abs(x), std::numeric_limits<double>::infinity());
+  }
+  Value select(Value condition, Value x, Value y) {
+    return c.make<arith::SelectOp>(condition, x, y);
+  }
+};
+} // namespace
+
+using UnaryFunction = Value (*)(Floats f, Value x);
+
+/// Computes a function of elements of 16 bits in f32.
+static Value inWideType(Conversion &c, UnaryFunction function) {
+  if (!c.hasOperands(1) || !c.operand(0))
+    return {};
+  Value x = c.operand(0);
+  RankedTensorType type = typeOf(x);
+  if (!isa<FloatType>(type.getElementType()))
+    return c.malformed("it is a function of floating-point numbers");
+  if (type.getElementTypeBitWidth() >= 32)
+    return function({c}, x);
+  x = c.make<arith::ExtFOp>(type.clone(c.builder.getF32Type()), x);
+  return c.make<arith::TruncFOp>(type, function({c}, x));
+}
+
+//===----------------------------------------------------------------------===//
+// Gamma
+//===----------------------------------------------------------------------===//
+
+/// Lanczos' approximation, with g = 7 and 9 terms:
+/// Gamma(z + 1) = sqrt(2 pi) t^(z + 1/2) exp(-t) sum, with t = z + g + 1/2 and
+/// sum = base + coefficient[i] / (z + 1 + i) + ...
+static constexpr double lanczosG = 7, lanczosBase = 0.99999999999980993;
+static constexpr double lanczos[] = {
+    676.520368121885098,    -1259.13921672240287,  771.323428777653079,
+    -176.615029162140599,   12.5073432786869048,   -0.138571095265720117,
+    9.98436957801957086e-6, 1.50563273514931156e-7};
+
+namespace {
+struct Lanczos {
+  /// Whether x is on the side that is reflected to the other one.
+  Value isReflected;
+  Value z, t, logT;
+};
+} // namespace
+
+static Lanczos lanczosOf(Floats f, Value x) {
+  Lanczos of;
+  of.isReflected = f.less(x, 0.5);
+  of.z = f.select(of.isReflected, f.neg(x), f.add(x, -1));
+  of.t = f.add(of.z, lanczosG + 0.5);
+  Value part = f.div(of.z, lanczosG + 0.5);
+  of.logT = f.add(f.c.make<math::Log1pOp>(part), std::log(lanczosG + 0.5));
+  return of;
+}
+
+static Value logGamma(Floats f, Value x) {
+  auto [isReflected, z, t, logT] = lanczosOf(f, x);
+  Value sum = f.c.splatLike(x, lanczosBase);
+  for (auto [i, coefficient] : llvm::enumerate(lanczos))
+    sum = f.add(sum, f.div(coefficient, f.add(z, 1.0 + double(i))));
+  // (z + 1/2) log(t) - t without the difference of two large numbers.
+  Value exponent = f.sub(f.add(z, 0.5), f.div(t, logT));
+  Value y = f.add(f.mul(exponent, logT),
+                  f.add(f.log(sum), std::log(2 * std::numbers::pi) / 2));
+  // Gamma(x) Gamma(1 - x) = pi / sin(pi x), of the part behind the point.
+  Value part = f.abs(f.sub(x, f.c.make<math::FloorOp>(x)));
+  part = f.select(f.compare(arith::CmpFPredicate::OGT, part, 0.5),
+                  f.sub(f.c.splatLike(part, 1), part), part);
+  Value sine = f.log(f.c.make<math::SinOp>(f.mul(part, std::numbers::pi)));
+  Value reflected =
+      f.sub(f.sub(f.c.splatLike(x, std::log(std::numbers::pi)), sine), y);
+  reflected = f.select(f.isFinite(sine), reflected, f.neg(sine));
+  Value infinity = f.c.splatLike(x, std::numeric_limits<double>::infinity());
+  Value isInfinite = f.compare(arith::CmpFPredicate::OEQ, f.abs(x),
+                               std::numeric_limits<double>::infinity());
+  return f.select(isInfinite, infinity, f.select(isReflected, reflected, y));
+}
+
+/// The derivative of logGamma.
+static Value digamma(Floats f, Value x) {
+  auto [isReflected, z, t, logT] = lanczosOf(f, x);
+  Value sum = f.c.splatLike(x, lanczosBase), slope = f.c.splatLike(x, 0);
+  for (auto [i, coefficient] : llvm::enumerate(lanczos)) {
+    Value at = f.add(z, 1.0 + double(i));
+    slope = f.sub(slope, f.div(coefficient, f.mul(at, at)));
+    sum = f.add(sum, f.div(coefficient, at));
+  }
+  Value y = f.sub(f.add(logT, f.div(slope, sum)), f.div(lanczosG, t));
+  // The cotangent has period 1; near 0 its argument is exact.
+  Value whole = f.abs(f.c.make<math::FloorOp>(f.add(x, 0.5)));
+  Value angle = f.mul(f.add(x, whole), std::numbers::pi);
+  Value cotangent = f.div(f.mul(f.c.make<math::CosOp>(angle), std::numbers::pi),
+                          f.c.make<math::SinOp>(angle));
+  Value result = f.select(isReflected, f.sub(y, cotangent), y);
+  Value isInteger = f.c.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, x,
+                                            f.c.make<math::FloorOp>(x));
+  Value isPole = f.c.make<arith::AndIOp>(
+      isInteger, f.compare(arith::CmpFPredicate::OLE, x, 0));
+  Value nan = f.c.splatLike(x, std::numeric_limits<double>::quiet_NaN());
+  return f.select(isPole, nan, result);
+}
+
+//===----------------------------------------------------------------------===//
+// Bessel
+//===----------------------------------------------------------------------===//
+
+/// A sum of Chebyshev polynomials of x / 2, the highest first.
+static Value chebyshev(Floats f, Value x, ArrayRef<double> coefficients) {
+  Value b0 = f.c.splatLike(x, 0), b1 = b0, b2 = b0;
+  for (double coefficient : coefficients) {
+    b2 = b1;
+    b1 = b0;
+    b0 = f.add(f.sub(f.mul(x, b1), b2), coefficient);
+  }
+  return f.mul(f.sub(b0, b2), 0.5);
+}
+
+/// exp(-|x|) I1(x), with the coefficients of Cephes for single precision.
+static Value besselI1e(Floats f, Value x) {
+  Value size = f.abs(x);
+  Value inner = f.mul(
+      size, chebyshev(f, f.add(f.mul(size, 0.5), -2),
+                      {9.38153738649577178388e-9, -4.44505912879632808065e-8,
+                       2.00329475355213526229e-7, -8.56872026469545474066e-7,
+                       3.47025130813767847674e-6, -1.32731636560394358279e-5,
+                       4.78156510755005422638e-5, -1.61760815825896745588e-4,
+                       5.12285956168575772895e-4, -1.51357245063125314899e-3,
+                       4.15642294431288815669e-3, -1.05640848946261981558e-2,
+                       2.47264490306265168283e-2, -5.29459812080949914269e-2,
+                       1.02643658689847095384e-1, -1.76416518357834055153e-1,
+                       2.52587186443633654823e-1}));
+  Value outer =
+      f.div(chebyshev(f, f.add(f.div(32, size), -2),
+                      {-3.83538038596423702205e-9, -2.63146884688951950684e-8,
+                       -2.51223623787020892529e-7, -3.88256480887769039346e-6,
+                       -1.10588938762623716291e-4, -9.76109749136146840777e-3,
+                       7.78576235018280120474e-1}),
+            f.c.make<math::SqrtOp>(size));
+  Value isInner = f.compare(arith::CmpFPredicate::OLE, size, 8);
+  Value y = f.select(isInner, inner, outer);
+  return f.select(f.less(x, 0), f.neg(y), y);
+}
+
+static Value convertBesselI1e(Conversion &c) {
+  if (c.element().isF64())
+    return c.unsupported("on elements of type f64");
+  return inWideType(c, besselI1e);
+}
+
+//===----------------------------------------------------------------------===//
+// Neighbours
+//===----------------------------------------------------------------------===//
+
+/// The next number of the type from x towards y: the bits of a positive one
+/// count up with it.
+static Value convertNextAfter(Conversion &c) {
+  if (!c.hasOperands(2))
+    return {};
+  Value x = c.operand(0), y = c.operand(1);
+  if (!x || !y)
+    return {};
+  RankedTensorType type = typeOf(x);
+  unsigned width = type.getElementTypeBitWidth();
+  if (!isa<FloatType>(type.getElementType()) || width < 32)
+    return c.unsupported("on elements of this type");
+  Type integer = c.builder.getIntegerType(width);
+  RankedTensorType bitsType = type.clone(integer);
+  auto number = [&](const APInt &value) {
+    return c.splat(bitsType,
+                   cast<TypedAttr>(c.builder.getIntegerAttr(integer, value)));
+  };
+  auto compare = [&](arith::CmpFPredicate predicate, Value a, Value b) {
+    return c.make<arith::CmpFOp>(predicate, a, b);
+  };
+  Value zero = c.splatLike(x, 0), one = number(APInt(width, 1));
+  Value bits = c.make<arith::BitcastOp>(bitsType, x);
+  Value grows = c.make<arith::CmpIOp>(
+      arith::CmpIPredicate::eq, compare(arith::CmpFPredicate::OLT, x, y),
+      compare(arith::CmpFPredicate::OGT, x, zero));
+  Value next = c.make<arith::SelectOp>(grows, c.make<arith::AddIOp>(bits, one),
+                                       c.make<arith::SubIOp>(bits, one));
+  Value sign = c.make<arith::AndIOp>(c.make<arith::BitcastOp>(bitsType, y),
+                                     number(APInt::getSignMask(width)));
+  next = c.make<arith::SelectOp>(compare(arith::CmpFPredicate::OEQ, x, zero),
+                                 c.make<arith::OrIOp>(sign, one), next);
+  Value result = c.make<arith::BitcastOp>(type, next);
+  result = c.make<arith::SelectOp>(compare(arith::CmpFPredicate::OEQ, x, y), y,
+                                   result);
+  // A NaN of either is one of the sum.
+  return c.make<arith::SelectOp>(compare(arith::CmpFPredicate::UNO, x, y),
+                                 c.make<arith::AddFOp>(x, y), result);
+}
+
+std::vector<Converter> weft::stablehlo::specialConverters() {
+  auto wide = [](UnaryFunction function) {
+    return single(
+        [function](Conversion &c) { return inWideType(c, function); });
+  };
+  return {{"chlo.lgamma", wide(logGamma)},
+          {"chlo.digamma", wide(digamma)},
+          {"chlo.bessel_i1e", single(convertBesselI1e)},
+          {"chlo.next_after", single(convertNextAfter)}};
+}
