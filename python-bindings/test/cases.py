@@ -250,6 +250,29 @@ case(lambda x, a: [x.lax.cond(a[0, 0] > 5, lambda v: v + 1, lambda v: v * 2, a),
 case(lambda x, a, i: [a.at[1].add(2.0), a.at[:, 1:3].set(0.5), a.at[0, ::2].add(a[1, ::2]), a.at[i].add(1.0),
                       a.at[:, i].add(a[:, :3]), a.at[i].get()], F, np.array([0, 2, 0], np.int32), name="at",
      into=JAX_ONLY)
+case(lambda x, a, i: [f(v) for at in (i, (slice(None), i), (i, i), (1, i)) for v in [a.at[at]]
+                      for f in (lambda v: v.set(7), lambda v: v.multiply(2.0), lambda v: v.max(6.0), lambda v: v.min(3.0),
+                                lambda v: v.divide(2.0), lambda v: v.add(1.0))],
+     F, np.array([0, 2, 0], np.int32), name="at of every kind", into=JAX_ONLY)
+case(lambda x, a, i: [a.at[i].set(np.arange(20, dtype=np.float32).reshape(5, 4)), a.at[1:, ::2].multiply(a[1:, ::2]),
+                      a.at[i[:3, None], i[1:4]].max(a[:, :3])], F, np.array([2, 9, -1, 2, 0], np.int32), name="at rows",
+     into=JAX_ONLY)
+case(lambda x, a, n: [x.lax.dynamic_update_slice(a, a[:2, :3] + 9, (n, 2)),
+                      x.lax.dynamic_update_slice_in_dim(a, a[:1], n, 0)], F, np.array(1, np.int32),
+     name="dynamic_update_slice", into=JAX_ONLY)
+
+# Orders.
+case(lambda x, a: [x.numpy.sort(a), x.numpy.sort(a, 0), x.numpy.sort(a, None), x.numpy.argsort(a), a.argsort(0)],
+     ODD.reshape(2, 4), name="sort")
+case(lambda x, a, b: [x.numpy.sort(a, descending=True), x.numpy.argsort(a, descending=True), x.numpy.argsort(b),
+                      x.lax.top_k(a, 2), x.lax.sort((b, a), num_keys=1), x.lax.sort((b, a), num_keys=2),
+                      x.lax.sort_key_val(b, a, 0), x.lax.sort(a)], F, np.array([[1, 0, 1, 1], [2, 1, 0, 1], [0, 1, 1, 0]], np.int32),
+     name="sort of several", into=JAX_ONLY)
+case(lambda x, a: [getattr(x.lax, name)(a, axis, reverse) for name in "cumsum cumprod cummax cummin".split()
+                   for axis, reverse in ((0, True), (1, False))], F, name="cumulative", tolerance=1e-5, into=JAX_ONLY)
+case(lambda x, a: [x.lax.argmax(a, 1, np.int32), x.lax.argmin(a, 0, np.int8), x.lax.reduce_prod(a, (0, 1)),
+                   x.lax.reduce_or(a > 5, (1,)), x.lax.reduce_and(a > 5, (0,)), x.lax.rev(a, (0, 1))], F,
+     name="reductions of lax", tolerance=1e-5, into=JAX_ONLY)
 
 # Attention.
 Q, KEY, VALUE = floats(2, 6, 4, 8), floats(2, 5, 4, 8), floats(2, 5, 4, 8)

@@ -79,6 +79,19 @@ def enqueues(compiled, x, runs, **options):
     return times, results
 
 
+def test_orders_and_scatters_are_those_of_the_host():
+    def function(x, long, i):
+        return (weft.numpy.argsort(long), *weft.lax.top_k(x, 2), weft.numpy.sort(x, 0, descending=True),
+                x.at[i].set(x[::-1]), x.at[:, i].multiply(2), weft.lax.cummax(x, 1))
+    random = np.random.default_rng(0)
+    x, long = (random.integers(0, 9, shape).astype(np.float32) for shape in ((4, 6), (40,)))
+    lowered = weft.jit(function).lower(x, long, np.array([2, 0, 2, 9], np.int32))
+    expected, actual = (lowered.compile(target)(x, long, np.array([2, 0, 2, 9], np.int32)) for target in ("cpu", TARGET))
+    np.testing.assert_array_equal(expected[0], np.argsort(long, stable=True))
+    for a, b in zip(actual, expected):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_graphs_compute_what_steps_do():
     compiled, x = doublings()
     graphs, expected = enqueues(compiled, x, 10)

@@ -21,10 +21,11 @@ from .convolution import (
     conv_with_general_padding)
 from .loops import cond, fori_loop, map, scan
 from .ops import (
-    broadcast, broadcast_in_dim, clamp, concatenate, convert_element_type, cumprod, cumsum, div,
-    dynamic_index_in_dim, dynamic_slice, dynamic_slice_in_dim, erf_inv, full, full_like,
-    integer_pow, iota, pad, reduce_max, reduce_min, reduce_sum, rem, select, slice,
-    slice_in_dim)
+    argmax, argmin, broadcast, broadcast_in_dim, clamp, concatenate, convert_element_type, cummax,
+    cummin, cumprod, cumsum, div, dynamic_index_in_dim, dynamic_slice, dynamic_slice_in_dim,
+    dynamic_update_slice, dynamic_update_slice_in_dim, erf_inv, full, full_like, integer_pow, iota,
+    pad, reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod, reduce_sum, rem, rev, select,
+    slice, slice_in_dim, sort, sort_key_val, top_k)
 from .windows import reduce_window
 
 
@@ -33,8 +34,6 @@ def __getattr__(name: str):
         "while_loop": "a trip count that depends on values cannot be unrolled; use fori_loop "
                       "or scan, with weft.numpy.where for steps that are not to count",
         "switch": "use cond, or weft.numpy.where",
-        "dynamic_update_slice": "use x.at[...].set with Python numbers, or weft.numpy.where over "
-                                "weft.numpy.arange",
     }
     remedy = remedies.get(name, "docs/Python.md lists the functions that are supported")
     raise AttributeError(f"weft.lax has no {name}; {remedy}")

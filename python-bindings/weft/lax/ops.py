@@ -6,7 +6,7 @@ import builtins
 import math
 from typing import Any, Sequence
 
-from ..numpy import creation, elementwise as el, indexing, reductions, shapes as sh
+from ..numpy import creation, elementwise as el, indexing, ordering, reductions, shapes as sh
 from ..tracing import elements, ops
 from ..tracing.errors import ShapeError
 from ..tracing.graph import as_tracer
@@ -149,12 +149,101 @@ def reduce_min(operand: Any, axes: Any) -> Tracer:
     return reductions.min(operand, axes)
 
 
-def cumsum(operand: Any, axis: int = 0) -> Tracer:
-    return reductions.cumsum(operand, axis)
+def reduce_prod(operand: Any, axes: Any) -> Tracer:
+    return reductions.prod(operand, axes, as_tracer(operand).element.numpy)
 
 
-def cumprod(operand: Any, axis: int = 0) -> Tracer:
-    return reductions.cumprod(operand, axis)
+def reduce_and(operand: Any, axes: Any) -> Tracer:
+    return reductions.all(operand, axes)
+
+
+def reduce_or(operand: Any, axes: Any) -> Tracer:
+    return reductions.any(operand, axes)
+
+
+def argmax(operand: Any, axis: int, index_dtype: Any) -> Tracer:
+    return creation.astype(reductions.argmax(operand, axis), index_dtype)
+
+
+def argmin(operand: Any, axis: int, index_dtype: Any) -> Tracer:
+    return creation.astype(reductions.argmin(operand, axis), index_dtype)
+
+
+def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Tracer:
+    return reductions.running("add", operand, axis, reverse)
+
+
+def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Tracer:
+    return reductions.running("multiply", operand, axis, reverse)
+
+
+def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Tracer:
+    return reductions.running("max", operand, axis, reverse)
+
+
+def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Tracer:
+    return reductions.running("min", operand, axis, reverse)
+
+
+def rev(operand: Any, dimensions: Sequence[int]) -> Tracer:
+    return sh.flip(operand, tuple(dimensions))
+
+
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+    """A tensor sorted along a dimension, or several by the first `num_keys` of them."""
+    if not isinstance(operand, (list, tuple)):
+        return ordering.sort(operand, dimension)
+    operands = [as_tracer(x) for x in operand]
+    if not operands or any(x.shape != operands[0].shape for x in operands) or not 0 < num_keys <= len(operands):
+        raise ShapeError(f"{user_line()}: sort takes tensors of one shape, and 1 to all of them as keys, got "
+                         f"{operands} and num_keys={num_keys}")
+    dim = sh.axis_of(dimension, len(operands[0].shape), "sort")
+    order = ops.argsort(operands[num_keys - 1], dim, False)
+    for key in reversed(operands[:num_keys - 1]):
+        order = ordering.take_rows(order, ops.argsort(ordering.take_rows(key, order, dim), dim, False), dim)
+    return tuple(ordering.take_rows(x, order, dim) for x in operands)
+
+
+def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Tracer, Tracer]:
+    return sort((keys, values), dimension)
+
+
+def top_k(operand: Any, k: int) -> tuple[Tracer, Tracer]:
+    """The `k` greatest elements along the last dimension, the greatest first, and their indices."""
+    x = as_tracer(operand)
+    dim = sh.axis_of(-1, len(x.shape), "top_k")
+    if not 0 < k <= x.shape[dim]:
+        raise ShapeError(f"{user_line()}: top_k: k must be from 1 to {x.shape[dim]}, the size of the last "
+                         f"dimension, got {k}")
+    first = ops.argsort(x, dim, True, k)
+    return ordering.take_rows(x, first, dim), first
+
+
+def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Tracer:
+    x = as_tracer(operand)
+    starts = [0] * len(x.shape)
+    starts[sh.axis_of(axis, len(x.shape), "dynamic_update_slice")] = start_index
+    return dynamic_update_slice(x, update, starts)
+
+
+def dynamic_update_slice(operand: Any, update: Any, start_indices: Sequence[Any]) -> Tracer:
+    """`operand` with `update` from traced indices on, which are moved so that it fits."""
+    x = as_tracer(operand)
+    update = ops.convert(as_tracer(update), x.element)
+    is_updated = None
+    for dim, (start, size) in enumerate(zip(start_indices, x.shape)):
+        count = update.shape[dim]
+        if count == size:
+            continue
+        start = as_tracer(start)
+        start = el.clip(el.where(el.less(start, 0), el.add(start, size), start), 0, size - count)
+        index = el.subtract(ops.iota((size,), elements.INT32, 0), ops.convert(start, elements.INT32))
+        update = ops.gather(update, index, dim)
+        # Without sign, what is before the start is behind the end.
+        here = ops.broadcast_in_dim(ops.compare("ult", index, ops.full(count, index)), x.shape, [dim])
+        is_updated = here if is_updated is None else el.logical_and(is_updated, here)
+    return update if is_updated is None else ops.select(is_updated, ops.broadcast_in_dim(
+        update, x.shape, range(len(x.shape))), x)
 
 
 # Giles, Approximating the erfinv function (2010), in single and in double precision: polynomials,

@@ -31,6 +31,7 @@ from .elementwise import (
     trunc, where)
 from .indexing import take, take_along_axis
 from .methods import attach as _attach
+from .ordering import argsort, sort
 from .products import dot, einsum, inner, matmul, outer, tensordot, vdot
 from .reductions import (
     all, amax, amin, any, argmax, argmin, average, count_nonzero, cumprod, cumsum, diag, diagonal,

@@ -6,9 +6,10 @@ Integers and slices become weft.slice, one tensor of integers weft.gather. Sever
 tensors of integers are joined to one index into the dimensions that they index.
 """
 
+import functools
 import math
 import operator
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ..tracing.graph import as_tracer
 from ..tracing.locations import user_line
 from ..tracing.tracer import Tracer
 from . import elementwise as el
+from . import scattering
 from . import shapes as sh
 
 
@@ -266,36 +268,53 @@ def _padded(x: Tracer, update: Tracer, box: tuple[list[int], list[int], list[int
 
 
 def add_at(x: Tracer, key: Any, y: Any) -> Tracer:
-    """x with y added at integers and slices, or at a tensor of integers as the only
-    index; an index outside adds nothing."""
+    """x with y added at integers and slices, or at tensors of integers; an index outside
+    adds nothing."""
     shape = getitem(x, key).shape
     update = sh.broadcast_to(ops.convert(as_tracer(y), x.element), shape)
     box = _box(x, key)
     if box is not None:
         return el.add(x, _padded(x, update, box))
+    return _at_tensors(scattering.add, x, key, update, "add")
+
+
+def _at_tensors(function: Callable, x: Tracer, key: Any, update: Tracer, name: str) -> Tracer:
+    """`function` of rows of x, their indices and rows of the update, where tensors of integers select."""
     entries = _expanded(x, key)
-    positions = [dim for dim, entry in enumerate(entries) if _is_array(entry)]
-    if len(positions) != 1 or any(e is None or isinstance(e, slice) and e != slice(None)
-                               for e in entries) or len(entries) != len(x.shape):
+    if any(e is None or isinstance(e, slice) and e != slice(None) for e in entries):
         raise NotImplementedError(
-            f"{user_line()}: .at[...].add takes integers and slices, or one tensor of integers with "
-            "whole dimensions around it")
-    position = positions[0]
-    indices = _from_front(_integers(entries[position], "at"), x.shape[position])
-    return el.add(x, ops.scatter_add(update, indices, position, x.shape))
+            f"{user_line()}: .at[...].{name} takes integers and slices, or tensors of integers with "
+            "whole dimensions around them")
+    dims = [dim for dim, entry in enumerate(entries) if not isinstance(entry, slice)]
+    indices = [_from_front(_integers(entries[dim] if _is_array(entries[dim]) else np.int32(entries[dim]), "at"),
+                           x.shape[dim]) for dim in dims]
+    indices = el.together("at", *indices)
+    first, rank = 0 if _is_separated(entries) else dims[0], len(indices[0].shape)
+    joined, inside = None, None
+    for index, dim in zip(indices, dims):
+        here = _is_inside(index, x.shape[dim])
+        joined = index if joined is None else el.add(el.multiply(joined, x.shape[dim]), index)
+        inside = here if inside is None else el.logical_and(inside, here)
+    rows = scattering.as_rows(x, dims)
+    joined = el.where(inside, joined, ops.full(rows.shape[0], joined))
+    update = scattering.as_rows(update, list(range(first, first + rank)))
+    return scattering.from_rows(function(rows, sh.ravel(joined), update), x.shape, dims)
 
 
 def set_at(x: Tracer, key: Any, y: Any) -> Tracer:
-    """x with y at integers and slices."""
-    box = _box(x, key)
-    if box is None:
-        raise NotImplementedError(
-            f"{user_line()}: .at[...].set takes integers and slices; with tensors of integers "
-            "choose with weft.numpy.where over weft.numpy.arange")
+    """x with y at integers and slices, or at tensors of integers."""
+    return put_at(None, x, key, y, "set")
+
+
+def put_at(combine: Callable | None, x: Tracer, key: Any, y: Any, name: str) -> Tracer:
+    """The same with what `combine` makes of x and y there."""
     shape = getitem(x, key).shape
     update = sh.broadcast_to(ops.convert(as_tracer(y), x.element), shape)
-    inside = _padded_mask(x, box)
-    return el.where(inside, _padded(x, update, box), x)
+    box = _box(x, key)
+    if box is None:
+        return _at_tensors(functools.partial(scattering.put, combine), x, key, update, name)
+    update = _padded(x, update, box)
+    return el.where(_padded_mask(x, box), update if combine is None else combine(x, update), x)
 
 
 def _padded_mask(x: Tracer, box: tuple[list[int], list[int], list[int]]) -> Tracer:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..tracing.locations import user_line
 from ..tracing.tracer import Tracer
-from . import creation, elementwise, indexing, products, reductions, shapes
+from . import creation, elementwise, indexing, ordering, products, reductions, shapes
 
 
 def _operator(function: Callable, reflected: bool = False) -> Callable:
@@ -60,12 +60,12 @@ def _of_numpy(function: Callable) -> Callable:
 
 _METHODS = {
     "all": reductions.all, "any": reductions.any, "argmax": reductions.argmax,
-    "argmin": reductions.argmin, "astype": creation.astype, "clip": elementwise.clip,
+    "argmin": reductions.argmin, "argsort": ordering.argsort, "astype": creation.astype, "clip": elementwise.clip,
     "copy": creation.copy, "cumprod": reductions.cumprod, "cumsum": reductions.cumsum,
     "diagonal": reductions.diagonal, "dot": products.dot, "max": reductions.max,
     "mean": reductions.mean, "min": reductions.min, "prod": reductions.prod,
     "ptp": reductions.ptp, "ravel": shapes.ravel, "flatten": shapes.ravel,
-    "repeat": shapes.repeat, "round": elementwise.round, "squeeze": shapes.squeeze,
+    "repeat": shapes.repeat, "round": elementwise.round, "sort": ordering.sort, "squeeze": shapes.squeeze,
     "std": reductions.std, "sum": reductions.sum, "swapaxes": shapes.swapaxes,
     "take": indexing.take, "trace": reductions.trace, "var": reductions.var,
 }
@@ -89,7 +89,7 @@ def _iterate(self: Tracer):
 
 
 class _At:
-    """x.at[key].get() is x[key]; .add(y) gives x with y added there."""
+    """x.at[key].get() is x[key]; .add(y) gives x with y added there, .set(y) with y there."""
 
     __slots__ = ("x", "key")
 
@@ -107,6 +107,18 @@ class _At:
 
     def set(self, y: Any, **unused: Any) -> Tracer:
         return indexing.set_at(self.x, self.key, y)
+
+    def multiply(self, y: Any, **unused: Any) -> Tracer:
+        return indexing.put_at(elementwise.multiply, self.x, self.key, y, "multiply")
+
+    def divide(self, y: Any, **unused: Any) -> Tracer:
+        return self.multiply(elementwise.reciprocal(y))
+
+    def min(self, y: Any, **unused: Any) -> Tracer:
+        return indexing.put_at(elementwise.minimum, self.x, self.key, y, "min")
+
+    def max(self, y: Any, **unused: Any) -> Tracer:
+        return indexing.put_at(elementwise.maximum, self.x, self.key, y, "max")
 
 
 def attach() -> None:

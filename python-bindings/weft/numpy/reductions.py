@@ -176,9 +176,9 @@ def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) ->
     return ops.convert(ops.reshape(terms, kept), result)
 
 
-def _running(combine: Callable, neutral: int, x: Any, axis: Any, dtype: Any) -> Tracer:
-    """Combines every element with those before it, in a number of steps that is the
-    logarithm of the size."""
+def _running(combine: Callable, neutral: Any, x: Any, axis: Any, dtype: Any, reverse: bool = False) -> Tracer:
+    """Combines every element with those before it, or those behind it, in a number of
+    steps that is the logarithm of the size."""
     x = as_tracer(x)
     if axis is None:
         x, axis = sh.ravel(x), 0
@@ -186,11 +186,12 @@ def _running(combine: Callable, neutral: int, x: Any, axis: Any, dtype: Any) -> 
     computed, result = _sum_type(x, x.element if dtype is None and x.element.kind == "i" else dtype)
     terms, distance = ops.convert(x, computed), 1
     while distance < (n := terms.shape[dim]):
-        front = terms.shape[:dim] + (distance,) + terms.shape[dim + 1:]
-        shifted = ops.concatenate(
-            [Tracer(None, None, front, terms.element, False, neutral),
-             sh.slice_dim(terms, dim, 0, n - distance)], dim)
-        terms, distance = combine(terms, shifted), 2 * distance
+        edge = terms.shape[:dim] + (distance,) + terms.shape[dim + 1:]
+        others = Tracer(None, None, edge, terms.element, False, neutral)
+        pieces = [others, sh.slice_dim(terms, dim, 0, n - distance)]
+        if reverse:
+            pieces = [sh.slice_dim(terms, dim, distance, n), others]
+        terms, distance = combine(terms, ops.concatenate(pieces, dim)), 2 * distance
     return ops.convert(terms, result)
 
 
@@ -202,6 +203,15 @@ def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Tracer:
 def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> Tracer:
     """Products of the elements up to each index."""
     return _running(el.multiply, 1, x, axis, dtype)
+
+
+def running(kind: str, x: Any, dim: int, reverse: bool) -> Tracer:
+    """`kind` is add, multiply, max or min; from the last element on if `reverse`."""
+    x = as_tracer(x)
+    least, most = _limits(x.element)
+    combine, neutral = {"add": (el.add, 0), "multiply": (el.multiply, 1), "max": (el.maximum, least),
+                        "min": (el.minimum, most)}[kind]
+    return _running(combine, neutral, x, dim, x.element, reverse)
 
 
 def _argument(extreme: Callable, x: Any, axis: Any, keepdims: bool) -> Tracer:

@@ -312,6 +312,15 @@ def gather(x: Tracer, indices: Tracer, dim: int, batching: tuple = ((), ())) -> 
         f"{type_text(shape, x.element)}", shape, x.element, x.weak)
 
 
+def argsort(x: Tracer, dim: int, descending: bool, count: int | None = None) -> Tracer:
+    """The indices that sort x along `dim`, or the first `count` of them; equal elements keep their order."""
+    shape = x.shape[:dim] + (x.shape[dim] if count is None else count,) + x.shape[dim + 1:]
+    graph = current_graph()
+    return graph.add(
+        f"weft.argsort {graph.use(x)} dim = {dim}{' descending' if descending else ''} : {_type(x)} -> "
+        f"{type_text(shape, elements.INT32)}", shape, elements.INT32)
+
+
 def scatter_add(updates: Tracer, indices: Tracer, dim: int, shape: Shape,
                 batching: tuple = ((), ())) -> Tracer:
     """Zeros of this shape plus each update at its index: the transpose of gather."""
