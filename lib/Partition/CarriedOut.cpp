@@ -35,59 +35,26 @@ ShardingNetwork::movesOf(const OpChoices &choices) const {
   func::FuncOp program = function;
   Needs needs = findNeeds(program, choices, prices);
   Moves moves;
-  /// By group and version.
-  std::vector<SmallVector<int32_t, 2>> depths;
-  struct Sum {
-    std::pair<int32_t, int32_t> kindAndDepth;
-    double latency, weight, runs;
-  };
-  std::vector<Sum> sums;
-  auto define = [&](Value value, Id made, int32_t depth) {
-    held.define(value, made);
-    depths.push_back({depth});
-    moves.sums.depths[value] = depth;
-  };
-  auto provideOne = [&](Value value, Id need, Operation *user) {
+  auto provideOne = [&](Value value, Id need) {
     HeldVersions::Provision provision = held.provide(value, need);
-    SmallVector<int32_t, 2> &own = depths[held.groupOf(value)];
     if (provision.wasThere)
-      return own[provision.version];
-    Value moved = provision.narrow ? provision.narrow : value;
-    SmallVector<int32_t, 2> &sources = depths[held.groupOf(moved)];
-    Id from = held.versionsOf(moved)[provision.source];
-    int32_t depth = sources[provision.source];
+      return;
+    Id from = held.versionsOf(provision.narrow ? provision.narrow
+                                               : value)[provision.source];
     double runs = runsOf(value.getDefiningOp());
-    double weight = weightOf(value, from, need);
-    double seconds = provision.seconds;
-    if (int32_t kind = prices.sumsOf(from, need, typeOf(moved)); kind >= 0) {
-      sums.push_back({{kind, depth},
-                      prices.latency(from, need, typeOf(moved)),
-                      weight,
-                      runs});
-      ++moves.sums.counts[{kind, depth}];
-      seconds -= sums.back().latency;
-    } else {
-      seconds = prices.secondsAmong(countMovedAlike(value, user), from, need,
-                                    typeOf(moved));
-    }
-    moves.countedSeconds += seconds * weight;
-    moves.seconds += seconds * runs;
+    moves.countedSeconds += provision.seconds * weightOf(value, from, need);
+    moves.seconds += provision.seconds * runs;
     moves.wireBytes += static_cast<double>(provision.wireBytes) * runs;
-    depth += provision.wireBytes > 0;
-    if (provision.narrow && !provision.narrowWasThere)
-      sources.push_back(depth);
-    own.push_back(depth);
-    return depth;
   };
-  auto provide = [&](Value value, Id need, Operation *user) {
+  auto provide = [&](Value value, Id need) {
     for (Id first : held.firstFor(value, need))
-      provideOne(value, first, user);
-    return provideOne(value, need, user);
+      provideOne(value, first);
+    provideOne(value, need);
   };
   Block &block = program.getBody().front();
   for (BlockArgument argument : block.getArguments()) {
-    define(argument,
-           prices.intern(getSharding(argument), typeOf(argument).getRank()), 0);
+    held.define(argument, prices.intern(getSharding(argument),
+                                        typeOf(argument).getRank()));
     held.plan(argument, needs);
   }
   for (Operation &op : block.without_terminator()) {
@@ -96,16 +63,14 @@ ShardingNetwork::movesOf(const OpChoices &choices) const {
       continue;
     }
     const FactorSolution &choice = choices.at(&op);
-    int32_t depth = 0;
     for (auto [value, need] : llvm::zip(op.getOperands(), choice.operands))
-      depth = std::max(depth, provide(value, need, &op));
+      provide(value, need);
     if (const OpStrategy *strategy = strategyOf(&op, choice)) {
       moves.seconds += strategy->exchangeSeconds * runsOf(&op);
       moves.wireBytes += strategy->exchangeBytes * runsOf(&op);
-      depth += strategy->exchangeBytes > 0;
     }
     for (auto [value, made] : llvm::zip_equal(op.getResults(), choice.results))
-      define(value, made, depth);
+      held.define(value, made);
     if (takesMoreBytes(&op))
       held.widen(op.getResult(0), op.getOperand(0));
     for (Value value : op.getResults())
@@ -114,15 +79,7 @@ ShardingNetwork::movesOf(const OpChoices &choices) const {
   for (OpOperand &use : block.getTerminator()->getOpOperands())
     provide(use.get(),
             prices.intern(getResultSharding(program, use.getOperandNumber()),
-                          typeOf(use.get()).getRank()),
-            block.getTerminator());
-  for (const Sum &sum : sums) {
-    double latency = sum.latency / static_cast<double>(
-                                       moves.sums.counts.at(sum.kindAndDepth));
-    moves.countedSeconds += latency * sum.weight;
-    moves.seconds += latency * sum.runs;
-    moves.sumLatency += latency * sum.weight;
-  }
+                          typeOf(use.get()).getRank()));
   return moves;
 }
 

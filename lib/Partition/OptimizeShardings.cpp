@@ -32,10 +32,6 @@ using Id = ReshardPrices::Id;
 /// its latency.
 static constexpr double latencyShare = 0.25;
 
-/// Of the time of all moves, that of calls for sums above which it is worth the
-/// time to choose again, knowing which become one.
-static constexpr double shareOfCalls = 0.1;
-
 /// A uniform constant is made as its users take it; as a whole, of which parts
 /// are free, where they do not agree.
 static void chooseConstants(Block &block, ReshardPrices &prices,
@@ -100,18 +96,6 @@ struct OptimizeShardings
     ShardingNetwork::Moves chosen = network.movesOf(found);
     optimize::Cost before = network.costCarriedOut(start, usual);
     optimize::Cost after = network.costCarriedOut(found, chosen);
-    if (chosen.sumLatency > shareOfCalls * chosen.countedSeconds) {
-      ShardingNetwork again(function, start, strategies, &chosen.sums);
-      OpChoices other = again.solve(limits);
-      chooseConstants(block, prices, start, other);
-      ShardingNetwork::Moves moves = network.movesOf(other);
-      if (optimize::Cost cost = network.costCarriedOut(other, moves);
-          cost < after) {
-        found = std::move(other);
-        chosen = std::move(moves);
-        after = cost;
-      }
-    }
     variables += network.getNetwork().numVariables();
     if (!dumpNetwork.empty())
       dumped.push_back(dump(function.getSymName(), network, before, after));

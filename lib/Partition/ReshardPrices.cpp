@@ -32,17 +32,16 @@ static Sharding normalize(const Sharding &sharding) {
   return result;
 }
 
-static void addAxes(std::vector<int64_t> &key, const AxisList &axes) {
-  for (const AxisRef &ref : axes)
-    key.insert(key.end(), {ref.axis, ref.pre, ref.size});
-  key.push_back(-1);
-}
-
 static std::vector<int64_t> spell(const Sharding &sharding) {
   std::vector<int64_t> key;
+  auto add = [&](const AxisList &axes) {
+    for (const AxisRef &ref : axes)
+      key.insert(key.end(), {ref.axis, ref.pre, ref.size});
+    key.push_back(-1);
+  };
   for (const DimSharding &dim : sharding.dims)
-    addAxes(key, dim.axes);
-  addAxes(key, sharding.unreduced);
+    add(dim.axes);
+  add(sharding.unreduced);
   key.push_back(static_cast<int64_t>(sharding.unreducedKind));
   return key;
 }
@@ -77,31 +76,6 @@ ShardingAttr ReshardPrices::getAttr(Id id) {
   return attrs[id];
 }
 
-double ReshardPrices::combinableLatency(const ReshardPlan &plan) const {
-  double latency = 0;
-  for (const ReshardStep &step : plan.steps)
-    if (step.kind == ReshardKind::AllReduce ||
-        step.kind == ReshardKind::AllGather ||
-        step.kind == ReshardKind::ReduceScatter)
-      latency += cost.link(mesh.span(step.axes)).latencySeconds;
-  return latency;
-}
-
-int32_t ReshardPrices::kindOfSums(const ReshardPlan &plan, Reduction reduction,
-                                  Type element) {
-  std::vector<int64_t> key;
-  for (const ReshardStep &step : plan.steps)
-    if (step.kind == ReshardKind::AllReduce)
-      addAxes(key, step.axes);
-  if (key.empty())
-    return -1;
-  key.push_back(static_cast<int64_t>(reduction));
-  return kindsOfSums
-      .try_emplace({std::move(key), element.getAsOpaquePointer()},
-                   static_cast<int32_t>(kindsOfSums.size()))
-      .first->second;
-}
-
 ReshardPrices::Price ReshardPrices::price(Id from, Id to,
                                           RankedTensorType type) {
   if (from == to)
@@ -111,10 +85,8 @@ ReshardPrices::Price ReshardPrices::price(Id from, Id to,
     return entry->second;
   std::optional<ReshardPlan> plan = planReshard(
       mesh, type.getShape(), elementBytes(type), get(from), get(to), cost);
-  Price price;
-  price.seconds = std::numeric_limits<double>::infinity();
+  Price price{std::numeric_limits<double>::infinity(), 0};
   if (plan)
-    price = {plan->seconds(), combinableLatency(*plan), plan->wireBytes(),
-             kindOfSums(*plan, get(from).unreducedKind, type.getElementType())};
+    price = {plan->seconds(), plan->wireBytes()};
   return prices[{from, to, type}] = price;
 }

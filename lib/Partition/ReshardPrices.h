@@ -57,23 +57,6 @@ public:
   double seconds(Id from, Id to, mlir::RankedTensorType type) {
     return price(from, to, type).seconds;
   }
-  /// The same of one of some moves that become one: their calls have one
-  /// latency.
-  double secondsAmong(int64_t sharers, Id from, Id to,
-                      mlir::RankedTensorType type) {
-    Price whole = price(from, to, type);
-    return whole.seconds -
-           whole.latency * (1 - 1 / static_cast<double>(sharers));
-  }
-  /// What calls take of it that can be combined before their first byte.
-  double latency(Id from, Id to, mlir::RankedTensorType type) {
-    return price(from, to, type).latency;
-  }
-  /// The kind of all-reduces of the move, those that can be one call; negative
-  /// if it has none.
-  int32_t sumsOf(Id from, Id to, mlir::RankedTensorType type) {
-    return price(from, to, type).sums;
-  }
   /// Bytes that each device sends for it.
   int64_t wireBytes(Id from, Id to, mlir::RankedTensorType type) {
     return price(from, to, type).wireBytes;
@@ -99,15 +82,9 @@ public:
 private:
   struct Price {
     double seconds = 0;
-    /// That of calls that can be combined.
-    double latency = 0;
     int64_t wireBytes = 0;
-    int32_t sums = -1;
   };
   Price price(Id from, Id to, mlir::RankedTensorType type);
-  double combinableLatency(const sharding::ReshardPlan &plan) const;
-  int32_t kindOfSums(const sharding::ReshardPlan &plan,
-                     sharding::Reduction reduction, mlir::Type element);
 
   mlir::FlatSymbolRefAttr symbol;
   sharding::Mesh mesh;
@@ -116,7 +93,6 @@ private:
   std::vector<sharding::Sharding> shardings;
   std::vector<ShardingAttr> attrs;
   std::map<std::vector<int64_t>, Id> ids;
-  std::map<std::pair<std::vector<int64_t>, const void *>, int32_t> kindsOfSums;
   llvm::DenseMap<ShardingAttr, Id> attrIds;
   llvm::DenseMap<std::tuple<Id, Id, mlir::Type>, Price> prices;
 };

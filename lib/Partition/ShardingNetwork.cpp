@@ -78,11 +78,9 @@ static bool passes(Operation *op, const FactorSolution &choice) {
 }
 
 ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
-                                 StrategyTables &strategies,
-                                 const SharedSums *shared)
-    : function(function), shared(shared), tables(strategies),
-      prices(strategies.getPrices()), reach(function, prices),
-      microbatches(function.getBody().front()) {
+                                 StrategyTables &strategies)
+    : function(function), tables(strategies), prices(strategies.getPrices()),
+      reach(function, prices), microbatches(function.getBody().front()) {
   Block &block = function.getBody().front();
   findEarlyAndLate(block);
   usualNeeds = findNeeds(function, start, prices);
@@ -370,44 +368,16 @@ void ShardingNetwork::findEarlyAndLate(Block &block) {
       late.insert(&op);
 }
 
-/// How many operands of the op are of one type and made by one kind of op, and
-/// so moved alike: in one call.
-int64_t ShardingNetwork::countMovedAlike(Value value, Operation *user) const {
-  Operation *op = value.getDefiningOp();
-  if (!op || isa<BarrierOp, func::ReturnOp>(user))
-    return 1;
-  SetVector<Value> alike;
-  for (Value operand : user->getOperands())
-    if (Operation *other = operand.getDefiningOp();
-        other && other->getName() == op->getName() &&
-        operand.getType() == value.getType())
-      alike.insert(operand);
-  return static_cast<int64_t>(alike.size());
-}
-
-/// Of the value as it is made, in the choices found before.
-int32_t ShardingNetwork::depthOf(Value value) const {
-  return shared ? shared->depths.lookup(rootOf(value)) : 0;
-}
-
-Cost ShardingNetwork::costOf(Id from, Id to, Value value, int64_t sharers) {
+Cost ShardingNetwork::costOf(Id from, Id to, Value value) {
   RankedTensorType type =
       prices.reduces(from, to) ? typeOf(value) : typeToMove(value);
-  if (shared) {
-    auto others =
-        shared->counts.find({prices.sumsOf(from, to, type), depthOf(value)});
-    if (others != shared->counts.end())
-      sharers = std::max(sharers, others->second + 1);
-  }
-  return toCost(prices.secondsAmong(sharers, from, to, type) *
-                weightOf(value, from, to));
+  return toCost(prices.seconds(from, to, type) * weightOf(value, from, to));
 }
 
 /// What it costs to move a value: a row for each sharding at the end with the
 /// lower number.
 ShardingNetwork::Table ShardingNetwork::tableOf(const End &from, const End &to,
                                                 Value value) {
-  const int64_t sharers = countMovedAlike(value, to.user);
   auto [entry, isNew] = moves.try_emplace(
       {from.shardings.data(), to.shardings.data(),
        typeOf(value).getAsOpaquePointer(),
@@ -415,7 +385,7 @@ ShardingNetwork::Table ShardingNetwork::tableOf(const End &from, const End &to,
        intern(overlappingNeeds(value).vec()).data(),
        2 * early.contains(rootOf(value).getDefiningOp()) +
            late.contains(rootOf(value).getDefiningOp()),
-       sharers, depthOf(value), to.isBarrier});
+       to.isBarrier});
   auto &[table, turned] = entry->second;
   if (isNew) {
     std::vector<Cost> costs;
@@ -424,7 +394,7 @@ ShardingNetwork::Table ShardingNetwork::tableOf(const End &from, const End &to,
         costs.push_back(to.isBarrier && a != b &&
                                 prices.get(a).unreduced.empty()
                             ? optimize::forbidden
-                            : costOf(a, b, value, sharers));
+                            : costOf(a, b, value));
     table = network.getTables().intern(std::move(costs));
   }
   if (to.variable < 0 || from.variable <= to.variable)
@@ -493,7 +463,6 @@ SmallVector<ShardingNetwork::End> ShardingNetwork::neededBy(Value value) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     End &end = ends.emplace_back();
-    end.user = user;
     if (isa<func::ReturnOp>(user)) {
       end.shardings = intern(
           {prices.intern(getResultSharding(function, use.getOperandNumber()),
@@ -561,7 +530,6 @@ void ShardingNetwork::addValue(Value value) {
   End kept;
   kept.shardings = candidatesFor(made, needed);
   kept.variable = network.addVariable(kept.shardings.size());
-  kept.user = needed.front().user;
   // At the start it is kept as it is made.
   Id start = made.variable < 0 ? made.shardings.front()
                                : made.shardings[startAssignment[made.variable]];

@@ -48,24 +48,14 @@ bool isPartOf(const sharding::Sharding &part, const sharding::Sharding &whole);
 /// Picoseconds; what takes forever is forbidden.
 optimize::Cost toCost(double seconds);
 
-/// All-reduces of one kind behind as many other collectives: they do not wait
-/// for each other, so they can be one call.
-struct SharedSums {
-  /// Of a value, how many collectives it takes one after the other to make it.
-  llvm::DenseMap<mlir::Value, int32_t> depths;
-  /// By kind and depth.
-  std::map<std::pair<int32_t, int32_t>, int64_t> counts;
-};
-
 class ShardingNetwork {
 public:
   using Id = ReshardPrices::Id;
 
   /// `start`: a choice for each op, which is one of its strategies from then
-  /// on. `shared`: what becomes one call, as choices found before have it.
+  /// on.
   ShardingNetwork(mlir::func::FuncOp function, const OpChoices &start,
-                  StrategyTables &strategies,
-                  const SharedSums *shared = nullptr);
+                  StrategyTables &strategies);
 
   /// The cheapest choices that are found.
   OpChoices solve(optimize::CostNetwork::Options limits);
@@ -74,11 +64,8 @@ public:
     /// Those that count, see weightOf, and all.
     double countedSeconds = 0;
     double seconds = 0;
-    /// The part of all that calls for sums take before their first byte.
-    double sumLatency = 0;
     /// Bytes that each device sends.
     double wireBytes = 0;
-    SharedSums sums;
   };
   Moves movesOf(const OpChoices &choices) const;
   const Moves &getStartMoves() const { return startMoves; }
@@ -128,8 +115,6 @@ private:
     Variable variable = -1;
     /// Of `lists`: equal ones lie at one address.
     llvm::ArrayRef<Id> shardings;
-    /// What it is an operand of.
-    mlir::Operation *user = nullptr;
     bool isBarrier = false;
   };
 
@@ -149,7 +134,6 @@ private:
                                  Tensor tensor);
   llvm::ArrayRef<Id> candidatesFor(const End &made, llvm::ArrayRef<End> needed);
   Table tableOf(const End &from, const End &to, mlir::Value value);
-  int64_t countMovedAlike(mlir::Value value, mlir::Operation *user) const;
   void addOp(mlir::Operation *op, const FactorSolution &start);
   void addWork(mlir::Operation *op, const FactorSolution &start,
                double moveSeconds);
@@ -178,15 +162,13 @@ private:
                    const Values &allowed,
                    std::vector<std::pair<Values, Assignment>> &branches) const;
   void correct(const optimize::CostNetwork::Options &limits);
-  int32_t depthOf(mlir::Value value) const;
-  optimize::Cost costOf(Id from, Id to, mlir::Value value, int64_t sharers);
+  optimize::Cost costOf(Id from, Id to, mlir::Value value);
   double runsOf(mlir::Operation *op) const;
   llvm::ArrayRef<Id> overlappingNeeds(mlir::Value value) const;
   double weightOf(mlir::Value value, Id from, Id to) const;
   void findEarlyAndLate(mlir::Block &block);
 
   mlir::func::FuncOp function;
-  const SharedSums *shared;
   StrategyTables &tables;
   ReshardPrices &prices;
   AxisReach reach;
@@ -226,13 +208,13 @@ private:
            Table>
       works;
   /// Tables of moves by the shardings at both ends, the types, the runs, what
-  /// overlaps with the step, what is moved alike, and whether it waits behind a
-  /// barrier. The second has a row for each sharding at the later end.
+  /// overlaps with the step, and whether it waits behind a barrier. The second
+  /// has a row for each sharding at the later end.
   struct MoveTables {
     Table table = -1, turned = -1;
   };
   std::map<std::tuple<const Id *, const Id *, const void *, const void *,
-                      double, const Id *, int, int64_t, int32_t, bool>,
+                      double, const Id *, int, bool>,
            MoveTables>
       moves;
 };
