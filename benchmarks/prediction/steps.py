@@ -75,9 +75,8 @@ class Steps:
             plan = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()), "step.plan")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", weft.CompilerWarning)  # of what a plan without ZeRO replicates
-            # What the predicted software does not do: recompute in kernels, and cut collectives beside matmuls.
-            compiled = step.lower().compile(target="none", cluster=cluster, recompute_in_kernels=False,
-                                            collective_pieces=1)
+            # What the predicted software does not do: cut collectives beside matmuls.
+            compiled = step.lower().compile(target="none", cluster=cluster, collective_pieces=1)
         part = plan.with_suffix(f".{os.getpid()}")
         compiled.save(part)
         part.rename(plan)  # whole, or not there

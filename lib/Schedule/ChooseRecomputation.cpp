@@ -123,8 +123,12 @@ LogicalResult ChooseRecomputation::choose(const cost::CostModel &model) {
       break;
     if (!plain->module && failed(plain = schedule(model, Recomputation::None)))
       return failure();
-    if (!isBetter(candidate->costs, plain->costs))
+    if (!isBetter(candidate->costs, plain->costs)) {
+      // Where all of it spares nothing, less of it does not.
+      if (mostBytes(candidate->costs) >= mostBytes(plain->costs))
+        break;
       continue;
+    }
     getOperation().getBodyRegion().takeBody(candidate->module->getBodyRegion());
     ++recomputing;
     return success();
