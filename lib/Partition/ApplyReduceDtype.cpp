@@ -83,6 +83,17 @@ static bool isOfRegion(Operation *op) {
          (isa<ReshardOp>(op) || isPartialSum(op->getResult(0)));
 }
 
+/// Whether all that use a gradient widen it and add it up over micro-batches.
+static bool isSummedWide(Value gradient) {
+  return !gradient.use_empty() &&
+         llvm::all_of(gradient.getUsers(), [](Operation *user) {
+           auto widened = dyn_cast<arith::ExtFOp>(user);
+           return widened && getElementTypeOrSelf(widened.getType()).isF32() &&
+                  llvm::all_of(widened->getUsers(),
+                               llvm::IsaPred<MicrobatchSumOp>);
+         });
+}
+
 /// The regions that make a gradient and that no result leaves as partial sums.
 void Widener::findRegions() {
   llvm::EquivalenceClasses<const void *> regions;
@@ -109,6 +120,12 @@ void Widener::findRegions() {
                      [](Operation *op) { return isa<func::ReturnOp>(op); }))
       returned.insert(leader);
   }
+  // A replica that is alone adds up its micro-batches in the same way.
+  for (DotGeneralOp product : function.getOps<DotGeneralOp>())
+    if (Value value = product.getResult();
+        isNarrow(value) && !isPartialSum(value) && isSummedWide(value) &&
+        !gradientOf(getValueOrigin(value)).empty())
+      widened.insert(value.getAsOpaquePointer());
   for (const auto *member : regions) {
     const void *leader = regions.getLeaderValue(member->getData());
     if (chosen.contains(leader) && !returned.contains(leader))
@@ -180,7 +197,7 @@ void Widener::widen(Operation *op) {
   for (OpResult result : op->getResults()) {
     if (!isWidened(result))
       continue;
-    if (isPartialSum(result))
+    if (isPartialSum(result) || isa<DotGeneralOp>(op))
       result.setType(wide(result));
     else
       narrowBehind(result);

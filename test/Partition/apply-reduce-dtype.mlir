@@ -101,3 +101,31 @@ func.func @others(
       : tensor<8x2xbf16> -> tensor<2xbf16>
   return %b, %d, %e, %f : tensor<4xbf16>, tensor<4xbf16>, tensor<4xbf16>, tensor<2xbf16>
 }
+
+// -----
+
+weft.mesh @mesh = <["model"=4]>
+
+// Without replicas, the sum over micro-batches gets the product as it is.
+// CHECK-LABEL: func.func @one_replica
+// CHECK:         %[[A:.*]] = weft.dot_general {{.*}} -> tensor<4x2xf32>
+// CHECK-NEXT:    weft.microbatch_sum %[[A]] of <"step", 4> {{.*}} : tensor<4x2xf32>
+// What something else reads is rounded as before.
+// CHECK:         %[[B:.*]] = weft.dot_general {{.*}} -> tensor<4x2xbf16>
+// CHECK-NEXT:    arith.extf %[[B]]
+func.func @one_replica(
+    %x: tensor<8x4xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>},
+    %g: tensor<8x2xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>})
+    -> (tensor<4x2xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>},
+        tensor<4x2xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>},
+        tensor<4x2xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+  %a = weft.dot_general %x, %g contracting = [0] x [0] {weft.origin = #weft.origin<backward = true, gradient_of = "w">, weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]}
+      : (tensor<8x4xbf16>, tensor<8x2xbf16>) -> tensor<4x2xbf16>
+  %wide = arith.extf %a {weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]} : tensor<4x2xbf16> to tensor<4x2xf32>
+  %sum = weft.microbatch_sum %wide of <"step", 4> {weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]} : tensor<4x2xf32>
+  %b = weft.dot_general %x, %g contracting = [0] x [0] {weft.origin = #weft.origin<backward = true, gradient_of = "v">, weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]}
+      : (tensor<8x4xbf16>, tensor<8x2xbf16>) -> tensor<4x2xbf16>
+  %other = arith.extf %b {weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]} : tensor<4x2xbf16> to tensor<4x2xf32>
+  %others = weft.microbatch_sum %other of <"step", 4> {weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]} : tensor<4x2xf32>
+  return %sum, %others, %b : tensor<4x2xf32>, tensor<4x2xf32>, tensor<4x2xbf16>
+}
