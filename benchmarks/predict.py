@@ -23,6 +23,7 @@ import dataclasses
 import functools
 import math
 import pathlib
+import re
 import sys
 
 import weft
@@ -67,7 +68,8 @@ def machine_of(row, source, options) -> Machine:
         cluster = sources.cluster_of(row, source) if source else None
     if not cluster:
         raise ValueError(f"no cluster is known for {sources.device_of(row) or 'this table'}: name one by --cluster")
-    return Machine(cluster, options.software or (sources.software_of(row, source) if source else None))
+    software = options.software or (sources.software_of(row, source) if source else None)
+    return Machine(cluster, software, sources.options_of(software))
 
 
 def predict_cases(steps, family, settings, machine):
@@ -93,6 +95,8 @@ def predict_row(numbered, options):
         try:
             if problem := rows.problem_of(row):
                 raise ValueError(problem)
+            if math.isnan(measured):
+                raise ValueError(f"{column} must be a positive number, got {row[column]!r}")
             machine = machine_of(row, source, options)
             settings = rows.settings_of(row, source, says | options.set)
             cases = list(predict_cases(steps, family, settings, machine))
@@ -127,7 +131,7 @@ def results_of(numbered, options):
 
 def read_rows(path):
     """Numbered, with the names of columns in lower case."""
-    with path.open() as file:
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         return list(enumerate({key.strip().lower(): value or "" for key, value in row.items() if key}
                               for row in csv.DictReader(file)))
 
@@ -152,6 +156,10 @@ def read_options():
         options.set = {name: rows.value_of(name, value) for name, value in (each.split("=", 1) for each in options.set)}
     except ValueError as error:
         parser.error(f"--set: {error}")
+    if not re.fullmatch(r"\d*(:\d*)?", options.rows):
+        parser.error(f"--rows: want FIRST:END, got {options.rows}")
+    if options.jobs < 1:
+        parser.error(f"--jobs: want at least 1, got {options.jobs}")
     if not options.csv.is_file():
         parser.error(f"there is no file {options.csv}")
     return options

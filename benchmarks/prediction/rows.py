@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from typing import Any
 
@@ -23,6 +24,9 @@ COLUMNS = {
     "sharded": ["sharded", "sharding", "zero_stage"], "schedule": ["schedule", "pp_schedule"],
     "attention": ["attention"], "gather": ["gather"],
 }
+# Settings that are words; of a number these say that there is none.
+NAMED = ("recomputation", "sequence_parallel", "sharded", "schedule", "attention", "gather")
+WORDS_OF_NOTHING = ("", "-", "none", "n/a", "na", "nan")
 # Measured seconds: the column, its unit, and what it says of the run.
 MEASURED = [
     ("step_time_s", 1, {}), ("step_time_s_derived", 1, {}), ("sec_per_iter", 1, {}), ("iteration time (ms)", 1e-3, {}),
@@ -74,7 +78,11 @@ def value_of(name: str, text: str) -> Any:
     number = re.fullmatch(r"(\d+)(\.0*)?(k?)\??", word)
     if not number:
         raise ValueError(f"{name} must be a whole number, got {text!r}")
-    return int(number[1]) * (1000 if number[3] else 1)
+    thousand = 1024 if name == "sequence" else 1000
+    count = int(number[1]) * (thousand if number[3] else 1)
+    if count < 1:
+        raise ValueError(f"{name} must be at least 1, got {text!r}")
+    return count
 
 
 def family_of(row: dict[str, str]) -> str:
@@ -96,7 +104,8 @@ def settings_of(row: dict[str, str], source: Source | None, given: dict[str, Any
     known = dict(source.settings) if source else {}
     known |= MODELS.get(row.get("model", "").lower(), {})
     for name, columns in COLUMNS.items():
-        text = next((row[c] for c in columns if row.get(c, "").strip(" ?")), None)
+        unsaid = WORDS_OF_NOTHING if name not in NAMED else ("",)
+        text = next((row[c] for c in columns if row.get(c, "").strip(" ?").lower() not in unsaid), None)
         # Rounded to thousands it is less than what the source says of it.
         if text is not None and not (name == "vocabulary" and text.endswith("k") and name in known):
             known[name] = value_of(name, text)
@@ -108,6 +117,8 @@ def settings_of(row: dict[str, str], source: Source | None, given: dict[str, Any
         known["ffn"] *= ACTIVE_EXPERTS
     if known.get("sharded") != "zero1":
         known.pop("gather", None)
+    if source and known.get("recomputation") == "full":
+        known["recomputation"] = source.full
     if "layers" not in known and "hidden" in known:
         known["layers"] = layers_of(row, known)
     if known.get("schedule", "").startswith("interleaved"):
@@ -149,7 +160,16 @@ def cases_of(settings: dict[str, Any]):
 
 
 def measured_of(row: dict[str, str], columns=MEASURED):
-    """(column, seconds or GiB, purposes of memory, what it says of the run) of all that the row measured."""
+    """(column, seconds or GiB, purposes of memory, what it says of the run) of all that the row measured; nan of what
+    is no positive number."""
     for column, unit, *purposes, says in columns:
         if row.get(column, "").strip():
-            yield column, float(row[column]) * unit, purposes[0] if purposes else None, says
+            yield column, number_of(row[column]) * unit, purposes[0] if purposes else None, says
+
+
+def number_of(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        return math.nan
+    return number if 0 < number < math.inf else math.nan

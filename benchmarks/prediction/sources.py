@@ -19,6 +19,8 @@ class Source:
     variants   by a column and its value, the end of the profile's name
     clusters   by the first that the name of the device has in it; the first one if the row names none
     settings   of weft.models, unless a column says otherwise
+    full       what "full" recomputation is there: "whole" where a block is called again, "full" where that stops at the
+               last value that the backward pass needs, as PyTorch's own checkpoints do
     """
 
     name: str
@@ -28,6 +30,7 @@ class Source:
     words: str = "(?!)"
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
     variants: dict[tuple[str, str], str] = dataclasses.field(default_factory=dict)
+    full: str = "full"
 
 
 DGX = {"gb200": None, "gh200": None, "h100": "dgx-h100", "a100": "dgx-a100", "h200": "hgx-h200", "b200": "dgx-b200"}
@@ -37,7 +40,7 @@ MEGATRON = {"attention": "unfused", "vocabulary": 51200, "sequence": 2048, "sequ
 
 SOURCES = [
     Source("vTrain", "megatron-vtrain", {"a100": "a100-vtrain"}, columns=("# gpus", "iteration time (ms)"),
-           words="vtrain", settings=MEGATRON | {"recomputation": "full"}),
+           words="vtrain", settings=MEGATRON | {"recomputation": "full"}, full="whole"),
     Source("TorchTitan", "torchtitan-2024.12", {"h100": "h100-500w"}, columns=("async_tp", "pp_schedule"),
            words="torchtitan", settings={"sharded": "fsdp", "sequence_parallel": True},
            variants={("compile", "0"): "-eager", ("async_tp", "1"): "-async-tp"}),
@@ -46,14 +49,26 @@ SOURCES = [
            settings={"vocabulary": 50368, "sequence_parallel": False, "reduce_dtype": None}),
     Source("BigScience", "deepspeed-2022", {"a100": "a100-jean-zay"}, columns=("software_era", "zero_stage"),
            words="bigscience",
-           settings=MEGATRON | {"vocabulary": 250880, "recomputation": "full", "reduce_dtype": None}),
+           settings=MEGATRON | {"vocabulary": 250880, "recomputation": "full", "reduce_dtype": None, "gather": "next-step"},
+           full="whole"),
     Source("NeMo", "nemo-25", DGX, columns=("framework", "mfu_pct_reported"), words="nemo|megatron-core|dgxc|mlperf|mlcommons",
-           settings={"sharded": "zero1", "sequence_parallel": True, "recomputation": "none", "vocabulary": 51200}),
+           settings={"sharded": "zero1", "gather": "next-step", "sequence_parallel": True, "recomputation": "none",
+                     "vocabulary": 51200}, full="whole"),
     Source("Korthikanti et al. 2022", "megatron-2022", {"a100": "dgx-a100", "h100": "dgx-h100"}, columns=("iter_s_full_recompute",),
-           words=r"2205\.05198|megatron-2022|2201\.11990|deepspeed", settings=MEGATRON),
+           words=r"2205\.05198|megatron-2022|2201\.11990|deepspeed", settings=MEGATRON, full="whole"),
     Source("Narayanan et al. 2021", "megatron-2021", {"a100": "dgx-a100"},
-           words=r"2104\.04473|megatron", settings=MEGATRON | {"recomputation": "full"}),
+           words=r"2104\.04473|megatron", settings=MEGATRON | {"recomputation": "full"}, full="whole"),
 ]
+
+
+# By the beginning of a profile's name: options of the compiler, for what that software does not do. Megatron-LM has
+# each collective in its place in the program; others hide them, but cut none into pieces beside matmuls. That NeMo does,
+# and TorchTitan's asynchronous tensor parallelism.
+LACKS = {"megatron": {"overlap_collectives": False, "collective_pieces": 1},
+         "deepspeed": {"overlap_collectives": False, "collective_pieces": 1},
+         "foundry": {"collective_pieces": 1},
+         "torchtitan-2024.12-async-tp": {},
+         "torchtitan": {"collective_pieces": 1}}
 
 
 def source_of(row: dict[str, str]) -> Source | None:
@@ -88,3 +103,8 @@ def cluster_of(row: dict[str, str], source: Source) -> str | None:
     if not device:
         return next(name for name in source.clusters.values() if name)
     return next((cluster for word, cluster in source.clusters.items() if word in device), None)
+
+
+def options_of(software: str | None) -> dict[str, Any]:
+    """Of the compiler, for a profile; those of Weft for other software."""
+    return next((options for name, options in LACKS.items() if (software or "").startswith(name)), {})

@@ -18,12 +18,26 @@ from typing import Any
 import weft
 
 
+# Layers of a stage that stand for more.
+FEW_LAYERS = (3, 4)
+
+
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """What steps are predicted for: a cluster and a software profile, each a name or a file (None: the cluster's)."""
+    """What steps are predicted for: a cluster and a software profile, each a name or a file (None: the cluster's), and
+    the options of the compiler by which a plan does what that software does."""
 
     cluster: str
     software: str | None = None
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def repeats_layers(step: weft.models.TrainingStep, machine: Machine) -> bool:
+    """Each layer more of a stage takes as long as the one before: where steps are in the order of the program, and all
+    stages have as many layers. Of several stages a rank, memory peaks elsewhere with fewer layers."""
+    layers, stages = step.sizes.layers, step.parallelism.stages
+    in_order = not machine.options.get("overlap_collectives", True)
+    return in_order and step.parallelism.chunks == 1 and layers % stages == 0 and layers // stages > sum(FEW_LAYERS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,10 +65,20 @@ class Steps:
         tokens = step.parallelism.global_batch * step.sizes.sequence
         work = 6 * step.parameters + 12 * step.sizes.layers * step.sizes.hidden * step.sizes.sequence
         flops = tokens * work / step.parallelism.devices
+        if not repeats_layers(step, machine):
+            seconds, memory = self._predict(step, machine)
+            return Predicted(seconds, memory, flops)
+        few = [getattr(weft.models, family)(**settings | {"layers": count * step.parallelism.stages}) for count in FEW_LAYERS]
+        (less, low), (more, high) = (self._predict(each, machine) for each in few)
+        times = step.sizes.layers // step.parallelism.stages - FEW_LAYERS[1]
+        return Predicted(more + times * (more - less),
+                         {name: size + times * (size - low.get(name, 0)) for name, size in high.items()}, flops)
+
+    def _predict(self, step: weft.models.TrainingStep, machine: Machine) -> tuple[float, dict[str, float]]:
         with contextlib.ExitStack() as stack:
-            report = self.simulate(self._plan(step, machine.cluster, stack), machine)
+            report = self.simulate(self._plan(step, machine, stack), machine)
         memory = report["memory"]
-        return Predicted(report["step_seconds"], memory["peak_bytes"] | {"arena": memory["arena_bytes"]}, flops)
+        return report["step_seconds"], memory["peak_bytes"] | {"arena": memory["arena_bytes"]}
 
     def simulate(self, plan: pathlib.Path, machine: Machine) -> dict[str, Any]:
         software = [f"--software={machine.software}"] if machine.software else []
@@ -64,9 +88,9 @@ class Steps:
             raise ValueError(ran.stderr.strip().rpartition(f"{plan.name}: ")[2])
         return json.loads(ran.stdout)[0]
 
-    def _plan(self, step: weft.models.TrainingStep, cluster: str, stack: contextlib.ExitStack) -> pathlib.Path:
+    def _plan(self, step: weft.models.TrainingStep, machine: Machine, stack: contextlib.ExitStack) -> pathlib.Path:
         if self.plans:
-            described = f"{step.name} {step.sizes} {step.parallelism} {cluster}"
+            described = f"{step.name} {step.sizes} {step.parallelism} {machine.cluster} {sorted(machine.options.items())}"
             plan = self.plans / f"{hashlib.sha256(described.encode()).hexdigest()[:24]}.plan"
             if plan.is_file():
                 return plan
@@ -75,8 +99,7 @@ class Steps:
             plan = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()), "step.plan")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", weft.CompilerWarning)  # of what a plan without ZeRO replicates
-            # What the predicted software does not do: cut collectives beside matmuls.
-            compiled = step.lower().compile(target="none", cluster=cluster, collective_pieces=1)
+            compiled = step.lower().compile(target="none", cluster=machine.cluster, **machine.options)
         part = plan.with_suffix(f".{os.getpid()}")
         compiled.save(part)
         part.rename(plan)  # whole, or not there

@@ -58,6 +58,31 @@ def test_rows_are_predicted_or_left_out_with_a_reason(tmp_path: pathlib.Path):
     assert "left out: no cluster is known for this table: name one by --cluster" in unknown
 
 
+def test_odd_tables_are_no_failure(tmp_path):
+    """With a byte order mark, fields that are missing or too many, and numbers that are none."""
+    csv = tmp_path / "rows.csv"
+    row = "2,8,1,64,4,2,32,2,1,1"
+    csv.write_text(f"\ufeff{HEADER},step_time_s\n{row},OOM\n{row},0\n{row},nan\n{row}\n\n{row},5,6,7\n"
+                   "2,8,1,64,4,2,32,2,1,0,5\n2,8,1,64,4,2,32,-2,1,1,5\n")
+    ran = predict(csv, "--cluster=dgx-a100", "--set", "vocabulary=128", "recomputation=full", "sequence_parallel=no")
+    assert ran.returncode == 0, ran.stderr
+    header, *left_out, summary = ran.stdout.splitlines()
+    said = [line.partition("left out: ")[2] for line in left_out]
+    assert said == ["step_time_s must be a positive number, got 'OOM'", "step_time_s must be a positive number, got '0'",
+                    "step_time_s must be a positive number, got 'nan'", "", "pipeline must be at least 1, got '0'",
+                    "tensor must be a whole number, got '-2'"]
+    assert summary.startswith("1 runs: mean error")
+
+
+def test_words_for_nothing_are_no_numbers():
+    row = {"vp": "-", "cp": "n/a", "tp": "2", "recompute": "none"}
+    assert rows.settings_of(row, None, {"layers": 2}) == {"tensor": 2, "recomputation": "none", "layers": 2}
+
+
+def test_a_sequence_of_8k_is_8192():
+    assert (rows.value_of("sequence", "8k"), rows.value_of("vocabulary", "250k")) == (8192, 250000)
+
+
 def test_software_changes_the_prediction(tmp_path):
     csv, slow = tmp_path / "rows.csv", tmp_path / "slow.toml"
     csv.write_text(ROWS)
@@ -131,6 +156,49 @@ def test_experts_are_taken_as_a_dense_model():
     assert (rows.family_of(row), rows.settings_of(row, None, {})["ffn"]) == ("llama", 65536)
 
 
+SMALL = dict(hidden=512, heads=8, vocabulary=4096, sequence=512, attention="unfused", pipeline=2, data=2, tensor=2,
+             micro_batch=1, global_batch=8)
+
+
+@pytest.mark.parametrize("more", [dict(recomputation="whole", sharded="zero1", gather="next-step"),
+                                  dict(recomputation="selective", sequence_parallel=True),
+                                  dict(recomputation="whole", pipeline=1)])
+def test_few_layers_of_a_stage_stand_for_many(more, monkeypatch):
+    machine = steps.Machine("dgx-a100", "megatron-2022", sources.options_of("megatron-2022"))
+    predictor = steps.Steps(binaries() / "shard-sim")
+    settings = SMALL | more
+    settings["layers"] = settings["pipeline"] * 8
+    assert steps.repeats_layers(weft.models.gpt(**settings), machine)
+    few = predictor.predict("gpt", settings, machine)
+    monkeypatch.setattr(steps, "repeats_layers", lambda step, machine: False)
+    whole = predictor.predict("gpt", settings, machine)
+    assert few.flops == whole.flops
+    assert few.seconds == pytest.approx(whole.seconds, rel=2e-3)
+    for purpose in ("parameters", "optimizer state", "activations"):
+        assert few.memory[purpose] == pytest.approx(whole.memory[purpose], rel=1e-3)
+    assert few.gib() == pytest.approx(whole.gib(), rel=0.05)  # what lies between them may peak elsewhere
+
+
+def test_steps_that_are_reordered_are_predicted_whole():
+    step = weft.models.gpt(**SMALL | {"layers": 32})
+    assert steps.repeats_layers(step, steps.Machine("dgx-a100", None, sources.options_of("deepspeed-2022")))
+    assert not steps.repeats_layers(step, steps.Machine("dgx-a100", None, sources.options_of("foundry-2023")))
+    assert not steps.repeats_layers(step, steps.Machine("dgx-a100"))
+    step = weft.models.gpt(**SMALL | {"layers": 32, "chunks": 2})
+    assert not steps.repeats_layers(step, steps.Machine("dgx-a100", None, sources.options_of("deepspeed-2022")))
+
+
+def test_plans_do_what_the_software_does():
+    assert sources.options_of("torchtitan-2024.12-eager") == {"collective_pieces": 1}
+    assert sources.options_of("torchtitan-2024.12-async-tp") == sources.options_of("nemo-25") == sources.options_of(None) == {}
+
+
+def test_megatron_calls_blocks_again():
+    for name, recomputation in (("vtrain_multi_calibration", "whole"), ("calib_bloom", "whole"), ("calib_llm_foundry", "full")):
+        row = published_row(name, 0)
+        assert rows.settings_of(row, sources.source_of(row), {})["recomputation"] == recomputation
+
+
 def test_accuracy_of_a_constant_and_of_a_model():
     runs = [accuracy.Run("a", 1, 1.1, 100), accuracy.Run("b", 2, 1.8, 100)]
     assert accuracy.mean_error(runs) == pytest.approx(0.1)
@@ -149,3 +217,7 @@ def test_no_row_is_an_error(tmp_path):
     assert ran.returncode == 2 and "there is no file" in ran.stderr
     ran = predict(csv, "--set", "width=3")
     assert ran.returncode == 2 and "got width=3" in ran.stderr
+    ran = predict(csv, "--rows", "first")
+    assert ran.returncode == 2 and "--rows: want FIRST:END, got first" in ran.stderr
+    ran = predict(csv, "--jobs", "0")
+    assert ran.returncode == 2 and "--jobs: want at least 1, got 0" in ran.stderr

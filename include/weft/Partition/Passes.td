@@ -143,6 +143,8 @@ def ApplyReduceDtype : FormPass<"weft-apply-reduce-dtype", "Graph"> {
     one, and all partial sums that are added to it: autodiff says so, and the
     import of a step that donates its parameters. A program in which no value is
     marked so is an error, and a parameter without a gradient a warning.
+    A matmul whose result is a gradient of one replica, and is only widened and
+    summed over micro-batches, has its result in f32 as well.
 
     **Leaves** a sharded graph with the same reshards, those of gradients on f32.
     Partial sums that a function returns keep their type.
