@@ -34,7 +34,7 @@ SECOND = {"megatron-vtrain": ("issue_seconds", [0, 6e-5, 9e-5, 1.2e-4, 1.5e-4]),
           "foundry-2023": ("attention_factor", [1, 1.5, 2, 2.5])}
 # Of the same program and without rows of its own: fitted to the rows of these.
 AS_OTHERS = {"megatron-2021": ("megatron-2022", "megatron-vtrain")}
-STEPS_BETWEEN = 40
+STEPS_BETWEEN = 30
 
 
 def fine(points):
