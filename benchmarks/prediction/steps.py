@@ -34,10 +34,12 @@ class Machine:
 
 def repeats_layers(step: weft.models.TrainingStep, machine: Machine) -> bool:
     """Each layer more of a stage takes as long as the one before: where steps are in the order of the program, and all
-    stages have as many layers. Of several stages a rank, memory peaks elsewhere with fewer layers."""
+    stages have as many layers. Of several stages a rank, or where blocks keep what they compute, memory peaks elsewhere
+    with fewer layers."""
     layers, stages = step.sizes.layers, step.parallelism.stages
     in_order = not machine.options.get("overlap_collectives", True)
-    return in_order and step.parallelism.chunks == 1 and layers % stages == 0 and layers // stages > sum(FEW_LAYERS)
+    keeps_blocks = step.parallelism.recomputation != "whole"
+    return in_order and not keeps_blocks and step.parallelism.chunks == 1 and layers % stages == 0 and layers // stages > sum(FEW_LAYERS)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -161,7 +161,6 @@ SMALL = dict(hidden=512, heads=8, vocabulary=4096, sequence=512, attention="unfu
 
 
 @pytest.mark.parametrize("more", [dict(recomputation="whole", sharded="zero1", gather="next-step"),
-                                  dict(recomputation="selective", sequence_parallel=True),
                                   dict(recomputation="whole", pipeline=1)])
 def test_few_layers_of_a_stage_stand_for_many(more, monkeypatch):
     machine = steps.Machine("dgx-a100", "megatron-2022", sources.options_of("megatron-2022"))
@@ -180,12 +179,14 @@ def test_few_layers_of_a_stage_stand_for_many(more, monkeypatch):
 
 
 def test_steps_that_are_reordered_are_predicted_whole():
-    step = weft.models.gpt(**SMALL | {"layers": 32})
+    settings = SMALL | {"layers": 32, "recomputation": "whole"}
+    step = weft.models.gpt(**settings)
     assert steps.repeats_layers(step, steps.Machine("dgx-a100", None, sources.options_of("deepspeed-2022")))
     assert not steps.repeats_layers(step, steps.Machine("dgx-a100", None, sources.options_of("foundry-2023")))
     assert not steps.repeats_layers(step, steps.Machine("dgx-a100"))
-    step = weft.models.gpt(**SMALL | {"layers": 32, "chunks": 2})
-    assert not steps.repeats_layers(step, steps.Machine("dgx-a100", None, sources.options_of("deepspeed-2022")))
+    for other in ({"chunks": 2}, {"recomputation": "none"}):
+        step = weft.models.gpt(**settings | other)
+        assert not steps.repeats_layers(step, steps.Machine("dgx-a100", None, sources.options_of("deepspeed-2022")))
 
 
 def test_plans_do_what_the_software_does():
