@@ -28,10 +28,6 @@ std::string_view name(Operation operation) {
     return "exchange";
   case Operation::Barrier:
     return "barrier";
-  case Operation::Send:
-    return "send";
-  case Operation::Recv:
-    return "recv";
   }
   return "unknown";
 }

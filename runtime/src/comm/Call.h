@@ -28,8 +28,6 @@ enum class Operation : uint8_t {
   Permute,
   Exchange,
   Barrier,
-  Send,
-  Recv,
 };
 
 /// "all_reduce".

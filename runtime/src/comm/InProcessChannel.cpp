@@ -7,11 +7,8 @@
 
 #include "InProcessChannel.h"
 
-#include "Call.h"
+#include "TransferEnds.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cstring>
 
 namespace weft::runtime {
@@ -49,56 +46,8 @@ uint64_t InProcessQueue::End::start(const Transfer &transfer) {
 }
 
 //===----------------------------------------------------------------------===//
-// Messages
-//===----------------------------------------------------------------------===//
-
-static std::string_view verbOf(bool sends) {
-  return sends ? "send" : "receive";
-}
-
-/// `role 1 action 4: send of message 2 "h" (micro-batch 0) on rank 3`.
-static std::string describe(const Transfer &transfer, bool sends, int rank) {
-  return fmt::format(
-      "role {} action {}: {} of message {} \"{}\" (micro-batch {}) on rank {}",
-      transfer.role, transfer.action, verbOf(sends), transfer.message,
-      transfer.label, transfer.microbatch, rank);
-}
-
-static std::string describeParts(const Transfer &transfer) {
-  std::string text;
-  for (const Transfer::Part &part : transfer.parts)
-    text += fmt::format("{}{} bytes of {}", text.empty() ? "" : ", ",
-                        part.bytes, name(part.dtype));
-  return text;
-}
-
-Status InProcessQueue::missing(const End &end, const Transfer &transfer) const {
-  const bool sends = &end == &ends[0];
-  return deadlineExceeded(fmt::format("{}: rank {} did not {} it within {}",
-                                      describe(transfer, sends, end.rank),
-                                      ends[sends].rank, verbOf(!sends),
-                                      describeDuration(transfer.timeout)));
-}
-
-//===----------------------------------------------------------------------===//
 // Waiting and copying
 //===----------------------------------------------------------------------===//
-
-Status InProcessQueue::checkAgreement(const Transfer &from,
-                                      const Transfer &to) const {
-  const bool isSame =
-      from.message == to.message && from.microbatch == to.microbatch &&
-      std::equal(from.parts.begin(), from.parts.end(), to.parts.begin(),
-                 to.parts.end(), [](const auto &a, const auto &b) {
-                   return a.bytes == b.bytes && a.dtype == b.dtype;
-                 });
-  if (isSame)
-    return {};
-  return failedPrecondition(
-      fmt::format("the two ends of a queue differ: {} ({}), but {} ({})",
-                  describe(from, true, ends[0].rank), describeParts(from),
-                  describe(to, false, ends[1].rank), describeParts(to)));
-}
 
 Status InProcessQueue::moveOnHost(const Transfer &from, const Transfer &to) {
   for (size_t i = 0; i < from.parts.size(); ++i)
@@ -113,7 +62,7 @@ Status InProcessQueue::copyNext() {
   const uint64_t next = done.load();
   if (!failed.load() && hasStarted(next)) {
     const Transfer &from = ends[0].at(next), &to = ends[1].at(next);
-    status = checkAgreement(from, to);
+    status = checkSameTransfer(from, ends[0].rank, to, ends[1].rank);
     if (status.ok())
       status = move(from, to);
     if (status.ok())
@@ -137,7 +86,7 @@ Status InProcessQueue::wait(End &end, uint64_t ticket) {
       return failure();
     if (!isSettled) {
       if (peer.started.load() <= ticket) {
-        (void)fail(missing(end, transfer));
+        (void)fail(missingTransfer(transfer, &end == &ends[0], end.rank, peer.rank));
         return failure();
       }
       budget = WaitBudget(noTimeout); // the peer is copying

@@ -68,8 +68,6 @@ private:
   Status wait(End &end, uint64_t ticket);
   /// The transfer with number `done`, if both ends have started it.
   Status copyNext();
-  Status checkAgreement(const Transfer &from, const Transfer &to) const;
-  Status missing(const End &end, const Transfer &transfer) const;
   Status failure();
   bool hasStarted(uint64_t number) const {
     return ends[0].started.load() > number && ends[1].started.load() > number;

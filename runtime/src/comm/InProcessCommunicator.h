@@ -9,6 +9,7 @@
 #ifndef WEFT_RUNTIME_COMM_INPROCESSCOMMUNICATOR_H
 #define WEFT_RUNTIME_COMM_INPROCESSCOMMUNICATOR_H
 
+#include "CheckCall.h"
 #include "InProcessGroup.h"
 
 namespace weft::runtime {
@@ -37,32 +38,16 @@ public:
                   const Exchange &exchange, DType dtype,
                   const CallContext &context) override;
   Status barrier(const CallContext &context) override;
-  Status send(const void *buffer, int64_t count, DType dtype, int peer,
-              const CallContext &context) override;
-  Status recv(void *buffer, int64_t count, DType dtype, int peer,
-              const CallContext &context) override;
 
 private:
-  /// What a call does at its two ends.
-  struct Ends {
-    bool readsSource = true;
-    bool writesDestination = true;
-    /// Group indices in the source and the destination, or elements of an
-    /// exchange.
-    int64_t sourceParts = 1;
-    int64_t destinationParts = 1;
-    bool mayBeInPlace = false;
-  };
-
-  Status checkArguments(const Call &call, const Ends &ends) const;
   /// Passes success on; a wrong argument ends the group, so that the peers do
   /// not wait for this rank.
   Status reject(const Call &call, const Status &status);
   /// Checks the arguments, meets the peers, runs `body` and leaves.
   template <typename Body>
-  Status run(const Call &call, const Ends &ends, const CallContext &context,
+  Status run(const Call &call, const CallEnds &ends, const CallContext &context,
              Body &&body);
-  bool isSmall(const Call &call, const Ends &ends) const;
+  bool isSmall(const Call &call, const CallEnds &ends) const;
   /// Every rank all of it, into its own destination.
   void reduceSeats(const Call &call);
   /// Reduces this rank's chunk of [count] into the destinations of all ranks.

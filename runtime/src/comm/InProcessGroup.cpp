@@ -7,7 +7,6 @@
 
 #include "InProcessGroup.h"
 
-#include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,8 +14,7 @@ namespace weft::runtime {
 
 InProcessGroup::InProcessGroup(std::vector<int> worldRanks,
                                const SpinPolicy &spin)
-    : members(std::move(worldRanks)), spin(spin), seats(members.size()),
-      mailboxes(members.size() * members.size()) {}
+    : members(std::move(worldRanks)), spin(spin), seats(members.size()) {}
 
 //===----------------------------------------------------------------------===//
 // Failing
@@ -25,12 +23,6 @@ InProcessGroup::InProcessGroup(std::vector<int> worldRanks,
 Status InProcessGroup::failure() const {
   std::lock_guard<std::mutex> lock(failureMutex);
   return firstFailure;
-}
-
-void InProcessGroup::wakeAll() {
-  gateEvent.notifyAll();
-  for (Mailbox &box : mailboxes)
-    box.event.notifyAll();
 }
 
 Status InProcessGroup::fail(const Status &reason) {
@@ -43,7 +35,7 @@ Status InProcessGroup::fail(const Status &reason) {
     firstFailure = reason;
     gate.fetch_or(failedBit);
   }
-  wakeAll();
+  gateEvent.notifyAll();
   return reason;
 }
 
@@ -61,7 +53,7 @@ bool InProcessGroup::failUnlessMet(uint64_t target, const Status &reason) {
     } while (!gate.compare_exchange_weak(current, current | failedBit));
     firstFailure = reason;
   }
-  wakeAll();
+  gateEvent.notifyAll();
   return true;
 }
 
@@ -158,79 +150,5 @@ void InProcessGroup::leave(int rank) {
 
 // The last to arrive for the next round wakes who waits there.
 void InProcessGroup::leaveEarly() { gate.fetch_add(1); }
-
-//===----------------------------------------------------------------------===//
-// Point to point
-//===----------------------------------------------------------------------===//
-
-Status InProcessGroup::send(int rank, int peer, const Call &call,
-                            std::chrono::nanoseconds timeout) {
-  Mailbox &box = mailbox(rank, peer);
-  if (failed())
-    return failure();
-  box.call = call;
-  box.state.store(Mail::Offered);
-  box.event.notifyAll();
-
-  const bool settled = waitUntil(box.event, spin, timeout, [&] {
-    return box.state.load() == Mail::Done || failed();
-  });
-  Mail offered = Mail::Offered;
-  if (box.state.compare_exchange_strong(offered, Mail::Empty)) {
-    if (settled)
-      return failure();
-    return fail(deadlineExceeded(fmt::format(
-        "{}: rank {} did not receive within {}{}",
-        describeCall(Operation::Send, call.planStep, members[rank]),
-        members[peer], describeDuration(timeout), describeCause(call.cause))));
-  }
-  // The peer has taken the offer and is copying.
-  waitUntil(box.event, spin, noTimeout,
-            [&] { return box.state.load() == Mail::Done; });
-  const bool accepted = box.accepted;
-  box.state.store(Mail::Empty);
-  return accepted ? Status() : failure();
-}
-
-Status InProcessGroup::recv(int rank, int peer, const Call &call,
-                            std::chrono::nanoseconds timeout) {
-  Mailbox &box = mailbox(peer, rank);
-  WaitBudget budget(timeout);
-  Mail offered = Mail::Offered;
-  // The sender may withdraw an offer that has just been seen.
-  while (!box.state.compare_exchange_strong(offered, Mail::Taken)) {
-    offered = Mail::Offered;
-    if (failed())
-      return failure();
-    if (!waitUntil(box.event, spin, budget, [&] {
-          return box.state.load() == Mail::Offered || failed();
-        }))
-      return fail(deadlineExceeded(fmt::format(
-          "{}: rank {} did not send within {}{}",
-          describeCall(Operation::Recv, call.planStep, members[rank]),
-          members[peer], describeDuration(timeout),
-          describeCause(call.cause))));
-  }
-
-  const CallShape &given = box.call.shape;
-  Status outcome;
-  box.accepted =
-      given.dtype == call.shape.dtype && given.inner == call.shape.inner;
-  if (box.accepted) {
-    const size_t bytes =
-        static_cast<size_t>(given.inner) * byteSize(given.dtype);
-    if (bytes != 0)
-      std::memcpy(call.destination, box.call.source, bytes);
-  } else {
-    outcome = fail(failedPrecondition(
-        fmt::format("{}: the sizes of the two ends differ: {}, but {}",
-                    describeCall(Operation::Recv, call.planStep, members[rank]),
-                    describeCaller(box.call, members[peer]),
-                    describeCaller(call, members[rank]))));
-  }
-  box.state.store(Mail::Done);
-  box.event.notifyAll();
-  return outcome;
-}
 
 } // namespace weft::runtime

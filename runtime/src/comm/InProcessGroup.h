@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The state that the communicators of one group share: a seat per rank, where
-// it publishes its call, one gate that counts arrivals, and a mailbox per
-// ordered pair of ranks.
+// it publishes its call, and one gate that counts arrivals.
 //
 // The gate is one 64-bit word: the number of arrivals since creation, and a
 // bit for "failed". A round of n ranks takes 2n arrivals: n to meet, n to
@@ -61,13 +60,6 @@ public:
     return seats[rank].sides[!seats[rank].side()].memory;
   }
 
-  /// Moves `call.shape.inner` elements from `call.source` of `rank` to the
-  /// `recv` of `peer`, or from the `send` of `peer` to `call.destination`.
-  Status send(int rank, int peer, const Call &call,
-              std::chrono::nanoseconds timeout);
-  Status recv(int rank, int peer, const Call &call,
-              std::chrono::nanoseconds timeout);
-
   /// Ends the group with `reason`, unless it failed before; wakes all waiters.
   /// Returns the failure that counts.
   Status fail(const Status &reason);
@@ -92,24 +84,11 @@ private:
     size_t side() const { return rounds.load(std::memory_order_relaxed) % 2; }
   };
 
-  /// A send waits in state Offered; the receiver takes it and says Done.
-  enum class Mail : uint32_t { Empty, Offered, Taken, Done };
-  struct alignas(cacheLine) Mailbox {
-    std::atomic<Mail> state{Mail::Empty};
-    EventCount event;
-    Call call;
-    bool accepted = false;
-  };
-
   bool failed() const { return (gate.load() & failedBit) != 0; }
   uint64_t arrivals() const { return gate.load() & ~failedBit; }
-  Mailbox &mailbox(int from, int to) {
-    return mailboxes[static_cast<size_t>(from) * members.size() + to];
-  }
 
   bool tryArrive(uint64_t target);
   bool failUnlessMet(uint64_t target, const Status &reason);
-  void wakeAll();
   Status missing(int rank, const Call &call, uint64_t round,
                  std::chrono::nanoseconds timeout);
   Status checkAgreement(int rank) const;
@@ -117,7 +96,6 @@ private:
   const std::vector<int> members;
   const SpinPolicy spin;
   std::vector<Seat> seats;
-  std::vector<Mailbox> mailboxes;
 
   alignas(cacheLine) std::atomic<uint64_t> gate{0};
   alignas(cacheLine) EventCount gateEvent;

@@ -240,28 +240,6 @@ TEST_P(Collective, PermuteInARingAndFromOneRank) {
   });
 }
 
-class PointToPoint : public Collective {};
-
-TEST_P(PointToPoint, SendAndReceiveAroundARing) {
-  runCollective(size(), [&](Communicator &ranks) {
-    const int left = (ranks.rank() + size() - 1) % size();
-    const int right = (ranks.rank() + 1) % size();
-    const Values x = input(ranks.rank(), count());
-    Values y(dtype(), count());
-    const auto send = [&] {
-      return ranks.send(x.data(), count(), dtype(), right, {});
-    };
-    const auto recv = [&] {
-      return ranks.recv(y.data(), count(), dtype(), left, {});
-    };
-    // One rank receives first, else all would wait for their receivers.
-    WEFT_RETURN_IF_ERROR(ranks.rank() == 0 ? recv() : send());
-    WEFT_RETURN_IF_ERROR(ranks.rank() == 0 ? send() : recv());
-    expectAll(y, [&](int64_t i) { return at(left, i); });
-    return Status();
-  });
-}
-
 static std::string parameterName(const testing::TestParamInfo<Parameters> &i) {
   return "on" + std::to_string(std::get<0>(i.param)) + "_" +
          std::to_string(std::get<1>(i.param)) + "_" +
@@ -275,12 +253,6 @@ static const auto allTypes =
 INSTANTIATE_TEST_SUITE_P(Small, Collective,
                          testing::Combine(testing::Values(1, 2, 3, 4, 5, 8),
                                           testing::Values(0, 1, 3, 7, 1023),
-                                          allTypes),
-                         parameterName);
-
-INSTANTIATE_TEST_SUITE_P(Small, PointToPoint,
-                         testing::Combine(testing::Values(2, 3, 8),
-                                          testing::Values(0, 1, 1023),
                                           allTypes),
                          parameterName);
 

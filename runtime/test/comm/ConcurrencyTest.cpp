@@ -39,34 +39,6 @@ TEST(Concurrency, ThreadsOfARankUseDifferentCommunicators) {
     EXPECT_TRUE(status.ok()) << status.toString();
 }
 
-TEST(Concurrency, PointToPointBesideCollectives) {
-  constexpr int ranks = 4, rounds = 100;
-  const auto world = makeWorld(ranks);
-  // Threads 0..3 reduce; 4..7 send to the right; 8..11 receive from the left.
-  const auto statuses = runRanks(3 * ranks, [&](int thread) -> Status {
-    const int rank = thread % ranks;
-    Communicator &group = *world->communicator(rank, 0);
-    for (int64_t round = 0; round < rounds; ++round) {
-      int64_t x = rank + round;
-      if (thread < ranks) {
-        WEFT_RETURN_IF_ERROR(
-            group.allReduce(&x, &x, 1, DType::I64, Reduction::Sum, {}));
-        EXPECT_EQ(x, 6 + 4 * round);
-      } else if (thread < 2 * ranks) {
-        WEFT_RETURN_IF_ERROR(
-            group.send(&x, 1, DType::I64, (rank + 1) % ranks, {}));
-      } else {
-        const int left = (rank + ranks - 1) % ranks;
-        WEFT_RETURN_IF_ERROR(group.recv(&x, 1, DType::I64, left, {}));
-        EXPECT_EQ(x, left + round);
-      }
-    }
-    return {};
-  });
-  for (const Status &status : statuses)
-    EXPECT_TRUE(status.ok()) << status.toString();
-}
-
 /// Ranks leave a small collective early, with a large one or another small one
 /// to follow, and change what they have given at once.
 TEST(Concurrency, SmallAndLargeInTurns) {

@@ -60,9 +60,6 @@ TEST(Failure, ALateRankGetsTheVerdictOfTheGroup) {
   EXPECT_EQ(first.code(), StatusCode::DeadlineExceeded);
   EXPECT_EQ(world->communicator(1, 0)->barrier({}), first);
   EXPECT_EQ(world->communicator(0, 0)->barrier({}), first);
-  float x = 0;
-  EXPECT_EQ(world->communicator(0, 0)->send(&x, 1, DType::F32, 1, {}), first);
-  EXPECT_EQ(world->communicator(1, 0)->recv(&x, 1, DType::F32, 0, {}), first);
   EXPECT_TRUE(world->status().ok()) << "the other groups go on";
 }
 
@@ -129,34 +126,6 @@ TEST(Failure, DifferentTypesReductionsAndRootsAreReported) {
       "split last");
 }
 
-TEST(Failure, DifferentSizesOfSendAndReceive) {
-  const auto world = makeWorld(2);
-  const auto statuses = runRanks(2, [&](int rank) {
-    float x[4] = {};
-    Communicator &ranks = *world->communicator(rank, 0);
-    return rank == 0 ? ranks.send(x, 4, DType::F32, 1, {.planStep = 2})
-                     : ranks.recv(x, 3, DType::F32, 0, {.planStep = 2});
-  });
-  EXPECT_EQ(statuses[0], statuses[1]);
-  EXPECT_EQ(statuses[0].code(), StatusCode::FailedPrecondition);
-  EXPECT_EQ(statuses[0].message(),
-            "step 2 recv on rank 1: the sizes of the two ends differ: rank 0 "
-            "calls send of f32[4] at step 2, but rank 1 calls recv of f32[3] "
-            "at step 2");
-}
-
-TEST(Failure, SendAndReceiveWithoutTheOtherEnd) {
-  float x = 0;
-  EXPECT_EQ(makeWorld(2)->communicator(0, 0)->send(
-                &x, 1, DType::F32, 1, {.planStep = 3, .timeout = 5ms}),
-            deadlineExceeded(
-                "step 3 send on rank 0: rank 1 did not receive within 5 ms"));
-  EXPECT_EQ(makeWorld(2)->communicator(0, 0)->recv(
-                &x, 1, DType::F32, 1, {.cause = "activation", .timeout = 5ms}),
-            deadlineExceeded("recv on rank 0: rank 1 did not send within 5 ms "
-                             "(activation)"));
-}
-
 /// Expects a call of rank 0 to be refused and rank 1, already waiting, to be
 /// told the same.
 void expectInvalid(const std::function<Status(Communicator &)> &call,
@@ -196,10 +165,10 @@ TEST(Failure, InvalidArguments) {
       "all_reduce on rank 0: the source and the destination overlap");
   expectInvalid(
       [](Communicator &ranks) {
-        return ranks.send(reinterpret_cast<char *>(x) + 1, 1, DType::F32, 1,
-                          {});
+        return ranks.permute(reinterpret_cast<char *>(x) + 1, x + 4, 1,
+                             DType::F32, 1, {});
       },
-      "send on rank 0: the source is not aligned to the 4 bytes of f32");
+      "permute on rank 0: the source is not aligned to the 4 bytes of f32");
   expectInvalid(
       [](Communicator &ranks) {
         return ranks.allGather(x, x + 4, -1, 4, DType::F32, {});
@@ -254,9 +223,6 @@ TEST(Failure, InvalidArguments) {
       },
       "exchange on rank 0: a block of 2 elements from 1 by 1 to 0 is not in "
       "the 2 elements before and 2 after");
-  expectInvalid(
-      [](Communicator &ranks) { return ranks.recv(x, 1, DType::F32, 0, {}); },
-      "recv on rank 0: the peer must be another rank, got the rank itself, 0");
 }
 
 TEST(Abort, WakesEveryWaiterOfEveryGroupAtOnce) {
@@ -272,11 +238,10 @@ TEST(Abort, WakesEveryWaiterOfEveryGroupAtOnce) {
     case 0:
       return world.communicator(0, 0)->barrier({.timeout = 60s});
     case 1:
-      return world.communicator(1, 0)->recv(&x, 1, DType::F32, 0,
-                                            {.timeout = 60s});
+      return sum(*world.communicator(1, 1), {.timeout = 60s});
     case 2:
-      return world.communicator(2, 0)->send(&x, 1, DType::F32, 1,
-                                            {.timeout = 60s});
+      return world.communicator(2, 0)->allReduce(
+          &x, &x, 1, DType::F32, Reduction::Sum, {.timeout = 60s});
     case 3:
       return world.communicator(3, 1)->barrier({.timeout = 60s});
     case 4:

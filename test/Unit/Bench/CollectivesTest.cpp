@@ -70,14 +70,6 @@ public:
   Status barrier(const CallContext &context) override {
     return inner.barrier(context);
   }
-  Status send(const void *buffer, int64_t count, DType dtype, int peer,
-              const CallContext &context) override {
-    return inner.send(buffer, count, dtype, peer, context);
-  }
-  Status recv(void *buffer, int64_t count, DType dtype, int peer,
-              const CallContext &context) override {
-    return inner.recv(buffer, count, dtype, peer, context);
-  }
 
 private:
   static Status damaged(Status status, void *destination) {

@@ -77,8 +77,7 @@ struct CallContext {
 ///
 /// Threads: the collectives of one communicator are called by one thread at a
 /// time, in the same order on all ranks of the group. Different communicators,
-/// also of the same rank, may be used by different threads at the same time;
-/// so may one `send` and one `recv` per peer beside a collective.
+/// also of the same rank, may be used by different threads at the same time.
 ///
 /// Buffers: source and destination must not overlap, except that they may be
 /// equal for allReduce; both are aligned to their
@@ -151,16 +150,6 @@ public:
 
   /// Returns when every rank of the group has called it.
   virtual Status barrier(const CallContext &context) = 0;
-
-  /// Gives `buffer` [count] to rank `peer` of the group; returns when the
-  /// peer's `recv` has taken it. Two ranks that both send first wait for each
-  /// other until the timeout.
-  virtual Status send(const void *buffer, int64_t count, DType dtype, int peer,
-                      const CallContext &context) = 0;
-
-  /// Takes what rank `peer` of the group sends.
-  virtual Status recv(void *buffer, int64_t count, DType dtype, int peer,
-                      const CallContext &context) = 0;
 
 protected:
   Communicator(std::vector<int> members, int groupRank)
