@@ -7,7 +7,7 @@
     Cost <- Sharding, Optimize, Timeline <- IR <- phases <- Forms, Plan <- Phases <- Search <- Compile <- tools
     Cost, Timeline <- Report <- Simulate: the plan schema and no mlir/, no llvm/
     runtime: no mlir/, no llvm/, and inside of it
-        values <- io, comm <- plan <- cpu, launch <- watch, executor <- cuda <- session
+        values <- io, comm <- plan <- cpu, launch <- comm/mpi, watch, executor <- cuda <- session
         cuda: platform <- gemm, attention, comm <- nccl <- rank
     shard-bench is a tool that times the runtime, and knows all of it
     emulator: stands alone, but for the element types of the runtime
@@ -69,7 +69,7 @@ BENCH = ("tools", "shard-bench")
 # What the emulator, a stand-in for libraries of others, knows of this project.
 ELEMENT_TYPES = "weft/runtime/DType.h"
 
-# The parts of the runtime: folders of runtime/src, of cuda those inside. The
+# The parts of the runtime: folders of runtime/src, of cuda those inside, and that of MPI. The
 # headers of include/weft/runtime are of the part that has the code behind them;
 # those not named here are values: DType.h, Status.h, Array.h.
 PUBLIC_HEADERS = {
@@ -90,7 +90,8 @@ RUNTIME_MAY_INCLUDE = {
     "cpu": {"comm", "plan"},
     "launch": {"io", "comm", "plan"},
     "watch": {"io", "comm", "plan", "launch"},
-    "executor": HOST,
+    "comm/mpi": {"comm", "launch"},
+    "executor": HOST | {"comm/mpi"},
     "cuda/platform": HOST,
     "cuda/gemm": HOST | {"cuda/platform"},
     "cuda/attention": HOST | {"cuda/platform"},
@@ -135,7 +136,8 @@ def part_of_runtime(path):
         return PUBLIC_HEADERS.get(path.stem, "values")
     if parts[0] != "src":
         return None
-    return "/".join(parts[1:3]) if parts[1] == "cuda" else parts[1]
+    is_divided = parts[1] == "cuda" or parts[1:3] == ("comm", "mpi")
+    return "/".join(parts[1:3]) if is_divided else parts[1]
 
 
 def runtime_problem(path, header):

@@ -167,8 +167,9 @@ static void addDevice(CLI::App &app, Arguments &arguments) {
 
 std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
   CLI::App app(
-      "Runs a plan. A plan for CPUs runs all ranks as threads of this process; "
-      "a plan for GPUs runs all ranks on one GPU, or one rank a process and "
+      "Runs a plan. A plan for CPUs runs all ranks as threads of this process, "
+      "or of several under mpirun or srun; a plan for GPUs runs all ranks on "
+      "one GPU, or one rank a process and "
       "GPU under torchrun, mpirun or srun.\n"
       "Exit status: 0 success, 1 the run failed, 2 bad input.");
   std::vector<std::string> inputs, outputs;

@@ -86,7 +86,8 @@ Status InProcessQueue::wait(End &end, uint64_t ticket) {
       return failure();
     if (!isSettled) {
       if (peer.started.load() <= ticket) {
-        (void)fail(missingTransfer(transfer, &end == &ends[0], end.rank, peer.rank));
+        (void)fail(
+            missingTransfer(transfer, &end == &ends[0], end.rank, peer.rank));
         return failure();
       }
       budget = WaitBudget(noTimeout); // the peer is copying

@@ -7,10 +7,9 @@
 
 #include "weft/runtime/InProcessWorld.h"
 
+#include "CheckRanks.h"
 #include "InProcessChannel.h"
 #include "InProcessCommunicator.h"
-
-#include <fmt/format.h>
 
 namespace weft::runtime {
 
@@ -54,47 +53,15 @@ void InProcessWorld::Impl::addQueue(const QueueRanks &queue) {
   }
 }
 
-static Status checkGroup(const GroupRanks &lists, int ranks) {
-  std::vector<bool> seen(ranks);
-  for (const std::vector<int> &members : lists) {
-    if (members.empty())
-      return invalidArgument("a list of ranks is empty");
-    for (int rank : members) {
-      if (rank < 0 || rank >= ranks)
-        return invalidArgument(fmt::format(
-            "rank {} is not one of the {} ranks of the world", rank, ranks));
-      if (seen[rank])
-        return invalidArgument(fmt::format("rank {} is listed twice", rank));
-      seen[rank] = true;
-    }
-  }
-  return {};
-}
-
-static Status checkQueue(const QueueRanks &queue, int ranks) {
-  GroupRanks ends;
-  for (const auto &[sender, receiver] : queue.pairs)
-    ends.push_back({sender, receiver});
-  return checkGroup(ends, ranks);
-}
-
 Result<std::unique_ptr<InProcessWorld>>
 InProcessWorld::create(int ranks, const std::vector<GroupRanks> &groups,
                        const std::vector<QueueRanks> &queues) {
-  if (ranks < 1)
-    return invalidArgument(
-        fmt::format("a world needs at least one rank, got {}", ranks));
+  WEFT_RETURN_IF_ERROR(checkRanks(ranks, groups, queues));
   auto impl = std::make_unique<Impl>(ranks);
-  for (size_t i = 0; i < groups.size(); ++i) {
-    WEFT_RETURN_IF_ERROR(
-        checkGroup(groups[i], ranks).withContext(fmt::format("group {}", i)));
-    impl->addGroup(groups[i]);
-  }
-  for (size_t i = 0; i < queues.size(); ++i) {
-    WEFT_RETURN_IF_ERROR(
-        checkQueue(queues[i], ranks).withContext(fmt::format("queue {}", i)));
-    impl->addQueue(queues[i]);
-  }
+  for (const GroupRanks &lists : groups)
+    impl->addGroup(lists);
+  for (const QueueRanks &queue : queues)
+    impl->addQueue(queue);
   return std::unique_ptr<InProcessWorld>(new InProcessWorld(std::move(impl)));
 }
 

@@ -53,10 +53,9 @@ Status checkSameTransfer(const Transfer &from, int sender, const Transfer &to,
 
 Status missingTransfer(const Transfer &transfer, bool sends, int rank,
                        int peer) {
-  return deadlineExceeded(
-      fmt::format("{}: rank {} did not {} it within {}",
-                  describe(transfer, sends, rank), peer, verbOf(!sends),
-                  describeDuration(transfer.timeout)));
+  return deadlineExceeded(fmt::format(
+      "{}: rank {} did not {} it within {}", describe(transfer, sends, rank),
+      peer, verbOf(!sends), describeDuration(transfer.timeout)));
 }
 
 } // namespace weft::runtime

@@ -5,10 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "comm/mpi/MpiWorld.h"
 #include "cpu/CpuFeatures.h"
 #include "executor/CpuRank.h"
 #include "plan/Text.h"
 #include "weft/runtime/InProcessWorld.h"
+
+#include <numeric>
 
 namespace weft::runtime {
 namespace {
@@ -16,30 +19,48 @@ namespace {
 class CpuRanks final : public RankSet {
 public:
   CpuRanks(const RankRequest &request, KernelLibrary kernels,
-           std::unique_ptr<InProcessWorld> world, PipelineQueues queues)
+           std::unique_ptr<World> world, const std::vector<int> &localRanks,
+           PipelineQueues queues, Communicator *processes)
       : kernels(std::move(kernels)), world(std::move(world)),
         roles(request.plan.contents(), request.mesh), queues(std::move(queues)),
+        processes(processes),
         setup{request, roles, this->queues, *this->world, this->kernels} {
-    for (int64_t r = 0; r < request.mesh.ranks(); ++r)
-      members.push_back(std::make_unique<CpuRank>(setup, static_cast<int>(r)));
+    for (int rank : localRanks)
+      members.push_back(std::make_unique<CpuRank>(setup, rank));
   }
   // The ranks refer to what they share.
   ~CpuRanks() override { members.clear(); }
 
   void abort(const Status &reason) override { world->abort(reason); }
   bool runsInAnyThread() const override { return true; }
+  Result<std::vector<std::byte>>
+  gather(std::span<const std::byte> mine) override;
 
 private:
   const KernelLibrary kernels;
-  const std::unique_ptr<InProcessWorld> world;
+  const std::unique_ptr<World> world;
   const Roles roles;
   const PipelineQueues queues;
+  /// Between the processes, if there are several.
+  Communicator *const processes;
   const CpuRankSetup setup;
 };
 
 } // namespace
 
-static Status checkMachine(const RankRequest &request) {
+Result<std::vector<std::byte>>
+CpuRanks::gather(std::span<const std::byte> mine) {
+  if (!processes)
+    return RankSet::gather(mine);
+  std::vector<std::byte> all(mine.size() * processes->size());
+  WEFT_RETURN_IF_ERROR(processes->allGather(
+      mine.data(), all.data(), 1, static_cast<int64_t>(mine.size()), DType::I8,
+      {.cause = "shards for the host",
+       .timeout = setup.request.options.deadline}));
+  return all;
+}
+
+static Status checkMachine(const RankRequest &request, int64_t processes) {
   const plan::Target &target = *request.plan.contents().target();
   std::vector<std::string> features;
   if (target.features())
@@ -51,11 +72,11 @@ static Status checkMachine(const RankRequest &request) {
                              ? request.options.memoryLimit
                              : physicalMemory();
   const Roles roles(request.plan.contents(), request.mesh);
-  const int64_t ranks = request.plan.ranks();
+  const int64_t ranks = request.plan.ranks() / processes;
   unsigned __int128 needed = 0;
   for (uint32_t role = 0; role < roles.count(); ++role)
-    needed += static_cast<unsigned __int128>(roles.arenaBytes(role)) *
-              (ranks / roles.count());
+    needed += static_cast<unsigned __int128>(roles.arenaBytes(role)) * ranks /
+              roles.count();
   if (limit != 0 && needed > limit)
     return resourceExhausted(fmt::format(
         "{} ranks need arenas of {} bytes {}, together {} bytes, but {} are "
@@ -67,20 +88,39 @@ static Status checkMachine(const RankRequest &request) {
 }
 
 Result<std::unique_ptr<RankSet>> createCpuRanks(const RankRequest &request) {
-  WEFT_RETURN_IF_ERROR(checkMachine(request));
+  Bootstrap *bootstrap = request.options.bootstrap.get();
+  if (bootstrap && bootstrap->launch().world == 1)
+    bootstrap = nullptr;
+  WEFT_RETURN_IF_ERROR(
+      checkMachine(request, bootstrap ? bootstrap->launch().localWorld : 1));
   const plan::Plan &plan = request.plan.contents();
   WEFT_ASSIGN_OR_RETURN(KernelLibrary kernels, KernelLibrary::load(plan));
   std::vector<GroupRanks> groups;
   for (const plan::AxisList *axes : *plan.groups())
     groups.push_back(request.mesh.groups(axesOf(axes)));
   PipelineQueues queues(plan);
-  WEFT_ASSIGN_OR_RETURN(
-      std::unique_ptr<InProcessWorld> world,
-      InProcessWorld::create(
-          static_cast<int>(request.mesh.ranks()), groups,
-          queueRanks(queues, Roles(plan, request.mesh), request.mesh.ranks())));
+  const std::vector<QueueRanks> edges =
+      queueRanks(queues, Roles(plan, request.mesh), request.mesh.ranks());
+  const int ranks = static_cast<int>(request.mesh.ranks());
+  if (bootstrap) {
+    WEFT_ASSIGN_OR_RETURN(
+        std::unique_ptr<MpiWorld> world,
+        MpiWorld::create(*bootstrap, ranks,
+                         fmt::format("plan {:016x}", request.plan.hash()),
+                         groups, edges));
+    const std::vector<int> local = world->localRanks();
+    Communicator *const processes = world->processes();
+    return std::make_unique<CpuRanks>(request, std::move(kernels),
+                                      std::move(world), local,
+                                      std::move(queues), processes);
+  }
+  WEFT_ASSIGN_OR_RETURN(std::unique_ptr<InProcessWorld> world,
+                        InProcessWorld::create(ranks, groups, edges));
+  std::vector<int> all(ranks);
+  std::iota(all.begin(), all.end(), 0);
   return std::make_unique<CpuRanks>(request, std::move(kernels),
-                                    std::move(world), std::move(queues));
+                                    std::move(world), all, std::move(queues),
+                                    nullptr);
 }
 
 } // namespace weft::runtime

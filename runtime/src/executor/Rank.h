@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,14 @@ public:
   /// Ends all communication: every waiting and every later call of a rank
   /// returns `reason`. Safe from any thread.
   virtual void abort(const Status &reason) = 0;
+
+  /// What the ranks of each process have, `mine` of those of this one, of the
+  /// same size in all; in the order of the ranks. All processes call it in the
+  /// same order, between two runs.
+  virtual Result<std::vector<std::byte>>
+  gather(std::span<const std::byte> mine) {
+    return std::vector<std::byte>(mine.begin(), mine.end());
+  }
 
   /// Whether every run may be in other threads than the one before.
   virtual bool runsInAnyThread() const { return false; }

@@ -228,6 +228,10 @@ Result<Launch> detectLaunch(const LaunchOptions &options,
   for (auto *read : {readTorchrun, readOpenMpi, readMpich, readSlurm})
     if (read(variables, launch))
       break;
+  if (variables.has("OMPI_COMM_WORLD_SIZE") || variables.has("PMIX_RANK"))
+    launch.mpi = "openmpi";
+  else if (variables.has("PMI_SIZE") && variables.has("PMI_RANK"))
+    launch.mpi = "mpich";
   std::vector<std::string> problems;
   for (const std::string &problem : variables.problems)
     problems.push_back(fmt::format("{}: {}", launch.launcher, problem));

@@ -74,7 +74,9 @@ public:
   Destination inputDestination(uint32_t entry, uint32_t input);
   Status setWhole(Result<Destination> destination, const ArrayView &value);
   /// The whole tensor at a location, out of the parts of the ranks.
-  Result<std::vector<std::string>>
+  bool isWholeHere(const ArenaLocation &location) const;
+  Status readWhole(const ArenaLocation &location, std::byte *to) const;
+  Result<std::vector<std::byte>>
   gatherParts(const ArenaLocation &location) const;
   Result<Array> assemble(const ArenaLocation &location) const;
   ArenaLocation locationOf(uint32_t entry, const plan::Binding &binding) const;
@@ -328,44 +330,60 @@ Status Session::Impl::setWhole(Result<Destination> destination,
   return {};
 }
 
-/// The part of this process's rank, and those of the others over the store, in
-/// pieces that fit into one of its values together.
-Result<std::vector<std::string>>
-Session::Impl::gatherParts(const ArenaLocation &location) const {
-  Bootstrap &bootstrap = *core->bootstrap();
+/// Whether every rank of every role has all of it, and so each process.
+bool Session::Impl::isWholeHere(const ArenaLocation &location) const {
+  if (!isReplicated(*location.type))
+    return false;
+  for (uint32_t role = 0; role < core->roles().count(); ++role)
+    if (!location.in(role))
+      return false;
+  return true;
+}
+
+Status Session::Impl::readWhole(const ArenaLocation &location,
+                                std::byte *to) const {
+  const Rank &rank = *core->ranks()[0];
   const size_t bytes = partBytes(*location.type);
   std::vector<std::byte> copy;
-  const Rank &rank = *core->ranks()[0];
-  const std::byte *mine = nullptr;
-  if (const auto offset = location.in(core->roles().of(rank.number()))) {
-    WEFT_ASSIGN_OR_RETURN(mine, rank.read(*offset, bytes, copy));
-  } else {
-    copy.resize(bytes); // nobody looks at it
-    mine = copy.data();
+  WEFT_ASSIGN_OR_RETURN(
+      const std::byte *memory,
+      rank.read(*location.in(core->roles().of(rank.number())), bytes, copy));
+  std::copy_n(memory, bytes, to);
+  return {};
+}
+
+/// The parts of all ranks, in their order.
+Result<std::vector<std::byte>>
+Session::Impl::gatherParts(const ArenaLocation &location) const {
+  const size_t bytes = partBytes(*location.type);
+  std::vector<std::byte> mine, copy;
+  for (const auto &rank : core->ranks()) {
+    const auto offset = location.in(core->roles().of(rank->number()));
+    if (!offset) {
+      mine.resize(mine.size() + bytes); // nobody looks at it
+      continue;
+    }
+    WEFT_ASSIGN_OR_RETURN(const std::byte *part,
+                          rank->read(*offset, bytes, copy));
+    mine.insert(mine.end(), part, part + bytes);
   }
-  constexpr size_t together = 512 * 1024;
-  const size_t piece = std::max<size_t>(1, together / bootstrap.launch().world);
-  std::vector<std::string> parts(bootstrap.launch().world);
-  for (size_t begin = 0; begin < bytes; begin += piece) {
-    const std::string mineNow(reinterpret_cast<const char *>(mine) + begin,
-                              std::min(piece, bytes - begin));
-    WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> pieces,
-                          bootstrap.gather("the shards of a value", mineNow,
-                                           std::chrono::minutes(5)));
-    for (size_t r = 0; r < parts.size(); ++r)
-      parts[r] += pieces[r];
-  }
-  return parts;
+  return core->rankSet().gather(mine);
 }
 
 Result<Array> Session::Impl::assemble(const ArenaLocation &location) const {
   const size_t bytes = partBytes(*location.type);
+  if (isWholeHere(location)) {
+    Array whole(dtypeOf(location.type->dtype()),
+                {location.type->global_shape()->begin(),
+                 location.type->global_shape()->end()});
+    WEFT_RETURN_IF_ERROR(readWhole(location, whole.data.data()));
+    return whole;
+  }
   if (core->bootstrap()) {
-    WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> parts,
+    WEFT_ASSIGN_OR_RETURN(const std::vector<std::byte> parts,
                           gatherParts(location));
     return assembleShards(*location.type, core->mesh(), [&](int64_t number) {
-      return reinterpret_cast<const std::byte *>(
-          parts[ownerOf(location, number)].data());
+      return parts.data() + ownerOf(location, number) * bytes;
     });
   }
   Status status;
@@ -474,17 +492,8 @@ Status Session::readOutput(uint32_t output, std::byte *to) const {
   const Impl::ArenaLocation location = impl->locationOf(
       *impl->last,
       *impl->contents().entries()->Get(*impl->last)->outputs()->Get(output));
-  if (!impl->core->bootstrap() && isReplicated(*location.type)) {
-    const size_t bytes = partBytes(*location.type);
-    const int64_t owner = impl->ownerOf(location, 0);
-    std::vector<std::byte> copy;
-    WEFT_ASSIGN_OR_RETURN(
-        const std::byte *memory,
-        impl->core->rank(owner)->read(
-            *location.in(impl->core->roles().of(owner)), bytes, copy));
-    std::copy_n(memory, bytes, to);
-    return {};
-  }
+  if (impl->isWholeHere(location))
+    return impl->readWhole(location, to);
   WEFT_ASSIGN_OR_RETURN(const Array whole, impl->assemble(location));
   std::copy_n(whole.data.data(), whole.bytes(), to);
   return {};

@@ -22,10 +22,13 @@ namespace weft::runtime {
 static constexpr int64_t maxRanks = 1024;
 
 static Status checkRequest(const Plan &plan, const SessionOptions &options) {
-  if (plan.ranks() > maxRanks)
+  const Bootstrap *bootstrap = options.bootstrap.get();
+  const int64_t ranks =
+      plan.ranks() / (bootstrap ? bootstrap->launch().world : 1);
+  if (ranks > maxRanks)
     return failedPrecondition(
         fmt::format("the plan is for {} ranks, one process runs at most {}",
-                    plan.ranks(), maxRanks));
+                    ranks, maxRanks));
   if (options.threads < 1)
     return invalidArgument(fmt::format(
         "{} threads for each rank, need at least 1", options.threads));
@@ -41,10 +44,17 @@ static Status checkRequest(const Plan &plan, const SessionOptions &options) {
 Status checkLaunch(const Plan &plan, const Launch &launch) {
   if (launch.world <= 1 || view(plan.contents().target()->kind()) != "cpu")
     return {};
-  return failedPrecondition(
-      fmt::format("the plan is for \"cpu\", where the ranks are threads of one "
-                  "process, but {} started {}; start one",
-                  launch.launcher, launch.world));
+  if (launch.mpi.empty())
+    return failedPrecondition(fmt::format(
+        "the plan is for \"cpu\", whose processes communicate over MPI, but {} "
+        "started {} without it; start them with mpirun, or srun --mpi=pmix",
+        launch.launcher, launch.world));
+  if (plan.ranks() % launch.world == 0)
+    return {};
+  return failedPrecondition(fmt::format(
+      "the plan has {} ranks, which {} processes ({}) cannot share equally; "
+      "start a number that divides {}",
+      plan.ranks(), launch.world, launch.launcher, plan.ranks()));
 }
 
 /// The ranks for the machine that the plan was compiled for.
@@ -95,7 +105,7 @@ Result<std::shared_ptr<SessionCore>>
 SessionCore::create(Plan plan, SessionOptions options) {
   WEFT_RETURN_IF_ERROR(checkRequest(plan, options));
   std::shared_ptr<SessionCore> core(new SessionCore(std::move(plan), options));
-  WEFT_ASSIGN_OR_RETURN(core->rankSet, createRanks(core->request));
+  WEFT_ASSIGN_OR_RETURN(core->theRanks, createRanks(core->request));
   Status status = core->prepareThreads();
   if (!status.ok()) {
     core->shutDown();
@@ -110,7 +120,7 @@ SessionCore::create(Plan plan, SessionOptions options) {
 
 bool SessionCore::isInline(int64_t newJob) const {
   return ranks().size() == 1 && options.threads == 1 &&
-         rankSet->runsInAnyThread() &&
+         theRanks->runsInAnyThread() &&
          (newJob < 0 || !haveCarriers(static_cast<uint32_t>(newJob)));
 }
 
@@ -150,7 +160,7 @@ Status SessionCore::prepareThreads() {
 
 Status SessionCore::checkProcess() const {
   if (depth == forkDepth() ||
-      (rankSet->runsInAnyThread() && running.load() == 0))
+      (theRanks->runsInAnyThread() && running.load() == 0))
     return {};
   return failedPrecondition(
       "the session is of the process that this one was forked from, and "
@@ -277,7 +287,7 @@ Status SessionCore::dispatch(int64_t newJob, size_t count) {
   if (failed.load())
     waitUntil(rankFinished, spin, patience(),
               [&] { return running.load() == 0; });
-  if (running.load() == 0 && rankSet->runsInAnyThread())
+  if (running.load() == 0 && theRanks->runsInAnyThread())
     WorkerPool::ofProcess().giveBack(workers);
   return failed.load() ? firstFailure() : Status();
 }
@@ -311,7 +321,7 @@ std::string SessionCore::describeStuckRanks() {
   std::string text;
   const int64_t current = job.load();
   // The failure of an only rank says itself where it is.
-  if (current < 0 || ranks().size() == 1)
+  if (current < 0 || thePlan.ranks() == 1)
     return text;
   constexpr int limit = 8;
   int listed = 0;
@@ -333,12 +343,13 @@ void SessionCore::fail(const Status &status) {
     if (!failure.ok())
       return;
     failure =
-        status.code() == StatusCode::DeadlineExceeded
+        status.code() == StatusCode::DeadlineExceeded ||
+                (bootstrap() && status.code() == StatusCode::Unavailable)
             ? Status(status.code(), status.message() + describeStuckRanks())
             : status;
     failed.store(true);
   }
-  rankSet->abort(status);
+  theRanks->abort(status);
   rankFinished.notifyAll();
 }
 
@@ -352,7 +363,7 @@ Status SessionCore::firstFailure() {
 void SessionCore::returnThreads() {
   waitUntil(rankFinished, spin, patience(),
             [&] { return running.load() == 0; });
-  const bool mustFinish = !rankSet->runsInAnyThread();
+  const bool mustFinish = !theRanks->runsInAnyThread();
   WorkerPool &pool = WorkerPool::ofProcess();
   const uint32_t last = generation.load();
   std::vector<bool> isIdle;
@@ -385,7 +396,7 @@ void SessionCore::shutDown() {
   notes.close();
   for (const auto &rank : ranks())
     if (rank->isStuck() ||
-        (depth != forkDepth() && !rankSet->runsInAnyThread()))
+        (depth != forkDepth() && !theRanks->runsInAnyThread()))
       return detachHungRanks();
 }
 

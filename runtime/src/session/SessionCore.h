@@ -55,8 +55,9 @@ public:
   const Roles &roles() const { return theRoles; }
   /// The ranks of this process.
   const std::vector<std::unique_ptr<Rank>> &ranks() const {
-    return rankSet->ranks();
+    return theRanks->ranks();
   }
+  RankSet &rankSet() const { return *theRanks; }
   /// What the processes of the ranks meet over; null when this one has all.
   Bootstrap *bootstrap() const {
     Bootstrap *given = options.bootstrap.get();
@@ -104,7 +105,7 @@ private:
   const SessionOptions options;
   Notes notes;
   const RankRequest request;
-  std::unique_ptr<RankSet> rankSet;
+  std::unique_ptr<RankSet> theRanks;
   const SpinPolicy spin;
   /// Of the process that the session is of.
   const uint32_t depth;

@@ -19,8 +19,12 @@ using testing::HasSubstr;
 
 namespace {
 
-std::unique_ptr<InProcessWorld> worldOf(const std::vector<QueueRanks> &queues,
-                                        int ranks = 2) {
+std::shared_ptr<World> worldOf(const std::vector<QueueRanks> &queues) {
+  return createWorld(2, {}, queues);
+}
+
+std::unique_ptr<InProcessWorld> threadsOf(const std::vector<QueueRanks> &queues,
+                                          int ranks = 2) {
   auto world = InProcessWorld::create(ranks, {}, queues);
   EXPECT_TRUE(world.ok()) << world.status().message();
   return std::move(*world);
@@ -35,7 +39,6 @@ Transfer transferOf(std::vector<std::span<float>> values,
                               value.size_bytes(), DType::F32});
   transfer.microbatch = microbatch;
   transfer.label = "h";
-  transfer.timeout = 50ms;
   return transfer;
 }
 
@@ -46,16 +49,20 @@ TEST(Channel, MovesAllParts) {
   const Transfer sent = transferOf({a, none, b});
   const Transfer received = transferOf({x, none, y});
   const auto statuses = runRanks(2, [&](int rank) {
+    if (!world->channel(rank, 0))
+      return Status();
     Channel &channel = *world->channel(rank, 0);
     return channel.wait(channel.start(rank == 0 ? sent : received));
   });
   EXPECT_EQ(statuses, std::vector<Status>(2));
+  if (!world->channel(1, 0))
+    return; // received by another process
   EXPECT_EQ(x, a);
   EXPECT_EQ(y, b);
 }
 
-TEST(Channel, OnlyItsRanksHaveAnEnd) {
-  const auto world = worldOf({{{{2, 0}}, 1}}, 3);
+TEST(InProcessChannel, OnlyItsRanksHaveAnEnd) {
+  const auto world = threadsOf({{{{2, 0}}, 1}}, 3);
   EXPECT_NE(world->channel(0, 0), nullptr);
   EXPECT_NE(world->channel(2, 0), nullptr);
   EXPECT_EQ(world->channel(1, 0), nullptr);
@@ -74,6 +81,8 @@ TEST(Channel, WhatBothHaveStartedArrives) {
   const Transfer sends[] = {transferOf({a}), transferOf({b})};
   const Transfer receives[] = {transferOf({y}), transferOf({x})};
   const auto statuses = runRanks(2, [&](int rank) {
+    if (!world->channel(rank, 0))
+      return Status();
     Channel &out = *world->channel(rank, rank);
     Channel &in = *world->channel(rank, 1 - rank);
     const uint64_t sent = out.start(sends[rank]);
@@ -83,13 +92,15 @@ TEST(Channel, WhatBothHaveStartedArrives) {
     return status.ok() ? in.wait(received) : status;
   });
   EXPECT_EQ(statuses, std::vector<Status>(2));
-  EXPECT_EQ(x, a);
-  EXPECT_EQ(y, b);
+  if (world->channel(1, 0))
+    EXPECT_EQ(x, a);
+  if (world->channel(0, 0))
+    EXPECT_EQ(y, b);
 }
 
 /// The receiver never comes to its wait, and the sender goes on all the same.
-TEST(Channel, ASendIsCompleteOnceItsReceiveHasStarted) {
-  const auto world = worldOf({{{{0, 1}}, 2}});
+TEST(InProcessChannel, ASendIsCompleteOnceItsReceiveHasStarted) {
+  const auto world = threadsOf({{{{0, 1}}, 2}});
   std::vector<float> a = {1}, x(1);
   const Transfer sent = transferOf({a}), received = transferOf({x});
   Channel &sender = *world->channel(0, 0), &receiver = *world->channel(1, 0);
@@ -114,6 +125,8 @@ TEST(Channel, ArrivesInOrder) {
     sent.back().timeout = received.back().timeout = 30s;
   }
   const auto statuses = runRanks(2, [&](int rank) -> Status {
+    if (!world->channel(rank, 0))
+      return {};
     Channel &channel = *world->channel(rank, 0);
     std::deque<uint64_t> tickets;
     for (uint32_t i = 0; i < messages; ++i) {
@@ -129,7 +142,8 @@ TEST(Channel, ArrivesInOrder) {
     return {};
   });
   EXPECT_EQ(statuses, std::vector<Status>(2));
-  EXPECT_EQ(to, from);
+  if (world->channel(1, 0))
+    EXPECT_EQ(to, from);
 }
 
 TEST(Channel, EndsThatDiffer) {
@@ -153,24 +167,31 @@ TEST(Channel, EndsThatDiffer) {
     received.action = 7;
     each.change(received);
     const auto statuses = runRanks(2, [&](int rank) {
+      if (!world->channel(rank, 0))
+        return Status();
       Channel &channel = *world->channel(rank, 0);
       return channel.wait(channel.start(rank == 0 ? sent : received));
     });
-    EXPECT_EQ(statuses[0].code(), StatusCode::FailedPrecondition);
-    EXPECT_EQ(statuses[0], statuses[1]);
-    EXPECT_THAT(statuses[0].message(),
-                HasSubstr("the two ends of a queue differ: role 0 action 0: "
-                          "send of message 0 \"h\" (micro-batch 0) on rank 0 "
-                          "(8 bytes of f32), but role 1 action 7: receive of"));
-    EXPECT_THAT(statuses[0].message(), HasSubstr(each.message));
+    for (int rank = 0; rank < 2; ++rank) {
+      if (!world->channel(rank, 0))
+        continue;
+      EXPECT_EQ(statuses[rank].code(), StatusCode::FailedPrecondition);
+      EXPECT_THAT(
+          statuses[rank].message(),
+          HasSubstr("the two ends of a queue differ: role 0 action 0: "
+                    "send of message 0 \"h\" (micro-batch 0) on rank 0 "
+                    "(8 bytes of f32), but role 1 action 7: receive of"));
+      EXPECT_THAT(statuses[rank].message(), HasSubstr(each.message));
+    }
     EXPECT_EQ(x, std::vector<float>(2));
   }
 }
 
-TEST(Channel, AnEndThatDoesNotStart) {
-  const auto world = worldOf({{{{0, 1}}, 1}});
+TEST(InProcessChannel, AnEndThatDoesNotStart) {
+  const auto world = threadsOf({{{{0, 1}}, 1}});
   std::vector<float> a = {1}, x = {7};
-  const Transfer sent = transferOf({a}, 5), received = transferOf({x}, 5);
+  Transfer sent = transferOf({a}, 5), received = transferOf({x}, 5);
+  sent.timeout = received.timeout = 50ms;
   Channel &sender = *world->channel(0, 0), &receiver = *world->channel(1, 0);
   const Status status = sender.wait(sender.start(sent));
   EXPECT_EQ(status,
@@ -182,17 +203,18 @@ TEST(Channel, AnEndThatDoesNotStart) {
   EXPECT_EQ(x[0], 7);
 }
 
-TEST(Channel, AReceiveWithoutASend) {
-  const auto world = worldOf({{{{0, 1}}, 1}});
+TEST(InProcessChannel, AReceiveWithoutASend) {
+  const auto world = threadsOf({{{{0, 1}}, 1}});
   std::vector<float> x(1);
-  const Transfer received = transferOf({x});
+  Transfer received = transferOf({x});
+  received.timeout = 50ms;
   Channel &receiver = *world->channel(1, 0);
   EXPECT_THAT(receiver.wait(receiver.start(received)).message(),
               HasSubstr("on rank 1: rank 0 did not send it within 50 ms"));
 }
 
-TEST(Channel, AbortWakesWhoWaits) {
-  const auto world = worldOf({{{{0, 1}}, 1}});
+TEST(InProcessChannel, AbortWakesWhoWaits) {
+  const auto world = threadsOf({{{{0, 1}}, 1}});
   std::vector<float> x(1);
   Transfer received = transferOf({x});
   received.timeout = 30s;

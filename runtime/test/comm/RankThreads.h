@@ -50,12 +50,21 @@ inline std::unique_ptr<InProcessWorld> makeWorld(int ranks) {
   return std::move(*world);
 }
 
-/// Runs `body(communicator)` on every rank of a new world and expects success.
+/// A world of what the tests run over: threads of this process, or several
+/// processes that run the same tests (ThreadWorlds.cpp, MpiWorlds.cpp).
+std::shared_ptr<World> createWorld(int ranks,
+                                   const std::vector<GroupRanks> &groups,
+                                   const std::vector<QueueRanks> &queues = {});
+
+/// Runs `body(communicator)` on every rank of this process in a world with one
+/// group of all, and expects success.
 inline void runCollective(int ranks,
                           const std::function<Status(Communicator &)> &body) {
-  const auto world = makeWorld(ranks);
-  const auto statuses = runRanks(
-      ranks, [&](int rank) { return body(*world->communicator(rank, 0)); });
+  const auto world = createWorld(ranks, {{allRanks(ranks)}});
+  const auto statuses = runRanks(ranks, [&](int rank) {
+    Communicator *const communicator = world->communicator(rank, 0);
+    return communicator ? body(*communicator) : Status();
+  });
   for (int rank = 0; rank < ranks; ++rank)
     EXPECT_TRUE(statuses[rank].ok()) << statuses[rank].toString();
 }

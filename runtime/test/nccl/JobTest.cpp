@@ -359,9 +359,10 @@ TEST_F(Job, PlanForTheHost) {
          return variables(rank, 2) + plan + common(2, "cpu");
        }))
     EXPECT_THAT(text,
-                AllOf(HasSubstr("the plan is for \"cpu\", where the ranks are "
-                                "threads of one process, but the variables of "
-                                "torchrun started 2; start one"),
+                AllOf(HasSubstr("the plan is for \"cpu\", whose processes "
+                                "communicate over MPI, but the variables of "
+                                "torchrun started 2 without it; start them "
+                                "with mpirun, or srun --mpi=pmix"),
                       EndsWith("status 2")));
 }
 

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A job with several processes has one process a rank. Who starts them says
+// A job with several processes has one process a rank of a plan for GPUs, or a
+// process for several ranks of a plan for CPUs: the rank of a launch is the
+// number of the process. Who starts them says
 // through environment variables which rank a process is and where the ranks
 // meet; without variables the caller says it:
 //
@@ -59,6 +61,9 @@ struct Launch {
   std::string job;
   /// Who said all this, for messages: "the variables of torchrun".
   std::string launcher;
+  /// The MPI that the processes were started by, "openmpi" or "mpich"; empty
+  /// where they were started by none.
+  std::string mpi;
   MeetingPoint meeting;
 };
 

@@ -29,17 +29,18 @@ struct SessionOptions {
   /// nanoseconds::max() = as long as it takes. Time in which the process is
   /// stopped does not count.
   std::chrono::nanoseconds deadline = std::chrono::seconds(30);
-  /// Bytes that the arenas of all ranks may take together; 0 = the memory of
-  /// this machine. On a device they must in any case fit what is free.
+  /// Bytes that the arenas of the ranks here may take together; 0 = the memory
+  /// of this machine. On a device they must in any case fit what is free.
   uint64_t memoryLimit = 0;
   /// How many runs, from the first, the trace records.
   int traceRuns = 0;
   /// CUDA: the device, as the driver counts them; when the ranks are processes,
   /// that of the local rank.
   int device = 0;
-  /// CUDA: set when each rank is a process of its own. The session then holds
-  /// the rank of this one, and all processes make the same calls in the same
-  /// order.
+  /// Set when the ranks are in several processes: one each of a plan for CUDA,
+  /// which communicate over NCCL, or equally many of a plan for CPUs, over MPI.
+  /// The session then holds the ranks of this one, and all processes make the
+  /// same calls in the same order.
   std::shared_ptr<Bootstrap> bootstrap;
   /// CUDA: the same bits in every run: of collectives between processes, and of
   /// products, whose algorithms are then not chosen by measurement.

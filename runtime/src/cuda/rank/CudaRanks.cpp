@@ -19,6 +19,7 @@
 #include "weft/runtime/VisitOperation.h"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <optional>
 
@@ -38,6 +39,8 @@ public:
   Status open();
 
   void abort(const Status &reason) override { world->abort(reason); }
+  Result<std::vector<std::byte>>
+  gather(std::span<const std::byte> mine) override;
 
 private:
   Status openLibraries(const CudaLibrarySearch &search);
@@ -239,6 +242,30 @@ Status CudaRanks::open() {
   for (int rank : world->localRanks())
     members.push_back(std::make_unique<CudaRank>(*setup, rank));
   return {};
+}
+
+/// Over the store, in pieces that fit into one of its values together.
+Result<std::vector<std::byte>>
+CudaRanks::gather(std::span<const std::byte> mine) {
+  Bootstrap *bootstrap = request.options.bootstrap.get();
+  const int processes = bootstrap ? bootstrap->launch().world : 1;
+  if (processes == 1)
+    return RankSet::gather(mine);
+  constexpr size_t together = 512 * 1024;
+  const size_t piece = std::max<size_t>(1, together / processes);
+  std::vector<std::byte> all(processes * mine.size());
+  for (size_t begin = 0; begin < mine.size(); begin += piece) {
+    const std::string mineNow(reinterpret_cast<const char *>(mine.data()) +
+                                  begin,
+                              std::min(piece, mine.size() - begin));
+    WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> pieces,
+                          bootstrap->gather("the shards of a value", mineNow,
+                                            std::chrono::minutes(5)));
+    for (size_t r = 0; r < pieces.size(); ++r)
+      std::memcpy(all.data() + r * mine.size() + begin, pieces[r].data(),
+                  pieces[r].size());
+  }
+  return all;
 }
 
 Result<std::unique_ptr<RankSet>> createCudaRanks(const RankRequest &request) {

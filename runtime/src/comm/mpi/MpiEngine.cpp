@@ -1,0 +1,261 @@
+//===- MpiEngine.cpp - The thread of a process that calls MPI -------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MpiEngine.h"
+
+#include "comm/Call.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+namespace weft::runtime {
+
+using namespace std::chrono_literals;
+
+/// How long a process that is done waits for the others.
+static constexpr std::chrono::nanoseconds mostEnding = 30s;
+
+//===----------------------------------------------------------------------===//
+// The library
+//===----------------------------------------------------------------------===//
+
+/// The folder of the program or module that this code is in.
+static std::filesystem::path folderOfRuntime() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<void *>(&folderOfRuntime), &info) == 0 ||
+      !info.dli_fname)
+    return {};
+  std::error_code error;
+  // Of a program that was found in PATH, dladdr may know the name only.
+  std::filesystem::path file =
+      std::filesystem::weakly_canonical(info.dli_fname, error);
+  if (!std::filesystem::exists(file, error))
+    file = std::filesystem::read_symlink("/proc/self/exe", error);
+  return file.parent_path();
+}
+
+static Result<MpiLibrary *> loadLibrary(const std::string &name) {
+  const std::string file = fmt::format("libweft_mpi_{}.so", name);
+  const std::filesystem::path folder = folderOfRuntime();
+  std::string reason;
+  for (const std::filesystem::path &path :
+       {folder / file, folder / ".." / "lib" / file}) {
+    std::error_code error;
+    if (!std::filesystem::exists(path, error))
+      continue;
+    // Its plugins want the symbols of the library itself.
+    void *module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    void *function = module ? ::dlsym(module, mpiLibraryFunction) : nullptr;
+    if (function)
+      return reinterpret_cast<MpiLibraryFunction *>(function)();
+    const char *problem = ::dlerror();
+    reason = problem ? problem : "unknown error";
+    break;
+  }
+  if (reason.empty())
+    reason = fmt::format("{} is not in {}", file, folder.string());
+  return failedPrecondition(fmt::format(
+      "this process was started by {}, for which Weft was built without "
+      "support, or its library is missing: {}",
+      name == "mpich" ? "MPICH" : "Open MPI", reason));
+}
+
+//===----------------------------------------------------------------------===//
+// Starting and stopping
+//===----------------------------------------------------------------------===//
+
+Result<MpiEngine *> MpiEngine::ofProcess(const Launch &launch) {
+  static std::mutex creation;
+  static MpiEngine *engine = nullptr;
+  const std::lock_guard lock(creation);
+  if (engine)
+    return engine;
+  if (launch.mpi.empty())
+    return failedPrecondition(fmt::format(
+        "the processes were started by {}, which does not start MPI; start "
+        "them with mpirun, or with srun --mpi=pmix",
+        launch.launcher));
+  WEFT_ASSIGN_OR_RETURN(MpiLibrary *const library, loadLibrary(launch.mpi));
+  std::unique_ptr<MpiEngine> created(new MpiEngine());
+  created->library = library;
+  std::string problem;
+  std::atomic<bool> isReady{false};
+  created->thread = std::thread([&, engine = created.get()] {
+    problem = library->initialize(engine->theProcess, engine->theProcesses);
+    if (problem.empty()) {
+      engine->theVersion = library->version();
+      engine->theMostTag = library->mostTag();
+    }
+    const bool isInitialized = problem.empty();
+    isReady.store(true);
+    engine->finished.notifyAll();
+    if (isInitialized)
+      engine->loop();
+  });
+  waitUntil(created->finished, SpinPolicy(), noTimeout,
+            [&] { return isReady.load(); });
+  if (!problem.empty()) {
+    created->thread.join();
+    return unavailable(problem);
+  }
+  created->spin = SpinPolicy::forRanks(
+      2 * std::max(1, launch.localWorld > 0 ? launch.localWorld
+                                            : created->theProcesses));
+  engine = created.release();
+  std::atexit([] { engine->finalize(); });
+  return engine;
+}
+
+/// At the end of the process, which waits for the others if all went well.
+void MpiEngine::finalize() {
+  if (isGivenUp.load())
+    return;
+  isStopping.store(true);
+  work.notifyAll();
+  if (waitUntil(finished, spin, mostEnding, [&] { return isEnded.load(); }))
+    return thread.join();
+  const std::string line = fmt::format(
+      "error: process {} of {} is done, but another one has not ended within "
+      "{}\n",
+      theProcess, theProcesses, describeDuration(mostEnding));
+  std::fputs(line.c_str(), stderr);
+  ::_exit(1);
+}
+
+void MpiEngine::giveUp(const Status &reason) {
+  {
+    const std::lock_guard lock(mutex);
+    if (whyGivenUp.ok())
+      whyGivenUp = reason;
+  }
+  isGivenUp.store(true);
+  work.notifyAll();
+}
+
+Status MpiEngine::status() {
+  const std::lock_guard lock(mutex);
+  return whyGivenUp;
+}
+
+//===----------------------------------------------------------------------===//
+// The thread
+//===----------------------------------------------------------------------===//
+
+void MpiEngine::start(MpiTask &task) {
+  {
+    const std::lock_guard lock(mutex);
+    submitted.push_back(&task);
+  }
+  waiting.fetch_add(1);
+  work.notifyAll();
+}
+
+/// Every active task once; whether anything moved.
+bool MpiEngine::step() {
+  if (waiting.load() != 0) {
+    const std::lock_guard lock(mutex);
+    waiting.fetch_sub(static_cast<uint32_t>(submitted.size()));
+    active.insert(active.end(), submitted.begin(), submitted.end());
+    submitted.clear();
+  }
+  bool hasMoved = false, hasFinished = false;
+  for (MpiTask *&task : active) {
+    if (isGivenUp.load())
+      task->abandon(status());
+    else
+      hasMoved |= task->progress(*library);
+    // Its owner may take it away as soon as it is told.
+    if (task->isFinished()) {
+      task = nullptr;
+      hasFinished = true;
+    }
+  }
+  if (hasFinished) {
+    std::erase(active, nullptr);
+    finished.notifyAll();
+  }
+  return hasMoved;
+}
+
+void MpiEngine::loop() {
+  Clock::time_point lastMove = Clock::now();
+  while (!isStopping.load() || !active.empty()) {
+    if (step())
+      lastMove = Clock::now();
+    if (active.empty()) {
+      waitUntil(work, spin, noTimeout,
+                [&] { return waiting.load() != 0 || isStopping.load(); });
+      lastMove = Clock::now();
+      continue;
+    }
+    // What arrives soon is seen at once; a peer that computes for long, or that
+    // wants this core, is not disturbed.
+    const auto still = Clock::now() - lastMove;
+    if (still < spin.limit)
+      pauseCpu();
+    else if (still < 200us)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(still < 20ms ? 20us : 200us);
+  }
+  if (!isGivenUp.load())
+    library->finalize();
+  isEnded.store(true);
+  finished.notifyAll();
+}
+
+namespace {
+
+class LibraryCall final : public MpiTask {
+public:
+  explicit LibraryCall(std::function<std::string(MpiLibrary &)> function)
+      : function(std::move(function)) {
+    begin();
+  }
+  bool progress(MpiLibrary &library) override {
+    problem = function(library);
+    finish();
+    return true;
+  }
+
+  void abandon(const Status &reason) override {
+    problem = reason.message();
+    finish();
+  }
+
+  std::string problem;
+
+private:
+  const std::function<std::string(MpiLibrary &)> function;
+};
+
+} // namespace
+
+Status MpiEngine::call(std::function<std::string(MpiLibrary &)> function,
+                       const std::function<Status()> &mayWait) {
+  WEFT_RETURN_IF_ERROR(status());
+  auto call = std::make_unique<LibraryCall>(std::move(function));
+  start(*call);
+  while (true) {
+    WaitBudget budget(100ms);
+    if (waitFor(*call, spin, budget))
+      return call->problem.empty() ? Status() : unavailable(call->problem);
+    if (Status reason = mayWait(); !reason.ok()) {
+      giveUp(reason);
+      (void)call.release(); // the thread may never come back from it
+      return reason;
+    }
+  }
+}
+
+} // namespace weft::runtime

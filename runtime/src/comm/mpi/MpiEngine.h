@@ -1,0 +1,111 @@
+//===- MpiEngine.h - The thread of a process that calls MPI -----*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// MPI moves nothing while nobody calls it. One thread of the process does, for
+// all ranks and all worlds: it starts what tasks want to move, and asks again
+// and again whether it has arrived, so that nothing ever waits inside MPI for a
+// peer that does not come.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_COMM_MPI_MPIENGINE_H
+#define WEFT_RUNTIME_COMM_MPI_MPIENGINE_H
+
+#include "MpiLibrary.h"
+#include "comm/EventCount.h"
+#include "weft/runtime/Launch.h"
+#include "weft/runtime/Status.h"
+
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace weft::runtime {
+
+/// Something that the thread of the engine has to do in several steps.
+class MpiTask {
+public:
+  virtual ~MpiTask() = default;
+  /// Does what can be done now; whether anything moved. Sets `isDone` by
+  /// `finish` as the last thing that it does.
+  virtual bool progress(MpiLibrary &library) = 0;
+  /// Ends it in place of `progress`, without a call of MPI.
+  virtual void abandon(const Status &reason) = 0;
+
+  bool isFinished() const { return isDone.load(); }
+
+protected:
+  void begin() { isDone.store(false); }
+  void finish() { isDone.store(true); }
+
+private:
+  std::atomic<bool> isDone{true};
+};
+
+class MpiEngine {
+public:
+  /// That of this process. The first call loads the library of the launcher and
+  /// initializes it; the process finalizes it at its end.
+  static Result<MpiEngine *> ofProcess(const Launch &launch);
+
+  /// This process among those of the job, and how many these are.
+  int process() const { return theProcess; }
+  int processes() const { return theProcesses; }
+  const std::string &version() const { return theVersion; }
+  int mostTag() const { return theMostTag; }
+
+  /// Lets the thread do a task until it is finished. Safe from any thread.
+  void start(MpiTask &task);
+  /// Returns when the task is finished.
+  void waitFor(const MpiTask &task, const SpinPolicy &spin) {
+    waitUntil(finished, spin, noTimeout, [&] { return task.isFinished(); });
+  }
+  /// The same, at most until `budget` is spent; whether it is finished.
+  bool waitFor(const MpiTask &task, const SpinPolicy &spin,
+               WaitBudget &budget) {
+    return waitUntil(finished, spin, budget, [&] { return task.isFinished(); });
+  }
+
+  /// Makes a call that may wait inside MPI. When `mayWait` says no, the thread
+  /// is given up, and all that is asked of the engine fails.
+  Status call(std::function<std::string(MpiLibrary &)> function,
+              const std::function<Status()> &mayWait);
+
+  /// A peer may still read or write memory that it must not: nothing is moved
+  /// any more, and the process does not wait for others at its end.
+  void giveUp(const Status &reason);
+  /// Success, or why the engine was given up.
+  Status status();
+
+private:
+  MpiEngine() = default;
+  void loop();
+  bool step();
+  void finalize();
+
+  MpiLibrary *library = nullptr;
+  int theProcess = 0, theProcesses = 1, theMostTag = 0;
+  std::string theVersion;
+  SpinPolicy spin;
+
+  std::mutex mutex;
+  std::vector<MpiTask *> submitted;
+  std::vector<MpiTask *> active;
+  std::atomic<uint32_t> waiting{0};
+  std::atomic<bool> isStopping{false};
+  std::atomic<bool> isEnded{false};
+  std::atomic<bool> isGivenUp{false};
+  Status whyGivenUp;
+  EventCount work;
+  EventCount finished;
+  std::thread thread;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_COMM_MPI_MPIENGINE_H

@@ -1,0 +1,167 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Plans for CPUs under mpirun: the bits of one process, and what is said of one that fails."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+from conftest import EXAMPLE, binaries, tool
+
+LAUNCHERS = {"openmpi": ("mpirun.openmpi", "--oversubscribe"), "mpich": ("mpirun.mpich",)}
+# Of tests in a container, where root has fewer cores than processes.
+ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+}
+
+
+@pytest.fixture(params=LAUNCHERS)
+def mpirun(request):
+    """The command that starts processes, without their number."""
+    name, *options = LAUNCHERS[request.param]
+    module = binaries() / f"libweft_mpi_{request.param}.so"
+    if not shutil.which(name) or not module.exists():
+        pytest.skip(f"{name} is not installed, or was not when Weft was built (scripts/setup.sh)")
+    return [name, *options]
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    """Four ranks, and inputs of some steps."""
+    folder = tmp_path_factory.mktemp("mpi")
+    result = tool("shard-compile", EXAMPLE / "mlp_lm.mlir", "--mesh", "data=2,model=2", "-o",
+                  folder / "mlp.plan")
+    assert result.returncode == 0, result.stderr
+    numbers = np.random.default_rng(1)
+    np.save(folder / "x.npy", numbers.integers(0, 256, (256, 16), np.int32))
+    np.save(folder / "y.npy", numbers.integers(0, 256, 256, np.int32))
+    return folder
+
+
+def command(plan, steps, *options):
+    return [binaries() / "shard-run", plan / "mlp.plan", "--init", "init", "--entry", "train_step",
+            "--steps", str(steps), "--input", f"x={plan / 'x.npy'}", "--input",
+            f"y={plan / 'y.npy'}", *options]
+
+
+def run(words):
+    return subprocess.run([*map(str, words)], env=os.environ | ENVIRONMENT, capture_output=True,
+                          text=True, timeout=100)
+
+
+def outputs(folder):
+    folder.mkdir()
+    return folder, ["--metrics", folder / "metrics.csv", "--save", folder / "states.safetensors"]
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_processes_have_the_bits_of_threads(mpirun, plan, processes, tmp_path):
+    threads, files = outputs(tmp_path / "threads")
+    assert run(command(plan, 3, *files)).returncode == 0
+    several, files = outputs(tmp_path / "several")
+    result = run([*mpirun, "-n", processes, *command(plan, 3, *files)])
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.count("3 steps in") == 1, "process 0 prints"
+    for name in ("metrics.csv", "states.safetensors"):
+        assert (several / name).read_bytes() == (threads / name).read_bytes()
+
+
+def test_processes_that_cannot_share_the_ranks(mpirun, plan):
+    result = run([*mpirun, "-n", 3, *command(plan, 1)])
+    assert result.returncode != 0
+    text = result.stdout + result.stderr
+    # MPICH may end the others, and their output, with the first that ends.
+    assert re.search(r"the plan has 4 ranks, which 3 processes \(the variables of .*\) cannot share "
+                     r"equally; start a number that divides 4|BAD TERMINATION", text), text
+
+
+class Job:
+    """shard-run in two processes, which run until something happens."""
+
+    def __init__(self, mpirun, plan, folder):
+        self.metrics = folder / "metrics.csv"
+        words = [*mpirun, "-n", "2", *command(plan, 100000, "--deadline", "3", "--quiet", "--metrics",
+                                              self.metrics)]
+        self.launcher = subprocess.Popen([*map(str, words)], env=os.environ | ENVIRONMENT,
+                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def __enter__(self):
+        return self
+
+    def processes(self):
+        """By their numbers."""
+        found = {}
+        for entry in os.scandir("/proc"):
+            try:
+                with open(f"/proc/{entry.name}/environ", "rb") as file:
+                    environment = file.read()
+                with open(f"/proc/{entry.name}/comm") as file:
+                    name = file.read().strip()
+            except OSError:
+                continue
+            number = re.search(rb"(?:OMPI_COMM_WORLD_RANK|PMI_RANK)=(\d)", environment)
+            if name == "shard-run" and number and _descends(int(entry.name), self.launcher.pid):
+                found[int(number[1])] = int(entry.name)
+        return found
+
+    def signal(self, number, process):
+        deadline = time.monotonic() + 60
+        while not self.metrics.exists() or self.metrics.read_text().count("\n") < 2:
+            assert time.monotonic() < deadline and self.launcher.poll() is None
+            time.sleep(0.05)
+        found = self.processes()
+        os.kill(found[process], number)
+
+    def end(self):
+        """What was printed, and the exit status."""
+        text, _ = self.launcher.communicate(timeout=60)
+        return text, self.launcher.returncode
+
+    def __exit__(self, *_):
+        for process in self.processes().values():
+            os.kill(process, signal.SIGKILL)
+        self.launcher.kill()
+        self.launcher.wait()
+
+
+def _descends(process, ancestor):
+    while process > 1:
+        if process == ancestor:
+            return True
+        try:
+            with open(f"/proc/{process}/stat") as file:
+                process = int(file.read().rpartition(")")[2].split()[1])
+        except OSError:
+            return False
+    return False
+
+
+def test_a_killed_process_ends_the_job(mpirun, plan, tmp_path):
+    with Job(mpirun, plan, tmp_path) as job:
+        job.signal(signal.SIGKILL, process=1)
+        begin = time.monotonic()
+        text, status = job.end()
+        assert time.monotonic() - begin < 20
+    assert status != 0
+    # Who started the processes may end the other one before it can say so.
+    assert "process 1 (ranks 2, 3) ended" in text or "ignal 9" in text
+
+
+@pytest.mark.parametrize("process", [0, 1])
+def test_a_stopped_process_is_named_by_the_other_one(mpirun, plan, process, tmp_path):
+    with Job(mpirun, plan, tmp_path) as job:
+        job.signal(signal.SIGSTOP, process)
+        text, status = job.end()
+    assert status != 0
+    ranks = {0: "ranks 0, 1", 1: "ranks 2, 3"}[process]
+    assert re.search(r"error: step \d+ \w+ on rank \d: .*", text), text
+    assert re.search(rf"(rank\w? [0-3](, [0-3])? (is|are) in process {process}|"
+                     rf"{ranks} are in process {process})", text), text
