@@ -6,6 +6,7 @@ from . import tree
 from .autodiff import grad, stop_gradient, value_and_grad
 from .compiled import Compiled, load
 from .constraint import compute_with, with_sharding_constraint
+from .distributed import process_count, process_index
 from .diagnostics import CompileError, Diagnostic, ExecutionError
 from .errors import DuplicateSpecError, IndivisibleError, SpecError
 from .interop.jax import from_jax
@@ -28,7 +29,7 @@ from .spec_table import show_specs
 from .stages import stage_boundary
 from .tracing import ConcretizationTypeError, NoTraceError, ShapeError, UnexpectedTracerError
 
-from . import lax, models, nn, numpy, optim, pipeline, random
+from . import distributed, lax, models, nn, numpy, optim, pipeline, random
 from .sweep import sweep
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "checkpoint_name",
     "checkpoint_policies",
     "compute_with",
+    "distributed",
     "eval_shape",
     "from_jax",
     "grad",
@@ -79,6 +81,8 @@ __all__ = [
     "numpy",
     "optim",
     "pipeline",
+    "process_count",
+    "process_index",
     "random",
     "report",
     "rules",

@@ -1,6 +1,7 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Plans in memory and their execution: N ranks as threads of this process.
+"""Plans in memory and their execution: N ranks as threads of this process, or of the processes
+of a job (`weft.distributed`).
 
 Most programs need only what `weft.jit` and `weft.load` return. A `Session` is for
 programs that keep states on the ranks between calls, or that run several entries:
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import distributed
 from . import mesh as meshes
 from .arguments import Shards, Unfit, as_input, type_text
 from .diagnostics import ExecutionError, MissingFileError
@@ -203,7 +205,8 @@ class Session:
     For plans for GPUs: `device` is the one that the ranks are on, as the driver counts,
     `cuda_graphs` whether an entry runs as one graph from its third run on, and `deterministic`
     whether results have the same bits in every process: no algorithm is then chosen by how long
-    it took. Fallbacks, for example when a library is missing, raise a `RuntimeWarning` with the reason.
+    it took. In a job of several processes all of them create the session and make the same calls.
+    Fallbacks, for example when a library is missing, raise a `RuntimeWarning` with the reason.
     """
 
     def __init__(
@@ -230,6 +233,7 @@ class Session:
             device=device,
             cuda_graphs=cuda_graphs,
             deterministic=deterministic,
+            bootstrap=distributed.job_of(plan.ranks),
         )
         self._lock = threading.RLock()
         self._infos: dict[str, ValueInfo] = {}
@@ -265,8 +269,13 @@ class Session:
             self._handle.set_state(escape(name), _tensor(value))
 
     @property
+    def local_ranks(self) -> range:
+        """The ranks that are threads of this process."""
+        return distributed.local_ranks(self.plan.ranks)
+
+    @property
     def arena_bytes(self) -> list[int]:
-        """The memory that each rank has allocated."""
+        """The memory that each rank of this process has allocated."""
         return self._handle.arena_bytes
 
     def unset_inputs(self, entry: str) -> list[str]:

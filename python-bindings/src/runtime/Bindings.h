@@ -17,6 +17,7 @@
 
 namespace weft::runtime {
 
+void bindDistributed(nanobind::module_ &m);
 void bindPipeline(nanobind::module_ &m);
 void bindReport(nanobind::module_ &m);
 void bindPlan(nanobind::module_ &m);

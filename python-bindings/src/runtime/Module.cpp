@@ -21,6 +21,7 @@ NB_MODULE(_runtime, m) {
   bindPipeline(m);
   bindReport(m);
   bindPlan(m);
+  bindDistributed(m);
   bindSession(m);
   bindStep(m);
 }

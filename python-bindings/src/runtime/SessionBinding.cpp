@@ -18,6 +18,7 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -106,7 +107,7 @@ static void raiseIfInterrupted() {
 static std::unique_ptr<Session>
 createSession(const Plan &plan, int threads, double deadlineSeconds,
               uint64_t memoryLimit, int traceRuns, int device, bool cudaGraphs,
-              bool deterministic) {
+              bool deterministic, std::shared_ptr<Bootstrap> bootstrap) {
   SessionOptions options;
   options.threads = threads;
   options.traceRuns = traceRuns;
@@ -115,6 +116,7 @@ createSession(const Plan &plan, int threads, double deadlineSeconds,
   options.deterministic = deterministic;
   options.deadline = valueOrRaise(deadlineOf(deadlineSeconds));
   options.memoryLimit = memoryLimit;
+  options.bootstrap = std::move(bootstrap);
   const auto notes = std::make_shared<CollectedNotes>();
   options.note = [notes](const std::string &text) { notes->add(text); };
   options.isInterrupted = [] {
@@ -217,7 +219,8 @@ void bindSession(nb::module_ &m) {
                   nb::arg("threads") = 1, nb::arg("deadline_seconds") = 30.0,
                   nb::arg("memory_limit") = 0, nb::arg("trace_runs") = 0,
                   nb::arg("device") = 0, nb::arg("cuda_graphs") = true,
-                  nb::arg("deterministic") = false)
+                  nb::arg("deterministic") = false,
+                  nb::arg("bootstrap").none() = nb::none())
       .def("set_input", &setInput)
       .def("set_input_shards", &setInputShards)
       .def("set_state",

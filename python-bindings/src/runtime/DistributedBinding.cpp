@@ -1,0 +1,62 @@
+//===- DistributedBinding.cpp - The processes of a job --------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Bindings.h"
+#include "StatusError.h"
+
+#include "weft/runtime/Bootstrap.h"
+#include "weft/runtime/Session.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+namespace nb = nanobind;
+
+namespace weft::runtime {
+
+/// Meets the other processes; nothing where this one is alone.
+static std::shared_ptr<Bootstrap> connect(const std::string &coordinator,
+                                          std::optional<int> processes,
+                                          std::optional<int> process,
+                                          double seconds) {
+  const auto timeout = valueOrRaise(deadlineOf(seconds));
+  const Launch launch = valueOrRaise(detectLaunch(
+      {.rendezvous = coordinator, .rank = process, .world = processes}));
+  if (launch.world == 1)
+    return nullptr;
+  Result<std::unique_ptr<Bootstrap>> bootstrap = [&] {
+    nb::gil_scoped_release unlocked;
+    return Bootstrap::connect(launch, timeout);
+  }();
+  return valueOrRaise(std::move(bootstrap));
+}
+
+void bindDistributed(nb::module_ &m) {
+  nb::class_<Bootstrap>(m, "Bootstrap")
+      .def_static("connect", &connect)
+      .def_prop_ro("process",
+                   [](const Bootstrap &self) { return self.launch().rank; })
+      .def_prop_ro("processes",
+                   [](const Bootstrap &self) { return self.launch().world; })
+      .def("fail",
+           [](Bootstrap &self, const std::string &message) {
+             nb::gil_scoped_release unlocked;
+             self.fail(message);
+           })
+      .def("barrier",
+           [](Bootstrap &self, const std::string &what, double seconds) {
+             const auto timeout = valueOrRaise(deadlineOf(seconds));
+             Status status = [&] {
+               nb::gil_scoped_release unlocked;
+               return self.barrier(what, timeout);
+             }();
+             raiseIfFailed(status);
+           });
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,76 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs in several processes: the numbers of one, and what happens when one of them fails."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import weft
+
+PROGRAM = """
+import sys
+import numpy as np
+import weft
+from weft import P
+
+weft.distributed.initialize()
+mesh = weft.make_mesh((4,), ("data",))
+step = weft.jit(lambda w, x: ((x @ w).sum(), x @ w), mesh=mesh, in_shardings=(P(), P("data")))
+random = np.random.default_rng(0)
+w, x = random.random((8, 6), np.float32), random.random((16, 8), np.float32)
+loss, y = step(w, x)
+print("process", weft.process_index(), "of", weft.process_count(),
+      [*weft.distributed.local_ranks(4)], float(loss).hex(), y.tobytes().hex()[:64], flush=True)
+if "raise" in sys.argv:
+    if weft.process_index() == 1:
+        raise ValueError("planted")
+    while True:
+        step(w, x)
+"""
+LAUNCHERS = {"openmpi": ["mpirun.openmpi", "--oversubscribe"], "mpich": ["mpirun.mpich"]}
+ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+}
+
+
+@pytest.fixture(params=LAUNCHERS)
+def mpirun(request):
+    launcher = LAUNCHERS[request.param]
+    module = os.path.join(os.path.dirname(weft.__file__), f"libweft_mpi_{request.param}.so")
+    if not shutil.which(launcher[0]) or not os.path.exists(module):
+        pytest.skip(f"{launcher[0]} is not installed, or was not when Weft was built (scripts/setup.sh)")
+    return launcher
+
+
+def run(*words):
+    return subprocess.run(words, env=os.environ | ENVIRONMENT, capture_output=True, text=True,
+                          timeout=100)
+
+
+def test_two_processes_have_the_numbers_of_one(mpirun):
+    alone = run(sys.executable, "-c", PROGRAM)
+    assert alone.returncode == 0, alone.stderr
+    both = run(*mpirun, "-n", "2", sys.executable, "-c", PROGRAM)
+    assert both.returncode == 0, both.stderr
+    numbers = alone.stdout.partition("[0, 1, 2, 3]")[2]
+    assert sorted(both.stdout.splitlines(True)) == [
+        f"process 0 of 2 [0, 1]{numbers}", f"process 1 of 2 [2, 3]{numbers}"]
+
+
+def test_an_exception_in_one_process_stops_the_others(mpirun):
+    both = run(*mpirun, "-n", "2", sys.executable, "-c", PROGRAM, "raise")
+    assert both.returncode != 0
+    assert "ValueError: planted" in both.stderr
+
+
+def test_initialize_once():
+    code = "import weft; weft.distributed.initialize(); weft.distributed.initialize()"
+    result = run(sys.executable, "-c", code)
+    assert "RuntimeError: weft.distributed.initialize() was called before; call it once" in result.stderr
+    assert weft.process_index() == 0 and weft.process_count() == 1
