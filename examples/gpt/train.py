@@ -4,11 +4,13 @@
 
     python examples/gpt/train.py --mesh data=2,model=2 --parallel fsdp+tp
 
+Under `mpirun -n 2`, each of two processes has half of the ranks; process 0 prints and writes.
 `--help` lists the modes. With the package in build/dev/python: PYTHONPATH=build/dev/python.
 """
 
 import csv
 import math
+import os
 import signal
 import sys
 import time
@@ -64,7 +66,7 @@ class Metrics:
 
     def __init__(self, path, first):
         kept = []
-        if first and path.exists():
+        if first and os.path.exists(path):
             with open(path, newline="") as file:
                 kept = [row for row in csv.reader(file) if row[0].isdecimal() and int(row[0]) <= first]
         self._file = open(path, "w", newline="")
@@ -76,6 +78,13 @@ class Metrics:
         self._file.flush()
 
 
+def save(run, trainer, done):
+    """All processes give their parts of the state; the first one writes it."""
+    state = trainer.state()
+    if weft.process_index() == 0:
+        checkpoint.write(run.checkpoint, state, done, run.settings)
+
+
 def train(run, trainer):
     """Makes the steps that are left, and returns how many are made in all. The checkpoint on
     disk stays as it was if a step fails."""
@@ -85,8 +94,10 @@ def train(run, trainer):
                  for i in range(args.eval_batches)]
     first = done = saved = run.resumed.step if run.resumed else 0
     last = min(settings["steps"], args.stop_after or settings["steps"])
-    metrics, spent = Metrics(args.out / "metrics.csv", first), 0.0
-    with Stop() as stop, tqdm(total=settings["steps"], initial=first, unit="step", disable=None) as bar:
+    is_first = weft.process_index() == 0
+    metrics, spent = Metrics(args.out / "metrics.csv" if is_first else os.devnull, first), 0.0
+    with Stop() as stop, tqdm(total=settings["steps"], initial=first, unit="step",
+                              disable=None if is_first else True) as bar:
         while done < last and not stop.asked:
             started = time.monotonic()
             loss = trainer.step(*data.batch(run.text.training, size, context, seed, 0, done))
@@ -102,10 +113,10 @@ def train(run, trainer):
                 bar.write(f"step {done:5}  loss {loss:.3f}  validation {validation:.3f}")
             metrics.add(done, loss, validation)
             if done % args.checkpoint_every == 0:
-                checkpoint.write(run.checkpoint, trainer.state(), done, settings)
+                save(run, trainer, done)
                 saved = done
     if done > saved:
-        checkpoint.write(run.checkpoint, trainer.state(), done, settings)
+        save(run, trainer, done)
     if done > first:
         print(f"speed  {(done - first) * size * context / spent:.0f} tokens/s")
     return done
@@ -145,4 +156,7 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
+    weft.distributed.initialize()
+    if weft.process_index() != 0:
+        sys.stdout = open(os.devnull, "w")
     main()
