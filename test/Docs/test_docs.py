@@ -102,6 +102,10 @@ def environment_of(python):
     folders = [str(binaries()), str(pathlib.Path(python).parent), environment["PATH"]]
     package = str(binaries().parent / "python")
     environment["PATH"] = os.pathsep.join(folders)
+    # mpirun in a container, where root has few cores.
+    environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+                    "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
     environment["PYTHONPATH"] = os.pathsep.join(
         filter(None, [package, environment.get("PYTHONPATH")])
     )
