@@ -151,9 +151,9 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createJoinEqualOps());
   // Stages take what is left of the loop over micro-batches.
   pm.addPass(createSplitTransfers({clusterOf(options)}));
-  pm.addPass(createFormTimelines({options.stages.microbatches,
-                                  clusterOf(options),
-                                  options.stages.ownCopies}));
+  pm.addPass(
+      createFormTimelines({options.stages.microbatches, clusterOf(options),
+                           options.stages.ownCopies}));
   // After equal ops are joined: none inside of a loop is one outside.
   pm.addPass(createFormMicrobatchLoops());
   // Once it is known what a loop repeats.

@@ -20,9 +20,6 @@ using namespace weft;
 #define GET_OP_CLASSES
 #include "weft/IR/WeftOps.cpp.inc"
 
-#define GET_OP_CLASSES
-#include "weft/IR/OrderOps.cpp.inc"
-
 void WeftDialect::registerOps() {
   addOperations<
 #define GET_OP_LIST

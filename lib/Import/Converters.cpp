@@ -18,7 +18,7 @@ static llvm::StringMap<Converter> makeTable() {
        {elementwiseConverters, conversionConverters, dimensionConverters,
         reductionConverters, indexingConverters, orderConverters,
         specialConverters, controlFlowConverters, shardingConverters,
-          windowConverters})
+        windowConverters})
     for (Converter &converter : converters())
       table.try_emplace(converter.op, std::move(converter));
   return table;
