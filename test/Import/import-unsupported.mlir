@@ -121,8 +121,8 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<4xi32>, %n: tensor<i32>, %d: tenso
   %23 = "stablehlo.bitcast_convert"(%x) : (tensor<4xf32>) -> tensor<4x4xi8>
   %24 = "stablehlo.dot_general"(%x, %i) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]>}> : (tensor<4xf32>, tensor<4xi32>) -> tensor<f32>
   %25 = "chlo.erf_inv"(%d) : (tensor<4xf64>) -> tensor<4xf64>
-  %33 = "chlo.bessel_i1e"(%d) : (tensor<4xf64>) -> tensor<4xf64>
-  %34 = "chlo.next_after"(%i, %i) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  %37 = "chlo.bessel_i1e"(%d) : (tensor<4xf64>) -> tensor<4xf64>
+  %38 = "chlo.next_after"(%i, %i) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
   %26 = "stablehlo.scatter"(%x, %at, %x) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     "stablehlo.return"(%a) : (tensor<f32>) -> ()

@@ -6,7 +6,7 @@
 // RUN: shard-compile %s -o %t.plan
 // RUN: rm -rf %t.folder && mkdir %t.folder
 // RUN: not shard-run %t.plan --rendezvous file://%t.folder --rank 0 --world 2 --start-deadline 1 2>&1 | FileCheck %s
-// CHECK: the plan is for "cpu", where the ranks are threads of one process, but {{.*}} started 2; start one
+// CHECK: the plan is for "cpu", whose processes communicate over MPI, but {{.*}} started 2 without it; start them with mpirun, or srun --mpi=pmix
 
 func.func @f() -> tensor<4xf32> {
   %c = arith.constant dense<1.0> : tensor<4xf32>
