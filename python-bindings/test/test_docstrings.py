@@ -5,13 +5,16 @@
 import doctest
 import importlib
 import pkgutil
+import re
 
 import pytest
 
 import weft
 
 MODULES = sorted(
-    module.name for module in pkgutil.walk_packages(weft.__path__, "weft.") if "._" not in module.name
+    module.name for module in pkgutil.walk_packages(weft.__path__, "weft.")
+    # Nor the libraries that lie beside the modules.
+    if not re.search(r"\._|\.lib", module.name)
 )
 
 

@@ -27,7 +27,7 @@ WITHOUT_CASE = {op: reason for reason, ops in {
         arith.mulsi_extended arith.muli arith.mului_extended arith.ori arith.remsi arith.remui
         arith.shli arith.shrsi arith.shrui arith.sitofp arith.subi arith.trunci arith.uitofp arith.xori
         math.absi math.ctlz math.ctpop math.cttz math.ipowi math.isfinite math.isinf
-        math.isnan math.isnormal""",
+        math.isnan math.isnormal weft.argsort""",
     BITS: "arith.bitcast",
     NO_OPERAND: "arith.constant weft.iota",
     LATER: "weft.mask_padding weft.reshard",

@@ -111,7 +111,8 @@ Status InProcessGroup::checkAgreement(int rank) const {
 }
 
 Status InProcessGroup::meet(int rank, const Call &call,
-                            std::chrono::nanoseconds timeout) {
+                            std::chrono::nanoseconds timeout,
+                            const std::function<bool()> &mayWaitOn) {
   Seat &seat = seats[rank];
   const uint64_t round = seat.rounds.load(std::memory_order_relaxed) + 1;
   const uint64_t target = (2 * round - 1) * members.size();
@@ -126,7 +127,9 @@ Status InProcessGroup::meet(int rank, const Call &call,
     const uint64_t current = gate.load();
     return (current & ~failedBit) >= target || (current & failedBit);
   };
-  if (!waitUntil(gateEvent, spin, timeout, settled))
+  if (!waitUntil(gateEvent, spin, timeout, settled) &&
+      !(mayWaitOn && mayWaitOn() &&
+        waitUntil(gateEvent, spin, timeout, settled)))
     failUnlessMet(target, missing(rank, call, round, timeout));
   if (arrivals() < target)
     return failure();

@@ -28,6 +28,7 @@
 #include "Call.h"
 #include "EventCount.h"
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -44,7 +45,10 @@ public:
   /// Publishes `call` of group rank `rank` and waits until every rank has
   /// published one of equal shape. After success, and only then, the caller
   /// may use `call(rank, peer)` of all ranks and must `leave` or `leaveEarly`.
-  Status meet(int rank, const Call &call, std::chrono::nanoseconds timeout);
+  /// Where `mayWaitOn` says so at the end of the time, waits as long again:
+  /// what keeps the missing ranks has a time and a message of its own.
+  Status meet(int rank, const Call &call, std::chrono::nanoseconds timeout,
+              const std::function<bool()> &mayWaitOn = {});
   /// What `peer` has published for the round that `rank` is in.
   const Call &call(int rank, int peer) const {
     return seats[peer].sides[seats[rank].side()].call;

@@ -56,7 +56,9 @@ Status MpiCommunicator::run(const Call &call, const CallEnds &ends,
                             const std::function<Status()> &round) {
   WEFT_RETURN_IF_ERROR(reject(call, checkArguments(call, ends)));
   InProcessGroup &local = shared.group.local();
-  if (Status met = local.meet(here, call, context.timeout); !met.ok())
+  const auto mayWaitOn = [&] { return shared.group.waitsForProcesses(); };
+  if (Status met = local.meet(here, call, context.timeout, mayWaitOn);
+      !met.ok())
     return shared.group.fail(met); // and tell the other processes
   Status status = round();
   local.leave(here);

@@ -156,6 +156,7 @@ void MpiEngine::start(MpiTask &task) {
     const std::lock_guard lock(mutex);
     submitted.push_back(&task);
   }
+  unfinished.fetch_add(1);
   waiting.fetch_add(1);
   work.notifyAll();
 }
@@ -178,6 +179,7 @@ bool MpiEngine::step() {
     if (task->isFinished()) {
       task = nullptr;
       hasFinished = true;
+      unfinished.fetch_sub(1);
     }
   }
   if (hasFinished) {

@@ -61,6 +61,8 @@ public:
 
   /// Lets the thread do a task until it is finished. Safe from any thread.
   void start(MpiTask &task);
+  /// Whether some rank of this process waits for another process.
+  bool isBusy() const { return unfinished.load() != 0; }
   /// Returns when the task is finished.
   void waitFor(const MpiTask &task, const SpinPolicy &spin) {
     waitUntil(finished, spin, noTimeout, [&] { return task.isFinished(); });
@@ -96,7 +98,7 @@ private:
   std::mutex mutex;
   std::vector<MpiTask *> submitted;
   std::vector<MpiTask *> active;
-  std::atomic<uint32_t> waiting{0};
+  std::atomic<uint32_t> waiting{0}, unfinished{0};
   std::atomic<bool> isStopping{false};
   std::atomic<bool> isEnded{false};
   std::atomic<bool> isGivenUp{false};

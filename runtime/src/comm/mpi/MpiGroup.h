@@ -78,6 +78,8 @@ public:
   /// Index of a member of this process among those of this process.
   int localIndex(int member) const { return localOfMember[member]; }
   InProcessGroup &local() { return *localGroup; }
+  /// Whether a rank of this process waits for another process.
+  bool waitsForProcesses() const { return engine.isBusy(); }
 
   /// By the first rank of this process, after all of them have met: agrees with
   /// the other processes and moves the messages that `prepare` puts into
