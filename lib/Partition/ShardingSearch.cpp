@@ -13,10 +13,6 @@ using optimize::Cost;
 
 using Id = ReshardPrices::Id;
 
-/// Entries of the largest table of a search that need not find the best. Larger
-/// ones take longer than they help.
-static constexpr size_t maxTable = 1 << 14;
-
 /// The sharding without some axes.
 Id ShardingNetwork::without(Id id, uint64_t axes) {
   auto [entry, isNew] = withoutAxes.try_emplace({id, axes}, id);
@@ -87,9 +83,8 @@ ShardingNetwork::improveByAxes(optimize::CostNetwork::Solution solution,
     for (uint64_t axes : sets) {
       if (settled == sets.size())
         return solution;
-      auto found = network.solveAmong(solution.assignment,
-                                      differingIn(axes, solution.assignment),
-                                      {.maxTable = maxTable});
+      auto found = network.solveAmong(
+          solution.assignment, differingIn(axes, solution.assignment), {});
       bool isBetter = found.cost < solution.cost;
       settled = isBetter ? found.isOptimal : settled + 1;
       solution = {std::move(found.assignment), found.cost};
@@ -101,7 +96,8 @@ ShardingNetwork::improveByAxes(optimize::CostNetwork::Solution solution,
 /// what is found depends on which were: of tables of two sizes and the start,
 /// each improved, the best is improved further.
 void ShardingNetwork::search(optimize::CostNetwork::Options limits) {
-  limits.maxTable = std::min(limits.maxTable, maxTable);
+  // Larger tables take longer than they help, before improveByAxes.
+  limits.maxTable = std::min<size_t>(limits.maxTable, 1 << 14);
   solution = network.solve(startAssignment, limits);
   if (solution.isOptimal)
     return;
