@@ -62,8 +62,8 @@ SOURCES = [
 
 
 # By the beginning of a profile's name: options of the compiler, for what that software does not do. Megatron-LM has
-# each collective in its place in the program; others hide them, but cut none into pieces beside matmuls. That NeMo does,
-# and TorchTitan's asynchronous tensor parallelism.
+# each collective in its place in the program; others overlap them, but split none into pieces beside matmuls. NeMo does,
+# and so does the asynchronous tensor parallelism of TorchTitan.
 LACKS = {"megatron": {"overlap_collectives": False, "collective_pieces": 1},
          "deepspeed": {"overlap_collectives": False, "collective_pieces": 1},
          "foundry": {"collective_pieces": 1},

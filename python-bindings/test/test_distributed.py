@@ -76,3 +76,10 @@ def test_initialize_once():
     result = run(sys.executable, "-c", code)
     assert "RuntimeError: weft.distributed.initialize() was called before; call it once" in result.stderr
     assert weft.process_index() == 0 and weft.process_count() == 1
+
+
+@pytest.mark.parametrize("given", [{"num_processes": 3}, {"process_id": 0}])
+def test_processes_need_a_coordinator(given):
+    with pytest.raises(ValueError, match="without coordinator_address; give it as host:port of process 0"):
+        weft.distributed.initialize(**given)
+    assert not weft.distributed.is_initialized()

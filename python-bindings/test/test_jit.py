@@ -705,7 +705,7 @@ def test_gradients_of_parameters_without_elements():
     np.testing.assert_allclose(gradients["w"], 4 * ONES)
 
 
-# An optional cache, say, that is not used.
+# For example an optional cache that is unused.
 @pytest.mark.parametrize("mesh", [None, weft.Mesh((2,), ("x",))])
 def test_arguments_and_results_without_elements(mesh):
     def step(state, x):

@@ -37,6 +37,10 @@ def initialize(
     global _job, _is_initialized
     if _is_initialized:
         raise RuntimeError("weft.distributed.initialize() was called before; call it once")
+    if coordinator_address is None and (num_processes is not None or process_id is not None):
+        raise ValueError(
+            f"weft.distributed.initialize() got num_processes={num_processes} and process_id={process_id} without "
+            "coordinator_address; give it as host:port of process 0, or leave all three to mpirun or srun")
     address = "" if coordinator_address is None else f"tcp://{coordinator_address}"
     _job = _runtime.Bootstrap.connect(address, num_processes, process_id, initialization_timeout)
     _is_initialized = True

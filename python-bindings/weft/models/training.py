@@ -113,7 +113,7 @@ class TrainingStep:
 
 
 def _needs_its_value(x: Any) -> Any:
-    """x, by an op whose derivative reads x: what makes x is computed again for it."""
+    """Returns x by an op whose derivative reads x, so the backward pass recomputes what makes x."""
     return wnp.maximum(x, -math.inf)
 
 
