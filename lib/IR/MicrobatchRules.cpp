@@ -20,6 +20,9 @@ using namespace weft;
 /// The ops of a loop are in one loop, and their values stay there.
 static void checkOp(Operation &op, const Microbatches &microbatches,
                     FormCheck &check) {
+  MicrobatchesAttr other = microbatches.loopOf(&op);
+  if (!other) // it uses no value of a micro-batch
+    return;
   MicrobatchesAttr own = getBorder(&op);
   bool isReturn = op.hasTrait<OpTrait::IsTerminator>();
   for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
@@ -31,8 +34,7 @@ static void checkOp(Operation &op, const Microbatches &microbatches,
           << "result " << index << " is a value of each micro-batch of loop "
           << loop.getName()
           << "; take weft.microbatch_sum or weft.microbatch_stack of it";
-    } else if (MicrobatchesAttr other = microbatches.loopOf(&op);
-               loop != other || (own && own != loop)) {
+    } else if (loop != other || (own && own != loop)) {
       check.error(op.getLoc())
           << op.getName() << " of loop " << (own ? own : other).getName()
           << " uses a value of each micro-batch of loop " << loop.getName()

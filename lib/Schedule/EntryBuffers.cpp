@@ -20,6 +20,14 @@ EntryBuffers::EntryBuffers(func::FuncOp entry, const ProgramStates &states,
                            ResultBinding binding)
     : entry_(entry) {
   Block &block = entry.front();
+  int64_t values = block.getNumArguments();
+  entry.walk([&](Operation *op) {
+    values += op->getNumResults();
+    if (auto loop = dyn_cast<RepeatOp>(op))
+      values += loop.getBlock().getNumArguments();
+  });
+  buffers_.reserve(values);
+  bufferOfValue_.reserve(values);
   addTimes(block);
   for (BlockArgument argument : block.getArguments()) {
     int32_t state = states.ofArgument(entry, argument.getArgNumber());

@@ -352,17 +352,18 @@ bool LoopPlacement::isFree(Value init, RepeatOp loop) const {
       });
   return !isCarried && !hasRelatives(buffers, buffer) &&
          buffers.buffer(buffer).kind == BufferKind::Temporary &&
-         buffers.isLastUse(buffer, loop) &&
-         llvm::count_if(loop->getOperands(), [&](Value operand) {
-           return buffers.bufferOf(operand) == buffer;
-         }) == 1;
+         buffers.isLastUse(buffer, loop);
 }
 
 void LoopPlacement::placeInits(RepeatOp loop) {
   OpBuilder builder(loop);
+  llvm::DenseMap<int32_t, unsigned> initsIn;
+  for (Value init : loop->getOperands())
+    ++initsIn[buffers.bufferOf(init)];
   SmallVector<OpOperand *> copied;
   for (OpOperand &init : loop->getOpOperands())
-    if (!isFree(init.get(), loop))
+    if (initsIn.lookup(buffers.bufferOf(init.get())) > 1 ||
+        !isFree(init.get(), loop))
       copied.push_back(&init);
   for (OpOperand *init : copied)
     init->set(copy(builder, init->get()));

@@ -164,7 +164,7 @@ void StartInLoops::runOnInput() {
     return signalPassFailure();
   InPlacePairs pairs(module);
   for (func::FuncOp entry : findEntries(module)) {
-    if (entry.getOps<RepeatOp>().empty())
+    if (llvm::none_of(entry.getOps<StartOp>(), findLoopBefore))
       continue;
     placeInBuffers(entry, *states, pairs);
     startEarly(entry, *states);
