@@ -35,14 +35,13 @@ function(weft_add_unit_test name)
   cmake_parse_arguments(ARG "PLAIN" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest_main)
-  # Failures name their lines without debug information, which takes a tenth of
-  # the time to compile a test.
-  target_compile_options(${name} PRIVATE -g0)
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unit)
   add_dependencies(WeftUnitTests ${name})
-  if(NOT ARG_PLAIN)
-    weft_use_precompiled_header(${name})
+  if(NOT ARG_PLAIN AND WEFT_PRECOMPILED_HEADER)
+    weft_test_options(${name} weft_mlir_test_pch)
+  else()
+    weft_test_options(${name})
   endif()
   gtest_discover_tests(${name} PROPERTIES TIMEOUT 600 DISCOVERY_TIMEOUT 60)
 endfunction()

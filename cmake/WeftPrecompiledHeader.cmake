@@ -12,12 +12,10 @@ if(WEFT_PRECOMPILED_HEADER)
   file(WRITE ${PROJECT_BINARY_DIR}/weft_pch.cpp.in "")
   configure_file(${PROJECT_BINARY_DIR}/weft_pch.cpp.in
                  ${PROJECT_BINARY_DIR}/weft_pch.cpp COPYONLY)
-  add_library(weft_pch OBJECT ${PROJECT_BINARY_DIR}/weft_pch.cpp)
-  target_link_libraries(weft_pch PRIVATE weft_mlir)
   # What ccache needs to cache what is compiled with the header.
   target_compile_options(weft_mlir INTERFACE
     $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
-  target_precompile_headers(weft_pch PRIVATE
+  set(weft_headers
     <algorithm> <cmath> <functional> <map> <memory> <numeric> <optional> <set>
     <string> <tuple> <variant> <vector>
     <llvm/ADT/MapVector.h>
@@ -38,6 +36,15 @@ if(WEFT_PRECOMPILED_HEADER)
     <mlir/IR/PatternMatch.h>
     <mlir/Pass/Pass.h>
     <mlir/Pass/PassManager.h>)
+  add_library(weft_pch OBJECT ${PROJECT_BINARY_DIR}/weft_pch.cpp)
+  target_link_libraries(weft_pch PRIVATE weft_mlir)
+  target_precompile_headers(weft_pch PRIVATE ${weft_headers})
+  if(BUILD_TESTING)
+    add_library(weft_mlir_test_pch OBJECT ${PROJECT_BINARY_DIR}/weft_pch.cpp)
+    target_link_libraries(weft_mlir_test_pch PRIVATE weft_mlir GTest::gmock)
+    target_precompile_headers(weft_mlir_test_pch PRIVATE
+      ${weft_headers} <gmock/gmock.h> <gtest/gtest.h>)
+  endif()
 endif()
 
 # weft_use_precompiled_header(<target>): for targets that see MLIR. Executables
