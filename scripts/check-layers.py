@@ -7,7 +7,7 @@
     Cost <- Sharding, Optimize, Timeline <- IR <- phases <- Forms, Plan <- Phases <- Search <- Compile <- tools
     Cost, Timeline <- Report <- Simulate: the plan schema and no mlir/, no llvm/
     runtime: no mlir/, no llvm/, and inside of it
-        values <- io, comm <- plan <- cpu, launch <- comm/mpi, watch, executor <- cuda <- session
+        values <- io, comm <- plan <- cpu, launch <- comm/mpi, watch, checkpoint, executor <- cuda <- session
         cuda: platform <- gemm, attention, comm <- nccl <- rank
     shard-bench is a tool that times the runtime, and knows all of it
     emulator: stands alone, but for the element types of the runtime
@@ -71,14 +71,14 @@ ELEMENT_TYPES = "weft/runtime/DType.h"
 
 # The parts of the runtime: folders of runtime/src, of cuda those inside, and that of MPI. The
 # headers of include/weft/runtime are of the part that has the code behind them;
-# those not named here are values: DType.h, Status.h, Array.h.
+# those not named here are values: DType.h, Status.h, Array.h, Box.h.
 PUBLIC_HEADERS = {
     "Npy": "io", "OutputFiles": "io", "Safetensors": "io",
     "Communicator": "comm", "InProcessWorld": "comm",
     "Plan": "plan", "PlanFormat": "plan", "PlanNames": "plan", "VisitOperation": "plan",
     "plan_generated": "plan", "CollectiveQueues": "plan", "TimelineSteps": "plan",
     "Bootstrap": "launch", "Launch": "launch",
-    "SessionOptions": "executor", "Session": "session",
+    "Checkpoint": "checkpoint", "SessionOptions": "executor", "Session": "session",
 }
 # What a part of the runtime may include beside itself and values.
 HOST = {"io", "comm", "plan", "cpu", "launch"}
@@ -90,6 +90,7 @@ RUNTIME_MAY_INCLUDE = {
     "cpu": {"comm", "plan"},
     "launch": {"io", "comm", "plan"},
     "watch": {"io", "comm", "plan", "launch"},
+    "checkpoint": {"io", "comm", "launch"},
     "comm/mpi": {"comm", "launch"},
     "executor": HOST | {"comm/mpi"},
     "cuda/platform": HOST,
@@ -99,7 +100,7 @@ RUNTIME_MAY_INCLUDE = {
     "cuda/nccl": HOST | {"watch", "cuda/platform", "cuda/comm"},
     "cuda/rank": HOST | {"executor", "cuda/platform", "cuda/gemm", "cuda/attention", "cuda/comm",
                          "cuda/nccl"},
-    "session": HOST | {"executor", "cuda/rank"},
+    "session": HOST | {"checkpoint", "executor", "cuda/rank"},
 }
 # Plain C++, which links where there is no LLVM.
 PLAIN_PARTS = {"Cost", "Optimize", "Timeline", "Report", "Simulate"}

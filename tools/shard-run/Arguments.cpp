@@ -121,6 +121,33 @@ static void addData(CLI::App &app, Arguments &arguments,
       ->capture_default_str();
 }
 
+static void addCheckpoints(CLI::App &app, Arguments &arguments) {
+  app.option_defaults()->group("Checkpoints");
+  CLI::Option *folder = app.add_option(
+      "--checkpoint", arguments.checkpoints,
+      "Write checkpoints of all states to this folder, which all processes "
+      "share: after the last step, and as --every says");
+  app.add_option("--every", arguments.every,
+                 "Write a checkpoint after every so many steps")
+      ->transform(integer<int64_t>(1))
+      ->needs(folder);
+  app.add_option("--keep", arguments.keep,
+                 "Remove all but the last so many checkpoints; default: keep "
+                 "all")
+      ->transform(integer(1))
+      ->needs(folder);
+  CLI::Option *resume =
+      app.add_flag("--resume", arguments.resume,
+                   "Continue from the last checkpoint in the folder, if there "
+                   "is one: --steps counts its steps as well, and what sets "
+                   "states (--init, --load, --input) is not used")
+          ->needs(folder);
+  app.add_flag("--skip-damaged", arguments.skipDamaged,
+               "With --resume: continue from the last checkpoint that is "
+               "not damaged")
+      ->needs(resume);
+}
+
 static void addProcesses(CLI::App &app, Arguments &arguments) {
   app.option_defaults()->group("Several processes");
   app.add_option("--rendezvous", arguments.launch.rendezvous,
@@ -186,6 +213,7 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
   app.add_flag("--quiet", arguments.quiet, "Print errors only");
   addSteps(app, arguments);
   addData(app, arguments, inputs, outputs);
+  addCheckpoints(app, arguments);
   addProcesses(app, arguments);
   addDevice(app, arguments);
   try {

@@ -44,6 +44,14 @@ struct Arguments {
   std::vector<NamedFile> outputs;
   std::string load;
   std::string save;
+  /// A folder of checkpoints; empty = none are written.
+  std::string checkpoints;
+  /// Steps from one to the next; 0 = only after the last.
+  int64_t every = 0;
+  bool resume = false;
+  /// Whether a damaged one makes the run resume from the one before.
+  bool skipDamaged = false;
+  int keep = 0;
   std::string metrics;
   std::string times;
   std::string trace;

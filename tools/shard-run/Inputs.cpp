@@ -111,8 +111,8 @@ void Inputs::openFiles(const Arguments &arguments, const Plan &plan,
   }
 }
 
-void Inputs::openCheckpoint(const std::string &path, const Plan &plan,
-                            Problems &problems) {
+void Inputs::openLoaded(const std::string &path, const Plan &plan,
+                        Problems &problems) {
   Result<SafetensorsFile> file = SafetensorsFile::open(path);
   if (!file.ok()) {
     problems.push_back(fmt::format("--load: {}", file.status().message()));
@@ -134,7 +134,7 @@ void Inputs::openCheckpoint(const std::string &path, const Plan &plan,
       problems.push_back(
           fmt::format("--load: {} has \"{}\", which is no state of the plan",
                       path, tensor.name));
-  checkpoint = *std::move(file);
+  loaded = *std::move(file);
 }
 
 /// How the states `unset` can be set. What --load gives comes too late for the
@@ -169,7 +169,7 @@ void Inputs::findMissing(const Arguments &arguments, const Plan &plan,
     if (!isInit && init)
       for (const ValueSpec &value : init->outputs)
         isSet.insert(value.name);
-    if (!isInit && !arguments.load.empty())
+    if (!isInit && (!arguments.load.empty() || isResumed))
       for (const ValueSpec &state : plan.states())
         isSet.insert(state.name);
     std::vector<std::string> unset;
@@ -196,11 +196,12 @@ void Inputs::findMissing(const Arguments &arguments, const Plan &plan,
   }
 }
 
-/// States that --save would write and nothing sets. Those that an entry reads
-/// are named by `findMissing`.
+/// States that --save or --checkpoint would write and nothing sets. Those that
+/// an entry reads are named by `findMissing`.
 void Inputs::findUnsaved(const Arguments &arguments, const Plan &plan,
                          Problems &problems) const {
-  if (arguments.save.empty() || !arguments.load.empty())
+  if ((arguments.save.empty() && arguments.checkpoints.empty()) ||
+      !arguments.load.empty() || isResumed)
     return;
   std::set<std::string> isSet;
   for (const NamedFile &file : arguments.inputs)
@@ -216,7 +217,8 @@ void Inputs::findUnsaved(const Arguments &arguments, const Plan &plan,
       unset.push_back(state.name);
   if (!unset.empty())
     problems.push_back(fmt::format(
-        "--save: {} \"{}\" {} never set: use {}",
+        "{}: {} \"{}\" {} never set: use {}",
+        arguments.save.empty() ? "--checkpoint" : "--save",
         unset.size() == 1 ? "state" : "states", fmt::join(unset, "\", \""),
         unset.size() == 1 ? "is" : "are",
         remedy(arguments, plan, unset, /*isInit=*/false)));
@@ -241,14 +243,17 @@ void Inputs::checkOutputNames(const Arguments &arguments,
 }
 
 Inputs Inputs::open(const Arguments &arguments, const Plan &plan,
-                    Problems &problems) {
+                    bool isResumed, Problems &problems) {
   Inputs inputs;
+  inputs.isResumed = isResumed;
   inputs.chooseEntries(arguments, plan, problems);
   if (!problems.empty())
     return inputs;
   inputs.openFiles(arguments, plan, problems);
-  if (!arguments.load.empty())
-    inputs.openCheckpoint(arguments.load, plan, problems);
+  if (isResumed)
+    inputs.init = nullptr;
+  else if (!arguments.load.empty())
+    inputs.openLoaded(arguments.load, plan, problems);
   inputs.findMissing(arguments, plan, problems);
   inputs.findUnsaved(arguments, plan, problems);
   inputs.checkOutputNames(arguments, problems);
@@ -257,13 +262,13 @@ Inputs Inputs::open(const Arguments &arguments, const Plan &plan,
 
 /// Sets the states or the other inputs of `entry` from their files.
 Status Inputs::setFrom(Session &session, const EntrySpec &entry, int64_t step,
-                       bool states) const {
+                       bool states, bool isFirst) const {
   for (const InputFileOf &file : files) {
     const ValueSpec &value = *file.value;
     if (value.isState != states || (!states && !entry.input(value.name)))
       continue;
     // What is the same in every step was set in the first one.
-    if (!states && !file.isStack && step > 0)
+    if (!states && !file.isStack && !isFirst)
       continue;
     WEFT_ASSIGN_OR_RETURN(
         const Array array,
@@ -277,21 +282,23 @@ Status Inputs::setFrom(Session &session, const EntrySpec &entry, int64_t step,
 }
 
 Status Inputs::setStates(Session &session) const {
+  if (isResumed)
+    return {};
   if (init) {
     WEFT_RETURN_IF_ERROR(setFrom(session, *init, 0, /*states=*/true));
     WEFT_RETURN_IF_ERROR(setFrom(session, *init, 0, /*states=*/false));
     WEFT_RETURN_IF_ERROR(session.run(init->name));
   }
-  if (checkpoint)
+  if (loaded)
     for (const ValueSpec &state : session.plan().states()) {
-      WEFT_ASSIGN_OR_RETURN(const Array array, checkpoint->read(state.name));
+      WEFT_ASSIGN_OR_RETURN(const Array array, loaded->read(state.name));
       WEFT_RETURN_IF_ERROR(session.setState(state.name, array));
     }
   return setFrom(session, *stepped, 0, /*states=*/true);
 }
 
-Status Inputs::setInputs(Session &session, int64_t step) const {
-  return setFrom(session, *stepped, step, /*states=*/false);
+Status Inputs::setInputs(Session &session, int64_t step, bool isFirst) const {
+  return setFrom(session, *stepped, step, /*states=*/false, isFirst);
 }
 
 } // namespace weft::tools

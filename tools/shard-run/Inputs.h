@@ -30,9 +30,10 @@ struct InputFileOf {
 /// The files and entries of a run, checked against the plan.
 class Inputs {
 public:
-  /// Opens and checks everything; adds to `problems`.
+  /// Opens and checks everything; adds to `problems`. A run that is resumed
+  /// has all its states from a checkpoint.
   static Inputs open(const Arguments &arguments, const runtime::Plan &plan,
-                     Problems &problems);
+                     bool isResumed, Problems &problems);
 
   /// The entry that is stepped.
   const runtime::EntrySpec &entry() const { return *stepped; }
@@ -41,16 +42,18 @@ public:
   /// from --load and --input.
   runtime::Status setStates(runtime::Session &session) const;
 
-  /// Sets the inputs of step `step`, from 0.
-  runtime::Status setInputs(runtime::Session &session, int64_t step) const;
+  /// Sets the inputs of step `step`, from 0; in the first step of this run all,
+  /// then those that change.
+  runtime::Status setInputs(runtime::Session &session, int64_t step,
+                            bool isFirst) const;
 
 private:
   void chooseEntries(const Arguments &arguments, const runtime::Plan &plan,
                      Problems &problems);
   void openFiles(const Arguments &arguments, const runtime::Plan &plan,
                  Problems &problems);
-  void openCheckpoint(const std::string &path, const runtime::Plan &plan,
-                      Problems &problems);
+  void openLoaded(const std::string &path, const runtime::Plan &plan,
+                  Problems &problems);
   void findMissing(const Arguments &arguments, const runtime::Plan &plan,
                    Problems &problems) const;
   void findUnsaved(const Arguments &arguments, const runtime::Plan &plan,
@@ -59,12 +62,13 @@ private:
   const runtime::ValueSpec *valueNamed(const std::string &name) const;
   runtime::Status setFrom(runtime::Session &session,
                           const runtime::EntrySpec &entry, int64_t step,
-                          bool states) const;
+                          bool states, bool isFirst = true) const;
 
   const runtime::EntrySpec *stepped = nullptr;
   const runtime::EntrySpec *init = nullptr;
   std::vector<InputFileOf> files;
-  std::optional<runtime::SafetensorsFile> checkpoint;
+  std::optional<runtime::SafetensorsFile> loaded;
+  bool isResumed = false;
 };
 
 /// `f32[4x8]`.

@@ -17,6 +17,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
 
 namespace weft::tools {
 
@@ -74,15 +77,45 @@ static std::string csvField(const std::string &text) {
   return field + '"';
 }
 
+/// Bytes of the header and of the lines of steps before `first` in a file of
+/// such lines; nothing when it does not begin with the header.
+static std::optional<uintmax_t>
+bytesBefore(std::istream &file, const std::string &header, int64_t first) {
+  std::string line;
+  if (!std::getline(file, line) || file.eof() || line != header)
+    return std::nullopt;
+  uintmax_t bytes = line.size() + 1;
+  for (int64_t step = 0; step < first; ++step) {
+    if (!std::getline(file, line) || file.eof() ||
+        !line.starts_with(fmt::format("{},", step)))
+      break;
+    bytes += line.size() + 1;
+  }
+  return bytes;
+}
+
 Status StepsFile::open(const std::string &name,
-                       const std::vector<std::string> &columns) {
+                       const std::vector<std::string> &columns, int64_t first) {
   path = name;
-  file.reset(std::fopen(path.c_str(), "wb"));
-  if (!file)
-    return writeError(path);
   std::string header = "step";
   for (const std::string &column : columns)
     header += "," + csvField(column);
+  std::ifstream before(path, std::ios::binary);
+  if (first > 0 && before.is_open()) {
+    const auto kept = bytesBefore(before, header, first);
+    if (!kept)
+      return failedPrecondition(fmt::format(
+          "{}: is not of this run: its first line is not \"{}\"; remove it, or "
+          "give another file",
+          path, header));
+    std::error_code error;
+    std::filesystem::resize_file(path, *kept, error);
+    file.reset(error ? nullptr : std::fopen(path.c_str(), "ab"));
+    return file ? Status() : writeError(path);
+  }
+  file.reset(std::fopen(path.c_str(), "wb"));
+  if (!file)
+    return writeError(path);
   return std::fprintf(file.get(), "%s\n", header.c_str()) < 0 ? writeError(path)
                                                               : Status();
 }
@@ -108,9 +141,9 @@ Status StepsFile::close() {
   return failure;
 }
 
-Progress::Progress(int64_t steps, bool quiet, const Scalars &scalars,
-                   const Launch &launch)
-    : steps(steps), quiet(quiet),
+Progress::Progress(int64_t first, int64_t steps, bool quiet,
+                   const Scalars &scalars, const Launch &launch)
+    : first(first), steps(steps), quiet(quiet),
       isTerminal(launch.world == 1 && isatty(STDOUT_FILENO) == 1),
       isShowing(launch.rank == 0), scalars(scalars), begin(Clock::now()) {}
 
@@ -127,7 +160,7 @@ double Progress::seconds() const {
 bool Progress::wants(int64_t step) const {
   if (quiet)
     return false;
-  if (step == 0 || step + 1 == steps)
+  if (step == first || step + 1 == steps)
     return true;
   if (isTerminal)
     return Clock::now() - lastDrawn > std::chrono::milliseconds(100);
@@ -144,7 +177,7 @@ void Progress::show(int64_t step, const std::vector<std::string> &values) {
     print(line + "\n");
     return;
   }
-  const double rate = (step + 1) / std::max(seconds(), 1e-9);
+  const double rate = (step + 1 - first) / std::max(seconds(), 1e-9);
   const auto left =
       std::chrono::seconds(static_cast<int64_t>((steps - step - 1) / rate));
   print(fmt::format("\r\x1b[K{}  {:.1f} steps/s  {:%H:%M:%S} left", line, rate,
@@ -153,12 +186,13 @@ void Progress::show(int64_t step, const std::vector<std::string> &values) {
 }
 
 void Progress::finish() {
-  if (quiet || steps == 0 || !isShowing)
+  const int64_t made = steps - first;
+  if (quiet || made <= 0 || !isShowing)
     return;
   const double elapsed = seconds();
-  print(fmt::format(
-      "{}{} {} in {:.3f} s ({:.1f} steps/s)\n", isTerminal ? "\n" : "", steps,
-      steps == 1 ? "step" : "steps", elapsed, steps / std::max(elapsed, 1e-9)));
+  print(fmt::format("{}{} {} in {:.3f} s ({:.1f} steps/s)\n",
+                    isTerminal ? "\n" : "", made, made == 1 ? "step" : "steps",
+                    elapsed, made / std::max(elapsed, 1e-9)));
 }
 
 } // namespace weft::tools

@@ -41,8 +41,10 @@ private:
 class StepsFile {
 public:
   /// `columns` are those after the number of the step.
+  /// The lines of steps before `first` stay, those that are there of later ones
+  /// go: a run that is resumed makes these steps again.
   runtime::Status open(const std::string &path,
-                       const std::vector<std::string> &columns);
+                       const std::vector<std::string> &columns, int64_t first);
   bool isOpen() const { return file != nullptr; }
   void write(int64_t step, const std::vector<std::string> &values);
   runtime::Status close();
@@ -61,7 +63,8 @@ private:
 class Progress {
 public:
   /// With several processes all want the same steps, and rank 0 shows them.
-  Progress(int64_t steps, bool quiet, const Scalars &scalars,
+  /// Steps from `first` to `steps`.
+  Progress(int64_t first, int64_t steps, bool quiet, const Scalars &scalars,
            const runtime::Launch &launch);
 
   /// Whether step `step`, from 0, is shown, so that its values must be read.
@@ -73,7 +76,7 @@ public:
 private:
   double seconds() const;
 
-  const int64_t steps;
+  const int64_t first, steps;
   const bool quiet;
   const bool isTerminal;
   const bool isShowing;

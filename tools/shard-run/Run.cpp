@@ -7,6 +7,7 @@
 
 #include "Run.h"
 
+#include "Checkpoints.h"
 #include "Inputs.h"
 #include "Outputs.h"
 #include "Printable.h"
@@ -55,34 +56,39 @@ static std::string seconds(std::chrono::duration<double> duration) {
 /// With several processes, all read what is written, because each has a part of
 /// it; rank 0 writes. Adds to `failures` what could not be written.
 static Status stepAll(Session &session, const Inputs &inputs,
-                      const Arguments &arguments, const Launch &launch,
-                      std::vector<Status> &failures) {
+                      Checkpoints &checkpoints, const Arguments &arguments,
+                      const Launch &launch, std::vector<Status> &failures) {
   const Scalars scalars(inputs.entry());
   StepsFile metrics, times;
+  const int64_t first = checkpoints.firstStep();
   const bool isMeasured = !arguments.metrics.empty();
   if (isMeasured && launch.rank == 0)
-    WEFT_RETURN_IF_ERROR(metrics.open(arguments.metrics, scalars.names()));
+    WEFT_RETURN_IF_ERROR(
+        metrics.open(arguments.metrics, scalars.names(), first));
   if (!arguments.times.empty() && launch.rank == 0)
     WEFT_RETURN_IF_ERROR(
-        times.open(arguments.times, {"seconds", "enqueue_seconds"}));
-  Progress progress(arguments.steps, arguments.quiet, scalars, launch);
-  for (int64_t step = 0; step < arguments.steps; ++step) {
+        times.open(arguments.times, {"seconds", "enqueue_seconds"}, first));
+  Progress progress(first, arguments.steps, arguments.quiet, scalars, launch);
+  for (int64_t step = first; step < arguments.steps; ++step) {
     const auto begin = std::chrono::steady_clock::now();
-    WEFT_RETURN_IF_ERROR(inputs.setInputs(session, step));
+    WEFT_RETURN_IF_ERROR(inputs.setInputs(session, step, step == first));
     WEFT_RETURN_IF_ERROR(session.run(inputs.entry().name));
     if (times.isOpen())
       times.write(step, {seconds(std::chrono::steady_clock::now() - begin),
                          seconds(session.lastRunTimes().enqueue)});
     const bool isShown = progress.wants(step);
-    if (!isShown && !isMeasured)
-      continue;
-    WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> values,
-                          scalars.read(session));
-    metrics.write(step, values);
-    if (isShown)
-      progress.show(step, values);
+    if (isShown || isMeasured) {
+      WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> values,
+                            scalars.read(session));
+      metrics.write(step, values);
+      if (isShown)
+        progress.show(step, values);
+    }
+    // After the line of the step, which a run that is resumed keeps.
+    WEFT_RETURN_IF_ERROR(checkpoints.afterStep(session, step + 1));
   }
   progress.finish();
+  WEFT_RETURN_IF_ERROR(checkpoints.finish());
   failures.push_back(times.close());
   failures.push_back(metrics.close());
   return {};
@@ -114,12 +120,13 @@ static Status writeOutput(const Session &session, const NamedFile &file,
 /// All that failed. What was trained is written first, and whatever the other
 /// files have come to.
 static std::vector<Status> runAndWrite(Session &session, const Inputs &inputs,
+                                       Checkpoints &checkpoints,
                                        const Arguments &arguments,
                                        const Launch &launch) {
   std::vector<Status> failures;
   Status status = inputs.setStates(session);
   if (status.ok())
-    status = stepAll(session, inputs, arguments, launch, failures);
+    status = stepAll(session, inputs, checkpoints, arguments, launch, failures);
   failures.insert(failures.begin(), status);
   if (status.ok()) {
     if (!arguments.save.empty())
@@ -133,6 +140,17 @@ static std::vector<Status> runAndWrite(Session &session, const Inputs &inputs,
   return failures;
 }
 
+/// Opens their folder, and sets the states of a run that is resumed.
+static Status openCheckpoints(Checkpoints &checkpoints, Session &session,
+                              const Arguments &arguments, const Launch &launch,
+                              const std::shared_ptr<Bootstrap> &bootstrap) {
+  WEFT_RETURN_IF_ERROR(checkpoints.open(bootstrap));
+  return checkpoints.restore(session, [&](const std::string &text) {
+    if (launch.rank == 0 && !arguments.quiet)
+      showNote(launch, text);
+  });
+}
+
 static int runPlan(const Arguments &arguments) {
   const Result<Plan> plan = Plan::load(arguments.plan);
   if (!plan.ok())
@@ -142,7 +160,9 @@ static int runPlan(const Arguments &arguments) {
 
   Problems problems;
   const Result<Launch> launch = detectLaunch(arguments.launch);
-  const Inputs inputs = Inputs::open(arguments, *plan, problems);
+  Checkpoints checkpoints = Checkpoints::find(arguments, problems);
+  const Inputs inputs =
+      Inputs::open(arguments, *plan, checkpoints.isResumed(), problems);
   if (Status status =
           launch.ok() ? checkLaunch(*plan, *launch) : launch.status();
       !status.ok())
@@ -177,15 +197,21 @@ static int runPlan(const Arguments &arguments) {
       Session::create(*plan, options);
   if (!session.ok())
     return report(exitRunFailed, session.status().message());
-  const std::vector<Status> failures =
-      runAndWrite(**session, inputs, arguments, *launch);
-  for (const Status &failure : failures) {
-    // A full disk, say, of which the other processes know nothing.
+  // A full disk, say, of which the other processes know nothing.
+  const auto fail = [&](ExitCode code, const Status &failure) {
     if (options.bootstrap)
       options.bootstrap->fail(
           fmt::format("rank {}: {}", launch->rank, failure.message()));
-    report(exitRunFailed, failure.message());
-  }
+    return report(code, failure.message());
+  };
+  if (Status status = openCheckpoints(checkpoints, **session, arguments,
+                                      *launch, options.bootstrap);
+      !status.ok())
+    return fail(exitBadInput, status);
+  const std::vector<Status> failures =
+      runAndWrite(**session, inputs, checkpoints, arguments, *launch);
+  for (const Status &failure : failures)
+    fail(exitRunFailed, failure);
   return failures.empty() ? exitSuccess : exitRunFailed;
 }
 

@@ -34,7 +34,8 @@ public:
   void abort(const Status &reason) override { world->abort(reason); }
   bool runsInAnyThread() const override { return true; }
   Result<std::vector<std::byte>>
-  gather(std::span<const std::byte> mine) override;
+  gather(std::span<const std::byte> mine,
+         std::chrono::nanoseconds timeout) override;
 
 private:
   const KernelLibrary kernels;
@@ -49,14 +50,14 @@ private:
 } // namespace
 
 Result<std::vector<std::byte>>
-CpuRanks::gather(std::span<const std::byte> mine) {
+CpuRanks::gather(std::span<const std::byte> mine,
+                 std::chrono::nanoseconds timeout) {
   if (!processes)
-    return RankSet::gather(mine);
+    return RankSet::gather(mine, timeout);
   std::vector<std::byte> all(mine.size() * processes->size());
   WEFT_RETURN_IF_ERROR(processes->allGather(
       mine.data(), all.data(), 1, static_cast<int64_t>(mine.size()), DType::I8,
-      {.cause = "shards for the host",
-       .timeout = setup.request.options.deadline}));
+      {.cause = "values for the host", .timeout = timeout}));
   return all;
 }
 

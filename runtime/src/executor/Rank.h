@@ -111,9 +111,9 @@ public:
 
   /// What the ranks of each process have, `mine` of those of this one, of the
   /// same size in all; in the order of the ranks. All processes call it in the
-  /// same order, between two runs.
-  virtual Result<std::vector<std::byte>>
-  gather(std::span<const std::byte> mine) {
+  /// same order, between two runs, and come within `timeout` of each other.
+  virtual Result<std::vector<std::byte>> gather(std::span<const std::byte> mine,
+                                                std::chrono::nanoseconds) {
     return std::vector<std::byte>(mine.begin(), mine.end());
   }
 

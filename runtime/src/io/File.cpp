@@ -26,8 +26,7 @@ namespace weft::runtime {
 static_assert(std::endian::native == std::endian::little,
               "both file formats are little endian and are copied as they are");
 
-/// The failure of a system call, with its reason from `errno`.
-static Status systemError(const std::string &path, std::string_view what) {
+Status systemError(const std::string &path, std::string_view what) {
   const int error = errno;
   std::string message =
       fmt::format("{}: cannot {}: {}", path, what, std::strerror(error));
@@ -153,21 +152,23 @@ Status OutputFile::append(std::span<const std::byte> memory) {
   return {};
 }
 
-/// Makes a rename in the directory of `path` survive a crash.
-static Status syncDirectory(const std::string &path) {
-  const size_t slash = path.rfind('/');
-  const std::string directory = slash == std::string::npos ? "."
-                                : slash == 0 ? "/"
-                                             : path.substr(0, slash);
+Status syncFolder(const std::string &folder) {
   const int descriptor =
-      ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0)
-    return systemError(directory, "open the directory");
+    return systemError(folder, "open the directory");
   const bool synced = ::fsync(descriptor) == 0;
-  Status status =
-      synced ? Status() : systemError(directory, "sync the directory");
+  Status status = synced ? Status() : systemError(folder, "sync the directory");
   ::close(descriptor);
   return status;
+}
+
+/// That the file is in.
+static std::string folderOf(const std::string &path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "."
+         : slash == 0               ? "/"
+                                    : path.substr(0, slash);
 }
 
 Status OutputFile::commit() {
@@ -180,7 +181,52 @@ Status OutputFile::commit() {
   if (::rename(temporary.c_str(), path.c_str()) != 0)
     return systemError(path, "rename the finished file");
   temporary.clear();
-  return syncDirectory(path);
+  return syncFolder(folderOf(path));
+}
+
+//===----------------------------------------------------------------------===//
+// SharedOutputFile
+//===----------------------------------------------------------------------===//
+
+Result<std::unique_ptr<SharedOutputFile>>
+SharedOutputFile::open(const std::string &path) {
+  const int descriptor =
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0)
+    return systemError(path, "create the file");
+  return std::unique_ptr<SharedOutputFile>(
+      new SharedOutputFile(path, descriptor));
+}
+
+SharedOutputFile::~SharedOutputFile() { ::close(descriptor); }
+
+Status SharedOutputFile::writeAt(uint64_t offset, std::span<iovec> pieces) {
+  while (!pieces.empty()) {
+    ssize_t written =
+        ::pwritev(descriptor, pieces.data(), static_cast<int>(pieces.size()),
+                  static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      return systemError(name, "write the file");
+    offset += static_cast<uint64_t>(written);
+    while (!pieces.empty() &&
+           static_cast<size_t>(written) >= pieces.front().iov_len) {
+      written -= static_cast<ssize_t>(pieces.front().iov_len);
+      pieces = pieces.subspan(1);
+    }
+    if (!pieces.empty()) {
+      iovec &rest = pieces.front();
+      rest.iov_base = static_cast<std::byte *>(rest.iov_base) + written;
+      rest.iov_len -= static_cast<size_t>(written);
+    }
+  }
+  return {};
+}
+
+Status SharedOutputFile::sync() {
+  return ::fsync(descriptor) == 0 ? Status()
+                                  : systemError(name, "force the file to disk");
 }
 
 //===----------------------------------------------------------------------===//

@@ -15,6 +15,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <sys/uio.h>
 
 namespace weft::runtime {
 
@@ -72,6 +74,36 @@ private:
   const UnfinishedFile unfinished;
   int descriptor;
 };
+
+/// A file that several processes write together, each at its places.
+class SharedOutputFile {
+public:
+  /// Creates it if nobody has.
+  static Result<std::unique_ptr<SharedOutputFile>>
+  open(const std::string &path);
+  ~SharedOutputFile();
+  SharedOutputFile(const SharedOutputFile &) = delete;
+  SharedOutputFile &operator=(const SharedOutputFile &) = delete;
+
+  /// Writes the pieces one after the other from `offset` on; they are changed.
+  Status writeAt(uint64_t offset, std::span<iovec> pieces);
+  /// Forces what this process has written to disk.
+  Status sync();
+
+private:
+  SharedOutputFile(std::string name, int descriptor)
+      : name(std::move(name)), descriptor(descriptor) {}
+
+  std::string name;
+  int descriptor;
+};
+
+/// The failure of a system call, with its reason from `errno`: "<path>: cannot
+/// <what>: <reason>".
+Status systemError(const std::string &path, std::string_view what);
+
+/// Makes what was created or renamed in a folder survive a crash.
+Status syncFolder(const std::string &folder);
 
 /// Bytes of a tensor; fails for negative extents and for more than 2^63 bytes.
 Result<uint64_t> tensorBytes(DType dtype, std::span<const int64_t> shape);

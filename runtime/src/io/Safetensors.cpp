@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <set>
 
 namespace weft::runtime {
@@ -22,7 +23,9 @@ constexpr uint64_t lengthBytes = 8;
 /// The limit of the format.
 constexpr uint64_t maxHeaderBytes = 100'000'000;
 
-Result<SafetensorsHeader> readHeader(const InputFile &file) {
+} // namespace
+
+Result<SafetensorsHead> readSafetensorsHead(const InputFile &file) {
   if (file.size() < lengthBytes)
     return invalidArgument(fmt::format(
         "the file has {} bytes, too few for a .safetensors file", file.size()));
@@ -33,53 +36,62 @@ Result<SafetensorsHeader> readHeader(const InputFile &file) {
     return invalidArgument(fmt::format(
         "the header has {} bytes, but the file has {} and the limit is {}",
         length, file.size(), maxHeaderBytes));
-  std::string json(length, '\0');
-  WEFT_RETURN_IF_ERROR(
-      file.readAt(lengthBytes, std::as_writable_bytes(std::span(json))));
   const uint64_t dataOffset = lengthBytes + length;
-  WEFT_ASSIGN_OR_RETURN(SafetensorsHeader header,
-                        parseSafetensorsHeader(json, file.size() - dataOffset));
-  for (TensorInfo &info : header.tensors)
+  SafetensorsHead head;
+  head.text.resize(dataOffset);
+  WEFT_RETURN_IF_ERROR(
+      file.readAt(0, std::as_writable_bytes(std::span(head.text))));
+  WEFT_ASSIGN_OR_RETURN(
+      head.header,
+      parseSafetensorsHeader(std::string_view(head.text).substr(lengthBytes),
+                             file.size() - dataOffset));
+  for (TensorInfo &info : head.header.tensors)
     info.offset += dataOffset;
-  return header;
+  return head;
 }
 
-/// The tensors' descriptions in the order of the file.
-Result<std::vector<TensorInfo>>
-layOut(std::span<const NamedTensor> tensors,
-       std::vector<const NamedTensor *> &order) {
+/// Large element types first, so that every tensor is aligned to its elements.
+static bool comesBefore(const TensorInfo &a, const TensorInfo &b) {
+  const size_t aSize = byteSize(a.dtype), bSize = byteSize(b.dtype);
+  return aSize != bSize ? aSize > bSize : a.name < b.name;
+}
+
+Result<SafetensorsLayout> layOutSafetensors(std::vector<TensorInfo> tensors,
+                                            const Metadata &metadata) {
   std::set<std::string_view> names;
-  for (const NamedTensor &tensor : tensors) {
+  for (const TensorInfo &tensor : tensors) {
     if (tensor.name == "__metadata__")
       return invalidArgument("a tensor cannot have the name '__metadata__'");
     if (!names.insert(tensor.name).second)
       return invalidArgument(
           fmt::format("two tensors have the name '{}'", tensor.name));
-    order.push_back(&tensor);
   }
-  std::sort(order.begin(), order.end(),
-            [](const NamedTensor *a, const NamedTensor *b) {
-              const size_t aSize = byteSize(a->value.dtype);
-              const size_t bSize = byteSize(b->value.dtype);
-              return aSize != bSize ? aSize > bSize : a->name < b->name;
-            });
-  std::vector<TensorInfo> infos;
-  uint64_t offset = 0;
-  for (const NamedTensor *tensor : order) {
-    const ArrayView &value = tensor->value;
-    WEFT_ASSIGN_OR_RETURN(const uint64_t bytes,
-                          tensorBytes(value.dtype, value.shape));
-    infos.push_back({tensor->name,
-                     value.dtype,
-                     {value.shape.begin(), value.shape.end()},
-                     offset,
-                     bytes});
-    offset += bytes;
+  std::sort(tensors.begin(), tensors.end(), comesBefore);
+  uint64_t end = 0;
+  for (TensorInfo &tensor : tensors) {
+    WEFT_ASSIGN_OR_RETURN(tensor.bytes,
+                          tensorBytes(tensor.dtype, tensor.shape));
+    tensor.offset = end;
+    end += tensor.bytes;
   }
-  return infos;
+  WEFT_ASSIGN_OR_RETURN(std::string json,
+                        formatSafetensorsHeader({tensors, metadata}));
+  // Spaces after the JSON text align the data.
+  json.append((8 - json.size() % 8) % 8, ' ');
+  if (json.size() > maxHeaderBytes)
+    return invalidArgument(fmt::format("the header would have {} bytes, the "
+                                       "limit of the format is {}",
+                                       json.size(), maxHeaderBytes));
+  const uint64_t length = json.size();
+  SafetensorsLayout layout;
+  layout.head.assign(reinterpret_cast<const char *>(&length), lengthBytes);
+  layout.head += json;
+  for (TensorInfo &tensor : tensors)
+    tensor.offset += layout.head.size();
+  layout.bytes = layout.head.size() + end;
+  layout.tensors = std::move(tensors);
+  return layout;
 }
-
-} // namespace
 
 SafetensorsFile::SafetensorsFile(std::unique_ptr<InputFile> file,
                                  std::vector<TensorInfo> infos,
@@ -93,11 +105,11 @@ SafetensorsFile::~SafetensorsFile() = default;
 
 Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
   WEFT_ASSIGN_OR_RETURN(std::unique_ptr<InputFile> file, InputFile::open(path));
-  Result<SafetensorsHeader> header = readHeader(*file);
-  if (!header.ok())
-    return header.status().withContext(path);
-  return SafetensorsFile(std::move(file), std::move(header->tensors),
-                         std::move(header->metadata));
+  Result<SafetensorsHead> head = readSafetensorsHead(*file);
+  if (!head.ok())
+    return head.status().withContext(path);
+  return SafetensorsFile(std::move(file), std::move(head->header.tensors),
+                         std::move(head->header.metadata));
 }
 
 const TensorInfo *SafetensorsFile::find(std::string_view name) const {
@@ -139,30 +151,25 @@ Status SafetensorsFile::readInto(std::string_view name,
 Status writeSafetensors(const std::string &path,
                         std::span<const NamedTensor> tensors,
                         const Metadata &metadata) {
-  std::vector<const NamedTensor *> order;
-  Result<std::vector<TensorInfo>> infos = layOut(tensors, order);
-  if (!infos.ok())
-    return infos.status().withContext(path);
-  Result<std::string> text =
-      formatSafetensorsHeader({*std::move(infos), metadata});
-  if (!text.ok())
-    return text.status().withContext(path);
-  std::string &json = *text;
-  // Spaces after the JSON text align the data.
-  json.append((8 - json.size() % 8) % 8, ' ');
-  if (json.size() > maxHeaderBytes)
-    return invalidArgument(fmt::format("{}: the header would have {} bytes, "
-                                       "the limit of the format is {}",
-                                       path, json.size(), maxHeaderBytes));
-  const uint64_t length = json.size();
-
+  std::vector<TensorInfo> infos;
+  std::map<std::string_view, const ArrayView *> values;
+  for (const NamedTensor &tensor : tensors) {
+    const ArrayView &value = tensor.value;
+    infos.push_back(
+        {tensor.name, value.dtype, {value.shape.begin(), value.shape.end()}});
+    values[tensor.name] = &value;
+  }
+  Result<SafetensorsLayout> layout =
+      layOutSafetensors(std::move(infos), metadata);
+  if (!layout.ok())
+    return layout.status().withContext(path);
   WEFT_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file,
                         OutputFile::create(path));
-  WEFT_RETURN_IF_ERROR(file->append(std::as_bytes(std::span(&length, 1))));
-  WEFT_RETURN_IF_ERROR(file->append(json));
-  for (const NamedTensor *tensor : order)
-    WEFT_RETURN_IF_ERROR(
-        file->append(std::span(tensor->value.data, tensor->value.bytes())));
+  WEFT_RETURN_IF_ERROR(file->append(layout->head));
+  for (const TensorInfo &info : layout->tensors) {
+    const ArrayView &value = *values.at(info.name);
+    WEFT_RETURN_IF_ERROR(file->append(std::span(value.data, value.bytes())));
+  }
   return file->commit();
 }
 

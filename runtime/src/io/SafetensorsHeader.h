@@ -26,6 +26,29 @@ Result<SafetensorsHeader> parseSafetensorsHeader(std::string_view json,
 /// The JSON text, with its members sorted; fails for names that are not UTF-8.
 Result<std::string> formatSafetensorsHeader(const SafetensorsHeader &header);
 
+class InputFile;
+
+/// Everything in front of the data of a file, as it stands there, and what it
+/// says; offsets count from the start of the file.
+struct SafetensorsHead {
+  std::string text;
+  SafetensorsHeader header;
+};
+Result<SafetensorsHead> readSafetensorsHead(const InputFile &file);
+
+/// A file for some tensors, of which only names, types and shapes are looked
+/// at.
+struct SafetensorsLayout {
+  /// Everything in front of the data.
+  std::string head;
+  /// In the order of the file; offsets count from its start.
+  std::vector<TensorInfo> tensors;
+  /// Of the file.
+  uint64_t bytes = 0;
+};
+Result<SafetensorsLayout> layOutSafetensors(std::vector<TensorInfo> tensors,
+                                            const Metadata &metadata);
+
 } // namespace weft::runtime
 
 #endif // WEFT_RUNTIME_IO_SAFETENSORSHEADER_H

@@ -63,6 +63,8 @@ public:
     Bootstrap *given = options.bootstrap.get();
     return given && given->launch().world > 1 ? given : nullptr;
   }
+  /// How long a rank waits for the others.
+  std::chrono::nanoseconds deadline() const { return options.deadline; }
   /// The rank of that number, or null when it is not of this process.
   Rank *rank(int64_t number) const;
 

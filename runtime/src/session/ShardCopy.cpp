@@ -15,77 +15,47 @@
 #include <vector>
 
 namespace weft::runtime {
-namespace {
 
-/// The box of a rank's part inside the whole tensor.
-struct Box {
-  std::vector<int64_t> whole;
-  std::vector<int64_t> start;
-  std::vector<int64_t> part;
-  /// Elements of the whole in the part; behind them it is padded.
-  std::vector<int64_t> held;
-  size_t elementBytes = 0;
+static size_t partBytes(const plan::TensorType &type) {
+  const auto &shape = *type.local_shape();
+  return elementCountOf({shape.data(), shape.size()}) *
+         byteSize(dtypeOf(type.dtype()));
+}
 
-  bool isPadded() const { return held != part; }
-};
-
-} // namespace
-
-static Box boxOf(const plan::TensorType &type, const Mesh &mesh, int64_t rank) {
+Box heldBox(const plan::TensorType &type, const Mesh &mesh, int64_t rank) {
   Box box;
-  box.elementBytes = byteSize(dtypeOf(type.dtype()));
   for (uint32_t d = 0; d < type.global_shape()->size(); ++d) {
     const int64_t part = type.local_shape()->Get(d);
-    box.whole.push_back(type.global_shape()->Get(d));
-    box.part.push_back(part);
-    box.start.push_back(part *
-                        mesh.position(rank, axesOf(type.dim_axes()->Get(d))));
-    box.held.push_back(
-        std::clamp<int64_t>(box.whole[d] - box.start[d], 0, part));
+    const int64_t start =
+        part * mesh.position(rank, axesOf(type.dim_axes()->Get(d)));
+    box.start.push_back(start);
+    box.extent.push_back(
+        std::clamp<int64_t>(type.global_shape()->Get(d) - start, 0, part));
   }
   return box;
 }
 
-static size_t partBytes(const Box &box) {
-  size_t bytes = box.elementBytes;
-  for (int64_t extent : box.part)
-    bytes *= extent;
-  return bytes;
+static std::span<const int64_t>
+extents(const flatbuffers::Vector<int64_t> &shape) {
+  return {shape.data(), shape.size()};
+}
+
+static bool isPadded(const plan::TensorType &type, const Box &box) {
+  return !std::ranges::equal(box.extent, extents(*type.local_shape()));
 }
 
 /// Calls `copy(byte offset in the whole, byte offset in the part, bytes)` for
 /// each contiguous run of the box.
-template <typename Copy> static void forEachRun(const Box &box, Copy &&copy) {
-  const size_t rank = box.part.size();
-  // Trailing dimensions that are not split join the run.
-  size_t inner = rank;
-  size_t run = box.elementBytes;
-  while (inner > 0) {
-    --inner;
-    run *= box.held[inner];
-    if (box.part[inner] != box.whole[inner])
-      break;
-  }
-  size_t runs = 1;
-  for (size_t d = 0; d < inner; ++d)
-    runs *= box.held[d];
-  if (run == 0)
-    return;
-  std::vector<int64_t> index(inner, 0);
-  for (size_t r = 0; r < runs; ++r) {
-    size_t inWhole = 0, inPart = 0;
-    for (size_t d = 0; d < rank; ++d) {
-      const int64_t offset = d < inner ? index[d] : 0;
-      inWhole = inWhole * box.whole[d] + box.start[d] + offset;
-      inPart = inPart * box.part[d] + offset;
-    }
-    copy(inWhole * box.elementBytes, inPart * box.elementBytes, run);
-    for (size_t d = inner; d-- > 0;) {
-      if (++index[d] < box.held[d])
-        break;
-      index[d] = 0;
-    }
-  }
+template <typename Copy>
+static void forEachRun(const plan::TensorType &type, const Box &box,
+                       Copy &&copy) {
+  const size_t bytes = byteSize(dtypeOf(type.dtype()));
+  const std::vector<int64_t> origin(box.extent.size());
+  forEachRun({extents(*type.global_shape()), box.start},
+             {extents(*type.local_shape()), origin}, box.extent,
+             [&](int64_t inWhole, int64_t inPart, int64_t count) {
+               copy(inWhole * bytes, inPart * bytes, count * bytes);
+             });
 }
 
 static size_t wholeBytes(const plan::TensorType &type) {
@@ -115,31 +85,31 @@ void extractShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
   // A maximum or minimum may take the value any number of times, a sum once.
   const bool holdsTerm = type.unreduced_kind() != plan::Reduction::Sum ||
                          mesh.position(rank, axesOf(type.unreduced())) == 0;
-  const Box box = boxOf(type, mesh, rank);
-  if (box.isPadded() || !holdsTerm)
-    std::memset(part, 0, partBytes(box));
+  const Box box = heldBox(type, mesh, rank);
+  if (isPadded(type, box) || !holdsTerm)
+    std::memset(part, 0, partBytes(type));
   if (holdsTerm)
-    forEachRun(box, [&](size_t from, size_t to, size_t bytes) {
+    forEachRun(type, box, [&](size_t from, size_t to, size_t bytes) {
       std::memcpy(part + to, whole + from, bytes);
     });
 }
 
 void copyShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
                const std::byte *from, std::byte *to) {
-  const Box box = boxOf(type, mesh, rank);
-  if (!box.isPadded()) {
-    std::memcpy(to, from, partBytes(box));
+  const Box box = heldBox(type, mesh, rank);
+  if (!isPadded(type, box)) {
+    std::memcpy(to, from, partBytes(type));
     return;
   }
-  std::memset(to, 0, partBytes(box));
-  forEachRun(box, [&](size_t, size_t offset, size_t bytes) {
+  std::memset(to, 0, partBytes(type));
+  forEachRun(type, box, [&](size_t, size_t offset, size_t bytes) {
     std::memcpy(to + offset, from + offset, bytes);
   });
 }
 
 static void insertShard(const plan::TensorType &type, const Mesh &mesh,
                         int64_t rank, const std::byte *part, std::byte *whole) {
-  forEachRun(boxOf(type, mesh, rank),
+  forEachRun(type, heldBox(type, mesh, rank),
              [&](size_t to, size_t from, size_t bytes) {
                std::memcpy(whole + to, part + from, bytes);
              });

@@ -18,6 +18,7 @@
 
 #include "plan/Mesh.h"
 #include "weft/runtime/Array.h"
+#include "weft/runtime/Box.h"
 #include "weft/runtime/plan_generated.h"
 
 #include <cstddef>
@@ -27,6 +28,10 @@ namespace weft::runtime {
 
 /// Whether every rank holds the whole tensor.
 bool isReplicated(const plan::TensorType &type);
+
+/// The elements of the whole tensor that the part of `rank` has; in the part
+/// they begin at its first element, and behind them it is padded.
+Box heldBox(const plan::TensorType &type, const Mesh &mesh, int64_t rank);
 
 /// Copies the part of `rank` out of the whole tensor into `part`, with zeros
 /// where it is padded. Where ranks

@@ -37,6 +37,7 @@
 #define WEFT_RUNTIME_SESSION_H
 
 #include "weft/runtime/Array.h"
+#include "weft/runtime/Checkpoint.h"
 #include "weft/runtime/Plan.h"
 #include "weft/runtime/SessionOptions.h"
 #include "weft/runtime/Status.h"
@@ -96,6 +97,16 @@ public:
   Status setState(std::string_view name, const ArrayView &value);
   Result<Array> getState(std::string_view name) const;
 
+  /// Saves all states: copies what this process writes of them and returns,
+  /// while the writer goes on; waits for the checkpoint before, and returns the
+  /// failure of that. All processes call it alike.
+  Status save(CheckpointWriter &writer, int64_t step, Metadata metadata = {});
+  /// Reads all states from the checkpoint in that folder, of any mesh; each
+  /// process reads what its ranks hold. All processes call it alike and get the
+  /// same failure, which names files and tensors; the states are then undefined
+  /// until they are set.
+  Status restore(const std::string &path);
+
   /// Inputs, and states among them, that `entry` reads and nobody has set. A
   /// state counts as set when an entry that updates it has run.
   std::vector<std::string> unsetInputs(std::string_view entry) const;
@@ -126,8 +137,10 @@ public:
   /// Writes the recorded runs as JSON for Perfetto.
   Status writeTrace(const std::string &path) const;
 
-private:
+  /// Private to the runtime.
   class Impl;
+
+private:
   explicit Session(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };

@@ -40,7 +40,8 @@ public:
 
   void abort(const Status &reason) override { world->abort(reason); }
   Result<std::vector<std::byte>>
-  gather(std::span<const std::byte> mine) override;
+  gather(std::span<const std::byte> mine,
+         std::chrono::nanoseconds timeout) override;
 
 private:
   Status openLibraries(const CudaLibrarySearch &search);
@@ -246,11 +247,12 @@ Status CudaRanks::open() {
 
 /// Over the store, in pieces that fit into one of its values together.
 Result<std::vector<std::byte>>
-CudaRanks::gather(std::span<const std::byte> mine) {
+CudaRanks::gather(std::span<const std::byte> mine,
+                  std::chrono::nanoseconds timeout) {
   Bootstrap *bootstrap = request.options.bootstrap.get();
   const int processes = bootstrap ? bootstrap->launch().world : 1;
   if (processes == 1)
-    return RankSet::gather(mine);
+    return RankSet::gather(mine, timeout);
   constexpr size_t together = 512 * 1024;
   const size_t piece = std::max<size_t>(1, together / processes);
   std::vector<std::byte> all(processes * mine.size());
@@ -258,9 +260,11 @@ CudaRanks::gather(std::span<const std::byte> mine) {
     const std::string mineNow(reinterpret_cast<const char *>(mine.data()) +
                                   begin,
                               std::min(piece, mine.size() - begin));
-    WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> pieces,
-                          bootstrap->gather("the shards of a value", mineNow,
-                                            std::chrono::minutes(5)));
+    WEFT_ASSIGN_OR_RETURN(
+        const std::vector<std::string> pieces,
+        bootstrap->gather("the shards of a value", mineNow,
+                          std::max<std::chrono::nanoseconds>(
+                              timeout, std::chrono::minutes(5))));
     for (size_t r = 0; r < pieces.size(); ++r)
       std::memcpy(all.data() + r * mine.size() + begin, pieces[r].data(),
                   pieces[r].size());
