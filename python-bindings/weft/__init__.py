@@ -4,6 +4,7 @@
 
 from . import tree
 from .autodiff import grad, stop_gradient, value_and_grad
+from .checkpoints import Saving, restore, save, saved_metadata, saved_steps
 from .compiled import Compiled, load
 from .constraint import compute_with, with_sharding_constraint
 from .distributed import process_count, process_index
@@ -58,6 +59,7 @@ __all__ = [
     "Plan",
     "Rules",
     "RunTimes",
+    "Saving",
     "Session",
     "ShapeDtypeStruct",
     "ShapeError",
@@ -85,7 +87,11 @@ __all__ = [
     "process_index",
     "random",
     "report",
+    "restore",
     "rules",
+    "save",
+    "saved_metadata",
+    "saved_steps",
     "show_specs",
     "stage_boundary",
     "stop_gradient",

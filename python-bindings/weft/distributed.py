@@ -71,6 +71,11 @@ def local_ranks(ranks: int) -> range:
     return range(process_index() * each, (process_index() + 1) * each)
 
 
+def job():
+    """The processes of the job, as the runtime knows them; None if this one is alone."""
+    return _job
+
+
 def job_of(ranks: int):
     """What a session of a plan with so many ranks shares with other processes."""
     return _job if ranks > 1 else None

@@ -20,34 +20,22 @@ import errno
 import functools
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import distributed
+from . import checkpoints, distributed
 from . import mesh as meshes
 from .arguments import Shards, Unfit, as_input, type_text
 from .diagnostics import ExecutionError, MissingFileError
+from .dtypes import as_tensor, dtype_named
 from .legality import violations
 from .mesh import AbstractMesh, AxisType
 from .names import escape, unescape
-from .shape import as_dtype, check_unmasked
+from .shape import check_unmasked
 from .sharding import NamedSharding
 from .spec import PartitionSpec
-
-_DTYPES = {
-    "f32": "float32",
-    "bf16": "bfloat16",
-    "i32": "int32",
-    "i64": "int64",
-    "pred": "bool",
-    "f64": "float64",
-    "f16": "float16",
-    "i8": "int8",
-}
-_NAMES = {numpy: ours for ours, numpy in _DTYPES.items()}
-
 
 @dataclasses.dataclass(frozen=True)
 class ValueInfo:
@@ -153,7 +141,7 @@ class Plan:
     def _info(self, record: tuple) -> ValueInfo:
         name, dtype, shape, local, dims, unreduced, _, is_state = record
         sharding = self._sharding(dims, unreduced)
-        dtype = as_dtype(_DTYPES[dtype])
+        dtype = dtype_named(dtype)
         return ValueInfo(unescape(name), dtype, shape, local, sharding, is_state)
 
     def _sharding(self, dims: tuple, unreduced: tuple) -> NamedSharding:
@@ -257,16 +245,16 @@ class Session:
         info = self._inputs.get((entry, name))
         with self._lock:
             if isinstance(value, Shards):
-                parts = [_tensor(_converted(part, name, info)) for part in value]
+                parts = [as_tensor(_converted(part, name, info)) for part in value]
                 self._handle.set_input_shards(entry, escape(name), parts)
             else:
-                self._handle.set_input(entry, escape(name), _tensor(_converted(value, name, info)))
+                self._handle.set_input(entry, escape(name), as_tensor(_converted(value, name, info)))
 
     def set_state(self, name: str, value: np.ndarray) -> None:
         """A state for all entries, converted as an input is."""
         value = _converted(value, name, self._states.get(name))
         with self._lock:
-            self._handle.set_state(escape(name), _tensor(value))
+            self._handle.set_state(escape(name), as_tensor(value))
 
     @property
     def local_ranks(self) -> range:
@@ -324,6 +312,35 @@ class Session:
                 for rank in range(self.plan.ranks)
             )
 
+    def save(
+        self,
+        directory: str | os.PathLike,
+        *,
+        step: int,
+        keep: int | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> checkpoints.Saving:
+        """Writes all states as a checkpoint, as `weft.save` does, straight from the ranks: each
+        process writes what its ranks hold. Returns when the states are copied; runs go on meanwhile."""
+        def write(writer):
+            with self._lock:
+                self._handle.save(writer, step, dict(metadata or {}))
+
+        return checkpoints.begin(directory, step, keep, distributed.job_of(self.plan.ranks), write)
+
+    def restore(
+        self, directory: str | os.PathLike, *, step: int | None = None, skip_damaged: bool = False
+    ) -> int:
+        """Sets all states from the last checkpoint in a folder, or from that of a `step`: its step.
+        It may be of another mesh and number of processes; each process reads what its ranks hold. Failures
+        are those of `weft.restore`."""
+        def read(step, path):
+            with self._lock:
+                self._handle.restore(path)
+            return step
+
+        return checkpoints.try_steps(directory, step, skip_damaged, read)
+
     def write_trace(self, path: str | os.PathLike) -> None:
         """Writes when each step of the recorded runs ran, as JSON for Perfetto."""
         with self._lock:
@@ -352,20 +369,3 @@ def _converted(value: Any, name: str, info: ValueInfo | None) -> Any:
         return as_input(value, info.dtype)
     except Unfit as problem:
         raise TypeError(f"{name}: expected {info.type}, got {problem}") from None
-
-
-def _tensor(value: np.ndarray):
-    """The array as the runtime takes it: no copy where the layout is its own."""
-    from . import _runtime
-
-    array = np.asarray(value)
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    name = _NAMES.get(array.dtype.name)
-    if name is None:
-        raise TypeError(f"plans have no arrays of dtype {array.dtype}; they have {_known_dtypes()}")
-    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return _runtime.Tensor.of(name, array.shape, data)
-
-
-def _known_dtypes() -> str:
-    return ", ".join(_NAMES)

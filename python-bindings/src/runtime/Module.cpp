@@ -22,6 +22,7 @@ NB_MODULE(_runtime, m) {
   bindReport(m);
   bindPlan(m);
   bindDistributed(m);
+  bindCheckpoint(m);
   bindSession(m);
   bindStep(m);
 }

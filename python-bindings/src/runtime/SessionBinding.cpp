@@ -4,19 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// A tensor crosses the border as the name of its element type, its shape and
-// its bytes in row-major order, so that element types NumPy does not know need
-// no care here.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Bindings.h"
 #include "StatusError.h"
+#include "Tensor.h"
 
 #include "weft/runtime/Session.h"
 
-#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -29,21 +24,7 @@ namespace nb = nanobind;
 
 namespace weft::runtime {
 
-using Bytes =
-    nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 namespace {
-
-/// A tensor that a caller hands in; the bytes stay the caller's.
-struct Tensor {
-  DType dtype;
-  std::vector<int64_t> shape;
-  Bytes bytes;
-
-  ArrayView view() const {
-    return {dtype, shape, reinterpret_cast<const std::byte *>(bytes.data())};
-  }
-};
 
 /// What a session tells in threads that know no interpreter, until somebody who
 /// does turns it into warnings.
@@ -71,39 +52,6 @@ private:
 
 } // namespace
 
-static DType dtypeNamed(const std::string &text) {
-  for (int number = 0; number < dtypeCount; ++number)
-    if (name(static_cast<DType>(number)) == text)
-      return static_cast<DType>(number);
-  throw nb::value_error(("no element type is named " + text).c_str());
-}
-
-static Tensor makeTensor(const std::string &dtype, std::vector<int64_t> shape,
-                         Bytes bytes) {
-  Tensor tensor{dtypeNamed(dtype), std::move(shape), std::move(bytes)};
-  if (tensor.bytes.size() != tensor.view().bytes())
-    throw nb::value_error("the bytes do not fit the shape");
-  return tensor;
-}
-
-/// The bytes as an array of NumPy that owns them.
-static nb::object toNumpy(Array array) {
-  auto *owned = new std::vector<std::byte>(std::move(array.data));
-  nb::capsule owner(owned, [](void *pointer) noexcept {
-    delete static_cast<std::vector<std::byte> *>(pointer);
-  });
-  return nb::cast(nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>(
-                      owned->data(), {owned->size()}, owner),
-                  nb::rv_policy::reference);
-}
-
-/// What the handler of a signal has raised while a call waited, Ctrl-C's
-/// KeyboardInterrupt say.
-static void raiseIfInterrupted() {
-  if (PyErr_Occurred())
-    throw nb::python_error();
-}
-
 static std::unique_ptr<Session>
 createSession(const Plan &plan, int threads, double deadlineSeconds,
               uint64_t memoryLimit, int traceRuns, int device, bool cudaGraphs,
@@ -130,16 +78,6 @@ createSession(const Plan &plan, int threads, double deadlineSeconds,
   raiseIfInterrupted();
   notes->warn();
   return valueOrRaise(std::move(session));
-}
-
-/// Calls without the lock of the interpreter; raises its failure.
-template <typename Call> static void runUnlocked(Call &&call) {
-  Status status = [&] {
-    nb::gil_scoped_release unlocked;
-    return call();
-  }();
-  raiseIfInterrupted();
-  raiseIfFailed(status);
 }
 
 static void setInput(Session &session, const std::string &entry,
@@ -226,6 +164,15 @@ void bindSession(nb::module_ &m) {
       .def("set_state",
            [](Session &session, const std::string &name, const Tensor &value) {
              runUnlocked([&] { return session.setState(name, value.view()); });
+           })
+      .def("save",
+           [](Session &session, CheckpointWriter &writer, int64_t step,
+              const Metadata &metadata) {
+             runUnlocked([&] { return session.save(writer, step, metadata); });
+           })
+      .def("restore",
+           [](Session &session, const std::string &path) {
+             runUnlocked([&] { return session.restore(path); });
            })
       .def_prop_ro("arena_bytes", &Session::arenaBytes)
       .def("unset_inputs",

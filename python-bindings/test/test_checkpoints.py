@@ -1,0 +1,246 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""weft.save and weft.restore, and states of sessions, in one process and in several."""
+
+import collections
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import weft
+from test_distributed import ENVIRONMENT, mpirun  # noqa: F401
+from weft import P
+
+State = collections.namedtuple("State", ["count", "moments"])
+
+
+def sample(seed=0):
+    """A tree with several dtypes, a scalar and an empty array."""
+    numbers = np.random.default_rng(seed)
+    return {
+        "params": {"w": numbers.random((300, 200), np.float32), "b=c": numbers.random(3)},
+        "optimizer": State(np.int32(seed), [numbers.random(7).astype(np.float16), np.zeros((0, 2), bool)]),
+    }
+
+
+def assert_equal(a, b):
+    assert weft.tree.structure(a) == weft.tree.structure(b)
+    for x, y in zip(weft.tree.leaves(a), weft.tree.leaves(b)):
+        assert np.asarray(x).dtype == np.asarray(y).dtype
+        np.testing.assert_array_equal(x, y)
+
+
+def test_round_trip(tmp_path):
+    tree = sample()
+    saving = weft.save(tmp_path / "run", tree, step=3, metadata={"config": "small"})
+    saving.wait()
+    assert saving.path == str(tmp_path / "run" / "step-00000003") and os.path.isdir(saving.path)
+    assert_equal(weft.restore(tmp_path / "run", tree), tree)
+    like = weft.tree.map(lambda x: weft.ShapeDtypeStruct(np.shape(x), x.dtype), tree)
+    assert_equal(weft.restore(tmp_path / "run", like=like), tree)
+    assert weft.saved_metadata(tmp_path / "run") == {"config": "small"}
+    names = ["optimizer.count", "optimizer.moments[0]", "optimizer.moments[1]", "params['b=c']", "params['w']"]
+    found = weft.restore(tmp_path / "run")
+    assert sorted(found) == names
+    np.testing.assert_array_equal(found["params['w']"], tree["params"]["w"])
+
+
+@pytest.mark.parametrize("tree", [np.arange(3), [np.arange(2), (np.ones(()),)], {1: np.ones(2)}, {}])
+def test_any_tree(tmp_path, tree):
+    weft.save(tmp_path, tree, step=0).wait()
+    assert_equal(weft.restore(tmp_path, like=tree), tree)
+
+
+def test_part_of_a_tree(tmp_path):
+    tree = sample()
+    weft.save(tmp_path, tree, step=1).wait()
+    assert_equal(weft.restore(tmp_path, like={"params": tree["params"]}), {"params": tree["params"]})
+
+
+def test_arrays_may_change_at_once(tmp_path):
+    """What is written is what they were when save was called."""
+    array = np.zeros(2_000_000, np.float32)
+    for step in range(4):
+        array[:] = step
+        weft.save(tmp_path, {"a": array}, step=step)
+        array[:] = -1
+    weft.save(tmp_path, {"a": array}, step=9).wait()
+    for step in range(4):
+        assert (weft.restore(tmp_path, step=step)["a"] == step).all()
+
+
+def test_steps_and_keep(tmp_path):
+    assert weft.saved_steps(tmp_path / "none") == []
+    for step in (5, 1, 3, 100_000_000):
+        weft.save(tmp_path, sample(step % 97), step=step, keep=3)
+    weft.save(tmp_path, sample(7), step=7, keep=2).wait()
+    assert weft.saved_steps(tmp_path) == [7, 100_000_000]
+    assert_equal(weft.restore(tmp_path, sample(), step=7), sample(7))
+    with pytest.raises(FileNotFoundError, match="no checkpoint of step 8; there are those of steps 7, 100000000"):
+        weft.restore(tmp_path, step=8)
+    with pytest.raises(FileNotFoundError, match="none: no checkpoint$"):
+        weft.restore(tmp_path / "none")
+    with pytest.raises(ValueError, match="step must be at least 0, got -1"):
+        weft.save(tmp_path, sample(), step=-1)
+    with pytest.raises(ValueError, match="keep must be at least 1, or None for all, got 0"):
+        weft.save(tmp_path, sample(), step=1, keep=0)
+
+
+def test_what_is_not_like_the_tree(tmp_path):
+    weft.save(tmp_path, {"a": np.zeros(3, np.float32), "b": np.zeros(2)}, step=1).wait()
+    with pytest.raises(ValueError, match=r"step-00000001 is not like the tree:\n"
+                       r"  a is float32\[3\] in it and float32\[4\] in the tree\n  c is not in it"):
+        weft.restore(tmp_path, like={"a": np.zeros(4, np.float32), "b": np.zeros(2), "c": 1.0})
+    with pytest.raises(TypeError, match="plans have no arrays of dtype complex"):
+        weft.save(tmp_path, {"a": np.zeros(3, np.complex64)}, step=2)
+
+
+def damage(folder, step):
+    path = folder / f"step-{step:08}" / "model-00001-of-00001.safetensors"
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    return path
+
+
+def test_a_damaged_checkpoint(tmp_path):
+    tree = {"a": np.zeros(3), "b": np.zeros(3)}
+    for step in (1, 2):
+        weft.save(tmp_path, tree, step=step).wait()
+    path = damage(tmp_path, 2)
+    with pytest.raises(weft.ExecutionError) as raised:
+        weft.restore(tmp_path, tree)
+    assert str(raised.value) == f'{path}: tensor "b" has changed since the file was written'
+    with pytest.warns(RuntimeWarning, match='skipped a damaged checkpoint: .* tensor "b" has changed'):
+        assert_equal(weft.restore(tmp_path, tree, skip_damaged=True), tree)
+    damage(tmp_path, 1)
+    with pytest.warns(RuntimeWarning), pytest.raises(weft.ExecutionError, match="step-00000001"):
+        weft.restore(tmp_path, tree, skip_damaged=True)
+
+
+def test_a_save_that_fails(tmp_path):
+    """The one who waits is told, or the next save, once."""
+    weft.save(tmp_path / "run", sample(), step=1).wait()
+    os.rename(tmp_path / "run", tmp_path / "away")
+    failing = weft.save(tmp_path / "run", sample(), step=2)
+    with pytest.raises(weft.ExecutionError, match="checkpoint of step 2: .*: cannot create the folder: No such file"):
+        failing.wait()
+    weft.save(tmp_path / "run", sample(), step=3)
+    with pytest.raises(weft.ExecutionError, match="checkpoint of step 3"):
+        weft.save(tmp_path / "run", sample(), step=4)
+    os.rename(tmp_path / "away", tmp_path / "run")
+    weft.save(tmp_path / "run", sample(), step=5).wait()
+    assert weft.saved_steps(tmp_path / "run") == [1, 5]
+
+
+def test_the_end_of_the_program_waits(tmp_path):
+    code = ("import sys, numpy as np, weft\n"
+            "weft.save(sys.argv[1], {'a': np.ones(4_000_000)}, step=1)\n")
+    result = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
+    assert result.returncode == 0 and not result.stderr
+    assert weft.saved_steps(tmp_path) == [1]
+
+
+def test_a_saving_has_a_name(tmp_path):
+    saving = weft.save(tmp_path, {}, step=2)
+    saving.wait()
+    assert repr(saving) == f"Saving({saving.path!r})"
+
+
+def trained(mesh, specs):
+    """A session of steps w, m = w - m, m + w * x."""
+    step = weft.jit(lambda w, m, x: (w - m, m + w * x), mesh=mesh, donate_argnums=(0, 1),
+                    in_shardings=(*specs, P()), out_shardings=specs)
+    f32 = weft.ShapeDtypeStruct((9, 8), "float32")
+    return step.lower(f32, f32, np.float32(0)).compile().session()
+
+
+def test_states_of_sessions(tmp_path):
+    """Saved from one mesh and restored on others, and by name on the host."""
+    grid = weft.make_mesh((2, 2), ("a", "b"))
+    first = trained(grid, (P("a", "b"), P(None, "a")))
+    w, m = np.arange(72, dtype=np.float32).reshape(9, 8), np.ones((9, 8), np.float32)
+    first.set_state("w", w)
+    first.set_state("m", m)
+    entry = first.plan.entries[0].name
+    first.set_input(entry, "x", np.float32(0.5))
+    for step in (1, 2):
+        first.run(entry)
+        first.save(tmp_path, step=step)
+    first.save(tmp_path, step=2).wait()
+    for mesh, specs in [(grid, (P("b"), P("b", "a"))), (weft.make_mesh((4,), ("c",)), (P("c"), P(None, "c"))),
+                        (weft.make_mesh((1,), ("c",)), (P(), P()))]:
+        second = trained(mesh, specs)
+        assert second.restore(tmp_path) == 2
+        for name in ("w", "m"):
+            np.testing.assert_array_equal(second.state(name), first.state(name))
+        assert second.restore(tmp_path, step=1) == 1
+    found = weft.restore(tmp_path, like={"w": w, "m": m})
+    np.testing.assert_array_equal(found["w"], first.state("w"))
+    weft.save(tmp_path / "host", {"w": w, "m": m}, step=7).wait()
+    assert second.restore(tmp_path / "host") == 7
+    np.testing.assert_array_equal(second.state("w"), w)
+    damage(tmp_path, 2)
+    with pytest.raises(weft.ExecutionError, match="has changed since the file was written"):
+        second.restore(tmp_path)
+    with pytest.warns(RuntimeWarning, match="skipped a damaged checkpoint"):
+        assert second.restore(tmp_path, skip_damaged=True) == 1
+
+
+PROGRAM = """
+import sys
+import numpy as np
+import weft
+from test_checkpoints import sample, trained
+from weft import P
+
+weft.distributed.initialize()
+folder, again = sys.argv[1:]
+session = trained(weft.make_mesh((4,), ("c",)), (P("c"), P(None, "c")))
+session.set_state("w", np.arange(72, dtype=np.float32).reshape(9, 8))
+session.set_state("m", np.ones((9, 8), np.float32))
+entry = session.plan.entries[0].name
+session.set_input(entry, "x", np.float32(0.5))
+if again == "again":
+    assert session.restore(folder + "/states") == 2
+session.run(entry)
+session.run(entry)
+session.save(folder + "/states", step=4 if again == "again" else 2)
+weft.save(folder + "/tree", sample(4), step=1).wait()
+tree = weft.restore(folder + "/tree", like=sample())
+assert (tree["params"]["w"] == sample(4)["params"]["w"]).all()
+alone = trained(weft.make_mesh((1,), ("c",)), (P(), P()))
+alone.set_state("w", np.ones((9, 8), np.float32))
+alone.set_state("m", np.ones((9, 8), np.float32))
+alone.save(folder + "/alone", step=1).wait()
+"""
+
+
+def contents(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_processes_write_what_one_does(mpirun, tmp_path):  # noqa: F811
+    """Also when one continues what the others have begun."""
+    environment = os.environ | ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(
+        [os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])}
+    for folder, first, second in [("one", [], []), ("two", [*mpirun, "-n", "2"], []),
+                                  ("four", [], [*mpirun, "-n", "4"])]:
+        for launcher, again in ((first, "begin"), (second, "again")):
+            result = subprocess.run([*launcher, sys.executable, "-c", PROGRAM, str(tmp_path / folder), again],
+                                    env=environment, capture_output=True, text=True, timeout=100)
+            assert result.returncode == 0, result.stdout + result.stderr
+    assert weft.saved_steps(tmp_path / "one" / "states") == [2, 4]
+    assert contents(tmp_path / "one") == contents(tmp_path / "two") == contents(tmp_path / "four")
+
+
+def test_the_index_of_the_hub(tmp_path):
+    weft.save(tmp_path, sample(), step=1).wait()
+    index = json.loads((tmp_path / "step-00000001" / "model.safetensors.index.json").read_text())
+    assert index["weight_map"]["params['w']"] == "model-00001-of-00001.safetensors"
+    # "=" has a meaning on command lines.
+    assert "params['b%3Dc']" in index["weight_map"]
