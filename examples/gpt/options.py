@@ -12,6 +12,7 @@ import data
 import layouts
 import model
 import stages
+import weft
 
 # What a run is; a checkpoint keeps it, and a resumed run takes it from there.
 SETTINGS = {
@@ -46,10 +47,6 @@ class Run:
     stages: stages.Stages
     resumed: checkpoint.Checkpoint | None
     args: argparse.Namespace
-
-    @property
-    def checkpoint(self):
-        return self.args.out / "checkpoint.safetensors"
 
 
 def _number(flag, kind, least, problems):
@@ -92,7 +89,7 @@ def parser(problems):
         add(f"--{flag}", type=_number(flag, kind, least, problems), metavar="N",
             default=None if flag in SETTINGS else default, help=f"{text} ({default})")
     add("--out", type=pathlib.Path, default=pathlib.Path("build/gpt"), metavar="FOLDER",
-        help="for the checkpoint and metrics.csv (build/gpt)")
+        help="for the last checkpoint and metrics.csv (build/gpt)")
     add("--resume", action="store_true", help="continue from the checkpoint in --out, under any mesh")
     add("--stop-after", type=_number("stop-after", int, 1, problems), metavar="N",
         help="stop when so many steps of the run are done, with a checkpoint")
@@ -116,15 +113,14 @@ def read(arguments):
         problems.append(f"--data: {error.filename}: {error.strerror}")
     except ValueError as error:
         problems.append(f"--data: {error}")
-    path = args.out / "checkpoint.safetensors"
     if args.resume:
         try:
-            resumed = checkpoint.read(path)
+            resumed = checkpoint.read(args.out)
         except ValueError as error:
             problems.append(f"--resume: {error}")
-    elif path.exists() and not args.plan:
-        problems.append(f"--out: {path} is of another run and would be lost; continue it with "
-                        "--resume, or name another folder")
+    elif not args.plan and weft.saved_steps(args.out):
+        problems.append(f"--out: the checkpoint in {args.out} is of another run and would be lost; "
+                        "continue it with --resume, or name another folder")
 
     settings = _settings(args, resumed, problems)
     axes, mesh_problems = layouts.parse_mesh(args.mesh)

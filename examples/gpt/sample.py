@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Text by a trained GPT: one byte after the other, each drawn from what the model expects.
 
-    python examples/gpt/sample.py build/gpt/checkpoint.safetensors --prompt "You may"
+    python examples/gpt/sample.py build/gpt --prompt "You may"
 """
 
 import argparse
@@ -55,17 +55,16 @@ def draw(logits, temperature, random):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("checkpoint", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path, help="the --out of train.py")
     parser.add_argument("--prompt", default="This License ")
     parser.add_argument("--length", type=int, default=300, help="bytes (300)")
     parser.add_argument("--temperature", type=float, default=0.7, help="0 takes the likeliest (0.7)")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     try:
-        found = checkpoint.read(args.checkpoint)
-        config = model.config_of(found.settings)
-        params = checkpoint.restore(found.part("params"), model.init(config, 0))
-    except ValueError as error:
+        found = checkpoint.read(args.folder)
+        config, params = model.config_of(found.settings), checkpoint.params(found)
+    except (ValueError, weft.ExecutionError) as error:
         sys.exit(f"error: {error}")
     print(generate(params, config, args.prompt.encode(), args.length, args.temperature, args.seed))
 

@@ -17,7 +17,6 @@ import time
 
 from tqdm import tqdm
 
-import checkpoint
 import data
 import options
 import sample
@@ -78,16 +77,9 @@ class Metrics:
         self._file.flush()
 
 
-def save(run, trainer, done):
-    """All processes give their parts of the state; the first one writes it."""
-    state = trainer.state()
-    if weft.process_index() == 0:
-        checkpoint.write(run.checkpoint, state, done, run.settings)
-
-
 def train(run, trainer):
-    """Makes the steps that are left, and returns how many are made in all. The checkpoint on
-    disk stays as it was if a step fails."""
+    """Makes the steps that are left, and returns how many are made in all. Checkpoints are written
+    meanwhile; the last one stays if a step fails."""
     settings, args = run.settings, run.args
     size, context, seed = settings["batch"], run.config.context, settings["seed"]
     held_back = [data.batch(run.text.validation, size, context, seed, 1, i)
@@ -113,10 +105,10 @@ def train(run, trainer):
                 bar.write(f"step {done:5}  loss {loss:.3f}  validation {validation:.3f}")
             metrics.add(done, loss, validation)
             if done % args.checkpoint_every == 0:
-                save(run, trainer, done)
+                trainer.save(run, done)
                 saved = done
     if done > saved:
-        save(run, trainer, done)
+        trainer.save(run, done)
     if done > first:
         print(f"speed  {(done - first) * size * context / spent:.0f} tokens/s")
     return done
@@ -138,15 +130,18 @@ def main(arguments=None):
         state = training.first_state(run.config, run.settings)
         if run.args.plan:
             return plan(run, state)
-        if run.resumed:
-            state = checkpoint.restore(run.resumed, state)
         run.args.out.mkdir(parents=True, exist_ok=True)
         trainer = training.Trainer(run, state, run.args.target)
+        if run.resumed:
+            trainer.restore(run.resumed)
         describe(run, trainer, state)
-        done = train(run, trainer)
+        try:
+            done = train(run, trainer)
+        finally:
+            trainer.finish_save()
     except (OSError, ValueError, weft.CompileError, weft.ExecutionError) as error:
         sys.exit("\n".join(f"error: {line}" for line in str(error).split("\n")))
-    print(f"\ncheckpoint of step {done} in {run.checkpoint}")
+    print(f"\ncheckpoint of step {done} in {run.args.out}")
     if done < run.settings["steps"]:
         print("--resume continues from there, under any mesh")
     elif run.args.length:

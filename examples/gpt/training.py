@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+import checkpoint
 import layouts
 import model
 import stages
@@ -72,6 +73,7 @@ class Trainer:
                               in_shardings=(self.specs["params"], batch, batch))
         self._structure = weft.tree.structure(state)
         self._names = [path for path, _ in weft.tree.flatten_with_paths(state, "state")[0]]
+        self._saving = None
         if target:
             self._session = self.compiled.session(deadline=300.0)
             for name, value in zip(self._names, weft.tree.leaves(state)):
@@ -84,6 +86,20 @@ class Trainer:
         self._session.set_input(entry.name, "targets", targets)
         self._session.run(entry.name)
         return float(self._session.output(entry.outputs[-1].name))
+
+    def save(self, run, done):
+        """Begins to write a checkpoint after so many steps, which replaces the one before."""
+        self._saving = self._session.save(run.args.out, step=done, keep=1,
+                                          metadata=checkpoint.metadata(run.settings))
+
+    def finish_save(self):
+        """Returns when the last checkpoint is on disk."""
+        if self._saving:
+            self._saving.wait()
+
+    def restore(self, found):
+        """Takes the state from a checkpoint, of any mesh."""
+        self._session.restore(found.folder, step=found.step)
 
     def state(self):
         """The state as whole arrays."""

@@ -12,12 +12,12 @@ import sys
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "examples" / "gpt"))
 
 import train  # noqa: E402
+import weft  # noqa: E402
 
 STEPS = 12
 SMALL = ("--layers=2 --width=32 --heads=4 --context=32 --batch=8 --warmup=2 --eval-every=6 "
@@ -52,7 +52,7 @@ class Training:
 
     @property
     def state(self):
-        return load_file(self.folder / "checkpoint.safetensors")
+        return weft.restore(self.folder)
 
 
 class Workshop:

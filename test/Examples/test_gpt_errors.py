@@ -4,14 +4,13 @@
 
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
 
 import checkpoint
 import model
 import sample
 import train
 import weft
-from conftest import SMALL, run
+from conftest import SMALL, STEPS, run
 
 
 def refused(*arguments):
@@ -30,7 +29,7 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path):
                    "--resume", "--out", tmp_path) == [
         "--layers: want an integer of 1 or more, got '0'",
         "--learning-rate: want a number of 0 or more, got 'much'",
-        f"--resume: {tmp_path}/checkpoint.safetensors: file not found",
+        f"--resume: {tmp_path}: no checkpoint",
         "--parallel: unknown mode pd; modes are dp, zero1, fsdp, hsdp, tp, sp, cp, pp, and "
         "sums of them as fsdp+tp",
         "--width 30 must be a multiple of --heads 4",
@@ -92,9 +91,8 @@ def test_each_problem_of_a_table(tmp_path):
 
 def test_a_checkpoint_is_not_lost(workshop, tmp_path):
     folder = workshop.training("data=1", "dp").folder
-    before = (folder / "checkpoint.safetensors").read_bytes()
     assert refused(*SMALL, "--out", folder) == [
-        f"--out: {folder}/checkpoint.safetensors is of another run and would be lost; continue it "
+        f"--out: the checkpoint in {folder} is of another run and would be lost; continue it "
         "with --resume, or name another folder"]
     other = tmp_path / "text"
     other.write_bytes(bytes(1000))
@@ -104,21 +102,16 @@ def test_a_checkpoint_is_not_lost(workshop, tmp_path):
         "--seed 1: the run of the checkpoint has 0; leave it out, or begin another run with "
         "another --out",
         "--data: the text is not that of the checkpoint, whose run would not be continued"]
-    assert (folder / "checkpoint.safetensors").read_bytes() == before
+    assert weft.saved_steps(folder) == [STEPS]
 
 
-@pytest.mark.parametrize(("contents", "problem"), [
-    (b"x" * 100, "cannot be read: Error while deserializing header"),
-    (None, "is no checkpoint of this program"),
-])
-def test_files_that_are_no_checkpoints(tmp_path, contents, problem):
-    path = tmp_path / "checkpoint.safetensors"
-    if contents is None:
-        save_file({"a": np.zeros(3)}, path)
-    else:
-        path.write_bytes(contents)
-    (line,) = refused("--resume", "--out", tmp_path)
-    assert line.startswith(f"--resume: {path}: {problem}")
+def test_checkpoints_that_are_none(tmp_path):
+    weft.save(tmp_path, {"a": np.zeros(3)}, step=1).wait()
+    assert refused("--resume", "--out", tmp_path) == [
+        f"--resume: {tmp_path}: the checkpoint is not of this program"]
+    (tmp_path / "step-00000001" / "checkpoint.json").write_text("{}")
+    assert refused("--resume", "--out", tmp_path) == [
+        f"--resume: {tmp_path}/step-00000001/checkpoint.json: it is no description of a checkpoint"]
 
 
 def test_a_checkpoint_of_another_model(tmp_path):
@@ -126,27 +119,28 @@ def test_a_checkpoint_of_another_model(tmp_path):
     config = model.Config(1, 8, 2, 4)
     params = model.init(config, 0)
     params["norm"] = np.ones(9, np.float32)
-    params["bias"] = params["blocks"][0].pop("up")
-    checkpoint.write(tmp_path / "checkpoint", params, 0, {})
+    del params["blocks"][0]["up"]
+    settings = {"layers": 1, "width": 8, "heads": 2, "context": 4}
+    weft.save(tmp_path, {"state": {"params": params}}, step=0, metadata=checkpoint.metadata(settings)).wait()
     with pytest.raises(ValueError) as raised:
-        checkpoint.restore(checkpoint.read(tmp_path / "checkpoint"), model.init(config, 0))
-    assert str(raised.value) == (
-        f"{tmp_path}/checkpoint: bias is not of this model; blocks/0/up is missing; norm is "
-        "float32[9], the model has float32[8]")
+        checkpoint.params(checkpoint.read(tmp_path))
+    assert str(raised.value).splitlines() == [
+        f"{tmp_path}/step-00000000 is not like the tree:",
+        "  state['params']['blocks'][0]['up'] is not in it",
+        "  state['params']['norm'] is float32[9] in it and float32[8] in the tree"]
 
 
 def test_a_loss_that_is_no_number(tmp_path):
     """The last checkpoint stays."""
     (line,) = refused(*SMALL[:-1], "--learning-rate=1e30", "--checkpoint-every=1", "--out", tmp_path)
     assert line.endswith("a smaller --learning-rate may help")
-    found = checkpoint.read(tmp_path / "checkpoint.safetensors")
+    found = checkpoint.read(tmp_path)
     assert f"the loss of step {found.step + 1} is nan" in line
 
 
 def test_samples_need_a_model(tmp_path, monkeypatch):
-    path = tmp_path / "checkpoint"
-    checkpoint.write(path, {"params": {}}, 0, {"layers": 1})
-    monkeypatch.setattr("sys.argv", ["sample.py", str(path)])
+    weft.save(tmp_path, {}, step=0, metadata=checkpoint.metadata({"layers": 1})).wait()
+    monkeypatch.setattr("sys.argv", ["sample.py", str(tmp_path)])
     with pytest.raises(SystemExit, match="the settings of the run have no width, heads, context"):
         sample.main()
 

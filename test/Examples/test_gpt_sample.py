@@ -22,12 +22,12 @@ def parrot(tmp_path_factory):
     (folder / "text").write_text(LINE * 50)
     printed = run(*ARGUMENTS, "--data", folder / "text", "--prompt", LINE, "--out", folder,
                   "--mesh=data=2,model=2", "--parallel=fsdp+tp")
-    return printed, checkpoint.read(folder / "checkpoint.safetensors")
+    return printed, checkpoint.read(folder)
 
 
 def test_it_learns_and_repeats(parrot):
     printed, found = parrot
-    training = Training(found.path.parent)
+    training = Training(found.folder)
     assert training.losses[0] > 5 and training.losses[-1] < 0.1
     assert printed.endswith(f"\n\n{LINE}{LINE}{LINE}\n")
 
@@ -35,13 +35,13 @@ def test_it_learns_and_repeats(parrot):
 def test_a_prompt_may_be_longer_than_the_context(parrot):
     found = parrot[1]
     config = model.config_of(found.settings)
-    params = checkpoint.restore(found.part("params"), model.init(config, 0))
+    params = checkpoint.params(found)
     text = sample.generate(params, config, (LINE * 3).encode(), 20, 0, 0)
     assert text == LINE * 4
 
 
 def test_sampling_from_a_file(parrot, monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["sample.py", str(parrot[1].path), "--prompt", "to be ",
+    monkeypatch.setattr("sys.argv", ["sample.py", str(parrot[1].folder), "--prompt", "to be ",
                                      "--length", "14", "--temperature", "0"])
     sample.main()
     assert capsys.readouterr().out == LINE + "\n"
