@@ -71,7 +71,7 @@ ELEMENT_TYPES = "weft/runtime/DType.h"
 
 # The parts of the runtime: folders of runtime/src, of cuda those inside, and that of MPI. The
 # headers of include/weft/runtime are of the part that has the code behind them;
-# those not named here are values: DType.h, Status.h, Array.h, Box.h.
+# those not named here are values: DType.h, Status.h, Array.h, Box.h, CheckpointMemory.h.
 PUBLIC_HEADERS = {
     "Npy": "io", "OutputFiles": "io", "Safetensors": "io",
     "Communicator": "comm", "InProcessWorld": "comm",

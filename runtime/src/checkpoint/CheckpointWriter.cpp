@@ -43,7 +43,7 @@ public:
   Status open();
   Status wait();
   Status start(CheckpointContents next);
-  std::vector<std::byte> takeMemory() { return std::move(contents.memory); }
+  CheckpointMemory takeMemory() { return std::move(contents.memory); }
 
   const Launch &launch() const {
     static const Launch alone;
@@ -446,9 +446,7 @@ CheckpointWriter::open(const std::string &directory,
 }
 
 Status CheckpointWriter::wait() { return impl->wait(); }
-std::vector<std::byte> CheckpointWriter::takeMemory() {
-  return impl->takeMemory();
-}
+CheckpointMemory CheckpointWriter::takeMemory() { return impl->takeMemory(); }
 Status CheckpointWriter::start(CheckpointContents contents) {
   return impl->start(std::move(contents));
 }

@@ -38,6 +38,7 @@
 
 #include "weft/runtime/Bootstrap.h"
 #include "weft/runtime/Box.h"
+#include "weft/runtime/CheckpointMemory.h"
 #include "weft/runtime/Safetensors.h"
 
 #include <chrono>
@@ -79,7 +80,7 @@ struct CheckpointContents {
   std::vector<TensorInfo> tensors;
   /// Those of all processes together cover every element once.
   std::vector<CheckpointPart> parts;
-  std::vector<std::byte> memory;
+  CheckpointMemory memory;
 };
 
 struct CheckpointOptions {
@@ -112,7 +113,7 @@ public:
 
   /// Memory for the contents of the next checkpoint: that of the last one.
   /// To be called after `wait`.
-  std::vector<std::byte> takeMemory();
+  CheckpointMemory takeMemory();
 
   /// Begins to write a checkpoint, and returns. To be called after `wait`.
   Status start(CheckpointContents contents);
