@@ -151,6 +151,18 @@ static Status openCheckpoints(Checkpoints &checkpoints, Session &session,
   });
 }
 
+/// What is wrong in this process alone, with a file on its host say: the others
+/// would wait for it.
+static void tellOthers(const Launch &launch, const std::string &problem,
+                       const Arguments &arguments) {
+  if (launch.world == 1)
+    return;
+  const Result<std::unique_ptr<Bootstrap>> bootstrap =
+      Bootstrap::connect(launch, *deadlineOf(arguments.startDeadlineSeconds));
+  if (bootstrap.ok())
+    (*bootstrap)->fail(fmt::format("rank {}: {}", launch.rank, problem));
+}
+
 static int runPlan(const Arguments &arguments) {
   const Result<Plan> plan = Plan::load(arguments.plan);
   if (!plan.ok())
@@ -171,8 +183,11 @@ static int runPlan(const Arguments &arguments) {
     checkOutputs(arguments, problems);
   for (const std::string &problem : problems)
     report(exitBadInput, problem);
-  if (!problems.empty())
+  if (!problems.empty()) {
+    if (launch.ok() && checkLaunch(*plan, *launch).ok())
+      tellOthers(*launch, problems.front(), arguments);
     return exitBadInput;
+  }
 
   SessionOptions options;
   options.threads = arguments.threads;
@@ -192,6 +207,12 @@ static int runPlan(const Arguments &arguments) {
     if (!bootstrap.ok())
       return report(exitRunFailed, bootstrap.status().message());
     options.bootstrap = *std::move(bootstrap);
+    // Before they wait for each other in a library: one may have bad input.
+    if (const Status status = options.bootstrap->barrier(
+            "whether their input is right",
+            *deadlineOf(arguments.startDeadlineSeconds));
+        !status.ok())
+      return report(exitRunFailed, status.message());
   }
   const Result<std::unique_ptr<Session>> session =
       Session::create(*plan, options);

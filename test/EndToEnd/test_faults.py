@@ -1,0 +1,92 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Faults of one process of a job: all processes end within seconds, and say whose fault it is.
+
+Processes that are killed or stopped are in test_mpi.py, disks and checkpoints in test_resume.py.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+from conftest import EXAMPLE, tool
+from test_mpi import ENVIRONMENT, command, mpirun, plan  # noqa: F401
+
+# Runs what its two arguments say in process 0 and in process 1.
+CHOICE = """#!/bin/bash
+if [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 0 ]; then eval "exec $1"; else eval "exec $2"; fi
+"""
+
+
+class Ended:
+    """A job of two processes with different command lines, once it has ended."""
+
+    def __init__(self, mpirun, folder, first, second):  # noqa: F811
+        script, begin = folder / "choice.sh", time.monotonic()
+        script.write_text(CHOICE)
+        script.chmod(0o755)
+        lines = [shlex.join(map(str, [*words])) + f" > {folder}/out{i} 2>&1" for i, words in enumerate((first, second))]
+        result = subprocess.run([*mpirun, "-n", "2", str(script), *lines], env=os.environ | ENVIRONMENT,
+                                capture_output=True, text=True, timeout=60)
+        self.status, self.seconds = result.returncode, time.monotonic() - begin
+        self.texts = [path.read_text() if (path := folder / f"out{i}").exists() else "" for i in range(2)]
+
+
+def replaced(words, old, new):
+    return [str(word).replace(str(old), str(new)) for word in words]
+
+
+def test_another_plan(mpirun, plan, tmp_path):  # noqa: F811
+    assert tool("shard-compile", EXAMPLE / "mlp_lm.mlir", "--mesh", "data=4", "-o",
+                tmp_path / "other.plan").returncode == 0
+    words = command(plan, 3)
+    job = Ended(mpirun, tmp_path, words, replaced(words, plan / "mlp.plan", tmp_path / "other.plan"))
+    assert job.status != 0 and job.seconds < 20
+    assert any(re.search(r"error: the ranks differ in what they run: rank 0 has plan \w+, rank 1 has plan \w+", text)
+               for text in job.texts), job.texts
+
+
+@pytest.mark.parametrize("process", [0, 1])
+def test_an_input_of_another_type(mpirun, plan, process, tmp_path):  # noqa: F811
+    np.save(tmp_path / "x.npy", np.load(plan / "x.npy").astype(np.float32))
+    words = command(plan, 3)
+    both = [words, words]
+    both[process] = replaced(words, f"x={plan / 'x.npy'}", f"x={tmp_path / 'x.npy'}")
+    job = Ended(mpirun, tmp_path, *both)
+    assert job.status != 0 and job.seconds < 20
+    problem = f"--input x: {tmp_path / 'x.npy'} holds f32[256x16], the plan wants i32[256x16]"
+    assert f"error: {problem}" in job.texts[process]
+    # Open MPI may end the other one first.
+    other = job.texts[1 - process]
+    assert f"rank {process}: {problem}" in other or "openmpi" in mpirun[0] and "error" not in other, other
+
+
+def test_another_number_of_steps(mpirun, plan, tmp_path):  # noqa: F811
+    job = Ended(mpirun, tmp_path, command(plan, 30, "--deadline", "5"), command(plan, 2, "--deadline", "5"))
+    assert job.status != 0 and job.seconds < 20
+    assert "process 1 (ranks 2, 3) has ended" in job.texts[0] or "did not arrive" in job.texts[0], job.texts
+
+
+def test_a_folder_that_only_one_sees(mpirun, plan, tmp_path):  # noqa: F811
+    """A checkpoint is found by one process and not by the other."""
+    words = command(plan, 2, "--checkpoint", tmp_path / "here", "--resume")
+    assert subprocess.run([*map(str, words)], capture_output=True).returncode == 0
+    words = command(plan, 3, "--checkpoint", tmp_path / "here", "--resume")
+    job = Ended(mpirun, tmp_path, words, replaced(words, tmp_path / "here", tmp_path / "there"))
+    assert job.status != 0 and job.seconds < 20
+    assert any("process 0 finds step 2 to resume from, process 1 no checkpoint; --checkpoint must be on a file "
+               "system that all processes share" in text for text in job.texts), job.texts
+
+
+def test_an_unwritable_folder(mpirun, plan, tmp_path):  # noqa: F811
+    """Process 0 writes the files, and the other one learns why it cannot."""
+    words = command(plan, 2, "--save", tmp_path / "none" / "end.safetensors")
+    job = Ended(mpirun, tmp_path, words, words)
+    assert job.status != 0 and job.seconds < 20
+    problem = f"--save: cannot write {tmp_path}/none/end.safetensors: folder {tmp_path}/none: No such file"
+    assert f"error: {problem}" in job.texts[0]
