@@ -92,8 +92,10 @@ def begin(
     key = path, job is not None
     kept, writer = _writers.get(key, (None, None))
     if kept != (keep or 0):
-        if writer is not None:
-            writer.wait()
+        # A writer removes what is unfinished when it opens the folder.
+        for (other, _), (_, earlier) in _writers.items():
+            if other == path:
+                earlier.wait()
         writer = _runtime.CheckpointWriter.open(path, keep or 0, job)
         _writers[key] = keep or 0, writer
     write(writer)

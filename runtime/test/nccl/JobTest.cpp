@@ -314,6 +314,39 @@ TEST_P(JobOfRanks, AllCollectivesHaveTheBitsOfOneProcess) {
     }
 }
 
+/// Each process writes what its rank holds; resumed on the host.
+TEST_F(Job, CheckpointsAreThoseOfOneProcess) {
+  const std::string device = cudaPlan(2), host = cpuPlan(2);
+  const auto options = [&](const std::string &name, int steps) {
+    (void)writeNpy(file("x.npy"), countingArray({32}, 0.25f));
+    return fmt::format(" --init init --steps {} --input x={} --checkpoint {} "
+                       "--every 3",
+                       steps, file("x.npy"), file(name + "-run"));
+  };
+  for (const std::string &text : runAll(2, [&](int rank) {
+         return variables(rank, 2) + device + options("device", 6);
+       }))
+    EXPECT_THAT(text, HasSubstr("status 0"));
+  EXPECT_THAT(start(WEFT_SHARD_RUN " " + host + options("host", 6)).finish(),
+              HasSubstr("status 0"));
+  for (const char *step : {"3", "6"})
+    for (const char *name :
+         {"checkpoint.json", "model-00001-of-00001.safetensors"})
+      EXPECT_EQ(load(fmt::format("device-run/step-0000000{}/{}", step, name)),
+                load(fmt::format("host-run/step-0000000{}/{}", step, name)));
+  for (const std::string &text : runAll(2, [&](int rank) {
+         return variables(rank, 2) + device + options("device", 8) +
+                " --resume";
+       }))
+    EXPECT_THAT(text, HasSubstr("status 0"));
+  EXPECT_THAT(
+      start(WEFT_SHARD_RUN " " + host + options("host", 8) + " --resume")
+          .finish(),
+      HasSubstr("status 0"));
+  EXPECT_EQ(load("device-run/step-00000008/checkpoint.json"),
+            load("host-run/step-00000008/checkpoint.json"));
+}
+
 TEST_F(Job, MeetsInAFolder) {
   const std::string plan = cudaPlan(2);
   const auto texts = runAll(2, [&](int rank) {
