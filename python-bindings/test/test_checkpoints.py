@@ -238,6 +238,32 @@ def test_processes_write_what_one_does(mpirun, tmp_path):  # noqa: F811
     assert contents(tmp_path / "one") == contents(tmp_path / "two") == contents(tmp_path / "four")
 
 
+DIFFERENT = """
+import sys
+import numpy as np
+import weft
+from test_checkpoints import trained
+from weft import P
+
+weft.distributed.initialize()
+session = trained(weft.make_mesh((2,), ("c",)), (P("c"), P(None, "c")))
+session.restore(sys.argv[1], step=1 + weft.process_index())
+"""
+
+
+def test_processes_restore_the_same_step(mpirun, tmp_path):  # noqa: F811
+    tree = {name: np.zeros((9, 8), np.float32) for name in ("w", "m")}
+    for step in (1, 2):
+        weft.save(tmp_path, tree, step=step).wait()
+    environment = os.environ | ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(
+        [os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])}
+    result = subprocess.run([*mpirun, "-n", "2", sys.executable, "-c", DIFFERENT, str(tmp_path)], env=environment,
+                            capture_output=True, text=True, timeout=100)
+    assert result.returncode != 0
+    assert ("process 0 restores the checkpoint of step 1, process 1 that of step 2; is the folder on a file system "
+            "that all share?") in result.stderr
+
+
 def test_the_index_of_the_hub(tmp_path):
     weft.save(tmp_path, sample(), step=1).wait()
     index = json.loads((tmp_path / "step-00000001" / "model.safetensors.index.json").read_text())

@@ -93,6 +93,36 @@ static void copyBox(const Box &box, const Box &held,
              });
 }
 
+/// The parts of one state to where they begin in `memory`.
+Status Session::Impl::copyState(size_t s, std::span<const CheckpointPart> parts,
+                                std::byte *memory) {
+  const plan::TensorType &type = *states[s].type;
+  if (isUnreduced(type)) {
+    // With all processes, whether they write a part of it or not.
+    WEFT_ASSIGN_OR_RETURN(const Array whole, assemble(states[s]));
+    for (const CheckpointPart &part : parts)
+      copyBox(part.box, Box::whole(whole.shape), whole.shape,
+              elementBytes(type), whole.data.data(), memory + part.offset);
+    return {};
+  }
+  const auto &local = *type.local_shape();
+  std::vector<std::byte> copy;
+  for (const CheckpointPart &part : parts) {
+    const StateShard &shard =
+        *std::ranges::find_if(stateShards()[s], [&](const StateShard &each) {
+          return each.box.contains(part.box);
+        });
+    const Rank &rank = *core->rank(shard.ranks.front());
+    WEFT_ASSIGN_OR_RETURN(
+        const std::byte *from,
+        rank.read(*states[s].in(core->roles().of(rank.number())),
+                  partBytes(type), copy));
+    copyBox(part.box, shard.box, {local.data(), local.size()},
+            elementBytes(type), from, memory + part.offset);
+  }
+  return {};
+}
+
 Status Session::Impl::save(CheckpointWriter &writer, int64_t step,
                            Metadata metadata) {
   if (const int own = processOf(*core).count; own != writer.processes())
@@ -108,38 +138,11 @@ Status Session::Impl::save(CheckpointWriter &writer, int64_t step,
   contents.metadata = std::move(metadata);
   contents.memory = writer.takeMemory();
   contents.memory.resize(place(contents));
-
-  size_t next = 0;
   for (size_t s = 0; s < states.size(); ++s) {
-    const plan::TensorType &type = *states[s].type;
-    // With all processes, whether they write a part of it or not.
-    std::optional<Array> whole;
-    if (isUnreduced(type)) {
-      WEFT_ASSIGN_OR_RETURN(whole, assemble(states[s]));
-    }
-    const auto &local = *type.local_shape();
-    std::vector<std::byte> copy;
-    for (; next < contents.parts.size() && contents.parts[next].tensor == s;
-         ++next) {
-      const CheckpointPart &part = contents.parts[next];
-      std::byte *to = contents.memory.data() + part.offset;
-      if (whole) {
-        copyBox(part.box, Box::whole(whole->shape), whole->shape,
-                elementBytes(type), whole->data.data(), to);
-        continue;
-      }
-      const StateShard &shard =
-          *std::ranges::find_if(stateShards()[s], [&](const StateShard &each) {
-            return each.box.contains(part.box);
-          });
-      const Rank &rank = *core->rank(shard.ranks.front());
-      WEFT_ASSIGN_OR_RETURN(
-          const std::byte *from,
-          rank.read(*states[s].in(core->roles().of(rank.number())),
-                    partBytes(type), copy));
-      copyBox(part.box, shard.box, {local.data(), local.size()},
-              elementBytes(type), from, to);
-    }
+    const auto parts = std::ranges::equal_range(contents.parts, s, {},
+                                                &CheckpointPart::tensor);
+    WEFT_RETURN_IF_ERROR(
+        copyState(s, {parts.begin(), parts.end()}, contents.memory.data()));
   }
   return writer.start(std::move(contents));
 }
@@ -325,7 +328,11 @@ Status Session::Impl::restore(const std::string &path) {
 
 Status Session::save(CheckpointWriter &writer, int64_t step,
                      Metadata metadata) {
-  return impl->save(writer, step, std::move(metadata));
+  try {
+    return impl->save(writer, step, std::move(metadata));
+  } catch (const std::bad_alloc &) {
+    return resourceExhausted("no memory to copy the states for a checkpoint");
+  }
 }
 
 Status Session::restore(const std::string &path) { return impl->restore(path); }

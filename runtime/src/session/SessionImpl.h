@@ -93,6 +93,8 @@ public:
   /// The states of the plan as a checkpoint has them, and what of them this
   /// process holds (SessionCheckpoint.cpp).
   Status save(CheckpointWriter &writer, int64_t step, Metadata metadata);
+  Status copyState(size_t s, std::span<const CheckpointPart> parts,
+                   std::byte *memory);
   Status restore(const std::string &path);
   const std::vector<StateShards> &stateShards();
 

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "launch/Processes.h"
+#include "SamplePlan.h"
 #include "Tensors.h"
+#include "weft/runtime/Session.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -128,6 +130,22 @@ TEST_F(Processes, OneThatIsLate) {
   });
   EXPECT_THAT(texts[0], HasSubstr("process 1 had not written its part of "
                                   "checkpoint step-00000002 within 1 s"));
+}
+
+/// A session whose ranks are all of one process.
+TEST_F(Processes, AsManyAsTheSessionHas) {
+  const auto texts =
+      run(2, [&](std::shared_ptr<Bootstrap> bootstrap) -> Status {
+        WEFT_ASSIGN_OR_RETURN(auto session,
+                              Session::create(SamplePlan(2).build()));
+        WEFT_ASSIGN_OR_RETURN(
+            auto writer, CheckpointWriter::open(file("run"), with(bootstrap)));
+        return session->save(*writer, 1);
+      });
+  EXPECT_THAT(texts,
+              testing::Each(HasSubstr(
+                  "the ranks of the session are in 1 processes, the checkpoint "
+                  "is written by 2")));
 }
 
 /// Killed at any moment: what is there is whole.
