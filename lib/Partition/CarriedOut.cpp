@@ -32,13 +32,13 @@ ShardingNetwork::strategyOf(Operation *op, const FactorSolution &choice) const {
 }
 
 /// As --weft-combine-collectives moves ops.
-ProgramCalls::Mobility
-ShardingNetwork::mobilityOf(Operation *op, const FactorSolution &choice) const {
+ProgramCalls::Mobility ShardingNetwork::mobilityOf(Operation *op,
+                                                   const FactorSolution &choice,
+                                                   bool exchanges) const {
   if (op->hasTrait<OpTrait::ConstantLike>())
     return {true, true};
-  const OpStrategy *strategy = strategyOf(op, choice);
   if (runsOf(op) != 1 || isa<BarrierOp>(op) || op->getNumResults() != 1 ||
-      (strategy && strategy->exchangeBytes > 0))
+      exchanges)
     return {};
   llvm::SmallDenseSet<Value> operands;
   double most = 0;
@@ -111,12 +111,14 @@ ShardingNetwork::movesOf(const OpChoices &choices) const {
     SmallVector<ProgramCalls::Version> operands;
     for (auto [value, need] : llvm::zip(op.getOperands(), choice.operands))
       operands.push_back(provide(value, need));
-    if (const OpStrategy *strategy = strategyOf(&op, choice)) {
+    const OpStrategy *strategy = strategyOf(&op, choice);
+    const bool exchanges = strategy && strategy->exchangeBytes > 0;
+    if (strategy) {
       moves.seconds += strategy->exchangeSeconds * runsOf(&op);
       moves.wireBytes += strategy->exchangeBytes * runsOf(&op);
     }
     const ProgramCalls::Version made =
-        moves.calls.addOp(&op, operands, mobilityOf(&op, choice));
+        moves.calls.addOp(&op, operands, mobilityOf(&op, choice, exchanges));
     for (auto [value, id] : llvm::zip_equal(op.getResults(), choice.results))
       define(value, id, made);
     if (takesMoreBytes(&op))

@@ -34,7 +34,7 @@ static constexpr double latencyShare = 0.25;
 
 /// Of the time of all moves, that of latencies of all-reduces above which it is
 /// worth while to choose again, knowing which become one call.
-static constexpr double shareOfSumLatency = 0.1;
+static constexpr double leastShareOfSums = 0.1;
 /// Calls are counted before they are made: what gains a smaller share of the
 /// cost may gain nothing.
 static constexpr double leastGain = 0.005;
@@ -140,7 +140,7 @@ struct OptimizeShardings
     limits.maxTable = maxTable;
     bool isBetter = false;
     for (SumLatency sumLatency : {SumLatency::None, SumLatency::OfNewCalls}) {
-      if (moves.sumLatencySeconds <= shareOfSumLatency * moves.combinedSeconds)
+      if (moves.sumLatencySeconds <= leastShareOfSums * moves.combinedSeconds)
         break;
       ShardingNetwork again(function, start, strategies, sumLatency,
                             &moves.calls);

@@ -63,10 +63,12 @@ static bool isSum(const ReshardPrices::Call &call) {
   return call.kind == cost::CollectiveKind::AllReduce;
 }
 
-double ProgramCalls::latencySeconds() const {
+double ProgramCalls::latencyOf(bool onlySums) const {
   std::vector<cost::PendingCall> pending;
   int64_t numAlone = 0;
   for (const Call &each : calls) {
+    if (onlySums && !isSum(each.call))
+      continue;
     const int64_t kind =
         each.call.combinable < 0
             ? -++numAlone
@@ -75,14 +77,6 @@ double ProgramCalls::latencySeconds() const {
         {kind, each.earliest, steps[each.step].latest, each.latencySeconds});
   }
   return cost::combinedLatency(std::move(pending));
-}
-
-double ProgramCalls::sumLatencySeconds() const {
-  ProgramCalls sums;
-  sums.steps = steps;
-  llvm::copy_if(calls, std::back_inserter(sums.calls),
-                [](const Call &each) { return isSum(each.call); });
-  return sums.latencySeconds();
 }
 
 /// The calls that a step follows, directly or behind others that do.

@@ -58,8 +58,8 @@ public:
   void finish();
 
   /// Of all calls, and of all-reduces.
-  double latencySeconds() const;
-  double sumLatencySeconds() const;
+  double latencySeconds() const { return latencyOf(/*onlySums=*/false); }
+  double sumLatencySeconds() const { return latencyOf(/*onlySums=*/true); }
 
   /// The all-reduces, by ReshardPrices::Call::combinable, that `value` could
   /// have for `user` without one call more; its own now do not count.
@@ -82,6 +82,7 @@ private:
     double latencySeconds;
   };
 
+  double latencyOf(bool onlySums) const;
   llvm::SmallDenseSet<int32_t> callsFollowedBy(int32_t step) const;
 
   std::vector<Step> steps;

@@ -171,7 +171,8 @@ private:
                 llvm::ArrayRef<uint64_t> sets);
   void search(optimize::CostNetwork::Options limits);
   ProgramCalls::Mobility mobilityOf(mlir::Operation *op,
-                                    const FactorSolution &choice) const;
+                                    const FactorSolution &choice,
+                                    bool exchanges) const;
   bool isSlicedSum(Id made, Id kept, Id need) const;
   using Values = std::vector<std::vector<int32_t>>;
   struct KeptValue;
