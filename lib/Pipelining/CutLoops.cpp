@@ -135,7 +135,8 @@ LogicalResult CutLoops::mark(func::FuncOp entry, SmallVector<int64_t> &found) {
     return emitError(entry.getLoc())
            << "stages are placed between parameters, but @"
            << entry.getSymName()
-           << " updates none that is known; donate the state that it updates";
+           << " has gradients of none that is known; donate the state that it "
+              "updates";
   if (!loop.hasForward())
     return emitError(entry.getLoc())
            << "stages are placed along what a result other than gradients is "

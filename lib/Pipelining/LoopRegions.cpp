@@ -14,6 +14,7 @@
 #include "weft/IR/TensorTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace weft;
@@ -23,12 +24,50 @@ bool weft::isGradientSum(Operation *op) {
          !gradientOf(getValueOrigin(op->getOperand(0))).empty();
 }
 
-LoopRegions::LoopRegions(func::FuncOp entry)
-    : block(entry.front()), microbatches(block) {
-  for (BlockArgument argument : block.getArguments())
+/// What all micro-batches of the loops use: values from before them.
+static llvm::SetVector<Value> findUsed(Block &block) {
+  Microbatches microbatches(block);
+  llvm::SetVector<Value> used;
+  for (Operation &op : block) {
+    if (!microbatches.loopOf(&op) || isa<MicrobatchSliceOp>(op))
+      continue;
+    for (Value operand : op.getOperands())
+      if (Operation *definer = operand.getDefiningOp();
+          !definer || !microbatches.loopOf(definer))
+        used.insert(operand);
+  }
+  return used;
+}
+
+SmallVector<BlockArgument> weft::findParameters(func::FuncOp entry) {
+  SmallVector<BlockArgument> parameters;
+  for (BlockArgument argument : entry.getArguments())
     if (entry.getArgAttr(argument.getArgNumber(),
                          WeftDialect::kParameterAttrName))
-      active.insert(argument);
+      parameters.push_back(argument);
+  if (!parameters.empty())
+    return parameters;
+
+  llvm::SetVector<Value> used = findUsed(entry.front());
+  for (auto sum : entry.getOps<MicrobatchSumOp>())
+    if (sum.getType().getRank() > 0 &&
+        llvm::is_contained(ValueRange(used.getArrayRef()).getTypes(),
+                           sum.getType()))
+      return {};
+  // What they are computed from.
+  for (size_t i = 0; i < used.size(); ++i)
+    if (Operation *definer = used[i].getDefiningOp())
+      used.insert_range(definer->getOperands());
+  for (BlockArgument argument : entry.getArguments())
+    if (used.contains(argument) &&
+        isa<FloatType>(typeOf(argument).getElementType()))
+      parameters.push_back(argument);
+  return parameters;
+}
+
+LoopRegions::LoopRegions(func::FuncOp entry)
+    : block(entry.front()), microbatches(block) {
+  active.insert_range(findParameters(entry));
   findForward();
   findActive();
   cutForward();

@@ -34,6 +34,12 @@ namespace weft {
 /// Whether a sum over micro-batches is that of a gradient.
 bool isGradientSum(mlir::Operation *op);
 
+/// The arguments that stages are placed between: those that the loop has
+/// gradients of or, where it has none, those that all micro-batches use. Empty
+/// where a sum over micro-batches has the type of what they use: it is the
+/// gradient of an argument that is not known to be a parameter.
+llvm::SmallVector<mlir::BlockArgument> findParameters(mlir::func::FuncOp entry);
+
 class LoopRegions {
 public:
   explicit LoopRegions(mlir::func::FuncOp entry);

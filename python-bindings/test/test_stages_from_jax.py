@@ -154,6 +154,28 @@ def test_boundaries_are_placed(wrap):
         "activations of stage 0 for stage 1", "gradients of stage 1 for stage 0"]
 
 
+def test_boundaries_are_placed_in_what_updates_nothing():
+    """Parameters are what all micro-batches use, unless gradients of that are added up."""
+    def evaluate(ws, x, y):
+        for w in ws:
+            x = block(x, w)
+        return x, jnp.mean((x - y) ** 2)
+
+    ws, x, y = arguments()
+    args = ws, x.reshape(-1, WIDTH), y.reshape(-1, WIDTH)
+    pipeline = weft.Pipeline("pipe", microbatches=MICROBATCHES, stages="auto")
+    compiled = weft.from_jax(evaluate, *args, mesh=weft.Mesh((2,), ("pipe",)), pipeline=pipeline).compile()
+    first, last = compiled.stages()
+    assert last.forward_flops >= first.forward_flops >= 2 * 2 * 3 * WIDTH * WIDTH
+    assert [message.label for message in compiled.messages()] == ["activations of stage 0 for stage 1"]
+    for found, wanted in zip(compiled(*args), jax.jit(evaluate)(*args), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+    with pytest.raises(weft.CompileError, match="has gradients of none that is known; donate the state that it updates"):
+        weft.from_jax(step(WRAPPERS["plain"], cuts=False), *arguments(), mesh=weft.Mesh((2,), ("pipe",)),
+                      pipeline=weft.Pipeline("pipe", stages="auto")).compile()
+
+
 def test_boundaries_that_cannot_be_placed():
     with pytest.raises(weft.CompileError, match="the compiler is to place the stage boundaries, but the model has one"):
         pipelined(step(WRAPPERS["plain"], cuts=True), weft.Pipeline("pipe", stages="auto"))

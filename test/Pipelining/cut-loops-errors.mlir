@@ -34,7 +34,7 @@ func.func @gradients(%w: tensor<8xf32> {weft.name = "w", weft.parameter}, %x: te
 
 #loop = #weft.microbatches<"step", 4>
 
-// expected-error @below {{stages are placed between parameters, but @unknown updates none that is known; donate the state that it updates}}
+// expected-error @below {{stages are placed between parameters, but @unknown has gradients of none that is known; donate the state that it updates}}
 func.func @unknown(%w: tensor<8xf32> {weft.name = "w"}, %x: tensor<4x8xf32> {weft.name = "x"}) -> (tensor<8xf32> {weft.name = "y"}) {
   %xi = weft.microbatch_slice %x dim = 0 of #loop : tensor<4x8xf32> -> tensor<8xf32>
   %y = arith.mulf %xi, %w : tensor<8xf32>
