@@ -139,7 +139,7 @@ def predict(run, times):
         text = f"F:{each('F')},I:{each('I')},W:{each('W')}"
     timed = weft.pipeline.schedule(run.name, ranks=run.args.ranks, microbatches=run.args.microbatches,
                                    times=text)
-    return sum(timed.bubble) / (run.args.ranks * timed.makespan), timed.makespan
+    return timed.bubble_fraction, timed.makespan
 
 
 def main():

@@ -17,15 +17,14 @@
 namespace weft {
 
 static std::string percent(double fraction) {
-  return format(fraction < 10 ? "%.1f %%" : "%.0f %%", 100 * fraction);
+  return format("%.1f %%", 100 * fraction);
 }
 
-/// Idle time of a rank, as a fraction of its busy time.
+/// Idle time of a rank, as a share of the makespan.
 static std::string printBubble(const PipelineReport &pipeline, int64_t role) {
-  if (!pipeline.schedule || pipeline.schedule->timing.ranks[role].busy == 0)
+  if (!pipeline.schedule || pipeline.schedule->timing.makespan == 0)
     return "-";
-  const timeline::Timing &timing = pipeline.schedule->timing;
-  return percent(timing.bubble(role) / timing.ranks[role].busy);
+  return percent(pipeline.schedule->timing.bubbleFraction(int32_t(role)));
 }
 
 static std::string printStages(const EntryReport &entry) {
@@ -108,11 +107,12 @@ static std::string printSchedule(const PipelineReport &pipeline) {
                      format(" (%.3fx the lower bound), bubble ",
                             makespan / schedule.lowerBound) +
                      percent(schedule.timing.bubbleFraction()) +
-                     " of the busy time; before and behind them " +
+                     " of the makespan; before and behind them " +
                      printSeconds(once) + "\n";
   // Little could be seen of passes that are short beside transfers.
   timeline::Timing drawn = schedule.timing;
-  if (drawn.bubbleFraction() > 3) {
+  constexpr double mostDrawn = 0.75;
+  if (drawn.bubbleFraction() > mostDrawn) {
     drawn = *timeTable(schedule.table, withEqualPasses(schedule));
     text += "  transfers take most of the time; drawn without them, forward "
             "passes, input and weight gradients equally long\n";

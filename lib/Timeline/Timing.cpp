@@ -20,16 +20,15 @@ double Timing::peak() const {
   return most;
 }
 
-/// Of transfers that take more than any work: as long as times may be.
-static constexpr double mostBubble = 1e15;
+double Timing::bubbleFraction(int32_t rank) const {
+  return makespan > 0 ? bubble(rank) / makespan : 0;
+}
 
 double Timing::bubbleFraction() const {
-  double idle = 0, busy = 0;
-  for (int32_t rank = 0; rank < int32_t(ranks.size()); ++rank) {
-    idle += bubble(rank);
-    busy += ranks[rank].busy;
-  }
-  return busy > 0 ? std::min(idle / busy, mostBubble) : 0;
+  double sum = 0;
+  for (int32_t rank = 0; rank < int32_t(ranks.size()); ++rank)
+    sum += bubbleFraction(rank);
+  return ranks.empty() ? 0 : sum / double(ranks.size());
 }
 
 double KeptMemory::run(const Action &action) {

@@ -19,7 +19,7 @@ def test_the_numbers_of_a_schedule():
     assert one.rows == (("0F0", "0F1", "0B0", "0F2", "0B1", "0B2"), ("1F0", "1B0", "1F1", "1B1", "1F2", "1B2"))
     assert (one.makespan, one.lower_bound) == (12, 12)
     assert (one.busy, one.bubble, one.peaks) == ((9, 9), (3, 3), (2, 1))
-    assert one.bubble_fraction == pytest.approx(1 / 3)
+    assert one.bubble_fraction == pytest.approx(1 / 4)
     assert one.actions[1][0] == ("1F0", 1, 2)
     assert (one.name, one.ranks, one.microbatches, one.chunks) == ("1f1b", 2, 3, 1)
     assert one.published == ()
@@ -62,7 +62,7 @@ def test_pictures():
     small = weft.pipeline.schedule("1f1b", 2, 2)
     assert small.draw() == "rank 0 |F0 F1 ......B0    ...B1    |\nrank 1 |...F0 B0    F1 B1    ......|\n"
     assert repr(small) == ("<weft.pipeline.Schedule 1f1b, 2 ranks, 2 micro-batches, 1 stage per rank: "
-                           "makespan 9, bubble 50.0 %, peak 2>")
+                           "makespan 9, bubble 33.3 %, peak 2>")
     assert str(small) == f"{small!r}\n{small.draw()}"
 
 

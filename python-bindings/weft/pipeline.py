@@ -54,7 +54,7 @@ class Schedule:
         self.lower_bound: float = timed.lower_bound
         """What no table is faster than that has the same stages on the same ranks."""
         self.bubble_fraction: float = timed.bubble_fraction
-        """Idle time of all ranks as a fraction of their busy time."""
+        """Idle time of all ranks as a fraction of the time that they have, 0 to 1."""
 
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:

@@ -22,7 +22,7 @@
 // HALVES-NEXT: 1 1 256 MiB 68.7 G 137 G 68.7 G 68.7 G 67.1 M 128 MiB 256 MiB {{[0-9.]+}} % {{[0-9]+}} MiB
 // HALVES-NEXT: 2 2 256 MiB 68.7 G 137 G 68.7 G 68.7 G 67.1 M 128 MiB 256 MiB {{[0-9.]+}} % {{[0-9]+}} MiB
 // HALVES-NEXT: 3 3 256 MiB 68.7 G 137 G 68.7 G 68.7 G 67.1 M 64.0 MiB 256 MiB {{[0-9.]+}} % {{[0-9]+}} MiB
-// HALVES-NEXT: estimated for the micro-batches: makespan {{[0-9.]+}} ms ({{1[.][0-9]+}}x the lower bound), bubble {{[0-9.]+}} % of the busy time; before and behind them {{[0-9.]+}} ms
+// HALVES-NEXT: estimated for the micro-batches: makespan {{[0-9.]+}} ms ({{1[.][0-9]+}}x the lower bound), bubble {{[0-9.]+}} % of the makespan; before and behind them {{[0-9.]+}} ms
 // HALVES-NEXT: rank 0 |F0 F1
 // HALVES-NEXT: rank 1 |...F
 // HALVES-NEXT: rank 2 |
@@ -66,7 +66,7 @@
 // CHUNKS-NEXT: 1 1 256 MiB 68.7 G 137 G 134 M 128 MiB 512 MiB {{[0-9.]+}} % {{[0-9.]+}} GiB
 // CHUNKS-NEXT: 2 0 256 MiB 68.7 G 137 G 128 MiB 0 B
 // CHUNKS-NEXT: 3 1 256 MiB 68.7 G 137 G 64.0 MiB 0 B
-// CHUNKS-NEXT: estimated for the micro-batches: makespan {{[0-9.]+}} ms ({{1[.][0-9]+}}x the lower bound), bubble {{[0-9.]+}} % of the busy time; before and behind them {{[0-9.]+}} ms
+// CHUNKS-NEXT: estimated for the micro-batches: makespan {{[0-9.]+}} ms ({{1[.][0-9]+}}x the lower bound), bubble {{[0-9.]+}} % of the makespan; before and behind them {{[0-9.]+}} ms
 // CHUNKS-NEXT: rank 0 |F0 F1
 // CHUNKS-NEXT: rank 1 |...F
 

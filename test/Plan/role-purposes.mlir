@@ -12,7 +12,7 @@
 // seen of them beside transfers.
 // CHECK: 0 0 256 B
 // CHECK-NEXT: 1 1 256 B
-// CHECK-NEXT: bubble {{[0-9]+}} % of the busy time
+// CHECK-NEXT: bubble {{[0-9.]+}} % of the makespan
 // CHECK-NEXT: transfers take most of the time; drawn without them, forward passes, input and weight gradients equally long
 // CHECK-NEXT: rank 0 |F0 F1 ......B0    F2 B1    F3 B2    ...B3    |
 

@@ -44,7 +44,7 @@ static std::string printText(const TimedSchedule &schedule) {
   text += fmt::format(
       "lower bound   {:.6g} (makespan is {:.3f}x)\n", schedule.lowerBound,
       schedule.lowerBound > 0 ? timing.makespan / schedule.lowerBound : 1);
-  text += fmt::format("bubble        {:.1f} % of the busy time\n",
+  text += fmt::format("bubble        {:.1f} % of the makespan\n",
                       100 * timing.bubbleFraction());
   text += fmt::format("peak memory   {:.6g} (1: the activations of one "
                       "micro-batch in all stages of a rank)\n",

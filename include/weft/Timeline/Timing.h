@@ -93,7 +93,9 @@ struct Timing {
   /// Idle time of a rank in the step.
   double bubble(int32_t rank) const { return makespan - ranks[rank].busy; }
   double peak() const;
-  /// Idle time of all ranks as a fraction of their busy time.
+  /// Idle time as a fraction of the time that all ranks have: 0 to 1. That of a
+  /// rank, and of all.
+  double bubbleFraction(int32_t rank) const;
   double bubbleFraction() const;
 };
 

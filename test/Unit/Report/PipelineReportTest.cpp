@@ -162,8 +162,8 @@ TEST_F(PipelineReportTest, TheScheduleIsThatOfTheRows) {
   EXPECT_DOUBLE_EQ(pipeline.schedule->lowerBound, 6);
   EXPECT_THAT(printPlanReport(report()),
               HasSubstr("  estimated for the micro-batches: makespan 6.0 us "
-                        "(1.000x the lower bound), bubble 50.0 % of the busy "
-                        "time; before and behind them 1.0 us\n"
+                        "(1.000x the lower bound), bubble 33.3 % of the "
+                        "makespan; before and behind them 1.0 us\n"
                         "  rank 0 |F0 F1 ...B0 ...B1 |\n"
                         "  rank 1 |...F0 B0 F1 B1 ...|\n"));
 }

@@ -42,14 +42,18 @@ TEST(Timing, WaitsForInputsAndForTheRank) {
   EXPECT_THAT(timing.ranks[0].busy, DoubleEq(12));
   EXPECT_THAT(timing.bubble(1), DoubleEq(6));
   EXPECT_THAT(timing.ranks[1].wait(), DoubleEq(0));
-  EXPECT_THAT(timing.bubbleFraction(), DoubleEq(12.0 / 24));
+  EXPECT_THAT(timing.bubbleFraction(1), DoubleEq(6.0 / 18));
+  EXPECT_THAT(timing.bubbleFraction(), DoubleEq(12.0 / 36));
 }
 
-TEST(Timing, BubblesAreFinite) {
+TEST(Timing, BubblesAreNoMoreThanTheMakespan) {
   const Table table = tableOf("0F0,0B0\n1F0,1B0\n");
   Costs costs = evenCosts(table, 1e-300, 0, 0);
   costs.transfer = 1e15;
-  EXPECT_THAT(timingOf(table, costs).bubbleFraction(), DoubleEq(1e15));
+  EXPECT_THAT(timingOf(table, costs).bubbleFraction(), DoubleEq(1));
+  // Nothing takes any time.
+  EXPECT_THAT(timingOf(table, evenCosts(table, 0, 0, 0)).bubbleFraction(),
+              DoubleEq(0));
 }
 
 TEST(Timing, PairsAreOneAction) {
