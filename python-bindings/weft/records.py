@@ -45,6 +45,11 @@ class Collective:
     def total_bytes(self) -> int:
         return self.bytes * self.count
 
+    @property
+    def location(self) -> str:
+        """``mlp.py:6``; empty if it is unknown."""
+        return f"{self.file}:{self.line}" if self.file else ""
+
 
 @dataclasses.dataclass(frozen=True)
 class Tensor:

@@ -5,10 +5,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .compiled import Compiled
+from .records import Collective
+
+# Of all collectives that read alike (kind, bytes, cause and line): the seconds that they take in a
+# step, and those of them that are exposed.
+CollectiveTimes = dict[tuple[str, int, str, str], tuple[float, float]]
 
 
 def check_cluster(cluster: str) -> None:
@@ -39,3 +44,28 @@ def simulate(
     if problems:
         raise ValueError("\n".join(problems))
     return json.loads(text)
+
+
+def collective_times(recorded: dict[str, Any], read_cause: Callable[[str], str]) -> CollectiveTimes:
+    """Of all collectives that read alike: what they take in a step, and what of that is exposed."""
+    runs = [0] * len(recorded["segments"])
+    for role in recorded["roles"]:
+        for segment, *_ in role["runs"]:
+            runs[segment] += 1
+    sums = [[0, 0] for _ in recorded["instructions"]]
+    for segment, times in zip(recorded["segments"], runs):
+        for stream, instruction, begin, end, exposed in segment["events"]:
+            if stream or exposed:
+                sums[instruction][exposed] += times * (end - begin)
+    found: CollectiveTimes = {}
+    for each, (taken, exposed) in zip(recorded["instructions"], sums):
+        if each["kind"] == "collective":
+            key = (each["name"], each["bytes"], read_cause(each["cause"]), each["location"])
+            before = found.get(key, (0.0, 0.0))
+            found[key] = before[0] + taken / 1e9, before[1] + exposed / 1e9
+    return found
+
+
+def time_of(each: Collective, times: CollectiveTimes) -> tuple[float, float]:
+    """Those of a collective."""
+    return times.get((each.kind, each.bytes, each.cause, each.location), (0.0, 0.0))

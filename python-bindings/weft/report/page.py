@@ -7,14 +7,14 @@ from __future__ import annotations
 import html
 import json
 import pathlib
-from collections.abc import Callable
 from typing import Any
 
 from ..compiled import Compiled
 from ..errors import count, size_text
 from ..records import Memory, Records, cause_reader
+from ..simulation import CollectiveTimes, collective_times
 from .figures import bytes_figure, scaling_figure, slices_of, times_figure
-from .tables import (CollectiveTimes, collectives_table, memory_table, messages_table, peak_table, scaling_table,
+from .tables import (collectives_table, memory_table, messages_table, peak_table, scaling_table,
                      shardings_table, times_table)
 from .timeline import timeline_data
 from .words import micro, rate
@@ -155,26 +155,6 @@ def _communication(records: Records, times: CollectiveTimes, figures: dict[str, 
     if records.messages:
         parts += ["<h3>Messages between stages</h3>", messages_table(records.messages)]
     return _section("Communication", *parts)
-
-
-def collective_times(recorded: dict[str, Any], read_cause: Callable[[str], str]) -> CollectiveTimes:
-    """Of all collectives that read alike: what they take in a step, and what of that is exposed."""
-    runs = [0] * len(recorded["segments"])
-    for role in recorded["roles"]:
-        for segment, *_ in role["runs"]:
-            runs[segment] += 1
-    sums = [[0, 0] for _ in recorded["instructions"]]
-    for segment, times in zip(recorded["segments"], runs):
-        for stream, instruction, begin, end, exposed in segment["events"]:
-            if stream or exposed:
-                sums[instruction][exposed] += times * (end - begin)
-    found: CollectiveTimes = {}
-    for each, (taken, exposed) in zip(recorded["instructions"], sums):
-        if each["kind"] == "collective":
-            key = (each["name"], each["bytes"], read_cause(each["cause"]), each["location"])
-            before = found.get(key, (0.0, 0.0))
-            found[key] = before[0] + taken / 1e9, before[1] + exposed / 1e9
-    return found
 
 
 def _shardings(compiled: Compiled) -> str:

@@ -13,6 +13,7 @@ from ..errors import size_text
 from ..path_groups import group_paths
 from ..records import Collective, Memory, Message
 from ..session import ValueInfo
+from ..simulation import CollectiveTimes, time_of
 from .classes import MEMORY
 from .figures import Slice
 from .html_table import Column, folded, swatch, table
@@ -62,18 +63,12 @@ def peak_table(memory: Memory) -> str:
                   Column("tensor", "code")], rows)
 
 
-# Of all collectives that read alike (kind, bytes, cause and line): the seconds that they take in a
-# step, and those of them that are exposed.
-CollectiveTimes = dict[tuple[str, int, str, str], tuple[float, float]]
-
-
 def collectives_table(collectives: Sequence[Collective], times: CollectiveTimes) -> str:
     """Every collective with its cause."""
     def row(each: Collective):
-        line = f"{each.file}:{each.line}" if each.file else ""
-        taken, exposed = times.get((each.kind, each.bytes, each.cause, line), (0.0, 0.0))
+        taken, exposed = time_of(each, times)
         return [each.kind, ", ".join(each.axes), f"{each.count} x {size_text(each.bytes)}", size_text(each.total_bytes),
-                micro(taken), micro(exposed), line, folded(each.cause)]
+                micro(taken), micro(exposed), each.location, folded(each.cause)]
 
     ordered = sorted(collectives, key=lambda each: -each.total_bytes)
     columns = [Column("collective", "code"), Column("axes", "code"), Column("sent by a rank", "number"),

@@ -1,0 +1,46 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compares a plan with its lock file; the exit status is 1 if they differ. Times are predicted for the
+cluster that the lock file names."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+
+from ..lockfile import Lock
+from ..plan_diff import compare, print_diff, times_of
+from ..session import Plan
+from .options import add_json, add_plan
+
+HELP = "fail if a plan differs from its lock file"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_plan(parser)
+    parser.add_argument("lockfile", metavar="LOCKFILE", help="what weft lock has written")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    locked = Lock.read(_text_of(args.lockfile), args.lockfile)
+    plan = Plan.load(args.plan)
+    found = compare(locked, Lock.of(plan, locked.cluster), (args.lockfile, args.plan))
+    if args.json:
+        print(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
+    elif not found:
+        print(f"{args.plan} matches {args.lockfile}")
+    else:
+        times = {entry.name: (None, times_of(plan, entry.name, locked.cluster)) for entry in found.entries}
+        cluster = f" --cluster={locked.cluster}" if locked.cluster else ""
+        print(f"{args.plan} differs from {args.lockfile}\n{print_diff(found, times)}"
+              f"if that is intended: weft lock {args.plan} -o {args.lockfile}{cluster}")
+    return 1 if found else 0
+
+
+def _text_of(path: str) -> str:
+    try:
+        return pathlib.Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not a lock file: it is not UTF-8 text") from None
