@@ -138,6 +138,8 @@ def test_renamed_arguments_are_no_difference(plain):
     renamed = lock(mlp(text=MLP.format(**NAMES | {"params": "weights", "x": "y", "y": "targets"})))
     assert "weights['w1']" in str(renamed) and str(renamed) != str(plain)
     assert not difference(plain, renamed) and not difference(renamed, plain)
+    # An argument may have the name of an axis.
+    assert not difference(lock(mlp(text=MLP.format(**NAMES | {"x": "data"}))), plain)
 
 
 # What is a difference
@@ -236,6 +238,7 @@ def test_check(here, capsys):
     assert lines[0] == "b.plan differs from a.lock" and max(map(len, lines)) <= 80
     assert lines[2].startswith("    predicted time on DGX A100 ")
     assert "  ~ argument params['w2'], float32[512, 256]: P('model',) -> P(None, 'model')" in lines
+    assert "      tanh (mlp.py:3) held as P('data', 'model'), needed as P('data', None) by" in lines
     assert lines[-1] == "if that is intended: weft lock b.plan -o a.lock --cluster=dgx-a100"
     assert main(["check", "b.plan", "a.lock", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
@@ -250,7 +253,8 @@ def test_diff(here, capsys):
     assert max(map(len, text.splitlines())) <= 80
     gone = textwrap.dedent("""\
           - all_reduce over model: 1 x 32.0 KiB
-              partial sums over "model" of dot_general, needed as P('data', None) by sub
+              partial sums over "model" of dot_general (mlp.py:4), needed as P('data',
+              None) by sub (mlp.py:4)
         """)
     assert textwrap.indent(gone, "  ") in text
     assert "    all_gather over model: 0 calls -> 1 call, takes " in text

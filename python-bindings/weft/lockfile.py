@@ -156,11 +156,25 @@ def _arguments(values: Iterable[ValueInfo]) -> dict[str, str]:
 
 def traffic_of(each: Collective | Message, pipeline_axis: str) -> Counter[Traffic]:
     """What one collective or message sends, by cause."""
+    return Counter(traffic for traffic, _ in _parts(each, pipeline_axis))
+
+
+def causes_of(records: Records) -> dict[Traffic, str]:
+    """By what is sent the cause with its source lines; of several lines the first."""
+    found: dict[Traffic, str] = {}
+    for each in records.collectives:
+        for traffic, cause in _parts(each, records.pipeline_axis):
+            found.setdefault(traffic, _INDEX.sub("*", cause))
+    return found
+
+
+def _parts(each: Collective | Message, pipeline_axis: str) -> list[tuple[Traffic, str]]:
+    """What it sends, with the whole cause of each part."""
     if isinstance(each, Message):
-        return Counter([Traffic((pipeline_axis,), "message", each.label, "", size_text(each.bytes))])
+        return [(Traffic((pipeline_axis,), "message", each.label, "", size_text(each.bytes)), each.label)]
     first, *members = each.cause.split("\n")
     parts = [match.groups() for line in members if (match := _MEMBER.fullmatch(line))] or [(size_text(each.bytes), first)]
-    return Counter(Traffic(each.axes, each.kind, _general(cause), each.reduction, size) for size, cause in parts)
+    return [(Traffic(each.axes, each.kind, _general(cause), each.reduction, size), cause) for size, cause in parts]
 
 
 def _general(cause: str) -> str:

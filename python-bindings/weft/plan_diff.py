@@ -16,16 +16,13 @@ from typing import Any
 
 from .compiled import Compiled
 from .errors import count, listing, size_text
-from .lockfile import EntryLock, Lock, LockError, Traffic
+from .lockfile import EntryLock, Lock, LockError, Traffic, causes_of
 from .records import Records, cause_reader
 from .session import Plan
 from .simulation import collective_times, simulate, time_of
 from .units import seconds_text
 
 WIDTH = 80
-
-# Of the collectives of a kind and axes: the seconds that they take in a call, and those of them that are exposed.
-Times = Mapping[str, tuple[float, float]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,7 +117,8 @@ def _renamed(entry: EntryLock, names: dict[str, str]) -> EntryLock:
     """An entry with other names of its arguments."""
     ordered = sorted(names, key=len, reverse=True)
     any_name = "|".join(map(re.escape, ordered))
-    pattern = re.compile(rf'(?<=")({any_name})(?=")|(?<=\bgradient of )({any_name})(?=[,)])')
+    # Axes are in quotes too: over "data", "model".
+    pattern = re.compile(rf'(?<!over ")(?<!, ")(?<=")({any_name})(?=")|(?<=\bgradient of )({any_name})(?=[,)])')
 
     def rename(line: str) -> str:
         return pattern.sub(lambda match: names[match[1] or match[2]], line)
@@ -147,31 +145,43 @@ def _compare_traffic(before: dict[Traffic, int], after: dict[Traffic, int]) -> l
 
 # Printing
 
-def times_of(plan: Plan, entry: str, cluster: str) -> Times:
-    """The predicted times of the collectives of a plan."""
-    compiled = Compiled(plan, entry=entry)
-    recorded = simulate(compiled, cluster, records=True)["recorded"]
-    known = collective_times(recorded, cause_reader(compiled.entry))
-    found: dict[str, tuple[float, float]] = {}
-    for each in compiled.collectives():
-        call = f"{each.kind} over {', '.join(each.axes)}"
-        taken, exposed = found.get(call, (0.0, 0.0))
-        more = time_of(each, known)
-        found[call] = taken + more[0], exposed + more[1]
-    return found
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """What only the plan of a side says, and no lock file."""
+
+    times: dict[str, tuple[float, float]]
+    """Of the collectives of a kind and axes: the seconds that they take in a call, and those of them that are
+    exposed."""
+    causes: dict[Traffic, str]
+    """With source lines."""
+
+    @staticmethod
+    def of(plan: Plan, entry: str, cluster: str) -> Side:
+        compiled = Compiled(plan, entry=entry)
+        records = Records.of(plan, compiled.entry)
+        recorded = simulate(compiled, cluster, records=True)["recorded"]
+        known = collective_times(recorded, cause_reader(compiled.entry))
+        times: dict[str, tuple[float, float]] = {}
+        for each in records.collectives:
+            call = f"{each.kind} over {', '.join(each.axes)}"
+            taken, exposed = times.get(call, (0.0, 0.0))
+            more = time_of(each, known)
+            times[call] = taken + more[0], exposed + more[1]
+        return Side(times, causes_of(records))
 
 
-def print_diff(diff: Diff, times: Mapping[str, tuple[Times | None, Times]]) -> str:
-    """Lines of 80 columns; `times` are those before, if they are known, and after, by entry."""
+def print_diff(diff: Diff, sides: Mapping[str, tuple[Side | None, Side]]) -> str:
+    """Lines of 80 columns; `sides` are before, if that is a plan, and after, by entry."""
     lines = [f"{name}: {before} -> {after}" for name, (before, after) in diff.settings.items()]
     lines += [f"entry {name} is gone" for name in diff.missing] + [f"entry {name} is new" for name in diff.added]
     for entry in diff.entries:
+        before, after = sides[entry.name]
         lines += [f"entry {entry.name}", *_summary(entry, diff.machine)]
-        for path, (before, after) in entry.arguments.items():
-            lines += _argument_lines(path, before, after)
+        for path, pair in entry.arguments.items():
+            lines += _argument_lines(path, *pair)
         for change in entry.traffic:
-            lines += _traffic_lines(change)
-        lines += _call_lines(entry, *times[entry.name])
+            lines += _traffic_lines(change, before, after)
+        lines += _call_lines(entry, before, after)
     return "\n".join(lines) + "\n" if lines else ""
 
 
@@ -209,21 +219,23 @@ def _argument_lines(path: str, before: str | None, after: str | None) -> list[st
     return [line] if len(line) <= WIDTH else [first, "      " + sides[0], *(f"      -> {side}" for side in sides[1:])]
 
 
-def _traffic_lines(change: TrafficChange) -> list[str]:
+def _traffic_lines(change: TrafficChange, before: Side | None, after: Side) -> list[str]:
     each = change.after or change.before
+    side = after if change.after else before
+    cause = side.causes.get(each, each.cause) if side else each.cause
     number = [f"{number} x {traffic.size}" for traffic, number in
               ((change.before, change.count_before), (change.after, change.count_after)) if traffic]
     sign = _sign(change.before, change.after)
-    return [f"  {sign} {each.call}: {' -> '.join(number)}", *_wrapped("      ", each.cause or "no cause is known")]
+    return [f"  {sign} {each.call}: {' -> '.join(number)}", *_wrapped("      ", cause or "no cause is known")]
 
 
-def _call_lines(entry: EntryDiff, before: Times | None, after: Times) -> list[str]:
+def _call_lines(entry: EntryDiff, before: Side | None, after: Side) -> list[str]:
     """How long the collectives take that something changed of."""
     calls = sorted({each.call for change in entry.traffic for each in (change.before, change.after) if each}
                    | entry.calls.keys())
     lines = []
     for call in calls:
-        sides = [_time_text(times.get(call)) for times in (before, after) if times is not None]
+        sides = [_time_text(side.times.get(call)) for side in (before, after) if side]
         number = " -> ".join(count(number, "call") for number in entry.calls[call]) if call in entry.calls else ""
         sides = [side for side in sides if side]
         text = ", ".join(part for part in (number, " -> ".join(dict.fromkeys(sides))) if part)

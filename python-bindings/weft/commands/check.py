@@ -8,9 +8,10 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
+import shlex
 
 from ..lockfile import Lock
-from ..plan_diff import compare, print_diff, times_of
+from ..plan_diff import Side, compare, print_diff
 from ..session import Plan
 from .options import add_json, add_plan
 
@@ -32,10 +33,10 @@ def run(args: argparse.Namespace) -> int:
     elif not found:
         print(f"{args.plan} matches {args.lockfile}")
     else:
-        times = {entry.name: (None, times_of(plan, entry.name, locked.cluster)) for entry in found.entries}
-        cluster = f" --cluster={locked.cluster}" if locked.cluster else ""
-        print(f"{args.plan} differs from {args.lockfile}\n{print_diff(found, times)}"
-              f"if that is intended: weft lock {args.plan} -o {args.lockfile}{cluster}")
+        sides = {entry.name: (None, Side.of(plan, entry.name, locked.cluster)) for entry in found.entries}
+        again = ["weft", "lock", args.plan, "-o", args.lockfile, *([f"--cluster={locked.cluster}"] if locked.cluster else [])]
+        print(f"{args.plan} differs from {args.lockfile}\n{print_diff(found, sides)}"
+              f"if that is intended: {shlex.join(again)}")
     return 1 if found else 0
 
 

@@ -9,7 +9,7 @@ import argparse
 import json
 
 from ..lockfile import Lock
-from ..plan_diff import compare, print_diff, times_of
+from ..plan_diff import Side, compare, print_diff
 from ..session import Plan
 from .options import add_cluster, add_json, add_plan
 
@@ -32,6 +32,6 @@ def run(args: argparse.Namespace) -> int:
     elif not found:
         print("no difference")
     else:
-        times = {entry.name: tuple(times_of(plan, entry.name, args.cluster) for plan in plans) for entry in found.entries}
-        print(print_diff(found, times), end="")
+        sides = {entry.name: tuple(Side.of(plan, entry.name, args.cluster) for plan in plans) for entry in found.entries}
+        print(print_diff(found, sides), end="")
     return 0
