@@ -101,7 +101,7 @@ def grids_of(numbered, options):
         return found
     steps, profile = Steps(options.simulator, options.plans), sources.software_of(row, source)
     cluster = sources.cluster_of(row, source)
-    for column, measured, _, says in rows.measured_of(row):
+    for column, measured, says in rows.measured_of(row):
         case = next(rows.cases_of(rows.settings_of(row, source, says)))[0]
 
         def seconds(factor, second):

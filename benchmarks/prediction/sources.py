@@ -21,6 +21,7 @@ class Source:
     settings   of weft.models, unless a column says otherwise
     full       what "full" recomputation is there: "whole" where a block is called again, "full" where that stops at the
                last value that the backward pass needs, as PyTorch's own checkpoints do
+    counts     what FLOPs a second are of there: "model", or "hardware" if recomputation counts as well
     """
 
     name: str
@@ -31,8 +32,10 @@ class Source:
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
     variants: dict[tuple[str, str], str] = dataclasses.field(default_factory=dict)
     full: str = "full"
+    counts: str = "model"
 
 
+HOPPER_AND_LATER = ("gb200", "gh200", "b200", "h200", "h100")
 DGX = {"gb200": None, "gh200": None, "h100": "dgx-h100", "a100": "dgx-a100", "h200": "hgx-h200", "b200": "dgx-b200"}
 # Of Megatron-LM before FlashAttention.
 # The vocabulary is that of GPT-2, padded for 8 tensor ranks.
@@ -50,15 +53,24 @@ SOURCES = [
     Source("BigScience", "deepspeed-2022", {"a100": "a100-jean-zay"}, columns=("software_era", "zero_stage"),
            words="bigscience",
            settings=MEGATRON | {"vocabulary": 250880, "recomputation": "full", "reduce_dtype": None, "gather": "next-step"},
-           full="whole"),
+           full="whole", counts="hardware"),
     Source("NeMo", "nemo-25", DGX, columns=("framework", "mfu_pct_reported"), words="nemo|megatron-core|dgxc|mlperf|mlcommons",
            settings={"sharded": "zero1", "gather": "next-step", "sequence_parallel": True, "recomputation": "none",
                      "vocabulary": 51200}, full="whole"),
     Source("Korthikanti et al. 2022", "megatron-2022", {"a100": "dgx-a100", "h100": "dgx-h100"}, columns=("iter_s_full_recompute",),
            words=r"2205\.05198|megatron-2022|2201\.11990|deepspeed", settings=MEGATRON, full="whole"),
     Source("Narayanan et al. 2021", "megatron-2021", {"a100": "dgx-a100"},
-           words=r"2104\.04473|megatron", settings=MEGATRON | {"recomputation": "full"}, full="whole"),
+           words=r"2104\.04473|megatron", settings=MEGATRON | {"recomputation": "full"}, full="whole", counts="hardware"),
 ]
+
+# What is usual, by the generation of the GPU and whether FSDP is all that shards the model.
+USUAL = {
+    ("ampere", False): Source("usual", "megatron-2022", {}, settings={"sequence_parallel": True}, full="whole"),
+    ("ampere", True): Source("usual", "foundry-2023", {}, settings={"sequence_parallel": False, "reduce_dtype": None}),
+    ("hopper", False): Source("usual", "nemo-25", {}, full="whole",
+                              settings={"sharded": "zero1", "gather": "next-step", "sequence_parallel": True}),
+    ("hopper", True): Source("usual", "torchtitan-2024.12", {}, settings={"sequence_parallel": True}),
+}
 
 
 # By the beginning of a profile's name: options of the compiler, for what that software does not do. Megatron-LM has
@@ -74,8 +86,12 @@ LACKS = {"megatron": {"overlap_collectives": False, "collective_pieces": 1},
 def source_of(row: dict[str, str]) -> Source | None:
     """Of a row, by the names of its columns in lower case; None for a table of one's own."""
     said = " ".join(row.get(column, "") for column in ("framework", "software", "software_era", "source"))
-    return (next((source for source in SOURCES if source.columns and all(c in row for c in source.columns)), None)
-            or next((source for source in SOURCES if re.search(source.words, said, re.IGNORECASE)), None))
+    found = (next((source for source in SOURCES if source.columns and all(c in row for c in source.columns)), None)
+             or next((source for source in SOURCES if re.search(source.words, said, re.IGNORECASE)), None))
+    if found and found.software.startswith("megatron") and kind_of_device(device_of(row)) in HOPPER_AND_LATER:
+        # Megatron-LM of that time is Megatron-Core, which NeMo calls.
+        return next(source for source in SOURCES if source.name == "NeMo")
+    return found
 
 
 def device_of(row: dict[str, str]) -> str:
@@ -84,11 +100,25 @@ def device_of(row: dict[str, str]) -> str:
     return (named or [next((c.removeprefix("gpus_") for c in row if c.startswith("gpus_") and row[c].strip()), "")])[0].lower()
 
 
+def kind_of_device(text: str) -> str | None:
+    """The GPU that a name has in it."""
+    return next((kind for kind in ("gb200", "gh200", "b200", "h200", "h100", "a100") if kind in text.lower()), None)
+
+
 def contradicts(row: dict[str, str], cluster: str) -> bool:
     """A cluster whose name has another device in it than the row."""
-    kinds = ("gb200", "gh200", "b200", "h200", "h100", "a100")
-    has, ran = (next((kind for kind in kinds if kind in text), None) for text in (cluster.lower(), device_of(row)))
+    has, ran = kind_of_device(cluster), kind_of_device(device_of(row))
     return bool(has and ran and has != ran)
+
+
+def usual_source(cluster: str, settings: dict[str, Any]) -> Source | None:
+    """What is assumed of a run whose software nothing says: FSDP alone is PyTorch's, all else Megatron-LM. None for what
+    is no GPU of a known kind."""
+    kind = kind_of_device(cluster)
+    if not kind:
+        return None
+    era = "ampere" if kind == "a100" else "hopper"
+    return USUAL[era, settings.get("sharded") == "fsdp" and settings.get("pipeline", 1) == 1]
 
 
 def software_of(row: dict[str, str], source: Source) -> str:

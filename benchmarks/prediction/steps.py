@@ -17,6 +17,7 @@ from typing import Any
 
 import weft
 
+from .memory import Memory, framework_of, memory_of
 
 # Layers of a stage that stand for more.
 FEW_LAYERS = (3, 4)
@@ -43,15 +44,58 @@ def repeats_layers(step: weft.models.TrainingStep, machine: Machine) -> bool:
 
 
 @dataclasses.dataclass(frozen=True)
-class Predicted:
-    """Of one step: seconds, bytes of memory by purpose and in all ("arena"), and the FLOPs of the model on a device."""
+class Device:
+    """Of a cluster: bytes of memory and how many of them a plan can have, the peak of 16-bit products, and how many
+    devices a node has."""
 
-    seconds: float
-    memory: dict[str, float]
+    memory: float
+    usable: float
     flops: float
+    of_node: int
 
-    def gib(self, purposes=("arena",)) -> float:
-        return sum(self.memory.get(purpose, 0) for purpose in purposes) / 2**30
+
+# What the purposes of a plan's memory report are counted as.
+STATES = ("parameters", "gradients", "optimizer state")
+
+
+@dataclasses.dataclass(frozen=True)
+class Predicted:
+    """Of one step: seconds and bytes of the plan's memory by purpose and in all ("arena"), both None where no plan was
+    needed, the FLOPs of the model on a device, the device, and the memory that its software needs, where that is known
+    (memory.py)."""
+
+    seconds: float | None
+    memory: dict[str, float] | None
+    flops: float
+    step: weft.models.TrainingStep
+    device: Device
+    framework: Memory | None = None
+
+    def gib(self, counts: str = "allocated") -> float:
+        """Of the software, or of the plan where that is not known: "states", "activations", "allocated", all of a plan
+        or a framework, or "device", with what the device reserves."""
+        if self.framework:
+            return getattr(self.framework, counts) / 2**30
+        if counts == "states":
+            return sum(self.memory.get(purpose, 0) for purpose in STATES) / 2**30
+        if counts == "activations":
+            return self.memory["activations"] / 2**30
+        return (self.memory["arena"] + (counts == "device") * (self.device.memory - self.device.usable)) / 2**30
+
+    @property
+    def fits(self) -> bool:
+        return self.gib() <= self.device.usable / 2**30
+
+    def seconds_of(self, kind: str, value: float, is_of_hardware: bool) -> float:
+        """The time of this step at a measured rate (columns.MEASURED). FLOPs a second are the model's, or count what is
+        recomputed as well: a third of the model's if that is whole blocks."""
+        ranks, sizes = self.step.parallelism, self.step.sizes
+        recomputed = is_of_hardware and ranks.recomputation in ("full", "whole")
+        flops = self.flops * (4 / 3 if recomputed else 1)
+        work = {"sequences/s": ranks.global_batch, "tokens/s": ranks.global_batch * sizes.sequence,
+                "tokens/s/device": ranks.global_batch * sizes.sequence / ranks.devices,
+                "flop/s/device": flops / 1e12, "mfu": self.flops / self.device.flops * (100 if value > 1 else 1)}
+        return work[kind] / value
 
 
 class Steps:
@@ -60,21 +104,39 @@ class Steps:
     def __init__(self, simulator: pathlib.Path, plans: pathlib.Path | None = None):
         self.simulator = simulator
         self.plans = plans
+        self._devices: dict[str, Device] = {}
 
-    def predict(self, family: str, settings: dict[str, Any], machine: Machine) -> Predicted:
-        """ValueError says why there is no prediction."""
+    def device(self, cluster: str) -> Device:
+        """Of a cluster's name or file. ValueError says what is wrong with it."""
+        if cluster not in self._devices:
+            described = self._run("cluster", cluster, "--format=json")
+            device = described["device"]
+            peak = device["flops_per_second"]
+            self._devices[cluster] = Device(device["memory_bytes"], device["usable_bytes"],
+                                            peak.get("bf16", max(peak.values())), described["node"]["devices"])
+        return self._devices[cluster]
+
+    def framework_memory(self, step: weft.models.TrainingStep, machine: Machine) -> Memory | None:
+        """What the software of a machine needs; None where that is not known."""
+        framework, device = framework_of(machine.software), self.device(machine.cluster)
+        return memory_of(step, framework, device.memory - device.usable) if framework else None
+
+    def predict(self, family: str, settings: dict[str, Any], machine: Machine, memory_only: bool = False) -> Predicted:
+        """ValueError says why there is no prediction. `memory_only` makes no plan where memory is known without one."""
         step = getattr(weft.models, family)(**settings)
         tokens = step.parallelism.global_batch * step.sizes.sequence
         work = 6 * step.parameters + 12 * step.sizes.layers * step.sizes.hidden * step.sizes.sequence
-        flops = tokens * work / step.parallelism.devices
+        known = (tokens * work / step.parallelism.devices, step, self.device(machine.cluster),
+                 self.framework_memory(step, machine))
+        if memory_only and known[-1]:
+            return Predicted(None, None, *known)
         if not repeats_layers(step, machine):
-            seconds, memory = self._predict(step, machine)
-            return Predicted(seconds, memory, flops)
+            return Predicted(*self._predict(step, machine), *known)
         few = [getattr(weft.models, family)(**settings | {"layers": count * step.parallelism.stages}) for count in FEW_LAYERS]
         (less, low), (more, high) = (self._predict(each, machine) for each in few)
         times = step.sizes.layers // step.parallelism.stages - FEW_LAYERS[1]
         return Predicted(more + times * (more - less),
-                         {name: size + times * (size - low.get(name, 0)) for name, size in high.items()}, flops)
+                         {name: size + times * (size - low.get(name, 0)) for name, size in high.items()}, *known)
 
     def _predict(self, step: weft.models.TrainingStep, machine: Machine) -> tuple[float, dict[str, float]]:
         with contextlib.ExitStack() as stack:
@@ -84,11 +146,13 @@ class Steps:
 
     def simulate(self, plan: pathlib.Path, machine: Machine) -> dict[str, Any]:
         software = [f"--software={machine.software}"] if machine.software else []
-        ran = subprocess.run([self.simulator, "plan", plan, f"--cluster={machine.cluster}", "--json", *software],
-                             capture_output=True, text=True)
+        return self._run("plan", plan, f"--cluster={machine.cluster}", "--json", *software)[0]
+
+    def _run(self, command: str, subject: Any, *options: str) -> Any:
+        ran = subprocess.run([self.simulator, command, subject, *options], capture_output=True, text=True)
         if ran.returncode != 0:
-            raise ValueError(ran.stderr.strip().rpartition(f"{plan.name}: ")[2])
-        return json.loads(ran.stdout)[0]
+            raise ValueError(ran.stderr.strip().rpartition(f"{pathlib.Path(subject).name}: ")[2].removeprefix("shard-sim: error: "))
+        return json.loads(ran.stdout)
 
     def _plan(self, step: weft.models.TrainingStep, machine: Machine, stack: contextlib.ExitStack) -> pathlib.Path:
         if self.plans:

@@ -15,7 +15,7 @@ sys.path += [str(ROOT / "benchmarks"), str(binaries().parent / "python")]
 
 import predict as predict_script  # noqa: E402
 import weft  # noqa: E402
-from prediction import accuracy, rows, sources, steps  # noqa: E402
+from prediction import accuracy, architectures, columns, memory, rows, sources, steps  # noqa: E402
 
 PERF_DATA = ROOT / "benchmarks" / "perf_data"
 
@@ -43,15 +43,17 @@ def test_rows_are_predicted_or_left_out_with_a_reason(tmp_path: pathlib.Path):
     ran = predict(csv, *given, "--cluster=dgx-a100")
     assert ran.returncode == 0, ran.stderr
     header, first, bytes_, second, heads, devices, layers, summary, memory = ran.stdout.splitlines()
-    assert re.fullmatch(r" *0 +0\.010 s +\d+\.\d{3} +-?\d+\.\d% +\d+\.\d", first)
-    assert re.fullmatch(r" *0 +1\.500 GiB +\d+\.\d{3} +-?\d+\.\d% +\d+\.\d", bytes_)
-    assert re.fullmatch(r" *1 +0\.020 s +\d+\.\d{3} to \d+\.\d{3} +-?\d+\.\d% +\d+\.\d  sequence_parallel False or True", second)
+    assert re.fullmatch(r" *0 +0\.010 s +\d+\.\d{3} +-?\d+\.\d% +\d+\.\d +\d+\.\d  fits +software megatron-2022", first)
+    assert re.fullmatch(r" *0 +1\.500 GiB +\d+\.\d{3} +-?\d+\.\d% +\d+\.\d  fits +software megatron-2022", bytes_)
+    assert re.fullmatch(r" *1 +0\.020 s +\d+\.\d{3} +-?\d+\.\d% +\d+\.\d +\d+\.\d  fits +software megatron-2022", second)
     assert heads.endswith("left out: weft.models.gpt: heads must divide hidden, but 64 is no multiple of 3")
     assert devices.endswith("left out: data x tensor x pipeline x context is 4, not the 8 devices")
     assert layers.endswith("left out: layers must be a whole number, got 'x'")
     assert re.match(r"2 runs: mean error \d+\.\d%, signed [+-]\d+\.\d%, worst [+-]\d+\.\d% \(row [01], iteration time \(ms\)\)",
                     summary)
     assert re.fullmatch(r"memory: 1 runs: mean error \d+\.\d%, signed [+-]\d+\.\d%, worst [+-]\d+\.\d% \(row 0, peak_mem_gib\)", memory)
+    ranged = predict(csv, *given, "--rows=1:2", "--cluster=dgx-a100", "--software=weft").stdout.splitlines()[1]
+    assert re.search(r"\d+\.\d{3} to \d+\.\d{3} .* fits +sequence_parallel False or True$", ranged)
     refused = predict(csv, *given, "--rows=1:2", "--cluster=h100-sxm").stdout
     assert "left out: train_step: the mesh has 4 devices, H100 SXM has 1: it needs a larger cluster" in refused
     unknown = predict(csv, *given, "--rows=1:2").stdout
@@ -66,21 +68,23 @@ def test_odd_tables_are_no_failure(tmp_path):
                    "2,8,1,64,4,2,32,2,1,0,5\n2,8,1,64,4,2,32,-2,1,1,5\n")
     ran = predict(csv, "--cluster=dgx-a100", "--set", "vocabulary=128", "recomputation=full", "sequence_parallel=no")
     assert ran.returncode == 0, ran.stderr
-    header, *left_out, summary = ran.stdout.splitlines()
-    said = [line.partition("left out: ")[2] for line in left_out]
+    header, *lines, summary = ran.stdout.splitlines()
+    said = [line.partition("left out: ")[2] for line in lines]
     assert said == ["step_time_s must be a positive number, got 'OOM'", "step_time_s must be a positive number, got '0'",
-                    "step_time_s must be a positive number, got 'nan'", "", "pipeline must be at least 1, got '0'",
+                    "step_time_s must be a positive number, got 'nan'", "", "", "pipeline must be at least 1, got '0'",
                     "tensor must be a whole number, got '-2'"]
+    assert re.match(r" *3 +- s +\d", lines[3])
     assert summary.startswith("1 runs: mean error")
 
 
 def test_words_for_nothing_are_no_numbers():
     row = {"vp": "-", "cp": "n/a", "tp": "2", "recompute": "none"}
-    assert rows.settings_of(row, None, {"layers": 2}) == {"tensor": 2, "recomputation": "none", "layers": 2}
+    given = {"layers": 2, "hidden": 64, "heads": 4}
+    assert rows.settings_of(row, None, given) == {"tensor": 2, "recomputation": "none"} | given
 
 
 def test_a_sequence_of_8k_is_8192():
-    assert (rows.value_of("sequence", "8k"), rows.value_of("vocabulary", "250k")) == (8192, 250000)
+    assert (columns.value_of("sequence", "8k"), columns.value_of("vocabulary", "250k")) == (8192, 250000)
 
 
 def test_software_changes_the_prediction(tmp_path):
@@ -104,10 +108,10 @@ def test_all_published_rows_are_steps(name):
         source = sources.source_of(row)
         assert (ROOT / "clusters" / f"{sources.cluster_of(row, source)}.toml").is_file()
         assert (ROOT / "software" / f"{sources.software_of(row, source)}.toml").is_file()
-        for column, measured, _, says in rows.measured_of(row):
+        for column, measured, says in rows.measured_of(row):
             for case, _ in rows.cases_of(rows.settings_of(row, source, says)):
                 step = getattr(weft.models, rows.family_of(row))(**case)
-                counts = [int(row[c]) for c in rows.COLUMNS["devices"] if row.get(c)]
+                counts = [int(text)] if (text := columns.setting_of(columns.fields(row), "devices")) else []
                 assert measured > 0 and step.parallelism.devices == (counts or [step.parallelism.devices])[0]
 
 
@@ -152,8 +156,118 @@ def test_what_no_model_has_is_left_out():
 
 
 def test_experts_are_taken_as_a_dense_model():
-    row = {"model": "Grok1", "ffn_hidden": "32768"}
+    row = {"model": "Grok1", "ffn_hidden": "32768", "hidden": "6144"}
     assert (rows.family_of(row), rows.settings_of(row, None, {})["ffn"]) == ("llama", 65536)
+
+
+@pytest.mark.parametrize("names, want", [
+    ("# GPUs|Number of GPUs|gpus_a100_80gb|world size", {"devices": 64}),
+    ("Hidden Size|d_model|n_embd", {"hidden": 64}),
+    ("Tensor model-parallel size|TP|tensor parallelism", {"tensor": 64}),
+    ("Global Batch Size|GBS|Batch size", {"global_batch": 64}),
+    ("num_query_groups|KV heads|num_key_value_heads", {"kv_heads": 64}),
+])
+def test_columns_have_several_names(names, want):
+    base = {"hidden": "64", "layers": "2", "heads": "4"}
+    for name in names.split("|"):
+        row = {k: v for k, v in base.items() if k not in want} | {name.lower(): "64"}
+        assert rows.settings_of(row, None, {}).items() >= want.items(), name
+
+
+@pytest.mark.parametrize("name, kind", [
+    ("step_time_s_derived", "seconds"), ("iteration time (ms)", "seconds"), ("sec/iter", "seconds"), ("Time per step (s)", "seconds"),
+    ("tokens/s/GPU", "tokens/s/device"), ("tokens_per_s", "tokens/s"), ("Throughput (samples/sec)", "sequences/s"),
+    ("Achieved teraFLOP/s per GPU", "flop/s/device"), ("model_tflops_per_gpu_reported", "flop/s/device"), ("BF16 MFU", "mfu"),
+    ("mfu_pct_reported", "mfu"), ("MFU (%)", "mfu"), ("hfu_pct_reported", None), ("tokens", None), ("batch size", None),
+])
+def test_what_columns_measure(name, kind):
+    assert columns.kind_of(name) == kind
+
+
+def test_numbers_have_units_and_separators():
+    assert columns.value_of("vocabulary", "128,256") == 128256
+    assert columns.value_of("batch_tokens", "16M") == 2**24
+    with pytest.raises(ValueError, match="hidden must be a whole number, got '12x'"):
+        columns.value_of("hidden", "12x")
+
+
+def test_models_are_known_by_their_names():
+    for name, layers in (("Llama 3.1 405B", 126), ("llama2-70b", 80), ("LLaMA-30B", 60), ("GPT-3 175B", 96), ("gpt 1T", 128),
+                         ("grok1", 64), ("Mixtral-8x7B", 32)):
+        assert architectures.sizes_of(name)["layers"] == layers, name
+    assert architectures.sizes_of("unknown") == architectures.sizes_of("") == {}
+    with pytest.raises(ValueError, match="no column says how wide the model is"):
+        rows.settings_of({"model": "unknown"}, None, {})
+
+
+def test_rates_are_times():
+    """Of a row without a time, by what its source counts."""
+    step = weft.models.gpt(layers=2, hidden=64, heads=4, vocabulary=128, sequence=32, data=2, global_batch=8, recomputation="full")
+    device = steps.Device(2**36, 2**35, 1e14, 8)
+    predicted = steps.Predicted(1.0, {"arena": 0}, 1e12, step, device)
+    assert predicted.seconds_of("tokens/s", 512, False) == 0.5
+    assert predicted.seconds_of("tokens/s/device", 512, False) == 0.25
+    assert predicted.seconds_of("sequences/s", 4, False) == 2
+    assert predicted.seconds_of("mfu", 50, False) == predicted.seconds_of("mfu", 0.5, False) == pytest.approx(0.02)
+    assert predicted.seconds_of("flop/s/device", 1, False) == 1
+    assert predicted.seconds_of("flop/s/device", 1, True) == pytest.approx(4 / 3)
+    row = {"tokens/s": "512", "mfu": "50", "tflops": "x"}
+    assert rows.rate_of(row) == ("tokens/s", "tokens/s", 512)
+
+
+def test_usual_software_is_that_of_the_device():
+    for cluster, settings, want in (("dgx-h100", {}, "nemo-25"), ("dgx-a100", {}, "megatron-2022"),
+                                    ("dgx-b200", {"sharded": "fsdp"}, "torchtitan-2024.12"),
+                                    ("a100-sxm", {"sharded": "fsdp"}, "foundry-2023")):
+        assert sources.usual_source(cluster, settings).software == want
+    assert sources.usual_source("cpu-2core", {}) is None
+    megatron = {"framework": "Megatron-LM", "gpu": "H100"}
+    assert sources.source_of(megatron).software == "nemo-25"
+    assert sources.source_of(megatron | {"gpu": "A100"}).software == "megatron-2021"
+
+
+def memory_rows(name):
+    """(column, GiB, those predicted) of a table."""
+    for number, row in predict_script.read_rows(PERF_DATA / f"{name}.csv"):
+        source = sources.source_of(row)
+        framework = memory.framework_of(sources.software_of(row, source))
+        for column, measured, counts, says in rows.memory_of(row):
+            case = next(rows.cases_of(rows.settings_of(row, source, says)))[0]
+            step = getattr(weft.models, rows.family_of(row))(**case)
+            yield column, measured, getattr(memory.memory_of(step, framework, 1.5 * 2**30), counts) / 2**30
+
+
+def test_memory_of_megatron_is_what_its_authors_count():
+    found = list(memory_rows("calib_korthikanti"))
+    assert [column for column, _, _ in found] == ["mem_gib_params_opt_per_gpu", "mem_gib_act_none", "mem_gib_act_seqpar_selective"]
+    for column, measured, predicted in found:
+        assert predicted == pytest.approx(measured, rel=1e-3), column
+
+
+@pytest.mark.parametrize("name, mean, worst", [("calib_bloom", 0.04, 0.115), ("calib_torchtitan", 0.05, 0.05)])
+def test_memory_of_frameworks(name, mean, worst):
+    errors = [abs(predicted / measured - 1) for _, measured, predicted in memory_rows(name)]
+    assert sum(errors) / len(errors) <= mean and max(errors) <= worst
+
+
+def test_terms_add_up_and_runs_that_fail_are_called(tmp_path):
+    csv = tmp_path / "rows.csv"
+    csv.write_text("model,gpus,tp,pp,mbs,gbs,seq,recompute,oom\ngpt-13b,8,1,1,8,64,2048,none,1\ngpt-1.3b,8,1,1,1,64,2048,full,0\n")
+    ran = predict(csv, "--cluster=dgx-h100", "--only=memory", "--terms")
+    assert ran.returncode == 0, ran.stderr
+    header, first, terms, second, _, summary = ran.stdout.splitlines()
+    sizes = [float(size) for size in re.findall(r" (\d+\.\d\d)(?:,|$)", terms)]
+    assert sum(sizes) == pytest.approx(float(first.split()[3]), abs=0.1)
+    assert "exceeds 78.1" in first and " fits" in second
+    assert summary == "out of memory: 1 of 1 that ran out are predicted to, 0 of 1 that ran"
+
+
+def test_cases_that_do_not_fit_are_left_out(tmp_path):
+    """Of a model that fits with recomputation only."""
+    machine = steps.Machine("dgx-a100", "megatron-2022")
+    settings = rows.settings_of({"model": "gpt-22b", "gpus": "8", "tp": "8", "mbs": "8", "gbs": "8", "attention": "unfused"}, None, {})
+    cases = predict_script.plausible_cases(steps.Steps(binaries() / "shard-sim"), "gpt", settings, machine)
+    assert {case["recomputation"] for case, _ in cases} == {"full"}
 
 
 SMALL = dict(hidden=512, heads=8, vocabulary=4096, sequence=512, attention="unfused", pipeline=2, data=2, tensor=2,
@@ -175,7 +289,7 @@ def test_few_layers_of_a_stage_stand_for_many(more, monkeypatch):
     assert few.seconds == pytest.approx(whole.seconds, rel=2e-3)
     for purpose in ("parameters", "optimizer state", "activations"):
         assert few.memory[purpose] == pytest.approx(whole.memory[purpose], rel=1e-3)
-    assert few.gib() == pytest.approx(whole.gib(), rel=0.05)  # what lies between them may peak elsewhere
+    assert few.memory["arena"] == pytest.approx(whole.memory["arena"], rel=0.05)  # what lies between them may peak elsewhere
 
 
 def test_steps_that_are_reordered_are_predicted_whole():
