@@ -80,8 +80,8 @@ class Result:
 
 def cluster_of(row, source, options) -> str:
     cluster = options.cluster
-    if not cluster or source and sources.contradicts(row, cluster):
-        cluster = sources.cluster_of(row, source) if source else None
+    if not cluster or sources.contradicts(row, cluster):
+        cluster = sources.cluster_of(row, source)
     if not cluster:
         raise ValueError(f"no cluster is known for {sources.device_of(row) or 'this table'}: name one by --cluster")
     return cluster

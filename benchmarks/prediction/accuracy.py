@@ -36,10 +36,14 @@ def best_constant(runs) -> float:
     return min(statistics.fmean(abs(run.flops / rate / run.measured - 1) for run in runs) for rate in rates)
 
 
+# A constant that misses by less has a run of its own.
+EXACT = 1e-9
+
+
 def skill(runs) -> float | None:
     """1 - error / error of the best constant; None where one run's own constant has none."""
     constant = best_constant(runs)
-    return 1 - mean_error(runs) / constant if constant > 0 else None
+    return 1 - mean_error(runs) / constant if constant > EXACT else None
 
 
 def summary(runs) -> str:

@@ -141,7 +141,8 @@ def cases_of(settings: dict[str, Any], devices_of_node: int = 8):
 def _batches(case: dict[str, Any]) -> dict[str, Any]:
     """Sets the batches of a case from what tables say instead; returns what was assumed."""
     tokens, steps = case.pop("batch_tokens", None), case.pop("gradient_accumulation", None)
-    if "global_batch" not in case and tokens:
+    if tokens:
+        # Where both are named, the other one is often that of a replica.
         case["global_batch"] = max(1, tokens // case["sequence"])
     if steps and "micro_batch" not in case:
         case["micro_batch"] = max(1, case["global_batch"] // (case["data"] * steps))

@@ -127,12 +127,13 @@ def software_of(row: dict[str, str], source: Source) -> str:
     return source.software + next(ends, "")
 
 
-def cluster_of(row: dict[str, str], source: Source) -> str | None:
-    """The shipped cluster that the row ran on, None if the source has none of its device."""
-    device = device_of(row)
+def cluster_of(row: dict[str, str], source: Source | None) -> str | None:
+    """The shipped cluster that the row ran on, None if the source has none of its device. Of a table of one's own it is
+    the DGX or HGX with that device."""
+    device, clusters = device_of(row), source.clusters if source else DGX
     if not device:
-        return next(name for name in source.clusters.values() if name)
-    return next((cluster for word, cluster in source.clusters.items() if word in device), None)
+        return next(name for name in clusters.values() if name) if source else None
+    return next((cluster for word, cluster in clusters.items() if word in device), None)
 
 
 def options_of(software: str | None) -> dict[str, Any]:

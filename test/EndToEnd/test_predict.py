@@ -191,6 +191,18 @@ def test_numbers_have_units_and_separators():
         columns.value_of("hidden", "12x")
 
 
+def test_a_batch_in_tokens_is_that_of_the_step():
+    """Llama's tables have beside it the batch of a replica."""
+    settings = rows.settings_of({"model": "llama3-8b", "gpus": "64", "seq. len.": "8,192", "batch size": "4", "tokens/batch": "16M",
+                                 "mbs": "1", "recompute": "none"}, None, {})
+    assert [case["global_batch"] for case, _ in rows.cases_of(settings)] == [2048]
+
+
+def test_a_device_without_a_source_is_a_dgx():
+    assert sources.cluster_of({"gpu": "NVIDIA H200"}, None) == "hgx-h200"
+    assert sources.cluster_of({"gpu": "TPUv4"}, None) is None and sources.cluster_of({}, None) is None
+
+
 def test_models_are_known_by_their_names():
     for name, layers in (("Llama 3.1 405B", 126), ("llama2-70b", 80), ("LLaMA-30B", 60), ("GPT-3 175B", 96), ("gpt 1T", 128),
                          ("grok1", 64), ("Mixtral-8x7B", 32)):
