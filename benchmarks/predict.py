@@ -11,7 +11,7 @@ from (prediction/sources.py) says which cluster and which software profile its r
 says; --cluster takes another one for the rows that ran on its kind of device, --software another profile. Where nothing
 says the software, a usual one is assumed and printed; `weft` is the plan as it is. What nothing says is assumed as the
 table ASSUMED of prediction/rows.py has it, or given by --set; where several values are plausible the
-prediction is the range over all of them that fit into memory, if any does.
+prediction is the range over all of them that fit into memory and fill the pipeline, if any does.
 
 A row that measured no time of a step is compared by its tokens or sequences a second, FLOPs a second or MFU, in this
 order; one that measured nothing is predicted. Errors are those of the geometric mean of a range, relative to what was
@@ -104,19 +104,22 @@ def run_of(row, options, says):
 
 
 def plausible_cases(steps, family, settings, machine):
-    """(settings, what they assume) of all that is possible; if any fits into memory, of those. Whole plans are compiled
-    for them, so memory is only looked at where it is counted without one."""
+    """(settings, what they assume) of all that is possible; if any fits into memory, of those, and of these those that
+    have a micro-batch for each stage of the pipeline, if any. Memory is looked at where it is counted without a plan."""
     possible, problems = [], []
     for case, assumed in rows.cases_of(settings, steps.device(machine.cluster).of_node):
         try:
-            needed = steps.framework_memory(getattr(weft.models, family)(**case), machine)
-            possible.append((case, assumed, not needed or needed.device <= steps.device(machine.cluster).memory))
+            step = getattr(weft.models, family)(**case)
+            needed = steps.framework_memory(step, machine)
+            fits = not needed or needed.device <= steps.device(machine.cluster).memory
+            fills = step.parallelism.microbatches >= step.parallelism.pipeline
+            possible.append((case, assumed, (fits, fills)))
         except ValueError as error:
             problems.append(error)
     if not possible:
         raise problems[0]
-    some_fit = any(fits for _, _, fits in possible)
-    return [(case, assumed) for case, assumed, fits in possible if fits or not some_fit]
+    best = max(plausible for _, _, plausible in possible)
+    return [(case, assumed) for case, assumed, plausible in possible if plausible == best]
 
 
 def predict_cases(steps, family, settings, machine, memory_only):

@@ -282,6 +282,13 @@ def test_cases_that_do_not_fit_are_left_out(tmp_path):
     assert {case["recomputation"] for case, _ in cases} == {"full"}
 
 
+def test_micro_batches_that_leave_stages_empty_are_left_out():
+    machine = steps.Machine("dgx-h100", "nemo-25")
+    settings = rows.settings_of({"model": "gpt-13b", "gpus": "64", "tp": "8", "pp": "8", "gbs": "8", "sp": "1"}, None, {})
+    cases = predict_script.plausible_cases(steps.Steps(binaries() / "shard-sim"), "gpt", settings, machine)
+    assert {case["micro_batch"] for case, _ in cases} == {1}
+
+
 SMALL = dict(hidden=512, heads=8, vocabulary=4096, sequence=512, attention="unfused", pipeline=2, data=2, tensor=2,
              micro_batch=1, global_batch=8)
 
