@@ -30,7 +30,7 @@ cost::Placement weft::placeGroups(const cost::CostModel &model, MeshOp meshOp,
                                   ArrayRef<sharding::AxisRef> axes) {
   const sharding::Mesh mesh = meshOp.getMesh().toMesh();
   if (const cost::DeviceList devices = devicesOf(meshOp); !devices.empty())
-    return placeGroup(model.cluster(), positionsOf(mesh, axes), devices);
+    return placeGroup(model.cluster(), mesh.positions(axes), devices);
   std::vector<cost::MeshAxis> all;
   for (const sharding::MeshAxis &axis : mesh.axes())
     all.push_back({axis.name, axis.size});

@@ -26,10 +26,8 @@ GroupLayout weft::findGroups(CommunicationOpInterface op) {
     return {};
   sharding::Mesh mesh = meshOp.getMesh().toMesh();
   auto axes = attr.toAxes(mesh).value_or(sharding::AxisList());
-  const cost::DeviceList devices = devicesOf(meshOp);
-  return {numShards(axes), devices.empty()
-                               ? mesh.span(axes)
-                               : spanOf(positionsOf(mesh, axes), devices)};
+  mesh.place(mesh, devicesOf(meshOp));
+  return {numShards(axes), mesh.span(axes)};
 }
 
 int64_t weft::countWireBytes(CommunicationOpInterface op) {

@@ -39,16 +39,3 @@ cost::DeviceList weft::devicesOf(MeshOp mesh) {
     return {};
   return attr.asArrayRef();
 }
-
-std::vector<cost::GroupDimension>
-weft::positionsOf(const sharding::Mesh &mesh,
-                  ArrayRef<sharding::AxisRef> axes) {
-  std::vector<cost::GroupDimension> group;
-  for (const sharding::AxisRef &ref : axes) {
-    int64_t stride = mesh.axisSize(ref.axis) / ref.next();
-    for (const sharding::MeshAxis &minor : mesh.axes().drop_front(ref.axis + 1))
-      stride *= minor.size;
-    group.push_back({ref.size, stride});
-  }
-  return group;
-}

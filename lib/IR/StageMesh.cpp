@@ -7,19 +7,20 @@
 
 #include "weft/IR/StageMesh.h"
 
+#include "weft/IR/MeshDevices.h"
 #include "weft/IR/StagePipeline.h"
 
 using namespace mlir;
 using namespace weft;
 
 sharding::Mesh weft::meshOfStage(MeshOp mesh) {
-  sharding::Mesh whole = mesh.getMesh().toMesh();
-  auto pipeline = getPipeline(mesh->getParentOfType<ModuleOp>());
-  if (!pipeline)
-    return whole;
+  const sharding::Mesh whole = mesh.getMesh().toMesh();
   std::vector<sharding::MeshAxis> axes(whole.axes());
-  for (sharding::MeshAxis &axis : axes)
-    if (axis.name == pipeline->axis)
-      axis.size = 1;
-  return sharding::Mesh(std::move(axes));
+  if (auto pipeline = getPipeline(mesh->getParentOfType<ModuleOp>()))
+    for (sharding::MeshAxis &axis : axes)
+      if (axis.name == pipeline->axis)
+        axis.size = 1;
+  sharding::Mesh stage(std::move(axes));
+  stage.place(whole, devicesOf(mesh));
+  return stage;
 }

@@ -42,7 +42,36 @@ int64_t Mesh::position(int64_t device, llvm::ArrayRef<AxisRef> axes) const {
   return position;
 }
 
+int64_t Mesh::stride(int32_t axis) const {
+  if (!strides_.empty())
+    return strides_[axis];
+  int64_t stride = 1;
+  for (size_t minor = axis + 1; minor < axes_.size(); ++minor)
+    stride *= axes_[minor].size;
+  return stride;
+}
+
+std::vector<cost::GroupDimension>
+Mesh::positions(llvm::ArrayRef<AxisRef> axes) const {
+  std::vector<cost::GroupDimension> group;
+  for (const AxisRef &ref : axes)
+    group.push_back(
+        {ref.size, stride(ref.axis) * (axisSize(ref.axis) / ref.next())});
+  return group;
+}
+
+void Mesh::place(const Mesh &whole, cost::DeviceList devices) {
+  std::vector<int64_t> strides;
+  if (!devices.empty())
+    for (size_t axis = 0; axis < axes_.size(); ++axis)
+      strides.push_back(whole.stride(static_cast<int32_t>(axis)));
+  strides_ = std::move(strides);
+  devices_.assign(devices.begin(), devices.end());
+}
+
 int64_t Mesh::span(llvm::ArrayRef<AxisRef> axes) const {
+  if (!devices_.empty())
+    return cost::spanOf(positions(axes), devices_);
   int64_t span = 1;
   for (const AxisRef &ref : axes) {
     int64_t block = axisSize(ref.axis) / ref.pre;

@@ -33,10 +33,6 @@ std::string checkDevices(llvm::ArrayRef<int64_t> devices, int64_t positions);
 /// Of a verified mesh; empty where each device is its own position.
 cost::DeviceList devicesOf(MeshOp mesh);
 
-/// A group along axes of the mesh, in positions.
-std::vector<cost::GroupDimension>
-positionsOf(const sharding::Mesh &mesh, llvm::ArrayRef<sharding::AxisRef> axes);
-
 } // namespace weft
 
 #endif // WEFT_IR_MESHDEVICES_H

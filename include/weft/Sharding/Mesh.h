@@ -19,6 +19,8 @@
 #ifndef WEFT_SHARDING_MESH_H
 #define WEFT_SHARDING_MESH_H
 
+#include "weft/Cost/DeviceList.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -92,9 +94,20 @@ public:
   /// spell, major to minor.
   int64_t position(int64_t device, llvm::ArrayRef<AxisRef> axes) const;
 
+  /// The group along `axes`, in positions of the mesh that was placed, or of
+  /// this one.
+  std::vector<cost::GroupDimension>
+  positions(llvm::ArrayRef<AxisRef> axes) const;
+
+  /// Says on which devices the positions of `whole` lie: this mesh, or one with
+  /// the same axes of which this is a part, in which some have the size 1. An
+  /// empty list says nothing.
+  void place(const Mesh &whole, cost::DeviceList devices);
+
   /// Size of the aligned blocks of consecutive devices that hold the groups
   /// along `axes`: 1 if there are none. In <["data"=2, "model"=8]> groups along
-  /// "model":(2)4 span 4 devices, those along "data" all 16.
+  /// "model":(2)4 span 4 devices, those along "data" all 16; placed on the
+  /// devices 0, 2, ..., 14, 1, 3, ..., 15 it is 8 and 2.
   int64_t span(llvm::ArrayRef<AxisRef> axes) const;
 
   /// `"data"` or `"model":(2)4`.
@@ -104,7 +117,13 @@ public:
   bool operator==(const Mesh &other) const = default;
 
 private:
+  /// Positions between neighbours along an axis.
+  int64_t stride(int32_t axis) const;
+
   std::vector<MeshAxis> axes_;
+  /// Of a mesh that was placed: the strides of its axes in the list, and the
+  /// devices.
+  std::vector<int64_t> strides_, devices_;
 };
 
 /// Product of the sizes.

@@ -61,6 +61,25 @@ TEST(Mesh, SpanIsTheSmallestBlockThatHoldsAGroup) {
   EXPECT_EQ(smallMeshes().front().span({}), 1);
 }
 
+/// The spans are those of where groups lie, whatever the order of the axes.
+TEST(Mesh, SpanOfAPlacedMeshFollowsItsDevices) {
+  const Mesh whole({{"data", 2}, {"model", 8}});
+  Mesh mesh = whole;
+  std::vector<int64_t> devices;
+  for (int64_t at = 0; at < 16; ++at)
+    devices.push_back(at % 8 * 2 + at / 8);
+  mesh.place(whole, devices);
+  EXPECT_EQ(mesh.span(mesh.fullAxis(0)), 2);
+  EXPECT_EQ(mesh.span(mesh.fullAxis(1)), 16);
+  EXPECT_EQ(mesh.span(AxisRef{1, 2, 4}), 8);
+  mesh.place(whole, {});
+  EXPECT_EQ(mesh.span(mesh.fullAxis(0)), 16);
+  // A stage of two along "data" has the groups of the whole mesh.
+  Mesh stage({{"data", 1}, {"model", 8}});
+  stage.place(whole, devices);
+  EXPECT_EQ(stage.span(stage.fullAxis(1)), 16);
+}
+
 TEST(Mesh, CoordinateReadsADigit) {
   Mesh mesh({{"data", 2}, {"model", 12}});
   // Device 19 = data 1, model 7; 7 = (1 of 2, 0 of 3, 1 of 2).
