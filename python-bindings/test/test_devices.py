@@ -98,12 +98,13 @@ def communication(step):
 
 def test_the_axis_within_nodes_is_the_fast_one():
     usual, transposed = tensor_parallel(ORDER), tensor_parallel(ORDER.reshape(8, 2).T)
-    assert transposed["step_seconds"] > 1.2 * usual["step_seconds"]
-    assert communication(transposed)["tensor"] > 1.5 * communication(usual)["tensor"]
+    assert transposed["step_seconds"] > 1.1 * usual["step_seconds"]
+    assert communication(transposed)["tensor"] > 1.2 * communication(usual)["tensor"]
     assert communication(transposed)["data"] < 0.5 * communication(usual)["data"]
-    # What leaves a node is a quarter of what four of its ranks exchange with four others.
+    # Reshards are chosen for where ranks lie: less leaves a node than twice as much, where the plan
+    # of the usual order sends 2.8 times as much.
     in_node, above = (step["roles"][0]["sent_bytes"][1] for step in (usual, transposed))
-    assert above > 2 * in_node
+    assert in_node < above < 2 * in_node
 
 
 def test_one_device_elsewhere_makes_all_groups_wait():
