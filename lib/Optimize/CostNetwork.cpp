@@ -10,7 +10,6 @@
 #include "Elimination.h"
 
 #include <algorithm>
-#include <cassert>
 
 using namespace weft::optimize;
 
@@ -36,8 +35,6 @@ CostTables::Id CostTables::intern(std::vector<Cost> costs) {
 }
 
 CostNetwork::Variable CostNetwork::addVariable(size_t numValues) {
-  assert(numValues > 0 && numValues <= maxValues &&
-         "a variable needs a value, and its values must fit their numbers");
   sizes.push_back(numValues);
   factorsOf.emplace_back();
   return static_cast<Variable>(sizes.size() - 1);
@@ -48,16 +45,11 @@ void CostNetwork::addCosts(Variable variable, std::vector<Cost> costs) {
 }
 
 void CostNetwork::addTable(Variable variable, Table table) {
-  assert(tables[table].size() == sizes[variable] &&
-         "a cost for each value of the variable");
   factorsOf[variable].push_back(static_cast<int32_t>(factors.size()));
   factors.push_back({{variable}, table});
 }
 
 void CostNetwork::addCosts(Variable first, Variable second, Table table) {
-  assert(first < second && "the scope of a table ascends");
-  assert(tables[table].size() == sizes[first] * sizes[second] &&
-         "a cost for each pair of values");
   factorsOf[first].push_back(static_cast<int32_t>(factors.size()));
   factorsOf[second].push_back(static_cast<int32_t>(factors.size()));
   factors.push_back({{first, second}, table});

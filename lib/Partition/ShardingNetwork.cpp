@@ -45,6 +45,16 @@ bool ShardingNetwork::contracts(Operation *op) const {
           }));
 }
 
+/// What the value was defined as, without constraints on it.
+static Value rootOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isMarker(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
 const std::vector<OpStrategy> &
 StrategyTables::strategiesOf(const StrategyProblem &problem) {
   auto [entry, isNew] = known.try_emplace(problem.key());
@@ -68,11 +78,8 @@ static bool passes(Operation *op, const FactorSolution &choice) {
 }
 
 ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
-                                 StrategyTables &strategies,
-                                 SumLatency sumLatency,
-                                 const ProgramCalls *calls)
-    : function(function), sumLatency(sumLatency), calls(calls),
-      tables(strategies), prices(strategies.getPrices()),
+                                 StrategyTables &strategies)
+    : function(function), tables(strategies), prices(strategies.getPrices()),
       reach(function, prices), microbatches(function.getBody().front()) {
   Block &block = function.getBody().front();
   findEarlyAndLate(block);
@@ -144,18 +151,15 @@ void ShardingNetwork::addVariable(Options &options,
   startAssignment.push_back(static_cast<int32_t>(index));
 }
 
-double ShardingNetwork::bytesOnDevice(Value value, Id id) const {
-  double shards = 1;
-  for (const sharding::DimSharding &dim : prices.get(id).dims)
-    shards *= static_cast<double>(sharding::numShards(dim.axes));
-  return static_cast<double>(bytesOf(value)) / shards;
-}
-
 /// Of the results on one device.
 double ShardingNetwork::heldBytes(Operation *op, ArrayRef<Id> results) const {
   double bytes = 0;
-  for (auto [value, id] : llvm::zip_equal(op->getResults(), results))
-    bytes += bytesOnDevice(value, id);
+  for (auto [value, id] : llvm::zip_equal(op->getResults(), results)) {
+    double shards = 1;
+    for (const sharding::DimSharding &dim : prices.get(id).dims)
+      shards *= static_cast<double>(sharding::numShards(dim.axes));
+    bytes += static_cast<double>(bytesOf(value)) / shards;
+  }
   return bytes;
 }
 
@@ -364,30 +368,16 @@ void ShardingNetwork::findEarlyAndLate(Block &block) {
       late.insert(&op);
 }
 
-/// The all-reduces that move the value for `user` as a part of another call.
-ArrayRef<int32_t> ShardingNetwork::joinedSums(Value value, Operation *user) {
-  if (sumLatency != SumLatency::OfNewCalls)
-    return {};
-  const bool isInLoop = runsOf(value.getDefiningOp()) > 1;
-  return *joinedLists.insert(calls->joinedBy(rootOf(value), user, isInLoop))
-              .first;
-}
-
-Cost ShardingNetwork::costOf(Id from, Id to, Value value,
-                             ArrayRef<int32_t> joined) {
+Cost ShardingNetwork::costOf(Id from, Id to, Value value) {
   RankedTensorType type =
       prices.reduces(from, to) ? typeOf(value) : typeToMove(value);
-  double seconds = sumLatency == SumLatency::None
-                       ? prices.secondsWithFreeSums(from, to, type)
-                       : prices.secondsWithFreeSums(from, to, type, joined);
-  return toCost(seconds * weightOf(value, from, to));
+  return toCost(prices.seconds(from, to, type) * weightOf(value, from, to));
 }
 
 /// What it costs to move a value: a row for each sharding at the end with the
 /// lower number.
 ShardingNetwork::Table ShardingNetwork::tableOf(const End &from, const End &to,
                                                 Value value) {
-  ArrayRef<int32_t> joined = joinedSums(value, to.user);
   auto [entry, isNew] = moves.try_emplace(
       {from.shardings.data(), to.shardings.data(),
        typeOf(value).getAsOpaquePointer(),
@@ -395,7 +385,7 @@ ShardingNetwork::Table ShardingNetwork::tableOf(const End &from, const End &to,
        intern(overlappingNeeds(value).vec()).data(),
        2 * early.contains(rootOf(value).getDefiningOp()) +
            late.contains(rootOf(value).getDefiningOp()),
-       joined.data(), to.isBarrier});
+       to.isBarrier});
   auto &[table, turned] = entry->second;
   if (isNew) {
     std::vector<Cost> costs;
@@ -404,7 +394,7 @@ ShardingNetwork::Table ShardingNetwork::tableOf(const End &from, const End &to,
         costs.push_back(to.isBarrier && a != b &&
                                 prices.get(a).unreduced.empty()
                             ? optimize::forbidden
-                            : costOf(a, b, value, joined));
+                            : costOf(a, b, value));
     table = network.getTables().intern(std::move(costs));
   }
   if (to.variable < 0 || from.variable <= to.variable)
@@ -473,7 +463,6 @@ SmallVector<ShardingNetwork::End> ShardingNetwork::neededBy(Value value) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     End &end = ends.emplace_back();
-    end.user = user;
     if (isa<func::ReturnOp>(user)) {
       end.shardings = intern(
           {prices.intern(getResultSharding(function, use.getOperandNumber()),
@@ -541,7 +530,6 @@ void ShardingNetwork::addValue(Value value) {
   End kept;
   kept.shardings = candidatesFor(made, needed);
   kept.variable = network.addVariable(kept.shardings.size());
-  kept.user = needed.front().user;
   // At the start it is kept as it is made.
   Id start = made.variable < 0 ? made.shardings.front()
                                : made.shardings[startAssignment[made.variable]];

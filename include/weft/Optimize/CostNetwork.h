@@ -66,20 +66,16 @@ public:
     Table table;
   };
 
-  /// The most values of a variable: eliminated ones are noted in 16 bits.
-  static constexpr size_t maxValues = 1 << 16;
-
-  /// Adds a variable of `numValues` values, at least one.
+  /// Adds a variable of `numValues` values.
   Variable addVariable(size_t numValues);
   size_t numVariables() const { return sizes.size(); }
   size_t numValues(Variable variable) const { return sizes[variable]; }
 
-  /// Adds the costs of the values of a variable, one for each.
+  /// Adds the costs of the values of a variable.
   void addCosts(Variable variable, std::vector<Cost> costs);
   void addTable(Variable variable, Table table);
   /// Adds costs of two variables, a row for each value of the first, which has
-  /// the lower number, of a cost for each value of the second. `table` is of
-  /// getTables(). Asserts that the table has as many costs.
+  /// the lower number. `table` is of getTables().
   void addCosts(Variable first, Variable second, Table table);
   CostTables &getTables() { return tables; }
   const CostTables &getTables() const { return tables; }

@@ -52,11 +52,9 @@ def OptimizeShardings : FormPass<"weft-optimize-shardings", "Graph"> {
 
     **Does** choose how every op is split, so that the predicted time of moving
     data and of computing is least over the whole function. Propagation's answer
-    is the start, and stays where nothing better is found. Where latencies of
-    all-reduces count, it is chosen again, with one latency for those that become
-    one call. Shardings of arguments, results and constraints stay as they are.
-    An axis may split what is walked together with something that it splits
-    already.
+    is the start, and stays where nothing better is found. Shardings of
+    arguments, results and constraints stay as they are. An axis may split what
+    is walked together with something that it splits already.
 
     **Leaves** a sharded graph in which every op has the shardings in which it
     takes its operands, `weft.operand_shardings`, and leaves its results,

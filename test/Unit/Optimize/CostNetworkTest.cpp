@@ -107,23 +107,6 @@ TEST(CostNetwork, SmallTablesGiveAnswersNearTheLeastCost) {
   RecordProperty("average_excess_percent", std::to_string(100 * sum / trials));
 }
 
-#ifndef NDEBUG
-/// A table that does not fit its scope would be read beyond its end.
-TEST(CostNetworkDeathTest, TablesFitTheirScopes) {
-  CostNetwork network;
-  auto first = network.addVariable(2), second = network.addVariable(3);
-  auto table = network.getTables().intern({1, 2, 3, 4, 5, 6});
-  network.addCosts(first, second, table);
-  EXPECT_DEATH(network.addCosts(second, first, table), "ascends");
-  EXPECT_DEATH(network.addCosts(first, first, table), "ascends");
-  EXPECT_DEATH(
-      network.addCosts(first, second, network.getTables().intern({1, 2, 3, 4})),
-      "each pair of values");
-  EXPECT_DEATH(network.addCosts(second, {1, 2}), "each value");
-  EXPECT_DEATH(network.addVariable(0), "needs a value");
-}
-#endif
-
 /// Equal layers in a chain: each has the same answer.
 TEST(CostNetwork, EqualLayersGetEqualAnswers) {
   std::mt19937 random(3);
