@@ -45,7 +45,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 @dataclasses.dataclass(frozen=True)
 class Result:
     """Of one measured value of a row, or of a row that measured nothing (None): all predictions that are plausible with
-    what was assumed, or what is wrong. `counts` says what of memory was measured (Predicted.gib), None for a time."""
+    what was assumed, or what is wrong. `counts` says which part of the memory was measured (Predicted.gib), None for a time."""
 
     number: int
     column: str
@@ -93,7 +93,7 @@ def software_of(row, source, options) -> str | None:
 
 
 def run_of(row, options, says):
-    """Settings, Machine, source, and what of the machine was assumed."""
+    """Settings, Machine, source, and what was assumed of the machine."""
     source, given = sources.source_of(row), says | options.set
     cluster, assumed = cluster_of(row, source, options), {}
     settings = rows.settings_of(row, source, given)

@@ -47,7 +47,7 @@ def simulate(
 
 
 def collective_times(recorded: dict[str, Any], read_cause: Callable[[str], str]) -> CollectiveTimes:
-    """Of all collectives that read alike: what they take in a step, and what of that is exposed."""
+    """Of all collectives that read alike: the time that they take in a step, and how much of it is exposed."""
     runs = [0] * len(recorded["segments"])
     for role in recorded["roles"]:
         for segment, *_ in role["runs"]:

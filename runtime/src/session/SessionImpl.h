@@ -90,7 +90,7 @@ public:
   /// The rank that gives the part of `rank`: itself, or in another role.
   int64_t ownerOf(const ArenaLocation &location, int64_t rank) const;
 
-  /// The states of the plan as a checkpoint has them, and what of them this
+  /// The states of the plan as a checkpoint has them, and the parts that this
   /// process holds (SessionCheckpoint.cpp).
   Status save(CheckpointWriter &writer, int64_t step, Metadata metadata);
   Status copyState(size_t s, std::span<const CheckpointPart> parts,

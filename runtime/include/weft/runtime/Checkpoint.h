@@ -18,7 +18,7 @@
 // to its place in the files, and reads what its ranks need from there.
 // checkpoint.json has the step, the sizes of the files and the digests of the
 // tensors. All of it is written into a folder of another name, which is renamed
-// when everything is on disk: a checkpoint is whole or it is not there.
+// when everything is on disk: a checkpoint is either complete or absent.
 //
 //   WEFT_ASSIGN_OR_RETURN(auto writer, CheckpointWriter::open("run", {}));
 //   ...
