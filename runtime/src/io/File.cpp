@@ -122,12 +122,13 @@ OutputFile::create(const std::string &name) {
   const std::string path = behindLinks(name);
   // A killed process of the same number may have left its file: take another.
   while (true) {
-    std::string temporary = temporaryName(path);
-    const int descriptor = ::open(
-        temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0)
-      return std::unique_ptr<OutputFile>(
-          new OutputFile(path, std::move(temporary), descriptor));
+    // Its name is known before the file exists: a signal may come in between.
+    std::unique_ptr<OutputFile> file(new OutputFile(path, temporaryName(path)));
+    file->descriptor = ::open(file->temporary.c_str(),
+                              O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file->descriptor >= 0)
+      return file;
+    file->temporary.clear();
     if (errno != EEXIST)
       return systemError(path, "create the file");
   }

@@ -64,15 +64,15 @@ public:
   Status commit();
 
 private:
-  OutputFile(std::string path, std::string temporary, int descriptor)
+  OutputFile(std::string path, std::string temporary)
       : path(std::move(path)), temporary(std::move(temporary)),
-        unfinished(this->temporary), descriptor(descriptor) {}
+        unfinished(this->temporary) {}
 
   std::string path;
   /// Empty once the file has its name.
   std::string temporary;
   const UnfinishedFile unfinished;
-  int descriptor;
+  int descriptor = -1;
 };
 
 /// A file that several processes write together, each at its places.
