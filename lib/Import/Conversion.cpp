@@ -100,6 +100,9 @@ RankedTensorType weft::stablehlo::convertType(Type type, std::string &why) {
       return tensor.clone(IntegerType::get(type.getContext(), width));
   } else if (element.isF32() || isNarrowFloat(element) || element.isF64()) {
     return tensor;
+  } else if (isa<ComplexType>(element)) {
+    return reject("complex numbers are for use inside of a program; pass real "
+                  "and imaginary parts");
   }
   return reject(
       "elements of a graph are f32, bf16, f16, f64, i64, i32, i8 or i1");

@@ -75,6 +75,10 @@ static Value convertNegate(Conversion &c) {
                     : c.make<arith::SubIOp>(c.splatLike(x, 0), x);
 }
 
+/// Of real numbers, as those of complex ones are split before.
+static Value convertReal(Conversion &c) { return c.operand(0); }
+static Value convertImag(Conversion &c) { return c.splatLike(c.operand(0), 0); }
+
 static Value convertAbs(Conversion &c) {
   Value x = c.operand(0);
   if (isFloat(x))
@@ -302,6 +306,8 @@ std::vector<Converter> weft::stablehlo::elementwiseConverters() {
       {"stablehlo.logistic", single(convertUnaryFloat<LogisticOp>)},
       {"stablehlo.negate", single(convertNegate)},
       {"stablehlo.abs", single(convertAbs)},
+      {"stablehlo.real", single(convertReal)},
+      {"stablehlo.imag", single(convertImag)},
       {"stablehlo.not", single(convertNot)},
       {"stablehlo.sign", single(convertSign)},
       {"stablehlo.is_finite", single(convertIsFinite)},

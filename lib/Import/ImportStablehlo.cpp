@@ -8,6 +8,7 @@
 #include "weft/Import/Passes.h"
 #include "weft/Import/Stablehlo.h"
 
+#include "ComplexNumbers.h"
 #include "Importer.h"
 #include "Signature.h"
 #include "TrainingFacts.h"
@@ -94,6 +95,8 @@ LogicalResult weft::importStablehlo(ModuleOp module, int64_t *opsRead) {
   SmallVector<Operation *> old;
   for (Operation &op : *module.getBody())
     old.push_back(&op);
+  for (auto function : module.getOps<func::FuncOp>())
+    splitComplexNumbers(function);
   Importer importer(module, problems);
   for (func::FuncOp entry : findEntries(module, problems))
     importFunction(entry, importer);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
+#include "ComplexNumbers.h"
 #include "Converters.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -140,6 +141,14 @@ void Importer::importOp(Operation &op) {
     return define(op, {});
   Location loc = locationOf(&op);
   StringRef name = op.getName().getStringRef();
+  if (name == kUnreadable) {
+    auto text = [&](StringRef attr) {
+      auto value = op.getAttrOfType<StringAttr>(attr);
+      return value ? value.getValue() : StringRef();
+    };
+    problems.unsupported(loc, text("op"), text("why"));
+    return define(op, {});
+  }
   const Converter *converter = findConverter(name);
   if (!converter) {
     problems.unsupported(loc, name, explainMissing(name));
