@@ -47,7 +47,7 @@ static bool isTerm(Operation *op) {
   return op->hasOneUse() && op->user_begin()->getName() == op->getName();
 }
 
-/// The terms of a sum of sums, first to last.
+/// The addends of nested sums, first to last.
 static SmallVector<Value> termsOf(Operation *sum) {
   SmallVector<Value> terms, open = {sum->getOperand(1), sum->getOperand(0)};
   while (!open.empty()) {
@@ -103,7 +103,7 @@ static Value join(OpBuilder &builder, ArrayRef<PadOp> paddings, int64_t dim) {
                        first.getValue());
 }
 
-/// Joins paddings among the terms of a sum, and returns how many.
+/// Joins paddings among the addends of a sum, and returns how many.
 static int64_t joinTerms(Operation *sum) {
   SmallVector<Value> terms = termsOf(sum);
   llvm::MapVector<int64_t, SmallVector<PadOp>> byDim;

@@ -303,7 +303,7 @@ Value ElementEmitter::emitReduction(OpResult result, Index index) {
   for (unsigned dim : dims)
     sizes.push_back(generic.getStaticLoopRanges()[dim]);
   auto loop = scf::ForOp::create(
-      b, loc, ops.i64(0), ops.i64(countElements(sizes)), ops.i64(1), inits,
+      b, loc, ops.i64(0), ops.i64(llvm::product_of(sizes)), ops.i64(1), inits,
       [&](OpBuilder &, Location, Value step, ValueRange sums) {
         enterScope();
         SmallVector<LaneIndex> point = pointOf(result, index);

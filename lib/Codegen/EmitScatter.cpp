@@ -86,8 +86,8 @@ ScatterEmitter::ScatterEmitter(ElementEmitter &e, ScatterAddOp op, Value result,
   ArrayRef<int64_t> taken = op.getUpdates().getType().getShape();
   rowShape.assign(taken.begin(), taken.begin() + rowDims);
   columnShape.assign(taken.begin() + rowDims, taken.end());
-  rows = countElements(rowShape);
-  columns = countElements(columnShape);
+  rows = llvm::product_of(rowShape);
+  columns = llvm::product_of(columnShape);
   for (int64_t dim = 0; dim < dims.tableRank; ++dim)
     if (dim == dims.dim || dims.getTakenDim(dim) < rowDims) {
       tableRowDims.push_back(dim);
@@ -288,7 +288,7 @@ void ScatterEmitter::addRow(KeySorter &sorter, Value first, Value begin,
 void ScatterEmitter::addSorted() {
   clear(result, element);
   int64_t most = std::min(rows, sortedUpdates);
-  KeySorter sorter(e, entry, most, countElements(tableRowShape));
+  KeySorter sorter(e, entry, most, llvm::product_of(tableRowShape));
   emitLoop(e, e.ops.i64(0), e.ops.i64(rows), most, {},
            [&](Value first, MutableArrayRef<Value>) {
              Value end = arith::AddIOp::create(b, loc, first, e.ops.i64(most));

@@ -36,7 +36,7 @@ static Value longPower(Lanes &l, Value a, Value y) {
   product.low = l.fma(bounded, log.low, product.low);
   Value result =
       expandExpOf(l, sumOfOrdered(l, product.high, product.low), l.f(1));
-  // Of 0 and infinity there is no such logarithm.
+  // 0 and infinity have no logarithm.
   Value grows = l.less(l.f(0), y);
   Value zero = l.select(grows, l.f(0), l.f(l.infinity()));
   Value infinite = l.select(grows, l.f(l.infinity()), l.f(0));

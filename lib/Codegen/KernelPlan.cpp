@@ -19,7 +19,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 #include <functional>
-#include <numeric>
 
 using namespace mlir;
 using namespace weft;
@@ -27,16 +26,11 @@ using namespace weft;
 /// Bytes of stack that the kept values of one kernel may use.
 static constexpr int64_t keptBytesLimit = 64 * 1024;
 
-int64_t weft::countElements(ArrayRef<int64_t> shape) {
-  return std::accumulate(shape.begin(), shape.end(), int64_t(1),
-                         std::multiplies<>());
-}
-
 std::optional<unsigned> weft::splitShape(ArrayRef<int64_t> shape, int64_t rows,
                                          int64_t columns) {
   for (unsigned split = 0; split <= shape.size(); ++split)
-    if (countElements(shape.take_front(split)) == rows &&
-        countElements(shape.drop_front(split)) == columns)
+    if (llvm::product_of(shape.take_front(split)) == rows &&
+        llvm::product_of(shape.drop_front(split)) == columns)
       return split;
   return std::nullopt;
 }
@@ -243,7 +237,7 @@ int64_t Planner::flatRows(Value value) {
   unsigned split = rank;
   while (split > 0 && (split == rank || together(split - 1)))
     --split;
-  return countElements(shape.take_front(split));
+  return llvm::product_of(shape.take_front(split));
 }
 
 bool Planner::isAccumulation(const KernelRoot &root, int64_t rows) {
@@ -256,7 +250,7 @@ bool Planner::isAccumulation(const KernelRoot &root, int64_t rows) {
 bool Planner::joins(const KernelRoot &root, int64_t rows) {
   if (isAccumulation(root, rows))
     return true;
-  int64_t elements = countElements(shapeOf(root.value));
+  int64_t elements = llvm::product_of(shapeOf(root.value));
   return rows != 0 && elements % rows == 0 &&
          splitShape(shapeOf(root.value), rows, elements / rows);
 }
@@ -339,7 +333,7 @@ KernelNest Planner::makeNest(int64_t rows, ArrayRef<KernelRoot> members) {
     }
     if (op && nest.reductions.contains(op))
       ++pass;
-    loopAt(nest, pass, countElements(shapeOf(root.value)) / rows)
+    loopAt(nest, pass, llvm::product_of(shapeOf(root.value)) / rows)
         .writes.push_back(root);
   }
   keepCostlyValues(nest);
@@ -455,7 +449,7 @@ KernelPlan Planner::plan() {
       order.begin(), order.end(),
       [&](const KernelRoot &root) { return rowsOf(root) != 0; });
   for (const KernelRoot &root : order) {
-    int64_t elements = countElements(shapeOf(root.value));
+    int64_t elements = llvm::product_of(shapeOf(root.value));
     if (elements == 0)
       continue;
     if (int64_t rows = rowsOf(root); joins(root, rows)) {

@@ -107,9 +107,6 @@ inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType()).getShape();
 }
 
-/// Elements of a static shape.
-int64_t countElements(llvm::ArrayRef<int64_t> shape);
-
 /// The number of leading dimensions that make up `rows` rows of `columns`
 /// columns, or nothing if no split of the shape does.
 std::optional<unsigned> splitShape(llvm::ArrayRef<int64_t> shape, int64_t rows,

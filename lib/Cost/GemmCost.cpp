@@ -1,4 +1,4 @@
-//===- GemmCost.cpp - Time of matrix products -----------------------------===//
+//===- GemmCost.cpp - Time of matmuls -------------------------------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

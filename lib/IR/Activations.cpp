@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // g is the cotangent of the result, x the operand, from which the derivatives
-// compute all again.
+// recompute all else.
 //
 //===----------------------------------------------------------------------===//
 

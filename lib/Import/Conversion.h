@@ -41,7 +41,7 @@ public:
   Importer &getImporter() const { return importer; }
 
   llvm::ArrayRef<mlir::Value> getOperands() const { return operands; }
-  /// Null, and a problem, if there is no such operand.
+  /// Null, and a problem, if the op has fewer operands.
   mlir::Value operand(unsigned index);
   size_t numOperands() const { return operands.size(); }
   /// Whether the op has this many operands; a problem if not.

@@ -218,7 +218,7 @@ static bool isMovedArgument(Value value) {
 }
 
 /// Whether the backward pass reads a value of the forward pass, of its first
-/// run or of one that computes it again.
+/// run or of its recomputation.
 static bool isActivation(OriginAttr origin, const Readers &readers) {
   return !isBackward(origin) &&
          (readers.backward || (readers.recomputed && !isRecomputed(origin)));
@@ -236,7 +236,7 @@ plan::Purpose BufferContents::purposeOf(const EntryBuffer &buffer,
   OriginAttr origin = getValueOrigin(value);
   Readers readers(value);
   bool isGradient = !gradientOf(origin).empty();
-  // Terms of a sum are no gradient yet, nor an activation; but those that
+  // Partial sums are no gradient yet, nor an activation; but those that
   // micro-batches add up are all that there is of a gradient.
   if (readers.reduction && !(readers.loop && isGradient))
     return Purpose::Communication;

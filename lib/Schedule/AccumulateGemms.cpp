@@ -1,4 +1,4 @@
-//===- AccumulateGemms.cpp - Matrix products added to sums in place -------===//
+//===- AccumulateGemms.cpp - Matmuls added to sums in place ---------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

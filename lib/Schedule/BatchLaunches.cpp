@@ -150,7 +150,7 @@ BlockProgram::BlockProgram(Block &block, const EntryBuffers &buffers,
   program.largest = std::move(kinds.largest);
 }
 
-/// Whether every turn of the loop with this block begins without the contents
+/// Whether every iteration of the loop with this block begins without the contents
 /// of the buffer, and nothing behind the loop reads them.
 static bool isInside(const EntryBuffer &buffer, Block &block) {
   return llvm::all_of(buffer.values, [&](Value value) {
@@ -161,7 +161,7 @@ static bool isInside(const EntryBuffer &buffer, Block &block) {
 
 BatchBuffer BlockProgram::makeBuffer(const EntryBuffer &buffer) const {
   // States and constants have places of their own, and what is there before and
-  // after each turn of a loop has one in all of it.
+  // after each iteration has one in all of it.
   if (buffer.values.empty() || buffer.kind == BufferKind::State ||
       buffer.kind == BufferKind::Constant ||
       (isa<RepeatOp>(block.getParentOp()) && !isInside(buffer, block)))
@@ -194,7 +194,7 @@ void BlockProgram::addTouches(BatchStep &step, Operation *op) {
     add(step.writes, result);
 }
 
-/// What the instructions of a loop touch. What they hold within a turn is one
+/// What the instructions of a loop touch. What they hold within an iteration is one
 /// buffer more.
 void BlockProgram::addTouches(BatchStep &step, RepeatOp loop) {
   auto isOfLoop = [&](Operation *op) { return loop->isAncestor(op); };

@@ -158,12 +158,12 @@ static std::vector<Step> stepsOf(Block &block, const cost::CostModel &model) {
     });
     double seconds = 0;
     if (auto loop = dyn_cast<RepeatOp>(op)) {
-      const double turn = leastSeconds(loop.getBlock(), model);
+      const double iteration = leastSeconds(loop.getBlock(), model);
       firstParts[&op] = int32_t(steps.size());
-      step.picoseconds = toPicoseconds(double(loop.getCount() - 1) * turn);
+      step.picoseconds = toPicoseconds(double(loop.getCount() - 1) * iteration);
       steps.push_back(step);
       step.operands = {firstParts[&op]};
-      seconds = turn;
+      seconds = iteration;
     } else if (start || usesBuffers(&op)) {
       seconds = estimateSeconds(&op, model);
     }

@@ -11,17 +11,10 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 #include <optional>
 
 using namespace llvm;
 using namespace weft;
-
-static int64_t countElements(ArrayRef<int64_t> shape) {
-  return std::accumulate(shape.begin(), shape.end(), int64_t(1),
-                         std::multiplies<>());
-}
 
 namespace {
 
@@ -101,7 +94,7 @@ static int64_t lastDimension(ArrayRef<int64_t> shape) {
 /// Whether the leading dimensions of a shape make up `rows` rows.
 static bool hasRows(ArrayRef<int64_t> shape, int64_t rows) {
   for (size_t split = 0; split <= shape.size(); ++split)
-    if (countElements(shape.take_front(split)) == rows)
+    if (llvm::product_of(shape.take_front(split)) == rows)
       return true;
   return false;
 }
@@ -146,13 +139,13 @@ std::optional<int64_t> Grouping::findRows(ArrayRef<unsigned> group,
     const FusionOp &op = ops[number];
     if (op.kind != FusionKind::Reduction)
       continue;
-    int64_t kept = countElements(op.shape);
+    int64_t kept = llvm::product_of(op.shape);
     switch (kindOf(op)) {
     case ReductionKind::Trailing:
       agree(kept);
       break;
     case ReductionKind::Leading:
-      agree(kept == 0 ? 0 : countElements(op.operandShape) / kept);
+      agree(kept == 0 ? 0 : llvm::product_of(op.operandShape) / kept);
       break;
     case ReductionKind::Full:
       full.push_back(number);
@@ -163,7 +156,7 @@ std::optional<int64_t> Grouping::findRows(ArrayRef<unsigned> group,
   }
   // A reduction of everything sums up the rows of others, or is one row.
   for (unsigned number : full)
-    if (!rows || *rows != countElements(ops[number].operandShape))
+    if (!rows || *rows != llvm::product_of(ops[number].operandShape))
       agree(1);
   return rows;
 }
@@ -179,7 +172,7 @@ bool Grouping::endsGroup(unsigned number, std::optional<int64_t> rows) const {
   case ReductionKind::Trailing:
     return false;
   case ReductionKind::Full:
-    return rows != 1 || countElements(op.operandShape) > largestRow;
+    return rows != 1 || llvm::product_of(op.operandShape) > largestRow;
   default:
     return true;
   }
@@ -222,18 +215,18 @@ bool Grouping::isLegalEdge(unsigned producer, unsigned user, bool hasReduction,
                            std::optional<int64_t> rows) const {
   if (ops[producer].operands.empty())
     return true; // a counter or a constant, computed anywhere
-  if (countElements(ops[producer].shape) == 1 &&
-      countElements(ops[user].shape) > 1 && users[producer].size() >= manyUses)
+  if (llvm::product_of(ops[producer].shape) == 1 &&
+      llvm::product_of(ops[user].shape) > 1 && users[producer].size() >= manyUses)
     return false;
   switch (ops[user].kind) {
   case FusionKind::RowBroadcast: {
-    int64_t elements = countElements(ops[producer].shape);
+    int64_t elements = llvm::product_of(ops[producer].shape);
     return rows ? elements == *rows : elements > 1;
   }
   case FusionKind::Gather:
     // An index is computed anew for each row that is taken at it.
     if (ops[user].indices == producer &&
-        countElements(ops[producer].shape) <= countElements(ops[user].shape))
+        llvm::product_of(ops[producer].shape) <= llvm::product_of(ops[user].shape))
       return true;
     [[fallthrough]];
   case FusionKind::Movement:
@@ -266,7 +259,7 @@ bool Grouping::isLegal(ArrayRef<unsigned> group) const {
       hasOther |= kind == ReductionKind::Other;
       hasRowReduction |= kind == ReductionKind::Trailing;
       hasWideSum |= kind == ReductionKind::Leading &&
-                    countElements(op.shape) > mostColumnsBesideRows;
+                    llvm::product_of(op.shape) > mostColumnsBesideRows;
       legal &= !rows || hasRows(op.operandShape, *rows);
     } else if (rows) {
       legal &= hasRows(op.shape, *rows);
@@ -390,7 +383,7 @@ void Grouping::joinReadersOfOneValue() {
     return isFusible(user) &&
            (op.kind == FusionKind::Elementwise ||
             op.kind == FusionKind::Reduction) &&
-           countElements(ops[value].shape) > 1;
+           llvm::product_of(ops[value].shape) > 1;
   };
   for (unsigned value = 0; value < ops.size(); ++value) {
     std::optional<unsigned> first;

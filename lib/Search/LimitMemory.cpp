@@ -64,7 +64,7 @@ private:
   /// the least work.
   Trial smallest;
   std::optional<Choice> best;
-  /// What it takes to compute nothing again.
+  /// What it takes without recomputation.
   int64_t unlimitedBytes = 0;
 };
 

@@ -23,7 +23,7 @@ struct InstructionPrice {
   /// Of a kernel.
   KernelTime kernel;
   int64_t flops = 0;
-  /// Those of matrix products and attention at the peak of their format.
+  /// Those of matmuls and attention at the peak of their format.
   Picoseconds atPeak = 0;
   /// Of the start of a collective.
   CollectiveTiming collective;

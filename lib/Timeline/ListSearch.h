@@ -25,8 +25,8 @@ struct RatedTable {
 bool isBetter(const RatedTable &a, const RatedTable &b);
 std::optional<RatedTable> rateTable(Table table, const Costs &costs);
 
-/// Changes the problem a little, again and again, and goes on from what makes
-/// the step no longer: how a rank chooses, how much memory it uses of the
+/// Changes the problem a little, again and again, and keeps what makes the
+/// step no longer: how a rank chooses, how much memory it uses of the
 /// limit, and the order of two of its forwards. Stops at `goal`, after `trials`
 /// tables, or after `work` actions, which it lowers.
 RatedTable searchLists(ListProblem problem, RatedTable start, double limit,

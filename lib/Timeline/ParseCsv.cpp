@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TakeUntil.h"
+
 #include "weft/Timeline/Table.h"
 
 #include <charconv>
@@ -25,14 +27,6 @@ std::string_view trim(std::string_view text) {
   while (!text.empty() && isBlank(text.back()))
     text.remove_suffix(1);
   return text;
-}
-
-/// Takes what stands before the next `separator` off the text.
-std::string_view takeUntil(std::string_view &text, char separator) {
-  const size_t end = text.find(separator);
-  std::string_view taken = text.substr(0, end);
-  text = end == std::string_view::npos ? "" : text.substr(end + 1);
-  return taken;
 }
 
 size_t countDigits(std::string_view text) {

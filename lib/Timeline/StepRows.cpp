@@ -33,7 +33,7 @@ static std::string findProblem(const StepShape &shape) {
                              std::to_string(destination);
     if (!isStage(source) || !isStage(destination) || level < 0 ||
         size_t(source) >= levels.size() || level >= levels[source])
-      return what + ", is not there";
+      return what + ", does not exist";
     if (!seen.insert({isUpdate, source, destination, level}).second)
       return what + ", is sent there twice";
   }

@@ -7,6 +7,8 @@
 
 #include "weft/Timeline/StepTimes.h"
 
+#include "TakeUntil.h"
+
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -15,14 +17,6 @@ namespace weft::timeline {
 namespace {
 
 constexpr std::array<std::string_view, 5> kinds = {"F", "I", "W", "FB", "A"};
-
-/// Takes what stands before the next `separator` off the text.
-std::string_view takeUntil(std::string_view &text, char separator) {
-  const size_t end = text.find(separator);
-  std::string_view taken = text.substr(0, end);
-  text = end == std::string_view::npos ? "" : text.substr(end + 1);
-  return taken;
-}
 
 class CostParser {
 public:

@@ -1,6 +1,6 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pages, and the descriptions of ops and passes, use the terms of the field."""
+"""Pages, descriptions of ops and passes, and sources use the terms of the field."""
 
 import re
 
@@ -10,6 +10,10 @@ from test_docs import PAGES, ROOT
 
 FILES = [*PAGES, *sorted(ROOT.glob("emulator/*.md")), *sorted(ROOT.glob("benchmarks/**/*.md")),
          *sorted(ROOT.glob("include/**/*.td"))]
+SOURCES = [path for pattern in ("include/**/*.h", "lib/**/*.h", "lib/**/*.cpp", "runtime/include/**/*.h", "runtime/schema/*.fbs",
+                                "runtime/src/**/*.h", "runtime/src/**/*.cpp", "tools/**/*.h", "tools/**/*.cpp",
+                                "python-bindings/weft/**/*.py")
+           for path in sorted(ROOT.glob(pattern))]
 
 # What is not said, wherever it stands, and what is said instead.
 INSTEAD = {
@@ -38,6 +42,12 @@ def improper(text):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_words(path):
     assert improper(path.read_text()) == []
+
+
+def test_words_of_sources():
+    assert len(SOURCES) > 1000
+    assert [f"{path}:{line}: {words}: {instead}" for path in SOURCES
+            for line, words, instead in improper(path.read_text())] == []
 
 
 def test_improper_words_are_found():

@@ -1,4 +1,4 @@
-//===- Products.cpp - Times matrix products and attention -----------------===//
+//===- Products.cpp - Times matmuls and attention -------------------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

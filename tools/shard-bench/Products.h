@@ -1,4 +1,4 @@
-//===- Products.h - Times matrix products and attention ---------*- C++ -*-===//
+//===- Products.h - Times matmuls and attention -----------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

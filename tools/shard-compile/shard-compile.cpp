@@ -266,7 +266,9 @@ int main(int argc, char **argv) {
     return 1;
   if (llvm::Error error = writeOutput(*path, *plan))
     return fail(std::move(error));
-  llvm::outs() << printPlanReport(makePlanReport(*plan, cluster))
+  // A plan that is piped on stands alone.
+  llvm::raw_ostream &report = *path == "-" ? llvm::errs() : llvm::outs();
+  report << printPlanReport(makePlanReport(*plan, cluster))
                << printChoiceReports(*module) << printSplitReports(*module)
                << printRecomputationReports(*module);
   if (!explain.empty()) {
@@ -274,11 +276,11 @@ int main(int argc, char **argv) {
         loadCostModel(*module, clusterOf(options.pipeline));
     if (failed(model))
       return 1;
-    llvm::outs() << explainSchedule(*module, *model);
+    report << explainSchedule(*module, *model);
   }
   std::chrono::duration<double> seconds =
       std::chrono::steady_clock::now() - start;
-  llvm::outs() << llvm::format("compiled in %.2f s\n", seconds.count());
+  report << llvm::format("compiled in %.2f s\n", seconds.count());
   if (llvm::Error error = flushStandardOutput())
     return fail(std::move(error));
   return 0;

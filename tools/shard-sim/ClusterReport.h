@@ -48,7 +48,7 @@ CollectiveRow price(const cost::CostModel &model,
                     const cost::CollectiveCall &call);
 
 /// The usual collectives on 8, 64 and 1024 ranks (as far as there are so many
-/// devices) and some matrix products.
+/// devices) and some matmuls.
 ClusterReport usualReport(const cost::CostModel &model);
 
 std::string printText(const ClusterReport &report);

@@ -237,11 +237,11 @@ void addPlanCommand(CLI::App &app, Command &chosen) {
   command
       ->add_option("--samples", options->samples,
                    "Samples of a step, to print how many there are a second")
-      ->check(CLI::Range(0.0, 1e18));
+      ->check(CLI::NonNegativeNumber);
   command
       ->add_option("--tokens", options->tokens,
                    "Tokens of a step, to print how many there are a second")
-      ->check(CLI::Range(0.0, 1e18));
+      ->check(CLI::NonNegativeNumber);
   command->add_option(
       "--scale", options->scale,
       "Weak scaling, as in data:8,16,32: the step with these sizes of a mesh "

@@ -26,7 +26,7 @@ inline double of(const ByGeneration &numbers, const Device &device) {
 }
 
 struct Calibration {
-  // Matrix products, GemmCost.h.
+  // Matmuls, GemmCost.h.
   /// Peak that the inner loop sustains on random data.
   ByGeneration gemmRate = {1, 0.97, 0.931, 0.882};
   /// Filling and draining the pipeline of a tile, as if k was so much larger

@@ -24,7 +24,7 @@
 
 namespace weft::cost {
 
-/// The number format of a matrix product.
+/// The number format of a matmul.
 enum class Precision : uint8_t { F64, F32, TF32, BF16, F16, F8, F4, I8 };
 inline constexpr size_t precisionCount = 8;
 /// "bf16".
@@ -69,7 +69,7 @@ std::optional<Function> findFunction(std::string_view name);
 struct CoreRates {
   /// Kernels of at most so many bytes stay in the cache.
   double cacheBytes = 0, cachedBytesPerSecond = 0;
-  /// At which matrix products copy operands and add up results: what is in the
+  /// At which matmuls copy operands and add up results: what is in the
   /// cache, and what is not.
   double gemmBytesPerSecond = 0, gemmCachedBytesPerSecond = 0;
   /// Of the pairs of a query and a key that attention looks at.
@@ -86,7 +86,7 @@ struct Device {
   Generation generation = Generation::Cpu;
   /// Streaming multiprocessors of a GPU, cores of a CPU that one rank uses.
   int64_t units = 1;
-  /// Peak of dense matrix products; 0 where the device has no such products.
+  /// Peak of dense matmuls; 0 where the device has no such products.
   std::array<double, precisionCount> flopsPerSecond = {};
   double memoryBytes = 0;
   /// Reads and writes together.

@@ -1,11 +1,11 @@
-//===- GemmCost.h - Time of matrix products ---------------------*- C++ -*-===//
+//===- GemmCost.h - Time of matmuls -----------------------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A GPU computes a matrix product in tiles, as many at once as it has units;
+// A GPU computes a matmul in tiles, as many at once as it has units;
 // the last wave of tiles may be short (wave quantisation), and the last row
 // and column of tiles reach beyond the matrix (tile quantisation). The library
 // takes the tile, and the split of k, that is fastest.

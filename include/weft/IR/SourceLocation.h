@@ -24,7 +24,7 @@
 namespace weft {
 
 /// What precedes the location of a forward op in those of its derivative and of
-/// what computes it again.
+/// its recomputation.
 inline constexpr llvm::StringLiteral kTransposeOf = "transpose of";
 inline constexpr llvm::StringLiteral kRecomputationOf = "recomputation of";
 /// What precedes the name of a parameter in the name of its gradient.

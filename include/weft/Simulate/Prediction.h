@@ -93,7 +93,7 @@ struct Prediction {
   int64_t devices() const;
   /// Of all roles.
   Usage total() const;
-  /// Operations of matrix products and attention, over what the devices can do
+  /// Operations of matmuls and attention, over what the devices can do
   /// in the time of a step: without and with recomputation.
   double modelUtilization() const;
   double hardwareUtilization() const;

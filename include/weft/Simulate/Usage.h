@@ -54,7 +54,7 @@ struct Usage {
   std::vector<Communication> communication;
   /// Bytes that a rank sends, by level of links: 0 in its node.
   std::vector<int64_t> sentBytes;
-  /// Time of all floating-point operations of matrix products and attention at
+  /// Time of all floating-point operations of matmuls and attention at
   /// the peak rate of their format, and of those that are no recomputation.
   Picoseconds executedAtPeak = 0, modelAtPeak = 0;
   int64_t executedFlops = 0, modelFlops = 0;

@@ -71,13 +71,13 @@ ScatterEmitter::ScatterEmitter(GpuJob &job)
   ArrayRef<int64_t> taken = op.getUpdates().getType().getShape();
   rowShape = taken.take_front(rowDims);
   columnShape = taken.drop_front(rowDims);
-  columns = countElements(columnShape);
+  columns = llvm::product_of(columnShape);
   for (int64_t dim = 0; dim < dims.tableRank; ++dim)
     if (dim == dims.dim || dims.getTakenDim(dim) < rowDims) {
       tableRowDims.push_back(dim);
       tableRowShape.push_back(table.getDimSize(dim));
     }
-  tableRows = countElements(tableRowShape);
+  tableRows = llvm::product_of(tableRowShape);
 
   int64_t lanes = e.ops.width, tileColumns = warpThreads * lanes;
   Value warp = g.add(g.multiply(g.block, g.threads / warpThreads), g.warp);
@@ -172,7 +172,7 @@ void ScatterEmitter::addRow(Value updateRow) {
 
 /// The rows of updates from `first` on, one for each lane.
 void ScatterEmitter::lookAt(Value first) {
-  int64_t rows = countElements(rowShape);
+  int64_t rows = llvm::product_of(rowShape);
   Value own = g.add(first, g.lane), isRow;
   if (rows % warpThreads != 0) {
     isRow = g.less(own, g.number(rows));
@@ -208,7 +208,7 @@ void ScatterEmitter::emit() {
   if (columns == 0 || tableRows == 0)
     return;
   clear();
-  g.loop(g.number(0), g.number(countElements(rowShape)), warpThreads, {},
+  g.loop(g.number(0), g.number(llvm::product_of(rowShape)), warpThreads, {},
          [&](Value first, MutableArrayRef<Value>) { lookAt(first); });
 }
 

@@ -23,7 +23,7 @@ int64_t weft::countScatterRowDims(Operation *op) {
 void GridPlanner::addScatter(const KernelNest &nest) {
   auto op = nest.scatter->value.getDefiningOp<ScatterAddOp>();
   ArrayRef<int64_t> taken = op.getUpdates().getType().getShape();
-  int64_t columns = countElements(taken.drop_front(countScatterRowDims(op)));
+  int64_t columns = llvm::product_of(taken.drop_front(countScatterRowDims(op)));
   int64_t bytes = widestBytes(op.getUpdates(), columns, /*atLeast=*/1);
   GridJob job{JobKind::Scatter, &nest};
   job.lanes = std::gcd(
@@ -34,7 +34,7 @@ void GridPlanner::addScatter(const KernelNest &nest) {
 void GridPlanner::layScatter(GridJob &job) {
   auto op = job.nest->scatter->value.getDefiningOp<ScatterAddOp>();
   ArrayRef<int64_t> taken = op.getUpdates().getType().getShape();
-  int64_t columns = countElements(taken.drop_front(countScatterRowDims(op)));
+  int64_t columns = llvm::product_of(taken.drop_front(countScatterRowDims(op)));
   int64_t rows = columns == 0 ? 0 : op.getType().getNumElements() / columns;
   job.tiles = llvm::divideCeil(columns, warpThreads * job.lanes);
   // A warp looks at all indices: few enough that this does not count.

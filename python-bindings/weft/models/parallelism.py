@@ -33,9 +33,9 @@ class Parallelism:
                        "next-step", in the type it computes with and behind its first layers
     micro_batch        sequences of a replica at a time
     global_batch       sequences of a step; by default one micro-batch of every replica
-    recomputation      in the backward pass: "none", "selective", all of a block but its matrix products
+    recomputation      in the backward pass: "none", "selective", all of a block but its matmuls
                        and attention (if it is unfused, attention alone), "alternate", all of a block but
-                       every other matrix product and attention, "full", all of a block, or "whole", also
+                       every other matmul and attention, "full", all of a block, or "whole", also
                        what nothing needs again: its last product, as software that calls a block twice
     reduce_dtype       "float32" sums gradients over replicas in it, None in the type of activations
 

@@ -72,7 +72,7 @@ struct Operand {
   int64_t elements;
 };
 
-/// `what` is for the message that there is no such buffer.
+/// `what` is for the message that the buffer does not exist.
 Result<Operand> findOperand(const plan::Entry &entry, uint32_t index,
                             std::string_view what);
 

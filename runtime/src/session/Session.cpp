@@ -68,13 +68,6 @@ Status Session::Impl::noEntry(std::string_view name) const {
                               escaped(name), fmt::join(names, ", ")));
 }
 
-/// Bytes of the part of one rank.
-static size_t partBytes(const plan::TensorType &type) {
-  const auto &shape = *type.local_shape();
-  return elementCountOf({shape.data(), shape.size()}) *
-         byteSize(dtypeOf(type.dtype()));
-}
-
 template <typename What>
 static Status checkValue(const plan::TensorType &type,
                          const flatbuffers::Vector<int64_t> &shape,

@@ -43,11 +43,6 @@ static size_t elementBytes(const plan::TensorType &type) {
   return byteSize(dtypeOf(type.dtype()));
 }
 
-static size_t partBytes(const plan::TensorType &type) {
-  const auto &shape = *type.local_shape();
-  return elementCountOf({shape.data(), shape.size()}) * elementBytes(type);
-}
-
 //===----------------------------------------------------------------------===//
 // Save
 //===----------------------------------------------------------------------===//

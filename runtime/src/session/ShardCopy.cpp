@@ -16,7 +16,7 @@
 
 namespace weft::runtime {
 
-static size_t partBytes(const plan::TensorType &type) {
+size_t partBytes(const plan::TensorType &type) {
   const auto &shape = *type.local_shape();
   return elementCountOf({shape.data(), shape.size()}) *
          byteSize(dtypeOf(type.dtype()));

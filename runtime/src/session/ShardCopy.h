@@ -26,6 +26,9 @@
 
 namespace weft::runtime {
 
+/// Of the shard of a rank, with its padding.
+size_t partBytes(const plan::TensorType &type);
+
 /// Whether every rank holds the whole tensor.
 bool isReplicated(const plan::TensorType &type);
 

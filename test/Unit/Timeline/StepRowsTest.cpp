@@ -77,7 +77,7 @@ TEST(StepRowsTest, ShapesThatAskForTheImpossible) {
   StepShape shape = tiedShape();
   shape.onceEdges.push_back({0, 1, true, 2});
   EXPECT_EQ(makeStepRows(table, shape).error,
-            "update level 2 of stage 0, sent to stage 1, is not there");
+            "update level 2 of stage 0, sent to stage 1, does not exist");
   shape = tiedShape();
   shape.onceEdges.push_back(shape.onceEdges.front());
   EXPECT_EQ(makeStepRows(table, shape).error,

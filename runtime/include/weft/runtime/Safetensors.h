@@ -60,7 +60,7 @@ public:
   /// All tensors, in the order of their names.
   const std::vector<TensorInfo> &tensors() const { return infos; }
   const Metadata &metadata() const { return strings; }
-  /// Null when there is no such tensor.
+  /// Null when the file has no tensor of that name.
   const TensorInfo *find(std::string_view name) const;
 
   Result<Array> read(std::string_view name) const;
