@@ -150,8 +150,8 @@ BlockProgram::BlockProgram(Block &block, const EntryBuffers &buffers,
   program.largest = std::move(kinds.largest);
 }
 
-/// Whether every iteration of the loop with this block begins without the contents
-/// of the buffer, and nothing behind the loop reads them.
+/// Whether every iteration of the loop with this block begins without the
+/// contents of the buffer, and nothing behind the loop reads them.
 static bool isInside(const EntryBuffer &buffer, Block &block) {
   return llvm::all_of(buffer.values, [&](Value value) {
     Operation *definer = value.getDefiningOp();
@@ -194,8 +194,8 @@ void BlockProgram::addTouches(BatchStep &step, Operation *op) {
     add(step.writes, result);
 }
 
-/// What the instructions of a loop touch. What they hold within an iteration is one
-/// buffer more.
+/// What the instructions of a loop touch. What they hold within an iteration is
+/// one buffer more.
 void BlockProgram::addTouches(BatchStep &step, RepeatOp loop) {
   auto isOfLoop = [&](Operation *op) { return loop->isAncestor(op); };
   std::vector<ArenaBuffer> inside;

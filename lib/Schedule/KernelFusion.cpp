@@ -216,7 +216,8 @@ bool Grouping::isLegalEdge(unsigned producer, unsigned user, bool hasReduction,
   if (ops[producer].operands.empty())
     return true; // a counter or a constant, computed anywhere
   if (llvm::product_of(ops[producer].shape) == 1 &&
-      llvm::product_of(ops[user].shape) > 1 && users[producer].size() >= manyUses)
+      llvm::product_of(ops[user].shape) > 1 &&
+      users[producer].size() >= manyUses)
     return false;
   switch (ops[user].kind) {
   case FusionKind::RowBroadcast: {
@@ -226,7 +227,8 @@ bool Grouping::isLegalEdge(unsigned producer, unsigned user, bool hasReduction,
   case FusionKind::Gather:
     // An index is computed anew for each row that is taken at it.
     if (ops[user].indices == producer &&
-        llvm::product_of(ops[producer].shape) <= llvm::product_of(ops[user].shape))
+        llvm::product_of(ops[producer].shape) <=
+            llvm::product_of(ops[user].shape))
       return true;
     [[fallthrough]];
   case FusionKind::Movement:

@@ -4,9 +4,13 @@
 // RUN: shard-compile %s -o %t.plan | FileCheck %s --check-prefix=REPORT
 // RUN: shard-run %t.plan --dump | FileCheck %s --check-prefix=PLAN
 
-// Equal input gives equal bytes.
+// Equal input gives equal bytes, also where they are piped on, beside which the
+// report goes.
 // RUN: shard-compile %s -o %t.again.plan
 // RUN: cmp %t.plan %t.again.plan
+// RUN: shard-compile %s -o - 2>%t.report >%t.piped.plan
+// RUN: cmp %t.plan %t.piped.plan
+// RUN: FileCheck %s --check-prefix=REPORT --input-file=%t.report
 
 // Without machine code it is the same but for the kernels, and nothing runs it.
 // RUN: shard-compile %s -o %t.none.plan --target=none | FileCheck %s --check-prefix=REPORT

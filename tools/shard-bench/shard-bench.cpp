@@ -159,16 +159,18 @@ int main(int argc, char **argv) {
                  "collective")
       ->check(CLI::Range(int64_t(65536), int64_t(1) << 40))
       ->capture_default_str();
-  app.add_option("--target", options.section.target,
-                 "Where collectives run: cpu, ranks that are threads of this process; "
-                 "or cuda:<processor>, as cuda:sm_90: NCCL between the "
-                 "processes that torchrun, mpirun or srun starts, otherwise "
-                 "ranks on one GPU")
+  app.add_option(
+         "--target", options.section.target,
+         "Where collectives run: cpu, ranks that are threads of this process; "
+         "or cuda:<processor>, as cuda:sm_90: NCCL between the "
+         "processes that torchrun, mpirun or srun starts, otherwise "
+         "ranks on one GPU")
       ->capture_default_str();
   app.add_option("--write-cluster", options.cluster,
                  "Write a cluster file for --cluster");
-  app.add_option("--name", options.name,
-                 "The name in the cluster file that is written; default: the processor's");
+  app.add_option(
+      "--name", options.name,
+      "The name in the cluster file that is written; default: the processor's");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

@@ -269,8 +269,8 @@ int main(int argc, char **argv) {
   // A plan that is piped on stands alone.
   llvm::raw_ostream &report = *path == "-" ? llvm::errs() : llvm::outs();
   report << printPlanReport(makePlanReport(*plan, cluster))
-               << printChoiceReports(*module) << printSplitReports(*module)
-               << printRecomputationReports(*module);
+         << printChoiceReports(*module) << printSplitReports(*module)
+         << printRecomputationReports(*module);
   if (!explain.empty()) {
     FailureOr<cost::CostModel> model =
         loadCostModel(*module, clusterOf(options.pipeline));

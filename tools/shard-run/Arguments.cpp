@@ -127,8 +127,7 @@ static void addCheckpoints(CLI::App &app, Arguments &arguments) {
       "--checkpoint", arguments.checkpoints,
       "Write checkpoints of all states to this folder, which all processes "
       "share: after the last step, and as --every says");
-  app.add_option("--every", arguments.every,
-                 "Write a checkpoint every N steps")
+  app.add_option("--every", arguments.every, "Write a checkpoint every N steps")
       ->transform(integer<int64_t>(1))
       ->needs(folder);
   app.add_option("--keep", arguments.keep,

@@ -128,7 +128,8 @@ Exchange exchangeOf(const plan::CollectiveStart &start, int64_t group,
   Exchange exchange{.outer = start.outer(),
                     .before = *Parts(start.exchange_from(), group).held(),
                     .after = *Parts(start.exchange_to(), group).held(),
-                    .inner = start.inner()};
+                    .inner = start.inner(),
+                    .blocks = {}};
   forEachBlock(start, group, [&](const ExchangeBlock &block) {
     if (block.sender == rank || block.receiver == rank)
       exchange.blocks.push_back(block);
