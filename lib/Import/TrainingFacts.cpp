@@ -98,8 +98,15 @@ void TrainingFacts::findStates() {
   }
 }
 
-/// Walks from the next value of a state through ops on single elements. Scalars
-/// and rows that are broadcast (rates, norms) are no gradients of the state.
+/// Whether an op repeats a value, as it does scalars and rows (rates, norms).
+/// That which only has more dimensions may be the gradient of a stack of one.
+static bool isRepeated(Operation *op) {
+  return isa<BroadcastOp>(op) &&
+         (!isAssembly(op) || typeOf(op->getOperand(0)).getRank() == 0);
+}
+
+/// Walks from the next value of a state through ops on single elements. What is
+/// repeated is no gradient of the state.
 void TrainingFacts::findOperands(State &state, Value next) {
   SmallVector<Value> toVisit = {next};
   DenseSet<Value> visited;
@@ -112,7 +119,7 @@ void TrainingFacts::findOperands(State &state, Value next) {
     state.isReadByUpdate |= value == state.argument;
     if (op && isElementwise(op))
       llvm::append_range(toVisit, op->getOperands());
-    else if (op && !isa<BroadcastOp>(op) && isFloat(value))
+    else if (op && !isRepeated(op) && isFloat(value))
       state.operands.push_back(op);
   }
 }

@@ -154,6 +154,30 @@ def test_boundaries_are_placed(wrap):
         "activations of stage 0 for stage 1", "gradients of stage 1 for stage 0"]
 
 
+@pytest.mark.parametrize("depths", [(1, 2), (2, 1), (1, 1, 1), (1, 3)])
+def test_boundaries_are_placed_in_stacks(depths):
+    """Layers that lie in arrays, each in a scan of its own: also those of one layer."""
+    def step(stacks, x, y):
+        def loss(stacks):
+            h = x
+            for stack in stacks:
+                h, _ = jax.lax.scan(lambda h, w: (block(h, w), None), h, stack)
+            return jnp.mean((h - y) ** 2)
+
+        value, gradients = jax.value_and_grad(loss)(stacks)
+        return jax.tree.map(lambda w, g: w - 0.1 * g, stacks, gradients), value
+
+    ws, x, y = arguments()
+    layers = [ws[i % len(ws)] for i in range(sum(depths))]
+    stacks = [np.stack([layers.pop() for _ in range(depth)]) for depth in depths]
+    args = stacks, x.reshape(-1, WIDTH), y.reshape(-1, WIDTH)
+    compiled = weft.from_jax(step, *args, mesh=weft.Mesh((3,), ("pipe",)), donate_argnums=0,
+                             pipeline=weft.Pipeline("pipe", microbatches=MICROBATCHES, stages="auto")).compile()
+    assert all(stage.parameters > 0 for stage in compiled.stages())
+    for found, wanted in zip(*(jax.tree.leaves(each(*args)) for each in (compiled, jax.jit(step))), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
 def test_boundaries_are_placed_in_what_updates_nothing():
     """Parameters are what all micro-batches use, unless gradients of that are added up."""
     def evaluate(ws, x, y):
@@ -179,7 +203,7 @@ def test_boundaries_are_placed_in_what_updates_nothing():
 def test_boundaries_that_cannot_be_placed():
     with pytest.raises(weft.CompileError, match="the compiler is to place the stage boundaries, but the model has one"):
         pipelined(step(WRAPPERS["plain"], cuts=True), weft.Pipeline("pipe", stages="auto"))
-    with pytest.raises(weft.CompileError, match="the model can be cut into 4 parts, where one value leads"):
+    with pytest.raises(weft.CompileError, match="@step can be cut into 4 parts, where a single value leads from one to the next; the pipeline has 5 stages "):
         pipelined(step(WRAPPERS["plain"], cuts=False), weft.Pipeline("pipe", "gpipe", stages="auto"),
                   weft.AbstractMesh((5,), ("pipe",)))
 

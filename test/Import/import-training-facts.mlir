@@ -47,6 +47,31 @@ func.func public @orthogonalised(
 
 // -----
 
+// The gradient of a stack of one layer is one of the layer with a dimension more. A rate is none, though it is
+// computed from the state and has as many elements.
+// CHECK-LABEL: func.func @stack_of_one
+// CHECK-SAME:      %{{.*}}: tensor<1x4x4xf32> {weft.name = "w", weft.parameter}
+// CHECK-SAME:      %{{.*}}: tensor<1xf32> {weft.name = "s"}
+// CHECK:         weft.dot_general {{.*}} {weft.origin = #weft.origin<gradient_of = "w">}
+// CHECK:         weft.broadcast {{.*}} {weft.origin = #weft.origin<gradient_of = "w">}
+// CHECK-NOT:     weft.origin
+func.func public @stack_of_one(
+    %w: tensor<1x4x4xf32> {tf.aliasing_output = 0 : i32} loc("w"),
+    %s: tensor<1xf32> {tf.aliasing_output = 1 : i32} loc("s"),
+    %x: tensor<4x4xf32> loc("x")) -> (tensor<1x4x4xf32>, tensor<1xf32>) {
+  %layer = "stablehlo.reshape"(%w) : (tensor<1x4x4xf32>) -> tensor<4x4xf32>
+  %d = "stablehlo.dot_general"(%layer, %x) {dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %g = "stablehlo.broadcast_in_dim"(%d) {broadcast_dimensions = array<i64: 1, 2>} : (tensor<4x4xf32>) -> tensor<1x4x4xf32>
+  %new_w = "stablehlo.subtract"(%w, %g) : (tensor<1x4x4xf32>, tensor<1x4x4xf32>) -> tensor<1x4x4xf32>
+  %scalar = "stablehlo.reshape"(%s) : (tensor<1xf32>) -> tensor<f32>
+  %rate = "stablehlo.tanh"(%scalar) : (tensor<f32>) -> tensor<f32>
+  %rates = "stablehlo.broadcast_in_dim"(%rate) {broadcast_dimensions = array<i64>} : (tensor<f32>) -> tensor<1xf32>
+  %new_s = "stablehlo.multiply"(%s, %rates) : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+  "func.return"(%new_w, %new_s) : (tensor<1x4x4xf32>, tensor<1xf32>) -> ()
+}
+
+// -----
+
 // A running mean, which the program does not read, and a cache, which is not
 // updated element by element of itself, are no parameters.
 // CHECK-LABEL: func.func @others
