@@ -10,6 +10,7 @@
 #include "weft/Pipelining/Passes.h"
 
 #include "weft/IR/Origin.h"
+#include "weft/IR/StageParameters.h"
 #include "weft/IR/StagePipeline.h"
 #include "weft/IR/ValueSharding.h"
 
@@ -161,48 +162,39 @@ static LogicalResult checkCount(func::FuncOp entry, int64_t wanted) {
   return error;
 }
 
-/// Whether a value is an argument that the loss is differentiated by, or
-/// computed from one.
-static bool dependsOnParameter(Value value, llvm::DenseSet<Value> &others) {
-  if (others.contains(value))
-    return false;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto entry = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    if (entry.getArgAttr(argument.getArgNumber(),
-                         WeftDialect::kParameterAttrName))
-      return true;
-  } else if (llvm::any_of(value.getDefiningOp()->getOperands(),
-                          [&](Value operand) {
-                            return dependsOnParameter(operand, others);
-                          })) {
-    return true;
-  }
-  others.insert(value);
-  return false;
+namespace {
+
+/// A boundary of the way forward, and the stage behind it.
+struct PlacedBoundary {
+  Location loc;
+  int64_t begins;
+};
+
+} // namespace
+
+static SmallVector<PlacedBoundary> findPlaced(Block &block,
+                                              const Stages &stages) {
+  SmallVector<PlacedBoundary> boundaries;
+  for (auto op : block.getOps<StageBoundaryOp>())
+    if (auto begun = stages.begins.find(op); begun != stages.begins.end())
+      boundaries.push_back({op.getLoc(), begun->second});
+  return boundaries;
 }
 
-static LogicalResult checkParameters(func::FuncOp entry, const Stages &stages) {
-  StageSet with(stages.count);
-  llvm::DenseSet<Value> others;
-  for (Operation &op : entry.front())
-    for (Value operand : op.getOperands()) {
-      Operation *definer = operand.getDefiningOp();
-      if (stages.isInLoop(&op) && (!definer || !stages.isInLoop(definer)) &&
-          dependsOnParameter(operand, others))
-        with |= stages.of.lookup(&op);
-    }
-  if (with.none() || with.all())
+static LogicalResult checkParameters(func::FuncOp entry, int64_t count,
+                                     ArrayRef<PlacedBoundary> boundaries) {
+  StageSet with = findStagesWithParameter(entry, count);
+  if (with.all())
     return success();
   int64_t empty = with.find_first_unset();
   auto error = emitError(entry.getLoc())
                << "stage " << empty << " of @" << entry.getSymName()
                << " uses no parameter; move or remove a boundary before or "
                   "behind it";
-  for (auto op : entry.front().getOps<StageBoundaryOp>())
-    if (auto begun = stages.begins.find(op); begun != stages.begins.end())
-      if (begun->second == empty || begun->second == empty + 1)
-        error.attachNote(op.getLoc())
-            << (begun->second == empty ? "it begins here" : "it ends here");
+  for (const PlacedBoundary &boundary : boundaries)
+    if (boundary.begins == empty || boundary.begins == empty + 1)
+      error.attachNote(boundary.loc)
+          << (boundary.begins == empty ? "it begins here" : "it ends here");
   return error;
 }
 
@@ -392,11 +384,14 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
       if (any)
         legal &= succeeded(checkCount(entry, stages));
     if (!any && stages > 1) {
-      emitError(getOperation().getLoc())
+      llvm::append_range(uncut, withoutLoop);
+      emitError(uncut.empty() ? getOperation().getLoc()
+                              : uncut.front().getLoc())
           << "a pipeline of " << stages.getValue() << " stages needs "
           << stages - 1
           << " stage boundaries, but the program has none; put "
-             "weft.stage_boundary between layers of the model";
+             "weft.stage_boundary between layers of the model, on what the "
+             "loss is computed from";
       legal = false;
     }
     if (!legal)
@@ -448,13 +443,12 @@ LogicalResult AssignStages::assign(func::FuncOp entry, int64_t count) {
     return failure();
   findPasses(block, *found);
   findStagesOfStep(entry, *found);
-  if (stages && failed(checkParameters(entry, *found)))
-    return failure();
+  SmallVector<PlacedBoundary> boundaries = findPlaced(block, *found);
   eraseBoundaries(block);
   Marker marker(block, *found);
   marker.run();
   transfers += marker.countTransfers();
-  return success();
+  return stages ? checkParameters(entry, count, boundaries) : success();
 }
 
 /// Assigns an entry without a loop, beside one that is a pipeline.

@@ -11,6 +11,7 @@
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/Segments.h"
+#include "weft/IR/StageParameters.h"
 #include "weft/IR/StagePipeline.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Pipelining/Passes.h"
@@ -158,6 +159,10 @@ LogicalResult FormTimelines::form(func::FuncOp entry,
     return failure();
   Microbatches loops(entry.front());
   int64_t count = loops.any() ? loops.getLoops()[0].getCount() : 1;
+  // For reports: those that are frozen as well.
+  for (BlockArgument argument : findLoopParameters(entry))
+    entry.setArgAttr(argument.getArgNumber(), WeftDialect::kParameterAttrName,
+                     UnitAttr::get(&getContext()));
   FailureOr<ResultCopies> copies = copyUpdates(entry, *found, pipeline.axis);
   if (failed(copies))
     return failure();

@@ -138,16 +138,23 @@ std::vector<plan::Purpose> findStatePurposes(ModuleOp module,
   for (auto [index, state] : llvm::enumerate(states.states()))
     if (state.role >= 0)
       purposes[index] = segments.purposeOf(index, state);
-  bool hasParameters = false;
+  // What is beside parameters that the program changes.
+  bool hasOptimizer = false;
+  llvm::StringSet<> changed;
+  for (func::FuncOp entry : findEntries(module))
+    for (unsigned i = 0; i < entry.getNumResults(); ++i)
+      changed.insert(getResultName(entry, i));
   for (func::FuncOp entry : findEntries(module))
     for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
       int32_t state = states.ofArgument(entry, i);
       if (state < 0 || !isParameter(entry.getArgument(i)))
         continue;
       purposes[state] = plan::Purpose::Parameter;
-      hasParameters = true;
+      // Those of segments may be frozen.
+      hasOptimizer |=
+          !getSegment(entry) || changed.contains(getArgumentName(entry, i));
     }
-  if (hasParameters)
+  if (hasOptimizer)
     llvm::replace(purposes, plan::Purpose::State,
                   plan::Purpose::OptimizerState);
   return purposes;

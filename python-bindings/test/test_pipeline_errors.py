@@ -165,6 +165,18 @@ def test_a_boundary_in_a_loop_of_layers():
         compiled(step_of(loss), Pipeline("pipe"), ranks=4)
 
 
+def test_a_boundary_that_the_loss_does_not_need():
+    def loss(params, x):
+        h = layer(params[0], x)
+        layer(params[1], weft.stage_boundary(h))
+        return (h ** 2).mean()
+
+    with says("a pipeline of 2 stages needs 1 stage boundaries, but the program has none; put weft.stage_boundary "
+              "between layers of the model, on what the loss is computed from") as raised:
+        compiled(step_of(loss), Pipeline("pipe"))
+    assert re.match(r".*test_pipeline_errors.py:\d+:0: error: ", str(raised.value))
+
+
 def test_each_stage_has_a_parameter():
     def loss(params, x):
         h = weft.stage_boundary(layer(params[0], x))

@@ -44,7 +44,7 @@ def Weft_Dialect : Dialect {
     | `weft.operand_shardings` | op | array with a `#weft.sharding` for each operand that the op takes in one |
     | `weft.name` | function argument, function result | the name of the input, output or state |
     | `weft.global_type` | function argument, function result | ranked tensor type before partitioning |
-    | `weft.parameter` | function argument | unit: a loss is differentiated by it |
+    | `weft.parameter` | function argument | unit: a loss is differentiated by it; of a segment, also a frozen parameter |
     | `weft.origin` | op | `#weft.origin`: the backward pass, recomputation, the gradient of a parameter |
     | `weft.result_origins` | op that stands for several | array with a `#weft.origin`, or unit, for each result |
     | `weft.kernel` | private function | unit: the function is the body of a kernel |
