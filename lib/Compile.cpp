@@ -404,6 +404,8 @@ LogicalResult lowerModule(ModuleOp module, Form form,
     if (failed(regions))
       return failure();
     stages.regions = std::move(*regions);
+    // A single stage has no boundary.
+    stages.areAutomatic = !stages.regions.empty();
   }
   used.pipeline.memoryLimit = options.memoryLimit;
   if (stages.schedule == "auto" && stages.table.empty()) {

@@ -12,6 +12,7 @@
 
 #include "weft/IR/Microbatches.h"
 #include "weft/IR/Origin.h"
+#include "weft/IR/StageParameters.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/IR/WeftOps.h"
 #include "weft/Schedule/ProgramStates.h"
@@ -43,20 +44,104 @@ static void addTimes(ModuleOp schedule, const cost::CostModel &model,
     });
 }
 
-static int64_t countMicrobatches(ModuleOp graph, const StageOptions &options) {
-  if (options.microbatches)
-    return options.microbatches;
-  for (auto entry : graph.getOps<func::FuncOp>())
-    if (entry.isPublic() && !entry.isExternal())
-      if (Microbatches loops(entry.front()); loops.any())
-        return loops.getLoops().front().getCount();
-  return 1;
+static int64_t countMicrobatches(func::FuncOp entry) {
+  Microbatches loops(entry.front());
+  return loops.any() ? loops.getLoops().front().getCount() : 1;
 }
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A model that is cut wherever it can be: each region is a stage.
+struct Parts {
+  OwningOpRef<ModuleOp> graph;
+  func::FuncOp entry;
+  /// By region.
+  llvm::SmallBitVector withParameter;
+};
+
+} // namespace
+
+/// The entry with the loop that is cut; the first one if there is no loop.
+static func::FuncOp findCutEntry(ModuleOp graph) {
+  SmallVector<func::FuncOp> entries = findEntries(graph);
+  auto withLoop = llvm::find_if(entries, [](func::FuncOp entry) {
+    return Microbatches(entry.front()).any();
+  });
+  return withLoop == entries.end() ? entries.front() : *withLoop;
+}
+
+static FailureOr<Parts> cutEverywhere(ModuleOp graph, PipelineOptions options,
+                                      int64_t regions) {
+  options.markRegions = false;
+  options.stages.areAutomatic = regions > 1;
+  for (int64_t region = 1; region < regions; ++region)
+    options.stages.regions.push_back(region);
+  Parts parts;
+  parts.graph = runOnCopy(
+      graph, [&](PassManager &pm) { buildGraphPipeline(pm, options); });
+  if (!parts.graph)
+    return failure();
+  parts.entry = findCutEntry(*parts.graph);
+  // Without a loop over micro-batches there are no stages, as is reported when
+  // they are assigned.
+  auto stages = (*parts.graph)->getAttrOfType<IntegerAttr>(kStagesAttrName);
+  parts.withParameter = stages && stages.getInt() == regions
+                            ? findStagesWithParameter(parts.entry, regions)
+                            : llvm::SmallBitVector(regions, true);
+  return std::move(parts);
+}
+
+/// The first op of a part that takes a value of one before.
+static Operation *findBegin(func::FuncOp entry, int64_t part) {
+  for (Operation &op : entry.front())
+    if (stageOf(getOrigin(&op)) == part &&
+        llvm::any_of(op.getOperands(), [&](Value operand) {
+          int64_t from = stageOf(getValueOrigin(operand));
+          return from >= 0 && from < part;
+        }))
+      return &op;
+  return nullptr;
+}
+
+static LogicalResult reportTooFew(const Parts &parts, const std::string &axis,
+                                  int64_t ranks, int64_t stages) {
+  func::FuncOp entry = parts.entry;
+  int64_t count = parts.withParameter.size(),
+          most = parts.withParameter.count();
+  auto error = emitError(entry.getLoc()) << "@" << entry.getSymName();
+  if (count == 1)
+    error << " cannot be cut: nowhere between two matmuls does a single value "
+             "lead from what is before to what is behind";
+  else
+    error << " can be cut into " << count
+          << " parts, where a single value leads from one to the next";
+  if (most < count)
+    error << ", of which " << most
+          << (most == 1 ? " uses a parameter" : " use a parameter")
+          << ", as each stage must";
+  error << "; the pipeline has " << stages << " stages on " << ranks
+        << " ranks along \"" << axis
+        << "\"; use fewer ranks or chunks, for at most " << most
+        << (most == 1 ? " stage" : " stages")
+        << ", or put weft.stage_boundary in the model";
+  for (int64_t part = 1; part < count; ++part)
+    if (Operation *begin = findBegin(entry, part))
+      error.attachNote(begin->getLoc()) << "a part can begin here";
+  return error;
+}
+
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
 
 /// The schedule that stages are chosen for. What is wrong with a table of the
 /// user's is reported by who executes it.
 static FailureOr<timeline::Table>
-scheduleFor(ModuleOp graph, const StageOptions &options, int64_t ranks) {
+scheduleFor(func::FuncOp entry, const StageOptions &options, int64_t ranks) {
   if (!options.table.empty()) {
     timeline::ParsedTable parsed =
         timeline::parseCsv(options.table, "the table");
@@ -65,14 +150,14 @@ scheduleFor(ModuleOp graph, const StageOptions &options, int64_t ranks) {
   }
   // A search for the schedule comes later, for the stages chosen here.
   bool isPublished = timeline::findSchedule(options.schedule);
-  timeline::GeneratedTable generated = timeline::generate(
-      isPublished          ? options.schedule
-      : options.chunks > 1 ? "looped-bfs"
-                           : "1f1b",
-      {int32_t(ranks), int32_t(countMicrobatches(graph, options)),
-       int32_t(options.chunks)});
+  timeline::GeneratedTable generated =
+      timeline::generate(isPublished          ? options.schedule
+                         : options.chunks > 1 ? "looped-bfs"
+                                              : "1f1b",
+                         {int32_t(ranks), int32_t(countMicrobatches(entry)),
+                          int32_t(options.chunks)});
   if (!generated.error.empty())
-    return graph.emitError() << generated.error;
+    return emitError(entry.getLoc()) << generated.error;
   return std::move(generated.table);
 }
 
@@ -98,31 +183,33 @@ FailureOr<std::vector<int64_t>> chooseStages(ModuleOp graph,
   if (failed(chains))
     return failure();
   if (chains->size() != 1)
-    return graph.emitError()
+    return emitError(findCutEntry(graph).getLoc())
            << "stages are placed in one function that weft.value_and_grad "
               "differentiates, or in one loop over micro-batches, but the "
               "program has "
            << chains->size()
            << "; say how many micro-batches the pipeline has, or put stage "
               "boundaries in the model instead";
+  auto parts = cutEverywhere(graph, whole, chains->front().size());
+  if (failed(parts))
+    return failure();
   std::vector<timeline::RegionCosts> regions(chains->front().size());
   for (auto [region, measured] : llvm::zip_equal(regions, chains->front())) {
     region.costs = {
         0, 0, 0, {}, double(measured.inputBytes + measured.valueBytes)};
+    region.usesParameter = parts->withParameter[&region - &regions.front()];
     if (&region != &regions.front())
       (&region)[-1].transfer = transfers->seconds(measured.inputBytes);
   }
   addTimes(*schedule, transfers->costs(), regions);
 
-  FailureOr<timeline::Table> table = scheduleFor(graph, options.stages, *ranks);
+  auto table = scheduleFor(parts->entry, options.stages, *ranks);
   if (failed(table))
     return failure();
   std::vector<int32_t> cuts = timeline::cutIntoStages(regions, *table);
-  if (cuts.empty())
-    return graph.emitError()
-           << "the model can be cut into " << regions.size()
-           << " parts, where one value leads from what is before to what is "
-              "behind, but the pipeline has more stages";
+  int64_t stages = timeline::extentOf(*table).stages;
+  if (cuts.empty() && stages != 1)
+    return reportTooFew(*parts, options.stages.axis, *ranks, stages);
   return std::vector<int64_t>(cuts.begin(), cuts.end());
 }
 

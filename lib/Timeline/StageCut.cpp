@@ -39,6 +39,13 @@ Costs costsOfCut(std::span<const RegionCosts> regions,
   return result;
 }
 
+/// Whether the regions [begin, end) can be a stage.
+static bool isStage(std::span<const RegionCosts> regions, int32_t begin,
+                    int32_t end) {
+  return begin < end && std::ranges::any_of(regions.subspan(begin, end - begin),
+                                            &RegionCosts::usesParameter);
+}
+
 /// The cuts with the least time of the slowest stage; of those, with the least
 /// to send.
 static std::vector<int32_t> balance(std::span<const RegionCosts> regions,
@@ -57,6 +64,8 @@ static std::vector<int32_t> balance(std::span<const RegionCosts> regions,
   for (int32_t stage = 1; stage <= stages; ++stage)
     for (int32_t end = stage; end <= count; ++end)
       for (int32_t begin = stage - 1; begin < end; ++begin) {
+        if (!isStage(regions, begin, end))
+          continue;
         const Best &rest = best[stage - 1][begin];
         const double slowest =
             std::max(rest.slowest, before[end] - before[begin]);
@@ -75,15 +84,15 @@ static std::vector<int32_t> balance(std::span<const RegionCosts> regions,
   return cuts;
 }
 
-/// Whether every stage has a region.
-static bool isCut(const std::vector<int32_t> &cuts, size_t regions) {
+static bool isCut(const std::vector<int32_t> &cuts,
+                  std::span<const RegionCosts> regions) {
   int32_t before = 0;
   for (const int32_t cut : cuts) {
-    if (cut <= before)
+    if (!isStage(regions, before, cut))
       return false;
     before = cut;
   }
-  return size_t(before) < regions;
+  return isStage(regions, before, int32_t(regions.size()));
 }
 
 /// Moves cuts, one or two neighbours at a time, by a region as long as that
@@ -113,7 +122,7 @@ static void improve(std::vector<int32_t> &cuts,
           continue;
         if (next != 0)
           tried[i + 1] += next;
-        if (!isCut(tried, regions.size()) || left-- <= 0)
+        if (!isCut(tried, regions) || left-- <= 0)
           continue;
         const double makespan = makespanOf(tried);
         // Not for rounding errors.
@@ -129,7 +138,8 @@ static void improve(std::vector<int32_t> &cuts,
 std::vector<int32_t> cutIntoStages(std::span<const RegionCosts> regions,
                                    const Table &table) {
   const int32_t stages = extentOf(table).stages;
-  if (stages < 1 || regions.size() < size_t(stages))
+  if (stages < 1 ||
+      std::ranges::count_if(regions, &RegionCosts::usesParameter) < stages)
     return {};
   std::vector<int32_t> cuts = balance(regions, stages);
   improve(cuts, regions, table);

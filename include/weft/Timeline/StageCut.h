@@ -31,10 +31,13 @@ struct RegionCosts {
   StageCosts costs;
   /// How long the next region's input takes from rank to rank.
   double transfer = 0;
+  /// A stage has at least one region that does.
+  bool usesParameter = true;
 };
 
 /// The first regions of all stages but the first, ascending; each stage has at
-/// least one. Empty if there are fewer regions than stages of the table.
+/// least one region that uses a parameter. Empty if there are fewer of those
+/// than stages of the table.
 std::vector<int32_t> cutIntoStages(std::span<const RegionCosts> regions,
                                    const Table &table);
 

@@ -50,6 +50,22 @@ TEST(StageCut, NeedsARegionForEachStage) {
   EXPECT_THAT(cutIntoStages(regionsOf({5, 1, 1}), table), ElementsAre(1, 2));
 }
 
+TEST(StageCut, GivesEveryStageAParameter) {
+  Table table = generate("1f1b", {.ranks = 3, .microbatches = 6}).table;
+  std::vector<RegionCosts> regions = regionsOf({2, 2, 2, 2, 2, 2});
+  // The cut {2, 4}, with equal stages, would leave the second one without.
+  regions[2].usesParameter = regions[3].usesParameter = false;
+  std::vector<int32_t> cuts = cutIntoStages(regions, table);
+  ASSERT_EQ(cuts.size(), 2u);
+  EXPECT_TRUE(cuts[0] < 2 || cuts[1] > 4) << cuts[0] << ", " << cuts[1];
+  // As many regions with a parameter as stages: nothing is left to choose.
+  regions[0].usesParameter = false;
+  EXPECT_THAT(cutIntoStages(regions, table),
+              testing::AllOf(testing::SizeIs(2), testing::Contains(5)));
+  regions[5].usesParameter = false;
+  EXPECT_THAT(cutIntoStages(regions, table), IsEmpty());
+}
+
 TEST(StageCut, SumsWhatItPutsTogether) {
   std::vector<RegionCosts> regions = regionsOf({1, 2, 4});
   regions[0].transfer = 8;
