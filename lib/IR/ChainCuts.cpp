@@ -26,41 +26,69 @@ static bool isHeavy(Operation *op) {
 namespace {
 
 /// What is alive between two ops.
-struct Cut {
+struct Alive {
   int64_t values = 0, bytes = 0;
+
+  Alive &operator+=(const Alive &other) {
+    values += other.values;
+    bytes += other.bytes;
+    return *this;
+  }
+};
+
+struct Cut {
+  /// What counts, and what does not but takes a matmul.
+  Alive counted, frozen;
+
+  const Alive &alive() const { return counted.values ? counted : frozen; }
 };
 
 } // namespace
 
+/// The last op that uses a value, by its position.
+static size_t
+findLastUse(Value value, size_t made, size_t end,
+            const llvm::DenseMap<Operation *, size_t> &positions) {
+  size_t last = made;
+  for (Operation *user : value.getUsers()) {
+    auto it = positions.find(user);
+    if (it != positions.end())
+      last = std::max(last, it->second);
+    else if (user->hasTrait<OpTrait::IsTerminator>())
+      last = end;
+  }
+  return last;
+}
+
 /// The cut before each op; `cuts[i]` is before op `i`.
 static std::vector<Cut> findCuts(ArrayRef<Operation *> ops,
                                  llvm::function_ref<bool(Value)> counts) {
-  DenseMap<Operation *, size_t> positions;
+  llvm::DenseMap<Operation *, size_t> positions;
   for (auto [position, op] : llvm::enumerate(ops))
     positions[op] = position;
   // As differences first.
   std::vector<Cut> cuts(ops.size() + 2);
-  for (auto [position, op] : llvm::enumerate(ops))
+  llvm::DenseSet<Operation *> behindMatmuls;
+  for (auto [position, op] : llvm::enumerate(ops)) {
+    if (isHeavy(op) || llvm::any_of(op->getOperands(), [&](Value operand) {
+          return behindMatmuls.contains(operand.getDefiningOp());
+        }))
+      behindMatmuls.insert(op);
     for (Value result : op->getResults()) {
-      if (!counts(result) || isOfOneArgument(result))
+      bool isCounted = counts(result);
+      if ((!isCounted && !behindMatmuls.contains(op)) ||
+          isOfOneArgument(result))
         continue;
-      size_t last = position;
-      for (Operation *user : result.getUsers()) {
-        auto it = positions.find(user);
-        if (it != positions.end())
-          last = std::max(last, it->second);
-        else if (user->hasTrait<OpTrait::IsTerminator>())
-          last = ops.size();
-      }
+      size_t last = findLastUse(result, position, ops.size(), positions);
       int64_t bytes = bytesOf(result);
-      cuts[position + 1].values += 1;
-      cuts[position + 1].bytes += bytes;
-      cuts[last + 1].values -= 1;
-      cuts[last + 1].bytes -= bytes;
+      Alive Cut::*alive = isCounted ? &Cut::counted : &Cut::frozen;
+      cuts[position + 1].*alive += {1, bytes};
+      cuts[last + 1].*alive += {-1, -bytes};
     }
+  }
   for (size_t i = 1; i < cuts.size(); ++i) {
-    cuts[i].values += cuts[i - 1].values;
-    cuts[i].bytes += cuts[i - 1].bytes;
+    cuts[i].counted += cuts[i - 1].counted;
+    cuts[i].frozen += cuts[i - 1].frozen;
   }
   return cuts;
 }
@@ -72,8 +100,8 @@ std::vector<size_t> weft::cutChain(ArrayRef<Operation *> ops,
   std::optional<size_t> best;
   bool hasHeavy = false;
   for (size_t i = 0; i < ops.size(); ++i) {
-    if (hasHeavy && cuts[i].values == 1 &&
-        (!best || cuts[i].bytes <= cuts[*best].bytes))
+    if (hasHeavy && cuts[i].alive().values == 1 &&
+        (!best || cuts[i].alive().bytes <= cuts[*best].alive().bytes))
       best = i;
     if (!isHeavy(ops[i]))
       continue;

@@ -96,16 +96,23 @@ void LoopRegions::findForward() {
 }
 
 void LoopRegions::findActive() {
+  auto isFrom = [](Operation *op, const llvm::DenseSet<Value> &values) {
+    return llvm::any_of(computedFrom(op), [&](Value operand) {
+      return values.contains(operand);
+    });
+  };
   for (Operation &op : block)
-    if (llvm::any_of(computedFrom(&op),
-                     [&](Value operand) { return active.contains(operand); }))
+    if (isFrom(&op, active))
       active.insert(op.result_begin(), op.result_end());
+    else if (forward.contains(&op) &&
+             (isa<DotGeneralOp>(op) || isFrom(&op, frozen)))
+      frozen.insert(op.result_begin(), op.result_end());
 }
 
 bool LoopRegions::isSent(Value value) const {
   Operation *op = value.getDefiningOp();
-  return op && active.contains(value) && regions.contains(op) &&
-         !isOfOneArgument(value);
+  return op && regions.contains(op) && !isOfOneArgument(value) &&
+         (active.contains(value) || frozen.contains(value));
 }
 
 /// What single ops make a value of: the argument, or a slice of it, as of

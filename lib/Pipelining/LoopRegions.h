@@ -71,8 +71,9 @@ private:
   Microbatches microbatches;
   int64_t count = 1;
   llvm::DenseSet<mlir::Operation *> forward;
-  /// What depends on a parameter.
-  llvm::DenseSet<mlir::Value> active;
+  /// What depends on a parameter, and of all else of the forward pass what
+  /// takes a matmul.
+  llvm::DenseSet<mlir::Value> active, frozen;
   llvm::DenseMap<mlir::Operation *, int64_t> regions;
   /// The last region of the forward pass that uses a value; of a parameter, if
   /// it is the only one.

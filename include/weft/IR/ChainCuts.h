@@ -8,7 +8,9 @@
 // A list of ops is cut where a single value leads from what is before to what
 // is behind, as the residual of a transformer does between its blocks. Values
 // that cost nothing to hold or to make again do not count: arguments and what
-// single ops make of one, and those that the caller says.
+// single ops make of one, and those that the caller says. Where none that
+// counts is there yet, because all parameters so far are frozen, the results of
+// matmuls and what is computed from them do.
 //
 //===----------------------------------------------------------------------===//
 
