@@ -46,20 +46,35 @@ def SplitBatch : FormPass<"weft-split-batch", "Composites"> {
 }
 
 def CutLoops : FormPass<"weft-cut-loops", "Composites"> {
-  let summary = "Cut a loop that was differentiated into pipeline stages";
+  let summary = "Cut a loop over micro-batches into pipeline stages";
   let description = [{
     **Needs** a graph (form 1) without gradients (`--weft-autodiff`), and without
     stage boundaries.
 
-    **Does** for loops over micro-batches that JAX differentiated what
-    `--weft-checkpoint-regions` and `--weft-place-boundaries` do for what
-    `weft.value_and_grad` differentiates. What results other than gradients are
-    computed from is cut where a single value leads from the ops before to
-    those behind, at most once between two matmuls. An op of the way back is of
-    the last region that has all it is computed from. Without `regions` (the
-    option) it numbers the regions in `weft.origin`, and notes on the module as
-    `weft.chains` how many there are. With them it puts a `weft.stage_boundary`
-    on what goes from stage to stage, and one on each cotangent that goes back.
+    **Does** what `--weft-checkpoint-regions` and `--weft-place-boundaries` do for
+    what `weft.value_and_grad` differentiates, for loops over micro-batches that
+    were differentiated before (by JAX) and for those without gradients, in
+    every entry with one loop. What results other than gradients are computed
+    from, the way forward, is cut where a single value that depends on a
+    parameter leads from the ops before to those behind, at most once between
+    two matmuls. Parameters are the arguments with `weft.parameter`; without
+    any, the floats that all micro-batches use. An op of the way back is of the
+    last region that has all that it is computed from: a value of the way
+    forward is in the regions from where it is made to where it is used, a
+    parameter is in the one that uses it. Cuts that the way back does not have
+    are dropped: those where a cotangent has the type of no value that goes
+    forward, or where an op takes a value that the way forward makes behind the
+    cut.
+
+    Without `regions` (the option) it numbers the regions in `weft.origin`, and
+    notes on the module as `weft.chains` how many there are in each loop. With
+    them it puts a `weft.stage_boundary` on what goes from stage to stage, at
+    each stage in between as well, and on each cotangent that goes back one of a
+    boundary of its type. Gradients are summed in the stages that compute them.
+
+    Errors are a boundary in the model, a loop with gradients of no known
+    parameter, one without results other than gradients, and a region that the
+    loop does not have.
 
     **Leaves** the same graph, with regions or boundaries.
 
