@@ -269,7 +269,8 @@ void TimelineRule::findAccesses() {
   roles.resize(table.ranks());
   for (Operation &op : *entry->getBlock())
     if (auto segment = dyn_cast<func::FuncOp>(op);
-        segment && getSegment(segment) && roleOf(segment) < table.ranks())
+        segment && getSegment(segment) && roleOf(segment) >= 0 &&
+        roleOf(segment) < table.ranks())
       findSlots(segment);
   for (auto [role, row] : llvm::enumerate(table.rows)) {
     std::vector<const Access *> &of = accesses.emplace_back();
@@ -409,7 +410,8 @@ using DeclaredValues = llvm::StringMap<std::pair<Type, DictionaryAttr>>;
 namespace {
 
 struct Declaration {
-  explicit Declaration(func::FuncOp entry) {
+  explicit Declaration(func::FuncOp entry)
+      : roles(getTimeline(entry).getRows().size()) {
     for (unsigned i = 0; i < entry.getNumArguments(); ++i)
       arguments[getArgumentName(entry, i)] = {entry.getArgumentTypes()[i],
                                               entry.getArgAttrDict(i)};
@@ -418,6 +420,7 @@ struct Declaration {
                                           entry.getResultAttrDict(i)};
   }
 
+  int64_t roles;
   DeclaredValues arguments, results;
 };
 
@@ -459,6 +462,11 @@ static void checkSegment(func::FuncOp segment, const Declaration *declaration,
     check.error(segment.getLoc())
         << "@" << segment.getSymName() << " has the action " << is.getAction()
         << " of @" << entry << ", by which its name is @" << name;
+  if (is.getRole() < 0 || is.getRole() >= declaration->roles)
+    check.error(segment.getLoc())
+        << "@" << segment.getSymName() << " is of role " << is.getRole()
+        << ", but the timeline of @" << entry << " has rows for "
+        << declaration->roles << " roles, the first of which is 0";
   for (unsigned i = 0; i < segment.getNumArguments(); ++i)
     checkDeclared(segment, declaration->arguments, getArgumentName(segment, i),
                   segment.getArgumentTypes()[i], segment.getArgAttrDict(i),
