@@ -369,6 +369,9 @@ def test_what_has_no_gradient(schedule, ranks, chunks):
     compiled = lowered.compile()
     assert compiled.schedule().name == schedule
     assert all(stage.forward_flops and not stage.backward_flops for stage in compiled.stages())
+    # Every stage has the scale.
+    wanted = sum(p.nbytes for p in tree.leaves(params)) + 3 * params["scale"].nbytes
+    assert sum(stage.parameters for stage in compiled.stages()) == wanted
     rows, loss = compiled(params, batch)
     wanted = weft.jit(evaluate)(params, batch)
     np.testing.assert_array_equal(rows, wanted[0])
