@@ -77,7 +77,7 @@ PUBLIC_HEADERS = {
     "Communicator": "comm", "InProcessWorld": "comm",
     "Plan": "plan", "PlanFormat": "plan", "PlanNames": "plan", "VisitOperation": "plan",
     "plan_generated": "plan", "CollectiveQueues": "plan", "TimelineSteps": "plan",
-    "Bootstrap": "launch", "Launch": "launch",
+    "Bootstrap": "launch", "Preemption": "launch", "Launch": "launch",
     "Checkpoint": "checkpoint", "SessionOptions": "executor", "Session": "session",
 }
 # What a part of the runtime may include beside itself and values.

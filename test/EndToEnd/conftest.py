@@ -17,10 +17,11 @@ from safetensors.numpy import load_file
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "mlp_lm"
-sys.path.insert(0, str(EXAMPLE))
+sys.path[:0] = [str(EXAMPLE), str(ROOT / "test")]
 
 import batches  # noqa: E402
 import compare  # noqa: E402
+import launchers  # noqa: E402
 import reference  # noqa: E402
 
 STEPS = 200
@@ -133,6 +134,11 @@ def workshop(tmp_path_factory):
     folder /= "mlp_lm"
     folder.mkdir(exist_ok=True)
     return Workshop(folder)
+
+
+@pytest.fixture(params=launchers.COMMANDS)
+def mpirun(request):
+    return launchers.mpirun(request.param, binaries())
 
 
 @pytest.fixture(params=LAYOUTS)

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from conftest import EXAMPLE, tool
-from test_mpi import ENVIRONMENT, command, mpirun, plan  # noqa: F401
+from launchers import ENVIRONMENT
+from test_mpi import command, plan  # noqa: F401
 
 # Runs what its two arguments say in process 0 and in process 1.
 CHOICE = """#!/bin/bash
@@ -26,7 +27,7 @@ if [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 0 ]; then eval "exec $1"; else eval 
 class Ended:
     """A job of two processes with different command lines, once it has ended."""
 
-    def __init__(self, mpirun, folder, first, second):  # noqa: F811
+    def __init__(self, mpirun, folder, first, second):
         script, begin = folder / "choice.sh", time.monotonic()
         script.write_text(CHOICE)
         script.chmod(0o755)

@@ -4,7 +4,6 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -13,25 +12,7 @@ import numpy as np
 import pytest
 
 from conftest import EXAMPLE, binaries, tool
-
-LAUNCHERS = {"openmpi": ("mpirun.openmpi", "--oversubscribe"), "mpich": ("mpirun.mpich",)}
-# Of tests in a container, where root has fewer cores than processes.
-ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-}
-
-
-@pytest.fixture(params=LAUNCHERS)
-def mpirun(request):
-    """The command that starts processes, without their number."""
-    name, *options = LAUNCHERS[request.param]
-    module = binaries() / f"libweft_mpi_{request.param}.so"
-    if not shutil.which(name) or not module.exists():
-        pytest.skip(f"{name} is not installed, or was not when Weft was built (scripts/setup.sh)")
-    return [name, *options]
-
+from launchers import ENVIRONMENT, run
 
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory):
@@ -50,11 +31,6 @@ def command(plan, steps, *options):
     return [binaries() / "shard-run", plan / "mlp.plan", "--init", "init", "--entry", "train_step",
             "--steps", str(steps), "--input", f"x={plan / 'x.npy'}", "--input",
             f"y={plan / 'y.npy'}", *options]
-
-
-def run(words):
-    return subprocess.run([*map(str, words)], env=os.environ | ENVIRONMENT, capture_output=True,
-                          text=True, timeout=100)
 
 
 def outputs(folder):
@@ -86,10 +62,10 @@ def test_processes_that_cannot_share_the_ranks(mpirun, plan):
 class Job:
     """shard-run in two processes, which run until something happens."""
 
-    def __init__(self, mpirun, plan, folder):
+    def __init__(self, mpirun, plan, folder, *options):
         self.metrics = folder / "metrics.csv"
         words = [*mpirun, "-n", "2", *command(plan, 100000, "--deadline", "3", "--quiet", "--metrics",
-                                              self.metrics)]
+                                              self.metrics, *options)]
         self.launcher = subprocess.Popen([*map(str, words)], env=os.environ | ENVIRONMENT,
                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
@@ -113,12 +89,15 @@ class Job:
         return found
 
     def signal(self, number, process):
+        """Once there was a step."""
+        self.wait()
+        os.kill(self.processes()[process], number)
+
+    def wait(self):
         deadline = time.monotonic() + 60
         while not self.metrics.exists() or self.metrics.read_text().count("\n") < 2:
             assert time.monotonic() < deadline and self.launcher.poll() is None
             time.sleep(0.05)
-        found = self.processes()
-        os.kill(found[process], number)
 
     def end(self):
         """What was printed, and the exit status."""

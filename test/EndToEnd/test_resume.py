@@ -17,7 +17,8 @@ import pytest
 import safetensors.numpy
 
 from conftest import EXAMPLE, tool
-from test_mpi import ENVIRONMENT, binaries, command, mpirun, plan, run  # noqa: F401
+from launchers import ENVIRONMENT, run
+from test_mpi import Job, command, plan  # noqa: F401
 
 STEPS = 6
 
@@ -276,3 +277,73 @@ def test_steps_go_on_while_one_is_written(plan, tmp_path):  # noqa: F811
         alone = tmp_path / f"alone{step}"
         assert run(command(plan, step, "--checkpoint", alone)).returncode == 0
         assert contents(alone / f"step-{step:08}") == contents(tmp_path / "run" / f"step-{step:08}")
+
+
+def saved_by_signal(folder, status, text):
+    """The step after which a run was ended by a signal."""
+    assert status == 3, text
+    step = last_checkpoint(folder / "run")
+    assert checkpoints(folder / "run") == [f"step-{step:08}"]
+    assert (folder / "metrics.csv").read_text().count("\n") == step + 1
+    return step
+
+
+def continues_from(plan, folder, step, never, start=()):  # noqa: F811
+    """Two steps more have the bits of a run that never stopped."""
+    never.mkdir()
+    given = ["--checkpoint", folder / "run", "--metrics", folder / "metrics.csv", "--resume", "--keep", "1"]
+    assert run([*start, *command(plan, step + 2, *given)]).returncode == 0
+    given = ["--checkpoint", never / "run", "--metrics", never / "metrics.csv"]
+    assert run(command(plan, step + 2, *given)).returncode == 0
+    assert contents(folder / "run") == contents(never / "run")
+    assert (folder / "metrics.csv").read_bytes() == (never / "metrics.csv").read_bytes()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_run_after_a_checkpoint(plan, number, tmp_path):  # noqa: F811
+    words = command(plan, 1000000, "--checkpoint", tmp_path / "run", "--metrics", tmp_path / "metrics.csv", "--save",
+                    tmp_path / "end.safetensors")
+    job = subprocess.Popen([*map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_for_steps(tmp_path / "metrics.csv", job)
+    job.send_signal(number)
+    _, errors = job.communicate(timeout=60)
+    step = saved_by_signal(tmp_path, job.returncode, errors)
+    assert errors == (f"shard-run: note: stopped by a signal after step {step} of 1000000, which is saved in "
+                      f"{tmp_path / 'run'}; --resume continues from there\n")
+    assert not (tmp_path / "end.safetensors").exists()
+    continues_from(plan, tmp_path, step, tmp_path / "never")
+
+
+def wait_for_steps(metrics, job):
+    deadline = time.monotonic() + 60
+    while not metrics.exists() or metrics.read_text().count("\n") < 3:
+        assert time.monotonic() < deadline and job.poll() is None
+        time.sleep(0.02)
+
+
+def test_without_checkpoints_a_signal_ends_a_run_at_once(plan, tmp_path):  # noqa: F811
+    words = command(plan, 1000000, "--metrics", tmp_path / "metrics.csv")
+    job = subprocess.Popen([*map(str, words)], stdout=subprocess.DEVNULL)
+    wait_for_steps(tmp_path / "metrics.csv", job)
+    job.send_signal(signal.SIGTERM)
+    assert job.wait(60) == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("process", [0, 1])
+def test_a_signal_to_one_process_ends_all_after_the_same_step(mpirun, plan, process, tmp_path):  # noqa: F811
+    with Job(mpirun, plan, tmp_path, "--checkpoint", tmp_path / "run") as job:
+        job.signal(signal.SIGTERM, process)
+        text, status = job.end()
+    step = saved_by_signal(tmp_path, status, text)
+    continues_from(plan, tmp_path, step, tmp_path / "never", [*mpirun, "-n", 2])
+
+
+def test_a_process_that_hangs_when_the_other_one_is_to_stop(mpirun, plan, tmp_path):  # noqa: F811
+    with Job(mpirun, plan, tmp_path, "--checkpoint", tmp_path / "run") as job:
+        job.signal(signal.SIGSTOP, process=1)
+        os.kill(job.processes()[0], signal.SIGTERM)
+        text, status = job.end()
+    assert status not in (0, 3)
+    assert re.search(r"process 1 did not say within 3 s which step it is in|"
+                     r"for 3 s .*(rank 2 is|ranks 2, 3 are) in process 1|rank 2 did not arrive within 3 s", text, re.DOTALL), text
+    assert checkpoints(tmp_path / "run") == []

@@ -126,7 +126,8 @@ static void addCheckpoints(CLI::App &app, Arguments &arguments) {
   CLI::Option *folder = app.add_option(
       "--checkpoint", arguments.checkpoints,
       "Write checkpoints of all states to this folder, which all processes "
-      "share: after the last step, and as --every says");
+      "share: after the last step, as --every says, and when SIGINT or SIGTERM "
+      "ends the run after the step that is being made");
   app.add_option("--every", arguments.every, "Write a checkpoint every N steps")
       ->transform(integer<int64_t>(1))
       ->needs(folder);
@@ -197,7 +198,8 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
       "or of several under mpirun or srun; a plan for GPUs runs all ranks on "
       "one GPU, or one rank a process and "
       "GPU under torchrun, mpirun or srun.\n"
-      "Exit status: 0 success, 1 the run failed, 2 bad input.");
+      "Exit status: 0 success, 1 the run failed, 2 bad input, 3 stopped by a "
+      "signal after a checkpoint.");
   std::vector<std::string> inputs, outputs;
   std::string dump;
   app.add_option("plan", arguments.plan, "Plan file")->required();

@@ -24,6 +24,9 @@ enum ExitCode : int {
   exitRunFailed = 1,
   /// Arguments, plan or input files are wrong; nothing was run or written.
   exitBadInput = 2,
+  /// A signal ended the run early. Its checkpoint is on disk, and --resume
+  /// continues from there.
+  exitStopped = 3,
 };
 
 /// All that is wrong with the files and names of a run, to be shown at once.

@@ -61,6 +61,10 @@ Status Checkpoints::open(const std::shared_ptr<Bootstrap> &bootstrap) {
   options.bootstrap = bootstrap;
   WEFT_ASSIGN_OR_RETURN(writer,
                         CheckpointWriter::open(arguments.checkpoints, options));
+  WEFT_ASSIGN_OR_RETURN(
+      preemption,
+      Preemption::create(bootstrap, *deadlineOf(arguments.deadlineSeconds)));
+  signals = std::make_unique<StopSignals>(*preemption);
   return {};
 }
 
@@ -89,9 +93,13 @@ Status Checkpoints::restore(Session &session, const Note &note) {
 Status Checkpoints::afterStep(Session &session, int64_t done) {
   if (!writer)
     return {};
+  WEFT_ASSIGN_OR_RETURN(const bool isAsked, preemption->reachedSyncPoint(done));
+  // Who is asked in the last step is done with it.
+  stopped = isAsked && done < arguments.steps;
   const bool isDue = arguments.every > 0 && done % arguments.every == 0;
-  return isDue || done == arguments.steps ? session.save(*writer, done)
-                                          : Status();
+  return isDue || stopped || done == arguments.steps
+             ? session.save(*writer, done)
+             : Status();
 }
 
 Status Checkpoints::finish() { return writer ? writer->wait() : Status(); }

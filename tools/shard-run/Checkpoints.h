@@ -9,7 +9,9 @@
 #define WEFT_TOOLS_SHARD_RUN_CHECKPOINTS_H
 
 #include "Arguments.h"
+#include "StopSignals.h"
 #include "weft/runtime/Checkpoint.h"
+#include "weft/runtime/Preemption.h"
 #include "weft/runtime/Session.h"
 
 #include <functional>
@@ -30,7 +32,8 @@ public:
   /// Whether states come from a checkpoint.
   bool isResumed() const { return !found.empty(); }
 
-  /// Opens the folder for writing, with the other processes.
+  /// Opens the folder for writing, with the other processes. From now on a
+  /// signal ends the run only after a checkpoint.
   runtime::Status open(const std::shared_ptr<runtime::Bootstrap> &bootstrap);
 
   /// Sets the states of a run that is resumed. What was passed over is told to
@@ -43,6 +46,9 @@ public:
   /// To be called when `done` steps have been made in all.
   runtime::Status afterStep(runtime::Session &session, int64_t done);
 
+  /// Whether a signal ended the run after the last step, which is then saved.
+  bool isStopped() const { return stopped; }
+
   /// Returns when the last checkpoint is on disk.
   runtime::Status finish();
 
@@ -52,7 +58,10 @@ private:
   const Arguments &arguments;
   std::vector<runtime::CheckpointFolder> found;
   std::unique_ptr<runtime::CheckpointWriter> writer;
+  std::unique_ptr<runtime::Preemption> preemption;
+  std::unique_ptr<StopSignals> signals;
   int64_t first = 0;
+  bool stopped = false;
 };
 
 } // namespace weft::tools

@@ -185,8 +185,8 @@ void Progress::show(int64_t step, const std::vector<std::string> &values) {
   lastDrawn = Clock::now();
 }
 
-void Progress::finish() {
-  const int64_t made = steps - first;
+void Progress::finish(int64_t done) {
+  const int64_t made = done - first;
   if (quiet || made <= 0 || !isShowing)
     return;
   const double elapsed = seconds();

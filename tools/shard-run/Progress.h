@@ -70,8 +70,8 @@ public:
   /// Whether step `step`, from 0, is shown, so that its values must be read.
   bool wants(int64_t step) const;
   void show(int64_t step, const std::vector<std::string> &values);
-  /// The line after the last step.
-  void finish();
+  /// The line after the last step, when `done` steps have been made in all.
+  void finish(int64_t done);
 
 private:
   double seconds() const;

@@ -69,7 +69,8 @@ static Status stepAll(Session &session, const Inputs &inputs,
     WEFT_RETURN_IF_ERROR(
         times.open(arguments.times, {"seconds", "enqueue_seconds"}, first));
   Progress progress(first, arguments.steps, arguments.quiet, scalars, launch);
-  for (int64_t step = first; step < arguments.steps; ++step) {
+  int64_t step = first;
+  for (; step < arguments.steps && !checkpoints.isStopped(); ++step) {
     const auto begin = std::chrono::steady_clock::now();
     WEFT_RETURN_IF_ERROR(inputs.setInputs(session, step, step == first));
     WEFT_RETURN_IF_ERROR(session.run(inputs.entry().name));
@@ -87,8 +88,13 @@ static Status stepAll(Session &session, const Inputs &inputs,
     // After the line of the step, which a run that is resumed keeps.
     WEFT_RETURN_IF_ERROR(checkpoints.afterStep(session, step + 1));
   }
-  progress.finish();
+  progress.finish(step);
   WEFT_RETURN_IF_ERROR(checkpoints.finish());
+  if (checkpoints.isStopped() && launch.rank == 0 && !arguments.quiet)
+    showNote(launch, fmt::format("stopped by a signal after step {} of {}, "
+                                 "which is saved in {}; --resume continues "
+                                 "from there",
+                                 step, arguments.steps, arguments.checkpoints));
   failures.push_back(times.close());
   failures.push_back(metrics.close());
   return {};
@@ -118,7 +124,7 @@ static Status writeOutput(const Session &session, const NamedFile &file,
 }
 
 /// All that failed. What was trained is written first, and whatever the other
-/// files have come to.
+/// files have come to. A run that a signal ended leaves its checkpoint alone.
 static std::vector<Status> runAndWrite(Session &session, const Inputs &inputs,
                                        Checkpoints &checkpoints,
                                        const Arguments &arguments,
@@ -128,7 +134,7 @@ static std::vector<Status> runAndWrite(Session &session, const Inputs &inputs,
   if (status.ok())
     status = stepAll(session, inputs, checkpoints, arguments, launch, failures);
   failures.insert(failures.begin(), status);
-  if (status.ok()) {
+  if (status.ok() && !checkpoints.isStopped()) {
     if (!arguments.save.empty())
       failures.push_back(saveStates(session, arguments.save, launch));
     for (const NamedFile &file : arguments.outputs)
@@ -233,7 +239,9 @@ static int runPlan(const Arguments &arguments) {
       runAndWrite(**session, inputs, checkpoints, arguments, *launch);
   for (const Status &failure : failures)
     fail(exitRunFailed, failure);
-  return failures.empty() ? exitSuccess : exitRunFailed;
+  if (!failures.empty())
+    return exitRunFailed;
+  return checkpoints.isStopped() ? exitStopped : exitSuccess;
 }
 
 int run(const Arguments &arguments) {
