@@ -3,6 +3,14 @@
 """Options of the tests of the Python package, and of XLA."""
 
 import os
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "test"))
+
+import launchers  # noqa: E402
 
 # Most of what XLA does here is to compile programs that run a few times.
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0")
@@ -12,3 +20,10 @@ def pytest_addoption(parser):
     parser.addoption("--functions", type=int, default=40, help="random functions to differentiate")
     parser.addoption("--whole-grid", action="store_true", help="all cases of test_pipeline_grid.py")
     parser.addoption("--first-function", type=int, default=0, help="seed of the first one")
+
+
+@pytest.fixture(params=launchers.COMMANDS)
+def mpirun(request):
+    import weft
+
+    return launchers.mpirun(request.param, pathlib.Path(weft.__file__).parent)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import weft
-from test_distributed import ENVIRONMENT, mpirun  # noqa: F401
+from launchers import ENVIRONMENT
 from weft import P
 
 State = collections.namedtuple("State", ["count", "moments"])
@@ -224,7 +224,7 @@ def contents(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_processes_write_what_one_does(mpirun, tmp_path):  # noqa: F811
+def test_processes_write_what_one_does(mpirun, tmp_path):
     """Also when one continues what the others have begun."""
     environment = os.environ | ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(
         [os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])}
@@ -251,7 +251,7 @@ session.restore(sys.argv[1], step=1 + weft.process_index())
 """
 
 
-def test_processes_restore_the_same_step(mpirun, tmp_path):  # noqa: F811
+def test_processes_restore_the_same_step(mpirun, tmp_path):
     tree = {name: np.zeros((9, 8), np.float32) for name in ("w", "m")}
     for step in (1, 2):
         weft.save(tmp_path, tree, step=step).wait()

@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs in several processes: the numbers of one, and what happens when one of them fails."""
 
-import os
-import shutil
-import subprocess
 import sys
 
 import pytest
 
 import weft
+from launchers import run
 
 PROGRAM = """
 import sys
@@ -32,33 +30,12 @@ if "raise" in sys.argv:
     while True:
         step(w, x)
 """
-LAUNCHERS = {"openmpi": ["mpirun.openmpi", "--oversubscribe"], "mpich": ["mpirun.mpich"]}
-ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-}
-
-
-@pytest.fixture(params=LAUNCHERS)
-def mpirun(request):
-    launcher = LAUNCHERS[request.param]
-    module = os.path.join(os.path.dirname(weft.__file__), f"libweft_mpi_{request.param}.so")
-    if not shutil.which(launcher[0]) or not os.path.exists(module):
-        pytest.skip(f"{launcher[0]} is not installed, or was not when Weft was built (scripts/setup.sh)")
-    return launcher
-
-
-def run(*words):
-    return subprocess.run(words, env=os.environ | ENVIRONMENT, capture_output=True, text=True,
-                          timeout=100)
-
 
 def test_two_processes_have_the_numbers_of_one(mpirun, tmp_path):
-    alone = run(sys.executable, "-c", PROGRAM)
+    alone = run([sys.executable, "-c", PROGRAM])
     assert alone.returncode == 0, alone.stderr
     # A file for each: launchers may mix up what processes print at one time.
-    both = run(*mpirun, "-n", "2", sys.executable, "-c", PROGRAM, str(tmp_path))
+    both = run([*mpirun, "-n", 2, sys.executable, "-c", PROGRAM, tmp_path])
     assert both.returncode == 0, both.stderr
     numbers = alone.stdout.partition("[0, 1, 2, 3]")[2]
     assert (tmp_path / "0").read_text() == f"process 0 of 2 [0, 1]{numbers}"
@@ -66,14 +43,61 @@ def test_two_processes_have_the_numbers_of_one(mpirun, tmp_path):
 
 
 def test_an_exception_in_one_process_stops_the_others(mpirun):
-    both = run(*mpirun, "-n", "2", sys.executable, "-c", PROGRAM, "raise")
+    both = run([*mpirun, "-n", 2, sys.executable, "-c", PROGRAM, "raise"])
     assert both.returncode != 0
     assert "ValueError: planted" in both.stderr
 
 
+STEPS = """
+import os
+import signal
+import sys
+import numpy as np
+import weft
+from weft import P
+
+weft.distributed.initialize()
+step = weft.jit(lambda x: x.sum(), mesh=weft.make_mesh((2,), ("data",)), in_shardings=P("data"))
+before = signal.getsignal(signal.SIGTERM)
+with weft.distributed.PreemptionHandler() as preemption:
+    for done in range(1, 100000):
+        step(np.ones(8, np.float32))
+        if done == 3 and weft.process_index() == weft.process_count() - 1:
+            if "signal" in sys.argv:
+                os.kill(os.getpid(), signal.SIGTERM)
+            else:
+                preemption.request()
+        if preemption.reached_sync_point(done):
+            break
+assert preemption.is_reached and signal.getsignal(signal.SIGTERM) == before
+print("stopped after", done, file=open(f"{sys.argv[1]}/{weft.process_index()}", "w"))
+sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize("how", ["signal", "request"])
+def test_all_processes_stop_after_the_same_step(mpirun, how, tmp_path):
+    both = run([*mpirun, "-n", 2, sys.executable, "-c", STEPS, tmp_path, how])
+    assert both.returncode == 3, both.stdout + both.stderr
+    assert (tmp_path / "0").read_text() == (tmp_path / "1").read_text()
+    assert int((tmp_path / "0").read_text().split()[-1]) >= 3
+
+
+def test_a_program_alone_stops_after_its_step(tmp_path):
+    assert run([sys.executable, "-c", STEPS, tmp_path, "signal"]).returncode == 3
+    assert (tmp_path / "0").read_text() == "stopped after 3\n"
+
+
+def test_the_second_signal_is_not_caught():
+    code = ("import os, signal, weft\nwith weft.distributed.PreemptionHandler():\n"
+            "    for _ in range(2): os.kill(os.getpid(), signal.SIGTERM)\n    print('alive')")
+    result = run([sys.executable, "-c", code])
+    assert result.returncode == -15 and not result.stdout
+
+
 def test_initialize_once():
     code = "import weft; weft.distributed.initialize(); weft.distributed.initialize()"
-    result = run(sys.executable, "-c", code)
+    result = run([sys.executable, "-c", code])
     assert "RuntimeError: weft.distributed.initialize() was called before; call it once" in result.stderr
     assert weft.process_index() == 0 and weft.process_count() == 1
 

@@ -3,6 +3,7 @@
 """Weft: author, annotate and compile sharded models. Names are those of JAX."""
 
 from . import tree
+from .arrays import Array, Shard, device_put, make_array_from_callback
 from .autodiff import grad, stop_gradient, value_and_grad
 from .checkpoints import Saving, restore, save, saved_metadata, saved_steps
 from .compiled import Compiled, load
@@ -30,11 +31,12 @@ from .spec_table import show_specs
 from .stages import stage_boundary
 from .tracing import ConcretizationTypeError, NoTraceError, ShapeError, UnexpectedTracerError
 
-from . import distributed, lax, models, nn, numpy, optim, pipeline, random
+from . import data, distributed, lax, models, nn, numpy, optim, pipeline, random
 from .sweep import sweep
 
 __all__ = [
     "AbstractMesh",
+    "Array",
     "AxisType",
     "Collective",
     "CompileError",
@@ -63,6 +65,7 @@ __all__ = [
     "Session",
     "ShapeDtypeStruct",
     "ShapeError",
+    "Shard",
     "Shards",
     "SpecError",
     "UnexpectedTracerError",
@@ -70,6 +73,8 @@ __all__ = [
     "checkpoint_name",
     "checkpoint_policies",
     "compute_with",
+    "data",
+    "device_put",
     "distributed",
     "eval_shape",
     "from_jax",
@@ -77,6 +82,7 @@ __all__ = [
     "jit",
     "lax",
     "load",
+    "make_array_from_callback",
     "make_mesh",
     "microbatches",
     "nn",

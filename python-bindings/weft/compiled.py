@@ -9,8 +9,11 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from . import signature as signatures
 from .arguments import fit
+from .arrays import Array, Residents
 from .lowered import FORMS, Source
 from .pipeline import Schedule
 from .records import Collective, Cost, Memory, Message, Padding, Records, Stage
@@ -23,10 +26,10 @@ from .wording import as_python
 class Compiled:
     """One entry of a plan with the trees of its arguments and results.
 
-    Calling it takes whole NumPy arrays (or `Shards`) and returns whole NumPy arrays, and runs
-    the ranks as threads of this process. Arguments are copied to the ranks: unlike in JAX, an
-    array whose argument is donated stays valid. Donation means that its memory on the ranks
-    is that of the result which replaces it.
+    Calling it takes whole NumPy arrays, `Array`s or `Shards`, and runs the ranks as threads of this
+    process. A result that replaces a donated argument is an `Array`, which stays on the ranks: passed
+    to the next call it is not moved, and it is deleted, as in JAX. Other results are whole NumPy
+    arrays. An array of NumPy is copied to the ranks, and stays valid where its argument is donated.
     """
 
     def __init__(
@@ -49,11 +52,12 @@ class Compiled:
         self._options = options or {}
         self._lock = threading.Lock()
         self._session: Session | None = None
+        self._residents: Residents | None = None
 
     # Running
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The function of whole arrays, which are passed by position or by name."""
+        """The function of arrays, which are passed by position or by name."""
         return self._call(args, kwargs, Session.output)
 
     def call_sharded(self, *args: Any, **kwargs: Any) -> Any:
@@ -71,16 +75,19 @@ class Compiled:
         with self._lock:
             if self._session is None:
                 self._session = self.session()
+                self._residents = Residents(self._session, self.entry)
             try:
                 results = self._run(self._session, leaves, values, take)
             except BaseException:  # final for a session, such as Ctrl-C
-                self._session = None
+                self._session = self._residents = None
                 raise
         return self.signature.unflatten(results)
 
     def _run(self, session: Session, leaves: Sequence[Any], values: Sequence[Any], take) -> list:
         if take is Session.output and (values is leaves or Shards not in map(type, values)):
-            return session.call(self.entry.name, values)
+            return self._residents.call(values)
+        values = [np.asarray(value) if isinstance(value, Array) else value for value in values]
+        self._residents.leave()
         for info, value in zip(self.entry.inputs, values):
             session.set_input(self.entry.name, info.name, value)
         session.run(self.entry.name)
@@ -94,7 +101,11 @@ class Compiled:
         """The value of every input; all that do not fit are named in one error."""
         values, problems = [], []
         for info, number in zip(self.entry.inputs, self._inputs):
-            value, problem = fit(leaves[number], info, self.plan.ranks)
+            leaf = leaves[number]
+            if type(leaf) is Array and (leaf.shape, leaf.dtype) == (info.shape, info.dtype):
+                value, problem = leaf, ""
+            else:
+                value, problem = fit(leaf, info, self.plan.ranks)
             values.append(value)
             if problem:
                 problems.append(f"  {info.name}: {problem}")

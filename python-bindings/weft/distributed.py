@@ -13,7 +13,10 @@ has several; a plan of one rank runs in each. All processes make the same calls 
 from __future__ import annotations
 
 import atexit
+import signal
 import sys
+from collections.abc import Iterable
+from typing import Any
 
 _job = None
 _is_initialized = False
@@ -79,6 +82,71 @@ def job():
 def job_of(ranks: int):
     """What a session of a plan with so many ranks shares with other processes."""
     return _job if ranks > 1 else None
+
+
+def process_allgather(tree: Any) -> Any:
+    """A tree of `weft.Array`s as whole NumPy arrays, in every process. All processes of the job call
+    it with the same tree."""
+    from . import tree as trees
+    from .arrays import gathered
+
+    return trees.map(gathered, tree)
+
+
+class PreemptionHandler:
+    """Lets a loop of steps end early, after the same step in all processes of the job, so that
+    they can save a checkpoint when a scheduler wants the machines back:
+
+        with weft.distributed.PreemptionHandler() as preemption:
+            for step in range(first, steps):
+                session.run("train_step")
+                if preemption.reached_sync_point(step + 1):
+                    session.save("run", step=step + 1).wait()
+                    sys.exit(3)
+
+    Inside of the block the first of `signals` (SIGTERM if none are given), in any process, asks
+    all of them to stop; the same signal again does what it did before. `deadline` is how many seconds a
+    process waits for the others to say which step they are in. All processes make one, in the main
+    thread.
+    """
+
+    def __init__(self, signals: Iterable[int] = (signal.SIGTERM,), *, deadline: float = 30.0):
+        self._signals, self._deadline = tuple(signals), deadline
+        self._preemption: Any = None
+        self._before: dict[int, Any] = {}
+        self._is_reached = False
+
+    def __enter__(self) -> PreemptionHandler:
+        from . import _runtime
+
+        self._preemption = _runtime.Preemption.create(_job, self._deadline)
+        self._before = {number: signal.signal(number, self._ask) for number in self._signals}
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._preemption = None
+
+    def _ask(self, number: int, frame: Any) -> None:
+        self.request()
+        signal.signal(number, self._before[number])
+
+    def request(self) -> None:
+        """Asks all processes to stop, as a signal does."""
+        self._preemption.request()
+
+    def reached_sync_point(self, step: int) -> bool:
+        """Whether the loop ends now that it has made `step` steps. To be called after every step in
+        all processes; it becomes true after the same one in all, at most one later than that in
+        which somebody asked, and costs nothing before."""
+        self._is_reached = self._preemption.reached_sync_point(step)
+        return self._is_reached
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether the loop was told to end."""
+        return self._is_reached
 
 
 def _end() -> None:

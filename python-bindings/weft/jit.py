@@ -16,6 +16,7 @@ import numpy as np
 
 from . import signature as signatures
 from . import tree as trees
+from .arrays import Array
 from .compiled import Compiled
 from .constraint import constrain_some
 from .errors import count
@@ -235,7 +236,7 @@ class Jitted:
             if Tracer in kinds:
                 return self._inlined(arguments)
             compiled = self._cache[key] = self._lower(arguments).compile()
-        are_arrays = set(map(type, leaves)) == _ONLY_ARRAYS
+        are_arrays = set(map(type, leaves)) <= _ARRAYS
         return compiled.call_leaves(leaves, kinds if are_arrays else None)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -352,7 +353,7 @@ def _check_hashable(static: tuple, structure: trees.TreeDef, names: tuple[str, .
         )
 
 
-_ONLY_ARRAYS = {np.ndarray}
+_ARRAYS = {np.ndarray, Array}
 
 
 def _kind_of(leaf: Any) -> Hashable:
@@ -361,6 +362,8 @@ def _kind_of(leaf: Any) -> Hashable:
     kind = type(leaf)
     if kind is np.ndarray:
         return (leaf.shape, leaf.dtype) if leaf.dtype.isnative else (leaf.shape, leaf.dtype, False)
+    if kind is Array:
+        return leaf.shape, leaf.dtype
     if kind is Tracer or not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
         return kind
     if typed_key_remedy(leaf):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import tree as trees
+from .arrays import Array
 from .errors import SpecError, Violation
 from .legality import violations
 from .mesh import AbstractMesh
@@ -143,7 +144,10 @@ def _disagreement(leaf: Leaf, mesh: AbstractMesh) -> list[Violation]:
 
 
 def _own(array: Any) -> NamedSharding | PartitionSpec | None:
-    """The sharding that an array brings."""
+    """The sharding that a description of an array brings. One that calls have left on the ranks brings none: the
+    next call would be compiled again for it."""
+    if isinstance(array, Array):
+        return None
     sharding = getattr(array, "sharding", None)
     return sharding if isinstance(sharding, (NamedSharding, PartitionSpec)) else None
 

@@ -20,7 +20,7 @@ import errno
 import functools
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -280,13 +280,28 @@ class Session:
     def call(self, entry: str, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Sets all inputs of the entry, runs it and returns all its outputs: arrays of the dtypes
         and shapes of its `EntryInfo`, in order."""
+        return self.call_some(entry, inputs)
+
+    def call_some(
+        self, entry: str, inputs: Sequence[np.ndarray | None], unread: Container[int] = ()
+    ) -> list[np.ndarray | None]:
+        """As `call`, but an input that is None keeps its value, and results whose numbers are in
+        `unread` are not fetched and None."""
         number, outputs, types = self._calls[entry]
-        inputs = [x if x.flags.c_contiguous else np.ascontiguousarray(x) for x in inputs]
-        results = [np.empty(shape, dtype) for shape, dtype in types]
+        inputs = [x if x is None or x.flags.c_contiguous else np.ascontiguousarray(x) for x in inputs]
+        results = [None if i in unread else np.empty(*kind) for i, kind in enumerate(types)]
         with self._lock:
             self._handle.call(number, inputs, results)
             self._infos.update(outputs)
         return results
+
+    def set_parts(self, entry: str, name: str, parts: Mapping[int, np.ndarray]) -> None:
+        """An input or a state from what each rank of this process is to hold, by its number."""
+        other = next(iter(parts.values()))  # of the ranks of other processes, which nobody reads
+        tensors = {rank: as_tensor(part) for rank, part in parts.items()}
+        with self._lock:
+            self._handle.set_input_shards(entry, escape(name), [
+                tensors.get(rank) or as_tensor(other) for rank in range(self.plan.ranks)])
 
     @property
     def last_run(self) -> RunTimes:
@@ -304,13 +319,31 @@ class Session:
         with self._lock:
             return self._array(name, self._handle.output(escape(name)))
 
+    def shard(self, name: str, rank: int) -> np.ndarray:
+        """What a rank of this process holds of an output of the entry that ran last, or of a state; a copy."""
+        with self._lock:
+            return self._array(name, self._handle.shard(escape(name), rank), local=True)
+
+    def ranks_with(self, name: str) -> list[int]:
+        """The ranks of this process that hold a state, or whose stage in a pipeline has ranks here
+        that do."""
+        if len(self.local_ranks) == self.plan.ranks:
+            return [*self.local_ranks]
+        return [rank for rank in self.local_ranks if self._is_here(name, rank)]
+
+    def _is_here(self, name: str, rank: int) -> bool:
+        try:
+            self.shard(name, rank)
+        except ExecutionError as error:
+            if error.code != "invalid_argument":
+                raise
+            return False
+        return True
+
     def shards(self, name: str) -> Shards:
         """An output of the entry that ran last, or a state, as the ranks hold it."""
         with self._lock:
-            return Shards(
-                self._array(name, self._handle.shard(escape(name), rank), local=True)
-                for rank in range(self.plan.ranks)
-            )
+            return Shards(self.shard(name, rank) for rank in range(self.plan.ranks))
 
     def save(
         self,

@@ -8,12 +8,16 @@
 #include "Bindings.h"
 #include "StatusError.h"
 
+#include "Tensor.h"
+
 #include "weft/runtime/Bootstrap.h"
+#include "weft/runtime/Preemption.h"
 #include "weft/runtime/Session.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 
 namespace nb = nanobind;
 
@@ -36,7 +40,31 @@ static std::shared_ptr<Bootstrap> connect(const std::string &coordinator,
   return valueOrRaise(std::move(bootstrap));
 }
 
+static std::unique_ptr<Preemption>
+createPreemption(std::shared_ptr<Bootstrap> bootstrap, double seconds) {
+  const auto deadline = valueOrRaise(deadlineOf(seconds));
+  Result<std::unique_ptr<Preemption>> preemption = [&] {
+    nb::gil_scoped_release unlocked;
+    return Preemption::create(std::move(bootstrap), deadline);
+  }();
+  return valueOrRaise(std::move(preemption));
+}
+
+static bool reachedSyncPoint(Preemption &preemption, int64_t done) {
+  Result<bool> isReached = false;
+  runUnlocked([&] {
+    isReached = preemption.reachedSyncPoint(done);
+    return isReached.status();
+  });
+  return *isReached;
+}
+
 void bindDistributed(nb::module_ &m) {
+  nb::class_<Preemption>(m, "Preemption")
+      .def_static("create", &createPreemption, nb::arg("bootstrap").none(),
+                  nb::arg("deadline_seconds"))
+      .def("request", &Preemption::request)
+      .def("reached_sync_point", &reachedSyncPoint);
   nb::class_<Bootstrap>(m, "Bootstrap")
       .def_static("connect", &connect)
       .def_prop_ro("process",

@@ -19,6 +19,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <mutex>
+#include <optional>
 
 namespace nb = nanobind;
 
@@ -117,21 +118,24 @@ private:
   Py_buffer buffer;
 };
 
-static std::vector<Buffer> buffersOf(const nb::list &arrays, bool isWritten,
-                                     const std::vector<ValueSpec> &specs) {
+/// Nothing for None.
+static std::vector<std::optional<Buffer>>
+buffersOf(const nb::list &arrays, bool isWritten,
+          const std::vector<ValueSpec> &specs) {
   if (arrays.size() != specs.size())
     throw nb::value_error("one array for each value of the entry");
-  std::vector<Buffer> buffers;
-  buffers.reserve(specs.size());
+  std::vector<std::optional<Buffer>> buffers(specs.size());
   for (size_t i = 0; i < specs.size(); ++i) {
     const ArrayView view{specs[i].dtype, specs[i].globalShape, nullptr};
-    buffers.emplace_back(arrays[i], isWritten, view.bytes());
+    if (!arrays[i].is_none())
+      buffers[i].emplace(arrays[i], isWritten, view.bytes());
   }
   return buffers;
 }
 
-/// One step of an entry: sets all inputs, runs, and writes all outputs. The
-/// arrays have the types of the entry, and their rows one after the other.
+/// One step of an entry: sets inputs, runs, and writes outputs, but those that
+/// are None. The arrays have the types of the entry, and their rows one after
+/// the other.
 static void callEntry(Session &session, uint32_t index, const nb::list &inputs,
                       const nb::list &outputs) {
   const EntrySpec &entry = session.plan().entries().at(index);
@@ -140,12 +144,14 @@ static void callEntry(Session &session, uint32_t index, const nb::list &inputs,
   runUnlocked([&]() -> Status {
     for (uint32_t i = 0; i < from.size(); ++i) {
       const ValueSpec &spec = entry.inputs[i];
-      WEFT_RETURN_IF_ERROR(session.setInput(
-          index, i, {spec.dtype, spec.globalShape, from[i].data()}));
+      if (from[i])
+        WEFT_RETURN_IF_ERROR(session.setInput(
+            index, i, {spec.dtype, spec.globalShape, from[i]->data()}));
     }
     WEFT_RETURN_IF_ERROR(session.run(entry.name));
     for (uint32_t i = 0; i < to.size(); ++i)
-      WEFT_RETURN_IF_ERROR(session.readOutput(i, to[i].data()));
+      if (to[i])
+        WEFT_RETURN_IF_ERROR(session.readOutput(i, to[i]->data()));
     return {};
   });
 }

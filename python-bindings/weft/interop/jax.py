@@ -24,6 +24,7 @@ import numpy as np
 
 from .. import signature as signatures
 from .. import tree as trees
+from ..arrays import Array
 from ..jit import Parameters, call
 from ..layout import checked_reduce_dtype
 from ..legality import padding
@@ -494,9 +495,12 @@ def _with_dtype(jax, leaf: Any, dtype: Any) -> Any:
     """A result with the dtype that JAX gave it: plans have no unsigned integers and no keys. The
     parts of an array of keys stay numbers."""
     if _is_key(jax, dtype):
+        leaf = np.asarray(leaf) if isinstance(leaf, Array) else leaf
         if not isinstance(leaf, np.ndarray):
             return leaf
         return jax.random.wrap_key_data(leaf.view(np.uint32), impl=dtype._impl)
+    if isinstance(leaf, Array):
+        return leaf if leaf.dtype == dtype else _with_dtype(jax, np.asarray(leaf), dtype)
     if isinstance(leaf, Shards):
         return Shards(_with_dtype(jax, part, dtype) for part in leaf)
     if isinstance(leaf, np.ndarray) and dtype.kind == "u" and leaf.itemsize == dtype.itemsize:

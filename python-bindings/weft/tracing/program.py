@@ -10,6 +10,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from .. import tree as trees
+from ..arrays import Array
 from ..layout_use import LayoutUse
 from ..lowered import CompilerWarning
 from ..names import escape
@@ -157,7 +158,7 @@ def _argument(graph: Graph, path: str, leaf: Any) -> Tracer:
 
 
 def _result(graph: Graph, path: str, leaf: Any) -> Tracer:
-    if not isinstance(leaf, (Tracer, bool, int, float, np.ndarray, np.generic)):
+    if not isinstance(leaf, (Tracer, bool, int, float, np.ndarray, np.generic, Array)):
         raise TypeError(
             f"{user_line()}: {path} of the traced function must be a tensor or a number, got "
             f"{leaf!r} of type {type(leaf).__name__}")
