@@ -47,7 +47,7 @@ ENVIRONMENT = """
 | `WEFT_CUDA_TUNE` | `shard-run`, Python | `off`: take the first algorithm that cuBLASLt proposes for a GEMM, without measuring |
 | `XDG_CACHE_HOME` | `shard-run`, Python | where the measured algorithms are kept, `~/.cache` otherwise |
 
-Besides these `shard-run` reads the variables of `torchrun`, `mpirun` and `srun` ([Running.md](Running.md#one-process-per-gpu)).
+Besides these `shard-run` reads the variables of `torchrun`, `mpirun` and `srun` ([Distributed.md](Distributed.md#launchers)).
 """
 
 

@@ -40,25 +40,6 @@ def describe(run, trainer, state):
           flush=True)
 
 
-class Stop:
-    """Whether Ctrl-C or SIGTERM asked the program to stop: looked at between steps, so that
-    none is lost. Who asks twice does not wait for the end of the step."""
-
-    def __enter__(self):
-        self.asked = False
-        signals = (signal.SIGINT, signal.SIGTERM)
-        self._before = {number: signal.signal(number, self._ask) for number in signals}
-        return self
-
-    def _ask(self, number, frame):
-        self.asked = True
-        signal.signal(number, signal.SIG_DFL)
-
-    def __exit__(self, *_):
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-
 class Metrics:
     """metrics.csv: a row a step, with a validation loss where there is one. A run that goes on
     keeps the rows of the steps that it does not make again."""
@@ -78,8 +59,9 @@ class Metrics:
 
 
 def train(run, trainer):
-    """Makes the steps that are left, and returns how many are made in all. Checkpoints are written
-    meanwhile; the last one stays if a step fails."""
+    """Makes the steps that are left, and returns how many are made in all, and whether Ctrl-C or SIGTERM,
+    in any process, has ended them early. Checkpoints are written meanwhile; the last one stays if a step
+    fails."""
     settings, args = run.settings, run.args
     size, context, seed = settings["batch"], run.config.context, settings["seed"]
     held_back = [data.batch(run.text.validation, size, context, seed, 1, i)
@@ -88,9 +70,10 @@ def train(run, trainer):
     last = min(settings["steps"], args.stop_after or settings["steps"])
     is_first = weft.process_index() == 0
     metrics, spent = Metrics(args.out / "metrics.csv" if is_first else os.devnull, first), 0.0
-    with Stop() as stop, tqdm(total=settings["steps"], initial=first, unit="step",
-                              disable=None if is_first else True) as bar:
-        while done < last and not stop.asked:
+    stop = weft.distributed.PreemptionHandler((signal.SIGINT, signal.SIGTERM), deadline=300.0)
+    with stop, tqdm(total=settings["steps"], initial=first, unit="step",
+                    disable=None if is_first else True) as bar:
+        while done < last and not stop.is_reached:
             started = time.monotonic()
             loss = trainer.step(*data.batch(run.text.training, size, context, seed, 0, done))
             spent += time.monotonic() - started
@@ -107,11 +90,12 @@ def train(run, trainer):
             if done % args.checkpoint_every == 0:
                 trainer.save(run, done)
                 saved = done
+            stop.reached_sync_point(done)
     if done > saved:
         trainer.save(run, done)
     if done > first:
         print(f"speed  {(done - first) * size * context / spent:.0f} tokens/s")
-    return done
+    return done, stop.is_reached and done < last
 
 
 def plan(run, state):
@@ -136,7 +120,7 @@ def main(arguments=None):
             trainer.restore(run.resumed)
         describe(run, trainer, state)
         try:
-            done = train(run, trainer)
+            done, is_stopped = train(run, trainer)
         finally:
             trainer.finish_save()
     except (OSError, ValueError, weft.CompileError, weft.ExecutionError) as error:
@@ -144,6 +128,8 @@ def main(arguments=None):
     print(f"\ncheckpoint of step {done} in {run.args.out}")
     if done < run.settings["steps"]:
         print("--resume continues from there, under any mesh")
+        if is_stopped:
+            sys.exit(3)
     elif run.args.length:
         text = sample.generate(trainer.state()["params"], run.config, run.args.prompt.encode(),
                                run.args.length, run.args.temperature, run.settings["seed"])
