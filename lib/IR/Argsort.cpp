@@ -25,6 +25,7 @@
 #include "ShapeChecks.h"
 #include "weft/IR/OrderOps.h"
 #include "weft/IR/TensorBuilder.h"
+#include "weft/IR/TensorTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -79,9 +80,6 @@ public:
 
 private:
   Type elementOf(Value x) { return typeOf(x).getElementType(); }
-  RankedTensorType typeOf(Value x) {
-    return cast<RankedTensorType>(x.getType());
-  }
   Value splat(RankedTensorType type, int64_t number) {
     return arith::ConstantOp::create(
         b, DenseElementsAttr::get(type, Attribute(b.getIntegerAttr(

@@ -20,6 +20,7 @@
 
 #include "ShapeChecks.h"
 #include "weft/IR/NarrowFloats.h"
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/VjpBuilder.h"
 #include "weft/IR/WindowOps.h"
 
@@ -33,10 +34,6 @@ using namespace weft;
 using sharding::Reduction;
 
 using Dims = SmallVector<int64_t>;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 static Dims shapeOf(Value value) { return Dims(typeOf(value).getShape()); }
 

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ShapeChecks.h"
+#include "weft/IR/TensorTypes.h"
 #include "weft/IR/VjpBuilder.h"
 #include "weft/IR/WindowOps.h"
 
@@ -21,10 +22,6 @@ using namespace weft;
 using sharding::Reduction;
 
 using Dims = SmallVector<int64_t>;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 LogicalResult ReduceWindowOp::verify() {
   RankedTensorType operand = getOperand().getType();

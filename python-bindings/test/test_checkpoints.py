@@ -226,8 +226,7 @@ def contents(folder):
 
 def test_processes_write_what_one_does(mpirun, tmp_path):
     """Also when one continues what the others have begun."""
-    environment = os.environ | ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(
-        [os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])}
+    environment = os.environ | ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(sys.path)}
     for folder, first, second in [("one", [], []), ("two", [*mpirun, "-n", "2"], []),
                                   ("four", [], [*mpirun, "-n", "4"])]:
         for launcher, again in ((first, "begin"), (second, "again")):
@@ -255,8 +254,7 @@ def test_processes_restore_the_same_step(mpirun, tmp_path):
     tree = {name: np.zeros((9, 8), np.float32) for name in ("w", "m")}
     for step in (1, 2):
         weft.save(tmp_path, tree, step=step).wait()
-    environment = os.environ | ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(
-        [os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])}
+    environment = os.environ | ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(sys.path)}
     result = subprocess.run([*mpirun, "-n", "2", sys.executable, "-c", DIFFERENT, str(tmp_path)], env=environment,
                             capture_output=True, text=True, timeout=100)
     assert result.returncode != 0

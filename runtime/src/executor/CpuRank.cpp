@@ -193,8 +193,11 @@ void CpuRank::enter(const Program &program, const Step *step, uint32_t at) {
   action = next;
   if (!isOfSegment || isSame)
     return;
-  segment = TraceEvent{
-      .entry = step->entry, .instruction = index, .begin = now, .action = next};
+  segment = TraceEvent{.entry = step->entry,
+                       .instruction = index,
+                       .begin = now,
+                       .end = now,
+                       .action = next};
   segment->action->isWholeSegment = true;
 }
 
