@@ -92,6 +92,9 @@ def cli11_options(text):
             groups[-1][1].append([option[1].replace("{false}", ""), option[2] or ""])
         elif groups and groups[-1][1] and line.startswith("   "):
             groups[-1][1][-1][1] += " " + line
+    for _, options in groups:
+        for option in options:
+            option[1] = re.sub(r"^\s*Needs: (\S+)\s+(.*)$", r"\2. Needs `\1`", option[1])
     return [group for group in groups if group[1]]
 
 

@@ -634,3 +634,39 @@ def test_static_fields_are_checked(tmp_path):
             program(Scaled(x, 3))
     with pytest.raises(TypeError, match="another structure than what was compiled"):
         compiled([x])
+
+
+def test_results_stay_on_the_ranks_where_the_arguments_did():
+    def step(w, key, x):
+        return w + x, jax.random.split(key)[0], x.sum()
+
+    x, key = np.arange(4, dtype=np.float32), np.array([0, 7], np.uint32)
+    compiled = weft.from_jax(step, x, key, x, mesh=MESH, donate_argnums=(0, 1)).compile()
+    first, new_key, _ = compiled(x, key, x)
+    assert type(first) is np.ndarray and type(new_key) is np.ndarray and new_key.dtype == np.uint32
+    np.testing.assert_array_equal(jnp.sort(first), 2 * x)
+
+    kept, new_key, _ = compiled(weft.device_put(x, weft.NamedSharding(MESH, weft.P())), key, x)
+    assert type(kept) is weft.Array and type(new_key) is np.ndarray
+    again, _, _ = compiled(kept, key, x)
+    assert type(again) is weft.Array and kept.is_deleted()
+    np.testing.assert_array_equal(again, 3 * x)
+    keys = weft.device_put(key.view(np.int32), weft.NamedSharding(MESH, weft.P()))
+    _, new_keys, _ = compiled(again, keys, x)
+    assert new_keys.dtype == np.uint32
+    np.testing.assert_array_equal(new_keys, new_key)
+
+
+def test_arrays_on_the_ranks_meet_arrays_of_jax():
+    x, theirs = np.arange(4, dtype=np.float32), jnp.ones(4) * 2
+    ours = weft.device_put(2 * x, weft.NamedSharding(MESH, weft.P()))
+    for found in (ours - theirs, theirs - ours, ours / theirs, theirs @ ours, -theirs + ours):
+        assert isinstance(found, jax.Array)
+    np.testing.assert_array_equal(ours - theirs, 2 * x - 2)
+    np.testing.assert_array_equal(theirs - ours, 2 - 2 * x)
+    np.testing.assert_array_equal(x - ours, -x)
+    np.testing.assert_array_equal(ours - x, x)
+    np.testing.assert_array_equal(1 - ours, 1 - 2 * x)
+    np.testing.assert_array_equal(divmod(ours, 4), divmod(2 * x, 4))
+    np.testing.assert_array_equal(ours < theirs, 2 * x < 2)
+    np.testing.assert_array_equal(2**ours, 2 ** (2 * x))

@@ -11,6 +11,7 @@ they are not moved, and `numpy.asarray` fetches them.
 from __future__ import annotations
 
 import functools
+import operator
 import weakref
 from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -47,8 +48,8 @@ class Array:
     `shape`, `dtype` and `sharding`, and becomes a NumPy array where one is needed (`numpy.asarray`,
     operators, indexing, methods of NumPy).
 
-    Calls return one for each result that replaces a donated argument; `device_put` and
-    `make_array_from_callback` make one. An array that is donated to a call is deleted.
+    Calls return one for each result that replaces a donated argument, of functions of JAX if that
+    was one; `device_put` and `make_array_from_callback` make one. An array that is donated to a call is deleted.
     """
 
     __slots__ = ("shape", "dtype", "sharding", "_session", "_name", "_parts", "_deletion",
@@ -241,20 +242,25 @@ _METHODS = frozenset(
     "T all any argmax argmin argsort astype choose clip compress conj conjugate copy cumprod cumsum diagonal "
     "dot flat flatten imag item itemsize max mean min nonzero prod ptp ravel real repeat reshape round "
     "searchsorted squeeze std sum swapaxes take tobytes tolist trace transpose var view".split())
-_OPERATORS = ("add sub mul truediv floordiv mod divmod pow matmul and or xor lshift rshift".split())
+_OPERATORS = ("add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift".split())
+_COMPARISONS = "lt le eq ne gt ge".split()
 
 
-def _operator(name: str) -> Callable:
-    def operator(self: Array, *others: Any) -> Any:
-        return getattr(self._value(), name)(*others)
-
-    operator.__name__ = name
-    return operator
+def _define(name: str, compute: Callable) -> None:
+    compute.__name__ = name
+    setattr(Array, name, compute)
 
 
-for _name in [f"__{kind}{each}__" for each in _OPERATORS for kind in ("", "r")] + [
-        f"__{each}__" for each in "lt le eq ne gt ge neg pos abs invert".split()]:
-    setattr(Array, _name, _operator(_name))
+# Those of Python, not methods of NumPy: the other operand may be an array of JAX.
+for _name in [*_OPERATORS, *_COMPARISONS]:
+    _apply = getattr(operator, _name)
+    _define(f"__{_name.rstrip('_')}__", lambda x, y, apply=_apply: apply(x._value(), y))
+    if _name in _OPERATORS:
+        _define(f"__r{_name.rstrip('_')}__", lambda x, y, apply=_apply: apply(y, x._value()))
+for _name in "neg pos abs invert".split():
+    _define(f"__{_name}__", lambda x, apply=getattr(operator, _name): apply(x._value()))
+_define("__divmod__", lambda x, y: divmod(x._value(), y))
+_define("__rdivmod__", lambda x, y: divmod(y, x._value()))
 Array.__hash__ = None
 
 
@@ -364,14 +370,16 @@ class Residents:
         # Partial sums are no shards.
         self._results = [(i, info) for i, info in enumerate(entry.outputs)
                          if info.is_state and not info.sharding.spec.unreduced]
-        self._unread = frozenset(i for i, _ in self._results)
         # By the name of a state the array that it holds, and by the number of another input the one that it got last.
         self._held: dict[str, weakref.ref[Array]] = {}
         self._given: dict[int, weakref.ref[Array]] = {}
 
-    def call(self, values: Sequence[Any]) -> list[Any]:
-        """The results of the entry of arrays of NumPy and `Array`s, of the types of the inputs."""
+    def call(self, values: Sequence[Any], all_stay: bool) -> list[Any]:
+        """The results of the entry of arrays of NumPy and `Array`s, of the types of the inputs. Those
+        that replace a donated argument are `Array`s: all of them, or where the argument is one."""
         values, donated, given = list(values), set(), {}
+        names = {info.name for info, value in zip(self._entry.inputs, values) if type(value) is Array}
+        stay = [(i, info) for i, info in self._results if all_stay or info.name in names]
         for i, value in enumerate(values):
             if type(value) is Array:
                 values[i] = self._moved(i, value, donated)
@@ -381,12 +389,12 @@ class Residents:
         self._set_shards(values)
         self._given = given
         try:
-            results = self._session.call_some(self._entry.name, values, self._unread)
+            results = self._session.call_some(self._entry.name, values, frozenset(i for i, _ in stay))
         finally:
             for name in donated:
                 if (array := self._held[name]()) is not None:
                     array._delete("it was donated to a call, whose result has its memory")
-        for i, info in self._results:
+        for i, info in stay:
             results[i] = Array(info.shape, info.dtype, info.sharding, session=self._session, name=info.name)
             self._held[info.name] = weakref.ref(results[i])
         return results

@@ -85,7 +85,7 @@ class Compiled:
 
     def _run(self, session: Session, leaves: Sequence[Any], values: Sequence[Any], take) -> list:
         if take is Session.output and (values is leaves or Shards not in map(type, values)):
-            return self._residents.call(values)
+            return self._residents.call(values, self.signature.results_stay)
         values = [np.asarray(value) if isinstance(value, Array) else value for value in values]
         self._residents.leave()
         for info, value in zip(self.entry.inputs, values):

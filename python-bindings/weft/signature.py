@@ -12,7 +12,7 @@ import collections
 import dataclasses
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from . import tree as trees
 from .errors import count
@@ -29,6 +29,9 @@ class Signature:
     in_paths: tuple[str, ...]
     out_tree: TreeDef
     text: str = ""
+    # Whether results that replace donated arguments stay on the ranks, whatever those were: functions
+    # of JAX take arrays of NumPy, but no others.
+    results_stay: ClassVar[bool] = True
 
     def leaves(self, args: tuple, kwargs: dict[str, Any] | None = None) -> list[Any]:
         """The leaves of the arguments, which have the structure that was lowered."""

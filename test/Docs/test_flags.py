@@ -15,7 +15,7 @@ FLAG = re.compile(r"(?<![\w-])--([a-z]\w*(?:-\w+)*)")
 FOREIGN = {
     "build", "preset", "test-dir", "gtest_filter", "mlir-pass-statistics",  # CMake, CTest, GoogleTest, MLIR
     "nproc-per-node", "no-python",  # torchrun
-    "allow-run-as-root", "mpi",  # mpirun, srun
+    "allow-run-as-root", "bind-to", "gpus-per-task", "hostfile", "map-by", "mca", "mpi", "oversubscribe", "signal",  # mpirun, srun, sbatch
     "accumulate-allreduce-grads-in-fp32",  # Megatron-LM
 }
 # The first column of its tables has flags of Megatron-LM.

@@ -62,7 +62,9 @@ def from_jax(
 
     The options are those of `jax.jit`; meshes and specs may be JAX's or ours. A function that
     is jitted already keeps its own options if none are given here. What the result compiles to
-    takes and returns trees of NumPy arrays, as the function does. Specs are checked as `weft.jit`
+    takes and returns trees of NumPy arrays, as the function does; where a donated argument is a
+    `weft.Array`, as `weft.device_put` makes them, so is the result that replaces it, and stays on
+    the ranks. Specs are checked as `weft.jit`
     checks them, and `rules` may stand in their trees. Arguments on a mesh without a spec are open:
     the compiler decides. `reduce_dtype`, as of a `weft.Layout`, is for the gradients of donated
     parameters. The batch of a step is split into the micro-batches of a `weft.Pipeline`, unless the
@@ -286,7 +288,7 @@ def _set_shardings(module: Any, attribute: str, shardings: dict[int, Any]) -> No
         main.attributes[attribute] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in attrs])
 
 
-class Array(types.SimpleNamespace):
+class _Leaf(types.SimpleNamespace):
     """Shape, dtype and sharding of a leaf."""
 
 
@@ -359,7 +361,7 @@ class _Converter:
             own = spec if is_free else WeftNamed(self._our_mesh, spec)
         else:
             own = None
-        return Array(shape=array.shape, dtype=array.dtype, sharding=own)
+        return _Leaf(shape=array.shape, dtype=array.dtype, sharding=own)
 
     def _ours(self, leaf: Any) -> Any:
         """A leaf of a prefix tree as our spec or sharding, if it is JAX's."""
@@ -442,6 +444,7 @@ class _OfJax(signatures.Signature):
     names: tuple[str, ...] = ()
     in_tree: Any = None
     results: Any = None
+    results_stay = False
 
     def leaves(self, args: tuple, kwargs: dict[str, Any] | None = None) -> list[Any]:
         jax = _jax()
