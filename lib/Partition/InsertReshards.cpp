@@ -328,13 +328,13 @@ struct InsertReshards : weft::impl::InsertReshardsBase<InsertReshards> {
     MeshOp meshOp = findMesh(module);
     if (!meshOp)
       return reportWithoutMesh(module);
-    Mesh mesh = meshOfStage(meshOp);
-    if (failed(checkDivisibility(module, mesh)))
-      return signalPassFailure();
-    auto symbol = FlatSymbolRefAttr::get(meshOp.getSymNameAttr());
     FailureOr<cost::CostModel> model = loadCostModel(module, cluster);
     if (failed(model))
       return signalPassFailure();
+    Mesh mesh = meshOfStage(meshOp, model->cluster());
+    if (failed(checkDivisibility(module, mesh)))
+      return signalPassFailure();
+    auto symbol = FlatSymbolRefAttr::get(meshOp.getSymNameAttr());
     ReshardPrices prices(symbol, mesh, *model);
     FollowPropagation follow(prices);
     LargeTensorWarnings warnings(mesh, largeTensorBytes);

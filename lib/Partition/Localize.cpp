@@ -291,9 +291,9 @@ struct Localize : weft::impl::LocalizeBase<Localize> {
     FailureOr<cost::CostModel> model = loadCostModel(module, cluster);
     if (failed(model))
       return signalPassFailure();
-    Localizer localizer(
-        {FlatSymbolRefAttr::get(mesh.getSymNameAttr()), meshOfStage(mesh)},
-        *model);
+    Localizer localizer({FlatSymbolRefAttr::get(mesh.getSymNameAttr()),
+                         meshOfStage(mesh, model->cluster())},
+                        *model);
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal() &&
           failed(localizer.localizeFunction(function)))

@@ -70,7 +70,8 @@ struct OptimizeShardings
     if (failed(model))
       return signalPassFailure();
     ReshardPrices prices(FlatSymbolRefAttr::get(meshOp.getSymNameAttr()),
-                         meshOfStage(meshOp), *model, latencyShare);
+                         meshOfStage(meshOp, model->cluster()), *model,
+                         latencyShare);
     StrategyTables strategies(prices);
     FollowPropagation follow(prices);
     for (auto function : module.getOps<func::FuncOp>())

@@ -1,9 +1,12 @@
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What crosses nodes is gathered while it is small. Which axis that is, the devices of the mesh say.
+// What crosses nodes is gathered while it is small. Which axis that is, the devices of the mesh say, or the axis order of
+// the cluster.
 // RUN: shard-opt %s --weft-propagate --weft-insert-reshards --weft-localize="cluster=dgx-h100" | FileCheck %s
 // RUN: sed 's/ {weft.devices.*}//' %s | shard-opt --weft-propagate --weft-insert-reshards --weft-localize="cluster=dgx-h100" | FileCheck %s --check-prefix=ORDERED
+// RUN: (echo 'base = "dgx-h100"'; echo 'name = "x first"'; echo '[mesh]'; echo 'axis_order = ["x"]') > %t.toml
+// RUN: sed 's/ {weft.devices.*}//' %s | shard-opt --weft-propagate --weft-insert-reshards --weft-localize="cluster=%t.toml" | FileCheck %s
 
 // CHECK: weft.all_to_all {{.*}} over <@mesh, {"y":(2)4}>
 // CHECK-NEXT: weft.all_gather {{.*}} over <@mesh, {"y":(1)2}>

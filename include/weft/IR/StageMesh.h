@@ -8,14 +8,15 @@
 #ifndef WEFT_IR_STAGEMESH_H
 #define WEFT_IR_STAGEMESH_H
 
+#include "weft/Cost/Cluster.h"
 #include "weft/IR/WeftOps.h"
 
 namespace weft {
 
 /// The mesh of a module as one stage sees it: of one device along the axis of
 /// stages, as those beside it compute other things, and have no copies of what
-/// is not split over that axis.
-sharding::Mesh meshOfStage(MeshOp mesh);
+/// is not split over that axis. It lies where the mesh does on the cluster.
+sharding::Mesh meshOfStage(MeshOp mesh, const cost::Cluster &cluster);
 
 } // namespace weft
 
