@@ -135,9 +135,10 @@ TEST(ClusterFileTest, ShippedFilesAreWhole) {
   EXPECT_THAT(names,
               ElementsAre("8xa100-pcie", "a100-40gb-foundry", "a100-foundry",
                           "a100-jean-zay", "a100-pcie", "a100-sxm",
-                          "a100-vtrain", "b200-sxm", "cpu-2core", "dgx-a100",
-                          "dgx-b200", "dgx-h100", "h100-500w", "h100-sxm",
-                          "h200-sxm", "hgx-h200"));
+                          "a100-vtrain", "b200-sxm", "cpu-2core",
+                          "dgx-a100-40gb", "dgx-a100", "dgx-b200", "dgx-gb200",
+                          "dgx-h100", "h100-500w", "h100-sxm", "h200-sxm",
+                          "hgx-h200"));
 }
 
 /// Every value of a shipped file has its source beside it.
@@ -176,7 +177,8 @@ TEST(ClusterFileTest, BaseGivesWhatIsNotSaid) {
 static constexpr const char *clusterNames =
     "8xa100-pcie, a100-40gb-foundry, a100-foundry, "
     "a100-jean-zay, a100-pcie, a100-sxm, a100-vtrain, b200-sxm, cpu-2core, "
-    "dgx-a100, dgx-b200, dgx-h100, h100-500w, h100-sxm, h200-sxm, hgx-h200";
+    "dgx-a100-40gb, dgx-a100, dgx-b200, dgx-gb200, dgx-h100, h100-500w, "
+    "h100-sxm, h200-sxm, hgx-h200";
 
 TEST(ClusterFileTest, UnknownBase) {
   ParsedCluster parsed =
