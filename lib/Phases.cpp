@@ -118,7 +118,10 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
 void buildPropagatePipeline(OpPassManager &pm) {
   // So that the sharding of one use of a constant does not reach another.
   pm.addPass(createSplitConstants());
-  pm.addPass(createPropagate());
+  // So that every movement of data can be led back to what the user wrote.
+  PropagateOptions propagate;
+  propagate.provenance = true;
+  pm.addPass(createPropagate(propagate));
   verifyForm(pm, Form::Sharded);
 }
 

@@ -10,8 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "weft/IR/AxisProvenance.h"
 #include "weft/IR/MeshDevices.h"
 #include "weft/IR/OperandShardings.h"
+#include "weft/IR/Reasons.h"
 #include "weft/IR/ValueSharding.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -93,6 +95,13 @@ static LogicalResult verifyGlobalType(const Subject &subject, Attribute attr) {
   return success();
 }
 
+static LogicalResult verifyProvenance(const Subject &subject, Attribute attr) {
+  if (std::string problem = checkProvenance(attr); !problem.empty())
+    return subject.error() << kProvenanceAttrName << " of " << subject.what
+                           << " " << problem;
+  return success();
+}
+
 /// Names are keys: of tensors in files, and before the "=" of command lines.
 static LogicalResult verifyName(const Subject &subject, StringRef name) {
   if (name == "__metadata__")
@@ -117,6 +126,8 @@ static LogicalResult verifyValueAttribute(const Subject &subject,
     return verifySharding(subject, attr.getValue());
   if (name == WeftDialect::kGlobalTypeAttrName)
     return verifyGlobalType(subject, attr.getValue());
+  if (name == kProvenanceAttrName)
+    return verifyProvenance(subject, attr.getValue());
   if (name == WeftDialect::kNameAttrName) {
     auto text = dyn_cast<StringAttr>(attr.getValue());
     if (!text || text.empty())
@@ -233,6 +244,30 @@ static LogicalResult verifyOperandShardings(Operation *op, Attribute attr) {
   return success(legal);
 }
 
+/// One provenance for each result of the op.
+static LogicalResult verifyProvenances(Operation *op, Attribute attr) {
+  auto all = dyn_cast<ArrayAttr>(attr);
+  if (!all || all.size() != op->getNumResults())
+    return op->emitError() << kProvenanceAttrName
+                           << " must be an array with one dictionary for each "
+                              "of the op's "
+                           << op->getNumResults() << " results, got " << attr;
+  for (auto [index, each] : llvm::enumerate(all))
+    if (failed(verifyProvenance({op, "result " + std::to_string(index),
+                                 op->getLoc(), op->getResult(index).getType()},
+                                each)))
+      return failure();
+  return success();
+}
+
+static LogicalResult verifyReasons(Operation *op, Attribute attr) {
+  if (!isa<ModuleOp>(op))
+    return op->emitError() << kReasonsAttrName << " is for modules";
+  if (std::string problem = checkReasons(attr); !problem.empty())
+    return op->emitError() << kReasonsAttrName << ": " << problem;
+  return success();
+}
+
 /// One origin, or unit, for each result of the op.
 static LogicalResult verifyResultOrigins(Operation *op, Attribute attr) {
   auto origins = dyn_cast<ArrayAttr>(attr);
@@ -309,6 +344,10 @@ LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
     return verifyResultOrigins(op, attr.getValue());
   if (name == kDevicesAttrName)
     return verifyDevices(op, attr.getValue());
+  if (name == kProvenanceAttrName)
+    return verifyProvenances(op, attr.getValue());
+  if (name == kReasonsAttrName)
+    return verifyReasons(op, attr.getValue());
   if (name == kShardingAttrName || name == kGlobalTypeAttrName ||
       name == kNameAttrName || name == kParameterAttrName)
     return op->emitError()

@@ -7,10 +7,12 @@
 //
 // MLIR's elimination of common subexpressions takes ops with different
 // attributes for different ones. So origins are put aside while it runs, but
-// for the pipeline stage: each stage computes for itself.
+// for the pipeline stage: each stage computes for itself. So is where shardings
+// came from; that of the first of equal ops stays.
 //
 //===----------------------------------------------------------------------===//
 
+#include "weft/IR/AxisProvenance.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/Passes.h"
 #include "weft/IR/WeftDialect.h"
@@ -29,7 +31,8 @@ using namespace weft;
 
 namespace {
 
-/// The origins of the ops of a module while they are put aside.
+/// The origins of the ops of a module, and where their shardings came from,
+/// while they are put aside.
 class Origins : public RewriterBase::Listener {
 public:
   explicit Origins(ModuleOp module) : module(module) {
@@ -38,6 +41,8 @@ public:
         of[op] = origin;
         setOrigin(op, onlyStage(origin));
       }
+      if (Attribute provenance = op->removeAttr(kProvenanceAttrName))
+        provenances[op] = provenance;
     });
   }
 
@@ -46,6 +51,8 @@ public:
     module.walk([&](Operation *op) {
       if (OriginAttr origin = of.lookup(op))
         setOrigin(op, origin);
+      if (Attribute provenance = provenances.lookup(op))
+        op->setAttr(kProvenanceAttrName, provenance);
     });
   }
 
@@ -60,6 +67,7 @@ public:
 private:
   ModuleOp module;
   DenseMap<Operation *, OriginAttr> of;
+  DenseMap<Operation *, Attribute> provenances;
 };
 
 struct JoinEqualOps : weft::impl::JoinEqualOpsBase<JoinEqualOps> {

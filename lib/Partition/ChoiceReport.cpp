@@ -32,6 +32,20 @@ void weft::setChoiceReport(func::FuncOp function, const ChoiceReport &report) {
            add("seconds", report.secondsAfter)}));
 }
 
+std::optional<ChoiceReport> weft::getChoiceReport(func::FuncOp function) {
+  auto choice = function->getAttrOfType<DictionaryAttr>(kChoice);
+  if (!choice)
+    return std::nullopt;
+  auto number = [&](StringRef name) {
+    auto attr = choice.getAs<FloatAttr>(name);
+    return attr ? attr.getValueAsDouble() : 0;
+  };
+  auto changed = choice.getAs<IntegerAttr>("changed");
+  return ChoiceReport{changed ? changed.getInt() : 0,
+                      number("wire_bytes_before"), number("wire_bytes"),
+                      number("seconds_before"), number("seconds")};
+}
+
 static std::string printSeconds(double seconds) {
   if (seconds >= 1e-3)
     return llvm::formatv("{0:f2} ms", seconds * 1e3);
@@ -41,25 +55,19 @@ static std::string printSeconds(double seconds) {
 std::string weft::printChoiceReports(ModuleOp module) {
   std::string text;
   for (auto function : module.getOps<func::FuncOp>()) {
-    auto choice = function->getAttrOfType<DictionaryAttr>(kChoice);
-    if (!choice)
+    std::optional<ChoiceReport> report = getChoiceReport(function);
+    if (!report)
       continue;
-    auto number = [&](StringRef name) {
-      auto attr = choice.getAs<FloatAttr>(name);
-      return attr ? attr.getValueAsDouble() : 0;
-    };
-    auto changed = choice.getAs<IntegerAttr>("changed");
-    auto bytes = [&](StringRef name) {
-      return printBytes(static_cast<uint64_t>(number(name)));
+    auto bytes = [](double number) {
+      return printBytes(static_cast<uint64_t>(number));
     };
     text += "shardings of " + function.getSymName().str() +
-            ": chosen by cost for " +
-            std::to_string(changed ? changed.getInt() : 0) +
-            (changed && changed.getInt() == 1 ? " op: " : " ops: ") +
-            bytes("wire_bytes") + " a step instead of " +
-            bytes("wire_bytes_before") + ", " +
-            printSeconds(number("seconds")) + " instead of " +
-            printSeconds(number("seconds_before")) + "\n";
+            ": chosen by cost for " + std::to_string(report->numChanged) +
+            (report->numChanged == 1 ? " op: " : " ops: ") +
+            bytes(report->wireBytesAfter) + " a step instead of " +
+            bytes(report->wireBytesBefore) + ", " +
+            printSeconds(report->secondsAfter) + " instead of " +
+            printSeconds(report->secondsBefore) + "\n";
   }
   return text;
 }

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "DivisibilityCheck.h"
-#include "ValueName.h"
 
+#include "weft/IR/ValueName.h"
 #include "weft/IR/ValueSharding.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"

@@ -16,13 +16,14 @@
 #include "HeldVersions.h"
 #include "LargeTensors.h"
 #include "OpChoices.h"
-#include "ValueName.h"
+#include "ReshardReasons.h"
 
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/SourceLocation.h"
 #include "weft/IR/StageMesh.h"
 #include "weft/IR/TensorTypes.h"
+#include "weft/IR/ValueName.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Partition/Passes.h"
 
@@ -45,9 +46,10 @@ namespace {
 class Inserter {
 public:
   Inserter(func::FuncOp function, OpChoices choices, ReshardPrices &prices,
-           LargeTensorWarnings &warnings)
+           LargeTensorWarnings &warnings, ReshardReasons &reasons)
       : function(function), choices(std::move(choices)), prices(prices),
-        warnings(warnings), held(prices), builder(function.getContext()) {}
+        warnings(warnings), reasons(reasons), held(prices),
+        builder(function.getContext()) {}
 
   void run();
 
@@ -69,6 +71,7 @@ private:
   OpChoices choices;
   ReshardPrices &prices;
   LargeTensorWarnings &warnings;
+  ReshardReasons &reasons;
   HeldVersions held;
   OpBuilder builder;
   Needs needs;
@@ -209,8 +212,11 @@ Value Inserter::reshard(OpOperand &use, Value value, size_t source, Id need,
   builder.setInsertionPoint(use.getOwner());
   auto op = ReshardOp::create(builder, loc, from.getType(), from,
                               prices.getAttr(need));
-  op->setAttr("cause", builder.getStringAttr(causeOf(use, made, sharding, need,
-                                                     forSeveral, prices)));
+  std::string cause = causeOf(use, made, sharding, need, forSeveral, prices);
+  op->setAttr("cause", builder.getStringAttr(cause));
+  auto choice = choices.find(use.getOwner());
+  reasons.add(cause, {use, value, made, sharding, need,
+                      choice == choices.end() ? nullptr : &choice->second});
   setOrigin(op, chooseOrigin(use, from, reduces));
   setSharding(op.getResult(), prices.getAttr(need));
   return op.getResult();
@@ -338,6 +344,7 @@ struct InsertReshards : weft::impl::InsertReshardsBase<InsertReshards> {
     ReshardPrices prices(symbol, mesh, *model);
     FollowPropagation follow(prices);
     LargeTensorWarnings warnings(mesh, largeTensorBytes);
+    ReshardReasons reasons(module, prices);
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
@@ -346,12 +353,14 @@ struct InsertReshards : weft::impl::InsertReshardsBase<InsertReshards> {
         return signalPassFailure();
       if (choices->empty())
         choices = follow.run(function);
-      Inserter inserter(function, std::move(*choices), prices, warnings);
+      Inserter inserter(function, std::move(*choices), prices, warnings,
+                        reasons);
       inserter.run();
       reshards += inserter.numReshards;
       deferred += inserter.numOnTerms;
     }
     warnings.report();
+    reasons.write();
     planned += prices.numPlanned();
   }
 

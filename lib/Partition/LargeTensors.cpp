@@ -7,10 +7,10 @@
 
 #include "LargeTensors.h"
 #include "ReshardPrices.h"
-#include "ValueName.h"
 
 #include "weft/Cost/Bytes.h"
 #include "weft/IR/TensorTypes.h"
+#include "weft/IR/ValueName.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Interfaces/CastInterfaces.h"

@@ -20,10 +20,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "LocalForms.h"
-#include "ValueName.h"
+
+#include "ReshardReasons.h"
 
 #include "weft/IR/AttentionSizes.h"
 #include "weft/IR/TensorTypes.h"
+#include "weft/IR/ValueName.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -44,6 +46,8 @@ public:
         "keys and values of " + nameOf(op) + " move around the ring of " +
         form.context.mesh.print(split) +
         ", over which queries and keys are split alike");
+    addReason(op->getParentOfType<ModuleOp>(),
+              reasonOfSplit(op, form.context.mesh, split, cause));
   }
 
   SmallVector<Value> emit(AttentionOp op);

@@ -15,9 +15,10 @@
 
 #include "Regroupings.h"
 #include "ReshardPrices.h"
-#include "ValueName.h"
+#include "ReshardReasons.h"
 
 #include "weft/IR/TensorTypes.h"
+#include "weft/IR/ValueName.h"
 #include "weft/IR/ValueSharding.h"
 
 using namespace mlir;
@@ -30,8 +31,9 @@ using sharding::ElementRun;
 // Exchanges
 //===----------------------------------------------------------------------===//
 
-/// `what`: the value that is moved, in words.
-static Value createExchange(OpBuilder &builder, Location loc, Value value,
+/// An exchange that is a part of `op`. `what`: the value that is moved, in
+/// words.
+static Value createExchange(OpBuilder &builder, Operation *op, Value value,
                             const ElementMove &move, const AxisList &axes,
                             const MeshContext &context,
                             const std::string &what) {
@@ -40,12 +42,14 @@ static Value createExchange(OpBuilder &builder, Location loc, Value value,
   shape[move.dim] = 0;
   for (int64_t part : map.to)
     shape[move.dim] += part;
-  return ExchangeOp::create(
-      builder, loc, typeOf(value).clone(shape), value, move.dim,
-      context.axes(axes), ElementMapAttr::get(builder.getContext(), map),
-      builder.getStringAttr(what + " along dimension " +
-                            std::to_string(move.dim) + ", split over " +
-                            context.mesh.print(axes)));
+  std::string cause = what + " along dimension " + std::to_string(move.dim) +
+                      ", split over " + context.mesh.print(axes);
+  addReason(op->getParentOfType<ModuleOp>(),
+            reasonOfSplit(op, context.mesh, axes, cause));
+  return ExchangeOp::create(builder, op->getLoc(), typeOf(value).clone(shape),
+                            value, move.dim, context.axes(axes),
+                            ElementMapAttr::get(builder.getContext(), map),
+                            builder.getStringAttr(cause));
 }
 
 /// The elements of a dimension from the last to the first.
@@ -145,7 +149,7 @@ AxisList weft::movedAxes(const LocalForm &form, const ElementMove &move) {
 Value weft::exchangeSlice(OpBuilder &builder, Operation *op, Value value,
                           const ElementMove &move, const AxisList &axes,
                           const MeshContext &context) {
-  return createExchange(builder, op->getLoc(), value, move, axes, context,
+  return createExchange(builder, op, value, move, axes, context,
                         "slice of " + nameOf(op->getOperand(0)));
 }
 
@@ -190,7 +194,7 @@ Value weft::exchangeSlices(OpBuilder &builder, Operation *op,
       slices.push_back(slice);
   }
   createExchange(
-      builder, op->getLoc(), operand, joinSlices(slices, global), axes, context,
+      builder, op, operand, joinSlices(slices, global), axes, context,
       (slices.size() > 1 ? "slices of " : "slice of ") + nameOf(operand));
   return takeExchanged(builder, op, move, axes, context);
 }
@@ -215,9 +219,9 @@ struct LocalConcat
       if (AxisList axes = movedAxes(form, move); !axes.empty()) {
         OpBuilder builder(op);
         return replaceResult(
-            op, createExchange(builder, op->getLoc(),
-                               joinOperands(builder, op, move.dim), move, axes,
-                               form.context, "operands of " + nameOf(op)));
+            op, createExchange(builder, op, joinOperands(builder, op, move.dim),
+                               move, axes, form.context,
+                               "operands of " + nameOf(op)));
       }
     return setTypes(op, form.types);
   }
@@ -235,8 +239,8 @@ struct LocalPad : LocalFormOpInterface::ExternalModel<LocalPad, PadOp> {
       AxisList axes = movedAxes(form, move);
       if (axes.empty())
         continue;
-      value = createExchange(builder, op->getLoc(), value, move, axes,
-                             form.context, "operand of " + nameOf(op));
+      value = createExchange(builder, op, value, move, axes, form.context,
+                             "operand of " + nameOf(op));
       value = fillGaps(builder, op->getLoc(), value, move, axes, form.context);
       low[move.dim] = high[move.dim] = 0;
     }
@@ -263,7 +267,7 @@ struct LocalRearrange
     Value value = joinOperands(builder, op, move.dim);
     value = axes.empty()
                 ? rearrangeWhole(builder, loc, value, move.dim, move.map)
-                : createExchange(builder, loc, value, move, axes, form.context,
+                : createExchange(builder, op, value, move, axes, form.context,
                                  "elements of " + nameOf(op));
     return replaceResult(
         op, fillGaps(builder, loc, value, move, axes, form.context));
@@ -324,7 +328,7 @@ struct LocalReshape
     value =
         builder.createOrFold<ReshapeOp>(loc, typeOf(value).clone(shape), value);
     move.dim = first;
-    value = createExchange(builder, loc, value, move, axes, form.context,
+    value = createExchange(builder, op, value, move, axes, form.context,
                            "elements of " + nameOf(op));
     return replaceResult(
         op, builder.createOrFold<ReshapeOp>(loc, form.types.front(), value));

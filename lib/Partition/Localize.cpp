@@ -8,6 +8,7 @@
 #include "LocalForms.h"
 #include "LowerReshard.h"
 
+#include "weft/IR/AxisProvenance.h"
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/StageMesh.h"
@@ -223,6 +224,7 @@ LogicalResult Localizer::localizeOp(Operation *op) {
 static DictionaryAttr annotate(DictionaryAttr attrs, ShardingAttr sharding,
                                RankedTensorType global) {
   NamedAttrList list(attrs);
+  list.erase(kProvenanceAttrName);
   list.set(WeftDialect::kShardingAttrName, sharding);
   if (!list.get(WeftDialect::kGlobalTypeAttrName))
     list.set(WeftDialect::kGlobalTypeAttrName, TypeAttr::get(global));
@@ -269,6 +271,9 @@ LogicalResult Localizer::localizeFunction(func::FuncOp function) {
   for (Operation &op : llvm::make_early_inc_range(block))
     if (failed(localizeOp(&op)))
       return failure();
+  // What is needed of it is in the reasons of the module.
+  for (Operation &op : block)
+    op.removeAttr(kProvenanceAttrName);
   localizeSignature(function);
   return success();
 }

@@ -13,8 +13,10 @@
 
 #include "Stages.h"
 
+#include "weft/Cost/Bytes.h"
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
+#include "weft/IR/Reasons.h"
 #include "weft/IR/StagePipeline.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
@@ -52,7 +54,11 @@ private:
   Axes differencesOf(Operation *op) const;
   std::vector<sharding::AxisRef> findCommonAxes(Value value) const;
   int64_t sizeOf(ArrayRef<sharding::AxisRef> axes) const;
-  bool isCheaper(Value value, ArrayRef<sharding::AxisRef> axes) const;
+  /// Predicted seconds of the two ways to another stage.
+  struct Times {
+    double parts, whole;
+  };
+  Times timesOf(Value value, ArrayRef<sharding::AxisRef> axes) const;
   bool split(Value value, int64_t stage, ArrayRef<OpOperand *> uses);
 
   func::FuncOp entry;
@@ -116,8 +122,8 @@ int64_t TransferSplitter::sizeOf(ArrayRef<sharding::AxisRef> axes) const {
   return size;
 }
 
-bool TransferSplitter::isCheaper(Value value,
-                                 ArrayRef<sharding::AxisRef> axes) const {
+TransferSplitter::Times
+TransferSplitter::timesOf(Value value, ArrayRef<sharding::AxisRef> axes) const {
   sharding::AxisRef along = mesh.fullAxis(*mesh.find(pipeAxis));
   cost::Placement pipe = placeGroups(model, meshOp, along);
   double bytes = bytesOf(value), ranks = double(sizeOf(axes));
@@ -128,7 +134,7 @@ bool TransferSplitter::isCheaper(Value value,
                                   .bytes = bytes,
                                   .group = placeGroups(model, meshOp, axes)})
                      .seconds;
-  return parts < whole;
+  return {parts, whole};
 }
 
 /// Lets another stage use what it puts together from parts.
@@ -140,7 +146,10 @@ bool TransferSplitter::split(Value value, int64_t stage,
   int64_t dim = 0;
   while (dim < type.getRank() && type.getDimSize(dim) % ranks != 0)
     ++dim;
-  if (ranks == 1 || dim == type.getRank() || !isCheaper(value, axes))
+  if (ranks == 1 || dim == type.getRank())
+    return false;
+  Times times = timesOf(value, axes);
+  if (times.parts >= times.whole)
     return false;
   SmallVector<int64_t> shape(type.getShape());
   shape[dim] /= ranks;
@@ -158,6 +167,15 @@ bool TransferSplitter::split(Value value, int64_t stage,
                       std::to_string(stage);
   auto whole = AllGatherOp::create(b, value.getLoc(), type, part, uint64_t(dim),
                                    group, b.getStringAttr(cause));
+  addReason(
+      entry->getParentOfType<ModuleOp>(),
+      {cause,
+       {{Reason::End::Choice, "chosen by cost: " + printSeconds(times.parts) +
+                                  " to send parts and put them together, " +
+                                  printSeconds(times.whole) +
+                                  " to send the whole from each rank"}},
+       {},
+       {}});
   // The first pass that needs it.
   StagePass pass = StagePass::WeightGradient;
   for (OpOperand *use : uses)

@@ -12,6 +12,7 @@
 #include "TimelineWriter.h"
 
 #include "weft/IR/MeshDevices.h"
+#include "weft/IR/Reasons.h"
 #include "weft/IR/Segments.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/IR/WeftOps.h"
@@ -124,6 +125,27 @@ static LogicalResult writeEntries(plan::PlanT &plan, ModuleOp module,
   return success();
 }
 
+static std::unique_ptr<plan::ReasonT> toReason(const Reason &reason) {
+  auto out = std::make_unique<plan::ReasonT>();
+  out->cause = reason.cause;
+  out->edit = reason.edit;
+  for (const Reason::Line &line : reason.chain) {
+    auto each = std::make_unique<plan::ReasonLineT>();
+    // The enumerations list the same in one order.
+    each->end = static_cast<plan::ReasonEnd>(line.end);
+    each->text = line.text;
+    out->chain.push_back(std::move(each));
+  }
+  for (const Reason::Alternative &alternative : reason.alternatives) {
+    auto each = std::make_unique<plan::AlternativeT>();
+    each->text = alternative.text;
+    each->wire_bytes = alternative.wireBytes;
+    each->seconds = alternative.seconds;
+    out->alternatives.push_back(std::move(each));
+  }
+  return out;
+}
+
 FailureOr<std::string> writePlan(ModuleOp module, const TargetOptions &target,
                                  const PlanMetadata &metadata) {
   FailureOr<ProgramStates> states = ProgramStates::collect(module);
@@ -155,6 +177,8 @@ FailureOr<std::string> writePlan(ModuleOp module, const TargetOptions &target,
     return failure();
   for (const sharding::AxisList &group : tables.groups)
     plan.groups.push_back(std::make_unique<plan::AxisListT>(toAxisList(group)));
+  for (const Reason &reason : getReasons(module))
+    plan.reasons.push_back(toReason(reason));
   plan.constant_data = std::move(tables.constantData);
   for (const auto &[key, value] : metadata) {
     auto out = std::make_unique<plan::MetadataT>();

@@ -7,6 +7,8 @@
 
 #include "ProgramGraph.h"
 
+#include "weft/IR/AxisProvenance.h"
+
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -20,8 +22,7 @@ ProgramGraph::ProgramGraph(ModuleOp module, MeshOp mesh)
       functions.push_back(function);
 }
 
-/// The sharding that the user gave an op result.
-static ShardingAttr findAnnotation(OpResult result) {
+ShardingAttr findAnnotation(OpResult result) {
   if (auto constraint = dyn_cast<ConstraintOp>(result.getOwner()))
     return constraint.getSharding();
   if (auto reshard = dyn_cast<ReshardOp>(result.getOwner()))
@@ -199,12 +200,14 @@ ShardingAttr ProgramGraph::toAttr(ValueId id) {
                            mesh, closedSharding(graph.values[id]));
 }
 
-/// `attributes` with the sharding `sharding`.
-static DictionaryAttr withSharding(DictionaryAttr attributes,
-                                   ShardingAttr sharding) {
+/// `attributes` with what is known of the value.
+DictionaryAttr ProgramGraph::withSharding(DictionaryAttr attributes,
+                                          ValueId id) {
   NamedAttrList list(attributes);
-  list.set(WeftDialect::kShardingAttrName, sharding);
-  return list.getDictionary(sharding.getContext());
+  list.set(WeftDialect::kShardingAttrName, toAttr(id));
+  if (!provenance.empty() && !provenance[id].empty())
+    list.set(kProvenanceAttrName, provenance[id]);
+  return list.getDictionary(module.getContext());
 }
 
 /// Sets the attributes of all arguments at once: setting them one by one takes
@@ -215,12 +218,11 @@ void ProgramGraph::writeSignature(func::FuncOp function,
   for (BlockArgument argument : function.getArguments())
     attributes.push_back(
         withSharding(function.getArgAttrDict(argument.getArgNumber()),
-                     toAttr(ids.lookup(argument))));
+                     ids.lookup(argument)));
   function.setAllArgAttrs(attributes);
   attributes.clear();
   for (auto [index, id] : llvm::enumerate(results))
-    attributes.push_back(
-        withSharding(function.getResultAttrDict(index), toAttr(id)));
+    attributes.push_back(withSharding(function.getResultAttrDict(index), id));
   function.setAllResultAttrs(attributes);
 }
 
@@ -239,6 +241,15 @@ void ProgramGraph::write() {
       reshard.setShardingAttr(cast<ShardingAttr>(shardings.front()));
     op->setAttr(WeftDialect::kShardingsAttrName,
                 ArrayAttr::get(module.getContext(), shardings));
+    if (provenance.empty())
+      continue;
+    auto ofResults = llvm::map_to_vector<1>(
+        node.results, [&](ValueId id) -> Attribute { return provenance[id]; });
+    if (llvm::all_of(node.results,
+                     [&](ValueId id) { return provenance[id].empty(); }))
+      continue;
+    op->setAttr(kProvenanceAttrName,
+                ArrayAttr::get(module.getContext(), ofResults));
   }
 }
 

@@ -28,6 +28,9 @@
 
 namespace weft::propagation {
 
+/// The sharding that the user gave an op result; null if none.
+ShardingAttr findAnnotation(mlir::OpResult result);
+
 class ProgramGraph {
 public:
   ProgramGraph(mlir::ModuleOp module, MeshOp mesh);
@@ -35,6 +38,8 @@ public:
   /// Reads the module. On failure diagnostics have been emitted, one for every
   /// problem.
   mlir::LogicalResult read();
+  /// Lets write() say from which annotation the axes of each value came.
+  void keepProvenance();
   /// Writes closed shardings to every value, and to constraints.
   void write();
   /// A remark at every value for each axis of each of its dimensions.
@@ -67,9 +72,12 @@ private:
   void addTies(mlir::func::FuncOp function, llvm::ArrayRef<ValueId> results);
   void addNode(mlir::Operation &op);
   ShardingAttr toAttr(ValueId id);
+  mlir::DictionaryAttr withSharding(mlir::DictionaryAttr attributes,
+                                    ValueId id);
   void writeSignature(mlir::func::FuncOp function,
                       llvm::ArrayRef<ValueId> results);
   std::string describe(const ValueSite &site) const;
+  std::string printAnnotation(ValueId id) const;
   void explain(ValueId id, const AxisOrigin &origin);
 
   mlir::ModuleOp module;
@@ -81,6 +89,8 @@ private:
   /// By name, the value; -1 before its first occurrence is read.
   llvm::StringMap<ValueId> states;
   std::vector<ValueSite> sites;
+  /// By value; empty if it is not kept.
+  std::vector<mlir::DictionaryAttr> provenance;
   /// The op of each node; null for a tie.
   std::vector<mlir::Operation *> ops;
 };

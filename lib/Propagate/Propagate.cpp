@@ -42,6 +42,8 @@ struct Propagate : weft::impl::PropagateBase<Propagate> {
     numUpdates += statistics.updates;
     if (explain)
       program.explain();
+    if (provenance)
+      program.keepProvenance();
     program.write();
   }
 };

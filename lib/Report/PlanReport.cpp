@@ -7,6 +7,7 @@
 
 #include "MemoryReport.h"
 #include "PipelineReport.h"
+#include "Reasons.h"
 #include "Segments.h"
 
 #include "weft/Cost/ClusterFile.h"
@@ -181,6 +182,7 @@ PlanReport makePlanReport(const plan::Plan &plan, const std::string &cluster) {
   PlanReport report;
   report.gpuKernels = makeGpuKernelsReport(plan);
   report.padding = findPadding(plan);
+  report.reasons = readReasons(plan);
   for (const plan::Entry *entry : *plan.entries())
     if (!entry->role())
       report.entries.push_back(makeEntryReport(plan, *entry, model));

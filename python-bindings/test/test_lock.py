@@ -316,6 +316,14 @@ def test_lock_files_that_cannot_be_read(here, capsys, text, expected):
         Lock.read(text, "a.lock")
 
 
+def test_check_reports_what_is_wrong_with_both_files(here, capsys):
+    (here / "a.lock").write_text("format = 1")
+    assert main(["check", "none.plan", "a.lock"]) == 2
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 2 and all(line.startswith("error: ") for line in errors)
+    assert "a.lock is not a whole lock file" in errors[0] and "none.plan" in errors[1]
+
+
 @pytest.mark.parametrize("arguments, expected", [
     (["lock", "none.plan"], "none.plan: "),
     (["lock", "a.plan", "--cluster=dgx-h101"], "cannot read the cluster file dgx-h101"),

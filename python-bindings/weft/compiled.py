@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from .session import EntryInfo, Plan, Session, Shards
 from .sharding import NamedSharding
 from .signature import Signature
 from .wording import as_python
+
+if TYPE_CHECKING:
+    from .why import Why
 
 
 class Compiled:
@@ -134,6 +137,16 @@ class Compiled:
     def collectives(self) -> list[Collective]:
         """What the ranks exchange and why, in program order; equal ones are counted."""
         return list(self._records().collectives)
+
+    def why(self, collective: Collective | str, cluster: str = "") -> Why:
+        """Why a collective is there: the chain from what the user wrote at both of its ends, what
+        else was weighed, and what to write instead. `collective` is one of `collectives()`, or a
+        text that only one of them has in its call (``all_reduce over data``), its cause or its
+        location; times are predicted for `cluster`. Raises `ValueError` if there is no such one, or
+        several."""
+        from .why import find
+
+        return find(self, collective, cluster)
 
     def memory(self) -> Memory:
         return self._records().memory

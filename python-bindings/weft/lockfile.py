@@ -30,7 +30,6 @@ FORMAT = 1
 _LOCATION = re.compile(r" \(([^()]*:\d+)\)")
 _LINE = re.compile(r"(?:, )?(?:(?:transpose|recomputation) of )*[^\s,()]*:\d+$")
 _INDEX = re.compile(r"(?<=\[)\d+(?=\])")
-_MEMBER = re.compile(r"([\d.]+ [KMGTP]?i?B): (.*)")
 
 
 class LockError(ValueError):
@@ -172,9 +171,7 @@ def _parts(each: Collective | Message, pipeline_axis: str) -> list[tuple[Traffic
     """What it sends, with the whole cause of each part."""
     if isinstance(each, Message):
         return [(Traffic((pipeline_axis,), "message", each.label, "", size_text(each.bytes)), each.label)]
-    first, *members = each.cause.split("\n")
-    parts = [match.groups() for line in members if (match := _MEMBER.fullmatch(line))] or [(size_text(each.bytes), first)]
-    return [(Traffic(each.axes, each.kind, _general(cause), each.reduction, size), cause) for size, cause in parts]
+    return [(Traffic(each.axes, each.kind, _general(cause), each.reduction, size), cause) for size, cause in each.parts]
 
 
 def _general(cause: str) -> str:

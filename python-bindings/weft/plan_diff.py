@@ -163,10 +163,9 @@ class Side:
         known = collective_times(recorded, cause_reader(compiled.entry))
         times: dict[str, tuple[float, float]] = {}
         for each in records.collectives:
-            call = f"{each.kind} over {', '.join(each.axes)}"
-            taken, exposed = times.get(call, (0.0, 0.0))
+            taken, exposed = times.get(each.call, (0.0, 0.0))
             more = time_of(each, known)
-            times[call] = taken + more[0], exposed + more[1]
+            times[each.call] = taken + more[0], exposed + more[1]
         return Side(times, causes_of(records))
 
 

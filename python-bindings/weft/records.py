@@ -10,15 +10,19 @@ the memory.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from .errors import size_text
 from .names import escape
 from .pipeline import Schedule
 from .wording import as_python
 
 if TYPE_CHECKING:
     from .session import EntryInfo, Plan
+
+_MEMBER = re.compile(r"([\d.]+ [KMGTP]?i?B): (.*)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +53,43 @@ class Collective:
     def location(self) -> str:
         """``mlp.py:6``; empty if it is unknown."""
         return f"{self.file}:{self.line}" if self.file else ""
+
+    @property
+    def call(self) -> str:
+        """``all_reduce over data``."""
+        return f"{self.kind} over {', '.join(self.axes)}"
+
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """What one rank sends, ``8.00 MiB``, and the cause: one pair, or one for each of the
+        collectives that it stands for."""
+        first, *members = self.cause.split("\n")
+        return [match.groups() for line in members if (match := _MEMBER.fullmatch(line))] or [(size_text(self.bytes), first)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Alternative:
+    """What was weighed in place of a collective."""
+
+    text: str
+    bytes: int
+    """What one rank sends for it."""
+    seconds: float
+    """Its predicted time, with nothing beside it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Reason:
+    """What stands behind the cause of collectives."""
+
+    cause: str
+    chain: tuple[tuple[str, str], ...]
+    """For each axis that an end has elsewhere: what it ends at (``annotation``, ``default``,
+    ``choice`` or ``operation``), and how it came from there."""
+    alternatives: tuple[Alternative, ...]
+    """The first is what the plan does."""
+    edit: str
+    """What to write so that it is not needed; empty if no single edit does."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -240,6 +281,8 @@ class Records:
     memory: Memory
     cost: Cost
     padding: tuple[Padding, ...]
+    reasons: dict[str, Reason]
+    """By cause."""
     stages: tuple[Stage, ...] = ()
     messages: tuple[Message, ...] = ()
     schedule: Schedule | None = None
@@ -276,9 +319,11 @@ class Records:
             for r in plan_report.padding
             if r.name in bound
         )
+        reasons = {reason.cause: reason for reason in
+                   (_reason(r, read_cause) for r in plan_report.reasons)}
         pipeline = found.pipeline
         if pipeline is None:
-            return Records(collectives, memory, cost, padding)
+            return Records(collectives, memory, cost, padding, reasons)
         memory = dataclasses.replace(memory, roles=memories)
         stages = tuple(
             Stage(
@@ -290,7 +335,16 @@ class Records:
         )
         messages = tuple(Message(r.label, r.bytes, r.count, r.queue) for r in pipeline.messages)
         schedule = pipeline.schedule and Schedule(pipeline.schedule)
-        return Records(collectives, memory, cost, padding, stages, messages, schedule, pipeline.axis)
+        return Records(collectives, memory, cost, padding, reasons, stages, messages, schedule, pipeline.axis)
+
+
+def _reason(record, read: Callable[[str], str]) -> Reason:
+    return Reason(
+        read(record.cause),
+        tuple((line.end, read(line.text)) for line in record.chain),
+        tuple(Alternative(read(a.text), a.bytes, a.seconds) for a in record.alternatives),
+        read(record.edit),
+    )
 
 
 def _paths(entry: EntryInfo) -> list[str]:

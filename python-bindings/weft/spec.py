@@ -24,6 +24,8 @@ import re
 from collections.abc import Iterator, Set
 from typing import Any, NamedTuple
 
+from .frames import user_frame
+
 
 class _Unconstrained:
     """The type of `UNCONSTRAINED`."""
@@ -138,15 +140,18 @@ class PartitionSpec:
     that are left out at the end count as ``None``. `unreduced` names axes along which
     devices hold partial sums; `reduced` axes along which the value is a copy
     whose gradient is unreduced. Immutable, hashable; no tuple, so a leaf of a tree.
+
+    `position` is the file and line that wrote it, for explanations; it does not count in comparisons.
     """
 
-    __slots__ = ("_partitions", "unreduced", "reduced")
+    __slots__ = ("_partitions", "unreduced", "reduced", "position")
 
     UNCONSTRAINED = UNCONSTRAINED
 
     _partitions: tuple[Entry, ...]
     unreduced: frozenset[str]
     reduced: frozenset[str]
+    position: tuple[str, int] | None
 
     def __init__(
         self,
@@ -158,6 +163,8 @@ class PartitionSpec:
         object.__setattr__(self, "_partitions", entries)
         object.__setattr__(self, "unreduced", _axis_set(unreduced, "unreduced"))
         object.__setattr__(self, "reduced", _axis_set(reduced, "reduced"))
+        frame, _ = user_frame()
+        object.__setattr__(self, "position", frame and (frame.f_code.co_filename, frame.f_lineno))
         self._check_disjoint()
 
     def _check_disjoint(self) -> None:

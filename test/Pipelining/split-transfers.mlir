@@ -9,6 +9,7 @@
 // RUN: shard-opt %s --weft-pipeline='stop-after=spmd stage-axis=pipe cluster=cpu-2core optimize-shardings=false' | FileCheck %s --check-prefix=WHOLE
 // RUN: not shard-opt %s --weft-pipeline='stop-after=spmd stage-axis=pipe cluster=none.toml' 2>&1 | FileCheck %s --check-prefix=NONE
 
+// PARTS:       weft.reasons = [{{.*}}{cause = "stage {{[01]}} sends a part from each rank to stage {{[01]}}", chain = {{\[\[}}"choice", "chosen by cost: {{[0-9.]+}} us to send parts and put them together, {{[0-9.]+}} us to send the whole from each rank"]]}
 // PARTS-LABEL: func.func @step.0F
 // PARTS:       %[[H:.*]] = math.tanh
 // PARTS:       weft.all_slice %[[H]] dim = 0 over <@mesh, {"model"}> : tensor<2048x1024xf32> -> tensor<256x1024xf32>

@@ -90,8 +90,10 @@ static cl::opt<std::string> cluster(
     cl::value_desc("name"), cl::cat(category));
 static cl::opt<std::string> explain(
     "explain",
-    cl::desc("Print why the plan is as it is: schedule, when each collective "
-             "runs, what hides it, and why nothing hides the rest"),
+    cl::desc("Print why the plan is as it is: collectives, what each goes back "
+             "to, what else was weighed and what would remove it; schedule, "
+             "when each collective runs, what hides it, and why nothing hides "
+             "the rest"),
     cl::value_desc("what"), cl::cat(category));
 static cl::opt<Form> emit(
     "emit", cl::desc("Form to stop at. Default: plan"), cl::init(Form::Plan),
@@ -183,9 +185,9 @@ static llvm::Error readOptions(CompileOptions &options) {
     applyDefaultTimingPassManagerCLOptions(pm);
     return applyPassManagerCLOptions(pm);
   };
-  if (!explain.empty() && explain != "schedule")
-    return llvm::createStringError("--explain: expected schedule, got \"" +
-                                   explain + "\"");
+  if (!explain.empty() && explain != "schedule" && explain != "collectives")
+    return llvm::createStringError(
+        "--explain: expected collectives or schedule, got \"" + explain + "\"");
   options.mesh = mesh;
   options.devices.assign(devices.begin(), devices.end());
   if (mesh.getNumOccurrences() && llvm::StringRef(mesh).trim().empty())
@@ -266,21 +268,23 @@ int main(int argc, char **argv) {
     return 1;
   if (llvm::Error error = writeOutput(*path, *plan))
     return fail(std::move(error));
+  const PlanReport report = makePlanReport(*plan, cluster);
   // A plan that is piped on stands alone.
-  llvm::raw_ostream &report = *path == "-" ? llvm::errs() : llvm::outs();
-  report << printPlanReport(makePlanReport(*plan, cluster))
-         << printChoiceReports(*module) << printSplitReports(*module)
-         << printRecomputationReports(*module);
-  if (!explain.empty()) {
+  llvm::raw_ostream &out = *path == "-" ? llvm::errs() : llvm::outs();
+  out << printPlanReport(report) << printChoiceReports(*module)
+      << printSplitReports(*module) << printRecomputationReports(*module);
+  if (explain == "collectives")
+    out << printReasons(report);
+  if (explain == "schedule") {
     FailureOr<cost::CostModel> model =
         loadCostModel(*module, clusterOf(options.pipeline));
     if (failed(model))
       return 1;
-    report << explainSchedule(*module, *model);
+    out << explainSchedule(*module, *model);
   }
   std::chrono::duration<double> seconds =
       std::chrono::steady_clock::now() - start;
-  report << llvm::format("compiled in %.2f s\n", seconds.count());
+  out << llvm::format("compiled in %.2f s\n", seconds.count());
   if (llvm::Error error = flushStandardOutput())
     return fail(std::move(error));
   return 0;

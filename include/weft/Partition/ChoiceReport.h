@@ -10,6 +10,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <optional>
+
 namespace weft {
 
 /// What shardings that are chosen by cost change in a function, against
@@ -23,6 +25,9 @@ struct ChoiceReport {
 
 /// Keeps it as the attribute `weft.choice` of the function.
 void setChoiceReport(mlir::func::FuncOp function, const ChoiceReport &report);
+
+/// That of a function; none if nothing was changed.
+std::optional<ChoiceReport> getChoiceReport(mlir::func::FuncOp function);
 
 /// A line for each function of the module that has a report; empty if none has:
 ///   shardings of step: chosen by cost for 14 ops: 2.10 MiB a step instead of

@@ -68,7 +68,10 @@ def Propagate : Pass<"weft-propagate", "::mlir::ModuleOp"> {
            "Let axes spread to dimensions that they do not divide.">,
     Option<"explain", "explain", "bool", "false",
            "Report as a remark, for each axis of each value, the annotation it "
-           "came from and the last op on the way.">
+           "came from and the last op on the way.">,
+    Option<"provenance", "provenance", "bool", "false",
+           "Leave with each value, in `weft.provenance`, the annotation that "
+           "each of its axes came from and the ops on the way.">
   ];
   let statistics = [
     Statistic<"numVisits", "visits", "Number of visits to ops and ties">,

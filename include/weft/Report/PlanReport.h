@@ -50,6 +50,30 @@ struct CollectiveRecord {
   int64_t line = 0;
 };
 
+/// Where an axis at one end of a movement of data comes from.
+struct ReasonLineRecord {
+  /// What it ends at: "annotation", "default", "choice" or "operation".
+  std::string end;
+  std::string text;
+};
+
+/// What was weighed: bytes that one rank sends, and predicted seconds.
+struct AlternativeRecord {
+  std::string text;
+  uint64_t bytes = 0;
+  double seconds = 0;
+};
+
+/// Why the collectives of a cause are there.
+struct ReasonRecord {
+  std::string cause;
+  std::vector<ReasonLineRecord> chain;
+  /// The first is what the plan does.
+  std::vector<AlternativeRecord> alternatives;
+  /// What to write instead; empty if no single edit removes them.
+  std::string edit;
+};
+
 /// What memory is used for, in the order of the tables: parameters, gradients,
 /// optimizer state, states (of programs that differentiate by none),
 /// activations, communication buffers, arguments, results, constants,
@@ -196,7 +220,13 @@ struct PlanReport {
   std::vector<EntryReport> entries;
   /// Each name once.
   std::vector<PaddingRecord> padding;
+  /// One for each distinct cause.
+  std::vector<ReasonRecord> reasons;
 };
+
+/// The causes that a collective has: its own, or those of the collectives that
+/// it stands for.
+std::vector<std::string> causesOf(const CollectiveRecord &record);
 
 /// Times are those of a cluster.
 PlanReport makePlanReport(const plan::Plan &plan,
@@ -208,6 +238,11 @@ PlanReport makePlanReport(std::string_view bytes,
 
 /// What inputs, outputs and states are padded.
 std::vector<PaddingRecord> findPadding(const plan::Plan &plan);
+
+/// Why the collectives of all entries are there, at most 15 lines each: what
+/// each is, its cause, the chain from what the user wrote, what else was
+/// weighed and what to write instead.
+std::string printReasons(const PlanReport &report);
 
 /// The tables that shard-compile prints.
 std::string printPlanReport(const PlanReport &report);

@@ -23,6 +23,7 @@ void bindReport(nb::module_ &m) {
       .def_ro("axes", &CollectiveRecord::axes)
       .def_ro("reduction", &CollectiveRecord::reduction)
       .def_ro("bytes", &CollectiveRecord::bytes)
+      .def_prop_ro("causes", &causesOf)
       .def_ro("count", &CollectiveRecord::count)
       .def_ro("cause", &CollectiveRecord::cause)
       .def_ro("file", &CollectiveRecord::file)
@@ -87,9 +88,22 @@ void bindReport(nb::module_ &m) {
       .def_ro("shards", &PaddingRecord::shards)
       .def_ro("local_size", &PaddingRecord::localSize)
       .def_ro("bytes", &PaddingRecord::bytes);
+  nb::class_<ReasonLineRecord>(m, "ReasonLineRecord")
+      .def_ro("end", &ReasonLineRecord::end)
+      .def_ro("text", &ReasonLineRecord::text);
+  nb::class_<AlternativeRecord>(m, "AlternativeRecord")
+      .def_ro("text", &AlternativeRecord::text)
+      .def_ro("bytes", &AlternativeRecord::bytes)
+      .def_ro("seconds", &AlternativeRecord::seconds);
+  nb::class_<ReasonRecord>(m, "ReasonRecord")
+      .def_ro("cause", &ReasonRecord::cause)
+      .def_ro("chain", &ReasonRecord::chain)
+      .def_ro("alternatives", &ReasonRecord::alternatives)
+      .def_ro("edit", &ReasonRecord::edit);
   nb::class_<PlanReport>(m, "PlanReport")
       .def_ro("entries", &PlanReport::entries)
       .def_ro("padding", &PlanReport::padding)
+      .def_ro("reasons", &PlanReport::reasons)
       .def("__str__", &printPlanReport);
 }
 

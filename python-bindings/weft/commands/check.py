@@ -10,6 +10,7 @@ import json
 import pathlib
 import shlex
 
+from ..diagnostics import ExecutionError
 from ..lockfile import Lock
 from ..plan_diff import Side, compare, print_diff
 from ..session import Plan
@@ -25,8 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    locked = Lock.read(_text_of(args.lockfile), args.lockfile)
-    plan = Plan.load(args.plan)
+    locked, plan = _read_both(args.lockfile, args.plan)
     found = compare(locked, Lock.of(plan, locked.cluster), (args.lockfile, args.plan))
     if args.json:
         print(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
@@ -38,6 +38,21 @@ def run(args: argparse.Namespace) -> int:
         print(f"{args.plan} differs from {args.lockfile}\n{print_diff(found, sides)}"
               f"if that is intended: {shlex.join(again)}")
     return 1 if found else 0
+
+
+def _read_both(lockfile: str, plan: str) -> tuple[Lock, Plan]:
+    """Raises what is wrong with either, or one error with both."""
+    read, problems = [], []
+    for load in (lambda: Lock.read(_text_of(lockfile), lockfile), lambda: Plan.load(plan)):
+        try:
+            read.append(load())
+        except (ValueError, OSError, ExecutionError) as error:
+            problems.append(error)
+    if len(problems) > 1:
+        raise ValueError("\nerror: ".join(map(str, problems)))
+    if problems:
+        raise problems[0]
+    return read[0], read[1]
 
 
 def _text_of(path: str) -> str:

@@ -87,7 +87,9 @@ def trace(fn: Callable, args: Sequence[Any], *, mesh: Any = None,
     def argument_text(i: int) -> str:
         path = inputs[i][0]
         attributes = _attributes(path, shardings[i], arguments[i])
-        return f" {attributes} loc({quote(path)}({location}))"
+        position = shardings[i] and shardings[i].spec.position
+        line = module.locations.of_line(*position) if position else location
+        return f" {attributes} loc({quote(path)}({line}))"
 
     def result_text(i: int) -> str:
         return " " + _attributes(outputs[i][0], out_specs[i], values[i])

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ValueName.h"
+#include "weft/IR/ValueName.h"
 
 #include "weft/IR/SourceLocation.h"
 #include "weft/IR/ValueSharding.h"

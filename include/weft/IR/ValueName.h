@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_LIB_PARTITION_VALUENAME_H
-#define WEFT_LIB_PARTITION_VALUENAME_H
+#ifndef WEFT_IR_VALUENAME_H
+#define WEFT_IR_VALUENAME_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -26,4 +26,4 @@ std::string nameOf(mlir::OpOperand &use);
 
 } // namespace weft
 
-#endif // WEFT_LIB_PARTITION_VALUENAME_H
+#endif // WEFT_IR_VALUENAME_H
