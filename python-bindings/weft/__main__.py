@@ -11,10 +11,10 @@ import argparse
 import os
 import sys
 
-from .commands import check, diff, lock, why
+from .commands import check, diff, lint, lock, why
 from .diagnostics import ExecutionError
 
-COMMANDS = {"why": why, "lock": lock, "check": check, "diff": diff}
+COMMANDS = {"why": why, "lint": lint, "lock": lock, "check": check, "diff": diff}
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,0 +1,116 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`weft lint` finds what was planted, and its edits remove it."""
+
+import json
+
+import pytest
+from test_lock import mlp
+
+import weft
+import weft.numpy as wnp
+from weft import P
+from weft.__main__ import main
+from weft.lint import RULES, lint
+
+SIZES = {"sizes": (1024, 4096), "rows": 512}
+GOOD = {"w1": P("data", "model"), "w2": P("model", "data")}
+
+
+def found(compiled, **options):
+    return {(each.rule, each.subject): each for each in lint(compiled.plan, **options)}
+
+
+def test_a_plan_that_splits_everything_has_no_findings():
+    assert not found(mlp(GOOD, **SIZES))
+
+
+def test_states_that_no_axis_splits():
+    planted = found(mlp({"w1": P(), "w2": P("model")}, **SIZES))
+    (finding,) = planted.values()
+    assert (finding.rule, finding.subject) == ("replicated-state", "params['w1']")
+    assert finding.text == "float32[1024, 4096] takes 16.0 MiB on every rank: no axis splits it"
+    assert finding.edit == "P('data', None), of which a rank holds 8.00 MiB"
+    assert not found(mlp({"w1": P("data", None), "w2": P("model")}, **SIZES))
+    assert not found(mlp({"w1": P(), "w2": P("model")}, **SIZES), least_bytes=17 << 20)
+
+
+def test_arguments_that_no_axis_splits():
+    compiled = mlp(GOOD, batch=P(), **SIZES)
+    assert set(found(compiled, least_bytes=1 << 20)) == {("replicated-value", "x"), ("replicated-value", "y")}
+
+
+def step(function, specs, shapes, mesh):
+    arguments = [weft.ShapeDtypeStruct(shape, "float32") for shape in shapes]
+    return weft.jit(function, mesh=mesh, in_shardings=specs).lower(*arguments).compile(None)
+
+
+def test_axes_that_split_nothing():
+    mesh = weft.Mesh((2, 4), ("data", "model"))
+    planted = found(step(lambda x: wnp.tanh(x), (P("data"),), [(64, 64)], mesh))
+    (finding,) = planted.values()
+    assert (finding.rule, finding.subject) == ("unused-axis", "model")
+    assert "4 ranks compute the same" in finding.text
+    assert not found(step(lambda x: wnp.tanh(x), (P("data", "model"),), [(64, 64)], mesh))
+
+
+def test_annotations_that_contradict_each_other():
+    mesh = weft.Mesh((4,), ("data",))
+    planted = found(step(lambda x: weft.with_sharding_constraint(x, P(None, "data")), (P("data", None),), [(64, 64)], mesh))
+    (finding,) = planted.values()
+    assert (finding.rule, finding.subject) == ("contradiction", "x")
+    assert "annotated as P('data', None)" in finding.text and "annotated as P(None, 'data')" in finding.text
+    assert finding.edit
+    assert not found(step(lambda x: weft.with_sharding_constraint(x, P("data")), (P("data", None),), [(64, 64)], mesh))
+
+
+def test_padding_above_a_share():
+    mesh = weft.Mesh((4,), ("data",))
+    compiled = step(lambda x: wnp.tanh(x), (P("data"),), [(9, 64)], mesh)
+    finding = found(compiled)["padding", "x"]
+    assert finding.text.startswith("dimension 0 of size 9 is padded to 12 (25.0% of it)")
+    assert finding.edit == "a size of 8 or 12, which 4 shards divide"
+    assert not found(compiled, most_padding=0.3)
+
+
+# The command
+
+@pytest.fixture
+def plan(tmp_path):
+    mlp({"w1": P(), "w2": P("model")}, **SIZES).save(tmp_path / "a.plan")
+    return str(tmp_path / "a.plan")
+
+
+def test_the_command(plan, capsys):
+    assert main(["lint", plan]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("step: params['w1']: float32[1024, 4096] takes 16.0 MiB on every rank")
+    assert "[replicated-state]" in out and "    edit: P('data', None)" in out
+    assert main(["lint", plan, "--werror"]) == 1
+    assert main(["lint", plan, "--werror", "--least-mib=17"]) == 0
+    assert "nothing found in" in capsys.readouterr().out
+
+
+def test_what_is_meant_is_allowed_with_a_reason(plan, capsys):
+    for what in ("replicated-state", "replicated-state:params['w1']"):
+        assert main(["lint", plan, "--werror", f"--allow={what}=small enough"]) == 0
+        assert f"allowed: {what}, 1 finding: small enough" in capsys.readouterr().out
+    assert main(["lint", plan, "--werror", "--allow=replicated-state:params['w2']=other"]) == 1
+
+
+def test_json(plan, capsys):
+    assert main(["lint", plan, "--json", "--allow=padding=none"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["findings"][0]["rule"] == "replicated-state" and data["findings"][0]["entry"] == "step"
+    assert data["allowed"] == [{"what": "padding", "reason": "none", "number": 0}]
+
+
+@pytest.mark.parametrize("option, message", [
+    ("replicated-stat=x", "--allow: there is no rule 'replicated-stat', did you mean replicated-state?"),
+    ("zzz=x", f"--allow: there is no rule 'zzz'; the rules are {', '.join(RULES)}"),
+    ("padding", "--allow: say why padding is meant: --allow=padding=REASON"),
+    ("padding= ", "--allow: say why padding is meant: --allow=padding=REASON"),
+])
+def test_allowances_that_are_none(plan, capsys, option, message):
+    assert main(["lint", plan, f"--allow={option}"]) == 2
+    assert capsys.readouterr().err == f"error: {message}\n"

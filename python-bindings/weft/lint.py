@@ -1,0 +1,143 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What in a plan is rarely meant: memory that every rank holds whole, axes without effect, annotations
+that contradict each other, padding.
+
+Each finding names the argument or axis, the two numbers that matter, and the edit. Layers that are
+alike are one finding, ``params['blocks'][*]['wq']``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterable
+
+from .errors import count, size_text
+from .records import Records
+from .session import EntryInfo, Plan, ValueInfo
+from .spec import PartitionSpec
+
+RULES = {
+    "replicated-state": "a parameter or a state of the optimizer that no axis splits",
+    "replicated-value": "another argument that no axis splits",
+    "unused-axis": "a mesh axis that splits nothing",
+    "contradiction": "an annotation that is undone by another one before its first use",
+    "padding": "a dimension of which more than a share is padding",
+}
+
+_INDEX = re.compile(r"(?<=\[)\d+(?=\])")
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One thing to look at."""
+
+    rule: str
+    entry: str
+    subject: str
+    """A path, or the name of an axis."""
+    text: str
+    edit: str
+
+    def __str__(self) -> str:
+        lines = [*_wrapped(f"{self.entry}: {self.subject}: {self.text} [{self.rule}]", "", "    "),
+                 *_wrapped(f"edit: {self.edit}", "    ", "        ")]
+        return "\n".join(lines)
+
+
+def lint(plan: Plan, *, least_bytes: int = 16 << 20, most_padding: float = 0.05) -> list[Finding]:
+    """All findings, entry by entry. Arguments are looked at that take `least_bytes` on every rank,
+    all that are alike together; `most_padding` is the share of a dimension that may be padding."""
+    findings = []
+    for entry in plan.entries:
+        records = Records.of(plan, entry)
+        mesh = _mesh_of(entry)
+        findings += _replicated(entry, mesh, least_bytes)
+        findings += _unused_axes(entry, mesh, records)
+        findings += _contradictions(entry, plan)
+        findings += _padding(entry, records, most_padding)
+    return findings
+
+
+def _mesh_of(entry: EntryInfo) -> dict[str, int]:
+    values = (*entry.inputs, *entry.outputs)
+    return dict(values[0].sharding.mesh.shape) if values else {}
+
+
+def _replicated(entry: EntryInfo, mesh: dict[str, int], least_bytes: int) -> Iterable[Finding]:
+    groups: dict[tuple[str, str, bool], list[ValueInfo]] = defaultdict(list)
+    for value in entry.inputs:
+        if value.sharding.is_fully_replicated:
+            groups[_INDEX.sub("*", value.name), value.type, value.is_state].append(value)
+    for (name, type, is_state), values in groups.items():
+        each = math.prod(values[0].shape) * values[0].dtype.itemsize
+        split = _best_split(values[0].shape, mesh)
+        if each * len(values) < least_bytes or split is None:
+            continue
+        spec, parts = split
+        number = f"{len(values)} x " if len(values) > 1 else ""
+        yield Finding("replicated-state" if is_state else "replicated-value", entry.name, name,
+                      f"{number}{type} takes {size_text(each * len(values))} on every rank: no axis splits it",
+                      f"{spec}, of which a rank holds {size_text(each * len(values) // parts)}")
+
+
+def _best_split(shape: tuple[int, ...], mesh: dict[str, int]) -> tuple[PartitionSpec, int] | None:
+    """The axis that splits a dimension into the most even parts; of equal ones the first."""
+    best = max(((size, -dim, axis) for axis, size in mesh.items() for dim, extent in enumerate(shape)
+                if size > 1 and extent % size == 0), default=None, key=lambda found: found[:2])
+    if best is None:
+        return None
+    size, dim, axis = best
+    return PartitionSpec(*[axis if i == -dim else None for i in range(len(shape))]), size
+
+
+def _unused_axes(entry: EntryInfo, mesh: dict[str, int], records: Records) -> Iterable[Finding]:
+    used = {axis.name for value in (*entry.inputs, *entry.outputs)
+            for axes in value.sharding.spec.dim_axes() for axis in axes}
+    used |= {name.split(":")[0] for each in records.collectives for name in each.axes} | {records.pipeline_axis}
+    for axis, size in mesh.items():
+        if size > 1 and axis not in used:
+            yield Finding("unused-axis", entry.name, axis,
+                          f"splits no argument, no result and nothing that is sent: {size} ranks compute the same",
+                          f"split an argument over \"{axis}\", or leave the axis out of the mesh")
+
+
+def _contradictions(entry: EntryInfo, plan: Plan) -> Iterable[Finding]:
+    names = {f'"{value.name}"' for value in entry.inputs}
+    records = Records.of(plan, entry)
+    seen = set()
+    for each in records.collectives:
+        # What is gathered to be used whole may rest in shards on purpose.
+        if each.kind not in ("all_to_all", "permute"):
+            continue
+        for _, cause in each.parts:
+            reason = records.reasons.get(cause)
+            name = next((name for name in names if cause.startswith(f"{name} held as")), None)
+            if reason is None or name is None or not reason.edit or name in seen:
+                continue
+            if [end for end, _ in reason.chain].count("annotation") < 2:
+                continue
+            seen.add(name)
+            yield Finding("contradiction", entry.name, name.strip('"'),
+                          f"{reason.chain[0][1]}, but {reason.chain[-1][1]}", reason.edit)
+
+
+def _padding(entry: EntryInfo, records: Records, most: float) -> Iterable[Finding]:
+    for each in records.padding:
+        share = 1 - each.size / each.padded_size
+        if share > most:
+            less = each.size // each.shards * each.shards
+            sizes = f"{less} or {each.size + -each.size % each.shards}" if less else str(each.shards)
+            yield Finding("padding", entry.name, each.name,
+                          f"dimension {each.dim} of size {each.size} is padded to {each.padded_size} "
+                          f"({share:.1%} of it), {size_text(each.bytes)} in all",
+                          f"a size of {sizes}, which {count(each.shards, 'shard')} divide")
+
+
+def _wrapped(text: str, first: str, rest: str) -> list[str]:
+    return textwrap.wrap(text, 80, initial_indent=first, subsequent_indent=rest, break_long_words=False,
+                         break_on_hyphens=False)
