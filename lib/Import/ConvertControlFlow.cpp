@@ -38,7 +38,8 @@ static Values convertBoundary(Conversion &c, bool isBack) {
   auto forward = of ? of.getDefiningOp<StageBoundaryOp>() : StageBoundaryOp();
   if (!forward || forward.getOf() || of.getType() != operand.getType())
     return {c.malformed("its second operand is no result of a "
-                        "weft.stage_boundary of the type of the first")};
+                        "weft.stage_boundary of the type of the first; put a "
+                        "boundary behind a lax.cond, not into a branch")};
   return {c.make<StageBoundaryOp>(operand, of)};
 }
 

@@ -309,6 +309,14 @@ std::optional<RowFactor> BatchRows::factorOf(Operation *op) const {
 // Messages
 //===----------------------------------------------------------------------===//
 
+std::string BatchRows::nameBatch() const {
+  std::string names;
+  for (BlockArgument argument : arguments)
+    names += (names.empty() ? "\"" : ", \"") +
+             getArgumentName(entry, argument.getArgNumber()) + "\"";
+  return names;
+}
+
 void BatchRows::report(int64_t microbatches) const {
   // One for each line of the model: a norm over the batch is several sums.
   llvm::DenseSet<Location> reported;
@@ -332,10 +340,6 @@ void BatchRows::report(int64_t microbatches) const {
     if (!isFirst)
       continue;
     isFirst = false;
-    std::string names;
-    for (BlockArgument argument : arguments)
-      names += (names.empty() ? "\"" : ", \"") +
-               getArgumentName(entry, argument.getArgNumber()) + "\"";
-    error.attachNote(entry->getLoc()) << "the batch is " << names;
+    error.attachNote(entry->getLoc()) << "the batch is " << nameBatch();
   }
 }

@@ -96,6 +96,12 @@ public:
   /// Whether anything is left to a loop, and all boundaries of stages.
   bool formsLoop() const { return hasLoop && boundariesOutside.empty(); }
   bool isLegal() const { return problems.empty(); }
+  /// Boundaries on what is the same for all micro-batches.
+  llvm::ArrayRef<mlir::Operation *> getBoundariesOutside() const {
+    return boundariesOutside;
+  }
+  /// The names of the arguments, quoted.
+  std::string nameBatch() const;
   /// All that cannot be split.
   void report(int64_t microbatches) const;
 

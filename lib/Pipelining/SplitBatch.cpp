@@ -389,10 +389,11 @@ private:
       best->report(count);
       return failure();
     }
-    return reportNone(entry, count);
+    return reportNone(entry, count, best ? &*best : nullptr);
   }
 
-  static LogicalResult reportNone(func::FuncOp entry, int64_t count) {
+  static LogicalResult reportNone(func::FuncOp entry, int64_t count,
+                                  const BatchRows *nearest) {
     auto error = emitError(entry.getLoc())
                  << "no argument of @" << entry.getSymName()
                  << " is a batch that can be split into " << count
@@ -417,6 +418,12 @@ private:
             << "\"" << weft::getArgumentName(entry, argument.getArgNumber())
             << "\" has " << typeOf(argument).getDimSize(0)
             << printDivisors(typeOf(argument).getDimSize(0));
+    if (nearest)
+      for (Operation *boundary : nearest->getBoundariesOutside())
+        error.attachNote(boundary->getLoc())
+            << "if " << nearest->nameBatch()
+            << " is the batch, this stage boundary is on what is the same for "
+               "all micro-batches; put it between two layers of the model";
     return error;
   }
 };

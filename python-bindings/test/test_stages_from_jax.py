@@ -130,8 +130,9 @@ def test_a_tangent_goes_forward_with_its_value():
     assert text.count('"stablehlo.composite"(') == 2
 
 
-def pipelined(function, pipeline, mesh=weft.AbstractMesh((2,), ("pipe",))):
-    return weft.from_jax(function, *arguments(), mesh=mesh, donate_argnums=0, pipeline=pipeline).compile(None)
+def pipelined(function, pipeline, mesh=weft.AbstractMesh((2,), ("pipe",)), args=None):
+    args = args or arguments()
+    return weft.from_jax(function, *args, mesh=mesh, donate_argnums=0, pipeline=pipeline).compile(None)
 
 
 @pytest.mark.parametrize(("pipeline", "mesh", "text"), [
@@ -206,6 +207,32 @@ def test_boundaries_that_cannot_be_placed():
     with pytest.raises(weft.CompileError, match="@step can be cut into 4 parts, where a single value leads from one to the next; the pipeline has 5 stages "):
         pipelined(step(WRAPPERS["plain"], cuts=False), weft.Pipeline("pipe", "gpipe", stages="auto"),
                   weft.AbstractMesh((5,), ("pipe",)))
+
+
+def test_boundaries_in_odd_places():
+    def compiled(loss):
+        def step(ws, x, y):
+            value, gradients = jax.value_and_grad(loss)(ws, x, y)
+            return jax.tree.map(lambda w, g: w - 0.1 * g, ws, gradients), value
+
+        ws, x, y = arguments()
+        pipelined(step, weft.Pipeline("pipe", microbatches=MICROBATCHES),
+                  args=(ws[:2], x.reshape(-1, WIDTH), y.reshape(-1, WIDTH)))
+
+    def on_a_parameter(ws, x, y):
+        return jnp.mean((block(block(x, ws[0]), weft.stage_boundary(ws[1])) - y) ** 2)
+
+    with pytest.raises(weft.CompileError, match='if "x", "y" is the batch, this stage boundary is on what is the same '
+                       "for all micro-batches; put it between two layers") as raised:
+        compiled(on_a_parameter)
+    assert "weft.stage_boundary(ws[1])" in str(raised.value)
+
+    def in_a_branch(ws, x, y):
+        h = jax.lax.cond(ws[0].sum() > 0, lambda h: weft.stage_boundary(block(h, ws[0])), lambda h: h, x)
+        return jnp.mean((block(h, ws[1]) - y) ** 2)
+
+    with pytest.raises(weft.CompileError, match="put a boundary behind a lax.cond, not into a branch"):
+        compiled(in_a_branch)
 
 
 def test_errors_show_the_boundary_of_the_model():

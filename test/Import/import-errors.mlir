@@ -323,7 +323,7 @@ func.func @main(%p: tensor<i1>) {
 // -----
 
 func.func @main(%x: tensor<4x8xf32>) {
-  // expected-error@below {{stablehlo.composite is malformed: its second operand is no result of a weft.stage_boundary of the type of the first}}
+  // expected-error@below {{stablehlo.composite is malformed: its second operand is no result of a weft.stage_boundary of the type of the first; put a boundary behind a lax.cond, not into a branch}}
   %r = "stablehlo.composite"(%x, %x) <{name = "weft.stage_boundary_back", decomposition = @nothing}> : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   return
 }
