@@ -349,15 +349,46 @@ bool ElementEmitter::liesInOnePiece(tensor::ConcatOp op, LaneIndex x) const {
          });
 }
 
+/// Where the pieces of a concat end.
+static SmallVector<int64_t> limitsOf(tensor::ConcatOp op) {
+  SmallVector<int64_t> limits;
+  for (Value piece : op.getInputs())
+    limits.push_back((limits.empty() ? 0 : limits.back()) +
+                     tensorType(piece).getDimSize(op.getDim()));
+  return limits;
+}
+
 Value ElementEmitter::emitConcat(tensor::ConcatOp op, Index index) {
+  const LaneIndex x = index[op.getDim()];
+  if (liesInOnePiece(op, x))
+    return emitPieceOf(op, index, x.base);
+  const SmallVector<int64_t> limits = limitsOf(op);
+  const bool hasWide = llvm::any_of(op.getInputs(), [&](Value piece) {
+    return tensorType(piece).getDimSize(op.getDim()) >= ops.width;
+  });
+  if (buffers.alignsVectors() || x.lanes || x.stride != 1 || !hasWide)
+    return emitLanesOfPieces(op, index);
+  // A CPU takes hundreds of cycles for a masked load of lanes that are all off
+  // where no memory is. So pieces are read by whole vectors where one lies in a
+  // single piece, and lane by lane only where two pieces meet.
+  Value limit = emitInPiece(limits, x.base, [&](unsigned piece) {
+    return indices.constant(limits[piece]).base;
+  });
+  Value last = arith::AddIOp::create(b, loc, x.base, ops.i64(ops.width - 1));
+  Value isWhole =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, last, limit);
+  return emitEither(
+      isWhole, [&] { return emitPieceOf(op, index, x.base); },
+      [&] { return emitLanesOfPieces(op, index); });
+}
+
+/// The lanes of all pieces.
+Value ElementEmitter::emitLanesOfPieces(tensor::ConcatOp op, Index index) {
   int64_t dim = op.getDim();
-  if (liesInOnePiece(op, index[dim]))
-    return emitPieceAtNumber(op, index, 0, 0);
   Value number = indices.materialise(index[dim]), result,
         outer = buffers.mask();
   int64_t start = 0;
-  for (Value piece : op.getInputs()) {
-    int64_t limit = start + tensorType(piece).getDimSize(dim);
+  for (auto [piece, limit] : llvm::zip_equal(op.getInputs(), limitsOf(op))) {
     auto compare = [&](arith::CmpIPredicate predicate, int64_t bound) {
       Value bounds = ops.constant(b.getI64IntegerAttr(bound), /*lanes=*/true);
       return arith::CmpIOp::create(b, loc, predicate, number, bounds);
@@ -376,34 +407,56 @@ Value ElementEmitter::emitConcat(tensor::ConcatOp op, Index index) {
     start = limit;
   }
   buffers.setMask(outer);
-  return result;
+  return ops.spread(result);
 }
 
-Value ElementEmitter::emitPieceAtNumber(tensor::ConcatOp op, Index index,
-                                        unsigned piece, int64_t start) {
-  int64_t dim = op.getDim();
-  Value source = op.getInputs()[piece];
-  int64_t limit = start + tensorType(source).getDimSize(dim);
-  bool lanes = !llvm::all_of(index, [](LaneIndex x) { return x.isUniform(); });
-  auto emitPiece = [&] {
-    SmallVector<LaneIndex> at(index);
-    at[dim] = indices.add(index[dim], indices.constant(-start));
-    Value value = emit(source, at);
-    return lanes ? ops.spread(value) : value;
-  };
-  if (piece + 1 == op.getInputs().size())
-    return emitPiece();
-  Value inside =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index[dim].base,
-                            indices.constant(limit).base);
-  auto branch = [&](llvm::function_ref<Value()> emitValue) {
+/// What is emitted where a condition holds, and where it does not.
+Value ElementEmitter::emitEither(Value condition, ValueEmitter emitThen,
+                                 ValueEmitter emitElse) {
+  auto branch = [&](ValueEmitter emitValue) {
     return [&, emitValue](OpBuilder &, Location) {
       enterScope();
       scf::YieldOp::create(b, loc, emitValue());
       leaveScope();
     };
   };
-  auto rest = [&] { return emitPieceAtNumber(op, index, piece + 1, limit); };
-  return scf::IfOp::create(b, loc, inside, branch(emitPiece), branch(rest))
+  return scf::IfOp::create(b, loc, condition, branch(emitThen),
+                           branch(emitElse))
       .getResult(0);
+}
+
+/// A binary search for the piece that has the number `at`; `first` is that of
+/// the first of `limits`.
+Value ElementEmitter::emitInPiece(ArrayRef<int64_t> limits, Value at,
+                                  llvm::function_ref<Value(unsigned)> emitPiece,
+                                  unsigned first) {
+  if (limits.size() == 1)
+    return emitPiece(first);
+  const size_t half = limits.size() / 2;
+  Value isBefore =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, at,
+                            indices.constant(limits[half - 1]).base);
+  return emitEither(
+      isBefore,
+      [&] {
+        return emitInPiece(limits.take_front(half), at, emitPiece, first);
+      },
+      [&] {
+        return emitInPiece(limits.drop_front(half), at, emitPiece,
+                           unsigned(first + half));
+      });
+}
+
+/// All lanes, of the piece that has the number `x`.
+Value ElementEmitter::emitPieceOf(tensor::ConcatOp op, Index index, Value x) {
+  const int64_t dim = op.getDim();
+  const SmallVector<int64_t> limits = limitsOf(op);
+  bool lanes = !llvm::all_of(index, [](LaneIndex x) { return x.isUniform(); });
+  return emitInPiece(limits, x, [&](unsigned piece) {
+    SmallVector<LaneIndex> at(index);
+    at[dim] = indices.add(
+        index[dim], indices.constant(piece == 0 ? 0 : -limits[piece - 1]));
+    Value value = emit(op.getInputs()[piece], at);
+    return lanes ? ops.spread(value) : value;
+  });
 }

@@ -105,6 +105,7 @@ public:
 
 private:
   using Index = llvm::ArrayRef<LaneIndex>;
+  using ValueEmitter = llvm::function_ref<mlir::Value()>;
   mlir::Value compute(mlir::Value tensor, Index index);
   mlir::Value emitArgument(mlir::BlockArgument argument, LaneIndex offset);
   mlir::Value emitConstant(mlir::arith::ConstantOp op, Index index);
@@ -112,8 +113,15 @@ private:
   mlir::Value emitReduction(mlir::OpResult result, Index index);
   mlir::Value emitSlice(mlir::tensor::ExtractSliceOp op, Index index);
   mlir::Value emitConcat(mlir::tensor::ConcatOp op, Index index);
-  mlir::Value emitPieceAtNumber(mlir::tensor::ConcatOp op, Index index,
-                                unsigned piece, int64_t start);
+  mlir::Value emitLanesOfPieces(mlir::tensor::ConcatOp op, Index index);
+  mlir::Value emitPieceOf(mlir::tensor::ConcatOp op, Index index,
+                          mlir::Value x);
+  mlir::Value
+  emitInPiece(llvm::ArrayRef<int64_t> limits, mlir::Value at,
+              llvm::function_ref<mlir::Value(unsigned piece)> emitPiece,
+              unsigned first = 0);
+  mlir::Value emitEither(mlir::Value condition, ValueEmitter emitThen,
+                         ValueEmitter emitElse);
   mlir::Value emitReshape(mlir::Operation *op, Index index);
   mlir::Value emitScalar(mlir::Value value);
   mlir::Value rowBufferOf(mlir::Value tensor, bool isOwn);
