@@ -161,7 +161,10 @@ void JobMaker::run(const Table &table) {
       job.rows[rank].push_back(callOf(action));
       if (!isOnce(action.kind))
         job.microbatches = std::max(job.microbatches, action.microbatch + 1);
-      job.reducesGradients |= action.kind == ActionKind::ReduceGradient;
+      if (action.kind == ActionKind::ReduceGradient &&
+          std::ranges::find(job.reducedStages, action.stage) ==
+              job.reducedStages.end())
+        job.reducedStages.push_back(action.stage);
       if ((action.kind == ActionKind::Unshard ||
            action.kind == ActionKind::Reshard) &&
           std::ranges::find(job.shardedStages, action.stage) ==
@@ -192,6 +195,7 @@ Job makeJob(const Table &table, const StepShape &shape, Communicators policy) {
   job.onceEdges = shape.onceEdges;
   job.prologueLevels = shape.prologueLevels;
   job.updateLevels = shape.updateLevels;
+  job.reducedStages = shape.reducedStages;
   JobMaker(policy, shape.placement, job).run(table);
   return job;
 }

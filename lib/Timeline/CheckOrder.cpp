@@ -139,11 +139,22 @@ namespace {
 struct Parameters {
   bool areSharded = false;
   bool areGathered = false;
+  bool areReduced = false;
   int32_t gradients = 0;
   int32_t reductions = 0;
 };
 
 } // namespace
+
+/// A stage of the rank whose gradients are still to be reduced.
+static int32_t findUnreduced(const JobIndex &index, int32_t rank,
+                             const std::vector<Parameters> &stages) {
+  for (int32_t stage = 0; stage < index.stages; ++stage)
+    if (index.rankOf[stage] == rank && stages[stage].areReduced &&
+        stages[stage].reductions == 0)
+      return stage;
+  return nowhere;
+}
 
 static void checkParametersOfRow(JobIndex &index, int32_t rank,
                                  std::vector<Parameters> &stages) {
@@ -164,11 +175,15 @@ static void checkParametersOfRow(JobIndex &index, int32_t rank,
       stage.areGathered = false;
       break;
     case ActionKind::Update:
-      if (index.job.reducesGradients && stage.reductions == 0)
-        problem = " needs the gradients, which are not reduced";
+      if (const int32_t other = findUnreduced(index, rank, stages);
+          other != nowhere)
+        problem = " needs the gradients of stage " + std::to_string(other) +
+                  ", which are not reduced";
       break;
     case ActionKind::ReduceGradient:
-      if (stage.gradients != index.microbatches || stage.reductions > 0)
+      if (!stage.areReduced)
+        problem = " is unexpected: the update reduces these gradients";
+      else if (stage.gradients != index.microbatches || stage.reductions > 0)
         problem = " must come once, behind all weight gradients of the stage";
       ++stage.reductions;
       break;
@@ -185,8 +200,30 @@ static void checkParametersOfRow(JobIndex &index, int32_t rank,
   }
 }
 
+/// While it is in flight, nothing uses its memory.
+static void checkReduction(JobIndex &index, const Reduction &reduction) {
+  const auto &[rank, column, awaitedBy, users] = reduction;
+  const bool isRight =
+      rank >= 0 && size_t(rank) < index.job.rows.size() && column >= 0 &&
+      column < awaitedBy && size_t(awaitedBy) <= index.job.rows[rank].size() &&
+      index.at(rank, column).kind == ActionKind::ReduceGradient;
+  if (!isRight) {
+    index.fail(Condition::Order, rank, column,
+               "column " + std::to_string(column + 1) + ", awaited by column " +
+                   std::to_string(awaitedBy + 1) + ", is no REDUCE_GRAD");
+    return;
+  }
+  for (int32_t user : users)
+    if (column < user && user < awaitedBy)
+      index.fail(Condition::Order, rank, user,
+                 shown(index.at(rank, user)) + " does not wait for " +
+                     shown(index.at(rank, column)) + " at " +
+                     place(rank, column) + ", whose memory it uses");
+}
+
 void checkParameters(JobIndex &index) {
-  bool any = index.job.reducesGradients || !index.job.shardedStages.empty();
+  bool any =
+      !index.job.reducedStages.empty() || !index.job.shardedStages.empty();
   for (size_t rank = 0; rank < index.job.rows.size(); ++rank)
     for (size_t i = 0; i < index.job.rows[rank].size(); ++i) {
       const Action &action = index.job.rows[rank][i].action;
@@ -206,16 +243,21 @@ void checkParameters(JobIndex &index) {
   for (int32_t stage : index.job.shardedStages)
     if (stage >= 0 && stage < index.stages)
       stages[stage].areSharded = true;
+  for (int32_t stage : index.job.reducedStages)
+    if (stage >= 0 && stage < index.stages)
+      stages[stage].areReduced = true;
   for (size_t rank = 0; rank < index.job.rows.size(); ++rank)
     checkParametersOfRow(index, int32_t(rank), stages);
   for (int32_t i = 0; i < index.stages; ++i) {
     if (stages[i].areGathered)
       index.fail(Condition::Order, index.rankOf[i], nowhere,
                  shown({i, ActionKind::Reshard}) + " is missing at the end");
-    if (index.job.reducesGradients && stages[i].reductions == 0)
+    if (stages[i].areReduced && stages[i].reductions == 0)
       index.fail(Condition::Order, index.rankOf[i], nowhere,
                  shown({i, ActionKind::ReduceGradient}) + " is missing");
   }
+  for (const Reduction &reduction : index.job.reductions)
+    checkReduction(index, reduction);
 }
 
 } // namespace weft::timeline

@@ -50,7 +50,8 @@ Row addUnshards(const Row &row, int32_t lookAhead) {
   return result;
 }
 
-Row addGradientReductions(const Row &row, int32_t microbatches) {
+Row addGradientReductions(const Row &row, int32_t microbatches,
+                          const std::optional<std::vector<int32_t>> &stages) {
   std::map<int32_t, int32_t> done;
   Row result;
   std::vector<int32_t> due;
@@ -58,7 +59,8 @@ Row addGradientReductions(const Row &row, int32_t microbatches) {
     result.push_back(action);
     if (action.kind == ActionKind::Backward ||
         action.kind == ActionKind::WeightGradient)
-      if (++done[action.stage] == microbatches)
+      if (++done[action.stage] == microbatches &&
+          (!stages || std::ranges::count(*stages, action.stage) > 0))
         due.push_back(action.stage);
     if (action.overlapsNext)
       continue;

@@ -122,7 +122,9 @@ std::vector<Wait> waitsOfWalk(const Job &job, const std::vector<Wait> &waits) {
       for (int32_t other : awaited)
         result.push_back({int32_t(rank), column, other});
       const bool isFirstOfPair = row[i].action.overlapsNext;
-      if (!isTransferred && !isFirstOfPair)
+      // A reduction goes on beside the calls behind it.
+      const bool isReduction = row[i].action.kind == ActionKind::ReduceGradient;
+      if (!isTransferred && !isFirstOfPair && !isReduction)
         awaited = {column};
     }
   }

@@ -9,6 +9,8 @@
 
 #include "QueueNames.h"
 
+#include "weft/Timeline/ParameterActions.h"
+
 #include <algorithm>
 #include <set>
 
@@ -73,8 +75,12 @@ TransferredTable makeStepRows(const Table &compute, const StepShape &shape,
   result.error = findProblem(shape);
   if (!result.error.empty())
     return result;
+  Table reducing;
+  for (const Row &row : compute.rows)
+    reducing.rows.push_back(
+        addGradientReductions(row, shape.microbatches, shape.reducedStages));
   TransferredTable microbatches =
-      addTransfers(compute, shape.placement, shape.edges, receives);
+      addTransfers(reducing, shape.placement, shape.edges, receives);
   if (!microbatches.error.empty())
     return microbatches;
   result.table.rows.resize(compute.rows.size());

@@ -14,7 +14,9 @@
 // when all that it needs has been received.
 //
 //   Order  every forward, input and weight gradient once, behind its inputs;
-//          levels of a prologue before them and of an update behind them
+//          levels of a prologue before them and of an update behind them;
+//          gradients that are reduced by an action of their own between the
+//          last weight gradient and the update, which waits for that
 //   C1     on each communicator the k-th send to a rank is the k-th receive
 //          there: same value, micro-batch, bytes and element type
 //   C2     nothing waits for itself: no deadlock as long as whatever is ready
@@ -64,6 +66,18 @@ struct SlotUse {
   std::vector<int32_t> columns;
 };
 
+/// A REDUCE_GRAD runs beside the calls behind it, until one of them waits for
+/// it.
+struct Reduction {
+  int32_t rank = 0;
+  /// Columns of the row: the REDUCE_GRAD, the first call that starts only when
+  /// it has ended (that behind the last if none does), and the calls that use
+  /// its memory.
+  int32_t column = 0;
+  int32_t awaitedBy = 0;
+  std::vector<int32_t> users;
+};
+
 struct Job {
   std::vector<std::vector<Call>> rows;
   /// What has to be done: the micro-batches of the step, and what crosses
@@ -78,8 +92,9 @@ struct Job {
   std::vector<std::string> communicators;
   /// The stages whose parameters are gathered before they are used, and freed.
   std::vector<int32_t> shardedStages;
-  /// Whether the gradients of every stage are reduced, once.
-  bool reducesGradients = false;
+  /// The stages whose gradients are reduced, once, by an action of their own.
+  std::vector<int32_t> reducedStages;
+  std::vector<Reduction> reductions;
   /// In which micro-batches add to the gradients of a stage; empty: ascending.
   std::vector<int32_t> gradientOrder;
   std::vector<Wait> waits;

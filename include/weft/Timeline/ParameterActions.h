@@ -17,6 +17,8 @@
 
 #include "weft/Timeline/Table.h"
 
+#include <optional>
+
 namespace weft::timeline {
 
 /// Adds what stages with sharded parameters (FSDP) need: before each action
@@ -24,9 +26,11 @@ namespace weft::timeline {
 /// of their use, after those that are not among them have been freed.
 Row addUnshards(const Row &row, int32_t lookAhead = 3);
 
-/// Adds the reduction of a stage's gradients behind the last of its
-/// `microbatches` weight gradients.
-Row addGradientReductions(const Row &row, int32_t microbatches);
+/// Adds the reduction of the gradients of `stages`, or of all, behind the last
+/// of their `microbatches` weight gradients.
+Row addGradientReductions(
+    const Row &row, int32_t microbatches,
+    const std::optional<std::vector<int32_t>> &stages = std::nullopt);
 
 } // namespace weft::timeline
 

@@ -8,6 +8,8 @@
 // The rows of a whole training step: the micro-batches of a schedule, before
 // them what is computed once for all of them (prologue), and behind them what
 // their sums are needed for (update): reductions, a global norm, the optimizer.
+// Of a rank with several stages, those that are done before the others can
+// reduce their gradients meanwhile (REDUCE_GRAD).
 //
 // Either is computed in levels. What another stage needs crosses behind a level
 // and is there in the next one. A parameter that the first and the last of two
@@ -37,6 +39,9 @@ struct StepShape {
   /// By stage, how many levels there are: 0 to n - 1. None behind the last
   /// stage that is given.
   std::vector<int32_t> prologueLevels, updateLevels;
+  /// The stages whose gradients are reduced by an action of their own, as soon
+  /// as the last micro-batch has added to them.
+  std::vector<int32_t> reducedStages;
   /// Of each micro-batch.
   std::vector<Edge> edges;
   /// Not more than one from a level of a stage to another stage.
@@ -50,9 +55,11 @@ struct StepShape {
 
 /// The rows of the step, of a table that has only what addTransfers takes: on
 /// each rank the levels of the prologue, the table with its transfers, and the
-/// levels of the update. The levels of all ranks and what they exchange are
-/// projections of one order of the whole job. Fails like addTransfers, and if
-/// a once edge comes from a level that its stage does not have.
+/// levels of the update. A REDUCE_GRAD stands behind the last weight gradient
+/// of its stage and what that sends. The levels of all ranks and what they
+/// exchange are projections of one order of the whole job. Fails like
+/// addTransfers, and if a once edge comes from a level that its stage does not
+/// have.
 TransferredTable makeStepRows(const Table &compute, const StepShape &shape,
                               Receives receives = Receives::BeforeUse);
 

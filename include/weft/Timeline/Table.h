@@ -47,7 +47,11 @@ inline constexpr ActionKind lastActionKind = ActionKind::ReceiveUpdate;
 
 /// As the notation spells it: "F", "SEND_B", "REDUCE_GRAD".
 std::string_view nameOf(ActionKind kind);
-/// Whether an action of this kind computes, on one micro-batch.
+/// Whether an action of this kind is of one micro-batch.
+inline bool isOfMicrobatch(ActionKind kind) {
+  return kind <= ActionKind::ReceiveBackward;
+}
+/// Whether it computes, on one micro-batch.
 inline bool isCompute(ActionKind kind) {
   return kind <= ActionKind::WeightGradient;
 }

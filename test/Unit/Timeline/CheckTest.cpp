@@ -326,10 +326,45 @@ TEST(CheckTest, GradientsAreReducedOnce) {
   EXPECT_THAT(verdictOf("0F0,0F1,0B0,0REDUCE_GRAD,0B1\n"), HasSubstr(text));
   EXPECT_THAT(verdictOf("0F0,0B0,0REDUCE_GRAD,0REDUCE_GRAD\n"),
               HasSubstr(text));
-  EXPECT_EQ(verdictOf("0F0,1F0,1B0,1REDUCE_GRAD,0B0\n"),
-            "t.csv:1: order: 0REDUCE_GRAD is missing\n");
+  Job job = jobOf("0F0,1F0,1B0,1REDUCE_GRAD,0B0\n");
+  EXPECT_TRUE(check(job).isSafe());
+  job.reducedStages = {1, 0};
+  EXPECT_EQ(verdictOf(job), "t.csv:1: order: 0REDUCE_GRAD is missing\n");
+  job.reducedStages = {};
+  EXPECT_EQ(verdictOf(job), "t.csv:1:4: order: 1REDUCE_GRAD is unexpected: the "
+                            "update reduces these gradients\n");
   EXPECT_THAT(verdictOf("0F0,0B0\n0REDUCE_GRAD\n"),
               HasSubstr("t.csv:2:1: order: 0REDUCE_GRAD belongs on rank 0"));
+}
+
+// The update of a rank needs the gradients of all its stages, and is keyed by
+// the first of them.
+TEST(CheckTest, UpdatesAreBehindReductions) {
+  EXPECT_TRUE(check(jobOf("0F0,1F0,1B0,1REDUCE_GRAD,0B0,0U0\n")).isSafe());
+  EXPECT_EQ(verdictOf("0F0,1F0,1B0,0B0,0U0,1REDUCE_GRAD\n"),
+            "t.csv:1:5: order: 0U0 needs the gradients of stage 1, which are "
+            "not reduced\n");
+}
+
+TEST(CheckTest, WhoUsesAReductionWaitsForIt) {
+  Job job = jobOf("0F0,1F0,1B0,1REDUCE_GRAD,0B0,0U0\n");
+  job.reductions = {{0, 3, 5, {5}}};
+  EXPECT_TRUE(check(job).isSafe());
+  job.reductions = {{0, 3, 6, {}}};
+  EXPECT_TRUE(check(job).isSafe());
+  // Awaited at the end of the row only.
+  job.reductions = {{0, 3, 6, {5}}};
+  EXPECT_EQ(verdictOf(job), "t.csv:1:6: order: 0U0 does not wait for "
+                            "1REDUCE_GRAD at 1:4, whose memory it uses\n");
+  job.reductions = {{0, 3, 5, {4, 5}}};
+  EXPECT_EQ(verdictOf(job), "t.csv:1:5: order: 0B0 does not wait for "
+                            "1REDUCE_GRAD at 1:4, whose memory it uses\n");
+  for (const Reduction &wrong :
+       {Reduction{0, 2, 5, {}}, Reduction{0, 3, 3, {}}, Reduction{0, 3, 7, {}},
+        Reduction{1, 3, 5, {}}, Reduction{0, -1, 5, {}}}) {
+    job.reductions = {wrong};
+    EXPECT_THAT(verdictOf(job), HasSubstr("is no REDUCE_GRAD"));
+  }
 }
 
 TEST(CheckTest, WaitsAreForEarlierCalls) {

@@ -183,7 +183,9 @@ bool Machine::prepareLevel(Rank &rank, const Action &action,
     return !fail("an unknown level");
   // Reductions leave -1.
   if (isUpdate && rank.gradientsAdded[action.stage] !=
-                      (job.reducesGradients ? -1 : microbatches))
+                      (std::ranges::count(job.reducedStages, action.stage) > 0
+                           ? -1
+                           : microbatches))
     return !fail("updated too early");
   return level == 0 ||
          (use(rank, action.kind, action.stage, level - 1, computation) &&

@@ -39,4 +39,7 @@ TEST(ParameterActionsTest, GradientsAreReducedBehindTheLastMicrobatch) {
       printCsv({{addGradientReductions(
           parseRow("0F0,0F1,1F0,1F1,1B0,1B1,0I0,0I1,0W0,0W1\n"), 2)}}),
       "0F0,0F1,1F0,1F1,1B0,1B1,1REDUCE_GRAD,0I0,0I1,0W0,0W1,0REDUCE_GRAD\n");
+  EXPECT_EQ(printCsv({{addGradientReductions(parseRow("0F0,1F0,1B0,0B0\n"), 1,
+                                             {{1}})}}),
+            "0F0,1F0,1B0,1REDUCE_GRAD,0B0\n");
 }

@@ -223,8 +223,33 @@ TEST(StepRowsTest, DamagedJobsAreRejected) {
   expect("order: 2000000003 levels in a prologue or an update; actions in "
          "all: 17",
          [](Job &job) { job.updateLevels[0] = 2000000000; });
-  expect("order: 0U0 needs the gradients, which are not reduced",
-         [](Job &job) { job.reducesGradients = true; });
+  expect("order: 0U0 needs the gradients of stage 0, which are not reduced",
+         [](Job &job) { job.reducedStages = {0}; });
+}
+
+// Behind what the last pass of the stage sends.
+TEST(StepRowsTest, StagesThatAreDoneReduceTheirGradients) {
+  StepShape shape = shapeOf({0, 1, 0, 1}, 2, Once::None);
+  shape.updateLevels = {1, 1};
+  shape.reducedStages = {2, 3};
+  const Table table = tableOf("0F0,0F1,2F0,2F1,2B0,2B1,0B0,0B1\n"
+                              "1F0,1F1,3F0,3F1,3B0,3B1,1B0,1B1\n");
+  const TransferredTable rows = makeStepRows(table, shape);
+  ASSERT_EQ(rows.error, "");
+  EXPECT_THAT(printCsv(rows.table),
+              AllOf(HasSubstr("2B1,2SEND_B1,2REDUCE_GRAD,"),
+                    HasSubstr("3B1,3SEND_B1,3REDUCE_GRAD,"),
+                    Not(HasSubstr("0REDUCE_GRAD"))));
+  Job job = makeJob(rows.table, shape);
+  EXPECT_TRUE(check(job).isSafe());
+  for (size_t column = 0; column < job.rows[0].size(); ++column)
+    if (job.rows[0][column].action.kind == ActionKind::ReduceGradient) {
+      job.rows[0].erase(job.rows[0].begin() + int64_t(column));
+      break;
+    }
+  EXPECT_THAT(print(check(job), "t.csv"),
+              HasSubstr("0U0 needs the gradients of stage 2, which are not "
+                        "reduced"));
 }
 
 // Each waits for a number of the other in front of its own.
