@@ -18,6 +18,13 @@
 //                   it sends to the last role
 //   finish(p - 1)   t = what it was sent, loss = sum of t
 //
+// With early reductions a segment of its own makes the all_reduce and is
+// awaited by the update, and another one that has collectives, too, runs in
+// between:
+//
+//   reduce(r)       sum = all_reduce(sum) over data, by way of a temporary
+//   beside(r)       norm = all_reduce(w<r>) over data, the same
+//
 // Receives come just before what reads them, or where their messages are sent:
 // then all transfers of the job have one order that every row keeps, which a
 // device needs that does one thing at a time.
@@ -41,13 +48,16 @@
 namespace weft::runtime {
 
 enum class Receives { BeforeUse, WhenSent };
+enum class Reductions { InUpdate, Early };
 
 class PipelinePlan : public PlanBuilder {
 public:
   PipelinePlan(uint32_t roles, uint32_t microbatches, int64_t data = 1,
-               Receives receives = Receives::BeforeUse)
+               Receives receives = Receives::BeforeUse,
+               Reductions reductions = Reductions::InUpdate)
       : PlanBuilder({{"data", data}, {"pipe", roles}}), roles(roles),
-        microbatches(microbatches), data(data), receives(receives) {
+        microbatches(microbatches), data(data), receives(receives),
+        reductions(reductions) {
     pipeline("pipe");
     dataGroup = group({"data"});
     addInit();
@@ -68,6 +78,7 @@ public:
   const uint32_t roles, microbatches;
   const int64_t data;
   const Receives receives;
+  const Reductions reductions;
 
 private:
   uint32_t last() const { return roles - 1; }
@@ -93,6 +104,8 @@ private:
     internal("h", role == 0 || isEarly ? microbatches : roles - role);
     internal("y", role == last() ? microbatches : 2);
     internal("sum", 1);
+    if (reductions == Reductions::Early)
+      internal("norm", 1);
     if (role != last())
       internal("e", isEarly ? microbatches : 2);
     if (role != 0)
@@ -121,12 +134,37 @@ private:
     addUpdate(role);
   }
 
+  void addReduction(EntryBuilder &segment, uint32_t buffer) {
+    segment.start(plan::CollectiveKind::AllReduce, dataGroup, buffer, buffer, 1,
+                  16);
+    segment.wait(0);
+  }
+
+  void addEarlyReduction(uint32_t role) {
+    EntryBuilder reduce = segment(of("reduce", role), role);
+    const uint32_t sum = reduce.state("sum", true, true);
+    const uint32_t reduced = reduce.temporary(DType::F32, {16});
+    reduce.copy(sum, reduced);
+    addReduction(reduce, reduced);
+    reduce.copy(reduced, sum);
+    table.entries.back()->deferred_from = 2;
+    EntryBuilder beside = segment(of("beside", role), role);
+    const uint32_t w = beside.state(of("w", role), true, false);
+    const uint32_t total = beside.temporary(DType::F32, {16});
+    beside.copy(w, total);
+    addReduction(beside, total);
+    beside.copy(total, beside.state("norm", false, true));
+  }
+
   void addUpdate(uint32_t role) {
+    const bool isEarly = reductions == Reductions::Early;
+    if (isEarly)
+      addEarlyReduction(role);
     EntryBuilder update = segment(of("update", role), role);
-    const uint32_t sum = update.state("sum", true, true);
+    const uint32_t sum = update.state("sum", true, !isEarly);
     const uint32_t next = update.temporary(DType::F32, {16});
-    update.start(plan::CollectiveKind::AllReduce, dataGroup, sum, sum, 1, 16);
-    update.wait(0);
+    if (!isEarly)
+      addReduction(update, sum);
     const auto add = [&](uint32_t to) {
       update.launch("add", {{to, read}, {sum, read}, {next, write}});
       update.copy(next, to);
@@ -203,6 +241,10 @@ private:
         forward(warmUp + i);
       work.push_back({of("backward", role), i, message(backwards, role + 1),
                       message(backwards, role)});
+    }
+    if (reductions == Reductions::Early) {
+      work.push_back({of("reduce", role)});
+      work.push_back({of("beside", role)});
     }
     work.push_back({of("update", role)});
     if (role == 0)

@@ -121,12 +121,12 @@ Status CpuRank::execute(const Step &step) {
           },
           [](const CollectiveStep &step) { return step.collective->run(); },
           [&](const StartStep &start) {
-            tickets[start.id] =
+            tickets[start.number] =
                 communication->submit(*start.collective, step.entry, action);
             return Status();
           },
           [&](const WaitStep &wait) {
-            return communication->wait(tickets[wait.id]);
+            return communication->wait(tickets[wait.number]);
           },
           [](const CopyStep &copy) {
             if (copy.bytes != 0)
@@ -184,7 +184,9 @@ void CpuRank::enter(const Program &program, const Step *step, uint32_t at) {
     next = {role, of.microbatch(), false};
   }
   const auto now = std::chrono::steady_clock::now();
-  const bool isSame = segment && isOfSegment && index == segment->instruction;
+  // The rest of another segment may be executed for the same action.
+  const bool isSame = segment && isOfSegment && index == segment->instruction &&
+                      step->entry == segment->entry;
   if (segment && !isSame) {
     segment->end = now;
     tracks.compute.events.push_back(*segment);

@@ -76,7 +76,8 @@ private:
   /// Before the programs, whose GEMMs compute with it.
   std::unique_ptr<ThreadTeam> team;
   std::vector<Program> programs;
-  /// For each collective of the running entry: the ticket of its start.
+  /// For each collective of the running entry, by its number: the ticket of its
+  /// start.
   std::vector<uint32_t> tickets;
   /// For each send and receive of the running row: the ticket of its start.
   std::vector<uint64_t> transfers;

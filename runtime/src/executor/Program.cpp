@@ -23,11 +23,13 @@ namespace {
 /// Turns instructions into steps.
 class Binder {
 public:
-  Binder(uint32_t number, const BindingContext &context, uint32_t microbatch)
+  Binder(uint32_t number, const BindingContext &context, uint32_t microbatch,
+         CollectiveFlight flight)
       : number(number), entry(*context.plan.entries()->Get(number)),
         context(context), memory(entry, context.arena, microbatch),
-        runsInLoops(haveThreads()) {
+        flight(flight), runsInLoops(haveThreads()) {
     program.entry = &entry;
+    program.firstNumber = flight.firstNumber;
   }
 
   Result<Program> bind();
@@ -70,6 +72,7 @@ private:
   const plan::Entry &entry;
   const BindingContext &context;
   const EntryMemory memory;
+  const CollectiveFlight flight;
   Program program;
   uint32_t current = 0;
   uint32_t inFlight = 0;
@@ -158,7 +161,8 @@ bool Binder::haveThreads() const {
   return std::ranges::any_of(
       *entry.instructions(), [&](const plan::Instruction *instruction) {
         const auto *start = instruction->operation_as_CollectiveStart();
-        return start && start->behind() && !isNotWorthAThread(*start);
+        return start && start->behind() &&
+               (flight.isShared || !isNotWorthAThread(*start));
       });
 }
 
@@ -192,7 +196,7 @@ Status Binder::bind(const plan::CollectiveStart &start) {
   // One in flight may be of the same group, which has one thread at a time.
   const uint32_t wait = waitOf(start);
   const bool mayBeInLoop = start.behind() && runsInLoops;
-  if (inFlight == 0 && !mayBeInLoop &&
+  if (inFlight == 0 && !mayBeInLoop && !flight.isShared &&
       (wait == current + 1 || isNotWorthAThread(start))) {
     add(CollectiveStep{collective, wait});
     doneWaits.insert(wait);
@@ -200,7 +204,7 @@ Status Binder::bind(const plan::CollectiveStart &start) {
   }
   ++inFlight;
   program.isAsynchronous = true;
-  add(StartStep{collective, start.id()}, anchorOf(start));
+  add(StartStep{collective, flight.firstNumber + start.id()}, anchorOf(start));
   return {};
 }
 
@@ -208,7 +212,7 @@ Status Binder::bind(const plan::CollectiveWait &wait) {
   if (doneWaits.contains(current))
     return {};
   --inFlight;
-  add(WaitStep{wait.id()});
+  add(WaitStep{flight.firstNumber + wait.id()});
   return {};
 }
 
@@ -241,8 +245,8 @@ Result<Program> Binder::bind() {
 }
 
 Result<Program> bindProgram(uint32_t entry, const BindingContext &context,
-                            uint32_t microbatch) {
-  return Binder(entry, context, microbatch).bind();
+                            uint32_t microbatch, CollectiveFlight flight) {
+  return Binder(entry, context, microbatch, flight).bind();
 }
 
 } // namespace weft::runtime

@@ -64,12 +64,13 @@ struct CollectiveStep {
   uint32_t wait;
 };
 /// A collective that is handed to the communication thread, and its wait.
+/// `number` is that of the collective among those that may be in flight.
 struct StartStep {
   const BoundCollective *collective;
-  uint32_t id;
+  uint32_t number;
 };
 struct WaitStep {
-  uint32_t id;
+  uint32_t number;
 };
 struct CopyStep {
   void *destination;
@@ -124,6 +125,8 @@ struct Program : TimelineParts {
   // What the steps point to.
   std::vector<std::unique_ptr<BoundOperation>> operations;
   std::deque<BoundCollective> collectives;
+  /// Of its collectives; see CollectiveFlight.
+  uint32_t firstNumber = 0;
   std::deque<std::vector<void *>> kernelBuffers;
   std::deque<std::vector<int64_t>> kernelPositions;
 
@@ -155,10 +158,22 @@ struct BindingContext {
   std::chrono::nanoseconds deadline;
 };
 
+/// What else of a timeline is in flight while a segment runs.
+struct CollectiveFlight {
+  /// Of its first collective: those of segments that go on beside others have
+  /// numbers of their own.
+  uint32_t firstNumber = 0;
+  /// Whether the communication thread may have others, or keeps its own until
+  /// later: then the rank carries none itself, as a group has one thread at a
+  /// time.
+  bool isShared = false;
+};
+
 /// Binds an entry of a verified plan, or a segment for a micro-batch; call it
 /// in the thread of the rank. The operations still need their scratchpad.
 Result<Program> bindProgram(uint32_t entry, const BindingContext &context,
-                            uint32_t microbatch = 0);
+                            uint32_t microbatch = 0,
+                            CollectiveFlight flight = {});
 
 /// The same for an entry with a timeline: what the role of the rank does.
 Result<Program> bindTimeline(uint32_t entry, const BindingContext &context);

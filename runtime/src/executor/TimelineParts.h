@@ -8,7 +8,8 @@
 //
 // How programs of timelines are put together, for every kind of memory: a
 // segment is bound once for each combination of slots that it works in, and its
-// steps are walked once for each micro-batch.
+// steps are walked once for each micro-batch. Those of deferred instructions
+// are walked where the segment is waited for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,8 +67,10 @@ Status bindSteps(Program &program, const plan::Plan &plan,
                  const plan::Timeline &timeline, uint32_t role,
                  const BindSegment &bindSegment,
                  const AddTransfer &addTransfer) {
-  // Where its steps begin, and their order.
-  using Segment = std::pair<uint32_t, std::vector<uint32_t>>;
+  // In their order, of all steps.
+  struct Segment {
+    std::vector<uint32_t> steps, deferred;
+  };
   std::map<std::pair<uint32_t, std::vector<uint32_t>>, Segment> bound;
   program.row = timeline.rows()->Get(role);
   for (const TimelineStep &step : timelineSteps(plan, timeline, role)) {
@@ -75,7 +78,7 @@ Status bindSteps(Program &program, const plan::Plan &plan,
     const auto position = static_cast<uint32_t>(program.order.steps().size());
     if (program.actions.empty() || program.actions.back().action != step.during)
       program.actions.push_back({position, step.during});
-    if (step.kind != TimelineStep::Kind::Run) {
+    if (action.kind() != plan::ActionKind::Run) {
       WEFT_RETURN_IF_ERROR(addTransfer(step, action));
       continue;
     }
@@ -88,15 +91,23 @@ Status bindSteps(Program &program, const plan::Plan &plan,
         return segment.status().withContext(fmt::format(
             "segment \"{}\"",
             escaped(view(plan.entries()->Get(action.index())->name()))));
-      it->second = {static_cast<uint32_t>(program.steps.size()),
-                    segment->order.steps()};
+      const uint32_t end = plan.entries()
+                               ->Get(action.index())
+                               ->deferred_from()
+                               .value_or(UINT32_MAX);
+      for (uint32_t at : segment->order.steps())
+        (segment->steps[at].instruction < end ? it->second.steps
+                                              : it->second.deferred)
+            .push_back(static_cast<uint32_t>(program.steps.size()) + at);
       for (auto &each : segment->steps)
         program.steps.push_back(std::move(each));
       segment->steps.clear();
       program.segments.push_back(*std::move(segment));
     }
-    for (uint32_t at : it->second.second)
-      program.order.add(it->second.first + at);
+    for (uint32_t at : step.kind == TimelineStep::Kind::Run
+                           ? it->second.steps
+                           : it->second.deferred)
+      program.order.add(at);
   }
   return {};
 }

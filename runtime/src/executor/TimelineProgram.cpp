@@ -9,13 +9,14 @@
 #include "executor/Program.h"
 
 #include <algorithm>
+#include <map>
 
 namespace weft::runtime {
 
 size_t Program::collectivesInFlight() const {
-  size_t most = collectives.size();
+  size_t most = firstNumber + collectives.size();
   for (const Program &segment : segments)
-    most = std::max(most, segment.collectives.size());
+    most = std::max(most, segment.collectivesInFlight());
   return most;
 }
 
@@ -43,6 +44,45 @@ static void bindInputs(Program &program, const BindingContext &context,
   }
 }
 
+static uint32_t countCollectives(const plan::Entry &segment) {
+  return static_cast<uint32_t>(std::ranges::count_if(
+      *segment.instructions(), [](const plan::Instruction *instruction) {
+        return instruction->operation_as_CollectiveStart() != nullptr;
+      }));
+}
+
+/// By segment of a role, what is in flight while it runs.
+static std::map<uint32_t, CollectiveFlight>
+findFlights(const plan::Plan &plan, const plan::Timeline &timeline,
+            uint32_t role) {
+  std::map<uint32_t, CollectiveFlight> flights;
+  std::vector<uint32_t> deferred;
+  uint32_t next = 0;
+  size_t inFlight = 0;
+  for (const TimelineStep &step : timelineSteps(plan, timeline, role)) {
+    const plan::Action &action =
+        *timeline.rows()->Get(role)->actions()->Get(step.action);
+    if (action.kind() != plan::ActionKind::Run)
+      continue;
+    const plan::Entry &segment = *plan.entries()->Get(action.index());
+    const bool isDeferred = segment.deferred_from().has_value();
+    flights[action.index()].isShared |= isDeferred || inFlight > 0;
+    if (step.kind == TimelineStep::Kind::Wait)
+      --inFlight;
+    else if (isDeferred) {
+      ++inFlight;
+      deferred.push_back(action.index());
+    } else {
+      next = std::max(next, countCollectives(segment));
+    }
+  }
+  for (uint32_t index : deferred) {
+    flights[index].firstNumber = next;
+    next += countCollectives(*plan.entries()->Get(index));
+  }
+  return flights;
+}
+
 Result<Program> bindTimeline(uint32_t entry, const BindingContext &context) {
   Program program;
   program.entry = context.plan.entries()->Get(entry);
@@ -68,10 +108,12 @@ Result<Program> bindTimeline(uint32_t entry, const BindingContext &context) {
     }
     return {};
   };
+  const std::map<uint32_t, CollectiveFlight> flights =
+      findFlights(context.plan, timeline, role);
   WEFT_RETURN_IF_ERROR(bindSteps(
       program, context.plan, timeline, role,
       [&](uint32_t segment, uint32_t microbatch) {
-        return bindProgram(segment, context, microbatch);
+        return bindProgram(segment, context, microbatch, flights.at(segment));
       },
       addTransfer));
   program.isAsynchronous =

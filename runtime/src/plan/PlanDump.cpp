@@ -383,7 +383,10 @@ void Dumper::dumpEntry(const plan::Entry &entry) {
     buffer(i, *entry.buffers()->Get(i));
   if (entry.timeline())
     return timeline(*entry.timeline());
-  print("  instructions {}\n", entry.instructions()->size());
+  print("  instructions {}{}\n", entry.instructions()->size(),
+        entry.deferred_from()
+            ? fmt::format(", deferred from {}", *entry.deferred_from())
+            : "");
   for (uint32_t i = 0; i < entry.instructions()->size(); ++i)
     instruction(i, *entry.instructions()->Get(i));
 }

@@ -17,13 +17,15 @@
 namespace weft::runtime {
 namespace {
 
-/// What is in flight from or to a slot of a state.
+/// What is in flight from or to a slot of a state: actions that read it and the
+/// one that writes it.
 struct Slot {
-  std::vector<uint32_t> sends;
-  std::optional<uint32_t> receive;
+  std::vector<uint32_t> readers;
+  std::optional<uint32_t> writer;
 };
 
-/// States that a segment reads and writes, of those that messages move.
+/// States that a segment reads and writes, of those that something in flight
+/// uses.
 struct Accesses {
   std::vector<uint32_t> reads;
   std::vector<uint32_t> writes;
@@ -38,15 +40,21 @@ public:
 private:
   const Accesses &accessesOf(uint32_t segment);
   Slot &slot(uint32_t state, uint32_t microbatch);
+  bool isDeferred(const plan::Action &action) const {
+    return action.kind() == plan::ActionKind::Run &&
+           plan.entries()->Get(action.index())->deferred_from();
+  }
+  void addStates(const plan::Entry &deferred, uint32_t role);
   void step(const plan::Action &action);
   void wait(uint32_t action);
-  void waitForReceive(Slot &slot);
+  void waitForWriter(Slot &slot);
   void waitForAll(Slot &slot);
+  void run(const plan::Action &action);
 
   const plan::Plan &plan;
   const plan::Timeline &timeline;
   const flatbuffers::Vector<const plan::Action *> &actions;
-  /// By name, the states of the role that messages move.
+  /// By name, the states of the role that messages and segments in flight use.
   std::unordered_map<std::string_view, uint32_t> moved;
   std::map<uint32_t, Accesses> segments;
   /// By state and number of the slot.
@@ -73,6 +81,21 @@ Expander::Expander(const plan::Plan &plan, const plan::Timeline &timeline,
     if (message->destination_role() == role)
       add(*message->destination_states());
   }
+  for (const plan::Action *action : actions)
+    if (isDeferred(*action))
+      addStates(*plan.entries()->Get(action->index()), role);
+}
+
+void Expander::addStates(const plan::Entry &deferred, uint32_t role) {
+  std::unordered_map<std::string_view, uint32_t> states;
+  for (uint32_t i = 0; i < plan.states()->size(); ++i)
+    if (isOf(plan.states()->Get(i)->role(), role))
+      states.emplace(view(plan.states()->Get(i)->name()), i);
+  for (const auto *bindings : {deferred.inputs(), deferred.outputs()})
+    for (const plan::Binding *binding : *bindings)
+      if (const auto state = states.find(view(binding->name()));
+          state != states.end())
+        moved.insert(*state);
 }
 
 const Accesses &Expander::accessesOf(uint32_t segment) {
@@ -103,41 +126,50 @@ void Expander::wait(uint32_t action) {
   steps.push_back({TimelineStep::Kind::Wait, action, current});
 }
 
-void Expander::waitForReceive(Slot &slot) {
-  if (slot.receive)
-    wait(*slot.receive);
-  slot.receive.reset();
+void Expander::waitForWriter(Slot &slot) {
+  if (slot.writer)
+    wait(*slot.writer);
+  slot.writer.reset();
 }
 
 void Expander::waitForAll(Slot &slot) {
-  waitForReceive(slot);
-  for (uint32_t send : slot.sends)
-    wait(send);
-  slot.sends.clear();
+  waitForWriter(slot);
+  for (uint32_t reader : slot.readers)
+    wait(reader);
+  slot.readers.clear();
+}
+
+void Expander::run(const plan::Action &action) {
+  const Accesses &accesses = accessesOf(action.index());
+  for (uint32_t state : accesses.reads)
+    waitForWriter(slot(state, action.microbatch()));
+  for (uint32_t state : accesses.writes)
+    waitForAll(slot(state, action.microbatch()));
+  steps.push_back({TimelineStep::Kind::Run, current, current});
+  if (!isDeferred(action))
+    return;
+  for (uint32_t state : accesses.reads)
+    slot(state, action.microbatch()).readers.push_back(current);
+  for (uint32_t state : accesses.writes)
+    slot(state, action.microbatch()).writer = current;
+  isInFlight[current] = true;
 }
 
 void Expander::step(const plan::Action &action) {
-  if (action.kind() == plan::ActionKind::Run) {
-    const Accesses &accesses = accessesOf(action.index());
-    for (uint32_t state : accesses.reads)
-      waitForReceive(slot(state, action.microbatch()));
-    for (uint32_t state : accesses.writes)
-      waitForAll(slot(state, action.microbatch()));
-    steps.push_back({TimelineStep::Kind::Run, current, current});
-    return;
-  }
+  if (action.kind() == plan::ActionKind::Run)
+    return run(action);
   const plan::Message &message = *timeline.messages()->Get(action.index());
   if (action.kind() == plan::ActionKind::Send)
     for (uint32_t state : *message.source_states()) {
       Slot &source = slot(state, action.microbatch());
-      waitForReceive(source);
-      source.sends.push_back(current);
+      waitForWriter(source);
+      source.readers.push_back(current);
     }
   else
     for (uint32_t state : *message.destination_states()) {
       Slot &destination = slot(state, action.microbatch());
       waitForAll(destination);
-      destination.receive = current;
+      destination.writer = current;
     }
   isInFlight[current] = true;
   steps.push_back({TimelineStep::Kind::Start, current, current});

@@ -69,6 +69,8 @@ static Status verifyOwners(const plan::Plan &plan, const plan::Entry &entry) {
       return invalidArgument(fmt::format(
           "buffer {} is of role {}, but the entry has no timeline", i, *owner));
   }
+  if (entry.deferred_from() && !entry.role())
+    return invalidArgument("is put off, but is no segment");
   if (entry.timeline() && !plan.pipeline())
     return invalidArgument("has a timeline, but the plan has no pipeline");
   return entry.role() ? verifySegment(entry) : Status();

@@ -447,8 +447,9 @@ Walk::Walk(const plan::Plan &plan, const plan::Timeline &timeline)
 bool Walk::advance(uint32_t role) {
   Walker &walker = walkers[role];
   const TimelineStep &step = walker.steps[walker.at];
-  if (step.kind != TimelineStep::Kind::Run) {
-    const plan::Action &next = action(role, step.action);
+  const plan::Action &next = action(role, step.action);
+  // The rest of a segment waits for ranks of its role alone.
+  if (next.kind() != plan::ActionKind::Run) {
     const plan::Message &message = *timeline.messages()->Get(next.index());
     Counts &counts = queues[message.queue()];
     const bool sends = next.kind() == plan::ActionKind::Send;
@@ -539,7 +540,8 @@ Status TimelineVerifier::verify() {
   WEFT_RETURN_IF_ERROR(verifyRows());
   WEFT_RETURN_IF_ERROR(verifyQueues());
   WEFT_RETURN_IF_ERROR(verifyEnd());
-  return verifyFlow(header, entry);
+  WEFT_RETURN_IF_ERROR(verifyFlow(header, entry));
+  return verifyReductions(header, entry);
 }
 
 Status verifyTimeline(const VerifiedHeader &header, const plan::Entry &entry) {

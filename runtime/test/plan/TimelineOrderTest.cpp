@@ -48,6 +48,17 @@ TEST(TimelineOrder, WaitsForWhatIsReadAndBeforeWhatIsWritten) {
                           "wait 8 for 16", "wait 12 for 16"));
 }
 
+TEST(TimelineOrder, DeferredRunsAreAwaitedByWhoUsesTheirStates) {
+  const Plan plan =
+      PipelinePlan(2, 1, 1, Receives::BeforeUse, Reductions::Early).build();
+  // begin1, receive, forward1, backward1, send, reduce1, beside1, update1,
+  // receive, finish
+  EXPECT_THAT(stepsOf(plan, 1),
+              ElementsAre("run 0", "start 1", "wait 1 for 2", "run 2", "run 3",
+                          "start 4", "run 5", "run 6", "wait 5 for 7", "run 7",
+                          "start 8", "wait 8 for 9", "run 9", "wait 4 for 10"));
+}
+
 TEST(TimelineOrder, TimelinesShareQueues) {
   PipelinePlan builder(3, 2);
   TimelineBuilder eval = builder.timeline("eval", 1);

@@ -26,7 +26,8 @@ using testing::HasSubstr;
 ///   4 send 1 0, 5 receive 0 1, 6 run forward1 1, 7 run backward1 1,
 ///   8 send 1 1, 9 run update1, 10 receive 2, 11 run finish
 struct Broken : PipelinePlan {
-  Broken() : PipelinePlan(2, 2) {}
+  explicit Broken(Reductions reductions = Reductions::InUpdate)
+      : PipelinePlan(2, 2, 1, Receives::BeforeUse, reductions) {}
 
   plan::StateT &state(const std::string &name, uint32_t role) {
     return *table.states[stateIndex(name, role)];
@@ -275,6 +276,57 @@ TEST(VerifyTimeline, RowsThatAreTooLong) {
   EXPECT_THAT(verdict(plan),
               HasSubstr("entry \"step\": role 0 executes more than 67108864 "
                         "instructions"));
+}
+
+TEST(VerifyTimeline, SegmentsThatGoOnBesideOthers) {
+  EXPECT_EQ(verdict(Broken(Reductions::Early)), "");
+  const auto expect = [](auto damage, const char *problem) {
+    Broken plan(Reductions::Early);
+    damage(plan);
+    EXPECT_THAT(verdict(plan), HasSubstr(problem));
+  };
+  for (uint32_t from : {0, 4, 7})
+    expect([&](Broken &p) { p.entry("reduce0").deferred_from = from; },
+           "is put off from instruction");
+  expect([](Broken &p) { p.entry("reduce0").deferred_from = 1; },
+         "segment \"reduce0\": is put off from instruction 1, but instruction "
+         "1 starts a collective");
+  expect([](Broken &p) { p.entry("init").deferred_from = 0; },
+         "entry \"init\": is put off, but is no segment");
+  expect([](Broken &p) { p.entry("forward0").deferred_from = 0; },
+         "segment \"forward0\": is put off from instruction 0 of 1; some must "
+         "come before, and some behind");
+  expect(
+      [](Broken &p) {
+        EntryBuilder longer = p.segment("longer", 0);
+        const uint32_t norm = longer.state("norm", true, true);
+        longer.repeat(2, 2);
+        longer.launch("twice", {{norm, update}});
+        longer.launch("twice", {{norm, update}});
+        p.table.entries.back()->deferred_from = 2;
+        p.row(0).emplace_back(plan::ActionKind::Run,
+                              uint32_t(p.table.entries.size() - 1), 0);
+      },
+      "segment \"longer\": is put off from instruction 2, which is in the loop "
+      "of 0");
+  expect(
+      [](Broken &p) {
+        plan::EntryT &backward = p.entry("backward0");
+        backward.deferred_from = 1;
+      },
+      "segment \"backward0\" is put off and runs more than once in a row");
+  // The two run at the same time.
+  expect(
+      [](Broken &p) {
+        const auto temporaryOf = [&](const char *name) -> plan::BufferT & {
+          return **std::ranges::find_if(
+              p.entry(name).buffers, [](const auto &buffer) {
+                return buffer->kind == plan::BufferKind::Temporary;
+              });
+        };
+        temporaryOf("beside0").offset = temporaryOf("reduce0").offset;
+      },
+      "still in flight, has ");
 }
 
 TEST(VerifyTimeline, EverySendHasItsReceive) {

@@ -104,14 +104,17 @@ std::vector<float> resultsOf(const Plan &plan, uint32_t roles,
   return results;
 }
 
-TEST(PipelineMutation, IsRefusedOrComputesTheSame) {
+struct Counts {
   int accepted = 0, refused = 0;
-  for (const auto &[roles, microbatches] :
-       std::vector<std::pair<uint32_t, uint32_t>>{
-           {2, 1}, {2, 2}, {3, 2}, {3, 5}, {4, 3}})
+};
+
+/// A thousand damaged plans of each size.
+void damageAll(const std::vector<std::pair<uint32_t, uint32_t>> &sizes,
+               Reductions reductions, Counts &counts) {
+  for (const auto &[roles, microbatches] : sizes)
     for (Receives receives : {Receives::BeforeUse, Receives::WhenSent}) {
       const auto make = [&] {
-        return PipelinePlan(roles, microbatches, 1, receives);
+        return PipelinePlan(roles, microbatches, 1, receives, reductions);
       };
       const std::vector<float> expected =
           resultsOf(make().build(), roles, microbatches);
@@ -125,16 +128,30 @@ TEST(PipelineMutation, IsRefusedOrComputesTheSame) {
           else
             damageRow(random, timeline);
         const auto loaded = Plan::parse(plan.bytes());
-        ++(loaded.ok() ? accepted : refused);
+        ++(loaded.ok() ? counts.accepted : counts.refused);
         if (loaded.ok())
           ASSERT_EQ(resultsOf(*loaded, roles, microbatches), expected)
               << roles << " roles, " << microbatches << " micro-batches, round "
               << round;
       }
     }
-  EXPECT_EQ(accepted + refused, 10000);
-  EXPECT_GT(accepted, 100);
-  EXPECT_GT(refused, 5000);
+}
+
+TEST(PipelineMutation, IsRefusedOrComputesTheSame) {
+  Counts counts;
+  damageAll({{2, 1}, {2, 2}, {3, 2}, {3, 5}, {4, 3}}, Reductions::InUpdate,
+            counts);
+  EXPECT_EQ(counts.accepted + counts.refused, 10000);
+  EXPECT_GT(counts.accepted, 100);
+  EXPECT_GT(counts.refused, 5000);
+}
+
+TEST(PipelineMutation, ReductionsInFlightAreRefusedOrComputeTheSame) {
+  Counts counts;
+  damageAll({{2, 2}, {3, 3}}, Reductions::Early, counts);
+  EXPECT_EQ(counts.accepted + counts.refused, 4000);
+  EXPECT_GT(counts.accepted, 40);
+  EXPECT_GT(counts.refused, 2000);
 }
 
 } // namespace

@@ -77,6 +77,20 @@ TEST(Pipeline, ComputesWhatOneRankWould) {
       }
 }
 
+// Beside a reduction runs another one, and both carry collectives of one group.
+TEST(Pipeline, ReductionsGoOnBesideOtherSegments) {
+  for (uint32_t roles : {2, 3})
+    for (uint32_t microbatches : {1, 4})
+      for (int64_t data : {1, 2, 3}) {
+        SCOPED_TRACE(testing::Message() << roles << " roles, " << microbatches
+                                        << " micro-batches, data " << data);
+        Job job(PipelinePlan(roles, microbatches, data, Receives::BeforeUse,
+                             Reductions::Early));
+        for (int step = 0; step < 20; ++step)
+          job.step();
+      }
+}
+
 TEST(Pipeline, SameBitsInEveryRun) {
   Job job(PipelinePlan(4, 6));
   for (int step = 0; step < 200 && !HasFailure(); ++step)

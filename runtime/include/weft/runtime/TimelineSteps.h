@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A row of a timeline says when sends and receives start. This adds where each
-// is waited for: as late as the slots that it reads and writes allow, and at
-// the end of the row. The verifier and all executors walk the same steps.
+// A row of a timeline says when sends and receives start, and segments that go
+// on beside others (Entry.deferred_from). This adds where each is waited for:
+// as late as the slots that it reads and writes allow, and at the end of the
+// row. The verifier and all executors walk the same steps.
 //
 //   actions                  steps
 //   0 receive "h" of 0       start 0
@@ -31,8 +32,8 @@ namespace weft::runtime {
 struct TimelineStep {
   enum class Kind : uint8_t { Run, Start, Wait };
   Kind kind;
-  /// The action that is run or started, or the send or receive that is waited
-  /// for.
+  /// The action that is run or started, or that is waited for: a send or
+  /// receive, or a run whose deferred instructions are executed now.
   uint32_t action;
   /// The action that the step is done for; the number of actions for the waits
   /// at the end.
