@@ -8,6 +8,8 @@ import dataclasses
 import re
 from typing import Any
 
+from . import columns
+
 
 @dataclasses.dataclass(frozen=True)
 class Source:
@@ -17,7 +19,8 @@ class Source:
     words      and so is a row in whose columns "framework", "software" or "source" this is found
     software   the profile of software/
     variants   by a column and its value, the end of the profile's name
-    clusters   by the first that the name of the device has in it; the first one if the row names none
+    clusters   by the first expression that the name of the device has in it, with hyphens between its words; the first
+               one if the row names none
     settings   of weft.models, unless a column says otherwise
     full       what "full" recomputation is there: "whole" where a block is called again, "full" where that stops at the
                last value that the backward pass needs, as PyTorch's own checkpoints do
@@ -35,11 +38,13 @@ class Source:
     counts: str = "model"
 
 
-HOPPER_AND_LATER = ("gb200", "gh200", "b200", "h200", "h100")
-DGX = {"gb200": None, "gh200": None, "h100": "dgx-h100", "a100": "dgx-a100", "h200": "hgx-h200", "b200": "dgx-b200"}
+HOPPER_AND_LATER = ("gb300", "gb200", "gh200", "b200", "h200", "h100")
+# By the first expression that the name of a device has in it, with hyphens between its words; None for what has no cluster here.
+DGX = {"gb200": "dgx-gb200", "gb300": None, "gh200": None, "h100.*(pcie|nvl)": None, "a100.*pcie": "8xa100-pcie",
+       "h100": "dgx-h100", "a100-.*40gb?|a100-40": "dgx-a100-40gb", "a100": "dgx-a100", "h200": "hgx-h200", "b200": "dgx-b200"}
 # Of Megatron-LM before FlashAttention.
 # The vocabulary is that of GPT-2, padded for 8 tensor ranks.
-MEGATRON = {"attention": "unfused", "vocabulary": 51200, "sequence": 2048, "sequence_parallel": False}
+MEGATRON = {"attention": "unfused", "vocabulary": 51200, "sequence": 2048, "sequence_parallel": False, "sharded": "none"}
 
 SOURCES = [
     Source("vTrain", "megatron-vtrain", {"a100": "a100-vtrain"}, columns=("# gpus", "iteration time (ms)"),
@@ -47,9 +52,9 @@ SOURCES = [
     Source("TorchTitan", "torchtitan-2024.12", {"h100": "h100-500w"}, columns=("async_tp", "pp_schedule"),
            words="torchtitan", settings={"sharded": "fsdp", "sequence_parallel": True},
            variants={("compile", "0"): "-eager", ("async_tp", "1"): "-async-tp"}),
-    Source("llm-foundry", "foundry-2023", {"h100": "dgx-h100", "a100_40gb": "a100-40gb-foundry", "a100": "a100-foundry"},
+    Source("llm-foundry", "foundry-2023", {"h100": "dgx-h100", "a100-40gb": "a100-40gb-foundry", "a100": "a100-foundry"},
            columns=("sharding", "act_cpu_offload"), words="llm-foundry",
-           settings={"vocabulary": 50368, "sequence_parallel": False, "reduce_dtype": None}),
+           settings={"vocabulary": 50368, "tensor": 1, "pipeline": 1, "sequence_parallel": False, "reduce_dtype": None}),
     Source("BigScience", "deepspeed-2022", {"a100": "a100-jean-zay"}, columns=("software_era", "zero_stage"),
            words="bigscience",
            settings=MEGATRON | {"vocabulary": 250880, "recomputation": "full", "reduce_dtype": None, "gather": "next-step"},
@@ -85,7 +90,9 @@ LACKS = {"megatron": {"overlap_collectives": False, "collective_pieces": 1},
 
 def source_of(row: dict[str, str]) -> Source | None:
     """Of a row, by the names of its columns in lower case; None for a table of one's own."""
-    said = " ".join(row.get(column, "") for column in ("framework", "software", "software_era", "source"))
+    known = columns.fields(row)
+    said = " ".join(known.get(name, "") for name in ("framework", "software", "software_era", "codebase", "stack", "library",
+                                                     "trainer", "source"))
     found = (next((source for source in SOURCES if source.columns and all(c in row for c in source.columns)), None)
              or next((source for source in SOURCES if re.search(source.words, said, re.IGNORECASE)), None))
     if found and found.software.startswith("megatron") and kind_of_device(device_of(row)) in HOPPER_AND_LATER:
@@ -94,15 +101,24 @@ def source_of(row: dict[str, str]) -> Source | None:
     return found
 
 
+# Columns that name the device, or the machine with it.
+DEVICES = ("gpu", "device", "hardware", "gpu_type", "gpu_model", "gpu_name", "device_type", "device_name", "accelerator",
+           "accelerator_type", "chip", "cluster", "cluster_name", "system", "machine", "platform", "node_type", "instance",
+           *columns.SETTINGS["devices"])
+
+
 def device_of(row: dict[str, str]) -> str:
-    """What a row says of its device, in lower case: "h100-sxm-80gb-700w", or nothing."""
-    named = [row[column] for column in ("gpu", "device", "hardware") if row.get(column, "").strip()]
-    return (named or [next((c.removeprefix("gpus_") for c in row if c.startswith("gpus_") and row[c].strip()), "")])[0].lower()
+    """What a row says of its device, in lower case: "h100-sxm-80gb-700w", or nothing. Known devices count for more than
+    other words."""
+    said = columns.fields(row)
+    named = [said[name].lower() for name in DEVICES if re.search("[a-z]", said.get(name, "").lower())]
+    named += [name.removeprefix("gpus_") for name in said if name.startswith("gpus_") and kind_of_device(name) and said[name]]
+    return next(filter(kind_of_device, named), named[0] if named else "")
 
 
 def kind_of_device(text: str) -> str | None:
     """The GPU that a name has in it."""
-    return next((kind for kind in ("gb200", "gh200", "b200", "h200", "h100", "a100") if kind in text.lower()), None)
+    return next((kind for kind in ("gb300", "gb200", "gh200", "b200", "h200", "h100", "a100") if kind in text.lower()), None)
 
 
 def contradicts(row: dict[str, str], cluster: str) -> bool:
@@ -133,7 +149,8 @@ def cluster_of(row: dict[str, str], source: Source | None) -> str | None:
     device, clusters = device_of(row), source.clusters if source else DGX
     if not device:
         return next(name for name in clusters.values() if name) if source else None
-    return next((cluster for word, cluster in clusters.items() if word in device), None)
+    hyphened = re.sub(r"[^a-z0-9]+", "-", re.sub("nvidia|tensor core|sxm4?5?-?", "", device))
+    return next((cluster for word, cluster in clusters.items() if re.search(word, hyphened)), None)
 
 
 def options_of(software: str | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import hashlib
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -19,8 +20,9 @@ import weft
 
 from .memory import Memory, framework_of, memory_of
 
-# Layers of a stage that stand for more.
-FEW_LAYERS = (3, 4)
+# Models with so many layers are predicted from two with fewer, but not from those with fewer than LEAST_LAYERS: there
+# a layer more costs some percent more or less.
+MANY_LAYERS, LEAST_LAYERS = 40, 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,14 +35,19 @@ class Machine:
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
-def repeats_layers(step: weft.models.TrainingStep, machine: Machine) -> bool:
-    """Each layer more of a stage takes as long as the one before: where steps are in the order of the program, and all
-    stages have as many layers. Of several stages a rank, or where blocks keep what they compute, memory peaks elsewhere
-    with fewer layers."""
-    layers, stages = step.sizes.layers, step.parallelism.stages
-    in_order = not machine.options.get("overlap_collectives", True)
-    keeps_blocks = step.parallelism.recomputation != "whole"
-    return in_order and not keeps_blocks and step.parallelism.chunks == 1 and layers % stages == 0 and layers // stages > sum(FEW_LAYERS)
+def few_layers(stages: int) -> tuple[int, int]:
+    """Of each stage, that stand for more."""
+    few = max(2, math.ceil(LEAST_LAYERS / stages))
+    return few, few + 1
+
+
+def repeats_layers(step: weft.models.TrainingStep) -> bool:
+    """Whether a few layers of each stage stand for all: in a pipeline each one more takes as long as the one before. Not
+    with FSDP, where what is gathered at once depends on how many layers there are. In small models the order of
+    collectives, and with it the time of a step, changes by a percent with each layer; these are compiled whole."""
+    layers, ranks = step.sizes.layers, step.parallelism
+    return (ranks.pipeline > 1 and ranks.sharded != "fsdp" and layers >= MANY_LAYERS
+            and layers // ranks.stages > sum(few_layers(ranks.stages)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,15 +68,17 @@ STATES = ("parameters", "gradients", "optimizer state")
 @dataclasses.dataclass(frozen=True)
 class Predicted:
     """Of one step: seconds and bytes of the plan's memory by purpose and in all ("arena"), both None where no plan was
-    needed, the FLOPs of the model on a device, the device, and the memory that its software needs, where that is known
-    (memory.py)."""
+    needed, the FLOPs of the model on a device, what the step is, the device, the memory that its software needs, where that is known
+    (memory.py), and whether steps of a few layers stand for it."""
 
     seconds: float | None
     memory: dict[str, float] | None
     flops: float
-    step: weft.models.TrainingStep
+    sizes: weft.models.Sizes
+    parallelism: weft.models.Parallelism
     device: Device
     framework: Memory | None = None
+    of_few_layers: bool = False
 
     def gib(self, counts: str = "allocated") -> float:
         """Of the software, or of the plan where that is not known: "states", "activations", "allocated", all of a plan
@@ -89,21 +98,25 @@ class Predicted:
     def seconds_of(self, kind: str, value: float, is_of_hardware: bool) -> float:
         """The time of this step at a measured rate (columns.MEASURED). FLOPs a second are the model's, or count what is
         recomputed as well: a third of the model's if that is whole blocks."""
-        ranks, sizes = self.step.parallelism, self.step.sizes
+        ranks, sizes = self.parallelism, self.sizes
         recomputed = is_of_hardware and ranks.recomputation in ("full", "whole")
         flops = self.flops * (4 / 3 if recomputed else 1)
         work = {"sequences/s": ranks.global_batch, "tokens/s": ranks.global_batch * sizes.sequence,
                 "tokens/s/device": ranks.global_batch * sizes.sequence / ranks.devices,
+                "sequences/s/device": ranks.global_batch / ranks.devices, "steps/s": 1,
+                "tflop/s": flops * ranks.devices / 1e12, "pflop/s": flops * ranks.devices / 1e15,
                 "flop/s/device": flops / 1e12, "mfu": self.flops / self.device.flops * (100 if value > 1 else 1)}
         return work[kind] / value
 
 
 class Steps:
-    """Predicts steps with a shard-sim. In a folder, plans are kept for the next time."""
+    """Predicts steps with a shard-sim. In a folder, plans are kept for the next time. Where stages have many layers, steps
+    of a few stand for them unless `whole`."""
 
-    def __init__(self, simulator: pathlib.Path, plans: pathlib.Path | None = None):
+    def __init__(self, simulator: pathlib.Path, plans: pathlib.Path | None = None, whole: bool = False):
         self.simulator = simulator
         self.plans = plans
+        self.whole = whole
         self._devices: dict[str, Device] = {}
 
     def device(self, cluster: str) -> Device:
@@ -126,17 +139,22 @@ class Steps:
         step = getattr(weft.models, family)(**settings)
         tokens = step.parallelism.global_batch * step.sizes.sequence
         work = 6 * step.parameters + 12 * step.sizes.layers * step.sizes.hidden * step.sizes.sequence
-        known = (tokens * work / step.parallelism.devices, step, self.device(machine.cluster),
+        known = (tokens * work / step.parallelism.devices, step.sizes, step.parallelism, self.device(machine.cluster),
                  self.framework_memory(step, machine))
         if memory_only and known[-1]:
             return Predicted(None, None, *known)
-        if not repeats_layers(step, machine):
+        if self.whole or not repeats_layers(step):
             return Predicted(*self._predict(step, machine), *known)
-        few = [getattr(weft.models, family)(**settings | {"layers": count * step.parallelism.stages}) for count in FEW_LAYERS]
-        (less, low), (more, high) = (self._predict(each, machine) for each in few)
-        times = step.sizes.layers // step.parallelism.stages - FEW_LAYERS[1]
+        # As many stages have a layer more than others.
+        stages = step.parallelism.stages
+        least, larger = divmod(step.sizes.layers, stages)
+        few = few_layers(stages)
+        (less, low), (more, high) = (
+            self._predict(getattr(weft.models, family)(**settings | {"layers": count * stages + larger}), machine)
+            for count in few)
+        times = least - few[1]
         return Predicted(more + times * (more - less),
-                         {name: size + times * (size - low.get(name, 0)) for name, size in high.items()}, *known)
+                         {name: size + times * (size - low.get(name, 0)) for name, size in high.items()}, *known, True)
 
     def _predict(self, step: weft.models.TrainingStep, machine: Machine) -> tuple[float, dict[str, float]]:
         with contextlib.ExitStack() as stack:

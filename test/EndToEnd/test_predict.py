@@ -43,8 +43,8 @@ def test_rows_are_predicted_or_left_out_with_a_reason(tmp_path: pathlib.Path):
     ran = predict(csv, *given, "--cluster=dgx-a100")
     assert ran.returncode == 0, ran.stderr
     header, first, bytes_, second, heads, devices, layers, summary, memory = ran.stdout.splitlines()
-    assert re.fullmatch(r" *0 +0\.010 s +\d+\.\d{3} +-?\d+\.\d% +\d+\.\d +\d+\.\d  fits +software megatron-2022", first)
-    assert re.fullmatch(r" *0 +1\.500 GiB +\d+\.\d{3} +-?\d+\.\d% +\d+\.\d  fits +software megatron-2022", bytes_)
+    assert re.fullmatch(r" *0 +0\.010 s +\d+\.\d{3} +-?\d+\.\d% +\d+\.\d +\d+\.\d  fits +sharded none, software megatron-2022", first)
+    assert re.fullmatch(r" *0 +1\.500 GiB +\d+\.\d{3} +-?\d+\.\d% +\d+\.\d  fits +sharded none, software megatron-2022", bytes_)
     assert re.fullmatch(r" *1 +0\.020 s +\d+\.\d{3} +-?\d+\.\d% +\d+\.\d +\d+\.\d  fits +software megatron-2022", second)
     assert heads.endswith("left out: weft.models.gpt: heads must divide hidden, but 64 is no multiple of 3")
     assert devices.endswith("left out: data x tensor x pipeline x context is 4, not the 8 devices")
@@ -64,16 +64,16 @@ def test_odd_tables_are_no_failure(tmp_path):
     """With a byte order mark, fields that are missing or too many, and numbers that are none."""
     csv = tmp_path / "rows.csv"
     row = "2,8,1,64,4,2,32,2,1,1"
-    csv.write_text(f"\ufeff{HEADER},step_time_s\n{row},OOM\n{row},0\n{row},nan\n{row}\n\n{row},5,6,7\n"
+    csv.write_text(f"\ufeff{HEADER},step_time_s\n{row},5 h\n{row},0\n{row},nan\n{row}\n\n{row},5,6,7\n"
                    "2,8,1,64,4,2,32,2,1,0,5\n2,8,1,64,4,2,32,-2,1,1,5\n")
     ran = predict(csv, "--cluster=dgx-a100", "--set", "vocabulary=128", "recomputation=full", "sequence_parallel=no")
     assert ran.returncode == 0, ran.stderr
     header, *lines, summary = ran.stdout.splitlines()
     said = [line.partition("left out: ")[2] for line in lines]
-    assert said == ["step_time_s must be a positive number, got 'OOM'", "step_time_s must be a positive number, got '0'",
-                    "step_time_s must be a positive number, got 'nan'", "", "", "pipeline must be at least 1, got '0'",
+    assert said == ["step_time_s must be a positive number, got '5 h'", "step_time_s must be a positive number, got '0'",
+                    "", "", "", "pipeline must be at least 1, got '0'",
                     "tensor must be a whole number, got '-2'"]
-    assert re.match(r" *3 +- s +\d", lines[3])
+    assert all(re.match(rf" *{number} +- s +\d", lines[number]) for number in (2, 3))
     assert summary.startswith("1 runs: mean error")
 
 
@@ -195,7 +195,7 @@ def test_a_batch_in_tokens_is_that_of_the_step():
     """Llama's tables have beside it the batch of a replica."""
     settings = rows.settings_of({"model": "llama3-8b", "gpus": "64", "seq. len.": "8,192", "batch size": "4", "tokens/batch": "16M",
                                  "mbs": "1", "recompute": "none"}, None, {})
-    assert [case["global_batch"] for case, _ in rows.cases_of(settings)] == [2048]
+    assert {case["global_batch"] for case, _ in rows.cases_of(settings)} == {2048}
 
 
 def test_a_device_without_a_source_is_a_dgx():
@@ -216,7 +216,7 @@ def test_rates_are_times():
     """Of a row without a time, by what its source counts."""
     step = weft.models.gpt(layers=2, hidden=64, heads=4, vocabulary=128, sequence=32, data=2, global_batch=8, recomputation="full")
     device = steps.Device(2**36, 2**35, 1e14, 8)
-    predicted = steps.Predicted(1.0, {"arena": 0}, 1e12, step, device)
+    predicted = steps.Predicted(1.0, {"arena": 0}, 1e12, step.sizes, step.parallelism, device)
     assert predicted.seconds_of("tokens/s", 512, False) == 0.5
     assert predicted.seconds_of("tokens/s/device", 512, False) == 0.25
     assert predicted.seconds_of("sequences/s", 4, False) == 2
@@ -293,33 +293,30 @@ SMALL = dict(hidden=512, heads=8, vocabulary=4096, sequence=512, attention="unfu
              micro_batch=1, global_batch=8)
 
 
-@pytest.mark.parametrize("more", [dict(recomputation="whole", sharded="zero1", gather="next-step"),
-                                  dict(recomputation="whole", pipeline=1)])
-def test_few_layers_of_a_stage_stand_for_many(more, monkeypatch):
-    machine = steps.Machine("dgx-a100", "megatron-2022", sources.options_of("megatron-2022"))
-    predictor = steps.Steps(binaries() / "shard-sim")
-    settings = SMALL | more
-    settings["layers"] = settings["pipeline"] * 8
-    assert steps.repeats_layers(weft.models.gpt(**settings), machine)
-    few = predictor.predict("gpt", settings, machine)
-    monkeypatch.setattr(steps, "repeats_layers", lambda step, machine: False)
-    whole = predictor.predict("gpt", settings, machine)
+@pytest.mark.parametrize("software, more", [
+    ("megatron-2022", dict(recomputation="whole", sharded="zero1", gather="next-step")),
+    ("megatron-2022", dict(recomputation="selective", attention="fused")),
+    ("nemo-25", dict(sharded="zero1", gather="next-step", attention="fused", sequence_parallel=True)),
+], ids=["whole blocks", "selective", "overlap"])
+def test_few_layers_of_a_stage_stand_for_many(software, more, monkeypatch):
+    monkeypatch.setattr(steps, "MANY_LAYERS", 6)
+    machine = steps.Machine("dgx-a100", software, sources.options_of(software))
+    settings = SMALL | dict(hidden=8192, heads=64, sequence=2048) | more
+    # Of two stages one has a layer more.
+    settings["layers"] = 2 * 10 + 1
+    few, whole = (steps.Steps(binaries() / "shard-sim", whole=each).predict("gpt", settings, machine) for each in (False, True))
+    assert few.of_few_layers and not whole.of_few_layers
     assert few.flops == whole.flops
-    assert few.seconds == pytest.approx(whole.seconds, rel=2e-3)
+    assert few.seconds == pytest.approx(whole.seconds, rel=3e-3)
     for purpose in ("parameters", "optimizer state", "activations"):
-        assert few.memory[purpose] == pytest.approx(whole.memory[purpose], rel=1e-3)
-    assert few.memory["arena"] == pytest.approx(whole.memory["arena"], rel=0.05)  # what lies between them may peak elsewhere
+        assert few.memory[purpose] == pytest.approx(whole.memory[purpose], rel=1e-2)
 
 
-def test_steps_that_are_reordered_are_predicted_whole():
-    settings = SMALL | {"layers": 32, "recomputation": "whole"}
-    step = weft.models.gpt(**settings)
-    assert steps.repeats_layers(step, steps.Machine("dgx-a100", None, sources.options_of("deepspeed-2022")))
-    assert not steps.repeats_layers(step, steps.Machine("dgx-a100", None, sources.options_of("foundry-2023")))
-    assert not steps.repeats_layers(step, steps.Machine("dgx-a100"))
-    for other in ({"chunks": 2}, {"recomputation": "none"}):
-        step = weft.models.gpt(**settings | other)
-        assert not steps.repeats_layers(step, steps.Machine("dgx-a100", None, sources.options_of("deepspeed-2022")))
+def test_other_steps_are_compiled_whole():
+    settings = SMALL | {"layers": 48}
+    assert steps.repeats_layers(weft.models.gpt(**settings))
+    for other in ({"sharded": "fsdp"}, {"layers": 36}, {"chunks": 6}, {"pipeline": 1}):
+        assert not steps.repeats_layers(weft.models.gpt(**settings | other)), other
 
 
 def test_plans_do_what_the_software_does():
