@@ -402,6 +402,9 @@ private:
     llvm::DenseSet<Value> states = findStates(entry);
     auto printDivisors = [&](int64_t rows) {
       std::string text;
+      // Another number would help no more.
+      if (rows % count == 0)
+        return text;
       for (int64_t step : {-1, 1})
         for (int64_t n = std::min(count, rows);
              n > 0 && n <= rows && n < 2 * count; n += step)

@@ -58,3 +58,16 @@ func.func @none(%w: tensor<8x8xf32> {weft.name = "w"},
   %h = weft.dot_general %x, %w contracting = [1] x [0] : (tensor<6x8xf32>, tensor<8x8xf32>) -> tensor<6x8xf32>
   return %w, %h : tensor<8x8xf32>, tensor<6x8xf32>
 }
+
+// -----
+
+// expected-error @below {{no argument of @boundary_on_parameter is a batch that can be split into 4 micro-batches}}
+func.func @boundary_on_parameter(%w: tensor<8x8xf32> {weft.name = "w"},
+                                 // expected-note-re @below {{"x" has 8{{$}}}}
+                                 %x: tensor<8x8xf32> {weft.name = "x"})
+    -> (tensor<8x8xf32> {weft.name = "w"}, tensor<8x8xf32> {weft.name = "y"}) {
+  // expected-note @below {{if "x" is the batch, this stage boundary is on what is the same for all micro-batches; put it between two layers of the model}}
+  %u = weft.stage_boundary %w : tensor<8x8xf32>
+  %h = weft.dot_general %x, %u contracting = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %w, %h : tensor<8x8xf32>, tensor<8x8xf32>
+}
