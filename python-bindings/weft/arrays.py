@@ -242,25 +242,26 @@ _METHODS = frozenset(
     "T all any argmax argmin argsort astype choose clip compress conj conjugate copy cumprod cumsum diagonal "
     "dot flat flatten imag item itemsize max mean min nonzero prod ptp ravel real repeat reshape round "
     "searchsorted squeeze std sum swapaxes take tobytes tolist trace transpose var view".split())
-_OPERATORS = ("add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift".split())
-_COMPARISONS = "lt le eq ne gt ge".split()
+_BINARY = "add sub mul truediv floordiv mod divmod pow matmul and or xor lshift rshift".split()
+_OTHERS = "lt le eq ne gt ge neg pos abs invert".split()
 
 
-def _define(name: str, compute: Callable) -> None:
-    compute.__name__ = name
-    setattr(Array, name, compute)
+def _set_operators() -> None:
+    """Those of NumPy's array, which leaves tensors and arrays of JAX to these."""
+    def forward(function: Callable) -> Callable:
+        return lambda self, *others: function(self._value(), *others)
+
+    def reflected(function: Callable) -> Callable:
+        return lambda self, other: function(other, self._value())
+
+    for name in _BINARY + _OTHERS:
+        function = divmod if name == "divmod" else getattr(operator, f"__{name}__")
+        setattr(Array, f"__{name}__", forward(function))
+        if name in _BINARY:
+            setattr(Array, f"__r{name}__", reflected(function))
 
 
-# Those of Python, not methods of NumPy: the other operand may be an array of JAX.
-for _name in [*_OPERATORS, *_COMPARISONS]:
-    _apply = getattr(operator, _name)
-    _define(f"__{_name.rstrip('_')}__", lambda x, y, apply=_apply: apply(x._value(), y))
-    if _name in _OPERATORS:
-        _define(f"__r{_name.rstrip('_')}__", lambda x, y, apply=_apply: apply(y, x._value()))
-for _name in "neg pos abs invert".split():
-    _define(f"__{_name}__", lambda x, apply=getattr(operator, _name): apply(x._value()))
-_define("__divmod__", lambda x, y: divmod(x._value(), y))
-_define("__rdivmod__", lambda x, y: divmod(y, x._value()))
+_set_operators()
 Array.__hash__ = None
 
 

@@ -15,7 +15,8 @@ FLAG = re.compile(r"(?<![\w-])--([a-z]\w*(?:-\w+)*)")
 FOREIGN = {
     "build", "preset", "test-dir", "gtest_filter", "mlir-pass-statistics",  # CMake, CTest, GoogleTest, MLIR
     "nproc-per-node", "no-python",  # torchrun
-    "allow-run-as-root", "bind-to", "gpus-per-task", "hostfile", "map-by", "mca", "mpi", "oversubscribe", "signal",  # mpirun, srun, sbatch
+    "allow-run-as-root", "bind-to", "hostfile", "map-by", "mca", "oversubscribe",  # mpirun
+    "gpus-per-task", "mpi", "signal",  # srun, sbatch
     "accumulate-allreduce-grads-in-fp32",  # Megatron-LM
 }
 # The first column of its tables has flags of Megatron-LM.

@@ -7,7 +7,6 @@ from typing import Any, Callable
 
 import numpy as np
 
-from ..arrays import Array
 from ..tracing.locations import user_line
 from ..tracing.tracer import Tracer
 from . import creation, elementwise, indexing, ordering, products, reductions, shapes
@@ -16,12 +15,12 @@ from . import creation, elementwise, indexing, ordering, products, reductions, s
 def _operator(function: Callable, reflected: bool = False) -> Callable:
     """Leaves what is no tensor to the other operand, as Python's operators do."""
     def forward(self: Tracer, other: Any) -> Tracer:
-        if not isinstance(other, (Tracer, int, float, np.ndarray, np.generic, Array)):
+        if not isinstance(other, (Tracer, int, float, np.ndarray, np.generic)):
             return NotImplemented
         return function(self, other)
 
     def backward(self: Tracer, other: Any) -> Tracer:
-        if not isinstance(other, (int, float, np.ndarray, np.generic, Array)):
+        if not isinstance(other, (int, float, np.ndarray, np.generic)):
             return NotImplemented
         return function(other, self)
 
