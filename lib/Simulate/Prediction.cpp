@@ -18,6 +18,15 @@ using namespace weft::simulate;
 
 namespace {
 
+/// A role while it has segments in flight whose deferred instructions are still
+/// to come.
+struct Flight {
+  Streams streams;
+  /// As far as they are recorded, and when they began.
+  std::map<uint32_t, uint32_t> recordings = {};
+  std::vector<std::pair<uint32_t, Picoseconds>> begins = {};
+};
+
 class Predictor {
 public:
   Predictor(const plan::Plan &plan, const plan::Entry &entry,
@@ -29,7 +38,11 @@ private:
   void checkMesh();
   void simulate();
   const SegmentTime &segment(uint32_t number);
-  void addRun(RolePrediction &role, const RunTime &run);
+  SegmentRequest requestOf(uint32_t number);
+  Picoseconds run(const SegmentStep &step);
+  Picoseconds runInFlight(const SegmentStep &step, Flight &flight);
+  uint32_t record(const SegmentStep &step, Flight &flight);
+  void land(uint32_t role);
   void addTimeline(const plan::Timeline &timeline);
   void addMessages(const plan::Timeline &timeline, uint32_t role);
   void addOverhead();
@@ -45,8 +58,14 @@ private:
   std::optional<Groups> groups;
   std::optional<Prices> prices;
   runtime::CollectiveQueues queues;
-  /// By the number of the entry: a segment takes the same time in each run.
+  /// By the number of the entry: a segment takes the same time in each run
+  /// beside which nothing is in flight.
   std::map<uint32_t, SegmentTime> segments;
+  std::map<uint32_t, std::vector<InstructionPrice>> priced;
+  /// By role.
+  std::map<uint32_t, Flight> flights;
+  std::vector<Usage> usages;
+  std::vector<std::vector<uint32_t>> recorded;
 };
 
 } // namespace
@@ -107,25 +126,101 @@ uint32_t Predictor::numberOf(const plan::Entry &wanted) const {
   return number;
 }
 
+SegmentRequest Predictor::requestOf(uint32_t number) {
+  const plan::Entry &run = *plan.entries()->Get(number);
+  const auto [prices, isNew] = priced.try_emplace(number);
+  if (isNew)
+    prices->second = this->prices->of(run);
+  SegmentRequest request{
+      run, prices->second, {}, queues.count(), groups->axes().size()};
+  for (const plan::Instruction *instruction : *run.instructions())
+    if (const auto *start = instruction->operation_as_CollectiveStart())
+      request.queueOf.push_back(queues.of(number, start->id()));
+  return request;
+}
+
 const SegmentTime &Predictor::segment(uint32_t number) {
   const auto [it, isNew] = segments.try_emplace(number);
   if (!isNew)
     return it->second;
-  const plan::Entry &run = *plan.entries()->Get(number);
-  const std::vector<InstructionPrice> priced = prices->of(run);
-  SegmentRequest request{
-      run, priced, {}, queues.count(), groups->axes().size(), options.records};
-  for (const plan::Instruction *instruction : *run.instructions())
-    if (const auto *start = instruction->operation_as_CollectiveStart())
-      request.queueOf.push_back(queues.of(number, start->id()));
-  it->second = runSegment(request, cost);
+  it->second = runSegment(requestOf(number), cost, options.records);
+  it->second.recording.entry = number;
   return it->second;
 }
 
-void Predictor::addRun(RolePrediction &role, const RunTime &run) {
-  role.usage.add(segment(run.segment).usage);
-  if (options.records)
-    role.runs.push_back(run);
+/// Every segment alike, but for those that run while another one is in flight:
+/// its collectives slow them down, and hold up theirs.
+Picoseconds Predictor::run(const SegmentStep &step) {
+  const bool isDeferred =
+      plan.entries()->Get(step.segment)->deferred_from().has_value();
+  auto flight = flights.find(step.role);
+  if (flight == flights.end() && !isDeferred) {
+    const SegmentTime &alone = segment(step.segment);
+    usages[step.role].add(alone.usage);
+    recorded[step.role].push_back(step.segment);
+    return alone.duration;
+  }
+  if (flight == flights.end()) {
+    flight = flights
+                 .emplace(step.role, Flight{Streams(cost, queues.count(),
+                                                    groups->axes().size())})
+                 .first;
+    flight->second.streams.now = step.begin;
+  }
+  const Picoseconds duration = runInFlight(step, flight->second);
+  if (step.isDeferred)
+    land(step.role);
+  return duration;
+}
+
+/// The recording of a run; its deferred instructions are of the same one.
+uint32_t Predictor::record(const SegmentStep &step, Flight &flight) {
+  const bool isDeferred =
+      plan.entries()->Get(step.segment)->deferred_from().has_value();
+  if (step.isDeferred)
+    return flight.recordings.at(step.segment);
+  const uint32_t number =
+      plan.entries()->size() + uint32_t(result.recordings.size());
+  result.recordings[number].entry = step.segment;
+  flight.begins.emplace_back(number, step.begin);
+  recorded[step.role].push_back(number);
+  if (isDeferred)
+    flight.recordings[step.segment] = number;
+  return number;
+}
+
+Picoseconds Predictor::runInFlight(const SegmentStep &step, Flight &flight) {
+  const SegmentRequest request = requestOf(step.segment);
+  const uint32_t size = request.entry.instructions()->size();
+  const uint32_t split = request.entry.deferred_from().value_or(size);
+  Streams &streams = flight.streams;
+  streams.idle(step.begin - streams.now);
+  streams.entry = step.segment;
+  const uint32_t recording = record(step, flight);
+  runInstructions(request, streams, step.isDeferred ? split : 0,
+                  step.isDeferred ? size : split,
+                  options.records ? &result.recordings[recording] : nullptr);
+  if (step.isDeferred)
+    flight.recordings.erase(step.segment);
+  return std::min(streams.now, longestStep) - step.begin;
+}
+
+/// Once nothing is in flight, what was done meanwhile is known.
+void Predictor::land(uint32_t role) {
+  const auto flight = flights.find(role);
+  if (!flight->second.recordings.empty())
+    return;
+  usages[role].add(flight->second.streams.usage);
+  for (const auto &[number, begin] : flight->second.begins) {
+    Recording &recording = result.recordings[number];
+    for (StreamEvent &event : recording.events) {
+      event.begin -= begin;
+      event.end -= begin;
+    }
+    for (Recording::Start &start : recording.starts)
+      start.time -= begin;
+  }
+  flights.erase(flight);
 }
 
 void Predictor::addMessages(const plan::Timeline &timeline, uint32_t role) {
@@ -140,9 +235,13 @@ void Predictor::addMessages(const plan::Timeline &timeline, uint32_t role) {
 
 void Predictor::addTimeline(const plan::Timeline &timeline) {
   result.pipelineAxes = groups->pipelineAxes();
+  usages.assign(
+      timeline.rows()->size(),
+      Usage(groups->axes().size(), Streams::levelsOf(cost.cluster())));
+  recorded.resize(usages.size());
   std::optional<TimelineRun> run =
       runTimeline({plan, timeline,
-                   [this](uint32_t number) { return segment(number).duration; },
+                   [this](const SegmentStep &step) { return this->run(step); },
                    [this](const plan::Message &message) {
                      return prices->message(message);
                    }});
@@ -151,11 +250,12 @@ void Predictor::addTimeline(const plan::Timeline &timeline) {
     return;
   }
   for (uint32_t role = 0; role < run->roles.size(); ++role) {
-    RolePrediction &out = result.roles.emplace_back(
-        Usage(groups->axes().size(), Streams::levelsOf(cost.cluster())));
+    RolePrediction &out = result.roles.emplace_back(std::move(usages[role]));
     const RoleRun &ran = run->roles[role];
-    for (const RunTime &each : ran.runs)
-      addRun(out, each);
+    if (options.records)
+      out.runs = ran.runs;
+    for (size_t i = 0; i < out.runs.size(); ++i)
+      out.runs[i].recording = recorded[role][i];
     Communication &messages = out.usage.communication[*result.pipelineAxes];
     messages.total += ran.messages.total;
     messages.exposed += ran.messages.exposed;
@@ -204,16 +304,18 @@ void Predictor::simulate() {
   } else {
     const uint32_t number = numberOf(entry);
     result.step = segment(number).duration;
-    addRun(result.roles.emplace_back(
-               Usage(groups->axes().size(), Streams::levelsOf(cost.cluster()))),
-           {number, 0, 0, result.step});
+    RolePrediction &out = result.roles.emplace_back(segment(number).usage);
+    if (options.records)
+      out.runs.push_back({number, 0, 0, result.step});
   }
   if (result.problems.empty() && result.step >= longestStep)
     result.problems.push_back("a step takes more than " +
                               std::to_string(longestStep / oneSecond) + " s");
   if (result.problems.empty())
     addOverhead();
-  if (options.records)
+  if (!options.records)
+    result.recordings.clear();
+  else
     for (auto &[number, time] : segments)
       result.recordings[number] = std::move(time.recording);
 }
@@ -242,7 +344,7 @@ int64_t Prediction::devices() const {
 std::vector<Prediction::Event> Prediction::events(size_t role) const {
   std::vector<Event> events;
   for (const RunTime &run : roles[role].runs)
-    for (StreamEvent event : recordings.at(run.segment).events) {
+    for (StreamEvent event : recordings.at(run.recording).events) {
       if (events.size() == mostEvents)
         return events;
       event.begin += run.begin;
@@ -255,7 +357,7 @@ std::vector<Prediction::Event> Prediction::events(size_t role) const {
 bool Prediction::hasAllEvents(size_t role) const {
   size_t count = 0;
   for (const RunTime &run : roles[role].runs) {
-    const Recording &recording = recordings.at(run.segment);
+    const Recording &recording = recordings.at(run.recording);
     count += recording.events.size();
     if (!recording.hasAllEvents || count > mostEvents)
       return false;

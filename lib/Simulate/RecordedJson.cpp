@@ -38,7 +38,7 @@ private:
   std::map<std::string, size_t> numbers;
   ordered_json instructions = ordered_json::array();
   ordered_json segments = ordered_json::array();
-  /// By the number of the entry.
+  /// By the number of the recording.
   std::map<uint32_t, size_t> segmentNumbers;
 };
 
@@ -98,7 +98,7 @@ size_t Writer::numberOf(const plan::Instruction &instruction) {
 }
 
 void Writer::addSegment(uint32_t number, const Recording &recording) {
-  const plan::Entry &entry = *request.plan.entries()->Get(number);
+  const plan::Entry &entry = *request.plan.entries()->Get(recording.entry);
   segmentNumbers[number] = segments.size();
   auto events = ordered_json::array(), memory = ordered_json::array();
   std::map<uint32_t, size_t> known;
@@ -134,7 +134,7 @@ ordered_json Writer::toJson(size_t role) const {
         state->slots() > 1 && !state->counts())
       slotBytes[indexOf(state->purpose())] += state->slots() * state->bytes();
   for (const RunTime &run : prediction.roles[role].runs)
-    runs.push_back({segmentNumbers.at(run.segment), run.microbatch,
+    runs.push_back({segmentNumbers.at(run.recording), run.microbatch,
                     nanoseconds(run.begin), nanoseconds(run.end)});
   for (const WaitTime &wait : prediction.roles[role].waits)
     waits.push_back({wait.message, wait.microbatch, nanoseconds(wait.begin),
@@ -215,7 +215,7 @@ ordered_json Writer::run() {
   for (size_t role = 0; role < prediction.roles.size(); ++role) {
     roles.push_back(toJson(role));
     for (const RunTime &run : prediction.roles[role].runs)
-      isWhole &= prediction.recordings.at(run.segment).hasAllEvents;
+      isWhole &= prediction.recordings.at(run.recording).hasAllEvents;
   }
   for (const PurposeRecord &purpose : request.facts.memory[0].purposes)
     purposes.push_back(purpose.purpose);

@@ -19,28 +19,28 @@ namespace {
 
 class SegmentRun {
 public:
-  SegmentRun(const SegmentRequest &request, const cost::CostModel &cost);
+  SegmentRun(const SegmentRequest &request, Streams &streams,
+             Recording *recording);
 
-  SegmentTime run();
+  void runRange(uint32_t begin, uint32_t end);
 
 private:
-  void runRange(uint32_t begin, uint32_t end);
   void execute(uint32_t at);
   void repeat(uint32_t begin, const plan::Repeat &repeat);
   void startAnchored(uint32_t at);
   void start(uint32_t at);
 
   bool records() const {
-    return request.records && result.recording.events.size() < mostEvents &&
-           result.recording.starts.size() < mostEvents;
+    return recording && recording->events.size() < mostEvents &&
+           recording->starts.size() < mostEvents;
   }
   const plan::Instruction &instruction(uint32_t at) const {
     return *request.entry.instructions()->Get(at);
   }
 
   const SegmentRequest &request;
-  Streams streams;
-  SegmentTime result;
+  Streams &streams;
+  Recording *recording;
   /// By instruction, the starts that may come behind its last execution.
   std::map<uint32_t, std::vector<uint32_t>> anchored;
   std::vector<bool> isStarted;
@@ -56,9 +56,9 @@ private:
 
 } // namespace
 
-SegmentRun::SegmentRun(const SegmentRequest &request,
-                       const cost::CostModel &cost)
-    : request(request), streams(cost, request.queues, request.axes),
+SegmentRun::SegmentRun(const SegmentRequest &request, Streams &streams,
+                       Recording *recording)
+    : request(request), streams(streams), recording(recording),
       isStarted(request.entry.instructions()->size()),
       starts(request.queueOf.size()) {
   for (uint32_t at = 0; at < isStarted.size(); ++at)
@@ -67,8 +67,7 @@ SegmentRun::SegmentRun(const SegmentRequest &request,
       if (start->behind())
         anchored[*start->behind()].push_back(at);
     }
-  if (request.records)
-    streams.events = &result.recording.events;
+  streams.events = recording ? &recording->events : nullptr;
 }
 
 void SegmentRun::start(uint32_t at) {
@@ -93,7 +92,7 @@ void SegmentRun::execute(uint32_t at) {
   const plan::Instruction &current = instruction(at);
   const InstructionPrice &price = request.prices[at];
   if (records())
-    result.recording.starts.push_back({at, streams.now});
+    recording->starts.push_back({at, streams.now});
   runtime::visitOperation(
       current,
       [&](const plan::CollectiveStart &) {
@@ -150,15 +149,22 @@ void SegmentRun::runRange(uint32_t begin, uint32_t end) {
     }
 }
 
-SegmentTime SegmentRun::run() {
-  runRange(0, isStarted.size());
-  result.recording.hasAllEvents = !request.records || records();
-  result.duration = std::min(streams.now, longestStep);
-  result.usage = std::move(streams.usage);
-  return std::move(result);
+void simulate::runInstructions(const SegmentRequest &request, Streams &streams,
+                               uint32_t begin, uint32_t end,
+                               Recording *recording) {
+  SegmentRun(request, streams, recording).runRange(begin, end);
+  if (recording && (recording->events.size() >= mostEvents ||
+                    recording->starts.size() >= mostEvents))
+    recording->hasAllEvents = false;
 }
 
 SegmentTime simulate::runSegment(const SegmentRequest &request,
-                                 const cost::CostModel &cost) {
-  return SegmentRun(request, cost).run();
+                                 const cost::CostModel &cost, bool records) {
+  Streams streams(cost, request.queues, request.axes);
+  SegmentTime result;
+  runInstructions(request, streams, 0, request.entry.instructions()->size(),
+                  records ? &result.recording : nullptr);
+  result.duration = std::min(streams.now, longestStep);
+  result.usage = std::move(streams.usage);
+  return result;
 }

@@ -7,7 +7,7 @@
 //
 // What the ranks of a role do from the start to the end of an entry, or of a
 // segment of a pipeline. All collectives end in it, so that it takes the same
-// time wherever it is run.
+// time wherever it is run, unless those of another segment go on beside it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,13 +34,16 @@ struct SegmentRequest {
   std::vector<size_t> queueOf;
   size_t queues = 1;
   size_t axes = 0;
-  bool records = false;
 };
 
 /// Loops are executed until they repeat themselves; the rest of the iterations
 /// is added up. As long as events are recorded, all of them are executed.
 SegmentTime runSegment(const SegmentRequest &request,
-                       const cost::CostModel &cost);
+                       const cost::CostModel &cost, bool records);
+/// The instructions from `begin` to `end`, on streams that may have collectives
+/// of others. Their events are added to a recording, if there is one.
+void runInstructions(const SegmentRequest &request, Streams &streams,
+                     uint32_t begin, uint32_t end, Recording *recording);
 
 } // namespace weft::simulate
 

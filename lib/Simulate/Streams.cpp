@@ -103,14 +103,14 @@ void Streams::pass(Picoseconds time, const std::vector<Active> &active,
     communication.total += time;
     if (waitedQueue && *waitedQueue == each.queue) {
       communication.exposed += time;
-      if (events && time > 0)
-        recordExposed(front.instruction, now - time);
+      if (front.events && time > 0)
+        recordExposed(front, now - time);
     }
     front.left -= std::min(front.left, done(time, each.factor));
     if (front.left > 0)
       continue;
-    if (events)
-      events->push_back(
+    if (front.events)
+      front.events->push_back(
           {1 + each.queue, front.instruction, front.begin, now, false});
     queue.pop_front();
     if (!queue.empty())
@@ -119,12 +119,13 @@ void Streams::pass(Picoseconds time, const std::vector<Active> &active,
 }
 
 /// Until now; one event if it goes on.
-void Streams::recordExposed(uint32_t instruction, Picoseconds begin) {
-  if (!events->empty() && events->back().isExposed &&
-      events->back().instruction == instruction && events->back().end == begin)
-    events->back().end = now;
+void Streams::recordExposed(const InFlight &awaited, Picoseconds begin) {
+  std::vector<StreamEvent> &all = *awaited.events;
+  if (!all.empty() && all.back().isExposed &&
+      all.back().instruction == awaited.instruction && all.back().end == begin)
+    all.back().end = now;
   else
-    events->push_back({0, instruction, begin, now, true});
+    all.push_back({0, awaited.instruction, begin, now, true});
 }
 
 /// Software that issues kernels one by one has the same ones around a matmul,
@@ -146,6 +147,10 @@ void Streams::run(const KernelTime &kernel, uint32_t instruction) {
 
 void Streams::host(Picoseconds duration) {
   usage.host += duration;
+  idle(duration);
+}
+
+void Streams::idle(Picoseconds duration) {
   while (duration > 0)
     duration = advance(nullptr, duration, nullptr);
 }
@@ -158,14 +163,16 @@ void Streams::start(size_t queue, const CollectiveTiming &collective,
   if (collective.duration == 0)
     return;
   const size_t used = collective.blocks ? queues.size() - 1 : queue;
-  queues[used].push_back({&collective, instruction, collective.duration, now});
+  queues[used].push_back(
+      {&collective, entry, instruction, events, collective.duration, now});
   if (collective.blocks)
     wait(used, instruction);
 }
 
 void Streams::wait(size_t queue, uint32_t instruction) {
-  while (std::ranges::find(queues[queue], instruction,
-                           &InFlight::instruction) != queues[queue].end())
+  while (std::ranges::any_of(queues[queue], [&](const InFlight &each) {
+    return each.entry == entry && each.instruction == instruction;
+  }))
     advance(nullptr, longestStep, &queue);
 }
 

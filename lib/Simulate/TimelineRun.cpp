@@ -53,7 +53,7 @@ private:
     return *request.timeline.messages()->Get(action.index());
   }
   void advance(uint32_t role);
-  void runSegment(uint32_t role, const plan::Action &action);
+  void runSegment(uint32_t role, const plan::Action &action, bool isDeferred);
   void start(uint32_t role, uint32_t number, const plan::Action &action);
   bool wait(uint32_t role, uint32_t number, const plan::Action &action);
   void finish(Queue &queue);
@@ -82,12 +82,14 @@ Walk::Walk(const TimelineRequest &request) : request(request) {
   }
 }
 
-void Walk::runSegment(uint32_t role, const plan::Action &action) {
+void Walk::runSegment(uint32_t role, const plan::Action &action,
+                      bool isDeferred) {
   Role &state = roles[role];
   const Picoseconds begin = state.now;
-  state.now += request.segmentTime(action.index());
-  result.roles[role].runs.push_back(
-      {action.index(), action.microbatch(), begin, state.now});
+  state.now += request.segmentTime({role, action.index(), isDeferred, begin});
+  if (!isDeferred)
+    result.roles[role].runs.push_back(
+        {action.index(), action.microbatch(), begin, state.now});
 }
 
 void Walk::start(uint32_t role, uint32_t number, const plan::Action &action) {
@@ -158,18 +160,14 @@ void Walk::advance(uint32_t role) {
        ++state.next) {
     const TimelineStep &step = state.steps[state.next];
     const plan::Action &action = actionOf(role, step.action);
-    switch (step.kind) {
-    case TimelineStep::Kind::Run:
-      runSegment(role, action);
-      break;
-    case TimelineStep::Kind::Start:
-      start(role, step.action, action);
-      break;
-    case TimelineStep::Kind::Wait:
-      if (!wait(role, step.action, action))
-        return;
-      break;
+    if (action.kind() == plan::ActionKind::Run) {
+      runSegment(role, action, step.kind == TimelineStep::Kind::Wait);
+      continue;
     }
+    if (step.kind == TimelineStep::Kind::Start)
+      start(role, step.action, action);
+    else if (!wait(role, step.action, action))
+      return;
   }
 }
 

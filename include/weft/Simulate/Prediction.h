@@ -36,6 +36,8 @@ inline constexpr size_t mostEvents = 1'000'000;
 
 /// An execution of an entry or a segment, from its begin.
 struct Recording {
+  /// The number of the entry.
+  uint32_t entry = 0;
   std::vector<StreamEvent> events;
   /// When the rank came to an instruction, as often as it did.
   struct Start {
@@ -78,7 +80,7 @@ struct Prediction {
   std::optional<size_t> pipelineAxes;
   /// Of a pipeline, if recorded.
   std::vector<TransferTime> transfers;
-  /// If recorded, by the number of what is run: every run is alike.
+  /// If recorded, by RunTime::recording.
   std::map<uint32_t, Recording> recordings;
 
   /// What a role does, if recorded. A segment's instruction is in `entry`.

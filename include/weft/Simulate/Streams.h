@@ -73,6 +73,8 @@ public:
   /// is done with it.
   void run(const KernelTime &kernel, uint32_t instruction);
   void host(Picoseconds duration);
+  /// The stream of kernels has nothing to do.
+  void idle(Picoseconds duration);
   void start(size_t queue, const CollectiveTiming &collective,
              uint32_t instruction);
   /// For the collective that the instruction started.
@@ -91,15 +93,17 @@ public:
 
   Picoseconds now = 0;
   Usage usage;
-  /// Filled if asked for.
+  /// What the instructions are of that are run, started and waited for next.
+  uint32_t entry = 0;
+  /// Their events; filled if asked for.
   std::vector<StreamEvent> *events = nullptr;
 
 private:
-  void recordExposed(uint32_t instruction, Picoseconds begin);
-
   struct InFlight {
     const CollectiveTiming *collective;
+    uint32_t entry;
     uint32_t instruction;
+    std::vector<StreamEvent> *events;
     /// Alone.
     Picoseconds left;
     Picoseconds begin = 0;
@@ -112,6 +116,7 @@ private:
     Factor factor;
   };
 
+  void recordExposed(const InFlight &awaited, Picoseconds begin);
   Picoseconds advance(const KernelTime *kernel, Picoseconds left,
                       const size_t *waitedQueue);
   void pass(Picoseconds time, const std::vector<Active> &active,

@@ -22,11 +22,21 @@
 
 namespace weft::simulate {
 
+/// What a role does from `begin` on: a segment up to its deferred instructions,
+/// or these.
+struct SegmentStep {
+  uint32_t role = 0;
+  /// The number of the entry.
+  uint32_t segment = 0;
+  bool isDeferred = false;
+  Picoseconds begin = 0;
+};
+
 struct TimelineRequest {
   const plan::Plan &plan;
   const plan::Timeline &timeline;
-  /// Of an entry, by its number.
-  std::function<Picoseconds(uint32_t segment)> segmentTime;
+  /// Asked for all steps of a role in their order.
+  std::function<Picoseconds(const SegmentStep &step)> segmentTime;
   std::function<Picoseconds(const plan::Message &message)> messageTime;
 };
 
@@ -34,6 +44,9 @@ struct TimelineRequest {
 struct RunTime {
   uint32_t segment = 0, microbatch = 0;
   Picoseconds begin = 0, end = 0;
+  /// What is recorded of it, if anything. All runs of a segment are alike,
+  /// unless a reduction goes on beside them.
+  uint32_t recording = segment;
 };
 
 /// A role waits, for the other one until `from`, and then for the transfer.

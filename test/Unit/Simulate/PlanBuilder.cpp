@@ -155,12 +155,25 @@ PlanBuilder::Segments PlanBuilder::pipeline(const timeline::Table &rows,
     plan::EntryT &made = entry("step." + std::to_string(action.stage) +
                                std::string(timeline::nameOf(action.kind)));
     made.role = roleOf[action.stage];
+    const auto sumOf = [](int32_t stage) {
+      return "sum of " + std::to_string(stage);
+    };
+    if (action.kind == ActionKind::ReduceGradient) {
+      state(*made.role, sumOf(action.stage), 1, 64);
+      addBinding(made.inputs, sumOf(action.stage));
+      addBinding(made.outputs, sumOf(action.stage));
+    } else if (action.kind == ActionKind::Update) {
+      for (const auto &[stage, role] : roleOf)
+        if (role == *made.role)
+          addBinding(made.inputs, sumOf(stage));
+    }
     segments[{action.stage, action.kind}] = &made;
     if (action.kind == ActionKind::Forward) {
       if (action.stage > 0)
         addBinding(made.inputs, valueOf(action.stage - 1, false));
       addBinding(made.outputs, valueOf(action.stage, false));
-    } else if (action.kind != ActionKind::WeightGradient) {
+    } else if (timeline::isCompute(action.kind) &&
+               action.kind != ActionKind::WeightGradient) {
       if (action.stage + 1 < stages)
         addBinding(made.inputs, valueOf(action.stage, true));
       if (action.stage > 0)
@@ -202,9 +215,10 @@ PlanBuilder::Segments PlanBuilder::pipeline(const timeline::Table &rows,
     table.pipeline->roles.push_back(std::make_unique<plan::RoleT>());
     timeline->rows.push_back(std::make_unique<plan::TimelineRowT>());
     for (const Action &action : row)
-      if (timeline::isCompute(action.kind))
+      if (!timeline::isTransfer(action.kind))
         timeline->rows.back()->actions.emplace_back(
-            plan::ActionKind::Run, segmentOf(action), action.microbatch);
+            plan::ActionKind::Run, segmentOf(action),
+            timeline::isOfMicrobatch(action.kind) ? action.microbatch : 0);
       else
         timeline->rows.back()->actions.emplace_back(
             timeline::isSend(action.kind) ? plan::ActionKind::Send

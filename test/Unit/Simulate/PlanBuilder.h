@@ -42,7 +42,8 @@ public:
   void repeat(plan::EntryT &entry, uint32_t count, uint32_t instructions);
 
   /// A table with transfers, as the entry "step" along the first axis. Every
-  /// micro-batch has a slot of its own. Returns segments, by stage and kind.
+  /// micro-batch has a slot of its own; updates use what the reductions of
+  /// their role leave. Returns segments, by stage and kind.
   using Segments =
       std::map<std::pair<int32_t, timeline::ActionKind>, plan::EntryT *>;
   Segments pipeline(const timeline::Table &table, int32_t microbatches,

@@ -12,6 +12,7 @@
 #include "weft/Cost/ClusterFile.h"
 #include "weft/Timeline/Extent.h"
 #include "weft/Timeline/Schedules.h"
+#include "weft/Timeline/StepRows.h"
 #include "weft/Timeline/Transfers.h"
 
 #include <gmock/gmock.h>
@@ -447,6 +448,90 @@ TEST(Prediction, ADeadlockIsAProblem) {
   builder.pipeline(table.table, 1, 1000);
   EXPECT_THAT(predictStep(builder).problems,
               ElementsAre("the roles of the pipeline deadlock"));
+}
+
+/// Two stages a rank, whose gradients are reduced where their last micro-batch
+/// is done, or in front of the update.
+Prediction predictReductions(bool isEarly, bool isDeferred) {
+  const timeline::Table table =
+      timeline::generate("interleaved-1f1b", {2, 4, 2}).table;
+  timeline::StepShape shape;
+  shape.placement = timeline::extentOf(table).placement;
+  shape.microbatches = 4;
+  shape.edges = timeline::neighbourEdges(4);
+  shape.updateLevels = {1, 1};
+  shape.reducedStages = {2, 3};
+  timeline::Table rows = timeline::makeStepRows(table, shape).table;
+  for (timeline::Row &row : rows.rows) {
+    const auto reduction = std::ranges::find(
+        row, timeline::ActionKind::ReduceGradient, &timeline::Action::kind);
+    const auto update = std::ranges::find(row, timeline::ActionKind::Update,
+                                          &timeline::Action::kind);
+    if (!isEarly)
+      std::rotate(reduction, reduction + 1, update);
+  }
+  PlanBuilder builder({{"pipe", 2}, {"data", 8}});
+  for (const auto &[key, segment] : builder.pipeline(rows, 4, 1 << 20)) {
+    if (key.second == timeline::ActionKind::ReduceGradient) {
+      builder.wait(*segment, builder.start(*segment, CollectiveKind::AllReduce,
+                                           1, 1 << 28));
+      if (isDeferred)
+        segment->deferred_from = 1;
+    } else {
+      builder.gemm(*segment, 4096);
+    }
+  }
+  return predictStep(builder, {{}, true});
+}
+
+TEST(Reductions, AreHiddenBesideOtherStages) {
+  const Prediction early = predictReductions(true, true),
+                   blocking = predictReductions(true, false),
+                   late = predictReductions(false, true);
+  for (const Prediction *step : {&early, &blocking, &late}) {
+    ASSERT_THAT(step->problems, IsEmpty());
+    for (const RolePrediction &role : step->roles)
+      EXPECT_EQ(role.sum(), step->step);
+  }
+  EXPECT_LT(early.step, late.step);
+  EXPECT_LT(early.step, blocking.step);
+  const auto hidden = [](const Prediction &step) {
+    Picoseconds sum = 0;
+    for (const RolePrediction &role : step.roles)
+      for (size_t axes = 0; axes < role.usage.communication.size(); ++axes)
+        if (axes != *step.pipelineAxes)
+          sum += role.usage.communication[axes].hidden();
+    return sum;
+  };
+  EXPECT_GT(hidden(early), 0);
+  EXPECT_EQ(hidden(late), 0);
+  EXPECT_EQ(hidden(blocking), 0);
+}
+
+// Of a run beside a reduction there is a recording of its own.
+TEST(Reductions, AreRecordedWhereTheyRun) {
+  const Prediction step = predictReductions(true, true);
+  for (size_t role = 0; role < 2; ++role) {
+    Picoseconds busy = 0, waited = 0, reduced = 0;
+    for (const Prediction::Event &each : step.events(role)) {
+      const Picoseconds time = each.event.end - each.event.begin;
+      EXPECT_GE(each.event.begin, 0);
+      EXPECT_LE(each.event.end, step.step);
+      (each.event.isExposed     ? waited
+       : each.event.stream == 0 ? busy
+                                : reduced) += time;
+    }
+    const Usage &usage = step.roles[role].usage;
+    EXPECT_EQ(busy, usage.busy());
+    Picoseconds total = 0, exposed = 0;
+    for (size_t axes = 0; axes < usage.communication.size(); ++axes)
+      if (axes != *step.pipelineAxes) {
+        total += usage.communication[axes].total;
+        exposed += usage.communication[axes].exposed;
+      }
+    EXPECT_EQ(reduced, total);
+    EXPECT_EQ(waited, exposed);
+  }
 }
 
 } // namespace

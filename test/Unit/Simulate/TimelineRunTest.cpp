@@ -53,7 +53,7 @@ protected:
     const plan::Plan &plan = builder.build();
     run = runTimeline(
         {plan, *plan.entries()->Get(plan.entries()->size() - 1)->timeline(),
-         [&](uint32_t segment) { return timeOf(segment); },
+         [&](const SegmentStep &step) { return timeOf(step.segment); },
          [&](const plan::Message &) { return transfer; }});
     ASSERT_TRUE(run);
   }
@@ -136,7 +136,8 @@ TEST(TimelineRun, ACircleIsReported) {
   const plan::Plan &plan = builder.build();
   EXPECT_FALSE(runTimeline(
       {plan, *plan.entries()->Get(plan.entries()->size() - 1)->timeline(),
-       [](uint32_t) { return 1; }, [](const plan::Message &) { return 1; }}));
+       [](const SegmentStep &) { return 1; },
+       [](const plan::Message &) { return 1; }}));
 }
 
 } // namespace
