@@ -52,7 +52,7 @@ std::vector<SlotUse> slotUsesOf(const plan::Plan &plan,
   const plan::Timeline &timeline = *entry.timeline();
   std::set<const plan::Entry *> levels;
   for (const Segment &segment : findSegments(plan, entry))
-    if (segment.action && timeline::isOnce(segment.action->kind))
+    if (segment.action && !timeline::isOfMicrobatch(segment.action->kind))
       levels.insert(segment.entry);
   std::vector<SlotUse> uses;
   std::map<std::pair<const plan::State *, uint32_t>, size_t> numbers;

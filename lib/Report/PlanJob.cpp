@@ -33,12 +33,13 @@ public:
         actions[segment.entry] = *segment.action;
   }
 
-  timeline::Job run();
+  timeline::Job run(const std::vector<timeline::Wait> &reductionWaits);
 
 private:
   Action toAction(const plan::Action &action) const;
   void addMessages();
   void addSlotUses();
+  void addReductions(const std::vector<timeline::Wait> &waits);
   /// The states of a role that an action reads, and those that it writes.
   struct Access {
     std::vector<const plan::State *> reads, writes;
@@ -87,7 +88,7 @@ static ActionKind transferOf(plan::MessageKind kind, bool isSend) {
 Action JobMaker::toAction(const plan::Action &action) const {
   if (action.kind() == plan::ActionKind::Run) {
     Action result = actions.at(plan.entries()->Get(action.index()));
-    if (!isOnce(result.kind))
+    if (isOfMicrobatch(result.kind))
       result.microbatch = int32_t(action.microbatch());
     return result;
   }
@@ -169,7 +170,7 @@ void JobMaker::findAccesses() {
       auto [found, isNew] =
           distinct.try_emplace({role, action->kind(), action->index()});
       Access &access = found->second;
-      bool isOnce = timeline::isOnce(table.rows[role][of.size()].kind);
+      bool isOnce = !timeline::isOfMicrobatch(table.rows[role][of.size()].kind);
       of.push_back(&access);
       if (!isNew)
         continue;
@@ -220,7 +221,7 @@ void JobMaker::addSlotUses() {
     const auto &row = *planned.rows()->Get(role)->actions();
     for (uint32_t column = 0; column < row.size(); ++column) {
       const plan::Action &action = *row.Get(column);
-      if (isOnce(job.rows[role][column].action.kind))
+      if (!isOfMicrobatch(job.rows[role][column].action.kind))
         continue;
       std::vector<const plan::State *> states = access(role, column).reads;
       states.insert(states.end(), access(role, column).writes.begin(),
@@ -242,6 +243,34 @@ void JobMaker::addSlotUses() {
         if (columns.empty() || columns.back() != int32_t(column))
           columns.push_back(int32_t(column));
       }
+    }
+  }
+}
+
+/// Who uses their states; when they are awaited is what the runtime says.
+void JobMaker::addReductions(const std::vector<timeline::Wait> &waits) {
+  const auto meet = [](const auto &states, const auto &others) {
+    return std::ranges::any_of(states, [&](const plan::State *state) {
+      return std::ranges::count(others, state) > 0;
+    });
+  };
+  for (int32_t role = 0; role < int32_t(job.rows.size()); ++role) {
+    const int32_t size = int32_t(job.rows[role].size());
+    for (int32_t column = 0; column < size; ++column) {
+      if (job.rows[role][column].action.kind != ActionKind::ReduceGradient)
+        continue;
+      const auto wait = std::ranges::find_if(waits, [&](const auto &each) {
+        return each.rank == role && each.awaited == column;
+      });
+      timeline::Reduction reduction{
+          role, column, wait == waits.end() ? size : wait->waiting, {}};
+      const Access &own = access(role, column);
+      for (int32_t user = column + 1; user < size; ++user)
+        if (const Access &other = access(role, user);
+            meet(own.writes, other.reads) || meet(own.writes, other.writes) ||
+            meet(own.reads, other.writes))
+          reduction.users.push_back(user);
+      job.reductions.push_back(std::move(reduction));
     }
   }
 }
@@ -278,7 +307,7 @@ void JobMaker::addLines() {
   };
 }
 
-timeline::Job JobMaker::run() {
+timeline::Job JobMaker::run(const std::vector<timeline::Wait> &reductionWaits) {
   for (const plan::TimelineRow *row : *planned.rows()) {
     timeline::Row &out = table.rows.emplace_back();
     for (const plan::Action *action : *row->actions())
@@ -297,6 +326,7 @@ timeline::Job JobMaker::run() {
       timeline::makeJob(table, timeline::Communicators::Edge, std::move(edges));
   addMessages();
   addSlotUses();
+  addReductions(reductionWaits);
   addLines();
   job.waits = waitsOfWalk(job, waitsForSlots(table, job.slotUses));
   return std::move(job);
@@ -311,8 +341,9 @@ std::string findUnknownStage(const plan::Plan &plan, const plan::Entry &entry) {
   return "";
 }
 
-timeline::Job jobOf(const plan::Plan &plan, const plan::Entry &entry) {
-  return JobMaker(plan, entry).run();
+timeline::Job jobOf(const plan::Plan &plan, const plan::Entry &entry,
+                    const std::vector<timeline::Wait> &reductionWaits) {
+  return JobMaker(plan, entry).run(reductionWaits);
 }
 
 } // namespace weft

@@ -10,6 +10,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
+
 using namespace weft;
 using testing::HasSubstr;
 
@@ -68,12 +70,14 @@ protected:
         *flatbuffers::GetRoot<plan::Plan>(builder.GetBufferPointer());
     const plan::Entry &entry = *plan.entries()->Get(plan.entries()->size() - 1);
     std::string problem = findUnknownStage(plan, entry);
-    return problem.empty() ? print(check(jobOf(plan, entry)), "plan") : problem;
+    return problem.empty() ? print(check(jobOf(plan, entry, waits)), "plan")
+                           : problem;
   }
 
   enum Segment { F0, F1, B1, B0 };
   plan::PlanT table;
   plan::EntryT step;
+  std::vector<timeline::Wait> waits;
 };
 
 TEST_F(PlanJobTest, OneMicrobatchAfterTheOther) {
@@ -93,6 +97,36 @@ TEST_F(PlanJobTest, TheOnlySlotIsInUse) {
   setRow(
       {{F0, 0}, {F0, 1}, {F1, 0}, {F1, 1}, {B1, 0}, {B0, 0}, {B1, 1}, {B0, 1}});
   EXPECT_THAT(verdict(), HasSubstr("which may still be in use by 1F0"));
+}
+
+TEST_F(PlanJobTest, ReductionsOfAStageAreBesideTheOthers) {
+  addSegment("1REDUCE_GRAD", {"sum"}, {"sum"});
+  table.entries.back()->deferred_from = 1;
+  addSegment("0U0", {"sum"}, {});
+  const uint32_t reduce = B0 + 1, update = reduce + 1;
+  setRow({{F0, 0},
+          {F1, 0},
+          {B1, 0},
+          {B0, 0},
+          {F0, 1},
+          {F1, 1},
+          {B1, 1},
+          {reduce, 0},
+          {B0, 1},
+          {update, 0}});
+  plan::TimelineRowT &row = *step.timeline->rows[0];
+  EXPECT_THAT(verdict(), HasSubstr("order: 0U0 does not wait for 1REDUCE_GRAD "
+                                   "at 1:8, whose memory it uses"));
+  waits = {{0, 9, 7}};
+  EXPECT_THAT(verdict(), HasSubstr("safe"));
+  std::swap(row.actions[6], row.actions[7]);
+  EXPECT_THAT(verdict(), HasSubstr("order: 1REDUCE_GRAD must come once, behind "
+                                   "all weight gradients of the stage"));
+  std::swap(row.actions[6], row.actions[7]);
+  std::rotate(row.actions.begin() + 7, row.actions.begin() + 8,
+              row.actions.end());
+  EXPECT_THAT(verdict(), HasSubstr("order: 0U0 needs the gradients of stage 1, "
+                                   "which are not reduced"));
 }
 
 TEST_F(PlanJobTest, NamesSayTheStage) {

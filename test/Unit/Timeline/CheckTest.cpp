@@ -360,11 +360,15 @@ TEST(CheckTest, WhoUsesAReductionWaitsForIt) {
   EXPECT_EQ(verdictOf(job), "t.csv:1:5: order: 0B0 does not wait for "
                             "1REDUCE_GRAD at 1:4, whose memory it uses\n");
   for (const Reduction &wrong :
-       {Reduction{0, 2, 5, {}}, Reduction{0, 3, 3, {}}, Reduction{0, 3, 7, {}},
-        Reduction{1, 3, 5, {}}, Reduction{0, -1, 5, {}}}) {
+       {Reduction{0, 3, 3, {}}, Reduction{0, 3, 7, {}}, Reduction{1, 3, 5, {}},
+        Reduction{0, -1, 5, {}}}) {
     job.reductions = {wrong};
     EXPECT_THAT(verdictOf(job), HasSubstr("is no REDUCE_GRAD"));
   }
+  job.reductions = {{0, 2, 5, {}}};
+  EXPECT_EQ(verdictOf(job),
+            "t.csv:1:3: order: column 3, awaited by column 6, is no "
+            "REDUCE_GRAD\n");
 }
 
 TEST(CheckTest, WaitsAreForEarlierCalls) {
