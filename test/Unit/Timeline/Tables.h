@@ -43,7 +43,8 @@ inline Costs evenCosts(const Table &table, double forward, double inputGradient,
   Costs costs;
   costs.stages.assign(table.ranks(), {.forward = forward,
                                       .inputGradient = inputGradient,
-                                      .weightGradient = weightGradient});
+                                      .weightGradient = weightGradient,
+                                      .overlapped = std::nullopt});
   costs.transfer = transfer;
   return recut(costs, extentOf(table).stages);
 }
