@@ -174,6 +174,11 @@ void TimelineRule::findSlots(func::FuncOp segment) {
   auto add = [&](StringRef name, DictionaryAttr attrs) {
     size_t known = role.states.size();
     State &state = role.states[role.numberOf(name)];
+    if (slotsOf(attrs) < 1) {
+      error() << "state \"" << name << "\" of @" << segment.getSymName()
+              << " has " << slotsOf(attrs) << " slots, must have at least 1";
+      return;
+    }
     if (attrs && attrs.get(kCountsAttrName) &&
         getSegment(segment).getEntry() == entry.getSymNameAttr() &&
         slotsOf(attrs) != attribute.getMicrobatches())

@@ -203,3 +203,17 @@ func.func @roles.0B() attributes {weft.segment = #weft.segment<entry = "roles", 
 func.func @roles.0U0() attributes {weft.segment = #weft.segment<entry = "roles", action = "0U0", role = 2>} {
   return
 }
+
+// -----
+
+weft.mesh @mesh = <["pipe"=1]>
+
+// expected-error @below {{the timeline of @no_slot: state "0F:0" of @no_slot.0F has 0 slots, must have at least 1}}
+func.func private @no_slot() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0,0B0"], messages = []>}
+func.func @no_slot.0F() -> (tensor<f32> {weft.name = "0F:0", weft.slots = 0 : i64}) attributes {weft.segment = #weft.segment<entry = "no_slot", action = "0F", role = 0>} {
+  %x = arith.constant dense<0.0> : tensor<f32>
+  return %x : tensor<f32>
+}
+func.func @no_slot.0B(%x: tensor<f32> {weft.name = "0F:0"}) attributes {weft.segment = #weft.segment<entry = "no_slot", action = "0B", role = 0>} {
+  return
+}
