@@ -11,9 +11,9 @@
 #include "TableOptions.h"
 
 #include "weft/Report/PlanJob.h"
+#include "weft/Simulate/ReductionWaits.h"
 #include "weft/Timeline/SlotUses.h"
 #include "weft/runtime/Plan.h"
-#include "weft/runtime/TimelineSteps.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -41,22 +41,6 @@ Communicators toCommunicators(std::string_view name) {
   return name == "edge" ? Communicators::Edge : Communicators::DirectedPair;
 }
 
-/// When a rank awaits what it has put off: the steps that it walks.
-std::vector<Wait> waitsForReductions(const plan::Plan &plan,
-                                     const plan::Entry &entry) {
-  const plan::Timeline &timeline = *entry.timeline();
-  std::vector<Wait> waits;
-  for (uint32_t role = 0; role < timeline.rows()->size(); ++role)
-    for (const runtime::TimelineStep &step :
-         runtime::timelineSteps(plan, timeline, role))
-      if (step.kind == runtime::TimelineStep::Kind::Wait &&
-          timeline.rows()->Get(role)->actions()->Get(step.action)->kind() ==
-              plan::ActionKind::Run)
-        waits.push_back(
-            {int32_t(role), int32_t(step.during), int32_t(step.action)});
-  return waits;
-}
-
 /// Judges every pipeline of a plan by its own queues and slots.
 int checkPlan(const std::string &file) {
   runtime::Result<runtime::Plan> loaded = runtime::Plan::load(file);
@@ -73,7 +57,7 @@ int checkPlan(const std::string &file) {
         !problem.empty())
       return report(exitBadInput, {name + ": " + problem});
     const Verdict verdict =
-        check(jobOf(plan, *entry, waitsForReductions(plan, *entry)));
+        check(jobOf(plan, *entry, simulate::waitsForReductions(plan, *entry)));
     fmt::print("{}: {}", name, print(verdict, name));
     isSafe &= verdict.isSafe();
     ++pipelines;
