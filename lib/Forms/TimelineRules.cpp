@@ -113,7 +113,7 @@ void TimelineRule::checkMicrobatches() {
   std::set<int32_t> numbers;
   for (const timeline::Row &row : table.rows)
     for (const Action &action : row)
-      if (!timeline::isOnce(action.kind))
+      if (timeline::isOfMicrobatch(action.kind))
         numbers.insert(action.microbatch);
   int64_t count = numbers.size();
   if (!failed && (count != attribute.getMicrobatches() ||
@@ -280,7 +280,7 @@ void TimelineRule::findAccesses() {
   for (auto [role, row] : llvm::enumerate(table.rows)) {
     std::vector<const Access *> &of = accesses.emplace_back();
     for (const Action &action : row) {
-      bool isOnce = timeline::isOnce(action.kind);
+      bool isOnce = !timeline::isOfMicrobatch(action.kind);
       auto [found, isNew] = distinct.try_emplace(
           {role, action.kind, isOnce ? action.microbatch : 0, action.stage,
            timeline::isTransfer(action.kind) ? timeline::peerOf(action) : -1});

@@ -24,6 +24,11 @@ int64_t roleOf(func::FuncOp function) {
   return segment ? segment.getRole() : -1;
 }
 
+bool isReduction(func::FuncOp function) {
+  SegmentAttr segment = getSegment(function);
+  return segment && segment.getAction().getValue().ends_with("REDUCE_GRAD");
+}
+
 TimelineAttr getTimeline(func::FuncOp function) {
   return function->getAttrOfType<TimelineAttr>(WeftDialect::kTimelineAttrName);
 }

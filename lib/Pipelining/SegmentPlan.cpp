@@ -15,26 +15,37 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <limits>
+#include <set>
 
 using namespace mlir;
 using namespace weft;
 using timeline::ActionKind;
 
 bool SegmentKey::isOnce() const {
-  return kind == ActionKind::Prologue || kind == ActionKind::Update;
+  return isLevel() || kind == ActionKind::ReduceGradient;
 }
 
 timeline::Action SegmentKey::action(int64_t microbatch) const {
-  return {int32_t(stage), kind, int32_t(isOnce() ? level : microbatch)};
+  timeline::Action action{int32_t(stage), kind};
+  if (isLevel())
+    action.microbatch = int32_t(level);
+  else if (!isOnce())
+    action.microbatch = int32_t(microbatch);
+  return action;
 }
 
 std::string SegmentKey::name() const {
   std::string name = std::to_string(stage) + std::string(nameOf(kind));
-  return isOnce() ? name + std::to_string(level) : name;
+  return isLevel() ? name + std::to_string(level) : name;
 }
 
 int64_t PipelineSchedule::firstOfRole(int64_t stage) const {
   return llvm::find(placement, placement[stage]) - placement.begin();
+}
+
+bool PipelineSchedule::isDoneEarly(int64_t stage) const {
+  const timeline::Row &row = table.rows[roleOf(stage)];
+  return !row.empty() && row.back().stage != stage;
 }
 
 SegmentPlan::SegmentPlan(Block &block, const PipelineSchedule &schedule)
@@ -184,6 +195,33 @@ bool SegmentPlan::findUsers(Operation *op,
   return isReturned;
 }
 
+/// The stage whose gradients an op of a role reduces over devices, as the
+/// micro-batches have left them and for the update of the role alone; -1 if
+/// there is none.
+int64_t SegmentPlan::reducedStage(Operation *op, int64_t role) const {
+  if (!isa<AllReduceOp, ReduceScatterOp>(op))
+    return -1;
+  std::set<int64_t> stages;
+  for (Operation *source : findSources(op->getOperands())) {
+    const SegmentKey &from = keys.at(source);
+    bool isGradient =
+        leavesMicrobatches(source) && from.kind != ActionKind::Forward;
+    if (!isGradient && from.kind != ActionKind::ReduceGradient)
+      return -1;
+    stages.insert(from.stage);
+  }
+  SmallVector<Operation *> users;
+  (void)findUsers(op, users);
+  auto isOfRole = [&](Operation *user) {
+    return schedule.roleOf(std::max<int64_t>(stageOf(getOrigin(user)), 0)) ==
+           role;
+  };
+  return stages.size() == 1 && schedule.roleOf(*stages.begin()) == role &&
+                 llvm::all_of(users, isOfRole)
+             ? *stages.begin()
+             : -1;
+}
+
 void SegmentPlan::assign(Operation *op) {
   int64_t stage = std::max<int64_t>(stageOf(getOrigin(op)), 0);
   if (microbatches.loopOf(op) || leavesMicrobatches(op)) {
@@ -195,6 +233,11 @@ void SegmentPlan::assign(Operation *op) {
                  ? ActionKind::InputGradient
                  : ActionKind::WeightGradient;
     keys[op] = {stage, kind, 0};
+    return;
+  }
+  if (int64_t reduced = reducedStage(op, schedule.roleOf(stage));
+      reduced >= 0 && schedule.isDoneEarly(reduced)) {
+    keys[op] = {reduced, ActionKind::ReduceGradient, 0};
     return;
   }
   stage = schedule.firstOfRole(stage);

@@ -24,17 +24,19 @@
 
 namespace weft {
 
-/// What runs without interruption: a pass of a stage over a micro-batch, or a
-/// level of what a role does once a step. Level n + 1 needs what others send
-/// after level n.
+/// A pass of a stage over a micro-batch, a level of what a role does once a
+/// step, or the reduction of a stage's gradients. Level n + 1 needs what others
+/// send after level n.
 struct SegmentKey {
-  /// Of what is done once a step, the first stage of the role.
+  /// Of a level, the first stage of the role.
   int64_t stage = 0;
   timeline::ActionKind kind = timeline::ActionKind::Forward;
   int64_t level = 0;
 
+  bool isLevel() const { return timeline::isLevel(kind); }
+  /// Whether it is done once a step.
   bool isOnce() const;
-  /// The action of a micro-batch, or of the level.
+  /// The action of a micro-batch, or of what is done once a step.
   timeline::Action action(int64_t microbatch = 0) const;
   /// "2F", "1U0": as in a timeline, without the micro-batch.
   std::string name() const;
@@ -51,6 +53,9 @@ struct PipelineSchedule {
   int64_t roleOf(int64_t stage) const { return placement[stage]; }
   /// The first stage of the role that has `stage`.
   int64_t firstOfRole(int64_t stage) const;
+  /// Whether the role computes for another stage when the last micro-batch has
+  /// added to the gradients of this one.
+  bool isDoneEarly(int64_t stage) const;
 };
 
 class SegmentPlan {
@@ -76,6 +81,7 @@ private:
   void findWaitedFor(mlir::Block &block);
   void assign(mlir::Operation *op);
   void delayUpdates(mlir::Block &block);
+  int64_t reducedStage(mlir::Operation *op, int64_t role) const;
   bool findUsers(mlir::Operation *op,
                  llvm::SmallVectorImpl<mlir::Operation *> &users) const;
   /// The level of what is computed once a step from the operands of `op`.

@@ -132,7 +132,9 @@ Update UpdateCopier::findUpdate(Value value, int64_t owner, int64_t role) {
   llvm::DenseSet<Operation *> seen;
   auto isOwn = [&](Operation *op) {
     const SegmentKey &key = plan.of(op);
-    return !leavesMicrobatches(op) && key.kind == ActionKind::Update &&
+    return !leavesMicrobatches(op) &&
+           (key.kind == ActionKind::Update ||
+            key.kind == ActionKind::ReduceGradient) &&
            schedule.roleOf(key.stage) == owner &&
            (isOfArguments(op) ||
             llvm::any_of(op->getResults(), [](Value result) {

@@ -265,15 +265,18 @@ void RowMaker::findShape() {
   shape.prologueLevels.resize(schedule.placement.size());
   shape.updateLevels.resize(schedule.placement.size());
   auto addLevel = [&](const SegmentKey &key) {
-    if (!key.isOnce())
+    if (!key.isLevel())
       return;
     int32_t &levels =
         (key.kind == ActionKind::Update ? shape.updateLevels
                                         : shape.prologueLevels)[key.stage];
     levels = std::max(levels, int32_t(key.level + 1));
   };
-  for (const auto &[key, function] : cut.segments)
+  for (const auto &[key, function] : cut.segments) {
     addLevel(key);
+    if (key.kind == ActionKind::ReduceGradient)
+      shape.reducedStages.push_back(key.stage);
+  }
   for (const SegmentMessage &message : cut.messages) {
     addLevel(message.after);
     int32_t source = message.after.stage, destination = message.destination;
@@ -298,7 +301,7 @@ bool RowMaker::touches(const Action &action, const std::string &name,
     return llvm::is_contained(messageOfSend.at(send)->values, name);
   }
   SegmentKey key{action.stage, action.kind, 0};
-  if (key.isOnce())
+  if (key.isLevel())
     key.level = action.microbatch;
   return state.writers.count(key) || state.readers.count(key);
 }

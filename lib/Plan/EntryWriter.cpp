@@ -451,6 +451,15 @@ void EntryWriter::writeBindings() {
                                    resultType(tables.mesh, entry, i), value));
 }
 
+/// What comes behind the last start of a collective, if anything does.
+static flatbuffers::Optional<uint32_t> findDeferred(const plan::EntryT &entry) {
+  uint32_t count = entry.instructions.size();
+  for (uint32_t i = count; i-- > 0;)
+    if (entry.instructions[i]->operation.AsCollectiveStart() && i + 1 < count)
+      return i + 1;
+  return flatbuffers::nullopt;
+}
+
 FailureOr<std::unique_ptr<plan::EntryT>> EntryWriter::write() {
   result->name = entry.getName();
   if (failed(writeBuffers()))
@@ -469,6 +478,8 @@ FailureOr<std::unique_ptr<plan::EntryT>> EntryWriter::write() {
     instruction->recomputes = isRecomputed(getOrigin(op));
     result->instructions.push_back(std::move(instruction));
   }
+  if (isReduction(entry))
+    result->deferred_from = findDeferred(*result);
   auto bytes = [&](StringRef name) {
     auto attr = entry->getAttrOfType<IntegerAttr>(name);
     return attr ? attr.getInt() : 0;

@@ -153,7 +153,7 @@ plan::Action TimelineWriter::toAction(const Action &action) const {
     if (isOnce)
       name += std::to_string(number);
     return {plan::ActionKind::Run, entries.lookup(name),
-            uint32_t(isOnce ? 0 : number)};
+            uint32_t(timeline::isOfMicrobatch(action.kind) ? number : 0)};
   }
   bool isSend = timeline::isSend(action.kind);
   int64_t source = action.stage, destination = timeline::peerOf(action);

@@ -42,8 +42,8 @@ private:
 
   /// Where the constants of each role are. Equal ones share an offset.
   llvm::MapVector<std::pair<int64_t, Attribute>, int64_t> constants;
-  /// By role, end of the states and constants.
-  std::map<int64_t, int64_t> bases;
+  /// By role, end of the states and constants, and of all memory so far.
+  std::map<int64_t, int64_t> bases, ends;
   int64_t highest = 0, highestBound = 0;
 };
 
@@ -88,7 +88,10 @@ void PlanMemory::layOut(func::FuncOp entry, const EntryBuffers &buffers,
     shared.push_back({buffer.first, buffer.last, moves ? buffer.bytes : 0});
   }
   ArenaLayout layout = planArena(shared);
-  int64_t role = roleOf(entry), base = bases.at(role);
+  // A reduction goes on beside other segments of its role, so that it shares no
+  // memory with them.
+  int64_t role = roleOf(entry), &end = ends[role];
+  int64_t base = isReduction(entry) && layout.bytes > 0 ? end : bases.at(role);
   SmallVector<std::pair<Value, int64_t>> offsets;
   for (auto [index, buffer] : llvm::enumerate(buffers.buffers()))
     for (Value value : buffer.values) {
@@ -110,6 +113,7 @@ void PlanMemory::layOut(func::FuncOp entry, const EntryBuffers &buffers,
   int64_t arena = base + layout.bytes, bound = base + livenessBound(shared);
   entry->setAttr(arenaBytesAttrName, builder.getI64IntegerAttr(arena));
   entry->setAttr(livenessBytesAttrName, builder.getI64IntegerAttr(bound));
+  end = std::max(end, arena);
   highest = std::max(highest, arena);
   highestBound = std::max(highestBound, bound);
 }
@@ -130,6 +134,9 @@ void PlanMemory::runOnInput() {
     return signalPassFailure();
   SmallVector<func::FuncOp> entries = findEntries(module);
   placeConstants(entries, *states);
+  llvm::stable_sort(entries, [](func::FuncOp a, func::FuncOp b) {
+    return !isReduction(a) && isReduction(b);
+  });
 
   int64_t copies = 0, inPlace = 0;
   InPlacePairs pairs(module);
