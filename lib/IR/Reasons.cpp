@@ -25,6 +25,24 @@ static std::optional<Reason::End> parseEnd(Attribute attr) {
   return std::nullopt;
 }
 
+/// A cause without the numbers of layers, `params['blocks'][*]['wq']`: layers
+/// that are alike share a reason.
+static std::string generalCause(StringRef cause) {
+  std::string text;
+  for (size_t i = 0; i < cause.size(); ++i) {
+    text += cause[i];
+    size_t end = i + 1;
+    while (cause[i] == '[' && end < cause.size() && cause[end] >= '0' &&
+           cause[end] <= '9')
+      ++end;
+    if (end > i + 1 && end < cause.size() && cause[end] == ']') {
+      text += '*';
+      i = end - 1;
+    }
+  }
+  return text;
+}
+
 //===----------------------------------------------------------------------===//
 // To attributes
 //===----------------------------------------------------------------------===//
@@ -54,7 +72,12 @@ ReasonTable::ReasonTable(ModuleOp module)
     known.insert(reason.cause);
 }
 
+bool ReasonTable::has(StringRef cause) const {
+  return known.contains(generalCause(cause));
+}
+
 void ReasonTable::add(Reason reason) {
+  reason.cause = generalCause(reason.cause);
   if (!known.insert(reason.cause).second)
     return;
   reasons.push_back(std::move(reason));
@@ -71,7 +94,8 @@ void ReasonTable::write() {
                                         })));
 }
 
-void weft::addReason(ModuleOp module, const Reason &reason) {
+void weft::addReason(ModuleOp module, Reason reason) {
+  reason.cause = generalCause(reason.cause);
   SmallVector<Attribute> all;
   if (auto known = module->getAttrOfType<ArrayAttr>(kReasonsAttrName))
     llvm::append_range(all, known);

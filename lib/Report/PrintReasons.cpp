@@ -20,6 +20,24 @@ static std::string join(const std::vector<std::string> &names) {
   return text;
 }
 
+/// A cause without the numbers of layers, `params['blocks'][*]['wq']`: layers
+/// that are alike share a reason.
+static std::string generalCause(const std::string &cause) {
+  std::string text;
+  for (size_t i = 0; i < cause.size(); ++i) {
+    text += cause[i];
+    size_t end = i + 1;
+    while (cause[i] == '[' && end < cause.size() && cause[end] >= '0' &&
+           cause[end] <= '9')
+      ++end;
+    if (end > i + 1 && end < cause.size() && cause[end] == ']') {
+      text += '*';
+      i = end - 1;
+    }
+  }
+  return text;
+}
+
 static std::string printReason(const ReasonRecord &reason) {
   std::string text;
   for (const ReasonLineRecord &line : reason.chain)
@@ -41,14 +59,14 @@ static std::string printCollective(const PlanReport &report,
                      std::to_string(record.count) + " x " +
                      printBytes(record.bytes) + "\n";
   const std::vector<std::string> causes = causesOf(record);
+  const std::string general = generalCause(causes.front());
   text += "  " + (causes.front().empty() ? "no cause" : causes.front()) + "\n";
   if (causes.size() > 1)
     text +=
         "  with " + std::to_string(causes.size() - 1) + " more in one call\n";
-  auto found = std::find_if(report.reasons.begin(), report.reasons.end(),
-                            [&](const ReasonRecord &reason) {
-                              return reason.cause == causes.front();
-                            });
+  auto found = std::find_if(
+      report.reasons.begin(), report.reasons.end(),
+      [&](const ReasonRecord &reason) { return reason.cause == general; });
   return found == report.reasons.end() ? text : text + printReason(*found);
 }
 

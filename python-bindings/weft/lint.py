@@ -115,7 +115,7 @@ def _contradictions(entry: EntryInfo, plan: Plan) -> Iterable[Finding]:
         if each.kind not in ("all_to_all", "permute"):
             continue
         for _, cause in each.parts:
-            reason = records.reasons.get(cause)
+            reason = records.reason_of(cause)
             name = next((name for name in names if cause.startswith(f"{name} held as")), None)
             if reason is None or name is None or not reason.edit or name in seen:
                 continue

@@ -22,6 +22,7 @@ from .wording import as_python
 if TYPE_CHECKING:
     from .session import EntryInfo, Plan
 
+_INDEX = re.compile(r"(?<=\[)\d+(?=\])")
 _MEMBER = re.compile(r"([\d.]+ [KMGTP]?i?B): (.*)")
 
 
@@ -282,11 +283,15 @@ class Records:
     cost: Cost
     padding: tuple[Padding, ...]
     reasons: dict[str, Reason]
-    """By cause."""
+    """By cause, in which numbers of layers are ``[*]``."""
     stages: tuple[Stage, ...] = ()
     messages: tuple[Message, ...] = ()
     schedule: Schedule | None = None
     pipeline_axis: str = ""
+
+    def reason_of(self, cause: str) -> Reason | None:
+        """What stands behind a cause; None if the plan does not say."""
+        return self.reasons.get(_INDEX.sub("*", cause))
 
     @staticmethod
     def of(plan: Plan, entry: EntryInfo) -> Records:

@@ -111,6 +111,6 @@ def _explain(compiled: Compiled, collectives: list[Collective], cluster: str) ->
     found = []
     for each in collectives:
         causes = [cause for _, cause in each.parts]
-        cause = next((cause for cause in causes if cause in records.reasons), causes[0])
-        found.append(Why(each, cause, records.reasons.get(cause), *time_of(each, times)))
+        cause = next((cause for cause in causes if records.reason_of(cause)), causes[0])
+        found.append(Why(each, cause, records.reason_of(cause), *time_of(each, times)))
     return found

@@ -15,7 +15,8 @@
 //    alternatives = [["...", 1024 : i64, 2.3e-5 : f64]],
 //    edit = "..."}
 //
-// Of several collectives with one cause it names the values of the first.
+// Numbers of layers in the cause are `[*]`; of several collectives with one
+// cause the rest names the values of the first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +63,7 @@ class ReasonTable {
 public:
   explicit ReasonTable(mlir::ModuleOp module);
 
-  bool has(llvm::StringRef cause) const { return known.contains(cause); }
+  bool has(llvm::StringRef cause) const;
   /// Unless there is one of its cause.
   void add(Reason reason);
   /// Stores them in the module.
@@ -76,7 +77,7 @@ private:
 };
 
 /// Adds one, unless the module has one of its cause.
-void addReason(mlir::ModuleOp module, const Reason &reason);
+void addReason(mlir::ModuleOp module, Reason reason);
 
 /// Those of a module, whose attribute is verified.
 std::vector<Reason> getReasons(mlir::ModuleOp module);
