@@ -24,6 +24,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PRICE = re.compile(r"chosen by cost.*: .*\d")
 
 
+FRAGMENTS = ["chosen by cost over all of @", "of collectives, as propagated", ", which leaves partial results",
+             ", which splits another dimension of", ", which takes no partial results", "what is held taken by",
+             "more on each rank", "more in the same call"]
+
+
 def explained(compiled):
     """The reason of every collective; each is checked."""
     found = matching(compiled, "")
@@ -156,3 +161,15 @@ def test_a_plan_without_collectives_is_an_error(tmp_path, capsys):
     mlp(mesh=(1, 1)).save(tmp_path / "one.plan")
     assert main(["why", str(tmp_path / "one.plan")]) == 2
     assert "one.plan has no collectives" in capsys.readouterr().err
+
+
+def test_ends_and_edits_are_said_in_words(compiled):
+    """Of the fixtures together."""
+    shape = weft.ShapeDtypeStruct((64, 64), "float32")
+    free = weft.jit(lambda a, b: wnp.tanh(a) @ b, mesh=weft.Mesh((4,), ("x",)), in_shardings=(P("x"), P("x")),
+                    out_shardings=P(None, None)).lower(shape, shape).compile(None)
+    texts = [str(why) for each in (compiled, free, lower_step(tiny_models.MODELS["gpt2"], tiny_models.adamw(), "fsdp+tp")
+                                   .compile(None)) for why in matching(each, "")]
+    said = " ".join(" ".join(texts).split())
+    for fragment in FRAGMENTS:
+        assert fragment in said, fragment
