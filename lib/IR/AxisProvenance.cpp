@@ -93,13 +93,3 @@ std::string weft::checkProvenance(Attribute attr) {
   }
   return {};
 }
-
-void weft::removeProvenance(ModuleOp module) {
-  module.walk([](Operation *op) { op->removeAttr(kProvenanceAttrName); });
-  for (auto function : module.getOps<func::FuncOp>()) {
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      function.removeArgAttr(i, kProvenanceAttrName);
-    for (unsigned i = 0; i < function.getNumResults(); ++i)
-      function.removeResultAttr(i, kProvenanceAttrName);
-  }
-}

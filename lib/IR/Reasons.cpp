@@ -7,6 +7,8 @@
 
 #include "weft/IR/Reasons.h"
 
+#include "weft/IR/AxisProvenance.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -174,4 +176,15 @@ std::string weft::checkReasons(Attribute attr) {
       return which + "a string as its edit";
   }
   return {};
+}
+
+void weft::removeExplanations(ModuleOp module) {
+  module->removeAttr(kReasonsAttrName);
+  module.walk([](Operation *op) { op->removeAttr(kProvenanceAttrName); });
+  for (auto function : module.getOps<func::FuncOp>()) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      function.removeArgAttr(i, kProvenanceAttrName);
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      function.removeResultAttr(i, kProvenanceAttrName);
+  }
 }

@@ -142,8 +142,7 @@ class Compiled:
         """Why a collective is there: the chain from what the user wrote at both of its ends, what
         else was weighed, and what to write instead. `collective` is one of `collectives()`, or a
         text that only one of them has in its call (``all_reduce over data``), its cause or its
-        location; times are predicted for `cluster`. Raises `ValueError` if there is no such one, or
-        several."""
+        location; times are predicted for `cluster`. Raises `ValueError` if none or several have it."""
         from .why import find
 
         return find(self, collective, cluster)

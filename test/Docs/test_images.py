@@ -52,7 +52,8 @@ def drawn():
         pathlib.Path(folder, "mlp.py").write_text(model[1])
         environment = environment_of(sys.executable)
         environment["PYTHONPATH"] += ":" + folder
-        subprocess.run([sys.executable, "-c", STEP], cwd=folder, env=environment, check=True)
+        pathlib.Path(folder, "train.py").write_text(STEP)
+        subprocess.run([sys.executable, "train.py"], cwd=folder, env=environment, check=True)
         dump = subprocess.run([binaries() / "shard-run", "--dump", "fsdp.plan"], cwd=folder, stdout=subprocess.PIPE, check=True)
     return subprocess.run([sys.executable, ROOT / "scripts" / "draw-plan.py"], input=dump.stdout, stdout=subprocess.PIPE,
                           check=True).stdout.decode()

@@ -3,6 +3,17 @@
 
 // RUN: shard-compile %s --target=none --explain=collectives -o %t.plan | FileCheck %s
 
+// A text without locations is without explanations as well; one with locations
+// is compiled to a plan that has them.
+// RUN: shard-compile %s --emit=sharded | FileCheck %s --check-prefix=PLAIN
+// RUN: shard-compile %s --emit=spmd | FileCheck %s --check-prefix=PLAIN
+// RUN: shard-compile %s --emit=sharded --mlir-print-debuginfo -o %t.sharded
+// RUN: FileCheck %s --check-prefix=SHARDED --input-file=%t.sharded
+// RUN: shard-compile %t.sharded --target=none --explain=collectives -o %t.again.plan | FileCheck %s
+// PLAIN-NOT: weft.provenance
+// PLAIN-NOT: weft.reasons
+// SHARDED: weft.provenance = {annotation =
+
 // CHECK: why entry step communicates
 // CHECK-NEXT: all_reduce over data, 1 x
 // CHECK-NEXT:   partial sums over {"data"} of weft.dot_general (shard-compile-explain.mlir:[[#]]), needed as [{}, {}] by result "y"

@@ -14,6 +14,7 @@
 
 #include "weft/Compile.h"
 #include "weft/IR/ClusterCost.h"
+#include "weft/IR/Reasons.h"
 #include "weft/Partition/ChoiceReport.h"
 #include "weft/Plan/PlanWriter.h"
 #include "weft/Report/PlanReport.h"
@@ -257,6 +258,8 @@ int main(int argc, char **argv) {
   if (emit != Form::Plan) {
     if (failed(lowerModule(*module, emit, options)))
       return 1;
+    if (!OpPrintingFlags().shouldPrintDebugInfo())
+      removeExplanations(*module);
     std::string text;
     llvm::raw_string_ostream(text) << *module << '\n';
     if (llvm::Error error = writeOutput(*path, text))

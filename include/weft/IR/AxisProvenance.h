@@ -64,9 +64,6 @@ mlir::DictionaryAttr makeProvenance(mlir::MLIRContext *context,
 /// What is wrong with `attr` as the provenance of a value, or empty.
 std::string checkProvenance(mlir::Attribute attr);
 
-/// Removes those of all functions and ops of the module.
-void removeProvenance(mlir::ModuleOp module);
-
 } // namespace weft
 
 #endif // WEFT_IR_AXISPROVENANCE_H

@@ -82,6 +82,10 @@ void addReason(mlir::ModuleOp module, Reason reason);
 /// Those of a module, whose attribute is verified.
 std::vector<Reason> getReasons(mlir::ModuleOp module);
 
+/// Removes reasons and provenance (AxisProvenance.h), which explain a module
+/// and decide nothing: texts without locations are printed without them.
+void removeExplanations(mlir::ModuleOp module);
+
 /// What is wrong with `attr` as the reasons of a module, or empty.
 std::string checkReasons(mlir::Attribute attr);
 

@@ -65,6 +65,8 @@ def Weft_Dialect : Dialect {
     | `weft.position` | argument of a kernel | unit: a number, not a buffer |
     | `weft.queue`, `weft.behind` | `weft.start` | the queue of the collective; in a loop, the instruction behind whose last execution it may start |
     | `weft.choice`, `weft.splits`, `weft.recomputation` | entry | what passes chose, for the report |
+    | `weft.provenance` | op, function argument, function result | from which annotation each axis came, and through which ops |
+    | `weft.reasons` | module | why there are collectives, by cause |
 
     Example:
 

@@ -15,6 +15,7 @@
 
 #include "weft/Compile.h"
 #include "weft/Cost/ClusterFile.h"
+#include "weft/IR/Reasons.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/SourceMgr.h"
@@ -160,6 +161,8 @@ lower(std::string_view text, const std::string &name, const std::string &form,
       if (failed(lowerModule(module, *last, options)))
         return result;
       result.emplace();
+      if (!locations)
+        removeExplanations(module);
       OpPrintingFlags flags;
       flags.enableDebugInfo(locations);
       llvm::raw_string_ostream os(*result);
