@@ -21,6 +21,7 @@
 #include "weft/Timeline/SlotUses.h"
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <map>
 #include <set>
@@ -78,6 +79,7 @@ private:
   bool parse();
   void checkMicrobatches();
   void checkQueue(MessageAttr message);
+  void checkDeclaration();
   void layOutSlots();
   void findSlots(func::FuncOp segment);
   void findAccesses();
@@ -98,6 +100,9 @@ private:
   /// By kind, level and both stages.
   std::map<std::tuple<std::string, int64_t, int64_t, int64_t>, MessageAttr>
       messages;
+  std::map<int64_t, int64_t> roleOfStage;
+  /// The source and the destination of the messages of each queue.
+  std::map<int64_t, std::pair<int64_t, int64_t>> queues;
   std::vector<RoleStates> roles;
   /// The same for all micro-batches: by role, kind, level, stage and peer.
   std::map<std::tuple<int64_t, ActionKind, int32_t, int32_t, int32_t>, Access>
@@ -125,14 +130,35 @@ void TimelineRule::checkMicrobatches() {
                       : std::string());
 }
 
-/// As the loader of plans has it.
+/// As the loader of plans has it: messages of one queue have the same roles.
 void TimelineRule::checkQueue(MessageAttr message) {
   int64_t count = attribute.getMessages().size();
-  if (message.getQueue() < 0 || message.getQueue() >= count)
-    error() << "a message from stage " << message.getSource() << " to "
-            << message.getDestination() << " is in queue " << message.getQueue()
-            << ", but there are no more queues than the " << count
-            << " messages";
+  auto problem = [&] {
+    return error() << "a message from stage " << message.getSource() << " to "
+                   << message.getDestination() << " ";
+  };
+  if (message.getQueue() < 0 || message.getQueue() >= count) {
+    problem() << "is in queue " << message.getQueue()
+              << ", but there are no more queues than the " << count
+              << " messages";
+    return;
+  }
+  for (int64_t stage : {message.getSource(), message.getDestination()})
+    if (!roleOfStage.contains(stage)) {
+      problem() << "has no action of stage " << stage;
+      return;
+    }
+  std::pair roles(roleOfStage[message.getSource()],
+                  roleOfStage[message.getDestination()]);
+  if (roles.first == roles.second) {
+    problem() << "stays on role " << roles.first << ", must go to another";
+    return;
+  }
+  auto ofQueue = queues.try_emplace(message.getQueue(), roles).first->second;
+  if (roles != ofQueue)
+    problem() << "goes from role " << roles.first << " to role " << roles.second
+              << " in queue " << message.getQueue() << ", which goes from role "
+              << ofQueue.first << " to role " << ofQueue.second;
 }
 
 bool TimelineRule::parse() {
@@ -146,7 +172,12 @@ bool TimelineRule::parse() {
   timeline::ParsedTable parsed = timeline::parseCsv(text, "row");
   for (const std::string &problem : parsed.errors)
     error() << problem;
+  if (failed)
+    return false;
   table = std::move(parsed.table);
+  for (auto [role, row] : llvm::enumerate(table.rows))
+    for (const Action &action : row)
+      roleOfStage.try_emplace(action.stage, role);
   for (Attribute each : attribute.getMessages()) {
     auto message = dyn_cast<MessageAttr>(each);
     if (!message)
@@ -394,9 +425,33 @@ void TimelineRule::checkJob() {
     error() << timeline::print(verdict, "timeline");
 }
 
+/// What the entry takes and gives is in states of its segments.
+void TimelineRule::checkDeclaration() {
+  llvm::StringSet<> states;
+  for (Operation &op : *entry->getBlock())
+    if (auto segment = dyn_cast<func::FuncOp>(op);
+        segment && getSegment(segment) &&
+        getSegment(segment).getEntry() == entry.getSymNameAttr()) {
+      for (unsigned i = 0; i < segment.getNumArguments(); ++i)
+        states.insert(getArgumentName(segment, i));
+      for (unsigned i = 0; i < segment.getNumResults(); ++i)
+        states.insert(getResultName(segment, i));
+    }
+  auto require = [&](StringRef what, StringRef name) {
+    if (!states.contains(name))
+      error() << what << " \"" << name
+              << "\" is neither an argument nor a result of a segment";
+  };
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    require("argument", getArgumentName(entry, i));
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    require("result", getResultName(entry, i));
+}
+
 void TimelineRule::run() {
   if (!parse())
     return;
+  checkDeclaration();
   findAccesses();
   layOutSlots();
   for (int64_t role = 0; role < table.ranks() && !failed; ++role)

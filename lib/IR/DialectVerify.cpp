@@ -328,6 +328,18 @@ static LogicalResult verifyInPlace(Operation *op, Attribute attr) {
   return success();
 }
 
+static LogicalResult verifySegment(Operation *op, Attribute attr) {
+  auto segment = dyn_cast<SegmentAttr>(attr);
+  if (!segment || !isa<FunctionOpInterface>(op))
+    return op->emitError() << WeftDialect::kSegmentAttrName
+                           << " must be a #weft.segment of a function, got "
+                           << attr;
+  if (segment.getRole() < 0)
+    return op->emitError() << "role of " << WeftDialect::kSegmentAttrName
+                           << " must be at least 0, got " << segment.getRole();
+  return success();
+}
+
 LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   StringRef name = attr.getName();
@@ -342,6 +354,8 @@ LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
     return verifyInPlace(op, attr.getValue());
   if (name == kResultOriginsAttrName)
     return verifyResultOrigins(op, attr.getValue());
+  if (name == kSegmentAttrName)
+    return verifySegment(op, attr.getValue());
   if (name == kDevicesAttrName)
     return verifyDevices(op, attr.getValue());
   if (name == kProvenanceAttrName)

@@ -8,6 +8,8 @@
 #include "weft/IR/NarrowFloats.h"
 #include "weft/IR/WeftOps.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 using namespace weft;
 
@@ -31,7 +33,12 @@ static LogicalResult verifyMatrix(GemmOp op, StringRef name, ShapedType type,
     if (stride < 0)
       return op.emitOpError() << name << " must not have a negative stride, "
                               << "got " << stride;
-    last += (size - 1) * stride;
+    int64_t reach = 0;
+    if (llvm::MulOverflow(size - 1, stride, reach) ||
+        llvm::AddOverflow(last, reach, last))
+      return op.emitOpError()
+             << "strides of " << name << " reach beyond element "
+             << std::numeric_limits<int64_t>::max();
   }
   if (last >= type.getNumElements())
     return op.emitOpError() << "strides of " << name << " reach element "

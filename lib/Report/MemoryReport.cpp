@@ -209,7 +209,9 @@ void MemoryReporter::addEntry(const plan::Entry &entry) {
   if (uint64_t bytes = entry.arena_bytes() - fixedEnd;
       entry.arena_bytes() > fixedEnd && bytes > report.callBytes) {
     report.callBytes = bytes;
-    report.livenessBytes = entry.liveness_bytes() - fixedEnd;
+    report.livenessBytes = entry.liveness_bytes() > fixedEnd
+                               ? entry.liveness_bytes() - fixedEnd
+                               : 0;
   }
 }
 

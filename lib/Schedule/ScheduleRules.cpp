@@ -52,6 +52,15 @@ static bool checkOffsets(Operation &op, FormCheck &check) {
   return false;
 }
 
+/// Devices have two streams for collectives.
+static void checkQueue(StartOp start, FormCheck &check) {
+  Attribute attribute = start->getAttr(queueAttrName);
+  auto queue = dyn_cast_if_present<IntegerAttr>(attribute);
+  if (attribute && (!queue || (queue.getValue() != 0 && queue.getValue() != 1)))
+    check.error(start.getLoc())
+        << queueAttrName << " must be 0 or 1, got " << attribute;
+}
+
 /// Whether every value of an entry has an offset; without, nothing else can be
 /// looked at.
 static bool checkOffsets(func::FuncOp entry, FormCheck &check) {
@@ -284,15 +293,23 @@ void EntryCheck::checkLayout() {
           getOffset(content.maker),
           {content.first, content.last(), bytesOf(content.maker)});
   layout.bytes = entry->getAttrOfType<IntegerAttr>(arenaBytesAttrName).getInt();
-  if (auto least = entry->getAttrOfType<IntegerAttr>(livenessBytesAttrName);
-      least && least.getInt() > layout.bytes)
+  auto least = entry->getAttrOfType<IntegerAttr>(livenessBytesAttrName);
+  if (least && least.getInt() > layout.bytes)
     check.error(entry.getLoc())
         << "@" << entry.getSymName() << " needs " << least.getInt()
         << " bytes in any layout (" << livenessBytesAttrName << "), but has "
         << arenaBytesAttrName << " of " << layout.bytes << remedy;
-  for (const ArenaProblem &problem :
-       checkArena(buffers, layout, [&](size_t i) { return names[i]; }))
+  std::vector<ArenaProblem> problems =
+      checkArena(buffers, layout, [&](size_t i) { return names[i]; });
+  for (const ArenaProblem &problem : problems)
     check.error(locations[problem.buffer]) << problem.text << remedy;
+  if (!least || !problems.empty())
+    return;
+  if (int64_t alive = livenessBound(buffers); least.getInt() < alive)
+    check.error(entry.getLoc())
+        << "@" << entry.getSymName() << " has " << alive
+        << " bytes alive at once, but " << livenessBytesAttrName << " of "
+        << least.getInt() << remedy;
 }
 
 //===----------------------------------------------------------------------===//
@@ -305,8 +322,10 @@ void weft::checkMemory(ModuleOp module, FormCheck &check) {
     return;
   SmallVector<func::FuncOp> entries = findEntries(module);
   bool valid = true;
-  for (func::FuncOp entry : entries)
+  for (func::FuncOp entry : entries) {
     valid &= checkOffsets(entry, check);
+    entry.walk([&](StartOp start) { checkQueue(start, check); });
+  }
   if (!valid)
     return;
   // The arena of a role has what its segments and what all ranks execute need.

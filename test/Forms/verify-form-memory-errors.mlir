@@ -689,3 +689,26 @@ weft.mesh @mesh = <["x"=2]>
 func.func @step(%x: tensor<16xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 64, weft.liveness_bytes = 128} {
   return
 }
+
+// -----
+
+// As much as is alive at once is needed, and the memory of states in any case.
+weft.mesh @mesh = <["x"=2]>
+// expected-error @below {{after schedule: @step has 64 bytes alive at once, but weft.liveness_bytes of -1; run --weft-plan-memory}}
+func.func @step(%x: tensor<16xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 64, weft.liveness_bytes = -1} {
+  return
+}
+
+// -----
+
+// Of the queues of collectives there are two.
+weft.mesh @mesh = <["x"=2]>
+func.func @step(%x: tensor<16xf32> {weft.name = "x", weft.offset = 0 : i64, weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.arena_bytes = 128} {
+  // expected-error @below {{after schedule: weft.queue must be 0 or 1, got 256 : i64}}
+  %p = weft.start all_reduce %x sum over <@mesh, {"x"}> {weft.offsets = array<i64: 64>, weft.queue = 256 : i64} : tensor<16xf32> -> !weft.pending<tensor<16xf32>>
+  %r = weft.wait %p {weft.offsets = array<i64: 64>} : !weft.pending<tensor<16xf32>>
+  // expected-error @below {{after schedule: weft.queue must be 0 or 1, got "one"}}
+  %q = weft.start all_reduce %x sum over <@mesh, {"x"}> {weft.offsets = array<i64: 64>, weft.queue = "one"} : tensor<16xf32> -> !weft.pending<tensor<16xf32>>
+  %s = weft.wait %q {weft.offsets = array<i64: 64>} : !weft.pending<tensor<16xf32>>
+  return
+}

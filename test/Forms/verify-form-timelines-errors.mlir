@@ -89,7 +89,7 @@ weft.mesh @mesh = <["pipe"=2]>
 
 // Each rank waits for the other.
 // expected-error @below {{the timeline of @deadlock: }}
-func.func private @deadlock() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0RECV_B0,0F0,0SEND_F0,0B0", "1RECV_F0,1F0,1B0,1SEND_B0"], messages = [#weft.message<kind = "F", source = 0, destination = 1, queue = 0, values = ["0F:0"]>, #weft.message<kind = "B", source = 1, destination = 0, queue = 0, values = ["1B:0"]>]>}
+func.func private @deadlock() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0RECV_B0,0F0,0SEND_F0,0B0", "1RECV_F0,1F0,1B0,1SEND_B0"], messages = [#weft.message<kind = "F", source = 0, destination = 1, queue = 0, values = ["0F:0"]>, #weft.message<kind = "B", source = 1, destination = 0, queue = 1, values = ["1B:0"]>]>}
 func.func @deadlock.0F(%b: tensor<f32> {weft.name = "1B:0"}) -> (tensor<f32> {weft.name = "0F:0"}) attributes {weft.segment = #weft.segment<entry = "deadlock", action = "0F", role = 0>} {
   return %b : tensor<f32>
 }
@@ -217,3 +217,30 @@ func.func @no_slot.0F() -> (tensor<f32> {weft.name = "0F:0", weft.slots = 0 : i6
 func.func @no_slot.0B(%x: tensor<f32> {weft.name = "0F:0"}) attributes {weft.segment = #weft.segment<entry = "no_slot", action = "0B", role = 0>} {
   return
 }
+
+// -----
+
+weft.mesh @mesh = <["pipe"=1]>
+
+// The value is bound to the state of that name.
+// expected-error @below {{the timeline of @declared: argument "w" is neither an argument nor a result of a segment}}
+// expected-error @below {{the timeline of @declared: result "loss" is neither an argument nor a result of a segment}}
+func.func private @declared(tensor<2xf32> {weft.name = "w", weft.global_type = tensor<2xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<f32> {weft.name = "loss", weft.global_type = tensor<f32>, weft.sharding = #weft.sharding<@mesh, []>}) attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0"], messages = []>}
+func.func @declared.0F(%v: tensor<2xf32> {weft.name = "v"}) attributes {weft.segment = #weft.segment<entry = "declared", action = "0F", role = 0>} {
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["pipe"=2]>
+
+// expected-error @below {{the timeline of @directions: a message from stage 1 to 0 goes from role 1 to role 0 in queue 0, which goes from role 0 to role 1}}
+func.func private @directions() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0,0SEND_F0,0RECV_B0,0B0", "1RECV_F0,1F0,1B0,1SEND_B0"], messages = [#weft.message<kind = "F", source = 0, destination = 1, queue = 0, values = ["0F:0"]>, #weft.message<kind = "B", source = 1, destination = 0, queue = 0, values = ["1B:0"]>]>}
+
+// -----
+
+weft.mesh @mesh = <["pipe"=1]>
+
+// expected-error @below {{the timeline of @same_role: a message from stage 0 to 1 stays on role 0, must go to another}}
+// expected-error @below {{the timeline of @same_role: a message from stage 1 to 7 has no action of stage 7}}
+func.func private @same_role() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0,1F0"], messages = [#weft.message<kind = "F", source = 0, destination = 1, queue = 0, values = []>, #weft.message<kind = "F", source = 1, destination = 7, queue = 1, values = []>]>}

@@ -116,3 +116,13 @@ func.func @step(
     -> (tensor<8xf32> {weft.name = "d", weft.sharding = #weft.sharding<@mesh, [{"w"}]>}) {
   return %a : tensor<8xf32>
 }
+
+// -----
+
+// expected-error @below {{role of weft.segment must be at least 0, got -1}}
+func.func private @f() attributes {weft.segment = #weft.segment<entry = "step", action = "0F", role = -1>}
+
+// -----
+
+// expected-error @below {{weft.segment must be a #weft.segment of a function, got 0 : i64}}
+func.func private @f() attributes {weft.segment = 0}

@@ -53,6 +53,16 @@ func.func @out_of_bounds(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
 
 // -----
 
+func.func @far_out_of_bounds(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
+  // expected-error @below {{strides of lhs reach beyond element 9223372036854775807}}
+  %r = weft.gemm %a, %b batch = 1 m = 4 n = 8 k = 16
+      strides = [64, 9223372036854775807, 1] x [128, 8, 1] -> [32, 8, 1]
+      : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
 func.func @overlapping_result(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
   // expected-error @below {{out strides must write every element of the result once, got [32, 4, 1]}}
   %r = weft.gemm %a, %b batch = 1 m = 4 n = 8 k = 16
