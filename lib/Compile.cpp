@@ -10,6 +10,7 @@
 #include "NestingCheck.h"
 
 #include "weft/Codegen/TargetLimits.h"
+#include "weft/IR/ClusterCost.h"
 #include "weft/IR/MeshDevices.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/StagePipeline.h"
@@ -278,7 +279,8 @@ static Form findForm(ModuleOp module) {
 }
 
 /// An option for a phase that comes before the form of the input, or empty.
-static StringRef findEarlierOption(const CompileOptions &options, Form from) {
+static StringRef findEarlierOption(const CompileOptions &options, Form from,
+                                   Form to) {
   const PipelineOptions defaults, &pipeline = options.pipeline;
   const bool isSchedule = from == Form::Schedule;
   const std::pair<bool, StringRef> given[] = {
@@ -297,6 +299,12 @@ static StringRef findEarlierOption(const CompileOptions &options, Form from) {
        "fuse-epilogues"},
       {isSchedule && pipeline.batchLaunches != defaults.batchLaunches,
        "batch-launches"},
+      {isSchedule && pipeline.collectivePieces != defaults.collectivePieces,
+       "collective-pieces"},
+      // The report of a plan and its explanation have times.
+      {to == Form::Schedule && isSchedule && !pipeline.cluster.empty(),
+       "cluster"},
+      {isSchedule && pipeline.recomputeInKernels, "recompute-in-kernels"},
       {isSchedule && pipeline.tf32, "gemm-precision"}};
   for (auto [isGiven, name] : given)
     if (isGiven)
@@ -315,7 +323,7 @@ static LogicalResult continueFrom(ModuleOp module, Form from, Form to,
   if (to < from)
     return error() << "--emit=" << stringifyForm(to)
                    << " is a form before it; give the model instead";
-  if (StringRef option = findEarlierOption(options, from); !option.empty())
+  if (StringRef option = findEarlierOption(options, from, to); !option.empty())
     return error() << "--" << option
                    << " is for a phase before it; give the model instead";
   module.emitRemark() << "the input is " << name
@@ -367,6 +375,8 @@ static LogicalResult adoptPipeline(ModuleOp module, StageOptions &options) {
     options.axis = pipeline->axis;
     options.schedule = pipeline->schedule;
     options.table = pipeline->table;
+    pipeline->ownCopies &= options.ownCopies;
+    setPipeline(module, *pipeline);
   }
   return success();
 }
@@ -388,6 +398,8 @@ LogicalResult lowerModule(ModuleOp module, Form form,
   TargetUse use{/*expandsAttention=*/from == Form::Graph,
                 /*compilesKernels=*/form == Form::Plan};
   bool canCompile = succeeded(checkPipeline(module, used.pipeline));
+  // Whether or not a phase asks for times.
+  canCompile &= succeeded(loadCostModel(module, clusterOf(used.pipeline)));
   canCompile &= succeeded(checkTargetLimits(module, options.target, use));
   if (!canCompile)
     return failure();
@@ -396,9 +408,9 @@ LogicalResult lowerModule(ModuleOp module, Form form,
   if (failed(overrideMesh(module, options.mesh, options.devices)))
     return failure();
   StageOptions &stages = used.pipeline.stages;
+  stages.ownCopies = !options.memoryLimit;
   if (failed(adoptPipeline(module, stages)))
     return failure();
-  stages.ownCopies = !options.memoryLimit;
   if (stages.areAutomatic) {
     auto regions = chooseStages(module, used.pipeline);
     if (failed(regions))

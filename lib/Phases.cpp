@@ -103,6 +103,7 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
   stages.schedule = options.stages.schedule;
   stages.table = options.stages.table;
   stages.tableName = options.stages.tableName;
+  stages.ownCopies = options.stages.ownCopies;
   pm.addPass(createAssignStages(stages));
   // Joins what the forward and the backward pass both compute.
   pm.addPass(createJoinEqualOps());
@@ -155,8 +156,7 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // Stages take what is left of the loop over micro-batches.
   pm.addPass(createSplitTransfers({clusterOf(options)}));
   pm.addPass(
-      createFormTimelines({options.stages.microbatches, clusterOf(options),
-                           options.stages.ownCopies}));
+      createFormTimelines({options.stages.microbatches, clusterOf(options)}));
   // After equal ops are joined: none inside of a loop is one outside.
   pm.addPass(createFormMicrobatchLoops());
   // Once it is known what a loop repeats.

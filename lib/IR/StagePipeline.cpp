@@ -14,7 +14,8 @@ using namespace mlir;
 namespace weft {
 
 static constexpr StringLiteral kAxis = "axis", kSchedule = "schedule",
-                               kTable = "table", kTableName = "table_name";
+                               kTable = "table", kTableName = "table_name",
+                               kOwnCopies = "own_copies";
 
 std::optional<StagePipeline> getPipeline(ModuleOp module) {
   auto attribute = module->getAttrOfType<DictionaryAttr>(kPipelineAttrName);
@@ -22,6 +23,13 @@ std::optional<StagePipeline> getPipeline(ModuleOp module) {
     return std::nullopt;
   StagePipeline pipeline;
   for (NamedAttribute each : attribute) {
+    if (each.getName() == kOwnCopies) {
+      auto value = dyn_cast<BoolAttr>(each.getValue());
+      if (!value)
+        return std::nullopt;
+      pipeline.ownCopies = value.getValue();
+      continue;
+    }
     auto value = dyn_cast<StringAttr>(each.getValue());
     std::string *member = each.getName() == kAxis        ? &pipeline.axis
                           : each.getName() == kSchedule  ? &pipeline.schedule
@@ -51,6 +59,8 @@ void setPipeline(ModuleOp module, const StagePipeline &pipeline) {
   if (!pipeline.table.empty() &&
       pipeline.tableName != StagePipeline().tableName)
     add(kTableName, pipeline.tableName);
+  if (!pipeline.ownCopies)
+    attribute.append(kOwnCopies, b.getBoolAttr(false));
   module->setAttr(kPipelineAttrName,
                   attribute.getDictionary(module.getContext()));
 }

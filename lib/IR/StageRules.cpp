@@ -106,7 +106,8 @@ static void checkPipeline(ModuleOp module, FormCheck &check) {
   std::optional<StagePipeline> pipeline = getPipeline(module);
   auto stages = module->getAttrOfType<IntegerAttr>(kStagesAttrName);
   if (!pipeline) {
-    error() << " must have strings: axis, and schedule, table or both, got "
+    error() << " must have strings: axis, and schedule, table or both, and may "
+               "have a bool own_copies, got "
             << attribute;
     return;
   }

@@ -401,7 +401,8 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
     getOperation()->setAttr(kStagesAttrName,
                             Builder(&getContext()).getI64IntegerAttr(most));
     if (!axis.empty())
-      setPipeline(getOperation(), {axis, schedule, table, tableName});
+      setPipeline(getOperation(),
+                  {axis, schedule, table, tableName, ownCopies});
   }
 
   LogicalResult countFromAxis();

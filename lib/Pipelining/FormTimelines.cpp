@@ -81,7 +81,7 @@ struct FormTimelines : weft::impl::FormTimelinesBase<FormTimelines> {
 private:
   FailureOr<ResultCopies> copyUpdates(func::FuncOp entry,
                                       const PipelineSchedule &schedule,
-                                      StringRef axis);
+                                      const StagePipeline &pipeline);
   FailureOr<PipelineSchedule> findSchedule(func::FuncOp entry,
                                            const StagePipeline &pipeline,
                                            int64_t stages);
@@ -142,13 +142,13 @@ FormTimelines::findSchedule(func::FuncOp entry, const StagePipeline &pipeline,
 /// Only of training: what other entries change is where that has it.
 FailureOr<ResultCopies>
 FormTimelines::copyUpdates(func::FuncOp entry, const PipelineSchedule &schedule,
-                           StringRef axis) {
-  if (!ownCopies || !hasLoop(entry))
+                           const StagePipeline &pipeline) {
+  if (!pipeline.ownCopies || !hasLoop(entry))
     return ResultCopies();
   FailureOr<cost::CostModel> model = loadCostModel(getOperation(), cluster);
   if (failed(model))
     return failure();
-  return copySharedUpdates(entry, schedule, axis, *model);
+  return copySharedUpdates(entry, schedule, pipeline.axis, *model);
 }
 
 LogicalResult FormTimelines::form(func::FuncOp entry,
@@ -163,7 +163,7 @@ LogicalResult FormTimelines::form(func::FuncOp entry,
   for (BlockArgument argument : findLoopParameters(entry))
     entry.setArgAttr(argument.getArgNumber(), WeftDialect::kParameterAttrName,
                      UnitAttr::get(&getContext()));
-  FailureOr<ResultCopies> copies = copyUpdates(entry, *found, pipeline.axis);
+  FailureOr<ResultCopies> copies = copyUpdates(entry, *found, pipeline);
   if (failed(copies))
     return failure();
   CutEntry cut = cutSegments(entry, *found, names, holders, *copies);

@@ -125,6 +125,7 @@ PROGRAMS |= {
     "llama over micro-batches by fsdp+tp": partial(microbatched, "llama", "fsdp+tp"),
     "gpt in stages by fsdp+tp": partial(microbatched, "short gpt", "fsdp+tp", (0,), 2),
     "gpt in stages that are found": partial(microbatched, "short gpt", None, (0,), 2),
+    "gpt in stages under a limit": partial(microbatched, "short gpt", None, (0,), 2),
     "untied gpt in stages": partial(microbatched, "untied gpt", None, (0,), 2),
     "t5 in stages by zero1": partial(microbatched, "t5", "zero1", (0, 1, 2), 2),
     "weft.models.gpt": published,
@@ -132,12 +133,13 @@ PROGRAMS |= {
 }
 # What the model needs and its forms do not.
 FLAGS = {
-    "gpt in stages by fsdp+tp": "--pipeline=axis=pipe",
-    "gpt in stages that are found": "--pipeline=axis=pipe schedule=auto",
-    "untied gpt in stages": "--pipeline=axis=pipe schedule=zb-h1",
-    "t5 in stages by zero1": "--pipeline=axis=pipe schedule=zb-v",
-    "weft.models.gpt": "--pipeline=axis=pipeline",
-    "jax mlp in stages": "--pipeline=axis=pipe stages=auto microbatches=4",
+    "gpt in stages by fsdp+tp": ["--pipeline=axis=pipe"],
+    "gpt in stages that are found": ["--pipeline=axis=pipe schedule=auto"],
+    "gpt in stages under a limit": ["--pipeline=axis=pipe", "--memory-limit=1GiB"],
+    "untied gpt in stages": ["--pipeline=axis=pipe schedule=zb-h1"],
+    "t5 in stages by zero1": ["--pipeline=axis=pipe schedule=zb-v"],
+    "weft.models.gpt": ["--pipeline=axis=pipeline"],
+    "jax mlp in stages": ["--pipeline=axis=pipe stages=auto microbatches=4"],
 }
 
 # ===----------------------------------------------------------------------===
@@ -155,7 +157,7 @@ def tool(name, *arguments):
 def flags_of(path):
     """Of a model, not of its forms."""
     flags = path.with_name("flags")
-    return [flags.read_text()] if flags.exists() else []
+    return flags.read_text().splitlines() if flags.exists() else []
 
 
 def plan_of(path, target):
@@ -214,7 +216,7 @@ def test_forms_are_texts(name, tmp_path):
     path = tmp_path / "program.mlir"
     path.write_text(PROGRAMS[name]())
     if name in FLAGS:
-        path.with_name("flags").write_text(FLAGS[name])
+        path.with_name("flags").write_text("\n".join(FLAGS[name]))
     with ThreadPoolExecutor(2) as pool:
         plans, schedules = pool.map(lambda check: check(path), (check_plans, check_schedules))
     assert plans + schedules == []

@@ -41,8 +41,14 @@ func.func @boundary(%x: tensor<2xf32> {weft.name = "x"}) -> (tensor<2xf32> {weft
 
 // -----
 
-// expected-error @below {{weft.pipeline must have strings: axis, and schedule, table or both, got {axis = "pipe", chunks = 2 : i64}}}
+// expected-error @below {{weft.pipeline must have strings: axis, and schedule, table or both, and may have a bool own_copies, got {axis = "pipe", chunks = 2 : i64}}}
 module attributes {weft.stages = 2 : i64, weft.pipeline = {axis = "pipe", chunks = 2}} {
+}
+
+// -----
+
+// expected-error @below {{may have a bool own_copies, got {axis = "pipe", own_copies = 0 : i64, schedule = "1f1b"}}}
+module attributes {weft.stages = 2 : i64, weft.pipeline = {axis = "pipe", schedule = "1f1b", own_copies = 0}} {
 }
 
 // -----

@@ -10,6 +10,14 @@
 // RUN: shard-compile %s --pipeline="axis=pipe" --target=none --cluster=cpu-2core -o %t.plan | FileCheck %s --check-prefix=ONE-REPORT
 // A copy each has the optimizer's state twice.
 // RUN: shard-compile %s --pipeline="axis=pipe" --target=none --memory-limit=1GiB -o %t.plan | FileCheck %s --check-prefix=ONE-REPORT
+// RUN: shard-opt %s --weft-autodiff --weft-assign-stages='axis=pipe own-copies=false' | FileCheck %s --check-prefix=OWN
+// The text of a graph says so, or its reader does.
+// RUN: shard-compile %s --pipeline="axis=pipe" --memory-limit=1GiB --emit=graph | FileCheck %s --check-prefix=OWN
+// RUN: shard-compile %s --pipeline="axis=pipe" --memory-limit=1GiB --emit=graph | shard-compile - --target=none -o %t.plan | FileCheck %s --check-prefix=ONE-REPORT
+// RUN: shard-compile %s --pipeline="axis=pipe" --emit=graph | shard-compile - --target=none --memory-limit=1GiB -o %t.plan | FileCheck %s --check-prefix=ONE-REPORT
+// RUN: shard-compile %s --pipeline="axis=pipe" --emit=graph | shard-compile - --target=none -o %t.plan | FileCheck %s --check-prefix=EACH-REPORT
+
+// OWN: weft.pipeline = {axis = "pipe", own_copies = false, schedule = "1f1b"}
 
 // EACH-REPORT: w (16.0 MiB) is updated by ranks 0 and 1, a copy each
 // ONE-REPORT: w (16.0 MiB) is updated by rank 0 and sent to rank 1

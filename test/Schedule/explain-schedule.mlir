@@ -8,7 +8,10 @@
 // RUN: shard-compile %s --cluster=%S/../Partition/Inputs/uniform.toml --target=none --explain=schedule --overlap-collectives=false -o %t.plan | FileCheck %s --check-prefix=ALONE
 // RUN: not shard-compile %s --explain=memory -o %t.plan 2>&1 | FileCheck %s --check-prefix=ERROR
 
+// RUN: not shard-compile %s --explain=schedule --emit=spmd 2>&1 | FileCheck %s --check-prefix=FORM
+
 // ERROR: --explain: expected collectives or schedule, got "memory"
+// FORM: shard-compile: error: --explain is of plans, but --emit is spmd; compile to a plan: -o <file>
 
 // CHECK: schedule, estimated for uniform:
 // CHECK-NEXT: step: {{[0-9.]+ us}} (in any order at least {{[0-9.]+ us}}), computing {{[0-9.]+ us}}; 2 collectives, {{[0-9.]+ us}}, exposed {{[0-9.]+ us}}

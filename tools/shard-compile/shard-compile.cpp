@@ -189,6 +189,10 @@ static llvm::Error readOptions(CompileOptions &options) {
   if (!explain.empty() && explain != "schedule" && explain != "collectives")
     return llvm::createStringError(
         "--explain: expected collectives or schedule, got \"" + explain + "\"");
+  if (!explain.empty() && emit != Form::Plan)
+    return llvm::createStringError("--explain is of plans, but --emit is " +
+                                   stringifyForm(emit) +
+                                   "; compile to a plan: -o <file>");
   options.mesh = mesh;
   options.devices.assign(devices.begin(), devices.end());
   if (mesh.getNumOccurrences() && llvm::StringRef(mesh).trim().empty())

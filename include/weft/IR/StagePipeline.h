@@ -34,6 +34,8 @@ struct StagePipeline {
   /// As CSV, in place of a published schedule, and what messages call it.
   std::string table;
   std::string tableName = "the table";
+  /// Whether roles may each update what they share; not under a memory limit.
+  bool ownCopies = true;
 
   bool operator==(const StagePipeline &) const = default;
 };

@@ -139,7 +139,11 @@ def AssignStages : FormPass<"weft-assign-stages", "Composites"> {
            "A table of actions in place of the schedule, as CSV. It may give "
            "ranks different numbers of stages.">,
     Option<"tableName", "table-name", "std::string", "\"the table\"",
-           "What messages call the table.">
+           "What messages call the table.">,
+    Option<"ownCopies", "own-copies", "bool", "true",
+           "Let every role update its copy of a parameter that several have, "
+           "where that takes less time than to send it what an owner "
+           "updates; false: the owner alone has the optimizer's states.">
   ];
   let statistics = [
     Statistic<"transfers", "transfers",
@@ -217,10 +221,7 @@ def FormTimelines : FormPass<"weft-form-timelines", "Localized"> {
     Option<"microbatches", "microbatches", "int64_t", "0",
            "How many micro-batches the loop must have; 0: any number.">,
     Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
-           "The machines, by the name of a cluster or a file.">,
-    Option<"ownCopies", "own-copies", "bool", "true",
-           "Let every role update its copy of a parameter that several have, "
-           "where that takes less time than to send it what an owner updates.">
+           "The machines, by the name of a cluster or a file.">
   ];
   let statistics = [
     Statistic<"segments", "segments", "Number of segments">,
