@@ -112,12 +112,13 @@ static void addData(CLI::App &app, Arguments &arguments,
   app.add_option("--times", arguments.times,
                  "Write the wall time of every step to a CSV file and, on "
                  "GPUs, the time spent enqueuing it");
-  app.add_option("--trace", arguments.trace,
-                 "Write a timeline of the first runs, JSON for "
-                 "ui.perfetto.dev");
+  CLI::Option *trace = app.add_option(
+      "--trace", arguments.trace,
+      "Write a timeline of the first runs, JSON for ui.perfetto.dev");
   app.add_option("--trace-runs", arguments.traceRuns,
                  "Number of runs in the timeline, from the first")
       ->transform(integer(1))
+      ->needs(trace)
       ->capture_default_str();
 }
 
@@ -167,29 +168,44 @@ static void addProcesses(CLI::App &app, Arguments &arguments) {
       ->capture_default_str();
 }
 
-static void addDevice(CLI::App &app, Arguments &arguments) {
+/// Returns the options that mean nothing to a CPU. Its runs give the same bits,
+/// as --deterministic asks.
+static std::vector<CLI::Option *> addDevice(CLI::App &app,
+                                            Arguments &arguments) {
   app.option_defaults()->group("GPU");
-  app.add_option("--device", arguments.device,
-                 "Index of the GPU that one process uses, as the driver "
-                 "counts")
-      ->transform(integer(0))
-      ->capture_default_str();
-  app.add_flag("--cuda-graphs,!--no-cuda-graphs", arguments.cudaGraphs,
-               "Run an entry as one CUDA graph from its third run on; "
-               "default: on");
-  app.add_option("--processors-for-collectives",
-                 arguments.processorsForCollectives,
-                 "Multiprocessors that GEMMs leave to concurrent collectives")
-      ->transform(integer(0))
-      ->capture_default_str();
+  std::vector<CLI::Option *> options;
+  options.push_back(app.add_option("--device", arguments.device,
+                                   "Index of the GPU that one process uses, as "
+                                   "the driver counts")
+                        ->transform(integer(0))
+                        ->capture_default_str());
+  options.push_back(app.add_flag(
+      "--cuda-graphs,!--no-cuda-graphs", arguments.cudaGraphs,
+      "Run an entry as one CUDA graph from its third run on; default: on"));
+  options.push_back(
+      app.add_option("--processors-for-collectives",
+                     arguments.processorsForCollectives,
+                     "Multiprocessors that GEMMs leave to concurrent "
+                     "collectives")
+          ->transform(integer(0))
+          ->capture_default_str());
   app.add_flag("--deterministic", arguments.deterministic,
                "Same bits in every run, also of GEMMs and of collectives "
                "between processes");
-  app.add_flag("--serialize-collectives", arguments.serializeCollectives,
-               "Run collectives one after the other, also where the plan "
-               "lets one overtake another");
-  app.add_flag("--register-arena", arguments.registerArena,
-               "Register the arena with NCCL");
+  options.push_back(app.add_flag(
+      "--serialize-collectives", arguments.serializeCollectives,
+      "Run collectives one after the other, also where the plan lets one "
+      "overtake another"));
+  options.push_back(app.add_flag("--register-arena", arguments.registerArena,
+                                 "Register the arena with NCCL"));
+  return options;
+}
+
+/// As it was given: a flag has a second name, which turns it off.
+static std::string nameOf(const CLI::Option &option) {
+  const std::vector<std::string> &names = option.get_lnames();
+  const bool isOff = names.size() > 1 && !option.as<bool>();
+  return "--" + (isOff ? names.back() : names.front());
 }
 
 std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
@@ -216,7 +232,7 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
   addData(app, arguments, inputs, outputs);
   addCheckpoints(app, arguments);
   addProcesses(app, arguments);
-  addDevice(app, arguments);
+  const std::vector<CLI::Option *> gpuOptions = addDevice(app, arguments);
   try {
     // In reverse order, as CLI11 wants it. "--dump" alone takes no value even
     // when the plan follows it.
@@ -228,6 +244,9 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
     app.parse(words);
     arguments.inputs = split(inputs, "--input");
     arguments.outputs = split(outputs, "--output");
+    for (const CLI::Option *option : gpuOptions)
+      if (option->count() != 0)
+        arguments.gpuOptions.push_back(nameOf(*option));
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? exitSuccess : exitBadInput;
   }

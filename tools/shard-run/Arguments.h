@@ -61,6 +61,8 @@ struct Arguments {
   int traceRuns = 10;
   int threads = 1;
   double deadlineSeconds = 30;
+  /// Options of the command line that are for plans for GPUs alone.
+  std::vector<std::string> gpuOptions;
   int device = 0;
   bool cudaGraphs = true;
   int processorsForCollectives = 0;

@@ -13,6 +13,7 @@
 #include "Printable.h"
 #include "Progress.h"
 #include "weft/runtime/OutputFiles.h"
+#include "weft/runtime/plan_generated.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -169,6 +170,16 @@ static void tellOthers(const Launch &launch, const std::string &problem,
     (*bootstrap)->fail(fmt::format("rank {}: {}", launch.rank, problem));
 }
 
+static void checkTarget(const Plan &plan, const Arguments &arguments,
+                        Problems &problems) {
+  const std::string target = plan.contents().target()->kind()->str();
+  if (target != "cuda")
+    for (const std::string &option : arguments.gpuOptions)
+      problems.push_back(
+          fmt::format("{} is for plans for GPUs, but the plan is for \"{}\"",
+                      option, target));
+}
+
 static int runPlan(const Arguments &arguments) {
   const Result<Plan> plan = Plan::load(arguments.plan);
   if (!plan.ok())
@@ -187,6 +198,7 @@ static int runPlan(const Arguments &arguments) {
     problems.insert(problems.begin(), status.message());
   if (!launch.ok() || launch->rank == 0)
     checkOutputs(arguments, problems);
+  checkTarget(*plan, arguments, problems);
   for (const std::string &problem : problems)
     report(exitBadInput, problem);
   if (!problems.empty()) {

@@ -71,6 +71,24 @@ TEST_F(ShardRun, BadNumbers) {
               HasSubstr("step 10/10 "));
 }
 
+TEST_F(ShardRun, OptionsWithoutEffect) {
+  for (const char *option : {"--device 0", "--cuda-graphs", "--no-cuda-graphs",
+                             "--processors-for-collectives 4",
+                             "--serialize-collectives", "--register-arena"}) {
+    const Outcome outcome = run(plan + " " + option);
+    EXPECT_EQ(outcome.status, 2) << option;
+    const std::string name =
+        std::string(option).substr(0, std::string(option).find(' '));
+    EXPECT_THAT(outcome.text,
+                HasSubstr("shard-run: error: " + name +
+                          " is for plans for GPUs, but the plan is for "
+                          "\"cpu\"\n"));
+  }
+  const Outcome outcome = run(plan + " --trace-runs 2");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.text, HasSubstr("--trace-runs requires --trace"));
+}
+
 TEST_F(ShardRun, BadPlans) {
   Outcome outcome = run(path("none.plan"));
   EXPECT_EQ(outcome.status, 2);
