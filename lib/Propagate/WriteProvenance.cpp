@@ -113,7 +113,30 @@ const Way &Ways::of(ValueId value, size_t index) {
   return *ways[value][index];
 }
 
+/// Whether an argument or result has one, of the attributes of all.
+static bool hasAttribute(ArrayAttr attributes) {
+  return attributes && llvm::any_of(attributes, [](Attribute of) {
+    return cast<DictionaryAttr>(of).contains(kProvenanceAttrName);
+  });
+}
+
+/// Whether the program was propagated before, and so all its shardings look
+/// like annotations.
+static bool hasProvenance(ModuleOp module) {
+  WalkResult found = module.walk([](Operation *op) {
+    auto function = dyn_cast<func::FuncOp>(op);
+    if (op->hasAttr(kProvenanceAttrName) ||
+        (function && (hasAttribute(function.getAllArgAttrs()) ||
+                      hasAttribute(function.getAllResultAttrs()))))
+      return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return found.wasInterrupted();
+}
+
 void ProgramGraph::keepProvenance() {
+  if (hasProvenance(module))
+    return;
   Builder b(module.getContext());
   Ways ways(graph);
   std::vector<StringAttr> annotations(graph.values.size()),

@@ -51,7 +51,8 @@ def trained(optimizer, params=PARAMS):
     result = []
     for grads in GRADS:
         params, state = step(params, state, grads)
-        result.append(params)
+        # The next step takes the memory of these.
+        result.append(tree.map(np.asarray, params))
     return result
 
 

@@ -7,6 +7,11 @@
 // RUN: shard-opt %s --weft-propagate=provenance=true | FileCheck %s
 // RUN: shard-opt %s --weft-propagate | FileCheck %s --check-prefix=OFF
 
+// A program that is read after it was propagated keeps what it says: all its
+// shardings look like annotations.
+// RUN: shard-opt %s --weft-propagate=provenance=true --mlir-print-debuginfo -o %t.once
+// RUN: shard-opt %t.once --weft-propagate=provenance=true --mlir-print-debuginfo | diff %t.once -
+
 // OFF-NOT: weft.provenance
 
 weft.mesh @mesh = <["data"=2, "model"=2]>
