@@ -116,8 +116,8 @@ const Way &Ways::of(ValueId value, size_t index) {
 /// Whether an argument or result has one, of the attributes of all.
 static bool hasAttribute(ArrayAttr attributes) {
   return attributes && llvm::any_of(attributes, [](Attribute of) {
-    return cast<DictionaryAttr>(of).contains(kProvenanceAttrName);
-  });
+           return cast<DictionaryAttr>(of).contains(kProvenanceAttrName);
+         });
 }
 
 /// Whether the program was propagated before, and so all its shardings look

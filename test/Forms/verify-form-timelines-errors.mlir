@@ -192,8 +192,8 @@ weft.mesh @mesh = <["pipe"=2]>
 
 // expected-error @below {{the timeline of @roles: 0F0 needs the segment @roles.0F of role 0}}
 func.func private @roles() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0,0B0", ""], messages = []>}
-// expected-error @below {{@roles.0F is of role -1, but the timeline of @roles has rows for 2 roles, the first of which is 0}}
-func.func @roles.0F(%x: tensor<f32> {weft.name = "x"}) attributes {weft.segment = #weft.segment<entry = "roles", action = "0F", role = -1>} {
+// expected-error @below {{@roles.0F is of role 2, but the timeline of @roles has rows for 2 roles, the first of which is 0}}
+func.func @roles.0F(%x: tensor<f32> {weft.name = "x"}) attributes {weft.segment = #weft.segment<entry = "roles", action = "0F", role = 2>} {
   return
 }
 func.func @roles.0B() attributes {weft.segment = #weft.segment<entry = "roles", action = "0B", role = 0>} {

@@ -56,16 +56,17 @@
 // HALVES-NEXT: 256 MiB gradients f32[8192x8192] gradient of w1, pipeline-report.mlir:{{[0-9]+}}
 // HALVES-NEXT: {{[0-9.]+}} MiB activations f32[512x8192] pipeline-report.mlir:{{[0-9]+}}, {{[0-9]}} slots
 
-// The stages of a rank share its update and its memory.
+// The stages of a rank share its update and its memory; each reduces its own
+// gradient.
 
 // CHUNKS: entry step: 44 GEMMs, 52 kernel launches, 5 collectives, 1 copy
 // CHUNKS-NEXT: interleaved-1f1b, 2 ranks, 4 micro-batches, 2 stages per rank, along "pipe"
 // CHUNKS-NEXT: forward backward once a step sent to sent in
 // CHUNKS-NEXT: stage rank parameters FLOPs FLOPs FLOPs stages collectives bubble memory
-// CHUNKS-NEXT: 0 0 256 MiB 68.7 G 68.7 G 134 M 64.0 MiB 512 MiB {{[0-9.]+}} % {{[0-9.]+}} GiB
-// CHUNKS-NEXT: 1 1 256 MiB 68.7 G 137 G 134 M 128 MiB 512 MiB {{[0-9.]+}} % {{[0-9.]+}} GiB
-// CHUNKS-NEXT: 2 0 256 MiB 68.7 G 137 G 128 MiB 0 B
-// CHUNKS-NEXT: 3 1 256 MiB 68.7 G 137 G 64.0 MiB 0 B
+// CHUNKS-NEXT: 0 0 256 MiB 68.7 G 68.7 G 134 M 64.0 MiB 256 MiB {{[0-9.]+}} % {{[0-9.]+}} GiB
+// CHUNKS-NEXT: 1 1 256 MiB 68.7 G 137 G 134 M 128 MiB 256 MiB {{[0-9.]+}} % {{[0-9.]+}} GiB
+// CHUNKS-NEXT: 2 0 256 MiB 68.7 G 137 G 128 MiB 256 MiB
+// CHUNKS-NEXT: 3 1 256 MiB 68.7 G 137 G 64.0 MiB 256 MiB
 // CHUNKS-NEXT: estimated for the micro-batches: makespan {{[0-9.]+}} ms ({{1[.][0-9]+}}x the lower bound), bubble {{[0-9.]+}} % of the makespan; before and behind them {{[0-9.]+}} ms
 // CHUNKS-NEXT: rank 0 |F0 F1
 // CHUNKS-NEXT: rank 1 |...F

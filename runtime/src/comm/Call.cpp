@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 namespace weft::runtime {
 
 std::string_view name(Operation operation) {
@@ -71,8 +73,20 @@ std::string describeCall(Operation operation, int64_t planStep, int worldRank) {
                      worldRank);
 }
 
+std::string shortCause(std::string_view cause) {
+  const size_t title = cause.find('\n');
+  if (title == std::string_view::npos)
+    return std::string(cause);
+  const std::string_view lines = cause.substr(title + 1);
+  const auto others = std::count(lines.begin(), lines.end(), '\n');
+  return fmt::format("{} {}", cause.substr(0, title),
+                     lines.substr(0, lines.find('\n'))) +
+         (others ? fmt::format("; and {} more", others) : "");
+}
+
 std::string describeCause(std::string_view cause) {
-  return cause.empty() ? std::string() : fmt::format(" ({})", cause);
+  return cause.empty() ? std::string()
+                       : fmt::format(" ({})", shortCause(cause));
 }
 
 std::string describeRanks(std::span<const int> ranks) {

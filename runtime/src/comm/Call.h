@@ -65,7 +65,12 @@ std::string describe(const CallShape &shape);
 /// "step 17 all_reduce on rank 3"; without the step outside a plan.
 std::string describeCall(Operation operation, int64_t planStep, int worldRank);
 
-/// " (gradient of w1)", or nothing for an empty cause.
+/// A cause in one line. That of several collectives in one call has a line for
+/// each; of those the first is kept: "7 collectives in one: 4 B: loss; and 6
+/// more".
+std::string shortCause(std::string_view cause);
+
+/// " (gradient of w1)", or nothing for an empty cause; in one line.
 std::string describeCause(std::string_view cause);
 
 /// "rank 1" or "ranks 1, 2".

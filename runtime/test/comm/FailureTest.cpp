@@ -47,6 +47,18 @@ TEST(Failure, MissingRanksAreNamedByTheirNumberInTheWorld) {
                   "within 50 ms \\(gradient of w1\\)"));
 }
 
+TEST(Failure, OfSeveralCollectivesInOneTheFirstIsNamed) {
+  const auto world = makeWorld(2);
+  const Status status = sum(
+      *world->communicator(1, 0),
+      {.planStep = 17,
+       .cause = "2 collectives in one:\n4 B: loss\n1.00 KiB: gradient of w1",
+       .timeout = 10ms});
+  EXPECT_EQ(status.message(),
+            "step 17 all_reduce on rank 1: rank 0 did not arrive within 10 ms "
+            "(2 collectives in one: 4 B: loss; and 1 more)");
+}
+
 TEST(Failure, OneMissingRankOutsideAPlan) {
   const auto world = makeWorld(2);
   const Status status = world->communicator(1, 0)->barrier({.timeout = 10ms});

@@ -7,6 +7,7 @@
 
 #include "cuda/nccl/NcclWorld.h"
 
+#include "comm/Call.h"
 #include "cuda/nccl/NcclEnvironment.h"
 #include "cuda/nccl/NcclStatusPort.h"
 #include "plan/Mesh.h"
@@ -581,7 +582,7 @@ std::string NcclWorld::causeOf(uint32_t entry, Communication which,
   const Executed executed = work(entry, ofRank).collectives[which.number];
   const plan::Instruction &at =
       instructionAt(plan, executed.entry, executed.instruction);
-  std::string text = escaped(view(at.cause()));
+  std::string text = escaped(shortCause(view(at.cause())));
   if (const auto location = view(at.location()); !location.empty())
     text += (text.empty() ? "" : ", ") + escaped(location);
   return text;

@@ -82,7 +82,7 @@ std::string CudaRank::describeStep(const CudaProgram &program, size_t position,
   if (!withCause || entry.timeline())
     return text;
   const plan::Instruction &at = *entry.instructions()->Get(step.instruction);
-  std::string cause = escaped(view(at.cause()));
+  std::string cause = escaped(shortCause(view(at.cause())));
   if (const auto location = view(at.location()); !location.empty())
     cause += (cause.empty() ? "" : ", ") + escaped(location);
   return cause.empty() ? text : fmt::format("{} ({})", text, cause);
