@@ -138,6 +138,8 @@ std::string clusterOf(const PipelineOptions &options) {
 void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // So that what is computed twice is moved once.
   pm.addPass(createJoinEqualOps());
+  // While the dimensions that slices are taken of have their size.
+  pm.addPass(createJoinSlices());
   // From here on axes divide dimensions.
   pm.addPass(createPadDimensions());
   // Once axes divide dimensions, which padding sees to.

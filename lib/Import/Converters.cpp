@@ -36,8 +36,8 @@ std::string weft::stablehlo::explainMissing(llvm::StringRef op) {
              "random bits of the device; use jax.random with the default "
              "(threefry) keys")
       .Case("sdy.manual_computation",
-            "programs for each device (shard_map); state shardings with "
-            "with_sharding_constraint and let them be partitioned")
+            "programs for each device (shard_map); weft.from_jax imports the "
+            "function that has them")
       .Case("stablehlo.partition_id",
             "it asks for the device; a graph is the program of all devices")
       .Default("not supported");

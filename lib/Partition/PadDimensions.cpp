@@ -269,16 +269,26 @@ void FunctionPadder::resize(Operation *op, const ShardingRule &rule,
 /// The map of a move between segments with padding behind them.
 static sharding::ElementMap withPadding(const sharding::ElementMap &map,
                                         ArrayRef<int64_t> from, int64_t to) {
-  sharding::ElementMap padded{from.vec(), {to}, map.runs};
-  if (map.from.size() == 1)
-    return padded;
-  // A concatenation: a run for each operand.
-  padded.runs.clear();
-  int64_t before = 0, after = 0;
-  for (auto [size, held] : llvm::zip_equal(map.from, from)) {
-    padded.runs.push_back({before, after, size});
-    before += held;
-    after += size;
+  sharding::ElementMap padded{from.vec(), {to}, {}};
+  for (sharding::ElementRun run : map.runs) {
+    // In each segment that the run goes through its part of it.
+    while (run.length > 0) {
+      int64_t begin = 0, added = 0;
+      size_t segment = 0;
+      for (; run.from >= begin + map.from[segment]; ++segment) {
+        begin += map.from[segment];
+        added += from[segment] - map.from[segment];
+      }
+      int64_t inDirection = run.step > 0
+                                ? begin + map.from[segment] - 1 - run.from
+                                : run.from - begin;
+      int64_t length =
+          std::min(run.length, inDirection / std::abs(run.step) + 1);
+      padded.runs.push_back({run.from + added, run.to, length, run.step});
+      run.from += length * run.step;
+      run.to += length;
+      run.length -= length;
+    }
   }
   return padded;
 }

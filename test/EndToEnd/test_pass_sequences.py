@@ -13,7 +13,7 @@ from conftest import ROOT, binaries
 # In the order of the pipeline, so that a beginning of it reaches every form.
 PIPELINE = [
     "weft-inline-calls", "weft-autodiff", "weft-decompose", "weft-assign-stages", "cse", "symbol-dce",
-    "weft-split-constants", "weft-propagate", "weft-pad-dimensions",
+    "weft-split-constants", "weft-propagate", "weft-join-slices", "weft-pad-dimensions",
     "weft-optimize-shardings", "weft-insert-reshards",
     "weft-apply-reduce-dtype", "weft-localize", "weft-form-microbatch-loops", "weft-lower-gemms",
     "weft-accumulate-gemms", "weft-fuse-epilogues", "weft-fill-constants", "weft-fuse-kernels",

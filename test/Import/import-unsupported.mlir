@@ -20,7 +20,7 @@
 // CHECK: note: stablehlo.custom_call: @Sharding: shardings without names of axes; lower again with JAX 0.8 or later, and with jax_use_shardy_partitioner
 // CHECK: note: stablehlo.custom_call: @lapack: a function outside of the program; lower with lowering_platforms=("cpu",)
 // CHECK: note: stablehlo.rng_bit_generator: random bits of the device; use jax.random with the default (threefry) keys
-// CHECK: note: sdy.manual_computation: programs for each device (shard_map); state shardings with with_sharding_constraint and let them be partitioned
+// CHECK: note: sdy.manual_computation: programs for each device (shard_map); weft.from_jax imports the function that has them
 // CHECK: note: stablehlo.partition_id: it asks for the device; a graph is the program of all devices
 // CHECK: note: stablehlo.all_reduce: a collective between devices (of shard_map); a graph is the program of all devices
 // CHECK: note: stablehlo.convert: type tensor<4xf8E5M2>: elements of a graph are f32, bf16, f16, f64, i64, i32, i8 or i1

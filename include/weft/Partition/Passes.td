@@ -10,6 +10,23 @@
 
 include "weft/IR/FormPass.td"
 
+def JoinSlices : FormPass<"weft-join-slices", "Graph"> {
+  let summary = "Make one move of slices that are put together";
+  let description = [{
+    **Needs** a sharded graph.
+
+    **Does** make one `weft.rearrange` of a `weft.concat` and the slices along
+    its dimension that it puts together, with zeros between them or not, where
+    an axis splits the dimension: a roll, the pieces of a dimension in another
+    order, a window that goes on by some elements.
+
+    **Leaves** a sharded graph; slices that nothing else uses are gone.
+
+    **Example** `test/Partition/join-slices.mlir`.
+  }];
+  let dependentDialects = ["::weft::WeftDialect"];
+}
+
 def PadDimensions : FormPass<"weft-pad-dimensions", "Graph"> {
   let summary = "Pad dimensions that their axes do not divide";
   let description = [{

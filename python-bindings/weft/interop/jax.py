@@ -41,6 +41,7 @@ from ..sharding import NamedSharding as WeftNamed
 from ..sharding import to_mlir
 from ..spec import UNCONSTRAINED
 from ..spec import PartitionSpec as WeftSpec
+from . import jax_manual
 
 
 def from_jax(
@@ -110,7 +111,7 @@ def from_jax(
             options["out_shardings"], padded_results = convert.resolve(
                 "out_shardings", results, out_shardings, "result"
             )
-        lowered = traced().lower(lowering_platforms=("cpu",))
+        lowered = jax_manual.lower(jax, traced())
     module = lowered.compiler_ir("stablehlo").operation
     _keep_mesh(module, mesh)
     _set_devices(module, ours)
