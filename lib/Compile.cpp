@@ -304,7 +304,8 @@ static StringRef findEarlierOption(const CompileOptions &options, Form from,
       // The report of a plan and its explanation have times.
       {to == Form::Schedule && isSchedule && !pipeline.cluster.empty(),
        "cluster"},
-      {isSchedule && pipeline.recomputeInKernels, "recompute-in-kernels"},
+      {isSchedule && pipeline.recomputeInKernels != defaults.recomputeInKernels,
+       "recompute-in-kernels"},
       {isSchedule && pipeline.tf32, "gemm-precision"}};
   for (auto [isGiven, name] : given)
     if (isGiven)

@@ -154,5 +154,9 @@ def cluster_of(row: dict[str, str], source: Source | None) -> str | None:
 
 
 def options_of(software: str | None) -> dict[str, Any]:
-    """Of the compiler, for a profile; those of Weft for other software."""
-    return next((options for name, options in LACKS.items() if (software or "").startswith(name)), {})
+    """Of the compiler, for a profile; those of Weft for no profile."""
+    if not software:
+        return {}
+    # No other software chooses by memory what its kernels recompute.
+    return {"recompute_in_kernels": False} | next(
+        (options for name, options in LACKS.items() if software.startswith(name)), {})

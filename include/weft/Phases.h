@@ -88,7 +88,7 @@ struct PipelineOptions {
   /// Let kernels recompute what would take memory at the peak, where the
   /// schedule is no slower for it, or would be above the limit of bytes; 0:
   /// none.
-  bool recomputeInKernels = false;
+  bool recomputeInKernels = true;
   int64_t memoryLimit = 0;
   /// CUDA only: let GEMMs do element-wise work before they store.
   bool fuseEpilogues = true;

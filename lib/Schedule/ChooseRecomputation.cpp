@@ -28,6 +28,10 @@ namespace weft {
 using namespace mlir;
 using namespace weft;
 
+/// Ops of a program up to which a second copy is tried where the first one
+/// loses: making kernels and their order is half of what follows shardings.
+static constexpr size_t mostOpsOfTwoCopies = 32768;
+
 /// What is recomputed. Without small values kernels of norms stay whole.
 enum class Recomputation { None, All, OnlyLarge };
 
@@ -106,6 +110,12 @@ FailureOr<Candidate> ChooseRecomputation::schedule(const cost::CostModel &model,
   return candidate;
 }
 
+static bool isLarge(ModuleOp program) {
+  size_t ops = 0;
+  program.walk([&](Operation *) { ++ops; });
+  return ops > mostOpsOfTwoCopies;
+}
+
 bool ChooseRecomputation::isBetter(ArrayRef<ScheduleCost> costs,
                                    ArrayRef<ScheduleCost> before) const {
   if (memoryLimit && mostBytes(before) > memoryLimit)
@@ -125,7 +135,8 @@ LogicalResult ChooseRecomputation::choose(const cost::CostModel &model) {
       return failure();
     if (!isBetter(candidate->costs, plain->costs)) {
       // Where all of it spares nothing, less of it does not.
-      if (mostBytes(candidate->costs) >= mostBytes(plain->costs))
+      if (mostBytes(candidate->costs) >= mostBytes(plain->costs) ||
+          isLarge(getOperation()))
         break;
       continue;
     }

@@ -34,8 +34,10 @@ using namespace weft;
 static constexpr size_t mostCuts = 8;
 static constexpr size_t mostOpsOfCuts = 16384;
 
-/// What recomputation may add to the time of the GEMMs and collectives.
-static constexpr double mostGrowth = 0.005;
+/// What recomputation may add to the time of a block. In a large one it is what
+/// --weft-choose-recomputation accepts: a copy that is not taken takes too long
+/// to make kernels of.
+static constexpr double mostGrowth = 0.005, mostGrowthOfLarge = 0.001;
 
 /// Puts what a group recomputes in front of its users. It may stand too early.
 static void emit(const RecomputationGroup &group, const BlockGraph &graph) {
@@ -86,7 +88,9 @@ struct RecomputeInKernels
     double left = 0;
     for (Operation &op : block)
       if (usesBuffers(&op))
-        left += mostGrowth * estimateSeconds(&op, model);
+        left += estimateSeconds(&op, model);
+    left *= block.getOperations().size() > mostOpsOfCuts ? mostGrowthOfLarge
+                                                         : mostGrowth;
     RecomputationReport report;
     size_t seen = 0;
     for (size_t cut = 0; cut < mostCuts; ++cut) {

@@ -256,12 +256,12 @@ class Program:
         return Step("scan", lambda x: jax.lax.scan(lambda c, row: ((c := jnp.tanh(c + row)), c * row), x[0], x)[1], (at,))
 
     def _dynamic(self):
-        """A slice at an index that is computed."""
+        """A slice at an index that is computed, within bounds: XLA joins two that are not wrongly."""
         at = self._pick(1)
         if at is None:
             return None
         return Step("dynamic_slice", lambda x: jax.lax.dynamic_slice_in_dim(
-            x, jnp.argmax(x.reshape(-1)) % x.shape[0], max(1, x.shape[0] // 2)), (at,))
+            x, jnp.argmax(x.reshape(-1)) % (x.shape[0] // 2 + 1), x.shape[0] - x.shape[0] // 2), (at,))
 
     def _roll(self):
         at = self._pick(1)

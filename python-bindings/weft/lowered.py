@@ -98,7 +98,7 @@ class Lowered:
         collective_pieces: int = 0,
         fuse_epilogues: bool = True,
         batch_launches: bool = True,
-        recompute_in_kernels: bool = False,
+        recompute_in_kernels: bool = True,
         gemm_precision: str = "full",
         memory_limit: int | str | None = None,
         cluster: str | None = None,

@@ -130,8 +130,8 @@ static cl::opt<unsigned> collectivePieces(
 static cl::opt<bool> recomputeInKernels(
     "recompute-in-kernels",
     cl::desc("Let kernels recompute what would take memory at the peak, where "
-             "the predicted step is no longer for it. Default: false"),
-    cl::init(false), cl::cat(category));
+             "the predicted step is no longer for it. Default: true"),
+    cl::init(true), cl::cat(category));
 static cl::opt<ReduceDtype> reduceDtype(
     "reduce-dtype",
     cl::desc("Type in which gradients of 16-bit floats are reduced over "
