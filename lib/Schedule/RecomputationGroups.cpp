@@ -29,19 +29,29 @@ void RecomputationPlanner::addUse(RecomputationGroup &group, unsigned user,
 
 /// Whose kernel can write what a GEMM reads at little cost: it reads the
 /// largest of what that is recomputed from, at the level of the GEMM or the
-/// next one, which waits for nothing of what the GEMM gives.
+/// next one. In that case the GEMM waits for another one of its level, which
+/// must not wait for it in turn.
 std::optional<RecomputationPlanner::Key>
 RecomputationPlanner::findCompany(unsigned user,
-                                  const RecomputationGroup &alone) const {
+                                  const RecomputationGroup &alone) {
   std::optional<unsigned> largest;
   for (unsigned leaf : alone.leaves)
     if (!largest || nodes[leaf].bytes > nodes[*largest].bytes)
       largest = leaf;
   auto found = largest ? readers.find(*largest) : readers.end();
-  if (found != readers.end())
-    for (Key key : found->second)
-      if (key.first == levels[user] || key.first == levels[user] + 1)
-        return key;
+  if (found == readers.end())
+    return std::nullopt;
+  for (Key key : found->second) {
+    if (key.first == levels[user])
+      return key;
+    const auto source = static_cast<unsigned>(key.second);
+    if (key.first != levels[user] + 1 || source == user ||
+        delayed.contains(source) || waitedFor.contains(user))
+      continue;
+    delayed.insert(user);
+    waitedFor.insert(source);
+    return key;
+  }
   return std::nullopt;
 }
 
@@ -64,6 +74,8 @@ RecomputationPlanner::findWriter(RecomputationPlan &plan, unsigned user,
 RecomputationPlan RecomputationPlanner::formGroups() {
   std::map<Key, RecomputationGroup> groups;
   readers.clear();
+  delayed.clear();
+  waitedFor.clear();
   auto groupOf = [&](Key key) -> RecomputationGroup & {
     auto [found, isNew] = groups.try_emplace(key);
     if (isNew) {

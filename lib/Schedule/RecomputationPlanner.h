@@ -72,7 +72,7 @@ private:
   RecomputationPlan formGroups();
   void addUse(RecomputationGroup &group, unsigned user, unsigned value);
   std::optional<Key> findCompany(unsigned user,
-                                 const RecomputationGroup &alone) const;
+                                 const RecomputationGroup &alone);
   RecomputationGroup *findWriter(RecomputationPlan &plan, unsigned user,
                                  const RecomputationGroup &alone) const;
   double estimateSeconds(const RecomputationPlan &plan) const;
@@ -96,6 +96,8 @@ private:
   /// Where kernels of the second half read a value, from memory or as what
   /// something is recomputed from.
   std::map<unsigned, std::set<Key>> readers;
+  /// GEMMs that wait for others of their level, and those others.
+  std::set<unsigned> delayed, waitedFor;
 };
 
 } // namespace weft

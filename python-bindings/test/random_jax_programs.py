@@ -20,7 +20,8 @@ UNARY = (jnp.tanh, jnp.sin, jnp.cos, jnp.abs, jnp.square, jax.nn.relu, jax.nn.ge
 BINARY = (jnp.add, jnp.subtract, jnp.multiply, jnp.maximum, jnp.minimum, lambda x, y: x / (1 + y * y),
           lambda x, y: jnp.where(x > y, x, y * 0.5), jnp.logaddexp,
           lambda x, y: jnp.arctan2(x, 1 + y * y), lambda x, y: jnp.sqrt(x * x + y * y + 0.1))
-REDUCTIONS = (jnp.sum, jnp.mean, jnp.max, jnp.min, jnp.std, jax.nn.logsumexp,
+REDUCTIONS = (jnp.sum, jnp.mean, jnp.max, jnp.min, jax.nn.logsumexp,
+              lambda x, axis, keepdims: jnp.sqrt(jnp.var(x, axis=axis, keepdims=keepdims) + 0.05),
               lambda x, axis, keepdims: jnp.prod(jnp.tanh(x) + 1.1, axis=axis, keepdims=keepdims))
 CUMULATIVE = (jnp.cumsum, lambda x, axis: jnp.cumprod(jnp.tanh(x) + 1.05, axis=axis),
               lambda x, axis: jax.lax.cummax(x, axis), lambda x, axis: jax.lax.cumsum(x, axis, reverse=True))

@@ -45,3 +45,21 @@ func.func @minimal(%a: tensor<64x64xf32>, %w: tensor<64x64xf32>)
   %d = arith.mulf %y, %t : tensor<64x64xf32>
   return %d : tensor<64x64xf32>
 }
+
+// -----
+
+// A GEMM that takes what could be recomputed waits for no kernel that uses its
+// result, though that reads the same.
+// CHECK-LABEL: func @square
+// CHECK-NOT:     weft.barrier
+// CHECK:         return
+func.func @square(%a: tensor<512x512xf32>, %w: tensor<512x512xf32>,
+                  %v: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %x = weft.gemm %a, %w batch = 1 m = 512 n = 512 k = 512 strides = [262144, 512, 1] x [262144, 512, 1] -> [262144, 512, 1] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  %t = math.tanh %x : tensor<512x512xf32>
+  %h = arith.mulf %x, %t : tensor<512x512xf32>
+  %y = weft.gemm %h, %v batch = 1 m = 512 n = 512 k = 512 strides = [262144, 512, 1] x [262144, 512, 1] -> [262144, 512, 1] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  %s = weft.gemm %h, %y batch = 1 m = 512 n = 512 k = 512 strides = [262144, 512, 1] x [262144, 512, 1] -> [262144, 512, 1] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  %dx = arith.mulf %s, %t : tensor<512x512xf32>
+  return %dx : tensor<512x512xf32>
+}
