@@ -6,7 +6,7 @@
 
 A message is a string literal in lib/ with at least three words (what stands
 between its numbers and names, if it is composed); a test shows it if the same
-words stand in a file of test/. A message that no input can cause, or that is
+words stand in a file of test/ or python-bindings/test/. A message that no input can cause, or that is
 none, is marked on one of its lines:
 
     return "lost the file"; // no test: the disk would have to fail
@@ -88,7 +88,7 @@ def fragments(text):
 def corpus():
     """The text of all tests."""
     texts = []
-    for path in sorted((ROOT / "test").rglob("*")):
+    for path in sorted([*(ROOT / "test").rglob("*"), *(ROOT / "python-bindings" / "test").glob("*")]):
         if path.suffix in (".mlir", ".test", ".py", ".txt", ".sh"):
             texts.append(path.read_text())
         elif path.suffix in (".cpp", ".h"):

@@ -173,7 +173,9 @@ Reason::Line Ends::partial(const AxisRef &axis) {
       return comesFrom("held: " + nameOf(op) +
                            ", which adds up what is split " + over(axis),
                        operand, axis);
-  return {End::Choice, "held: " + nameOf(op) + ": " + choice()};
+  return {End::Choice, "held: " + nameOf(op) +
+                           ", which leaves partial results " + over(axis) +
+                           ", " + choice()};
 }
 
 /// Why the user needs an axis that the value is not split over.
