@@ -17,12 +17,15 @@
 // CHECK-NOT: 1REDUCE_GRAD
 
 // The gradient of the stage that ends last is reduced by the update.
-// CHECK: func.func @step.0U0(
-// CHECK: weft.all_reduce
+// CHECK-LABEL: func.func @step.0U0(
+// CHECK: weft.all_reduce {{.*}}gradient_of = "w0"
 // CHECK-NOT: weft.all_reduce
-// CHECK: func.func @step.2REDUCE_GRAD(%{{.*}}: tensor<8x8xf32> {weft.name = "gradient of w2"}) -> (tensor<8x8xf32> {weft.name = "gradient of w2"})
+// CHECK-LABEL: func.func @step.1F(
+// CHECK-LABEL: func.func @step.2REDUCE_GRAD(
+// CHECK-SAME: %[[SUM:.*]]: tensor<8x8xf32> {weft.name = "gradient of w2"}) -> (tensor<8x8xf32> {weft.name = "gradient of w2"})
 // CHECK-SAME: action = "2REDUCE_GRAD", role = 0
-// CHECK: weft.all_reduce
+// CHECK-NEXT: %[[REDUCED:.*]] = weft.all_reduce sum %[[SUM]] over <@mesh, {"data"}>
+// CHECK-NEXT: return %[[REDUCED]]
 
 // PLAN: entry "step.2REDUCE_GRAD" role 0
 // PLAN: instructions 2, deferred from 1

@@ -329,6 +329,56 @@ TEST(VerifyTimeline, SegmentsThatGoOnBesideOthers) {
       "still in flight, has ");
 }
 
+TEST(VerifyTimeline, ReductionsAreDoneOnceBehindTheirGradients) {
+  const auto expect = [](auto damage, const char *problem) {
+    Broken plan(Reductions::Early);
+    auto &row = plan.row(0);
+    const auto at = [&](const std::string &segment) {
+      return std::ranges::find_if(row, [&](const plan::Action &action) {
+        return action.kind() == plan::ActionKind::Run &&
+               plan.table.entries[action.index()]->name == segment;
+      });
+    };
+    damage(plan, row, at);
+    EXPECT_THAT(verdict(plan), HasSubstr(problem));
+  };
+  expect([](Broken &, auto &row, auto at) { row.erase(at("reduce0")); },
+         "entry \"reduce0\" is a segment that no timeline runs");
+  expect(
+      [](Broken &, auto &, auto at) {
+        std::rotate(at("backward0"), at("reduce0"), at("reduce0") + 1);
+      },
+      "updates state \"sum\" behind role 0 action 6 (run \"reduce0\" of "
+      "micro-batch 0); must come before it");
+  expect(
+      [](Broken &, auto &, auto at) {
+        std::rotate(at("reduce0"), at("update0"), at("update0") + 1);
+      },
+      "reads state \"sum\" before it is complete; must come behind role 0 "
+      "action 10 (run \"reduce0\" of micro-batch 0)");
+  expect([](Broken &, auto &row, auto at) { row.push_back(*at("reduce0")); },
+         "(run \"reduce0\" of micro-batch 0) repeats action 9; a segment runs "
+         "once");
+  expect(
+      [](Broken &p, auto &, auto) {
+        auto &instructions = p.entry("reduce0").instructions;
+        std::erase_if(instructions, [](const auto &each) {
+          return each->operation.AsCollectiveWait() != nullptr;
+        });
+      },
+      "entry \"reduce0\": step 2 copy: reads buffer 1 (temporary), which "
+      "collective 0 in flight writes; its wait must come first");
+  expect(
+      [](Broken &p, auto &, auto) {
+        const uint32_t pipe = p.group({"pipe"});
+        for (auto &each : p.entry("reduce0").instructions)
+          if (auto *start = each->operation.AsCollectiveStart())
+            start->group = pipe;
+      },
+      "entry \"reduce0\": step 1 all_reduce: group 2 {\"pipe\"} is along the "
+      "axis of the pipeline, where ranks execute other segments");
+}
+
 TEST(VerifyTimeline, EverySendHasItsReceive) {
   expectAll({
       {[](Broken &p) { std::swap(p.row(0)[2], p.row(0)[4]); },

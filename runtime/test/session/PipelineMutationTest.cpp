@@ -74,8 +74,40 @@ void damageMessage(Random &random, plan::TimelineT &timeline) {
   }
 }
 
+/// What a segment does that goes on beside others, and from where on it is put
+/// off.
+void damageReduction(Random &random, PipelinePlan &plan) {
+  const uint32_t pipe = plan.group({"pipe"});
+  const std::string name =
+      PipelinePlan::of("reduce", uint32_t(below(random, plan.roles)));
+  plan::EntryT &entry = **std::ranges::find_if(
+      plan.table.entries, [&](const auto &each) { return each->name == name; });
+  auto &instructions = entry.instructions;
+  switch (below(random, 4)) {
+  case 0:
+    entry.deferred_from = uint32_t(below(random, instructions.size() + 1));
+    break;
+  case 1:
+    entry.deferred_from = flatbuffers::nullopt;
+    break;
+  case 2: {
+    // The start or the wait.
+    const bool isStart = below(random, 2) == 0;
+    std::erase_if(instructions, [&](const auto &each) {
+      return isStart ? each->operation.AsCollectiveStart() != nullptr
+                     : each->operation.AsCollectiveWait() != nullptr;
+    });
+    break;
+  }
+  default:
+    for (auto &each : instructions)
+      if (auto *start = each->operation.AsCollectiveStart())
+        start->group = pipe;
+  }
+}
+
 std::vector<float> resultsOf(const Plan &plan, uint32_t roles,
-                             uint32_t microbatches) {
+                             uint32_t microbatches, int64_t data) {
   SessionOptions options;
   options.deadline = std::chrono::seconds(20);
   auto session = Session::create(plan, options);
@@ -89,7 +121,8 @@ std::vector<float> resultsOf(const Plan &plan, uint32_t roles,
   for (size_t i = 0; i < states.size(); ++i)
     EXPECT_EQ(job.setState(states[i], countingArray({16}, 0.5f * float(i + 1))),
               Status());
-  EXPECT_EQ(job.setInput("step", "x", countingArray({microbatches, 16}, 0.25f)),
+  EXPECT_EQ(job.setInput("step", "x",
+                         countingArray({microbatches, 16 * data}, 0.25f)),
             Status());
   for (int step = 0; step < 2; ++step)
     EXPECT_EQ(job.run("step"), Status());
@@ -110,14 +143,14 @@ struct Counts {
 
 /// A thousand damaged plans of each size.
 void damageAll(const std::vector<std::pair<uint32_t, uint32_t>> &sizes,
-               Reductions reductions, Counts &counts) {
+               int64_t data, Reductions reductions, Counts &counts) {
   for (const auto &[roles, microbatches] : sizes)
     for (Receives receives : {Receives::BeforeUse, Receives::WhenSent}) {
       const auto make = [&] {
-        return PipelinePlan(roles, microbatches, 1, receives, reductions);
+        return PipelinePlan(roles, microbatches, data, receives, reductions);
       };
       const std::vector<float> expected =
-          resultsOf(make().build(), roles, microbatches);
+          resultsOf(make().build(), roles, microbatches, data);
       Random random(roles * 100 + microbatches);
       for (int round = 0; round < 1000; ++round) {
         PipelinePlan plan = make();
@@ -125,12 +158,14 @@ void damageAll(const std::vector<std::pair<uint32_t, uint32_t>> &sizes,
         for (size_t damages = 1 + below(random, 3); damages > 0; --damages)
           if (below(random, 8) == 0)
             damageMessage(random, timeline);
+          else if (reductions == Reductions::Early && below(random, 3) == 0)
+            damageReduction(random, plan);
           else
             damageRow(random, timeline);
         const auto loaded = Plan::parse(plan.bytes());
         ++(loaded.ok() ? counts.accepted : counts.refused);
         if (loaded.ok())
-          ASSERT_EQ(resultsOf(*loaded, roles, microbatches), expected)
+          ASSERT_EQ(resultsOf(*loaded, roles, microbatches, data), expected)
               << roles << " roles, " << microbatches << " micro-batches, round "
               << round;
       }
@@ -139,7 +174,7 @@ void damageAll(const std::vector<std::pair<uint32_t, uint32_t>> &sizes,
 
 TEST(PipelineMutation, IsRefusedOrComputesTheSame) {
   Counts counts;
-  damageAll({{2, 1}, {2, 2}, {3, 2}, {3, 5}, {4, 3}}, Reductions::InUpdate,
+  damageAll({{2, 1}, {2, 2}, {3, 2}, {3, 5}, {4, 3}}, 1, Reductions::InUpdate,
             counts);
   EXPECT_EQ(counts.accepted + counts.refused, 10000);
   EXPECT_GT(counts.accepted, 100);
@@ -148,10 +183,11 @@ TEST(PipelineMutation, IsRefusedOrComputesTheSame) {
 
 TEST(PipelineMutation, ReductionsInFlightAreRefusedOrComputeTheSame) {
   Counts counts;
-  damageAll({{2, 2}, {3, 3}}, Reductions::Early, counts);
-  EXPECT_EQ(counts.accepted + counts.refused, 4000);
-  EXPECT_GT(counts.accepted, 40);
-  EXPECT_GT(counts.refused, 2000);
+  damageAll({{2, 1}, {2, 2}, {3, 2}, {3, 5}, {4, 3}}, 2, Reductions::Early,
+            counts);
+  EXPECT_EQ(counts.accepted + counts.refused, 10000);
+  EXPECT_GT(counts.accepted, 100);
+  EXPECT_GT(counts.refused, 5000);
 }
 
 } // namespace
