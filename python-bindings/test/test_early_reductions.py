@@ -1,0 +1,88 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Ranks with several stages reduce the gradients of those that are done while they compute for the
+others (REDUCE_GRAD): no bit of a training step changes, on ranks of the host and on a device."""
+
+import functools
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+import running
+from staged_models import MODELS, cut_behind, equal_bits
+from test_pipelines import CUTS, layout_of, optimizer_of, state_of
+
+import weft
+from weft import _runtime, tree
+
+STEPS, MICROBATCHES = 3, 4
+MERGED, SPLIT = ("interleaved-1f1b", "looped-bfs"), ("zb-v", "dualpipev")
+EMULATOR = pathlib.Path(_runtime.__file__).parents[2] / "emulator/lib"
+
+
+@functools.cache
+def lowered(name, way, schedule=None):
+    """The model's training step on 2 ranks of 2 stages each, or without a pipeline, with data
+    parallelism over 2 ranks inside."""
+    model, state = MODELS[name], state_of(name)
+    layout, way = layout_of(way, model.params(), 2 if schedule else 0)
+    step = weft.jit(model.train_step(optimizer_of(name), cut_behind(CUTS), MICROBATCHES), donate_argnums=0,
+                    layout=layout, in_shardings=way.in_shardings(layout, state),
+                    pipeline=weft.Pipeline("pipe", schedule) if schedule else None)
+    return step.lower(state, tree.map(lambda steps: steps[0], batches(name)))
+
+
+@functools.cache
+def batches(name):
+    return MODELS[name].batches(STEPS, 2 * MICROBATCHES)
+
+
+@functools.cache
+def trained(name, way, schedule=None, target="cpu"):
+    """Losses of some steps and the last state."""
+    compiled, state = lowered(name, way, schedule).compile(target), state_of(name)
+    losses = []
+    for i in range(STEPS):
+        state, loss = compiled(state, tree.map(lambda steps, i=i: steps[i], batches(name)))
+        losses.append(float(loss))
+    return losses, tree.map(np.array, state)
+
+
+def deferred(text):
+    """The segments of a plan that go on beside others."""
+    return [entry.split('"')[0] for entry in text.split('entry "')[1:] if "deferred from" in entry]
+
+
+@pytest.mark.parametrize("way", ["dp", "fsdp"])
+@pytest.mark.parametrize("name", ["gpt", "untied gpt"])
+@pytest.mark.parametrize("schedule", [*MERGED, *SPLIT])
+def test_bits_are_those_without_a_pipeline(name, way, schedule):
+    equal_bits(trained(name, way, schedule), trained(name, way))
+
+
+def test_each_rank_has_one_for_the_stage_that_is_done_first(tmp_path):
+    """And the certificate of the plan knows of them."""
+    for schedule in (*MERGED, *SPLIT):
+        compiled = lowered("untied gpt", "dp", schedule).compile()
+        stages = sorted(name.split(".")[-1] for name in deferred(compiled.as_text()))
+        assert stages == ["2REDUCE_GRAD", "3REDUCE_GRAD"], schedule
+        compiled.save(tmp_path / "x.plan")
+        check = subprocess.run([running.BINARIES / "shard-sim", "check", tmp_path / "x.plan"], capture_output=True,
+                               text=True)
+        assert check.returncode == 0 and "safe" in check.stdout, check.stdout + check.stderr
+    assert not deferred(lowered("untied gpt", "dp").compile().as_text())
+
+
+@pytest.mark.skipif(not (EMULATOR / "libcublasLt.so.13").exists(),
+                    reason="no emulated device was built; it needs the CUDA toolkit")
+@pytest.mark.filterwarnings("ignore:.*the driver compiled the plan's PTX", "ignore:.*not by cuDNN")
+@pytest.mark.parametrize("schedule, other", [*((name, None) for name in MERGED), SPLIT])
+def test_bits_on_a_device(schedule, other, monkeypatch):
+    """Schedules with weight gradients apart have the bits of each other: what the others sum in
+    GEMMs' epilogues, they sum in kernels."""
+    monkeypatch.setenv("WEFT_CUDA_LIBRARIES", str(EMULATOR))
+    monkeypatch.setenv("WEFT_CUDA_TUNE", "off")
+    found, wanted = (trained("gpt", "dp", each, "cuda:sm_90") for each in (schedule, other))
+    equal_bits(found, wanted)
+    np.testing.assert_allclose(found[0], trained("gpt", "dp")[0], rtol=1e-5)
