@@ -18,6 +18,7 @@
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Timeline/Check.h"
+#include "weft/Timeline/Counted.h"
 #include "weft/Timeline/SlotUses.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -123,8 +124,10 @@ void TimelineRule::checkMicrobatches() {
   int64_t count = numbers.size();
   if (!failed && (count != attribute.getMicrobatches() ||
                   (count && *numbers.rbegin() != count - 1)))
-    error() << "there are " << attribute.getMicrobatches()
-            << " micro-batches, but actions of " << count
+    error() << "it is of "
+            << timeline::counted(attribute.getMicrobatches(), "micro-batch",
+                                 "micro-batches")
+            << ", but has actions of " << count
             << (count ? ", the last of which is " +
                             std::to_string(*numbers.rbegin())
                       : std::string());
@@ -193,8 +196,9 @@ bool TimelineRule::parse() {
       if (axis.getName() == attribute.getAxis().getValue())
         ranks = axis.getSize();
   if (ranks != table.ranks())
-    error() << "there are " << table.ranks() << " rows for the " << ranks
-            << " ranks along axis \"" << attribute.getAxis().getValue() << "\"";
+    error() << "it has " << timeline::counted(table.ranks(), "row")
+            << ", but the mesh has " << timeline::counted(ranks, "rank")
+            << " along axis \"" << attribute.getAxis().getValue() << "\"";
   return !failed;
 }
 

@@ -13,6 +13,7 @@
 #include "weft/IR/StageParameters.h"
 #include "weft/IR/StagePipeline.h"
 #include "weft/IR/ValueSharding.h"
+#include "weft/Timeline/Counted.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -25,6 +26,7 @@ namespace weft {
 
 using namespace mlir;
 using namespace weft;
+using timeline::counted;
 
 static bool hasBoundaries(func::FuncOp function) {
   return function.isPublic() && function.getBody().hasOneBlock() &&
@@ -70,7 +72,9 @@ static LogicalResult checkLoop(func::FuncOp entry) {
     return first.emitError()
            << "the stages of a pipeline work on one loop over micro-batches, "
            << "but @" << entry.getSymName() << " has "
-           << microbatches.getLoops().size()
+           << (microbatches.any()
+                   ? std::to_string(microbatches.getLoops().size())
+                   : "none")
            << "; say how many micro-batches the pipeline has, or put "
               "weft.microbatches around the function that is differentiated, "
               "once, or in JAX a lax.scan that adds up gradients";
@@ -146,16 +150,23 @@ static LogicalResult checkAxis(func::FuncOp entry, StringRef axis) {
   return success(legal);
 }
 
-static LogicalResult checkCount(func::FuncOp entry, int64_t wanted) {
+/// `ranks`: those that have equal numbers of stages, where these numbers follow
+/// from the boundaries; else 0.
+static LogicalResult checkCount(func::FuncOp entry, int64_t wanted,
+                                int64_t ranks = 0) {
   int64_t count = countStages(entry.front());
   if (count == wanted)
     return success();
   auto error = emitError(entry.getLoc())
-               << "@" << entry.getSymName() << " has " << count - 1
-               << " stage boundaries, which make " << count
-               << " stages, but the pipeline has " << wanted << "; "
-               << (count < wanted ? "add " : "remove ")
+               << "@" << entry.getSymName() << " has "
+               << counted(count - 1, "stage boundary", "stage boundaries")
+               << (count == 2 ? ", which makes " : ", which make ")
+               << counted(count, "stage") << ", but the pipeline has " << wanted
+               << "; " << (count < wanted ? "add " : "remove ")
                << std::abs(wanted - count);
+  if (ranks && ranks < count && count < wanted)
+    error << ", or remove " << count % ranks << " for "
+          << counted(count - count % ranks, "stage");
   for (auto op : entry.front().getOps<StageBoundaryOp>())
     if (!op.getOf())
       error.attachNote(op.getLoc()) << "a boundary";
@@ -388,8 +399,8 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
       emitError(uncut.empty() ? getOperation().getLoc()
                               : uncut.front().getLoc())
           << "a pipeline of " << stages.getValue() << " stages needs "
-          << stages - 1
-          << " stage boundaries, but the program has none; put "
+          << counted(stages - 1, "stage boundary", "stage boundaries")
+          << ", but the program has none; put "
              "weft.stage_boundary between layers of the model, on what the "
              "loss is computed from";
       legal = false;
@@ -411,6 +422,8 @@ struct AssignStages : weft::impl::AssignStagesBase<AssignStages> {
 
   /// The stages of the states of entries with a loop.
   StateStages held;
+  /// As `ranks` of checkCount.
+  int64_t equalRanks = 0;
 };
 
 } // namespace
@@ -426,8 +439,12 @@ LogicalResult AssignStages::countFromAxis() {
   for (auto entry : getOperation().getOps<func::FuncOp>())
     if (hasBoundaries(entry))
       count = std::max(count, countStages(entry.front()));
-  if (chunks || table.empty())
-    count = *ranks * (chunks ? chunks : (count + *ranks - 1) / *ranks);
+  if (chunks) {
+    count = *ranks * chunks;
+  } else if (table.empty()) {
+    equalRanks = *ranks;
+    count = llvm::divideCeil(count, *ranks) * *ranks;
+  }
   stages = count;
   return success();
 }
@@ -435,7 +452,8 @@ LogicalResult AssignStages::countFromAxis() {
 LogicalResult AssignStages::assign(func::FuncOp entry, int64_t count) {
   Block &block = entry.front();
   eraseKnownCotangents(block);
-  if (stages && (failed(checkLoop(entry)) || failed(checkCount(entry, count))))
+  if (stages && (failed(checkLoop(entry)) ||
+                 failed(checkCount(entry, count, equalRanks))))
     return failure();
   if (!axis.empty() && failed(checkAxis(entry, axis)))
     return failure();

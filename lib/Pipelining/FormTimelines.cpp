@@ -15,6 +15,7 @@
 #include "weft/IR/StagePipeline.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Pipelining/Passes.h"
+#include "weft/Timeline/Counted.h"
 
 namespace weft {
 #define GEN_PASS_DEF_FORMTIMELINES
@@ -128,10 +129,11 @@ FormTimelines::findSchedule(func::FuncOp entry, const StagePipeline &pipeline,
   MicrobatchesAttr loop = loops.getLoops()[0];
   if (microbatches && microbatches != loop.getCount())
     return entry.emitError()
-           << "the pipeline is to have " << microbatches.getValue()
-           << " micro-batches, but the loop of @" << entry.getSymName()
-           << " is over " << loop.getCount()
-           << "; split the batch of the model into as many";
+           << "the pipeline is to have "
+           << timeline::counted(microbatches.getValue(), "micro-batch",
+                                "micro-batches")
+           << ", but the loop of @" << entry.getSymName() << " is over "
+           << loop.getCount() << "; split the batch of the model into as many";
   FailureOr<PipelineSchedule> found =
       findPipelineSchedule(entry, {pipeline, stages, loop.getCount()});
   if (succeeded(found))

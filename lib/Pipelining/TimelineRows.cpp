@@ -12,6 +12,7 @@
 #include "weft/IR/Segments.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
+#include "weft/Timeline/Counted.h"
 #include "weft/Timeline/Extent.h"
 #include "weft/Timeline/Rings.h"
 #include "weft/Timeline/Schedules.h"
@@ -23,6 +24,7 @@ using namespace mlir;
 using namespace weft;
 using timeline::Action;
 using timeline::ActionKind;
+using timeline::counted;
 using timeline::Row;
 using timeline::Table;
 
@@ -82,21 +84,25 @@ static LogicalResult checkExtent(func::FuncOp entry,
                                  const ScheduleRequest &request,
                                  const timeline::Extent &extent, int64_t rows,
                                  int64_t ranks) {
-  auto report = [&](int64_t has, StringRef what) {
-    return entry.emitError() << request.pipeline.tableName << " has " << has
-                             << " " << what << ", but ";
+  auto report = [&](const std::string &what) {
+    return entry.emitError()
+           << request.pipeline.tableName << " has " << what << ", but ";
   };
   if (rows != ranks)
-    report(rows, "rows") << "the mesh has " << ranks << " ranks along \""
-                         << request.pipeline.axis
-                         << "\"; a table has a row for each of them";
+    report(counted(rows, "row"))
+        << "the mesh has " << counted(ranks, "rank") << " along \""
+        << request.pipeline.axis << "\"; a table has a row for each of them";
   if (extent.stages != request.stages)
-    report(extent.stages, "stages")
+    report(counted(extent.stages, "stage"))
         << "@" << entry.getSymName() << " has " << request.stages
-        << "; take a table of " << request.stages << " stages, or put "
-        << extent.stages - 1 << " stage boundaries in the model";
+        << "; take a table of " << counted(request.stages, "stage")
+        << (extent.stages == 1
+                ? ", or no stage boundary"
+                : ", or put " + counted(extent.stages - 1, "stage boundary",
+                                        "stage boundaries"))
+        << " in the model";
   if (extent.microbatches != request.microbatches)
-    report(extent.microbatches, "micro-batches")
+    report(counted(extent.microbatches, "micro-batch", "micro-batches"))
         << "@" << entry.getSymName() << " has " << request.microbatches
         << "; take a table of " << request.microbatches
         << ", or split the batch into " << extent.microbatches;

@@ -9,6 +9,7 @@
 #include "TextTable.h"
 
 #include "weft/Cost/Bytes.h"
+#include "weft/Timeline/Counted.h"
 #include "weft/Timeline/Draw.h"
 
 #include <algorithm>
@@ -185,7 +186,7 @@ std::string printPipeline(const EntryReport &entry) {
   if (pipeline.schedule && computes(*pipeline.schedule))
     text += pipeline.schedule->title();
   else
-    text += "pipeline of " + std::to_string(entry.memory.size()) + " ranks";
+    text += "pipeline of " + timeline::counted(entry.memory.size(), "rank");
   text += ", along \"" + pipeline.axis + "\"\n";
   if (!pipeline.stages.empty())
     text += printStages(entry);

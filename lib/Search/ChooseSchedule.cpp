@@ -245,7 +245,7 @@ ScheduleSearch::rate(std::vector<std::string> recomputed) {
     leastBytes =
         std::min(leastBytes, measured.otherBytes + int64_t(*found.leastMemory));
   } else if (!found.error.empty()) {
-    return graph.emitError() << found.error;
+    return emitError(findCutEntry(graph).getLoc()) << found.error;
   } else if (double makespan = timeTable(found.table, request.costs)->makespan;
              makespan < seconds) {
     seconds = makespan;
@@ -284,10 +284,12 @@ FailureOr<std::string> ScheduleSearch::run() {
     if (failed(rate(std::move(level))))
       return failure();
   if (best.rows.empty())
-    return graph.emitError()
+    return emitError(findCutEntry(graph).getLoc())
            << "no schedule fits the memory limit of " << exactBytes(memoryLimit)
            << " per rank; one micro-batch at a time needs "
-           << exactBytes(leastBytes);
+           << exactBytes(leastBytes)
+           << "; raise the limit, use smaller micro-batches, or put more "
+              "stages on more ranks";
   return printCsv(best);
 }
 

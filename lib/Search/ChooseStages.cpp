@@ -17,6 +17,7 @@
 #include "weft/IR/WeftOps.h"
 #include "weft/Schedule/ProgramStates.h"
 #include "weft/Schedule/StepCost.h"
+#include "weft/Timeline/Counted.h"
 #include "weft/Timeline/Extent.h"
 #include "weft/Timeline/Schedules.h"
 #include "weft/Timeline/StageCut.h"
@@ -64,15 +65,6 @@ struct Parts {
 };
 
 } // namespace
-
-/// The entry with the loop that is cut; the first one if there is no loop.
-static func::FuncOp findCutEntry(ModuleOp graph) {
-  SmallVector<func::FuncOp> entries = findEntries(graph);
-  auto withLoop = llvm::find_if(entries, [](func::FuncOp entry) {
-    return Microbatches(entry.front()).any();
-  });
-  return withLoop == entries.end() ? entries.front() : *withLoop;
-}
 
 static FailureOr<Parts> cutEverywhere(ModuleOp graph, PipelineOptions options,
                                       int64_t regions) {
@@ -123,10 +115,10 @@ static LogicalResult reportTooFew(const Parts &parts, const std::string &axis,
     error << ", of which " << most
           << (most == 1 ? " uses a parameter" : " use a parameter")
           << ", as each stage must";
-  error << "; the pipeline has " << stages << " stages on " << ranks
-        << " ranks along \"" << axis
-        << "\"; use fewer ranks or chunks, for at most " << most
-        << (most == 1 ? " stage" : " stages")
+  error << "; the pipeline has " << timeline::counted(stages, "stage") << " on "
+        << timeline::counted(ranks, "rank") << " along \"" << axis
+        << "\"; use fewer ranks or chunks, for at most "
+        << timeline::counted(most, "stage")
         << ", or put weft.stage_boundary in the model";
   for (int64_t part = 1; part < count; ++part)
     if (Operation *begin = findBegin(entry, part))
@@ -187,7 +179,7 @@ FailureOr<std::vector<int64_t>> chooseStages(ModuleOp graph,
            << "stages are placed in one function that weft.value_and_grad "
               "differentiates, or in one loop over micro-batches, but the "
               "program has "
-           << chains->size()
+           << (chains->empty() ? "none" : std::to_string(chains->size()))
            << "; say how many micro-batches the pipeline has, or put stage "
               "boundaries in the model instead";
   auto parts = cutEverywhere(graph, whole, chains->front().size());

@@ -8,7 +8,9 @@
 #include "Trial.h"
 
 #include "weft/IR/ClusterCost.h"
+#include "weft/IR/Microbatches.h"
 #include "weft/IR/ValueSharding.h"
+#include "weft/Schedule/ProgramStates.h"
 
 using namespace mlir;
 
@@ -25,6 +27,14 @@ OwningOpRef<ModuleOp> runOnCopy(ModuleOp module,
   if (failed(pm.run(*copy)))
     return {};
   return copy;
+}
+
+func::FuncOp findCutEntry(ModuleOp graph) {
+  SmallVector<func::FuncOp> entries = findEntries(graph);
+  auto withLoop = llvm::find_if(entries, [](func::FuncOp entry) {
+    return Microbatches(entry.front()).any();
+  });
+  return withLoop == entries.end() ? entries.front() : *withLoop;
 }
 
 FailureOr<TransferTimes> TransferTimes::load(ModuleOp module,

@@ -11,6 +11,7 @@
 #include "weft/Cost/CostModel.h"
 #include "weft/Phases.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
@@ -39,6 +40,9 @@ private:
   cost::CostModel model;
   size_t level;
 };
+
+/// The entry with the loop that is cut; the first one if there is no loop.
+mlir::func::FuncOp findCutEntry(mlir::ModuleOp graph);
 
 /// The devices along the axis of a pipeline. Errors are reported.
 mlir::FailureOr<int64_t> countRanks(mlir::ModuleOp module,

@@ -9,6 +9,8 @@
 
 #include "JobQueues.h"
 
+#include "weft/Timeline/Counted.h"
+
 #include <algorithm>
 
 namespace weft::timeline {
@@ -126,18 +128,14 @@ std::string print(const Verdict &verdict, std::string_view file) {
   if (!verdict.isSafe())
     return verdict.has(Condition::C2) ? text : text + printCycle(verdict);
 
-  const auto count = [](int64_t number, const char *one) {
-    return std::to_string(number) + " " + one + (number == 1 ? "" : "s");
-  };
   text +=
-      "safe: " + count(verdict.actions, "action") + ", " +
-      count(verdict.stages, "stage") + ", " +
-      std::to_string(verdict.microbatches) + " micro-batch" +
-      (verdict.microbatches == 1 ? "" : "es") + ", " +
-      (verdict.levels > 0 ? count(verdict.levels, "level") + " once a step, "
+      "safe: " + counted(verdict.actions, "action") + ", " +
+      counted(verdict.stages, "stage") + ", " +
+      counted(verdict.microbatches, "micro-batch", "micro-batches") + ", " +
+      (verdict.levels > 0 ? counted(verdict.levels, "level") + " once a step, "
                           : "") +
-      count(verdict.messages, "message") + " over " +
-      count(verdict.edges, "edge") + ", " + count(verdict.queues, "queue") +
+      counted(verdict.messages, "message") + " over " +
+      counted(verdict.edges, "edge") + ", " + counted(verdict.queues, "queue") +
       "\n";
   for (Condition condition : verdict.proved) {
     const std::string name(nameOf(condition));

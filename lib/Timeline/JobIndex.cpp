@@ -7,6 +7,8 @@
 
 #include "JobIndex.h"
 
+#include "weft/Timeline/Counted.h"
+
 #include <algorithm>
 
 namespace weft::timeline {
@@ -126,10 +128,10 @@ static bool countStages(JobIndex &index) {
   const int64_t needed = stages * std::max<int64_t>(microbatches, 1);
   if (needed > actions) {
     index.fail(Condition::Order, nowhere, nowhere,
-               std::to_string(stages) + " stages and " +
-                   std::to_string(microbatches) + " micro-batches need " +
-                   std::to_string(needed) +
-                   " forwards; actions in all: " + std::to_string(actions));
+               counted(stages, "stage") + " and " +
+                   counted(microbatches, "micro-batch", "micro-batches") +
+                   " need " + counted(needed, "forward") +
+                   "; actions in all: " + std::to_string(actions));
     return false;
   }
   index.stages = index.verdict.stages = int32_t(stages);
@@ -146,8 +148,8 @@ static bool countLevels(JobIndex &index) {
       sum += std::max(count, 0);
     if (sum > index.verdict.actions) {
       index.fail(Condition::Order, nowhere, nowhere,
-                 std::to_string(sum) +
-                     " levels in a prologue or an update; "
+                 counted(sum, "level") +
+                     " in a prologue or an update; "
                      "actions in all: " +
                      std::to_string(index.verdict.actions));
       return false;

@@ -9,6 +9,8 @@
 
 #include "TakeUntil.h"
 
+#include "weft/Timeline/Counted.h"
+
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -85,8 +87,7 @@ private:
       if (count % ranks != 0 || (listed && count != listed))
         fail(std::string(kinds[kind]) + " has " + std::to_string(count) +
              " values, expected 1, or one for each of " +
-             (listed ? std::to_string(listed) + " stages"
-                     : std::to_string(ranks) + " ranks"));
+             (listed ? counted(listed, "stage") : counted(ranks, "rank")));
       else
         stages = listed = count;
     }

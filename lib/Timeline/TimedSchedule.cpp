@@ -7,6 +7,7 @@
 
 #include "weft/Timeline/TimedSchedule.h"
 
+#include "weft/Timeline/Counted.h"
 #include "weft/Timeline/LowerBound.h"
 #include "weft/Timeline/StepTimes.h"
 #include "weft/Timeline/TableRules.h"
@@ -25,13 +26,9 @@ static std::string number(double value) {
 }
 
 std::string TimedSchedule::title() const {
-  const auto count = [](int32_t n, const std::string &one,
-                        const std::string &many) {
-    return std::to_string(n) + " " + (n == 1 ? one : many);
-  };
-  return name + ", " + count(table.ranks(), "rank", "ranks") + ", " +
-         count(extent.microbatches, "micro-batch", "micro-batches") + ", " +
-         count(chunks(), "stage", "stages") + " per rank";
+  return name + ", " + counted(table.ranks(), "rank") + ", " +
+         counted(extent.microbatches, "micro-batch", "micro-batches") + ", " +
+         counted(chunks(), "stage") + " per rank";
 }
 
 static std::vector<std::string> findTable(const ScheduleRequest &request,

@@ -117,7 +117,7 @@ def test_micro_batches_are_said_once():
 
 def test_a_gradient_of_one_loop():
     loops = "the stages of a pipeline work on one loop over micro-batches, but @step has {}; say how many "
-    with says(loops.format(0)):
+    with says(loops.format("none")):
         compiled(step_of(chain(), None), Pipeline("pipe"))
 
     def step(params, x):
@@ -129,10 +129,11 @@ def test_a_gradient_of_one_loop():
 
 
 @pytest.mark.parametrize(("cuts", "pipeline", "text"), [
-    ((), Pipeline("pipe"), "a pipeline of 2 stages needs 1 stage boundaries, but the program has none; put "
+    ((), Pipeline("pipe"), "a pipeline of 2 stages needs 1 stage boundary, but the program has none; put "
      "weft.stage_boundary between layers of the model"),
-    ((0, 1), Pipeline("pipe"), "@step has 2 stage boundaries, which make 3 stages, but the pipeline has 4; add 1"),
-    ((0,), Pipeline("pipe", "zb-v", chunks=2), "@step has 1 stage boundaries, which make 2 stages, but the "
+    ((0, 1), Pipeline("pipe"), "@step has 2 stage boundaries, which make 3 stages, but the pipeline has 4; add 1, "
+     "or remove 1 for 2 stages"),
+    ((0,), Pipeline("pipe", "zb-v", chunks=2), "@step has 1 stage boundary, which makes 2 stages, but the "
      "pipeline has 4; add 2"),
     ((0, 1, 2), Pipeline("pipe", "interleaved-1f1b", chunks=1), "@step has 3 stage boundaries, which make 4 stages, "
      "but the pipeline has 2; remove 2"),
@@ -171,7 +172,7 @@ def test_a_boundary_that_the_loss_does_not_need():
         layer(params[1], weft.stage_boundary(h))
         return (h ** 2).mean()
 
-    with says("a pipeline of 2 stages needs 1 stage boundaries, but the program has none; put weft.stage_boundary "
+    with says("a pipeline of 2 stages needs 1 stage boundary, but the program has none; put weft.stage_boundary "
               "between layers of the model, on what the loss is computed from") as raised:
         compiled(step_of(loss), Pipeline("pipe"))
     assert re.match(r".*test_pipeline_errors.py:\d+:0: error: ", str(raised.value))
@@ -234,7 +235,7 @@ def test_a_table_can_be_run(tmp_path, before, after, text):
 
 @pytest.mark.parametrize(("layers", "ranks", "n", "text"), [
     (4, 4, 4, 'own has 2 rows, but the mesh has 4 ranks along "pipe"; a table has a row for each of them'),
-    (4, 2, 4, "own has 2 stages, but @step has 4; take a table of 4 stages, or put 1 stage boundaries in the model"),
+    (4, 2, 4, "own has 2 stages, but @step has 4; take a table of 4 stages, or put 1 stage boundary in the model"),
     (2, 2, 8, "own has 4 micro-batches, but @step has 8; take a table of 8, or split the batch into 4"),
 ])
 def test_a_table_is_of_the_sizes(layers, ranks, n, text):

@@ -5,7 +5,7 @@
 
 weft.mesh @mesh = <["pipe"=2]>
 
-// expected-error @below {{after partition: the timeline of @rows: there are 1 rows for the 2 ranks along axis "pipe"}}
+// expected-error @below {{after partition: the timeline of @rows: it has 1 row, but the mesh has 2 ranks along axis "pipe"}}
 func.func private @rows() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0,0B0"], messages = []>}
 
 // -----
@@ -140,7 +140,7 @@ func.func @held_up.1B() attributes {weft.segment = #weft.segment<entry = "held_u
 
 weft.mesh @mesh = <["pipe"=1]>
 
-// expected-error @below {{the timeline of @fewer: there are 3 micro-batches, but actions of 2, the last of which is 2}}
+// expected-error @below {{the timeline of @fewer: it is of 3 micro-batches, but has actions of 2, the last of which is 2}}
 func.func private @fewer() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 3, rows = ["0F0,0F2,0B0,0B2"], messages = []>}
 
 // -----

@@ -19,7 +19,7 @@ func.func @count(%x: tensor<2x4xf32> {weft.name = "x"}) -> (tensor<2xf32> {weft.
 // -----
 
 func.func @no_loop(%x: tensor<2xf32> {weft.name = "x"}) -> (tensor<2xf32> {weft.name = "y"}) {
-  // expected-error @below {{the stages of a pipeline work on one loop over micro-batches, but @no_loop has 0; say how many micro-batches the pipeline has, or put weft.microbatches around the function that is differentiated, once, or in JAX a lax.scan that adds up gradients}}
+  // expected-error @below {{the stages of a pipeline work on one loop over micro-batches, but @no_loop has none; say how many micro-batches the pipeline has, or put weft.microbatches around the function that is differentiated, once, or in JAX a lax.scan that adds up gradients}}
   %b = weft.stage_boundary %x : tensor<2xf32>
   return %b : tensor<2xf32>
 }
@@ -38,7 +38,7 @@ func.func @outside(%x: tensor<2x4xf32> {weft.name = "x"}) -> (tensor<2xf32> {wef
 
 // -----
 
-// expected-error @below {{a pipeline of 2 stages needs 1 stage boundaries, but the program has none; put weft.stage_boundary between layers of the model, on what the loss is computed from}}
+// expected-error @below {{a pipeline of 2 stages needs 1 stage boundary, but the program has none; put weft.stage_boundary between layers of the model, on what the loss is computed from}}
 func.func @none(%x: tensor<2xf32> {weft.name = "x"}) -> (tensor<2xf32> {weft.name = "y"}) {
   return %x : tensor<2xf32>
 }

@@ -61,7 +61,7 @@ func.func @inside(%x: tensor<4x4xf32> {weft.name = "x", weft.sharding = #weft.sh
 
 weft.mesh @mesh = <["pipe"=2]>
 
-// expected-error @below {{@other has 0 stage boundaries, which make 1 stages, but the pipeline has 2; add 1}}
+// expected-error @below {{@other has 0 stage boundaries, which make 1 stage, but the pipeline has 2; add 1}}
 func.func @other(%x: tensor<2x4xf32> {weft.name = "x"}) -> (tensor<2xf32> {weft.name = "y"}) {
   %a = weft.microbatch_slice %x dim = 1 of #loop : tensor<2x4xf32> -> tensor<2xf32>
   %s = weft.microbatch_sum %a of #loop : tensor<2xf32>
@@ -80,7 +80,7 @@ func.func @step(%z: tensor<2x4xf32> {weft.name = "z"}) -> (tensor<2xf32> {weft.n
 
 weft.mesh @mesh = <["pipe"=2]>
 
-// expected-error @below {{@step has 2 stage boundaries, which make 3 stages, but the pipeline has 4; add 1}}
+// expected-error @below {{@step has 2 stage boundaries, which make 3 stages, but the pipeline has 4; add 1, or remove 1 for 2 stages}}
 func.func @step(%z: tensor<2x4xf32> {weft.name = "z"}) -> (tensor<2xf32> {weft.name = "s"}) {
   %a = weft.microbatch_slice %z dim = 1 of #loop : tensor<2x4xf32> -> tensor<2xf32>
   // expected-note @below {{a boundary}}
