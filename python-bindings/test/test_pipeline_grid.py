@@ -33,7 +33,7 @@ def some():
 
 def pytest_generate_tests(metafunc):
     cases = grid() if metafunc.config.getoption("--whole-grid") else some()
-    metafunc.parametrize("name, way, stages, schedule", cases)
+    metafunc.parametrize("name, way, stages, schedule", list(cases))
 
 
 def test_the_grid(name, way, stages, schedule):

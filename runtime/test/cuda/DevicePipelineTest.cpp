@@ -46,8 +46,14 @@ struct DevicePipeline : testing::Test {
 
 TEST_F(DevicePipeline, HasTheBitsOfTheHost) {
   for (uint32_t roles : {2, 4})
-    for (int64_t data : {1, 2}) {
-      PipelinePlan host(roles, 5, data), device(roles, 5, data);
+    for (const auto &[data, reductions] :
+         std::vector<std::pair<int64_t, Reductions>>{{1, Reductions::InUpdate},
+                                                     {2, Reductions::InUpdate},
+                                                     {2, Reductions::Early}}) {
+      const auto make = [&] {
+        return PipelinePlan(roles, 5, data, Receives::BeforeUse, reductions);
+      };
+      PipelinePlan host = make(), device = make();
       makeCudaPlan(device, testKernels());
       const auto expected = makeSession(host), session = makeSession(device);
       ASSERT_NE(session, nullptr);
