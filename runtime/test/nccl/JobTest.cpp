@@ -190,10 +190,7 @@ TEST_P(JobOfRanks, WhatOvertakesChangesNoBits) {
 /// each where there are four ranks. The values of a role come over the store.
 TEST_P(JobOfRanks, APipelineHasTheBitsOfOneProcess) {
   const int ranks = GetParam(), data = ranks / 2;
-  PipelinePlan host(2, 3, data), device(2, 3, data, Receives::WhenSent);
-  makeCudaPlan(device, std::string(embedded::JobKernels));
-  const std::string cpu = writePlan("cpu.plan", host),
-                    cuda = writePlan("cuda.plan", device);
+  const std::string cpu = writePlan("cpu.plan", PipelinePlan(2, 3, data));
   std::string inputs = " --entry step --steps 5 --quiet";
   const auto input = [&](const std::string &name, const Array &value) {
     (void)writeNpy(file(name + ".npy"), value);
@@ -213,20 +210,25 @@ TEST_P(JobOfRanks, APipelineHasTheBitsOfOneProcess) {
   };
   ASSERT_EQ(start(WEFT_SHARD_RUN " " + cpu + outputs("cpu")).finish(),
             "status 0");
-  for (const char *option : {"", " --no-cuda-graphs", " --register-arena"})
-    for (int seed : {1, 2, 3}) {
-      const auto texts = runAll(ranks, [&](int rank) {
-        return variables(rank, ranks,
-                         fmt::format("WEFT_EMULATOR_SEED={}", seed)) +
-               cuda + outputs("cuda") + option;
-      });
-      for (const std::string &text : texts)
-        ASSERT_EQ(text, "status 0");
-      for (const char *name : {"out", "loss", "w0", "w1", "t"})
-        EXPECT_EQ(load(fmt::format("cuda/{}.npy", name)),
-                  load(fmt::format("cpu/{}.npy", name)))
-            << name << option << " seed " << seed;
-    }
+  for (Reductions reductions : {Reductions::InUpdate, Reductions::Early}) {
+    PipelinePlan device(2, 3, data, Receives::WhenSent, reductions);
+    makeCudaPlan(device, std::string(embedded::JobKernels));
+    const std::string cuda = writePlan("cuda.plan", device);
+    for (const char *option : {"", " --no-cuda-graphs", " --register-arena"})
+      for (int seed : {1, 2, 3}) {
+        const auto texts = runAll(ranks, [&](int rank) {
+          return variables(rank, ranks,
+                           fmt::format("WEFT_EMULATOR_SEED={}", seed)) +
+                 cuda + outputs("cuda") + option;
+        });
+        for (const std::string &text : texts)
+          ASSERT_EQ(text, "status 0");
+        for (const char *name : {"out", "loss", "w0", "w1", "t"})
+          EXPECT_EQ(load(fmt::format("cuda/{}.npy", name)),
+                    load(fmt::format("cpu/{}.npy", name)))
+              << name << option << " seed " << seed;
+      }
+  }
 }
 
 /// More than NCCL plans at once, which could divide them differently at the two
