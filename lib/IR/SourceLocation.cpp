@@ -73,3 +73,17 @@ std::string weft::locationText(Location loc) {
         return phraseOf(fused) ? phraseOf(fused).str() + " " + text : text;
   return {};
 }
+
+std::string weft::lineOf(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return lineOf(name.getChildLoc());
+  if (auto call = dyn_cast<CallSiteLoc>(loc))
+    return lineOf(call.getCallee());
+  if (auto fused = dyn_cast<FusedLoc>(loc)) {
+    for (Location part : fused.getLocations())
+      if (std::string text = lineOf(part); !text.empty())
+        return text;
+    return {};
+  }
+  return locationText(loc);
+}

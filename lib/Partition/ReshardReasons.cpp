@@ -12,6 +12,7 @@
 
 #include "weft/Cost/Bytes.h"
 #include "weft/IR/AxisProvenance.h"
+#include "weft/IR/SourceLocation.h"
 #include "weft/IR/ValueName.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Partition/ChoiceReport.h"
@@ -58,6 +59,31 @@ static bool splits(const Sharding &sharding, const AxisRef &axis) {
   });
 }
 
+/// How the value is there while ops are visited.
+static Sharding shardingWhileVisited(Value value, ReshardPrices &prices) {
+  return prices.get(prices.intern(getSharding(value), typeOf(value).getRank()));
+}
+
+/// From partial results back to those that an op makes of what is split, or to
+/// an argument.
+static Value originOfTerms(Value value, const AxisRef &axis,
+                           ReshardPrices &prices) {
+  value = behind(value);
+  for (int step = 0; step < maxSteps; ++step) {
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      break;
+    auto holds = [&](Value operand) {
+      return contains(shardingWhileVisited(operand, prices).unreduced, axis);
+    };
+    auto terms = llvm::find_if(op->getOperands(), holds);
+    if (terms == op->operand_end())
+      break;
+    value = behind(*terms);
+  }
+  return value;
+}
+
 namespace {
 
 /// The two ends of one movement.
@@ -71,7 +97,9 @@ public:
   std::vector<Reason::Line> explain();
 
 private:
-  Sharding shardingOf(Value value) const;
+  Sharding shardingOf(Value value) const {
+    return shardingWhileVisited(value, prices);
+  }
   std::string over(const AxisRef &axis) const {
     return "over " + mesh.print(ArrayRef(axis));
   }
@@ -95,11 +123,6 @@ private:
 };
 
 } // namespace
-
-/// How the value is there while ops are visited.
-Sharding Ends::shardingOf(Value value) const {
-  return prices.get(prices.intern(getSharding(value), typeOf(value).getRank()));
-}
 
 /// The price of what nobody wrote.
 std::string Ends::choice() const {
@@ -148,19 +171,7 @@ Reason::Line Ends::comesFrom(const std::string &what, Value value,
 /// From partial results back to the op that makes them, and from there along
 /// the operand that is split.
 Reason::Line Ends::partial(const AxisRef &axis) {
-  Value value = behind(movement.made);
-  for (int step = 0; step < maxSteps; ++step) {
-    Operation *op = value.getDefiningOp();
-    if (!op)
-      break;
-    auto holds = [&](Value operand) {
-      return contains(shardingOf(operand).unreduced, axis);
-    };
-    auto terms = llvm::find_if(op->getOperands(), holds);
-    if (terms == op->operand_end())
-      break;
-    value = behind(*terms);
-  }
+  Value value = originOfTerms(movement.made, axis, prices);
   Operation *op = value.getDefiningOp();
   if (!op) {
     StringRef written = AxisProvenance::of(value).annotation();
@@ -392,7 +403,12 @@ static std::optional<Otherwise> runOnHeld(const Movement &movement,
 static std::optional<Id> scattered(const Movement &movement,
                                    ReshardPrices &prices) {
   const Sharding &from = prices.get(movement.from);
-  for (size_t dim = 0; dim < from.dims.size(); ++dim) {
+  // Dimensions that nothing splits come first.
+  SmallVector<std::pair<size_t, size_t>> dims;
+  for (auto [dim, split] : llvm::enumerate(prices.get(movement.need).dims))
+    dims.push_back({split.axes.size(), dim});
+  llvm::sort(dims);
+  for (auto [numAxes, dim] : dims) {
     Sharding target = prices.get(movement.need);
     for (const AxisRef &axis : from.unreduced)
       if (!splits(target, axis))
@@ -404,6 +420,24 @@ static std::optional<Id> scattered(const Movement &movement,
       return id;
   }
   return std::nullopt;
+}
+
+/// The same where it sends less: of sums that are scattered already, what is
+/// left to add up is a part.
+static std::optional<Id> scatteredInstead(const Movement &movement,
+                                          ReshardPrices &prices) {
+  const Sharding &from = prices.get(movement.from);
+  RankedTensorType type = typeOf(movement.made);
+  std::optional<Id> target = scattered(movement, prices);
+  if (!target ||
+      llvm::any_of(from.unreduced,
+                   [&](const AxisRef &axis) {
+                     return splits(prices.get(movement.need), axis);
+                   }) ||
+      prices.wireBytes(movement.from, *target, type) >=
+          prices.wireBytes(movement.from, movement.need, type))
+    return std::nullopt;
+  return target;
 }
 
 static std::vector<Reason::Alternative>
@@ -447,19 +481,118 @@ static BlockArgument argumentBehind(Value value) {
   return dyn_cast<BlockArgument>(value);
 }
 
-/// `annotate "w" as [{}, {"model"}]`, and what that takes.
+static int64_t bytesOnRank(BlockArgument argument, Id id,
+                           ReshardPrices &prices) {
+  RankedTensorType type = typeOf(argument);
+  auto shape = localShape(type.getShape(), prices.get(id));
+  return shape ? elementBytes(type) * llvm::product_of(*shape) : 0;
+}
+
+/// `annotate "w" (mlp.py:7) as [{}, {"model"}]`, and what that takes.
 static std::string annotateArgument(BlockArgument argument, Id before, Id after,
                                     ReshardPrices &prices) {
-  std::string text = "annotate " + nameOf(argument) + " as " +
+  std::string line = lineOf(argument.getLoc());
+  std::string text = "annotate " + nameOf(argument) +
+                     (line.empty() ? "" : " (" + line + ")") + " as " +
                      print(prices.getMesh(), prices.get(after));
-  auto bytesOf = [&](Id id) {
-    RankedTensorType type = typeOf(argument);
-    auto shape = localShape(type.getShape(), prices.get(id));
-    return shape ? elementBytes(type) * llvm::product_of(*shape) : 0;
-  };
-  if (int64_t more = bytesOf(after) - bytesOf(before); more > 0)
+  int64_t more = bytesOnRank(argument, after, prices) -
+                 bytesOnRank(argument, before, prices);
+  if (more > 0)
     text += ", which takes " + printBytes(more) + " more on each rank";
   return text;
+}
+
+/// Whether the operand is returned as the next value of an argument.
+static bool isNextState(OpOperand &use) {
+  if (!isa<func::ReturnOp>(use.getOwner()))
+    return false;
+  auto function = use.getOwner()->getParentOfType<func::FuncOp>();
+  std::string name = getResultName(function, use.getOperandNumber());
+  return llvm::any_of(llvm::seq(function.getNumArguments()), [&](unsigned i) {
+    return getArgumentName(function, i) == name;
+  });
+}
+
+/// `write the constraint of mlp.py:9 as [{}, {"model"}], not as [{}, {}]`.
+static std::string writeConstraint(ConstraintOp constraint,
+                                   const Movement &movement,
+                                   ReshardPrices &prices) {
+  std::string line = lineOf(constraint.getLoc());
+  if (line.empty())
+    return {};
+  auto printed = [&](Id id) { return print(prices.getMesh(), prices.get(id)); };
+  return "write the constraint of " + line + " as " + printed(movement.from) +
+         ", not as " + printed(movement.need);
+}
+
+/// Another operand of the user that an argument could be so that this one
+/// stays. What is only copied to more ranks for it is left: the weights of
+/// tensor parallelism are split on purpose.
+static std::string annotateOther(const Movement &movement,
+                                 const Otherwise &otherwise,
+                                 ReshardPrices &prices) {
+  Operation *user = movement.use.getOwner();
+  for (auto [index, after] : llvm::enumerate(otherwise.operands)) {
+    BlockArgument argument = argumentBehind(user->getOperand(index));
+    if (index == movement.use.getOperandNumber() || !argument)
+      continue;
+    Id own = prices.intern(getSharding(argument), typeOf(argument).getRank());
+    if (own != after && bytesOnRank(argument, after, prices) <=
+                            bytesOnRank(argument, own, prices))
+      return annotateArgument(argument, own, after, prices);
+  }
+  return {};
+}
+
+/// Where `op` slices one operand over an axis because another, an argument, is
+/// split over it along what is added up: the argument split along a dimension
+/// that the result has.
+static std::string annotateColumns(Operation *op, const AxisRef &axis,
+                                   ReshardPrices &prices) {
+  auto interface = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!interface)
+    return {};
+  auto isSliced = [&](Value operand) {
+    auto moved = operand.getDefiningOp<ReshardOp>();
+    return moved &&
+           splits(prices.get(prices.intern(moved.getSharding(),
+                                           typeOf(operand).getRank())),
+                  axis) &&
+           !splits(prices.get(prices.intern(getSharding(moved.getOperand()),
+                                            typeOf(operand).getRank())),
+                   axis);
+  };
+  if (llvm::none_of(op->getOperands(), isSliced))
+    return {};
+  ShardingRule rule = interface.getShardingRule();
+  auto isKept = [&](int32_t factor) {
+    return llvm::any_of(rule.results, [&](const TensorFactors &result) {
+      return llvm::any_of(result, [&](ArrayRef<int32_t> factors) {
+        return llvm::is_contained(factors, factor);
+      });
+    });
+  };
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    BlockArgument argument = argumentBehind(operand);
+    if (!argument || index >= rule.operands.size())
+      continue;
+    Id before =
+        prices.intern(getSharding(argument), typeOf(argument).getRank());
+    Sharding moved = prices.get(before);
+    if (!splits(moved, axis))
+      continue;
+    for (DimSharding &dim : moved.dims)
+      llvm::erase(dim.axes, axis);
+    for (auto [dim, factors] : llvm::enumerate(rule.operands[index])) {
+      if (factors.size() != 1 || !isKept(factors.front()) ||
+          !moved.dims[dim].axes.empty() ||
+          typeOf(argument).getDimSize(dim) % numShards(ArrayRef(axis)) != 0)
+        continue;
+      moved.dims[dim].axes.push_back(axis);
+      return annotateArgument(argument, before, prices.intern(moved), prices);
+    }
+  }
+  return {};
 }
 
 static std::string findEdit(const Movement &movement,
@@ -467,35 +600,41 @@ static std::string findEdit(const Movement &movement,
                             ReshardPrices &prices) {
   const Sharding &from = prices.get(movement.from),
                  &need = prices.get(movement.need);
-  auto printed = [&](const Sharding &sharding) {
-    return print(prices.getMesh(), sharding);
-  };
-  Operation *marker = movement.wanted.getDefiningOp();
-  if (isa_and_present<ConstraintOp>(marker) && from.unreduced.empty())
-    return "write the constraint by " + nameOf(marker) + ", as " +
-           printed(from);
-  bool isReturn = isa<func::ReturnOp>(movement.use.getOwner());
-  if (isReturn && from.unreduced.empty())
-    return "annotate " + nameOf(movement.use) + " as " + printed(from);
-  if (isReturn)
-    if (std::optional<Id> target = scattered(movement, prices))
-      return "annotate " + nameOf(movement.use) + " as " +
-             printed(prices.get(*target)) + ", which only scatters the sums";
-  if (!from.unreduced.empty() || !need.unreduced.empty())
-    return {};
-  // Another operand that the user could take so that this one stays.
-  if (otherwise && otherwise->wireBytes == 0)
+  const bool isWhole = from.unreduced.empty() && need.unreduced.empty();
+  if (auto marker = movement.wanted.getDefiningOp<ConstraintOp>()) {
+    Id written = prices.intern(getSharding(marker.getResult()),
+                               typeOf(movement.made).getRank());
+    BlockArgument argument = argumentBehind(movement.made);
+    if (argument && isWhole)
+      return annotateArgument(argument, movement.from, movement.need, prices);
+    // The next value of a state is needed so where it rests, too.
+    if (isWhole && written == movement.need && !isNextState(movement.use))
+      return writeConstraint(marker, movement, prices);
+  }
+  if (isa<func::ReturnOp>(movement.use.getOwner())) {
+    Sharding held = from;
+    held.unreduced = need.unreduced;
+    std::optional<Id> target = prices.intern(held);
+    const bool scatters = *target == movement.need;
+    if (scatters)
+      target = scatteredInstead(movement, prices);
+    if (!target)
+      return {};
+    return "annotate " + nameOf(movement.use) + " as " +
+           print(prices.getMesh(), prices.get(*target)) +
+           (scatters ? ", which only scatters the sums" : "");
+  }
+  for (const AxisRef &axis : from.unreduced)
+    if (Operation *op =
+            originOfTerms(movement.made, axis, prices).getDefiningOp())
+      if (std::string edit = annotateColumns(op, axis, prices); !edit.empty())
+        return edit;
+  if (!isWhole)
     return {};
   if (otherwise)
-    for (auto [index, ids] : llvm::enumerate(
-             llvm::zip(movement.choice->operands, otherwise->operands))) {
-      auto [before, after] = ids;
-      BlockArgument argument =
-          argumentBehind(movement.use.getOwner()->getOperand(index));
-      if (before != after && index != movement.use.getOperandNumber() &&
-          argument)
-        return annotateArgument(argument, before, after, prices);
-    }
+    if (std::string edit = annotateOther(movement, *otherwise, prices);
+        !edit.empty())
+      return edit;
   if (BlockArgument argument = argumentBehind(movement.made))
     return annotateArgument(argument, movement.from, movement.need, prices);
   return {};

@@ -11,7 +11,7 @@ import weft
 import weft.numpy as wnp
 from weft import P
 from weft.__main__ import main
-from weft.lint import RULES, lint
+from weft.lint import RULES, lint, lint_program
 
 SIZES = {"sizes": (1024, 4096), "rows": 512}
 GOOD = {"w1": P("data", "model"), "w2": P("model", "data")}
@@ -73,7 +73,81 @@ def test_padding_above_a_share():
     assert not found(compiled, most_padding=0.3)
 
 
+def microbatched(gather):
+    """Gradients of four micro-batches of a layer whose weight rests in shards."""
+    mesh = weft.Mesh((4,), ("data",))
+    layout = weft.Layout(mesh, rest={"w": P("data")}, compute={"w": P()}, gather=gather)
+
+    def train_step(params, x):
+        def loss(params, x):
+            return (wnp.tanh(x @ params["w"]) ** 2).mean()
+
+        value, gradients = weft.microbatches(weft.value_and_grad(loss), 4)(params, x)
+        return weft.tree.map(lambda w, g: w - 0.1 * g, params, gradients), value
+
+    shape = weft.ShapeDtypeStruct
+    jitted = weft.jit(train_step, layout=layout, in_shardings=({"w": P("data")}, P("data")), donate_argnums=0)
+    return jitted.lower({"w": shape((256, 256), "float32")}, shape((64, 256), "float32")).compile(None)
+
+
+def test_collectives_that_a_loop_repeats():
+    (finding,) = found(microbatched("use")).values()
+    assert (finding.rule, finding.subject) == ("loop-collective", "params['w']")
+    assert "all_gather over data, 192 KiB, is done 4 times in a call" in finding.text
+    assert 'gather="step"' in finding.edit
+    assert not found(microbatched("step"))
+
+
+# Of programs
+
+def constrained(spec):
+    mesh = weft.Mesh((4,), ("data",))
+    return step(lambda x: weft.with_sharding_constraint(wnp.tanh(x), spec) * 2.0, (P("data"),), [(64, 64)], mesh)
+
+
+def test_constraints_without_effect():
+    (finding,) = lint_program(constrained(P("data", None)))
+    assert finding.rule == "no-effect" and finding.subject.startswith("test_lint.py:")
+    assert finding.text == "the constraint as P('data', None) changes nothing: the plan without it is the same"
+    assert [each.rule for each in lint_program(constrained(P(None, "data")))] == []
+
+
+def over_nodes(mesh):
+    """Tensor parallelism of eight ranks beside two replicas; what it sends is most."""
+    def loss(params, x):
+        return ((wnp.tanh(x @ params["w1"]) @ params["w2"]) ** 2).sum()
+
+    shape = weft.ShapeDtypeStruct
+    params = {"w1": shape((512, 2048), "float32"), "w2": shape((2048, 512), "float32")}
+    return weft.jit(weft.value_and_grad(loss), mesh=mesh, in_shardings=(
+        {"w1": P(None, "model"), "w2": P("model")}, P("data"))).lower(params, shape((32768, 512), "float32")).compile(None)
+
+
+def test_axes_in_an_order_that_sends_over_slow_links():
+    (finding,) = lint_program(over_nodes(weft.Mesh((8, 2), ("model", "data"))))
+    assert (finding.rule, finding.subject) == ("axis-order", "model, data")
+    assert finding.edit == "a mesh of (2, 8) with the axes ('data', 'model')"
+    assert not lint_program(over_nodes(weft.Mesh((2, 8), ("data", "model"))))
+    assert not lint_program(over_nodes(weft.Mesh((8, 2), ("model", "data"))), least_gain=0.99)
+
+
+def test_a_loaded_plan_has_no_program(tmp_path):
+    constrained(P("data")).save(tmp_path / "a.plan")
+    with pytest.raises(ValueError, match="a plan that was loaded has no program to look at"):
+        lint_program(weft.load(tmp_path / "a.plan"))
+
+
 # The command
+
+def test_the_command_reads_programs(tmp_path, capsys):
+    (tmp_path / "a.mlir").write_text(constrained(P("data", None))._source.text)
+    assert main(["lint", str(tmp_path / "a.mlir"), "--werror"]) == 1
+    assert "[no-effect]" in capsys.readouterr().out
+    assert main(["lint", str(tmp_path / "a.mlir"), "--werror", "--allow=no-effect=said for the reader"]) == 0
+    (tmp_path / "b.mlir").write_text("func.func @f(")
+    assert main(["lint", str(tmp_path / "b.mlir")]) == 2
+    assert "b.mlir" in capsys.readouterr().err
+
 
 @pytest.fixture
 def plan(tmp_path):

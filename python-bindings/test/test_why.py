@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PRICE = re.compile(r"chosen by cost.*: .*\d")
 
 
-FRAGMENTS = ["chosen by cost over all of @", "of collectives, as propagated", ", which leaves partial results",
+FRAGMENTS = ["chosen by cost over all of @", "of collectives, as propagated", "annotate result",
              ", which splits another dimension of", ", which takes no partial results", "what is held taken by",
              "more on each rank", "more in the same call"]
 
@@ -95,7 +95,7 @@ def test_a_collective_is_found_by_itself_or_a_text(compiled):
 def test_the_edit_removes_the_collective(compiled):
     """The transposed spec of w2 is what makes the activations move."""
     why = compiled.why("all_gather over model")
-    assert why.reason.edit.startswith("annotate \"params['w2']\" as P('model', None)")
+    assert why.reason.edit.text.startswith("annotate \"params['w2']\" (test_why.py:")
     better = mlp({"w1": P(None, "model"), "w2": P("model", None)}, sizes=(1024, 4096), rows=512)
     assert "all_gather" not in {each.kind for each in better.collectives()}
     assert better.cost().wire_bytes < compiled.cost().wire_bytes
@@ -149,7 +149,10 @@ def test_json_has_the_same(plan, compiled, capsys):
     why = compiled.why("all_gather over model")
     assert found["chain"] == [{"end": end, "text": text} for end, text in why.reason.chain]
     assert found["alternatives"][0]["bytes"] == found["bytes"] == why.collective.bytes
-    assert found["edit"] == why.reason.edit and found["predicted_us"] > 0
+    assert found["edit"] == {
+        "text": str(why.reason.edit), "target": "argument", "name": "params['w2']",
+        "location": why.reason.edit.location, "spec": "P('model', None)", "before": None}
+    assert found["predicted_us"] > 0
 
 
 def test_names_that_nothing_has_are_an_error(plan, capsys):

@@ -12,7 +12,7 @@ import os
 import sys
 
 from .commands import check, diff, lint, lock, why
-from .diagnostics import ExecutionError
+from .diagnostics import CompileError, ExecutionError
 
 COMMANDS = {"why": why, "lint": lint, "lock": lock, "check": check, "diff": diff}
 
@@ -37,6 +37,9 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # of `weft diff ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except CompileError as error:  # of a program
+        print(error, file=sys.stderr)
+        return 2
     except (ValueError, OSError, ExecutionError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

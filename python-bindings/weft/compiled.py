@@ -23,6 +23,7 @@ from .signature import Signature
 from .wording import as_python
 
 if TYPE_CHECKING:
+    from .suggestions import Suggestion
     from .why import Why
 
 
@@ -146,6 +147,15 @@ class Compiled:
         from .why import find
 
         return find(self, collective, cluster)
+
+    def suggest(self, cluster: str = "") -> list[Suggestion]:
+        """What to annotate otherwise, with the predicted time of the step, the bytes sent and the memory
+        that each takes: those first that take no more memory, the fastest first. Every suggestion was
+        compiled, which takes as long as compiling some dozens of times. Times are predicted for `cluster`,
+        by default the one it was compiled for. Raises `ValueError` for a plan that was loaded."""
+        from .suggestions import suggest
+
+        return suggest(self, cluster)
 
     def memory(self) -> Memory:
         return self._records().memory

@@ -1,7 +1,8 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What in a plan is rarely meant: memory that every rank holds whole, axes without effect, annotations
-that contradict each other, padding.
+"""What in a plan is rarely meant: memory that every rank holds whole, axes and constraints without effect,
+annotations that contradict each other, collectives that a loop repeats, an order of axes that sends over slow
+links, padding.
 
 Each finding names the argument or axis, the two numbers that matter, and the edit. Layers that are
 alike are one finding, ``params['blocks'][*]['wq']``.
@@ -16,9 +17,11 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Iterable
 
+from .compiled import Compiled
 from .errors import count, size_text
-from .records import Records
+from .records import Records, cause_reader
 from .session import EntryInfo, Plan, ValueInfo
+from .simulation import collective_turns, simulate
 from .spec import PartitionSpec
 
 RULES = {
@@ -26,9 +29,15 @@ RULES = {
     "replicated-value": "another argument that no axis splits",
     "unused-axis": "a mesh axis that splits nothing",
     "contradiction": "an annotation that is undone by another one before its first use",
+    "loop-collective": "a value that a loop does not change, moved in every turn",
+    "no-effect": "a constraint without which the plan is the same",
+    "axis-order": "an order of mesh axes that sends over slow links what another one keeps on fast ones",
     "padding": "a dimension of which more than a share is padding",
 }
 
+# What rests in shards, and is moved as it is or in another type.
+_AT_REST = re.compile(r'held over "[^"]*": (?:result )?"(?P<name>[^"]*)"(?: \(argument \d+\))? annotated as P\(.*?\)(?: \([^()]*\))?'
+                      r"(?:, through (?:(?:ext|trunc|convert) \([^()]*\)(?:, |$))+)?$")
 _INDEX = re.compile(r"(?<=\[)\d+(?=\])")
 
 
@@ -49,8 +58,21 @@ class Finding:
         return "\n".join(lines)
 
 
+def lint_program(compiled: Compiled, *, cluster: str = "", least_gain: float = 0.05, **options) -> list[Finding]:
+    """What `lint` finds in the plan of a compiled function, and what takes its program: for that it is compiled
+    without each of its constraints, and with the axes of the mesh in every order, of which one is worth a word
+    by which a step is shorter by the share `least_gain`, as predicted for `cluster`. Raises `ValueError` for a
+    plan that was loaded."""
+    from .lint_program import axis_order, no_effect
+
+    if compiled._source is None:
+        raise ValueError("a plan that was loaded has no program to look at: compile the function, or lint its plan")
+    return [*(each for each in lint(compiled.plan, **options) if each.entry == compiled.entry.name),
+            *no_effect(compiled), *axis_order(compiled, cluster, least_gain)]
+
+
 def lint(plan: Plan, *, least_bytes: int = 16 << 20, most_padding: float = 0.05) -> list[Finding]:
-    """All findings, entry by entry. Arguments are looked at that take `least_bytes` on every rank,
+    """All findings in a plan, entry by entry. Arguments are looked at that take `least_bytes` on every rank,
     all that are alike together; `most_padding` is the share of a dimension that may be padding."""
     findings = []
     for entry in plan.entries:
@@ -59,6 +81,7 @@ def lint(plan: Plan, *, least_bytes: int = 16 << 20, most_padding: float = 0.05)
         findings += _replicated(entry, mesh, least_bytes)
         findings += _unused_axes(entry, mesh, records)
         findings += _contradictions(entry, plan)
+        findings += _loop_collectives(entry, plan)
         findings += _padding(entry, records, most_padding)
     return findings
 
@@ -123,7 +146,27 @@ def _contradictions(entry: EntryInfo, plan: Plan) -> Iterable[Finding]:
                 continue
             seen.add(name)
             yield Finding("contradiction", entry.name, name.strip('"'),
-                          f"{reason.chain[0][1]}, but {reason.chain[-1][1]}", reason.edit)
+                          f"{reason.chain[0][1]}, but {reason.chain[-1][1]}", str(reason.edit))
+
+
+def _loop_collectives(entry: EntryInfo, plan: Plan) -> Iterable[Finding]:
+    compiled = Compiled(plan, entry=entry.name)
+    records = Records.of(plan, entry)
+    turns = collective_turns(simulate(compiled, records=True)["recorded"], cause_reader(entry))
+    inputs = {value.name for value in entry.inputs}
+    groups: dict[tuple[str, str, int], int] = defaultdict(int)
+    for each in records.collectives:
+        number = turns.get((each.kind, each.bytes, each.cause, each.location), 1)
+        for size, cause in each.parts if number > 1 and not each.reduction else ():
+            reason = records.reason_of(cause)
+            held = next((match for _, text in reason.chain if (match := _AT_REST.match(text))), None) if reason else None
+            if held and held["name"] in inputs:
+                groups[_INDEX.sub("*", held["name"]), f"{each.call}, {size}", number] += 1
+    for (name, what, number), parts in groups.items():
+        each = f" in {count(parts, 'part')}" if parts > 1 else ""
+        yield Finding("loop-collective", entry.name, name,
+                      f"{what}{each}, is done {number} times in a call, in a loop that does not change what is moved",
+                      'constrain it before the loop, for a Layout gather="step": all of it stays in memory then')
 
 
 def _padding(entry: EntryInfo, records: Records, most: float) -> Iterable[Finding]:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from .edit import Edit
 from .errors import size_text
 from .names import escape
 from .pipeline import Schedule
@@ -89,8 +90,8 @@ class Reason:
     ``choice`` or ``operation``), and how it came from there."""
     alternatives: tuple[Alternative, ...]
     """The first is what the plan does."""
-    edit: str
-    """What to write so that it is not needed; empty if no single edit does."""
+    edit: Edit | None
+    """What to write so that it is not needed, or smaller; None if no single edit is known."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -348,7 +349,7 @@ def _reason(record, read: Callable[[str], str]) -> Reason:
         read(record.cause),
         tuple((line.end, read(line.text)) for line in record.chain),
         tuple(Alternative(read(a.text), a.bytes, a.seconds) for a in record.alternatives),
-        read(record.edit),
+        Edit.parse(record.edit),
     )
 
 

@@ -240,17 +240,22 @@ def to_mlir(mesh_symbol: str, mesh: AbstractMesh, spec: PartitionSpec, rank: int
             f"{spec}: `reduced` axes are not supported. They defer the reduction of a gradient, "
             "which the compiler does of itself where that is cheaper: leave `reduced` out"
         )
-    dims = []
-    axes = spec.dim_axes() + [()] * (rank - len(spec))
-    for dim, split in enumerate(axes):
-        parts = [_axis_text(axis) for axis in split] + ["?"] * spec.is_open(dim)
-        dims.append("{" + ", ".join(parts) + "}")
     order = {name: at for at, name in enumerate(mesh.axis_names)}
     unreduced = sorted(
         (Axis.parse(name) for name in spec.unreduced), key=lambda a: (order[a.name], a.pre)
     )
     terms = f", unreduced={{{', '.join(map(_axis_text, unreduced))}}}" if unreduced else ""
-    return f"<@{mesh_symbol}, [{', '.join(dims)}]{terms}>"
+    return f"<@{mesh_symbol}, {dims_to_mlir(spec, rank)}{terms}>"
+
+
+def dims_to_mlir(spec: PartitionSpec, rank: int) -> str:
+    """The axes of the dimensions alone, ``[{"data"}, {}]``."""
+    dims = []
+    axes = spec.dim_axes() + [()] * (rank - len(spec))
+    for dim, split in enumerate(axes):
+        parts = [_axis_text(axis) for axis in split] + ["?"] * spec.is_open(dim)
+        dims.append("{" + ", ".join(parts) + "}")
+    return f"[{', '.join(dims)}]"
 
 
 def _axis_text(axis: Axis) -> str:

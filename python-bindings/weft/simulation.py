@@ -66,6 +66,22 @@ def collective_times(recorded: dict[str, Any], read_cause: Callable[[str], str])
     return found
 
 
+def collective_turns(recorded: dict[str, Any], read_cause: Callable[[str], str]) -> dict[tuple[str, int, str, str], int]:
+    """Of all collectives that read alike: how often the same instruction does one of them in a run of a segment,
+    more than once in a loop."""
+    found: dict[tuple[str, int, str, str], int] = {}
+    for segment in recorded["segments"]:
+        times: dict[int, int] = {}
+        for _, instruction, _, _, exposed in segment["events"]:
+            times[instruction] = times.get(instruction, 0) + (not exposed)
+        for instruction, number in times.items():
+            each = recorded["instructions"][instruction]
+            if each["kind"] == "collective":
+                key = (each["name"], each["bytes"], read_cause(each["cause"]), each["location"])
+                found[key] = max(found.get(key, 0), number)
+    return found
+
+
 def time_of(each: Collective, times: CollectiveTimes) -> tuple[float, float]:
     """Those of a collective."""
     return times.get((each.kind, each.bytes, each.cause, each.location), (0.0, 0.0))

@@ -68,7 +68,7 @@ class Why:
             "chain": [{"end": end, "text": text} for end, text in reason.chain] if reason else [],
             "alternatives": [{"text": other.text, "bytes": other.bytes, "predicted_us": other.seconds * 1e6}
                              for other in reason.alternatives] if reason else [],
-            "edit": reason.edit if reason else "",
+            "edit": reason.edit.as_dict() if reason and reason.edit else None,
         }
 
 

@@ -13,6 +13,8 @@ import re
 from .spec import UNCONSTRAINED, PartitionSpec
 
 _DIM = r'\{(?:"[^"]*"(?::\(\d+\)\d+)?|\?|, )*\}'
+DIMS = rf"\[(?:{_DIM}(?:, )?)*\]"
+"""A pattern for the axes of dimensions, ``[{"data"}, {}]``."""
 _DIMS = rf"\[((?:{_DIM}(?:, )?)*)\]"
 _SHARDING = re.compile(
     rf'(?:#weft\.sharding<@"?[\w.$-]+"?, {_DIMS}(?:, unreduced=({_DIM}))?>'
@@ -37,10 +39,14 @@ def _entry(dim: str):
     return None if not axes else axes[0] if len(axes) == 1 else axes
 
 
+def read_spec(dims: str, unreduced: str = "") -> PartitionSpec:
+    """The spec of axes of dimensions, ``[{"data"}, {}]``."""
+    return PartitionSpec(*map(_entry, re.findall(_DIM, dims)), unreduced=frozenset(_axes(unreduced)))
+
+
 def _spec(match: re.Match) -> str:
     dims, unreduced = (match[1], match[2]) if match[1] is not None else (match[3], match[4])
-    entries = [_entry(dim) for dim in re.findall(_DIM, dims)]
-    return repr(PartitionSpec(*entries, unreduced=frozenset(_axes(unreduced or ""))))
+    return repr(read_spec(dims, unreduced or ""))
 
 
 def as_python(text: str) -> str:

@@ -46,13 +46,14 @@ module {
 // A constraint in the middle, behind which the value is needed otherwise.
 // CHECK: module attributes {weft.reasons = [
 // CHECK-SAME: ["annotation", "needed whole over {\22data\22}: constraint annotated as [{}, {}] (
-// CHECK-SAME: edit = "write the constraint by weft.constraint ({{[^)]*}}), as [{\22data\22}, {}]"
+// CHECK-SAME: edit = "write the constraint of {{.*}}.mlir:{{[0-9]+}} as [{\22data\22}, {}], not as [{}, {}]"
 module {
   weft.mesh @mesh = <["data"=2]>
   func.func @constraint(
       %x: tensor<8x16xf32> {weft.name = "x", weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>})
       -> (tensor<8x16xf32> {weft.name = "y"}) {
-    %c = weft.constraint %x <@mesh, [{}, {}]> : tensor<8x16xf32>
+    %t = math.tanh %x : tensor<8x16xf32>
+    %c = weft.constraint %t <@mesh, [{}, {}]> : tensor<8x16xf32>
     return %c : tensor<8x16xf32>
   }
 }
@@ -71,5 +72,22 @@ module {
     %c = weft.constraint %x <@mesh, [{}, {}]> : tensor<8x16xf32>
     %a = math.tanh %c : tensor<8x16xf32>
     return %a : tensor<8x16xf32>
+  }
+}
+
+// -----
+
+// Rows of a weight are split, for which the operand beside it is sliced.
+// CHECK: module attributes {weft.reasons = [
+// CHECK-SAME: edit = "annotate \22w\22 ({{.*}}.mlir:{{[0-9]+}}) as [{}, {\22model\22}]"
+module {
+  weft.mesh @mesh = <["model"=2]>
+  func.func @rows(
+      %x: tensor<8x16xf32> {weft.name = "x", weft.sharding = #weft.sharding<@mesh, [{}, {}]>},
+      %w: tensor<16x32xf32> {weft.name = "w", weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>})
+      -> (tensor<8x32xf32> {weft.name = "y"}) {
+    %0 = weft.dot_general %x, %w contracting = [1] x [0] : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+    %1 = math.tanh %0 : tensor<8x32xf32>
+    return %1 : tensor<8x32xf32>
   }
 }

@@ -7,7 +7,7 @@
 
 // CHECK: why entry step communicates
 // CHECK-DAG: what is held taken by weft.dot_general
-// CHECK-DAG: edit: annotate "w2" as [{"model"}, {}]
+// CHECK-DAG: edit: annotate "w2" (shard-compile-explain-layers.mlir:{{[0-9]+}}) as [{"model"}, {}]
 // CHECK-DAG: needed added up over {"model"}: by math.sqrt ({{.*}}), which takes no partial results
 weft.mesh @mesh = <["model"=4]>
 func.func @step(%x: tensor<512x1024xf32> {weft.name = "x", weft.sharding = #weft.sharding<@mesh, [{}, {}]>},

@@ -53,6 +53,9 @@ mlir::Location locationOf(mlir::Value value);
 /// `params['w1'], mlp.py:7`. Of an inlined op, the location in the function
 /// that was called. Empty if the location says nothing.
 std::string locationText(mlir::Location loc);
+/// The same without names and phrases: `mlp.mlir:42`. Empty if there is no
+/// line.
+std::string lineOf(mlir::Location loc);
 
 } // namespace weft
 

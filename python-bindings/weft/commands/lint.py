@@ -1,7 +1,8 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Looks for what is rarely meant: parameters, states and large arguments that no axis splits, axes that
-split nothing, annotations that contradict each other, and padding; each with the edit."""
+split nothing, annotations that contradict each other, collectives that a loop repeats, and padding; of programs
+constraints without effect and orders of axes that use slow links; each with the edit."""
 
 from __future__ import annotations
 
@@ -9,17 +10,21 @@ import argparse
 import dataclasses
 import difflib
 import json
+import pathlib
 
+from ..compiled import Compiled
 from ..errors import count
-from ..lint import RULES, Finding, lint
+from ..lint import RULES, Finding, lint, lint_program
+from ..lowered import Source
 from ..session import Plan
-from .options import add_json, add_plan
+from .options import add_json
 
-HELP = "look for replicated memory, axes without effect, contradictions and padding"
+HELP = "look for replicated memory, annotations without effect, contradictions, repeated collectives and padding"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_plan(parser)
+    parser.add_argument("plan", metavar="PLAN|PROGRAM.mlir",
+                        help="a plan, or a program as Lowered.as_text() writes it, which is compiled: of it more is found")
     parser.add_argument("--werror", action="store_true", help="exit with status 1 if anything is found")
     parser.add_argument("--allow", metavar="RULE[:SUBJECT]=REASON", action="append", default=[],
                         help="leave out what is meant, of all subjects or of one, and say why; the rules are "
@@ -33,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     allowed = [_allowance(text) for text in args.allow]
-    found = lint(Plan.load(args.plan), least_bytes=int(args.least_mib * 2**20), most_padding=args.most_padding / 100)
+    found = _findings(args.plan, least_bytes=int(args.least_mib * 2**20), most_padding=args.most_padding / 100)
     left = [each for each in found if not any(_covers(key, each) for key, _ in allowed)]
     if args.json:
         print(json.dumps({
@@ -48,6 +53,16 @@ def run(args: argparse.Namespace) -> int:
         if not left:
             print(f"nothing found in {args.plan}")
     return 1 if left and args.werror else 0
+
+
+def _findings(path: str, **options) -> list[Finding]:
+    """Of a plan, or of a program in text, which is compiled."""
+    if not path.endswith(".mlir"):
+        return lint(Plan.load(path), **options)
+    source = Source(pathlib.Path(path).read_text(encoding="utf-8"), pathlib.Path(path).name)
+    plan = Plan(source.compile("none"))
+    return [each for entry in plan.entries
+            for each in lint_program(Compiled(plan, entry=entry.name, source=source), **options)]
 
 
 def _covers(key: str, finding: Finding) -> bool:
