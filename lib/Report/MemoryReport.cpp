@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <numeric>
 
 namespace weft {
 namespace {
@@ -45,8 +46,26 @@ public:
         found = {time, sum};
     return found;
   }
+  /// The highest sums up to each time, itself included, and from it on.
+  std::vector<uint64_t> highestUntil() const {
+    std::vector<uint64_t> sums = this->sums();
+    for (size_t time = 1; time < sums.size(); ++time)
+      sums[time] = std::max(sums[time], sums[time - 1]);
+    return sums;
+  }
+  std::vector<uint64_t> highestFrom() const {
+    std::vector<uint64_t> sums = this->sums();
+    for (size_t time = sums.size() - 1; time > 0; --time)
+      sums[time - 1] = std::max(sums[time - 1], sums[time]);
+    return sums;
+  }
 
 private:
+  std::vector<uint64_t> sums() const {
+    std::vector<uint64_t> sums(changes.begin(), changes.end() - 1);
+    std::partial_sum(sums.begin(), sums.end(), sums.begin());
+    return sums;
+  }
   /// The entry is over: outputs are alive.
   uint64_t end() const { return changes.size() - 2; }
 
@@ -104,7 +123,7 @@ private:
   void addFixed();
   uint64_t constantBytes() const;
   void addEntry(const plan::Entry &entry);
-  void setPeak(const plan::Entry &entry, uint64_t instruction);
+  void setPeak(const plan::Entry &entry, uint64_t instruction, uint64_t others);
   PurposeRecord &recordOf(plan::Purpose purpose) {
     return report.purposes[indexOf(purpose)];
   }
@@ -137,6 +156,7 @@ void MemoryReporter::addFixed(plan::Purpose purpose, TensorRecord record) {
   recordOf(purpose).peakBytes += record.bytes;
   recordOf(purpose).highestBytes += record.bytes;
   recordOf(purpose).fixedBytes += record.bytes;
+  record.savedBytes = record.bytes;
   record.purpose = purposeNames[indexOf(purpose)];
   report.peak.push_back(std::move(record));
 }
@@ -215,7 +235,22 @@ void MemoryReporter::addEntry(const plan::Entry &entry) {
   }
 }
 
-void MemoryReporter::setPeak(const plan::Entry &entry, uint64_t instruction) {
+/// What is in use over time, but for states and constants.
+static Timeline inUse(const plan::Entry &entry) {
+  Timeline all(entry.instructions()->size());
+  for (const plan::Buffer *buffer : *entry.buffers())
+    if (isShared(*buffer))
+      all.add(buffer->first(), buffer->last(), aligned(buffer->bytes()));
+  return all;
+}
+
+/// `others`: the peak of the other programs of the rank.
+void MemoryReporter::setPeak(const plan::Entry &entry, uint64_t instruction,
+                             uint64_t others) {
+  const Timeline all = inUse(entry);
+  const uint64_t peak = all.highest().second;
+  const std::vector<uint64_t> until = all.highestUntil(),
+                              from = all.highestFrom();
   if (rank.role)
     report.peakSegment = entry.name()->str();
   report.peakInstruction = instruction;
@@ -227,17 +262,16 @@ void MemoryReporter::setPeak(const plan::Entry &entry, uint64_t instruction) {
     if (holding.first > instruction || holding.last < instruction)
       continue;
     recordOf(holding.content->purpose()).peakBytes += holding.buffer->bytes();
-    report.peak.push_back(toRecord(holding));
+    TensorRecord record = toRecord(holding);
+    const uint64_t bytes = aligned(holding.buffer->bytes());
+    uint64_t highest = std::max(others, peak - std::min(bytes, peak));
+    if (holding.first > 0)
+      highest = std::max(highest, until[holding.first - 1]);
+    if (holding.last + 1 < from.size())
+      highest = std::max(highest, from[holding.last + 1]);
+    record.savedBytes = std::min(peak - std::min(highest, peak), record.bytes);
+    report.peak.push_back(std::move(record));
   }
-}
-
-/// When the most memory is in use, and how much.
-static std::pair<uint64_t, uint64_t> findPeak(const plan::Entry &entry) {
-  Timeline all(entry.instructions()->size());
-  for (const plan::Buffer *buffer : *entry.buffers())
-    if (isShared(*buffer))
-      all.add(buffer->first(), buffer->last(), aligned(buffer->bytes()));
-  return all.highest();
 }
 
 MemoryReport MemoryReporter::run() {
@@ -246,18 +280,23 @@ MemoryReport MemoryReporter::run() {
     report.purposes.push_back({name, 0, 0, 0});
   findStates();
   const plan::Entry *largest = nullptr;
+  // When the most memory is in use, and how much.
   std::pair<uint64_t, uint64_t> peak;
+  uint64_t others = 0;
   for (const plan::Entry *entry : rank.programs) {
     addEntry(*entry);
-    auto [instruction, bytes] = findPeak(*entry);
-    if (!largest || bytes > peak.second) {
+    std::pair<uint64_t, uint64_t> highest = inUse(*entry).highest();
+    if (!largest || highest.second > peak.second) {
+      others = peak.second;
       largest = entry;
-      peak = {instruction, bytes};
+      peak = highest;
+    } else {
+      others = std::max(others, highest.second);
     }
   }
   addFixed();
   if (largest)
-    setPeak(*largest, peak.first);
+    setPeak(*largest, peak.first, others);
   std::stable_sort(report.peak.begin(), report.peak.end(),
                    [](const TensorRecord &a, const TensorRecord &b) {
                      return a.bytes > b.bytes;

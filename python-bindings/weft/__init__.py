@@ -5,6 +5,7 @@
 from . import tree
 from .arrays import Array, Shard, device_put, make_array_from_callback
 from .autodiff import grad, stop_gradient, value_and_grad
+from .budget import BudgetError, budget
 from .checkpoints import Saving, restore, save, saved_metadata, saved_steps
 from .compiled import Compiled, load
 from .constraint import compute_with, with_sharding_constraint
@@ -38,6 +39,7 @@ __all__ = [
     "AbstractMesh",
     "Array",
     "AxisType",
+    "BudgetError",
     "Collective",
     "CompileError",
     "Compiled",
@@ -69,6 +71,7 @@ __all__ = [
     "Shards",
     "SpecError",
     "UnexpectedTracerError",
+    "budget",
     "checkpoint",
     "checkpoint_name",
     "checkpoint_policies",

@@ -25,6 +25,8 @@ from .wording import as_python
 if TYPE_CHECKING:
     from .suggestions import Suggestion
     from .why import Why
+    from .why_memory import WhyMemory
+    from .why_value import WhyValue
 
 
 class Compiled:
@@ -147,6 +149,21 @@ class Compiled:
         from .why import find
 
         return find(self, collective, cluster)
+
+    def why_value(self, value: str) -> list[WhyValue]:
+        """Why values have their shardings: for each axis the annotation that it came from, and over which ops, or
+        that the optimizer chose it. `value` is the path of an argument, or a text in the op and line of values,
+        as ``tanh`` or ``mlp.py:8``; those that read alike are there once. Raises `ValueError` if there is none,
+        and for a plan that was loaded, which has no graph."""
+        from .why_value import why_value
+
+        return why_value(self, value)
+
+    def why_memory(self) -> WhyMemory:
+        """What is alive when the most memory is in use, and by how much less would be if each of it took nothing."""
+        from .why_memory import why_memory
+
+        return why_memory(self)
 
     def suggest(self, cluster: str = "") -> list[Suggestion]:
         """What to annotate otherwise, with the predicted time of the step, the bytes sent and the memory

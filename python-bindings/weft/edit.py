@@ -121,10 +121,10 @@ def constraints_of(text: str) -> list[Constraint]:
 
 def _markers(lines: list[str]) -> Iterator[tuple[str, PartitionSpec, tuple[int, re.Match]]]:
     """Line of the model, spec, and where in the text it is, of all constraints."""
-    aliases = {match["name"]: match["text"] for line in lines if (match := _ALIAS.match(line))}
+    aliases = locations_of(lines)
     for number, line in enumerate(lines):
         if match := _MARKER.match(line):
-            yield _line_of(match["loc"], aliases), read_spec(match["dims"]), (number, match)
+            yield line_of(match["loc"], aliases), read_spec(match["dims"]), (number, match)
 
 
 def _write_constraints(text: str, location: str, spec: PartitionSpec, dims: Callable[[int], str]) -> str:
@@ -136,7 +136,12 @@ def _write_constraints(text: str, location: str, spec: PartitionSpec, dims: Call
     return "\n".join(lines)
 
 
-def _line_of(name: str, aliases: dict[str, str]) -> str:
+def locations_of(lines: list[str]) -> dict[str, str]:
+    """The locations that a text gives names, ``#loc1``."""
+    return {match["name"]: match["text"] for line in lines if (match := _ALIAS.match(line))}
+
+
+def line_of(name: str, aliases: dict[str, str]) -> str:
     """``mlp.py:9``, of a location that may have names and phrases."""
     for _ in aliases:
         text = aliases.get(name, "")

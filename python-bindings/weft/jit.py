@@ -28,6 +28,7 @@ from .shape import ShapeDtypeStruct
 from .tracing import Tracer, trace
 
 if TYPE_CHECKING:
+    from .budget import Budget
     from .layout import Layout
 
 
@@ -209,7 +210,14 @@ class Jitted:
         self._out_shardings = out_shardings
         self._memory_limit = memory_limit
         self._pipeline = pipeline
+        self._budget: Budget | None = None
         self._cache: dict[Hashable, Compiled] = {}
+
+    def with_budget(self, budget: Budget) -> Jitted:
+        """The function under a budget; see `weft.budget`."""
+        made = object.__new__(Jitted)
+        vars(made).update(vars(self), _budget=budget, _cache={})
+        return made
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The traced program. Arguments are arrays or `ShapeDtypeStruct`s."""
@@ -285,7 +293,7 @@ class Jitted:
         options = {"reduce_dtype": reduce_dtype} if reduce_dtype else {}
         if self._pipeline:
             options |= self._pipeline.options(splits_batch=not traced.is_differentiated)
-        return Lowered(source, signature, traced.mesh, self._memory_limit, options)
+        return Lowered(source, signature, traced.mesh, self._memory_limit, options, self._budget)
 
     def _of_dynamic(self, arguments: list[Argument]) -> Callable:
         """The function of the arguments that are not static, all by position."""

@@ -10,6 +10,7 @@ combined into one collective has a row for each cause; `calls` has how many coll
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import re
 import tomllib
@@ -17,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from .budget import read_budget
 from .compiled import Compiled
 from .errors import size_text
 from .records import Collective, Message, Records
@@ -70,6 +72,8 @@ class EntryLock:
     """By kind and axes: how many collectives there are in a call."""
     traffic: dict[Traffic, int]
     """How many of each there are in a call."""
+    budget: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """The arguments of `weft.budget`, which are written by hand and kept."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,6 +113,18 @@ class Lock:
         except (KeyError, TypeError, ValueError) as error:
             what = f"it has no {error}" if isinstance(error, KeyError) else error
             raise LockError(f"{name} is not a whole lock file: {what}; write it anew with weft lock") from None
+
+    def with_budgets_of(self, other: Lock) -> Lock:
+        """With the budgets of the entries that both have."""
+        return dataclasses.replace(self, entries={
+            name: dataclasses.replace(entry, budget=other.entries[name].budget) if name in other.entries else entry
+            for name, entry in self.entries.items()})
+
+    def exceeded(self, plan: Plan) -> list[str]:
+        """What of the budgets a plan exceeds."""
+        return [f"{name}: {each}" for name, entry in self.entries.items() if entry.budget
+                and name in {info.name for info in plan.entries}
+                for each in read_budget(**entry.budget).exceeded(Compiled(plan, entry=name), self.cluster)]
 
     def as_dict(self) -> dict[str, Any]:
         """The same as data, sorted as the file is."""
@@ -200,7 +216,7 @@ def _bytes(number: int) -> str:
 
 def _entry_lines(name: str, entry: EntryLock) -> list[str]:
     lines = ["", f"[{name}]", f"predicted_us = {_microseconds(entry)}  # {seconds_text(entry.seconds)}",
-             f"bytes_sent = {_bytes(entry.bytes_sent)}", "", f"[{name}.memory]"]
+             f"bytes_sent = {_bytes(entry.bytes_sent)}", *_budget_lines(name, entry.budget), "", f"[{name}.memory]"]
     lines += [f"{_key(purpose)} = {_bytes(size)}" for purpose, size in entry.memory.items()]
     lines += ["", f"[{name}.arguments]"]
     lines += [f"{_key(path)} = {_quote(what)}" for path, what in entry.arguments.items()]
@@ -214,6 +230,19 @@ def _entry_lines(name: str, entry: EntryLock) -> list[str]:
     return lines
 
 
+def _budget_lines(name: str, budget: dict[str, Any]) -> list[str]:
+    lines = ["", f"[{name}.budget]"] if budget else []
+    for key, value in budget.items():
+        if isinstance(value, dict):
+            inner = ", ".join(f"{_key(axis)} = {_quote(text)}" for axis, text in value.items())
+            lines.append(f"{key} = {{ {inner} }}")
+        elif isinstance(value, list):
+            lines.append(f"{key} = [{', '.join(map(_quote, value))}]")
+        else:
+            lines.append(f"{key} = {_quote(value) if isinstance(value, str) else value}")
+    return lines
+
+
 def _microseconds(entry: EntryLock) -> float:
     return float(f"{entry.seconds * 1e6:.4g}")
 
@@ -221,7 +250,8 @@ def _microseconds(entry: EntryLock) -> float:
 def _entry_dict(entry: EntryLock) -> dict[str, Any]:
     traffic = [{"kind": each.kind, "axes": list(each.axes), "reduction": each.reduction, "size": each.size,
                 "count": number, "cause": each.cause} for each, number in entry.traffic.items()]
-    return {"predicted_us": _microseconds(entry), "bytes_sent": entry.bytes_sent, "memory": entry.memory,
+    budget = {"budget": entry.budget} if entry.budget else {}
+    return {"predicted_us": _microseconds(entry), "bytes_sent": entry.bytes_sent, **budget, "memory": entry.memory,
             "arguments": entry.arguments, "calls": entry.calls, "communication": traffic}
 
 
@@ -245,4 +275,13 @@ def _read_entry(table: Any) -> EntryLock:
         traffic[Traffic(axes, kind, cause, row.get("reduction", ""), size)] += _of(row, "count", int)
     return EntryLock(_of(table, "bytes_sent", int), _rounded(_of(table, "predicted_us", float, int) / 1e6),
                      {path: _of(arguments, path, str) for path in arguments}, numbers["memory"], numbers["calls"],
-                     dict(traffic))
+                     dict(traffic), _read_budget(table))
+
+
+def _read_budget(table: Any) -> dict[str, Any]:
+    budget = _of(table, "budget", dict) if "budget" in table else {}
+    unknown = budget.keys() - inspect.signature(read_budget).parameters.keys()
+    if unknown:
+        raise ValueError(f"a budget has no {', '.join(map(repr, sorted(unknown)))}")
+    read_budget(**budget)
+    return budget

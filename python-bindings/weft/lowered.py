@@ -15,6 +15,7 @@ from .mesh import AbstractMesh
 from .signature import METADATA_KEY, Signature
 
 if TYPE_CHECKING:
+    from .budget import Budget
     from .compiled import Compiled
 
 FORMS = ("graph", "sharded", "spmd", "schedule", "plan")
@@ -71,13 +72,15 @@ class Lowered:
     """
 
     def __init__(self, source: Source, signature: Signature, mesh: AbstractMesh | None = None,
-                 memory_limit: int | str | None = None, options: dict | None = None):
+                 memory_limit: int | str | None = None, options: dict | None = None,
+                 budget: Budget | None = None):
         self.source = source
         self.signature = signature
         self.mesh = mesh
         """The caller's, on which the shardings of the plan will be."""
         self._memory_limit = memory_limit
         self._options = options or {}
+        self._budget = budget
 
     def as_text(self, form: str | None = None, *, locations: bool = False) -> str:
         """The program as it was lowered, or in a form: "graph", "sharded", "spmd",
@@ -161,8 +164,11 @@ class Lowered:
         if self.mesh is not None:
             metadata[meshes.METADATA_KEY] = meshes.write(self.mesh)
         contents = self.source.compile(target or "none", metadata=metadata, **options)
-        return Compiled(Plan(contents), self.signature, entry, source=self.source,
-                        options={"target": target or "none", **options})
+        compiled = Compiled(Plan(contents), self.signature, entry, source=self.source,
+                            options={"target": target or "none", **options})
+        if self._budget is not None:
+            self._budget.check(compiled)
+        return compiled
 
     def __repr__(self) -> str:
         on = "" if self.mesh is None else f" on {self.mesh}"

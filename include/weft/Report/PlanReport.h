@@ -96,6 +96,8 @@ struct TensorRecord {
   /// Of how many micro-batches there is one. Bytes are those of all.
   uint64_t slots = 1;
   uint64_t bytes = 0;
+  /// By how much less would be alive at the then highest moment without it.
+  uint64_t savedBytes = 0;
 };
 
 /// The memory of a rank in a call.

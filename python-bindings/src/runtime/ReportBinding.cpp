@@ -37,7 +37,8 @@ void bindReport(nb::module_ &m) {
       .def_ro("purpose", &TensorRecord::purpose)
       .def_ro("type", &TensorRecord::type)
       .def_ro("slots", &TensorRecord::slots)
-      .def_ro("bytes", &TensorRecord::bytes);
+      .def_ro("bytes", &TensorRecord::bytes)
+      .def_ro("saved_bytes", &TensorRecord::savedBytes);
   nb::class_<MemoryReport>(m, "MemoryReport")
       .def_ro("arena_bytes", &MemoryReport::arenaBytes)
       .def_ro("call_bytes", &MemoryReport::callBytes)

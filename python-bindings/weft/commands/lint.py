@@ -10,14 +10,11 @@ import argparse
 import dataclasses
 import difflib
 import json
-import pathlib
 
-from ..compiled import Compiled
 from ..errors import count
 from ..lint import RULES, Finding, lint, lint_program
-from ..lowered import Source
 from ..session import Plan
-from .options import add_json
+from .options import add_json, read_entries
 
 HELP = "look for replicated memory, annotations without effect, contradictions, repeated collectives and padding"
 
@@ -56,13 +53,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _findings(path: str, **options) -> list[Finding]:
-    """Of a plan, or of a program in text, which is compiled."""
+    """Of a plan, or of a program, of which more is found."""
     if not path.endswith(".mlir"):
         return lint(Plan.load(path), **options)
-    source = Source(pathlib.Path(path).read_text(encoding="utf-8"), pathlib.Path(path).name)
-    plan = Plan(source.compile("none"))
-    return [each for entry in plan.entries
-            for each in lint_program(Compiled(plan, entry=entry.name, source=source), **options)]
+    return [each for compiled in read_entries(path) for each in lint_program(compiled, **options)]
 
 
 def _covers(key: str, finding: Finding) -> bool:

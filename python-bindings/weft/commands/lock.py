@@ -11,7 +11,7 @@ import pathlib
 
 from ..lockfile import Lock
 from ..session import Plan
-from .options import add_cluster, add_json, add_plan
+from .options import add_cluster, add_json, add_plan, read_text
 
 HELP = "write what a plan communicates, stores and takes, to be committed"
 
@@ -25,6 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     made = Lock.of(Plan.load(args.plan), args.cluster)
+    if args.output and not args.json and pathlib.Path(args.output).exists():
+        text = read_text(args.output)
+        if ".budget]" in text:  # what is written by hand is not lost for an error in it
+            made = made.with_budgets_of(Lock.read(text, args.output))
     text = json.dumps(made.as_dict(), indent=2, ensure_ascii=False) + "\n" if args.json else str(made)
     if args.output:
         pathlib.Path(args.output).write_text(text, encoding="utf-8")

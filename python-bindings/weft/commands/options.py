@@ -3,6 +3,11 @@
 """Options that several commands have."""
 
 import argparse
+import pathlib
+
+from ..compiled import Compiled
+from ..lowered import Source
+from ..session import Plan
 
 
 def add_plan(parser: argparse.ArgumentParser, name: str = "plan", metavar: str = "PLAN") -> None:
@@ -16,3 +21,21 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+
+
+def read_entries(path: str) -> list[Compiled]:
+    """The entries of a plan, or of a program in text (``.mlir``), which is compiled."""
+    if not path.endswith(".mlir"):
+        plan, source = Plan.load(path), None
+    else:
+        source = Source(pathlib.Path(path).read_text(encoding="utf-8"), pathlib.Path(path).name)
+        plan = Plan(source.compile("none"))
+    return [Compiled(plan, entry=entry.name, source=source) for entry in plan.entries]
+
+
+def read_text(path: str) -> str:
+    """Of a lock file. Raises `ValueError` if it is no text."""
+    try:
+        return pathlib.Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not a lock file: it is not UTF-8 text") from None
