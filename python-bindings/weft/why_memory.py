@@ -39,8 +39,9 @@ class WhyMemory:
                  f"{'saves':>10}  {'takes':>10}  what"]
         for each in self.tensors[:MOST_ROWS]:
             slots = f", {each.slots} x" if each.slots > 1 else ""
-            text = f"{each.purpose}: {each.name or 'unnamed'}{slots} {each.type}".rstrip()
-            lines.append(f"{size_text(each.saved_bytes):>10}  {size_text(each.bytes):>10}  {text}"[:WIDTH])
+            text = f"{each.type} {each.purpose}: {each.name or 'unnamed'}{slots}".lstrip()
+            line = f"{size_text(each.saved_bytes):>10}  {size_text(each.bytes):>10}  {text}"
+            lines.append(line if len(line) <= WIDTH else line[:WIDTH - 3] + "...")
         if rest := self.tensors[MOST_ROWS:]:
             lines.append(f"{'':>10}  {size_text(sum(each.bytes for each in rest)):>10}  {len(rest)} more")
         return "\n".join(lines)
