@@ -142,8 +142,7 @@ void TimelineRule::checkQueue(MessageAttr message) {
   };
   if (message.getQueue() < 0 || message.getQueue() >= count) {
     problem() << "is in queue " << message.getQueue()
-              << ", but there are no more queues than the " << count
-              << " messages";
+              << ", but there are no more queues than messages, " << count;
     return;
   }
   for (int64_t stage : {message.getSource(), message.getDestination()})
@@ -211,21 +210,23 @@ void TimelineRule::findSlots(func::FuncOp segment) {
     State &state = role.states[role.numberOf(name)];
     if (slotsOf(attrs) < 1) {
       error() << "state \"" << name << "\" of @" << segment.getSymName()
-              << " has " << slotsOf(attrs) << " slots, must have at least 1";
+              << " has " << timeline::counted(slotsOf(attrs), "slot")
+              << ", must have at least 1";
       return;
     }
     if (attrs && attrs.get(kCountsAttrName) &&
         getSegment(segment).getEntry() == entry.getSymNameAttr() &&
         slotsOf(attrs) != attribute.getMicrobatches())
       error() << "state \"" << name << "\" of @" << segment.getSymName()
-              << " counts micro-batches and has " << slotsOf(attrs)
-              << " slots, must have " << attribute.getMicrobatches();
+              << " counts micro-batches and has "
+              << timeline::counted(slotsOf(attrs), "slot") << ", must have "
+              << attribute.getMicrobatches();
     if (role.states.size() > known)
       state.slots = slotsOf(attrs);
     else if (state.slots != slotsOf(attrs))
-      error() << "state \"" << name << "\" has " << slotsOf(attrs)
-              << " slots in @" << segment.getSymName() << " and " << state.slots
-              << " in others";
+      error() << "state \"" << name << "\" has "
+              << timeline::counted(slotsOf(attrs), "slot") << " in @"
+              << segment.getSymName() << " and " << state.slots << " in others";
   };
   for (unsigned i = 0; i < segment.getNumArguments(); ++i)
     add(getArgumentName(segment, i), segment.getArgAttrDict(i));
@@ -365,7 +366,8 @@ void TimelineRule::checkFlow(int64_t role) {
                found != (state.isOfMicrobatch ? action.microbatch : once))
         error() << print(action) << " of role " << role << " reads \""
                 << state.name << "\" of micro-batch " << found
-                << "; it needs more than " << state.slots << " slots";
+                << "; it needs more than "
+                << timeline::counted(state.slots, "slot");
       if (failed)
         return;
     }

@@ -73,7 +73,7 @@ func.func @ring.0B(%x: tensor<f32> {weft.name = "0F:0", weft.slots = 2 : i64}) a
 
 weft.mesh @mesh = <["pipe"=1]>
 
-// expected-error @below {{the timeline of @slots: state "0F:0" has 1 slots in @slots.0B and 2 in others}}
+// expected-error @below {{the timeline of @slots: state "0F:0" has 1 slot in @slots.0B and 2 in others}}
 func.func private @slots() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0,0B0"], messages = []>}
 func.func @slots.0F() -> (tensor<f32> {weft.name = "0F:0", weft.slots = 2 : i64}) attributes {weft.segment = #weft.segment<entry = "slots", action = "0F", role = 0>} {
   %0 = arith.constant dense<0.0> : tensor<f32>
@@ -147,14 +147,14 @@ func.func private @fewer() attributes {weft.timeline = #weft.timeline<axis = "pi
 
 weft.mesh @mesh = <["pipe"=2]>
 
-// expected-error @below {{the timeline of @queue: a message from stage 0 to 1 is in queue 99, but there are no more queues than the 1 messages}}
+// expected-error @below {{the timeline of @queue: a message from stage 0 to 1 is in queue 99, but there are no more queues than messages, 1}}
 func.func private @queue() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0,0SEND_F0", "1RECV_F0,1F0"], messages = [#weft.message<kind = "F", source = 0, destination = 1, queue = 99, values = ["0F:0"]>]>}
 
 // -----
 
 weft.mesh @mesh = <["pipe"=1]>
 
-// expected-error @below {{the timeline of @counts: state "micro-batch" of @counts.0F counts micro-batches and has 1 slots, must have 2}}
+// expected-error @below {{the timeline of @counts: state "micro-batch" of @counts.0F counts micro-batches and has 1 slot, must have 2}}
 func.func private @counts() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 2, rows = ["0F0,0F1"], messages = []>}
 func.func @counts.0F(%i: tensor<i32> {weft.counts, weft.name = "micro-batch", weft.slots = 1 : i64}) attributes {weft.segment = #weft.segment<entry = "counts", action = "0F", role = 0>} {
   return

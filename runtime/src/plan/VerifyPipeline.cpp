@@ -21,7 +21,7 @@ static Status verifyRoles(const plan::Plan &plan) {
   const plan::MeshAxis &axis = *plan.mesh()->Get(pipeline.axis());
   if (pipeline.roles()->size() != axis.size())
     return invalidArgument(fmt::format(
-        "the pipeline has {} roles, but mesh axis \"{}\" has size {}",
+        "the number of roles is {}, but mesh axis \"{}\" has size {}",
         pipeline.roles()->size(), escaped(view(axis.name())), axis.size()));
   for (uint32_t role = 0; role < axis.size(); ++role)
     if (pipeline.roles()->Get(role)->arena_bytes() > plan.arena_bytes())

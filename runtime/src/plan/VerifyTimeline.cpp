@@ -370,9 +370,9 @@ Status TimelineVerifier::verifyRows() {
   if (timeline.microbatches() == 0)
     return invalidArgument("has 0 micro-batches, must have at least 1");
   if (timeline.rows()->size() != header.roles.count())
-    return invalidArgument(fmt::format("has {} rows for {} roles",
-                                       timeline.rows()->size(),
-                                       header.roles.count()));
+    return invalidArgument(
+        fmt::format("the number of rows is {}, that of roles is {}",
+                    timeline.rows()->size(), header.roles.count()));
   for (uint32_t i = 0; i < timeline.messages()->size(); ++i)
     WEFT_RETURN_IF_ERROR(verifyMessage(*timeline.messages()->Get(i))
                              .withContext(fmt::format("message {}", i)));

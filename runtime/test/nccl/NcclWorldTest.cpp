@@ -116,9 +116,9 @@ TEST_F(NcclWorldTest, QueuesThatADeviceHasNoRoomFor) {
   EXPECT_THAT(
       startAll(2, PipelinePlan(2, 2).build(), use),
       Each(HasSubstr(
-          "creating the communicators of NCCL: a rank has 1 queues of "
-          "collectives and 3 of messages, each of which takes a multiprocessor "
-          "of its device while it waits, but that has 4; use a schedule with "
+          "creating the communicators of NCCL: a rank's queues of "
+          "collectives (1) and of messages (3) take a multiprocessor of its "
+          "device each while they wait, but that has 4; use a schedule with "
           "fewer stages on a rank")));
 }
 

@@ -68,7 +68,7 @@ TEST(VerifyTimeline, Pipeline) {
       {[](Broken &p) { p.table.pipeline->axis = 2; },
        "the pipeline is over mesh axis 2, but the mesh has 2"},
       {[](Broken &p) { p.table.pipeline->roles.pop_back(); },
-       "the pipeline has 1 roles, but mesh axis \"pipe\" has size 2"},
+       "the number of roles is 1, but mesh axis \"pipe\" has size 2"},
       {[](Broken &p) {
          p.table.pipeline->roles[1]->arena_bytes = p.table.arena_bytes + 1;
        },
@@ -238,7 +238,7 @@ TEST(VerifyTimeline, Rows) {
       {[](Broken &p) { p.timeline().microbatches = 0; },
        "has 0 micro-batches, must have at least 1"},
       {[](Broken &p) { p.timeline().rows.pop_back(); },
-       "has 1 rows for 2 roles"},
+       "the number of rows is 1, that of roles is 2"},
       {[](Broken &p) {
          p.row(0)[1] = {static_cast<plan::ActionKind>(9), 0, 0};
        },

@@ -199,8 +199,8 @@ Status NcclWorld::limitBlocks() {
       std::min(enough, (all - queuesOfGroups * blocksOfGroups) / mostQueues);
   if (blocksOfGroups == 0 || blocksOfQueues == 0)
     return failedPrecondition(fmt::format(
-        "a rank has {} queues of collectives and {} of messages, each of which "
-        "takes a multiprocessor of its device while it waits, but that has {}; "
+        "a rank's queues of collectives ({}) and of messages ({}) take a "
+        "multiprocessor of its device each while they wait, but that has {}; "
         "use a schedule with fewer stages on a rank",
         queuesOfGroups, mostQueues, all));
   return {};
