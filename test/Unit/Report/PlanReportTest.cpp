@@ -260,6 +260,9 @@ TEST_F(PlanReportTest, WhatBuffersHoldOverTime) {
                         "  alive at the peak (m.py:0)\n"
                         "        100 B  activations  f32[2x3] m.py:0\n"
                         "         40 B  arguments  f32[2x3] x\n"));
+  // As much is in use at 2 without either.
+  EXPECT_EQ(step.memory[0].peak[0].savedBytes, 0u);
+  EXPECT_EQ(step.memory[0].peak[1].savedBytes, 0u);
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(plan::Entry::Pack(builder, &entry()));
   const std::vector<PurposeBytes> bytes = memoryOverTime(
@@ -275,6 +278,30 @@ TEST_F(PlanReportTest, WhatBuffersHoldOverTime) {
   EXPECT_THAT(over(Purpose::Gradient), ElementsAre(0, 0, 100, 100, 0));
   EXPECT_THAT(over(Purpose::Argument), ElementsAre(40, 40, 0, 0, 0));
   EXPECT_THAT(over(Purpose::Temporary), ElementsAre(0, 0, 64, 0, 0));
+}
+
+TEST_F(PlanReportTest, WhatFreeingATensorSavesIsUpToTheNextMoment) {
+  using plan::Purpose;
+  for (int i = 0; i < 3; ++i)
+    add(plan::LaunchT());
+  auto addTensor = [&](uint64_t bytes, uint64_t first, uint64_t last) {
+    plan::BufferT &buffer =
+        addBuffer(plan::BufferKind::Temporary, bytes, first, last);
+    addContent(buffer, first, Purpose::Temporary, "m.py:0");
+  };
+  // In use are 448 bytes at 0 and 256 at 1 and 2.
+  addTensor(320, 0, 0);
+  addTensor(128, 0, 1);
+  addTensor(128, 1, 2);
+  addTensor(128, 2, 2);
+  table.arena_bytes = 448;
+  MemoryReport memory = report().entries[0].memory[0];
+  EXPECT_EQ(memory.peakInstruction, 0u);
+  ASSERT_EQ(memory.peak.size(), 2u);
+  EXPECT_EQ(memory.peak[0].bytes, 320u);
+  // Down to the 256 at 1, not by all of the 320.
+  EXPECT_EQ(memory.peak[0].savedBytes, 192u);
+  EXPECT_EQ(memory.peak[1].savedBytes, 128u);
 }
 
 TEST_F(PlanReportTest, ManyTensorsAtThePeakAreSummedUp) {
