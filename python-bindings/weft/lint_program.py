@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import re
 from collections.abc import Iterable
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING
 from .diagnostics import CompileError
 from .edit import constraints_of
 from .errors import count
-from .session import Plan
 from .simulation import simulate
+from .suggestions import recompiled
 from .units import seconds_text
 
 if TYPE_CHECKING:
@@ -79,11 +78,8 @@ def _essence(compiled: Compiled) -> tuple:
 
 
 def _recompiled(compiled: Compiled, text: str) -> Compiled | None:
-    from .compiled import Compiled
-
-    source = dataclasses.replace(compiled._source, text=text)
-    options = {**compiled._options, "target": "none"}
+    """None where the program cannot be so."""
     try:
-        return Compiled(Plan(source.compile(**options)), compiled.signature, compiled.entry.name, source=source, options=options)
+        return recompiled(compiled, text)
     except CompileError:
         return None

@@ -63,7 +63,7 @@ def suggest(compiled: Compiled, cluster: str = "") -> list[Suggestion]:
     found = []
     for edit in _candidates(compiled):
         try:
-            edited = with_edit(compiled, edit)
+            edited = recompiled(compiled, edit.apply(compiled._source.text))
         except (CompileError, ValueError):  # what the program cannot have
             continue
         after = _numbers(edited, cluster)
@@ -73,14 +73,11 @@ def suggest(compiled: Compiled, cluster: str = "") -> list[Suggestion]:
                                            each.bytes_sent, each.edit.text))
 
 
-def with_edit(compiled: Compiled, edit: Edit) -> Compiled:
-    """The plan of the program with the edit, without machine code. Raises `ValueError` if the program has nothing
-    of the kind or is not known, and `CompileError`."""
+def recompiled(compiled: Compiled, text: str) -> Compiled:
+    """The plan of another text of its program, without machine code. Raises `CompileError`."""
     from .compiled import Compiled
 
-    if compiled._source is None:
-        raise ValueError(_NO_PROGRAM)
-    source = dataclasses.replace(compiled._source, text=edit.apply(compiled._source.text))
+    source = dataclasses.replace(compiled._source, text=text)
     options = {**compiled._options, "target": "none"}
     return Compiled(Plan(source.compile(**options)), compiled.signature, compiled.entry.name, source=source, options=options)
 
