@@ -322,13 +322,17 @@ def test_check_reports_what_is_wrong_with_both_files(here, capsys):
     errors = capsys.readouterr().err.splitlines()
     assert len(errors) == 2 and all(line.startswith("error: ") for line in errors)
     assert "a.lock is not a whole lock file" in errors[0] and "none.plan" in errors[1]
+    assert main(["check", "none.plan", "none.lock"]) == 2
+    errors = capsys.readouterr().err.splitlines()
+    assert errors[0] == "error: cannot open none.lock: No such file or directory"
+    assert errors[1].startswith("error: none.plan: cannot open the file: No such file or directory"), errors
 
 
 @pytest.mark.parametrize("arguments, expected", [
     (["lock", "none.plan"], "none.plan: "),
     (["lock", "a.plan", "--cluster=dgx-h101"], "cannot read the cluster file dgx-h101"),
-    (["lock", "a.plan", "-o", "no/a.lock"], "[Errno 2] No such file or directory: 'no/a.lock'"),
-    (["check", "a.plan", "none.lock"], "[Errno 2] No such file or directory: 'none.lock'"),
+    (["lock", "a.plan", "-o", "no/a.lock"], "cannot open no/a.lock: No such file or directory"),
+    (["check", "a.plan", "none.lock"], "cannot open none.lock: No such file or directory"),
     (["check", "a.plan", "b.plan"], "b.plan is not a lock file: it is not UTF-8 text"),
     (["check", "a.lock", "a.lock"], "a.lock: "),
     (["diff", "a.plan", "other.plan"], "no entry in common: step of a.plan, but main of other.plan"),

@@ -338,7 +338,7 @@ def test_as_a_module(mlp, tmp_path):
 
 @pytest.mark.parametrize("arguments, expected", [
     (["none.plan", "-o", "r.html"], "error: .*none.plan: .*No such file"),
-    (["mlp.plan", "-o", "no/r.html"], "error: .*No such file or directory: 'no/r.html'"),
+    (["mlp.plan", "-o", "no/r.html"], "error: cannot open no/r.html: No such file or directory"),
     (["mlp.plan", "-o", "r.html", "--cluster=dgx-h101"], "error: cannot read the cluster file dgx-h101"),
     (["mlp.plan", "-o", "r.html", "--entry=f"], "error: the plan has no entry 'f'; name one of step as entry="),
     (["mlp.plan", "-o", "r.html", "--scale=data:2,x"], "must be AXIS:SIZE,SIZE,... with sizes of at least 1, got 'data:2,x'"),

@@ -12,7 +12,7 @@ import os
 import sys
 
 from .commands import check, diff, lint, lock, why
-from .diagnostics import CompileError, ExecutionError
+from .diagnostics import CompileError, ExecutionError, message_of
 
 COMMANDS = {"why": why, "lint": lint, "lock": lock, "check": check, "diff": diff}
 
@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     except (ValueError, OSError, ExecutionError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {message_of(error)}", file=sys.stderr)
         return 2
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 import linecache
+import os
 from collections.abc import Iterable, Sequence
 
 from .wording import as_python
@@ -122,3 +123,10 @@ class MissingFileError(ExecutionError, FileNotFoundError):
 # Tracebacks name them as users do.
 for _public in (Diagnostic, CompileError, ExecutionError):
     _public.__module__ = "weft"
+
+
+def message_of(error: Exception) -> str:
+    """What a command prints of an exception: of Python's own for a file, which file and why."""
+    if isinstance(error, OSError) and not isinstance(error, ExecutionError) and error.filename is not None:
+        return f"cannot open {os.fsdecode(error.filename)}: {error.strerror}"
+    return str(error)

@@ -9,7 +9,7 @@ import argparse
 import json
 import shlex
 
-from ..diagnostics import ExecutionError
+from ..diagnostics import ExecutionError, message_of
 from ..lockfile import Lock
 from ..plan_diff import Side, compare, print_diff
 from ..session import Plan
@@ -51,7 +51,7 @@ def _read_both(lockfile: str, plan: str) -> tuple[Lock, Plan]:
         except (ValueError, OSError, ExecutionError) as error:
             problems.append(error)
     if len(problems) > 1:
-        raise ValueError("\nerror: ".join(map(str, problems)))
+        raise ValueError("\nerror: ".join(map(message_of, problems)))
     if problems:
         raise problems[0]
     return read[0], read[1]

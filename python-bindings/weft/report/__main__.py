@@ -9,6 +9,7 @@ import argparse
 import sys
 
 from weft import ExecutionError, load, report
+from weft.diagnostics import message_of
 
 
 def _scale(text: str) -> tuple[str, list[int]]:
@@ -37,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
                       scale=dict(args.scale) if args.scale else None)
         made.save(args.output)
     except (ValueError, OSError, ImportError, ExecutionError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {message_of(error)}", file=sys.stderr)
         return 2
     return 0
 

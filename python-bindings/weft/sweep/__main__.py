@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any
 
 from weft import Compiled, Lowered, Plan, models, sweep
+from weft.diagnostics import message_of
 from weft.lowered import Source
 
 # What Lowered.compile takes beside what the command line says of its own.
@@ -124,7 +125,7 @@ def main(arguments: list[str] | None = None) -> int:
         found = sweep(_maker(args), dict(args.settings), cluster=args.cluster, jobs=args.jobs,
                       progress=_show_progress if sys.stderr.isatty() else None)
     except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {message_of(error)}", file=sys.stderr)
         return 2
     print(json.dumps(found.as_dict(), indent=2) if args.json else str(found), end="\n" if args.json else "")
     return 0 if found.rows else 1
