@@ -281,3 +281,25 @@ Value PermuteOp::buildStart(OpBuilder &builder) {
 Value ExchangeOp::buildStart(OpBuilder &builder) {
   return start(builder, *this, {.dim = getDimAttr(), .map = getMap()});
 }
+
+//===----------------------------------------------------------------------===//
+// Several as one
+//===----------------------------------------------------------------------===//
+
+Value AllGatherOp::buildCombined(OpBuilder &builder, Value operand,
+                                 RankedTensorType type, StringAttr cause) {
+  return AllGatherOp::create(builder, getLoc(), type, operand, /*dim=*/0,
+                             getAxes(), cause);
+}
+
+Value ReduceScatterOp::buildCombined(OpBuilder &builder, Value operand,
+                                     RankedTensorType type, StringAttr cause) {
+  return ReduceScatterOp::create(builder, getLoc(), type, getKind(), operand,
+                                 /*dim=*/0, getAxes(), cause);
+}
+
+Value AllReduceOp::buildCombined(OpBuilder &builder, Value operand,
+                                 RankedTensorType type, StringAttr cause) {
+  return AllReduceOp::create(builder, getLoc(), type, getKind(), operand,
+                             getAxes(), cause);
+}

@@ -31,14 +31,11 @@ static Value swapFront(OpBuilder &b, Location loc, Value value, int64_t first,
 
 static int64_t count(Value value) { return typeOf(value).getNumElements(); }
 
-CollectiveRows::CollectiveRows(Operation *op) : op(op) {
-  int64_t dim = 0;
-  if (auto gather = dyn_cast<AllGatherOp>(op))
-    dim = gather.getDim();
-  else if (auto scatter = dyn_cast<ReduceScatterOp>(op))
-    dim = scatter.getDim();
-  else
+CollectiveRows::CollectiveRows(CommunicationOpInterface op)
+    : op(op), isWhole(op.isAllReduce()) {
+  if (isWhole)
     return;
+  int64_t dim = op.isAllGather() ? *op.getGatheredDim() : *op.getScatteredDim();
   ArrayRef<int64_t> from = typeOf(op->getOperand(0)).getShape(),
                     to = typeOf(op->getResult(0)).getShape();
   operandRows = std::max<int64_t>(from[dim] / to[dim], 1);
@@ -76,7 +73,7 @@ int64_t CollectiveRows::numColumns() const {
 
 SmallVector<int64_t> CollectiveRows::shape(int64_t rows,
                                            int64_t elements) const {
-  if (isa<AllReduceOp>(op))
+  if (isWhole)
     return {elements};
   return {rows, elements / rows};
 }

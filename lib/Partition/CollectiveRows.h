@@ -17,7 +17,7 @@ namespace weft {
 /// row. An all-reduce has the elements alone.
 class CollectiveRows {
 public:
-  explicit CollectiveRows(mlir::Operation *op);
+  explicit CollectiveRows(CommunicationOpInterface op);
 
   /// The operand as rows.
   mlir::Value spread(mlir::OpBuilder &b) const;
@@ -33,7 +33,9 @@ public:
 private:
   llvm::SmallVector<int64_t> shape(int64_t rows, int64_t elements) const;
 
-  mlir::Operation *op;
+  CommunicationOpInterface op;
+  /// Nothing is gathered or scattered.
+  bool isWhole;
   int64_t operandRows = 1, resultRows = 1;
   /// Elements of the dimensions in front of the one that is gathered or
   /// scattered.

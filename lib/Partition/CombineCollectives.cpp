@@ -49,7 +49,8 @@ static constexpr double largestShare = 0.25;
 static constexpr double heldShare = 0.125;
 
 static bool isCandidate(Operation *op) {
-  return isa_and_present<AllReduceOp, AllGatherOp, ReduceScatterOp>(op);
+  auto collective = dyn_cast_if_present<CommunicationOpInterface>(op);
+  return collective && collective.canCombine();
 }
 
 namespace {
@@ -143,16 +144,13 @@ private:
 // What can be combined
 //===----------------------------------------------------------------------===//
 
-static Attribute reductionOf(Operation *op) {
-  if (auto allReduce = dyn_cast<AllReduceOp>(op))
-    return allReduce.getKindAttr();
-  if (auto reduceScatter = dyn_cast<ReduceScatterOp>(op))
-    return reduceScatter.getKindAttr();
-  return {};
+static bool isAllReduce(const Candidate &candidate) {
+  CommunicationOpInterface op = candidate.op;
+  return op.isAllReduce();
 }
 
 static Key keyOf(CommunicationOpInterface op) {
-  return {op->getName().getIdentifier(), reductionOf(op),
+  return {op->getName().getIdentifier(), op.getGroupReduction(),
           typeOf(op->getResult(0)).getElementType(), op.getAxes(),
           isRecomputed(getOrigin(op))};
 }
@@ -237,7 +235,7 @@ std::optional<Candidate> Combiner::describe(Operation *op,
     return std::nullopt;
   const bool isLarge = double(bytes) * link.secondsPerByte >
                        largestShare * latencies * link.latencySeconds;
-  if (isLarge && !isa<AllReduceOp>(op))
+  if (isLarge && !communication.isAllReduce())
     return std::nullopt;
   Operation *producer = op->getOperand(0).getDefiningOp();
   size_t earliest = 0;
@@ -265,7 +263,7 @@ std::optional<Candidate> Combiner::describe(Operation *op,
 /// Whether the calls saved take longer than copying to one tensor and back.
 /// Sums need no copies, but for small ones whose parts have no place of theirs.
 bool Combiner::isWorthIt(const Bucket &bucket, const cost::Link &link) const {
-  if (isa<AllReduceOp>(bucket.members.front().op))
+  if (isAllReduce(bucket.members.front()))
     return true;
   int64_t copied = 0;
   for (const Candidate &member : bucket.members)
@@ -285,7 +283,7 @@ double Combiner::mostWireBytes(ArrayRef<Candidate> candidates) const {
   double all = 0;
   for (const Candidate &candidate : candidates)
     all += double(candidate.wireBytes);
-  if (isa<AllReduceOp>(candidates.front().op))
+  if (isAllReduce(candidates.front()))
     return std::max(latencies * once, heldShare * all);
   return std::min(latencies * once, std::max(once, heldShare * all));
 }
@@ -330,7 +328,7 @@ cost::CallSeconds Combiner::secondsOf(ArrayRef<Candidate> candidates) const {
 void Combiner::fill(SmallVectorImpl<Candidate> &candidates) {
   if (candidates.size() < 2)
     return;
-  bool gathers = isa<AllGatherOp>(candidates.front().op);
+  bool gathers = candidates.front().op.isAllGather();
   llvm::sort(candidates, [&](const Candidate &a, const Candidate &b) {
     return gathers
                ? std::pair(a.latest, a.number) > std::pair(b.latest, b.number)
@@ -399,20 +397,6 @@ static OriginAttr originOf(ArrayRef<Candidate> members) {
   return gradients > others ? origin : withoutGradient(origin);
 }
 
-static Value createCollective(OpBuilder &b, Operation *like, Value operand,
-                              ArrayRef<int64_t> shape, StringAttr cause) {
-  Location loc = like->getLoc();
-  RankedTensorType type = typeOf(operand).clone(shape);
-  if (auto op = dyn_cast<AllReduceOp>(like))
-    return AllReduceOp::create(b, loc, type, op.getKind(), operand,
-                               op.getAxes(), cause);
-  if (auto op = dyn_cast<ReduceScatterOp>(like))
-    return ReduceScatterOp::create(b, loc, type, op.getKind(), operand,
-                                   /*dim=*/0, op.getAxes(), cause);
-  return AllGatherOp::create(b, loc, type, operand, /*dim=*/0,
-                             cast<AllGatherOp>(like).getAxes(), cause);
-}
-
 Combiner::Position Combiner::positionOf(Operation *op) const {
   auto moved = positions.find(op);
   return moved == positions.end() ? Position(numbers.at(op), 1) : moved->second;
@@ -452,7 +436,8 @@ void Combiner::moveFollowers(SmallVector<Value> results, Operation *place,
 }
 
 void Combiner::combine(const Bucket &bucket) {
-  bool gathers = isa<AllGatherOp>(bucket.members.front().op);
+  CommunicationOpInterface first = bucket.members.front().op;
+  bool gathers = first.isAllGather();
   // Behind an op that does not move.
   size_t number = gathers ? bucket.latest : bucket.earliest;
   while (number > 0 && (followers.contains(ops[number - 1]) ||
@@ -468,7 +453,6 @@ void Combiner::combine(const Bucket &bucket) {
     place = place->getNextNode();
   for (Operation *op : rising)
     moveTo(op, place, position);
-  Operation *first = bucket.members.front().op;
   SmallVector<Value> parts;
   int64_t columns = 0;
   for (const Candidate &member : bucket.members) {
@@ -482,9 +466,10 @@ void Combiner::combine(const Bucket &bucket) {
   int64_t lastDim = typeOf(parts.front()).getRank() - 1;
   Value together = ConcatOp::create(b, first->getLoc(), parts, lastDim);
   setOrigin(together.getDefiningOp(), withoutGradient(origin));
-  Value result = createCollective(b, first, together,
-                                  CollectiveRows(first).resultShape(columns),
-                                  causeOf(bucket.members));
+  Value result = first.buildCombined(
+      b, together,
+      typeOf(together).clone(CollectiveRows(first).resultShape(columns)),
+      causeOf(bucket.members));
   setOrigin(result.getDefiningOp(), origin);
   int64_t start = 0;
   SmallVector<Value> results;

@@ -158,7 +158,9 @@ std::string Cutter::nameOf(Value value) {
     return found->second;
   Operation *op = value.getDefiningOp();
   // A sum over devices takes the place of the sum over micro-batches.
-  if (Value sum = isa<AllReduceOp>(op) ? op->getOperand(0) : Value();
+  auto collective = dyn_cast<CommunicationOpInterface>(op);
+  if (Value sum =
+          collective && collective.isAllReduce() ? op->getOperand(0) : Value();
       sum && sum.hasOneUse() && sum.getDefiningOp() &&
       leavesMicrobatches(sum.getDefiningOp())) {
     std::string name = nameOf(sum);

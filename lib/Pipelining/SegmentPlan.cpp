@@ -199,7 +199,8 @@ bool SegmentPlan::findUsers(Operation *op,
 /// micro-batches have left them and for the update of the role alone; -1 if
 /// there is none.
 int64_t SegmentPlan::reducedStage(Operation *op, int64_t role) const {
-  if (!isa<AllReduceOp, ReduceScatterOp>(op))
+  auto collective = dyn_cast<CommunicationOpInterface>(op);
+  if (!collective || !collective.isReduction())
     return -1;
   std::set<int64_t> stages;
   for (Operation *source : findSources(op->getOperands())) {

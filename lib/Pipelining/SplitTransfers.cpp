@@ -83,12 +83,14 @@ Axes TransferSplitter::differencesOf(Operation *op) const {
   for (Value operand : op->getOperands())
     if (auto found = differences.find(operand); found != differences.end())
       axes.insert(found->second.begin(), found->second.end());
-  bool makesEqual = isa<AllReduceOp, AllGatherOp>(op);
+  auto collective = dyn_cast<CommunicationOpInterface>(op);
+  bool makesEqual =
+      collective && (collective.isAllReduce() || collective.isAllGather());
   if (!makesEqual) {
     addAxes(op->getAttrDictionary(), axes);
     return axes;
   }
-  for (AxisRefAttr ref : cast<CommunicationOpInterface>(op).getAxes().getAxes())
+  for (AxisRefAttr ref : collective.getAxes().getAxes())
     if (ref.isFullAxis())
       axes.erase(ref.getName().str());
   return axes;

@@ -182,13 +182,14 @@ void weft::makeCollectiveParts(Block &body,
                                llvm::function_ref<bool(Operation *)> isFused) {
   llvm::DenseSet<Value> taken;
   for (Operation &op : llvm::make_early_inc_range(body)) {
-    if (!isa<AllReduceOp, AllGatherOp, ReduceScatterOp>(op))
+    auto collective = dyn_cast<CommunicationOpInterface>(op);
+    if (!collective || !collective.canCombine())
       continue;
     auto concat = op.getOperand(0).getDefiningOp<ConcatOp>();
     if (concat && concat->hasOneUse() && concat->getBlock() == &body &&
-        !isMarkedPart(concat) && !isa<ReduceScatterOp>(op))
+        !isMarkedPart(concat) && !collective.getScatteredDim())
       OperandParts(&op, concat, isFused, taken).run();
-    if (!isa<AllGatherOp>(op))
+    if (!collective.getGatheredDim())
       markSlices(&op);
   }
 }

@@ -150,9 +150,12 @@ template <typename Op> static CutOperands ruleOfAttention(Op op) {
 /// Members of a group put the same piece of what they have together. Where the
 /// dimension that is cut is the one that they share, the pieces together have
 /// the rows in another order than the whole.
-static CutOperands ruleOfCollective(Operation *op, ArrayRef<int64_t> dims) {
+static CutOperands ruleOfCollective(CommunicationOpInterface op) {
+  auto gathered = op.getGatheredDim(), scattered = op.getScatteredDim();
+  if (!gathered && !scattered && !op.isReduction())
+    return std::nullopt;
   int64_t cut = *cutDimOf(op->getResult(0));
-  if (llvm::is_contained(dims, cut) && !op->hasAttr(kFreeOrderAttrName))
+  if ((gathered == cut || scattered == cut) && !op->hasAttr(kFreeOrderAttrName))
     return std::nullopt;
   return whenCutAt(op->getOperand(0), cut);
 }
@@ -177,14 +180,8 @@ CutOperands findCutOperands(Operation *op) {
       .Case([](BarrierOp each) {
         return SmallVector<bool>(each->getNumOperands(), true);
       })
-      .Case<AllGatherOp, ReduceScatterOp>([](auto each) {
-        return ruleOfCollective(each, {int64_t(each.getDim())});
-      })
-      .Case([](AllReduceOp each) { return ruleOfCollective(each, {}); })
-      .Case([](AllToAllOp each) {
-        return ruleOfCollective(
-            each, {int64_t(each.getSplit()), int64_t(each.getConcat())});
-      })
+      .Case(
+          [](CommunicationOpInterface each) { return ruleOfCollective(each); })
       .Default([](Operation *) { return std::nullopt; });
 }
 

@@ -14,7 +14,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace weft;
@@ -50,29 +49,16 @@ static std::optional<int64_t> cutDimOf(Value value) {
   return findCutDim(typeOf(value));
 }
 
-/// The dimension along which a collective gathers; -1 for others.
-static int64_t gatheredDim(Operation *op) {
-  return llvm::TypeSwitch<Operation *, int64_t>(op)
-      .Case([](AllGatherOp each) { return each.getDim(); })
-      .Case([](AllToAllOp each) { return each.getConcat(); })
-      .Default([](Operation *) { return -1; });
-}
-
-/// The same for what it scatters.
-static int64_t scatteredDim(Operation *op) {
-  return llvm::TypeSwitch<Operation *, int64_t>(op)
-      .Case([](ReduceScatterOp each) { return each.getDim(); })
-      .Case([](AllToAllOp each) { return each.getSplit(); })
-      .Default([](Operation *) { return -1; });
-}
-
 static bool gathersRows(Operation *op) {
-  return gatheredDim(op) >= 0 && gatheredDim(op) == cutDimOf(op->getOperand(0));
+  auto collective = dyn_cast<CommunicationOpInterface>(op);
+  auto dim = collective ? collective.getGatheredDim() : std::nullopt;
+  return dim && dim == cutDimOf(op->getOperand(0));
 }
 
 static bool scattersRows(Operation *op) {
-  return scatteredDim(op) >= 0 &&
-         scatteredDim(op) == cutDimOf(op->getResult(0));
+  auto collective = dyn_cast<CommunicationOpInterface>(op);
+  auto dim = collective ? collective.getScatteredDim() : std::nullopt;
+  return dim && dim == cutDimOf(op->getResult(0));
 }
 
 bool FreeOrder::makesRows(Operation *op) const {

@@ -101,7 +101,8 @@ private:
 
 /// Sums of gradients are cut, or not, where they are combined.
 static bool isCandidate(Operation *op, int64_t pieces) {
-  return isa<AllGatherOp, ReduceScatterOp, AllReduceOp>(op) &&
+  auto collective = dyn_cast<CommunicationOpInterface>(op);
+  return collective && (collective.isAllGather() || collective.isReduction()) &&
          gradientOf(getOrigin(op)).empty() &&
          canCut(op->getResult(0), pieces) && canCut(op->getOperand(0), pieces);
 }

@@ -71,8 +71,9 @@ static constexpr double picosecondsPerSecond = 1e12;
 static bool takesNoMemory(Operation *op) {
   if (isView(op) || isPartView(op) || op->hasTrait<OpTrait::ConstantLike>())
     return true;
-  return isa<AllReduceOp>(op) && op->getOperand(0).hasOneUse() &&
-         op->getOperand(0).getDefiningOp();
+  auto collective = dyn_cast<CommunicationOpInterface>(op);
+  return collective && collective.isAllReduce() &&
+         op->getOperand(0).hasOneUse() && op->getOperand(0).getDefiningOp();
 }
 
 /// The steps of a block, without its terminator.

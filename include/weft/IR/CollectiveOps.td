@@ -36,6 +36,15 @@ class Weft_CommunicationOp<string mnemonic, string kind,
     ::mlir::Value buildStart(::mlir::OpBuilder &builder);
   }];
   let extraClassDeclaration = communication;
+
+  /// Of those of which several can be one.
+  code combination = [{
+    bool canCombine() { return true; }
+    ::mlir::Value buildCombined(::mlir::OpBuilder &builder,
+                                ::mlir::Value operand,
+                                ::mlir::RankedTensorType type,
+                                ::mlir::StringAttr cause);
+  }];
 }
 
 def Weft_AllGatherOp : Weft_CommunicationOp<"all_gather", "AllGather"> {
@@ -56,6 +65,9 @@ def Weft_AllGatherOp : Weft_CommunicationOp<"all_gather", "AllGather"> {
   let assemblyFormat = [{
     $operand `dim` `=` custom<Dim>($dim) `over` $axes attr-dict
     `:` type($operand) `->` type($result)
+  }];
+  let extraClassDeclaration = communication # combination # [{
+    ::std::optional<int64_t> getGatheredDim() { return getDim(); }
   }];
 }
 
@@ -96,6 +108,10 @@ def Weft_ReduceScatterOp
     custom<Reduction>($kind) $operand `dim` `=` custom<Dim>($dim) `over` $axes
     attr-dict `:` type($operand) `->` type($result)
   }];
+  let extraClassDeclaration = communication # combination # [{
+    ::std::optional<int64_t> getScatteredDim() { return getDim(); }
+    ::weft::ReductionAttr getGroupReduction() { return getKindAttr(); }
+  }];
 }
 
 def Weft_AllReduceOp
@@ -113,6 +129,9 @@ def Weft_AllReduceOp
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat = [{
     custom<Reduction>($kind) $operand `over` $axes attr-dict `:` type($result)
+  }];
+  let extraClassDeclaration = communication # combination # [{
+    ::weft::ReductionAttr getGroupReduction() { return getKindAttr(); }
   }];
 }
 
@@ -135,6 +154,10 @@ def Weft_AllToAllOp : Weft_CommunicationOp<"all_to_all", "AllToAll"> {
   let assemblyFormat = [{
     $operand `split` `=` custom<Dim>($split) `concat` `=` custom<Dim>($concat)
     `over` $axes attr-dict `:` type($operand) `->` type($result)
+  }];
+  let extraClassDeclaration = communication # [{
+    ::std::optional<int64_t> getGatheredDim() { return getConcat(); }
+    ::std::optional<int64_t> getScatteredDim() { return getSplit(); }
   }];
 }
 

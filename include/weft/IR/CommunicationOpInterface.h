@@ -18,7 +18,10 @@
 #include "weft/IR/WeftAttrs.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OpDefinition.h"
+
+#include <optional>
 
 #include "weft/IR/CommunicationOpInterface.h.inc"
 

@@ -31,10 +31,49 @@ def CommunicationOpInterface : OpInterface<"CommunicationOpInterface"> {
     }], "::weft::ElementMapAttr", "getElementMap", (ins),
     /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
     InterfaceMethod<[{
+      Of a collective: the dimension of the result along which the shards of the
+      members lie behind each other; none where nothing is gathered, and for the
+      op that starts one.
+    }], "::std::optional<int64_t>", "getGatheredDim", (ins),
+    /*methodBody=*/"", /*defaultImplementation=*/"return ::std::nullopt;">,
+    InterfaceMethod<[{
+      Of a collective: the dimension of the operand of which each member gets
+      its shard; none where nothing is scattered, and for the op that starts
+      one.
+    }], "::std::optional<int64_t>", "getScatteredDim", (ins),
+    /*methodBody=*/"", /*defaultImplementation=*/"return ::std::nullopt;">,
+    InterfaceMethod<[{
+      Of a collective: how the operands of the members are reduced to one; null
+      where they are not, and for the op that starts one.
+    }], "::weft::ReductionAttr", "getGroupReduction", (ins),
+    /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
+    InterfaceMethod<[{
+      Whether several of them can be one, of their tensors behind each other:
+      it reduces, gathers or scatters, and `buildCombined` emits one.
+    }], "bool", "canCombine", (ins),
+    /*methodBody=*/"", /*defaultImplementation=*/"return false;">,
+    InterfaceMethod<[{
+      Emits the same collective for another operand, and returns its result, of
+      `type`. What is gathered or scattered is dimension 0 of them. Only for
+      those that can be combined.
+    }], "::mlir::Value", "buildCombined",
+    (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$operand,
+         "::mlir::RankedTensorType":$type, "::mlir::StringAttr":$cause),
+    /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
+    InterfaceMethod<[{
       Emits the op that starts it, and returns the pending result. What starts
       it already returns its own.
     }], "::mlir::Value", "buildStart", (ins "::mlir::OpBuilder &":$builder)>
   ];
+  let extraClassDeclaration = [{
+    bool isReduction() { return bool(getGroupReduction()); }
+    /// Every member gets the reduction of whole operands.
+    bool isAllReduce() { return isReduction() && !getScatteredDim(); }
+    /// Every member gets the shards of all.
+    bool isAllGather() {
+      return getGatheredDim().has_value() && !getScatteredDim();
+    }
+  }];
 }
 
 #endif // WEFT_IR_COMMUNICATIONOPINTERFACE_TD
