@@ -361,7 +361,7 @@ void TimelineRule::checkFlow(int64_t role) {
       int32_t found = held[slotOf(state)];
       if (found == nothing && !state.isArgument)
         error() << print(action) << " of role " << role << " reads \""
-                << state.name << "\" before it is there";
+                << state.name << "\" before an action writes it";
       else if (found != nothing &&
                found != (state.isOfMicrobatch ? action.microbatch : once))
         error() << print(action) << " of role " << role << " reads \""

@@ -46,7 +46,7 @@ func.func @segments.1F() attributes {weft.segment = #weft.segment<entry = "segme
 
 weft.mesh @mesh = <["pipe"=1]>
 
-// expected-error @below {{the timeline of @missing: 0B0 of role 0 reads "0F:0" before it is there}}
+// expected-error @below {{the timeline of @missing: 0B0 of role 0 reads "0F:0" before an action writes it}}
 func.func private @missing() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0,0B0"], messages = []>}
 func.func @missing.0F() attributes {weft.segment = #weft.segment<entry = "missing", action = "0F", role = 0>} {
   return
