@@ -73,6 +73,10 @@ static std::string printCollective(const PlanReport &report,
 std::string printReasons(const PlanReport &report) {
   std::string text;
   for (const EntryReport &entry : report.entries) {
+    if (entry.collectives.empty()) {
+      text += "entry " + entry.name + " has no collectives\n";
+      continue;
+    }
     text += "why entry " + entry.name + " communicates\n";
     for (const CollectiveRecord &record : entry.collectives)
       text += printCollective(report, record);
