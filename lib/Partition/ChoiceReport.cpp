@@ -10,7 +10,6 @@
 #include "weft/Cost/Bytes.h"
 
 #include "mlir/IR/Builders.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace weft;
@@ -44,12 +43,6 @@ std::optional<ChoiceReport> weft::getChoiceReport(func::FuncOp function) {
   return ChoiceReport{changed ? changed.getInt() : 0,
                       number("wire_bytes_before"), number("wire_bytes"),
                       number("seconds_before"), number("seconds")};
-}
-
-static std::string printSeconds(double seconds) {
-  if (seconds >= 1e-3)
-    return llvm::formatv("{0:f2} ms", seconds * 1e3);
-  return llvm::formatv("{0:f0} us", seconds * 1e6);
 }
 
 std::string weft::printChoiceReports(ModuleOp module) {

@@ -13,14 +13,6 @@
 
 namespace weft {
 
-/// `data, model:(2)4`
-static std::string join(const std::vector<std::string> &names) {
-  std::string text;
-  for (const std::string &name : names)
-    text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 static std::string printCollectives(const EntryReport &entry) {
   if (entry.collectives.empty())
     return {};

@@ -7,18 +7,13 @@
 
 #include "weft/Report/PlanReport.h"
 
+#include "TextTable.h"
+
 #include "weft/Cost/Bytes.h"
 
 #include <algorithm>
 
 namespace weft {
-
-static std::string join(const std::vector<std::string> &names) {
-  std::string text;
-  for (const std::string &name : names)
-    text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
 
 /// A cause without the numbers of layers, `params['blocks'][*]['wq']`: layers
 /// that are alike share a reason.

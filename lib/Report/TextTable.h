@@ -21,6 +21,14 @@ std::string format(const char *pattern, Args... args) {
   return text;
 }
 
+/// `data, model:(2)4`
+inline std::string join(const std::vector<std::string> &names) {
+  std::string text;
+  for (const std::string &name : names)
+    text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 /// A table with a heading above each column, of one line or two. Further lines
 /// of the last cell of a row go on below it.
 class TextTable {

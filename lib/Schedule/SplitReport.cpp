@@ -7,8 +7,9 @@
 
 #include "weft/Schedule/SplitReport.h"
 
+#include "weft/Cost/Bytes.h"
+
 #include "mlir/IR/Builders.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace weft;
@@ -27,12 +28,6 @@ void weft::addToSplitReport(func::FuncOp function, const SplitReport &report) {
                       b.getF64FloatAttr(report.secondsBefore)),
        b.getNamedAttr("seconds", b.getF64FloatAttr(report.seconds))}));
   function->setAttr(kSplits, b.getArrayAttr(all));
-}
-
-static std::string printSeconds(double seconds) {
-  if (seconds >= 1e-3)
-    return llvm::formatv("{0:f2} ms", seconds * 1e3);
-  return llvm::formatv("{0:f0} us", seconds * 1e6);
 }
 
 std::string weft::printSplitReports(ModuleOp module) {
