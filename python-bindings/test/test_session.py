@@ -332,5 +332,11 @@ def test_a_plan_is_saved_through_a_link(tmp_path, step):
     step.save(tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
     assert weft.Plan.load(tmp_path / "target").ranks == step.ranks
-    with pytest.raises(OSError, match="exists and is not a regular file"):
+
+
+def test_a_plan_is_written_to_what_is_not_a_regular_file(tmp_path, step):
+    step.save("/dev/null")
+    with pytest.raises(OSError, match="No space left on device"):
         step.save("/dev/full")
+    with pytest.raises(IsADirectoryError):
+        step.save(tmp_path)

@@ -16,7 +16,6 @@ programs that keep states on the ranks between calls, or that run several entrie
 from __future__ import annotations
 
 import dataclasses
-import errno
 import functools
 import os
 import threading
@@ -103,10 +102,13 @@ class Plan:
             return Plan(file.read())
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the plan file, whole or not at all; a link stays and its target is written."""
+        """Writes the plan file, whole or not at all; a link stays and its target is written. What is not a
+        regular file, a device or a pipe, is written as it is."""
         path = os.path.realpath(path)
         if os.path.exists(path) and not os.path.isfile(path):
-            raise OSError(errno.EINVAL, "exists and is not a regular file", path)
+            with open(path, "wb") as file:
+                file.write(self.contents)
+            return
         temporary = f"{os.fspath(path)}.{os.getpid()}.tmp"
         try:
             with open(temporary, "wb") as file:

@@ -10,6 +10,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <unistd.h>
@@ -23,8 +24,10 @@ Expected<std::string> weft::resolveOutput(StringRef path, StringRef input) {
       return createStringError(path + " is a symbolic link to no file");
     return path.str();
   }
+  if (sys::fs::is_directory(status))
+    return createStringError(path + " is a folder");
   if (!sys::fs::is_regular_file(status))
-    return createStringError(path + " exists and is not a regular file");
+    return path.str();
   if (input != "-" && sys::fs::equivalent(path, input))
     return createStringError(path + " is the input; name another file");
   SmallString<128> real;
@@ -37,16 +40,40 @@ static Error cannotWrite(StringRef path, const Twine &reason) {
   return createStringError("cannot write " + path + ": " + reason);
 }
 
-/// Whether all of `text` is on the disk.
-static std::error_code writeAndSync(int descriptor, StringRef text) {
+static std::error_code writeTo(int descriptor, StringRef text) {
   raw_fd_ostream os(descriptor, /*shouldClose=*/false);
   os << text;
   os.flush();
   std::error_code error = os.error();
   os.clear_error();
+  return error;
+}
+
+/// Whether all of `text` is on the disk.
+static std::error_code writeAndSync(int descriptor, StringRef text) {
+  std::error_code error = writeTo(descriptor, text);
   if (!error && ::fsync(descriptor) != 0)
     error = errnoAsErrorCode();
   return error;
+}
+
+/// Devices and pipes take what is written and cannot be replaced.
+static bool isDeviceOrPipe(StringRef path) {
+  sys::fs::file_status status;
+  return !sys::fs::status(path, status) && !sys::fs::is_regular_file(status);
+}
+
+static Error writeInto(StringRef path, StringRef text) {
+  int descriptor = -1;
+  std::error_code error = sys::fs::openFileForWrite(
+      path, descriptor, sys::fs::CD_OpenExisting, sys::fs::OF_None);
+  if (error)
+    return cannotWrite(path, error.message());
+  error = writeTo(descriptor, text);
+  std::error_code closed = sys::Process::SafelyCloseFileDescriptor(descriptor);
+  if (error || closed)
+    return cannotWrite(path, (error ? error : closed).message());
+  return Error::success();
 }
 
 Error weft::writeOutput(StringRef path, StringRef text) {
@@ -54,6 +81,8 @@ Error weft::writeOutput(StringRef path, StringRef text) {
     outs() << text;
     return flushStandardOutput();
   }
+  if (isDeviceOrPipe(path))
+    return writeInto(path, text);
   // A signal that ends the program removes it.
   Expected<sys::fs::TempFile> file = sys::fs::TempFile::create(
       path + ".%%%%%%%%.tmp", sys::fs::all_read | sys::fs::all_write);

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Results replace regular files, whole or not at all, and nothing else.
+// Results replace regular files, whole or not at all, and are written to
+// devices and pipes.
 
 #ifndef WEFT_TOOLS_SHARDCOMPILE_OUTPUTFILE_H
 #define WEFT_TOOLS_SHARDCOMPILE_OUTPUTFILE_H
@@ -17,14 +18,14 @@
 
 namespace weft {
 
-/// The file to replace for `-o <path>`: `path`, symbolic links followed. An
-/// error if that is no regular file or the input itself. "-" is the standard
-/// output and input.
+/// The file to write for `-o <path>`: `path`, symbolic links followed. An error
+/// if that is a folder or the input itself. "-" is the standard output and
+/// input.
 llvm::Expected<std::string> resolveOutput(llvm::StringRef path,
                                           llvm::StringRef input);
 
-/// Writes a whole file, or leaves the one that is there; "-" is the standard
-/// output.
+/// Writes a whole regular file, or leaves the one that exists; writes to what
+/// is no regular file as it is. "-" is the standard output.
 llvm::Error writeOutput(llvm::StringRef path, llvm::StringRef text);
 
 /// Whether all that was printed on the standard output has arrived.
