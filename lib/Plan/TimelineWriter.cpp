@@ -80,7 +80,7 @@ LogicalResult TimelineWriter::parseRows() {
 uint32_t TimelineWriter::stateOf(int64_t role, StringRef name) const {
   const ProgramState *state =
       llvm::find_if(states.states(), [&](const ProgramState &state) {
-        return state.role == role && state.name == name;
+        return (state.role == role || state.role < 0) && state.name == name;
       });
   return state - states.states().begin();
 }
@@ -175,24 +175,26 @@ void TimelineWriter::writeRows() {
   }
 }
 
-/// The buffers that hold an argument or result, each of another role.
+/// The buffers that hold an argument or result: each of another role, or one of
+/// all roles where an entry without a pipeline has the state as well.
 std::unique_ptr<plan::BindingT>
 TimelineWriter::bind(std::string name, std::unique_ptr<plan::TensorTypeT> type,
                      plan::BufferKind kind) {
   auto binding = std::make_unique<plan::BindingT>();
   std::vector<uint32_t> buffers;
   for (const ProgramState &state : states.states()) {
-    if (state.name != name || state.role < 0)
+    if (state.name != name)
       continue;
     buffers.push_back(result->buffers.size());
     auto out = std::make_unique<plan::BufferT>();
-    out->kind = kind;
+    out->kind = state.role < 0 ? plan::BufferKind::State : kind;
     out->dtype = type->dtype;
     out->shape = type->local_shape;
     out->offset = state.offset;
     out->bytes = byteSize(state.type);
     out->name = name;
-    out->role = state.role;
+    if (state.role >= 0)
+      out->role = state.role;
     result->buffers.push_back(std::move(out));
   }
   binding->buffer = buffers.front();

@@ -14,6 +14,9 @@
 
 #include "llvm/ADT/StringSet.h"
 
+#include <map>
+#include <set>
+
 using namespace mlir;
 
 namespace weft {
@@ -50,6 +53,55 @@ int64_t ProgramStates::bytes(int64_t role) const {
     if (role < 0 || role == other)
       bytes = std::max(bytes, bytes_ + ofRole);
   return bytes;
+}
+
+static bool updates(func::FuncOp entry, StringRef name) {
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    if (getResultName(entry, i) == name)
+      return true;
+  return false;
+}
+
+static bool mentions(func::FuncOp entry, StringRef name) {
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    if (getArgumentName(entry, i) == name)
+      return true;
+  return updates(entry, name);
+}
+
+/// What an entry without a pipeline reads on all ranks is the same on all:
+/// segments of every role update a state of all ranks, or none. Reports the
+/// first role that does not.
+static LogicalResult checkUpdates(ArrayRef<func::FuncOp> entries,
+                                  StringRef name) {
+  std::map<int64_t, func::FuncOp> updating;
+  std::set<int64_t> roles;
+  func::FuncOp other;
+  for (func::FuncOp entry : entries) {
+    const int64_t role = roleOf(entry);
+    if (role < 0) {
+      if (!other && mentions(entry, name))
+        other = entry;
+      continue;
+    }
+    roles.insert(role);
+    if (updates(entry, name))
+      updating.try_emplace(role, entry);
+  }
+  for (int64_t role : roles) {
+    if (updating.empty() || updating.count(role))
+      continue;
+    func::FuncOp segment = updating.begin()->second;
+    InFlightDiagnostic diagnostic =
+        segment.emitError()
+        << "state \"" << name << "\" is updated by role "
+        << updating.begin()->first << " and not by role " << role
+        << ", but entry @" << other.getName() << " has it on all ranks; give "
+        << "the state another name there, or run that entry as a pipeline too";
+    diagnostic.attachNote(other.getLoc()) << "see the other entry";
+    return failure();
+  }
+  return success();
 }
 
 FailureOr<ProgramStates> ProgramStates::collect(ModuleOp module) {
@@ -98,6 +150,8 @@ FailureOr<ProgramStates> ProgramStates::collect(ModuleOp module) {
       visit(entry, false, i, getResultName(entry, i), type,
             entry.getResultAttrDict(i));
   }
+  for (const ProgramState &state : program.states_)
+    failed |= state.role < 0 && mlir::failed(checkUpdates(entries, state.name));
   if (failed)
     return failure();
   program.placeStates();
