@@ -58,10 +58,9 @@ static std::string whyNotWritable(const std::string &name, bool isInPlace) {
   const bool exists = ::stat(path.c_str(), &status) == 0;
   if (!exists && errno != ENOENT)
     return std::strerror(errno);
-  if (exists && !S_ISREG(status.st_mode))
-    return S_ISDIR(status.st_mode) ? "it is a folder"
-                                   : "it exists and is not a regular file";
-  if (exists && isInPlace)
+  if (exists && S_ISDIR(status.st_mode))
+    return "it is a folder";
+  if (exists && (isInPlace || !S_ISREG(status.st_mode)))
     return ::access(path.c_str(), W_OK) == 0 ? "" : std::strerror(errno);
   std::string folder = std::filesystem::path(path).parent_path();
   if (folder.empty())

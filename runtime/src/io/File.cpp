@@ -115,10 +115,18 @@ Result<std::unique_ptr<OutputFile>>
 OutputFile::create(const std::string &name) {
   struct stat status{};
   const bool exists = ::stat(name.c_str(), &status) == 0;
-  if (exists && !S_ISREG(status.st_mode))
-    return invalidArgument(name + ": exists and is not a regular file");
   if (!exists && errno != ENOENT)
     return systemError(name, "create the file");
+  if (exists && S_ISDIR(status.st_mode))
+    return invalidArgument(name + ": it is a folder");
+  if (exists && !S_ISREG(status.st_mode)) {
+    // A device or a pipe cannot be replaced.
+    std::unique_ptr<OutputFile> file(new OutputFile(name, ""));
+    file->descriptor = ::open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (file->descriptor < 0)
+      return systemError(name, "open the file");
+    return file;
+  }
   const std::string path = behindLinks(name);
   // A killed process of the same number may have left its file: take another.
   while (true) {
@@ -173,12 +181,15 @@ static std::string folderOf(const std::string &path) {
 }
 
 Status OutputFile::commit() {
-  if (::fsync(descriptor) != 0)
+  const bool isReplaced = !temporary.empty();
+  if (isReplaced && ::fsync(descriptor) != 0)
     return systemError(path, "force the file to disk");
   const bool closed = ::close(descriptor) == 0;
   descriptor = -1;
   if (!closed)
     return systemError(path, "close the file");
+  if (!isReplaced)
+    return {};
   if (::rename(temporary.c_str(), path.c_str()) != 0)
     return systemError(path, "rename the finished file");
   temporary.clear();

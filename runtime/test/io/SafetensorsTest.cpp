@@ -302,8 +302,16 @@ TEST_F(Safetensors, ALinkStaysAndItsTargetIsWritten) {
   EXPECT_EQ(writeSafetensors(file("loop"), tensors).message(),
             file("loop") + ": cannot create the file: Too many levels of "
                            "symbolic links");
-  EXPECT_EQ(writeSafetensors("/dev/null", tensors).message(),
-            "/dev/null: exists and is not a regular file");
+}
+
+TEST_F(Safetensors, WhatCannotBeReplacedIsWritten) {
+  const Array w = countingArray(DType::F32, {4});
+  const NamedTensor tensors[] = {{"w", w}};
+  EXPECT_EQ(writeSafetensors("/dev/null", tensors), Status());
+  EXPECT_EQ(writeSafetensors("/dev/full", tensors).message(),
+            "/dev/full: cannot write the file: No space left on device");
+  EXPECT_EQ(writeSafetensors(directory.string(), tensors).message(),
+            directory.string() + ": it is a folder");
 }
 
 TEST_F(Safetensors, ASignalRemovesWhatIsUnfinished) {
