@@ -29,7 +29,7 @@ RULES = {
     "replicated-value": "another argument that no axis splits",
     "unused-axis": "a mesh axis that splits nothing",
     "contradiction": "an annotation that is undone by another one before its first use",
-    "loop-collective": "a value that a loop does not change, moved in every turn",
+    "loop-collective": "a value that a loop does not change, moved in every iteration",
     "no-effect": "a constraint without which the plan is the same",
     "axis-order": "an order of mesh axes that sends over slow links what another one keeps on fast ones",
     "padding": "a dimension of which more than a share is padding",
