@@ -19,8 +19,8 @@ os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8 --x
 def pytest_addoption(parser):
     parser.addoption("--functions", type=int, default=40, help="random functions to differentiate")
     parser.addoption("--whole-grid", action="store_true", help="all cases of test_pipeline_grid.py")
-    parser.addoption("--programs", type=int, default=30, help="random JAX programs")
-    parser.addoption("--first-program", type=int, default=0, help="seed of the first one")
+    parser.addoption("--jax-programs", type=int, default=30, help="random JAX programs")
+    parser.addoption("--first-jax-program", type=int, default=0, help="seed of the first one")
     parser.addoption("--first-function", type=int, default=0, help="seed of the first one")
 
 

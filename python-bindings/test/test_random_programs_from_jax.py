@@ -3,8 +3,8 @@
 """Random JAX programs with gradients, with random shardings of their arguments over 2 to 8 ranks,
 against JAX in float64.
 
-Runs where JAX is installed: build/venv-jax, which scripts/setup.sh makes. `--programs=2000` for
-many, from seed `--first-program` on.
+Runs where JAX is installed: build/venv-jax, which scripts/setup.sh makes. `--jax-programs=2000` for
+many, from seed `--first-jax-program` on.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ MESHES = (((2,), ("a",)), ((2, 2), ("a", "b")), ((4,), ("a",)), ((2, 4), ("a", "
 
 
 def pytest_generate_tests(metafunc):
-    first, count = (metafunc.config.getoption(name) for name in ("--first-program", "--programs"))
+    first, count = (metafunc.config.getoption(name) for name in ("--first-jax-program", "--jax-programs"))
     metafunc.parametrize("seed", range(first, first + count))
 
 
