@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PRICE = re.compile(r"chosen by cost.*: .*\d")
 
 
-FRAGMENTS = ["chosen by cost over all of @", "of collectives, as propagated", "annotate result",
+FRAGMENTS = ["chosen by cost over all of @", "of collectives, as propagated", ", which leaves partial results", "annotate result",
              ", which splits another dimension of", ", which takes no partial results", "what is held taken by",
              "more on each rank", "more in the same call"]
 
