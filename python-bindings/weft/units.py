@@ -36,8 +36,8 @@ def parse_bytes(given: int | str) -> int:
 def parse_seconds(given: float | str) -> float:
     """Seconds, of a number or a text.
 
-    >>> parse_seconds("300 us"), parse_seconds(2)
-    (0.0003, 2.0)
+    >>> parse_seconds("300 us"), parse_seconds(1)
+    (0.0003, 1.0)
     """
     return _parse(given, _SECONDS, "a time, such as 300 us")
 
