@@ -107,6 +107,7 @@ struct Job : ScratchDirectory {
   /// graph, and compares all outputs of the last run and the scalars of all.
   void expectEqualOutputs(PlanBuilder host, PlanBuilder device, int ranks,
                           const std::string &inputs,
+                          const std::string &deviceOptions = "",
                           const std::string &others = "");
 
   const uint16_t port = freePort();
@@ -114,6 +115,7 @@ struct Job : ScratchDirectory {
 
 void Job::expectEqualOutputs(PlanBuilder host, PlanBuilder device, int ranks,
                              const std::string &inputs,
+                             const std::string &deviceOptions,
                              const std::string &others) {
   const std::string cpu = writePlan("cpu.plan", host);
   makeCudaPlan(device, std::string(embedded::JobKernels));
@@ -131,7 +133,8 @@ void Job::expectEqualOutputs(PlanBuilder host, PlanBuilder device, int ranks,
   ASSERT_EQ(start(WEFT_SHARD_RUN " " + cpu + common("cpu")).finish(),
             "status 0");
   const auto texts = runAll(ranks, [&](int rank) {
-    return variables(rank, ranks, others) + cuda + common("cuda");
+    return variables(rank, ranks, others) + cuda + common("cuda") +
+           deviceOptions;
   });
   for (const std::string &text : texts)
     ASSERT_EQ(text, "status 0");
@@ -182,7 +185,7 @@ TEST_P(JobOfRanks, WhatOvertakesChangesNoBits) {
        {" --no-cuda-graphs", "", " --serialize-collectives"})
     for (int seed : {1, 2, 3})
       expectEqualOutputs(OvertakingPlan(ranks), OvertakingPlan(ranks), ranks,
-                         inputs + option,
+                         inputs, option,
                          fmt::format("WEFT_EMULATOR_SEED={}", seed));
 }
 
