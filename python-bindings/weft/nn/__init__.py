@@ -1,7 +1,7 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The functions of jax.nn that transformers need, and a few that models write
-themselves: norms, rotary positions, cross entropy.
+themselves: norms, rotary positions, cross entropy, mixtures of experts.
 
 An op that one of these is made of carries its name and the user's line.
 """
@@ -15,9 +15,11 @@ from .activations import (
 from .attention import dot_product_attention
 from .dropout import dropout
 from .losses import softmax_cross_entropy_with_integer_labels
+from .mixture import MoeMetrics, moe
 from .norms import layer_norm, log_softmax, rms_norm, softmax, standardize
 from .pooling import avg_pool, max_pool, min_pool, pool
 from .rotary import rotary_angles, rotary_embedding
+from .routing import updated_router_bias
 
 
 def __getattr__(name: str):

@@ -1,0 +1,160 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models with experts against JAX, whose layers are one-hot einsums; and those imported.
+
+Runs where JAX is installed: build/venv-jax, which scripts/setup.sh makes.
+"""
+
+import functools
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax", reason="compares with JAX, which is not installed here")
+optax = pytest.importorskip("optax", reason="compares with optax, which is not installed here")
+
+import jax_moe  # noqa: E402
+import running  # noqa: E402
+from jax.sharding import NamedSharding, PartitionSpec as P  # noqa: E402
+from moe_models import MODELS, SEQUENCE_WAYS, WAYS  # noqa: E402
+from test_moe_training import options_of  # noqa: E402
+from traffic import traffic  # noqa: E402
+
+import weft  # noqa: E402
+from weft import optim, tree  # noqa: E402
+
+STEPS, ROWS, TOLERANCE = 6, 16, 1e-5
+
+
+def optimizer_of(of):
+    """Steps are in proportion to gradients: Adam makes whole steps of what rounding leaves of small ones."""
+    return of.chain(of.clip_by_global_norm(1.0), of.sgd(0.3, momentum=0.9))
+
+
+def first_params(name):
+    return MODELS[name].params()
+
+
+def jax_step(loss, optimizer):
+    def step(state, batch):
+        value, gradients = jax.value_and_grad(loss)(state["params"], batch)
+        updates, moments = optimizer.update(gradients, state["optimizer"], state["params"])
+        return {"params": optax.apply_updates(state["params"], updates), "optimizer": moments}, value
+
+    return step
+
+
+@functools.cache
+def in_jax(name):
+    """Losses and parameters of JAX on one device."""
+    optimizer = optimizer_of(optax)
+    step = jax.jit(jax_step(functools.partial(jax_moe.model_loss, config=MODELS[name].config), optimizer))
+    params = first_params(name)
+    state, losses = {"params": params, "optimizer": optimizer.init(params)}, []
+    batches = MODELS[name].batches(STEPS, ROWS)
+    for i in range(STEPS):
+        state, loss = step(state, tree.map(lambda stack: stack[i], batches))
+        losses.append(float(loss))
+    return np.array(losses), jax.tree.map(np.asarray, state["params"])
+
+
+def assert_same(losses, params, wanted):
+    np.testing.assert_allclose(losses, wanted[0], rtol=TOLERANCE)
+    pairs = zip(tree.flatten_with_paths(params, "")[0], jax.tree.leaves(wanted[1]), strict=True)
+    far = {path: distance for (path, a), b in pairs
+           if not (distance := np.abs(a - b).max() / np.abs(b).max()) < TOLERANCE}
+    assert not far
+
+
+@pytest.mark.parametrize("name, way", [
+    *((name, way) for name in ("mixtral", "switch") for way in (None, "ep8", "dp+ep2+tp")),
+    ("shared", None), ("grouped", None), ("grouped", "ep2+tp+sp")])
+def test_training(name, way):
+    """Lookups of ours, einsums of JAX."""
+    model, optimizer = MODELS[name], optimizer_of(optim)
+    params = first_params(name)
+    state = {"params": params, "optimizer": weft.jit(optimizer.init)(params)}
+    options = options_of(name, (WAYS | SEQUENCE_WAYS)[way], state) if way else {}
+    losses, final = running.train(model.train_step(optimizer), state, model.batches(STEPS, ROWS), **options)
+    assert_same(losses, final["params"], in_jax(name))
+
+
+# ===----------------------------------------------------------------------===
+# Imported
+# ===----------------------------------------------------------------------===
+
+PROGRAMS = {
+    "tokens choose, two": ("mixtral", "tokens_choose"),
+    "tokens choose, one": ("switch", "tokens_choose"),
+    "gshard": ("mixtral", "gshard"),
+    "switch": ("switch", "switch"),
+}
+MESHES = {
+    "ep4": ({"expert": 4}, ("expert",)),
+    "ep8": ({"expert": 8}, ("expert",)),
+    "dp+ep2": ({"data": 2, "expert": 2}, ("data", "expert")),
+}
+
+
+def shardings(mesh, tree_, of_experts):
+    def of(path, leaf):
+        spec = of_experts if "experts" in jax.tree_util.keystr(path) else P()
+        return NamedSharding(mesh, spec)
+
+    return jax.tree_util.tree_map_with_path(of, tree_)
+
+
+@functools.cache
+def programs(case, mesh):
+    """The jitted step on a mesh, its first state and batches."""
+    name, router = PROGRAMS[case]
+    axes, groups = MESHES[mesh]
+    mesh = jax.make_mesh(tuple(axes.values()), tuple(axes), axis_types=(jax.sharding.AxisType.Auto,) * len(axes))
+    optimizer, config = optimizer_of(optax), MODELS[name].config
+    loss = functools.partial(jax_moe.model_loss, config=config, router=jax_moe.ROUTERS[router],
+                             place=jax_moe.placed(mesh, groups, "expert"))
+    params = first_params(name)
+    state = {"params": params, "optimizer": jax.tree.map(np.asarray, optimizer.init(params))}
+    placed = shardings(mesh, state, P("expert"))
+    batches = MODELS[name].batches(STEPS, ROWS)
+    rows = NamedSharding(mesh, P(groups))
+    jitted = jax.jit(jax_step(loss, optimizer), in_shardings=(placed, rows),
+                     out_shardings=(placed, NamedSharding(mesh, P())), donate_argnums=0)
+    return jitted, state, batches, config
+
+
+def trained(step, state, batches):
+    losses = []
+    for i in range(STEPS):
+        state, loss = step(state, tree.map(lambda stack: stack[i], batches))
+        losses.append(float(loss))
+    return np.array(losses), jax.tree.map(np.asarray, state["params"])
+
+
+@pytest.mark.parametrize("case, mesh", [
+    *((case, "dp+ep2") for case in PROGRAMS), ("tokens choose, two", "ep8"), ("switch", "ep4")])
+def test_imported(case, mesh):
+    jitted, state, batches, _ = programs(case, mesh)
+    wanted = trained(jitted, state, batches)
+    plan = weft.from_jax(jitted, state, tree.map(lambda stack: stack[0], batches)).compile()
+    assert_same(*trained(plan, state, batches), wanted)
+
+
+@pytest.mark.parametrize("mesh", MESHES)
+@pytest.mark.parametrize("case", PROGRAMS)
+def test_imported_tokens_move_by_all_to_alls(case, mesh):
+    """Two forward and two backward in each layer, and no tokens by other collectives."""
+    jitted, state, batches, config = programs(case, mesh)
+    plan = weft.from_jax(jitted, state, tree.map(lambda stack: stack[0], batches)).compile(
+        None, combine_collectives=False)
+    axes, groups = MESHES[mesh]
+    n, ranks = axes["expert"], int(np.prod(list(axes.values())))
+    slots = jax_moe.slots_of(config.context, config)
+    sent = (n - 1) / n * config.experts * (ROWS // ranks) * slots * config.width * 4
+    found = traffic(plan)
+    assert found.pop(("all_to_all", ("expert",))) == (4 * config.layers, 4 * config.layers * sent)
+    # Gradients, and numbers.
+    assert {kind for kind, _ in found} == {"all_reduce"}
+    shared = sum(leaf.nbytes for path, leaf in tree.flatten_with_paths(state["params"], "")[0] if "experts" not in path)
+    own = sum(leaf.nbytes for leaf in jax.tree.leaves(state["params"])) - shared
+    assert sum(each.bytes for each in found.values()) <= 2 * (shared + own / n) + 256

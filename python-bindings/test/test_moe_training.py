@@ -1,0 +1,147 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models with experts train under every parallelism as on one device, and tokens move by
+all-to-alls whose bytes are what the formula says."""
+
+import dataclasses
+import functools
+import math
+
+import numpy as np
+import pytest
+import running
+from moe_models import MODELS, SEQUENCE_WAYS, WAYS, Way
+from staged_models import cut_behind
+from tiny_models import adamw
+from traffic import UNIFORM, traffic
+
+import weft
+from weft import tree
+
+STEPS, ROWS = 6, 16
+TOLERANCE = 1e-5
+
+
+@functools.cache
+def state_of(name):
+    return MODELS[name].state(adamw())
+
+
+@functools.cache
+def on_one_device(name, microbatches=1):
+    return running.train(MODELS[name].train_step(adamw(), microbatches=microbatches), state_of(name),
+                         MODELS[name].batches(STEPS, ROWS))
+
+
+def options_of(name, way, state, **mesh):
+    model = MODELS[name]
+    way = dataclasses.replace(way, mesh=mesh | way.mesh)
+    layout = way.layout(model.params(), model.config.group_size is not None)
+    return {"layout": layout, "in_shardings": way.in_shardings(layout, state)}
+
+
+def assert_same(found, wanted):
+    """Losses, and parameters by their largest elements."""
+    np.testing.assert_allclose(found[0], wanted[0], rtol=TOLERANCE)
+    pairs = zip(tree.flatten_with_paths(found[1]["params"], "")[0], tree.leaves(wanted[1]["params"]), strict=True)
+    far = {path: distance for (path, a), b in pairs
+           if not (distance := np.abs(a - b).max() / np.abs(b).max()) < TOLERANCE}
+    assert not far
+
+
+@pytest.mark.parametrize("name, way", [
+    *((name, way) for name in ("mixtral", "switch") for way in WAYS),
+    *((name, way) for name in ("shared", "dropless") for way in ("ep4", "dp", "dp+ep2+tp")),
+    *(("grouped", way) for way in (*SEQUENCE_WAYS, "ep4"))])
+def test_ways(name, way):
+    model, way = MODELS[name], (WAYS | SEQUENCE_WAYS)[way]
+    found = running.train(model.train_step(adamw()), state_of(name), model.batches(STEPS, ROWS),
+                          **options_of(name, way, state_of(name)))
+    assert_same(found, on_one_device(name))
+
+
+PIPELINES = {
+    "pp+ep2": ("mixtral", WAYS["ep2"], "1f1b"),
+    "pp+ep4": ("switch", WAYS["ep4"], "zb-h1"),
+    "pp+dp+ep2": ("mixtral", WAYS["dp+ep2"], "1f1b"),
+    "pp+ep2+tp": ("shared", WAYS["ep2+tp"], "zb-h1"),
+}
+
+
+@pytest.mark.parametrize("case", PIPELINES)
+def test_pipelines(case):
+    """Each block is a stage; losses that balance experts go along."""
+    name, way, schedule = PIPELINES[case]
+    model = MODELS[name]
+    found = running.train(model.train_step(adamw(), cut_behind({0}), 4), state_of(name),
+                          model.batches(STEPS, ROWS), pipeline=weft.Pipeline("pipe", schedule),
+                          **options_of(name, way, state_of(name), pipe=2))
+    assert_same(found, on_one_device(name, 4))
+
+
+# ===----------------------------------------------------------------------===
+# What is sent
+# ===----------------------------------------------------------------------===
+
+
+def plan_of(name, way, layers, is_bare):
+    model = MODELS[name]
+    model = dataclasses.replace(model, config=dataclasses.replace(model.config, layers=layers))
+    optimizer, params = weft.optim.adamw(1e-3), model.params()
+    state = {"params": params, "optimizer": weft.eval_shape(optimizer.init, params)}
+    layout = way.layout(params, model.config.group_size is not None)
+    if is_bare:
+        layout.activations.clear()
+    batch = tree.map(lambda steps: steps[0], model.batches(1, ROWS))
+    return weft.jit(model.train_step(optimizer), layout=layout, in_shardings=way.in_shardings(layout, state),
+                    donate_argnums=0).lower(state, batch).compile(
+                        None, combine_collectives=False, cluster=UNIFORM), model.config
+
+
+def of_a_layer(name, way, is_bare=False):
+    """What a layer adds to a step, by kind and axes."""
+    one, _ = plan_of(name, way, 1, is_bare)
+    two, config = plan_of(name, way, 2, is_bare)
+    one, two = traffic(one), traffic(two)
+    added = {key: (two[key].count - one.get(key, (0, 0))[0], two[key].bytes - one.get(key, (0, 0))[1]) for key in two}
+    return {key: value for key, value in added.items() if value[0]}, config
+
+
+def slots_bytes(config, way):
+    """Of the slots of all experts for the groups of a rank, of the other ranks: what an all-to-all sends."""
+    time = config.group_size or config.context
+    slots = min(time, math.ceil(time * config.top_k * config.capacity / config.experts))
+    ways = math.prod(way.mesh[axis] for axis in (*way.batch, *([way.sequence] if way.sequence else [])))
+    groups = ROWS * config.context // time // ways
+    n = way.mesh[way.expert]
+    return (n - 1) / n * config.experts * groups * slots * config.width * 4
+
+
+@pytest.mark.parametrize("name", ["mixtral", "switch", "shared", "grouped"])
+@pytest.mark.parametrize("way", [*(way for way in WAYS if WAYS[way].expert), *SEQUENCE_WAYS])
+def test_tokens_move_by_all_to_alls(name, way):
+    """Two forward and two backward; over the axis of experts nothing else but the gradients of parameters
+    that its ranks share, and what one number sums up."""
+    if (way in SEQUENCE_WAYS) != (name == "grouped"):
+        pytest.skip("groups of a row are for what is split along time")
+    way = (WAYS | SEQUENCE_WAYS)[way]
+    found, config = of_a_layer(name, way)
+    moved = {axes: value for (kind, axes), value in found.items() if kind == "all_to_all"}
+    assert moved == {(way.expert,): (4, 4 * slots_bytes(config, way))}
+    others = {kind for kind, axes in found if way.expert in axes} - {"all_to_all"}
+    if way.tp != way.expert and way.sequence != way.expert:
+        assert others == {"all_reduce"}
+        shared = sum(leaf.nbytes for path, leaf in tree.flatten_with_paths(MODELS[name].params()["blocks"][0], "")[0]
+                     if "experts" not in path)
+        sent = sum(bytes_ for (kind, axes), (_, bytes_) in found.items()
+                   if kind == "all_reduce" and way.expert in axes)
+        assert sent <= 2 * shared + 64
+
+
+@pytest.mark.parametrize("name, way", [
+    ("mixtral", "ep4"), ("mixtral", "ep8"), ("switch", "ep8"), ("mixtral", "dp+ep4"), ("switch", "dp+ep2")])
+def test_shardings_of_experts_and_batch_are_enough(name, way):
+    """Without words on activations they follow by cost."""
+    found, config = of_a_layer(name, WAYS[way], is_bare=True)
+    moved = {axes: value for (kind, axes), value in found.items() if kind == "all_to_all"}
+    assert moved == {("expert",): (4, 4 * slots_bytes(config, WAYS[way]))}
