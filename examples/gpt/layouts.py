@@ -20,8 +20,15 @@ PARAMETERS = [
     ("(blocks/.*/)?norm.?", ("width",)),
     ("blocks/.*/(query|key|value)", ("width", "heads")),
     ("blocks/.*/out", ("heads", "width")),
+]
+PERCEPTRON = [
     ("blocks/.*/up", ("width", "hidden")),
     ("blocks/.*/down", ("hidden", "width")),
+]
+EXPERTS = [
+    ("blocks/.*/router", ("width",)),
+    ("blocks/.*/experts/up", ("experts", "width", "hidden")),
+    ("blocks/.*/experts/down", ("experts", "hidden", "width")),
 ]
 # The dimensions of the values that the model names. What goes from block to block has
 # a name of its own for its time, for sequence parallelism.
@@ -29,7 +36,14 @@ ACTIVATIONS = {
     "residual": ("batch", "residual time"),
     "normed": ("batch", "time"),
     "heads": ("batch", "time", "heads"),
-    "hidden": ("batch", "time", "hidden"),
+}
+# Tokens that wait for experts are split as the batch is and, where they are with the experts, as
+# these are; `parts` of a row are split as time is.
+ACTIVATIONS_OF_PERCEPTRONS = {"hidden": ("batch", "time", "hidden")}
+ACTIVATIONS_OF_EXPERTS = {
+    "dispatched": (None, "batch", "parts"),
+    "experts": ("experts", "other batch", "other parts"),
+    "expert hidden": ("experts", "other batch", "other parts", None, "hidden"),
 }
 TOKENS = ("batch", "time")
 
@@ -64,7 +78,11 @@ MODES = {
     ),
     "cp": Mode(
         "each rank has a part of the time",
-        {"time": ("context",), "residual time": ("context",)},
+        {"time": ("context",), "residual time": ("context",), "parts": ("context",)},
+    ),
+    "ep": Mode(
+        "each rank has some of the experts, and a part of the batch",
+        {"batch": ("expert",), "experts": ("expert",)},
     ),
     "pp": Mode(
         "each rank has some of the layers, through which micro-batches follow each other",
@@ -73,20 +91,38 @@ MODES = {
 }
 
 
-def layout(modes, axes):
-    """The tables of some modes on a mesh, given as {axis: size}, and the spec of a batch."""
+def layout(modes, axes, config):
+    """The tables of some modes on a mesh, given as {axis: size}, for a model, and the spec of a batch."""
     chosen = [MODES[mode] for mode in modes]
     compute = _sum(mode.compute for mode in chosen)
+    # Rows go from rank to rank of the experts by one all-to-all where this axis is the innermost.
+    compute["batch"] = tuple(sorted(compute.get("batch", ()), key=compute.get("experts", ()).__contains__))
     rest = _sum([compute, *(mode.parameters for mode in chosen)])
     moments = _sum([rest, *(mode.moments for mode in chosen)])
+    parameters = PARAMETERS + (EXPERTS if config.experts else PERCEPTRON)
     tables = weft.Layout(
         weft.Mesh(tuple(axes.values()), tuple(axes)),
-        rest=_rules(rest),
-        compute=_rules(compute),
-        optimizer=_rules(moments),
-        activations={name: _spec(dims, compute) for name, dims in ACTIVATIONS.items()},
+        rest=_rules(parameters, rest),
+        compute=_rules(parameters, compute),
+        optimizer=_rules(parameters, moments),
+        activations=_activations(compute, config),
     )
     return tables, _spec(TOKENS, compute)
+
+
+def _activations(compute, config):
+    if not config.experts:
+        named = ACTIVATIONS | ACTIVATIONS_OF_PERCEPTRONS
+        return {name: _spec(dims, compute) for name, dims in named.items()}
+    taken = compute.get("experts", ())
+    others = {f"other {dim}": tuple(axis for axis in compute.get(dim, ()) if axis not in taken)
+              for dim in ("batch", "parts")}
+    specs = {name: _spec(dims, compute) for name, dims in ACTIVATIONS.items()}
+    for name, dims in ACTIVATIONS_OF_EXPERTS.items():
+        # A row that is one part has no dimension for parts.
+        kept = [dim for dim in dims if config.parts > 1 or dim not in ("parts", "other parts")]
+        specs[name] = _spec(kept, compute | others)
+    return specs
 
 
 def _sum(tables):
@@ -99,14 +135,14 @@ def _sum(tables):
 
 
 def _spec(dims, table):
-    entries = [table.get(dim) for dim in dims]
+    entries = [table.get(dim) or None for dim in dims]
     while entries and entries[-1] is None:
         entries.pop()
     return P(*entries)
 
 
-def _rules(table):
-    return weft.rules([(pattern, _spec(dims, table)) for pattern, dims in PARAMETERS])
+def _rules(parameters, table):
+    return weft.rules([(pattern, _spec(dims, table)) for pattern, dims in parameters])
 
 
 def parse_mesh(text):
@@ -125,7 +161,7 @@ def parse_mesh(text):
 
 def default_modes(axes):
     """The simplest modes that use all axes of a mesh."""
-    usual = {"data": "dp", "model": "tp", "context": "cp", stages.AXIS: "pp"}
+    usual = {"data": "dp", "model": "tp", "context": "cp", "expert": "ep", stages.AXIS: "pp"}
     modes = [mode for axis, mode in usual.items() if axis in axes]
     return ["hsdp" if mode == "dp" and "replica" in axes else mode for mode in modes]
 
@@ -148,8 +184,11 @@ def problems_of(modes, axes, sizes):
     for axis in (axis for axis in axes if axis not in used):
         problems.append(f"--mesh: nothing is split over the axis {axis} by --parallel "
                         f"{'+'.join(modes) or '(none)'}")
+    if "experts" in splits and "experts" not in sizes:
+        problems.append("--parallel ep splits experts, which a model has by --moe")
     for dim, split in splits.items():
-        (size, setting), ways = sizes[dim], math.prod(axes.get(axis, 1) for axis in split)
+        size, setting = sizes.get(dim, (math.inf, ""))
+        ways = math.prod(axes.get(axis, 1) for axis in split)
         if size < ways:  # other sizes are padded
             problems.append(f"{setting} cannot be split over {_text(axes, split)}: "
                             f"{ways - size} of {ways} ranks would have nothing of it")

@@ -1,7 +1,8 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A GPT over bytes: learned positions, blocks of attention and a perceptron with the norms
-before them, and one table for bytes in and bytes out.
+before them, and one table for bytes in and bytes out. Instead of a perceptron a block may have
+several, of which a position takes a few: a mixture of experts.
 
 Nothing here knows of a mesh. Values that a layout may want to place have a name, and `cuts` are
 the blocks behind which another stage of a pipeline begins.
@@ -16,6 +17,8 @@ from weft import checkpoint_name as named
 from weft import nn, stage_boundary
 
 VOCABULARY = 256
+# Of the loss that keeps experts evenly used.
+BALANCE = 0.01
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,14 +27,20 @@ class Config:
     width: int = 256
     heads: int = 8
     context: int = 256
+    experts: int = 0
+    top: int = 2
+    capacity: float | None = 1.25
+    parts: int = 1
 
 
 def config_of(settings):
     """The configuration among the settings of a run."""
-    missing = [field.name for field in dataclasses.fields(Config) if field.name not in settings]
+    names = [field.name for field in dataclasses.fields(Config)]
+    # Those of experts came later: runs without them may not say so.
+    missing = [name for name in names[:names.index("experts")] if name not in settings]
     if missing:
         raise ValueError(f"the settings of the run have no {', '.join(missing)}")
-    return Config(**{field.name: settings[field.name] for field in dataclasses.fields(Config)})
+    return Config(**{name: settings[name] for name in names if name in settings})
 
 
 def init(config, seed):
@@ -45,16 +54,22 @@ def init(config, seed):
     def block():
         # What is added to the residual stream starts smaller, the more blocks there are.
         out = 0.02 / np.sqrt(2 * config.layers)
-        return {
+        params = {
             "norm1": np.ones(width, np.float32),
             "query": normal(width, width),
             "key": normal(width, width),
             "value": normal(width, width),
             "out": normal(width, width, scale=out),
             "norm2": np.ones(width, np.float32),
-            "up": normal(width, 4 * width),
-            "down": normal(4 * width, width, scale=out),
         }
+        front = (config.experts,) if config.experts else ()
+        perceptron = {
+            "up": normal(*front, width, 4 * width),
+            "down": normal(*front, 4 * width, width, scale=out),
+        }
+        if config.experts:
+            return params | {"router": normal(width, config.experts), "experts": perceptron}
+        return params | perceptron
 
     return {
         "bytes": normal(VOCABULARY, width),
@@ -75,22 +90,41 @@ def attention(params, x, heads):
     return y.reshape(batch, time, width) @ params["out"]
 
 
-def block(params, x, heads):
-    h = named(nn.layer_norm(x, params["norm1"]), "normed")
-    x = named(x + attention(params, h, heads), "residual")
-    h = named(nn.layer_norm(x, params["norm2"]), "normed")
+def perceptron(params, h, config):
+    """And how uneven experts are used, 1 if not at all."""
+    if config.experts:
+        y, metrics = nn.moe(
+            h,
+            params["router"],
+            params["experts"],
+            top_k=config.top,
+            capacity=config.capacity,
+            activation=nn.gelu,
+            group_size=h.shape[1] // config.parts,
+        )
+        return y, metrics.balance_loss
     h = named(nn.gelu(h @ params["up"]), "hidden")
-    return named(x + h @ params["down"], "residual")
+    return h @ params["down"], 0.0
+
+
+def block(params, x, config):
+    h = named(nn.layer_norm(x, params["norm1"]), "normed")
+    x = named(x + attention(params, h, config.heads), "residual")
+    h = named(nn.layer_norm(x, params["norm2"]), "normed")
+    y, uneven = perceptron(params, h, config)
+    return named(x + y, "residual"), uneven
 
 
 def features(params, tokens, config, cuts=()):
-    """What the model knows of each position, [batch, time, width]."""
+    """What the model knows of each position, [batch, time, width], and how uneven the
+    experts of a block are used."""
     x = params["bytes"][tokens] + params["positions"][: tokens.shape[1]]
-    x = named(x, "residual")
+    x, uneven = named(x, "residual"), 0.0
     for number, each in enumerate(params["blocks"]):
-        x = block(each, x, config.heads)
-        x = stage_boundary(x) if number in cuts else x
-    return named(nn.layer_norm(x, params["norm"]), "normed")
+        x, more = block(each, x, config)
+        uneven = uneven + more / config.layers
+        x, uneven = stage_boundary((x, uneven)) if number in cuts else (x, uneven)
+    return named(nn.layer_norm(x, params["norm"]), "normed"), uneven
 
 
 def logits(params, x):
@@ -98,7 +132,9 @@ def logits(params, x):
     return wnp.einsum("...d,vd->...v", x, params["bytes"])
 
 
-def loss(params, tokens, targets, config, cuts=()):
-    """The mean of -log p(target) over all positions, in nats a byte."""
-    scores = logits(params, features(params, tokens, config, cuts))
-    return nn.softmax_cross_entropy_with_integer_labels(scores, targets).mean()
+def loss(params, tokens, targets, config, cuts=(), balance=BALANCE):
+    """The mean of -log p(target) over all positions, in nats a byte; of a model with experts
+    `balance` times how uneven they are used is added."""
+    x, uneven = features(params, tokens, config, cuts)
+    losses = nn.softmax_cross_entropy_with_integer_labels(logits(params, x), targets)
+    return losses.mean() + balance * uneven if config.experts else losses.mean()

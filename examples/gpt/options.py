@@ -26,6 +26,8 @@ SETTINGS = {
     "learning-rate": (float, 1e-3, "its largest value"),
     "seed": (int, 0, "of the first parameters and the batches"),
 }
+# What --moe sets; there are no experts without it.
+EXPERTS = {"experts": (int, 0), "top": (int, 2), "capacity": (float, 1.25), "parts": (int, 1)}
 # How a run is carried out; the numbers do not depend on it.
 COUNTS = {
     "eval-every": (int, 100, "steps between validation losses"),
@@ -76,8 +78,11 @@ def parser(problems):
     add = found.add_argument
     add("--data", nargs="+", metavar="FILE", help="texts (the licences in /usr/share/common-licenses)")
     add("--mesh", default="data=1", metavar="AXIS=SIZE,...",
-        help="ranks: sizes of the axes data, model, context, replica, pipe (one rank)")
-    add("--parallel", metavar="MODE+...", help="how they share the work (dp, tp, cp and pp, as the mesh has axes)")
+        help="ranks: sizes of the axes data, model, context, expert, replica, pipe (one rank)")
+    add("--parallel", metavar="MODE+...", help="how they share the work (dp, tp, cp, ep and pp, as the mesh has axes)")
+    add("--moe", metavar="experts=N,top=N,...",
+        help="experts in place of each perceptron, and how many a position takes (top=2); capacity=N: how many "
+        "times its share an expert takes (1.25); parts=N: parts of a row that are dispatched apart (1)")
     add("--micro-batches", type=_number("micro-batches", int, 1, problems), metavar="N",
         help="parts of a batch, computed one after another (1; with pp 2 for each rank of pipe)")
     add("--schedule", metavar="NAME|auto|FILE.csv",
@@ -149,7 +154,32 @@ def _settings(args, resumed, problems):
             problems.append(f"--{flag} {asked}: the run of the checkpoint has {kept}; leave it out, or "
                             "begin another run with another --out")
         settings[flag] = kept if asked is None else asked
+    given = _experts(args.moe, problems)
+    for name, (_, default) in EXPERTS.items():
+        kept = resumed.settings.get(name, default) if resumed else default
+        settings[name] = given.get(name, kept)
+        if resumed and settings[name] != kept:
+            problems.append(f"--moe {name}={settings[name]}: the run of the checkpoint has {kept}; leave it out, or "
+                            "begin another run with another --out")
     return settings
+
+
+def _experts(text, problems):
+    """What --moe says."""
+    given = {}
+    for part in filter(None, (text or "").split(",")):
+        name, _, value = part.partition("=")
+        kind, _ = EXPERTS.get(name, (None, None))
+        try:
+            given[name] = kind(value) if kind else None
+        except ValueError:
+            given[name] = None
+        if given[name] is None or not 0 < given[name] < math.inf:
+            problems.append(f"--moe: want {', '.join(f'{each}=N' for each in EXPERTS)} with numbers above 0, got {part!r}")
+            del given[name]
+    if text is not None and not given.get("experts"):
+        problems.append("--moe: say how many experts there are, as in experts=8,top=2")
+    return given
 
 
 def _stages(args, modes, axes, config, problems):
@@ -185,6 +215,8 @@ def _sizes(config, batch, microbatches):
         "heads": (config.heads, f"--heads {config.heads}"),
         "hidden": (4 * config.width, f"4 times --width {config.width}"),
         "vocabulary": (model.VOCABULARY, f"the vocabulary of {model.VOCABULARY}"),
+        **({"experts": (config.experts, f"--moe experts={config.experts}"),
+            "parts": (config.parts, f"--moe parts={config.parts}")} if config.experts else {}),
     }
 
 
@@ -193,6 +225,10 @@ def _unfit(config, settings, microbatches, args, text):
         yield f"--batch {settings['batch']} must be a multiple of --micro-batches {microbatches}"
     if config.width % config.heads:
         yield (f"--width {config.width} must be a multiple of --heads {config.heads}")
+    if config.experts and config.top > config.experts:
+        yield f"--moe: top={config.top} is more than experts={config.experts}"
+    if config.context % config.parts:
+        yield f"--context {config.context} must be a multiple of --moe parts={config.parts}"
     if settings["warmup"] >= settings["steps"]:
         yield f"--warmup {settings['warmup']} must be less than --steps {settings['steps']}"
     if not args.prompt:

@@ -6,6 +6,7 @@
 """
 
 import argparse
+import dataclasses
 import pathlib
 import sys
 from functools import partial
@@ -20,8 +21,10 @@ import weft
 
 def next_byte(params, tokens, last, config):
     """The logits after tokens[0, last]; what is behind it is not looked at."""
-    features = model.features(params, tokens, config)[0]
-    return model.logits(params, features[last])
+    # No expert drops a position, whatever stands behind it.
+    config = dataclasses.replace(config, capacity=None)
+    features, _ = model.features(params, tokens, config)
+    return model.logits(params, features[0, last])
 
 
 def generate(params, config, prompt, length, temperature, seed):

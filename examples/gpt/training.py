@@ -59,7 +59,7 @@ class Trainer:
     """A state that stays on the ranks from step to step; none without a target."""
 
     def __init__(self, run, state, target):
-        self.layout, batch = layouts.layout(run.modes, run.axes)
+        self.layout, batch = layouts.layout(run.modes, run.axes, run.config)
         self.specs = {
             "params": self.layout.parameter_specs(state["params"]),
             "optimizer": self.layout.optimizer_specs(state["optimizer"], state["params"]),
@@ -69,7 +69,7 @@ class Trainer:
                         in_shardings=(self.specs, batch, batch), donate_argnums=0,
                         pipeline=run.stages.pipeline)
         self.compiled = step.lower(state, tokens, tokens).compile(target)
-        self._loss = weft.jit(partial(model.loss, config=run.config), mesh=unstaged(run.axes),
+        self._loss = weft.jit(partial(model.loss, config=run.config, balance=0.0), mesh=unstaged(run.axes),
                               in_shardings=(self.specs["params"], batch, batch))
         self._structure = weft.tree.structure(state)
         self._names = [path for path, _ in weft.tree.flatten_with_paths(state, "state")[0]]

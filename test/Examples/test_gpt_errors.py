@@ -30,7 +30,7 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path):
         "--layers: want an integer of 1 or more, got '0'",
         "--learning-rate: want a number of 0 or more, got 'much'",
         f"--resume: {tmp_path}: no checkpoint",
-        "--parallel: unknown mode pd; modes are dp, zero1, fsdp, hsdp, tp, sp, cp, pp, and "
+        "--parallel: unknown mode pd; modes are dp, zero1, fsdp, hsdp, tp, sp, cp, ep, pp, and "
         "sums of them as fsdp+tp",
         "--width 30 must be a multiple of --heads 4",
         "--warmup 20 must be less than --steps 10",
@@ -58,6 +58,17 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path):
     (["--mesh=pipe=2,data=2", "--batch=6"], [
         "--batch 6 in --micro-batches 4 cannot be split over data=2: 1 of 2 ranks would have nothing of it",
         "--batch 6 must be a multiple of --micro-batches 4"]),
+    (["--mesh=expert=2"], ["--parallel ep splits experts, which a model has by --moe"]),
+    (["--mesh=expert=8", "--moe=experts=4,top=5,tops=1,capacity=0"], [
+        "--moe: want experts=N, top=N, capacity=N, parts=N with numbers above 0, got 'tops=1'",
+        "--moe: want experts=N, top=N, capacity=N, parts=N with numbers above 0, got 'capacity=0'",
+        "--moe experts=4 cannot be split over expert=8: 4 of 8 ranks would have nothing of it",
+        "--moe: top=5 is more than experts=4"]),
+    (["--moe=top=2", "--context=5"], ["--moe: say how many experts there are, as in experts=8,top=2"]),
+    (["--mesh=context=2", "--moe=experts=4,parts=3"], [
+        "--context 256 must be a multiple of --moe parts=3"]),
+    (["--mesh=context=2", "--moe=experts=4"], [
+        "--moe parts=1 cannot be split over context=2: 1 of 2 ranks would have nothing of it"]),
     (["--mesh=pipe=2", "--layers=3", "--schedule=zb-v"], [
         "--layers 3 cannot be cut into the 4 stages of the pipeline: each has one or more"]),
     (["--mesh=pipe=4", "--schedule=zb-h2", "--chunks=2", "--micro-batches=4"], [

@@ -30,15 +30,31 @@ LAYOUTS = [
     ("pipe=2,context=2", "pp+cp"),
 ]
 
+EXPERTS = "--moe=experts=4,top=2"
+EXPERT_LAYOUTS = [
+    ("expert=4", "ep", EXPERTS),
+    ("data=2,expert=2", "ep+dp", EXPERTS),
+    ("data=2,expert=2", "ep+fsdp", EXPERTS),
+    ("expert=2,model=2", "ep+tp", EXPERTS),
+    ("data=2,model=2", "zero1+sp", EXPERTS),
+    ("expert=2,context=2", "ep+cp", EXPERTS + ",parts=2"),
+    ("pipe=2,expert=2", "pp+ep", EXPERTS),
+]
+
 
 def test_every_mode_is_tested():
-    tested = {mode for _, modes in LAYOUTS for mode in modes.split("+")}
+    tested = {mode for _, modes, *_ in LAYOUTS + EXPERT_LAYOUTS for mode in modes.split("+")}
     assert tested == layouts.MODES.keys()
 
 
 @pytest.mark.parametrize(("mesh", "parallel"), LAYOUTS)
 def test_numbers_do_not_depend_on_the_layout(workshop, mesh, parallel):
     check_same(workshop.training("data=1", "dp"), workshop.training(mesh, parallel))
+
+
+@pytest.mark.parametrize(("mesh", "parallel", "moe"), EXPERT_LAYOUTS)
+def test_experts(workshop, mesh, parallel, moe):
+    check_same(workshop.training("data=1", "dp", moe), workshop.training(mesh, parallel, moe))
 
 
 @pytest.mark.parametrize(("mesh", "parallel"), [
