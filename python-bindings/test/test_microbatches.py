@@ -153,3 +153,25 @@ def test_values_that_leave_a_micro_batch_another_way():
     assert len(info.value.errors) == 1
     with pytest.raises(weft.CompileError, match=f"after import: add of loop .* uses a value of each .*{remedy}"):
         weft.jit(used)(PARAMS, BATCH)
+
+
+# Said to weft.jit
+
+def test_jit_splits_gradients_as_microbatches_does():
+    step = weft.value_and_grad(loss)
+    assert weft.jit(step, microbatches=4).lower(PARAMS, BATCH).as_text("graph") == gradients(4).lower(PARAMS, BATCH).as_text("graph")
+    assert weft.jit(step, microbatches=1).lower(PARAMS, BATCH).as_text("graph") == gradients(0).lower(PARAMS, BATCH).as_text("graph")
+
+
+@pytest.mark.parametrize("options, step, error, expected", [
+    (dict(microbatches=0), loss, ValueError, "jit: microbatches must be a number of at least 1, got 0"),
+    (dict(microbatches=2, mesh=weft.Mesh((2,), ("pipe",)), pipeline=weft.Pipeline("pipe")), loss, ValueError,
+     "say them in the pipeline, weft.Pipeline\\(..., microbatches=2\\)"),
+    (dict(microbatches=2), weft.microbatches(weft.value_and_grad(loss), 4), ValueError,
+     "there are 4 micro-batches here, but weft.jit is given microbatches = 2; say it once"),
+    (dict(microbatches=2), weft.value_and_grad(loss, argnums=(0, 1)), TypeError,
+     "microbatches= of weft.jit splits gradients by the first argument"),
+])
+def test_micro_batches_of_jit_are_said_once(options, step, error, expected):
+    with pytest.raises(error, match=expected):
+        weft.jit(step, **options).lower(PARAMS, BATCH)

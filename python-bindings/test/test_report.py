@@ -344,7 +344,7 @@ def test_as_a_module(mlp, tmp_path):
     (["mlp.plan", "-o", "r.html", "--scale=data:2,x"], "must be AXIS:SIZE,SIZE,... with sizes of at least 1, got 'data:2,x'"),
     (["mlp.plan", "-o", "r.html", "--scale=2"], "must be AXIS:SIZE,SIZE,..."),
     (["mlp.plan", "-o", "r.html", "--scale=data:0"], "must be AXIS:SIZE,SIZE,..."),
-    (["mlp.plan"], "the following arguments are required: -o/--output"),
+    (["mlp.plan"], "error: name the page: -o FILE, or use --json"),
 ])
 def test_errors_of_the_command_line(mlp, tmp_path, monkeypatch, capsys, arguments, expected):
     mlp.save(tmp_path / "mlp.plan")

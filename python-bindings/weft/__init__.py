@@ -10,6 +10,7 @@ from .checkpoints import Saving, restore, save, saved_metadata, saved_steps
 from .compiled import Compiled, load
 from .constraint import compute_with, with_sharding_constraint
 from .distributed import process_count, process_index
+from .drawing import visualize
 from .diagnostics import CompileError, Diagnostic, ExecutionError
 from .errors import DuplicateSpecError, IndivisibleError, SpecError
 from .interop.jax import from_jax
@@ -107,6 +108,7 @@ __all__ = [
     "sweep",
     "tree",
     "value_and_grad",
+    "visualize",
     "with_sharding_constraint",
 ]
 

@@ -11,10 +11,11 @@ import argparse
 import os
 import sys
 
-from .commands import check, diff, lint, lock, why
+from .commands import check, diff, lint, lock, report, specs, try_, why
 from .diagnostics import CompileError, ExecutionError, message_of
 
-COMMANDS = {"why": why, "lint": lint, "lock": lock, "check": check, "diff": diff}
+COMMANDS = {"why": why, "lint": lint, "lock": lock, "check": check, "diff": diff, "try": try_, "specs": specs,
+            "report": report}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -40,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
     except CompileError as error:  # of a program
         print(error, file=sys.stderr)
         return 2
-    except (ValueError, OSError, ExecutionError) as error:
+    except (ValueError, ImportError, OSError, ExecutionError) as error:
         print(f"error: {message_of(error)}", file=sys.stderr)
         return 2
 

@@ -27,9 +27,9 @@ def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0,
     def differentiated(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         graph = current_graph()
         if graph.parent is None and graph.module.microbatches is not None:
-            from .microbatches import split_for_pipeline
+            from .microbatches import split_as_asked
 
-            return split_for_pipeline(value_and_grad(fun, argnums, has_aux), argnums, args, kwargs)
+            return split_as_asked(value_and_grad(fun, argnums, has_aux), argnums, args, kwargs)
         return _call(fun, argnums, has_aux, args, kwargs)
 
     return functools.wraps(fun)(differentiated)

@@ -24,6 +24,7 @@ from .wording import as_python
 
 if TYPE_CHECKING:
     from .suggestions import Suggestion
+    from .what_if import WhatIf
     from .why import Why
     from .why_memory import WhyMemory
     from .why_value import WhyValue
@@ -173,6 +174,23 @@ class Compiled:
         from .suggestions import suggest
 
         return suggest(self, cluster)
+
+    def what_if(self, *, mesh: Any = None, specs: Any = None, rules: Any = None, pipeline: Any = None, schedule: Any = None,
+                cluster: str = "", next_change: bool = True, **options: Any) -> WhatIf:
+        """What other meshes, specs, schedules or options of the compiler would take: all combinations are planned
+        without machine code and predicted, and ranked with the plan as it is.
+
+        `mesh` is a `weft.Mesh`, a dict of sizes or a text such as ``"data=2,model=4"``; `specs` are by the paths of
+        arguments, ``{"params['w2']": P("model", None)}``, in which an index may be ``[*]``; `rules` are those of
+        `weft.rules`; `pipeline` is a `weft.Pipeline`, and `schedule` the name of another schedule for it. `options` are
+        those of `Lowered.compile`. Of all but specs and rules a list has several to be tried. The result also has the next
+        change, found by trying other shapes of the mesh and edits of specs with the best, unless `next_change` is false. Times
+        are predicted for `cluster`, by default the one it was compiled for. What cannot be is in `left_out`, with the reason.
+        Raises `ValueError` for names that are unknown, and for a plan that was loaded."""
+        from .what_if import what_if
+
+        return what_if(self, mesh=mesh, specs=specs, rules=rules, pipeline=pipeline, schedule=schedule, cluster=cluster,
+                       next_change=next_change, **options)
 
     def memory(self) -> Memory:
         return self._records().memory

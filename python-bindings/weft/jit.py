@@ -45,6 +45,7 @@ def jit(
     static_argnames: str | Iterable[str] = (),
     memory_limit: int | str | None = None,
     pipeline: Pipeline | None = None,
+    microbatches: int | None = None,
 ) -> Any:
     """Compiles a function of arrays, written in `weft.numpy`, for the ranks of a mesh.
 
@@ -53,8 +54,9 @@ def jit(
     result; their leaves are `P`, `NamedSharding` or None. A `Layout` says where a training step
     computes. Static arguments are hashable values that the function is
     compiled for. `memory_limit` is that of `Lowered.compile`. A `Pipeline` gives the stages of
-    the model to ranks along an axis of the mesh. As a decorator it may be given its
-    options alone.
+    the model to ranks along an axis of the mesh; without one, `microbatches` is the number of micro-batches
+    into which each `weft.value_and_grad` splits its batch, as `weft.microbatches` does. As a decorator it may be
+    given its options alone.
     """
     if f is None:
         return functools.partial(
@@ -69,6 +71,7 @@ def jit(
             static_argnames=static_argnames,
             memory_limit=memory_limit,
             pipeline=pipeline,
+            microbatches=microbatches,
         )
     if not callable(f):
         raise TypeError(f"jit needs a function, got {f!r}")
@@ -90,7 +93,12 @@ def jit(
     mesh = mesh if layout is None else layout.mesh
     shardings = (in_shardings, out_shardings)
     pipeline = checked_pipeline("jit", pipeline, mesh)
-    return Jitted(f, parameters, static, donate, mesh, layout, *shardings, memory_limit, pipeline)
+    if microbatches is not None and (isinstance(microbatches, bool) or not isinstance(microbatches, int) or microbatches < 1):
+        raise ValueError(f"jit: microbatches must be a number of at least 1, got {microbatches!r}")
+    if pipeline is not None and microbatches is not None:
+        raise ValueError("jit is given a pipeline and microbatches: say them in the pipeline, "
+                         f"weft.Pipeline(..., microbatches={microbatches})")
+    return Jitted(f, parameters, static, donate, mesh, layout, *shardings, memory_limit, pipeline, microbatches)
 
 
 class Argument(NamedTuple):
@@ -198,7 +206,7 @@ class Jitted:
     """A function that compiles itself for each new signature of its arguments."""
 
     def __init__(self, f, parameters, static, donate, mesh, layout, in_shardings, out_shardings,
-                 memory_limit, pipeline):
+                 memory_limit, pipeline, microbatches=None):
         functools.update_wrapper(self, f)
         self._f = f
         self._parameters = parameters
@@ -210,6 +218,7 @@ class Jitted:
         self._out_shardings = out_shardings
         self._memory_limit = memory_limit
         self._pipeline = pipeline
+        self._microbatches = microbatches
         self._budget: Budget | None = None
         self._cache: dict[Hashable, Compiled] = {}
 
@@ -285,6 +294,7 @@ class Jitted:
             out_shardings=self._out_shardings,
             donate=tuple(i for i, name in enumerate(names) if name in self._donate),
             pipeline=self._pipeline,
+            microbatches=self._microbatches,
         )
         _check_hashable((), traced.in_tree, names)
         source = Source(traced.text, f"{self._parameters.function_name}.mlir")

@@ -35,8 +35,8 @@ def microbatches(value_and_grad_fn: Callable, n: int, *, dtype: Any = None) -> C
         module = current_graph().module
         asked, module.microbatches = module.microbatches, None
         if asked not in (None, n):
-            raise ValueError(f"{user_line()}: there are {n} micro-batches here, but the pipeline has "
-                             f"{asked}; say it once")
+            of = "the pipeline has" if module.is_pipeline else "weft.jit is given microbatches ="
+            raise ValueError(f"{user_line()}: there are {n} micro-batches here, but {of} {asked}; say it once")
         try:
             return mean_over(params, *batch)
         finally:
@@ -61,11 +61,12 @@ def microbatches(value_and_grad_fn: Callable, n: int, *, dtype: Any = None) -> C
     return accumulated
 
 
-def split_for_pipeline(value_and_grad_fn: Callable, argnums: Any, args: tuple, kwargs: dict) -> Any:
-    """What a gradient of the function that is compiled is, if a `weft.Pipeline` says how many
+def split_as_asked(value_and_grad_fn: Callable, argnums: Any, args: tuple, kwargs: dict) -> Any:
+    """What a gradient of the function that is compiled is, if a `weft.Pipeline` or `weft.jit` says how many
     micro-batches it is of."""
     if argnums != 0 or kwargs:
-        raise TypeError(f"{user_line()}: a pipeline splits gradients by the first argument, of calls without "
+        who = "a pipeline" if current_graph().module.is_pipeline else "microbatches= of weft.jit"
+        raise TypeError(f"{user_line()}: {who} splits gradients by the first argument, of calls without "
                         "keywords, into micro-batches; use weft.microbatches for others")
     return microbatches(value_and_grad_fn, current_graph().module.microbatches)(*args)
 

@@ -61,7 +61,7 @@ def suggest(compiled: Compiled, cluster: str = "") -> list[Suggestion]:
         raise ValueError(_NO_PROGRAM)
     before = _numbers(compiled, cluster)
     found = []
-    for edit in _candidates(compiled):
+    for edit in candidates(compiled):
         try:
             edited = recompiled(compiled, edit.apply(compiled._source.text))
         except (CompileError, ValueError):  # what the program cannot have
@@ -88,8 +88,8 @@ def _numbers(compiled: Compiled, cluster: str) -> tuple[float, int, int]:
     return step["step_seconds"], compiled.cost().wire_bytes, compiled.memory().arena
 
 
-def _candidates(compiled: Compiled) -> list[Edit]:
-    """In program order, of layers that are alike once."""
+def candidates(compiled: Compiled) -> list[Edit]:
+    """Edits that may help, in program order, of layers that are alike once."""
     records = Records.of(compiled.plan, compiled.entry)
     specs = {info.name: (info.sharding.spec, len(info.shape)) for info in compiled.entry.inputs}
     found: dict[tuple, Edit] = {}

@@ -23,14 +23,15 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 
 
-def read_entries(path: str) -> list[Compiled]:
-    """The entries of a plan, or of a program in text (``.mlir``), which is compiled."""
+def read_entries(path: str, cluster: str = "") -> list[Compiled]:
+    """The entries of a plan, or of a program in text (``.mlir``), which is compiled for a cluster."""
+    options = {"cluster": cluster} if cluster else {}
     if not path.endswith(".mlir"):
         plan, source = Plan.load(path), None
     else:
         source = Source(pathlib.Path(path).read_text(encoding="utf-8"), pathlib.Path(path).name)
-        plan = Plan(source.compile("none"))
-    return [Compiled(plan, entry=entry.name, source=source) for entry in plan.entries]
+        plan = Plan(source.compile("none", **options))
+    return [Compiled(plan, entry=entry.name, source=source, options=options) for entry in plan.entries]
 
 
 def read_text(path: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..columns import aligned, percent
 from ..errors import count, size_text
 from ..units import seconds_text
 
@@ -25,7 +26,7 @@ def print_sweep(sweep: Sweep) -> str:
     varied = [name for name in (every[0] if every else ()) if any(each[name] != every[0][name] for each in every)]
     if rows:
         columns = _columns(rows, varied)
-        text += _aligned([["", *columns], *([str(number), *(show(row) for show in columns.values())]
+        text += aligned([["", *columns], *([str(number), *(show(row) for show in columns.values())]
                                             for number, row in enumerate(rows, 1))])
     if left_out:
         text += "left out\n"
@@ -43,17 +44,13 @@ def _columns(rows: tuple[Row, ...], varied: list[str]) -> dict[str, Callable[[Ro
     columns["step time"] = lambda row: seconds_text(row.step_seconds)
     if any(row.tokens for row in rows):
         columns["tokens/s"] = lambda row: f"{row.tokens / row.step_seconds:,.0f}"
-    columns["MFU"] = lambda row: _percent(row.mfu)
-    columns["exposed"] = lambda row: _percent(row.exposed_seconds / row.step_seconds)
+    columns["MFU"] = lambda row: percent(row.mfu)
+    columns["exposed"] = lambda row: percent(row.exposed_seconds / row.step_seconds)
     if any(row.bubble_seconds for row in rows):
-        columns["bubble"] = lambda row: _percent(row.bubble_seconds / row.step_seconds)
+        columns["bubble"] = lambda row: percent(row.bubble_seconds / row.step_seconds)
     columns["memory"] = lambda row: size_text(row.arena_bytes)
     columns[""] = lambda row: "fits" if row.fits else f"exceeds {size_text(row.usable_bytes)}"
     return columns
-
-
-def _percent(part: float) -> str:
-    return f"{100 * part:.1f} %"
 
 
 def _text(value: Any) -> str:
@@ -62,9 +59,3 @@ def _text(value: Any) -> str:
 
 def _named(settings: dict[str, Any], names: list[str]) -> str:
     return " ".join(f"{name}={_text(settings[name])}" for name in names) or "the only one"
-
-
-def _aligned(rows: list[list[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return "".join("  ".join(cell.rjust(width) for cell, width in zip(row[:-1], widths)) + f"  {row[-1]}".rstrip() + "\n"
-                   for row in rows)

@@ -54,12 +54,14 @@ def number_text(value: Any, element: ElementType) -> str:
 
 class Module:
     """What the functions of one module share. `layout` is the use that is made of a
-    weft.Layout, if there is one, and `pipeline` the weft.Pipeline that the module is for."""
+    weft.Layout, if there is one, `pipeline` the weft.Pipeline that the module is for, and `microbatches`
+    how many a gradient is the mean of, if the function does not say so."""
 
-    def __init__(self, mesh: Any = None, layout: Any = None, pipeline: Any = None):
+    def __init__(self, mesh: Any = None, layout: Any = None, pipeline: Any = None,
+                 microbatches: int | None = None):
         self.mesh, self.layout = mesh, layout
         self.is_pipeline = pipeline is not None
-        self.microbatches = pipeline.microbatches if pipeline else None
+        self.microbatches = pipeline.microbatches if pipeline else microbatches
         self.is_differentiated = False
         self.locations = LocationTable()
         self.functions: list[str] = []  # finished private functions

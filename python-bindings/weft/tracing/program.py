@@ -42,14 +42,14 @@ class TracedProgram:
 def trace(fn: Callable, args: Sequence[Any], *, mesh: Any = None,
           layout: Any = None, arg_names: Sequence[str] | None = None, in_shardings: Any = None,
           out_shardings: Any = None, donate: Sequence[int] = (),
-          pipeline: Any = None) -> TracedProgram:
+          pipeline: Any = None, microbatches: int | None = None) -> TracedProgram:
     """Calls fn with tensors of the shapes and types of the leaves of `args`: NumPy
     arrays, numbers or ShapeDtypeStructs.
 
     `in_shardings` and `out_shardings` are prefix trees of the arguments and of the
     result, `layout` a weft.Layout on the mesh. A result that takes the place of an argument of which `donate` has the
     number carries its name: it is the argument's next value. `pipeline` is the
-    weft.Pipeline that the function is compiled for.
+    weft.Pipeline that the function is compiled for; without one gradients are of `microbatches`.
     """
     args = tuple(args)
     names = list(arg_names) if arg_names is not None else [f"arg{i}" for i in range(len(args))]
@@ -58,7 +58,7 @@ def trace(fn: Callable, args: Sequence[Any], *, mesh: Any = None,
     shardings = resolve_shardings("in_shardings", args, in_shardings, mesh, root=names)
     mesh = mesh or next((s.mesh for s in shardings if s is not None), None)
 
-    module = Module(mesh, layout and LayoutUse(layout), pipeline)
+    module = Module(mesh, layout and LayoutUse(layout), pipeline, microbatches)
     symbol = module.symbol(symbol_of(fn, "main"))
     location = _location_of(fn, module)
     with Graph(module) as graph:
