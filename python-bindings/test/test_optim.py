@@ -38,6 +38,40 @@ OPTIMIZERS = {
         o.warmup_cosine_decay_schedule(**SCHEDULE), 0.9, 0.95, weight_decay=0.1)),
     "cosine": lambda o: o.sgd(o.cosine_decay_schedule(0.1, 8, 0.2)),
     "constant": lambda o: o.sgd(o.constant_schedule(0.1)),
+    "adam": lambda o: o.adam(1e-2),
+    "adam, all options": lambda o: o.adam(o.linear_schedule(1e-2, 1e-3, 8, transition_begin=2), 0.8, 0.95, 1e-5,
+                                          1e-6, nesterov=True),
+    "adagrad": lambda o: o.adagrad(0.1),
+    "adagrad, all options": lambda o: o.adagrad(0.1, initial_accumulator_value=0.0, eps=1e-5),
+    "rmsprop": lambda o: o.rmsprop(1e-2),
+    "rmsprop, all options": lambda o: o.rmsprop(1e-2, 0.8, 1e-5, 0.5, eps_in_sqrt=False, momentum=0.9,
+                                                nesterov=True, bias_correction=True),
+    "centered rmsprop": lambda o: o.rmsprop(1e-2, centered=True, initial_scale=1.0),
+    "centered rmsprop, all options": lambda o: o.rmsprop(1e-2, eps=1e-2, centered=True, bias_correction=True,
+                                                         eps_in_sqrt=False, momentum=0.5),
+    "lion": lambda o: o.lion(1e-2),
+    "lion, all options": lambda o: o.lion(1e-2, 0.8, 0.95, weight_decay=0.1, mask=MASK),
+    "lamb": lambda o: o.lamb(1e-2),
+    "lamb, all options": lambda o: o.lamb(1e-2, 0.8, 0.95, 1e-5, 1e-6, weight_decay=0.1, mask=MASK),
+    "lars": lambda o: o.lars(1.0),
+    "lars, all options": lambda o: o.lars(1.0, 0.1, MASK, 0.01, 1e-3, MASK, 0.5, nesterov=True),
+    "weight decay by a schedule": lambda o: o.chain(
+        o.add_decayed_weights(o.linear_schedule(0.1, 0.0, 8)), o.scale(-0.1)),
+    "scales": lambda o: o.chain(o.scale_by_schedule(o.cosine_decay_schedule(0.1, 8)), o.identity(),
+                                o.scale_by_learning_rate(0.5), o.scale_by_learning_rate(0.5, flip_sign=False)),
+    "traces": lambda o: o.chain(o.trace(0.9), o.trace(0.5, nesterov=True), o.scale(-0.1)),
+    "means": lambda o: o.chain(o.ema(0.9), o.ema(0.5, debias=False), o.scale(-0.1)),
+    "clipped elements": lambda o: o.chain(o.clip(0.5), o.sgd(0.1)),
+    "clipped blocks": lambda o: o.chain(o.clip_by_block_rms(0.5), o.sgd(0.1)),
+    "trust ratio": lambda o: o.chain(o.scale_by_trust_ratio(3.0, 0.5, 1e-2), o.scale(-0.01)),
+    "exponential decay": lambda o: o.sgd(o.exponential_decay(0.1, 4, 0.5)),
+    "exponential decay, all options": lambda o: o.sgd(o.exponential_decay(
+        0.1, 2, 0.5, transition_begin=3, staircase=True, end_value=0.02)),
+    "exponential growth": lambda o: o.sgd(o.exponential_decay(0.01, 3, 2.0, end_value=0.05)),
+    "steps": lambda o: o.sgd(o.piecewise_constant_schedule(0.1, {3: 0.5, 8: 0.1})),
+    "polynomial": lambda o: o.sgd(o.polynomial_schedule(0.1, 0.01, 2.0, 6, transition_begin=2)),
+    "joined": lambda o: o.sgd(o.join_schedules(
+        [o.linear_schedule(0.0, 0.1, 4), o.constant_schedule(0.1), o.cosine_decay_schedule(0.1, 4)], [4, 7])),
 }
 
 
@@ -174,6 +208,19 @@ def test_specs_of_a_state():
     assert optim.state_specs({"mu": alone}, alone, P("data")) == {"mu": P("data")}
 
 
+def test_moments_of_another_type():
+    params = {"w": np.ones(4, np.float32)}
+    for optimizer, name in ((optim.adam(1.0, mu_dtype="bfloat16"), "scale_by_adam"),
+                            (optim.lion(1.0, mu_dtype="bfloat16"), "scale_by_lion")):
+        state = weft.eval_shape(optimizer.init, params)
+        assert state[name]["mu"]["w"].dtype == wnp.bfloat16
+        updates, following = weft.eval_shape(optimizer.update, params, state, params)
+        assert updates["w"].dtype == np.float32 and following == state
+    moments = optim.trace(0.9, accumulator_dtype="float16")
+    assert moments.init(params)["trace"]["w"].dtype == np.float16
+    assert weft.eval_shape(moments.update, params, moments.init(params))[1]["trace"]["w"].dtype == np.float16
+
+
 def test_global_norm_of_bfloat16_is_summed_in_float32():
     def f():
         return optim.global_norm({"a": wnp.full((4096,), 0.5, wnp.bfloat16), "b": wnp.ones(16)})
@@ -186,6 +233,12 @@ def test_wrong_arguments():
         optim.warmup_cosine_decay_schedule(0.0, 1.0, 10, 8)
     with pytest.raises(ValueError, match="linear_schedule needs transition_steps > 0, got 0"):
         optim.linear_schedule(0.0, 1.0, 0)
+    with pytest.raises(ValueError, match="polynomial_schedule needs transition_steps > 0, got 0"):
+        optim.polynomial_schedule(0.0, 1.0, 2, 0)
+    with pytest.raises(ValueError, match="exponential_decay needs decay_rate > 0, got 0"):
+        optim.exponential_decay(0.1, 4, 0)
+    with pytest.raises(ValueError, match="join_schedules takes .*, got 1 schedules and 1 boundaries"):
+        optim.join_schedules([optim.constant_schedule(0.1)], [4])
     mask = {"blocks": [{"w": 1}, {"w": False}], "scale": None}
     with pytest.raises(TypeError, match=r"a mask of adamw is .*, but mask\['blocks'\]\[0\]\['w'\] is"):
         weft.eval_shape(optim.adamw(1e-3, mask=mask).update, GRADS[0],
@@ -204,7 +257,7 @@ def test_states_can_be_made_outside_of_a_traced_function():
 
 
 @pytest.mark.parametrize("rate", ["x", None, True, [0.1], np.ones(2)])
-@pytest.mark.parametrize("make", [optim.sgd, optim.adamw])
+@pytest.mark.parametrize("make", [optim.sgd, optim.adamw, optim.adam, optim.scale_by_learning_rate])
 def test_a_learning_rate_is_a_number_or_a_schedule(make, rate):
     with pytest.raises(TypeError, match=f"^{make.__name__} takes a learning rate that is a number or"):
         make(rate)

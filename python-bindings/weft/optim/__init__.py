@@ -14,26 +14,57 @@ parameters do, which is what rules and checkpoints go by.
 """
 
 from .adamw import adamw
-from .clipping import clip_by_global_norm, global_norm
+from .chained import adagrad, adam, lamb, lars, lion, rmsprop
+from .clipping import clip, clip_by_block_rms, clip_by_global_norm, global_norm
 from .master import master_weights
+from .moments import scale_by_adam, scale_by_lion, scale_by_rms, scale_by_rss, scale_by_stddev
+from .scaling import (
+    add_decayed_weights, ema, identity, scale, scale_by_learning_rate, scale_by_schedule,
+    scale_by_trust_ratio, trace)
 from .schedules import (
-    constant_schedule, cosine_decay_schedule, linear_schedule, warmup_cosine_decay_schedule)
+    constant_schedule, cosine_decay_schedule, exponential_decay, join_schedules, linear_schedule,
+    piecewise_constant_schedule, polynomial_schedule, warmup_cosine_decay_schedule)
 from .sgd import sgd
 from .specs import state_specs
 from .transform import Transform, apply_updates, chain
 
 __all__ = [
     "Transform",
+    "adagrad",
+    "adam",
     "adamw",
+    "add_decayed_weights",
     "apply_updates",
     "chain",
+    "clip",
+    "clip_by_block_rms",
     "clip_by_global_norm",
     "constant_schedule",
     "cosine_decay_schedule",
+    "ema",
+    "exponential_decay",
     "global_norm",
+    "identity",
+    "join_schedules",
+    "lamb",
+    "lars",
     "linear_schedule",
+    "lion",
     "master_weights",
+    "piecewise_constant_schedule",
+    "polynomial_schedule",
+    "rmsprop",
+    "scale",
+    "scale_by_adam",
+    "scale_by_learning_rate",
+    "scale_by_lion",
+    "scale_by_rms",
+    "scale_by_rss",
+    "scale_by_schedule",
+    "scale_by_stddev",
+    "scale_by_trust_ratio",
     "sgd",
     "state_specs",
+    "trace",
     "warmup_cosine_decay_schedule",
 ]

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """AdamW."""
 
-from typing import Any, Callable
+from typing import Any
 
-from .. import numpy as wnp
 from .. import tree as trees
-from .transform import Transform, checked_rate, counter, rate_at, zeros_like
+from .moments import scale_by_adam
+from .scaling import chosen_by
+from .transform import Transform, checked_rate, rate_at
 
 
 def adamw(learning_rate: Any, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8,
@@ -17,43 +18,15 @@ def adamw(learning_rate: Any, b1: float = 0.9, b2: float = 0.999, eps: float = 1
     bools like the parameters, or a function that makes it of them: which of them decay.
     """
     checked_rate("adamw", learning_rate)
-
-    def init(params: Any) -> dict:
-        return {"count": counter(), "mu": zeros_like(params), "nu": zeros_like(params)}
+    adam = scale_by_adam(b1, b2, eps)
 
     def update(grads: Any, state: dict, params: Any) -> tuple[Any, dict]:
-        mu = trees.map(lambda g, m: (1 - b1) * g + b1 * m, grads, state["mu"])
-        nu = trees.map(lambda g, v: (1 - b2) * (g * g) + b2 * v, grads, state["nu"])
+        directions, following = adam.update(grads, state)
         rate = rate_at(learning_rate, state["count"])
-        count = state["count"] + 1
-        unbiased_mu, unbiased_nu = _unbiased(mu, b1, count), _unbiased(nu, b2, count)
 
-        def step(p: Any, m: Any, v: Any, decays: bool) -> Any:
-            direction = m / (wnp.sqrt(v) + eps)
-            if decays and weight_decay:
-                direction = direction + weight_decay * p
-            return -rate * direction
+        def step(p: Any, direction: Any, decays: bool) -> Any:
+            return -rate * (direction + weight_decay * p if decays and weight_decay else direction)
 
-        updates = trees.map(step, params, unbiased_mu, unbiased_nu, decaying(mask, params))
-        return updates, {"count": count, "mu": mu, "nu": nu}
+        return trees.map(step, params, directions, chosen_by("adamw", mask, params)), following
 
-    return Transform("adamw", init, update)
-
-
-def decaying(mask: Any | Callable[[Any], Any], params: Any) -> Any:
-    """For each parameter whether it decays."""
-    if mask is None:
-        return trees.map(lambda p: True, params)
-    chosen = mask(params) if callable(mask) else mask
-    wrong = [path for path, leaf in trees.flatten_with_paths(chosen, "mask")[0]
-             if not isinstance(leaf, bool)]
-    if wrong:
-        raise TypeError(f"a mask of adamw is a tree of True and False, but {', '.join(wrong)} "
-                        f"{'is' if len(wrong) == 1 else 'are'} neither")
-    return chosen
-
-
-def _unbiased(moments: Any, decay: float, count: Any) -> Any:
-    """Moments that started as zero, as if they had not."""
-    correction = 1 - decay ** count.astype(wnp.float32)
-    return trees.map(lambda m: m / correction.astype(m.dtype), moments)
+    return Transform("adamw", adam.init, update)

@@ -1,6 +1,6 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Gradients of bounded length."""
+"""Gradients of bounded size."""
 
 from typing import Any
 
@@ -45,3 +45,23 @@ def clip_by_global_norm(max_norm: float) -> Transform:
         return trees.map(clip, grads), {}
 
     return Transform("clip_by_global_norm", lambda params: {}, update)
+
+
+def clip(max_delta: float) -> Transform:
+    """Every element within -max_delta and max_delta."""
+    def update(grads: Any, state: dict, params: Any = None) -> tuple[Any, dict]:
+        return trees.map(lambda g: wnp.clip(g, -max_delta, max_delta), grads), {}
+
+    return Transform("clip", lambda params: {}, update)
+
+
+def clip_by_block_rms(threshold: float) -> Transform:
+    """The gradient of each parameter scaled such that the root of the mean of its squares is at
+    most `threshold`."""
+    def update(grads: Any, state: dict, params: Any = None) -> tuple[Any, dict]:
+        def clip(g: Any) -> Any:
+            return g / wnp.maximum(1.0, wnp.sqrt(wnp.mean(g * g)) / threshold)
+
+        return trees.map(clip, grads), {}
+
+    return Transform("clip_by_block_rms", lambda params: {}, update)

@@ -75,8 +75,12 @@ def checked_rate(what: str, learning_rate: Any) -> Any:
     return learning_rate
 
 
-def zeros_like(tree: Any) -> Any:
-    return trees.map(lambda leaf: _of_state(wnp.zeros_like(leaf)), tree)
+def zeros_like(tree: Any, dtype: Any = None) -> Any:
+    return full_like(tree, 0, dtype)
+
+
+def full_like(tree: Any, value: float, dtype: Any = None) -> Any:
+    return trees.map(lambda leaf: _of_state(wnp.full_like(leaf, value, dtype=dtype)), tree)
 
 
 def counter() -> Any:
