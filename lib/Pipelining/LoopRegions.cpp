@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LoopRegions.h"
-
+#include "BackwardDelay.h"
 #include "Stages.h"
 
 #include "weft/IR/ChainCuts.h"
@@ -72,6 +71,7 @@ LoopRegions::LoopRegions(func::FuncOp entry)
   findActive();
   cutForward();
   placeBackward();
+  BackwardDelay(*this, entry).run();
   dropCuts();
 }
 
@@ -155,9 +155,12 @@ void LoopRegions::cutForward() {
       last = region;
     }
   }
-  for (const auto &[value, range] : uses)
+  for (const auto &[value, range] : uses) {
+    if (range.first != range.second)
+      shared.insert(value);
     if (!parameterOf(value) || range.first == range.second)
       lastUse[value] = range.second;
+  }
 }
 
 /// The last region that has a value; the last of all for what all have.
@@ -200,30 +203,33 @@ bool LoopRegions::isAddedUp(Operation *op) const {
   });
 }
 
+/// By cut, the types of what goes forward.
+std::vector<llvm::DenseSet<Type>> LoopRegions::typesSentForward() const {
+  std::vector<llvm::DenseSet<Type>> types(count);
+  for (const auto &[op, region] : regions)
+    for (Value operand : computedFrom(op))
+      if (isSent(operand) && forward.contains(operand.getDefiningOp()))
+        for (int64_t cut = regions.lookup(operand.getDefiningOp()) + 1;
+             cut <= region; ++cut)
+          types[cut].insert(operand.getType());
+  return types;
+}
+
 /// A cotangent has the type of what went forward there, and what an op of the
 /// way back takes of the forward pass is made in its region or before.
 void LoopRegions::dropCuts() {
   std::vector<bool> isCut(count, true);
-  // By cut, the types of what goes forward.
-  std::vector<llvm::DenseSet<Type>> types(count);
-  auto visit = [&](auto check) {
-    for (const auto &[op, region] : regions)
-      for (Value operand : computedFrom(op))
-        if (isSent(operand))
-          check(op, region, operand, regions.lookup(operand.getDefiningOp()));
-  };
-  visit([&](Operation *op, int64_t region, Value operand, int64_t made) {
-    if (forward.contains(operand.getDefiningOp()))
-      for (int64_t cut = made + 1; cut <= region; ++cut)
-        types[cut].insert(operand.getType());
-  });
-  visit([&](Operation *op, int64_t region, Value operand, int64_t made) {
-    bool isForwardValue = forward.contains(operand.getDefiningOp());
-    for (int64_t cut = region + 1; cut <= made; ++cut)
-      if (isForwardValue ||
-          (!isAddedUp(op) && !types[cut].contains(operand.getType())))
-        isCut[cut] = false;
-  });
+  const std::vector<llvm::DenseSet<Type>> types = typesSentForward();
+  for (const auto &[op, region] : regions)
+    for (Value operand : computedFrom(op)) {
+      if (!isSent(operand))
+        continue;
+      Operation *definer = operand.getDefiningOp();
+      for (int64_t cut = region + 1; cut <= regions.lookup(definer); ++cut)
+        if (forward.contains(definer) ||
+            (!isAddedUp(op) && !types[cut].contains(operand.getType())))
+          isCut[cut] = false;
+    }
   joinRegions(isCut);
 }
 

@@ -18,6 +18,10 @@
 //   c1 = g(c2, x1, w1)      region 1
 //   d0 = h(c1, x0)          region 0
 //
+// Of those that could be of an earlier region as well, BackwardDelay moves
+// there what leads to gradients of that one, where a single cotangent goes back
+// then.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef WEFT_LIB_PIPELINING_LOOPREGIONS_H
@@ -41,6 +45,8 @@ bool isGradientSum(mlir::Operation *op);
 llvm::SmallVector<mlir::BlockArgument> findParameters(mlir::func::FuncOp entry);
 
 class LoopRegions {
+  friend class BackwardDelay;
+
 public:
   explicit LoopRegions(mlir::func::FuncOp entry);
 
@@ -63,6 +69,7 @@ private:
   void cutForward();
   void placeBackward();
   void dropCuts();
+  std::vector<llvm::DenseSet<mlir::Type>> typesSentForward() const;
   int64_t lastRegionOf(mlir::Value value);
   mlir::Value parameterOf(mlir::Value value);
   void joinRegions(const std::vector<bool> &isCut);
@@ -78,6 +85,8 @@ private:
   /// The last region of the forward pass that uses a value; of a parameter, if
   /// it is the only one.
   llvm::DenseMap<mlir::Value, int64_t> lastUse;
+  /// What several regions of the forward pass use.
+  llvm::DenseSet<mlir::Value> shared;
   /// The first of equal slices.
   llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, mlir::Value> slices;
 };

@@ -179,6 +179,47 @@ def test_boundaries_are_placed_in_stacks(depths):
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
+def dense(layer, x):
+    return x @ layer["w"] + layer["b"]
+
+
+def of_a_row(layer, x):
+    """As layers of single rows are under `jax.vmap`: the product is transposed both ways."""
+    return jax.vmap(lambda row: layer["w"] @ row + layer["b"])(x)
+
+
+@pytest.mark.parametrize("depth", [2, 3, 6])
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid", "exp", "relu", "silu"])
+@pytest.mark.parametrize("layer", [dense, of_a_row])
+def test_gradients_are_of_the_stage_of_their_parameter(layer, activation, depth):
+    """Also of the last layer of a stage: what the next one uses are results of activations, of which
+    their derivatives are computed, and the first stage has no more than the batch."""
+    function = jnp.exp if activation == "exp" else getattr(jax.nn, activation)
+
+    def step(layers, x, y):
+        def loss(layers):
+            h = x
+            for each in layers:
+                h = function(0.1 * layer(each, h))
+            return jnp.mean((h - y) ** 2)
+
+        value, gradients = jax.value_and_grad(loss)(layers)
+        return jax.tree.map(lambda p, g: p - 0.1 * g, layers, gradients), value
+
+    ws, x, y = arguments()
+    layers = [{"w": ws[i % len(ws)], "b": ws[i % len(ws)][0]} for i in range(depth)]
+    args = layers, x.reshape(-1, WIDTH), y.reshape(-1, WIDTH)
+    for schedule in ("1f1b", "zb-h1"):
+        compiled = weft.from_jax(step, *args, mesh=weft.Mesh((2,), ("pipe",)), donate_argnums=0, pipeline=weft.Pipeline(
+            "pipe", schedule, microbatches=MICROBATCHES, stages="auto")).compile()
+        stages = compiled.stages()
+        assert sum(stage.parameters for stage in stages) == sum(leaf.nbytes for leaf in jax.tree.leaves(layers))
+        assert [message.label for message in compiled.messages()] == [
+            "activations of stage 0 for stage 1", "gradients of stage 1 for stage 0"]
+        for found, wanted in zip(*(jax.tree.leaves(each(*args)) for each in (compiled, jax.jit(step))), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
 def test_boundaries_are_placed_in_what_updates_nothing():
     """Parameters are what all micro-batches use, unless gradients of that are added up."""
     def evaluate(ws, x, y):
@@ -243,7 +284,7 @@ def test_errors_show_the_boundary_of_the_model():
         value, gradients = jax.value_and_grad(loss)(ws)
         return jax.tree.map(lambda w, g: w - 0.1 * g, ws, gradients), value
 
-    with pytest.raises(weft.CompileError, match="but @step has 0") as raised:
+    with pytest.raises(weft.CompileError, match="but @step has none") as raised:
         pipelined(step, weft.Pipeline("pipe"))
     assert "test_stages_from_jax.py" in str(raised.value) and "jax_stages.py" not in str(raised.value)
 

@@ -30,15 +30,18 @@
 // CUT-NEXT: %[[B1:.*]] = weft.stage_boundary %[[H1]] : tensor<2x8xf32>
 // CUT:      weft.dot_general %[[B1]]
 // CUT:      %[[D2:.*]] = weft.dot_general %[[B1]]
-// CUT:      %[[P1:.*]] = arith.mulf %[[B1]], %[[B1]]
-// CUT-NEXT: %[[C1:.*]] = arith.mulf %{{.*}}, %[[P1]]
+// What goes back is the cotangent of what went forward. The derivative of the activation is made where that was.
+// CUT-NEXT: %[[C1:.*]] = weft.dot_general
 // CUT-NEXT: %[[BACK1:.*]] = weft.stage_boundary %[[C1]] of %[[B1]]
-// CUT:      weft.dot_general %[[B0]], %[[BACK1]]
-// CUT:      %[[P0:.*]] = arith.mulf %[[B0]], %[[B0]]
-// CUT-NEXT: %[[C0:.*]] = arith.mulf %{{.*}}, %[[P0]]
+// CUT-NEXT: %[[P1:.*]] = arith.mulf %[[H1]], %[[H1]]
+// CUT-NEXT: %[[E1:.*]] = arith.mulf %[[BACK1]], %[[P1]]
+// CUT-NEXT: weft.dot_general %[[B0]], %[[E1]]
+// CUT-NEXT: %[[C0:.*]] = weft.dot_general %[[E1]]
 // CUT-NEXT: %[[BACK0:.*]] = weft.stage_boundary %[[C0]] of %[[B0]]
-// CUT:      %[[E0:.*]] = arith.mulf %[[BACK0]]
-// CUT:      %[[D0:.*]] = weft.dot_general %{{.*}}, %[[E0]]
+// CUT-NEXT: %[[P0:.*]] = arith.mulf %[[H0]], %[[H0]]
+// CUT-NEXT: %[[E0:.*]] = arith.mulf %[[BACK0]], %[[P0]]
+// CUT:      %[[F0:.*]] = arith.mulf %[[E0]]
+// CUT-NEXT: %[[D0:.*]] = weft.dot_general %{{.*}}, %[[F0]]
 // Terms of one sum are added up where they are, and joined once a step.
 // CUT:      arith.addf %[[D2]], %[[D0]]
 
@@ -68,7 +71,7 @@ func.func @step(%w0: tensor<8x8xf32> {weft.name = "w0", weft.parameter}, %w1: te
   %loss = weft.microbatch_sum %l of #loop : tensor<f32>
   %d = arith.addf %a2, %a2 : tensor<2x8xf32>
   %g2 = weft.dot_general %h1, %d contracting = [0] x [0] {weft.origin = #weft.origin<gradient_of = "w0">} : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<8x8xf32>
-  // A value of the middle makes this one of the middle, and no tied parameter does.
+  // No tied parameter makes this one of the last layer, but its operand does.
   %c1 = weft.dot_general %d, %u0 contracting = [1] x [1] : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
   %p1 = arith.mulf %h1, %h1 : tensor<2x8xf32>
   %b1 = arith.mulf %c1, %p1 : tensor<2x8xf32>
