@@ -68,7 +68,12 @@ std::string allKinds() {
 class CsvParser {
 public:
   CsvParser(std::string_view text, std::string_view file)
-      : text(text), file(file) {}
+      : text(text), file(file) {
+    // As other writers begin what is in UTF-8.
+    constexpr std::string_view byteOrderMark = "\xef\xbb\xbf";
+    if (text.starts_with(byteOrderMark))
+      this->text.remove_prefix(byteOrderMark.size());
+  }
 
   ParsedTable parse() {
     while (!text.empty()) {

@@ -54,6 +54,12 @@ TEST(ParseCsv, ReadsWhatPyTorchWrites) {
   EXPECT_EQ(printCsv(tableOf("0F0,0F1,,,0B0\r\n,1F0,1B0,,\r\n")),
             "0F0,0F1,0B0\n1F0,1B0\n");
   EXPECT_EQ(printCsv(tableOf(" 0F0 , \"0B0\"\n")), "0F0,0B0\n");
+  // One idle slot alone.
+  EXPECT_EQ(printCsv(tableOf("\"\"\r\n0F0,0B0\r\n")), "\n0F0,0B0\n");
+  // Spreadsheets begin with a byte order mark.
+  EXPECT_EQ(printCsv(tableOf("\xef\xbb\xbf"
+                             "0F0,0B0\r\n")),
+            "0F0,0B0\n");
 }
 
 TEST(ParseCsv, NeedsNoBreakAfterTheLastRow) {
