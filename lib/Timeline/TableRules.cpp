@@ -32,6 +32,7 @@ public:
   std::vector<std::string> check() {
     collect();
     checkRows();
+    checkOthers();
     checkCompleteness();
     if (isPlaced)
       checkOrder();
@@ -59,6 +60,7 @@ private:
 
   void collect();
   void checkRows();
+  void checkOthers();
   void checkCompleteness();
   void checkMicrobatch(int32_t stage, int32_t microbatch, int32_t row);
   void checkOrder();
@@ -123,6 +125,37 @@ void RuleChecker::checkRows() {
       report(row, "has no compute action; a rank needs at least one stage, "
                   "remove the row or give it one");
   }
+}
+
+/// Transfers, gathers and reductions may be there or not, but only of what is
+/// computed.
+void RuleChecker::checkOthers() {
+  const auto hasStage = [&](int32_t stage) {
+    return rowOfStage.contains(stage);
+  };
+  for (int32_t row = 0; row < table.ranks(); ++row)
+    for (const Action &action : table.rows[row]) {
+      if (isCompute(action.kind) || isOnce(action.kind))
+        continue;
+      if (problems.size() >= mostProblems)
+        return;
+      std::string problem;
+      if (!hasStage(action.stage))
+        problem = "is of stage " + std::to_string(action.stage) +
+                  ", which no row computes; remove it";
+      else if (const int32_t own = rowOfStage.at(action.stage); own != row)
+        problem = "is of stage " + std::to_string(action.stage) +
+                  ", which is on the rank of row " + std::to_string(own + 1) +
+                  "; move it there, or remove it";
+      else if (action.microbatch >= microbatches)
+        problem = "is of micro-batch " + std::to_string(action.microbatch) +
+                  ", which no row computes; remove it";
+      else if (isTransfer(action.kind) && !hasStage(peerOf(action)))
+        problem = "has stage " + std::to_string(peerOf(action)) +
+                  " at its other end, which no row computes; remove it";
+      if (!problem.empty())
+        report(row, print(action) + " " + problem);
+    }
 }
 
 void RuleChecker::checkCompleteness() {

@@ -39,6 +39,20 @@ TEST(TableRules, AcceptsCommunication) {
               IsEmpty());
 }
 
+TEST(TableRules, ReportsCommunicationOfWhatIsNotThere) {
+  EXPECT_THAT(
+      problemsOf("0F0,0SEND_F0,0SEND_F1,1SEND_B0,0B0,5UNSHARD\n"
+                 "1F0,1SEND_F0,1SEND_F0>0,1B0,1RESHARD\n"),
+      ElementsAre("row 1: 0SEND_F1 is of micro-batch 1, which no row computes; "
+                  "remove it",
+                  "row 1: 1SEND_B0 is of stage 1, which is on the rank of row "
+                  "2; move it there, or remove it",
+                  "row 1: 5UNSHARD is of stage 5, which no row computes; "
+                  "remove it",
+                  "row 2: 1SEND_F0 has stage 2 at its other end, which no row "
+                  "computes; remove it"));
+}
+
 TEST(TableRules, ReportsMissingActions) {
   EXPECT_THAT(problemsOf("0F0,0I0,0W0,0F1,0I1\n1F0,1W0,1B1\n2F0,2B0,2F1\n"),
               ElementsAre("row 1: 0W1 is missing; add it behind 0I1, or "
