@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 namespace weft::runtime {
 
@@ -91,7 +92,8 @@ Result<MpiEngine *> MpiEngine::ofProcess(const Launch &launch) {
   std::string problem;
   std::atomic<bool> isReady{false};
   created->thread = std::thread([&, engine = created.get()] {
-    problem = library->initialize(engine->theProcess, engine->theProcesses);
+    problem = library->initialize(engine->theProcess, engine->theProcesses,
+                                  engine->isForAllThreads);
     if (problem.empty()) {
       engine->theVersion = library->version();
       engine->theMostTag = library->mostTag();
@@ -151,18 +153,30 @@ Status MpiEngine::status() {
 // The thread
 //===----------------------------------------------------------------------===//
 
-void MpiEngine::start(MpiTask &task) {
+void MpiEngine::submit(MpiTask &task) {
+  unfinished.fetch_add(1);
   {
     const std::lock_guard lock(mutex);
     submitted.push_back(&task);
   }
-  unfinished.fetch_add(1);
   waiting.fetch_add(1);
+}
+
+void MpiEngine::start(MpiTask &task) {
+  submit(task);
   work.notifyAll();
 }
 
-/// Every active task once; whether anything moved.
-bool MpiEngine::step() {
+void MpiEngine::run(MpiTask &task, const SpinPolicy &spin) {
+  submit(task);
+  if (!isForAllThreads)
+    work.notifyAll();
+  waitFor(task, spin);
+}
+
+/// Every active task once, but of those that may wait inside MPI only if
+/// `mayWait`; whether anything moved.
+bool MpiEngine::step(bool mayWait) {
   if (waiting.load() != 0) {
     const std::lock_guard lock(mutex);
     waiting.fetch_sub(static_cast<uint32_t>(submitted.size()));
@@ -173,14 +187,13 @@ bool MpiEngine::step() {
   for (MpiTask *&task : active) {
     if (isGivenUp.load())
       task->abandon(status());
-    else
+    else if (mayWait || !task->mayWait())
       hasMoved |= task->progress(*library);
-    // Its owner may take it away as soon as it is told.
-    if (task->isFinished()) {
-      task = nullptr;
-      hasFinished = true;
-      unfinished.fetch_sub(1);
-    }
+    if (!task->isOver)
+      continue;
+    unfinished.fetch_sub(1);
+    std::exchange(task, nullptr)->isDone.store(true);
+    hasFinished = true;
   }
   if (hasFinished) {
     std::erase(active, nullptr);
@@ -189,17 +202,47 @@ bool MpiEngine::step() {
   return hasMoved;
 }
 
+/// How long a rank calls MPI while nothing moves, before it leaves that to the
+/// thread of the engine.
+static constexpr auto mostStill = 200us;
+
+/// In the thread of a rank, which waits for the task.
+void MpiEngine::drive(const MpiTask &task, const SpinPolicy &policy) {
+  if (!isForAllThreads || task.isFinished())
+    return;
+  drivers.fetch_add(1);
+  Clock::time_point lastMove = Clock::now(), now = lastMove;
+  for (; !task.isFinished() && now - lastMove < mostStill; now = Clock::now()) {
+    bool hasMoved = false;
+    if (const std::unique_lock lock(calling, std::try_to_lock); lock)
+      hasMoved = step(false);
+    if (hasMoved)
+      lastMove = now;
+    else if (now - lastMove < policy.limit)
+      pauseCpu();
+    else
+      std::this_thread::yield();
+  }
+  if (drivers.fetch_sub(1) == 1 && unfinished.load() != 0)
+    work.notifyAll();
+}
+
 void MpiEngine::loop() {
   Clock::time_point lastMove = Clock::now();
-  while (!isStopping.load() || !active.empty()) {
-    if (step())
+  const auto isIdle = [&] { return unfinished.load() == 0; };
+  while (!isStopping.load() || !isIdle()) {
+    if (isIdle() || drivers.load() != 0) {
+      // While a rank calls MPI, what it must not do is seen to now and then.
+      waitUntil(work, spin, isIdle() ? noTimeout : 1ms, [&] {
+        return isStopping.load() || (!isIdle() && drivers.load() == 0);
+      });
       lastMove = Clock::now();
-    if (active.empty()) {
-      waitUntil(work, spin, noTimeout,
-                [&] { return waiting.load() != 0 || isStopping.load(); });
-      lastMove = Clock::now();
-      continue;
     }
+    if (const std::unique_lock lock(calling, std::try_to_lock);
+        lock && step(true))
+      lastMove = Clock::now();
+    if (isIdle())
+      continue;
     // What arrives soon is seen at once; a peer that computes for long, or that
     // wants this core, is not disturbed.
     const auto still = Clock::now() - lastMove;
@@ -234,6 +277,7 @@ public:
     problem = reason.message();
     finish();
   }
+  bool mayWait() const override { return true; }
 
   std::string problem;
 

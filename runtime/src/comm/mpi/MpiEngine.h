@@ -10,6 +10,9 @@
 // and again whether it has arrived, so that nothing ever waits inside MPI for a
 // peer that does not come.
 //
+// A rank that waits makes these calls in its place for a moment, one thread at
+// a time: to wake another one and be woken takes longer than a small message.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef WEFT_RUNTIME_COMM_MPI_MPIENGINE_H
@@ -31,19 +34,29 @@ namespace weft::runtime {
 class MpiTask {
 public:
   virtual ~MpiTask() = default;
-  /// Does what can be done now; whether anything moved. Sets `isDone` by
-  /// `finish` as the last thing that it does.
+  /// Does what can be done now; whether anything moved. Calls `finish` when
+  /// nothing is left to do.
   virtual bool progress(MpiLibrary &library) = 0;
   /// Ends it in place of `progress`, without a call of MPI.
   virtual void abandon(const Status &reason) = 0;
+  /// Whether `progress` may wait inside MPI.
+  virtual bool mayWait() const { return false; }
 
   bool isFinished() const { return isDone.load(); }
 
 protected:
-  void begin() { isDone.store(false); }
-  void finish() { isDone.store(true); }
+  void begin() {
+    isOver = false;
+    isDone.store(false);
+  }
+  void finish() { isOver = true; }
 
 private:
+  friend class MpiEngine;
+
+  /// The engine says `isDone` as its last word to the task, which its owner may
+  /// then take away.
+  bool isOver = true;
   std::atomic<bool> isDone{true};
 };
 
@@ -61,15 +74,19 @@ public:
 
   /// Lets the thread do a task until it is finished. Safe from any thread.
   void start(MpiTask &task);
+  /// The same, and returns when it is finished.
+  void run(MpiTask &task, const SpinPolicy &spin);
   /// Whether some rank of this process waits for another process.
   bool isBusy() const { return unfinished.load() != 0; }
   /// Returns when the task is finished.
   void waitFor(const MpiTask &task, const SpinPolicy &spin) {
+    drive(task, spin);
     waitUntil(finished, spin, noTimeout, [&] { return task.isFinished(); });
   }
   /// The same, at most until `budget` is spent; whether it is finished.
   bool waitFor(const MpiTask &task, const SpinPolicy &spin,
                WaitBudget &budget) {
+    drive(task, spin);
     return waitUntil(finished, spin, budget, [&] { return task.isFinished(); });
   }
 
@@ -86,19 +103,25 @@ public:
 
 private:
   MpiEngine() = default;
+  void submit(MpiTask &task);
+  void drive(const MpiTask &task, const SpinPolicy &spin);
   void loop();
-  bool step();
+  bool step(bool mayWait);
   void finalize();
 
   MpiLibrary *library = nullptr;
   int theProcess = 0, theProcesses = 1, theMostTag = 0;
   std::string theVersion;
   SpinPolicy spin;
+  bool isForAllThreads = false;
 
+  /// Held by who calls MPI, and guards `active`.
+  std::mutex calling;
+  std::vector<MpiTask *> active;
   std::mutex mutex;
   std::vector<MpiTask *> submitted;
-  std::vector<MpiTask *> active;
-  std::atomic<uint32_t> waiting{0}, unfinished{0};
+  /// Of tasks those that are submitted, and all; and ranks that call MPI.
+  std::atomic<uint32_t> waiting{0}, unfinished{0}, drivers{0};
   std::atomic<bool> isStopping{false};
   std::atomic<bool> isEnded{false};
   std::atomic<bool> isGivenUp{false};

@@ -129,8 +129,7 @@ Status MpiGroup::run(const Call &call, std::chrono::nanoseconds timeout) {
   isPosted = false;
   outcome = {};
   begin();
-  engine.start(*this);
-  engine.waitFor(*this, spin);
+  engine.run(*this, spin);
   return outcome;
 }
 

@@ -10,7 +10,7 @@
 // the launcher that started it. So one build runs under all of them, and where
 // there is none.
 //
-// All functions are called by one thread. Texts are empty on success.
+// Functions are called by one thread at a time. Texts are empty on success.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +32,10 @@ class MpiLibrary {
 public:
   virtual ~MpiLibrary() = default;
 
-  /// By the thread that makes all later calls.
-  virtual std::string initialize(int &process, int &processes) = 0;
+  /// Whether other threads than this one may make later calls is
+  /// `isForAllThreads`.
+  virtual std::string initialize(int &process, int &processes,
+                                 bool &isForAllThreads) = 0;
   virtual void finalize() = 0;
   /// Its name and version on one line.
   virtual std::string version() = 0;

@@ -38,11 +38,13 @@ std::string textOf(int error, const char *call) {
 
 class Library final : public MpiLibrary {
 public:
-  std::string initialize(int &process, int &processes) override {
+  std::string initialize(int &process, int &processes,
+                         bool &isForAllThreads) override {
     int provided = 0;
     std::string problem = textOf(
-        MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
+        MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided),
         "MPI_Init_thread");
+    isForAllThreads = provided >= MPI_THREAD_SERIALIZED;
     if (!problem.empty())
       return problem;
     if (provided < MPI_THREAD_FUNNELED)
