@@ -16,7 +16,7 @@ from tiny_models import adamw
 from traffic import UNIFORM, traffic
 
 import weft
-from weft import tree
+from weft import P, nn, tree
 
 STEPS, ROWS = 6, 16
 TOLERANCE = 1e-5
@@ -145,3 +145,28 @@ def test_shardings_of_experts_and_batch_are_enough(name, way):
     found, config = of_a_layer(name, WAYS[way], is_bare=True)
     moved = {axes: value for (kind, axes), value in found.items() if kind == "all_to_all"}
     assert moved == {("expert",): (4, 4 * slots_bytes(config, WAYS[way]))}
+
+
+def test_tokens_move_while_the_shared_expert_computes():
+    """A matmul of it hides each of the two exchanges of the forward pass."""
+    width, hidden, shape = 512, 2048, functools.partial(weft.ShapeDtypeStruct, dtype="float32")
+    params = {"router": shape((width, 8)), "experts": {"up": shape((8, width, hidden)), "down": shape((8, hidden, width))},
+              "shared": {"up": shape((width, hidden)), "down": shape((hidden, width))}}
+
+    def step(params, x):
+        def loss(params):
+            y, _ = nn.moe(x, params["router"], params["experts"], shared=params["shared"])
+            return ((x + y) ** 2).mean()
+
+        value, gradients = weft.value_and_grad(loss)(params)
+        return tree.map(lambda p, g: p - 0.1 * g, params, gradients), value
+
+    specs = {"router": P(), "experts": P("expert"), "shared": P()}
+    plan = weft.jit(step, mesh=weft.Mesh((8,), ("expert",)), in_shardings=(specs, P("expert")), donate_argnums=0).lower(
+        params, shape((16, 512, width))).compile(None)
+    steps = plan.as_text("plan").splitlines()
+    for number, n in ((0, hidden), (1, width)):
+        begin, end = (next(i for i, line in enumerate(steps) if f"{word} #{number} " in line)
+                      for word in ("comm start", "wait"))
+        assert "all_to_all" in steps[begin]
+        assert [line for line in steps[begin:end] if "compute gemm" in line and f" m 1024 n {n} " in line]
