@@ -247,6 +247,10 @@ case(lambda x, a: [x.lax.fori_loop(0, 3, lambda i, v: v * i + 1, a), x.lax.map(l
      name="loops", into=JAX_ONLY)
 case(lambda x, a: [x.lax.cond(a[0, 0] > 5, lambda v: v + 1, lambda v: v * 2, a),
                    x.lax.cond(True, lambda v: v + 1, lambda v: v * 2, a)], F, name="cond", into=JAX_ONLY)
+case(lambda x, a, i: [x.lax.switch(index, [lambda v: v + 1, lambda v: v * 2, lambda v: v.T.reshape(v.shape)], a)
+                      for index in (i[0], i[1], i[0] - 9, i[1] + 9, 0, 2, 7, -1)], F, np.array([1, 2], np.int32),
+     name="switch", into=JAX_ONLY)
+case(lambda x, a, i: x.lax.switch(i, [lambda v, w: {"v": v}], a, i), F, np.int32(4), name="switch of one", into=JAX_ONLY)
 case(lambda x, a, i: [a.at[1].add(2.0), a.at[:, 1:3].set(0.5), a.at[0, ::2].add(a[1, ::2]), a.at[i].add(1.0),
                       a.at[:, i].add(a[:, :3]), a.at[i].get()], F, np.array([0, 2, 0], np.int32), name="at",
      into=JAX_ONLY)

@@ -1,7 +1,9 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""docs/Python.md lists every function of weft.numpy, weft.nn, weft.lax and weft.random."""
+"""docs/Python.md lists every function of weft.numpy, weft.nn, weft.lax, weft.random and
+weft.nn.initializers."""
 
+import operator
 import pathlib
 import re
 import types
@@ -29,10 +31,12 @@ def test_functions_are_listed(name):
         assert hasattr(getattr(weft, name), function) or function in ("add", "set", "get", *DTYPES, *WORDS)
 
 
-def test_random_functions_are_listed():
-    section = PAGE[PAGE.index("### weft.random\n"):].split("\n##")[0]
-    own = {name for name in public(weft.random)
-           if getattr(getattr(weft.random, name), "__module__", "") == "weft.random"}
+@pytest.mark.parametrize("name", ["random", "nn.initializers"])
+def test_functions_of_their_own_are_listed(name):
+    module = operator.attrgetter(name)(weft)
+    section = PAGE[PAGE.index(f"### weft.{name}\n"):].split("\n##")[0]
+    own = {function for function in public(module)
+           if getattr(getattr(module, function), "__module__", "") == module.__name__}
     assert own - set(re.findall(r"`(\w+)`", section)) == set()
 
 

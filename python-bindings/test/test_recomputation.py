@@ -22,6 +22,10 @@ def layer(params, x, *, scale=2):
     return {"y": hidden * scale + x, "scale": scale}
 
 
+def test_remat_is_checkpoint():
+    assert weft.remat is weft.checkpoint
+
+
 def test_a_checkpoint_is_a_function_of_its_own():
     def f(w, x):
         bias = wnp.exp(x[0])

@@ -416,7 +416,12 @@ def test_shapes_that_do_not_fit(f, message):
     (AttributeError, lambda x: wnp.unique(x), "weft.numpy has no unique; docs/Python.md lists"),
     (AttributeError, lambda x: wnp.no_such, "has no attribute 'no_such'"),
     (AttributeError, lambda x: weft.lax.while_loop, "weft.lax has no while_loop; a trip count"),
-    (AttributeError, lambda x: nn.initializers, "weft.nn has no initializers; docs/Python.md lists"),
+    (AttributeError, lambda x: nn.tanh_shrink, "weft.nn has no tanh_shrink; docs/Python.md lists"),
+    (AttributeError, lambda x: nn.initializers.orthogonal, "weft.nn.initializers has no orthogonal; docs/Python.md"),
+    (ValueError, lambda x: nn.initializers.variance_scaling(1.0, "fan", "normal"), "takes a mode of fan_in, .* got 'fan'"),
+    (ValueError, lambda x: nn.initializers.he_normal()(weft.random.key(0), (4,)), r"at least 2 dimensions, .* \(4,\)"),
+    (ValueError, lambda x: weft.lax.switch(0, []), "switch takes at least one function"),
+    (TypeError, lambda x: weft.lax.switch(x, [abs]), r"an index that is one integer, got Tracer\(float32"),
 ])
 def test_what_is_refused(kind, f, message):
     text = fails(kind, message, f)

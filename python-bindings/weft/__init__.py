@@ -21,7 +21,7 @@ from .lowered import CompilerWarning, Lowered
 from .microbatches import microbatches
 from .mesh import AbstractMesh, AxisType, Mesh, make_mesh
 from .pipeline import Pipeline
-from .recomputation import checkpoint, checkpoint_name, checkpoint_policies
+from .recomputation import checkpoint, checkpoint_name, checkpoint_policies, remat
 from .records import Collective, Cost, Memory, Padding
 from .report import report
 from .rules import Rules, rules
@@ -96,6 +96,7 @@ __all__ = [
     "process_count",
     "process_index",
     "random",
+    "remat",
     "report",
     "restore",
     "rules",

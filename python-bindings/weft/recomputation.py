@@ -62,6 +62,9 @@ def checkpoint(fun: Callable, *, policy: Policy | None = None) -> Callable:
     return checkpointed
 
 
+remat = checkpoint
+
+
 def checkpoint_name(x: Any, name: str) -> Any:
     """x, a tensor or a tree of them, under a name that policies can list, and for which a
     `weft.Layout` can have a spec."""

@@ -19,7 +19,7 @@ from ..numpy.shapes import expand_dims, reshape, squeeze, transpose
 from .convolution import (
     ConvDimensionNumbers, conv, conv_dimension_numbers, conv_general_dilated, conv_transpose,
     conv_with_general_padding)
-from .loops import cond, fori_loop, map, scan
+from .loops import cond, fori_loop, map, scan, switch
 from .ops import (
     argmax, argmin, broadcast, broadcast_in_dim, clamp, concatenate, convert_element_type, cummax,
     cummin, cumprod, cumsum, div, dynamic_index_in_dim, dynamic_slice, dynamic_slice_in_dim,
@@ -33,7 +33,6 @@ def __getattr__(name: str):
     remedies = {
         "while_loop": "a trip count that depends on values cannot be unrolled; use fori_loop "
                       "or scan, with weft.numpy.where for steps that are not to count",
-        "switch": "use cond, or weft.numpy.where",
     }
     remedy = remedies.get(name, "docs/Python.md lists the functions that are supported")
     raise AttributeError(f"weft.lax has no {name}; {remedy}")

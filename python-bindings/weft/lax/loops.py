@@ -4,7 +4,7 @@
 are Python loops over the body, and of two functions both are computed."""
 
 import operator
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 from .. import tree as trees
 from ..numpy import elementwise, shapes
@@ -79,3 +79,19 @@ def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> 
         return (true_fun if pred else false_fun)(*operands)
     return trees.map(lambda x, y: elementwise.where(pred, x, y),
                      true_fun(*operands), false_fun(*operands))
+
+
+def switch(index: Any, branches: Sequence[Callable], *operands: Any) -> Any:
+    """branches[index](*operands), with the index limited to those that there are. Of a traced index
+    all are computed and one is chosen, of a Python integer only one is."""
+    if not branches:
+        raise ValueError(f"{user_line()}: switch takes at least one function")
+    if not isinstance(index, Tracer):
+        return branches[min(max(operator.index(index), 0), len(branches) - 1)](*operands)
+    if index.shape or index.element.kind != "i":
+        raise TypeError(f"{user_line()}: switch takes an index that is one integer, got {index!r}")
+    result = branches[-1](*operands)
+    for i in reversed(range(len(branches) - 1)):
+        result = trees.map(lambda x, y, i=i: elementwise.where(elementwise.less_equal(index, i), x, y),
+                           branches[i](*operands), result)
+    return result

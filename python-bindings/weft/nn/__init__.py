@@ -6,6 +6,7 @@ themselves: norms, rotary positions, cross entropy, mixtures of experts.
 An op that one of these is made of carries its name and the user's line.
 """
 
+from . import initializers
 from ..numpy.creation import one_hot
 from ..numpy.elementwise import tanh
 from ..numpy.reductions import logsumexp
