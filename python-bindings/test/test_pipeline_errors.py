@@ -71,6 +71,13 @@ def test_a_description_that_is_none(options, error, text):
         Pipeline(**options)
 
 
+def test_numbers_of_numpy():
+    pipeline = Pipeline("pipe", chunks=np.int64(1), microbatches=np.int32(4))
+    assert compiled(step_of(chain(), None), pipeline).schedule().microbatches == 4
+    assert compiled(step_of(chain(), np.int64(4)), Pipeline("pipe")).schedule().microbatches == 4
+    assert weft.pipeline.schedule("zb-v", np.int64(2), np.int32(4), chunks=np.int64(2)).chunks == 2
+
+
 def test_the_axis_is_of_the_mesh():
     with says("jit: the pipeline is along 'stages', but the axes of the mesh are pipe, data", ValueError):
         compiled(step_of(chain()), Pipeline("stages"), mesh=weft.Mesh((2, 2), ("pipe", "data")))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -27,8 +28,9 @@ def microbatches(value_and_grad_fn: Callable, n: int, *, dtype: Any = None) -> C
     otherwise, then divided by n; integers are added only. Devices add up what they have of
     gradients before they exchange it: there is one reduction of them a step.
     """
-    if not isinstance(n, int) or n < 1:
+    if not isinstance(n, numbers.Integral) or n < 1:
         raise ValueError(f"microbatches needs a number of at least 1, got {n!r}")
+    n = int(n)
 
     @functools.wraps(value_and_grad_fn)
     def accumulated(params: Any, *batch: Any) -> Any:

@@ -11,6 +11,7 @@ micro-batch; memory is in units of what one micro-batch keeps in all stages of a
 from __future__ import annotations
 
 import dataclasses
+import numbers
 import os
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -139,7 +140,7 @@ class Pipeline:
     def __post_init__(self):
         for name in ("chunks", "microbatches"):
             number = getattr(self, name)
-            if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 1):
+            if number is not None and (not _is_integer(number) or number < 1):
                 raise ValueError(f"Pipeline {name} must be a number of at least 1, got {number!r}")
         if self.stages not in (None, "auto"):
             raise ValueError(f"Pipeline stages must be \"auto\" or left out, got {self.stages!r}")
@@ -204,10 +205,10 @@ def schedule(
     if chunks is not None:
         size["chunks"] = chunks
     for what, value in size.items():
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
+        if not _is_integer(value) or not 1 <= value < 2**31:
             raise ValueError(f"{what} must be an integer from 1 to 2147483647, got {value!r}")
-    return _make(name=name, csv=None, file="", ranks=ranks, microbatches=microbatches,
-                 chunks=chunks or 0, times=times, transfer=transfer, memory_limit=memory_limit)
+    return _make(name=name, csv=None, file="", ranks=int(ranks), microbatches=int(microbatches),
+                 chunks=int(chunks or 0), times=times, transfer=transfer, memory_limit=memory_limit)
 
 
 def table(
@@ -240,6 +241,11 @@ def schedule_names() -> tuple[str, ...]:
     from . import _runtime
 
     return tuple(_runtime.schedule_names())
+
+
+def _is_integer(value) -> bool:
+    """Of Python or of NumPy."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def _make(*, times, transfer, memory_limit, **request) -> Schedule:
