@@ -161,6 +161,9 @@ TEST(ScheduleFormulas, DualPipeV) {
                   tolerance)
           << p << ' ' << m;
     }
+    // As with IZB.
+    if (p > 1)
+      EXPECT_GT(makespanOf(table, {1, 1, 1.25}), 3.25 * m + (p - 1) * 1.75 / 2);
     int32_t peak = 0;
     for (const RankTiming &rank : unitTiming(table).ranks)
       peak = std::max(peak, rank.peakSlots);
