@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs in several processes: the numbers of one, and what happens when one of them fails."""
 
+import json
 import sys
 
 import pytest
@@ -46,6 +47,46 @@ def test_an_exception_in_one_process_stops_the_others(mpirun):
     both = run([*mpirun, "-n", 2, sys.executable, "-c", PROGRAM, "raise"])
     assert both.returncode != 0
     assert "ValueError: planted" in both.stderr
+
+
+USAGE = """
+import json
+import sys
+import numpy as np
+import weft
+from weft import P
+
+weft.distributed.initialize()
+step = weft.jit(lambda x: (x @ x.T).sum(), mesh=weft.make_mesh((4,), ("data",)), in_shardings=P("data"))
+x = np.ones((64, 64), np.float32)
+compiled = step.lower(x).compile()
+session = compiled.session(trace_runs=2)
+session.set_input(compiled.entry.name, "x", x)
+for _ in range(2):
+    session.run(compiled.entry.name)
+usage = session.rank_usage()
+session.write_trace(f"{sys.argv[1]}/trace.json")
+print(json.dumps(usage), file=open(f"{sys.argv[1]}/{weft.process_index()}", "w"))
+"""
+
+
+def test_all_processes_know_what_all_ranks_did(mpirun, tmp_path):
+    both = run([*mpirun, "-n", 2, sys.executable, "-c", USAGE, tmp_path])
+    assert both.returncode == 0, both.stdout + both.stderr
+    usage = json.loads((tmp_path / "0").read_text())
+    assert json.loads((tmp_path / "1").read_text()) == usage and len(usage) == 4
+    for role, total, waited, resident in usage:
+        assert role == 0 and 0 < waited < total < 60 and resident > 2**20
+    # One trace, with what all ranks did by one clock.
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert [event["args"]["name"] for event in events if event["name"] == "process_name"] == [
+        f"rank {rank}" for rank in range(4)]
+    spans = {rank: [(event["ts"], event["ts"] + event["dur"]) for event in events
+                    if event["ph"] == "X" and event["pid"] == rank] for rank in range(4)}
+    ends = [max(end for _, end in spans[rank]) for rank in range(4)]
+    begins = [min(begin for begin, _ in spans[rank]) for rank in range(4)]
+    # All are in the last collective at once.
+    assert max(begins) < min(ends)
 
 
 STEPS = """

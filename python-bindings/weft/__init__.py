@@ -25,7 +25,7 @@ from .recomputation import checkpoint, checkpoint_name, checkpoint_policies, rem
 from .records import Collective, Cost, Memory, Padding
 from .report import report
 from .rules import Rules, rules
-from .session import Plan, RunTimes, Session, Shards
+from .session import Plan, RankUsage, RunTimes, Session, Shards
 from .shape import ShapeDtypeStruct
 from .sharding import NamedSharding
 from .spec import P, PartitionSpec
@@ -63,6 +63,7 @@ __all__ = [
     "Pipeline",
     "Plan",
     "Rules",
+    "RankUsage",
     "RunTimes",
     "Saving",
     "Session",

@@ -182,6 +182,20 @@ class RunTimes(NamedTuple):
     """Of that, until a GPU had been given all work, in the rank that took longest; 0 on CPUs."""
 
 
+class RankUsage(NamedTuple):
+    """What a rank did in a run, in seconds, and the memory that it has."""
+
+    role: int
+    """Its stage in a pipeline; 0 without one."""
+    total: float
+    """In its thread; on a GPU as `RunTimes.total`."""
+    waited: float | None
+    """Of that, in collectives and messages that it waited for: communication that nothing hides, and ranks that
+    come late. None on a GPU, which the host does not see."""
+    resident_bytes: int
+    """Memory of the machine that its process has."""
+
+
 class Session:
     """The ranks of a plan with their memory, alive until the object goes.
 
@@ -311,6 +325,12 @@ class Session:
         with self._lock:
             return RunTimes(*self._handle.last_run_seconds())
 
+    def rank_usage(self) -> list[RankUsage]:
+        """What each rank did in the last run, those of other processes as well. All processes of a job call it
+        alike. A rank that others wait for computes longer, and waits less, than they do."""
+        with self._lock:
+            return [RankUsage(*usage) for usage in self._handle.rank_usage()]
+
     def state(self, name: str) -> np.ndarray:
         """A state as a whole array; a copy."""
         with self._lock:
@@ -377,7 +397,8 @@ class Session:
         return checkpoints.try_steps(directory, step, skip_damaged, read)
 
     def write_trace(self, path: str | os.PathLike) -> None:
-        """Writes when each step of the recorded runs ran, as JSON for Perfetto."""
+        """Writes when each step of the recorded runs ran, on all ranks, as JSON for Perfetto. All processes of a
+        job call it alike, and process 0 writes."""
         with self._lock:
             self._handle.write_trace(os.fspath(path))
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Plans for CPUs under mpirun: the bits of one process, and what is said of one that fails."""
 
+import json
 import os
 import re
 import signal
@@ -144,3 +145,27 @@ def test_a_stopped_process_is_named_by_the_other_one(mpirun, plan, process, tmp_
     assert re.search(r"error: step \d+ \w+ on rank \d: .*", text), text
     assert re.search(rf"(rank\w? [0-3](, [0-3])? (is|are) in process {process}|"
                      rf"{ranks} are in process {process})", text), text
+
+
+def test_a_slow_process_is_named_in_the_metrics(mpirun, plan, tmp_path):
+    """One that pauses while the other one waits for it."""
+    with Job(mpirun, plan, tmp_path, "--measure") as job:
+        job.wait()
+        process = job.processes()[1]
+        for _ in range(8):
+            os.kill(process, signal.SIGSTOP)
+            time.sleep(0.3)
+            os.kill(process, signal.SIGCONT)
+            time.sleep(0.05)
+        rows = [line.split(",") for line in job.metrics.read_text().splitlines()[:-1]]
+    steps = [dict(zip(rows[0], row)) for row in rows[1:]]
+    slow = [step for step in steps if float(step["seconds"]) > 0.25]
+    assert slow and any(step["straggler"] in ("2", "3") for step in slow), slow
+    assert not any(step["straggler"] in ("0", "1") for step in slow), slow
+
+
+def test_one_trace_of_all_processes(mpirun, plan, tmp_path):
+    result = run([*mpirun, "-n", 2, *command(plan, 2, "--trace", tmp_path / "trace.json")])
+    assert result.returncode == 0, result.stdout + result.stderr
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert {event["pid"] for event in events if event["ph"] == "X"} == {0, 1, 2, 3}

@@ -53,6 +53,14 @@ static std::string checkSeconds(const std::string &text) {
                      text);
 }
 
+static std::string checkPositive(const std::string &text) {
+  double value = 0;
+  if (CLI::detail::lexical_cast(text, value) && value > 0 &&
+      value < std::numeric_limits<double>::infinity())
+    return "";
+  return fmt::format("must be a positive number, got \"{}\"", text);
+}
+
 /// Splits NAME=FILE; CLI11 shows the message when there is no "=".
 static std::vector<NamedFile> split(const std::vector<std::string> &pairs,
                                     const char *option) {
@@ -107,8 +115,25 @@ static void addData(CLI::App &app, Arguments &arguments,
                  "Read all states from a safetensors file, after --init");
   app.add_option("--save", arguments.save,
                  "Write all states to a safetensors file at the end");
-  app.add_option("--metrics", arguments.metrics,
-                 "Write the scalar outputs of every step to a CSV file");
+  CLI::Option *metrics =
+      app.add_option("--metrics", arguments.metrics,
+                     "Write the scalar outputs of every step to a CSV file, or "
+                     "to FILE.jsonl as lines of JSON");
+  CLI::Option *measure =
+      app.add_flag("--measure", arguments.measure,
+                   "Add to the lines of --metrics what was measured: times of "
+                   "the step and of each rank, communication that nothing "
+                   "hides, memory, and a rank that is slower than the others")
+          ->needs(metrics);
+  app.add_option("--tokens", arguments.tokens,
+                 "Tokens of a step, for tokens per second")
+      ->transform(integer<int64_t>(1))
+      ->needs(measure);
+  app.add_option("--peak-tflops", arguments.peakTeraflops,
+                 "What a rank can compute, in 1e12 operations per second, for "
+                 "the MFU")
+      ->check(checkPositive)
+      ->needs(measure);
   app.add_option("--times", arguments.times,
                  "Write the wall time of every step to a CSV file and, on "
                  "GPUs, the time spent enqueuing it");

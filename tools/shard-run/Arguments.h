@@ -56,6 +56,11 @@ struct Arguments {
   bool skipDamaged = false;
   int keep = 0;
   std::string metrics;
+  /// Whether lines of metrics have what was measured as well; of a step how
+  /// many tokens it has, and what a rank can compute, if that was said.
+  bool measure = false;
+  int64_t tokens = 0;
+  double peakTeraflops = 0;
   std::string times;
   std::string trace;
   int traceRuns = 10;

@@ -12,6 +12,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <algorithm>
@@ -77,18 +78,44 @@ static std::string csvField(const std::string &text) {
   return field + '"';
 }
 
+/// A string of JSON.
+static std::string quoted(const std::string &text) {
+  return nlohmann::json(text).dump(-1, ' ', false,
+                                   nlohmann::json::error_handler_t::replace);
+}
+
+std::string StepsFile::lineOf(int64_t step,
+                              const std::vector<std::string> &values) const {
+  if (!isJson)
+    return fmt::format("{}{}{}\n", step, values.empty() ? "" : ",",
+                       fmt::join(values, ","));
+  std::string line = fmt::format("{{\"step\": {}", step);
+  for (size_t i = 0; i < values.size(); ++i) {
+    // JSON has neither infinities nor NaN.
+    const bool isNumber =
+        values[i].find_first_of("0123456789") != std::string::npos;
+    line += fmt::format(", {}: {}", keys[i], isNumber ? values[i] : "null");
+  }
+  return line + "}\n";
+}
+
 /// Bytes of the header and of the lines of steps before `first` in a file of
-/// such lines; nothing when it does not begin with the header.
-static std::optional<uintmax_t>
-bytesBefore(std::istream &file, const std::string &header, int64_t first) {
+/// such lines; nothing when it does not begin as this one would.
+std::optional<uintmax_t> StepsFile::bytesBefore(std::istream &before,
+                                                int64_t first) const {
   std::string line;
-  if (!std::getline(file, line) || file.eof() || line != header)
-    return std::nullopt;
-  uintmax_t bytes = line.size() + 1;
+  uintmax_t bytes = 0;
+  if (!isJson) {
+    if (!std::getline(before, line) || before.eof() || line != header)
+      return std::nullopt;
+    bytes = line.size() + 1;
+  }
   for (int64_t step = 0; step < first; ++step) {
-    if (!std::getline(file, line) || file.eof() ||
-        !line.starts_with(fmt::format("{},", step)))
+    if (!std::getline(before, line) || before.eof())
       break;
+    if (!line.starts_with(isJson ? fmt::format("{{\"step\": {},", step)
+                                 : fmt::format("{},", step)))
+      return isJson && step == 0 ? std::nullopt : std::optional(bytes);
     bytes += line.size() + 1;
   }
   return bytes;
@@ -97,17 +124,20 @@ bytesBefore(std::istream &file, const std::string &header, int64_t first) {
 Status StepsFile::open(const std::string &name,
                        const std::vector<std::string> &columns, int64_t first) {
   path = name;
-  std::string header = "step";
-  for (const std::string &column : columns)
+  isJson = path.ends_with(".jsonl");
+  header = "step";
+  for (const std::string &column : columns) {
     header += "," + csvField(column);
+    keys.push_back(quoted(column));
+  }
   std::ifstream before(path, std::ios::binary);
   if (first > 0 && before.is_open()) {
-    const auto kept = bytesBefore(before, header, first);
+    const auto kept = bytesBefore(before, first);
     if (!kept)
       return failedPrecondition(fmt::format(
-          "{}: is not of this run: its first line is not \"{}\"; remove it, or "
+          "{}: is not of this run: its first line is not {}; remove it, or "
           "give another file",
-          path, header));
+          path, isJson ? "that of step 0" : "\"" + header + "\""));
     std::error_code error;
     std::filesystem::resize_file(path, *kept, error);
     file.reset(error ? nullptr : std::fopen(path.c_str(), "ab"));
@@ -116,15 +146,15 @@ Status StepsFile::open(const std::string &name,
   file.reset(std::fopen(path.c_str(), "wb"));
   if (!file)
     return writeError(path);
-  return std::fprintf(file.get(), "%s\n", header.c_str()) < 0 ? writeError(path)
-                                                              : Status();
+  return !isJson && std::fprintf(file.get(), "%s\n", header.c_str()) < 0
+             ? writeError(path)
+             : Status();
 }
 
 void StepsFile::write(int64_t step, const std::vector<std::string> &values) {
   if (!file || !failure.ok())
     return;
-  const std::string line = fmt::format(
-      "{}{}{}\n", step, values.empty() ? "" : ",", fmt::join(values, ","));
+  const std::string line = lineOf(step, values);
   const bool isWritten =
       std::fwrite(line.data(), 1, line.size(), file.get()) == line.size() &&
       std::fflush(file.get()) == 0;

@@ -14,7 +14,9 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <istream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,12 +37,13 @@ private:
   std::vector<std::string> outputs;
 };
 
-/// A CSV file with a line a step, as --metrics writes: "step,loss", then
-/// "0,2.5". A line that cannot be written is the last one, and `close` fails:
-/// the steps go on.
+/// A file with a line a step, as --metrics writes. In CSV "step,loss", then
+/// "0,2.5"; where its name ends in ".jsonl", {"step": 0, "loss": 2.5}. A line
+/// that cannot be written is the last one, and `close` fails: the steps go on.
 class StepsFile {
 public:
-  /// `columns` are those after the number of the step.
+  /// `columns` are those after the number of the step; values that are empty or
+  /// no numbers are null in JSON.
   /// The lines of steps before `first` stay, those that are there of later ones
   /// go: a run that is resumed makes these steps again.
   runtime::Status open(const std::string &path,
@@ -50,10 +53,19 @@ public:
   runtime::Status close();
 
 private:
+  std::string lineOf(int64_t step,
+                     const std::vector<std::string> &values) const;
+  std::optional<uintmax_t> bytesBefore(std::istream &file, int64_t first) const;
+
   struct Closer {
     void operator()(std::FILE *file) const { std::fclose(file); }
   };
   std::string path;
+  bool isJson = false;
+  /// Of JSON, as they are in a line.
+  std::vector<std::string> keys;
+  /// The first line of CSV.
+  std::string header;
   runtime::Status failure;
   std::unique_ptr<std::FILE, Closer> file;
 };

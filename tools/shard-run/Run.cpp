@@ -9,6 +9,7 @@
 
 #include "Checkpoints.h"
 #include "Inputs.h"
+#include "Measurements.h"
 #include "Outputs.h"
 #include "Printable.h"
 #include "Progress.h"
@@ -54,18 +55,26 @@ static std::string seconds(std::chrono::duration<double> duration) {
   return fmt::format("{:.9f}", duration.count());
 }
 
+static std::vector<std::string> joined(std::vector<std::string> texts,
+                                       const std::vector<std::string> &more) {
+  texts.insert(texts.end(), more.begin(), more.end());
+  return texts;
+}
+
 /// With several processes, all read what is written, because each has a part of
 /// it; rank 0 writes. Adds to `failures` what could not be written.
 static Status stepAll(Session &session, const Inputs &inputs,
                       Checkpoints &checkpoints, const Arguments &arguments,
                       const Launch &launch, std::vector<Status> &failures) {
   const Scalars scalars(inputs.entry());
+  const Measurements measurements(arguments, session.plan(), inputs.entry());
   StepsFile metrics, times;
   const int64_t first = checkpoints.firstStep();
-  const bool isMeasured = !arguments.metrics.empty();
-  if (isMeasured && launch.rank == 0)
+  const bool hasMetrics = !arguments.metrics.empty();
+  if (hasMetrics && launch.rank == 0)
     WEFT_RETURN_IF_ERROR(
-        metrics.open(arguments.metrics, scalars.names(), first));
+        metrics.open(arguments.metrics,
+                     joined(scalars.names(), measurements.columns()), first));
   if (!arguments.times.empty() && launch.rank == 0)
     WEFT_RETURN_IF_ERROR(
         times.open(arguments.times, {"seconds", "enqueue_seconds"}, first));
@@ -75,14 +84,17 @@ static Status stepAll(Session &session, const Inputs &inputs,
     const auto begin = std::chrono::steady_clock::now();
     WEFT_RETURN_IF_ERROR(inputs.setInputs(session, step, step == first));
     WEFT_RETURN_IF_ERROR(session.run(inputs.entry().name));
+    const auto taken = std::chrono::steady_clock::now() - begin;
     if (times.isOpen())
-      times.write(step, {seconds(std::chrono::steady_clock::now() - begin),
-                         seconds(session.lastRunTimes().enqueue)});
+      times.write(step,
+                  {seconds(taken), seconds(session.lastRunTimes().enqueue)});
     const bool isShown = progress.wants(step);
-    if (isShown || isMeasured) {
+    if (isShown || hasMetrics) {
       WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> values,
                             scalars.read(session));
-      metrics.write(step, values);
+      WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> measured,
+                            measurements.read(session, taken));
+      metrics.write(step, joined(values, measured));
       if (isShown)
         progress.show(step, values);
     }
@@ -140,7 +152,7 @@ static std::vector<Status> runAndWrite(Session &session, const Inputs &inputs,
       failures.push_back(saveStates(session, arguments.save, launch));
     for (const NamedFile &file : arguments.outputs)
       failures.push_back(writeOutput(session, file, launch));
-    if (!arguments.trace.empty() && launch.rank == 0)
+    if (!arguments.trace.empty())
       failures.push_back(session.writeTrace(arguments.trace));
   }
   std::erase_if(failures, [](const Status &each) { return each.ok(); });

@@ -197,6 +197,22 @@ void bindSession(nb::module_ &m) {
              return std::pair(Seconds(times.total).count(),
                               Seconds(times.enqueue).count());
            })
+      .def("rank_usage",
+           [](const Session &session) {
+             Result<std::vector<RankUsage>> usage = [&] {
+               nb::gil_scoped_release unlocked;
+               return session.rankUsage();
+             }();
+             using Seconds = std::chrono::duration<double>;
+             nb::list ranks;
+             for (const RankUsage &rank : valueOrRaise(std::move(usage)))
+               ranks.append(nb::make_tuple(
+                   rank.role, Seconds(rank.total).count(),
+                   rank.waited ? nb::cast(Seconds(*rank.waited).count())
+                               : nb::object(nb::none()),
+                   rank.residentBytes));
+             return ranks;
+           })
       .def("write_trace",
            [](const Session &session, const std::string &path) {
              runUnlocked([&] { return session.writeTrace(path); });

@@ -41,6 +41,9 @@ private:
 /// Bytes of memory this machine has; 0 when it does not say.
 uint64_t physicalMemory();
 
+/// Of it, what this process has; 0 when the system does not say.
+uint64_t residentMemory();
+
 } // namespace weft::runtime
 
 #endif // WEFT_RUNTIME_SRC_EXECUTOR_ARENA_H

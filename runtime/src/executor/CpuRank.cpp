@@ -110,36 +110,50 @@ Status CpuRank::initialize() {
   return {};
 }
 
+/// What nothing hides: the communication itself, and ranks that come late.
+template <typename Wait> Status CpuRank::timed(const Wait &wait) {
+  const auto begin = std::chrono::steady_clock::now();
+  Status status = wait();
+  waited += std::chrono::steady_clock::now() - begin;
+  return status;
+}
+
 Status CpuRank::execute(const Step &step) {
   return std::visit(
-      Overloaded{
-          [](const BoundStep &bound) { return bound.operation->run(); },
-          [&](const LaunchStep &launch) {
-            team->run(launch.parts,
-                      [&](int64_t part, int) { launch.run(part); });
-            return Status();
-          },
-          [](const CollectiveStep &step) { return step.collective->run(); },
-          [&](const StartStep &start) {
-            tickets[start.number] =
-                communication->submit(*start.collective, step.entry, action);
-            return Status();
-          },
-          [&](const WaitStep &wait) {
-            return communication->wait(tickets[wait.number]);
-          },
-          [](const CopyStep &copy) {
-            if (copy.bytes != 0)
-              std::memcpy(copy.destination, copy.source, copy.bytes);
-            return Status();
-          },
-          [&](const TransferStep &start) {
-            transfers[start.action] = start.channel->start(*start.transfer);
-            return Status();
-          },
-          [&](const TransferWaitStep &wait) {
-            return wait.channel->wait(transfers[wait.action]);
-          }},
+      Overloaded{[](const BoundStep &bound) { return bound.operation->run(); },
+                 [&](const LaunchStep &launch) {
+                   team->run(launch.parts,
+                             [&](int64_t part, int) { launch.run(part); });
+                   return Status();
+                 },
+                 [&](const CollectiveStep &step) {
+                   return timed([&] { return step.collective->run(); });
+                 },
+                 [&](const StartStep &start) {
+                   tickets[start.number] = communication->submit(
+                       *start.collective, step.entry, action);
+                   return Status();
+                 },
+                 [&](const WaitStep &wait) {
+                   return timed([&] {
+                     return communication->wait(tickets[wait.number]);
+                   });
+                 },
+                 [](const CopyStep &copy) {
+                   if (copy.bytes != 0)
+                     std::memcpy(copy.destination, copy.source, copy.bytes);
+                   return Status();
+                 },
+                 [&](const TransferStep &start) {
+                   transfers[start.action] =
+                       start.channel->start(*start.transfer);
+                   return Status();
+                 },
+                 [&](const TransferWaitStep &wait) {
+                   return timed([&] {
+                     return wait.channel->wait(transfers[wait.action]);
+                   });
+                 }},
       step.operation);
 }
 
@@ -265,6 +279,8 @@ Result<const std::byte *> CpuRank::read(uint64_t offset, size_t,
 
 Status CpuRank::run(uint32_t entry) {
   const OneDnnThreads threads(request.options.threads);
+  const auto begin = std::chrono::steady_clock::now();
+  waited = {};
   for (const StagedInput &input : programs[entry].inputs)
     if (!input.staging.empty())
       std::memcpy(input.destination, input.staging.data(),
@@ -273,6 +289,7 @@ Status CpuRank::run(uint32_t entry) {
       tracks.compute.recording ? walk<true>(entry) : walk<false>(entry);
   if (hasCarrier(entry))
     communication->close();
+  spent = std::chrono::steady_clock::now() - begin;
   return status;
 }
 

@@ -71,6 +71,7 @@ private:
   const CpuRankSetup &setup;
   const RankRequest &request;
   const uint32_t role;
+  template <typename Wait> Status timed(const Wait &wait);
   Arena memory;
   Arena scratchpad;
   /// Before the programs, whose GEMMs compute with it.

@@ -76,6 +76,12 @@ public:
   /// How long the last run took to give the device its work.
   std::chrono::nanoseconds enqueueTime() const { return enqueued; }
 
+  /// How long the last run took in the thread of the rank, and how much of that
+  /// it waited for communication; both 0 on a device, whose waits the host does
+  /// not see.
+  std::chrono::nanoseconds runTime() const { return spent; }
+  std::chrono::nanoseconds waitTime() const { return waited; }
+
   RankTrace &trace() { return tracks; }
   const RankTrace &trace() const { return tracks; }
 
@@ -89,7 +95,7 @@ public:
 
 protected:
   RankTrace tracks;
-  std::chrono::nanoseconds enqueued{0};
+  std::chrono::nanoseconds enqueued{0}, spent{0}, waited{0};
   /// How many steps of its entry the rank's thread has behind it.
   std::atomic<uint32_t> position{0};
 

@@ -8,6 +8,7 @@
 #include "weft/runtime/Session.h"
 
 #include "plan/Text.h"
+#include "session/GatherTraces.h"
 #include "session/SessionImpl.h"
 
 #include <fmt/ranges.h>
@@ -437,3 +438,8 @@ Status Session::writeTrace(const std::string &path) const {
 }
 
 } // namespace weft::runtime
+  const Bootstrap *bootstrap = impl->core->bootstrap();
+  WEFT_ASSIGN_OR_RETURN(const std::vector<RankTrace> traces,
+                        gatherTraces(*impl->core));
+  if (bootstrap && bootstrap->launch().rank != 0)
+    return {};

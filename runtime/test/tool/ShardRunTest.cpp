@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <sstream>
 
 namespace weft::runtime {
 namespace {
@@ -158,6 +159,58 @@ TEST_F(ShardRun, TimesOfSteps) {
             2);
   EXPECT_GT(std::min(first, second), 0);
   EXPECT_LT(std::max(first, second), 60);
+}
+
+TEST_F(ShardRun, MetricsAsLinesOfJson) {
+  const std::string x = writeArray("x.npy", countingArray({32}, 0));
+  const Outcome outcome =
+      run(plan + " --init init --steps 2 --input x=" + x + " --metrics " +
+          path("m.jsonl") + " --checkpoint " + path("c"));
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_EQ(contents(path("m.jsonl")),
+            "{\"step\": 0, \"loss\": 240}\n{\"step\": 1, \"loss\": 720}\n");
+  const std::string resumed = plan + " --steps 3 --input x=" + x +
+                              " --checkpoint " + path("c") +
+                              " --resume --metrics " + path("m.jsonl");
+  EXPECT_EQ(run(resumed).status, 0);
+  EXPECT_EQ(contents(path("m.jsonl")),
+            "{\"step\": 0, \"loss\": 240}\n{\"step\": 1, \"loss\": 720}\n"
+            "{\"step\": 2, \"loss\": 2160}\n");
+  std::ofstream(path("m.jsonl")) << "something else\n";
+  const Outcome other =
+      run(plan + " --steps 4 --input x=" + x + " --checkpoint " + path("c") +
+          " --resume --metrics " + path("m.jsonl"));
+  EXPECT_THAT(other.text, HasSubstr("m.jsonl: is not of this run: its first "
+                                    "line is not that of step 0"));
+}
+
+TEST_F(ShardRun, MeasuredSteps) {
+  const std::string x = writeArray("x.npy", countingArray({32}, 0));
+  const Outcome outcome =
+      run(plan + " --init init --steps 2 --input x=" + x + " --metrics " +
+          path("m.csv") + " --measure --tokens 32 --peak-tflops 1");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  std::istringstream lines(contents(path("m.csv")));
+  std::string header, line;
+  std::getline(lines, header);
+  EXPECT_EQ(header, "step,loss,seconds,tokens_per_second,mfu,exposed_seconds,"
+                    "resident_bytes,straggler,seconds_0,seconds_1,"
+                    "wait_seconds_0,wait_seconds_1");
+  std::getline(lines, line);
+  double seconds = 0, tokens = 0, mfu = -1, exposed = 0, resident = 0;
+  ASSERT_EQ(std::sscanf(line.c_str(), "0,240,%lf,%lf,%lf,%lf,%lf,", &seconds,
+                        &tokens, &mfu, &exposed, &resident),
+            5)
+      << line;
+  EXPECT_NEAR(tokens * seconds, 32, 1e-4);
+  EXPECT_GE(mfu, 0);
+  EXPECT_GT(exposed, 0);
+  EXPECT_LT(exposed, seconds);
+  EXPECT_GT(resident, 1 << 20);
+  EXPECT_THAT(run(plan + " --measure").text,
+              HasSubstr("--measure requires --metrics"));
+  EXPECT_THAT(run(plan + " --metrics m --measure --peak-tflops 0").text,
+              HasSubstr("--peak-tflops: must be a positive number, got \"0\""));
 }
 
 TEST_F(ShardRun, MetricsHaveAllDigits) {

@@ -46,6 +46,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,6 +65,32 @@ struct RunTimes {
   /// took longest; 0 on CPUs. The host is free from then on.
   std::chrono::nanoseconds enqueue{0};
 };
+
+/// A tensor that is somewhere else, in a file say.
+struct TensorSource {
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+  /// Reads its bytes from that offset on, in the order of its elements.
+  std::function<Status(uint64_t offset, std::span<std::byte> memory)> read;
+};
+
+/// What a rank did in the last run, and the memory that it has.
+struct RankUsage {
+  int64_t rank = 0;
+  /// Its stage in a pipeline; 0 without one.
+  uint32_t role = 0;
+  /// In its thread; on a device as `RunTimes::total`.
+  std::chrono::nanoseconds total{0};
+  /// Of that, in collectives and messages that it waited for: communication
+  /// that nothing hides, and ranks that come late. Unknown on a device.
+  std::optional<std::chrono::nanoseconds> waited;
+  /// Memory of the machine that its process has.
+  uint64_t residentBytes = 0;
+};
+
+/// Floating-point operations of matmuls and attention in a call of an entry on
+/// all ranks together, without those that are computed a second time.
+double modelFlops(const Plan &plan, const EntrySpec &entry);
 
 /// Whether the processes that were launched can run the plan together. To be
 /// asked before they wait for each other; `Session::create` asks it as well.
@@ -125,6 +152,9 @@ public:
   /// the value gives it.
   Result<Array> getOutput(std::string_view name) const;
 
+  /// Of the last run, of the ranks of all processes in their order. All
+  /// processes call it alike.
+  Result<std::vector<RankUsage>> rankUsage() const;
   /// Writes an output of the entry that ran last, by number, to memory of its
   /// size.
   Status readOutput(uint32_t output, std::byte *to) const;
@@ -134,7 +164,8 @@ public:
   /// it in its role only.
   Result<Array> getShard(std::string_view name, int64_t rank) const;
 
-  /// Writes the recorded runs as JSON for Perfetto.
+  /// Writes the recorded runs of all ranks as JSON for Perfetto. All processes
+  /// call it alike, and the first one writes.
   Status writeTrace(const std::string &path) const;
 
   /// Private to the runtime.
