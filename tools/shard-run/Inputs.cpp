@@ -270,13 +270,12 @@ Status Inputs::setFrom(Session &session, const EntrySpec &entry, int64_t step,
     // What is the same in every step was set in the first one.
     if (!states && !file.isStack && !isFirst)
       continue;
-    WEFT_ASSIGN_OR_RETURN(
-        const Array array,
-        file.isStack ? file.reader.readSlice(step % file.reader.shape()[0])
-                     : file.reader.read());
-    WEFT_RETURN_IF_ERROR(states
-                             ? session.setState(value.name, array)
-                             : session.setInput(entry.name, value.name, array));
+    const TensorSource source =
+        file.isStack ? file.reader.slice(step % file.reader.shape()[0])
+                     : file.reader.source();
+    WEFT_RETURN_IF_ERROR(
+        states ? session.setStateFrom(value.name, source)
+               : session.setInputFrom(entry.name, value.name, source));
   }
   return {};
 }

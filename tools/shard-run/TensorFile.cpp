@@ -39,12 +39,26 @@ const std::vector<int64_t> &TensorFile::shape() const {
   return npy ? npy->shape() : safetensors->find(name)->shape;
 }
 
-Result<Array> TensorFile::read() const {
-  return npy ? npy->read() : safetensors->read(name);
+/// The part of that index in dimensions of which so many are left out.
+TensorSource TensorFile::sourceFrom(size_t dimension, int64_t index) const {
+  TensorSource part{
+      .dtype = dtype(),
+      .shape = {shape().begin() + static_cast<ptrdiff_t>(dimension),
+                shape().end()},
+      .read = nullptr};
+  const ArrayView view{part.dtype, part.shape, nullptr};
+  const uint64_t begin = static_cast<uint64_t>(index) * view.bytes();
+  part.read = [this, begin](uint64_t offset, std::span<std::byte> memory) {
+    return npy ? npy->readBytes(begin + offset, memory)
+               : safetensors->readBytes(name, begin + offset, memory);
+  };
+  return part;
 }
 
-Result<Array> TensorFile::readSlice(int64_t index) const {
-  return npy ? npy->readSlice(index) : safetensors->readSlice(name, index);
+TensorSource TensorFile::source() const { return sourceFrom(0, 0); }
+
+TensorSource TensorFile::slice(int64_t index) const {
+  return sourceFrom(1, index);
 }
 
 std::string whyNotWritten(const NamedFile &file, DType dtype) {

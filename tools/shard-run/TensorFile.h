@@ -16,6 +16,7 @@
 #include "Arguments.h"
 #include "weft/runtime/Npy.h"
 #include "weft/runtime/Safetensors.h"
+#include "weft/runtime/Session.h"
 
 #include <memory>
 #include <optional>
@@ -30,11 +31,13 @@ public:
 
   runtime::DType dtype() const;
   const std::vector<int64_t> &shape() const;
-  runtime::Result<runtime::Array> read() const;
-  /// The part with that first index.
-  runtime::Result<runtime::Array> readSlice(int64_t index) const;
+  /// The tensor, or the part with that first index; valid as long as the file.
+  runtime::TensorSource source() const;
+  runtime::TensorSource slice(int64_t index) const;
 
 private:
+  runtime::TensorSource sourceFrom(size_t dimension, int64_t index) const;
+
   // One of the two.
   std::optional<runtime::NpyReader> npy;
   std::optional<runtime::SafetensorsFile> safetensors;

@@ -179,6 +179,19 @@ Result<Array> NpyReader::readSlice(int64_t index) const {
   return slice;
 }
 
+Status NpyReader::readBytes(uint64_t offset,
+                            std::span<std::byte> memory) const {
+  if (whole) {
+    std::copy_n(whole->data.begin() + offset, memory.size(), memory.begin());
+    return {};
+  }
+  WEFT_RETURN_IF_ERROR(
+      readTensor(*file, dataOffset + offset, elementType, memory));
+  if (isBigEndian)
+    reverseElements(memory, byteSize(elementType));
+  return {};
+}
+
 Result<Array> readNpy(const std::string &path) {
   WEFT_ASSIGN_OR_RETURN(const NpyReader reader, NpyReader::open(path));
   return reader.read();

@@ -138,6 +138,12 @@ Result<Array> SafetensorsFile::readSlice(std::string_view name,
                             index);
 }
 
+Status SafetensorsFile::readBytes(std::string_view name, uint64_t offset,
+                                  std::span<std::byte> memory) const {
+  WEFT_ASSIGN_OR_RETURN(const TensorInfo *info, require(name));
+  return readTensor(*file, info->offset + offset, info->dtype, memory);
+}
+
 Status SafetensorsFile::readInto(std::string_view name,
                                  std::span<std::byte> memory) const {
   WEFT_ASSIGN_OR_RETURN(const TensorInfo *info, require(name));

@@ -239,6 +239,37 @@ Status Session::Impl::setWhole(Result<Destination> destination,
   return {};
 }
 
+/// Whole, where several ranks hold the same or a part is scattered; otherwise
+/// only the parts.
+Status Session::Impl::setFrom(Result<Destination> destination,
+                              const TensorSource &value) {
+  if (!destination.ok())
+    return destination.status();
+  const plan::TensorType &type = *destination->type;
+  const bool isWhole =
+      isReplicated(type) ||
+      !std::ranges::all_of(core->ranks(), [&](const auto &rank) {
+        return isOfLongRuns(type, core->mesh(), rank->number());
+      });
+  if (isWhole) {
+    Array whole(value.dtype, value.shape);
+    WEFT_RETURN_IF_ERROR(value.read(0, whole.data));
+    return setWhole(std::move(destination), whole);
+  }
+  WEFT_RETURN_IF_ERROR(checkValue(type, *type.global_shape(),
+                                  {value.dtype, value.shape, nullptr},
+                                  [&] { return destination->what(); }));
+  for (const auto &rank : core->ranks()) {
+    Status read;
+    WEFT_RETURN_IF_ERROR(destination->write(*rank, [&](std::byte *part) {
+      read = readShard(type, core->mesh(), rank->number(), value.read, part);
+    }));
+    WEFT_RETURN_IF_ERROR(read);
+  }
+  destination->isSet = true;
+  return {};
+}
+
 /// Whether every rank of every role has all of it, and so each process.
 bool Session::Impl::isWholeHere(const ArenaLocation &location) const {
   if (!isReplicated(*location.type))
@@ -322,6 +353,15 @@ Status Session::setInput(uint32_t entry, uint32_t input,
                          const ArrayView &value) {
   return impl->setWhole(
       impl->inputDestination(plan().entries()[entry].number, input), value);
+}
+
+Status Session::setInputFrom(std::string_view entry, std::string_view name,
+                             const TensorSource &value) {
+  return impl->setFrom(impl->inputDestination(entry, name), value);
+}
+
+Status Session::setStateFrom(std::string_view name, const TensorSource &value) {
+  return impl->setFrom(impl->stateDestination(name), value);
 }
 
 Status Session::setState(std::string_view name, const ArrayView &value) {
@@ -431,15 +471,15 @@ Result<Array> Session::getShard(std::string_view name, int64_t rank) const {
 }
 
 Status Session::writeTrace(const std::string &path) const {
-  std::vector<const RankTrace *> tracks;
-  for (const auto &rank : impl->core->ranks())
-    tracks.push_back(&rank->trace());
-  return writeTraceFile(path, plan(), tracks);
-}
-
-} // namespace weft::runtime
   const Bootstrap *bootstrap = impl->core->bootstrap();
   WEFT_ASSIGN_OR_RETURN(const std::vector<RankTrace> traces,
                         gatherTraces(*impl->core));
   if (bootstrap && bootstrap->launch().rank != 0)
     return {};
+  std::vector<const RankTrace *> tracks;
+  for (const RankTrace &trace : traces)
+    tracks.push_back(&trace);
+  return writeTraceFile(path, plan(), tracks);
+}
+
+} // namespace weft::runtime

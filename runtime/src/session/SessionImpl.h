@@ -80,6 +80,7 @@ public:
                                        std::string_view name);
   Destination inputDestination(uint32_t entry, uint32_t input);
   Status setWhole(Result<Destination> destination, const ArrayView &value);
+  Status setFrom(Result<Destination> destination, const TensorSource &value);
   /// The whole tensor at a location, out of the parts of the ranks.
   bool isWholeHere(const ArenaLocation &location) const;
   Status readWhole(const ArenaLocation &location, std::byte *to) const;

@@ -76,15 +76,20 @@ bool isReplicated(const plan::TensorType &type) {
          std::equal(whole.begin(), whole.end(), part.begin(), part.end());
 }
 
+/// A maximum or minimum may take the value any number of times, a sum once.
+static bool isGiven(const plan::TensorType &type, const Mesh &mesh,
+                    int64_t rank) {
+  return type.unreduced_kind() != plan::Reduction::Sum ||
+         mesh.position(rank, axesOf(type.unreduced())) == 0;
+}
+
 void extractShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
                   const std::byte *whole, std::byte *part) {
   if (isReplicated(type)) {
     std::memcpy(part, whole, wholeBytes(type));
     return;
   }
-  // A maximum or minimum may take the value any number of times, a sum once.
-  const bool holdsTerm = type.unreduced_kind() != plan::Reduction::Sum ||
-                         mesh.position(rank, axesOf(type.unreduced())) == 0;
+  const bool holdsTerm = isGiven(type, mesh, rank);
   const Box box = heldBox(type, mesh, rank);
   if (isPadded(type, box) || !holdsTerm)
     std::memset(part, 0, partBytes(type));
@@ -92,6 +97,35 @@ void extractShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
     forEachRun(type, box, [&](size_t from, size_t to, size_t bytes) {
       std::memcpy(part + to, whole + from, bytes);
     });
+}
+
+bool isOfLongRuns(const plan::TensorType &type, const Mesh &mesh,
+                  int64_t rank) {
+  constexpr size_t longRun = 4096;
+  const Box box = heldBox(type, mesh, rank);
+  size_t runs = 0, all = 0;
+  forEachRun(type, box, [&](size_t, size_t, size_t bytes) {
+    ++runs;
+    all += bytes;
+  });
+  return runs <= 1 || all >= runs * longRun;
+}
+
+Status
+readShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
+          const std::function<Status(uint64_t, std::span<std::byte>)> &read,
+          std::byte *part) {
+  const Box box = heldBox(type, mesh, rank);
+  const bool holdsTerm = isGiven(type, mesh, rank);
+  if (isPadded(type, box) || !holdsTerm)
+    std::memset(part, 0, partBytes(type));
+  Status status;
+  if (holdsTerm)
+    forEachRun(type, box, [&](size_t from, size_t to, size_t bytes) {
+      if (status.ok())
+        status = read(from, {part + to, bytes});
+    });
+  return status;
 }
 
 void copyShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,

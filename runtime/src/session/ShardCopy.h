@@ -19,10 +19,12 @@
 #include "plan/Mesh.h"
 #include "weft/runtime/Array.h"
 #include "weft/runtime/Box.h"
+#include "weft/runtime/Status.h"
 #include "weft/runtime/plan_generated.h"
 
 #include <cstddef>
 #include <functional>
+#include <span>
 
 namespace weft::runtime {
 
@@ -36,12 +38,23 @@ bool isReplicated(const plan::TensorType &type);
 /// they begin at its first element, and behind them it is padded.
 Box heldBox(const plan::TensorType &type, const Mesh &mesh, int64_t rank);
 
+/// Whether the contiguous runs that the part of `rank` is in the whole tensor
+/// are worth a read each.
+bool isOfLongRuns(const plan::TensorType &type, const Mesh &mesh, int64_t rank);
+
 /// Copies the part of `rank` out of the whole tensor into `part`, with zeros
 /// where it is padded. Where ranks
 /// hold partial sums, the first takes the value and the others take zero;
 /// where they hold partial maxima or minima, all take the value.
 void extractShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
                   const std::byte *whole, std::byte *part);
+
+/// The same of a tensor whose bytes `read(offset, memory)` gives: one call for
+/// each run.
+Status
+readShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,
+          const std::function<Status(uint64_t, std::span<std::byte>)> &read,
+          std::byte *part);
 
 /// Copies the part of `rank`, with zeros where it is padded.
 void copyShard(const plan::TensorType &type, const Mesh &mesh, int64_t rank,

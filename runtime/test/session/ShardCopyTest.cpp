@@ -57,6 +57,36 @@ TEST(ShardCopy, Columns) {
   EXPECT_THAT(std::vector<float>(rank1, rank1 + 4), ElementsAre(2, 3, 6, 7));
 }
 
+TEST(ShardCopy, PartsAreReadInRuns) {
+  // Rows of 8 KiB, and columns of 4 bytes.
+  for (const bool isOfRows : {true, false}) {
+    PlanBuilder builder({{"a", 2}});
+    const std::vector<std::vector<std::string>> dims =
+        isOfRows ? std::vector<std::vector<std::string>>{{"a"}, {}}
+                 : std::vector<std::vector<std::string>>{{}, {"a"}};
+    const std::vector<int64_t> shape = isOfRows ? std::vector<int64_t>{5, 2048}
+                                                : std::vector<int64_t>{2048, 2};
+    const Sharded sharded(builder, builder.type(DType::F32, shape, dims));
+    const Array whole = countingArray(shape);
+    const auto parts = sharded.extract(whole);
+    for (int64_t rank = 0; rank < 2; ++rank) {
+      EXPECT_EQ(isOfLongRuns(sharded.type(), *sharded.mesh, rank), isOfRows);
+      std::vector<std::byte> part(parts[rank].size(), std::byte(1));
+      size_t bytes = 0;
+      const auto read = [&](uint64_t offset, std::span<std::byte> memory) {
+        std::copy_n(whole.data.begin() + offset, memory.size(), memory.begin());
+        bytes += memory.size();
+        return Status();
+      };
+      EXPECT_EQ(
+          readShard(sharded.type(), *sharded.mesh, rank, read, part.data()),
+          Status());
+      EXPECT_EQ(part, parts[rank]);
+      EXPECT_EQ(bytes, isOfRows ? (rank == 0 ? 3 : 2) * 8192u : 8192u);
+    }
+  }
+}
+
 TEST(ShardCopy, AssembleInvertsExtract) {
   const std::vector<std::vector<std::vector<std::string>>> shardings = {
       {{}, {}, {}},

@@ -28,6 +28,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace weft::runtime {
@@ -54,6 +55,10 @@ public:
   /// The part with first index `index`, whose shape is `shape()` without the
   /// first dimension; reads no other part of the file.
   Result<Array> readSlice(int64_t index) const;
+
+  /// Bytes of the array from that offset on, in the order of its elements, of
+  /// which they are whole.
+  Status readBytes(uint64_t offset, std::span<std::byte> memory) const;
 
 private:
   NpyReader(std::unique_ptr<InputFile> file, DType dtype,

@@ -66,6 +66,9 @@ public:
   Result<Array> read(std::string_view name) const;
   /// The part of a tensor with first index `index`; reads no other part.
   Result<Array> readSlice(std::string_view name, int64_t index) const;
+  /// Bytes of a tensor from that offset on.
+  Status readBytes(std::string_view name, uint64_t offset,
+                   std::span<std::byte> memory) const;
   /// Reads into memory of exactly the tensor's size.
   Status readInto(std::string_view name, std::span<std::byte> memory) const;
 

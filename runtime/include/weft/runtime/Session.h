@@ -111,6 +111,11 @@ public:
   Status setInput(std::string_view entry, std::string_view name,
                   const ArrayView &value);
 
+  /// The same from a source, of which only what the ranks of this process hold
+  /// is read if that lies together.
+  Status setInputFrom(std::string_view entry, std::string_view name,
+                      const TensorSource &value);
+
   /// The same by number, as `plan().entries()` counts: for many small values.
   /// It may be a state.
   Status setInput(uint32_t entry, uint32_t input, const ArrayView &value);
@@ -122,6 +127,7 @@ public:
 
   /// Sets or reads a state. One that nothing has set cannot be read.
   Status setState(std::string_view name, const ArrayView &value);
+  Status setStateFrom(std::string_view name, const TensorSource &value);
   Result<Array> getState(std::string_view name) const;
 
   /// Saves all states: copies what this process writes of them and returns,
@@ -146,15 +152,15 @@ public:
 
   /// Of the last run.
   RunTimes lastRunTimes() const;
+  /// Of the last run, of the ranks of all processes in their order. All
+  /// processes call it alike.
+  Result<std::vector<RankUsage>> rankUsage() const;
 
   /// An output of the entry that ran last. Ranks that hold copies give that of
   /// the first; partial sums are added. In a pipeline the first role that has
   /// the value gives it.
   Result<Array> getOutput(std::string_view name) const;
 
-  /// Of the last run, of the ranks of all processes in their order. All
-  /// processes call it alike.
-  Result<std::vector<RankUsage>> rankUsage() const;
   /// Writes an output of the entry that ran last, by number, to memory of its
   /// size.
   Status readOutput(uint32_t output, std::byte *to) const;
