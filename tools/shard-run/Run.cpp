@@ -242,7 +242,10 @@ static int runPlan(const Arguments &arguments) {
             "whether their input is right",
             *deadlineOf(arguments.startDeadlineSeconds));
         !status.ok())
-      return report(exitRunFailed, status.message());
+      // As the process that has it: mpirun may join their codes.
+      return report(options.bootstrap->failure().ok() ? exitRunFailed
+                                                      : exitBadInput,
+                    status.message());
   }
   const Result<std::unique_ptr<Session>> session =
       Session::create(*plan, options);
