@@ -92,7 +92,7 @@ RUNTIME_MAY_INCLUDE = {
     "watch": {"io", "comm", "plan", "launch"},
     "checkpoint": {"io", "comm", "launch"},
     "comm/mpi": {"comm", "launch"},
-    "executor": HOST | {"comm/mpi"},
+    "executor": HOST | {"comm/mpi", "watch"},
     "cuda/platform": HOST,
     "cuda/gemm": HOST | {"cuda/platform"},
     "cuda/attention": HOST | {"cuda/platform"},
@@ -100,7 +100,7 @@ RUNTIME_MAY_INCLUDE = {
     "cuda/nccl": HOST | {"watch", "cuda/platform", "cuda/comm"},
     "cuda/rank": HOST | {"executor", "cuda/platform", "cuda/gemm", "cuda/attention", "cuda/comm",
                          "cuda/nccl"},
-    "session": HOST | {"checkpoint", "executor", "cuda/rank"},
+    "session": HOST | {"checkpoint", "executor", "watch", "cuda/rank"},
 }
 # Plain C++, which links where there is no LLVM.
 PLAIN_PARTS = {"Cost", "Optimize", "Timeline", "Report", "Simulate"}

@@ -65,7 +65,7 @@ class Job:
 
     def __init__(self, mpirun, plan, folder, *options):
         self.metrics = folder / "metrics.csv"
-        words = [*mpirun, "-n", "2", *command(plan, 100000, "--deadline", "3", "--quiet", "--metrics",
+        words = [*mpirun, "-n", "2", "env", f"TMPDIR={folder}", *command(plan, 100000, "--deadline", "3", "--quiet", "--metrics",
                                               self.metrics, *options)]
         self.launcher = subprocess.Popen([*map(str, words)], env=os.environ | ENVIRONMENT,
                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -145,6 +145,12 @@ def test_a_stopped_process_is_named_by_the_other_one(mpirun, plan, process, tmp_
     assert re.search(r"error: step \d+ \w+ on rank \d: .*", text), text
     assert re.search(rf"(rank\w? [0-3](, [0-3])? (is|are) in process {process}|"
                      rf"{ranks} are in process {process})", text), text
+    # What the others did last.
+    report = (tmp_path / f"weft-failure-rank-{2 - 2 * process}.txt").read_text()
+    assert report.startswith(f"weft: rank {2 - 2 * process} of 4, process {1 - process} of 2\n")
+    assert re.search(r"did not arrive within 3 s|no data has moved for 3 s", report), report
+    events = report.partition("last events of this rank:\n")[2].splitlines()
+    assert re.search(r"run \d+ entry \d+ (step \d+ (enqueued|waits)|begins)$", events[-1]), events[-3:]
 
 
 def test_a_slow_process_is_named_in_the_metrics(mpirun, plan, tmp_path):

@@ -240,6 +240,22 @@ void CpuRank::record(const Step &step, Time begin) {
              step.operation);
 }
 
+void CpuRank::recordFlight(const Step &step) {
+  const auto add = [&](FlightEvent event) {
+    recorder->record(event, runs, step.entry, step.instruction);
+  };
+  std::visit(
+      Overloaded{
+          [&](const OneOf<CollectiveStep, StartStep, TransferStep> auto &) {
+            add(FlightEvent::Enqueued);
+          },
+          [&](const OneOf<WaitStep, TransferWaitStep> auto &) {
+            add(FlightEvent::Waits);
+          },
+          [](const OneOf<BoundStep, LaunchStep, CopyStep> auto &) {}},
+      step.operation);
+}
+
 template <bool isRecording> Status CpuRank::walk(uint32_t entry) {
   const Program &program = programs[entry];
   const std::vector<uint32_t> &order = program.order.steps();
@@ -251,6 +267,8 @@ template <bool isRecording> Status CpuRank::walk(uint32_t entry) {
       request.beforeStep();
     if (request.hasFailed.load(std::memory_order_relaxed))
       WEFT_RETURN_IF_ERROR(setup.world.status());
+    if (recorder)
+      recordFlight(step);
     Time begin;
     if constexpr (isRecording) {
       enter(program, &step, at);
@@ -281,6 +299,9 @@ Status CpuRank::run(uint32_t entry) {
   const OneDnnThreads threads(request.options.threads);
   const auto begin = std::chrono::steady_clock::now();
   waited = {};
+  ++runs;
+  if (recorder)
+    recorder->record(FlightEvent::RunBegins, runs, entry, 0);
   for (const StagedInput &input : programs[entry].inputs)
     if (!input.staging.empty())
       std::memcpy(input.destination, input.staging.data(),
@@ -290,6 +311,8 @@ Status CpuRank::run(uint32_t entry) {
   if (hasCarrier(entry))
     communication->close();
   spent = std::chrono::steady_clock::now() - begin;
+  if (recorder && status.ok())
+    recorder->record(FlightEvent::RunEnds, runs, entry, 0);
   return status;
 }
 

@@ -17,6 +17,7 @@
 #include "executor/CommunicationQueue.h"
 #include "executor/Program.h"
 #include "executor/Rank.h"
+#include "watch/FlightRecorder.h"
 
 #include <memory>
 #include <optional>
@@ -37,7 +38,11 @@ class CpuRank final : public Rank {
 public:
   CpuRank(const CpuRankSetup &setup, int number)
       : Rank(number), setup(setup), request(setup.request),
-        role(setup.roles.of(number)) {}
+        role(setup.roles.of(number)) {
+    if (const Bootstrap *job = request.options.bootstrap.get();
+        job && job->launch().world > 1)
+      recorder.emplace();
+  }
 
   Status initialize() override;
   Status run(uint32_t entry) override;
@@ -46,6 +51,9 @@ public:
   }
   void carry() override { communication->carry(); }
   std::string progress(uint32_t entry) const override;
+  std::string lastEvents() const override {
+    return recorder ? recorder->toString() : "";
+  }
   std::byte *input(uint32_t entry, size_t input) override {
     return programs[entry].inputs[input].staging.data();
   }
@@ -63,15 +71,16 @@ private:
   Status bindScratchpad();
   template <bool isRecording> Status walk(uint32_t entry);
   Status execute(const Step &step);
+  template <typename Wait> Status timed(const Wait &wait);
   Status located(Status status, const Program &program, const Step &step,
                  uint32_t at) const;
   void enter(const Program &program, const Step *step, uint32_t at);
   void record(const Step &step, Time begin);
+  void recordFlight(const Step &step);
 
   const CpuRankSetup &setup;
   const RankRequest &request;
   const uint32_t role;
-  template <typename Wait> Status timed(const Wait &wait);
   Arena memory;
   Arena scratchpad;
   /// Before the programs, whose GEMMs compute with it.
@@ -86,6 +95,9 @@ private:
   /// While a timeline is recorded: the action, and the segment, if it is one,
   /// that is being executed.
   std::optional<TraceAction> action;
+  /// In a job of several processes.
+  std::optional<FlightRecorder> recorder;
+  uint32_t runs = 0;
   std::optional<TraceEvent> segment;
 };
 

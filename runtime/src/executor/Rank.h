@@ -89,6 +89,10 @@ public:
   /// do not arrive: "in step 12 launch". Safe from any thread.
   virtual std::string progress(uint32_t entry) const = 0;
 
+  /// The last events of the rank, one a line, the oldest first; nothing where
+  /// something else reports them or the ranks of one process have no need.
+  virtual std::string lastEvents() const { return ""; }
+
   /// After `finish`: whether to give back what it has would be to wait for a
   /// device that never comes back. It is then never destroyed.
   virtual bool isStuck() const { return false; }

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -59,8 +60,7 @@ Bootstrap::connect(Launch launch, std::chrono::nanoseconds timeout) {
 /// The launcher's word, or the order of the ranks with the same host.
 Status Bootstrap::findLocalRank(std::chrono::nanoseconds timeout) {
   const std::string mine = hostIdentity();
-  WEFT_ASSIGN_OR_RETURN(const std::vector<std::string> hosts,
-                        gather("their hosts", mine, timeout));
+  WEFT_ASSIGN_OR_RETURN(hosts, gather("their hosts", mine, timeout));
   int before = 0, all = 0;
   for (int r = 0; r < theLaunch.world; ++r) {
     all += hosts[r] == mine;
@@ -71,6 +71,12 @@ Status Bootstrap::findLocalRank(std::chrono::nanoseconds timeout) {
   if (theLaunch.localWorld < 0)
     theLaunch.localWorld = all;
   return {};
+}
+
+std::string Bootstrap::onHost(int rank) const {
+  const bool isOne = std::ranges::all_of(
+      hosts, [&](const std::string &host) { return host == hosts.front(); });
+  return isOne ? "" : " on " + hosts[rank].substr(0, hosts[rank].find(' '));
 }
 
 std::string Bootstrap::nextKey() {

@@ -11,6 +11,7 @@
 #include "cuda/rank/CudaRanks.h"
 #include "executor/CpuRank.h"
 #include "plan/Text.h"
+#include "watch/FailureReport.h"
 
 #include <algorithm>
 #include <ctime>
@@ -351,6 +352,21 @@ void SessionCore::fail(const Status &status) {
   }
   theRanks->abort(status);
   rankFinished.notifyAll();
+  writeReports(status);
+}
+
+/// What each rank here did last.
+void SessionCore::writeReports(const Status &status) const {
+  for (const auto &rank : ranks())
+    if (const std::string events = rank->lastEvents(); !events.empty())
+      writeFailureReport(
+          "", rank->number(),
+          fmt::format("weft: rank {} of {}, process {} of {}{}\n{}\n\nlast "
+                      "events of this rank:\n{}",
+                      rank->number(), thePlan.ranks(),
+                      bootstrap()->launch().rank, bootstrap()->launch().world,
+                      bootstrap()->onHost(bootstrap()->launch().rank),
+                      status.message(), events));
 }
 
 Status SessionCore::firstFailure() {

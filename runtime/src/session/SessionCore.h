@@ -99,6 +99,7 @@ private:
   void fail(const Status &status);
   Status firstFailure();
   std::string describeStuckRanks();
+  void writeReports(const Status &status) const;
   void detachHungRanks();
 
   const Plan thePlan;

@@ -21,6 +21,8 @@ static std::string_view name(FlightEvent event) {
     return "begins";
   case FlightEvent::Enqueued:
     return "enqueued";
+  case FlightEvent::Waits:
+    return "waits";
   case FlightEvent::RunEnds:
     return "ends";
   case FlightEvent::Detach:
@@ -53,7 +55,7 @@ std::string FlightRecorder::toString() const {
         fmt::format("{} {:.6f} s run {} entry {}", sequence,
                     static_cast<double>(slot.microseconds.load()) * 1e-6,
                     what >> 32, what >> 8 & 0xffffffu);
-    if (event == FlightEvent::Enqueued)
+    if (event == FlightEvent::Enqueued || event == FlightEvent::Waits)
       line += fmt::format(" step {}", slot.instruction.load());
     line += fmt::format(" {}\n", name(event));
     // One that is being replaced now is left out.

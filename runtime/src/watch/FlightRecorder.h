@@ -24,8 +24,11 @@ namespace weft::runtime {
 enum class FlightEvent : uint8_t {
   Attach,
   RunBegins,
-  /// A collective was put on the stream, or into a graph.
+  /// A collective or message was put on the stream, or into a graph; or handed
+  /// to who carries it, or begun.
   Enqueued,
+  /// The rank waits for one.
+  Waits,
   RunEnds,
   Detach,
 };

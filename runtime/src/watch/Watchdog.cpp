@@ -7,15 +7,14 @@
 
 #include "watch/Watchdog.h"
 
-#include "io/File.h"
 #include "launch/Arrival.h"
 #include "launch/Store.h"
+#include "watch/FailureReport.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <tuple>
 
 namespace weft::runtime {
@@ -337,15 +336,7 @@ void Watchdog::writeReport(const std::string &failure,
   if (!ofLibrary.empty())
     text += "\n" + ofLibrary;
   text += "\nlast events of this rank:\n" + recorder.toString();
-  const std::string folder =
-      options.reportFolder.empty()
-          ? std::filesystem::temp_directory_path().string()
-          : options.reportFolder;
-  const std::string path =
-      fmt::format("{}/weft-failure-rank-{}.txt", folder, launch.rank);
-  if (auto file = OutputFile::create(path); file.ok())
-    if ((*file)->append(text).ok())
-      (void)(*file)->commit();
+  writeFailureReport(options.reportFolder, launch.rank, text);
 }
 
 } // namespace weft::runtime

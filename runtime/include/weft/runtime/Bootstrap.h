@@ -47,6 +47,8 @@ public:
 
   /// With the local rank filled in.
   const Launch &launch() const { return theLaunch; }
+  /// " on node7", of a rank of this launch; "" where all are on one host.
+  std::string onHost(int rank) const;
   /// Private to the runtime; safe from any thread.
   Store &store() const { return *theStore; }
 
@@ -85,6 +87,8 @@ private:
 
   Launch theLaunch;
   std::unique_ptr<Store> theStore;
+  /// Of each rank.
+  std::vector<std::string> hosts;
   /// Number of exchanges so far: the same on all ranks.
   int exchanges = 0;
   /// Keys of this rank that nobody needs after this gather, and after the next.

@@ -29,9 +29,15 @@ static std::chrono::nanoseconds withGrace(std::chrono::nanoseconds timeout) {
              : timeout + std::min<std::chrono::nanoseconds>(timeout / 4, 2s);
 }
 
-ProcessRanks::ProcessRanks(int ranks, int processes) {
+ProcessRanks::ProcessRanks(int ranks, std::vector<std::string> places)
+    : places(std::move(places)) {
+  const auto processes = static_cast<int64_t>(this->places.size());
   for (int64_t p = 0; p <= processes; ++p)
     starts.push_back(static_cast<int>(p * ranks / processes));
+}
+
+std::string ProcessRanks::nameOf(int process) const {
+  return fmt::format("process {}{}", process, places[process]);
 }
 
 int ProcessRanks::processOf(int rank) const {
@@ -53,7 +59,8 @@ MpiGroup::MpiGroup(MpiEngine &engine, MpiGroupHandle handle,
     if (at != theProcesses.end() && at->process == process)
       at->members.push_back(static_cast<int>(i));
     else
-      theProcesses.insert(at, {process, {static_cast<int>(i)}});
+      theProcesses.insert(
+          at, {process, ranks.nameOf(process), {static_cast<int>(i)}});
   }
   std::vector<int> here;
   size_t most = 0;
@@ -276,8 +283,8 @@ static std::string whereTheyAre(const std::vector<int> &members,
   std::vector<int> ranks;
   for (int member : process.members)
     ranks.push_back(members[member]);
-  return fmt::format("; {} {} in process {}", describeRanks(ranks),
-                     ranks.size() == 1 ? "is" : "are", process.process);
+  return fmt::format("; {} {} in {}", describeRanks(ranks),
+                     ranks.size() == 1 ? "is" : "are", process.name);
 }
 
 Status MpiGroup::missing() const {

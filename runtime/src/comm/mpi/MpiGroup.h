@@ -30,6 +30,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace weft::runtime {
@@ -37,13 +38,17 @@ namespace weft::runtime {
 /// Where world ranks live: those of process p are `starts[p]` on.
 class ProcessRanks {
 public:
-  ProcessRanks(int ranks, int processes);
+  /// `places` are those of the processes: " on node7", or "".
+  ProcessRanks(int ranks, std::vector<std::string> places);
   int processOf(int rank) const;
+  /// "process 1 on node7".
+  std::string nameOf(int process) const;
   int first(int process) const { return starts[process]; }
   int end(int process) const { return starts[process + 1]; }
 
 private:
   std::vector<int> starts;
+  std::vector<std::string> places;
 };
 
 class MpiGroup final : public MpiTask {
@@ -51,6 +56,7 @@ public:
   /// The members of the group in one process: indices in the group.
   struct Process {
     int process;
+    std::string name;
     std::vector<int> members;
   };
   /// A message of the data of a round.

@@ -28,12 +28,20 @@ using namespace std::chrono_literals;
 /// How often a process asks whether another one has failed or is gone.
 static constexpr auto watchInterval = 20ms;
 
+static std::vector<std::string> placesOf(const Bootstrap &bootstrap,
+                                         int processes) {
+  std::vector<std::string> places;
+  for (int process = 0; process < processes; ++process)
+    places.push_back(bootstrap.onHost(process));
+  return places;
+}
+
 class MpiWorld::Impl {
 public:
   Impl(Bootstrap &bootstrap, MpiEngine &engine, int ranks)
       : bootstrap(bootstrap), engine(engine), ranks(ranks),
-        processRanks(ranks, engine.processes()),
-        spin(SpinPolicy::forRanks(ranks + engine.processes())) {}
+        processRanks(ranks, placesOf(bootstrap, engine.processes())),
+        spin(SpinPolicy::forRanks(ranks)) {}
   ~Impl();
 
   Status open(const std::vector<GroupRanks> &groups,
@@ -263,7 +271,8 @@ std::string MpiWorld::Impl::nameOf(int process) const {
   std::vector<int> members(processRanks.end(process) -
                            processRanks.first(process));
   std::iota(members.begin(), members.end(), processRanks.first(process));
-  return fmt::format("process {} ({})", process, describeRanks(members));
+  return fmt::format("{} ({})", processRanks.nameOf(process),
+                     describeRanks(members));
 }
 
 void MpiWorld::Impl::watch() {
