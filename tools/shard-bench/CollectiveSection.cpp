@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceCollectives.h"
+#include "ProcessCollectives.h"
 #include "SectionTables.h"
 
 #include "weft/Cost/CollectiveTime.h"
@@ -20,10 +21,16 @@ using weft::cost::CollectiveKind;
 
 namespace weft::tools {
 
+static bool areProcesses(const SectionOptions &options) {
+  return options.target == "cpu" && options.launch.world > 1;
+}
+
 static std::vector<CollectiveCase>
 collectiveCases(const SectionOptions &options, int ranks) {
   std::vector<CollectiveCase> cases;
-  constexpr int64_t smallest = 256, step = 8;
+  // Of processes 1 KiB to 64 MiB, where a library changes its ways.
+  const int64_t smallest = areProcesses(options) ? 1024 : 256;
+  const int64_t step = areProcesses(options) ? 4 : 8;
   const auto add = [&](CollectiveKind kind, DType dtype) {
     for (int64_t bytes = smallest; bytes <= options.largestBytes;
          bytes *= step) {
@@ -45,6 +52,8 @@ collectiveCases(const SectionOptions &options, int ranks) {
 /// 2, 4, 8, ... and the most.
 static std::vector<int> rankCounts(const SectionOptions &options) {
   std::vector<int> counts;
+  if (areProcesses(options))
+    return {options.ranks};
   for (int ranks = 2; ranks < options.ranks; ranks *= 2)
     counts.push_back(ranks);
   if (options.ranks > 1)
@@ -62,22 +71,31 @@ static int countCollectives(const SectionOptions &options) {
 static void print(const CollectiveCase &run, const CollectiveTiming &timing) {
   const double algbw = 1e-9 * static_cast<double>(run.bytes) / timing.best;
   fmt::print("{:<15} {:>5} {:>10} {:>10} {:>6} {:>10.2f} {:>10.2f} {:>10.2f} "
-             "{:>8.2f} {:>8.2f} {:>8}\n",
+             "{:>8.2f} {:>8.2f} {:>8}",
              nameOf(run.kind), run.ranks, run.bytes, run.count(),
              name(run.dtype), 1e6 * timing.best, 1e6 * timing.median,
              1e6 * timing.cpu, algbw,
              algbw * cost::busFactor(run.kind, run.ranks), timing.errors);
+  if (timing.ownBest != 0)
+    fmt::print(" {:>10.2f} {:>6.2f}", 1e6 * timing.ownBest,
+               timing.ownBest / timing.best);
+  fmt::print("\n");
+  std::fflush(stdout);
 }
 
-static void printHead(const std::string &of) {
+/// With `hasOwn` two columns more, of the library's own collective: its time,
+/// and that over ours.
+static void printHead(const std::string &of, bool hasOwn = false) {
   fmt::print("\ncollectives, {}; size, count and busbw as in nccl-tests, sums\n"
              "{:<15} {:>5} {:>10} {:>10} {:>6} {:>10} {:>10} {:>10} {:>8} "
-             "{:>8} {:>8}\n"
+             "{:>8} {:>8}{}\n"
              "{:<15} {:>5} {:>10} {:>10} {:>6} {:>10} {:>10} {:>10} {:>8} "
-             "{:>8}\n",
+             "{:>8}{}\n",
              of, "collective", "ranks", "size", "count", "type", "time",
-             "median", "CPU", "algbw", "busbw", "errors", "", "", "(B)",
-             "(elements)", "", "(us)", "(us)", "(us)", "(GB/s)", "(GB/s)");
+             "median", "CPU", "algbw", "busbw", "errors",
+             hasOwn ? "  its own  ratio" : "", "", "", "(B)", "(elements)", "",
+             "(us)", "(us)", "(us)", "(GB/s)", "(GB/s)",
+             hasOwn ? "                (us)" : "");
 }
 
 static Status runOnThreads(const SectionOptions &options, Results &results) {
@@ -99,6 +117,22 @@ static Status runOnThreads(const SectionOptions &options, Results &results) {
   return {};
 }
 
+static Status runOnProcesses(const SectionOptions &options, Results &results) {
+  WEFT_ASSIGN_OR_RETURN(
+      const auto processes,
+      ProcessCollectives::create(options.launch, options.ranks));
+  printHead(processes->describe(), options.ranks == options.launch.world);
+  for (const CollectiveCase &run : collectiveCases(options, options.ranks)) {
+    WEFT_ASSIGN_OR_RETURN(const CollectiveTiming timing,
+                          processes->time(run, options.seconds));
+    results.collectives.push_back({run, timing});
+    results.count(timing.isBusy());
+    if (options.launch.rank == 0)
+      print(run, timing);
+  }
+  return {};
+}
+
 static Status runOnGpus(const SectionOptions &options, Results &results) {
   WEFT_ASSIGN_OR_RETURN(const auto device,
                         DeviceCollectives::create(options.target, options.ranks,
@@ -116,6 +150,8 @@ static Status runOnGpus(const SectionOptions &options, Results &results) {
 }
 
 static Status runCollectives(const SectionOptions &options, Results &results) {
+  if (areProcesses(options))
+    return runOnProcesses(options, results);
   return options.target == "cpu" ? runOnThreads(options, results)
                                  : runOnGpus(options, results);
 }

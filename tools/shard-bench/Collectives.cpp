@@ -10,6 +10,8 @@
 #include "ExpectedValues.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <span>
 #include <thread>
 
 using namespace weft::runtime;
@@ -21,25 +23,32 @@ namespace {
 /// One rank's end and buffers.
 class Rank {
 public:
-  Rank(const CollectiveCase &run, const World &world, int rank)
+  Rank(const CollectiveCase &run, const World &world, int rank,
+       const OwnCollective &own)
       : run(run), rank(rank), group(*world.communicator(rank, 0)),
-        control(*world.communicator(rank, 1)),
+        control(*world.communicator(rank, 1)), own(own),
         source(run.elements() * byteSize(run.dtype)),
         destination(source.size()) {}
 
-  Status call();
+  bool hasOwn() const { return own != nullptr; }
+  /// A batch: so many calls, or, where negative, of the library's own.
+  Status call(int64_t calls);
   /// Fills the source; what must be in the destination is known.
   void fill();
   int64_t countErrors() const;
-  /// Whether rank 0 says that there is another batch of so many calls.
+  /// The batch that rank 0 says; 0 for the end.
   Result<int32_t> agree(int32_t calls);
+  /// Of all ranks.
+  Result<int64_t> sumOf(int64_t errors);
 
 private:
+  Status call();
   int64_t shard() const { return run.elements() / run.ranks; }
 
   const CollectiveCase &run;
   const int rank;
   Communicator &group, &control;
+  const OwnCollective &own;
   std::vector<std::byte> source, destination;
 };
 
@@ -114,6 +123,16 @@ Status Rank::call() {
       "an exchange depends on its map"); // no test: not offered
 }
 
+Status Rank::call(int64_t calls) {
+  if (calls < 0)
+    return own(reinterpret_cast<const float *>(source.data()),
+               reinterpret_cast<float *>(destination.data()), run.count(),
+               -calls);
+  for (int64_t i = 0; i < calls; ++i)
+    WEFT_RETURN_IF_ERROR(call());
+  return {};
+}
+
 void Rank::fill() {
   for (int64_t i = 0; i < run.elements(); ++i)
     write(source, run.dtype, i, valueOf(rank, i));
@@ -131,10 +150,18 @@ int64_t Rank::countErrors() const {
   return errors;
 }
 
+/// The others say 0.
 Result<int32_t> Rank::agree(int32_t calls) {
   WEFT_RETURN_IF_ERROR(control.allReduce(
-      &calls, &calls, 1, DType::I32, Reduction::Max, {.cause = "shard-bench"}));
+      &calls, &calls, 1, DType::I32, Reduction::Sum, {.cause = "shard-bench"}));
   return calls;
+}
+
+Result<int64_t> Rank::sumOf(int64_t errors) {
+  WEFT_RETURN_IF_ERROR(control.allReduce(&errors, &errors, 1, DType::I64,
+                                         Reduction::Sum,
+                                         {.cause = "shard-bench"}));
+  return errors;
 }
 
 /// Batches for as long as rank 0, which keeps time, says.
@@ -143,75 +170,101 @@ static Status follow(Rank &rank) {
     WEFT_ASSIGN_OR_RETURN(const int32_t calls, rank.agree(0));
     if (calls == 0)
       return {};
-    for (int32_t i = 0; i < calls; ++i)
-      WEFT_RETURN_IF_ERROR(rank.call());
+    WEFT_RETURN_IF_ERROR(rank.call(calls));
   }
 }
 
-static Result<std::vector<Batch>> lead(Rank &rank, double seconds) {
+namespace {
+
+/// Batches of ours, and of the library's own beside them.
+struct Batches {
+  std::vector<Batch> ours, own;
+};
+
+} // namespace
+
+static Result<Batches> lead(Rank &rank, double seconds) {
   constexpr size_t leastBatches = 3;
   const auto batchOf = [&](int64_t calls) -> Result<Batch> {
     WEFT_RETURN_IF_ERROR(rank.agree(static_cast<int32_t>(calls)).status());
     const double wall = wallSeconds(), cpu = processSeconds();
-    for (int64_t i = 0; i < calls; ++i)
-      WEFT_RETURN_IF_ERROR(rank.call());
-    return Batch{calls, wallSeconds() - wall, processSeconds() - cpu};
+    WEFT_RETURN_IF_ERROR(rank.call(calls));
+    return Batch{std::abs(calls), wallSeconds() - wall, processSeconds() - cpu};
   };
   const double end = wallSeconds() + seconds;
+  if (rank.hasOwn())
+    WEFT_RETURN_IF_ERROR(batchOf(-1).status());
   WEFT_RETURN_IF_ERROR(batchOf(1).status());
   WEFT_ASSIGN_OR_RETURN(const Batch probe, batchOf(1));
   const int64_t calls = callsOfBatch(probe.wall);
-  std::vector<Batch> batches;
-  while (batches.size() < leastBatches || wallSeconds() < end) {
+  Batches batches;
+  while (batches.ours.size() < leastBatches || wallSeconds() < end) {
+    if (rank.hasOwn()) {
+      WEFT_ASSIGN_OR_RETURN(const Batch batch, batchOf(-calls));
+      batches.own.push_back(batch);
+    }
     WEFT_ASSIGN_OR_RETURN(const Batch batch, batchOf(calls));
-    batches.push_back(batch);
+    batches.ours.push_back(batch);
   }
+  // What is checked is ours.
+  WEFT_RETURN_IF_ERROR(batchOf(1).status());
   WEFT_RETURN_IF_ERROR(rank.agree(0).status());
   return batches;
 }
 
-static CollectiveTiming summarize(const std::vector<Batch> &batches,
-                                  int ranks) {
+static CollectiveTiming summarize(const Batches &batches, int ranks) {
   const int cores = std::max(
       1,
       std::min(ranks, static_cast<int>(std::thread::hardware_concurrency())));
-  std::vector<double> wall, cpu;
-  for (const Batch &batch : batches) {
+  std::vector<double> wall, cpu, own;
+  for (const Batch &batch : batches.ours) {
     const auto calls = static_cast<double>(batch.calls);
     wall.push_back(batch.wall / calls);
     cpu.push_back(batch.cpu / calls / cores);
   }
-  return {*std::ranges::min_element(wall), medianOf(wall),
-          *std::ranges::min_element(cpu), 0};
+  CollectiveTiming timing{.best = *std::ranges::min_element(wall),
+                          .median = medianOf(wall),
+                          .cpu = *std::ranges::min_element(cpu)};
+  for (const Batch &batch : batches.own)
+    own.push_back(batch.wall / static_cast<double>(batch.calls));
+  if (!own.empty())
+    timing.ownBest = *std::ranges::min_element(own);
+  return timing;
 }
 
 Result<CollectiveTiming> timeCollective(const CollectiveCase &run,
-                                        const World &world, double seconds) {
+                                        const World &world, double seconds,
+                                        const OwnCollective &own) {
   std::vector<Status> failures(run.ranks);
   std::vector<int64_t> errors(run.ranks);
-  std::vector<Batch> batches;
+  Batches batches;
   const auto work = [&](int number) -> Status {
-    Rank rank(run, world, number);
+    Rank rank(run, world, number, own);
     rank.fill();
     if (number == 0) {
       WEFT_ASSIGN_OR_RETURN(batches, lead(rank, seconds));
     } else {
       WEFT_RETURN_IF_ERROR(follow(rank));
     }
-    errors[number] = rank.countErrors();
+    WEFT_ASSIGN_OR_RETURN(errors[number], rank.sumOf(rank.countErrors()));
     return {};
   };
+  std::vector<int> here;
+  for (int number = 0; number < run.ranks; ++number)
+    if (world.communicator(number, 0))
+      here.push_back(number);
   std::vector<std::thread> threads;
-  for (int number = 1; number < run.ranks; ++number)
+  for (int number : std::span(here).subspan(1))
     threads.emplace_back([&, number] { failures[number] = work(number); });
-  failures[0] = work(0);
+  failures[here[0]] = work(here[0]);
   for (std::thread &thread : threads)
     thread.join();
   for (const Status &failure : failures)
     WEFT_RETURN_IF_ERROR(failure);
-  CollectiveTiming timing = summarize(batches, run.ranks);
-  for (const int64_t each : errors)
-    timing.errors += each;
+  CollectiveTiming timing;
+  if (!batches.ours.empty())
+    timing = summarize(batches, run.ranks);
+  timing.errors = errors[here[0]];
   return timing;
 }
 

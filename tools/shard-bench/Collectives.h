@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One collective between ranks that are threads of this process, as nccl-tests
-// times it, and what all ranks have afterwards compared with what they must
-// have.
+// One collective between ranks that are threads of one process or of several,
+// as nccl-tests times it, and what all ranks have afterwards compared with what
+// they must have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +18,8 @@
 
 #include "weft/Cost/CollectiveKind.h"
 #include "weft/runtime/Communicator.h"
+
+#include <functional>
 
 namespace weft::tools {
 
@@ -44,15 +46,25 @@ struct CollectiveTiming {
   double cpu = 0;
   /// Elements that are wrong, on all ranks.
   int64_t errors = 0;
+  /// Of the MPI library's own collective: the best batch by the clock; 0 where
+  /// there is none.
+  double ownBest = 0;
   /// Others had the cores: the middle batch took much longer than the best.
   bool isBusy() const { return median > 1.5 * best; }
 };
 
+/// So many calls of the library's own collective by this process.
+using OwnCollective = std::function<runtime::Status(
+    const float *from, float *to, int64_t count, int64_t calls)>;
+
 /// `world` has two groups, both of all ranks: the second one is for telling
-/// them when to stop.
+/// them when to stop. Of several processes all call it, and rank 0 keeps time.
+/// With `own`, whose ranks are a process each, batches of it take turns with
+/// ours.
 runtime::Result<CollectiveTiming> timeCollective(const CollectiveCase &run,
                                                  const runtime::World &world,
-                                                 double seconds);
+                                                 double seconds,
+                                                 const OwnCollective &own = {});
 
 } // namespace weft::tools
 

@@ -15,11 +15,15 @@
 
 #include "Results.h"
 
+#include "weft/runtime/Launch.h"
+
 namespace weft::tools {
 
 struct SectionOptions {
-  /// Of the most ranks of a collective, and of arrays.
+  /// Of the most ranks of a collective, and of arrays. Several processes have
+  /// all of them together.
   int ranks = 2;
+  runtime::Launch launch;
   int64_t largestBytes = int64_t(64) << 20;
   /// For one measurement.
   double seconds = 0;

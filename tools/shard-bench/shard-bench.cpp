@@ -7,6 +7,7 @@
 //
 //   shard-bench
 //   shard-bench --only=collectives --ranks=4
+//   mpirun -n 2 shard-bench --only=collectives
 //   shard-bench --write-cluster=mine.toml
 //
 //===----------------------------------------------------------------------===//
@@ -99,6 +100,20 @@ int run(Options options) {
   if (!isCpu && options.only != std::vector<std::string>{"collectives"})
     return fail(exitBadInput, "--target is for collectives: add "
                               "--only=collectives");
+  const weft::runtime::Launch &launch = options.section.launch;
+  if (isCpu && launch.world > 1) {
+    if (options.only != std::vector<std::string>{"collectives"})
+      return fail(exitBadInput, "several processes measure collectives: add "
+                                "--only=collectives");
+    if (options.section.ranks % launch.world != 0)
+      return fail(exitBadInput,
+                  fmt::format("--ranks must be a multiple of the {} processes, "
+                              "got {}",
+                              launch.world, options.section.ranks));
+    // One of them prints.
+    if (launch.rank != 0 && !std::freopen("/dev/null", "w", stdout))
+      return fail(exitFailed, "cannot open /dev/null");
+  }
   const Machine machine = thisMachine();
   int measurements = 0;
   for (const Section &section : sections())
@@ -131,8 +146,14 @@ int run(Options options) {
 
 int main(int argc, char **argv) {
   Options options;
+  const auto launch = weft::runtime::detectLaunch();
+  if (!launch.ok())
+    return fail(exitBadInput, launch.status().message());
+  options.section.launch = *launch;
   options.section.ranks = std::max(2, 2 * thisMachine().cores);
   options.section.ranks = std::min(options.section.ranks, 8);
+  if (launch->world > 1)
+    options.section.ranks = launch->world;
   CLI::App app("Measures this machine through the runtime's own code: "
                "GEMMs,\nattention, memory, generated kernels and "
                "collectives; writes a cluster file.\n"
@@ -152,7 +173,7 @@ int main(int argc, char **argv) {
       ->capture_default_str();
   app.add_option("--ranks", options.section.ranks,
                  "The most ranks of collectives; default: twice the cores, at "
-                 "most 8")
+                 "most 8; under mpirun one for each process")
       ->check(CLI::Range(1, 1024));
   app.add_option("--largest-bytes", options.section.largestBytes,
                  "The largest array, and the most bytes of a GEMM and of a "
@@ -161,7 +182,8 @@ int main(int argc, char **argv) {
       ->capture_default_str();
   app.add_option(
          "--target", options.section.target,
-         "Where collectives run: cpu, ranks that are threads of this process; "
+         "Where collectives run: cpu, ranks that are threads of this process "
+         "or, over MPI, of those that mpirun or srun starts; "
          "or cuda:<processor>, as cuda:sm_90: NCCL between the "
          "processes that torchrun, mpirun or srun starts, otherwise "
          "ranks on one GPU")

@@ -60,6 +60,13 @@ public:
                            size_t &bytes) = 0;
   /// Of a receive, which is then still to be tested.
   virtual void cancel(MpiRequest &request) = 0;
+
+  /// The library's own collective of all processes, which sums floats in an
+  /// order of its own and waits inside MPI: what ours are compared with.
+  /// `count` are the elements that a process has of what is split, or all.
+  enum class Own { AllReduce, AllGather, ReduceScatter, AllToAll };
+  virtual std::string ownCollective(Own kind, const float *from, float *to,
+                                    int count) = 0;
 };
 
 /// What a module exports: a library, which lives as long as the process.

@@ -139,6 +139,29 @@ public:
     MPI_Cancel(&handle);
     request = pack<MpiRequest>(handle);
   }
+
+  std::string ownCollective(Own kind, const float *from, float *to,
+                            int count) override {
+    const MPI_Comm all = MPI_COMM_WORLD;
+    switch (kind) {
+    case Own::AllReduce:
+      return textOf(MPI_Allreduce(from, to, count, MPI_FLOAT, MPI_SUM, all),
+                    "MPI_Allreduce");
+    case Own::AllGather:
+      return textOf(
+          MPI_Allgather(from, count, MPI_FLOAT, to, count, MPI_FLOAT, all),
+          "MPI_Allgather");
+    case Own::ReduceScatter:
+      return textOf(
+          MPI_Reduce_scatter_block(from, to, count, MPI_FLOAT, MPI_SUM, all),
+          "MPI_Reduce_scatter_block");
+    case Own::AllToAll:
+      return textOf(
+          MPI_Alltoall(from, count, MPI_FLOAT, to, count, MPI_FLOAT, all),
+          "MPI_Alltoall");
+    }
+    return "";
+  }
 };
 
 } // namespace
