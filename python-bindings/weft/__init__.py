@@ -31,6 +31,7 @@ from .sharding import NamedSharding
 from .spec import P, PartitionSpec
 from .spec_table import show_specs
 from .stages import stage_boundary
+from .summary_writer import SummaryWriter
 from .tracing import ConcretizationTypeError, NoTraceError, ShapeError, UnexpectedTracerError
 
 from . import data, distributed, lax, models, nn, numpy, optim, pipeline, random
@@ -62,8 +63,8 @@ __all__ = [
     "PartitionSpec",
     "Pipeline",
     "Plan",
-    "Rules",
     "RankUsage",
+    "Rules",
     "RunTimes",
     "Saving",
     "Session",
@@ -72,6 +73,7 @@ __all__ = [
     "Shard",
     "Shards",
     "SpecError",
+    "SummaryWriter",
     "UnexpectedTracerError",
     "budget",
     "checkpoint",
