@@ -4,7 +4,8 @@
 
     PYTHONPATH=build/release/python build/venv-jax/bin/python benchmarks/call_overhead.py
 
-Microseconds a call: the least and the median of several means, of Weft and JAX in turns.
+Microseconds a call: the least and the median of several means, of Weft and JAX in turns. Then the step of a GPT on two
+ranks, in a session and as a function whose state stays on the ranks as `weft.Array`s, in turns.
 """
 
 import functools
@@ -53,6 +54,57 @@ def session_calls():
     return lambda: session.run(entry), step
 
 
+def training_loops(sequence=128, layers=2, hidden=128):
+    """A step of a GPT whose state stays on two ranks: of a session, and of a compiled function that is given back what it
+    returned."""
+    step = weft.models.gpt(layers=layers, hidden=hidden, heads=4, vocabulary=4096, sequence=sequence, dtype="float32",
+                           data=2, micro_batch=2)
+    compiled = step.lower().compile()
+    entry, random = compiled.entry, np.random.default_rng(0)
+
+    def values(tree):
+        return weft.tree.map(lambda x: np.abs(0.02 * random.standard_normal(x.shape, np.float32)).astype(x.dtype), tree)
+
+    state, batch = values(step.state()), values(step.batch())
+    session = compiled.session()
+    leaves = dict(zip((info.name for info in entry.inputs), weft.tree.leaves((state, batch)), strict=True))
+    for name, value in leaves.items():
+        session.set_input(entry.name, name, value)
+    inputs = [info.name for info in entry.inputs if not info.is_state]
+    results = [info.name for info in entry.outputs if not info.is_state]
+
+    def of_session():
+        for name in inputs:
+            session.set_input(entry.name, name, leaves[name])
+        session.run(entry.name)
+        return [session.output(name) for name in results]
+
+    kept = [state]
+
+    def of_arrays():
+        kept[0], loss = compiled(kept[0], batch)
+        return loss
+
+    return of_session, of_arrays
+
+
+def paired_steps(rounds=100):
+    """Neighbouring steps of a session and of the function: seconds of CPU and by the clock, of each."""
+    loops, times = training_loops(), ([], [])
+    for loop in loops * 2:
+        loop()
+    for turn in range(rounds):
+        for which in (0, 1) if turn % 2 else (1, 0):
+            cpu, wall = time.process_time(), time.perf_counter()
+            loops[which]()
+            times[which].append((time.process_time() - cpu, time.perf_counter() - wall))
+    for kind, name in enumerate(("of CPU", "by the clock")):
+        session, arrays = ([each[kind] for each in which] for which in times)
+        quotient = statistics.median(b / a for a, b in zip(session, arrays))
+        print(f"a step of a GPT {name}: {1e3 * statistics.median(session):.1f} ms in a session, "
+              f"{1e3 * statistics.median(arrays):.1f} ms as state, loss = step(state, batch); median quotient {quotient:.3f}")
+
+
 def rows():
     """What is called, how often a measurement calls it, and the calls in Weft and JAX."""
     run, step = session_calls()
@@ -76,6 +128,7 @@ def main():
         means = zip(*([microseconds(call, times) for call in calls] for _ in range(15)))
         columns = [f"{min(m):8.1f} {statistics.median(m):8.1f}" for m in means]
         print(f"{name:36} {'  '.join(columns)}")
+    paired_steps()
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 import functools
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import warnings
@@ -149,3 +150,56 @@ def test_the_device_is_chosen(tmp_path):
         compiled.session(device=7)
     assert raised.value.code == "invalid_argument"
     assert len(enqueues(compiled, x, 1, device=0)[1]) == 1
+
+
+PROCESS = """
+import sys
+import numpy as np
+import weft
+from weft import P
+
+weft.distributed.initialize()
+mesh = weft.make_mesh((2,), ("data",))
+
+def step(w, x, y):
+    loss, gradient = weft.value_and_grad(lambda w: ((x @ w - y) ** 2).mean())(w)
+    return w - 0.1 * gradient, loss
+
+random = np.random.default_rng(0)
+w, x = np.zeros((8, 1), np.float32), random.random((16, 8), np.float32)
+train = weft.jit(step, mesh=mesh, in_shardings=(P(*sys.argv[3:]), P("data"), P("data")), donate_argnums=0).lower(
+    w, x, x.sum(1, keepdims=True)).compile(sys.argv[2])
+for _ in range(4):
+    w, loss = train(w, x, x.sum(1, keepdims=True))
+print([*weft.distributed.local_ranks(2)], [shard.data.shape for shard in w.addressable_shards])
+weft.save(f"{sys.argv[1]}/run", {"w": weft.distributed.process_allgather(w)}, step=4).wait()
+np.savez(f"{sys.argv[1]}/{weft.process_index()}.npz", loss=loss, w=weft.distributed.process_allgather(w))
+"""
+
+
+@pytest.mark.parametrize("layout", [[], ["data"]], ids=["replicated", "sharded"])
+def test_processes_with_a_device_each(layout, tmp_path):
+    """As torchrun starts them, over the library in the place of NCCL."""
+    if not (EMULATOR.parent / "nccl" / "libnccl.so.2").exists():
+        pytest.skip("the library in NCCL's place was not built; it needs NCCL's header")
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    variables = {"WEFT_CUDA_LIBRARIES": f"{EMULATOR}:{EMULATOR.parent / 'nccl'}", "WORLD_SIZE": "2",
+                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "NCCL_SOCKET_IFNAME": "lo"}
+    jobs = [subprocess.Popen([sys.executable, "-c", PROCESS, tmp_path, TARGET, *layout],
+                             env=os.environ | variables | {"RANK": str(rank), "LOCAL_RANK": "0", "NCCL_HOSTID": f"rank-{rank}"},
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for rank in range(2)]
+    texts = [job.communicate(timeout=120)[0] for job in jobs]
+    assert [job.returncode for job in jobs] == [0, 0], texts
+    shape = (4, 1) if layout else (8, 1)
+    assert [text.splitlines()[-1] for text in texts] == [f"[{rank}] [{shape}]" for rank in range(2)]
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    subprocess.run([sys.executable, "-c", PROCESS, alone, "cpu", *layout], check=True, capture_output=True)
+    expected = np.load(alone / "0.npz")
+    for rank in range(2):
+        found = np.load(tmp_path / f"{rank}.npz")
+        np.testing.assert_allclose(found["loss"], expected["loss"], rtol=1e-5)
+        np.testing.assert_allclose(found["w"], expected["w"], rtol=1e-5)
+    np.testing.assert_array_equal(weft.restore(tmp_path / "run")["w"], found["w"])

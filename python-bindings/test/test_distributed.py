@@ -49,6 +49,46 @@ def test_an_exception_in_one_process_stops_the_others(mpirun):
     assert "ValueError: planted" in both.stderr
 
 
+PIPELINE = """
+import hashlib
+import sys
+import numpy as np
+import weft
+
+weft.distributed.initialize()
+step = weft.models.gpt(layers=4, hidden=32, heads=2, vocabulary=64, sequence=16, dtype="float32", pipeline=2, data=2,
+                       schedule=sys.argv[2], chunks=int(sys.argv[3]), micro_batch=1, global_batch=8)
+session = weft.Session(step.lower().compile().plan)
+entry, random = session.plan.entries[0], np.random.default_rng(0)
+for value in entry.inputs:
+    if np.issubdtype(value.dtype, np.integer):
+        session.set_input(entry.name, value.name, random.integers(0, 2, value.shape))
+    else:
+        session.set_input(entry.name, value.name, np.abs(0.02 * random.standard_normal(value.shape, np.float32)))
+for _ in range(3):
+    session.run(entry.name)
+states = hashlib.sha256()
+for value in entry.outputs:
+    states.update((session.state if value.is_state else session.output)(value.name).tobytes())
+print(states.hexdigest(), file=open(f"{sys.argv[1]}/{weft.process_index()}", "w"))
+"""
+
+
+@pytest.mark.parametrize("schedule, chunks", [("1f1b", 1), ("interleaved", 2), ("zb-h1", 1)])
+def test_pipelines_have_the_bits_of_one_process(mpirun, schedule, chunks, tmp_path):
+    """Messages between stages that are in other processes, or in the same one."""
+    found = set()
+    for processes in (1, 2, 4):
+        folder = tmp_path / str(processes)
+        folder.mkdir()
+        start = [] if processes == 1 else [*mpirun, "-n", processes]
+        result = run([*start, sys.executable, "-c", PIPELINE, folder, schedule, chunks])
+        assert result.returncode == 0, result.stdout + result.stderr
+        assert len([*folder.iterdir()]) == processes
+        found |= {path.read_text() for path in folder.iterdir()}
+    assert len(found) == 1
+
+
 USAGE = """
 import json
 import sys
