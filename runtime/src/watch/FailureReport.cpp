@@ -21,8 +21,8 @@ void writeFailureReport(const std::string &folder, int rank,
   const std::string in =
       folder.empty() ? std::filesystem::temp_directory_path(error).string()
                      : folder;
-  const auto file = OutputFile::create(
-      fmt::format("{}/weft-failure-rank-{}.txt", in, rank));
+  const auto file =
+      OutputFile::create(fmt::format("{}/weft-failure-rank-{}.txt", in, rank));
   if (file.ok() && (*file)->append(text).ok())
     (void)(*file)->commit();
 }

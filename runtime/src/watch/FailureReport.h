@@ -12,8 +12,8 @@
 
 namespace weft::runtime {
 
-/// Writes weft-failure-rank-R.txt to `folder`, or where that is empty to the one
-/// for temporary files. What cannot be written is lost.
+/// Writes weft-failure-rank-R.txt to `folder`, or where that is empty to the
+/// one for temporary files. What cannot be written is lost.
 void writeFailureReport(const std::string &folder, int rank,
                         const std::string &text);
 
