@@ -175,3 +175,14 @@ def test_one_trace_of_all_processes(mpirun, plan, tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     assert {event["pid"] for event in events if event["ph"] == "X"} == {0, 1, 2, 3}
+
+
+def test_the_mfu_counts_what_the_simulator_counts(plan, tmp_path):
+    result = run(command(plan, 2, "--metrics", tmp_path / "m.jsonl", "--measure", "--peak-tflops", "0.5", "--tokens", "256"))
+    assert result.returncode == 0, result.stderr
+    step = json.loads((tmp_path / "m.jsonl").read_text().splitlines()[-1])
+    simulated = tool("shard-sim", "plan", plan / "mlp.plan", "--entry=train_step", "--json")
+    assert simulated.returncode == 0, simulated.stderr
+    flops = sum(role["model_flops"] for role in json.loads(simulated.stdout)[0]["roles"])
+    assert flops > 0 and step["mfu"] * step["seconds"] * 0.5e12 == pytest.approx(flops, rel=1e-6)
+    assert step["tokens_per_second"] * step["seconds"] == pytest.approx(256)
